@@ -1,0 +1,59 @@
+/**
+ * Every error the API can answer, once. Equal to the error table of the contract by a test.
+ * `status` is the HTTP status; `meaning` is the sentence shown in the generated documentation.
+ */
+export const ERRORS = {
+  MALFORMED_REQUEST: { status: 400, meaning: 'The body is not JSON or not an object, or the request is ambiguous.' },
+  UNAUTHENTICATED: { status: 401, meaning: 'No bearer token, or one that this daemon did not issue.' },
+  TOKEN_EXPIRED: { status: 401, meaning: 'The token or its session has ended; log in again.' },
+  INVALID_CREDENTIALS: { status: 401, meaning: 'The e-mail or the password is wrong.' },
+  PERMISSION_DENIED: { status: 403, meaning: 'No role of this user grants this method on this path.' },
+  USER_DISABLED: { status: 403, meaning: 'The user is disabled.' },
+  UNKNOWN_ENDPOINT: { status: 404, meaning: 'There is no endpoint at this path.' },
+  NOT_FOUND: { status: 404, meaning: 'The record, service or node does not exist.' },
+  METHOD_NOT_ALLOWED: { status: 405, meaning: 'The path exists; the header Allow lists its methods.' },
+  NAME_NOT_UNIQUE: { status: 409, meaning: 'Another record has this name.' },
+  ID_NOT_UNIQUE: { status: 409, meaning: 'Another record has this id.' },
+  IN_USE: { status: 409, meaning: 'Other records refer to this one; data.usage names them.' },
+  APPLY_IN_PROGRESS: { status: 409, meaning: 'Another apply is running; retry after the seconds in Retry-After.' },
+  REVISION_MISMATCH: { status: 412, meaning: 'The record has changed since the revision in If-Match.' },
+  PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The body is larger than the limit of this endpoint.' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, meaning: 'The content type of the body is not application/json.' },
+  INVALID_BODY: { status: 422, meaning: 'One or more fields of the body are missing, wrong or unknown; errors names each.' },
+  INVALID_QUERY: { status: 422, meaning: 'One or more query parameters are missing, wrong or unknown; errors names each.' },
+  CONFIG_INVALID: { status: 422, meaning: "The generated configuration was rejected by the program's own checker; nothing changed." },
+  RATE_LIMITED: { status: 429, meaning: 'Too many logins; retry after the seconds in Retry-After.' },
+  INTERNAL: { status: 500, meaning: 'A defect of the daemon; the log has the details under the request id.' },
+  NOT_SUPPORTED: { status: 501, meaning: 'This machine lacks what the operation needs.' },
+  APPLY_PARTIAL: { status: 502, meaning: 'Some nodes failed to apply; data.nodes says which and why.' },
+} as const satisfies Record<string, { readonly status: number; readonly meaning: string }>
+
+export type ErrorCode = keyof typeof ERRORS
+
+/** One problem with one field of a request. `field` is a dotted path (`reals.0.ripId`). */
+export interface FieldError {
+  readonly field: string
+  readonly code: string
+  readonly message: string
+}
+
+export interface ErrorDetails {
+  readonly errors?: readonly FieldError[]
+  readonly data?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** An expected refusal. Thrown by resources, config and auth; turned into an answer by the HTTP pipeline only. */
+export class ApiError extends Error {
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message)
+    this.name = 'ApiError'
+    this.code = code
+    this.details = details
+  }
+  get status(): number {
+    return ERRORS[this.code].status
+  }
+}
