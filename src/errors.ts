@@ -19,9 +19,18 @@ export const ERRORS = {
   REVISION_MISMATCH: { status: 412, meaning: 'The record has changed since the revision in If-Match.' },
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The body is larger than the limit of this endpoint.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, meaning: 'The content type of the body is not application/json.' },
-  INVALID_BODY: { status: 422, meaning: 'One or more fields of the body are missing, wrong or unknown; errors names each.' },
-  INVALID_QUERY: { status: 422, meaning: 'One or more query parameters are missing, wrong or unknown; errors names each.' },
-  CONFIG_INVALID: { status: 422, meaning: "The generated configuration was rejected by the program's own checker; nothing changed." },
+  INVALID_BODY: {
+    status: 422,
+    meaning: 'One or more fields of the body are missing, wrong or unknown; errors names each.',
+  },
+  INVALID_QUERY: {
+    status: 422,
+    meaning: 'One or more query parameters are missing, wrong or unknown; errors names each.',
+  },
+  CONFIG_INVALID: {
+    status: 422,
+    meaning: "The generated configuration was rejected by the program's own checker; nothing changed.",
+  },
   RATE_LIMITED: { status: 429, meaning: 'Too many logins; retry after the seconds in Retry-After.' },
   INTERNAL: { status: 500, meaning: 'A defect of the daemon; the log has the details under the request id.' },
   NOT_SUPPORTED: { status: 501, meaning: 'This machine lacks what the operation needs.' },

@@ -1,0 +1,86 @@
+import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
+import type { UnitName, UnitVerb } from './host.ts'
+
+interface StepBase {
+  /** What this step is for, shown in plan previews and in failures. */
+  readonly why: string
+  readonly timeout_ms: number
+}
+
+/** Writes `path`.candidate and lets the program's own checker judge that exact file. Undo: remove the candidate. */
+export interface CheckStep extends StepBase {
+  readonly kind: 'check'
+  readonly path: string
+  readonly content: string
+  readonly mode: number
+  readonly argv: readonly string[]
+}
+/** Makes `path` hold `content` (by renaming a checked candidate when `checked`). Undo: the previous file. */
+export interface ReplaceFileStep extends StepBase {
+  readonly kind: 'replaceFile'
+  readonly path: string
+  readonly content: string
+  readonly mode: number
+  readonly checked: boolean
+}
+/** Undo: the previous file. */
+export interface RemoveFileStep extends StepBase {
+  readonly kind: 'removeFile'
+  readonly path: string
+}
+export interface RunStep extends StepBase {
+  readonly kind: 'run'
+  readonly argv: readonly string[]
+  readonly undo: readonly string[] | 'irreversible'
+}
+/** Starts, stops, reloads or restarts a managed program. Undo: the verb in `undo`, run after files are restored. */
+export interface UnitStep extends StepBase {
+  readonly kind: 'unit'
+  readonly unit: UnitName
+  readonly verb: UnitVerb
+  readonly undo: UnitVerb | 'none'
+}
+/** Commands for a control socket, in order; each answer must be one of `expect`. Undo: `undo`, or a reload by the engine. */
+export interface SocketStep extends StepBase {
+  readonly kind: 'socket'
+  readonly path: string
+  readonly commands: readonly { readonly request: string; readonly expect: readonly string[] }[]
+  readonly undo: readonly string[]
+}
+export type Step = CheckStep | ReplaceFileStep | RemoveFileStep | RunStep | UnitStep | SocketStep
+
+/** What a change costs, cheapest first. `network` changes addresses or routes. */
+export const EFFECTS = ['runtime', 'reload', 'restart', 'network'] as const
+export type ChangeEffect = (typeof EFFECTS)[number]
+
+/** Why a configuration cannot be applied, and which record is to blame. */
+export interface Problem {
+  readonly section: SectionName | undefined
+  readonly id: string | undefined
+  readonly field: string | undefined
+  readonly message: string
+}
+
+export interface PlanOptions {
+  /** Never plan anything cheaper than this: `reload` after a refused runtime command, `restart` on ?force=restart. */
+  readonly atLeast: 'runtime' | 'reload' | 'restart'
+}
+
+/**
+ * A managed program, described purely: no files, no processes, no clock.
+ * `plan` from undefined means "the machine's state is unknown; make it `desired`": used at start and for recovery.
+ */
+export interface Driver {
+  readonly name: UnitName
+  readonly sections: readonly SectionName[]
+  /** Problems that can be seen without the program. Touches nothing. */
+  verify(desired: ConfigView): readonly Problem[]
+  /** [] when nothing is to be done. */
+  plan(running: ConfigView | undefined, desired: ConfigView, options: PlanOptions): readonly Step[]
+  /** What one change would cost, or undefined when this driver does not care. */
+  effectOf(change: RecordChange, running: ConfigView, desired: ConfigView): ChangeEffect | undefined
+  /** The files this driver would write, for previews. */
+  render(desired: ConfigView): readonly { readonly path: string; readonly content: string }[]
+  /** Maps the checker's output to the records to blame. Never empty: unknown output becomes one problem. */
+  diagnose(output: string, desired: ConfigView): readonly Problem[]
+}

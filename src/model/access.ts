@@ -1,0 +1,45 @@
+import Type, { type Static } from 'typebox'
+import { closed, Id, Name } from './fields.ts'
+
+export const Email = Type.String({
+  minLength: 3,
+  maxLength: 254,
+  pattern: '^[^\\s@\\u0000-\\u001f]+@[^\\s@\\u0000-\\u001f]+$',
+  description: 'E-mail address, the login name; compared without regard to case.',
+})
+
+export const PersonName = Type.String({
+  maxLength: 128,
+  pattern: '^[^\\u0000-\\u001f\\u007f]*$',
+  description: 'Part of a person’s name; up to 128 characters.',
+})
+
+export const Ids = (description: string) => Type.Array(Id, { maxItems: 10_000, uniqueItems: true, description })
+
+/** A local user as stored. The password is kept only as an argon2id hash. */
+export const User = closed({
+  id: Id,
+  email: Email,
+  firstName: PersonName,
+  lastName: PersonName,
+  disabled: Type.Boolean({ description: 'A disabled user cannot log in and holds no session.' }),
+  passwordHash: Type.String({ description: 'argon2id hash in PHC form; secret.' }),
+  groups: Ids('Ids of the groups this user belongs to.'),
+  roles: Ids('Ids of the roles this user holds directly.'),
+})
+export type User = Static<typeof User>
+
+/** A group as stored. Its members are the users that name it. */
+export const Group = closed({ id: Id, name: Name, roles: Ids('Ids of the roles that members of this group hold.') })
+export type Group = Static<typeof Group>
+
+/** A role as stored. Its holders are the users and groups that name it. */
+export const Role = closed({
+  id: Id,
+  name: Name,
+  builtin: Type.Boolean({
+    description: 'True for a default role: its rights follow the daemon’s endpoint table and cannot be edited.',
+  }),
+  endpoints: Type.Array(Type.String({ description: 'Endpoint id.' }), { description: 'Ids of the granted endpoints.' }),
+})
+export type Role = Static<typeof Role>

@@ -1,0 +1,42 @@
+import { isIP } from 'node:net'
+import Type, { type TObject, type TOptional, type TProperties } from 'typebox'
+
+/** Field schemas that several records share. Every one names its unit and range. */
+
+export const Id = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9-]+$', description: 'Record id.' })
+
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  // oxlint-disable-next-line no-control-regex -- control characters are what the pattern refuses
+  pattern: '^[^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$',
+  description: 'Name shown to people, unique in its collection; 1 to 128 characters without control characters.',
+})
+
+export const Ip = Type.Refine(
+  Type.String({ maxLength: 45, description: 'IPv4 or IPv6 address.' }),
+  (value) => isIP(value) !== 0,
+  () => 'must be an IPv4 or IPv6 address',
+)
+
+export const Port = Type.Integer({ minimum: 1, maximum: 65535, description: 'TCP or UDP port, 1 to 65535.' })
+
+export const Weight = Type.Integer({
+  minimum: 0,
+  maximum: 256,
+  description: 'Share of connections relative to the sum of all weights, 0 to 256 (the range of HAProxy).',
+})
+
+export const Seconds = (description: string, maximum = 86_400) =>
+  Type.Integer({ minimum: 1, maximum, description: `${description} Seconds, 1 to ${maximum}.` })
+
+/** All properties optional: the body of an update that keeps what is omitted. */
+export function optional<P extends TProperties>(properties: P): { [K in keyof P]: TOptional<P[K]> } {
+  const entries = Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)])
+  return Object.fromEntries(entries)
+}
+
+/** An object that refuses fields it does not name. */
+export function closed<P extends TProperties>(properties: P, description?: string): TObject<P> {
+  return Type.Object(properties, { additionalProperties: false, ...(description === undefined ? {} : { description }) })
+}

@@ -1,0 +1,120 @@
+import Type, { type Static } from 'typebox'
+import { closed, Id, Ip, Name, Port, Seconds, Weight } from './fields.ts'
+
+const Mode = Type.Enum(['http', 'tcp'], { description: 'http parses requests; tcp passes bytes.' })
+const Enabled = Type.Boolean({ description: 'A disabled object stays configured and serves nothing.' })
+
+/** "80,443,8000-8010" as ranges, or undefined when it is not a port list. */
+export function parsePorts(text: string): readonly { readonly first: number; readonly last: number }[] | undefined {
+  const ranges = []
+  for (const part of text.split(',')) {
+    const match = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(part)
+    if (match === null) return undefined
+    const first = Number(match[1])
+    const last = match[2] === undefined ? first : Number(match[2])
+    if (first < 1 || last > 65_535 || last < first) return undefined
+    ranges.push({ first, last })
+  }
+  return ranges
+}
+
+const Ports = Type.Refine(
+  Type.String({ minLength: 1, maxLength: 255, description: 'Ports and ranges, such as "80,443,8000-8010".' }),
+  (value) => parsePorts(value) !== undefined,
+  () => 'must list ports and ranges between 1 and 65535, such as "80,443,8000-8010"',
+)
+
+/** A Layer 7 frontend as stored: what clients connect to. */
+export const L7Frontend = closed({
+  id: Id,
+  name: Name,
+  mode: Mode,
+  ip: Ip,
+  ports: Ports,
+  defaultBackendId: Type.Union([Id, Type.Null()], {
+    description: 'Backend that takes the traffic; null answers 503 (http) or closes the connection (tcp).',
+  }),
+  maxConn: Type.Union([Type.Integer({ minimum: 1, maximum: 10_000_000 }), Type.Null()], {
+    description: 'Most concurrent connections, 1 to 10,000,000; null leaves it to the process limit.',
+  }),
+  timeoutClient: Seconds('Longest client inactivity.'),
+  forwardFor: Type.Boolean({ description: 'Adds X-Forwarded-For with the client address (http only).' }),
+  enabled: Enabled,
+})
+export type L7Frontend = Static<typeof L7Frontend>
+
+const HeaderText = (description: string, maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, pattern: '^[\\x21-\\x7e]+$', description })
+
+/** Which backend server keeps a client: by a cookie, or by the client address. */
+export const Persistence = closed({
+  type: Type.Enum(['none', 'cookie', 'ip'], { description: 'How a client stays with its real server.' }),
+  cookieName: Type.Optional(
+    Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Cookie inserted by HAProxy; default FULCRUMID.' }),
+  ),
+  timeout: Type.Optional(Seconds('How long an address keeps its server after its last connection.', 2_678_400)),
+})
+
+/** Membership of a real server in a backend. Omitted values come from the real server. */
+export const L7Real = closed({
+  ripId: Type.String({ minLength: 1, maxLength: 64, description: 'Id of the real server.' }),
+  weight: Type.Optional(Weight),
+  port: Type.Optional(Port),
+  encrypted: Type.Optional(Type.Boolean({ description: 'Speak TLS to the real server.' })),
+  sni: Type.Optional(
+    Type.String({ pattern: '^[A-Za-z0-9.-]{1,253}$', description: 'Server name sent in the TLS handshake.' }),
+  ),
+  verify: Type.Optional(
+    Type.Boolean({ description: 'Check the server’s certificate against the system’s authorities (needs encrypted).' }),
+  ),
+  sendProxy: Type.Optional(Type.Boolean({ description: 'Announce the client with PROXY protocol version 2.' })),
+  maxConn: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 10_000_000, description: 'Most concurrent connections to this server.' }),
+  ),
+  backup: Type.Optional(Type.Boolean({ description: 'Takes traffic only when every other server is down.' })),
+})
+export type L7Real = Static<typeof L7Real>
+
+export const HealthCheckSetting = closed({
+  type: Type.Enum(['tcp', 'http', 'https', 'none'], { description: 'What proves that a real server works.' }),
+  path: Type.Optional(HeaderText('Path requested by an http or https check, such as /health.', 1024)),
+  host: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9.:\\[\\]-]{1,255}$',
+      description: 'Host header and TLS server name of the check.',
+    }),
+  ),
+  expect: Type.Optional(
+    Type.String({
+      pattern: '^[1-5][0-9]{2}(-[1-5][0-9]{2})?(,[1-5][0-9]{2}(-[1-5][0-9]{2})?)*$',
+      maxLength: 128,
+      description: 'Statuses that mean up, such as "200-399" (the default) or "200,204".',
+    }),
+  ),
+  interval: Type.Optional(Seconds('Time between two checks.', 3600)),
+  rise: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, description: 'Passes in a row that bring a server up.' }),
+  ),
+  fall: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Failures in a row that take it down.' })),
+})
+export type HealthCheckSetting = Static<typeof HealthCheckSetting>
+
+/** A Layer 7 backend as stored: a group of real servers. */
+export const L7Backend = closed({
+  id: Id,
+  name: Name,
+  mode: Mode,
+  balance: Type.Enum(['roundrobin', 'leastconn', 'source', 'uri', 'random', 'first'], {
+    description: 'How HAProxy chooses a server.',
+  }),
+  persistence: Persistence,
+  reals: Type.Array(L7Real, { maxItems: 20_000, description: 'The real servers, in the order HAProxy lists them.' }),
+  healthCheck: HealthCheckSetting,
+  fallback: Type.Union([closed({ ip: Ip, port: Port }), Type.Null()], {
+    description: 'Server that answers when every real server is down; null for none.',
+  }),
+  timeoutConnect: Seconds('Longest wait for a connection to a real server.', 3600),
+  timeoutServer: Seconds('Longest inactivity of a real server.'),
+  enabled: Enabled,
+})
+export type L7Backend = Static<typeof L7Backend>

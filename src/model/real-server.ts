@@ -1,0 +1,20 @@
+import Type, { type Static } from 'typebox'
+import { closed, Id, Ip, Name, Port, Weight } from './fields.ts'
+
+export const RealServerState = Type.Enum(['online', 'drained', 'halted'], {
+  description:
+    'online takes traffic; drained keeps its connections and takes no new ones; halted is taken out of every backend.',
+})
+
+/** A real server as stored: one machine and port that Layer 4 and Layer 7 backends share. */
+export const RealServer = closed({
+  id: Id,
+  name: Name,
+  ip: Ip,
+  port: Type.Union([Port, Type.Null()], {
+    description: 'Traffic port, 1 to 65535; null means the port the client used.',
+  }),
+  weight: Weight,
+  state: RealServerState,
+})
+export type RealServer = Static<typeof RealServer>

@@ -1,0 +1,93 @@
+import type { TObject } from 'typebox'
+import { Group, Role, User } from './access.ts'
+import { L7Backend, L7Frontend } from './layer7.ts'
+import { RealServer } from './real-server.ts'
+
+/** The record of each section of the configuration. */
+export interface SectionRecords {
+  readonly users: User
+  readonly groups: Group
+  readonly roles: Role
+  readonly realServers: RealServer
+  readonly l7Frontends: L7Frontend
+  readonly l7Backends: L7Backend
+}
+export type SectionName = keyof SectionRecords
+
+/** One place where a record names another: `field` is a dotted path in the record. */
+export interface Reference {
+  readonly field: string
+  readonly section: SectionName
+  readonly id: string
+}
+
+/** The rules of one section. */
+export interface SectionRules<N extends SectionName> {
+  /** What people call one record, for messages: "real server". */
+  readonly label: string
+  readonly schema: TObject
+  /** Field that names the record to people and is unique (compared without regard to case). */
+  readonly nameField: keyof SectionRecords[N] & string
+  /** Fields never shown, not even in a diff. */
+  readonly secrets: readonly (keyof SectionRecords[N] & string)[]
+  readonly references: (record: SectionRecords[N]) => readonly Reference[]
+}
+
+const named = (field: string, section: SectionName, ids: readonly string[]): Reference[] =>
+  ids.map((id, index) => ({ field: `${field}.${index}`, section, id }))
+
+/** The whole configuration in one screen. */
+export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
+  users: {
+    label: 'user',
+    schema: User,
+    nameField: 'email',
+    secrets: ['passwordHash'],
+    references: (user) => [...named('groups', 'groups', user.groups), ...named('roles', 'roles', user.roles)],
+  },
+  groups: {
+    label: 'group',
+    schema: Group,
+    nameField: 'name',
+    secrets: [],
+    references: (group) => named('roles', 'roles', group.roles),
+  },
+  roles: { label: 'role', schema: Role, nameField: 'name', secrets: [], references: () => [] },
+  realServers: { label: 'real server', schema: RealServer, nameField: 'name', secrets: [], references: () => [] },
+  l7Frontends: {
+    label: 'Layer 7 frontend',
+    schema: L7Frontend,
+    nameField: 'name',
+    secrets: [],
+    references: (frontend) =>
+      frontend.defaultBackendId === null
+        ? []
+        : [{ field: 'defaultBackendId', section: 'l7Backends', id: frontend.defaultBackendId }],
+  },
+  l7Backends: {
+    label: 'Layer 7 backend',
+    schema: L7Backend,
+    nameField: 'name',
+    secrets: [],
+    references: (backend) =>
+      backend.reals.map((real, index) => ({ field: `reals.${index}.ripId`, section: 'realServers', id: real.ripId })),
+  },
+}
+
+export const SECTION_NAMES = Object.keys(SECTIONS) as readonly SectionName[]
+
+/** A whole configuration, read only: the candidate or running. */
+export interface ConfigView {
+  get<N extends SectionName>(section: N, id: string): SectionRecords[N] | undefined
+  list<N extends SectionName>(section: N): Iterable<SectionRecords[N]>
+}
+
+/** The difference of one record between running and a candidate. */
+export type RecordChange = {
+  readonly [N in SectionName]: {
+    readonly section: N
+    readonly id: string
+    readonly before: SectionRecords[N] | undefined
+    readonly after: SectionRecords[N] | undefined
+  }
+}[SectionName]
