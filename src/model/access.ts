@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import { Type, type Static } from 'typebox'
 import { closed, Id, Name } from './fields.ts'
 
 export const Email = Type.String({

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import Type, { type TObject, type TOptional, type TProperties } from 'typebox'
+import { Type, type TObject, type TOptional, type TProperties } from 'typebox'
 
 /** Field schemas that several records share. Every one names its unit and range. */
 

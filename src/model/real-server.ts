@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import { Type, type Static } from 'typebox'
 import { closed, Id, Ip, Name, Port, Weight } from './fields.ts'
 
 export const RealServerState = Type.Enum(['online', 'drained', 'halted'], {
