@@ -1,0 +1,29 @@
+/**
+ * What the statistics need to know of the running configuration. Implemented by the owner of the configuration.
+ * In the generated haproxy.cfg a proxy carries the record's id as its name and a server carries the real server's id,
+ * so ids are what HAProxy reports; display names come from here.
+ */
+export interface NamedObject {
+  readonly id: string
+  readonly name: string
+}
+
+export interface NamedReal {
+  readonly ripId: string
+  readonly name: string
+}
+
+export interface NamedBackend extends NamedObject {
+  readonly reals: readonly NamedReal[]
+}
+
+export interface ObjectNames {
+  /** Changes whenever anything below changes; rendered names are kept until then. */
+  readonly version: number
+  frontends(): Iterable<NamedObject>
+  backends(): Iterable<NamedBackend>
+  frontend(id: string): NamedObject | undefined
+  backend(id: string): NamedBackend | undefined
+  /** The backends that hold this real server: `[]` when it exists and is in none, `undefined` when there is no such real server. */
+  backendsOfRip(ripId: string): readonly NamedBackend[] | undefined
+}

@@ -1,0 +1,58 @@
+/** What the archive thread and the main thread say to each other. Types only. */
+
+/** Where the figures come from. `stats-socket` is the plain socket of a HAProxy that this daemon does not manage. */
+export type StatsSource =
+  | { readonly kind: 'master-socket'; readonly path: string }
+  | { readonly kind: 'stats-socket'; readonly path: string }
+
+export interface ArchiveThreadOptions {
+  readonly directory: string
+  readonly source: StatsSource
+}
+
+export type ObjectKind = 'frontend' | 'backend' | 'server'
+
+/** One object of the archive as the reader needs it: its permanent number and its column in the ring. */
+export interface ObjectPlace {
+  readonly objectId: number
+  readonly kind: ObjectKind
+  readonly name: string
+  /** For a server, the backend that holds it; else empty. */
+  readonly backend: string
+  readonly slot: number
+}
+
+export interface TickMessage {
+  readonly type: 'tick'
+  /** Seconds before this one are committed. */
+  readonly hwm_s: number
+  readonly up: boolean
+  readonly since_ms: number
+  readonly reason: string | undefined
+  /** The raw answer of `show stat`, moved here without a copy; absent when the poll failed. */
+  readonly csv: Uint8Array<ArrayBuffer> | undefined
+  /** Start offsets of the rows that count (frontends, backends, servers), in the order of the answer; the header row is first. */
+  readonly rows: Uint32Array<ArrayBuffer> | undefined
+  /** Changes when the set or the order of the rows changes. */
+  readonly layout: number
+}
+
+export type FromArchiveThread =
+  | {
+      readonly type: 'ready'
+      readonly header: SharedArrayBuffer
+      readonly slabs: readonly SharedArrayBuffer[]
+      readonly objects: readonly ObjectPlace[]
+    }
+  | { readonly type: 'slab'; readonly index: number; readonly buffer: SharedArrayBuffer }
+  | { readonly type: 'objects'; readonly added: readonly ObjectPlace[]; readonly removed: readonly number[] }
+  | TickMessage
+  | { readonly type: 'done'; readonly request: number; readonly problems: readonly string[] }
+  | { readonly type: 'warning'; readonly message: string; readonly detail: string }
+  | { readonly type: 'stopped' }
+
+export type ToArchiveThread =
+  | { readonly type: 'stop' }
+  /** Poll at once, outside the rhythm: before a reload, so that what the ending worker counted is not lost. */
+  | { readonly type: 'capture'; readonly request: number }
+  | { readonly type: 'check'; readonly request: number }
