@@ -1,0 +1,89 @@
+/**
+ * The configuration's home: running, the candidate as an overlay over it, change records, revisions and the apply
+ * journal. One interface for every engine (LMDB on one node today, a cluster's store later): writes are asynchronous
+ * and durable when they resolve, reads are synchronous from a local mirror.
+ */
+export interface ConfigStore {
+  /** The running configuration's revision: 0 when nothing was ever applied. */
+  readonly revision: number
+  readonly running: RecordReader
+  readonly candidate: RecordReader
+  /** One entry per record in which candidate and running differ, oldest first. */
+  changes(): readonly Change[]
+  /** Writes all of `writes` to the candidate, or none. A record that equals running again is no change any more. */
+  stage(writes: readonly Write[], origin: Origin): Promise<void>
+  /** Takes the named changes back. */
+  discard(changeIds: readonly string[]): Promise<void>
+  /** Written durably before an apply touches the machine; its presence at start means the apply did not finish. */
+  openJournal(journal: Journal): Promise<void>
+  journal(): Journal | undefined
+  closeJournal(): Promise<void>
+  /** Makes frozen changes running, records the revision and closes the journal, in one transaction. */
+  promote(frozen: readonly Change[], revision: RevisionHeader): Promise<void>
+  revisions(limit: number): readonly Revision[]
+  getMeta(key: string): unknown
+  putMeta(key: string, value: unknown): Promise<void>
+  /** Small durable records beside the configuration, such as login sessions. */
+  readonly sessions: SideTable
+  close(): Promise<void>
+}
+
+/** Where a record lives. `scope` is a node id for settings of one node, '' for the cluster. */
+export interface RecordKey {
+  readonly section: string
+  readonly scope: string
+  readonly key: string
+}
+
+export interface StoredRecord {
+  /** A JSON value; never changed in place. */
+  readonly value: unknown
+  /** Rises with every write of any record; the record's entity tag. */
+  readonly revision: number
+}
+
+export interface RecordReader {
+  get(section: string, scope: string, key: string): StoredRecord | undefined
+  /** Ordered by key, so that everything rendered from it is independent of the order of edits. */
+  list(section: string, scope: string): readonly StoredRecord[]
+}
+
+export interface Write extends RecordKey {
+  /** undefined removes the record. */
+  readonly value: unknown
+}
+
+export interface Origin {
+  readonly actor: string
+  readonly endpoint: string
+  /** ISO 8601. */
+  readonly at: string
+}
+
+export interface Change extends RecordKey, Origin {
+  readonly id: string
+  readonly before: StoredRecord | undefined
+  readonly after: StoredRecord | undefined
+}
+
+export interface RevisionHeader {
+  readonly applyId: string
+  readonly revision: number
+  readonly by: string
+  readonly at: string
+  readonly comment: string
+}
+
+export interface Revision extends RevisionHeader {
+  readonly changes: readonly (RecordKey & { readonly before: unknown; readonly after: unknown })[]
+}
+
+export interface Journal extends RevisionHeader {
+  readonly steps: readonly string[]
+}
+
+export interface SideTable {
+  entries(): readonly { readonly key: string; readonly value: unknown }[]
+  put(key: string, value: unknown): Promise<void>
+  remove(keys: readonly string[]): Promise<void>
+}

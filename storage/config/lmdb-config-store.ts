@@ -1,0 +1,199 @@
+import { mkdirSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import { open, type Database, type RootDatabase } from 'lmdb'
+import type { Change, ConfigStore, Journal, Origin, RecordKey, Revision, RevisionHeader } from './config-store.ts'
+import type { SideTable, StoredRecord, Write } from './config-store.ts'
+import { Mirror, type OverlayEntry } from './mirror.ts'
+import { uuidv7 } from './uuid.ts'
+
+/** Version of the layout below; raised by one with each migration. */
+export const CONFIG_SCHEMA = 1
+const REVISIONS_KEPT = 1000
+
+type OverlayRow = Omit<OverlayEntry, 'section' | 'scope' | 'key' | 'stored'> & { readonly value?: unknown }
+
+type StoreKey = [section: string, scope: string, key: string]
+
+const encode = ({ section, scope, key }: RecordKey): StoreKey => [section, scope, key]
+const decode = ([section, scope, key]: StoreKey): RecordKey => ({ section, scope, key })
+
+/** The promise of the whole batch reports a failure; the promises of its parts would report it again, unhandled. */
+function queued(part: Promise<unknown>): void {
+  part.catch(() => undefined)
+}
+
+/**
+ * Layout (all values JSON, all keys strings, or [section, scope, key] where a record is named):
+ *   running     record key → {value, revision}
+ *   candidate   record key → {value?, revision, changeId, actor, endpoint, at}; no value = removed
+ *   revisions   revision, zero-padded → Revision
+ *   sessions    session id → whatever the caller stores
+ *   meta        schema, sequence, revision, journal, and what callers put under their own keys
+ * Commits are flushed before their promise resolves (overlappingSync off): an answered write survives power loss.
+ */
+export class LmdbConfigStore implements ConfigStore {
+  readonly #root: RootDatabase
+  readonly #running: Database<StoredRecord, StoreKey>
+  readonly #candidate: Database<OverlayRow, StoreKey>
+  readonly #revisions: Database<Revision, string>
+  readonly #meta: Database<unknown, string>
+  readonly #mirror = new Mirror()
+  readonly sessions: SideTable
+  #sequence = 0
+  #revision = 0
+
+  constructor(directory: string) {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    this.#root = open({ path: directory, noSubdir: false, overlappingSync: false, encoding: 'json', maxDbs: 8 })
+    const database = <V, K extends string | StoreKey>(name: string): Database<V, K> =>
+      this.#root.openDB<V, K>({ name, encoding: 'json' })
+    this.#running = database('running')
+    this.#candidate = database('candidate')
+    this.#revisions = database('revisions')
+    this.#meta = database('meta')
+    this.sessions = sideTable(this.#root, database('sessions'))
+    const schema = this.#meta.get('schema')
+    if (schema === undefined) this.#meta.putSync('schema', CONFIG_SCHEMA)
+    else if (schema !== CONFIG_SCHEMA) {
+      throw new Error(`the configuration in ${directory} has layout ${String(schema)}, this version knows ${CONFIG_SCHEMA}`)
+    }
+    this.#load()
+  }
+
+  get revision(): number {
+    return this.#revision
+  }
+  get running(): ConfigStore['running'] {
+    return this.#mirror.running
+  }
+  get candidate(): ConfigStore['candidate'] {
+    return this.#mirror.candidate
+  }
+  changes(): readonly Change[] {
+    return this.#mirror.changes()
+  }
+
+  async stage(writes: readonly Write[], origin: Origin): Promise<void> {
+    let sequence = this.#sequence
+    const entries: { readonly key: RecordKey; readonly entry: OverlayEntry | undefined }[] = []
+    for (const { value, ...key } of writes) {
+      const running = this.#mirror.running.get(key.section, key.scope, key.key)
+      sequence += 1
+      const unchanged = isDeepStrictEqual(running?.value, value)
+      const changeId = this.#mirror.overlayEntry(key)?.changeId ?? uuidv7(Date.parse(origin.at))
+      const stored = value === undefined ? undefined : { value, revision: sequence }
+      entries.push({ key, entry: unchanged ? undefined : { ...key, ...origin, changeId, stored, revision: sequence } })
+    }
+    await this.#root.batch(() => {
+      for (const { key, entry } of entries) this.#putOverlay(key, entry)
+      queued(this.#meta.put('sequence', sequence))
+    })
+    this.#sequence = sequence
+    for (const { key, entry } of entries) this.#mirror.setOverlay(key, entry)
+  }
+
+  async discard(changeIds: readonly string[]): Promise<void> {
+    const gone = this.changes().filter((change) => changeIds.includes(change.id))
+    await this.#root.batch(() => {
+      for (const change of gone) this.#putOverlay(change, undefined)
+    })
+    for (const change of gone) this.#mirror.setOverlay(change, undefined)
+  }
+
+  async openJournal(journal: Journal): Promise<void> {
+    await this.#meta.put('journal', journal)
+  }
+  journal(): Journal | undefined {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by openJournal only
+    return this.#meta.get('journal') as Journal | undefined
+  }
+  async closeJournal(): Promise<void> {
+    await this.#meta.remove('journal')
+  }
+
+  async promote(frozen: readonly Change[], header: RevisionHeader): Promise<void> {
+    const settled = frozen.filter((change) => this.#settles(change))
+    const changes = frozen.map(({ section, scope, key, before, after }) => ({
+      section,
+      scope,
+      key,
+      before: before?.value ?? null,
+      after: after?.value ?? null,
+    }))
+    await this.#root.batch(() => {
+      for (const change of frozen) this.#putRunning(change)
+      for (const change of settled) this.#putOverlay(change, undefined)
+      queued(this.#revisions.put(padded(header.revision), { ...header, changes }))
+      const expired = header.revision - REVISIONS_KEPT
+      if (expired > 0) queued(this.#revisions.remove(padded(expired)))
+      queued(this.#meta.put('revision', header.revision))
+      queued(this.#meta.remove('journal'))
+    })
+    this.#revision = header.revision
+    for (const change of frozen) this.#mirror.setRunning(change, change.after)
+    for (const change of settled) this.#mirror.setOverlay(change, undefined)
+  }
+
+  revisions(limit: number): readonly Revision[] {
+    return [...this.#revisions.getRange({ reverse: true, limit })].map((row) => row.value)
+  }
+
+  getMeta(key: string): unknown {
+    return this.#meta.get(`caller ${key}`)
+  }
+  async putMeta(key: string, value: unknown): Promise<void> {
+    await this.#meta.put(`caller ${key}`, value)
+  }
+
+  async close(): Promise<void> {
+    await this.#root.close()
+  }
+
+  /** True when nothing was staged over the frozen change since it was frozen (or what was staged equals it). */
+  #settles(change: Change): boolean {
+    const entry = this.#mirror.overlayEntry(change)
+    return entry === undefined || isDeepStrictEqual(entry.stored?.value, change.after?.value)
+  }
+
+  #putRunning(change: Change): void {
+    if (change.after === undefined) queued(this.#running.remove(encode(change)))
+    else queued(this.#running.put(encode(change), change.after))
+  }
+
+  #putOverlay(key: RecordKey, entry: OverlayEntry | undefined): void {
+    if (entry === undefined) {
+      queued(this.#candidate.remove(encode(key)))
+      return
+    }
+    const { stored, revision, changeId, actor, endpoint, at } = entry
+    const row = { revision, changeId, actor, endpoint, at, ...(stored === undefined ? {} : { value: stored.value }) }
+    queued(this.#candidate.put(encode(key), row))
+  }
+
+  #load(): void {
+    this.#sequence = Number(this.#meta.get('sequence') ?? 0)
+    this.#revision = Number(this.#meta.get('revision') ?? 0)
+    for (const { key, value } of this.#running.getRange()) this.#mirror.setRunning(decode(key), value)
+    for (const { key, value } of this.#candidate.getRange()) {
+      const { value: content, ...row } = value
+      const stored = content === undefined ? undefined : { value: content, revision: row.revision }
+      this.#mirror.setOverlay(decode(key), { ...decode(key), ...row, stored })
+    }
+  }
+}
+
+const padded = (revision: number) => String(revision).padStart(12, '0')
+
+function sideTable(root: RootDatabase, table: Database<unknown, string>): SideTable {
+  return {
+    entries: () => [...table.getRange()].map(({ key, value }) => ({ key, value })),
+    put: async (key, value) => {
+      await table.put(key, value)
+    },
+    remove: async (keys) => {
+      await root.batch(() => {
+        for (const key of keys) queued(table.remove(key))
+      })
+    },
+  }
+}
