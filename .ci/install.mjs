@@ -1,0 +1,189 @@
+// Brings a fresh clone to where it can run: `node .ci/install.mjs start|test|bench`. Plain JavaScript for any Node from 20 on.
+// Says nothing when nothing is missing.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const LOCK = join(ROOT, 'package-lock.json')
+const STAMP = join(ROOT, 'node_modules', '.fulcrum-lock')
+const BUSY = join(ROOT, '.cache', 'install.lock')
+const BUSY_AGE_MS_MAX = 15 * 60_000
+const NODE_MAJOR_MIN = 20
+
+/** Program → Debian package. Each mode includes what the modes before it need. */
+const PROGRAMS = {
+  start: { haproxy: 'haproxy' },
+  test: {
+    openssl: 'openssl',
+    rrdtool: 'rrdtool',
+    curl: 'curl',
+    ip: 'iproute2',
+    'systemd-nspawn': 'systemd-container',
+    mmdebstrap: 'mmdebstrap',
+  },
+  bench: { wrk: 'wrk' },
+}
+const MODES = Object.keys(PROGRAMS)
+
+const say = (line) => process.stderr.write(`fulcrum: ${line}\n`)
+
+function fail(line) {
+  say(line)
+  process.exit(1)
+}
+
+const lockHash = () => createHash('sha256').update(readFileSync(LOCK)).digest('hex')
+
+function isInstalled() {
+  try {
+    return readFileSync(STAMP, 'utf8') === lockHash()
+  } catch {
+    return false
+  }
+}
+
+/** True when somebody ran `npm ci` by hand: npm's own record of the folder equals the lock. */
+function matchesLock() {
+  const record = join(ROOT, 'node_modules', '.package-lock.json')
+  if (!existsSync(record)) return false
+  const wanted = JSON.parse(readFileSync(LOCK, 'utf8')).packages
+  const found = JSON.parse(readFileSync(record, 'utf8')).packages
+  const isSame = (path) =>
+    found[path]?.version === wanted[path]?.version && found[path]?.integrity === wanted[path]?.integrity
+  return (
+    Object.keys(found).every(isSame) &&
+    Object.entries(wanted).every(([path, entry]) => path === '' || entry.optional === true || isSame(path))
+  )
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+function isAbandoned() {
+  try {
+    if (Date.now() - statSync(BUSY).mtimeMs > BUSY_AGE_MS_MAX) return true
+    const pid = Number(readFileSync(BUSY, 'utf8'))
+    return pid > 0 && !isAlive(pid)
+  } catch {
+    return false
+  }
+}
+
+const release = () => rmSync(BUSY, { force: true })
+
+/** One installation at a time in a clone: two `npm ci` at once would delete each other's work. */
+function withLock(work) {
+  mkdirSync(join(ROOT, '.cache'), { recursive: true })
+  for (let round = 0; ; round += 1) {
+    try {
+      writeFileSync(BUSY, String(process.pid), { flag: 'wx' })
+      break
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+      if (isAbandoned()) rmSync(BUSY, { force: true })
+      else {
+        if (round === 0) say('another installation is running in this folder; waiting for it')
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+      }
+    }
+  }
+  process.on('exit', release)
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1))
+  try {
+    return work()
+  } finally {
+    release()
+  }
+}
+
+function npmCi() {
+  const npm = process.env.npm_execpath
+  const words = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const [program, args] = npm?.endsWith('.js') ? [process.execPath, [npm, ...words]] : ['npm', words]
+  const { status, error } = spawnSync(program, args, { cwd: ROOT, stdio: ['ignore', 2, 2] })
+  if (error) fail(`cannot run npm: ${error.message}`)
+  if (status !== 0) fail(`npm ci failed (exit ${status}); nothing was started`)
+}
+
+function installPackages() {
+  if (isInstalled()) return
+  withLock(() => {
+    if (isInstalled()) return
+    if (!matchesLock()) {
+      const started = Date.now()
+      say('installing the npm packages of package-lock.json …')
+      npmCi()
+      say(`npm packages installed in ${((Date.now() - started) / 1000).toFixed(0)} s`)
+    }
+    writeFileSync(STAMP, lockHash())
+  })
+}
+
+function isOnPath(program) {
+  const folders = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    '/usr/local/sbin',
+    '/usr/sbin',
+    '/sbin',
+    '/usr/bin',
+    '/bin',
+  ]
+  return folders.some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK)
+      return folder !== ''
+    } catch {
+      return false
+    }
+  })
+}
+
+/** Debian's start-up scripts start no service in run level 1, so a fresh HAProxy does not run beside ours. */
+function apt(...words) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1', LC_ALL: 'C' }
+  const args = ['-qq', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Dpkg::Use-Pty=0', ...words]
+  return spawnSync('apt-get', args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+function installPrograms(mode) {
+  const wanted = MODES.slice(0, MODES.indexOf(mode) + 1).flatMap((name) => Object.entries(PROGRAMS[name]))
+  const missing = wanted.filter(([program]) => !isOnPath(program))
+  if (missing.length === 0) return
+  const programs = missing.map(([program]) => program).join(', ')
+  const packages = missing.map(([, name]) => name)
+  const command = `apt-get install -y ${packages.join(' ')}`
+  if (process.getuid() !== 0 || !isOnPath('apt-get')) {
+    say(`not installed: ${programs}. As root: ${command}`)
+    return
+  }
+  withLock(() => {
+    say(`${command} …`)
+    const install = ['install', '-y', '--no-install-recommends', ...packages]
+    let result = apt(...install)
+    if (result.status !== 0) {
+      say('refreshing the package lists (apt-get update) …')
+      apt('update')
+      result = apt(...install)
+    }
+    if (result.status !== 0)
+      say(`${command} failed (exit ${result.status}): ${result.stderr.trim().split('\n').at(-1)}`)
+  })
+}
+
+const mode = process.argv[2]
+if (!MODES.includes(mode)) fail(`usage: node .ci/install.mjs ${MODES.join('|')}`)
+if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN)
+  fail(`needs Node ${NODE_MAJOR_MIN} or newer, found ${process.version}`)
+if (process.platform !== 'linux' || process.arch !== 'x64')
+  fail(`runs on x86-64 Linux only, not on ${process.platform} ${process.arch}`)
+installPackages()
+installPrograms(mode)
