@@ -55,7 +55,7 @@ export class LmdbConfigStore implements ConfigStore {
     const schema = this.#meta.get('schema')
     if (schema === undefined) this.#meta.putSync('schema', CONFIG_SCHEMA)
     else if (schema !== CONFIG_SCHEMA) {
-      throw new Error(`the configuration in ${directory} has layout ${String(schema)}, this version knows ${CONFIG_SCHEMA}`)
+      throw new Error(`the configuration in ${directory} has layout ${JSON.stringify(schema)}, this version knows ${CONFIG_SCHEMA}`)
     }
     this.#load()
   }

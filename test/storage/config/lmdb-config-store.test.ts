@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { Origin } from '../../../storage/config/config-store.ts'
 import { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
 
@@ -9,7 +9,7 @@ const origin: Origin = { actor: 'tester', endpoint: 'test.write', at: '2026-01-0
 const at = (key: string) => ({ section: 'things', scope: '', key })
 const header = (revision: number) => ({ applyId: `apply-${revision}`, revision, by: 'tester', at: origin.at, comment: '' })
 
-async function withStore(test: t.Test, work: (open: () => LmdbConfigStore) => Promise<void>) {
+async function withStore(test: Test, work: (open: () => LmdbConfigStore) => Promise<void>) {
   const directory = mkdtempSync(join(tmpdir(), 'fulcrum-config-'))
   test.teardown(() => rmSync(directory, { recursive: true, force: true }))
   await work(() => new LmdbConfigStore(directory))

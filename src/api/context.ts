@@ -1,0 +1,166 @@
+import type { ConfigView, SectionName, SectionRecords } from '../model/sections.ts'
+import type { Rendered } from './reply.ts'
+
+/** Who calls, as established by the token and looked up in running. */
+export interface Actor {
+  readonly userId: string
+  readonly email: string
+  readonly sessionId: string
+}
+
+export interface SectionReader<N extends SectionName> {
+  /** The record in the candidate; refuses with NOT_FOUND. Remembers its revision for the ETag. */
+  get(id: string): SectionRecords[N]
+  find(id: string): SectionRecords[N] | undefined
+  /** All records of the candidate, ordered by id. */
+  list(): readonly SectionRecords[N][]
+}
+
+/**
+ * Edits of one request. They are checked at once (schema of the record, unique name, references, If-Match) and become
+ * one atomic, durable write when the handler returns; a refusal leaves nothing behind.
+ */
+export interface SectionEditor<N extends SectionName> extends SectionReader<N> {
+  create(record: SectionRecords[N]): void
+  /** Undefined values in `patch` keep what is stored. */
+  merge(id: string, patch: { readonly [K in keyof SectionRecords[N]]?: SectionRecords[N][K] | undefined }): void
+  remove(id: string): void
+}
+
+/** One pending change as `GET /services/pending` shows it. */
+export interface PendingChange {
+  readonly id: string
+  readonly op: 'create' | 'update' | 'delete'
+  readonly resource: string
+  readonly resourceId: string
+  readonly name: string
+  readonly by: string
+  readonly at: string
+  /** The record, or for an update its changed fields only; secrets read `**`. */
+  readonly before: Readonly<Record<string, unknown>> | null
+  readonly after: Readonly<Record<string, unknown>> | null
+  readonly effect: string
+  readonly services: readonly string[]
+}
+
+export interface FilePreview {
+  readonly path: string
+  /** Unified diff against the file of the running configuration. */
+  readonly diff: string
+}
+
+export interface Pending {
+  readonly revision: number
+  readonly changes: readonly PendingChange[]
+}
+export interface PlanPreview {
+  readonly files: readonly FilePreview[]
+  readonly steps: readonly { readonly kind: string; readonly why: string }[]
+}
+
+export interface PendingReader {
+  list(): Pending
+  /** Ids of records of one section that differ between candidate and running. */
+  changedIds(section: SectionName): readonly string[]
+  preview(): PlanPreview
+  /** Checks the candidate with every driver and the program's own checker. Refuses with CONFIG_INVALID. */
+  validate(): Promise<Pending>
+}
+
+export interface ApplyOptions {
+  readonly force: 'restart' | undefined
+  readonly comment: string | undefined
+}
+export interface Applied {
+  readonly applyId: string
+  readonly revision: number
+}
+
+export interface UnitEntry {
+  readonly name: string
+  readonly fullName: string
+  readonly canReload: boolean
+  readonly canUpdate: boolean
+}
+
+/** Rendered figures; undefined when running has no such object. */
+export interface LiveFigures {
+  all(): Rendered
+  frontends(): Rendered
+  backends(): Rendered
+  reals(): Rendered
+  frontend(id: string): Rendered | undefined
+  backend(id: string): Rendered | undefined
+  realsOfBackend(id: string): Rendered | undefined
+  real(id: string): Rendered | undefined
+}
+
+export interface HistoryQuery {
+  readonly start: number
+  readonly end: number
+  readonly resolution: number | undefined
+  readonly consolidation: 'average' | 'minimum' | 'maximum'
+  readonly metrics: readonly string[]
+  readonly format: 'json' | 'csv'
+}
+export interface HistoryFigures {
+  frontend(id: string, query: HistoryQuery): Rendered | undefined
+  backend(id: string, query: HistoryQuery): Rendered | undefined
+  realsOfBackend(id: string, query: HistoryQuery): Rendered | undefined
+  real(id: string, query: HistoryQuery): Rendered | undefined
+}
+
+export interface SessionData {
+  readonly user: { readonly id: string; readonly email: string; readonly name: string }
+  readonly token: string
+}
+
+interface Base {
+  readonly actor: Actor
+  readonly requestId: string
+  /** Address of the client. */
+  readonly address: string
+  readonly nodeId: string
+  readonly version: string
+  readonly running: ConfigView
+  section<N extends SectionName>(name: N): SectionReader<N>
+  readonly pending: PendingReader
+  readonly units: { list(): readonly UnitEntry[] }
+  readonly live: LiveFigures
+  readonly history: HistoryFigures
+  /** Documents about the API itself. */
+  readonly documents: {
+    openapi(): Rendered
+    /** A file of the documentation page; refuses with NOT_FOUND. */
+    page(file: string): Rendered
+  }
+  readonly session: { refresh(): string }
+}
+interface Staging {
+  section<N extends SectionName>(name: N): SectionEditor<N>
+  readonly passwords: { hash(password: string): Promise<string> }
+  /** Takes pending changes back; all of them without an id. */
+  discard(changeId: string | undefined): void
+}
+interface Acting {
+  readonly login: {
+    withPassword(email: string, password: string): Promise<SessionData>
+    options(email: string): Promise<{ readonly loginType: 'password' }>
+  }
+  /** Operates one managed program; refuses with NOT_FOUND, NOT_SUPPORTED or CONFIG_INVALID. Answers true for a dry run. */
+  operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly dryRun: boolean }>
+  readonly demo: { remove(): Promise<void> }
+}
+interface Applying {
+  apply(options: ApplyOptions): Promise<Applied>
+}
+
+/** What a handler is given, by the effect its endpoint declares: a wrong side effect does not compile. */
+export interface ContextOf {
+  read: Base
+  stage: Base & Staging
+  act: Base & Acting
+  'stage-and-act': Base & Staging & Acting
+  apply: Base & Applying
+}
+export type Effect = keyof ContextOf

@@ -1,0 +1,108 @@
+import type { Static, TObject, TSchema, TVoid } from 'typebox'
+import { Type } from 'typebox'
+import type { ContextOf, Effect } from './context.ts'
+import type { Reply } from './reply.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+/** `granted`: a role of the user must grant it (the default). `authenticated`: any valid session. `public`: anyone. */
+export type Access = 'public' | 'authenticated' | 'granted'
+
+export type ParamNames<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParamNames<Rest>
+  : never
+
+export interface Request<P extends string, Q, B> {
+  readonly params: Readonly<Record<ParamNames<P>, string>>
+  readonly query: Q
+  readonly body: B
+  /** Value of the Accept header, '' when absent. */
+  readonly accept: string
+  /** Value of the If-None-Match header, '' when absent. */
+  readonly ifNoneMatch: string
+}
+
+/** The whole truth of one endpoint. Router, validation, OpenAPI, rights and the contract tests are derived from it. */
+export interface EndpointSpec<
+  E extends Effect,
+  P extends string,
+  Q extends TSchema,
+  B extends TSchema,
+  R extends TSchema,
+> {
+  /** `resource.verb`, unique; the OpenAPI operation id. */
+  readonly name: string
+  readonly method: Method
+  /** Relative to /api/v1. A path with {applianceId} is answered by that node. */
+  readonly path: P
+  /** What really happens; selects what the handler is given. */
+  readonly effect: Effect & E
+  /** The specification's marker, verbatim. */
+  readonly staged: boolean
+  readonly access?: Access
+  /** Not in the specification, added by decisions.md. */
+  readonly extension?: true
+  /** The answer holds a secret, such as a private key: never part of a read-only role. */
+  readonly reveals?: true
+  /** 201 for a POST that creates a record. */
+  readonly status?: 200 | 201
+  /** The answer is not the JSON envelope: a file, a page, or CSV beside JSON. */
+  readonly produces?: readonly string[]
+  readonly summary: string
+  /** Answered in the envelope; {placeholders} are parameters or data fields. */
+  readonly message: string
+  readonly query?: Q
+  readonly body?: B
+  readonly data?: R
+  readonly handle: (
+    ctx: ContextOf[E],
+    request: Request<P, Static<Q>, Static<B>>,
+  ) => Static<R> | Reply<Static<R>> | Promise<Static<R> | Reply<Static<R>>>
+}
+
+/** An endpoint with its types erased, as the table holds it. */
+export interface Endpoint {
+  readonly name: string
+  readonly method: Method
+  readonly path: string
+  readonly effect: Effect
+  readonly access: Access
+  readonly staged: boolean
+  readonly extension: boolean
+  readonly reveals: boolean
+  readonly status: 200 | 201
+  readonly produces: readonly string[]
+  readonly summary: string
+  readonly message: string
+  readonly query: TObject | undefined
+  readonly body: TSchema | undefined
+  readonly data: TSchema | undefined
+  readonly handle: (ctx: never, request: never) => unknown
+}
+
+/** `data` of the many answers that carry an empty array. */
+export const NoData = Type.Array(Type.Never(), { maxItems: 0, description: 'Always empty.' })
+
+/** `data` of a creation. */
+export const CreatedId = Type.Object({ id: Type.String({ description: 'Id of the new record.' }) })
+
+export function endpoint<
+  E extends Effect,
+  const P extends string,
+  // oxlint-disable-next-line typescript/no-generated-empty-object-type -- a query without parameters
+  Q extends TObject = TObject<Record<never, never>>,
+  B extends TSchema = TVoid,
+  R extends TSchema = TVoid,
+>(spec: EndpointSpec<E, P, Q, B, R>): Endpoint {
+  return {
+    ...spec,
+    access: spec.access ?? 'granted',
+    extension: spec.extension ?? false,
+    reveals: spec.reveals ?? false,
+    status: spec.status ?? 200,
+    produces: spec.produces ?? ['application/json'],
+    query: spec.query,
+    body: spec.body,
+    data: spec.data,
+  }
+}

@@ -1,0 +1,53 @@
+/** Bytes that were rendered beforehand: the whole answer, envelope included. */
+export interface Rendered {
+  readonly body: Uint8Array | string
+  readonly contentType?: string
+  /** Quoted entity tag; a matching If-None-Match is answered with 304. */
+  readonly etag?: string
+  readonly cacheControl?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** What a handler answers when plain data is not enough. */
+export class Reply<T> {
+  readonly data: T | undefined
+  readonly rendered: Rendered | undefined
+  /** Replaces the endpoint's message. */
+  readonly message: string | undefined
+  readonly headers: Readonly<Record<string, string>>
+  private constructor(
+    data: T | undefined,
+    rendered: Rendered | undefined,
+    message: string | undefined,
+    headers: Readonly<Record<string, string>>,
+  ) {
+    this.data = data
+    this.rendered = rendered
+    this.message = message
+    this.headers = headers
+  }
+  /** An answer that was rendered beforehand and is sent as it is. */
+  static bytes(rendered: Rendered): Reply<never> {
+    return new Reply<never>(undefined, rendered, undefined, {})
+  }
+  static with<T>(data: T, options: { message?: string; headers?: Readonly<Record<string, string>> }): Reply<T> {
+    return new Reply(data, undefined, options.message, options.headers ?? {})
+  }
+}
+
+const PLACEHOLDER = /\{(\w+)\}/g
+
+/** The names of the {placeholders} in a message. */
+export function placeholders(message: string): readonly string[] {
+  return [...message.matchAll(PLACEHOLDER)].map((match) => match[1] ?? '')
+}
+
+/** Fills {placeholders} from the path parameters and the fields of `data`. */
+export function fillMessage(message: string, params: Readonly<Record<string, string>>, data: unknown): string {
+  if (!message.includes('{')) return message
+  return message.replace(PLACEHOLDER, (whole, name: string) => {
+    const fromData = typeof data === 'object' && data !== null ? Reflect.get(data, name) : undefined
+    const value: unknown = params[name] ?? fromData
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : whole
+  })
+}

@@ -1,0 +1,200 @@
+import type { Change, ConfigStore, RevisionHeader } from '../../storage/config/config-store.ts'
+import { uuidv7 } from '../../storage/config/uuid.ts'
+import type { Applied, ApplyOptions } from '../api/context.ts'
+import type { Clock } from '../clock.ts'
+import type { Driver, PlanOptions, Problem, Step } from '../drivers/driver.ts'
+import { ApiError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { ConfigView, RecordChange } from '../model/sections.ts'
+import { configView, frozenView, recordChange } from './views.ts'
+
+/** What came of a plan. A failed plan was undone in reverse unless `undone` is false. */
+export type PlanResult =
+  | { readonly ok: true; readonly done: number }
+  | {
+      readonly ok: false
+      readonly failedStep: number
+      readonly kind: Step['kind']
+      readonly why: string
+      readonly output: string
+      /** The program that the step needs is not on this machine. */
+      readonly missing: boolean
+      readonly undone: boolean
+    }
+type PlanFailure = Extract<PlanResult, { ok: false }>
+
+/** The only door to the machine: the system worker in the daemon, a recording host in tests. */
+export interface PlanExecutor {
+  execute(steps: readonly Step[]): Promise<PlanResult>
+  /** Runs only the check steps and leaves no file behind. */
+  check(steps: readonly Step[]): Promise<PlanResult>
+}
+
+export interface ApplyParts {
+  readonly store: ConfigStore
+  readonly drivers: readonly Driver[]
+  readonly executor: PlanExecutor
+  /** Rules over the whole configuration that belong to no driver. */
+  readonly rules: readonly ((desired: ConfigView) => readonly Problem[])[]
+  readonly nodeId: string
+  readonly clock: Clock
+  readonly log: Log
+  /** Called after a promotion, before the apply is answered. */
+  readonly onPromoted: (changes: readonly RecordChange[]) => Promise<void> | void
+}
+
+/** Turns staged changes into the machine's state: verify, plan, journal, execute, promote; undo when a step fails. */
+export class ApplyEngine {
+  readonly #parts: ApplyParts
+  #busy = false
+
+  constructor(parts: ApplyParts) {
+    this.#parts = parts
+  }
+
+  get busy(): boolean {
+    return this.#busy
+  }
+
+  async apply(options: ApplyOptions, by: string): Promise<Applied> {
+    return this.#exclusively(async () => {
+      const { store } = this.#parts
+      const frozen = store.changes()
+      const header = this.#header(by, options.comment ?? '')
+      if (frozen.length === 0 && options.force === undefined) return { ...header, revision: store.revision }
+      const running = configView(store.running)
+      const desired = frozenView(store.running, frozen)
+      this.#verify(desired)
+      await this.#enact(running, desired, options.force ?? 'runtime', header)
+      await this.#promote(frozen, header)
+      return header
+    })
+  }
+
+  /** All problems of the candidate, the checker's included. Touches nothing. */
+  async validate(): Promise<void> {
+    const { store, executor } = this.#parts
+    const desired = frozenView(store.running, store.changes())
+    this.#verify(desired)
+    const result = await executor.check(this.#plan(undefined, desired, 'reload'))
+    if (!result.ok) throw this.#refusal(result, desired)
+  }
+
+  /**
+   * Makes the machine what running says, whatever it is now. Called at start: after a crash in the middle of an apply
+   * (open journal) everything is reloaded, because runtime state may be half-way.
+   */
+  async converge(): Promise<PlanResult> {
+    return this.#exclusively(async () => {
+      const { store, executor, log } = this.#parts
+      const journal = store.journal()
+      if (journal !== undefined) log.warn('an apply did not finish; restoring running', { applyId: journal.applyId })
+      const plan = this.#plan(undefined, configView(store.running), journal === undefined ? 'runtime' : 'reload')
+      const result = await executor.execute(plan)
+      if (result.ok && journal !== undefined) await store.closeJournal()
+      if (!result.ok) log.error('running could not be restored', { why: result.why, output: result.output })
+      return result
+    })
+  }
+
+  /** Runs one plan alone, such as the restart of a service. */
+  async exclusively(steps: readonly Step[]): Promise<PlanResult> {
+    return this.#exclusively(() => this.#parts.executor.execute(steps))
+  }
+
+  async #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#busy) {
+      throw new ApiError('APPLY_IN_PROGRESS', 'Another apply is running; try again in a second', {
+        headers: { 'Retry-After': '1' },
+      })
+    }
+    this.#busy = true
+    try {
+      return await work()
+    } finally {
+      this.#busy = false
+    }
+  }
+
+  #verify(desired: ConfigView): void {
+    const { drivers, rules } = this.#parts
+    const problems = [...drivers.flatMap((driver) => driver.verify(desired)), ...rules.flatMap((rule) => rule(desired))]
+    if (problems.length > 0) throw configInvalid(problems, undefined)
+  }
+
+  /** Checks of every driver come before the first swap of any. */
+  #plan(running: ConfigView | undefined, desired: ConfigView, atLeast: PlanOptions['atLeast']): readonly Step[] {
+    const steps = this.#parts.drivers.flatMap((driver) => driver.plan(running, desired, { atLeast }))
+    return [...steps.filter((step) => step.kind === 'check'), ...steps.filter((step) => step.kind !== 'check')]
+  }
+
+  async #enact(
+    running: ConfigView,
+    desired: ConfigView,
+    atLeast: PlanOptions['atLeast'],
+    header: RevisionHeader,
+  ): Promise<void> {
+    const { store, executor, log } = this.#parts
+    const steps = this.#plan(running, desired, atLeast)
+    if (steps.length === 0) return
+    await store.openJournal({ ...header, steps: steps.map((step) => step.why) })
+    let result = await executor.execute(steps)
+    if (!result.ok && result.kind === 'socket') {
+      log.info('a runtime command was refused; reloading instead', { why: result.why, output: result.output })
+      result = await executor.execute(this.#plan(undefined, desired, 'reload'))
+    }
+    if (result.ok) return
+    await this.#restore(running, result)
+    throw this.#refusal(result, desired)
+  }
+
+  /** After a failed plan: the journal may close only when the machine is known to be what running says. */
+  async #restore(running: ConfigView, failure: PlanFailure): Promise<void> {
+    const { store, executor, log } = this.#parts
+    if (!failure.undone) {
+      const again = await executor.execute(this.#plan(undefined, running, 'reload'))
+      if (!again.ok) {
+        log.error('the previous configuration could not be restored; it is tried again at the next start', {
+          why: again.why,
+          output: again.output,
+        })
+        return
+      }
+    }
+    await store.closeJournal()
+  }
+
+  #refusal(failure: PlanFailure, desired: ConfigView): ApiError {
+    if (failure.missing) return new ApiError('NOT_SUPPORTED', failure.output)
+    if (failure.kind === 'check') {
+      const problems = this.#parts.drivers.flatMap((driver) => driver.diagnose(failure.output, desired))
+      return configInvalid(problems, failure.output)
+    }
+    const node = { nodeId: this.#parts.nodeId, ok: false, step: failure.why, output: failure.output }
+    return new ApiError('APPLY_PARTIAL', `The apply failed and was undone: ${failure.why}`, { data: { nodes: [node] } })
+  }
+
+  async #promote(frozen: readonly Change[], header: RevisionHeader): Promise<void> {
+    const { store, onPromoted, log } = this.#parts
+    await store.promote(frozen, header)
+    await onPromoted(frozen.map(recordChange))
+    log.info('applied', { revision: header.revision, changes: frozen.length, by: header.by })
+  }
+
+  #header(by: string, comment: string): RevisionHeader {
+    const now_ms = this.#parts.clock.now_ms()
+    const at = new Date(now_ms).toISOString()
+    return { applyId: uuidv7(now_ms), revision: this.#parts.store.revision + 1, by, at, comment }
+  }
+}
+
+function configInvalid(problems: readonly Problem[], output: string | undefined): ApiError {
+  const errors = problems.map((problem) => ({
+    field: [problem.section, problem.id, problem.field].filter((part) => part !== undefined).join('.'),
+    code: 'CONFIG_INVALID',
+    message: problem.message,
+  }))
+  const first = problems[0]?.message ?? 'the checker gave no reason'
+  const data = { problems, ...(output === undefined ? {} : { output }) }
+  return new ApiError('CONFIG_INVALID', `The configuration cannot be applied: ${first}`, { errors, data })
+}

@@ -1,0 +1,174 @@
+import { Compile, type Validator } from 'typebox/compile'
+import type { ConfigStore, StoredRecord, Write } from '../../storage/config/config-store.ts'
+import type { SectionEditor } from '../api/context.ts'
+import { ApiError, type FieldError } from '../errors.ts'
+import { type SectionName, type SectionRecords, SECTION_NAMES, SECTIONS } from '../model/sections.ts'
+import { asRecord, CLUSTER } from './views.ts'
+
+const validators = new Map<SectionName, Validator>()
+
+/** A record that breaks its own schema is a defect of a handler, never of the caller. */
+function assertRecord(section: SectionName, record: unknown): void {
+  let validator = validators.get(section)
+  if (validator === undefined) validators.set(section, (validator = Compile(SECTIONS[section].schema)))
+  if (validator.Check(record)) return
+  const [first] = validator.Errors(record)
+  throw new Error(`a ${SECTIONS[section].label} does not fit its schema: ${first?.instancePath} ${first?.message}`)
+}
+
+/** `{…patch}` without its undefined values: JSON has none, and an omitted field keeps what is stored. */
+function defined<T extends object>(record: T): T {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T
+}
+
+/**
+ * The edits of one request over the candidate. Each edit is checked when it is made; `writes` then become one durable
+ * write. Only one draft with edits exists at a time (see `Editing`), so checks and write see the same candidate.
+ */
+export class Draft {
+  readonly #store: ConfigStore
+  readonly #ifMatch: string | undefined
+  readonly #edits = new Map<string, Write>()
+  #matched = false
+  /** Revision of the record that was read last: the ETag of a read. */
+  revisionRead: number | undefined
+
+  constructor(store: ConfigStore, ifMatch?: string) {
+    this.#store = store
+    this.#ifMatch = ifMatch
+  }
+
+  get writes(): readonly Write[] {
+    return [...this.#edits.values()]
+  }
+
+  section<N extends SectionName>(name: N): SectionEditor<N> {
+    return {
+      find: (id) => this.#find(name, id),
+      get: (id) => this.#get(name, id),
+      list: () => this.#list(name),
+      create: (record) => this.#create(name, record),
+      merge: (id, patch) => this.#merge(name, id, patch),
+      remove: (id) => this.#remove(name, id),
+    }
+  }
+
+  #stored(section: SectionName, id: string): StoredRecord | undefined {
+    return this.#store.candidate.get(section, CLUSTER, id)
+  }
+
+  #find<N extends SectionName>(section: N, id: string): SectionRecords[N] | undefined {
+    const edit = this.#edits.get(`${section}\0${id}`)
+    const value = edit === undefined ? this.#stored(section, id)?.value : edit.value
+    return value === undefined ? undefined : asRecord(section, value)
+  }
+
+  #get<N extends SectionName>(section: N, id: string): SectionRecords[N] {
+    const record = this.#find(section, id)
+    if (record === undefined) throw new ApiError('NOT_FOUND', `There is no ${SECTIONS[section].label} with id ${id}`)
+    this.revisionRead = this.#stored(section, id)?.revision
+    return record
+  }
+
+  #list<N extends SectionName>(section: N): readonly SectionRecords[N][] {
+    const stored = this.#store.candidate.list(section, CLUSTER).map((entry) => asRecord(section, entry.value))
+    if (this.#edits.size === 0) return stored
+    const records = new Map(stored.map((record) => [record.id, record]))
+    for (const edit of this.#edits.values()) {
+      if (edit.section !== section) continue
+      if (edit.value === undefined) records.delete(edit.key)
+      else records.set(edit.key, asRecord(section, edit.value))
+    }
+    return [...records.values()]
+  }
+
+  #create<N extends SectionName>(section: N, record: SectionRecords[N]): void {
+    if (this.#find(section, record.id) !== undefined) {
+      throw new ApiError('ID_NOT_UNIQUE', `There is a ${SECTIONS[section].label} with id ${record.id} already`, {
+        errors: [{ field: 'id', code: 'ID_NOT_UNIQUE', message: 'is taken' }],
+      })
+    }
+    this.#checkName(section, record)
+    this.#put(section, record)
+  }
+
+  #merge<N extends SectionName>(
+    section: N,
+    id: string,
+    patch: { readonly [K in keyof SectionRecords[N]]?: SectionRecords[N][K] | undefined },
+  ): void {
+    const before = this.#get(section, id)
+    this.#match(section, id)
+    const after: SectionRecords[N] = { ...before, ...defined(patch) }
+    const name = SECTIONS[section].nameField
+    if (after[name] !== before[name]) this.#checkName(section, after)
+    this.#put(section, after)
+  }
+
+  #remove(section: SectionName, id: string): void {
+    const record = this.#get(section, id)
+    this.#match(section, id)
+    const usage = this.#usage(section, id)
+    if (usage.length > 0) {
+      const { label, nameField } = SECTIONS[section]
+      const title = String(Reflect.get(record, nameField))
+      throw new ApiError('IN_USE', `The ${label} ${title} is used by ${usage.map((user) => user.name).join(', ')}`, {
+        data: { usage },
+      })
+    }
+    this.#edits.set(`${section}\0${id}`, { section, scope: CLUSTER, key: id, value: undefined })
+  }
+
+  #put<N extends SectionName>(section: N, record: SectionRecords[N]): void {
+    assertRecord(section, record)
+    this.#checkReferences(section, record)
+    this.#edits.set(`${section}\0${record.id}`, { section, scope: CLUSTER, key: record.id, value: record })
+  }
+
+  #match(section: SectionName, id: string): void {
+    if (this.#ifMatch === undefined || this.#matched) return
+    this.#matched = true
+    const current = this.#stored(section, id)?.revision
+    if (this.#ifMatch === '*' || this.#ifMatch === `"${current}"`) return
+    throw new ApiError('REVISION_MISMATCH', 'The record has changed since you read it; read it again and repeat', {
+      data: { current: `"${current}"`, sent: this.#ifMatch },
+    })
+  }
+
+  #checkName<N extends SectionName>(section: N, record: SectionRecords[N]): void {
+    const { nameField, label } = SECTIONS[section]
+    const wanted = String(record[nameField]).toLowerCase()
+    for (const other of this.#list(section)) {
+      if (other.id === record.id || String(other[nameField]).toLowerCase() !== wanted) continue
+      throw new ApiError('NAME_NOT_UNIQUE', `There is a ${label} named ${String(other[nameField])} already`, {
+        errors: [{ field: nameField, code: 'NAME_NOT_UNIQUE', message: 'is taken' }],
+      })
+    }
+  }
+
+  #checkReferences<N extends SectionName>(section: N, record: SectionRecords[N]): void {
+    const errors: FieldError[] = []
+    for (const reference of SECTIONS[section].references(record)) {
+      if (this.#find(reference.section, reference.id) !== undefined) continue
+      const message = `there is no ${SECTIONS[reference.section].label} with id ${reference.id}`
+      errors.push({ field: reference.field, code: 'NOT_FOUND', message })
+    }
+    if (errors.length > 0) throw new ApiError('INVALID_BODY', 'The body refers to records that do not exist', { errors })
+  }
+
+  /** Who refers to a record, over all sections. */
+  #usage(section: SectionName, id: string): readonly { resource: string; id: string; name: string; field: string }[] {
+    return SECTION_NAMES.flatMap((resource) => this.#usageIn(resource, section, id))
+  }
+
+  #usageIn<N extends SectionName>(resource: N, section: SectionName, id: string) {
+    const { references, nameField } = SECTIONS[resource]
+    const found = []
+    for (const record of this.#list(resource)) {
+      const reference = references(record).find((candidate) => candidate.section === section && candidate.id === id)
+      if (reference === undefined) continue
+      found.push({ resource, id: record.id, name: String(record[nameField]), field: reference.field })
+    }
+    return found
+  }
+}

@@ -1,0 +1,104 @@
+import { isDeepStrictEqual } from 'node:util'
+import { createTwoFilesPatch } from 'diff'
+import type { Change, ConfigStore } from '../../storage/config/config-store.ts'
+import type { FilePreview, Pending, PendingChange, PlanPreview } from '../api/context.ts'
+import { EFFECTS, type ChangeEffect, type Driver, type Step } from '../drivers/driver.ts'
+import { type ConfigView, type RecordChange, type SectionName, SECTIONS } from '../model/sections.ts'
+import { configView, recordChange } from './views.ts'
+
+const MASK = '**'
+
+/** A record as people may see it. */
+function shown(section: SectionName, record: object | undefined): Readonly<Record<string, unknown>> | null {
+  if (record === undefined) return null
+  const secrets: readonly string[] = SECTIONS[section].secrets
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, secrets.includes(key) ? MASK : value]))
+}
+
+/** Keeps the fields in which two records differ; a secret that changed differs although both sides read `**`. */
+function differing(change: RecordChange): Pick<PendingChange, 'before' | 'after'> {
+  const before = shown(change.section, change.before)
+  const after = shown(change.section, change.after)
+  if (change.before === undefined || change.after === undefined) return { before, after }
+  const [old, next]: readonly object[] = [change.before, change.after]
+  const changed = Object.keys({ ...old, ...next }).filter((key) => !isDeepStrictEqual(field(old, key), field(next, key)))
+  const pick = (record: typeof before) => Object.fromEntries(changed.map((key) => [key, record?.[key] ?? null]))
+  return { before: pick(before), after: pick(after) }
+}
+
+const field = (record: object | undefined, key: string): unknown => record && Reflect.get(record, key)
+
+function operation(change: RecordChange): PendingChange['op'] {
+  if (change.before === undefined) return 'create'
+  return change.after === undefined ? 'delete' : 'update'
+}
+
+/** The cheapest effect is the default: a change no driver cares about takes hold at once. */
+function dearest(effects: readonly ChangeEffect[]): ChangeEffect {
+  return EFFECTS.findLast((effect) => effects.includes(effect)) ?? 'runtime'
+}
+
+export class PendingChanges {
+  readonly #store: ConfigStore
+  readonly #drivers: readonly Driver[]
+
+  constructor(store: ConfigStore, drivers: readonly Driver[]) {
+    this.#store = store
+    this.#drivers = drivers
+  }
+
+  list(): Pending {
+    const running = configView(this.#store.running)
+    const candidate = configView(this.#store.candidate)
+    const changes = this.#store.changes().map((change) => this.#show(change, running, candidate))
+    return { revision: this.#store.revision, changes }
+  }
+
+  changedIds(section: SectionName): readonly string[] {
+    return this.#store
+      .changes()
+      .filter((change) => change.section === section)
+      .map((change) => change.key)
+  }
+
+  /** What an apply would write and do, without touching anything. */
+  preview(): PlanPreview {
+    const running = configView(this.#store.running)
+    const candidate = configView(this.#store.candidate)
+    const steps = this.#drivers.flatMap((driver) => driver.plan(running, candidate, { atLeast: 'runtime' }))
+    const files = this.#drivers.flatMap((driver) => fileDiffs(driver.render(running), driver.render(candidate)))
+    return { files, steps: steps.map((step: Step) => ({ kind: step.kind, why: step.why })) }
+  }
+
+  #show(stored: Change, running: ConfigView, candidate: ConfigView): PendingChange {
+    const change = recordChange(stored)
+    const affected = this.#drivers.flatMap((driver) => {
+      const effect = driver.effectOf(change, running, candidate)
+      return effect === undefined ? [] : [{ service: driver.name, effect }]
+    })
+    const record: object | undefined = change.after ?? change.before
+    return {
+      id: stored.id,
+      op: operation(change),
+      resource: change.section,
+      resourceId: change.id,
+      name: record === undefined ? '' : String(Reflect.get(record, SECTIONS[change.section].nameField)),
+      by: stored.actor,
+      at: stored.at,
+      ...differing(change),
+      effect: dearest(affected.map((entry) => entry.effect)),
+      services: affected.map((entry) => entry.service),
+    }
+  }
+}
+
+function fileDiffs(
+  before: ReturnType<Driver['render']>,
+  after: ReturnType<Driver['render']>,
+): readonly FilePreview[] {
+  return after.flatMap(({ path, content }) => {
+    const old = before.find((file) => file.path === path)?.content ?? ''
+    if (old === content) return []
+    return [{ path, diff: createTwoFilesPatch(path, path, old, content, 'running', 'candidate', { context: 3 }) }]
+  })
+}
