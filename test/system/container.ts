@@ -1,0 +1,175 @@
+import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A Debian machine with its own systemd, network and clock rights taken away; gone without a trace after `stop`. */
+export interface Container {
+  /** Runs a program inside; the answer holds what failed, it does not throw. */
+  run(...argv: readonly string[]): Promise<Finished>
+  /** Starts a program of the host inside the container's network only. */
+  inNetwork(...argv: readonly string[]): Promise<Finished>
+  /** Starts a program inside that lives until the container stops. */
+  start(...argv: readonly string[]): ChildProcess
+  stop(): Promise<void>
+}
+
+export interface Finished {
+  readonly exitCode: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const RECIPE = ['--variant=minbase', '--include=systemd,systemd-sysv,dbus,haproxy'] as const
+const PROGRAMS = ['systemd-nspawn', 'mmdebstrap', 'nsenter', 'unshare', 'setpriv', 'curl'] as const
+// The overlay lives in a mount namespace of its own and goes with its last process; so does everything if this process dies.
+const MOUNT = `mount -t overlay overlay -o lowerdir="$1",upperdir="$2/upper",workdir="$2/work" "$2/root" && shift 2 && exec "$@"`
+const IN_OVERLAY = ['--pdeathsig', 'KILL', 'unshare', '-m', 'sh', '-c', MOUNT, 'sh'] as const
+const NSPAWN = [
+  'systemd-nspawn',
+  '--quiet',
+  '--register=no',
+  '--keep-unit',
+  '--private-network',
+  '--hostname=node1',
+  '--console=pipe',
+  '--drop-capability=CAP_SYS_TIME',
+] as const
+const BOOT_MS_MAX = 60_000
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
+
+/** Why no container can be started here, or undefined. */
+export function containerObstacle(): string | undefined {
+  if (process.getuid?.() !== 0) return 'needs root'
+  const missing = PROGRAMS.filter((name) => !isOnPath(name))
+  if (missing.length > 0) return `not installed: ${missing.join(', ')}`
+  if (spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status !== 0) return 'may not mount'
+  return undefined
+}
+
+export async function startContainer(
+  binds: readonly { readonly host: string; readonly inside: string }[],
+): Promise<Container> {
+  const tree = await debianTree()
+  const folder = mkdtempSync(join(tmpdir(), 'fulcrum-container-'))
+  for (const name of ['upper', 'work', 'root']) mkdirSync(join(folder, name))
+  const root = join(folder, 'root')
+  const nspawn = spawn(
+    'setpriv',
+    [
+      ...IN_OVERLAY,
+      tree,
+      folder,
+      ...NSPAWN,
+      '-D',
+      root,
+      ...binds.map(({ host, inside }) => `--bind-ro=${host}:${inside}`),
+      '-b',
+    ],
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, SYSTEMD_NSPAWN_UNIFIED_HIERARCHY: '1' } },
+  )
+  const console: string[] = []
+  for (const stream of [nspawn.stdout, nspawn.stderr]) stream.on('data', (text) => console.push(String(text)))
+
+  const stop = async () => {
+    if (nspawn.exitCode === null && nspawn.signalCode === null) {
+      const ended = once(nspawn, 'exit')
+      nspawn.kill('SIGKILL')
+      await ended
+    }
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    const leader = await booted(nspawn)
+    const enter = [
+      '-t',
+      leader,
+      '-m',
+      '-u',
+      '-i',
+      '-n',
+      '-p',
+      '-C',
+      '--',
+      'env',
+      '-i',
+      'PATH=/usr/sbin:/usr/bin:/sbin:/bin',
+      'LC_ALL=C',
+    ]
+    return {
+      run: (...argv) => finished('nsenter', [...enter, ...argv]),
+      inNetwork: (...argv) => finished('nsenter', ['-t', leader, '-n', '--', ...argv]),
+      start: (...argv) => spawn('nsenter', [...enter, ...argv], { stdio: 'ignore' }),
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw new Error(`the container did not start: ${console.join('').slice(-2000)}`, { cause: error })
+  }
+}
+
+/** The process id of the container's systemd, once its start-up jobs are done. */
+async function booted(nspawn: ChildProcess): Promise<string> {
+  const deadline = performance.now() + BOOT_MS_MAX
+  while (performance.now() < deadline && nspawn.exitCode === null) {
+    const leader = readFileSync(`/proc/${nspawn.pid}/task/${nspawn.pid}/children`, 'utf8').trim().split(' ')[0]
+    if (leader !== undefined && leader !== '') {
+      const state = await finished('nsenter', [
+        '-t',
+        leader,
+        '-m',
+        '-p',
+        '-C',
+        '--',
+        'systemctl',
+        'is-system-running',
+        '--wait',
+      ])
+      if (['running', 'degraded'].includes(state.stdout.trim())) return leader
+    }
+    await sleep(50)
+  }
+  throw new Error(nspawn.exitCode === null ? 'no answer from systemd' : `systemd-nspawn ended with ${nspawn.exitCode}`)
+}
+
+/** Built once per recipe and machine, outside the project, and only read afterwards. */
+async function debianTree(): Promise<string> {
+  const suite = /^VERSION_CODENAME=(\w+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'bookworm'
+  const recipe = [...RECIPE, suite]
+  const cache = join(tmpdir(), 'fulcrum-test-cache')
+  const tree = join(cache, `debian-${createHash('sha256').update(recipe.join('\n')).digest('hex').slice(0, 16)}`)
+  if (existsSync(tree)) return tree
+  mkdirSync(cache, { recursive: true, mode: 0o700 })
+  const building = mkdtempSync(join(cache, 'building-'))
+  const target = join(building, 'tree')
+  const built = await finished('mmdebstrap', [...RECIPE, suite, target])
+  try {
+    if (built.exitCode !== 0) throw new Error(`mmdebstrap failed: ${built.stderr.slice(-2000)}`)
+    if (!existsSync(tree)) renameSync(target, tree)
+  } finally {
+    rmSync(building, { recursive: true, force: true })
+  }
+  return tree
+}
+
+function finished(program: string, args: readonly string[]): Promise<Finished> {
+  return new Promise((resolve) => {
+    const child = execFile(program, args, { maxBuffer: OUTPUT_BYTES_MAX }, (error, stdout, stderr) => {
+      resolve({ exitCode: error === null ? 0 : (child.exitCode ?? 1), stdout, stderr })
+    })
+  })
+}
+
+function isOnPath(program: string): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
