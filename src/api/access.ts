@@ -1,17 +1,5 @@
-import { createHash } from 'node:crypto'
+import { nameBasedId } from '../ids.ts'
 import type { Endpoint } from './endpoint.ts'
-
-/** Namespace of this project's name-based ids (RFC 9562, version 5). */
-const NAMESPACE = Buffer.from('6f1c4f0a3d5e4b7a9c2d8e1f0a5b6c7d', 'hex')
-
-/** RFC 9562 version 5 UUID of `name` in the project's namespace. */
-export function nameBasedId(name: string): string {
-  const hash = createHash('sha1').update(NAMESPACE).update(name).digest().subarray(0, 16)
-  hash.writeUInt8((hash.readUInt8(6) & 0x0f) | 0x50, 6)
-  hash.writeUInt8((hash.readUInt8(8) & 0x3f) | 0x80, 8)
-  const hex = hash.toString('hex')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
-}
 
 /** The id by which roles grant an endpoint: stable across versions as long as method and path are. */
 export function endpointId(endpoint: { readonly method: string; readonly path: string }): string {

@@ -1,4 +1,5 @@
 import type { ConfigView, SectionName, SectionRecords } from '../model/sections.ts'
+import type { Consolidation, Metric } from '../model/metrics.ts'
 import type { Rendered } from './reply.ts'
 
 /** Who calls, as established by the token and looked up in running. */
@@ -83,31 +84,31 @@ export interface UnitEntry {
   readonly canUpdate: boolean
 }
 
-/** Rendered figures; undefined when running has no such object. */
+/** Which part of the live figures; `rip` answers one element per backend that holds the real server. */
+export type LiveView =
+  | { readonly kind: 'all' | 'frontends' | 'backends' | 'rips' }
+  | { readonly kind: 'frontend' | 'backend' | 'backend-rips' | 'rip'; readonly id: string }
+
+/** Figures as whole answers; undefined when running has no such object. */
 export interface LiveFigures {
-  all(): Rendered
-  frontends(): Rendered
-  backends(): Rendered
-  reals(): Rendered
-  frontend(id: string): Rendered | undefined
-  backend(id: string): Rendered | undefined
-  realsOfBackend(id: string): Rendered | undefined
-  real(id: string): Rendered | undefined
+  render(view: LiveView): Rendered | undefined
 }
 
 export interface HistoryQuery {
+  /** Unix seconds. */
   readonly start: number
   readonly end: number
+  /** Preferred seconds per point; undefined is the finest available. */
   readonly resolution: number | undefined
-  readonly consolidation: 'average' | 'minimum' | 'maximum'
-  readonly metrics: readonly string[]
+  readonly consolidation: Consolidation
+  readonly metrics: readonly Metric[]
   readonly format: 'json' | 'csv'
 }
 export interface HistoryFigures {
   frontend(id: string, query: HistoryQuery): Rendered | undefined
   backend(id: string, query: HistoryQuery): Rendered | undefined
-  realsOfBackend(id: string, query: HistoryQuery): Rendered | undefined
-  real(id: string, query: HistoryQuery): Rendered | undefined
+  backendReals(id: string, query: HistoryQuery): Rendered | undefined
+  rip(id: string, query: HistoryQuery): Rendered | undefined
 }
 
 export interface SessionData {
@@ -115,7 +116,7 @@ export interface SessionData {
   readonly token: string
 }
 
-interface Base {
+interface Common {
   readonly actor: Actor
   readonly requestId: string
   /** Address of the client. */
@@ -123,7 +124,6 @@ interface Base {
   readonly nodeId: string
   readonly version: string
   readonly running: ConfigView
-  section<N extends SectionName>(name: N): SectionReader<N>
   readonly pending: PendingReader
   readonly units: { list(): readonly UnitEntry[] }
   readonly live: LiveFigures
@@ -135,6 +135,9 @@ interface Base {
     page(file: string): Rendered
   }
   readonly session: { refresh(): string }
+}
+interface Reading {
+  section<N extends SectionName>(name: N): SectionReader<N>
 }
 interface Staging {
   section<N extends SectionName>(name: N): SectionEditor<N>
@@ -157,10 +160,10 @@ interface Applying {
 
 /** What a handler is given, by the effect its endpoint declares: a wrong side effect does not compile. */
 export interface ContextOf {
-  read: Base
-  stage: Base & Staging
-  act: Base & Acting
-  'stage-and-act': Base & Staging & Acting
-  apply: Base & Applying
+  read: Common & Reading
+  stage: Common & Staging
+  act: Common & Reading & Acting
+  'stage-and-act': Common & Staging & Acting
+  apply: Common & Reading & Applying
 }
 export type Effect = keyof ContextOf

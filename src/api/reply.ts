@@ -3,7 +3,7 @@ export interface Rendered {
   readonly body: Uint8Array | string
   readonly contentType?: string
   /** Quoted entity tag; a matching If-None-Match is answered with 304. */
-  readonly etag?: string
+  readonly etag?: string | undefined
   readonly cacheControl?: string
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -1,9 +1,9 @@
 import type { Change, ConfigStore, RevisionHeader } from '../../storage/config/config-store.ts'
-import { uuidv7 } from '../../storage/config/uuid.ts'
 import type { Applied, ApplyOptions } from '../api/context.ts'
 import type { Clock } from '../clock.ts'
 import type { Driver, PlanOptions, Problem, Step } from '../drivers/driver.ts'
 import { ApiError } from '../errors.ts'
+import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { ConfigView, RecordChange } from '../model/sections.ts'
 import { configView, frozenView, recordChange } from './views.ts'
@@ -184,7 +184,7 @@ export class ApplyEngine {
   #header(by: string, comment: string): RevisionHeader {
     const now_ms = this.#parts.clock.now_ms()
     const at = new Date(now_ms).toISOString()
-    return { applyId: uuidv7(now_ms), revision: this.#parts.store.revision + 1, by, at, comment }
+    return { applyId: newId(now_ms), revision: this.#parts.store.revision + 1, by, at, comment }
   }
 }
 

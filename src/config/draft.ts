@@ -3,6 +3,7 @@ import type { ConfigStore, StoredRecord, Write } from '../../storage/config/conf
 import type { SectionEditor } from '../api/context.ts'
 import { ApiError, type FieldError } from '../errors.ts'
 import { type SectionName, type SectionRecords, SECTION_NAMES, SECTIONS } from '../model/sections.ts'
+import { discardable } from './discard.ts'
 import { asRecord, CLUSTER } from './views.ts'
 
 const validators = new Map<SectionName, Validator>()
@@ -30,6 +31,7 @@ export class Draft {
   readonly #ifMatch: string | undefined
   readonly #edits = new Map<string, Write>()
   #matched = false
+  readonly #discarded: string[] = []
   /** Revision of the record that was read last: the ETag of a read. */
   revisionRead: number | undefined
 
@@ -40,6 +42,15 @@ export class Draft {
 
   get writes(): readonly Write[] {
     return [...this.#edits.values()]
+  }
+
+  /** Ids of pending changes this request takes back. */
+  get discarded(): readonly string[] {
+    return this.#discarded
+  }
+
+  discard(changeId: string | undefined): void {
+    this.#discarded.push(...discardable(this.#store, changeId))
   }
 
   section<N extends SectionName>(name: N): SectionEditor<N> {

@@ -4,7 +4,6 @@ import { open, type Database, type RootDatabase } from 'lmdb'
 import type { Change, ConfigStore, Journal, Origin, RecordKey, Revision, RevisionHeader } from './config-store.ts'
 import type { SideTable, StoredRecord, Write } from './config-store.ts'
 import { Mirror, type OverlayEntry } from './mirror.ts'
-import { uuidv7 } from './uuid.ts'
 
 /** Version of the layout below; raised by one with each migration. */
 export const CONFIG_SCHEMA = 1
@@ -39,10 +38,12 @@ export class LmdbConfigStore implements ConfigStore {
   readonly #meta: Database<unknown, string>
   readonly #mirror = new Mirror()
   readonly sessions: SideTable
+  readonly #newId: () => string
   #sequence = 0
   #revision = 0
 
-  constructor(directory: string) {
+  constructor(directory: string, newId: () => string) {
+    this.#newId = newId
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     this.#root = open({ path: directory, noSubdir: false, overlappingSync: false, encoding: 'json', maxDbs: 8 })
     const database = <V, K extends string | StoreKey>(name: string): Database<V, K> =>
@@ -55,7 +56,9 @@ export class LmdbConfigStore implements ConfigStore {
     const schema = this.#meta.get('schema')
     if (schema === undefined) this.#meta.putSync('schema', CONFIG_SCHEMA)
     else if (schema !== CONFIG_SCHEMA) {
-      throw new Error(`the configuration in ${directory} has layout ${JSON.stringify(schema)}, this version knows ${CONFIG_SCHEMA}`)
+      throw new Error(
+        `the configuration in ${directory} has layout ${JSON.stringify(schema)}, this version knows ${CONFIG_SCHEMA}`,
+      )
     }
     this.#load()
   }
@@ -80,7 +83,7 @@ export class LmdbConfigStore implements ConfigStore {
       const running = this.#mirror.running.get(key.section, key.scope, key.key)
       sequence += 1
       const unchanged = isDeepStrictEqual(running?.value, value)
-      const changeId = this.#mirror.overlayEntry(key)?.changeId ?? uuidv7(Date.parse(origin.at))
+      const changeId = this.#mirror.overlayEntry(key)?.changeId ?? this.#newId()
       const stored = value === undefined ? undefined : { value, revision: sequence }
       entries.push({ key, entry: unchanged ? undefined : { ...key, ...origin, changeId, stored, revision: sequence } })
     }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +13,7 @@ const header = (revision: number) => ({ applyId: `apply-${revision}`, revision, 
 async function withStore(test: Test, work: (open: () => LmdbConfigStore) => Promise<void>) {
   const directory = mkdtempSync(join(tmpdir(), 'fulcrum-config-'))
   test.teardown(() => rmSync(directory, { recursive: true, force: true }))
-  await work(() => new LmdbConfigStore(directory))
+  await work(() => new LmdbConfigStore(directory, randomUUID))
 }
 
 async function promoteAll(store: LmdbConfigStore) {

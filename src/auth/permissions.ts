@@ -1,0 +1,61 @@
+import { endpointId, grantedEndpoints } from '../api/access.ts'
+import type { Endpoint } from '../api/endpoint.ts'
+import type { ConfigView, SectionRecords } from '../model/sections.ts'
+
+/** What one user may do: `granted[i]` for the endpoint at place i of the table. */
+export interface Rights {
+  readonly userId: string
+  readonly email: string
+  readonly granted: Uint8Array
+}
+
+/** Compiles the roles of running into one flag per user and endpoint. Call `invalidate` after each promotion. */
+export class Permissions {
+  readonly #table: readonly Endpoint[]
+  readonly #running: ConfigView
+  readonly #rights = new Map<string, Rights | undefined>()
+  #roles: ReadonlyMap<string, Uint8Array> | undefined
+
+  constructor(table: readonly Endpoint[], running: ConfigView) {
+    this.#table = table
+    this.#running = running
+  }
+
+  invalidate(): void {
+    this.#rights.clear()
+    this.#roles = undefined
+  }
+
+  /** undefined: the user is not in running, or disabled. */
+  of(userId: string): Rights | undefined {
+    const known = this.#rights.get(userId)
+    if (known !== undefined) return known
+    const user = this.#running.get('users', userId)
+    if (user === undefined || user.disabled) return undefined
+    const rights = { userId, email: user.email, granted: this.#union(user) }
+    this.#rights.set(userId, rights)
+    return rights
+  }
+
+  #union(user: SectionRecords['users']): Uint8Array {
+    this.#roles ??= this.#compile()
+    const held = new Set(user.roles)
+    for (const id of user.groups) for (const role of this.#running.get('groups', id)?.roles ?? []) held.add(role)
+    const granted = new Uint8Array(this.#table.length)
+    for (const role of held) {
+      const flags = this.#roles.get(role)
+      for (let i = 0; i < granted.length; i++) if (flags?.[i] === 1) granted[i] = 1
+    }
+    return granted
+  }
+
+  #compile(): ReadonlyMap<string, Uint8Array> {
+    const ids = this.#table.map((endpoint) => endpointId(endpoint))
+    const compiled = new Map<string, Uint8Array>()
+    for (const role of this.#running.list('roles')) {
+      const granted = grantedEndpoints(role, this.#table)
+      compiled.set(role.id, Uint8Array.from(ids, (id) => (granted.has(id) ? 1 : 0)))
+    }
+    return compiled
+  }
+}

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto'
+import type { SideTable } from '../../storage/config/config-store.ts'
+import type { Clock } from '../clock.ts'
+import { TOKEN_LIFE_MS, type TokenFault, type Tokens } from './token.ts'
+
+export const SESSION_LIFE_MS = 12 * 3_600_000
+const CACHED_TOKENS_MAX = 10_000
+
+export interface Session {
+  readonly id: string
+  readonly userId: string
+  readonly createdAt_ms: number
+  readonly expiresAt_ms: number
+  readonly address: string
+}
+
+interface KnownToken {
+  readonly session: Session
+  readonly expiresAt_ms: number
+}
+
+/**
+ * The table of live sessions, durable beside the configuration. A token is only as good as its session: removing the
+ * session revokes every token of it at once. Verified tokens are remembered, so that a poller costs one map look-up.
+ */
+export class Sessions {
+  readonly #table: SideTable
+  readonly #tokens: Tokens
+  readonly #clock: Clock
+  readonly #live = new Map<string, Session>()
+  readonly #known = new Map<string, KnownToken>()
+
+  constructor(table: SideTable, tokens: Tokens, clock: Clock) {
+    this.#table = table
+    this.#tokens = tokens
+    this.#clock = clock
+    for (const { value } of table.entries()) {
+      const session = value as Session
+      this.#live.set(session.id, session)
+    }
+  }
+
+  async create(userId: string, address: string): Promise<{ readonly session: Session; readonly token: string }> {
+    await this.#prune()
+    const now_ms = this.#clock.now_ms()
+    const expiresAt_ms = now_ms + SESSION_LIFE_MS
+    const session: Session = { id: randomUUID(), userId, createdAt_ms: now_ms, expiresAt_ms, address }
+    await this.#table.put(session.id, session)
+    this.#live.set(session.id, session)
+    return { session, token: this.token(session.id) }
+  }
+
+  /** A fresh token of a live session; it never outlives the session. */
+  token(sessionId: string): string {
+    const session = this.#live.get(sessionId)
+    if (session === undefined) throw new Error('a token was asked for a session that has ended')
+    const until_ms = Math.min(this.#clock.now_ms() + TOKEN_LIFE_MS, session.expiresAt_ms)
+    return this.#tokens.sign({ sub: session.userId, sid: session.id, exp: Math.floor(until_ms / 1000) }, randomUUID())
+  }
+
+  authenticate(token: string): Session | TokenFault {
+    const now_ms = this.#clock.now_ms()
+    const known = this.#known.get(token) ?? this.#learn(token)
+    if (typeof known === 'string') return known
+    if (known.expiresAt_ms <= now_ms || !this.#live.has(known.session.id)) {
+      this.#known.delete(token)
+      return 'expired'
+    }
+    return known.session
+  }
+
+  async end(gone: (session: Session) => boolean): Promise<void> {
+    const ended = [...this.#live.values()].filter(gone).map((session) => session.id)
+    for (const id of ended) this.#live.delete(id)
+    if (ended.length > 0) await this.#table.remove(ended)
+  }
+
+  #learn(token: string): KnownToken | TokenFault {
+    const claims = this.#tokens.verify(token)
+    if (typeof claims === 'string') return claims
+    const session = this.#live.get(claims.sid)
+    if (session === undefined || session.userId !== claims.sub) return 'expired'
+    if (this.#known.size >= CACHED_TOKENS_MAX) this.#known.clear()
+    const known = { session, expiresAt_ms: Math.min(claims.exp * 1000, session.expiresAt_ms) }
+    this.#known.set(token, known)
+    return known
+  }
+
+  #prune(): Promise<void> {
+    const now_ms = this.#clock.now_ms()
+    return this.end((session) => session.expiresAt_ms <= now_ms)
+  }
+}

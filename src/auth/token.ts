@@ -1,0 +1,53 @@
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { createSigner, createVerifier, TokenError } from 'fast-jwt'
+
+export const TOKEN_LIFE_MS = 3_600_000
+
+export interface Claims {
+  readonly sub: string
+  readonly sid: string
+  /** Seconds since the epoch. */
+  readonly exp: number
+}
+
+export type TokenFault = 'expired' | 'invalid'
+
+/** Signs and verifies the daemon's tokens (EdDSA). A token names a user and a session and carries no rights. */
+export class Tokens {
+  readonly #sign: (claims: Record<string, unknown>) => string
+  readonly #verify: (token: string) => Claims
+
+  constructor(keyFile: string) {
+    const pem = existsSync(keyFile) ? readFileSync(keyFile, 'utf8') : createKey(keyFile)
+    const publicKey = createPublicKey(createPrivateKey(pem)).export({ type: 'spki', format: 'pem' }).toString()
+    const kid = createHash('sha256').update(publicKey).digest('base64url').slice(0, 16)
+    this.#sign = createSigner({ algorithm: 'EdDSA', key: pem, kid })
+    this.#verify = createVerifier({ algorithms: ['EdDSA'], key: publicKey, cache: false })
+  }
+
+  sign(claims: Claims, jti: string): string {
+    return this.#sign({ ...claims, jti })
+  }
+
+  verify(token: string): Claims | TokenFault {
+    try {
+      const claims = this.#verify(token)
+      const whole = typeof claims.sub === 'string' && typeof claims.sid === 'string' && typeof claims.exp === 'number'
+      return whole ? claims : 'invalid'
+    } catch (error) {
+      return error instanceof TokenError && error.code === TokenError.codes.expired ? 'expired' : 'invalid'
+    }
+  }
+}
+
+/** Written and flushed under another name first: a crash leaves a whole key or none. */
+function createKey(file: string): string {
+  const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const descriptor = openSync(`${file}.new`, 'w', 0o600)
+  writeSync(descriptor, pem)
+  fsyncSync(descriptor)
+  closeSync(descriptor)
+  renameSync(`${file}.new`, file)
+  return pem
+}

@@ -1,0 +1,52 @@
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+
+const YEARS = 10
+
+export interface CertificateFiles {
+  readonly keyFile: string
+  readonly certificateFile: string
+}
+
+/** The certificate the API shows until an administrator uploads one: self-signed, EC P-256, made at the first start. */
+export async function ensureCertificate(directory: string, addresses: readonly string[]): Promise<CertificateFiles> {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const files = { keyFile: join(directory, 'api-key.pem'), certificateFile: join(directory, 'api-certificate.pem') }
+  if (existsSync(files.keyFile) && existsSync(files.certificateFile)) return files
+  const { key, certificate } = await selfSigned(addresses)
+  write(files.certificateFile, certificate)
+  write(files.keyFile, key)
+  return files
+}
+
+async function selfSigned(addresses: readonly string[]): Promise<{ readonly key: string; readonly certificate: string }> {
+  const { PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } = await import('@peculiar/x509')
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const now = new Date()
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: `CN=${hostname().replaceAll(/[^A-Za-z0-9.-]/g, '') || 'fulcrum'}`,
+    notBefore: now,
+    notAfter: new Date(now.getFullYear() + YEARS, now.getMonth(), now.getDate()),
+    signingAlgorithm: algorithm,
+    keys,
+    extensions: [
+      new SubjectAlternativeNameExtension([
+        { type: 'dns', value: 'localhost' },
+        ...addresses.map((value) => ({ type: 'ip' as const, value })),
+      ]),
+    ],
+  })
+  const pkcs8 = await crypto.subtle.exportKey('pkcs8', keys.privateKey)
+  return { key: PemConverter.encode(pkcs8, 'PRIVATE KEY'), certificate: certificate.toString('pem') }
+}
+
+/** Whole or not at all, and never readable by others, not even for a moment. */
+function write(file: string, content: string): void {
+  const descriptor = openSync(`${file}.new`, 'w', 0o600)
+  writeSync(descriptor, content)
+  fsyncSync(descriptor)
+  closeSync(descriptor)
+  renameSync(`${file}.new`, file)
+}

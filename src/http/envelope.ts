@@ -1,0 +1,59 @@
+import { ApiError, type ErrorCode } from '../errors.ts'
+import type { Rendered } from '../api/reply.ts'
+
+/** An answer ready for the socket. */
+export interface Answer {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string | Uint8Array
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export const JSON_TYPE = 'application/json'
+const NO_HEADERS: Readonly<Record<string, string>> = {}
+const EMPTY = ''
+
+export function success(
+  status: number,
+  message: string,
+  data: unknown,
+  headers: Readonly<Record<string, string>> = NO_HEADERS,
+): Answer {
+  const body = JSON.stringify(data === undefined ? { status: 'success', message } : { status: 'success', message, data })
+  return { status, contentType: JSON_TYPE, body, headers }
+}
+
+/** Sends prepared bytes, or 304 when the caller has them already. */
+export function rendered(ready: Rendered, ifNoneMatch: string): Answer {
+  const headers = ready.etag === undefined ? (ready.headers ?? NO_HEADERS) : { ...ready.headers, ETag: ready.etag }
+  const contentType = ready.contentType ?? JSON_TYPE
+  const cached = ready.cacheControl === undefined ? headers : { ...headers, 'Cache-Control': ready.cacheControl }
+  if (ifNoneMatch !== EMPTY && ready.etag !== undefined && matches(ifNoneMatch, ready.etag)) {
+    return { status: 304, contentType, body: EMPTY, headers: cached }
+  }
+  return { status: 200, contentType, body: ready.body, headers: cached }
+}
+
+export function failure(error: ApiError): Answer {
+  const { errors, data, headers } = error.details
+  const body = {
+    status: 'error',
+    message: error.message,
+    code: error.code satisfies ErrorCode,
+    ...(errors === undefined ? {} : { errors }),
+    ...(data === undefined ? {} : { data }),
+  }
+  const challenge = error.status === 401 ? { 'WWW-Authenticate': 'Bearer' } : NO_HEADERS
+  return {
+    status: error.status,
+    contentType: JSON_TYPE,
+    body: JSON.stringify(body),
+    headers: { ...challenge, ...headers },
+  }
+}
+
+/** RFC 9110 §13.1.2: a list of tags, weak comparison, or `*`. */
+export function matches(ifNoneMatch: string, etag: string): boolean {
+  if (ifNoneMatch === '*' || ifNoneMatch === etag) return true
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
+}

@@ -1,0 +1,241 @@
+import type { Actor } from '../api/context.ts'
+import type { Endpoint } from '../api/endpoint.ts'
+import { fillMessage, Reply } from '../api/reply.ts'
+import type { Rights } from '../auth/permissions.ts'
+import { ApiError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { type Answer, failure, rendered, success } from './envelope.ts'
+import { type Match, type NoMatch, type Route, Router } from './router.ts'
+import { parseBody, parseQuery, Validation } from './validation.ts'
+
+export const API_PREFIX = '/api/v1'
+const BODY_BYTES_MAX = 1024 * 1024
+const HAS_BODY = new Set(['POST', 'PUT', 'DELETE'])
+
+/** A request behind the socket. `header` answers '' for an absent header and is valid only until `handle` returns. */
+export interface Incoming {
+  /** Upper case. */
+  readonly method: string
+  /** As sent, without the query. */
+  readonly path: string
+  readonly query: string
+  readonly address: string
+  header(lowerCaseName: string): string
+  /** undefined: larger than the limit. */
+  readBody(bytes_max: number): Promise<Uint8Array | undefined>
+}
+
+/** What a request context must offer the pipeline; implemented beside the composition root. */
+export interface HandlerContext {
+  /** Runs the handler; for staging effects inside one atomic edit. */
+  run(handler: () => unknown): unknown
+  /** Revision of the record that was read, for the ETag. */
+  readonly revisionRead: number | undefined
+}
+
+export interface PipelineParts {
+  readonly endpoints: readonly Endpoint[]
+  readonly nodeId: string
+  readonly log: Log
+  /** Who holds this token: rights, or the refusal. */
+  authenticate(token: string): { readonly rights: Rights; readonly sessionId: string } | ApiError
+  createContext(endpoint: Endpoint, actor: Actor, request: RequestFacts): HandlerContext
+}
+export interface RequestFacts {
+  readonly requestId: string
+  readonly address: string
+  readonly ifMatch: string | undefined
+}
+
+const NOBODY: Actor = { userId: '', email: '', sessionId: '' }
+
+interface Compiled {
+  readonly body: Validation
+  readonly query: Validation
+}
+
+/** route → who → may → where → read → valid → handle → reply. Answers at once when nothing has to be waited for. */
+export class Pipeline {
+  readonly #parts: PipelineParts
+  readonly #router: Router
+  readonly #compiled: readonly Compiled[]
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts
+    this.#router = new Router(API_PREFIX, parts.endpoints)
+    this.#compiled = parts.endpoints.map((endpoint) => ({
+      body: new Validation(endpoint.body),
+      query: new Validation(endpoint.query),
+    }))
+  }
+
+  handle(incoming: Incoming, requestId: string): Answer | Promise<Answer> {
+    try {
+      const route = this.#route(this.#router.find(incoming.method, incoming.path))
+      const actor = this.#admit(route.route, incoming)
+      const params = this.#params(route)
+      if (!HAS_BODY.has(incoming.method)) return this.#answer(route.route, incoming, actor, params, requestId)
+      return this.#withBody(route.route, incoming, actor, params, requestId)
+    } catch (error) {
+      return this.#refuse(error, requestId)
+    }
+  }
+
+  #route(found: Match | NoMatch): Match {
+    if ('route' in found) return found
+    if (found.allow.length === 0) throw new ApiError('UNKNOWN_ENDPOINT', 'There is no endpoint at this path')
+    const allow = found.allow.join(', ')
+    throw new ApiError('METHOD_NOT_ALLOWED', `This path supports ${allow}`, { headers: { Allow: allow } })
+  }
+
+  /** Who calls, and whether a role grants it. */
+  #admit(route: Route, incoming: Incoming): Actor {
+    if (route.endpoint.access === 'public') return NOBODY
+    const header = incoming.header('authorization')
+    if (!/^bearer /i.test(header)) {
+      throw new ApiError('UNAUTHENTICATED', 'Send the header Authorization: Bearer with the token of POST /token')
+    }
+    const who = this.#parts.authenticate(header.slice('bearer '.length).trim())
+    if (who instanceof ApiError) throw who
+    if (route.endpoint.access === 'granted' && who.rights.granted[route.index] !== 1) {
+      const { method, path } = route.endpoint
+      throw new ApiError('PERMISSION_DENIED', `None of your roles grants ${method} ${path}`)
+    }
+    return { userId: who.rights.userId, email: who.rights.email, sessionId: who.sessionId }
+  }
+
+  #params({ route, values }: Match): Readonly<Record<string, string>> {
+    const params: Record<string, string> = {}
+    for (let i = 0; i < values.length; i++) params[route.names[i] ?? ''] = decoded(values[i] ?? '')
+    const node = params['applianceId'] ?? params['applianceID']
+    if (node !== undefined && node !== this.#parts.nodeId) {
+      throw new ApiError('NOT_FOUND', `There is no node with id ${node}`)
+    }
+    return params
+  }
+
+  async #withBody(
+    route: Route,
+    incoming: Incoming,
+    actor: Actor,
+    params: Readonly<Record<string, string>>,
+    requestId: string,
+  ): Promise<Answer> {
+    const started_ms = performance.now()
+    const facts = { method: incoming.method, path: incoming.path, address: incoming.address }
+    let answer: Answer
+    try {
+      refuseAmbiguous(incoming)
+      const contentType = incoming.header('content-type')
+      // Headers are gone after the first await.
+      const kept = keepHeaders(incoming)
+      const raw = await incoming.readBody(BODY_BYTES_MAX)
+      if (raw === undefined) {
+        throw new ApiError('PAYLOAD_TOO_LARGE', `The body may hold ${BODY_BYTES_MAX} bytes at the most`)
+      }
+      if (raw.length > 0 && !/^application\/json\s*(;|$)/i.test(contentType)) {
+        throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body with Content-Type: application/json')
+      }
+      const body = parseBody(raw, this.#compiledOf(route).body)
+      answer = await this.#answer(route, kept, actor, params, requestId, body)
+    } catch (error) {
+      answer = this.#refuse(error, requestId)
+    }
+    const duration_ms = Math.round(performance.now() - started_ms)
+    this.#parts.log.info('request', { requestId, ...facts, by: actor.email, status: answer.status, duration_ms })
+    return answer
+  }
+
+  #answer(
+    route: Route,
+    incoming: Incoming,
+    actor: Actor,
+    params: Readonly<Record<string, string>>,
+    requestId: string,
+    body: unknown = undefined,
+  ): Answer | Promise<Answer> {
+    const { endpoint } = route
+    const query = parseQueryOf(incoming.query, endpoint, this.#compiledOf(route).query)
+    const ifMatch = incoming.header('if-match')
+    const ifNoneMatch = incoming.header('if-none-match')
+    const context = this.#parts.createContext(endpoint, actor, {
+      requestId,
+      address: incoming.address,
+      ifMatch: ifMatch === '' ? undefined : ifMatch,
+    })
+    const request = { params, query, body, accept: incoming.header('accept'), ifNoneMatch }
+    const result = context.run(() => endpoint.handle(context as never, request as never))
+    if (!(result instanceof Promise)) return reply(endpoint, context, params, result, ifNoneMatch)
+    return result.then(
+      (settled) => reply(endpoint, context, params, settled, ifNoneMatch),
+      (error: unknown) => this.#refuse(error, requestId),
+    )
+  }
+
+  #compiledOf(route: Route): Compiled {
+    const compiled = this.#compiled[route.index]
+    if (compiled === undefined) throw new Error('a route points outside the endpoint table')
+    return compiled
+  }
+
+  #refuse(error: unknown, requestId: string): Answer {
+    if (error instanceof ApiError) return failure(error)
+    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    this.#parts.log.error('defect', { requestId, detail })
+    return failure(new ApiError('INTERNAL', `Something is wrong with the daemon; its log explains ${requestId}`))
+  }
+}
+
+function reply(
+  endpoint: Endpoint,
+  context: HandlerContext,
+  params: Readonly<Record<string, string>>,
+  result: unknown,
+  ifNoneMatch: string,
+): Answer {
+  if (!(result instanceof Reply)) {
+    const message = fillMessage(endpoint.message, params, result)
+    const tag = endpoint.method === 'GET' ? context.revisionRead : undefined
+    const headers = tag === undefined ? undefined : { ETag: `"${tag}"` }
+    return success(endpoint.status, message, result, headers)
+  }
+  if (result.rendered !== undefined) return rendered(result.rendered, ifNoneMatch)
+  const message = result.message ?? fillMessage(endpoint.message, params, result.data)
+  return success(endpoint.status, message, result.data, result.headers)
+}
+
+const EMPTY_QUERY = Object.freeze({})
+
+/** Nearly every request has no query and its endpoint wants none. */
+function parseQueryOf(text: string, endpoint: Endpoint, validation: Validation): unknown {
+  if (text === '' && endpoint.query === undefined) return EMPTY_QUERY
+  return parseQuery(text, endpoint.query, validation)
+}
+
+function decoded(segment: string): string {
+  if (!segment.includes('%')) return segment
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    throw new ApiError('MALFORMED_REQUEST', 'The path holds a broken percent-encoding')
+  }
+}
+
+/** Two readings of where a body ends are how requests are smuggled past a proxy. */
+function refuseAmbiguous(incoming: Incoming): void {
+  if (incoming.header('transfer-encoding') !== '' && incoming.header('content-length') !== '') {
+    throw new ApiError('MALFORMED_REQUEST', 'Send Content-Length or Transfer-Encoding, not both')
+  }
+}
+
+function keepHeaders(incoming: Incoming): Incoming {
+  const kept = new Map(['accept', 'if-match', 'if-none-match'].map((name) => [name, incoming.header(name)]))
+  return {
+    method: incoming.method,
+    path: incoming.path,
+    query: incoming.query,
+    address: incoming.address,
+    header: (name) => kept.get(name) ?? '',
+    readBody: () => Promise.reject(new Error('the body was read already')),
+  }
+}

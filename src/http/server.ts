@@ -1,0 +1,145 @@
+import uWS from 'uWebSockets.js'
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
+import type { Answer } from './envelope.ts'
+import type { Incoming } from './pipeline.ts'
+
+export interface Listener {
+  readonly host: string
+  readonly port: number
+  close(): void
+}
+
+export type Handler = (incoming: Incoming, requestId: string) => Answer | Promise<Answer>
+
+export interface Tls {
+  readonly keyFile: string
+  readonly certificateFile: string
+}
+
+/** Missing in the package's types: without the option a second daemon would share the port silently. */
+const LIBUS_LISTEN_EXCLUSIVE_PORT = 1
+interface ExclusiveListening {
+  listen(host: string, port: number, options: number, callback: (socket: us_listen_socket | false) => void): unknown
+}
+
+const STATUS_LINES: Readonly<Record<number, string>> = {
+  200: '200 OK',
+  201: '201 Created',
+  202: '202 Accepted',
+  304: '304 Not Modified',
+  400: '400 Bad Request',
+  401: '401 Unauthorized',
+  403: '403 Forbidden',
+  404: '404 Not Found',
+  405: '405 Method Not Allowed',
+  409: '409 Conflict',
+  412: '412 Precondition Failed',
+  413: '413 Content Too Large',
+  415: '415 Unsupported Media Type',
+  422: '422 Unprocessable Content',
+  429: '429 Too Many Requests',
+  500: '500 Internal Server Error',
+  501: '501 Not Implemented',
+  502: '502 Bad Gateway',
+}
+
+/** Unique in this process and, by its prefix, across restarts. */
+export function requestIds(prefix: string): () => string {
+  let count = 0
+  return () => `${prefix}-${(count++).toString(36)}`
+}
+
+/** Opens one listening socket. Refuses when the address is taken. */
+export function listen(
+  { host, port }: { readonly host: string; readonly port: number },
+  tls: Tls | undefined,
+  handle: Handler,
+  nextId: () => string,
+): Promise<Listener> {
+  const app: TemplatedApp & ExclusiveListening =
+    tls === undefined ? uWS.App() : uWS.SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certificateFile })
+  app.any('/*', (response, request) => serve(response, request, handle, nextId()))
+  return new Promise((resolve, reject) => {
+    app.listen(host, port, LIBUS_LISTEN_EXCLUSIVE_PORT, (socket: us_listen_socket | false) => {
+      if (socket === false) {
+        reject(new Error(`cannot listen on ${host}:${port}: the address is in use or not on this machine`))
+        return
+      }
+      resolve({ host, port: uWS.us_socket_local_port(socket), close: () => app.close() })
+    })
+  })
+}
+
+/** One answer per request, whatever happens: late and second answers are dropped, an aborted one is never written. */
+class Exchange implements Incoming {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly #response: HttpResponse
+  #request: HttpRequest | undefined
+  #address: string | undefined
+  aborted = false
+
+  constructor(response: HttpResponse, request: HttpRequest) {
+    this.#response = response
+    this.#request = request
+    this.method = request.getCaseSensitiveMethod()
+    this.path = request.getUrl()
+    this.query = request.getQuery() ?? ''
+  }
+
+  get address(): string {
+    this.#address ??= this.aborted ? '' : new TextDecoder().decode(this.#response.getRemoteAddressAsText())
+    return this.#address
+  }
+
+  header(name: string): string {
+    return this.#request?.getHeader(name) ?? ''
+  }
+
+  /** uWebSockets.js takes the request back when the handler returns. */
+  release(): void {
+    this.#request = undefined
+  }
+
+  readBody(bytes_max: number): Promise<Uint8Array | undefined> {
+    // The address cannot be asked for once the socket is gone.
+    void this.address
+    return new Promise((resolve) => {
+      const chunks: Buffer[] = []
+      let size = 0
+      this.#response.onData((chunk, last) => {
+        size += chunk.byteLength
+        if (size <= bytes_max) chunks.push(Buffer.from(Buffer.from(chunk)))
+        if (size > bytes_max) resolve(undefined)
+        else if (last) resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))
+      })
+    })
+  }
+}
+
+function serve(response: HttpResponse, request: HttpRequest, handle: Handler, requestId: string): void {
+  const exchange = new Exchange(response, request)
+  const answer = handle(exchange, requestId)
+  if (!(answer instanceof Promise)) {
+    write(response, answer, requestId, exchange.method)
+    return
+  }
+  response.onAborted(() => {
+    exchange.aborted = true
+  })
+  exchange.release()
+  void answer.then((late) => {
+    if (!exchange.aborted) response.cork(() => write(response, late, requestId, exchange.method))
+  })
+}
+
+function write(response: HttpResponse, answer: Answer, requestId: string, method: string): void {
+  if (answer.status !== 200) response.writeStatus(STATUS_LINES[answer.status] ?? String(answer.status))
+  response.writeHeader('Content-Type', answer.contentType)
+  response.writeHeader('X-Request-Id', requestId)
+  response.writeHeader('X-Content-Type-Options', 'nosniff')
+  for (const name in answer.headers) response.writeHeader(name, answer.headers[name] ?? '')
+  if (method === 'HEAD') response.endWithoutBody(answer.body.length)
+  else response.end(answer.body)
+}

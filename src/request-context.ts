@@ -1,0 +1,131 @@
+import type { ConfigStore } from '../storage/config/config-store.ts'
+import type {
+  Actor,
+  Applied,
+  ApplyOptions,
+  HistoryFigures,
+  LiveFigures,
+  PendingReader,
+  SectionEditor,
+  SessionData,
+  UnitEntry,
+} from './api/context.ts'
+import type { Endpoint } from './api/endpoint.ts'
+import type { Rendered } from './api/reply.ts'
+import type { Clock } from './clock.ts'
+import { Draft } from './config/draft.ts'
+import type { Editing } from './config/editing.ts'
+import type { HandlerContext, RequestFacts } from './http/pipeline.ts'
+import type { ConfigView, SectionName } from './model/sections.ts'
+
+/** What the composition root puts together; handlers see parts of it through their context. */
+export interface Services {
+  readonly nodeId: string
+  readonly version: string
+  readonly clock: Clock
+  readonly store: ConfigStore
+  readonly running: ConfigView
+  readonly editing: Editing
+  readonly pending: PendingReader
+  readonly units: {
+    list(): readonly UnitEntry[]
+    operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly dryRun: boolean }>
+  }
+  readonly live: LiveFigures
+  readonly history: HistoryFigures
+  readonly documents: { openapi(): Rendered; page(file: string): Rendered }
+  readonly passwords: { hash(password: string): Promise<string> }
+  readonly sessions: { token(sessionId: string): string }
+  readonly login: { login(email: string, password: string, address: string): Promise<SessionData> }
+  readonly demo: { remove(by: string): Promise<void> }
+  apply(options: ApplyOptions, by: string): Promise<Applied>
+}
+
+/** The one implementation of every context interface; the endpoint's effect decides what a handler can see of it. */
+export class RequestContext implements HandlerContext {
+  readonly actor: Actor
+  readonly requestId: string
+  readonly address: string
+  readonly #services: Services
+  readonly #endpoint: Endpoint
+  readonly #ifMatch: string | undefined
+  #draft: Draft | undefined
+
+  constructor(services: Services, endpoint: Endpoint, actor: Actor, facts: RequestFacts) {
+    this.#services = services
+    this.#endpoint = endpoint
+    this.actor = actor
+    this.requestId = facts.requestId
+    this.address = facts.address
+    this.#ifMatch = facts.ifMatch
+  }
+
+  run(handler: () => unknown): unknown {
+    if (this.#endpoint.effect !== 'stage' && this.#endpoint.effect !== 'stage-and-act') return handler()
+    const at = new Date(this.#services.clock.now_ms()).toISOString()
+    const origin = { actor: this.actor.email, endpoint: this.#endpoint.name, at }
+    return this.#services.editing.edit(origin, this.#ifMatch, (draft) => {
+      this.#draft = draft
+      return handler()
+    })
+  }
+
+  get revisionRead(): number | undefined {
+    return this.#draft?.revisionRead
+  }
+
+  get nodeId(): string {
+    return this.#services.nodeId
+  }
+  get version(): string {
+    return this.#services.version
+  }
+  get running(): ConfigView {
+    return this.#services.running
+  }
+  get pending(): PendingReader {
+    return this.#services.pending
+  }
+  get units(): Services['units'] {
+    return this.#services.units
+  }
+  get live(): LiveFigures {
+    return this.#services.live
+  }
+  get history(): HistoryFigures {
+    return this.#services.history
+  }
+  get documents(): Services['documents'] {
+    return this.#services.documents
+  }
+  get passwords(): Services['passwords'] {
+    return this.#services.passwords
+  }
+
+  section<N extends SectionName>(name: N): SectionEditor<N> {
+    this.#draft ??= new Draft(this.#services.store)
+    return this.#draft.section(name)
+  }
+
+  discard(changeId: string | undefined): void {
+    this.#draft?.discard(changeId)
+  }
+
+  readonly session = { refresh: () => this.#services.sessions.token(this.actor.sessionId) }
+
+  readonly login = {
+    withPassword: (email: string, password: string) => this.#services.login.login(email, password, this.address),
+    // The same for every e-mail, known or not: an answer that differs would tell who has an account.
+    options: () => Promise.resolve({ loginType: 'password' as const }),
+  }
+
+  operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly dryRun: boolean }> {
+    return this.#services.units.operate(service, verb)
+  }
+
+  readonly demo = { remove: () => this.#services.demo.remove(this.actor.email) }
+
+  apply(options: ApplyOptions): Promise<Applied> {
+    return this.#services.apply(options, this.actor.email)
+  }
+}

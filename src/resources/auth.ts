@@ -1,0 +1,152 @@
+import { Type } from 'typebox'
+import { endpoint, NoData } from '../api/endpoint.ts'
+import { Reply } from '../api/reply.ts'
+import { Email } from '../model/access.ts'
+import { closed } from '../model/fields.ts'
+
+const text = (description: string) => Type.String({ description })
+
+/** decisions.md §5: what an open project answers where others check a licence. 0 means unlimited. */
+const LICENCE = {
+  updateType: 'community',
+  platform: 'linux',
+  serial: '',
+  model: 'Fulcrum',
+  supportExpired: false,
+  daysToExpire: 0,
+  companyName: '',
+  maxVips: 0,
+  maxRips: 0,
+  supportExpireDate: '31/12/9999',
+  modules: [
+    { name: 'layer4', fullName: 'Layer 4 load balancing (IPVS)', enabled: true },
+    { name: 'layer7', fullName: 'Layer 7 load balancing (HAProxy)', enabled: true },
+  ],
+  licenceType: 'community',
+}
+
+const Licence = Type.Object(
+  {
+    updateType: text('Kind of updates.'),
+    platform: text('Operating system family.'),
+    serial: text('Serial number; empty.'),
+    model: text('Product name.'),
+    supportExpired: Type.Boolean({ description: 'Always false.' }),
+    daysToExpire: Type.Integer({ description: 'Days; 0, it does not expire.' }),
+    companyName: text('Licensee; empty.'),
+    maxVips: Type.Integer({ description: 'Most frontends; 0 is unlimited.' }),
+    maxRips: Type.Integer({ description: 'Most real servers; 0 is unlimited.' }),
+    supportExpireDate: text('DD/MM/YYYY.'),
+    modules: Type.Array(
+      Type.Object({
+        name: text('Module.'),
+        fullName: text('Module, for people.'),
+        enabled: Type.Boolean({ description: 'Whether it may be used.' }),
+      }),
+      { description: 'Parts of the product.' },
+    ),
+    licenceType: text('Always community.'),
+  },
+  { description: 'Licence of the installation.' },
+)
+
+const Session = Type.Object({
+  user: Type.Object(
+    {
+      id: text('User id.'),
+      email: text('Login name.'),
+      name: text('First and last name.'),
+      extra: Type.Array(Type.Unknown(), { description: 'Empty.' }),
+    },
+    { description: 'Who logged in.' },
+  ),
+  token: text('JWT for the header Authorization: Bearer; lives one hour, the session twelve.'),
+  appliance_id: text('Id of the node that answered.'),
+  applianceVersion: text('Version of the software.'),
+  licence: Licence,
+})
+
+const LoginOptions = Type.Object({
+  loginType: Type.Enum(['password'], { description: 'How this identity logs in.' }),
+  ssoEnforced: Type.Boolean({ description: 'Password login is off.' }),
+  samlConfigured: Type.Boolean({ description: 'Single sign-on by SAML is set up.' }),
+  samlEnforced: Type.Boolean({ description: 'Only SAML logs in.' }),
+  '2faRequired': Type.Boolean({ description: 'A second factor follows the password.' }),
+})
+
+const CONFIRM_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Fulcrum</title>
+<h1>Connection confirmed</h1><p>Your browser accepts the certificate of this appliance. You may close this page.</p></html>`
+
+export const auth = [
+  endpoint({
+    name: 'auth.confirm',
+    method: 'GET',
+    path: '/confirm',
+    effect: 'read',
+    access: 'public',
+    staged: false,
+    summary: 'Page that confirms the browser accepts the certificate',
+    message: 'A JSON string that holds an HTML page.',
+    handle: () => Reply.bytes({ body: JSON.stringify(CONFIRM_PAGE), contentType: 'application/json' }),
+  }),
+  endpoint({
+    name: 'auth.options',
+    method: 'POST',
+    path: '/login/options',
+    effect: 'act',
+    access: 'public',
+    staged: true,
+    summary: 'How an identity logs in; the same answer for known and unknown e-mails',
+    message: 'Login options',
+    body: closed({ email: Email }),
+    data: LoginOptions,
+    handle: async (ctx, { body }) => {
+      const { loginType } = await ctx.login.options(body.email)
+      return { loginType, ssoEnforced: false, samlConfigured: false, samlEnforced: false, '2faRequired': false }
+    },
+  }),
+  endpoint({
+    name: 'auth.ping',
+    method: 'GET',
+    path: '/ping',
+    effect: 'read',
+    access: 'public',
+    staged: false,
+    summary: 'Whether the API answers',
+    message: 'pong',
+    data: NoData,
+    handle: () => [],
+  }),
+  endpoint({
+    name: 'auth.refresh',
+    method: 'GET',
+    path: '/token',
+    effect: 'read',
+    access: 'authenticated',
+    staged: false,
+    summary: 'A fresh token for the running session; call it before the old one expires',
+    message: 'Token refreshed',
+    data: Type.Object({ token: text('JWT; lives one hour, never beyond the session.') }),
+    handle: (ctx) => ({ token: ctx.session.refresh() }),
+  }),
+  endpoint({
+    name: 'auth.login',
+    method: 'POST',
+    path: '/token',
+    effect: 'act',
+    access: 'public',
+    staged: true,
+    summary: 'Log in with e-mail and password',
+    message: 'Login successful',
+    body: closed({
+      email: Email,
+      password: Type.String({ minLength: 1, maxLength: 1024, description: 'Password; at most 1024 characters.' }),
+    }),
+    data: Session,
+    handle: async (ctx, { body }) => {
+      const { user, token } = await ctx.login.withPassword(body.email, body.password)
+      const session = { user: { ...user, extra: [] }, token }
+      return { ...session, appliance_id: ctx.nodeId, applianceVersion: ctx.version, licence: LICENCE }
+    },
+  }),
+]

@@ -1,0 +1,29 @@
+import type { Endpoint } from '../api/endpoint.ts'
+import { auth } from './auth.ts'
+import { demo } from './demo.ts'
+import { documents } from './documents.ts'
+import { groups } from './groups.ts'
+import { l7Backends } from './l7-backends.ts'
+import { l7Frontends } from './l7-frontends.ts'
+import { l7History } from './l7-history.ts'
+import { l7Stats } from './l7-stats.ts'
+import { localUsers } from './local-users.ts'
+import { realServers } from './real-servers.ts'
+import { roles } from './roles.ts'
+import { services } from './services.ts'
+
+/** The contract, one line per resource. The place of an endpoint in this table is its number in compiled rights. */
+export const endpoints: readonly Endpoint[] = [
+  ...auth,
+  ...localUsers,
+  ...groups,
+  ...roles(() => endpoints),
+  ...realServers,
+  ...l7Frontends,
+  ...l7Backends,
+  ...services,
+  ...l7Stats,
+  ...l7History,
+  ...documents,
+  ...demo,
+]

@@ -1,0 +1,89 @@
+import { Type } from 'typebox'
+import { CreatedId, endpoint } from '../api/endpoint.ts'
+import { newId } from '../ids.ts'
+import { closed, optional } from '../model/fields.ts'
+import { L7Backend } from '../model/layer7.ts'
+
+const { id: _id, name, mode, ...settings } = L7Backend.properties
+
+const BackendCreate = closed({ name, mode, ...optional(settings) })
+const BackendUpdate = closed(optional({ name, mode, ...settings }))
+
+const DEFAULTS = {
+  balance: 'roundrobin' as const,
+  persistence: { type: 'none' as const },
+  reals: [],
+  healthCheck: { type: 'tcp' as const },
+  fallback: null,
+  timeoutConnect: 5,
+  timeoutServer: 30,
+  enabled: true,
+}
+
+export const l7Backends = [
+  endpoint({
+    name: 'l7Backends.list',
+    method: 'GET',
+    path: '/layer7proxy/backends',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'List Layer 7 backends',
+    message: 'Layer 7 backends',
+    data: Type.Array(L7Backend),
+    handle: (ctx) => [...ctx.section('l7Backends').list()],
+  }),
+  endpoint({
+    name: 'l7Backends.create',
+    method: 'POST',
+    path: '/layer7proxy/backends',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    status: 201,
+    summary: 'Create a Layer 7 backend',
+    message: 'Layer 7 backend stored',
+    body: BackendCreate,
+    data: CreatedId,
+    handle: (ctx, { body }) => {
+      const id = newId()
+      ctx.section('l7Backends').create({ ...DEFAULTS, ...body, id })
+      return { id }
+    },
+  }),
+  endpoint({
+    name: 'l7Backends.get',
+    method: 'GET',
+    path: '/layer7proxy/backends/{id}',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'Read a Layer 7 backend',
+    message: 'Layer 7 backend',
+    data: L7Backend,
+    handle: (ctx, { params }) => ctx.section('l7Backends').get(params.id),
+  }),
+  endpoint({
+    name: 'l7Backends.update',
+    method: 'PUT',
+    path: '/layer7proxy/backends/{id}',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Change a Layer 7 backend; omitted fields keep their value, a list sent replaces the stored one',
+    message: 'Layer 7 backend stored',
+    body: BackendUpdate,
+    handle: (ctx, { params, body }) => ctx.section('l7Backends').merge(params.id, body),
+  }),
+  endpoint({
+    name: 'l7Backends.delete',
+    method: 'DELETE',
+    path: '/layer7proxy/backends/{id}',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Delete a Layer 7 backend that no frontend uses',
+    message: 'Layer 7 backend {id} will be deleted with apply',
+    handle: (ctx, { params }) => ctx.section('l7Backends').remove(params.id),
+  }),
+]

@@ -1,0 +1,122 @@
+import { type Static, Type } from 'typebox'
+import { CreatedId, endpoint } from '../api/endpoint.ts'
+import { ApiError } from '../errors.ts'
+import { newId } from '../ids.ts'
+import { closed } from '../model/fields.ts'
+import { L7Frontend } from '../model/layer7.ts'
+
+const { id: _id, name, mode, ip, ports, ...settings } = L7Frontend.properties
+
+/** Fields of the contract that this version does not serve yet: refused by name unless they ask for nothing. */
+const later = (description: string) => Type.Optional(Type.Unknown({ description: `${description} Not served yet.` }))
+const LATER = {
+  certificates: later('Ids of certificates.'),
+  cipherListId: later('Cipher list of TLS connections.'),
+  minTls: later('Oldest TLS version.'),
+  rules: later('Ordered rules.'),
+  httpRedirectToHttps: later('Sends plain HTTP to HTTPS.'),
+  hsts: later('Strict transport security.'),
+}
+
+const optionalSettings = {
+  defaultBackendId: Type.Optional(settings.defaultBackendId),
+  maxConn: Type.Optional(settings.maxConn),
+  timeoutClient: Type.Optional(settings.timeoutClient),
+  forwardFor: Type.Optional(settings.forwardFor),
+  enabled: Type.Optional(settings.enabled),
+  ...LATER,
+}
+
+const FrontendCreate = closed({ name, mode, ip, ports, ...optionalSettings })
+const FrontendUpdate = closed({
+  name: Type.Optional(name),
+  mode: Type.Optional(mode),
+  ip: Type.Optional(ip),
+  ports: Type.Optional(ports),
+  ...optionalSettings,
+})
+
+const asksForNothing = (value: unknown) =>
+  value === undefined || value === null || value === false || value === '' || (Array.isArray(value) && value.length === 0)
+
+/** What can be stored of a body; refuses the fields of `LATER` that ask for something. */
+function served(body: Static<typeof FrontendUpdate>) {
+  const { certificates, cipherListId, minTls, rules, httpRedirectToHttps, hsts, ...stored } = body
+  const unserved = { certificates, cipherListId, minTls, rules, httpRedirectToHttps, hsts }
+  const asked = Object.entries(unserved).flatMap(([field, value]) => (asksForNothing(value) ? [] : [field]))
+  if (asked.length === 0) return stored
+  throw new ApiError('INVALID_BODY', `This version does not serve ${asked.join(', ')} yet; leave them out`, {
+    errors: asked.map((field) => ({ field, code: 'NOT_SERVED_YET', message: 'is not served by this version' })),
+  })
+}
+
+const DEFAULTS = { defaultBackendId: null, maxConn: null, timeoutClient: 30, forwardFor: true, enabled: true }
+
+export const l7Frontends = [
+  endpoint({
+    name: 'l7Frontends.list',
+    method: 'GET',
+    path: '/layer7proxy/frontends',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'List Layer 7 frontends',
+    message: 'Layer 7 frontends',
+    data: Type.Array(L7Frontend),
+    handle: (ctx) => [...ctx.section('l7Frontends').list()],
+  }),
+  endpoint({
+    name: 'l7Frontends.create',
+    method: 'POST',
+    path: '/layer7proxy/frontends',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    status: 201,
+    summary: 'Create a Layer 7 frontend',
+    message: 'Layer 7 frontend stored',
+    body: FrontendCreate,
+    data: CreatedId,
+    handle: (ctx, { body }) => {
+      const id = newId()
+      const required = { id, name: body.name, mode: body.mode, ip: body.ip, ports: body.ports }
+      ctx.section('l7Frontends').create({ ...DEFAULTS, ...served(body), ...required })
+      return { id }
+    },
+  }),
+  endpoint({
+    name: 'l7Frontends.get',
+    method: 'GET',
+    path: '/layer7proxy/frontends/{id}',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'Read a Layer 7 frontend',
+    message: 'Layer 7 frontend',
+    data: L7Frontend,
+    handle: (ctx, { params }) => ctx.section('l7Frontends').get(params.id),
+  }),
+  endpoint({
+    name: 'l7Frontends.update',
+    method: 'PUT',
+    path: '/layer7proxy/frontends/{id}',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Change a Layer 7 frontend; omitted fields keep their value',
+    message: 'Layer 7 frontend stored',
+    body: FrontendUpdate,
+    handle: (ctx, { params, body }) => ctx.section('l7Frontends').merge(params.id, served(body)),
+  }),
+  endpoint({
+    name: 'l7Frontends.delete',
+    method: 'DELETE',
+    path: '/layer7proxy/frontends/{id}',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Delete a Layer 7 frontend',
+    message: 'Layer 7 frontend {id} will be deleted with apply',
+    handle: (ctx, { params }) => ctx.section('l7Frontends').remove(params.id),
+  }),
+]

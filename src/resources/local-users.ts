@@ -1,0 +1,157 @@
+import { Type } from 'typebox'
+import type { SectionReader } from '../api/context.ts'
+import { CreatedId, endpoint } from '../api/endpoint.ts'
+import { ApiError } from '../errors.ts'
+import { newId } from '../ids.ts'
+import { Email, Ids, PersonName, type User } from '../model/access.ts'
+import { closed, Id } from '../model/fields.ts'
+
+/** A user as the API shows it: never the password. */
+const UserRead = Type.Object({
+  id: Id,
+  email: Email,
+  firstName: PersonName,
+  lastName: PersonName,
+  disabled: Type.Boolean({ description: 'Cannot log in.' }),
+  groups: Ids('Groups the user belongs to.'),
+  roles: Ids('Roles the user holds directly.'),
+})
+
+const Password = Type.String({ minLength: 8, maxLength: 1024, description: 'New password; 8 to 1024 characters.' })
+
+/** The specification types it as a string when sent and as a boolean when read; both are accepted. */
+const Disabled = Type.Union([Type.Boolean(), Type.Enum(['true', 'false', '1', '0', ''])], {
+  description: 'Whether the user may not log in: a boolean, or one of "true", "false", "1", "0", "" (false).',
+})
+
+const names = {
+  firstname: Type.Optional(PersonName),
+  lastname: Type.Optional(PersonName),
+  firstName: Type.Optional(PersonName),
+  lastName: Type.Optional(PersonName),
+}
+
+const UserCreate = closed({
+  email: Email,
+  ...names,
+  password: Password,
+  disabled: Disabled,
+  groups: Type.Optional(Ids('Groups to join.')),
+  roles: Type.Optional(Ids('Roles to hold.')),
+})
+
+const UserUpdate = closed({
+  email: Type.Optional(Email),
+  ...names,
+  password: Type.Optional(Password),
+  disabled: Type.Optional(Disabled),
+  groups: Type.Optional(Ids('Groups; replaces the list.')),
+  roles: Type.Optional(Ids('Roles; replaces the list.')),
+})
+
+const isDisabled = (value: boolean | string) => value === true || value === 'true' || value === '1'
+
+function shown(user: User) {
+  const { id, email, firstName, lastName, disabled, groups, roles } = user
+  return { id, email, firstName, lastName, disabled, groups, roles }
+}
+
+interface SentNames {
+  readonly firstname?: string
+  readonly lastname?: string
+  readonly firstName?: string
+  readonly lastName?: string
+}
+
+/** A creation needs both names, in either spelling. */
+function requiredNames(body: SentNames): { readonly firstName: string; readonly lastName: string } {
+  const firstName = body.firstname ?? body.firstName
+  const lastName = body.lastname ?? body.lastName
+  if (firstName !== undefined && lastName !== undefined) return { firstName, lastName }
+  const missing = [...(firstName === undefined ? ['firstname'] : []), ...(lastName === undefined ? ['lastname'] : [])]
+  throw new ApiError('INVALID_BODY', `The body lacks ${missing.join(' and ')}`, {
+    errors: missing.map((field) => ({ field, code: 'REQUIRED', message: 'is required' })),
+  })
+}
+
+const listed = (users: SectionReader<'users'>) => users.list().map(shown)
+
+export const localUsers = [
+  endpoint({
+    name: 'localUsers.list',
+    method: 'GET',
+    path: '/localUsers/users',
+    effect: 'read',
+    staged: false,
+    summary: 'List local users',
+    message: 'Local users',
+    data: Type.Array(UserRead),
+    handle: (ctx) => listed(ctx.section('users')),
+  }),
+  endpoint({
+    name: 'localUsers.create',
+    method: 'POST',
+    path: '/localUsers/users',
+    effect: 'stage',
+    staged: true,
+    status: 201,
+    summary: 'Create a local user; it can log in after apply',
+    message: 'Local user stored; it can log in after apply',
+    body: UserCreate,
+    data: CreatedId,
+    handle: async (ctx, { body }) => {
+      const named = requiredNames(body)
+      const id = newId()
+      const passwordHash = await ctx.passwords.hash(body.password)
+      const { email, groups = [], roles = [] } = body
+      ctx.section('users').create({
+        id, email, ...named, disabled: isDisabled(body.disabled), passwordHash, groups, roles,
+      })
+      return { id }
+    },
+  }),
+  endpoint({
+    name: 'localUsers.get',
+    method: 'GET',
+    path: '/localUsers/users/{id}',
+    effect: 'read',
+    staged: false,
+    summary: 'Read a local user',
+    message: 'Local user',
+    data: UserRead,
+    handle: (ctx, { params }) => shown(ctx.section('users').get(params.id)),
+  }),
+  endpoint({
+    name: 'localUsers.update',
+    method: 'PUT',
+    path: '/localUsers/users/{id}',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Change a local user; omitted fields keep their value',
+    message: 'Local user stored',
+    body: UserUpdate,
+    handle: async (ctx, { params, body }) => {
+      ctx.section('users').get(params.id)
+      ctx.section('users').merge(params.id, {
+        email: body.email,
+        firstName: body.firstname ?? body.firstName,
+        lastName: body.lastname ?? body.lastName,
+        disabled: body.disabled === undefined ? undefined : isDisabled(body.disabled),
+        passwordHash: body.password === undefined ? undefined : await ctx.passwords.hash(body.password),
+        groups: body.groups,
+        roles: body.roles,
+      })
+    },
+  }),
+  endpoint({
+    name: 'localUsers.delete',
+    method: 'DELETE',
+    path: '/localUsers/users/{id}',
+    effect: 'stage',
+    staged: true,
+    summary: 'Delete a local user; its sessions end with apply',
+    message: 'Local user {id} will be deleted with apply',
+    handle: (ctx, { params }) => ctx.section('users').remove(params.id),
+  }),
+]

@@ -1,0 +1,130 @@
+import { Type } from 'typebox'
+import { CreatedId, endpoint, NoData } from '../api/endpoint.ts'
+import { newId } from '../ids.ts'
+import { closed, Id, Ip, Name, Port, Weight } from '../model/fields.ts'
+import { RealServer, RealServerState } from '../model/real-server.ts'
+
+/** decisions.md §2: required, but null, "" and 0 all mean multiple ports. */
+const SentPort = Type.Union([Port, Type.Null(), Type.Enum(['', 0])], {
+  description: 'Traffic port, 1 to 65535; null, "" or 0 for multiple ports (the port the client used).',
+})
+const storedPort = (port: number | string | null) => (typeof port === 'number' && port !== 0 ? port : null)
+
+const MOVES = [
+  { verb: 'drain', state: 'drained', says: 'keeps its connections and takes no new ones' },
+  { verb: 'halt', state: 'halted', says: 'is taken out of every backend' },
+  { verb: 'online', state: 'online', says: 'takes traffic again' },
+] as const
+
+const moves = MOVES.map(({ verb, state, says }) =>
+  endpoint({
+    name: `realServers.${verb}`,
+    method: 'PUT',
+    path: `/ipvsDirector/rips/{id}/${verb}`,
+    effect: 'stage',
+    staged: true,
+    summary: `Stage that a real server ${says}; repeating it changes nothing`,
+    message: `After apply, real server {id} ${says}`,
+    data: NoData,
+    handle: (ctx, { params }) => {
+      ctx.section('realServers').merge(params.id, { state })
+      return []
+    },
+  }),
+)
+
+export const realServers = [
+  endpoint({
+    name: 'realServers.list',
+    method: 'GET',
+    path: '/ipvsDirector/rips',
+    effect: 'read',
+    staged: false,
+    summary: 'List real servers',
+    message: 'Real servers',
+    data: Type.Array(RealServer),
+    handle: (ctx) => [...ctx.section('realServers').list()],
+  }),
+  endpoint({
+    name: 'realServers.create',
+    method: 'POST',
+    path: '/ipvsDirector/rips',
+    effect: 'stage',
+    staged: true,
+    status: 201,
+    summary: 'Create a real server',
+    message: 'Real server stored',
+    body: closed({
+      name: Name,
+      ip: Ip,
+      port: SentPort,
+      weight: Type.Optional(Weight),
+      state: Type.Optional(RealServerState),
+    }),
+    data: CreatedId,
+    handle: (ctx, { body }) => {
+      const id = newId()
+      const { name, ip, weight = 100, state = 'online' } = body
+      ctx.section('realServers').create({ id, name, ip, port: storedPort(body.port), weight, state })
+      return { id }
+    },
+  }),
+  endpoint({
+    name: 'realServers.hanging',
+    method: 'GET',
+    path: '/ipvsDirector/rips/hanging',
+    effect: 'read',
+    staged: false,
+    summary: 'Ids of real servers with pending changes',
+    message: 'Real servers with pending changes',
+    data: Type.Array(Id),
+    handle: (ctx) => [...ctx.pending.changedIds('realServers')],
+  }),
+  endpoint({
+    name: 'realServers.get',
+    method: 'GET',
+    path: '/ipvsDirector/rips/{id}',
+    effect: 'read',
+    staged: false,
+    summary: 'Read a real server',
+    message: 'Real server',
+    data: RealServer,
+    handle: (ctx, { params }) => ctx.section('realServers').get(params.id),
+  }),
+  endpoint({
+    name: 'realServers.update',
+    method: 'PUT',
+    path: '/ipvsDirector/rips/{id}',
+    effect: 'stage',
+    staged: true,
+    summary: 'Change a real server; omitted fields keep their value',
+    message: 'Real server stored',
+    body: closed({
+      port: SentPort,
+      name: Type.Optional(Name),
+      ip: Type.Optional(Ip),
+      weight: Type.Optional(Weight),
+      state: Type.Optional(RealServerState),
+    }),
+    data: NoData,
+    handle: (ctx, { params, body }) => {
+      ctx.section('realServers').merge(params.id, { ...body, port: storedPort(body.port) })
+      return []
+    },
+  }),
+  endpoint({
+    name: 'realServers.delete',
+    method: 'DELETE',
+    path: '/ipvsDirector/rips/{id}',
+    effect: 'stage',
+    staged: true,
+    summary: 'Delete a real server that no backend uses',
+    message: 'Real server {id} will be deleted with apply',
+    data: NoData,
+    handle: (ctx, { params }) => {
+      ctx.section('realServers').remove(params.id)
+      return []
+    },
+  }),
+  ...moves,
+]

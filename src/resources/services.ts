@@ -1,0 +1,230 @@
+import { type Static, Type } from 'typebox'
+import { endpoint, NoData } from '../api/endpoint.ts'
+import { Reply } from '../api/reply.ts'
+import { closed } from '../model/fields.ts'
+
+const text = (description: string) => Type.String({ description })
+
+const ServiceEntry = Type.Object({
+  name: text('Name for the paths of this API.'),
+  fullName: text('Name for people.'),
+  canReload: Type.Boolean({ description: 'Takes a new configuration without stopping.' }),
+  canUpdate: Type.Boolean({ description: 'Its package can be updated from here.' }),
+})
+
+const Shown = Type.Unsafe<Readonly<Record<string, unknown>> | null>({
+  type: ['object', 'null'],
+  description: 'The record; for an update only its changed fields. Secrets read `**`.',
+})
+
+const Change = Type.Object({
+  id: text('Id of the change, for DELETE /services/pending/{changeId}.'),
+  op: Type.Enum(['create', 'update', 'delete'], { description: 'What apply will do.' }),
+  resource: text('Section of the configuration.'),
+  resourceId: text('Id of the record.'),
+  name: text('Name of the record.'),
+  by: text('E-mail of who changed it last.'),
+  at: text('When, ISO 8601.'),
+  before: Shown,
+  after: Shown,
+  effect: text('Cost of the change: runtime, reload, restart or network.'),
+  services: Type.Array(text('Service.'), { description: 'Services that apply will touch.' }),
+})
+
+const PendingData = Type.Object({
+  revision: Type.Integer({ description: 'Revision that is running.' }),
+  count: Type.Integer({ description: 'Number of pending changes.' }),
+  changes: Type.Array(Change, { description: 'The changes, oldest first.' }),
+  files: Type.Optional(
+    Type.Array(Type.Object({ path: text('File.'), diff: text('Unified diff against the running file.') }), {
+      description: 'Generated files that would change (with render=true).',
+    }),
+  ),
+  steps: Type.Optional(
+    Type.Array(Type.Object({ kind: text('Kind of step.'), why: text('What it is for.') }), {
+      description: 'What apply would do, in order (with render=true).',
+    }),
+  ),
+})
+
+const Applied = Type.Object({
+  applyId: text('Id of this apply.'),
+  revision: Type.Integer({ description: 'Revision that runs now.' }),
+  nodes: Type.Array(
+    Type.Object({ nodeId: text('Node.'), ok: Type.Boolean({ description: 'Whether it applied.' }) }),
+    { description: 'Result of every node.' },
+  ),
+})
+
+const APPLY_QUERY = closed({
+  force: Type.Optional(Type.Enum(['restart'], { description: 'Restart the affected services instead of the cheapest way.' })),
+})
+const APPLY_BODY = closed({
+  comment: Type.Optional(Type.String({ maxLength: 1000, description: 'Kept with the revision; at most 1000 characters.' })),
+})
+
+/** The specification answers an empty array; with a body the extension answers what was applied (decisions.md §6). */
+const APPLY_DATA = Type.Unsafe<readonly [] | Static<typeof Applied>>({
+  anyOf: [NoData, Applied],
+  description: 'An empty array; with a comment, what was applied.',
+})
+
+interface Applying {
+  readonly nodeId: string
+  apply(options: { force: 'restart' | undefined; comment: string | undefined }): Promise<{
+    readonly applyId: string
+    readonly revision: number
+  }>
+}
+interface ApplyRequest {
+  readonly query: { readonly force?: 'restart' }
+  readonly body: { readonly comment?: string }
+}
+
+async function applyAll(ctx: Applying, { query, body }: ApplyRequest) {
+  const { applyId, revision } = await ctx.apply({ force: query.force, comment: body.comment })
+  if (body.comment === undefined) return [] as const
+  return { applyId, revision, nodes: [{ nodeId: ctx.nodeId, ok: true }] }
+}
+
+/** A dry run says so in a header, because the profile keeps hands off the machine. */
+function operated(service: string, verb: string, { dryRun }: { readonly dryRun: boolean }): Reply<never[]> {
+  if (!dryRun) return Reply.with([], {})
+  const message = `Recorded only: the trial profile does not ${verb} ${service} on this machine`
+  return Reply.with([], { message, headers: { 'X-Dry-Run': 'true' } })
+}
+
+const VERBS = [
+  { verb: 'reload', staged: false, done: 'reloaded' },
+  { verb: 'restart', staged: false, done: 'restarted' },
+  { verb: 'update', staged: true, done: 'updated' },
+] as const
+
+const operations = VERBS.flatMap(({ verb, staged, done }) => [
+  endpoint({
+    name: `services.${verb}`,
+    method: 'PUT',
+    path: `/services/{service}/${verb}`,
+    effect: 'act',
+    staged,
+    summary: `The service is ${done} on every node`,
+    message: `Service {service} ${done} on every node`,
+    data: NoData,
+    handle: async (ctx, { params }) => operated(params.service, verb, await ctx.operate(params.service, verb)),
+  }),
+  endpoint({
+    name: `services.${verb}OnNode`,
+    method: 'PUT',
+    path: `/{applianceId}/services/{service}/${verb}`,
+    effect: 'act',
+    staged,
+    summary: `The service is ${done} on one node`,
+    message: `Service {service} ${done} on one node`,
+    data: NoData,
+    handle: async (ctx, { params }) => operated(params.service, verb, await ctx.operate(params.service, verb)),
+  }),
+])
+
+export const services = [
+  endpoint({
+    name: 'services.list',
+    method: 'GET',
+    path: '/services',
+    effect: 'read',
+    staged: false,
+    summary: 'List the services this daemon manages',
+    message: 'Services',
+    data: Type.Array(ServiceEntry),
+    handle: (ctx) => [...ctx.units.list()],
+  }),
+  endpoint({
+    name: 'services.apply',
+    method: 'PUT',
+    path: '/services/apply',
+    effect: 'apply',
+    staged: false,
+    summary: 'Apply every pending change on every node, by the cheapest safe action',
+    message: 'Changes applied',
+    query: APPLY_QUERY,
+    body: APPLY_BODY,
+    data: APPLY_DATA,
+    handle: applyAll,
+  }),
+  endpoint({
+    name: 'services.applyOnNode',
+    method: 'PUT',
+    path: '/{applianceId}/services/apply',
+    effect: 'apply',
+    staged: false,
+    summary: 'Apply every pending change on one node',
+    message: 'Changes applied on one node',
+    query: APPLY_QUERY,
+    body: APPLY_BODY,
+    data: APPLY_DATA,
+    handle: applyAll,
+  }),
+  ...operations,
+  endpoint({
+    name: 'services.pending',
+    method: 'GET',
+    path: '/services/pending',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'Review what apply would change',
+    message: 'Pending changes',
+    query: closed({
+      render: Type.Optional(Type.Enum(['true', 'false'], { description: 'Adds the diff of generated files and the steps.' })),
+    }),
+    data: PendingData,
+    handle: (ctx, { query }) => {
+      const { revision, changes } = ctx.pending.list()
+      const pending = { revision, count: changes.length, changes: changes.map(mutable) }
+      if (query.render !== 'true') return pending
+      const { files, steps } = ctx.pending.preview()
+      return { ...pending, files: [...files], steps: [...steps] }
+    },
+  }),
+  endpoint({
+    name: 'services.discardAll',
+    method: 'DELETE',
+    path: '/services/pending',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Take every pending change back',
+    message: 'Pending changes discarded',
+    handle: (ctx) => ctx.discard(undefined),
+  }),
+  endpoint({
+    name: 'services.discard',
+    method: 'DELETE',
+    path: '/services/pending/{changeId}',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Take one pending change back, unless other pending changes need it',
+    message: 'Pending change {changeId} discarded',
+    handle: (ctx, { params }) => ctx.discard(params.changeId),
+  }),
+  endpoint({
+    name: 'services.validate',
+    method: 'POST',
+    path: '/services/validate',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'Check the pending changes as apply would, with the programs’ own checkers; touches nothing',
+    message: 'The pending changes are valid',
+    data: PendingData,
+    handle: async (ctx) => {
+      const { revision, changes } = await ctx.pending.validate()
+      return { revision, count: changes.length, changes: changes.map(mutable) }
+    },
+  }),
+]
+
+const mutable = <T extends { readonly services: readonly string[] }>(change: T) => ({
+  ...change,
+  services: [...change.services],
+})

@@ -1,0 +1,138 @@
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+/** Everything that can be set from outside: read once, never again. */
+export interface Settings {
+  readonly profile: 'trial' | 'appliance'
+  /** Folder of everything this daemon keeps. */
+  readonly state: string
+  readonly listen: Address
+  /** Plain HTTP on loopback, beside TLS. */
+  readonly http: Address | undefined
+  /** undefined: when the state folder is empty. */
+  readonly demo: boolean | undefined
+  /** Verify the stores and end. */
+  readonly check: boolean
+  readonly administrator: { readonly email: string; readonly password: string | undefined }
+  /** What a service manager hands over. */
+  readonly notify: { readonly NOTIFY_SOCKET?: string; readonly WATCHDOG_USEC?: string }
+}
+
+/** A setting that cannot be used; the daemon ends with exit code 2 and this one line. */
+export class SettingsError extends Error {}
+
+export const USAGE = `usage: npm start -- [options]
+  --state DIR           folder of everything the daemon keeps (trial: .fulcrum, appliance: /var/lib/fulcrum)
+  --listen HOST:PORT    HTTPS (trial: 127.0.0.1:9443, appliance: 0.0.0.0:9443)
+  --http HOST:PORT      plain HTTP as well, on a loopback address only
+  --profile NAME        trial (default) or appliance
+  --demo | --no-demo    a small demonstration; default: on a first start in the trial profile
+  --check               verify the stores and end
+Each option has an environment variable: FULCRUM_STATE, FULCRUM_LISTEN, FULCRUM_HTTP, FULCRUM_PROFILE,
+FULCRUM_DEMO (true or false), FULCRUM_CHECK. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD.`
+
+const OPTIONS = {
+  state: { type: 'string' },
+  listen: { type: 'string' },
+  http: { type: 'string' },
+  profile: { type: 'string' },
+  demo: { type: 'boolean' },
+  'no-demo': { type: 'boolean' },
+  check: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export function readSettings(argv: readonly string[], env: Environment): Settings | 'help' {
+  const given = parse(argv)
+  if (given.help === true) return 'help'
+  const profile = oneOf('--profile', given.profile ?? env['FULCRUM_PROFILE'] ?? 'trial', ['trial', 'appliance'])
+  const appliance = profile === 'appliance'
+  const listen = address('--listen', given.listen ?? env['FULCRUM_LISTEN'] ?? defaultListen(appliance))
+  const plain = given.http ?? env['FULCRUM_HTTP']
+  const http = plain === undefined || plain === '' ? undefined : address('--http', plain)
+  if (http !== undefined && !isLoopback(http.host)) {
+    throw new SettingsError(`--http ${http.host}: plain HTTP is for loopback addresses only; use 127.0.0.1 or ::1`)
+  }
+  const { NOTIFY_SOCKET, WATCHDOG_USEC } = env
+  return Object.freeze({
+    profile,
+    state: resolve(given.state ?? env['FULCRUM_STATE'] ?? (appliance ? '/var/lib/fulcrum' : '.fulcrum')),
+    listen,
+    http,
+    demo: demo(given.demo, given['no-demo'], env['FULCRUM_DEMO']),
+    check: given.check ?? flag('FULCRUM_CHECK', env['FULCRUM_CHECK']) ?? false,
+    administrator: {
+      email: administratorEmail(env['FULCRUM_ADMIN_EMAIL']),
+      password: administratorPassword(env['FULCRUM_ADMIN_PASSWORD']),
+    },
+    notify: {
+      ...(NOTIFY_SOCKET === undefined ? {} : { NOTIFY_SOCKET }),
+      ...(WATCHDOG_USEC === undefined ? {} : { WATCHDOG_USEC }),
+    },
+  })
+}
+
+function parse(argv: readonly string[]) {
+  try {
+    return parseArgs({ args: [...argv], options: OPTIONS, strict: true, allowPositionals: false }).values
+  } catch (error) {
+    const reason = error instanceof Error ? (error.message.split('. ')[0] ?? '') : String(error)
+    throw new SettingsError(`${reason}; --help lists the options`)
+  }
+}
+
+const defaultListen = (appliance: boolean) => (appliance ? '0.0.0.0:9443' : '127.0.0.1:9443')
+
+function oneOf<T extends string>(option: string, value: string, allowed: readonly T[]): T {
+  const found = allowed.find((candidate) => candidate === value)
+  if (found === undefined) throw new SettingsError(`${option} ${value}: must be ${allowed.join(' or ')}`)
+  return found
+}
+
+/** "127.0.0.1:9443" or "[::1]:9443"; port 0 lets the system choose. */
+function address(option: string, text: string): Address {
+  const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text)
+  const host = match?.[1] ?? match?.[2] ?? ''
+  const port = Number(match?.[3])
+  if (isIP(host) === 0 || !(port <= 65_535)) {
+    throw new SettingsError(`${option} ${text}: must be ADDRESS:PORT, such as 127.0.0.1:9443 or [::1]:9443`)
+  }
+  return { host, port }
+}
+
+function isLoopback(host: string): boolean {
+  return host === '::1' || host.startsWith('127.')
+}
+
+function flag(name: string, value: string | undefined): boolean | undefined {
+  if (value === undefined || value === '') return undefined
+  return oneOf(name, value, ['true', 'false']) === 'true'
+}
+
+function demo(on: boolean | undefined, off: boolean | undefined, env: string | undefined): boolean | undefined {
+  if (on === true && off === true) throw new SettingsError('--demo and --no-demo exclude each other')
+  if (on === true) return true
+  if (off === true) return false
+  return flag('FULCRUM_DEMO', env)
+}
+
+function administratorEmail(sent: string | undefined): string {
+  const email = sent === undefined || sent === '' ? 'admin@localhost' : sent
+  if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new SettingsError('FULCRUM_ADMIN_EMAIL: must be an e-mail address')
+  return email
+}
+
+/** Never repeated in a message: it is a secret. */
+function administratorPassword(sent: string | undefined): string | undefined {
+  if (sent === undefined || sent === '') return undefined
+  if (sent.length < 8 || sent.length > 1024) throw new SettingsError('FULCRUM_ADMIN_PASSWORD: must have 8 to 1024 characters')
+  return sent
+}
