@@ -1,0 +1,179 @@
+import { TAIL_BLOCK_OBJECTS, TAIL_KEPT_S } from '../limits.ts'
+import { ByteSource } from './bytes.ts'
+import { objectKey } from './catalog.ts'
+import { decodeBaseChunk, decodeCoarseChunk, readHead } from './chunk.ts'
+import { decodeColumn } from './codec.ts'
+import { consolidateBase, consolidatePoints, Points } from './consolidate.ts'
+import { type ArchiveDatabases, chunkLookup, META_NEXT_ID, META_SCHEMA, openArchiveDatabases } from './databases.ts'
+import { chunkEndAtOrBefore, coverageStart, keyFirst, keySecond } from './layout.ts'
+import { readCatalog, readProgress } from './reader.ts'
+import { SCHEMA_VERSION } from './recover.ts'
+import type { RingView } from './ring.ts'
+import { blockOf, decodeBaseline, decodeBlock } from './tail.ts'
+import { METRIC_COUNT, span_s, TIERS, type Tier, tierAt } from './tiers.ts'
+import { TierReader } from './tier-reader.ts'
+
+/** Broken archives can break in thousands of places; the first ones tell enough. */
+const PROBLEMS_MAX = 100
+
+/** A ring that knows nothing: the check reads only what is stored. */
+const NO_RING: RingView = { hwm: () => 0, oldest: () => Number.MAX_SAFE_INTEGER, copy: () => true }
+
+class Checker {
+  readonly problems: string[] = []
+  readonly #databases: ArchiveDatabases
+  readonly #hwm_s: number
+  readonly #reader: TierReader
+  readonly #values = new Float64Array(METRIC_COUNT * span_s(tierAt(1)))
+  readonly #stored = new Points()
+  readonly #computed = new Points()
+  readonly #finer = new Points()
+  #ids = new Set<number>()
+
+  constructor(databases: ArchiveDatabases) {
+    this.#databases = databases
+    this.#hwm_s = readProgress(databases)
+    this.#reader = new TierReader(chunkLookup(databases), NO_RING)
+  }
+
+  #problem(text: string): void {
+    if (this.problems.length < PROBLEMS_MAX) this.problems.push(text)
+  }
+
+  run(): void {
+    const schema = this.#databases.meta.get(META_SCHEMA)
+    if (schema === undefined) return this.#problem('meta: no schema')
+    if (keyFirst(schema) !== SCHEMA_VERSION) return this.#problem(`meta: schema ${keyFirst(schema)}`)
+    this.#catalog()
+    this.#tail()
+    this.#baselines()
+    for (const [index] of TIERS.entries()) this.#tier(index)
+  }
+
+  #catalog(): void {
+    const nextId = keySecond(this.#databases.meta.get(META_NEXT_ID) ?? new Uint8Array(8))
+    const objects = readCatalog(this.#databases)
+    const keys = new Set(objects.map((object) => objectKey(object.kind, object.name, object.backend)))
+    if (keys.size !== objects.length) this.#problem('catalog: two objects with one name')
+    if (objects.length !== this.#databases.catalog.getKeysCount()) this.#problem('catalog: an entry cannot be read')
+    for (const { id } of objects)
+      if (id >= nextId) this.#problem(`catalog: object ${id} is not below the next number ${nextId}`)
+    this.#ids = new Set(objects.map((object) => object.id))
+  }
+
+  #tail(): void {
+    const blocks = new Set([...this.#ids].map(blockOf))
+    const row = new Float64Array(METRIC_COUNT * TAIL_BLOCK_OBJECTS)
+    for (const { key, value } of this.#databases.tail.getRange()) {
+      const where = `tail ${keyFirst(key)}/${keySecond(key)}`
+      if (keyFirst(key) >= this.#hwm_s) this.#problem(`${where}: not before the high-water mark ${this.#hwm_s}`)
+      if (keyFirst(key) < this.#hwm_s - TAIL_KEPT_S) this.#problem(`${where}: older than the tail`)
+      if (!blocks.has(keySecond(key))) this.#problem(`${where}: no object of this block in the catalog`)
+      const source = new ByteSource(value)
+      decodeBlock(source, row, METRIC_COUNT)
+      if (source.at !== value.length) this.#problem(`${where}: ${value.length} bytes, ${source.at} read`)
+      this.#integers(where, row)
+    }
+  }
+
+  #baselines(): void {
+    const row = new Float64Array(METRIC_COUNT * TAIL_BLOCK_OBJECTS)
+    for (const { key, value } of this.#databases.baseline.getRange()) {
+      const head = decodeBaseline(value, row)
+      if (head.second > this.#hwm_s) this.#problem(`baseline ${keySecond(key)}: of the future`)
+    }
+  }
+
+  #integers(where: string, values: Float64Array): void {
+    const wrong = values.find((value) => value === value && (value < 0 || !Number.isSafeInteger(value)))
+    if (wrong !== undefined) this.#problem(`${where}: value ${wrong}`)
+  }
+
+  #tier(index: number): void {
+    const tier = tierAt(index)
+    for (const { key, value } of this.#databases.tiers[index]?.getRange() ?? []) {
+      const end = keyFirst(key)
+      const id = keySecond(key)
+      const where = `${tier.name} ${end}/${id}`
+      if (end > this.#hwm_s) this.#problem(`${where}: ends after the high-water mark ${this.#hwm_s}`)
+      if (!this.#ids.has(id)) this.#problem(`${where}: no such object in the catalog`)
+      if (chunkEndAtOrBefore(tier, id, end) !== end) this.#problem(`${where}: not at the object's phase`)
+      const head = readHead(new ByteSource(value))
+      if (head.first_s !== end - span_s(tier) || head.n !== tier.points)
+        this.#problem(`${where}: key and value disagree`)
+      else if (index === 0) this.#baseChunk(where, value)
+      else this.#coarseChunk(where, value, index, id, end)
+    }
+  }
+
+  #baseChunk(where: string, value: Uint8Array): void {
+    const n = decodeBaseChunk(value, this.#values)
+    const source = new ByteSource(value)
+    readHead(source)
+    for (let metric = 0; metric < METRIC_COUNT; metric++) decodeColumn(source, this.#values, metric * n, n)
+    if (source.at !== value.length) this.#problem(`${where}: ${value.length} bytes, ${source.at} read`)
+    this.#integers(where, this.#values.subarray(0, n * METRIC_COUNT))
+  }
+
+  #coarseChunk(where: string, value: Uint8Array, index: number, id: number, end_s: number): void {
+    const tier = tierAt(index)
+    const read = decodeCoarseChunk(value, this.#stored)
+    if (read !== value.length) this.#problem(`${where}: ${value.length} bytes, ${read} read`)
+    const { count, sum, minimum, maximum, n } = this.#stored
+    for (let i = 0; i < n * METRIC_COUNT; i++) {
+      if (!possible(tier, count[i] ?? 0, sum[i] ?? 0, minimum[i] ?? 0, maximum[i] ?? 0)) {
+        this.#problem(
+          `${where}: point ${i} has count ${count[i]} sum ${sum[i]} minimum ${minimum[i]} maximum ${maximum[i]}`,
+        )
+      }
+    }
+    this.#recompute(where, index, id, end_s)
+  }
+
+  /** A coarse chunk must equal what the next finer tier says, where that still holds all of it. */
+  #recompute(where: string, index: number, id: number, end_s: number): void {
+    const tier = tierAt(index)
+    const finer = tierAt(index - 1)
+    const start = end_s - span_s(tier)
+    if (start < coverageStart(finer, this.#hwm_s)) return
+    if (chunkEndAtOrBefore(finer, id, this.#hwm_s) < end_s) return
+    this.#computed.reset(tier.points)
+    if (index === 1) {
+      this.#reader.readBase({ id, slot: -1 }, start, end_s, this.#hwm_s, this.#values)
+      consolidateBase(this.#values, end_s - start, tier.step_s, this.#computed, 0)
+    } else {
+      this.#reader.readCoarse(index - 1, { id, slot: -1 }, start, end_s, this.#hwm_s, this.#finer)
+      consolidatePoints(this.#finer, tier.step_s / finer.step_s, this.#computed, 0)
+    }
+    const size = this.#stored.n * METRIC_COUNT
+    for (const column of ['count', 'sum', 'minimum', 'maximum'] as const) {
+      const stored = this.#stored[column]
+      const computed = this.#computed[column]
+      for (let i = 0; i < size; i++) {
+        if (stored[i] === computed[i]) continue
+        return this.#problem(`${where}: ${column} ${i} is ${stored[i]}, the finer tier says ${computed[i]}`)
+      }
+    }
+  }
+}
+
+function possible(tier: Tier, count: number, sum: number, minimum: number, maximum: number): boolean {
+  if (count === 0) return sum === 0 && minimum === 0 && maximum === 0
+  if (count > tier.step_s || minimum > maximum) return false
+  return minimum * count <= sum && sum <= maximum * count
+}
+
+/** Verifies every invariant of an open archive. `[]` when all hold. */
+export function checkArchive(databases: ArchiveDatabases): readonly string[] {
+  const checker = new Checker(databases)
+  checker.run()
+  return checker.problems
+}
+
+/** The same for an archive that nobody has open; for operators. */
+export async function checkArchiveDirectory(directory: string): Promise<readonly string[]> {
+  const databases = openArchiveDatabases(directory)
+  const problems = checkArchive(databases)
+  await databases.environment.close()
+  return problems
+}

@@ -1,0 +1,91 @@
+import { type ByteSink, ByteSource } from './bytes.ts'
+import { decodeColumn, encodeColumn } from './codec.ts'
+import type { Points } from './consolidate.ts'
+import { METRIC_COUNT } from './tiers.ts'
+
+/** Chunk values: version, first bucket, number of buckets, then the columns. The head lets `check` prove that key and value agree. */
+const VERSION = 1
+
+export interface ChunkHead {
+  readonly version: number
+  readonly first_s: number
+  readonly n: number
+}
+
+function writeHead(sink: ByteSink, first_s: number, n: number): void {
+  sink.length = 0
+  sink.u8(VERSION)
+  sink.u32(first_s)
+  sink.u8(n)
+}
+
+export function readHead(source: ByteSource): ChunkHead {
+  const version = source.u8()
+  if (version !== VERSION) throw new RangeError(`unknown chunk version ${version}`)
+  return { version, first_s: source.u32(), n: source.u8() }
+}
+
+/** Base tier: one value per second and metric. `values` is column-major with `n` values per metric. */
+export function encodeBaseChunk(sink: ByteSink, first_s: number, values: Float64Array, n: number): Uint8Array {
+  writeHead(sink, first_s, n)
+  for (let metric = 0; metric < METRIC_COUNT; metric++) encodeColumn(sink, values, metric * n, n)
+  return sink.take()
+}
+
+/** Decodes into `out` column-major; answers the number of values per metric. */
+export function decodeBaseChunk(bytes: Uint8Array, out: Float64Array): number {
+  const source = new ByteSource(bytes)
+  const { n } = readHead(source)
+  for (let metric = 0; metric < METRIC_COUNT; metric++) decodeColumn(source, out, metric * n, n)
+  return n
+}
+
+const column = new Float64Array(256)
+
+/**
+ * Coarse tiers: count, minimum, maximum - minimum and sum - minimum * count per metric. The differences are zero for an idle
+ * or steady object. A count of zero is an unknown bucket. Counts that equal those of the metric before are not repeated.
+ */
+export function encodeCoarseChunk(sink: ByteSink, first_s: number, points: Points): Uint8Array {
+  const { n, count, minimum, maximum, sum } = points
+  writeHead(sink, first_s, n)
+  for (let metric = 0; metric < METRIC_COUNT; metric++) {
+    const at = metric * n
+    const same = metric > 0 && sameCounts(count, at - n, at, n)
+    sink.u8(same ? 1 : 0)
+    if (!same) encodeColumn(sink, count, at, n)
+    encodeColumn(sink, minimum, at, n)
+    for (let i = 0; i < n; i++) column[i] = (maximum[at + i] ?? 0) - (minimum[at + i] ?? 0)
+    encodeColumn(sink, column, 0, n)
+    for (let i = 0; i < n; i++) column[i] = (sum[at + i] ?? 0) - (minimum[at + i] ?? 0) * (count[at + i] ?? 0)
+    encodeColumn(sink, column, 0, n)
+  }
+  return sink.take()
+}
+
+function sameCounts(count: Float64Array, a: number, b: number, n: number): boolean {
+  for (let i = 0; i < n; i++) if (count[a + i] !== count[b + i]) return false
+  return true
+}
+
+/** Decodes a whole chunk; answers where the value ended, for `check`. */
+export function decodeCoarseChunk(bytes: Uint8Array, out: Points): number {
+  const source = new ByteSource(bytes)
+  const { n } = readHead(source)
+  out.reset(n)
+  const { count, minimum, maximum, sum } = out
+  for (let metric = 0; metric < METRIC_COUNT; metric++) {
+    const at = metric * n
+    if (source.u8() === 1) count.copyWithin(at, at - n, at)
+    else decodeColumn(source, count, at, n)
+    decodeColumn(source, minimum, at, n)
+    decodeColumn(source, maximum, at, n)
+    decodeColumn(source, sum, at, n)
+    for (let i = at; i < at + n; i++) {
+      const lowest = minimum[i] ?? 0
+      maximum[i] = (maximum[i] ?? 0) + lowest
+      sum[i] = (sum[i] ?? 0) + lowest * (count[i] ?? 0)
+    }
+  }
+  return source.at
+}

@@ -1,0 +1,80 @@
+import { keyFirst, keySecond } from './layout.ts'
+import { type ArchiveObject, decodeObject } from './catalog.ts'
+import type { Points } from './consolidate.ts'
+import { type ArchiveDatabases, chunkLookup, META_PROGRESS, openArchiveDatabases } from './databases.ts'
+import { RingReader } from './ring.ts'
+import { type ReadableObject, TierReader } from './tier-reader.ts'
+
+/** Tries of a read that the ring's writer overtook. The ring has twenty seconds of room, so one retry is already rare. */
+const TRIES = 3
+
+/**
+ * Reads the archive beside its writer: chunks from LMDB, the newest seconds from the ring. Opened after the writer has opened
+ * its databases. Every read starts from a fresh LMDB snapshot, so that it holds all that the high-water mark promises.
+ */
+export class ArchiveReader {
+  readonly #databases: ArchiveDatabases
+  #ring: RingReader
+  #tiers: TierReader
+
+  constructor(directory: string, header: SharedArrayBuffer, slabs: readonly SharedArrayBuffer[]) {
+    this.#databases = openArchiveDatabases(directory)
+    this.#ring = new RingReader(header, slabs)
+    this.#tiers = new TierReader(chunkLookup(this.#databases), this.#ring)
+  }
+
+  /** The ring of a new writer, after the old one has ended. */
+  attach(header: SharedArrayBuffer, slabs: readonly SharedArrayBuffer[]): void {
+    this.#ring = new RingReader(header, slabs)
+    this.#tiers = new TierReader(chunkLookup(this.#databases), this.#ring)
+  }
+
+  addSlab(index: number, buffer: SharedArrayBuffer): void {
+    this.#ring.addSlab(index, buffer)
+  }
+
+  /** Seconds before this one are committed and never change. */
+  hwm_s(): number {
+    return this.#ring.hwm()
+  }
+
+  /** All objects the archive has ever seen and still keeps. */
+  objects(): readonly ArchiveObject[] {
+    return readCatalog(this.#databases)
+  }
+
+  /** Values of the base tier, column-major with `end - first` values per metric; NaN is unknown. */
+  readBase(object: ReadableObject, first_s: number, end_s: number, out: Float64Array): void {
+    this.#retry((flushed_s) => this.#tiers.readBase(object, first_s, end_s, flushed_s, out))
+  }
+
+  readCoarse(tier: number, object: ReadableObject, first_s: number, end_s: number, out: Points): void {
+    this.#retry((flushed_s) => this.#tiers.readCoarse(tier, object, first_s, end_s, flushed_s, out))
+  }
+
+  #retry(read: (flushed_s: number) => boolean): void {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const flushed_s = this.#ring.hwm()
+      this.#databases.environment.resetReadTxn()
+      if (read(flushed_s)) return
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#databases.environment.close()
+  }
+}
+
+export function readCatalog(databases: ArchiveDatabases): readonly ArchiveObject[] {
+  const objects: ArchiveObject[] = []
+  for (const { key, value } of databases.catalog.getRange()) {
+    const object = decodeObject(keySecond(key), value)
+    if (object !== undefined) objects.push(object)
+  }
+  return objects
+}
+
+export function readProgress(databases: ArchiveDatabases): number {
+  const progress = databases.meta.get(META_PROGRESS)
+  return progress === undefined ? 0 : keyFirst(progress)
+}

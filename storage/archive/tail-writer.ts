@@ -1,0 +1,104 @@
+import { BASELINE_EVERY_S, TAIL_BLOCK_OBJECTS } from '../limits.ts'
+import { removeRange } from '../env.ts'
+import { ByteSink, ByteSource } from './bytes.ts'
+import type { ArchiveObject } from './catalog.ts'
+import type { ArchiveDatabases } from './databases.ts'
+import { COUNTER_COUNT } from './increments.ts'
+import { makeKey } from './layout.ts'
+import type { RingWriter } from './ring.ts'
+import { blockOf, decodeBlock, encodeBaseline, encodeBlock, placeInBlock } from './tail.ts'
+import { METRIC_COUNT } from './tiers.ts'
+
+/** The counters of the current HAProxy process as of the poll that is being committed. */
+export interface BaselineSource {
+  readonly pid: number
+  /** NaN when the slot was not in the poll. */
+  counter(slot: number, counter: number): number
+  /** The stored copy plus the stored increments would not give the counter of this slot: store it now. */
+  changed(slot: number): boolean
+}
+
+/** The crash tail: one self-contained row per second and block of objects, and the baselines that go with it. */
+export class TailWriter {
+  readonly #databases: ArchiveDatabases
+  readonly #ring: RingWriter
+  readonly #sink = new ByteSink()
+  readonly #values = new Float64Array(METRIC_COUNT * TAIL_BLOCK_OBJECTS)
+
+  constructor(databases: ArchiveDatabases, ring: RingWriter) {
+    this.#databases = databases
+    this.#ring = ring
+  }
+
+  storeSecond(second: number, objects: readonly ArchiveObject[]): void {
+    let at = 0
+    while (at < objects.length) {
+      const block = blockOf(objects[at]?.id ?? 0)
+      this.#values.fill(Number.NaN)
+      let known = false
+      for (; at < objects.length; at++) {
+        const object = objects[at]
+        if (object === undefined || blockOf(object.id) !== block) break
+        if (object.slot < 0) continue
+        const place = placeInBlock(object.id)
+        for (let metric = 0; metric < METRIC_COUNT; metric++) {
+          const value = this.#ring.get(object.slot, second, metric)
+          if (value !== value) continue
+          known = true
+          this.#values[metric * TAIL_BLOCK_OBJECTS + place] = value
+        }
+      }
+      if (!known) continue
+      this.#sink.length = 0
+      encodeBlock(this.#sink, this.#values, METRIC_COUNT)
+      this.#databases.tail.putSync(makeKey(second, block), this.#sink.take(), { append: true })
+    }
+  }
+
+  /** Fills the ring row of a second from the stored tail. */
+  restoreSecond(second: number, objects: readonly ArchiveObject[]): void {
+    let block = -1
+    let found = false
+    for (const object of objects) {
+      if (blockOf(object.id) !== block) {
+        block = blockOf(object.id)
+        const bytes = this.#databases.tail.getBinaryFast(makeKey(second, block))
+        found = bytes !== undefined
+        if (bytes !== undefined) decodeBlock(new ByteSource(bytes), this.#values, METRIC_COUNT)
+      }
+      if (!found || object.slot < 0) continue
+      const place = placeInBlock(object.id)
+      for (let metric = 0; metric < METRIC_COUNT; metric++) {
+        this.#ring.set(object.slot, second, metric, this.#values[metric * TAIL_BLOCK_OBJECTS + place] ?? Number.NaN)
+      }
+    }
+  }
+
+  /** Stores the baselines of the blocks whose turn it is, and of those that changed in a way increments do not tell. */
+  storeBaseline(second: number, objects: readonly ArchiveObject[], source: BaselineSource): void {
+    let at = 0
+    while (at < objects.length) {
+      const block = blockOf(objects[at]?.id ?? 0)
+      const values = new Float64Array(COUNTER_COUNT * TAIL_BLOCK_OBJECTS).fill(Number.NaN)
+      let due = (second + block) % BASELINE_EVERY_S === 0
+      for (; at < objects.length; at++) {
+        const object = objects[at]
+        if (object === undefined || blockOf(object.id) !== block) break
+        if (object.slot < 0) continue
+        due ||= source.changed(object.slot)
+        for (let counter = 0; counter < COUNTER_COUNT; counter++) {
+          values[counter * TAIL_BLOCK_OBJECTS + placeInBlock(object.id)] = source.counter(object.slot, counter)
+        }
+      }
+      if (due) {
+        const head = { second, pid: source.pid }
+        this.#databases.baseline.putSync(makeKey(0, block), encodeBaseline(this.#sink, head, values))
+      }
+    }
+  }
+
+  trim(before_s: number): void {
+    if (before_s <= 0) return
+    removeRange(this.#databases.tail, { end: makeKey(before_s, 0) })
+  }
+}

@@ -1,0 +1,47 @@
+import { TAIL_BLOCK_OBJECTS } from '../limits.ts'
+import { type ByteSink, ByteSource } from './bytes.ts'
+import { decodeColumn, encodeColumn } from './codec.ts'
+
+/** Rows of `columns` values for TAIL_BLOCK_OBJECTS objects with neighbouring numbers; NaN is unknown. */
+export const BLOCK_COLUMNS_MAX = 4
+
+export function blockOf(objectId: number): number {
+  return Math.floor(objectId / TAIL_BLOCK_OBJECTS)
+}
+
+export function placeInBlock(objectId: number): number {
+  return objectId % TAIL_BLOCK_OBJECTS
+}
+
+export function encodeBlock(sink: ByteSink, values: Float64Array, columns: number): void {
+  for (let column = 0; column < columns; column++) {
+    encodeColumn(sink, values, column * TAIL_BLOCK_OBJECTS, TAIL_BLOCK_OBJECTS)
+  }
+}
+
+export function decodeBlock(source: ByteSource, out: Float64Array, columns: number): void {
+  for (let column = 0; column < columns; column++) {
+    decodeColumn(source, out, column * TAIL_BLOCK_OBJECTS, TAIL_BLOCK_OBJECTS)
+  }
+}
+
+/** Counters of the objects of one block at one second, kept to carry on after a restart as if there had been none. */
+export interface BaselineHead {
+  readonly second: number
+  readonly pid: number
+}
+
+export function encodeBaseline(sink: ByteSink, head: BaselineHead, values: Float64Array): Uint8Array {
+  sink.length = 0
+  sink.u32(head.second)
+  sink.u32(head.pid)
+  encodeBlock(sink, values, 3)
+  return sink.take()
+}
+
+export function decodeBaseline(bytes: Uint8Array, out: Float64Array): BaselineHead {
+  const source = new ByteSource(bytes)
+  const head = { second: source.u32(), pid: source.u32() }
+  decodeBlock(source, out, 3)
+  return head
+}

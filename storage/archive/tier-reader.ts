@@ -1,0 +1,138 @@
+import { decodeBaseChunk, decodeCoarseChunk } from './chunk.ts'
+import { consolidateBase, consolidatePoints, Points } from './consolidate.ts'
+import { chunkEndAfter, chunkEndAtOrBefore } from './layout.ts'
+import type { RingView } from './ring.ts'
+import { METRIC_COUNT, span_s, tierAt } from './tiers.ts'
+
+/** The value of a stored chunk; it may be a shared buffer that the next call overwrites. */
+export type ChunkLookup = (tier: number, end_s: number, objectId: number) => Uint8Array | undefined
+
+export interface ReadableObject {
+  readonly id: number
+  /** Place in the ring, or -1. */
+  readonly slot: number
+}
+
+/**
+ * Reads any window of one object from any tier. What is not yet written as a chunk of that tier is computed from the next
+ * finer one, down to the ring: exact, because sums, minima, maxima and counts are associative. The writer makes its chunks
+ * with the same code, so a bucket cannot differ by the way in which it is read, and open buckets need no memory of their own.
+ */
+export class TierReader {
+  readonly #chunk: ChunkLookup
+  readonly #ring: RingView
+  readonly #chunkValues = new Float64Array(METRIC_COUNT * 128)
+  readonly #chunkPoints = new Points()
+  /** One scratch per tier: the computation of a tier uses those of the finer tiers only. */
+  readonly #finer: readonly Points[] = [new Points(), new Points(), new Points(), new Points(), new Points()]
+  #base = new Float64Array(0)
+
+  constructor(chunk: ChunkLookup, ring: RingView) {
+    this.#chunk = chunk
+    this.#ring = ring
+  }
+
+  /**
+   * Base values of [from, to), column-major with `to - from` values per metric, NaN for unknown. Chunks that end after
+   * `flushed_s` are not stored yet. Answers false if the ring was overwritten during the read: ask again.
+   */
+  readBase(object: ReadableObject, from_s: number, to_s: number, flushed_s: number, out: Float64Array): boolean {
+    const n = to_s - from_s
+    out.fill(Number.NaN, 0, n * METRIC_COUNT)
+    const tier = tierAt(0)
+    // The ring is preferred for all it holds; an object without a place there has nothing but its chunks.
+    const ring_s = object.slot < 0 ? Number.POSITIVE_INFINITY : this.#ring.oldest()
+    const until = Math.min(to_s, chunkEndAtOrBefore(tier, object.id, flushed_s), ring_s)
+    for (let end = chunkEndAfter(tier, object.id, from_s); end - span_s(tier) < until; end += span_s(tier)) {
+      this.#copyBaseChunk(object.id, end, from_s, until, n, out)
+    }
+    const from = Math.max(from_s, ring_s)
+    return from >= to_s || this.#ring.copy(object.slot, object.id, from, to_s, out, from - from_s, n)
+  }
+
+  #copyBaseChunk(objectId: number, end_s: number, from_s: number, until_s: number, n: number, out: Float64Array): void {
+    const bytes = this.#chunk(0, end_s, objectId)
+    if (bytes === undefined) return
+    const points = decodeBaseChunk(bytes, this.#chunkValues)
+    const start = end_s - points
+    const first = Math.max(start, from_s)
+    const last = Math.min(end_s, until_s)
+    for (let metric = 0; metric < METRIC_COUNT; metric++) {
+      const source = metric * points - start
+      const target = metric * n - from_s
+      for (let second = first; second < last; second++) {
+        out[target + second] = this.#chunkValues[source + second] ?? Number.NaN
+      }
+    }
+  }
+
+  /** Buckets of [from, to) of a coarse tier (index 1 and up); both ends are multiples of its step. */
+  readCoarse(
+    tierIndex: number,
+    object: ReadableObject,
+    from_s: number,
+    to_s: number,
+    flushed_s: number,
+    out: Points,
+  ): boolean {
+    const tier = tierAt(tierIndex)
+    out.reset(Math.max(0, (to_s - from_s) / tier.step_s))
+    const stored_s = chunkEndAtOrBefore(tier, object.id, flushed_s)
+    const until = Math.min(to_s, stored_s)
+    for (let end = chunkEndAfter(tier, object.id, from_s); end - span_s(tier) < until; end += span_s(tier)) {
+      const bytes = this.#chunk(tierIndex, end, object.id)
+      if (bytes !== undefined) this.#copyCoarseChunk(bytes, tier.step_s, end, from_s, until, out)
+    }
+    const open = Math.max(from_s, stored_s)
+    if (open >= to_s) return true
+    const first = (open - from_s) / tier.step_s
+    if (tierIndex === 1) return this.#consolidateOpenBase(object, open, to_s, flushed_s, tier.step_s, out, first)
+    const finer = this.#finer[tierIndex - 1] ?? new Points()
+    const complete = this.readCoarse(tierIndex - 1, object, open, to_s, flushed_s, finer)
+    consolidatePoints(finer, tier.step_s / tierAt(tierIndex - 1).step_s, out, first)
+    return complete
+  }
+
+  #consolidateOpenBase(
+    object: ReadableObject,
+    from_s: number,
+    to_s: number,
+    flushed_s: number,
+    step_s: number,
+    out: Points,
+    first: number,
+  ): boolean {
+    const n = to_s - from_s
+    if (this.#base.length < n * METRIC_COUNT) this.#base = new Float64Array(n * METRIC_COUNT)
+    const complete = this.readBase(object, from_s, to_s, flushed_s, this.#base)
+    consolidateBase(this.#base, n, step_s, out, first)
+    return complete
+  }
+
+  #copyCoarseChunk(
+    bytes: Uint8Array,
+    step_s: number,
+    end_s: number,
+    from_s: number,
+    until_s: number,
+    out: Points,
+  ): void {
+    const points = this.#chunkPoints
+    decodeCoarseChunk(bytes, points)
+    const start = end_s - points.n * step_s
+    const first = Math.max(start, from_s)
+    const last = Math.min(end_s, until_s)
+    for (let metric = 0; metric < METRIC_COUNT; metric++) {
+      let source = metric * points.n + (first - start) / step_s
+      let target = metric * out.n + (first - from_s) / step_s
+      for (let bucket = first; bucket < last; bucket += step_s) {
+        out.count[target] = points.count[source] ?? 0
+        out.sum[target] = points.sum[source] ?? 0
+        out.minimum[target] = points.minimum[source] ?? 0
+        out.maximum[target] = points.maximum[source] ?? 0
+        source++
+        target++
+      }
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/** The archives of the contract. `rows * step_s` is the retention; a chunk of `points` buckets is written at once. */
+export interface Tier {
+  readonly name: string
+  readonly step_s: number
+  readonly rows: number
+  readonly points: number
+}
+
+const HOUR = 3_600
+const DAY = 24 * HOUR
+
+export const TIERS = [
+  { name: 't0', step_s: 1, rows: 2 * HOUR, points: 120 },
+  { name: 't1', step_s: 10, rows: DAY / 10, points: 30 },
+  { name: 't2', step_s: 60, rows: (8 * DAY) / 60, points: 30 },
+  { name: 't3', step_s: 300, rows: (40 * DAY) / 300, points: 24 },
+  { name: 't4', step_s: HOUR, rows: (730 * DAY) / HOUR, points: 24 },
+] as const satisfies readonly Tier[]
+
+/** currentSessions, then the increments of sessions, bytes in and bytes out. */
+export const METRIC_COUNT = 4
+/** The first metric is a gauge: it is sampled, never differenced or spread. */
+export const GAUGE_METRIC = 0
+
+export function span_s(tier: Tier): number {
+  return tier.step_s * tier.points
+}
+
+export function tierAt(index: number): Tier {
+  const tier = TIERS[index]
+  if (tier === undefined) throw new RangeError(`there is no tier ${index}`)
+  return tier
+}

@@ -1,0 +1,41 @@
+import { mkdirSync } from 'node:fs'
+import { type Database, open, type RootDatabase } from 'lmdb'
+
+/** Keys and values as bytes: what the archive needs of lmdb-js. */
+export type BinaryDatabase = Database<Uint8Array, Uint8Array>
+export type BinaryEnvironment = RootDatabase<Uint8Array, Uint8Array>
+
+export interface EnvironmentOptions {
+  readonly directory: string
+  readonly databases_max: number
+  readonly map_bytes: number
+}
+
+/**
+ * Opens an LMDB environment in its own folder. Every opener, reader or writer, must pass the same options: lmdb-js shares
+ * one native environment within the process. `useWritemap` stays off: a full disk would end the process with SIGBUS.
+ */
+export function openBinaryEnvironment(options: EnvironmentOptions): BinaryEnvironment {
+  mkdirSync(options.directory, { recursive: true, mode: 0o700 })
+  return open<Uint8Array, Uint8Array>({
+    path: options.directory,
+    noSubdir: false,
+    maxDbs: options.databases_max,
+    mapSize: options.map_bytes,
+    keyEncoding: 'binary',
+    encoding: 'binary',
+  })
+}
+
+export function openBinaryDatabase(environment: BinaryEnvironment, name: string): BinaryDatabase {
+  return environment.openDB<Uint8Array, Uint8Array>({ name, keyEncoding: 'binary', encoding: 'binary' })
+}
+
+/** Removes a range of keys, at most `limit`. The keys are read first: a cursor does not survive changes under it. */
+export function removeRange(
+  database: BinaryDatabase,
+  range: { start?: Uint8Array; end?: Uint8Array; limit?: number },
+): void {
+  const keys = [...database.getKeys(range)]
+  for (const key of keys) database.removeSync(key)
+}

@@ -1,0 +1,26 @@
+/** Named limits of the stores. A number that bounds memory, disk or time stands here, with its reason. */
+
+/** Seconds a counter interval may last and still be spread over its buckets; beyond that they are unknown. */
+export const ARCHIVE_HEARTBEAT_S = 5
+/** Seconds served from the ring in memory. */
+export const RING_SERVED_S = 300
+/** Rows of the ring: what is served plus room for the rows being written while a reader copies. */
+export const RING_ROWS = 320
+/** Objects per slab of the ring (2.6 MB): small enough for a laptop, large enough that 20,000 objects are 79 slabs. */
+export const RING_SLAB_OBJECTS = 256
+/** Objects per row of the crash tail: four plain columns of it still fit into one LMDB page. */
+export const TAIL_BLOCK_OBJECTS = 125
+/** Seconds kept in the crash tail: twice the longest time between two chunks of one object. */
+export const TAIL_KEPT_S = 240
+/** Seconds between two stored copies of the same counters; must be well below TAIL_KEPT_S. */
+export const BASELINE_EVERY_S = 60
+/** Expired chunks removed in one transaction. */
+export const TRIM_KEYS_MAX = 1_000
+/** Seconds without a sample after which an object is marked as gone and its column of the ring may be reused. */
+export const OBJECT_GONE_AFTER_S = 600
+/** Hard cap of objects with a column in the ring: 10 KB of memory each. Further objects are refused, and the log says so. */
+export const ARCHIVE_OBJECTS_MAX = 50_000
+/** Named databases of the archive's environment: catalog, meta, baseline, tail, five tiers and room for new generations. */
+export const ARCHIVE_DATABASES_MAX = 24
+/** Address space of the archive at the start; LMDB grows it by itself. */
+export const ARCHIVE_MAP_BYTES = 256 * 1024 * 1024

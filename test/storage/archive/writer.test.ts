@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { checkArchive, checkArchiveDirectory } from '../../../storage/archive/check.ts'
+import { Points } from '../../../storage/archive/consolidate.ts'
+import { coverageStart, floorTo } from '../../../storage/archive/layout.ts'
+import { ArchiveReader } from '../../../storage/archive/reader.ts'
+import { METRIC_COUNT, TIERS, tierAt } from '../../../storage/archive/tiers.ts'
+import { ArchiveWriter } from '../../../storage/archive/writer.ts'
+import { ReferenceModel, seededRandom } from './reference-model.ts'
+
+const START = 1_700_000_003
+const NAMES = ['fe', 'be', 's1', 's2', 'late']
+
+interface Simulation {
+  readonly directory: string
+  readonly model: ReferenceModel
+  writer: ArchiveWriter
+  now: number
+  readonly random: () => number
+}
+
+function begin(t: Test, seed: number): Simulation {
+  const directory = mkdtempSync(join(tmpdir(), 'archive-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const writer = new ArchiveWriter(directory, START)
+  return { directory, model: new ReferenceModel(), writer, now: writer.hwm_s, random: seededRandom(seed) }
+}
+
+function ensure(writer: ArchiveWriter, name: string) {
+  const kind = name === 'fe' ? 'frontend' : name === 'be' ? 'backend' : 'server'
+  const object = writer.ensure(kind, name, kind === 'server' ? 'be' : '')
+  if (object === undefined) throw new Error('refused')
+  return object
+}
+
+/** One ordinary second, with some objects or metrics unknown now and then. */
+function second(simulation: Simulation): void {
+  const { writer, model, random } = simulation
+  const at = simulation.now
+  writer.ring.beginSecond(at)
+  for (const name of NAMES) {
+    if (name === 'late' && at < START + 500) continue
+    if (random() < 0.02) continue
+    const { slot } = ensure(writer, name)
+    for (let metric = 0; metric < METRIC_COUNT; metric++) {
+      if (metric > 0 && random() < 0.02) continue
+      const value = Math.floor(random() < 0.5 ? 0 : random() < 0.9 ? random() * 100 : random() * 2e10)
+      writer.ring.set(slot, at, metric, value)
+      model.set(name, metric, at, value)
+    }
+  }
+  simulation.now++
+  writer.commit(simulation.now, true, undefined)
+}
+
+function gap(simulation: Simulation, seconds: number): void {
+  simulation.now += seconds
+  simulation.writer.commit(simulation.now, false, undefined)
+}
+
+function compareTier(t: Test, simulation: Simulation, reader: ArchiveReader, index: number, from: number): number {
+  const tier = tierAt(index)
+  const { writer, model } = simulation
+  const first = Math.max(floorTo(from, tier.step_s), coverageStart(tier, writer.hwm_s))
+  const end = floorTo(writer.hwm_s, tier.step_s)
+  const points = new Points()
+  const n = end - first
+  const values = new Float64Array(Math.max(0, n) * METRIC_COUNT)
+  let compared = 0
+  for (const object of writer.objects()) {
+    if (index === 0) reader.readBase(object, first, end, values)
+    else reader.readCoarse(index, object, first, end, points)
+    for (let metric = 0; metric < METRIC_COUNT; metric++) {
+      for (let start = first; start < end; start += tier.step_s) {
+        const wanted = model.bucket(object.name, metric, start, tier.step_s)
+        const i = (start - first) / tier.step_s
+        const at = metric * points.n + i
+        const value = values[metric * n + i] ?? Number.NaN
+        const known = Number.isNaN(value) ? 0 : 1
+        const got =
+          index === 0
+            ? { count: known, sum: known * (value || 0), minimum: value || 0, maximum: value || 0 }
+            : { count: points.count[at], sum: points.sum[at], minimum: points.minimum[at], maximum: points.maximum[at] }
+        compared++
+        if (JSON.stringify(got) !== JSON.stringify(wanted)) {
+          t.strictSame(got, wanted, `${tier.name} ${object.name} metric ${metric} bucket ${start - START}`)
+          return compared
+        }
+      }
+    }
+  }
+  return compared
+}
+
+function compareAll(t: Test, simulation: Simulation, from: number): void {
+  const reader = new ArchiveReader(simulation.directory, simulation.writer.ring.header, simulation.writer.ring.slabs)
+  for (const [index, tier] of TIERS.entries()) {
+    t.ok(compareTier(t, simulation, reader, index, from) >= 0, `${tier.name} equals the model`)
+  }
+  t.strictSame(checkArchive(simulation.writer.databases), [])
+}
+
+t.test('every tier equals the naive model, at many moments, with gaps and restarts', async (t) => {
+  const simulation = begin(t, 7)
+  for (let i = 0; i < 2_600; i++) {
+    second(simulation)
+    if (i === 700) gap(simulation, 40)
+    if (i === 1_100) gap(simulation, 400)
+    if (i % 487 === 300) {
+      // A restart at any second: nothing but what is on disk carries on.
+      await simulation.writer.close()
+      simulation.writer = new ArchiveWriter(simulation.directory, simulation.now)
+      t.equal(simulation.writer.hwm_s, simulation.now)
+    }
+    if (i % 650 === 649) compareAll(t, simulation, START)
+  }
+  gap(simulation, 9_000)
+  for (let i = 0; i < 30; i++) second(simulation)
+  compareAll(t, simulation, START)
+  await simulation.writer.close()
+  t.strictSame(await checkArchiveDirectory(simulation.directory), [])
+})

@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '../../src/clock.ts'
+import type { ArchiveObject } from '../../storage/archive/catalog.ts'
+import { checkArchive } from '../../storage/archive/check.ts'
+import { ArchiveWriter } from '../../storage/archive/writer.ts'
+import { type Absorbed, Collector, type PollTime } from './collector.ts'
+import type { ArchiveThreadOptions, FromArchiveThread, ObjectPlace } from './messages.ts'
+import { createSource, type Poll, type Source } from './source.ts'
+import { TickClock } from './tick-clock.ts'
+
+/** After the second has ended, so that the poll belongs to it. */
+const POLL_OFFSET_MS = 50
+const POLL_DEADLINE_MS = 900
+/** The clock may be this far behind the archive and is waited for; beyond that the archive steps back. */
+const WAIT_FOR_CLOCK_S = 60
+/** A clock before this is no clock (a machine that woke up in 1970): the archive is not thrown away for it. */
+const PLAUSIBLE_CLOCK_S = 1_600_000_000
+
+type Post = (message: FromArchiveThread, transfer: readonly ArrayBuffer[]) => void
+
+export class ArchiveThread {
+  readonly #writer: ArchiveWriter
+  readonly #collector: Collector
+  readonly #source: Source
+  readonly #clock: TickClock
+  readonly #post: Post
+  readonly #stopping = new AbortController()
+  /** Polls, captures and checks one after the other. */
+  #queue: Promise<void> = Promise.resolve()
+  #ended: Promise<void> = Promise.resolve()
+  #up: boolean | undefined
+  #since_ms = 0
+  #reason: string | undefined = 'it has not been asked yet'
+  #warned = ''
+
+  constructor(options: ArchiveThreadOptions, clock: Clock, post: Post) {
+    this.#clock = new TickClock(clock)
+    this.#post = post
+    this.#source = createSource(options.source)
+    this.#writer = new ArchiveWriter(options.directory, Math.floor(this.#clock.now_ms() / 1_000))
+    this.#collector = new Collector(this.#writer)
+    const { added } = this.#writer.takeChanges()
+    const { header, slabs } = this.#writer.ring
+    post({ type: 'ready', header, slabs, objects: added.map(placeOf) }, [])
+  }
+
+  run(): Promise<void> {
+    this.#ended = this.#loop()
+    return this.#ended
+  }
+
+  async #loop(): Promise<void> {
+    const { signal } = this.#stopping
+    // The first second ends with the first poll, at once, so that live figures are there when the daemon answers.
+    await this.#serially(() => this.#tick(Math.floor(this.#clock.now_ms() / 1_000)))
+    while (!signal.aborted) {
+      const now = this.#clock.now_ms()
+      const tick_s = Math.floor((now - POLL_OFFSET_MS) / 1_000) + 1
+      try {
+        await sleep(tick_s * 1_000 + POLL_OFFSET_MS - now, undefined, { signal })
+      } catch {
+        return
+      }
+      await this.#serially(() => this.#tick(tick_s))
+    }
+  }
+
+  #serially(task: () => Promise<void>): Promise<void> {
+    this.#queue = this.#queue.then(task).catch((error: unknown) => this.#warn('the archive thread failed', error))
+    return this.#queue
+  }
+
+  #time(): PollTime {
+    return { archive_s: this.#clock.now_ms() / 1_000, monotonic_s: this.#clock.monotonic_s() }
+  }
+
+  async #tick(planned_s: number): Promise<void> {
+    const event = this.#clock.adjust()
+    // A clock that jumped makes the planned second meaningless.
+    const tick_s = event === 'steady' ? planned_s : Math.floor(this.#clock.now_ms() / 1_000)
+    if (event !== 'steady') this.#warn(`the clock of the machine ${event}`, `now ${tick_s}`)
+    this.#followClock(tick_s)
+    const poll = await this.#source(POLL_DEADLINE_MS)
+    const absorbed = this.#absorb(poll)
+    const reason = poll.ok ? (absorbed === undefined ? 'its answer was cut off' : undefined) : poll.reason
+    try {
+      if (absorbed === undefined) this.#collector.miss(tick_s, this.#time())
+      else this.#collector.close(tick_s, this.#time())
+      this.#warned = ''
+    } catch (error) {
+      // Nothing was stored; the rows stay in the ring and go with the next commit.
+      this.#warn('the archive could not be written', error)
+    }
+    this.#announce()
+    this.#postTick(poll, absorbed, reason)
+  }
+
+  #followClock(tick_s: number): void {
+    const { hwm_s } = this.#writer
+    if (tick_s + WAIT_FOR_CLOCK_S >= hwm_s) return
+    if (tick_s < PLAUSIBLE_CLOCK_S) return this.#warn('the clock of the machine is not set', `now ${tick_s}`)
+    this.#warn('the clock was set back: newer statistics are dropped', `from ${hwm_s} to ${tick_s}`)
+    this.#writer.stepBack(tick_s)
+  }
+
+  #absorb(poll: Poll): Absorbed | undefined {
+    return poll.ok ? this.#collector.absorb(poll, this.#time()) : undefined
+  }
+
+  #announce(): void {
+    const { added, removed, slabs } = this.#writer.takeChanges()
+    for (const index of slabs) {
+      const buffer = this.#writer.ring.slabs[index]
+      if (buffer !== undefined) this.#post({ type: 'slab', index, buffer }, [])
+    }
+    if (added.length + removed.length > 0) this.#post({ type: 'objects', added: added.map(placeOf), removed }, [])
+    if (this.#writer.takeRefused()) this.#warn('the archive is full', 'there are more objects than it has places for')
+  }
+
+  #postTick(poll: Poll, absorbed: Absorbed | undefined, reason: string | undefined): void {
+    const up = absorbed !== undefined
+    if (up !== this.#up) this.#since_ms = this.#clock.now_ms()
+    this.#up = up
+    this.#reason = reason
+    const csv = poll.ok && up ? poll.current.bytes : undefined
+    const rows = absorbed?.starts
+    const transfer = csv === undefined || rows === undefined ? [] : [csv.buffer, rows.buffer]
+    const state = { up, since_ms: Math.round(this.#since_ms), reason: this.#reason }
+    this.#post(
+      { type: 'tick', hwm_s: this.#writer.hwm_s, ...state, csv, rows, layout: absorbed?.layout ?? 0 },
+      transfer,
+    )
+  }
+
+  #warn(message: string, detail: unknown): void {
+    const text = detail instanceof Error ? detail.message : String(detail)
+    // The same fault every second is one line, not a flood.
+    if (this.#warned === message) return
+    this.#warned = message
+    this.#post({ type: 'warning', message, detail: text }, [])
+  }
+
+  capture(request: number): Promise<void> {
+    return this.#serially(async () => {
+      this.#absorb(await this.#source(POLL_DEADLINE_MS))
+      this.#post({ type: 'done', request, problems: [] }, [])
+    })
+  }
+
+  check(request: number): Promise<void> {
+    return this.#serially(() => {
+      this.#post({ type: 'done', request, problems: checkArchive(this.#writer.databases) }, [])
+      return Promise.resolve()
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#ended
+    await this.#queue
+    await this.#writer.close()
+    this.#post({ type: 'stopped' }, [])
+  }
+}
+
+function placeOf(object: ArchiveObject): ObjectPlace {
+  const { id, kind, name, backend, slot } = object
+  return { objectId: id, kind, name, backend, slot }
+}

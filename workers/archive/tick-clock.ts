@@ -1,0 +1,54 @@
+import type { Clock } from '../../src/clock.ts'
+
+/** A backward difference larger than this is a corrected clock, not drift: the archive steps back too. */
+const STEP_BACK_MS = 60_000
+/** So many ticks in a row must agree before the archive throws its future away. */
+const STEP_BACK_TICKS = 3
+const FORWARD_JUMP_MS = 1_000
+/** One per cent of a second: how fast the archive's clock approaches the wall clock. */
+const SLEW_MS = 10
+
+export type ClockEvent = 'steady' | 'jumped-forward' | 'stepped-back'
+
+/**
+ * The archive's clock. It runs on monotonic time and only names its seconds after the wall clock, so that no second occurs
+ * twice: small differences are slewed, a forward jump leaves unknown seconds, a step back of up to a minute is slewed too.
+ */
+export class TickClock {
+  readonly #clock: Clock
+  #offset_ms: number
+  #behindTicks = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#offset_ms = clock.now_ms() - clock.monotonic_ms()
+  }
+
+  now_ms(): number {
+    return this.#clock.monotonic_ms() + this.#offset_ms
+  }
+
+  monotonic_s(): number {
+    return this.#clock.monotonic_ms() / 1_000
+  }
+
+  /** Looks at the wall clock; once per tick. */
+  adjust(): ClockEvent {
+    const wall = this.#clock.now_ms()
+    const ahead_ms = this.now_ms() - wall
+    if (ahead_ms > STEP_BACK_MS) {
+      this.#behindTicks++
+      if (this.#behindTicks < STEP_BACK_TICKS) return 'steady'
+      this.#behindTicks = 0
+      this.#offset_ms -= ahead_ms
+      return 'stepped-back'
+    }
+    this.#behindTicks = 0
+    if (ahead_ms < -FORWARD_JUMP_MS) {
+      this.#offset_ms -= ahead_ms
+      return 'jumped-forward'
+    }
+    this.#offset_ms -= Math.max(-SLEW_MS, Math.min(SLEW_MS, ahead_ms))
+    return 'steady'
+  }
+}
