@@ -39,13 +39,32 @@ export interface UnitStep extends StepBase {
   readonly unit: UnitName
   readonly verb: UnitVerb
   readonly undo: UnitVerb | 'none'
+  /** `skip` leaves the unit alone when it runs and no file of this plan changed: a restarted daemon adopts it so. */
+  readonly whenUnchanged: 'act' | 'skip'
 }
-/** Commands for a control socket, in order; each answer must be one of `expect`. Undo: `undo`, or a reload by the engine. */
+export interface SocketCommand {
+  readonly request: string
+  /** Accepted answers; one that ends in `*` is the beginning of accepted answers. */
+  readonly expect: readonly string[]
+}
+/** What one row of a table must hold, or that it must not be there. */
+export interface RowExpectation {
+  readonly where: Readonly<Record<string, string>>
+  /** Accepted values by column; undefined when no such row may exist. */
+  readonly columns: Readonly<Record<string, readonly string[]>> | undefined
+}
+/** A table whose header line starts with `# `, read after the commands: a silent no-op must not pass for success. */
+export interface ReadBack {
+  readonly request: string
+  readonly rows: readonly RowExpectation[]
+}
+/** Commands for a control socket, in order, then a read-back. Undo: `undo`, or a reload by the engine. */
 export interface SocketStep extends StepBase {
   readonly kind: 'socket'
   readonly path: string
-  readonly commands: readonly { readonly request: string; readonly expect: readonly string[] }[]
-  readonly undo: readonly string[]
+  readonly commands: readonly SocketCommand[]
+  readonly readBack: readonly ReadBack[]
+  readonly undo: readonly SocketCommand[]
 }
 export type Step = CheckStep | ReplaceFileStep | RemoveFileStep | RunStep | UnitStep | SocketStep
 

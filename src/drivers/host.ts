@@ -8,6 +8,7 @@ export interface Host {
   /** Moves a file that was written by replaceFile over another one, durably. */
   renameFile(from: string, to: string): Promise<void>
   removeFile(path: string): Promise<void>
+  /** `start` of a running program does nothing; `reload` and `restart` of a stopped one start it. */
   unit(name: UnitName, verb: UnitVerb, timeout_ms: number): Promise<RunResult>
   unitState(name: UnitName): Promise<UnitState>
   /** Sends one command to a control socket and reads the whole answer. */

@@ -1,0 +1,24 @@
+/** Addresses have passed the `Ip` schema, so a colon tells the families apart. */
+export function isIpv6(ip: string): boolean {
+  return ip.includes(':')
+}
+
+/** One spelling for each address: `::0001` and `::1` are one. */
+export function canonicalIp(ip: string): string {
+  return isIpv6(ip) && URL.canParse(`http://[${ip}]`) ? new URL(`http://[${ip}]`).hostname.slice(1, -1) : ip
+}
+
+/** An address that covers every address of its family. */
+export function isWildcard(ip: string): boolean {
+  return ip === '0.0.0.0' || canonicalIp(ip) === '::'
+}
+
+/** How the C library may print an address: those that hold an IPv4 address have a dotted spelling as well. */
+export function printedIps(ip: string): readonly string[] {
+  const canonical = canonicalIp(ip)
+  const match = /^::(ffff:)?([\da-f]{1,4}):([\da-f]{1,4})$/.exec(canonical)
+  if (match === null) return [canonical]
+  const [high, low] = [match[2], match[3]].map((group) => Number.parseInt(group ?? '0', 16))
+  const bytes = [(high ?? 0) >> 8, (high ?? 0) & 255, (low ?? 0) >> 8, (low ?? 0) & 255]
+  return [canonical, `::${match[1] ?? ''}${bytes.join('.')}`]
+}

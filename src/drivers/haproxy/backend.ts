@@ -1,0 +1,112 @@
+import type { HealthCheckSetting, L7Backend } from '../../model/layer7.ts'
+import type { ConfigView } from '../../model/sections.ts'
+import { hashes, type Server, serversOf } from './server.ts'
+import { commentText, endpointText, type Owner, quoted, type Statement, textOf } from './statement.ts'
+
+export const PEERS = 'fulcrum_peers'
+export const FALLBACK = 'fallback'
+export const DEFAULT_COOKIE = 'FULCRUMID'
+const DEFAULT_STICK_S = 1800
+/** Most addresses that a stick table remembers; the oldest go first. Memory is taken as they come, about 120 bytes each. */
+const STICK_ENTRIES = '1m'
+
+/** A disabled backend is left out; frontends that name it answer as if they had none. */
+export function backendStatements(backend: L7Backend, view: ConfigView): readonly Statement[] {
+  const owner: Owner = { section: 'l7Backends', id: backend.id, field: undefined }
+  if (!backend.enabled) {
+    return [{ text: `# backend ${backend.id} (${commentText(backend.name)}) is disabled`, owner, kind: 'comment' }]
+  }
+  return [
+    { text: `# ${commentText(backend.name)}`, owner, kind: 'comment' },
+    ...backendHead(backend),
+    ...serversOf(backend, view).flatMap((entry) => serverStatements(entry, owner)),
+    ...fallbackStatements(backend),
+  ]
+}
+
+/** Everything of a backend that is not one of its real servers. */
+function backendHead(backend: L7Backend): readonly Statement[] {
+  const line = (text: string, field: string): Statement => ({
+    text: `    ${text}`,
+    owner: { section: 'l7Backends', id: backend.id, field },
+    kind: 'statement',
+  })
+  return [
+    {
+      text: `backend ${backend.id}`,
+      owner: { section: 'l7Backends', id: backend.id, field: undefined },
+      kind: 'statement',
+    },
+    line(`mode ${backend.mode}`, 'mode'),
+    line(`balance ${backend.balance}`, 'balance'),
+    // The only kind of hash whose servers can change weight, come and go at runtime.
+    ...(hashes(backend) ? [line('hash-type consistent', 'balance')] : []),
+    line(`timeout connect ${backend.timeoutConnect}s`, 'timeoutConnect'),
+    line(`timeout server ${backend.timeoutServer}s`, 'timeoutServer'),
+    // A client whose server is gone goes to another one, cookies and stick tables notwithstanding.
+    line('option redispatch', 'persistence'),
+    ...persistenceLines(backend.persistence).map((text) => line(text, 'persistence')),
+    ...checkLines(backend.healthCheck).map((text) => line(text, 'healthCheck')),
+  ]
+}
+
+function persistenceLines(persistence: L7Backend['persistence']): readonly string[] {
+  if (persistence.type === 'cookie') {
+    return [`cookie ${persistence.cookieName ?? DEFAULT_COOKIE} insert indirect nocache httponly`]
+  }
+  if (persistence.type === 'ip') {
+    const expire = `${persistence.timeout ?? DEFAULT_STICK_S}s`
+    // Entries name servers, so they stay right when servers change places in the file.
+    return [`stick-table type ipv6 size ${STICK_ENTRIES} expire ${expire} srvkey name peers ${PEERS}`, 'stick on src']
+  }
+  return []
+}
+
+function checkLines(check: HealthCheckSetting): readonly string[] {
+  if (check.type === 'none' || check.type === 'tcp') return []
+  const uri = quoted(check.path ?? '/')
+  // HTTP/1.1 demands a Host header; without one the older version is the honest request.
+  const version = check.host === undefined ? 'ver HTTP/1.0' : `ver HTTP/1.1 hdr Host ${quoted(check.host)}`
+  return [
+    'option httpchk',
+    `http-check send meth GET uri ${uri} ${version}`,
+    `http-check expect status ${check.expect ?? '200-399'}`,
+  ]
+}
+
+function serverStatements(entry: Server, backend: Owner): readonly Statement[] {
+  return [
+    { text: entry.comment, owner: { section: 'realServers', id: entry.id, field: 'name' }, kind: 'comment' },
+    {
+      text: entry.line,
+      owner: { section: backend.section, id: backend.id, field: `reals.${entry.id}` },
+      kind: 'server',
+    },
+  ]
+}
+
+/** Backup servers are used one at a time in file order: the fallback, being last, answers when every real server is down. */
+function fallbackStatements(backend: L7Backend): readonly Statement[] {
+  if (backend.fallback === null) return []
+  const stick = backend.persistence.type === 'ip' ? ' non-stick' : ''
+  return [
+    {
+      text: `    server ${FALLBACK} ${endpointText(backend.fallback.ip, backend.fallback.port)} backup${stick}`,
+      owner: { section: 'l7Backends', id: backend.id, field: 'fallback' },
+      kind: 'statement',
+    },
+  ]
+}
+
+/** The text of all statements, without the objects: a backend may have 20,000 servers. */
+export function backendText(backend: L7Backend, view: ConfigView): string {
+  if (!backend.enabled) return textOf(backendStatements(backend, view))
+  let text = `# ${commentText(backend.name)}\n${textOf(backendHead(backend))}`
+  for (const { comment, line } of serversOf(backend, view)) text += `${comment}\n${line}\n`
+  return text + textOf(fallbackStatements(backend))
+}
+
+/** What a reload is needed for when it changes: all but comments and real servers. */
+export function backendSkeleton(backend: L7Backend): string {
+  return backend.enabled ? textOf(backendHead(backend)) + textOf(fallbackStatements(backend)) : ''
+}

@@ -1,0 +1,102 @@
+import type { L7Backend } from '../../model/layer7.ts'
+import type { ConfigView } from '../../model/sections.ts'
+import { backendSkeleton } from './backend.ts'
+import { frontendStatements } from './frontend.ts'
+import { byId } from './render.ts'
+import { type Server, serversOf } from './server.ts'
+
+/** One server of a running backend that is to be different; a side is undefined when it is to come or to go. */
+export interface ServerChange {
+  readonly backendId: string
+  readonly before: Server | undefined
+  readonly after: Server | undefined
+}
+
+/** What separates two configurations in the eyes of a running HAProxy. */
+export type Difference = 'reload' | readonly ServerChange[]
+
+export function differenceOf(running: ConfigView, desired: ConfigView): Difference {
+  if (frontendsText(running) !== frontendsText(desired)) return 'reload'
+  const before = byId(running.list('l7Backends')).filter(({ enabled }) => enabled)
+  const after = byId(desired.list('l7Backends')).filter(({ enabled }) => enabled)
+  if (before.length !== after.length) return 'reload'
+  const changes: ServerChange[] = []
+  for (const [index, backend] of after.entries()) {
+    const old = before[index]
+    if (old === undefined || old.id !== backend.id) return 'reload'
+    const difference = backendDifference(old, running, backend, desired)
+    if (difference === 'reload') return 'reload'
+    changes.push(...difference)
+  }
+  return changes
+}
+
+/** The frontends as HAProxy sees them, without comments. */
+function frontendsText(view: ConfigView): string {
+  return byId(view.list('l7Frontends'))
+    .flatMap((frontend) => frontendStatements(frontend, view))
+    .filter(({ kind }) => kind !== 'comment')
+    .map(({ text }) => text)
+    .join('\n')
+}
+
+export function backendDifference(
+  before: L7Backend,
+  running: ConfigView,
+  after: L7Backend,
+  desired: ConfigView,
+): Difference {
+  if (backendSkeleton(before) !== backendSkeleton(after)) return 'reload'
+  if (!after.enabled) return []
+  return serversDifference(after, serversOf(before, running), serversOf(after, desired))
+}
+
+function serversDifference(backend: L7Backend, before: readonly Server[], after: readonly Server[]): Difference {
+  // `first` fills servers in the order of the file.
+  if (backend.balance === 'first' && !sameOrder(before, after)) return 'reload'
+  const changes = changedServers(backend.id, before, after)
+  return changes.some((change) => serverEffect(backend, change.before, change.after) === 'reload') ? 'reload' : changes
+}
+
+function changedServers(backendId: string, before: readonly Server[], after: readonly Server[]): ServerChange[] {
+  const changes: ServerChange[] = []
+  const old = new Map<string, Server>()
+  // Most servers are the same object at the same place; only the others are worth a lookup.
+  for (const [index, entry] of before.entries()) if (after[index]?.id !== entry.id) old.set(entry.id, entry)
+  for (const [index, entry] of after.entries()) {
+    const at = before[index]
+    if (at === entry) continue
+    const was = at?.id === entry.id ? at : old.get(entry.id)
+    old.delete(entry.id)
+    if (was === undefined || !same(was, entry)) changes.push({ backendId, before: was, after: entry })
+  }
+  return [...[...old.values()].map((gone) => ({ backendId, before: gone, after: undefined })), ...changes]
+}
+
+export function same(a: Server, b: Server): boolean {
+  return a.ip === b.ip && a.port === b.port && a.weight === b.weight && a.halted === b.halted && a.options === b.options
+}
+
+/** Whether a running HAProxy can be told, or has to be reloaded. */
+export function serverEffect(
+  backend: L7Backend,
+  before: Server | undefined,
+  after: Server | undefined,
+): 'runtime' | 'reload' {
+  if (before === undefined || after === undefined) return comesAndGoes(backend, before ?? after) ? 'runtime' : 'reload'
+  // A server without a port of its own is of another kind inside HAProxy.
+  const sameKind = (before.port === null) === (after.port === null)
+  return sameKind && before.options === after.options ? 'runtime' : 'reload'
+}
+
+/** Whether HAProxy 2.6 and later add and delete this server at runtime. */
+function comesAndGoes(backend: L7Backend, entry: Server | undefined): boolean {
+  if (backend.balance === 'first') return false
+  // Cookies and `non-stick` are refused for servers added at runtime.
+  if (backend.persistence.type === 'cookie') return false
+  return entry?.options.includes(' non-stick') !== true
+}
+
+function sameOrder(before: readonly Server[], after: readonly Server[]): boolean {
+  return before.length === after.length && before.every((entry, index) => entry.id === after[index]?.id)
+}

@@ -1,0 +1,140 @@
+import type { ConfigView, RecordChange, SectionRecords } from '../../model/sections.ts'
+import type { ChangeEffect, Driver, PlanOptions, Step, UnitStep } from '../driver.ts'
+import { backendDifference, type Difference, differenceOf, serverEffect, same } from './changes.ts'
+import { diagnoseOutput } from './diagnose.ts'
+import { frontendStatements } from './frontend.ts'
+import type { HaproxyPaths } from './paths.ts'
+import { renderConfig } from './render.ts'
+import { RUNTIME_COMMANDS_MAX, runtimeStep } from './runtime.ts'
+import { memberOf, serverOf } from './server.ts'
+import { verifyConfig } from './verify.ts'
+
+const FILE_MODE = 0o600
+const CHECK_TIMEOUT_MS = 60_000
+const FILE_TIMEOUT_MS = 10_000
+const UNIT_TIMEOUT_MS = 60_000
+
+export function haproxyDriver(paths: HaproxyPaths): Driver {
+  return {
+    name: 'layer7proxy',
+    sections: ['l7Frontends', 'l7Backends', 'realServers'],
+    verify: (desired) => verifyConfig(desired, paths),
+    plan: (running, desired, options) => planFor(running, desired, options, paths),
+    effectOf,
+    render: (desired) => [{ path: paths.configFile, content: renderConfig(desired, paths) }],
+    diagnose: (output, desired) => diagnoseOutput(output, desired, paths),
+  }
+}
+
+function planFor(
+  running: ConfigView | undefined,
+  desired: ConfigView,
+  { atLeast }: PlanOptions,
+  paths: HaproxyPaths,
+): readonly Step[] {
+  const text = renderConfig(desired, paths)
+  if (running === undefined || atLeast !== 'runtime') return wholePlan(text, running, atLeast, paths)
+  const difference = differenceOf(running, desired)
+  if (difference === 'reload') return wholePlan(text, running, 'reload', paths)
+  const keepFile: Step = { ...replaceStep(text, paths), why: 'keep haproxy.cfg equal to what runs', checked: false }
+  if (difference.length === 0) return text === renderConfig(running, paths) ? [] : [keepFile]
+  const commands = runtimeStep(difference, paths.masterSocket)
+  if (commands.commands.length > RUNTIME_COMMANDS_MAX) return wholePlan(text, running, 'reload', paths)
+  return [commands, keepFile]
+}
+
+function wholePlan(
+  text: string,
+  running: ConfigView | undefined,
+  atLeast: PlanOptions['atLeast'],
+  paths: HaproxyPaths,
+): readonly Step[] {
+  const verb = atLeast === 'restart' ? 'restart' : 'reload'
+  const unit: UnitStep = {
+    kind: 'unit',
+    why: verb === 'restart' ? 'restart HAProxy' : 'reload HAProxy without dropping a connection',
+    timeout_ms: UNIT_TIMEOUT_MS,
+    unit: 'layer7proxy',
+    verb,
+    undo: verb,
+    // At a start of the daemon a HAProxy that already runs this very file keeps its counters and connections.
+    whenUnchanged: running === undefined && atLeast === 'runtime' ? 'skip' : 'act',
+  }
+  return [checkStep(text, paths), replaceStep(text, paths), unit]
+}
+
+function checkStep(content: string, paths: HaproxyPaths): Step {
+  const { program, configFile: path } = paths
+  return {
+    kind: 'check',
+    why: 'let HAProxy judge the new configuration',
+    timeout_ms: CHECK_TIMEOUT_MS,
+    path,
+    content,
+    mode: FILE_MODE,
+    argv: [program, '-c', '-f', `${path}.candidate`],
+  }
+}
+
+function replaceStep(content: string, paths: HaproxyPaths) {
+  return {
+    kind: 'replaceFile',
+    why: 'put the checked haproxy.cfg in place',
+    timeout_ms: FILE_TIMEOUT_MS,
+    path: paths.configFile,
+    content,
+    mode: FILE_MODE,
+    checked: true,
+  } as const
+}
+
+function effectOf(change: RecordChange, running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
+  if (change.section === 'realServers') return realServerEffect(change.id, running, desired)
+  if (change.section === 'l7Frontends') return frontendEffect(change.before, change.after, running, desired)
+  if (change.section === 'l7Backends') return backendEffect(change.before, change.after, running, desired)
+  return undefined
+}
+
+/** The dearest of what the change means in each backend that has this real server; undefined when none has. */
+function realServerEffect(id: string, running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
+  let effect: ChangeEffect | undefined
+  for (const backend of desired.list('l7Backends')) {
+    if (!backend.enabled || memberOf(backend, id) === undefined) continue
+    const old = running.get('l7Backends', backend.id)
+    const before = old?.enabled === true ? serverOf(old, id, running) : undefined
+    const after = serverOf(backend, id, desired)
+    const unchanged = before !== undefined && after !== undefined && same(before, after)
+    if (!unchanged && serverEffect(backend, before, after) === 'reload') return 'reload'
+    effect = 'runtime'
+  }
+  return effect
+}
+
+function frontendEffect(
+  before: SectionRecords['l7Frontends'] | undefined,
+  after: SectionRecords['l7Frontends'] | undefined,
+  running: ConfigView,
+  desired: ConfigView,
+): ChangeEffect {
+  return syntaxOf(before, running) === syntaxOf(after, desired) ? 'runtime' : 'reload'
+}
+
+function syntaxOf(frontend: SectionRecords['l7Frontends'] | undefined, view: ConfigView): string {
+  if (frontend === undefined) return ''
+  return frontendStatements(frontend, view)
+    .filter(({ kind }) => kind !== 'comment')
+    .map(({ text }) => text)
+    .join('\n')
+}
+
+function backendEffect(
+  before: SectionRecords['l7Backends'] | undefined,
+  after: SectionRecords['l7Backends'] | undefined,
+  running: ConfigView,
+  desired: ConfigView,
+): ChangeEffect {
+  if (before?.enabled !== true && after?.enabled !== true) return 'runtime'
+  if (before === undefined || after === undefined) return 'reload'
+  const difference: Difference = backendDifference(before, running, after, desired)
+  return difference === 'reload' ? 'reload' : 'runtime'
+}

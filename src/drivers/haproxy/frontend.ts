@@ -1,0 +1,49 @@
+import { type L7Frontend, parsePorts } from '../../model/layer7.ts'
+import type { ConfigView } from '../../model/sections.ts'
+import { canonicalIp, isIpv6 } from './address.ts'
+import { commentText, type Owner, type Statement } from './statement.ts'
+
+/** Longest wait for the headers of a request, so that slow senders cannot hold connections open. */
+const REQUEST_HEADERS_S = 10
+
+/** A disabled frontend is left out: its ports are free for others, and `enabled` is a reload like any new frontend. */
+export function frontendStatements(frontend: L7Frontend, view: ConfigView): readonly Statement[] {
+  const owned = (field: string | undefined): Owner => ({ section: 'l7Frontends', id: frontend.id, field })
+  if (!frontend.enabled) {
+    const text = `# frontend ${frontend.id} (${commentText(frontend.name)}) is disabled`
+    return [{ text, owner: owned(undefined), kind: 'comment' }]
+  }
+  const line = (text: string, field?: string): Statement => ({
+    text: `    ${text}`,
+    owner: owned(field),
+    kind: 'statement',
+  })
+  const statements: Statement[] = [
+    { text: `# ${commentText(frontend.name)}`, owner: owned('name'), kind: 'comment' },
+    { text: `frontend ${frontend.id}`, owner: owned(undefined), kind: 'statement' },
+    line(`mode ${frontend.mode}`, 'mode'),
+    ...binds(frontend).map((bind) => line(bind, 'ports')),
+    line(`timeout client ${frontend.timeoutClient}s`, 'timeoutClient'),
+  ]
+  if (frontend.maxConn !== null) statements.push(line(`maxconn ${frontend.maxConn}`, 'maxConn'))
+  if (frontend.mode === 'http') {
+    statements.push(
+      line(`timeout http-request ${Math.min(REQUEST_HEADERS_S, frontend.timeoutClient)}s`, 'timeoutClient'),
+      // Without this, HAProxy would end idle keep-alive connections after the wait for headers.
+      line(`timeout http-keep-alive ${frontend.timeoutClient}s`, 'timeoutClient'),
+    )
+    if (frontend.forwardFor) statements.push(line('option forwardfor', 'forwardFor'))
+  }
+  const backend = frontend.defaultBackendId === null ? undefined : view.get('l7Backends', frontend.defaultBackendId)
+  // Without a default backend HAProxy answers 503 (http) or closes (tcp), which is what a disabled backend means.
+  if (backend?.enabled === true) statements.push(line(`default_backend ${backend.id}`, 'defaultBackendId'))
+  return statements
+}
+
+/** One bind line for each port or range. `::` takes IPv6 alone, so that `0.0.0.0` can have the same port. */
+function binds(frontend: L7Frontend): readonly string[] {
+  const address = isIpv6(frontend.ip) ? `[${frontend.ip}]` : frontend.ip
+  const options = canonicalIp(frontend.ip) === '::' ? ' v6only' : ''
+  const ranges = parsePorts(frontend.ports) ?? []
+  return ranges.map(({ first, last }) => `bind ${address}:${first === last ? first : `${first}-${last}`}${options}`)
+}

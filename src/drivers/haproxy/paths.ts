@@ -1,0 +1,37 @@
+/** Where HAProxy's program and files are. Everything the driver knows of the machine. */
+export interface HaproxyPaths {
+  /** Program, found in the usual system folders when it has no slash. */
+  readonly program: string
+  readonly configFile: string
+  readonly masterSocket: string
+  readonly statsSocket: string
+  /** Stick tables pass from the old to the new worker through this socket. */
+  readonly peersSocket: string
+  /** Account the workers switch to; undefined keeps the account that starts HAProxy. */
+  readonly runAs: { readonly user: string; readonly group: string } | undefined
+}
+
+/** A socket name holds 107 bytes in Linux, of which HAProxy needs some for the suffixes of its temporary names. */
+export const SOCKET_PATH_MAX = 92
+
+/** Everything in one folder of ours: HAProxy is started and watched by the daemon. */
+export function supervisedPaths(folder: string): HaproxyPaths {
+  return {
+    program: 'haproxy',
+    configFile: `${folder}/haproxy.cfg`,
+    masterSocket: `${folder}/master.sock`,
+    statsSocket: `${folder}/stats.sock`,
+    peersSocket: `${folder}/peers.sock`,
+    runAs: undefined,
+  }
+}
+
+/** Debian's haproxy.service. */
+export const DEBIAN_PATHS: HaproxyPaths = {
+  program: 'haproxy',
+  configFile: '/etc/haproxy/haproxy.cfg',
+  masterSocket: '/run/haproxy-master.sock',
+  statsSocket: '/run/haproxy/admin.sock',
+  peersSocket: '/run/haproxy/peers.sock',
+  runAs: { user: 'haproxy', group: 'haproxy' },
+}

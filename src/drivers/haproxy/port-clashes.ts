@@ -1,0 +1,62 @@
+import { type L7Frontend, parsePorts } from '../../model/layer7.ts'
+import type { Problem } from '../driver.ts'
+import { canonicalIp, isIpv6, isWildcard } from './address.ts'
+
+interface Claim {
+  readonly frontend: L7Frontend
+  readonly address: string
+  readonly wildcard: boolean
+  readonly ipv6: boolean
+  readonly first: number
+  readonly last: number
+}
+
+/**
+ * Enabled frontends that claim one port of one address. The kernel would let HAProxy bind both and share the
+ * connections between them at random, so the checker does not see it.
+ */
+export function portClashes(frontends: Iterable<L7Frontend>): readonly Problem[] {
+  const claims = [...frontends].filter(({ enabled }) => enabled).flatMap(claimsOf)
+  claims.sort((a, b) => a.first - b.first || (a.frontend.id < b.frontend.id ? -1 : 1))
+  const problems: Problem[] = []
+  const reported = new Set<string>()
+  let open: Claim[] = []
+  for (const claim of claims) {
+    open = open.filter(({ last }) => last >= claim.first)
+    for (const other of open) {
+      if (!meet(claim, other)) continue
+      const pair = `${claim.frontend.id} ${other.frontend.id}`
+      if (reported.has(pair)) continue
+      reported.add(pair)
+      problems.push(clash(claim, other))
+    }
+    open.push(claim)
+  }
+  return problems
+}
+
+function claimsOf(frontend: L7Frontend): readonly Claim[] {
+  const address = canonicalIp(frontend.ip)
+  const wildcard = isWildcard(frontend.ip)
+  const ipv6 = isIpv6(frontend.ip)
+  return (parsePorts(frontend.ports) ?? []).map(({ first, last }) => ({
+    frontend,
+    address,
+    wildcard,
+    ipv6,
+    first,
+    last,
+  }))
+}
+
+function meet(a: Claim, b: Claim): boolean {
+  return a.ipv6 === b.ipv6 && (a.wildcard || b.wildcard || a.address === b.address)
+}
+
+function clash(claim: Claim, other: Claim): Problem {
+  const message =
+    claim.frontend.id === other.frontend.id
+      ? `Frontend ${claim.frontend.name} lists port ${claim.first} twice`
+      : `Frontend ${claim.frontend.name} uses port ${claim.first} of ${claim.frontend.ip}, which frontend ${other.frontend.name} has on ${other.frontend.ip}`
+  return { section: 'l7Frontends', id: claim.frontend.id, field: 'ports', message }
+}

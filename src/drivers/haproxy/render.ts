@@ -1,0 +1,80 @@
+import type { ConfigView } from '../../model/sections.ts'
+import { backendStatements, backendText, PEERS } from './backend.ts'
+import { frontendStatements } from './frontend.ts'
+import type { HaproxyPaths } from './paths.ts'
+import { type Owner, quoted, type Statement, textOf } from './statement.ts'
+
+/**
+ * The whole haproxy.cfg. Proxies are named by record ids and servers by real-server ids, so nothing that a person
+ * typed becomes syntax; the same records give the same bytes.
+ */
+export function renderConfig(view: ConfigView, paths: HaproxyPaths): string {
+  let text = textOf(preamble(view, paths))
+  for (const frontend of byId(view.list('l7Frontends'))) text += `\n${textOf(frontendStatements(frontend, view))}`
+  for (const backend of byId(view.list('l7Backends'))) text += `\n${backendText(backend, view)}`
+  return text
+}
+
+/** The record behind each line of the same file; the first line is at index 0. */
+export function lineOwners(view: ConfigView, paths: HaproxyPaths): readonly (Owner | undefined)[] {
+  const statements = [...preamble(view, paths)]
+  for (const frontend of byId(view.list('l7Frontends'))) statements.push(EMPTY, ...frontendStatements(frontend, view))
+  for (const backend of byId(view.list('l7Backends'))) {
+    statements.push(EMPTY)
+    for (const statement of backendStatements(backend, view)) statements.push(statement)
+  }
+  return statements.map(({ owner }) => owner)
+}
+
+function preamble(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
+  const statements = [...globalStatements(paths), ...defaultsStatements()]
+  const sticky = [...view.list('l7Backends')].some(({ enabled, persistence }) => enabled && persistence.type === 'ip')
+  return sticky ? [...statements, ...peersStatements(paths)] : statements
+}
+
+/** Sorted, because the order in which a store lists records is not part of the configuration. */
+export function byId<R extends { readonly id: string }>(records: Iterable<R>): readonly R[] {
+  return [...records].sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+const EMPTY: Statement = { text: '', owner: undefined, kind: 'comment' }
+const plain = (text: string): Statement => ({ text, owner: undefined, kind: 'statement' })
+const comment = (text: string): Statement => ({ text, owner: undefined, kind: 'comment' })
+
+function globalStatements(paths: HaproxyPaths): readonly Statement[] {
+  const { runAs } = paths
+  return [
+    comment('# Written by Fulcrum from its configuration. Changes made here are lost at the next apply.'),
+    plain('global'),
+    plain(`    stats socket ${quoted(paths.statsSocket)} mode 600 level admin expose-fd listeners`),
+    ...(runAs === undefined ? [] : [plain(`    user ${runAs.user}`), plain(`    group ${runAs.group}`)]),
+    comment('    # Connections that outlive a reload stay with the old worker until they end, but not for ever.'),
+    plain('    hard-stop-after 12h'),
+    comment('    # The number of connections follows the limit of open files; some machines set that absurdly high.'),
+    plain('    fd-hard-limit 1048576'),
+    comment('    # Spread over a tenth of their interval, the checks of many servers do not come in bursts.'),
+    plain('    spread-checks 10'),
+    plain('    localpeer fulcrum'),
+    EMPTY,
+  ]
+}
+
+/** Every proxy sets its own timeouts; these only keep a proxy of HAProxy's own from waiting for ever. */
+function defaultsStatements(): readonly Statement[] {
+  return [
+    plain('defaults'),
+    plain('    timeout connect 5s'),
+    plain('    timeout client 60s'),
+    plain('    timeout server 60s'),
+  ]
+}
+
+/** A peer of itself: at a reload the old worker hands its stick tables to the new one. */
+function peersStatements(paths: HaproxyPaths): readonly Statement[] {
+  return [
+    EMPTY,
+    plain(`peers ${PEERS}`),
+    plain(`    bind unix@${quoted(paths.peersSocket)} mode 600`),
+    plain('    server fulcrum'),
+  ]
+}

@@ -1,0 +1,104 @@
+import type { ReadBack, RowExpectation, SocketCommand, SocketStep } from '../driver.ts'
+import { printedIps } from './address.ts'
+import type { ServerChange } from './changes.ts'
+import { command, toWorker } from './cli.ts'
+import type { Server } from './server.ts'
+import { endpointText } from './statement.ts'
+
+/** Beyond this many commands (about 0.3 ms each) a reload is the quicker way. */
+export const RUNTIME_COMMANDS_MAX = 1000
+
+const COMMANDS_TIMEOUT_MS = 15_000
+
+/**
+ * The commands that make a running HAProxy's servers what they are to be. They go through the master socket: a session
+ * on the workers' own socket would stay with the old worker after a reload.
+ */
+export function runtimeStep(changes: readonly ServerChange[], masterSocket: string): SocketStep {
+  const reversed = changes
+    .map(({ backendId, before, after }) => ({ backendId, before: after, after: before }))
+    .reverse()
+  return {
+    kind: 'socket',
+    why: `tell the running HAProxy about ${changes.length === 1 ? 'one server' : `${changes.length} servers`}`,
+    timeout_ms: COMMANDS_TIMEOUT_MS,
+    path: masterSocket,
+    commands: changes.flatMap(commandsFor),
+    readBack: readBacks(changes),
+    undo: reversed.flatMap(commandsFor),
+  }
+}
+
+const toServer = (expect: readonly string[], ...words: readonly string[]): SocketCommand => ({
+  request: toWorker('current', command(...words)),
+  expect,
+})
+const SILENT = ['']
+
+function commandsFor({ backendId, before, after }: ServerChange): readonly SocketCommand[] {
+  const target = `${backendId}/${(after ?? before)?.id ?? ''}`
+  if (after === undefined) {
+    // Deleting needs maintenance first; with connections still attached it is refused, and then a reload does it.
+    return [
+      toServer(SILENT, 'set', 'server', target, 'state', 'maint'),
+      toServer(['Server deleted.'], 'del', 'server', target),
+    ]
+  }
+  return before === undefined ? additionOf(target, after) : alterationOf(target, before, after)
+}
+
+function additionOf(target: string, entry: Server): readonly SocketCommand[] {
+  const options = `${entry.options.trim()} weight ${entry.weight}`.trim().split(' ')
+  const commands = [
+    toServer(['New server registered.'], 'add', 'server', target, endpointText(entry.ip, entry.port), ...options),
+  ]
+  // A server added at runtime starts in maintenance with its checks off, which is not what the file says of it.
+  if (options.includes('check')) commands.push(toServer(SILENT, 'enable', 'health', target))
+  if (!entry.halted) commands.push(toServer(SILENT, 'enable', 'server', target))
+  return commands
+}
+
+function alterationOf(target: string, before: Server, after: Server): readonly SocketCommand[] {
+  const commands: SocketCommand[] = []
+  const moved = before.ip !== after.ip || before.port !== after.port
+  // Out first and in last: between two commands a server must not take traffic at half of its new settings.
+  if (after.halted && !before.halted) commands.push(toServer(SILENT, 'set', 'server', target, 'state', 'maint'))
+  if (moved) {
+    const port = after.port === null ? [] : ['port', String(after.port)]
+    const expect = ['IP changed from *', 'no need to change the addr*', 'port changed from *']
+    commands.push(toServer(expect, 'set', 'server', target, 'addr', after.ip, ...port))
+  }
+  if (before.weight !== after.weight) {
+    commands.push(toServer(SILENT, 'set', 'server', target, 'weight', String(after.weight)))
+  }
+  if (before.halted && !after.halted) commands.push(toServer(SILENT, 'set', 'server', target, 'state', 'ready'))
+  return commands
+}
+
+function readBacks(changes: readonly ServerChange[]): readonly ReadBack[] {
+  const byBackend = new Map<string, RowExpectation[]>()
+  for (const change of changes) {
+    const rows = byBackend.get(change.backendId) ?? []
+    rows.push(rowExpectation(change))
+    byBackend.set(change.backendId, rows)
+  }
+  return [...byBackend].map(([backendId, rows]) => ({
+    request: toWorker('current', command('show', 'servers', 'state', backendId)),
+    rows,
+  }))
+}
+
+function rowExpectation({ before, after }: ServerChange): RowExpectation {
+  const where = { srv_name: (after ?? before)?.id ?? '' }
+  return { where, columns: after === undefined ? undefined : stateColumns(after) }
+}
+
+/** How `show servers state` prints this server. Bit 4 of the admin state only says that the file had it disabled. */
+export function stateColumns(entry: Server): Readonly<Record<string, readonly string[]>> {
+  return {
+    srv_addr: printedIps(entry.ip),
+    srv_port: [String(entry.port ?? 0)],
+    srv_uweight: [String(entry.weight)],
+    srv_admin_state: entry.halted ? ['1', '5'] : ['0', '4'],
+  }
+}

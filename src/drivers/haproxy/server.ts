@@ -1,0 +1,158 @@
+import type { HealthCheckSetting, L7Backend, L7Real } from '../../model/layer7.ts'
+import type { RealServer } from '../../model/real-server.ts'
+import type { ConfigView } from '../../model/sections.ts'
+import { commentText, endpointText, quoted } from './statement.ts'
+
+/** Backends that choose a server by hashing over stable numbers, so that one server more or less moves few clients. */
+export function hashes(backend: L7Backend): boolean {
+  return backend.balance === 'source' || backend.balance === 'uri'
+}
+
+/** One server of one backend with all that HAProxy is told of it. */
+export interface Server {
+  readonly id: string
+  readonly ip: string
+  /** null: the port that the client used. */
+  readonly port: number | null
+  /** 0 while drained. */
+  readonly weight: number
+  readonly halted: boolean
+  /** Everything that a running HAProxy cannot change. */
+  readonly options: string
+  /** The two lines of haproxy.cfg. */
+  readonly comment: string
+  readonly line: string
+}
+
+/** What was worked out of a backend record, kept as long as the record: most changes touch one server of thousands. */
+interface Resolved {
+  readonly optionsOf: (member: L7Real) => string
+  readonly entries: { readonly real: RealServer; readonly server: Server }[]
+}
+const resolvedByBackend = new WeakMap<L7Backend, Resolved>()
+
+function resolvedOf(backend: L7Backend): Resolved {
+  let resolved = resolvedByBackend.get(backend)
+  if (resolved === undefined) {
+    resolved = { optionsOf: serverOptions(backend), entries: [] }
+    resolvedByBackend.set(backend, resolved)
+  }
+  return resolved
+}
+
+/**
+ * The servers of a backend in the order of the record. A real server that does not exist is left out: `verify`
+ * reports it before anything is rendered for the machine.
+ */
+export function serversOf(backend: L7Backend, view: ConfigView): readonly Server[] {
+  const { optionsOf, entries } = resolvedOf(backend)
+  const servers: Server[] = []
+  for (const [index, member] of backend.reals.entries()) {
+    const real = view.get('realServers', member.ripId)
+    if (real === undefined) continue
+    let entry = entries[index]
+    if (entry?.real !== real) {
+      entry = { real, server: server(member, real, optionsOf(member)) }
+      entries[index] = entry
+    }
+    servers.push(entry.server)
+  }
+  return servers
+}
+
+/** One server of a backend, or undefined when the member is not of it or its real server does not exist. */
+export function serverOf(backend: L7Backend, ripId: string, view: ConfigView): Server | undefined {
+  const member = memberOf(backend, ripId)
+  const real = view.get('realServers', ripId)
+  if (member === undefined || real === undefined) return undefined
+  return server(member, real, resolvedOf(backend).optionsOf(member))
+}
+
+function server(member: L7Real, real: RealServer, options: string): Server {
+  const port = member.port ?? real.port
+  const weight = real.state === 'drained' ? 0 : (member.weight ?? real.weight)
+  const halted = real.state === 'halted'
+  const line = `    server ${real.id} ${endpointText(real.ip, port)} weight ${weight}${options}${halted ? ' disabled' : ''}`
+  return { id: real.id, ip: real.ip, port, weight, halted, options, comment: `    # ${commentText(real.name)}`, line }
+}
+
+// Records are never changed in place, so their indexes live exactly as long as they do.
+const membersByBackend = new WeakMap<L7Backend, ReadonlyMap<string, L7Real>>()
+
+export function memberOf(backend: L7Backend, ripId: string): L7Real | undefined {
+  let members = membersByBackend.get(backend)
+  if (members === undefined) {
+    members = new Map(backend.reals.map((member) => [member.ripId, member]))
+    membersByBackend.set(backend, members)
+  }
+  return members.get(ripId)
+}
+
+/** The options of a member. What all members share is worked out once: a backend may hold 20,000 of them. */
+function serverOptions(backend: L7Backend): (member: L7Real) => string {
+  const check = checkOptions(backend.healthCheck)
+  const withCookie = backend.persistence.type === 'cookie'
+  const withIp = backend.persistence.type === 'ip'
+  const numbers = hashes(backend) ? stableNumbers(backend) : undefined
+  return (member) => {
+    let text = ''
+    if (numbers !== undefined) text += ` id ${numbers.get(member.ripId) ?? 0}`
+    if (withCookie) text += ` cookie ${member.ripId}`
+    if (member.backup === true) text += ' backup'
+    // A client must not stay on a server that only stands in for the others.
+    if (member.backup === true && withIp) text += ' non-stick'
+    if (member.encrypted === true) text += tlsOptions(member)
+    if (member.sendProxy === true) text += ' send-proxy-v2'
+    if (member.maxConn !== undefined) text += ` maxconn ${member.maxConn}`
+    return text + check(member)
+  }
+}
+
+function tlsOptions(member: L7Real): string {
+  const trust = member.verify === true ? ' ssl verify required ca-file @system-ca' : ' ssl verify none'
+  if (member.sni === undefined) return trust
+  const verifyHost = member.verify === true ? ` verifyhost ${member.sni}` : ''
+  return `${trust} sni str(${member.sni})${verifyHost}`
+}
+
+function checkOptions(check: HealthCheckSetting): (member: L7Real) => string {
+  if (check.type === 'none') return () => ''
+  const text = ` check inter ${check.interval ?? 2}s rise ${check.rise ?? 2} fall ${check.fall ?? 3}`
+  const host = check.host === undefined ? undefined : hostName(check.host)
+  return (member) => {
+    // A check over TLS follows the traffic when that is encrypted; an https check of plain traffic brings its own TLS.
+    const encrypted = member.encrypted === true
+    if (!encrypted && check.type !== 'https') return text
+    const own = encrypted ? text : `${text} check-ssl verify none`
+    const name = host ?? member.sni
+    return name === undefined ? own : `${own} check-sni ${quoted(name)}`
+  }
+}
+
+/** The name in a Host header, without its port; undefined for a literal address, which SNI does not allow. */
+function hostName(host: string): string | undefined {
+  const name = host.replace(/:\d+$/, '')
+  return name.includes(':') || /^[\d.]+$/.test(name) ? undefined : name
+}
+
+/**
+ * A number for each server that depends on its id alone (FNV-1a; taken numbers move up), because HAProxy's consistent
+ * hash places servers by number: numbers by position would shift every client when the first server goes.
+ */
+function stableNumbers(backend: L7Backend): ReadonlyMap<string, number> {
+  const numbers = new Map<string, number>()
+  const taken = new Set<number>()
+  for (const ripId of backend.reals.map((member) => member.ripId).toSorted()) {
+    let hash = 0x811c9dc5
+    for (let at = 0; at < ripId.length; at++) hash = Math.imul(hash ^ ripId.charCodeAt(at), 0x01000193)
+    let number = FIRST_NUMBER + ((hash >>> 0) % NUMBERS)
+    while (taken.has(number)) number = number + 1 < FIRST_NUMBER + NUMBERS ? number + 1 : FIRST_NUMBER
+    taken.add(number)
+    numbers.set(ripId, number)
+  }
+  return numbers
+}
+
+/** Small numbers are left to servers that get theirs from HAProxy (the fallback). */
+const FIRST_NUMBER = 100_000
+const NUMBERS = 2_000_000_000

@@ -1,0 +1,37 @@
+import type { SectionName } from '../../model/sections.ts'
+import { isIpv6 } from './address.ts'
+
+/** The record that a line of haproxy.cfg comes from. */
+export interface Owner {
+  readonly section: SectionName
+  readonly id: string
+  readonly field: string | undefined
+}
+
+/** One line of haproxy.cfg. Comments are kept apart, because a change of comments alone needs no reload. */
+export interface Statement {
+  readonly text: string
+  readonly owner: Owner | undefined
+  readonly kind: 'statement' | 'comment' | 'server'
+}
+
+export function textOf(statements: readonly Statement[]): string {
+  return statements.map(({ text }) => `${text}\n`).join('')
+}
+
+/** A word as HAProxy reads it literally: single quotes keep everything, environment variables included. */
+export function quoted(word: string): string {
+  return /^[\w./:@,=*+-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** A name that people gave, made safe for a comment line. */
+export function commentText(name: string): string {
+  // oxlint-disable-next-line no-control-regex -- control characters are exactly what may not reach the file
+  return name.replaceAll(/[\u0000-\u001f\u007f\u0085\u2028\u2029]/g, ' ').trim()
+}
+
+/** `address:port` as haproxy.cfg and the runtime API read it; without a port the port of the client is used. */
+export function endpointText(ip: string, port: number | null): string {
+  const address = isIpv6(ip) ? `[${ip}]` : ip
+  return port === null ? address : `${address}:${port}`
+}

@@ -1,0 +1,83 @@
+import type { L7Backend, L7Frontend, L7Real } from '../../model/layer7.ts'
+import type { ConfigView, SectionName } from '../../model/sections.ts'
+import type { Problem } from '../driver.ts'
+import { FALLBACK } from './backend.ts'
+import { type HaproxyPaths, SOCKET_PATH_MAX } from './paths.ts'
+import { portClashes } from './port-clashes.ts'
+
+/** Problems that HAProxy's own checker reports badly, late or not at all. Disabled objects must be right as well. */
+export function verifyConfig(desired: ConfigView, paths: HaproxyPaths): readonly Problem[] {
+  const frontends = [...desired.list('l7Frontends')]
+  const problems = [...pathProblems(paths), ...portClashes(frontends)]
+  for (const frontend of frontends) problems.push(...frontendProblems(frontend, desired))
+  for (const backend of desired.list('l7Backends')) problems.push(...backendProblems(backend, desired))
+  return problems
+}
+
+function problem(section: SectionName, id: string, field: string, message: string): Problem {
+  return { section, id, field, message }
+}
+
+function pathProblems(paths: HaproxyPaths): readonly Problem[] {
+  return [paths.masterSocket, paths.statsSocket, paths.peersSocket]
+    .filter((path) => Buffer.byteLength(path) > SOCKET_PATH_MAX)
+    .map((path) => ({
+      section: undefined,
+      id: undefined,
+      field: undefined,
+      message: `The path ${path} is too long for a socket (${SOCKET_PATH_MAX} bytes at most): choose a shorter state folder`,
+    }))
+}
+
+function frontendProblems(frontend: L7Frontend, view: ConfigView): readonly Problem[] {
+  const { id, mode, defaultBackendId } = frontend
+  if (defaultBackendId === null) return []
+  const backend = view.get('l7Backends', defaultBackendId)
+  if (backend === undefined) {
+    return [problem('l7Frontends', id, 'defaultBackendId', `There is no backend ${defaultBackendId}`)]
+  }
+  if (backend.mode === mode) return []
+  const message = `Frontend ${frontend.name} is ${mode}, its backend ${backend.name} is ${backend.mode}: both must be the same`
+  return [problem('l7Frontends', id, 'defaultBackendId', message)]
+}
+
+function backendProblems(backend: L7Backend, view: ConfigView): readonly Problem[] {
+  const problems: Problem[] = []
+  const add = (field: string, message: string): void => {
+    problems.push(problem('l7Backends', backend.id, field, message))
+  }
+  if (backend.mode === 'tcp' && backend.persistence.type === 'cookie') {
+    add('persistence.type', `Backend ${backend.name} is tcp: cookies need mode http`)
+  }
+  if (backend.mode === 'tcp' && backend.balance === 'uri') {
+    add('balance', `Backend ${backend.name} is tcp: balancing by URI needs mode http`)
+  }
+  const seen = new Set<string>()
+  for (const [index, member] of backend.reals.entries()) {
+    if (seen.has(member.ripId)) add(`reals.${index}.ripId`, `Real server ${member.ripId} is in this backend twice`)
+    seen.add(member.ripId)
+    memberProblems(member, index, backend, view, add)
+  }
+  return problems
+}
+
+function memberProblems(
+  member: L7Real,
+  index: number,
+  backend: L7Backend,
+  view: ConfigView,
+  add: (field: string, message: string) => void,
+): void {
+  const real = view.get('realServers', member.ripId)
+  if (real === undefined) {
+    add(`reals.${index}.ripId`, `There is no real server ${member.ripId}`)
+    return
+  }
+  if (member.ripId === FALLBACK) add(`reals.${index}.ripId`, `The id ${FALLBACK} is kept for the fallback server`)
+  if (backend.healthCheck.type !== 'none' && (member.port ?? real.port) === null) {
+    add(`reals.${index}.port`, `Real server ${real.name} has no port of its own, so its health cannot be checked`)
+  }
+  if (member.encrypted === true) return
+  if (member.verify === true) add(`reals.${index}.verify`, `Real server ${real.name}: verify needs encrypted`)
+  if (member.sni !== undefined) add(`reals.${index}.sni`, `Real server ${real.name}: sni needs encrypted`)
+}

@@ -1,0 +1,79 @@
+import { Piscina } from 'piscina'
+import type * as SystemTasks from '../workers/system.ts'
+import type { HostSettings } from '../workers/host/host-settings.ts'
+
+/** The exports of a task file that are tasks: functions of one plain value. */
+type TaskName<T> = { [K in keyof T]: T[K] extends (input: never) => unknown ? K : never }[keyof T] & string
+type Input<T, K extends keyof T> = T[K] extends (input: infer I) => unknown ? I : never
+type Output<T, K extends keyof T> = T[K] extends (input: never) => infer O ? Awaited<O> : never
+
+/** Runs the tasks of one file: in threads, or inline in tests. What a task throws is a defect; outcomes are values. */
+export interface Pool<T> {
+  run<K extends TaskName<T>>(name: K, input: Input<T, K>): Promise<Output<T, K>>
+  close(): Promise<void>
+}
+
+export interface PoolOptions {
+  readonly threads: number
+  /** An unused thread ends after this time; its memory (about 20 MB) is worth more than its start (about 50 ms). */
+  readonly idle_ms: number
+  readonly queue_max: number
+  /** Plain data that every thread starts with. */
+  readonly workerData: unknown
+}
+
+export class WorkerPool<T> implements Pool<T> {
+  readonly #pool: Piscina
+
+  constructor(file: URL, { threads, idle_ms, queue_max, workerData }: PoolOptions) {
+    this.#pool = new Piscina({
+      filename: file.href,
+      workerData,
+      minThreads: 0,
+      maxThreads: threads,
+      idleTimeout: idle_ms,
+      maxQueue: queue_max,
+      concurrentTasksPerWorker: 1,
+      // Awake between tasks as well, so that a program it started is reaped when it ends.
+      atomics: 'disabled',
+    })
+  }
+
+  /** The cast is sound: Piscina hands over what the export `name` of the very file that `T` describes returned. */
+  run<K extends TaskName<T>>(name: K, input: Input<T, K>): Promise<Output<T, K>> {
+    return this.#pool.run(input, { name }) as Promise<Output<T, K>>
+  }
+
+  /** Waits for what runs and refuses what waits. */
+  close(): Promise<void> {
+    return this.#pool.close()
+  }
+}
+
+/** The same tasks without threads. */
+export class InlinePool<T> implements Pool<T> {
+  readonly #tasks: T
+
+  constructor(tasks: T) {
+    this.#tasks = tasks
+  }
+
+  async run<K extends TaskName<T>>(name: K, input: Input<T, K>): Promise<Output<T, K>> {
+    const task = this.#tasks[name] as (value: Input<T, K>) => Output<T, K> | Promise<Output<T, K>>
+    return task(input)
+  }
+
+  async close(): Promise<void> {}
+}
+
+export type SystemPool = Pool<typeof SystemTasks>
+
+/** The only pool that changes the machine: one thread, in order of arrival. */
+export function systemPool(settings: HostSettings): SystemPool {
+  return new WorkerPool<typeof SystemTasks>(new URL('../workers/system.ts', import.meta.url), {
+    threads: 1,
+    idle_ms: 5 * 60_000,
+    queue_max: 64,
+    workerData: settings,
+  })
+}

@@ -1,0 +1,245 @@
+import type { Host } from '../src/drivers/host.ts'
+import type {
+  CheckStep,
+  RemoveFileStep,
+  ReplaceFileStep,
+  RunStep,
+  SocketCommand,
+  SocketStep,
+  Step,
+  UnitStep,
+} from '../src/drivers/driver.ts'
+import { rowProblem } from './read-back.ts'
+
+/** What came of a plan. A failed plan was undone in reverse unless `undone` is false. */
+export type PlanResult =
+  | { readonly ok: true; readonly done: number }
+  | {
+      readonly ok: false
+      readonly failedStep: number
+      readonly kind: Step['kind']
+      readonly why: string
+      readonly output: string
+      /** The program that the step needs is not on this machine. */
+      readonly missing: boolean
+      readonly undone: boolean
+    }
+
+export interface ExecutorHooks {
+  /** Called before each step and, at the end, with the number of steps. What it throws ends the plan with nothing undone, as a kill would. */
+  readonly beforeStep?: (index: number) => Promise<void> | void
+}
+
+/** Exit code of a run or unit whose deadline passed: how far it came is unknown. */
+const TIMED_OUT = 124
+/** Mode of a removed file that comes back, whose own mode is not kept: the strictest. */
+const RESTORED_MODE = 0o600
+
+interface Failure {
+  readonly output: string
+  readonly missing: boolean
+}
+
+/** What a step did, and how to take it back. Units are taken back last, when the files are as they were. */
+interface Undo {
+  readonly order: 'file' | 'unit'
+  /** The problem, when it could not be taken back. */
+  readonly run: () => Promise<string | undefined>
+}
+
+/** One run of one plan. */
+interface Run {
+  readonly host: Host
+  readonly undos: Undo[]
+  filesChanged: boolean
+}
+
+/**
+ * Carries out steps in order; on a failure takes back, in reverse, what was done. Expected failures are values.
+ * Checks must come first: a plan never swaps a file before every program has judged its own.
+ */
+export async function executePlan(host: Host, steps: readonly Step[], hooks: ExecutorHooks = {}): Promise<PlanResult> {
+  assertChecksFirst(steps)
+  const run: Run = { host, undos: [], filesChanged: false }
+  for (const [index, step] of steps.entries()) {
+    await hooks.beforeStep?.(index)
+    const failure = await attempt(run, step)
+    if (failure === undefined) continue
+    const problems = await undoAll(run.undos)
+    const output = [failure.output, ...problems].join('\n')
+    const { kind, why } = step
+    return { ok: false, failedStep: index, kind, why, output, missing: failure.missing, undone: problems.length === 0 }
+  }
+  await hooks.beforeStep?.(steps.length)
+  return { ok: true, done: steps.length }
+}
+
+/** Runs only the checks of a plan and leaves no file behind. */
+export async function checkPlan(host: Host, steps: readonly Step[]): Promise<PlanResult> {
+  const run: Run = { host, undos: [], filesChanged: false }
+  let done = 0
+  for (const [index, step] of steps.entries()) {
+    if (step.kind !== 'check') continue
+    const failure = await attempt(run, step)
+    const problems = await undoAll(run.undos.splice(0))
+    if (failure !== undefined) {
+      const { kind, why } = step
+      const { output, missing } = failure
+      return { ok: false, failedStep: index, kind, why, output, missing, undone: problems.length === 0 }
+    }
+    done += 1
+  }
+  return { ok: true, done }
+}
+
+function assertChecksFirst(steps: readonly Step[]): void {
+  const firstChange = steps.findIndex(({ kind }) => kind !== 'check')
+  const lateCheck =
+    firstChange === -1 ? -1 : steps.findIndex(({ kind }, index) => kind === 'check' && index > firstChange)
+  if (lateCheck !== -1)
+    throw new Error(`step ${lateCheck} is a check, but step ${firstChange} already changes the machine`)
+}
+
+async function attempt(run: Run, step: Step): Promise<Failure | undefined> {
+  try {
+    return await perform(run, step)
+  } catch (error) {
+    return { output: error instanceof Error ? error.message : String(error), missing: false }
+  }
+}
+
+async function perform(run: Run, step: Step): Promise<Failure | undefined> {
+  switch (step.kind) {
+    case 'check':
+      return check(run, step)
+    case 'replaceFile':
+      return replaceFile(run, step)
+    case 'removeFile':
+      return removeFile(run, step)
+    case 'run':
+      return program(run, step)
+    case 'unit':
+      return unit(run, step)
+    default:
+      return socket(run, step)
+  }
+}
+
+async function check(run: Run, step: CheckStep): Promise<Failure | undefined> {
+  const candidate = `${step.path}.candidate`
+  run.undos.push({ order: 'file', run: () => silently(run.host.removeFile(candidate)) })
+  await run.host.replaceFile(candidate, step.content, step.mode)
+  return failureOf(await run.host.run(step.argv, step.timeout_ms))
+}
+
+async function replaceFile(run: Run, step: ReplaceFileStep): Promise<Failure | undefined> {
+  const { host } = run
+  const previous = await host.readFile(step.path)
+  if (previous !== step.content) run.filesChanged = true
+  run.undos.push(fileUndo(host, step.path, previous, step.mode))
+  if (step.checked) await host.renameFile(`${step.path}.candidate`, step.path)
+  else await host.replaceFile(step.path, step.content, step.mode)
+  return undefined
+}
+
+async function removeFile(run: Run, { path }: RemoveFileStep): Promise<undefined> {
+  const previous = await run.host.readFile(path)
+  if (previous === undefined) return
+  run.undos.push(fileUndo(run.host, path, previous, RESTORED_MODE))
+  run.filesChanged = true
+  await run.host.removeFile(path)
+}
+
+async function program({ host, undos }: Run, { argv, undo, timeout_ms }: RunStep): Promise<Failure | undefined> {
+  if (undo !== 'irreversible') {
+    undos.push({ order: 'file', run: async () => problemOf(await host.run(undo, timeout_ms)) })
+  }
+  return failureOf(await host.run(argv, timeout_ms))
+}
+
+function fileUndo(host: Host, path: string, previous: string | undefined, mode: number): Undo {
+  const restore = (): Promise<void> =>
+    previous === undefined ? host.removeFile(path) : host.replaceFile(path, previous, mode)
+  return { order: 'file', run: () => silently(restore()) }
+}
+
+async function unit({ host, undos, filesChanged }: Run, step: UnitStep): Promise<Failure | undefined> {
+  const { unit: name, verb, undo, timeout_ms, whenUnchanged } = step
+  if (whenUnchanged === 'skip' && !filesChanged && (await host.unitState(name)) === 'running') return undefined
+  const outcome = await host.unit(name, verb, timeout_ms)
+  // A refused reload leaves the program as it was: reloading again would only cost it its counters.
+  const untouched = verb === 'reload' && outcome.exitCode !== 0 && outcome.exitCode !== TIMED_OUT
+  if (undo !== 'none' && !untouched) {
+    undos.push({ order: 'unit', run: async () => problemOf(await host.unit(name, undo, timeout_ms)) })
+  }
+  return failureOf(outcome)
+}
+
+async function socket({ host, undos }: Run, step: SocketStep): Promise<Failure | undefined> {
+  const deadline_ms = performance.now() + step.timeout_ms
+  const left_ms = (): number => Math.max(1, deadline_ms - performance.now())
+  undos.push({ order: 'file', run: () => sendAll(host, step, step.undo, () => step.timeout_ms) })
+  const refused = await sendAll(host, step, step.commands, left_ms)
+  if (refused !== undefined) return { output: refused, missing: false }
+  for (const { request, rows } of step.readBack) {
+    const problem = rowProblem(await host.socket(step.path, request, left_ms()), rows)
+    if (problem !== undefined) return { output: `${request}: ${problem}`, missing: false }
+  }
+  return undefined
+}
+
+/** The first command that was not answered as expected, or undefined. */
+async function sendAll(
+  host: Host,
+  { path }: SocketStep,
+  commands: readonly SocketCommand[],
+  left_ms: () => number,
+): Promise<string | undefined> {
+  for (const { request, expect } of commands) {
+    const answer = (await host.socket(path, request, left_ms())).trim()
+    if (!expect.some((accepted) => fits(answer, accepted)))
+      return `${request}: ${answer === '' ? '(no answer)' : answer}`
+  }
+  return undefined
+}
+
+function fits(answer: string, accepted: string): boolean {
+  return accepted.endsWith('*') ? answer.startsWith(accepted.slice(0, -1)) : answer === accepted
+}
+
+/** Units last, files and commands before them, each group newest first. Goes on after a problem. */
+async function undoAll(undos: readonly Undo[]): Promise<readonly string[]> {
+  const problems: string[] = []
+  const newestFirst = undos.toReversed()
+  const ordered = [
+    ...newestFirst.filter(({ order }) => order === 'file'),
+    ...newestFirst.filter(({ order }) => order === 'unit'),
+  ]
+  for (const { run } of ordered) {
+    try {
+      const problem = await run()
+      if (problem !== undefined) problems.push(`undo: ${problem}`)
+    } catch (error) {
+      problems.push(`undo: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  return problems
+}
+
+async function silently(work: Promise<void>): Promise<undefined> {
+  await work
+  return undefined
+}
+
+interface Outcome {
+  readonly exitCode: number
+  readonly output: string
+}
+
+function failureOf({ exitCode, output }: Outcome): Failure | undefined {
+  return exitCode === 0 ? undefined : { output, missing: exitCode === 127 }
+}
+
+function problemOf({ exitCode, output }: Outcome): string | undefined {
+  return exitCode === 0 ? undefined : output
+}

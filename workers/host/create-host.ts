@@ -1,0 +1,12 @@
+import type { Host } from '../../src/drivers/host.ts'
+import type { HostSettings } from './host-settings.ts'
+import { LinuxHost } from './linux-host.ts'
+import { RecordingHost } from './recording-host.ts'
+import { TrialHost } from './trial-host.ts'
+
+export function createHost({ profile, stateFolder, layer7proxy }: HostSettings): Host {
+  const real = new LinuxHost(layer7proxy)
+  if (profile === 'appliance') return real
+  const programs = layer7proxy.mode === 'supervised' ? [layer7proxy.program] : []
+  return new TrialHost(real, new RecordingHost({ base: real }), stateFolder, programs)
+}

@@ -1,0 +1,59 @@
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** The file's text, or undefined when there is none. */
+export async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+/** Old or new, never between, also after a power cut: the data is on disk before the name is, and the name before the return. */
+export async function replaceFileDurably(path: string, content: string, mode: number): Promise<void> {
+  const folder = dirname(path)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const temporary = `${path}.new`
+  await rm(temporary, { force: true })
+  const file = await open(temporary, 'wx', mode)
+  try {
+    // The umask may have taken bits away that other programs need.
+    await file.chmod(mode)
+    await file.writeFile(content)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(temporary, path)
+  await syncFolder(folder)
+}
+
+export async function renameDurably(from: string, to: string): Promise<void> {
+  await rename(from, to)
+  await syncFolder(dirname(to))
+}
+
+export async function removeDurably(path: string): Promise<void> {
+  try {
+    await rm(path)
+  } catch (error) {
+    if (isMissing(error)) return
+    throw error
+  }
+  await syncFolder(dirname(path))
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+}

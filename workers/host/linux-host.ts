@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process'
+import { mkdir, open } from 'node:fs/promises'
+import type { Host, RunResult, UnitName, UnitState, UnitVerb } from '../../src/drivers/host.ts'
+import { sendCommand } from './control-socket.ts'
+import { readText, removeDurably, renameDurably, replaceFileDurably } from './durable-files.ts'
+import type { Layer7ProxySettings } from './host-settings.ts'
+import type { Detached, ManagedProgram } from './managed-program.ts'
+import { findProgram, notInstalled, PROGRAM_FOLDERS } from './programs.ts'
+import { SupervisedProgram } from './supervised-program.ts'
+import { SystemdUnit } from './systemd-unit.ts'
+
+const OUTPUT_BYTES_MAX = 64 * 1024
+/** Nothing of the daemon's own environment, which may hold secrets, reaches another program. */
+const ENVIRONMENT = { LC_ALL: 'C', PATH: PROGRAM_FOLDERS.join(':') }
+
+/** The real machine. */
+export class LinuxHost implements Host {
+  readonly #programs: Readonly<Record<UnitName, ManagedProgram>>
+
+  constructor(layer7proxy: Layer7ProxySettings) {
+    this.#programs = {
+      layer7proxy:
+        layer7proxy.mode === 'systemd'
+          ? new SystemdUnit(layer7proxy.unit, layer7proxy.masterSocket, runProgram)
+          : new SupervisedProgram(layer7proxy, startDetached),
+    }
+  }
+
+  run(argv: readonly string[], timeout_ms: number): Promise<RunResult> {
+    return runProgram(argv, timeout_ms)
+  }
+  readFile(path: string): Promise<string | undefined> {
+    return readText(path)
+  }
+  replaceFile(path: string, content: string, mode: number): Promise<void> {
+    return replaceFileDurably(path, content, mode)
+  }
+  renameFile(from: string, to: string): Promise<void> {
+    return renameDurably(from, to)
+  }
+  removeFile(path: string): Promise<void> {
+    return removeDurably(path)
+  }
+  unit(name: UnitName, verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
+    return this.#programs[name].perform(verb, timeout_ms)
+  }
+  unitState(name: UnitName): Promise<UnitState> {
+    return this.#programs[name].state()
+  }
+  socket(path: string, request: string, timeout_ms: number): Promise<string> {
+    return sendCommand(path, request, timeout_ms)
+  }
+}
+
+/** Runs a program in a process group of its own, so that a deadline ends its children as well. */
+async function runProgram(argv: readonly string[], timeout_ms: number): Promise<RunResult> {
+  const [name = '', ...args] = argv
+  const program = await findProgram(name)
+  if (program === undefined) return notInstalled(name)
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { detached: true, env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'pipe'] })
+    const chunks: Buffer[] = []
+    let bytes = 0
+    const keep = (chunk: Buffer): void => {
+      if (bytes < OUTPUT_BYTES_MAX) chunks.push(chunk.subarray(0, OUTPUT_BYTES_MAX - bytes))
+      bytes += chunk.length
+    }
+    const finish = (exitCode: number, note: string): void => {
+      clearTimeout(timer)
+      child.stdout.destroy()
+      child.stderr.destroy()
+      const cut = bytes > OUTPUT_BYTES_MAX ? `\n(${bytes - OUTPUT_BYTES_MAX} more bytes)` : ''
+      resolve({ exitCode, output: `${Buffer.concat(chunks).toString('utf8').trimEnd()}${cut}${note}`.trim() })
+    }
+    const timer = setTimeout(() => {
+      killGroup(child.pid)
+      finish(124, `\n${name} did not end within ${timeout_ms} ms and was killed`)
+    }, timeout_ms)
+    child.stdout.on('data', keep)
+    child.stderr.on('data', keep)
+    child.on('error', (error) => finish(126, error.message))
+    child.on('close', (code, signal) => finish(code ?? 128, signal === null ? '' : `\n${name} was ended by ${signal}`))
+  })
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // The group ended on its own in the same moment.
+  }
+}
+
+async function startDetached(
+  argv: readonly string[],
+  { folder, logFile }: { readonly folder: string; readonly logFile: string },
+): Promise<Detached> {
+  const [program = '', ...args] = argv
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const log = await open(logFile, 'a', 0o600)
+  try {
+    const stdio = ['ignore', log.fd, log.fd] as const
+    const child = spawn(program, args, { cwd: folder, detached: true, env: ENVIRONMENT, stdio: [...stdio] })
+    const ended = new Promise<string>((resolve) => {
+      child.on('error', (error) => resolve(error.message))
+      child.on('exit', (code, signal) => resolve(signal === null ? `exit code ${code}` : `ended by ${signal}`))
+    })
+    child.unref()
+    if (child.pid === undefined) throw new Error(`${program} could not be started: ${await ended}`)
+    return { pid: child.pid, ended }
+  } finally {
+    await log.close()
+  }
+}

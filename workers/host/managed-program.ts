@@ -1,0 +1,21 @@
+import type { RunResult, UnitState, UnitVerb } from '../../src/drivers/host.ts'
+
+/** One managed program on this machine, however it is run. */
+export interface ManagedProgram {
+  perform(verb: UnitVerb, timeout_ms: number): Promise<RunResult>
+  state(): Promise<UnitState>
+}
+
+/** Runs a program without a shell. */
+export type Run = (argv: readonly string[], timeout_ms: number) => Promise<RunResult>
+
+/** A program started in a session of its own. */
+export interface Detached {
+  readonly pid: number
+  /** Settles when the program ends, with a sentence about how. Never settles for one that outlives this process. */
+  readonly ended: Promise<string>
+}
+export type StartDetached = (
+  argv: readonly string[],
+  options: { readonly folder: string; readonly logFile: string },
+) => Promise<Detached>

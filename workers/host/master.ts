@@ -1,0 +1,70 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { parseShowProc, type ShowProc } from '../../src/drivers/haproxy/cli.ts'
+import type { RunResult } from '../../src/drivers/host.ts'
+import { sendCommand } from './control-socket.ts'
+
+const ASK_TIMEOUT_MS = 2_000
+const POLL_MS = 10
+
+/** The processes of the master behind this socket, or undefined when none answers. */
+export async function askProcesses(masterSocket: string): Promise<ShowProc | undefined> {
+  try {
+    return parseShowProc(await sendCommand(masterSocket, 'show proc', ASK_TIMEOUT_MS))
+  } catch {
+    // No file, nobody listening, or a master that is just replacing itself: all mean that nobody answers now.
+    return undefined
+  }
+}
+
+/** Asks again and again until `accept` says so; undefined when the deadline passed. */
+export async function untilProcesses<T>(
+  masterSocket: string,
+  timeout_ms: number,
+  accept: (processes: ShowProc | undefined) => T | undefined,
+): Promise<T | undefined> {
+  const deadline_ms = performance.now() + timeout_ms
+  while (performance.now() < deadline_ms) {
+    const accepted = accept(await askProcesses(masterSocket))
+    if (accepted !== undefined) return accepted
+    await wait(POLL_MS)
+  }
+  return undefined
+}
+
+/**
+ * Reloads through the master and waits for the outcome. Version 2.6 answers at once with nothing, so the outcome is in
+ * `show proc`: the count of reloads goes up in any case, the worker changes only when the new one has its ports.
+ * From 3.0 the answer itself is the outcome.
+ */
+export async function reloadThroughMaster(
+  masterSocket: string,
+  timeout_ms: number,
+  logSince: () => Promise<string>,
+): Promise<RunResult> {
+  const before = await askProcesses(masterSocket)
+  if (before === undefined) return { exitCode: 1, output: `no HAProxy master answers on ${masterSocket}` }
+  const answer = await orderReload(masterSocket, timeout_ms)
+  if (answer.includes('Success=1')) return { exitCode: 0, output: '' }
+  if (answer.includes('Success=0')) return { exitCode: 1, output: answer }
+  const outcome = await untilProcesses(masterSocket, timeout_ms, (now) => reloadOutcome(before, now))
+  if (outcome === 'loaded') return { exitCode: 0, output: '' }
+  const log = await logSince()
+  if (outcome === 'failed') return { exitCode: 1, output: log }
+  return { exitCode: 124, output: `HAProxy did not finish its reload within ${timeout_ms} ms\n${log}` }
+}
+
+async function orderReload(masterSocket: string, timeout_ms: number): Promise<string> {
+  try {
+    return await sendCommand(masterSocket, 'reload', timeout_ms)
+  } catch {
+    // The master of 2.x replaces itself at once and may close before an answer; `show proc` has the outcome.
+    return ''
+  }
+}
+
+function reloadOutcome(before: ShowProc, now: ShowProc | undefined): 'loaded' | 'failed' | undefined {
+  if (now === undefined || now.master.reloads <= before.master.reloads) return undefined
+  const known = new Set([...before.workers, ...before.oldWorkers].map(({ pid }) => pid))
+  if (now.workers.some(({ pid }) => !known.has(pid))) return 'loaded'
+  return now.master.failed > 0 ? 'failed' : undefined
+}

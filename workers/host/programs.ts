@@ -1,0 +1,27 @@
+import { access, constants } from 'node:fs/promises'
+import type { RunResult } from '../../src/drivers/host.ts'
+
+/** An ordinary user's PATH often lacks the system folders, where HAProxy is. */
+export const PROGRAM_FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/usr/local/sbin', '/usr/local/bin']
+
+const PACKAGES: Readonly<Record<string, string>> = { haproxy: 'haproxy', systemctl: 'systemd', journalctl: 'systemd' }
+
+export async function findProgram(name: string): Promise<string | undefined> {
+  const candidates = name.includes('/') ? [name] : PROGRAM_FOLDERS.map((folder) => `${folder}/${name}`)
+  for (const path of candidates) {
+    try {
+      await access(path, constants.X_OK)
+      return path
+    } catch {
+      // Not here: the next folder.
+    }
+  }
+  return undefined
+}
+
+/** What a person can do about a missing program. */
+export function notInstalled(name: string): RunResult {
+  const base = name.slice(name.lastIndexOf('/') + 1)
+  const command = `apt-get install ${PACKAGES[base] ?? base}`
+  return { exitCode: 127, output: `${base} is not installed: run "${command}" as root` }
+}

@@ -1,0 +1,26 @@
+/** Tasks of the system pool: one thread, first come first served, the only one that changes the machine. */
+import { workerData } from 'node:worker_threads'
+import type { Step } from '../src/drivers/driver.ts'
+import type { Host, UnitName, UnitState } from '../src/drivers/host.ts'
+import { checkPlan as check, executePlan as execute, type PlanResult } from './executor.ts'
+import { createHost } from './host/create-host.ts'
+import type { HostSettings } from './host/host-settings.ts'
+
+// One host for the life of the thread, made at the first task.
+let made: Host | undefined
+function host(): Host {
+  const settings: HostSettings = workerData
+  return (made ??= createHost(settings))
+}
+
+export function executePlan({ steps }: { readonly steps: readonly Step[] }): Promise<PlanResult> {
+  return execute(host(), steps)
+}
+
+export function checkPlan({ steps }: { readonly steps: readonly Step[] }): Promise<PlanResult> {
+  return check(host(), steps)
+}
+
+export function unitState({ unit }: { readonly unit: UnitName }): Promise<UnitState> {
+  return host().unitState(unit)
+}
