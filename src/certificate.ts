@@ -20,7 +20,11 @@ export async function ensureCertificate(directory: string, addresses: readonly s
   return files
 }
 
-async function selfSigned(addresses: readonly string[]): Promise<{ readonly key: string; readonly certificate: string }> {
+async function selfSigned(
+  addresses: readonly string[],
+): Promise<{ readonly key: string; readonly certificate: string }> {
+  // The library's dependency injection wants this polyfill first.
+  await import('reflect-metadata')
   const { PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } = await import('@peculiar/x509')
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
   const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])

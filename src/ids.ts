@@ -3,10 +3,24 @@ import { createHash, randomBytes } from 'node:crypto'
 /** Namespace of this project's name-based ids. */
 const NAMESPACE = Buffer.from('6f1c4f0a3d5e4b7a9c2d8e1f0a5b6c7d', 'hex')
 
-/** A new record id: an RFC 9562 version 7 UUID (48 bits of Unix milliseconds first), so that ids sort by creation. */
-export function newId(now_ms = Date.now()): string {
+let last_ms = 0
+let sequence = 0
+
+/**
+ * A new record id: an RFC 9562 version 7 UUID with a counter behind its milliseconds (§6.2, method 1), so that ids of
+ * one process sort by creation even within a millisecond and across a clock that steps back.
+ */
+export function newId(): string {
+  const now_ms = Date.now()
+  sequence = now_ms > last_ms ? 0 : sequence + 1
+  if (sequence > 0xfff) {
+    last_ms += 1
+    sequence = 0
+  }
+  last_ms = Math.max(last_ms, now_ms)
   const bytes = randomBytes(16)
-  bytes.writeUIntBE(now_ms, 0, 6)
+  bytes.writeUIntBE(last_ms, 0, 6)
+  bytes.writeUInt16BE(sequence, 6)
   return hyphenated(bytes, 0x70)
 }
 

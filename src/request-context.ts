@@ -3,6 +3,7 @@ import type {
   Actor,
   Applied,
   ApplyOptions,
+  Catalog,
   HistoryFigures,
   LiveFigures,
   PendingReader,
@@ -26,6 +27,7 @@ export interface Services {
   readonly store: ConfigStore
   readonly running: ConfigView
   readonly editing: Editing
+  readonly catalog: Catalog
   readonly pending: PendingReader
   readonly units: {
     list(): readonly UnitEntry[]
@@ -82,6 +84,9 @@ export class RequestContext implements HandlerContext {
   }
   get running(): ConfigView {
     return this.#services.running
+  }
+  get catalog(): Catalog {
+    return this.#services.catalog
   }
   get pending(): PendingReader {
     return this.#services.pending

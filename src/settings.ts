@@ -21,7 +21,7 @@ export interface Settings {
   readonly check: boolean
   readonly administrator: { readonly email: string; readonly password: string | undefined }
   /** What a service manager hands over. */
-  readonly notify: { readonly NOTIFY_SOCKET?: string; readonly WATCHDOG_USEC?: string }
+  readonly notify: { readonly NOTIFY_SOCKET: string | undefined; readonly WATCHDOG_USEC: string | undefined }
 }
 
 /** A setting that cannot be used; the daemon ends with exit code 2 and this one line. */
@@ -56,27 +56,18 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
   const profile = oneOf('--profile', given.profile ?? env['FULCRUM_PROFILE'] ?? 'trial', ['trial', 'appliance'])
   const appliance = profile === 'appliance'
   const listen = address('--listen', given.listen ?? env['FULCRUM_LISTEN'] ?? defaultListen(appliance))
-  const plain = given.http ?? env['FULCRUM_HTTP']
-  const http = plain === undefined || plain === '' ? undefined : address('--http', plain)
-  if (http !== undefined && !isLoopback(http.host)) {
-    throw new SettingsError(`--http ${http.host}: plain HTTP is for loopback addresses only; use 127.0.0.1 or ::1`)
-  }
-  const { NOTIFY_SOCKET, WATCHDOG_USEC } = env
   return Object.freeze({
     profile,
     state: resolve(given.state ?? env['FULCRUM_STATE'] ?? (appliance ? '/var/lib/fulcrum' : '.fulcrum')),
     listen,
-    http,
+    http: plainHttp(given.http ?? env['FULCRUM_HTTP']),
     demo: demo(given.demo, given['no-demo'], env['FULCRUM_DEMO']),
     check: given.check ?? flag('FULCRUM_CHECK', env['FULCRUM_CHECK']) ?? false,
     administrator: {
       email: administratorEmail(env['FULCRUM_ADMIN_EMAIL']),
       password: administratorPassword(env['FULCRUM_ADMIN_PASSWORD']),
     },
-    notify: {
-      ...(NOTIFY_SOCKET === undefined ? {} : { NOTIFY_SOCKET }),
-      ...(WATCHDOG_USEC === undefined ? {} : { WATCHDOG_USEC }),
-    },
+    notify: { NOTIFY_SOCKET: env['NOTIFY_SOCKET'], WATCHDOG_USEC: env['WATCHDOG_USEC'] },
   })
 }
 
@@ -108,6 +99,13 @@ function address(option: string, text: string): Address {
   return { host, port }
 }
 
+function plainHttp(text: string | undefined): Address | undefined {
+  if (text === undefined || text === '') return undefined
+  const http = address('--http', text)
+  if (isLoopback(http.host)) return http
+  throw new SettingsError(`--http ${http.host}: plain HTTP is for loopback addresses only; use 127.0.0.1 or ::1`)
+}
+
 function isLoopback(host: string): boolean {
   return host === '::1' || host.startsWith('127.')
 }
@@ -133,6 +131,7 @@ function administratorEmail(sent: string | undefined): string {
 /** Never repeated in a message: it is a secret. */
 function administratorPassword(sent: string | undefined): string | undefined {
   if (sent === undefined || sent === '') return undefined
-  if (sent.length < 8 || sent.length > 1024) throw new SettingsError('FULCRUM_ADMIN_PASSWORD: must have 8 to 1024 characters')
+  if (sent.length < 8 || sent.length > 1024)
+    throw new SettingsError('FULCRUM_ADMIN_PASSWORD: must have 8 to 1024 characters')
   return sent
 }

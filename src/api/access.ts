@@ -1,4 +1,5 @@
 import { nameBasedId } from '../ids.ts'
+import type { Catalog } from './context.ts'
 import type { Endpoint } from './endpoint.ts'
 
 /** The id by which roles grant an endpoint: stable across versions as long as method and path are. */
@@ -48,6 +49,15 @@ export const DEFAULT_ROLES: readonly DefaultRole[] = [
   ),
   role('Auditor', reads),
 ]
+
+/** The table as roles see it. */
+export function catalogOf(table: readonly Endpoint[]): Catalog {
+  const entries = table.map((endpoint) => {
+    const { name, method, path, summary } = endpoint
+    return { id: endpointId(endpoint), name, method, path, summary }
+  })
+  return { list: () => entries, grantedBy: (stored) => grantedEndpoints(stored, table) }
+}
 
 /** The ids of the endpoints a stored role grants; a default role follows the table. */
 export function grantedEndpoints(

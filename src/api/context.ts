@@ -116,6 +116,20 @@ export interface SessionData {
   readonly token: string
 }
 
+/** One endpoint as roles see it. */
+export interface CatalogEntry {
+  readonly id: string
+  readonly name: string
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly path: string
+  readonly summary: string
+}
+export interface Catalog {
+  list(): readonly CatalogEntry[]
+  /** Ids of the endpoints that a role grants; a default role follows the table. */
+  grantedBy(role: SectionRecords['roles']): ReadonlySet<string>
+}
+
 interface Common {
   readonly actor: Actor
   readonly requestId: string
@@ -124,6 +138,7 @@ interface Common {
   readonly nodeId: string
   readonly version: string
   readonly running: ConfigView
+  readonly catalog: Catalog
   readonly pending: PendingReader
   readonly units: { list(): readonly UnitEntry[] }
   readonly live: LiveFigures

@@ -4,7 +4,7 @@ import { placeholders } from './reply.ts'
 
 /** Faults of an endpoint table that the compiler cannot see; the daemon refuses to start on any. */
 export function tableFaults(endpoints: readonly Endpoint[]): readonly string[] {
-  const faults = [...duplicates(endpoints), ...ambiguities(endpoints)]
+  const faults = duplicates(endpoints)
   for (const endpoint of endpoints) {
     const title = `${endpoint.method} ${endpoint.path}`
     if (endpoint.method === 'GET' && endpoint.effect !== 'read') faults.push(`${title}: a GET must only read`)
@@ -13,13 +13,18 @@ export function tableFaults(endpoints: readonly Endpoint[]): readonly string[] {
     for (const name of placeholders(endpoint.message)) {
       if (!known.has(name)) faults.push(`${title}: the message names {${name}}, which is neither parameter nor data`)
     }
-    for (const [part, schema] of [['body', endpoint.body], ['query', endpoint.query], ['data', endpoint.data]] as const) {
+    for (const [part, schema] of [
+      ['body', endpoint.body],
+      ['query', endpoint.query],
+      ['data', endpoint.data],
+    ] as const) {
       for (const path of undescribed(schema)) faults.push(`${title}: ${part}${path} has no description`)
     }
   }
   return faults
 }
 
+/** The leftmost fixed segment decides between two paths, so only paths that differ in parameter names are ambiguous. */
 function duplicates(endpoints: readonly Endpoint[]): string[] {
   const seen = new Set<string>()
   const faults: string[] = []
@@ -33,25 +38,6 @@ function duplicates(endpoints: readonly Endpoint[]): string[] {
   return faults
 }
 
-/** Two paths that match one request need a winner: one that is fixed wherever the other is. */
-function ambiguities(endpoints: readonly Endpoint[]): string[] {
-  const paths = [...new Set(endpoints.map((endpoint) => endpoint.path))]
-  return paths.flatMap((path, i) =>
-    paths
-      .slice(i + 1)
-      .filter((other) => ambiguous(path.split('/'), other.split('/')))
-      .map((other) => `${path} and ${other} match the same request`),
-  )
-}
-
-function ambiguous(a: readonly string[], b: readonly string[]): boolean {
-  if (a.length !== b.length) return false
-  const fixed = (segment: string | undefined) => segment?.startsWith('{') !== true
-  if (a.some((segment, i) => fixed(segment) && fixed(b[i]) && segment !== b[i])) return false
-  const wins = (one: readonly string[], two: readonly string[]) => one.some((part, i) => fixed(part) && !fixed(two[i]))
-  return wins(a, b) && wins(b, a)
-}
-
 function propertiesOf(schema: TSchema | undefined): Readonly<Record<string, TSchema>> {
   const properties: unknown = schema === undefined ? undefined : Reflect.get(schema, 'properties')
   return typeof properties === 'object' && properties !== null ? (properties as Record<string, TSchema>) : {}
@@ -60,7 +46,7 @@ function propertiesOf(schema: TSchema | undefined): Readonly<Record<string, TSch
 function undescribed(schema: TSchema | undefined, path = ''): readonly string[] {
   if (schema === undefined) return []
   const items: unknown = Reflect.get(schema, 'items')
-  const inItems = typeof items === 'object' && items !== null ? undescribed(items as TSchema, `${path}[]`) : []
+  const inItems = typeof items === 'object' && items !== null ? undescribed(items, `${path}[]`) : []
   const own = Object.entries(propertiesOf(schema)).flatMap(([name, property]) => [
     ...(typeof Reflect.get(property, 'description') === 'string' ? [] : [`${path}.${name}`]),
     ...undescribed(property, `${path}.${name}`),

@@ -44,7 +44,8 @@ export function openapiDocument(endpoints: readonly Endpoint[], version: string)
     info: {
       title: 'Fulcrum appliance management API',
       version,
-      description: 'Management of load-balancing appliances. Changes are staged and take effect with PUT /services/apply.',
+      description:
+        'Management of load-balancing appliances. Changes are staged and take effect with PUT /services/apply.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }],

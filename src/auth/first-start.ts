@@ -29,7 +29,7 @@ export async function prepareAccess(
   const add = <N extends SectionName>(section: N, record: SectionRecords[N]) => {
     const after: StoredRecord = { value: record, revision: 0 }
     const origin = { actor: 'system', endpoint: 'start', at }
-    changes.push({ id: newId(now_ms), section, scope: '', key: record.id, before: undefined, after, ...origin })
+    changes.push({ id: newId(), section, scope: '', key: record.id, before: undefined, after, ...origin })
   }
   for (const { id, name } of DEFAULT_ROLES) {
     if (store.running.get('roles', '', id) === undefined) add('roles', { id, name, builtin: true, endpoints: [] })
@@ -38,7 +38,7 @@ export async function prepareAccess(
   if (store.running.list('users', '').length === 0) {
     const password = first.password ?? randomBytes(15).toString('base64url')
     administrator = {
-      id: newId(now_ms),
+      id: newId(),
       email: first.email,
       oneTimePassword: first.password === undefined ? password : undefined,
     }
@@ -54,7 +54,7 @@ export async function prepareAccess(
     })
   }
   if (changes.length > 0) {
-    const header = { applyId: newId(now_ms), revision: store.revision + 1, by: 'system', at, comment: 'first start' }
+    const header = { applyId: newId(), revision: store.revision + 1, by: 'system', at, comment: 'first start' }
     await store.promote(changes, header)
   }
   return administrator

@@ -54,7 +54,10 @@ export class Permissions {
     const compiled = new Map<string, Uint8Array>()
     for (const role of this.#running.list('roles')) {
       const granted = grantedEndpoints(role, this.#table)
-      compiled.set(role.id, Uint8Array.from(ids, (id) => (granted.has(id) ? 1 : 0)))
+      compiled.set(
+        role.id,
+        Uint8Array.from(ids, (id) => (granted.has(id) ? 1 : 0)),
+      )
     }
     return compiled
   }

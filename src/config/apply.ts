@@ -56,10 +56,11 @@ export class ApplyEngine {
     return this.#busy
   }
 
-  async apply(options: ApplyOptions, by: string): Promise<Applied> {
+  /** `only` narrows the apply to some of the pending changes; the others stay pending. */
+  async apply(options: ApplyOptions, by: string, only?: (change: Change) => boolean): Promise<Applied> {
     return this.#exclusively(async () => {
       const { store } = this.#parts
-      const frozen = store.changes()
+      const frozen = only === undefined ? store.changes() : store.changes().filter(only)
       const header = this.#header(by, options.comment ?? '')
       if (frozen.length === 0 && options.force === undefined) return { ...header, revision: store.revision }
       const running = configView(store.running)
@@ -97,9 +98,16 @@ export class ApplyEngine {
     })
   }
 
-  /** Runs one plan alone, such as the restart of a service. */
-  async exclusively(steps: readonly Step[]): Promise<PlanResult> {
-    return this.#exclusively(() => this.#parts.executor.execute(steps))
+  /** Reloads or restarts everything as running says. */
+  async enforce(atLeast: 'reload' | 'restart'): Promise<void> {
+    const running = configView(this.#parts.store.running)
+    await this.run(this.#plan(undefined, running, atLeast))
+  }
+
+  /** Runs one plan alone, such as the update of a package; refuses as an apply would. */
+  async run(steps: readonly Step[]): Promise<void> {
+    const result = await this.#exclusively(() => this.#parts.executor.execute(steps))
+    if (!result.ok) throw this.#refusal(result, configView(this.#parts.store.running))
   }
 
   async #exclusively<T>(work: () => Promise<T>): Promise<T> {
@@ -184,7 +192,7 @@ export class ApplyEngine {
   #header(by: string, comment: string): RevisionHeader {
     const now_ms = this.#parts.clock.now_ms()
     const at = new Date(now_ms).toISOString()
-    return { applyId: newId(now_ms), revision: this.#parts.store.revision + 1, by, at, comment }
+    return { applyId: newId(), revision: this.#parts.store.revision + 1, by, at, comment }
   }
 }
 

@@ -164,7 +164,8 @@ export class Draft {
       const message = `there is no ${SECTIONS[reference.section].label} with id ${reference.id}`
       errors.push({ field: reference.field, code: 'NOT_FOUND', message })
     }
-    if (errors.length > 0) throw new ApiError('INVALID_BODY', 'The body refers to records that do not exist', { errors })
+    if (errors.length > 0)
+      throw new ApiError('INVALID_BODY', 'The body refers to records that do not exist', { errors })
   }
 
   /** Who refers to a record, over all sections. */

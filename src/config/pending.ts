@@ -21,7 +21,9 @@ function differing(change: RecordChange): Pick<PendingChange, 'before' | 'after'
   const after = shown(change.section, change.after)
   if (change.before === undefined || change.after === undefined) return { before, after }
   const [old, next]: readonly object[] = [change.before, change.after]
-  const changed = Object.keys({ ...old, ...next }).filter((key) => !isDeepStrictEqual(field(old, key), field(next, key)))
+  const changed = Object.keys({ ...old, ...next }).filter(
+    (key) => !isDeepStrictEqual(field(old, key), field(next, key)),
+  )
   const pick = (record: typeof before) => Object.fromEntries(changed.map((key) => [key, record?.[key] ?? null]))
   return { before: pick(before), after: pick(after) }
 }
@@ -92,10 +94,7 @@ export class PendingChanges {
   }
 }
 
-function fileDiffs(
-  before: ReturnType<Driver['render']>,
-  after: ReturnType<Driver['render']>,
-): readonly FilePreview[] {
+function fileDiffs(before: ReturnType<Driver['render']>, after: ReturnType<Driver['render']>): readonly FilePreview[] {
   return after.flatMap(({ path, content }) => {
     const old = before.find((file) => file.path === path)?.content ?? ''
     if (old === content) return []

@@ -1,4 +1,4 @@
-import { ApiError, type ErrorCode } from '../errors.ts'
+import type { ApiError, ErrorCode } from '../errors.ts'
 import type { Rendered } from '../api/reply.ts'
 
 /** An answer ready for the socket. */
@@ -19,7 +19,9 @@ export function success(
   data: unknown,
   headers: Readonly<Record<string, string>> = NO_HEADERS,
 ): Answer {
-  const body = JSON.stringify(data === undefined ? { status: 'success', message } : { status: 'success', message, data })
+  const body = JSON.stringify(
+    data === undefined ? { status: 'success', message } : { status: 'success', message, data },
+  )
   return { status, contentType: JSON_TYPE, body, headers }
 }
 

@@ -152,7 +152,7 @@ export class Pipeline {
     actor: Actor,
     params: Readonly<Record<string, string>>,
     requestId: string,
-    body: unknown = undefined,
+    body?: unknown,
   ): Answer | Promise<Answer> {
     const { endpoint } = route
     const query = parseQueryOf(incoming.query, endpoint, this.#compiledOf(route).query)

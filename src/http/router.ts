@@ -1,4 +1,4 @@
-import type { Endpoint, Method } from '../api/endpoint.ts'
+import type { Endpoint } from '../api/endpoint.ts'
 
 /** An endpoint with its place in the table and the names of its path parameters in order. */
 export interface Route {
@@ -19,14 +19,15 @@ export interface NoMatch {
 interface Node {
   readonly fixed: Map<string, Node>
   parameter: Node | undefined
-  readonly routes: Map<string, Route>
+  route: Route | undefined
 }
 
-const node = (): Node => ({ fixed: new Map(), parameter: undefined, routes: new Map() })
+const node = (): Node => ({ fixed: new Map(), parameter: undefined, route: undefined })
 
 /** Matches method and path; a fixed segment wins over a parameter. No normalisation: what is not exact is not found. */
 export class Router {
-  readonly #root = node()
+  /** One tree a method, so that what another method has at a place cannot hide a path. */
+  readonly #roots = new Map<string, Node>()
   readonly #prefix: string
 
   constructor(prefix: string, endpoints: readonly Endpoint[]) {
@@ -35,17 +36,25 @@ export class Router {
   }
 
   find(method: string, path: string): Match | NoMatch {
-    if (!path.startsWith(this.#prefix)) return { allow: [] }
-    const values: string[] = []
-    const found = descend(this.#root, path, this.#prefix.length, values)
-    if (found === undefined) return { allow: [] }
-    const route = found.routes.get(method)
-    return route === undefined ? { allow: [...found.routes.keys()] } : { route, values }
+    const root = this.#roots.get(method)
+    if (root !== undefined && path.startsWith(this.#prefix)) {
+      const values: string[] = []
+      const route = descend(root, path, this.#prefix.length, values)
+      if (route !== undefined) return { route, values }
+    }
+    return { allow: this.#methodsOf(path) }
+  }
+
+  #methodsOf(path: string): readonly string[] {
+    if (!path.startsWith(this.#prefix)) return []
+    const has = ([, root]: [string, Node]) => descend(root, path, this.#prefix.length, []) !== undefined
+    return [...this.#roots].filter(has).map(([method]) => method)
   }
 
   #add(endpoint: Endpoint, index: number): void {
     const names: string[] = []
-    let at = this.#root
+    let at = this.#roots.get(endpoint.method)
+    if (at === undefined) this.#roots.set(endpoint.method, (at = node()))
     for (const segment of endpoint.path.slice(1).split('/')) {
       if (segment.startsWith('{')) {
         names.push(segment.slice(1, -1))
@@ -56,28 +65,23 @@ export class Router {
       if (next === undefined) at.fixed.set(segment, (next = node()))
       at = next
     }
-    const method: Method = endpoint.method
-    at.routes.set(method, { endpoint, index, names })
+    at.route = { endpoint, index, names }
   }
 }
 
 /** Depth first, fixed segments before parameters; `values` holds the parameters of the current branch. */
-function descend(at: Node, path: string, from: number, values: string[]): Node | undefined {
+function descend(at: Node, path: string, from: number, values: string[]): Route | undefined {
   const slash = path.indexOf('/', from)
-  const segment = slash === -1 ? path.slice(from) : path.slice(from, slash)
   const last = slash === -1
+  const segment = last ? path.slice(from) : path.slice(from, slash)
   const fixed = at.fixed.get(segment)
   if (fixed !== undefined) {
-    const found = last ? terminal(fixed) : descend(fixed, path, slash + 1, values)
+    const found = last ? fixed.route : descend(fixed, path, slash + 1, values)
     if (found !== undefined) return found
   }
   if (at.parameter === undefined || segment === '') return undefined
   values.push(segment)
-  const found = last ? terminal(at.parameter) : descend(at.parameter, path, slash + 1, values)
+  const found = last ? at.parameter.route : descend(at.parameter, path, slash + 1, values)
   if (found === undefined) values.pop()
   return found
-}
-
-function terminal(at: Node): Node | undefined {
-  return at.routes.size > 0 ? at : undefined
 }

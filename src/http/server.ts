@@ -1,5 +1,12 @@
-import uWS from 'uWebSockets.js'
-import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
+import {
+  App,
+  type HttpRequest,
+  type HttpResponse,
+  SSLApp,
+  type TemplatedApp,
+  type us_listen_socket,
+  us_socket_local_port,
+} from 'uWebSockets.js'
 import type { Answer } from './envelope.ts'
 import type { Incoming } from './pipeline.ts'
 
@@ -56,8 +63,9 @@ export function listen(
   handle: Handler,
   nextId: () => string,
 ): Promise<Listener> {
-  const app: TemplatedApp & ExclusiveListening =
-    tls === undefined ? uWS.App() : uWS.SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certificateFile })
+  const plain = tls === undefined
+  const bare = plain ? App() : SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certificateFile })
+  const app = bare as TemplatedApp & ExclusiveListening
   app.any('/*', (response, request) => serve(response, request, handle, nextId()))
   return new Promise((resolve, reject) => {
     app.listen(host, port, LIBUS_LISTEN_EXCLUSIVE_PORT, (socket: us_listen_socket | false) => {
@@ -65,7 +73,7 @@ export function listen(
         reject(new Error(`cannot listen on ${host}:${port}: the address is in use or not on this machine`))
         return
       }
-      resolve({ host, port: uWS.us_socket_local_port(socket), close: () => app.close() })
+      resolve({ host, port: us_socket_local_port(socket), close: () => app.close() })
     })
   })
 }

@@ -47,13 +47,16 @@ const HeaderText = (description: string, maxLength: number) =>
   Type.String({ minLength: 1, maxLength, pattern: '^[\\x21-\\x7e]+$', description })
 
 /** Which backend server keeps a client: by a cookie, or by the client address. */
-export const Persistence = closed({
-  type: Type.Enum(['none', 'cookie', 'ip'], { description: 'How a client stays with its real server.' }),
-  cookieName: Type.Optional(
-    Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Cookie inserted by HAProxy; default FULCRUMID.' }),
-  ),
-  timeout: Type.Optional(Seconds('How long an address keeps its server after its last connection.', 2_678_400)),
-})
+export const Persistence = closed(
+  {
+    type: Type.Enum(['none', 'cookie', 'ip'], { description: 'How a client stays with its real server.' }),
+    cookieName: Type.Optional(
+      Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Cookie inserted by HAProxy; default FULCRUMID.' }),
+    ),
+    timeout: Type.Optional(Seconds('How long an address keeps its server after its last connection.', 2_678_400)),
+  },
+  'How a client stays with its real server.',
+)
 
 /** Membership of a real server in a backend. Omitted values come from the real server. */
 export const L7Real = closed({
@@ -75,28 +78,33 @@ export const L7Real = closed({
 })
 export type L7Real = Static<typeof L7Real>
 
-export const HealthCheckSetting = closed({
-  type: Type.Enum(['tcp', 'http', 'https', 'none'], { description: 'What proves that a real server works.' }),
-  path: Type.Optional(HeaderText('Path requested by an http or https check, such as /health.', 1024)),
-  host: Type.Optional(
-    Type.String({
-      pattern: '^[A-Za-z0-9.:\\[\\]-]{1,255}$',
-      description: 'Host header and TLS server name of the check.',
-    }),
-  ),
-  expect: Type.Optional(
-    Type.String({
-      pattern: '^[1-5][0-9]{2}(-[1-5][0-9]{2})?(,[1-5][0-9]{2}(-[1-5][0-9]{2})?)*$',
-      maxLength: 128,
-      description: 'Statuses that mean up, such as "200-399" (the default) or "200,204".',
-    }),
-  ),
-  interval: Type.Optional(Seconds('Time between two checks.', 3600)),
-  rise: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, description: 'Passes in a row that bring a server up.' }),
-  ),
-  fall: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Failures in a row that take it down.' })),
-})
+export const HealthCheckSetting = closed(
+  {
+    type: Type.Enum(['tcp', 'http', 'https', 'none'], { description: 'What proves that a real server works.' }),
+    path: Type.Optional(HeaderText('Path requested by an http or https check, such as /health.', 1024)),
+    host: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9.:\\[\\]-]{1,255}$',
+        description: 'Host header and TLS server name of the check.',
+      }),
+    ),
+    expect: Type.Optional(
+      Type.String({
+        pattern: '^[1-5][0-9]{2}(-[1-5][0-9]{2})?(,[1-5][0-9]{2}(-[1-5][0-9]{2})?)*$',
+        maxLength: 128,
+        description: 'Statuses that mean up, such as "200-399" (the default) or "200,204".',
+      }),
+    ),
+    interval: Type.Optional(Seconds('Time between two checks.', 3600)),
+    rise: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, description: 'Passes in a row that bring a server up.' }),
+    ),
+    fall: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, description: 'Failures in a row that take it down.' }),
+    ),
+  },
+  'What proves that a real server works, and how often it is asked.',
+)
 export type HealthCheckSetting = Static<typeof HealthCheckSetting>
 
 /** A Layer 7 backend as stored: a group of real servers. */

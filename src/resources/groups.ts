@@ -34,7 +34,11 @@ export const groups = [
     summary: 'List groups',
     message: 'Groups',
     data: Type.Array(GroupRead),
-    handle: (ctx) => ctx.section('groups').list().map((group) => shown(group, ctx.section('users'))),
+    handle: (ctx) =>
+      ctx
+        .section('groups')
+        .list()
+        .map((group) => shown(group, ctx.section('users'))),
   }),
   endpoint({
     name: 'groups.create',

@@ -17,7 +17,7 @@ export const endpoints: readonly Endpoint[] = [
   ...auth,
   ...localUsers,
   ...groups,
-  ...roles(() => endpoints),
+  ...roles,
   ...realServers,
   ...l7Frontends,
   ...l7Backends,

@@ -37,7 +37,11 @@ const FrontendUpdate = closed({
 })
 
 const asksForNothing = (value: unknown) =>
-  value === undefined || value === null || value === false || value === '' || (Array.isArray(value) && value.length === 0)
+  value === undefined ||
+  value === null ||
+  value === false ||
+  value === '' ||
+  (Array.isArray(value) && value.length === 0)
 
 /** What can be stored of a body; refuses the fields of `LATER` that ask for something. */
 function served(body: Static<typeof FrontendUpdate>) {

@@ -67,7 +67,7 @@ const history = (
   name: string,
   path: string,
   summary: string,
-  data: typeof Series | typeof SeriesList,
+  data: typeof Series,
   read: (figures: HistoryFigures, id: string, query: HistoryQuery) => Rendered | undefined,
 ) =>
   endpoint({
@@ -91,10 +91,18 @@ export const l7History = [
   history('l7History.frontend', 'frontends', 'History of a Layer 7 frontend', Series, (figures, id, query) =>
     figures.frontend(id, query),
   ),
-  history('l7History.backendRips', 'rips/backend', 'History of every real server of a backend', Series, (figures, id, query) =>
-    figures.backendReals(id, query),
+  history(
+    'l7History.backendRips',
+    'rips/backend',
+    'History of every real server of a backend',
+    Series,
+    (figures, id, query) => figures.backendReals(id, query),
   ),
-  history('l7History.rip', 'rips', 'History of a real server, one entry per backend', SeriesList, (figures, id, query) =>
-    figures.rip(id, query),
+  history(
+    'l7History.rip',
+    'rips',
+    'History of a real server, one entry per backend',
+    SeriesList,
+    (figures, id, query) => figures.rip(id, query),
   ),
 ]

@@ -105,7 +105,13 @@ export const localUsers = [
       const passwordHash = await ctx.passwords.hash(body.password)
       const { email, groups = [], roles = [] } = body
       ctx.section('users').create({
-        id, email, ...named, disabled: isDisabled(body.disabled), passwordHash, groups, roles,
+        id,
+        email,
+        ...named,
+        disabled: isDisabled(body.disabled),
+        passwordHash,
+        groups,
+        roles,
       })
       return { id }
     },

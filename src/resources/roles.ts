@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { endpointId, grantedEndpoints } from '../api/access.ts'
-import type { SectionReader } from '../api/context.ts'
-import { CreatedId, type Endpoint, endpoint } from '../api/endpoint.ts'
+import { endpointId } from '../api/access.ts'
+import type { Catalog, SectionReader } from '../api/context.ts'
+import { CreatedId, endpoint, type Method } from '../api/endpoint.ts'
 import { ApiError, type FieldError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { Ids, type Role } from '../model/access.ts'
@@ -9,7 +9,10 @@ import { closed, Id, Name } from '../model/fields.ts'
 
 const Granted = closed(
   {
-    path: Type.String({ maxLength: 256, description: 'Path as in the API description, such as /ipvsDirector/rips/{id}.' }),
+    path: Type.String({
+      maxLength: 256,
+      description: 'Path as in the API description, such as /ipvsDirector/rips/{id}.',
+    }),
     methods: Type.Array(Type.Enum(['GET', 'POST', 'PUT', 'DELETE']), { maxItems: 4, description: 'Granted methods.' }),
   },
   'A path and the methods granted on it.',
@@ -36,121 +39,117 @@ const fields = {
 /** The two sections that say who holds a role. */
 const HOLDERS = ['users', 'groups'] as const
 
-/** Roles look at the table they grant, so they are made with it. */
-export function roles(table: () => readonly Endpoint[]): readonly Endpoint[] {
-  return [
-    endpoint({
-      name: 'roles.list',
-      method: 'GET',
-      path: '/rbac/roles',
-      effect: 'read',
-      staged: false,
-      summary: 'List roles',
-      message: 'Roles',
-      data: Type.Array(RoleRead),
-      handle: (ctx) =>
-        ctx.section('roles').list().map((role) => shown(role, ctx.section('users'), ctx.section('groups'), table())),
+export const roles = [
+  endpoint({
+    name: 'roles.list',
+    method: 'GET',
+    path: '/rbac/roles',
+    effect: 'read',
+    staged: false,
+    summary: 'List roles',
+    message: 'Roles',
+    data: Type.Array(RoleRead),
+    handle: (ctx) =>
+      ctx
+        .section('roles')
+        .list()
+        .map((role) => shown(role, ctx.section('users'), ctx.section('groups'), ctx.catalog)),
+  }),
+  endpoint({
+    name: 'roles.create',
+    method: 'POST',
+    path: '/rbac/roles',
+    effect: 'stage',
+    staged: true,
+    status: 201,
+    summary: 'Create a role',
+    message: 'Role stored',
+    body: closed(fields),
+    data: CreatedId,
+    handle: (ctx, { body }) => {
+      const id = newId()
+      ctx.section('roles').create({ id, name: body.name, builtin: false, endpoints: ids(body.endpoints, ctx.catalog) })
+      for (const holders of HOLDERS) assign(ctx.section(holders), id, body[holders], holders)
+      return { id }
+    },
+  }),
+  endpoint({
+    name: 'roles.get',
+    method: 'GET',
+    path: '/rbac/roles/{id}',
+    effect: 'read',
+    staged: false,
+    summary: 'Read a role',
+    message: 'Role',
+    data: RoleRead,
+    handle: (ctx, { params }) => {
+      const role = ctx.section('roles').get(params.id)
+      return shown(role, ctx.section('users'), ctx.section('groups'), ctx.catalog)
+    },
+  }),
+  endpoint({
+    name: 'roles.update',
+    method: 'PUT',
+    path: '/rbac/roles/{id}',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Change a role; omitted fields keep their value',
+    message: 'Role stored',
+    body: closed({
+      name: Type.Optional(fields.name),
+      users: Type.Optional(fields.users),
+      groups: Type.Optional(fields.groups),
+      endpoints: Type.Optional(fields.endpoints),
     }),
-    endpoint({
-      name: 'roles.create',
-      method: 'POST',
-      path: '/rbac/roles',
-      effect: 'stage',
-      staged: true,
-      status: 201,
-      summary: 'Create a role',
-      message: 'Role stored',
-      body: closed(fields),
-      data: CreatedId,
-      handle: (ctx, { body }) => {
-        const id = newId()
-        ctx.section('roles').create({ id, name: body.name, builtin: false, endpoints: ids(body.endpoints, table()) })
-        for (const holders of HOLDERS) assign(ctx.section(holders), id, body[holders], holders)
-        return { id }
-      },
-    }),
-    endpoint({
-      name: 'roles.get',
-      method: 'GET',
-      path: '/rbac/roles/{id}',
-      effect: 'read',
-      staged: false,
-      summary: 'Read a role',
-      message: 'Role',
-      data: RoleRead,
-      handle: (ctx, { params }) => {
-        const role = ctx.section('roles').get(params.id)
-        return shown(role, ctx.section('users'), ctx.section('groups'), table())
-      },
-    }),
-    endpoint({
-      name: 'roles.update',
-      method: 'PUT',
-      path: '/rbac/roles/{id}',
-      effect: 'stage',
-      staged: true,
-      extension: true,
-      summary: 'Change a role; omitted fields keep their value',
-      message: 'Role stored',
-      body: closed({
-        name: Type.Optional(fields.name),
-        users: Type.Optional(fields.users),
-        groups: Type.Optional(fields.groups),
-        endpoints: Type.Optional(fields.endpoints),
+    handle: (ctx, { params, body }) => {
+      const role = ctx.section('roles').get(params.id)
+      if (role.builtin && (body.name !== undefined || body.endpoints !== undefined)) refuseBuiltin(role)
+      const endpoints = body.endpoints === undefined ? undefined : ids(body.endpoints, ctx.catalog)
+      ctx.section('roles').merge(params.id, { name: body.name, endpoints })
+      for (const holders of HOLDERS) {
+        const wanted = body[holders]
+        if (wanted !== undefined) assign(ctx.section(holders), params.id, wanted, holders)
+      }
+    },
+  }),
+  endpoint({
+    name: 'roles.delete',
+    method: 'DELETE',
+    path: '/rbac/roles/{id}',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Delete a role; its holders lose it',
+    message: 'Role {id} will be deleted with apply',
+    handle: (ctx, { params }) => {
+      const role = ctx.section('roles').get(params.id)
+      if (role.builtin) refuseBuiltin(role)
+      for (const holders of HOLDERS) assign(ctx.section(holders), params.id, [], holders)
+      ctx.section('roles').remove(params.id)
+    },
+  }),
+  endpoint({
+    name: 'roles.endpoints',
+    method: 'GET',
+    path: '/rbac/endpoints',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'List the endpoints that roles can grant, with their ids',
+    message: 'Endpoints',
+    data: Type.Array(
+      Type.Object({
+        id: Type.String({ description: 'Id for the endpoints of a role.' }),
+        name: Type.String({ description: 'Resource and verb.' }),
+        method: Type.String({ description: 'HTTP method.' }),
+        path: Type.String({ description: 'Path relative to /api/v1.' }),
+        summary: Type.String({ description: 'What it does.' }),
       }),
-      handle: (ctx, { params, body }) => {
-        const role = ctx.section('roles').get(params.id)
-        if (role.builtin && (body.name !== undefined || body.endpoints !== undefined)) refuseBuiltin(role)
-        const endpoints = body.endpoints === undefined ? undefined : ids(body.endpoints, table())
-        ctx.section('roles').merge(params.id, { name: body.name, endpoints })
-        for (const holders of HOLDERS) {
-          const wanted = body[holders]
-          if (wanted !== undefined) assign(ctx.section(holders), params.id, wanted, holders)
-        }
-      },
-    }),
-    endpoint({
-      name: 'roles.delete',
-      method: 'DELETE',
-      path: '/rbac/roles/{id}',
-      effect: 'stage',
-      staged: true,
-      extension: true,
-      summary: 'Delete a role; its holders lose it',
-      message: 'Role {id} will be deleted with apply',
-      handle: (ctx, { params }) => {
-        const role = ctx.section('roles').get(params.id)
-        if (role.builtin) refuseBuiltin(role)
-        for (const holders of HOLDERS) assign(ctx.section(holders), params.id, [], holders)
-        ctx.section('roles').remove(params.id)
-      },
-    }),
-    endpoint({
-      name: 'roles.endpoints',
-      method: 'GET',
-      path: '/rbac/endpoints',
-      effect: 'read',
-      staged: false,
-      extension: true,
-      summary: 'List the endpoints that roles can grant, with their ids',
-      message: 'Endpoints',
-      data: Type.Array(
-        Type.Object({
-          id: Type.String({ description: 'Id for the endpoints of a role.' }),
-          name: Type.String({ description: 'Resource and verb.' }),
-          method: Type.String({ description: 'HTTP method.' }),
-          path: Type.String({ description: 'Path relative to /api/v1.' }),
-          summary: Type.String({ description: 'What it does.' }),
-        }),
-      ),
-      handle: () =>
-        table().map((entry) => {
-          const { name, method, path, summary } = entry
-          return { id: endpointId(entry), name, method, path, summary }
-        }),
-    }),
-  ]
-}
+    ),
+    handle: (ctx) => [...ctx.catalog.list()],
+  }),
+]
 
 function refuseBuiltin(role: Role): never {
   throw new ApiError('IN_USE', `${role.name} is a default role: only its users and groups can change`, {
@@ -158,24 +157,25 @@ function refuseBuiltin(role: Role): never {
   })
 }
 
-function shown(
-  role: Role,
-  users: SectionReader<'users'>,
-  groups: SectionReader<'groups'>,
-  table: readonly Endpoint[],
-) {
+function shown(role: Role, users: SectionReader<'users'>, groups: SectionReader<'groups'>, catalog: Catalog) {
   const holds = (holder: { readonly roles: readonly string[] }) => holder.roles.includes(role.id)
-  const granted = grantedEndpoints(role, table)
-  const methods = new Map<string, Endpoint['method'][]>()
-  for (const entry of table) {
-    if (!granted.has(endpointId(entry))) continue
+  const granted = catalog.grantedBy(role)
+  const methods = new Map<string, Method[]>()
+  for (const entry of catalog.list()) {
+    if (!granted.has(entry.id)) continue
     methods.set(entry.path, [...(methods.get(entry.path) ?? []), entry.method])
   }
   return {
     id: role.id,
     name: role.name,
-    users: users.list().filter(holds).map((user) => user.id),
-    groups: groups.list().filter(holds).map((group) => group.id),
+    users: users
+      .list()
+      .filter(holds)
+      .map((user) => user.id),
+    groups: groups
+      .list()
+      .filter(holds)
+      .map((group) => group.id),
     endpoints: [...methods].map(([path, granting]) => ({ path, methods: granting })),
   }
 }
@@ -183,15 +183,21 @@ function shown(
 type Sent = string | { readonly path: string; readonly methods: readonly string[] }
 
 /** Both forms as endpoint ids; every entry that names nothing is reported. */
-function ids(sent: readonly Sent[], table: readonly Endpoint[]): string[] {
-  const known = new Map(table.map((entry) => [endpointId(entry), entry]))
+function ids(sent: readonly Sent[], catalog: Catalog): string[] {
+  const known = new Set(catalog.list().map((entry) => entry.id))
   const errors: FieldError[] = []
   const granted = new Set<string>()
   for (const [index, entry] of sent.entries()) {
-    const named = typeof entry === 'string' ? [entry] : entry.methods.map((method) => endpointId({ method, path: entry.path }))
+    const named =
+      typeof entry === 'string' ? [entry] : entry.methods.map((method) => endpointId({ method, path: entry.path }))
     for (const id of named) {
       if (known.has(id)) granted.add(id)
-      else errors.push({ field: `endpoints.${index}`, code: 'NOT_FOUND', message: 'names no endpoint; see GET /rbac/endpoints' })
+      else
+        errors.push({
+          field: `endpoints.${index}`,
+          code: 'NOT_FOUND',
+          message: 'names no endpoint; see GET /rbac/endpoints',
+        })
     }
   }
   if (errors.length > 0) throw new ApiError('INVALID_BODY', 'The body grants endpoints that do not exist', { errors })

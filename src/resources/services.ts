@@ -50,17 +50,20 @@ const PendingData = Type.Object({
 const Applied = Type.Object({
   applyId: text('Id of this apply.'),
   revision: Type.Integer({ description: 'Revision that runs now.' }),
-  nodes: Type.Array(
-    Type.Object({ nodeId: text('Node.'), ok: Type.Boolean({ description: 'Whether it applied.' }) }),
-    { description: 'Result of every node.' },
-  ),
+  nodes: Type.Array(Type.Object({ nodeId: text('Node.'), ok: Type.Boolean({ description: 'Whether it applied.' }) }), {
+    description: 'Result of every node.',
+  }),
 })
 
 const APPLY_QUERY = closed({
-  force: Type.Optional(Type.Enum(['restart'], { description: 'Restart the affected services instead of the cheapest way.' })),
+  force: Type.Optional(
+    Type.Enum(['restart'], { description: 'Restart the affected services instead of the cheapest way.' }),
+  ),
 })
 const APPLY_BODY = closed({
-  comment: Type.Optional(Type.String({ maxLength: 1000, description: 'Kept with the revision; at most 1000 characters.' })),
+  comment: Type.Optional(
+    Type.String({ maxLength: 1000, description: 'Kept with the revision; at most 1000 characters.' }),
+  ),
 })
 
 /** The specification answers an empty array; with a body the extension answers what was applied (decisions.md §6). */
@@ -174,7 +177,9 @@ export const services = [
     summary: 'Review what apply would change',
     message: 'Pending changes',
     query: closed({
-      render: Type.Optional(Type.Enum(['true', 'false'], { description: 'Adds the diff of generated files and the steps.' })),
+      render: Type.Optional(
+        Type.Enum(['true', 'false'], { description: 'Adds the diff of generated files and the steps.' }),
+      ),
     }),
     data: PendingData,
     handle: (ctx, { query }) => {

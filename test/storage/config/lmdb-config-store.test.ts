@@ -8,7 +8,13 @@ import { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
 
 const origin: Origin = { actor: 'tester', endpoint: 'test.write', at: '2026-01-02T03:04:05.000Z' }
 const at = (key: string) => ({ section: 'things', scope: '', key })
-const header = (revision: number) => ({ applyId: `apply-${revision}`, revision, by: 'tester', at: origin.at, comment: '' })
+const header = (revision: number) => ({
+  applyId: `apply-${revision}`,
+  revision,
+  by: 'tester',
+  at: origin.at,
+  comment: '',
+})
 
 async function withStore(test: Test, work: (open: () => LmdbConfigStore) => Promise<void>) {
   const directory = mkdtempSync(join(tmpdir(), 'fulcrum-config-'))
@@ -31,7 +37,8 @@ t.test('a staged record is in the candidate, not in running, and survives a reop
     test.same(again.candidate.get('things', '', 'a')?.value, { n: 1 })
     test.match(again.changes(), [{ key: 'a', actor: 'tester', endpoint: 'test.write' }])
     await again.close()
-  }))
+  }),
+)
 
 t.test('a change and its exact reversal is no change', (test) =>
   withStore(test, async (open) => {
@@ -46,7 +53,8 @@ t.test('a change and its exact reversal is no change', (test) =>
     await store.stage([{ ...at('b'), value: undefined }], origin)
     test.same(store.changes(), [])
     await store.close()
-  }))
+  }),
+)
 
 t.test('removal hides the record in the candidate until it is promoted', (test) =>
   withStore(test, async (open) => {
@@ -65,7 +73,8 @@ t.test('removal hides the record in the candidate until it is promoted', (test) 
     test.equal(again.revision, 2)
     test.match(again.revisions(1), [{ revision: 2, changes: [{ key: 'a', before: 1, after: null }] }])
     await again.close()
-  }))
+  }),
+)
 
 t.test('what is staged while an apply runs stays pending after its promotion', (test) =>
   withStore(test, async (open) => {
@@ -77,14 +86,24 @@ t.test('what is staged while an apply runs stays pending after its promotion', (
     await store.promote(frozen, header(1))
     test.equal(store.running.get('things', '', 'a')?.value, 1)
     test.equal(store.candidate.get('things', '', 'a')?.value, 2)
-    test.same(store.changes().map((change) => change.key), ['a'])
+    test.same(
+      store.changes().map((change) => change.key),
+      ['a'],
+    )
     await store.close()
-  }))
+  }),
+)
 
 t.test('discard takes back only the named changes', (test) =>
   withStore(test, async (open) => {
     const store = open()
-    await store.stage([{ ...at('a'), value: 1 }, { ...at('b'), value: 1 }], origin)
+    await store.stage(
+      [
+        { ...at('a'), value: 1 },
+        { ...at('b'), value: 1 },
+      ],
+      origin,
+    )
     const [first] = store.changes()
     await store.discard([first?.id ?? ''])
     test.same(store.candidate.list('things', '').length, 1)
@@ -92,20 +111,34 @@ t.test('discard takes back only the named changes', (test) =>
     const again = open()
     test.equal(again.changes().length, 1)
     await again.close()
-  }))
+  }),
+)
 
 t.test('lists are ordered by key and separated by scope', (test) =>
   withStore(test, async (open) => {
     const store = open()
-    await store.stage(['c', 'a', 'b'].map((key) => ({ ...at(key), value: key })), origin)
+    await store.stage(
+      ['c', 'a', 'b'].map((key) => ({ ...at(key), value: key })),
+      origin,
+    )
     await store.stage([{ section: 'things', scope: 'node-1', key: 'a', value: 'other' }], origin)
-    test.same(store.candidate.list('things', '').map((record) => record.value), ['a', 'b', 'c'])
-    test.same(store.candidate.list('things', 'node-1').map((record) => record.value), ['other'])
+    test.same(
+      store.candidate.list('things', '').map((record) => record.value),
+      ['a', 'b', 'c'],
+    )
+    test.same(
+      store.candidate.list('things', 'node-1').map((record) => record.value),
+      ['other'],
+    )
     await promoteAll(store)
     await store.stage([{ ...at('aa'), value: 'aa' }], origin)
-    test.same(store.candidate.list('things', '').map((record) => record.value), ['a', 'aa', 'b', 'c'])
+    test.same(
+      store.candidate.list('things', '').map((record) => record.value),
+      ['a', 'aa', 'b', 'c'],
+    )
     await store.close()
-  }))
+  }),
+)
 
 t.test('an open journal is found again, and a promotion closes it', (test) =>
   withStore(test, async (open) => {
@@ -117,7 +150,8 @@ t.test('an open journal is found again, and a promotion closes it', (test) =>
     await again.promote([], header(1))
     test.equal(again.journal(), undefined)
     await again.close()
-  }))
+  }),
+)
 
 t.test('side records and meta values survive a reopening', (test) =>
   withStore(test, async (open) => {
@@ -131,4 +165,5 @@ t.test('side records and meta values survive a reopening', (test) =>
     test.same(again.sessions.entries(), [{ key: 's2', value: { user: 'u' } }])
     test.equal(again.getMeta('nodeId'), 'n-1')
     await again.close()
-  }))
+  }),
+)

@@ -1,0 +1,197 @@
+import { join } from 'node:path'
+import type { ConfigStore } from '../storage/config/config-store.ts'
+import { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
+import { ADMINISTRATOR, catalogOf } from './api/access.ts'
+import type { PendingReader } from './api/context.ts'
+import { tableFaults } from './api/integrity.ts'
+import { AccessControl } from './auth/access.ts'
+import type { FirstAdministrator } from './auth/first-start.ts'
+import { ensureCertificate } from './certificate.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { verifyAdministrators } from './config/access-rules.ts'
+import { ApplyEngine, type PlanExecutor } from './config/apply.ts'
+import { Editing } from './config/editing.ts'
+import { PendingChanges } from './config/pending.ts'
+import { verifyReferences } from './config/reference-rules.ts'
+import { configView } from './config/views.ts'
+import { Demo } from './demo.ts'
+import { Documents } from './documents.ts'
+import type { Driver } from './drivers/driver.ts'
+import type { Answer } from './http/envelope.ts'
+import { type Incoming, Pipeline } from './http/pipeline.ts'
+import { listen, type Listener, requestIds } from './http/server.ts'
+import { newId } from './ids.ts'
+import type { Log } from './log.ts'
+import { RequestContext, type Services } from './request-context.ts'
+import { endpoints } from './resources/index.ts'
+import { RunningNames } from './running-names.ts'
+import type { Settings } from './settings.ts'
+import { createStats, type Stats } from './stats/stats.ts'
+import { Supervision } from './supervision.ts'
+import { Units } from './units.ts'
+import { VERSION } from './version.ts'
+
+/** The machine behind the daemon: what is rendered for it and what executes. */
+export interface Machine {
+  readonly drivers: readonly Driver[]
+  readonly executor: PlanExecutor
+  /** Master socket of the managed HAProxy. */
+  readonly masterSocket: string
+  readonly touchesPackages: boolean
+  /** Ends what the daemon supervises itself (nothing on an appliance). */
+  stopSupervised(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Appliance {
+  readonly nodeId: string
+  readonly firstAdministrator: FirstAdministrator | undefined
+  /** Enters behind the socket: routing, access and validation as for everybody. */
+  inject(incoming: Incoming): Promise<Answer>
+  listen(): Promise<readonly Listener[]>
+  /** Makes the machine what running says and starts to watch it. Answers the URL of the demonstration, if there is one. */
+  run(): Promise<{ readonly demoUrl: string | undefined }>
+  check(): Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+/** The composition root: everything is made and connected here, and nowhere else. */
+export async function createAppliance(
+  settings: Settings,
+  machine: Machine,
+  log: Log,
+  clock: Clock = systemClock,
+): Promise<Appliance> {
+  refuseFaultyTable()
+  const store = new LmdbConfigStore(join(settings.state, 'config'), newId)
+  const running = configView(store.running)
+  const nodeId = await ensureNodeId(store)
+  const { administrator, state: stateFolder } = settings
+  const access = await AccessControl.open({ store, running, endpoints, stateFolder, clock, administrator })
+  const stats = await createStats({
+    directory: join(settings.state, 'archive'),
+    source: { kind: 'master-socket', path: machine.masterSocket },
+    names: new RunningNames(running, () => store.revision),
+    applianceId: nodeId,
+    log,
+    clock,
+  })
+  const engine = new ApplyEngine({
+    store,
+    drivers: machine.drivers,
+    executor: keepingFigures(machine.executor, stats),
+    rules: [verifyReferences, (desired) => verifyAdministrators(desired, ADMINISTRATOR.id)],
+    nodeId,
+    clock,
+    log,
+    onPromoted: (changes) => access.onPromoted(changes),
+  })
+  const editing = new Editing(store)
+  const demo = new Demo({ store, editing, engine, clock, log })
+  const services: Services = {
+    ...identity(nodeId),
+    clock,
+    store,
+    running,
+    editing,
+    demo,
+    catalog: catalogOf(endpoints),
+    pending: pendingReader(new PendingChanges(store, machine.drivers), engine),
+    units: new Units(engine, machine.touchesPackages),
+    live: stats.live,
+    history: stats.history,
+    documents: new Documents(endpoints, VERSION),
+    passwords: access.passwords,
+    sessions: access.sessions,
+    login: access.login,
+    apply: (options, by) => engine.apply(options, by),
+  }
+  const pipeline = createPipeline(services, access, log)
+  const supervision = new Supervision(engine, () => stats.state(), clock, log)
+  const isFirstTrial = access.firstAdministrator !== undefined && settings.profile === 'trial'
+  const wantsDemo = settings.demo ?? (isFirstTrial || demo.exists)
+  const nextId = requestIds(newId().slice(0, 13))
+  const listeners: Listener[] = []
+
+  return {
+    nodeId,
+    firstAdministrator: access.firstAdministrator,
+    inject: async (incoming) => pipeline.handle(incoming, nextId()),
+    async listen() {
+      listeners.push(...(await openListeners(settings, pipeline, nextId)))
+      return listeners
+    },
+    async run() {
+      const result = await engine.converge()
+      if (!result.ok) log.warn('HAProxy is not running', { reason: result.output })
+      supervision.start()
+      return { demoUrl: wantsDemo ? await demo.start() : undefined }
+    },
+    check: () => stats.check(),
+    async close() {
+      supervision.stop()
+      demo.stop()
+      for (const listener of listeners) listener.close()
+      await stats.close()
+      await machine.stopSupervised()
+      await machine.close()
+      await store.close()
+    },
+  }
+}
+
+function refuseFaultyTable(): void {
+  const faults = tableFaults(endpoints)
+  if (faults.length > 0) throw new Error(`the endpoint table is wrong: ${faults.join('; ')}`)
+}
+
+const identity = (nodeId: string) => ({ nodeId, version: VERSION })
+
+async function ensureNodeId(store: ConfigStore): Promise<string> {
+  const known = store.getMeta('nodeId')
+  if (typeof known === 'string') return known
+  const nodeId = newId()
+  await store.putMeta('nodeId', nodeId)
+  return nodeId
+}
+
+function pendingReader(pending: PendingChanges, engine: ApplyEngine): PendingReader {
+  return {
+    list: () => pending.list(),
+    changedIds: (section) => pending.changedIds(section),
+    preview: () => pending.preview(),
+    async validate() {
+      await engine.validate()
+      return pending.list()
+    },
+  }
+}
+
+function createPipeline(services: Services, access: AccessControl, log: Log): Pipeline {
+  return new Pipeline({
+    endpoints,
+    nodeId: services.nodeId,
+    log,
+    authenticate: (token) => access.authenticate(token),
+    createContext: (endpoint, actor, facts) => new RequestContext(services, endpoint, actor, facts),
+  })
+}
+
+async function openListeners(settings: Settings, pipeline: Pipeline, nextId: () => string): Promise<Listener[]> {
+  const handle = pipeline.handle.bind(pipeline)
+  const tls = await ensureCertificate(join(settings.state, 'tls'), ['127.0.0.1', '::1'])
+  const api = await listen(settings.listen, tls, handle, nextId)
+  if (settings.http === undefined) return [api]
+  return [api, await listen(settings.http, undefined, handle, nextId)]
+}
+
+/** What an ending worker counted since the last poll is read before a reload takes it away. */
+function keepingFigures(executor: PlanExecutor, stats: Stats): PlanExecutor {
+  return {
+    check: (steps) => executor.check(steps),
+    async execute(steps) {
+      if (steps.some((step) => step.kind === 'unit')) await stats.capture()
+      return executor.execute(steps)
+    },
+  }
+}

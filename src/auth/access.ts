@@ -1,0 +1,69 @@
+import { join } from 'node:path'
+import type { ConfigStore } from '../../storage/config/config-store.ts'
+import type { Endpoint } from '../api/endpoint.ts'
+import type { Clock } from '../clock.ts'
+import { ApiError } from '../errors.ts'
+import type { ConfigView, RecordChange } from '../model/sections.ts'
+import { type FirstAdministrator, prepareAccess } from './first-start.ts'
+import { Lockout } from './lockout.ts'
+import { PasswordLogin } from './login.ts'
+import { Passwords } from './password.ts'
+import { Permissions, type Rights } from './permissions.ts'
+import { Sessions } from './sessions.ts'
+import { Tokens } from './token.ts'
+
+export interface AccessParts {
+  readonly store: ConfigStore
+  readonly running: ConfigView
+  readonly endpoints: readonly Endpoint[]
+  readonly stateFolder: string
+  readonly clock: Clock
+  readonly administrator: { readonly email: string; readonly password: string | undefined }
+}
+
+/** Who may come in, and what they may do: the parts of access control, put together. */
+export class AccessControl {
+  readonly passwords: Passwords
+  readonly sessions: Sessions
+  readonly login: PasswordLogin
+  /** Set when this start made the first administrator. */
+  readonly firstAdministrator: FirstAdministrator | undefined
+  readonly #permissions: Permissions
+
+  private constructor(parts: AccessParts, passwords: Passwords, first: FirstAdministrator | undefined) {
+    const { store, running, endpoints, stateFolder, clock } = parts
+    this.passwords = passwords
+    this.firstAdministrator = first
+    this.sessions = new Sessions(store.sessions, new Tokens(join(stateFolder, 'token-key.pem')), clock)
+    this.login = new PasswordLogin(running, passwords, this.sessions, new Lockout(clock))
+    this.#permissions = new Permissions(endpoints, running)
+  }
+
+  static async open(parts: AccessParts): Promise<AccessControl> {
+    const passwords = new Passwords()
+    const first = await prepareAccess(parts.store, passwords, parts.clock, parts.administrator)
+    return new AccessControl(parts, passwords, first)
+  }
+
+  authenticate(token: string): { readonly rights: Rights; readonly sessionId: string } | ApiError {
+    const session = this.sessions.authenticate(token)
+    if (session === 'expired') return new ApiError('TOKEN_EXPIRED', 'The token has expired; log in again')
+    if (session === 'invalid') return new ApiError('UNAUTHENTICATED', 'This is not a token of this daemon; log in')
+    const rights = this.#permissions.of(session.userId)
+    if (rights === undefined) return new ApiError('UNAUTHENTICATED', 'The user of this token is gone or disabled')
+    return { rights, sessionId: session.id }
+  }
+
+  /** New rights count from the next request on; who is gone, disabled or has another password is logged out. */
+  async onPromoted(changes: readonly RecordChange[]): Promise<void> {
+    this.#permissions.invalidate()
+    const ended = new Set(changes.filter(endsSessions).map((change) => change.id))
+    if (ended.size > 0) await this.sessions.end((session) => ended.has(session.userId))
+  }
+}
+
+function endsSessions(change: RecordChange): boolean {
+  if (change.section !== 'users') return false
+  if (change.after === undefined || change.after.disabled) return true
+  return change.before !== undefined && change.before.passwordHash !== change.after.passwordHash
+}

@@ -1,0 +1,45 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { HostSettings } from '../workers/host/host-settings.ts'
+import type { Machine } from './appliance.ts'
+import { DEBIAN_PATHS, SOCKET_PATH_MAX, supervisedPaths } from './drivers/haproxy/paths.ts'
+import { createDrivers } from './drivers/index.ts'
+import { type Settings, SettingsError } from './settings.ts'
+import { systemPool } from './worker-pool.ts'
+
+const STOP_TIMEOUT_MS = 10_000
+
+/** The machine of each profile: Debian's own service on an appliance, a supervised HAProxy under the state folder in trial. */
+export function createMachine({ profile, state }: Settings): Machine {
+  const supervised = profile === 'trial'
+  const folder = join(state, 'haproxy')
+  const haproxy = supervised ? supervisedPaths(folder) : DEBIAN_PATHS
+  if (supervised) {
+    if (haproxy.masterSocket.length > SOCKET_PATH_MAX) {
+      const spare = SOCKET_PATH_MAX - (haproxy.masterSocket.length - state.length)
+      throw new SettingsError(`--state ${state}: too long for the sockets inside; use at most ${spare} characters`)
+    }
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  }
+  const { program, configFile, masterSocket } = haproxy
+  const layer7proxy: HostSettings['layer7proxy'] = supervised
+    ? { mode: 'supervised', program, configFile, masterSocket, folder }
+    : { mode: 'systemd', unit: 'haproxy.service', masterSocket }
+  const pool = systemPool({ profile, stateFolder: state, layer7proxy })
+  return {
+    drivers: createDrivers({ haproxy }),
+    executor: {
+      execute: (steps) => pool.run('executePlan', { steps }),
+      check: (steps) => pool.run('checkPlan', { steps }),
+    },
+    masterSocket,
+    touchesPackages: !supervised,
+    async stopSupervised() {
+      if (!supervised) return
+      const common = { undo: 'none', whenUnchanged: 'act', timeout_ms: STOP_TIMEOUT_MS } as const
+      const why = 'stop the supervised HAProxy'
+      await pool.run('executePlan', { steps: [{ kind: 'unit', unit: 'layer7proxy', verb: 'stop', why, ...common }] })
+    },
+    close: () => pool.close(),
+  }
+}

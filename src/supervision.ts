@@ -1,0 +1,58 @@
+import type { Clock } from './clock.ts'
+import type { ApplyEngine } from './config/apply.ts'
+import type { Log } from './log.ts'
+import type { StatsState } from './stats/stats.ts'
+
+const LOOK_EVERY_MS = 1000
+/** HAProxy may miss a poll or two while it starts or reloads. */
+const DOWN_FOR_MS = 3000
+const RETRY_MAX_MS = 60_000
+
+/**
+ * Watches whether HAProxy answers its statistics socket. When it does not for a while, running is enforced again,
+ * which starts it; attempts that fail are spaced out up to a minute.
+ */
+export class Supervision {
+  readonly #engine: ApplyEngine
+  readonly #state: () => StatsState
+  readonly #clock: Clock
+  readonly #log: Log
+  #timer: NodeJS.Timeout | undefined
+  #wait_ms = DOWN_FOR_MS
+  #tried_ms = 0
+
+  constructor(engine: ApplyEngine, state: () => StatsState, clock: Clock, log: Log) {
+    this.#engine = engine
+    this.#state = state
+    this.#clock = clock
+    this.#log = log
+  }
+
+  start(): void {
+    this.#tried_ms = this.#clock.monotonic_ms()
+    this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #look(): Promise<void> {
+    const { up, since_ms, reason } = this.#state()
+    if (up) {
+      this.#wait_ms = DOWN_FOR_MS
+      return
+    }
+    const now_ms = this.#clock.monotonic_ms()
+    if (this.#engine.busy || now_ms - this.#tried_ms < this.#wait_ms) return
+    if (this.#clock.now_ms() - since_ms < DOWN_FOR_MS) return
+    this.#tried_ms = now_ms
+    this.#wait_ms = Math.min(this.#wait_ms * 2, RETRY_MAX_MS)
+    this.#log.warn('HAProxy does not answer; enforcing the running configuration', { reason })
+    try {
+      await this.#engine.converge()
+    } catch (error) {
+      this.#log.warn('the running configuration was not enforced', { reason: String(error) })
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import t from 'tap'
+import { FAILURES_MAX, Lockout, WINDOW_MS } from '../../../src/auth/lockout.ts'
+import { refuses } from '../../config-fixture.ts'
+import { manualClock } from '../../manual-clock.ts'
+
+function failTimes(lockout: Lockout, count: number, email = 'a@b', address = '10.0.0.1') {
+  for (let i = 0; i < count; i += 1) lockout.begin(email, address)(false)
+}
+
+t.test('five failures lock the account for that address, with Retry-After', async (test) => {
+  const clock = manualClock()
+  const lockout = new Lockout(clock)
+  failTimes(lockout, FAILURES_MAX)
+  const error = await refuses(test, 'RATE_LIMITED', () => lockout.begin('a@b', '10.0.0.1'))
+  test.equal(error.details.headers?.['Retry-After'], String(WINDOW_MS / 1000))
+  await refuses(test, 'RATE_LIMITED', () => lockout.begin('A@B', '10.0.0.1'))
+  lockout.begin('a@b', '10.0.0.2')(true)
+  lockout.begin('other@b', '10.0.0.1')(true)
+})
+
+t.test('the lock opens when the oldest failure is fifteen minutes old', async (test) => {
+  const clock = manualClock()
+  const lockout = new Lockout(clock)
+  failTimes(lockout, 1)
+  clock.advance(60_000)
+  failTimes(lockout, FAILURES_MAX - 1)
+  clock.advance(WINDOW_MS - 60_001)
+  await refuses(test, 'RATE_LIMITED', () => lockout.begin('a@b', '10.0.0.1'))
+  clock.advance(1)
+  lockout.begin('a@b', '10.0.0.1')(false)
+  await refuses(test, 'RATE_LIMITED', () => lockout.begin('a@b', '10.0.0.1'))
+})
+
+t.test('a success forgets the failures', async () => {
+  const lockout = new Lockout(manualClock())
+  failTimes(lockout, FAILURES_MAX - 1)
+  lockout.begin('a@b', '10.0.0.1')(true)
+  failTimes(lockout, FAILURES_MAX - 1)
+  lockout.begin('a@b', '10.0.0.1')(true)
+})
+
+t.test('attempts under way count: parallel guesses gain nothing', async (test) => {
+  const lockout = new Lockout(manualClock())
+  const settle = Array.from({ length: FAILURES_MAX }, () => lockout.begin('a@b', '10.0.0.1'))
+  await refuses(test, 'RATE_LIMITED', () => lockout.begin('a@b', '10.0.0.1'))
+  for (const done of settle) done(true)
+  lockout.begin('a@b', '10.0.0.1')(true)
+})

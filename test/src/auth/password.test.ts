@@ -1,0 +1,25 @@
+import t from 'tap'
+import { Passwords } from '../../../src/auth/password.ts'
+
+t.test('a hash is argon2id and verifies only its password', async (test) => {
+  const passwords = new Passwords()
+  const hash = await passwords.hash('correct horse')
+  test.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  test.equal(await passwords.verify(hash, 'correct horse'), true)
+  test.equal(await passwords.verify(hash, 'correct horsE'), false)
+})
+
+t.test('without a hash the same work is done and the answer is no', async (test) => {
+  const passwords = new Passwords()
+  test.equal(await passwords.verify(undefined, 'anything'), false)
+})
+
+t.test('many at once all finish, and a flood is refused instead of queued without end', async (test) => {
+  const passwords = new Passwords()
+  await passwords.prepare()
+  const results = await Promise.allSettled(Array.from({ length: 80 }, () => passwords.verify(undefined, 'x')))
+  const refused = results.filter((result) => result.status === 'rejected')
+  test.ok(refused.length > 0 && refused.length <= 14, `${refused.length} refused`)
+  test.match(refused[0], { reason: { code: 'RATE_LIMITED' } })
+  test.equal(await passwords.verify(undefined, 'x'), false)
+})

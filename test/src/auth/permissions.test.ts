@@ -1,0 +1,85 @@
+import t from 'tap'
+import { DEFAULT_ROLES, endpointId } from '../../../src/api/access.ts'
+import { prepareAccess } from '../../../src/auth/first-start.ts'
+import { Passwords } from '../../../src/auth/password.ts'
+import { Permissions } from '../../../src/auth/permissions.ts'
+import { systemClock } from '../../../src/clock.ts'
+import { configView } from '../../../src/config/views.ts'
+import { endpoints } from '../../../src/resources/index.ts'
+import { configFixture, user } from '../../config-fixture.ts'
+
+const place = (name: string) => endpoints.findIndex((endpoint) => endpoint.name === name)
+const roleId = (name: string) => DEFAULT_ROLES.find((role) => role.name === name)?.id ?? ''
+
+t.test('rights are the union of direct roles and roles of groups, from running only', async (test) => {
+  const { edit, promote, store } = configFixture(test)
+  const permissions = new Permissions(endpoints, configView(store.running))
+  const ping = endpoints[place('realServers.list')]
+  const drain = endpoints[place('realServers.drain')]
+  if (ping === undefined || drain === undefined) throw new Error('the table lacks the endpoints of this test')
+  await edit((draft) => {
+    draft.section('roles').create({ id: 'r1', name: 'r1', builtin: false, endpoints: [endpointId(ping)] })
+    draft.section('roles').create({ id: 'r2', name: 'r2', builtin: false, endpoints: [endpointId(drain)] })
+    draft.section('groups').create({ id: 'g', name: 'g', roles: ['r2'] })
+    draft.section('users').create(user('u', { roles: ['r1'], groups: ['g'] }))
+  })
+  test.equal(permissions.of('u'), undefined)
+  await promote()
+  permissions.invalidate()
+  const granted = permissions.of('u')?.granted
+  test.same(endpoints.flatMap((endpoint, i) => (granted?.[i] === 1 ? [endpoint.name] : [])).sort(), [
+    'realServers.drain',
+    'realServers.list',
+  ])
+  await edit((draft) => draft.section('users').merge('u', { disabled: true }))
+  await promote()
+  permissions.invalidate()
+  test.equal(permissions.of('u'), undefined)
+})
+
+t.test('the first start brings the default roles and one administrator, once', async (test) => {
+  const { store } = configFixture(test)
+  const passwords = new Passwords()
+  const first = await prepareAccess(store, passwords, systemClock, { email: 'root@localhost', password: undefined })
+  test.match(first, { email: 'root@localhost', oneTimePassword: /^[\w-]{20}$/ })
+  test.equal(await prepareAccess(store, passwords, systemClock, { email: 'x@y', password: undefined }), undefined)
+  test.same(
+    configView(store.running).list('roles') &&
+      [...configView(store.running).list('roles')].map((role) => role.name).sort(),
+    ['Administrator', 'Auditor', 'Backup', 'Certificates', 'Manager', 'Monitoring', 'Operator'],
+  )
+  const rights = new Permissions(endpoints, configView(store.running)).of(first?.id ?? '')
+  test.ok(rights?.granted.every((flag) => flag === 1))
+})
+
+t.test('default roles grant what the contract says', async (test) => {
+  const grants = (role: string, name: string) => {
+    const endpoint = endpoints[place(name)]
+    const rule = DEFAULT_ROLES.find((candidate) => candidate.id === roleId(role))
+    return endpoint !== undefined && rule?.grants(endpoint) === true
+  }
+  const table: Record<string, readonly [yes: readonly string[], no: readonly string[]]> = {
+    Manager: [
+      ['realServers.create', 'services.apply', 'l7Frontends.delete'],
+      ['localUsers.create', 'roles.update', 'groups.delete'],
+    ],
+    Operator: [
+      ['realServers.drain', 'realServers.halt', 'realServers.online', 'services.reload', 'realServers.list'],
+      ['realServers.create', 'services.restart', 'services.update', 'localUsers.delete', 'l7Backends.update'],
+    ],
+    Monitoring: [
+      ['l7Stats.all', 'l7History.rip', 'services.list'],
+      ['localUsers.list', 'realServers.list', 'services.reload'],
+    ],
+    Auditor: [
+      ['localUsers.list', 'services.pending', 'roles.get'],
+      ['realServers.drain', 'services.apply', 'auth.login'],
+    ],
+    Certificates: [[], ['realServers.list', 'services.apply']],
+    Backup: [[], ['realServers.list', 'services.apply']],
+  }
+  for (const [role, [yes, no]] of Object.entries(table)) {
+    for (const name of yes) test.ok(grants(role, name), `${role} may ${name}`)
+    for (const name of no) test.notOk(grants(role, name), `${role} may not ${name}`)
+  }
+})

@@ -1,0 +1,74 @@
+import { createHmac, generateKeyPairSync } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { createSigner } from 'fast-jwt'
+import t, { type Test } from 'tap'
+import { Sessions, SESSION_LIFE_MS } from '../../../src/auth/sessions.ts'
+import { TOKEN_LIFE_MS, Tokens } from '../../../src/auth/token.ts'
+import { openStore, temporaryFolder } from '../../config-fixture.ts'
+import { manualClock } from '../../manual-clock.ts'
+
+function fixture(test: Test) {
+  const folder = temporaryFolder(test, 'tokens')
+  const keyFile = join(folder, 'key.pem')
+  const store = openStore(test)
+  // Tokens carry real time, so the manual clock starts now.
+  const clock = manualClock(Date.now())
+  const open = () => new Sessions(store.sessions, new Tokens(keyFile), clock)
+  return { keyFile, clock, open, store }
+}
+
+t.test('a token names its session, also after a restart', async (test) => {
+  const { open, keyFile } = fixture(test)
+  const { session, token } = await open().create('user-1', '10.0.0.1')
+  test.match(open().authenticate(token), { id: session.id, userId: 'user-1' })
+  test.equal(statSync(keyFile).mode & 0o777, 0o600)
+})
+
+t.test('ending a session revokes its tokens at once, also those already verified', async (test) => {
+  const { open } = fixture(test)
+  const sessions = open()
+  const { token } = await sessions.create('user-1', '')
+  const other = await sessions.create('user-2', '')
+  test.match(sessions.authenticate(token), { userId: 'user-1' })
+  await sessions.end((session) => session.userId === 'user-1')
+  test.equal(sessions.authenticate(token), 'expired')
+  test.match(sessions.authenticate(other.token), { userId: 'user-2' })
+  test.equal(open().authenticate(token), 'expired')
+})
+
+t.test('a token lives one hour, its session twelve; a refreshed token never outlives the session', async (test) => {
+  const { open, clock } = fixture(test)
+  const sessions = open()
+  const { session, token } = await sessions.create('user-1', '')
+  test.match(sessions.authenticate(token), { userId: 'user-1' })
+  clock.advance(TOKEN_LIFE_MS)
+  test.equal(sessions.authenticate(token), 'expired')
+  clock.advance(SESSION_LIFE_MS - TOKEN_LIFE_MS - 60_000)
+  const last = sessions.token(session.id)
+  test.match(sessions.authenticate(last), { userId: 'user-1' })
+  clock.advance(60_000)
+  test.equal(sessions.authenticate(last), 'expired')
+})
+
+t.test('forged tokens are invalid', async (test) => {
+  const { open, clock } = fixture(test)
+  const sessions = open()
+  const { session, token } = await sessions.create('user-1', '')
+  const claims = { sub: 'user-1', sid: session.id, exp: Math.floor(clock.now_ms() / 1000) + 600 }
+  const foreign = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const none = `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.`
+  const [header = '', payload = '', signature = ''] = token.split('.')
+  const confused = `${Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')}.${payload}`
+  const forged = {
+    'another key': createSigner({ algorithm: 'EdDSA', key: foreign })(claims),
+    'no algorithm': none,
+    'a symmetric algorithm': `${confused}.${createHmac('sha256', 'x').update(confused).digest('base64url')}`,
+    'a changed payload': `${header}.${Buffer.from(JSON.stringify({ ...claims, sub: 'user-2' })).toString('base64url')}.${signature}`,
+    'a cut signature': token.slice(0, -4),
+    nothing: '',
+    garbage: 'a.b.c',
+  }
+  for (const [title, candidate] of Object.entries(forged))
+    test.equal(sessions.authenticate(candidate), 'invalid', title)
+})

@@ -1,0 +1,58 @@
+import t from 'tap'
+import { backend, configFixture, realServer, refuses } from '../../config-fixture.ts'
+
+t.test('one pending change is taken back', async (test) => {
+  const { edit, store } = configFixture(test)
+  await edit((draft) => draft.section('realServers').create(realServer('a')))
+  await edit((draft) => draft.section('realServers').create(realServer('b')))
+  const [first] = store.changes()
+  await edit((draft) => draft.discard(first?.id))
+  test.same(
+    store.changes().map((change) => change.key),
+    ['b'],
+  )
+})
+
+t.test('without an id all of them are taken back', async (test) => {
+  const { edit, store } = configFixture(test)
+  await edit((draft) => draft.section('realServers').create(realServer('a')))
+  await edit((draft) => draft.discard(undefined))
+  test.same(store.changes(), [])
+})
+
+t.test('an unknown change is not found', async (test) => {
+  const { edit } = configFixture(test)
+  await refuses(
+    test,
+    'NOT_FOUND',
+    edit((draft) => draft.discard('nope')),
+  )
+})
+
+t.test('a change that other pending changes need stays', async (test) => {
+  const { edit, store } = configFixture(test)
+  await edit((draft) => draft.section('realServers').create(realServer('a')))
+  await edit((draft) => draft.section('l7Backends').create(backend('b', ['a'])))
+  const [first] = store.changes()
+  const error = await refuses(
+    test,
+    'IN_USE',
+    edit((draft) => draft.discard(first?.id)),
+  )
+  test.match(error.details.data, { usage: [{ resource: 'l7Backends', id: 'b' }] })
+  test.equal(store.changes().length, 2)
+})
+
+t.test('taking a rename back must not make two records of one name', async (test) => {
+  const { edit, promote, store } = configFixture(test)
+  await edit((draft) => draft.section('realServers').create(realServer('a', { name: 'one' })))
+  await promote()
+  await edit((draft) => draft.section('realServers').merge('a', { name: 'two' }))
+  await edit((draft) => draft.section('realServers').create(realServer('b', { name: 'one' })))
+  const [rename] = store.changes()
+  await refuses(
+    test,
+    'NAME_NOT_UNIQUE',
+    edit((draft) => draft.discard(rename?.id)),
+  )
+})

@@ -1,0 +1,63 @@
+import t from 'tap'
+import { type Endpoint, endpoint, type Method } from '../../../src/api/endpoint.ts'
+import { Router } from '../../../src/http/router.ts'
+
+const at = (method: Method, path: string): Endpoint =>
+  endpoint({
+    name: `${method} ${path}`,
+    method,
+    path,
+    effect: 'read',
+    staged: false,
+    summary: '',
+    message: '',
+    handle: () => undefined,
+  })
+
+const router = new Router('/api/v1', [
+  at('GET', '/things'),
+  at('POST', '/things'),
+  at('GET', '/things/hanging'),
+  at('GET', '/things/{id}'),
+  at('PUT', '/things/{id}/drain'),
+  at('GET', '/{applianceId}/stats'),
+  at('GET', '/{applianceId}/stats/rips/backend/{id}'),
+  at('GET', '/{applianceId}/stats/rips/{id}'),
+])
+
+function found(method: string, path: string) {
+  const match = router.find(method, path)
+  return 'route' in match ? [match.route.endpoint.path, ...match.values] : match.allow
+}
+
+t.test('a fixed segment wins over a parameter', async (test) => {
+  test.same(found('GET', '/api/v1/things/hanging'), ['/things/hanging'])
+  test.same(found('GET', '/api/v1/things/42'), ['/things/{id}', '42'])
+  test.same(found('GET', '/api/v1/n1/stats/rips/backend/7'), ['/{applianceId}/stats/rips/backend/{id}', 'n1', '7'])
+  test.same(found('GET', '/api/v1/n1/stats/rips/backend'), ['/{applianceId}/stats/rips/{id}', 'n1', 'backend'])
+})
+
+t.test('a parameter may have the name of a fixed segment elsewhere', async (test) => {
+  test.same(found('GET', '/api/v1/things/stats'), ['/things/{id}', 'stats'])
+  test.same(found('PUT', '/api/v1/things/x/drain'), ['/things/{id}/drain', 'x'])
+})
+
+t.test('a known path with another method answers the methods it has', async (test) => {
+  test.same(found('DELETE', '/api/v1/things'), ['GET', 'POST'])
+})
+
+t.test('nothing is normalised', async (test) => {
+  for (const path of [
+    '/api/v1/things/',
+    '/api/v1//things',
+    '/api/v1/./things',
+    '/API/V1/things',
+    '/things',
+    '/api/v1',
+    '/api/v1/things/42/',
+    '/api/v1/things//drain',
+    '/api/v1/Things',
+  ]) {
+    test.same(found('GET', path), [], path)
+  }
+})

@@ -1,0 +1,90 @@
+import { Type } from 'typebox'
+import t from 'tap'
+import { ApiError, type FieldError } from '../../../src/errors.ts'
+import { parseBody, parseQuery, Validation } from '../../../src/http/validation.ts'
+import { closed, Ip, Port } from '../../../src/model/fields.ts'
+
+const Body = closed({
+  name: Type.String({ minLength: 1 }),
+  ip: Ip,
+  port: Type.Union([Port, Type.Null(), Type.Enum(['', 0])]),
+  weight: Type.Optional(Type.Integer({ minimum: 0, maximum: 256 })),
+  reals: Type.Optional(Type.Array(closed({ ripId: Type.String() }))),
+  fallback: Type.Optional(Type.Union([closed({ ip: Ip }), Type.Null()])),
+})
+const validation = new Validation(Body)
+
+function refusal(work: () => unknown): ApiError {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof ApiError) return error
+    throw error
+  }
+  throw new Error('nothing was refused')
+}
+const refused = (text: string) => refusal(() => parseBody(Buffer.from(text), validation))
+const fields = (error: ApiError) =>
+  Object.fromEntries((error.details.errors ?? []).map((entry: FieldError) => [entry.field, entry.code]))
+
+t.test('an empty body names every required field', async (test) => {
+  const error = refused('')
+  test.equal(error.code, 'INVALID_BODY')
+  test.same(fields(error), { name: 'REQUIRED', ip: 'REQUIRED', port: 'REQUIRED' })
+})
+
+t.test('every problem is reported at once, one entry per field', async (test) => {
+  const error = refused(
+    JSON.stringify({ name: '', ip: '1.2.3', port: 70_000, weight: -1, extra: 1, reals: [{ ripId: 3, more: 1 }] }),
+  )
+  test.same(fields(error), {
+    extra: 'UNKNOWN',
+    name: 'OUT_OF_RANGE',
+    ip: 'FORMAT',
+    port: 'TYPE',
+    weight: 'OUT_OF_RANGE',
+    'reals.0.ripId': 'TYPE',
+    'reals.0.more': 'UNKNOWN',
+  })
+})
+
+t.test('a union says what each form would need, or what is wrong inside the value', async (test) => {
+  const port = refused(JSON.stringify({ name: 'a', ip: '::1', port: 'x' })).details.errors?.[0]
+  test.match(port, { field: 'port', message: /integer.*or/ })
+  const inside = refused(JSON.stringify({ name: 'a', ip: '::1', port: 1, fallback: { ip: 'nope' } }))
+  test.same(fields(inside), { 'fallback.ip': 'FORMAT' })
+})
+
+t.test('what is not a JSON object is malformed', async (test) => {
+  for (const text of ['{', '[]', '"x"', 'null', '3', '{"a":1}x', '['.repeat(500_000)])
+    test.equal(refused(text).code, 'MALFORMED_REQUEST')
+  test.equal(refusal(() => parseBody(new Uint8Array([0x7b, 0xff, 0x7d]), validation)).code, 'MALFORMED_REQUEST')
+})
+
+t.test('a prototype key is an unknown field and reaches no prototype', async (test) => {
+  const error = refused('{"name":"a","ip":"::1","port":1,"__proto__":{"admin":true},"constructor":1}')
+  test.same((error.details.errors ?? []).map((entry) => `${entry.field} ${entry.code}`).sort(), [
+    '__proto__ UNKNOWN',
+    'constructor UNKNOWN',
+  ])
+  test.equal(Reflect.get({}, 'admin'), undefined)
+})
+
+t.test('a query is converted to the types of its schema', async (test) => {
+  const Query = closed({ start: Type.Integer({ minimum: 0 }), kind: Type.Optional(Type.String()) })
+  const query = new Validation(Query)
+  test.same(parseQuery('start=12&kind=a%20b', Query, query), { start: 12, kind: 'a b' })
+  for (const [text, expected] of [
+    ['start=1.5', { start: 'TYPE' }],
+    ['start=0x10', { start: 'TYPE' }],
+    ['start=1&start=2', { start: 'NOT_UNIQUE' }],
+    ['start=-1', { start: 'OUT_OF_RANGE' }],
+    ['kind=a', { start: 'REQUIRED' }],
+    ['start=1&other=2', { other: 'UNKNOWN' }],
+    ['start=9999999999999999999', { start: 'TYPE' }],
+  ] as const) {
+    const error = refusal(() => parseQuery(text, Query, query))
+    test.equal(error.code, 'INVALID_QUERY')
+    test.same(fields(error), expected, text)
+  }
+})

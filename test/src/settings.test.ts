@@ -1,0 +1,59 @@
+import { resolve } from 'node:path'
+import t from 'tap'
+import { readSettings, SettingsError } from '../../src/settings.ts'
+
+function settings(argv: readonly string[] = [], env: Record<string, string> = {}) {
+  const read = readSettings(argv, env)
+  if (read === 'help') throw new Error('help was asked for')
+  return read
+}
+
+t.test('defaults of the two profiles', async (test) => {
+  test.match(settings(), { profile: 'trial', state: resolve('.fulcrum'), listen: { host: '127.0.0.1', port: 9443 } })
+  test.match(settings().administrator, { email: 'admin@localhost', password: undefined })
+  test.equal(settings().http, undefined)
+  test.equal(settings().demo, undefined)
+  const appliance = settings(['--profile', 'appliance'])
+  test.match(appliance, { state: '/var/lib/fulcrum', listen: { host: '0.0.0.0', port: 9443 } })
+})
+
+t.test('an option wins over its environment variable', async (test) => {
+  const env = { FULCRUM_LISTEN: '127.0.0.1:1', FULCRUM_STATE: '/a', FULCRUM_DEMO: 'true', FULCRUM_HTTP: '[::1]:80' }
+  test.match(settings([], env), { listen: { port: 1 }, state: '/a', demo: true, http: { host: '::1', port: 80 } })
+  test.match(settings(['--listen', '127.0.0.1:2', '--state', '/b', '--no-demo'], env), {
+    listen: { port: 2 },
+    state: '/b',
+    demo: false,
+  })
+})
+
+t.test('settings cannot be changed afterwards', async (test) => {
+  test.ok(Object.isFrozen(settings()))
+})
+
+t.test('bad settings are refused with one line that names the option', async (test) => {
+  const wrong: [readonly string[], Record<string, string>, RegExp][] = [
+    [['--nope'], {}, /--nope/],
+    [['extra'], {}, /extra/],
+    [['--listen', 'localhost:1'], {}, /--listen localhost:1/],
+    [['--listen', '127.0.0.1:99999'], {}, /--listen/],
+    [['--http', '0.0.0.0:80'], {}, /loopback/],
+    [['--profile', 'prod'], {}, /--profile prod/],
+    [['--demo', '--no-demo'], {}, /exclude/],
+    [[], { FULCRUM_DEMO: 'yes' }, /FULCRUM_DEMO/],
+    [[], { FULCRUM_ADMIN_EMAIL: 'nobody' }, /FULCRUM_ADMIN_EMAIL/],
+    [[], { FULCRUM_ADMIN_PASSWORD: 'short' }, /^FULCRUM_ADMIN_PASSWORD: must have/],
+  ]
+  for (const [argv, env, message] of wrong) {
+    test.throws(() => readSettings(argv, env), { message } satisfies Partial<Record<keyof SettingsError, unknown>>)
+  }
+})
+
+t.test('a password from the environment is never repeated', async (test) => {
+  try {
+    settings([], { FULCRUM_ADMIN_PASSWORD: 'pssst' })
+    test.fail('it was taken')
+  } catch (error) {
+    test.notMatch(String(error), /pssst/)
+  }
+})
