@@ -47,7 +47,7 @@ export interface Services {
 export class RequestContext implements HandlerContext {
   readonly actor: Actor
   readonly requestId: string
-  readonly address: string
+  readonly #client: RequestFacts['client']
   readonly #services: Services
   readonly #endpoint: Endpoint
   readonly #ifMatch: string | undefined
@@ -58,7 +58,7 @@ export class RequestContext implements HandlerContext {
     this.#endpoint = endpoint
     this.actor = actor
     this.requestId = facts.requestId
-    this.address = facts.address
+    this.#client = facts.client
     this.#ifMatch = facts.ifMatch
   }
 
@@ -76,6 +76,9 @@ export class RequestContext implements HandlerContext {
     return this.#draft?.revisionRead
   }
 
+  get address(): string {
+    return this.#client.address
+  }
   get nodeId(): string {
     return this.#services.nodeId
   }
@@ -116,19 +119,25 @@ export class RequestContext implements HandlerContext {
     this.#draft?.discard(changeId)
   }
 
-  readonly session = { refresh: () => this.#services.sessions.token(this.actor.sessionId) }
-
-  readonly login = {
-    withPassword: (email: string, password: string) => this.#services.login.login(email, password, this.address),
-    // The same for every e-mail, known or not: an answer that differs would tell who has an account.
-    options: () => Promise.resolve({ loginType: 'password' as const }),
+  // Getters, not fields: most requests use none of these.
+  get session() {
+    return { refresh: () => this.#services.sessions.token(this.actor.sessionId) }
+  }
+  get login() {
+    return {
+      withPassword: (email: string, password: string) => this.#services.login.login(email, password, this.address),
+      // The same for every e-mail, known or not: an answer that differs would tell who has an account.
+      options: () => Promise.resolve({ loginType: 'password' as const }),
+    }
   }
 
   operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly dryRun: boolean }> {
     return this.#services.units.operate(service, verb)
   }
 
-  readonly demo = { remove: () => this.#services.demo.remove(this.actor.email) }
+  get demo() {
+    return { remove: () => this.#services.demo.remove(this.actor.email) }
+  }
 
   apply(options: ApplyOptions): Promise<Applied> {
     return this.#services.apply(options, this.actor.email)

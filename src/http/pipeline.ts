@@ -43,7 +43,8 @@ export interface PipelineParts {
 }
 export interface RequestFacts {
   readonly requestId: string
-  readonly address: string
+  /** Asked for only by those who need it: finding it out costs more than the rest of a small answer. */
+  readonly client: { readonly address: string }
   readonly ifMatch: string | undefined
 }
 
@@ -156,11 +157,11 @@ export class Pipeline {
   ): Answer | Promise<Answer> {
     const { endpoint } = route
     const query = parseQueryOf(incoming.query, endpoint, this.#compiledOf(route).query)
-    const ifMatch = incoming.header('if-match')
+    const ifMatch = endpoint.method === 'GET' ? '' : incoming.header('if-match')
     const ifNoneMatch = incoming.header('if-none-match')
     const context = this.#parts.createContext(endpoint, actor, {
       requestId,
-      address: incoming.address,
+      client: incoming,
       ifMatch: ifMatch === '' ? undefined : ifMatch,
     })
     const request = { params, query, body, accept: incoming.header('accept'), ifNoneMatch }
