@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { HistoryAnswer, HistoryQuery, LiveAnswer, LiveView } from './answers.ts'
 import type { ObjectNames } from './names.ts'
+import { StatsService } from './service.ts'
 
 export interface StatsOptions {
   /** Folder of the archive's own LMDB environment; made when missing. */
@@ -45,6 +46,14 @@ export interface Stats {
   close(): Promise<void>
 }
 
-export function createStats(_options: StatsOptions): Promise<Stats> {
-  return Promise.reject(new Error('not built yet'))
+/** Starts the archive thread and resolves when the archive is open. Rejects when it cannot be opened. */
+export async function createStats(options: StatsOptions): Promise<Stats> {
+  const service = new StatsService(options)
+  try {
+    await service.opened
+  } catch (error) {
+    await service.close()
+    throw error
+  }
+  return service
 }

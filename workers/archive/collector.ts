@@ -116,7 +116,8 @@ export class Collector implements BaselineSource {
       this.#sampled_s === undefined ? time.archive_s - this.#writer.sampled_s : time.monotonic_s - this.#sampled_s
     const age_s = stats.uptime_s === undefined ? sinceSample_s : stats.uptime_s + 1
     const known = this.#processes.get(stats.pid)
-    const young = age_s <= sinceSample_s + 1
+    // What this run did not see at its last poll has begun since; HAProxy's uptime is only good to a second either way.
+    const young = this.#sampled_s !== undefined || age_s - 1 <= sinceSample_s
     const restarted = known !== undefined && stats.uptime_s !== undefined && stats.uptime_s + 1 < sinceSample_s
     if (known !== undefined && !restarted) {
       this.#elapsed_s = sinceSample_s

@@ -84,8 +84,8 @@ function exchange(path: string, request: string, timeout_ms: number): Promise<Ui
       socket.destroy()
       resolve(join(chunks, length))
     })
-    // Not half-closed after the request: HAProxy would take that as the end of the session.
-    socket.write(request)
+    // Half-closed after the request: the master otherwise waits for the next command instead of ending the session.
+    socket.end(request)
   })
 }
 

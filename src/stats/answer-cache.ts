@@ -1,0 +1,37 @@
+import type { HistoryAnswer } from './answers.ts'
+import { HISTORY_CACHE_BYTES, HISTORY_CACHE_ENTRY_BYTES } from './limits.ts'
+
+/** Whole history answers, bounded by bytes; the one asked longest ago goes first. */
+export class AnswerCache {
+  readonly #answers = new Map<string, HistoryAnswer>()
+  #bytes = 0
+
+  get(key: string): HistoryAnswer | undefined {
+    const answer = this.#answers.get(key)
+    if (answer === undefined) return undefined
+    this.#answers.delete(key)
+    this.#answers.set(key, answer)
+    return answer
+  }
+
+  put(key: string, answer: HistoryAnswer): void {
+    const size = answer.body.length
+    if (size > HISTORY_CACHE_ENTRY_BYTES || this.#answers.has(key)) return
+    this.#answers.set(key, answer)
+    this.#bytes += size
+    for (const [oldest, { body }] of this.#answers) {
+      if (this.#bytes <= HISTORY_CACHE_BYTES) return
+      this.#answers.delete(oldest)
+      this.#bytes -= body.length
+    }
+  }
+
+  clear(): void {
+    this.#answers.clear()
+    this.#bytes = 0
+  }
+
+  get size_bytes(): number {
+    return this.#bytes
+  }
+}

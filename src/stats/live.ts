@@ -1,0 +1,300 @@
+// oxlint-disable-next-line no-restricted-imports -- live answers are copied byte by byte from HAProxy's own; its pure scanner is the one part of a driver that statistics need
+import {
+  BACKEND_ROW,
+  fieldEnd,
+  fieldText,
+  findHeader,
+  FRONTEND_ROW,
+  type StatHeader,
+} from '../drivers/haproxy/stats-csv.ts'
+import type { LiveAnswer, LiveView } from './answers.ts'
+import { ascii, JsonBuffer } from './json-buffer.ts'
+import { LIVE_FIELDS, type LiveKind } from './live-fields.ts'
+import type { NamedBackend, NamedObject, ObjectNames } from './names.ts'
+
+/** What the last poll brought. Without `csv` HAProxy did not answer. */
+export interface LiveTick {
+  readonly sequence: number
+  readonly csv: Uint8Array | undefined
+  /** Offset of the header row, then of every row that counts. */
+  readonly rows: Uint32Array | undefined
+  readonly layout: number
+  readonly since_ms: number
+  readonly reason: string | undefined
+}
+
+interface Element {
+  readonly kind: LiveKind
+  /** `{"id":…,"name":…` made once per version of the names. */
+  readonly head: Uint8Array
+  /** What the row is called in the answer of HAProxy. */
+  readonly rowKey: string
+}
+
+/** Literal brackets and names around lists of elements. */
+type Piece = Uint8Array | readonly Element[]
+
+interface PreparedField {
+  /** `,"name":` */
+  readonly label: Uint8Array
+  readonly column: number
+  readonly text: boolean
+}
+
+const NULL = ascii('null')
+const COMMA = 0x2c
+const QUOTE = 0x22
+const CLOSE = 0x7d
+const MESSAGE = 'Layer 7 statistics'
+/** Views kept rendered for one tick. A poller asks for few; ids that are asked once must not fill the memory. */
+const VIEWS_MAX = 256
+
+/** Renders live answers from the bytes of HAProxy's own answer: lazily, and at most once per tick and view. */
+export class LiveAnswers {
+  readonly #names: ObjectNames
+  readonly #nonce: string
+  #tick: LiveTick = { sequence: 0, csv: undefined, rows: undefined, layout: -1, since_ms: 0, reason: undefined }
+  #version = -1
+  readonly #plans = new Map<string, readonly Piece[] | undefined>()
+  #layout = -1
+  #header = ''
+  readonly #rowIndex = new Map<string, number>()
+  #fields: Readonly<Record<LiveKind, readonly PreparedField[]>> = { frontend: [], backend: [], server: [] }
+  #columns = 0
+  readonly #answers = new Map<string, LiveAnswer>()
+  readonly #out = new JsonBuffer()
+  #offsets = new Uint32Array(0)
+
+  constructor(names: ObjectNames, nonce: string) {
+    this.#names = names
+    this.#nonce = nonce
+  }
+
+  update(tick: LiveTick): void {
+    this.#tick = tick
+    this.#answers.clear()
+  }
+
+  render(view: LiveView): LiveAnswer | undefined {
+    if (this.#version !== this.#names.version) {
+      this.#version = this.#names.version
+      this.#plans.clear()
+      this.#answers.clear()
+    }
+    const key = 'id' in view ? `${view.kind}/${view.id}` : view.kind
+    const ready = this.#answers.get(key)
+    if (ready !== undefined) return ready
+    const plan = this.#plan(key, view)
+    if (plan === undefined) return undefined
+    const answer = { body: this.#write(plan), etag: `"${this.#nonce}-${this.#tick.sequence}-${this.#version}"` }
+    if (this.#answers.size >= VIEWS_MAX) this.#answers.clear()
+    this.#answers.set(key, answer)
+    return answer
+  }
+
+  #plan(key: string, view: LiveView): readonly Piece[] | undefined {
+    const known = this.#plans.get(key)
+    if (known !== undefined) return known
+    const plan = planView(view, this.#names)
+    if (plan === undefined) return undefined
+    if (this.#plans.size >= VIEWS_MAX) this.#plans.clear()
+    this.#plans.set(key, plan)
+    return plan
+  }
+
+  #write(plan: readonly Piece[]): Uint8Array {
+    const out = this.#out
+    out.clear()
+    out.text(`{"status":"success","message":${JSON.stringify(this.#message())},"data":`)
+    this.#indexRows()
+    for (const piece of plan) {
+      if (piece instanceof Uint8Array) {
+        out.raw(piece)
+        continue
+      }
+      for (const [index, element] of piece.entries()) {
+        if (index > 0) out.byte(COMMA)
+        this.#element(element)
+      }
+    }
+    out.byte(CLOSE)
+    return out.take()
+  }
+
+  #message(): string {
+    const { csv, since_ms, reason } = this.#tick
+    if (csv !== undefined) return MESSAGE
+    if (since_ms === 0) return 'HAProxy has not been asked for statistics yet'
+    return `HAProxy has not answered since ${new Date(since_ms).toISOString()}: ${reason ?? 'unknown reason'}`
+  }
+
+  /** Which row of the answer is which object; only when the rows have changed. */
+  #indexRows(): void {
+    const { csv, rows, layout } = this.#tick
+    if (csv === undefined || rows === undefined || layout === this.#layout) return
+    const header = findHeader(csv, rows[0])
+    if (header === undefined) return
+    this.#layout = layout
+    this.#prepareFields(header)
+    const type = header.columns.get('type') ?? 0
+    this.#rowIndex.clear()
+    for (let row = 1; row < rows.length; row++) {
+      const start = rows[row] ?? 0
+      const proxy = fieldText(csv, start)
+      const kind = Number(fieldText(csv, this.#skip(csv, start, type)))
+      const server = fieldText(csv, this.#skip(csv, start, 1))
+      this.#rowIndex.set(
+        rowKey(kind === FRONTEND_ROW ? 'frontend' : kind === BACKEND_ROW ? 'backend' : 'server', proxy, server),
+        row,
+      )
+    }
+  }
+
+  #skip(csv: Uint8Array, start: number, columns: number): number {
+    let at = start
+    for (let column = 0; column < columns; column++) at = fieldEnd(csv, at) + 1
+    return at
+  }
+
+  /** Column numbers of the fields; anew when HAProxy's header is another one (an upgrade). */
+  #prepareFields(header: StatHeader): void {
+    const text = [...header.columns.keys()].join()
+    if (text === this.#header) return
+    this.#header = text
+    const prepare = (kind: LiveKind): readonly PreparedField[] =>
+      LIVE_FIELDS[kind].map((field) => ({
+        label: ascii(`,"${field.name}":`),
+        column: header.columns.get(field.column) ?? -1,
+        text: 'text' in field,
+      }))
+    this.#fields = { frontend: prepare('frontend'), backend: prepare('backend'), server: prepare('server') }
+    const used = Object.values(this.#fields).flatMap((fields) => fields.map((field) => field.column))
+    this.#columns = Math.max(...used) + 1
+    this.#offsets = new Uint32Array(this.#columns + 1)
+  }
+
+  #element(element: Element): void {
+    const out = this.#out
+    const { csv, rows } = this.#tick
+    out.raw(element.head)
+    const row = csv === undefined ? undefined : this.#rowIndex.get(element.rowKey)
+    const start = row === undefined ? undefined : rows?.[row]
+    if (csv === undefined || start === undefined) out.raw(UNKNOWN[element.kind])
+    else this.#figures(csv, start, this.#fields[element.kind])
+    out.byte(CLOSE)
+  }
+
+  #figures(csv: Uint8Array, start: number, fields: readonly PreparedField[]): void {
+    const out = this.#out
+    const offsets = this.#offsets
+    let at = start
+    for (let column = 0; column < this.#columns; column++) {
+      offsets[column] = at
+      at = fieldEnd(csv, at) + 1
+    }
+    offsets[this.#columns] = at
+    for (const { label, column, text } of fields) {
+      out.raw(label)
+      const from = offsets[column] ?? 0
+      const to = (offsets[column + 1] ?? 0) - 1
+      if (column < 0 || to <= from) out.raw(NULL)
+      else if (text || !isNumeric(csv[from] ?? 0)) this.#text(csv, from, to)
+      else out.copy(csv, from, to)
+    }
+  }
+
+  /** Texts of HAProxy are plain ASCII but for what an administrator or a server put there. */
+  #text(csv: Uint8Array, from: number, to: number): void {
+    for (let i = from; i < to; i++) {
+      const byte = csv[i] ?? 0
+      if (byte < 0x20 || byte > 0x7e || byte === QUOTE || byte === 0x5c)
+        return this.#out.text(JSON.stringify(fieldText(csv, from)))
+    }
+    this.#out.byte(QUOTE)
+    this.#out.copy(csv, from, to)
+    this.#out.byte(QUOTE)
+  }
+}
+
+function isNumeric(first: number): boolean {
+  return (first >= 0x30 && first <= 0x39) || first === 0x2d
+}
+
+/** The figures of an object that HAProxy does not list, or of all when it does not answer. */
+function unknownFigures(kind: LiveKind): Uint8Array {
+  return ascii(LIVE_FIELDS[kind].map(({ name }) => `,"${name}":${name === 'status' ? '"UNKNOWN"' : 'null'}`).join(''))
+}
+
+const UNKNOWN = {
+  frontend: unknownFigures('frontend'),
+  backend: unknownFigures('backend'),
+  server: unknownFigures('server'),
+} as const satisfies Record<LiveKind, Uint8Array>
+
+function rowKey(kind: LiveKind, proxy: string, server: string): string {
+  return kind === 'server' ? `server\0${proxy}\0${server}` : `${kind}\0${proxy}`
+}
+
+function elementOf(kind: 'frontend' | 'backend', { id, name }: NamedObject): Element {
+  return {
+    kind,
+    head: ascii(`{"id":${JSON.stringify(id)},"name":${JSON.stringify(name)}`),
+    rowKey: rowKey(kind, id, ''),
+  }
+}
+
+function realsOf(backend: NamedBackend, only?: string): Element[] {
+  const owner = `,"backendId":${JSON.stringify(backend.id)},"backendName":${JSON.stringify(backend.name)}`
+  return backend.reals
+    .filter(({ ripId }) => only === undefined || ripId === only)
+    .map(({ ripId, name }) => ({
+      kind: 'server',
+      head: ascii(`{"id":${JSON.stringify(ripId)},"name":${JSON.stringify(name)}${owner}`),
+      rowKey: rowKey('server', backend.id, ripId),
+    }))
+}
+
+const OPEN_LIST = ascii('[')
+const CLOSE_LIST = ascii(']')
+
+function planView(view: LiveView, names: ObjectNames): readonly Piece[] | undefined {
+  const frontends = (): Element[] => Array.from(names.frontends(), (frontend) => elementOf('frontend', frontend))
+  const backends = (): Element[] => Array.from(names.backends(), (backend) => elementOf('backend', backend))
+  const reals = (): Element[] => Array.from(names.backends()).flatMap((backend) => realsOf(backend))
+  switch (view.kind) {
+    case 'all':
+      return [
+        ascii('{"frontends":['),
+        frontends(),
+        ascii('],"backends":['),
+        backends(),
+        ascii('],"reals":['),
+        reals(),
+        ascii(']}'),
+      ]
+    case 'frontends':
+      return [OPEN_LIST, frontends(), CLOSE_LIST]
+    case 'backends':
+      return [OPEN_LIST, backends(), CLOSE_LIST]
+    case 'rips':
+      return [OPEN_LIST, reals(), CLOSE_LIST]
+    default:
+      return planOne(view, names)
+  }
+}
+
+function planOne(view: Extract<LiveView, { readonly id: string }>, names: ObjectNames): readonly Piece[] | undefined {
+  if (view.kind === 'frontend') {
+    const frontend = names.frontend(view.id)
+    return frontend === undefined ? undefined : [[elementOf('frontend', frontend)]]
+  }
+  if (view.kind === 'rip') {
+    const backends = names.backendsOfRip(view.id)
+    return backends === undefined
+      ? undefined
+      : [OPEN_LIST, backends.flatMap((backend) => realsOf(backend, view.id)), CLOSE_LIST]
+  }
+  const backend = names.backend(view.id)
+  if (backend === undefined) return undefined
+  return view.kind === 'backend' ? [[elementOf('backend', backend)]] : [OPEN_LIST, realsOf(backend), CLOSE_LIST]
+}
