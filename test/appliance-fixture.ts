@@ -1,0 +1,109 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { type Appliance, createAppliance, type Machine } from '../src/appliance.ts'
+import { supervisedPaths } from '../src/drivers/haproxy/paths.ts'
+import { createDrivers } from '../src/drivers/index.ts'
+import type { Answer } from '../src/http/envelope.ts'
+import { silentLog } from '../src/log.ts'
+import type { Settings } from '../src/settings.ts'
+import { checkPlan, executePlan } from '../workers/executor.ts'
+import { RecordingHost } from '../workers/host/recording-host.ts'
+import { temporaryFolder } from './config-fixture.ts'
+
+export const ADMIN = { email: 'admin@localhost', password: 'correct horse battery' }
+
+export function testSettings(state: string, more: Partial<Settings> = {}): Settings {
+  return {
+    profile: 'trial',
+    state,
+    listen: { host: '127.0.0.1', port: 0 },
+    http: undefined,
+    demo: false,
+    check: false,
+    administrator: ADMIN,
+    notify: { NOTIFY_SOCKET: undefined, WATCHDOG_USEC: undefined },
+    ...more,
+  }
+}
+
+/** A machine that only records what would be done to it. */
+export function recordingMachine(state: string): Machine & { readonly host: RecordingHost } {
+  const folder = join(state, 'haproxy')
+  mkdirSync(folder, { recursive: true })
+  const haproxy = supervisedPaths(folder)
+  // Runtime commands find nobody; the engine then plans a reload, which is recorded.
+  const host = new RecordingHost({ answerSocket: () => '' })
+  return {
+    host,
+    drivers: createDrivers({ haproxy }),
+    executor: { execute: (steps) => executePlan(host, steps), check: (steps) => checkPlan(host, steps) },
+    masterSocket: haproxy.masterSocket,
+    touchesPackages: false,
+    stopSupervised: async () => undefined,
+    close: async () => undefined,
+  }
+}
+
+export interface Sent {
+  readonly token?: string
+  readonly body?: unknown
+  readonly raw?: string | Uint8Array
+  readonly headers?: Readonly<Record<string, string>>
+  readonly address?: string
+}
+export interface Received {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  readonly json: any
+}
+
+export type Caller = (method: string, path: string, sent?: Sent) => Promise<Received>
+
+/** Calls the API behind the socket. Paths are relative to /api/v1. */
+export function caller(appliance: Pick<Appliance, 'inject'>, token?: string): Caller {
+  return async (method, path, sent = {}) => {
+    const [pathname = '', query = ''] = path.split('?', 2)
+    const raw = sent.raw ?? (sent.body === undefined ? '' : JSON.stringify(sent.body))
+    const bytes = typeof raw === 'string' ? Buffer.from(raw) : raw
+    const bearer = sent.token ?? token
+    const headers: Record<string, string> = {
+      ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+      ...(bytes.length > 0 ? { 'content-type': 'application/json' } : {}),
+      ...sent.headers,
+    }
+    const answer: Answer = await appliance.inject({
+      method,
+      path: `/api/v1${pathname}`,
+      query,
+      address: sent.address ?? '192.0.2.1',
+      header: (name) => headers[name] ?? '',
+      readBody: async (bytes_max) => (bytes.length > bytes_max ? undefined : bytes),
+    })
+    return received(answer)
+  }
+}
+
+function received(answer: Answer): Received {
+  const text = typeof answer.body === 'string' ? answer.body : Buffer.from(answer.body).toString()
+  let json: unknown
+  if (answer.contentType.startsWith('application/json') && text !== '') json = JSON.parse(text)
+  return { status: answer.status, headers: { ...answer.headers, 'content-type': answer.contentType }, text, json }
+}
+
+/** A daemon on a recording machine, with its administrator logged in. */
+export async function applianceFixture(test: Test, more: Partial<Settings> = {}) {
+  const state = temporaryFolder(test, 'appliance')
+  const machine = recordingMachine(state)
+  const appliance = await createAppliance(testSettings(state, more), machine, silentLog)
+  test.teardown(() => appliance.close())
+  const anonymous = caller(appliance)
+  const login = async (email: string, password: string) => {
+    const { json } = await anonymous('POST', '/token', { body: { email, password } })
+    return String(json.data.token)
+  }
+  const token = await login(ADMIN.email, ADMIN.password)
+  return { appliance, machine, state, anonymous, login, token, call: caller(appliance, token), node: appliance.nodeId }
+}

@@ -1,0 +1,312 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { Compile } from 'typebox/compile'
+import t from 'tap'
+import type { Endpoint } from '../../src/api/endpoint.ts'
+import { DEFAULT_ROLES } from '../../src/api/access.ts'
+import { openapiDocument } from '../../src/api/openapi.ts'
+import { endpoints } from '../../src/resources/index.ts'
+import { applianceFixture, type Caller } from '../appliance-fixture.ts'
+
+const SECRET = /argon2|passwordHash":"(?!\*\*)|PRIVATE KEY/
+
+/** A path with a value for every parameter. */
+function concrete(endpoint: Endpoint, node: string, values: Readonly<Record<string, string>> = {}): string {
+  return endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    /^applianceI[dD]$/.test(name) ? node : (values[name] ?? 'unknown-1'),
+  )
+}
+
+const requiredOf = (schema: unknown): readonly string[] =>
+  typeof schema === 'object' && schema !== null ? ((Reflect.get(schema, 'required') as string[] | undefined) ?? []) : []
+
+t.test('without a token: 401 with WWW-Authenticate, except where the contract says none is needed', async (test) => {
+  const { anonymous, node } = await applianceFixture(test)
+  for (const endpoint of endpoints) {
+    const answer = await anonymous(endpoint.method, concrete(endpoint, node))
+    const title = `${endpoint.method} ${endpoint.path}`
+    if (endpoint.access === 'public') test.not(answer.status, 401, title)
+    else {
+      test.equal(answer.status, 401, title)
+      test.match(answer.json, { status: 'error', code: 'UNAUTHENTICATED' }, title)
+      test.equal(answer.headers['WWW-Authenticate'], 'Bearer', title)
+    }
+  }
+})
+
+t.test('a user without roles gets 403 everywhere a grant is needed, before the body is looked at', async (test) => {
+  const { call, anonymous, login, node } = await applianceFixture(test)
+  const body = {
+    email: 'nobody@localhost',
+    firstname: 'No',
+    lastname: 'Body',
+    password: 'nobody-may',
+    disabled: 'false',
+  }
+  await call('POST', '/localUsers/users', { body })
+  await call('PUT', '/services/apply')
+  const token = await login(body.email, body.password)
+  for (const endpoint of endpoints) {
+    const title = `${endpoint.method} ${endpoint.path}`
+    const answer = await anonymous(endpoint.method, concrete(endpoint, node), {
+      token,
+      raw: endpoint.method === 'GET' ? '' : '{',
+    })
+    if (endpoint.access === 'granted') test.match(answer.json, { code: 'PERMISSION_DENIED' }, title)
+    else test.not(answer.status, 403, title)
+  }
+})
+
+t.test('an empty body is 422 naming every required field; an empty query likewise', async (test) => {
+  const { call, node } = await applianceFixture(test)
+  for (const endpoint of endpoints) {
+    const title = `${endpoint.method} ${endpoint.path}`
+    for (const [kind, required] of [
+      ['INVALID_BODY', requiredOf(endpoint.body)],
+      ['INVALID_QUERY', requiredOf(endpoint.query)],
+    ] as const) {
+      if (required.length === 0) continue
+      const answer = await call(
+        endpoint.method,
+        concrete(endpoint, node),
+        endpoint.method === 'GET' ? {} : { raw: '{}' },
+      )
+      test.equal(answer.status, 422, title)
+      test.equal(answer.json.code, kind, title)
+      const named = answer.json.errors.map((entry: { field: string }) => entry.field)
+      test.same([...named].sort(), [...required].sort(), title)
+    }
+  }
+})
+
+t.test('unknown fields and query parameters are refused by name on every endpoint', async (test) => {
+  const { call, node } = await applianceFixture(test)
+  for (const endpoint of endpoints) {
+    const title = `${endpoint.method} ${endpoint.path}`
+    const path = concrete(endpoint, node)
+    if (endpoint.method !== 'GET') {
+      const answer = await call(endpoint.method, path, { body: { surprise: 1 } })
+      test.match(answer.json, { code: 'INVALID_BODY' }, title)
+      test.ok(
+        answer.json.errors?.some((entry: { field: string }) => entry.field === 'surprise'),
+        title,
+      )
+    } else {
+      const answer = await call('GET', `${path}?surprise=1`)
+      test.match(answer.json, { code: 'INVALID_QUERY' }, title)
+      test.ok(
+        answer.json.errors?.some((entry: { field: string }) => entry.field === 'surprise'),
+        title,
+      )
+    }
+  }
+})
+
+t.test('an unknown record, service or node is 404', async (test) => {
+  const { call, node } = await applianceFixture(test)
+  const samples: Readonly<Record<string, unknown>> = {
+    'groups.update': { name: 'x' },
+    'realServers.update': { port: 80 },
+  }
+  for (const endpoint of endpoints) {
+    if (!endpoint.path.includes('{')) continue
+    const title = `${endpoint.method} ${endpoint.path}`
+    const query = endpoint.name.startsWith('l7History') ? '?start=1&end=2' : ''
+    const body = samples[endpoint.name]
+    const sent = body === undefined ? {} : { body }
+    if (/\{applianceI[dD]\}/.test(endpoint.path)) {
+      const answer = await call(endpoint.method, `${concrete(endpoint, 'another-node')}${query}`, sent)
+      test.match(answer.json, { code: 'NOT_FOUND' }, `${title} on another node`)
+    }
+    if (!/\{(?!appliance)/.test(endpoint.path)) continue
+    const answer = await call(endpoint.method, `${concrete(endpoint, node)}${query}`, sent)
+    test.equal(answer.status, 404, title)
+    test.match(answer.json, { status: 'error', code: 'NOT_FOUND' }, title)
+  }
+})
+
+t.test('every other method on a known path is 405 with Allow', async (test) => {
+  const { call, node } = await applianceFixture(test)
+  for (const path of new Set(endpoints.map((endpoint) => endpoint.path))) {
+    const here = endpoints.filter((endpoint) => endpoint.path === path)
+    const known = new Set(here.map((endpoint) => endpoint.method))
+    const [first] = here
+    if (first === undefined) continue
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE']) {
+      if (known.has(method as never)) continue
+      const answer = await call(method, concrete(first, node))
+      // A parameter may match the fixed segment of another endpoint.
+      if (answer.status === 404 && answer.json.code === 'NOT_FOUND') continue
+      if (answer.status === 422) continue
+      test.equal(answer.status, 405, `${method} ${path}`)
+      test.ok(answer.headers['Allow']?.includes(first.method), `${method} ${path}`)
+    }
+  }
+})
+
+t.test('unknown paths are 404 UNKNOWN_ENDPOINT', async (test) => {
+  const { call } = await applianceFixture(test)
+  for (const path of ['', '/', '/nope', '/ping/', '/Ping', '/services/apply/x', '/../v1/ping']) {
+    test.match((await call('GET', path)).json, { status: 'error', code: 'UNKNOWN_ENDPOINT' }, path)
+  }
+})
+
+/** Everything below a folder with its content: what "byte-identical" means. */
+function snapshot(folder: string, skip: readonly string[]): Readonly<Record<string, string>> {
+  const files: Record<string, string> = {}
+  for (const name of readdirSync(folder)) {
+    if (skip.includes(name)) continue
+    const path = join(folder, name)
+    if (statSync(path).isDirectory()) Object.assign(files, snapshot(path, skip))
+    else files[path] = readFileSync(path).toString('base64')
+  }
+  return files
+}
+
+/** Some records of every section, applied. */
+async function populate(call: Caller) {
+  const id = async (path: string, body: unknown) => String((await call('POST', path, { body })).json.data.id)
+  const rip = await id('/ipvsDirector/rips', { name: 'web 1', ip: '127.0.0.1', port: 8001 })
+  const backend = await id('/layer7proxy/backends', { name: 'be', mode: 'http', reals: [{ ripId: rip }] })
+  const frontend = await id('/layer7proxy/frontends', {
+    name: 'fe',
+    mode: 'http',
+    ip: '127.0.0.1',
+    ports: '8000',
+    defaultBackendId: backend,
+  })
+  const group = await id('/rbac/groups', { id: 'ops', name: 'Ops' })
+  const endpoint = (await call('GET', '/rbac/endpoints')).json.data[0].id
+  const role = await id('/rbac/roles', { name: 'r', users: [], groups: [group], endpoints: [endpoint] })
+  const user = await id('/localUsers/users', {
+    email: 'u@localhost',
+    firstname: 'U',
+    lastname: 'V',
+    password: 'a-password',
+    disabled: 'false',
+    groups: [group],
+    roles: [role],
+  })
+  await call('PUT', '/services/apply')
+  return { rip, backend, frontend, group, role, user }
+}
+
+t.test('every GET answers 200 with data that fits its schema, tells no secret and changes nothing', async (test) => {
+  const { call, node, state, machine } = await applianceFixture(test)
+  const made = await populate(call)
+  await machine.host.takeJournal()
+  const before = snapshot(join(state, 'config'), ['lock.mdb'])
+  const ids: Readonly<Record<string, string>> = {
+    localUsers: made.user,
+    groups: made.group,
+    roles: made.role,
+    realServers: made.rip,
+    l7Frontends: made.frontend,
+    l7Backends: made.backend,
+  }
+  const figures: Readonly<Record<string, string>> = {
+    backend: made.backend,
+    backendRips: made.backend,
+    frontend: made.frontend,
+    rip: made.rip,
+  }
+  for (const endpoint of endpoints.filter((candidate) => candidate.method === 'GET')) {
+    const title = `GET ${endpoint.path}`
+    const [resource = '', verb = ''] = endpoint.name.split('.')
+    const id = resource.startsWith('l7Stats') || resource === 'l7History' ? figures[verb] : ids[resource]
+    const query = resource === 'l7History' ? '?start=1790000000&end=1790000060' : ''
+    const answer = await call('GET', `${concrete(endpoint, node, { id: id ?? '', file: 'start.js' })}${query}`)
+    test.equal(answer.status, 200, title)
+    test.notMatch(answer.text, SECRET, title)
+    if (endpoint.data === undefined || endpoint.data['~kind'] === 'Void') continue
+    test.match(answer.json, { status: 'success', message: String }, title)
+    const errors = [...Compile(endpoint.data).Errors(answer.json.data)]
+    test.same(errors, [], title)
+  }
+  test.same(machine.host.journal, [], 'no command reached the machine')
+  test.same(snapshot(join(state, 'config'), ['lock.mdb']), before, 'the configuration is byte-identical')
+})
+
+t.test('a staging endpoint touches nothing but the candidate', async (test) => {
+  const { call, node, machine } = await applianceFixture(test)
+  const made = await populate(call)
+  await machine.host.takeJournal()
+  const bodies: Readonly<Record<string, unknown>> = {
+    'localUsers.create': {
+      email: 'x@localhost',
+      firstname: 'X',
+      lastname: 'Y',
+      password: 'a-password',
+      disabled: 'true',
+    },
+    'groups.create': { id: '', name: 'another' },
+    'groups.update': { name: 'renamed' },
+    'roles.create': { name: 'another', users: [], groups: [], endpoints: [] },
+    'realServers.create': { name: 'web 2', ip: '::1', port: null },
+    'realServers.update': { port: 8002, weight: 7 },
+    'l7Frontends.create': { name: 'fe 2', mode: 'tcp', ip: '127.0.0.1', ports: '8100-8110' },
+    'l7Backends.create': { name: 'be 2', mode: 'tcp' },
+  }
+  const ids: Readonly<Record<string, string>> = {
+    localUsers: made.user,
+    groups: made.group,
+    roles: made.role,
+    realServers: made.rip,
+    l7Frontends: made.frontend,
+    l7Backends: made.backend,
+  }
+  const order = (endpoint: Endpoint) => (endpoint.method === 'DELETE' ? (endpoint.path.startsWith('/ipvs') ? 2 : 1) : 0)
+  const frontendsFirst = (endpoint: Endpoint) => (endpoint.name === 'l7Frontends.delete' ? 0 : 1)
+  const staging = endpoints
+    .filter((endpoint) => endpoint.effect === 'stage' && !endpoint.name.startsWith('services.'))
+    .sort((a, b) => order(a) - order(b) || frontendsFirst(a) - frontendsFirst(b))
+  for (const endpoint of staging) {
+    const [resource = ''] = endpoint.name.split('.')
+    const body = bodies[endpoint.name]
+    const answer = await call(
+      endpoint.method,
+      concrete(endpoint, node, { id: ids[resource] ?? '' }),
+      body === undefined ? {} : { body },
+    )
+    const title = `${endpoint.method} ${endpoint.path}`
+    test.equal(answer.status, endpoint.status, `${title}: ${answer.text}`)
+    test.equal(answer.status === 201, endpoint.method === 'POST', title)
+    test.same(machine.host.journal, [], title)
+  }
+  test.ok((await call('GET', '/services/pending')).json.data.count > 0)
+  test.equal((await call('DELETE', '/services/pending')).status, 200)
+  test.equal((await call('GET', '/services/pending')).json.data.count, 0)
+  test.same(machine.host.journal, [])
+})
+
+t.test('each default role is granted and refused exactly what its rule says, on every endpoint', async (test) => {
+  const { call, anonymous, login, node } = await applianceFixture(test)
+  const users = DEFAULT_ROLES.map((role) => ({ role, email: `${role.name.toLowerCase()}@localhost` }))
+  for (const { role, email } of users) {
+    const body = { email, firstname: 'A', lastname: 'B', password: 'a-password', disabled: 'false', roles: [role.id] }
+    test.equal((await call('POST', '/localUsers/users', { body })).status, 201)
+  }
+  await call('PUT', '/services/apply')
+  for (const { role, email } of users) {
+    const token = await login(email, 'a-password')
+    for (const endpoint of endpoints) {
+      if (endpoint.access !== 'granted') continue
+      // A broken body: whoever is let in gets 400 and changes nothing.
+      const sent = endpoint.method === 'GET' ? { token } : { token, raw: '{' }
+      const { json, status } = await anonymous(endpoint.method, concrete(endpoint, node), sent)
+      const title = `${role.name}: ${endpoint.method} ${endpoint.path}`
+      test.equal(status === 403 && json.code === 'PERMISSION_DENIED', !role.grants(endpoint), title)
+    }
+  }
+})
+
+t.test('the OpenAPI document describes every endpoint', async (test) => {
+  const { anonymous } = await applianceFixture(test)
+  const document = (await anonymous('GET', '/openapi.json')).json
+  test.same(document, JSON.parse(JSON.stringify(openapiDocument(endpoints, document.info.version))))
+  for (const endpoint of endpoints) {
+    const operation = document.paths[endpoint.path]?.[endpoint.method.toLowerCase()]
+    test.match(operation, { operationId: endpoint.name, 'x-staged': endpoint.staged, 'x-effect': endpoint.effect })
+    test.equal(operation['x-extension'] === true, endpoint.extension)
+  }
+})

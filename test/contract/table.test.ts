@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { endpointId } from '../../src/api/access.ts'
+import { tableFaults } from '../../src/api/integrity.ts'
+import { endpoints } from '../../src/resources/index.ts'
+
+interface Operation {
+  readonly area: string
+  readonly method: string
+  readonly path: string
+  readonly auth: 'none' | 'bearer'
+  readonly staged: boolean
+  readonly effect: string
+}
+
+const read = (file: string) => readFileSync(new URL(file, import.meta.url), 'utf8')
+const operations: readonly Operation[] = JSON.parse(read('../fixtures/operations.json'))
+
+/** The areas this version delivers, with the number of operations the contract gives them. */
+const DELIVERED: Readonly<Record<string, number>> = {
+  'Authentication and health': 5,
+  'Users, groups, roles': 12,
+  'Real servers': 9,
+  Services: 9,
+  'Layer 7 statistics': 4,
+  'Historical statistics (Layer 7)': 4,
+}
+
+function areaOf(operation: Operation): string {
+  if (operation.path.startsWith('/ipvsDirector/rips')) return 'Real servers'
+  if (operation.path.includes('/layer7proxy/stats') && !operation.path.endsWith('/history')) return 'Layer 7 statistics'
+  return operation.area
+}
+
+const line = (entry: { method: string; path: string; staged: boolean; effect: string; access: string }) =>
+  `${entry.method} ${entry.path} staged=${entry.staged} effect=${entry.effect} ${entry.access}`
+
+t.test('the table equals the contract for the areas delivered, and adds only extensions', async (test) => {
+  const wanted = operations.filter((operation) => areaOf(operation) in DELIVERED)
+  const counts: Record<string, number> = {}
+  for (const operation of wanted) counts[areaOf(operation)] = (counts[areaOf(operation)] ?? 0) + 1
+  test.same(counts, DELIVERED)
+  const lines = wanted.map((operation) => line({ ...operation, access: operation.auth === 'none' ? 'open' : 'closed' }))
+  const built = endpoints
+    .filter((endpoint) => !endpoint.extension)
+    .map((endpoint) => line({ ...endpoint, access: endpoint.access === 'public' ? 'open' : 'closed' }))
+  test.same(built.sort(), lines.sort())
+})
+
+/** decisions.md §1: marked as staged in the specification, but they act at once. */
+const STAGED_BUT_ACTING = [
+  'POST /login/options',
+  'POST /token',
+  'PUT /services/{service}/update',
+  'PUT /{applianceId}/services/{service}/update',
+]
+
+t.test('endpoints marked as staged stage, except the list that acts', async (test) => {
+  const acting = endpoints.filter((endpoint) => endpoint.staged && endpoint.effect === 'act')
+  test.same(acting.map(({ method, path }) => `${method} ${path}`).sort(), STAGED_BUT_ACTING)
+  test.ok(
+    endpoints.every((endpoint) => !endpoint.staged || ['stage', 'act', 'stage-and-act'].includes(endpoint.effect)),
+  )
+})
+
+t.test('the table has no faults that the daemon would refuse to start on', async (test) => {
+  test.same(tableFaults(endpoints), [])
+})
+
+t.test('docs/endpoints.md lists every endpoint (npm run docs writes it)', async (test) => {
+  const listed = read('../../docs/endpoints.md')
+  for (const endpoint of endpoints) {
+    const row = `| ${endpoint.method} | \`${endpoint.path}\` | ${endpoint.effect} | ${endpoint.access} | ${endpoint.summary} |`
+    test.ok(listed.includes(row), row)
+  }
+  test.equal(listed.match(/^\| (GET|POST|PUT|DELETE) /gm)?.length, endpoints.length)
+})
+
+t.test('endpoint ids are unique and stable', async (test) => {
+  test.equal(new Set(endpoints.map(endpointId)).size, endpoints.length)
+  test.equal(endpointId({ method: 'GET', path: '/ping' }), '7459d3d3-b649-55ce-9c1e-aff22f4f3b8a')
+})
