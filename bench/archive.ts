@@ -1,0 +1,223 @@
+/**
+ * What the statistics cost: one tick (scan, increments, ring, transaction) at three sizes, bytes written per sample, and the
+ * time of live and history answers. Synthetic CSV in HAProxy 2.6's shape: half of the objects idle, a few very busy.
+ */
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createStatRows, scanStats } from '../src/drivers/haproxy/stats-csv.ts'
+import { HistoryAnswers } from '../src/stats/history.ts'
+import { LiveAnswers } from '../src/stats/live.ts'
+import { METRICS } from '../src/stats/metrics.ts'
+import type { NamedBackend, NamedObject, ObjectNames } from '../src/stats/names.ts'
+import { ArchiveObjects } from '../src/stats/objects.ts'
+import { ArchiveReader } from '../storage/archive/reader.ts'
+import { METRIC_COUNT } from '../storage/archive/tiers.ts'
+import { ArchiveWriter } from '../storage/archive/writer.ts'
+import { Collector } from '../workers/archive/collector.ts'
+
+const HEADER =
+  readFileSync(new URL('../test/fixtures/haproxy-2.6/show-stat.csv', import.meta.url), 'utf8').split('\n')[0] ?? ''
+const COLUMNS = HEADER.slice(2).split(',')
+const SERVERS_PER_BACKEND = 20
+const START_S = 1_760_000_000
+
+function uuid(n: number): string {
+  return `0198c0de-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
+}
+
+interface Row {
+  readonly proxy: string
+  readonly server: string
+  readonly type: number
+  readonly busy: number
+  sessions: number
+  bytesIn: number
+  bytesOut: number
+}
+
+class Farm {
+  readonly rows: Row[] = []
+  readonly names: ObjectNames
+
+  constructor(objects: number) {
+    const frontends: NamedObject[] = []
+    const backends: NamedBackend[] = []
+    for (let n = 0; this.rows.length < objects; n += SERVERS_PER_BACKEND + 2) {
+      frontends.push({ id: uuid(n), name: `frontend ${n}` })
+      const reals = Array.from({ length: SERVERS_PER_BACKEND }, (_, i) => ({
+        ripId: uuid(n + 2 + i),
+        name: `real ${n + i}`,
+      }))
+      backends.push({ id: uuid(n + 1), name: `backend ${n}`, reals })
+      this.#row(uuid(n), 'FRONTEND', 0, n)
+      for (const real of reals) this.#row(uuid(n + 1), real.ripId, 2, this.rows.length)
+      this.#row(uuid(n + 1), 'BACKEND', 1, n)
+    }
+    this.names = {
+      version: 1,
+      frontends: () => frontends,
+      backends: () => backends,
+      frontend: (id) => frontends.find((frontend) => frontend.id === id),
+      backend: (id) => backends.find((backend) => backend.id === id),
+      backendsOfRip: (id) => backends.filter((backend) => backend.reals.some((real) => real.ripId === id)),
+    }
+  }
+
+  #row(proxy: string, server: string, type: number, n: number): void {
+    const busy = n % 50 === 0 ? 1_000 : n % 2 === 0 ? 20 : 0
+    this.rows.push({ proxy, server, type, busy, sessions: 0, bytesIn: 0, bytesOut: 0 })
+  }
+
+  /** The answer of the next second. */
+  csv(): Uint8Array<ArrayBuffer> {
+    const lines = [HEADER]
+    for (const row of this.rows) {
+      const sessions = Math.floor(Math.random() * row.busy)
+      row.sessions += sessions
+      row.bytesIn += sessions * 400
+      row.bytesOut += sessions * 9_000
+      const values: Readonly<Record<string, string | number>> = {
+        pxname: row.proxy,
+        svname: row.server,
+        status: row.type === 0 ? 'OPEN' : 'UP',
+        mode: 'http',
+        type: row.type,
+        scur: Math.floor(Math.sqrt(sessions)),
+        stot: row.sessions,
+        bin: row.bytesIn,
+        bout: row.bytesOut,
+      }
+      lines.push(COLUMNS.map((name) => values[name] ?? '0').join(','))
+    }
+    return new Uint8Array(Buffer.from(`${lines.join('\n')}\n\n`))
+  }
+}
+
+function writtenBytes(): number {
+  return Number(/^write_bytes: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1] ?? 0)
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+}
+
+function timed(times: number[], work: () => void): void {
+  const began = performance.now()
+  work()
+  times.push(performance.now() - began)
+}
+
+async function measureTicks(objects: number, ticks: number, directory: string): Promise<void> {
+  const farm = new Farm(objects)
+  const count = farm.rows.length
+  const writer = new ArchiveWriter(directory, START_S)
+  const collector = new Collector(writer)
+  const scan: number[] = []
+  const close: number[] = []
+  const rows = createStatRows()
+  const before = writtenBytes()
+  for (let i = 0; i < ticks; i++) {
+    const bytes = farm.csv()
+    const time = { archive_s: START_S + i + 0.05, monotonic_s: i }
+    const current = { pid: 1, uptime_s: 1_000 + i, bytes, from: 0 }
+    timed(scan, () => scanStats(bytes, rows))
+    timed(close, () => {
+      collector.absorb({ ok: true, current, old: [], oldPids: [] }, time)
+      collector.close(START_S + i, time)
+    })
+  }
+  const samples = count * METRIC_COUNT * ticks
+  const written = (writtenBytes() - before) / samples
+  const file = statSync(join(directory, 'data.mdb')).size / 1e6
+  const worst = Math.max(...close.slice(5))
+  console.log(
+    [
+      count.toString().padStart(7),
+      median(scan).toFixed(2).padStart(10),
+      median(close).toFixed(2).padStart(12),
+      worst.toFixed(1).padStart(10),
+      written.toFixed(2).padStart(14),
+      file.toFixed(1).padStart(10),
+    ].join(''),
+  )
+  await writer.close()
+}
+
+async function measureAnswers(directory: string, objects: number): Promise<void> {
+  const farm = new Farm(objects)
+  const writer = new ArchiveWriter(directory, START_S)
+  const collector = new Collector(writer)
+  let csv = farm.csv()
+  let starts = new Uint32Array(0)
+  for (let i = 0; i < 7_400; i++) {
+    if (i % 60 === 0) csv = farm.csv()
+    const time = { archive_s: START_S + i + 0.05, monotonic_s: i }
+    const absorbed = collector.absorb(
+      { ok: true, current: { pid: 1, uptime_s: 9_000 + i, bytes: csv, from: 0 }, old: [], oldPids: [] },
+      time,
+    )
+    starts = absorbed?.starts ?? starts
+    collector.close(START_S + i, time)
+  }
+  const live = new LiveAnswers(farm.names, 'bench')
+  const liveTimes: number[] = []
+  let size = 0
+  for (let sequence = 1; sequence <= 500; sequence++) {
+    live.update({ sequence, csv, rows: starts, layout: 1, since_ms: 1, reason: undefined })
+    timed(liveTimes, () => {
+      size = live.render({ kind: 'all' })?.body.length ?? 0
+    })
+  }
+  console.log(`live, all ${farm.rows.length} objects: ${median(liveTimes).toFixed(3)} ms, ${size} bytes`)
+  const reader = new ArchiveReader(directory, writer.ring.header, writer.ring.slabs)
+  const known = new ArchiveObjects()
+  const places = writer
+    .objects()
+    .map(({ id, kind, name, backend, slot }) => ({ objectId: id, kind, name, backend, slot }))
+  known.reset([], places)
+  const history = new HistoryAnswers(reader, known, farm.names, 'bench', 'bench')
+  const hwm = writer.hwm_s
+  for (const [label, span, resolution] of [
+    ['60 s at 1 s', 60, 1],
+    ['1 h at 1 s', 3_600, 1],
+    ['2 h at 1 s', 7_190, 1],
+    ['2 h at 10 s', 7_190, 10],
+  ] as const) {
+    const times: number[] = []
+    for (let i = 0; i < 400; i++) {
+      history.forget()
+      const query = {
+        start: hwm - span,
+        end: hwm,
+        resolution,
+        consolidation: 'average' as const,
+        metrics: METRICS,
+        format: 'json' as const,
+      }
+      timed(times, () => {
+        size = history.frontend(uuid(0), query)?.body.length ?? 0
+      })
+    }
+    console.log(`history, ${label}: ${median(times).toFixed(3)} ms, ${size} bytes`)
+  }
+  await writer.close()
+}
+
+export async function run(): Promise<void> {
+  console.log('objects  scan ms  scan+store ms  worst ms  bytes/sample  file MB')
+  for (const [objects, ticks] of [
+    [100, 300],
+    [2_000, 300],
+    [20_000, 130],
+  ] as const) {
+    const directory = mkdtempSync(join(tmpdir(), 'bench-archive-'))
+    await measureTicks(objects, ticks, directory)
+    rmSync(directory, { recursive: true, force: true })
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'bench-archive-'))
+  await measureAnswers(directory, 75)
+  rmSync(directory, { recursive: true, force: true })
+}
+
+if (import.meta.main) await run()
