@@ -4,7 +4,7 @@ import type { RowExpectation } from '../src/drivers/driver.ts'
 export function rowProblem(table: string, rows: readonly RowExpectation[]): string | undefined {
   const lines = table.split('\n')
   const headerAt = lines.findIndex((line) => line.startsWith('# '))
-  if (headerAt === -1) return table.trim()
+  if (headerAt === -1) return table.trim() === '' ? 'there is no table' : table.trim()
   const names = (lines[headerAt] ?? '').slice(2).trim().split(/\s+/)
   const cells = lines.slice(headerAt + 1).map((line) => line.split(' '))
   const cell = (row: readonly string[], name: string): string | undefined => row[names.indexOf(name)]

@@ -46,19 +46,20 @@ export interface ApplyParts {
 /** Turns staged changes into the machine's state: verify, plan, journal, execute, promote; undo when a step fails. */
 export class ApplyEngine {
   readonly #parts: ApplyParts
-  #busy = false
+  /** What holds the machine now. Maintenance is the daemon's own: callers wait for it instead of being refused. */
+  #holder: { readonly kind: 'caller' | 'maintenance'; readonly done: Promise<unknown> } | undefined
 
   constructor(parts: ApplyParts) {
     this.#parts = parts
   }
 
   get busy(): boolean {
-    return this.#busy
+    return this.#holder !== undefined
   }
 
   /** `only` narrows the apply to some of the pending changes; the others stay pending. */
   async apply(options: ApplyOptions, by: string, only?: (change: Change) => boolean): Promise<Applied> {
-    return this.#exclusively(async () => {
+    return this.#exclusively('caller', async () => {
       const { store } = this.#parts
       const frozen = only === undefined ? store.changes() : store.changes().filter(only)
       const header = this.#header(by, options.comment ?? '')
@@ -86,7 +87,7 @@ export class ApplyEngine {
    * (open journal) everything is reloaded, because runtime state may be half-way.
    */
   async converge(): Promise<PlanResult> {
-    return this.#exclusively(async () => {
+    return this.#exclusively('maintenance', async () => {
       const { store, executor, log } = this.#parts
       const journal = store.journal()
       if (journal !== undefined) log.warn('an apply did not finish; restoring running', { applyId: journal.applyId })
@@ -106,21 +107,23 @@ export class ApplyEngine {
 
   /** Runs one plan alone, such as the update of a package; refuses as an apply would. */
   async run(steps: readonly Step[]): Promise<void> {
-    const result = await this.#exclusively(() => this.#parts.executor.execute(steps))
+    const result = await this.#exclusively('caller', () => this.#parts.executor.execute(steps))
     if (!result.ok) throw this.#refusal(result, configView(this.#parts.store.running))
   }
 
-  async #exclusively<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#busy) {
+  async #exclusively<T>(kind: 'caller' | 'maintenance', work: () => Promise<T>): Promise<T> {
+    while (this.#holder?.kind === 'maintenance') await this.#holder.done
+    if (this.#holder !== undefined) {
       throw new ApiError('APPLY_IN_PROGRESS', 'Another apply is running; try again in a second', {
         headers: { 'Retry-After': '1' },
       })
     }
-    this.#busy = true
+    const working = work()
+    this.#holder = { kind, done: working.catch(() => undefined) }
     try {
-      return await work()
+      return await working
     } finally {
-      this.#busy = false
+      this.#holder = undefined
     }
   }
 

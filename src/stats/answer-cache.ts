@@ -1,5 +1,9 @@
 import type { HistoryAnswer } from './answers.ts'
-import { HISTORY_CACHE_BYTES, HISTORY_CACHE_ENTRY_BYTES } from './limits.ts'
+
+/** Whole history answers kept: closed buckets never change, and pollers of the same second ask the same window. */
+export const HISTORY_CACHE_BYTES = 16 * 1_024 * 1_024
+/** Answers larger than this are not kept: they would push out the many small ones. */
+export const HISTORY_CACHE_ENTRY_BYTES = 2 * 1_024 * 1_024
 
 /** Whole history answers, bounded by bytes; the one asked longest ago goes first. */
 export class AnswerCache {

@@ -1,4 +1,4 @@
-import type { Consolidation, Metric } from './metrics.ts'
+import type { Consolidation, Metric } from '../model/metrics.ts'
 
 /** Which part of the live statistics; `rip` answers an array with one element per backend that holds the real server. */
 export type LiveView =

@@ -2,7 +2,12 @@ import { Worker } from 'node:worker_threads'
 import type { ArchiveThreadOptions, FromArchiveThread, ToArchiveThread } from '../../workers/archive/messages.ts'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
-import { THREAD_RESTART_FIRST_MS, THREAD_RESTART_LAST_MS, THREAD_STEADY_MS } from './limits.ts'
+
+/** Pauses between restarts of the archive thread: doubled from the first to the last. */
+const THREAD_RESTART_FIRST_MS = 250
+const THREAD_RESTART_LAST_MS = 30_000
+/** A thread that lived so long starts again at the shortest pause. */
+const THREAD_STEADY_MS = 60_000
 
 const ENTRY = new URL('../../workers/archive.ts', import.meta.url)
 

@@ -6,11 +6,13 @@ import { TIERS, tierAt } from '../../storage/archive/tiers.ts'
 import { AnswerCache } from './answer-cache.ts'
 import type { HistoryAnswer, HistoryQuery } from './answers.ts'
 import { JsonBuffer } from './json-buffer.ts'
-import { HISTORY_POINTS_MAX } from './limits.ts'
-import { METRICS } from './metrics.ts'
+import { METRICS } from '../model/metrics.ts'
 import type { ObjectNames } from './names.ts'
 import type { ArchiveObjects } from './objects.ts'
 import { Series, type SeriesWindow, type WindowReader } from './series.ts'
+
+/** Points (objects × buckets) of one answer. Above it the next coarser tier answers, and the answer says so. */
+export const HISTORY_POINTS_MAX = 400_000
 
 const MESSAGE = 'Layer 7 history'
 

@@ -10,7 +10,8 @@ import {
 import type { LiveAnswer, LiveView } from './answers.ts'
 import { ascii, JsonBuffer } from './json-buffer.ts'
 import { LIVE_FIELDS, type LiveKind } from './live-fields.ts'
-import type { NamedBackend, NamedObject, ObjectNames } from './names.ts'
+import { type LiveElement, type LivePiece, planView, rowKey } from './live-plan.ts'
+import type { ObjectNames } from './names.ts'
 
 /** What the last poll brought. Without `csv` HAProxy did not answer. */
 export interface LiveTick {
@@ -22,17 +23,6 @@ export interface LiveTick {
   readonly since_ms: number
   readonly reason: string | undefined
 }
-
-interface Element {
-  readonly kind: LiveKind
-  /** `{"id":…,"name":…` made once per version of the names. */
-  readonly head: Uint8Array
-  /** What the row is called in the answer of HAProxy. */
-  readonly rowKey: string
-}
-
-/** Literal brackets and names around lists of elements. */
-type Piece = Uint8Array | readonly Element[]
 
 interface PreparedField {
   /** `,"name":` */
@@ -55,7 +45,7 @@ export class LiveAnswers {
   readonly #nonce: string
   #tick: LiveTick = { sequence: 0, csv: undefined, rows: undefined, layout: -1, since_ms: 0, reason: undefined }
   #version = -1
-  readonly #plans = new Map<string, readonly Piece[] | undefined>()
+  readonly #plans = new Map<string, readonly LivePiece[] | undefined>()
   #layout = -1
   #header = ''
   readonly #rowIndex = new Map<string, number>()
@@ -92,7 +82,7 @@ export class LiveAnswers {
     return answer
   }
 
-  #plan(key: string, view: LiveView): readonly Piece[] | undefined {
+  #plan(key: string, view: LiveView): readonly LivePiece[] | undefined {
     const known = this.#plans.get(key)
     if (known !== undefined) return known
     const plan = planView(view, this.#names)
@@ -102,7 +92,7 @@ export class LiveAnswers {
     return plan
   }
 
-  #write(plan: readonly Piece[]): Uint8Array {
+  #write(plan: readonly LivePiece[]): Uint8Array {
     const out = this.#out
     out.clear()
     out.text(`{"status":"success","message":${JSON.stringify(this.#message())},"data":`)
@@ -173,7 +163,7 @@ export class LiveAnswers {
     this.#offsets = new Uint32Array(this.#columns + 1)
   }
 
-  #element(element: Element): void {
+  #element(element: LiveElement): void {
     const out = this.#out
     const { csv, rows } = this.#tick
     out.raw(element.head)
@@ -230,71 +220,3 @@ const UNKNOWN = {
   backend: unknownFigures('backend'),
   server: unknownFigures('server'),
 } as const satisfies Record<LiveKind, Uint8Array>
-
-function rowKey(kind: LiveKind, proxy: string, server: string): string {
-  return kind === 'server' ? `server\0${proxy}\0${server}` : `${kind}\0${proxy}`
-}
-
-function elementOf(kind: 'frontend' | 'backend', { id, name }: NamedObject): Element {
-  return {
-    kind,
-    head: ascii(`{"id":${JSON.stringify(id)},"name":${JSON.stringify(name)}`),
-    rowKey: rowKey(kind, id, ''),
-  }
-}
-
-function realsOf(backend: NamedBackend, only?: string): Element[] {
-  const owner = `,"backendId":${JSON.stringify(backend.id)},"backendName":${JSON.stringify(backend.name)}`
-  return backend.reals
-    .filter(({ ripId }) => only === undefined || ripId === only)
-    .map(({ ripId, name }) => ({
-      kind: 'server',
-      head: ascii(`{"id":${JSON.stringify(ripId)},"name":${JSON.stringify(name)}${owner}`),
-      rowKey: rowKey('server', backend.id, ripId),
-    }))
-}
-
-const OPEN_LIST = ascii('[')
-const CLOSE_LIST = ascii(']')
-
-function planView(view: LiveView, names: ObjectNames): readonly Piece[] | undefined {
-  const frontends = (): Element[] => Array.from(names.frontends(), (frontend) => elementOf('frontend', frontend))
-  const backends = (): Element[] => Array.from(names.backends(), (backend) => elementOf('backend', backend))
-  const reals = (): Element[] => Array.from(names.backends()).flatMap((backend) => realsOf(backend))
-  switch (view.kind) {
-    case 'all':
-      return [
-        ascii('{"frontends":['),
-        frontends(),
-        ascii('],"backends":['),
-        backends(),
-        ascii('],"reals":['),
-        reals(),
-        ascii(']}'),
-      ]
-    case 'frontends':
-      return [OPEN_LIST, frontends(), CLOSE_LIST]
-    case 'backends':
-      return [OPEN_LIST, backends(), CLOSE_LIST]
-    case 'rips':
-      return [OPEN_LIST, reals(), CLOSE_LIST]
-    default:
-      return planOne(view, names)
-  }
-}
-
-function planOne(view: Extract<LiveView, { readonly id: string }>, names: ObjectNames): readonly Piece[] | undefined {
-  if (view.kind === 'frontend') {
-    const frontend = names.frontend(view.id)
-    return frontend === undefined ? undefined : [[elementOf('frontend', frontend)]]
-  }
-  if (view.kind === 'rip') {
-    const backends = names.backendsOfRip(view.id)
-    return backends === undefined
-      ? undefined
-      : [OPEN_LIST, backends.flatMap((backend) => realsOf(backend, view.id)), CLOSE_LIST]
-  }
-  const backend = names.backend(view.id)
-  if (backend === undefined) return undefined
-  return view.kind === 'backend' ? [[elementOf('backend', backend)]] : [OPEN_LIST, realsOf(backend), CLOSE_LIST]
-}

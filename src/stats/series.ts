@@ -2,7 +2,7 @@ import { Points } from '../../storage/archive/consolidate.ts'
 import { METRIC_COUNT } from '../../storage/archive/tiers.ts'
 import type { ReadableObject } from '../../storage/archive/tier-reader.ts'
 import type { JsonBuffer } from './json-buffer.ts'
-import type { Consolidation } from './metrics.ts'
+import type { Consolidation } from '../model/metrics.ts'
 
 /** What a window is read from. ArchiveReader in the daemon. */
 export interface WindowReader {

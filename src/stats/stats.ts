@@ -1,9 +1,14 @@
-import type { StatsSource } from '../../workers/archive/messages.ts'
+import { randomBytes } from 'node:crypto'
+import { ArchiveReader } from '../../storage/archive/reader.ts'
+import type { FromArchiveThread, StatsSource, TickMessage } from '../../workers/archive/messages.ts'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { HistoryAnswer, HistoryQuery, LiveAnswer, LiveView } from './answers.ts'
+import { ArchiveThreadKeeper } from './archive-thread.ts'
+import { HistoryAnswers } from './history.ts'
+import { LiveAnswers } from './live.ts'
 import type { ObjectNames } from './names.ts'
-import { StatsService } from './service.ts'
+import { ArchiveObjects } from './objects.ts'
 
 export interface StatsOptions {
   /** Folder of the archive's own LMDB environment; made when missing. */
@@ -56,4 +61,162 @@ export async function createStats(options: StatsOptions): Promise<Stats> {
     throw error
   }
   return service
+}
+
+/** The first message must come soon: opening an archive of 20,000 objects takes well under this. */
+const OPEN_TIMEOUT_MS = 60_000
+
+/** The main thread's side: takes the archive thread's messages and answers from what they brought. */
+export class StatsService implements Stats {
+  readonly live: LiveAnswers
+  readonly history: HistoryAnswers
+  /** Resolves with the first `ready` of the thread. */
+  readonly opened: Promise<void>
+  readonly #directory: string
+  readonly #log: Log
+  readonly #thread: ArchiveThreadKeeper
+  readonly #objects = new ArchiveObjects()
+  readonly #open = deferred()
+  readonly #requests = new Map<number, (problems: readonly string[]) => void>()
+  #reader: ArchiveReader | undefined
+  #request = 0
+  #sequence = 0
+  #hwm_s = 0
+  #state: StatsState
+  #tick = deferred()
+
+  constructor(options: StatsOptions) {
+    const { directory, source, names, applianceId, log, clock } = options
+    const nonce = randomBytes(6).toString('base64url')
+    this.#directory = directory
+    this.#log = log
+    this.#state = { up: false, since_ms: clock.now_ms(), reason: 'it has not been asked yet' }
+    this.live = new LiveAnswers(names, nonce)
+    this.history = new HistoryAnswers(this.#windows(), this.#objects, names, applianceId, nonce)
+    const events = {
+      message: (message: FromArchiveThread) => this.#receive(message),
+      lost: (reason: string) => this.#lost(reason, clock.now_ms()),
+    }
+    this.#thread = new ArchiveThreadKeeper({ directory, source }, events, log, clock)
+    const timer = setTimeout(() => this.#open.reject(new Error('the archive did not open in time')), OPEN_TIMEOUT_MS)
+    this.opened = this.#open.promise.finally(() => clearTimeout(timer))
+  }
+
+  /** Before the archive is open there is nothing to read, and nobody has this object to ask it. */
+  #windows(): ConstructorParameters<typeof HistoryAnswers>[0] {
+    return {
+      hwm_s: () => this.#reader?.hwm_s() ?? 0,
+      readBase: (object, first_s, end_s, out) => this.#reader?.readBase(object, first_s, end_s, out),
+      readCoarse: (tier, object, first_s, end_s, out) => this.#reader?.readCoarse(tier, object, first_s, end_s, out),
+    }
+  }
+
+  #receive(message: FromArchiveThread): void {
+    switch (message.type) {
+      case 'ready':
+        return this.#ready(message)
+      case 'slab':
+        return this.#reader?.addSlab(message.index, message.buffer)
+      case 'objects':
+        this.#objects.add(message.added)
+        return this.#objects.remove(message.removed)
+      case 'tick':
+        return this.#ticked(message)
+      case 'done':
+        this.#requests.get(message.request)?.(message.problems)
+        this.#requests.delete(message.request)
+        return
+      case 'warning':
+        return this.#log.warn(message.message, { detail: message.detail })
+      case 'stopped':
+    }
+  }
+
+  #ready({ header, slabs, objects }: FromArchiveThread & { readonly type: 'ready' }): void {
+    if (this.#reader === undefined) this.#reader = new ArchiveReader(this.#directory, header, slabs)
+    else this.#reader.attach(header, slabs)
+    this.#objects.reset(this.#reader.objects(), objects)
+    this.#open.resolve()
+  }
+
+  #ticked(message: TickMessage): void {
+    const { up, since_ms, reason, hwm_s, csv, rows, layout } = message
+    if (hwm_s < this.#hwm_s) this.history.forget()
+    this.#hwm_s = hwm_s
+    if (up !== this.#state.up) {
+      if (up) this.#log.info('HAProxy answers with statistics')
+      else this.#log.warn('HAProxy does not answer with statistics', { reason })
+    }
+    this.#state = { up, since_ms, reason }
+    this.live.update({ sequence: ++this.#sequence, csv, rows, layout, since_ms, reason })
+    this.#nextTick()
+  }
+
+  #lost(reason: string, now_ms: number): void {
+    this.#open.reject(new Error(`the archive could not be opened: ${reason}`))
+    const text = `the statistics thread failed: ${reason}`
+    this.#state = { up: false, since_ms: now_ms, reason: text }
+    const none = { csv: undefined, rows: undefined, layout: -1 }
+    this.live.update({ sequence: ++this.#sequence, ...none, since_ms: now_ms, reason: text })
+    for (const answer of this.#requests.values()) answer([text])
+    this.#requests.clear()
+    this.#nextTick()
+  }
+
+  #nextTick(): void {
+    const tick = this.#tick
+    this.#tick = deferred()
+    tick.resolve()
+  }
+
+  state(): StatsState {
+    return this.#state
+  }
+
+  waitTick(): Promise<void> {
+    return this.#tick.promise
+  }
+
+  async capture(): Promise<void> {
+    await this.#ask('capture')
+  }
+
+  check(): Promise<readonly string[]> {
+    return this.#ask('check')
+  }
+
+  #ask(type: 'capture' | 'check'): Promise<readonly string[]> {
+    const request = ++this.#request
+    return new Promise((resolve) => {
+      this.#requests.set(request, resolve)
+      this.#thread.post({ type, request })
+    })
+  }
+
+  /** For tests: what a crash of the thread does. */
+  crashThread(): Promise<void> {
+    return this.#thread.crash()
+  }
+
+  async close(): Promise<void> {
+    await this.#thread.stop()
+    this.#nextTick()
+    await this.#reader?.close()
+  }
+}
+
+interface Deferred {
+  readonly promise: Promise<void>
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+
+function deferred(): Deferred {
+  let resolve: () => void = () => undefined
+  let reject: (error: Error) => void = () => undefined
+  const promise = new Promise<void>((resolvePromise, rejectPromise) => {
+    resolve = resolvePromise
+    reject = rejectPromise
+  })
+  return { promise, resolve, reject }
 }

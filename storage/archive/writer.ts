@@ -1,12 +1,13 @@
-import { ARCHIVE_OBJECTS_MAX, OBJECT_GONE_AFTER_S, RING_SERVED_S, TAIL_KEPT_S, TRIM_KEYS_MAX } from '../limits.ts'
+import { RING_SERVED_S, TAIL_KEPT_S, TRIM_KEYS_MAX } from '../limits.ts'
 import { removeRange } from '../env.ts'
 import { ByteSink } from './bytes.ts'
-import { type ArchiveObject, encodeObject, type ObjectKind, objectKey } from './catalog.ts'
+import { type ArchiveObject, encodeObject, type ObjectKind } from './catalog.ts'
 import { encodeBaseChunk, encodeCoarseChunk } from './chunk.ts'
 import { Points } from './consolidate.ts'
 import { type ArchiveDatabases, chunkLookup, META_NEXT_ID, META_PROGRESS, openArchiveDatabases } from './databases.ts'
 import { chunkEndAtOrBefore, coverageStart, makeKey } from './layout.ts'
 import { recover } from './recover.ts'
+import { ObjectRegistry } from './registry.ts'
 import { RingWriter } from './ring.ts'
 import { type BaselineSource, TailWriter } from './tail-writer.ts'
 import { METRIC_COUNT, span_s, TIERS, tierAt } from './tiers.ts'
@@ -15,12 +16,6 @@ import { TierReader } from './tier-reader.ts'
 /** Seconds written in one LMDB transaction at most; a longer gap takes several, or the short cut below. */
 const SECONDS_PER_COMMIT = 10
 
-export interface SlotChanges {
-  readonly added: ArchiveObject[]
-  readonly removed: number[]
-  readonly slabs: number[]
-}
-
 /**
  * The one writer of the archive. The caller fills the ring (`beginSecond`, `set`) and calls `commit`: one LMDB transaction
  * with the tail rows, the chunks that are due in every tier, the trimming and the high-water mark.
@@ -28,23 +23,14 @@ export interface SlotChanges {
 export class ArchiveWriter {
   readonly ring: RingWriter
   readonly databases: ArchiveDatabases
-  readonly #byKey: Map<string, ArchiveObject>
-  /** In order of their numbers, so that chunks of one second are appended in order. */
-  #objects: ArchiveObject[]
-  #nextId: number
+  readonly registry: ObjectRegistry
   #hwm_s: number
   #sampled_s: number
-  #slots = 0
-  readonly #freeSlots: number[] = []
   readonly #reader: TierReader
   readonly #tail: TailWriter
   readonly #sink = new ByteSink()
   readonly #values = new Float64Array(METRIC_COUNT * tierAt(0).points)
   readonly #points = new Points()
-  /** Catalog entries to store with the next commit. */
-  readonly #dirty = new Set<ArchiveObject>()
-  #changes: SlotChanges = { added: [], removed: [], slabs: [] }
-  #refused = false
 
   /** Opens or makes the archive and rebuilds the ring from the crash tail. */
   constructor(directory: string, now_s: number) {
@@ -55,14 +41,12 @@ export class ArchiveWriter {
     const found = recover(this.databases, now_s)
     this.#hwm_s = found.hwm_s
     this.#sampled_s = found.sampled_s
-    this.#nextId = found.nextId
-    this.#objects = found.objects
-    this.#byKey = new Map(found.objects.map((object) => [objectKey(object.kind, object.name, object.backend), object]))
+    this.registry = new ObjectRegistry(found.objects, found.nextId, this.ring)
     this.ring.reset(found.ringOldest_s)
-    for (const object of found.objects) if (found.inTail.has(object.id)) this.#place(object)
+    for (const object of found.objects) if (found.inTail.has(object.id)) this.registry.place(object)
     for (let second = found.ringOldest_s; second < found.hwm_s; second++) {
       this.ring.beginSecond(second)
-      this.#tail.restoreSecond(second, this.#objects)
+      this.#tail.restoreSecond(second, this.registry.objects)
     }
     this.ring.publish(found.hwm_s)
   }
@@ -77,58 +61,13 @@ export class ArchiveWriter {
     return this.#sampled_s
   }
 
-  get slots(): number {
-    return this.#slots
-  }
-
   objects(): readonly ArchiveObject[] {
-    return this.#objects
+    return this.registry.objects
   }
 
   /** The object of this name with a place in the ring, made if need be. `undefined` beyond the cap. */
   ensure(kind: ObjectKind, name: string, backend: string): ArchiveObject | undefined {
-    const key = objectKey(kind, name, backend)
-    let object = this.#byKey.get(key)
-    if (object === undefined || object.slot < 0) {
-      if (this.#slots - this.#freeSlots.length >= ARCHIVE_OBJECTS_MAX) {
-        this.#refused = true
-        return undefined
-      }
-    }
-    if (object === undefined) {
-      const born_s = this.#hwm_s
-      object = { id: this.#nextId++, kind, name, backend, born_s, died_s: undefined, slot: -1, seen_s: born_s }
-      this.#byKey.set(key, object)
-      this.#objects.push(object)
-      this.#dirty.add(object)
-    }
-    if (object.died_s !== undefined) {
-      object.died_s = undefined
-      this.#dirty.add(object)
-    }
-    if (object.slot < 0) this.#place(object)
-    return object
-  }
-
-  /** Whether an object was refused since the last call. */
-  takeRefused(): boolean {
-    const refused = this.#refused
-    this.#refused = false
-    return refused
-  }
-
-  /** What readers must be told: new places, places given up, new slabs. */
-  takeChanges(): SlotChanges {
-    const changes = this.#changes
-    this.#changes = { added: [], removed: [], slabs: [] }
-    return changes
-  }
-
-  #place(object: ArchiveObject): void {
-    object.slot = this.#freeSlots.pop() ?? this.#slots++
-    const made = this.ring.own(object.slot, object.id)
-    if (made !== undefined) this.#changes.slabs.push(made)
-    this.#changes.added.push(object)
+    return this.registry.ensure(kind, name, backend, this.#hwm_s)
   }
 
   /**
@@ -150,45 +89,25 @@ export class ArchiveWriter {
 
   #commitRange(from_s: number, to_s: number, sampled: boolean, baseline: BaselineSource | undefined): void {
     const sampled_s = sampled ? to_s : this.#sampled_s
-    if (sampled) {
-      for (const object of this.#objects) this.#noteSeen(object, to_s)
-      this.#retire(to_s)
-    }
+    if (sampled) this.registry.noteSeen(to_s)
+    // Once a minute is often enough to look for objects that are gone.
+    if (sampled && to_s % 60 === 0) this.registry.retire(to_s)
+    const { objects, unsaved, nextId } = this.registry
     this.databases.environment.transactionSync(() => {
-      for (const object of this.#dirty) this.databases.catalog.putSync(makeKey(0, object.id), encodeObject(object))
-      if (this.#dirty.size > 0) this.databases.meta.putSync(META_NEXT_ID, makeKey(0, this.#nextId))
+      for (const object of unsaved) this.databases.catalog.putSync(makeKey(0, object.id), encodeObject(object))
+      if (unsaved.size > 0) this.databases.meta.putSync(META_NEXT_ID, makeKey(0, nextId))
       for (let second = from_s; second < Math.min(to_s, this.ring.written()); second++) {
-        this.#tail.storeSecond(second, this.#objects)
+        this.#tail.storeSecond(second, objects)
       }
       for (const [index] of TIERS.entries()) this.#storeDueChunks(index, from_s, to_s)
-      if (baseline !== undefined) this.#tail.storeBaseline(to_s, this.#objects, baseline)
+      if (baseline !== undefined) this.#tail.storeBaseline(to_s, objects, baseline)
       this.#tail.trim(to_s - TAIL_KEPT_S)
       this.#trimTier(to_s % TIERS.length, to_s)
       this.databases.meta.putSync(META_PROGRESS, makeKey(to_s, sampled_s))
     })
-    this.#dirty.clear()
+    unsaved.clear()
     this.#hwm_s = to_s
     this.#sampled_s = sampled_s
-  }
-
-  #noteSeen(object: ArchiveObject, to_s: number): void {
-    if (object.slot >= 0 && !Number.isNaN(this.ring.get(object.slot, to_s - 1, 0))) object.seen_s = to_s
-    // An object of an earlier run that has not come back counts from now on.
-    else if (object.seen_s === Number.POSITIVE_INFINITY) object.seen_s = to_s
-  }
-
-  /** Marks objects that were not seen for long as gone and frees their place in the ring. Once a minute is often enough. */
-  #retire(to_s: number): void {
-    if (to_s % 60 !== 0) return
-    for (const object of this.#objects) {
-      if (to_s - object.seen_s < OBJECT_GONE_AFTER_S || object.died_s !== undefined) continue
-      object.died_s = object.seen_s
-      this.#dirty.add(object)
-      if (object.slot < 0) continue
-      this.#freeSlots.push(object.slot)
-      object.slot = -1
-      this.#changes.removed.push(object.id)
-    }
   }
 
   /**
@@ -200,7 +119,7 @@ export class ArchiveWriter {
     const last = Math.min(to_s, from_s + span_s(tier))
     const first = from_s - (from_s % tier.step_s) + tier.step_s
     for (let end = first; end <= last; end += tier.step_s) {
-      for (const object of this.#objects) {
+      for (const object of this.registry.objects) {
         if (object.seen_s <= end - span_s(tier)) continue
         if (chunkEndAtOrBefore(tier, object.id, end) !== end) continue
         const bytes = this.#makeChunk(tierIndex, object, end, from_s)
@@ -239,7 +158,7 @@ export class ArchiveWriter {
   stepBack(to_s: number): void {
     const points = tierAt(0).points
     const kept = new Map<ArchiveObject, Float64Array>()
-    for (const object of this.#objects) {
+    for (const object of this.registry.objects) {
       object.seen_s = Math.min(object.seen_s, to_s)
       if (object.slot < 0) continue
       const values = new Float64Array(points * METRIC_COUNT)
@@ -261,7 +180,7 @@ export class ArchiveWriter {
       for (const tier of tiers) removeRange(tier, { start: makeKey(to_s + 1, 0) })
       removeRange(tail, {})
       removeRange(baseline, {})
-      for (let i = 0; i < points; i++) this.#tail.storeSecond(to_s - points + i, this.#objects)
+      for (let i = 0; i < points; i++) this.#tail.storeSecond(to_s - points + i, this.registry.objects)
       meta.putSync(META_PROGRESS, makeKey(to_s, to_s))
     })
     this.#hwm_s = to_s

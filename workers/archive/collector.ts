@@ -73,7 +73,7 @@ export class Collector implements BaselineSource {
       if (counters !== undefined && place !== undefined) bySlot.set(place.slot, counters)
     }
     const counters = new ProcessCounters(baseline.pid, false)
-    counters.restore(this.#writer.slots, (slot, counter) => bySlot.get(slot)?.[counter])
+    counters.restore(this.#writer.registry.slots, (slot, counter) => bySlot.get(slot)?.[counter])
     this.#processes.set(baseline.pid, { counters, rows: new RowMap() })
   }
 
@@ -143,13 +143,13 @@ export class Collector implements BaselineSource {
   #add(process: KnownProcess, stats: ProcessStats, current: boolean): void {
     const rows = this.#statRows
     process.rows.update(stats.bytes, rows, (kind, name, backend) => this.#writer.ensure(kind, name, backend))
-    process.counters.beginPoll(this.#writer.slots)
+    process.counters.beginPoll(this.#writer.registry.slots)
     for (let row = 0; row < rows.count; row++) {
       const object = process.rows.objects[row]
       if (object === undefined) continue
       // It was away for long and is back: it needs a place in the ring again.
       if (object.slot < 0) this.#writer.ensure(object.kind, object.name, object.backend)
-      this.#room(this.#writer.slots)
+      this.#room(this.#writer.registry.slots)
       if (object.slot >= 0) this.#addRow(process.counters, object.slot, row * STORED_COUNT, current)
     }
   }

@@ -39,7 +39,7 @@ export class ArchiveThread {
     this.#source = createSource(options.source)
     this.#writer = new ArchiveWriter(options.directory, Math.floor(this.#clock.now_ms() / 1_000))
     this.#collector = new Collector(this.#writer)
-    const { added } = this.#writer.takeChanges()
+    const { added } = this.#writer.registry.takeChanges()
     const { header, slabs } = this.#writer.ring
     post({ type: 'ready', header, slabs, objects: added.map(placeOf) }, [])
   }
@@ -108,13 +108,14 @@ export class ArchiveThread {
   }
 
   #announce(): void {
-    const { added, removed, slabs } = this.#writer.takeChanges()
+    const { added, removed, slabs } = this.#writer.registry.takeChanges()
     for (const index of slabs) {
       const buffer = this.#writer.ring.slabs[index]
       if (buffer !== undefined) this.#post({ type: 'slab', index, buffer }, [])
     }
     if (added.length + removed.length > 0) this.#post({ type: 'objects', added: added.map(placeOf), removed }, [])
-    if (this.#writer.takeRefused()) this.#warn('the archive is full', 'there are more objects than it has places for')
+    if (this.#writer.registry.takeRefused())
+      this.#warn('the archive is full', 'there are more objects than it has places for')
   }
 
   #postTick(poll: Poll, absorbed: Absorbed | undefined, reason: string | undefined): void {

@@ -124,7 +124,8 @@ function checkOptions(check: HealthCheckSetting): (member: L7Real) => string {
     const encrypted = member.encrypted === true
     if (!encrypted && check.type !== 'https') return text
     const own = encrypted ? text : `${text} check-ssl verify none`
-    const name = host ?? member.sni
+    // With `verify`, the name asked for has to be the name that is compared with the certificate.
+    const name = member.verify === true ? (member.sni ?? host) : (host ?? member.sni)
     return name === undefined ? own : `${own} check-sni ${quoted(name)}`
   }
 }

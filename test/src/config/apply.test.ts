@@ -223,6 +223,20 @@ t.test('two applies at once: one wins, the other gets 409 with Retry-After', asy
   test.equal(store.revision, 1)
 })
 
+t.test('an apply waits for the daemon’s own maintenance instead of being refused', async (test) => {
+  const { add, apply, engine, host, store } = fixture(test)
+  await add('a')
+  const release = host.hold()
+  const maintenance = engine.converge()
+  const first = apply()
+  const second = refuses(test, 'APPLY_IN_PROGRESS', apply())
+  release()
+  await maintenance
+  await first
+  await second
+  test.equal(store.revision, 1)
+})
+
 t.test('what is staged during an apply stays pending and is not applied', async (test) => {
   const { add, apply, host, store } = fixture(test)
   await add('a')
