@@ -22,29 +22,50 @@ export interface PoolOptions {
   readonly workerData: unknown
 }
 
+/** A pool of threads. Piscina's own queue does not keep the order of arrival, so tasks wait here. */
 export class WorkerPool<T> implements Pool<T> {
   readonly #pool: Piscina
+  readonly #threads: number
+  readonly #queue_max: number
+  readonly #waiting: (() => void)[] = []
+  #busy = 0
 
   constructor(file: URL, { threads, idle_ms, queue_max, workerData }: PoolOptions) {
+    this.#threads = threads
+    this.#queue_max = queue_max
     this.#pool = new Piscina({
       filename: file.href,
       workerData,
       minThreads: 0,
       maxThreads: threads,
       idleTimeout: idle_ms,
-      maxQueue: queue_max,
-      concurrentTasksPerWorker: 1,
       // Awake between tasks as well, so that a program it started is reaped when it ends.
       atomics: 'disabled',
     })
   }
 
   /** The cast is sound: Piscina hands over what the export `name` of the very file that `T` describes returned. */
-  run<K extends TaskName<T>>(name: K, input: Input<T, K>): Promise<Output<T, K>> {
-    return this.#pool.run(input, { name }) as Promise<Output<T, K>>
+  async run<K extends TaskName<T>>(name: K, input: Input<T, K>): Promise<Output<T, K>> {
+    await this.#turn()
+    try {
+      return (await this.#pool.run(input, { name })) as Output<T, K>
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#busy -= 1
+      else next()
+    }
   }
 
-  /** Waits for what runs and refuses what waits. */
+  #turn(): Promise<void> | undefined {
+    if (this.#busy < this.#threads) {
+      this.#busy += 1
+      return undefined
+    }
+    if (this.#waiting.length >= this.#queue_max) return Promise.reject(new Error('too many tasks wait for a thread'))
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  /** Waits for what runs; what still waits is refused. */
   close(): Promise<void> {
     return this.#pool.close()
   }

@@ -1,0 +1,95 @@
+import t from 'tap'
+import { backendDifference, differenceOf, same, serverEffect } from '../../../../src/drivers/haproxy/changes.ts'
+import { serversOf } from '../../../../src/drivers/haproxy/server.ts'
+import type { L7Backend } from '../../../../src/model/layer7.ts'
+import { backend, frontend, realServer } from '../../../config-fixture.ts'
+import { type Records, viewOf } from './records.ts'
+
+const base: Required<Records> = {
+  realServers: [realServer('r1'), realServer('r2'), realServer('r3')],
+  l7Frontends: [frontend('f', 'b')],
+  l7Backends: [backend('b', ['r1', 'r2'])],
+}
+const withBackend = (more: Partial<L7Backend>, ripIds = ['r1', 'r2']): Records => ({
+  ...base,
+  l7Backends: [backend('b', ripIds, more)],
+})
+const difference = (before: Records, after: Records) => differenceOf(viewOf(before), viewOf(after))
+
+t.test('the same configuration has no difference', (t) => {
+  t.strictSame(difference(base, structuredClone(base)), [])
+  t.end()
+})
+
+t.test('names and the order of servers do not matter to HAProxy', (t) => {
+  t.strictSame(difference(base, withBackend({ name: 'new' }, ['r2', 'r1'])), [])
+  t.strictSame(difference(base, { ...base, l7Frontends: [frontend('f', 'b', { name: 'new' })] }), [])
+  t.strictSame(difference(base, { ...base, realServers: base.realServers.map((r) => ({ ...r, name: 'new' })) }), [])
+  t.end()
+})
+
+t.test('servers that change, come and go', (t) => {
+  const changed = { ...base, realServers: [realServer('r1', { weight: 5 }), ...base.realServers.slice(1)] }
+  t.match(difference(base, changed), [{ backendId: 'b', before: { weight: 100 }, after: { weight: 5 } }])
+  t.match(difference(base, withBackend({}, ['r3', 'r1', 'r2'])), [{ before: undefined, after: { id: 'r3' } }])
+  t.match(difference(base, withBackend({}, ['r2'])), [{ before: { id: 'r1' }, after: undefined }])
+  const swapped = difference(base, withBackend({}, ['r2', 'r3']))
+  t.match(swapped, [{ before: { id: 'r1' }, after: undefined }, { after: { id: 'r3' } }])
+  t.equal(swapped.length, 2)
+  t.end()
+})
+
+t.test('what needs a reload', (t) => {
+  const reloads: readonly (readonly [string, Records])[] = [
+    ['a port', { ...base, l7Frontends: [frontend('f', 'b', { ports: '81' })] }],
+    ['a new frontend', { ...base, l7Frontends: [...base.l7Frontends, frontend('g', null, { ports: '81' })] }],
+    ['a new backend', { ...base, l7Backends: [...base.l7Backends, backend('c', [])] }],
+    ['another backend', { ...base, l7Frontends: [], l7Backends: [backend('c', [])] }],
+    ['a disabled backend', withBackend({ enabled: false })],
+    ['a timeout', withBackend({ timeoutServer: 1 })],
+    ['a fallback', withBackend({ fallback: { ip: '192.0.2.1', port: 80 } })],
+    ['a check', withBackend({ healthCheck: { type: 'tcp' } })],
+    ['an option of a server', withBackend({ reals: [{ ripId: 'r1', backup: true }, { ripId: 'r2' }] })],
+    [
+      'a port that becomes that of the client',
+      { ...base, realServers: base.realServers.map((r) => ({ ...r, port: null })) },
+    ],
+  ]
+  for (const [name, after] of reloads) t.equal(difference(base, after), 'reload', name)
+  t.end()
+})
+
+t.test('servers come and go at runtime only where HAProxy can and the result is that of the file', (t) => {
+  const addition = (more: Partial<L7Backend>) => difference(withBackend(more, ['r1']), withBackend(more, ['r1', 'r2']))
+  t.equal(addition({ persistence: { type: 'cookie' } }), 'reload', 'a new server has no cookie')
+  t.equal(addition({ balance: 'first' }), 'reload', 'order counts')
+  for (const balance of ['roundrobin', 'leastconn', 'random', 'source', 'uri'] as const) {
+    t.equal(addition({ balance }).length, 1, balance)
+  }
+  t.equal(addition({ persistence: { type: 'ip' } }).length, 1)
+  const backup = [{ ripId: 'r1' }, { ripId: 'r2', backup: true }]
+  const sticky = { persistence: { type: 'ip' } } as const
+  t.equal(difference(withBackend(sticky, ['r1']), withBackend({ ...sticky, reals: backup })), 'reload', 'non-stick')
+  t.equal(difference(withBackend({ balance: 'first' }), withBackend({ balance: 'first' }, ['r2', 'r1'])), 'reload')
+  t.end()
+})
+
+t.test('a disabled backend may change freely', (t) => {
+  const off = { enabled: false }
+  t.strictSame(difference(withBackend(off), withBackend({ ...off, timeoutServer: 1 }, ['r3'])), [])
+  const view = viewOf(base)
+  t.strictSame(backendDifference(backend('b', ['r1'], off), view, backend('b', [], off), view), [])
+  t.end()
+})
+
+t.test('servers are compared by what HAProxy sees', (t) => {
+  const group = backend('b', ['r1'])
+  const [one] = serversOf(group, viewOf(base))
+  const [renamed] = serversOf(group, viewOf({ realServers: [realServer('r1', { name: 'other' })] }))
+  if (one === undefined || renamed === undefined) throw new Error('the backend has a server')
+  t.ok(same(one, renamed))
+  t.notOk(same(one, { ...one, halted: true }))
+  t.equal(serverEffect(group, one, { ...one, ip: '::1' }), 'runtime')
+  t.equal(serverEffect(group, one, { ...one, options: ' backup' }), 'reload')
+  t.end()
+})

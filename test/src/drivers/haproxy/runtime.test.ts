@@ -1,0 +1,110 @@
+import t from 'tap'
+import { differenceOf } from '../../../../src/drivers/haproxy/changes.ts'
+import { RUNTIME_COMMANDS_MAX, runtimeStep, stateColumns } from '../../../../src/drivers/haproxy/runtime.ts'
+import { serversOf } from '../../../../src/drivers/haproxy/server.ts'
+import type { SocketStep } from '../../../../src/drivers/driver.ts'
+import type { RealServer } from '../../../../src/model/real-server.ts'
+import type { L7Backend } from '../../../../src/model/layer7.ts'
+import { backend, realServer } from '../../../config-fixture.ts'
+import { viewOf } from './records.ts'
+
+function stepFor(
+  before: readonly RealServer[],
+  after: readonly RealServer[],
+  more: Partial<L7Backend> = {},
+): SocketStep {
+  const view = (realServers: readonly RealServer[]) =>
+    viewOf({
+      realServers,
+      l7Backends: [
+        backend(
+          'b',
+          realServers.map(({ id }) => id),
+          more,
+        ),
+      ],
+    })
+  const difference = differenceOf(view(before), view(after))
+  if (difference === 'reload') throw new Error('a reload would be needed')
+  return runtimeStep(difference, '/run/master.sock')
+}
+const requests = (step: SocketStep) => step.commands.map(({ request }) => request)
+const server = realServer('r1')
+
+t.test('weight, address and state', (t) => {
+  t.strictSame(requests(stepFor([server], [{ ...server, weight: 7 }])), ['@1 set server b/r1 weight 7'])
+  t.strictSame(requests(stepFor([server], [{ ...server, ip: '::1', port: 81 }])), [
+    '@1 set server b/r1 addr ::1 port 81',
+  ])
+  const anyPort = realServer('r1', { port: null })
+  t.strictSame(requests(stepFor([anyPort], [{ ...anyPort, ip: '::1' }])), ['@1 set server b/r1 addr ::1'])
+  t.strictSame(requests(stepFor([server], [{ ...server, state: 'drained' }])), ['@1 set server b/r1 weight 0'])
+  t.strictSame(requests(stepFor([server], [{ ...server, state: 'halted' }])), ['@1 set server b/r1 state maint'])
+  t.end()
+})
+
+t.test('online restores state and weight, the state last', (t) => {
+  const drained = realServer('r1', { state: 'drained' })
+  const halted = realServer('r1', { state: 'halted' })
+  t.strictSame(requests(stepFor([drained], [server])), ['@1 set server b/r1 weight 100'])
+  t.strictSame(requests(stepFor([halted], [server])), ['@1 set server b/r1 state ready'])
+  t.strictSame(requests(stepFor([halted], [drained])), [
+    '@1 set server b/r1 weight 0',
+    '@1 set server b/r1 state ready',
+  ])
+  t.strictSame(requests(stepFor([drained], [halted])), [
+    '@1 set server b/r1 state maint',
+    '@1 set server b/r1 weight 100',
+  ])
+  t.end()
+})
+
+t.test('a server that comes is told all that the file would say', (t) => {
+  const other = realServer('r2', { ip: '::1', weight: 3 })
+  const check = { healthCheck: { type: 'tcp' } } as const
+  t.strictSame(requests(stepFor([server], [server, other], check)), [
+    '@1 add server b/r2 [::1]:8000 check inter 2s rise 2 fall 3 weight 3',
+    '@1 enable health b/r2',
+    '@1 enable server b/r2',
+  ])
+  t.strictSame(requests(stepFor([server], [server, { ...other, state: 'halted' }])), [
+    '@1 add server b/r2 [::1]:8000 weight 3',
+  ])
+  t.end()
+})
+
+t.test('a server that goes', (t) => {
+  const step = stepFor([server, realServer('r2')], [server])
+  t.strictSame(step.commands, [
+    { request: '@1 set server b/r2 state maint', expect: [''] },
+    { request: '@1 del server b/r2', expect: ['Server deleted.'] },
+  ])
+  t.strictSame(step.readBack, [
+    { request: '@1 show servers state b', rows: [{ where: { srv_name: 'r2' }, columns: undefined }] },
+  ])
+  t.end()
+})
+
+t.test('undo is the way back, newest first', (t) => {
+  const step = stepFor([server, realServer('r2')], [{ ...server, weight: 1 }])
+  t.strictSame(
+    step.undo.map(({ request }) => request),
+    ['@1 set server b/r1 weight 100', '@1 add server b/r2 127.0.0.1:8000 weight 100', '@1 enable server b/r2'],
+  )
+  t.end()
+})
+
+t.test('what is read back', (t) => {
+  const view = viewOf({ realServers: [{ ...server, state: 'halted' }] })
+  const [halted] = serversOf(backend('b', ['r1']), view)
+  if (halted === undefined) throw new Error('the backend has a server')
+  t.strictSame(stateColumns(halted), {
+    srv_addr: ['127.0.0.1'],
+    srv_port: ['8000'],
+    srv_uweight: ['100'],
+    srv_admin_state: ['1', '5'],
+  })
+  t.strictSame(stateColumns({ ...halted, halted: false, port: null })['srv_port'], ['0'])
+  t.ok(RUNTIME_COMMANDS_MAX > 0)
+  t.end()
+})

@@ -1,0 +1,87 @@
+import t from 'tap'
+import { hashes, memberOf, serverOf, serversOf } from '../../../../src/drivers/haproxy/server.ts'
+import type { L7Backend } from '../../../../src/model/layer7.ts'
+import { backend, realServer } from '../../../config-fixture.ts'
+import { viewOf } from './records.ts'
+
+const view = viewOf({
+  realServers: [
+    realServer('r1', { weight: 50 }),
+    realServer('r2', { state: 'drained' }),
+    realServer('r3', { state: 'halted' }),
+  ],
+})
+const line = (more: Partial<L7Backend>): string | undefined => serversOf(backend('b', ['r1'], more), view)[0]?.line
+const options = (real: Partial<L7Backend['reals'][number]>, more: Partial<L7Backend> = {}): string | undefined =>
+  serversOf(backend('b', [], { ...more, reals: [{ ripId: 'r1', ...real }] }), view)[0]?.options
+
+t.test('state becomes weight and maintenance', (t) => {
+  const [online, drained, halted] = serversOf(backend('b', ['r1', 'r2', 'r3']), view)
+  t.match(online?.line, /^ {4}server r1 127\.0\.0\.1:8000 weight 50$/)
+  t.match(drained, { weight: 0, halted: false })
+  t.match(halted, { weight: 100, halted: true, line: /disabled$/ })
+  t.end()
+})
+
+t.test('the membership overrides weight and port', (t) => {
+  t.match(line({ reals: [{ ripId: 'r1', weight: 3, port: 81 }] }), '127.0.0.1:81 weight 3')
+  t.match(serverOf(backend('b', [], { reals: [{ ripId: 'r2', weight: 3 }] }), 'r2', view), { weight: 0 })
+  t.end()
+})
+
+t.test('every option of a membership', (t) => {
+  t.equal(options({ backup: true, sendProxy: true, maxConn: 9 }), ' backup send-proxy-v2 maxconn 9')
+  t.equal(options({ encrypted: true }), ' ssl verify none')
+  t.equal(options({ encrypted: true, verify: true }), ' ssl verify required ca-file @system-ca')
+  t.match(options({ encrypted: true, verify: true, sni: 'a.example' }), ' sni str(a.example) verifyhost a.example')
+  t.equal(options({}, { persistence: { type: 'cookie' } }), ' cookie r1')
+  t.equal(options({ backup: true }, { persistence: { type: 'ip' } }), ' backup non-stick')
+  t.end()
+})
+
+t.test('checks over TLS', (t) => {
+  const https = { healthCheck: { type: 'https', host: 'h.example:8443' } } as const
+  t.match(options({}, https), / check-ssl verify none check-sni h\.example$/, 'without the port')
+  t.match(options({ encrypted: true }, https), / ssl verify none check .* check-sni h\.example$/)
+  t.notMatch(options({}, { healthCheck: { type: 'https', host: '[::1]:80' } }), 'check-sni')
+  const verified = { encrypted: true, verify: true, sni: 'a.example' }
+  t.match(options(verified, https), / check-sni a\.example$/, 'the name that the certificate is compared with')
+  t.end()
+})
+
+t.test('servers of a hash have numbers that depend on their ids alone', (t) => {
+  const numberOf = (ripIds: readonly string[], id: string): string | undefined =>
+    / id (\d+)/.exec(serverOf(backend('b', ripIds, { balance: 'source' }), id, view)?.options ?? '')?.[1]
+  t.ok(Number(numberOf(['r1'], 'r1')) >= 100_000)
+  t.equal(numberOf(['r3', 'r2', 'r1'], 'r1'), numberOf(['r1'], 'r1'))
+  const many = Array.from({ length: 20_000 }, (_, index) => realServer(`s${index}`))
+  const group = backend(
+    'b',
+    many.map(({ id }) => id),
+    { balance: 'uri' },
+  )
+  const numbers = new Set(serversOf(group, viewOf({ realServers: many })).map((entry) => entry.options))
+  t.equal(numbers.size, 20_000, 'all different')
+  t.strictSame(
+    (['source', 'uri', 'roundrobin'] as const).map((balance) => hashes(backend('b', [], { balance }))),
+    [true, true, false],
+  )
+  t.end()
+})
+
+t.test('what is no member is no server', (t) => {
+  const group = backend('b', ['r1', 'gone'])
+  t.equal(serversOf(group, view).length, 1)
+  t.equal(serverOf(group, 'gone', view), undefined)
+  t.equal(serverOf(group, 'r2', view), undefined)
+  t.strictSame(memberOf(group, 'r1'), { ripId: 'r1' })
+  t.end()
+})
+
+t.test('a server is worked out again when its record changes', (t) => {
+  const group = backend('b', ['r1'])
+  const before = serversOf(group, view)[0]
+  t.equal(serversOf(group, view)[0], before, 'the same object while nothing changes')
+  t.match(serversOf(group, viewOf({ realServers: [realServer('r1', { weight: 9 })] }))[0], { weight: 9 })
+  t.end()
+})

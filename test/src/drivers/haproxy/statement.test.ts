@@ -1,0 +1,28 @@
+import t from 'tap'
+import { commentText, endpointText, quoted, textOf } from '../../../../src/drivers/haproxy/statement.ts'
+
+t.test('words reach HAProxy literally', (t) => {
+  t.equal(quoted('/health'), '/health')
+  t.equal(quoted('/a b'), "'/a b'")
+  t.equal(quoted('$HOME"#\\'), `'$HOME"#\\'`)
+  t.equal(quoted("it's"), String.raw`'it'\''s'`)
+  t.equal(quoted(''), "''")
+  t.end()
+})
+
+t.test('a name cannot leave its comment', (t) => {
+  t.equal(commentText('a\nserver b 127.0.0.1\r\u0000\u2028c\u0085d'), 'a server b 127.0.0.1   c d')
+  t.end()
+})
+
+t.test('addresses carry their port', (t) => {
+  t.equal(endpointText('192.0.2.1', 80), '192.0.2.1:80')
+  t.equal(endpointText('2001:db8::1', 80), '[2001:db8::1]:80')
+  t.equal(endpointText('192.0.2.1', null), '192.0.2.1')
+  t.end()
+})
+
+t.test('statements are one a line', (t) => {
+  t.equal(textOf([{ text: 'global', owner: undefined, kind: 'statement' }]), 'global\n')
+  t.end()
+})

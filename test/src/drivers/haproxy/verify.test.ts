@@ -1,0 +1,78 @@
+import t from 'tap'
+import { supervisedPaths } from '../../../../src/drivers/haproxy/paths.ts'
+import { verifyConfig } from '../../../../src/drivers/haproxy/verify.ts'
+import { backend, frontend, realServer } from '../../../config-fixture.ts'
+import { PATHS, type Records, viewOf } from './records.ts'
+
+const problems = (records: Records) => verifyConfig(viewOf(records), PATHS)
+const realServers = [realServer('r1'), realServer('r2', { port: null })]
+
+t.test('a sound configuration has no problem', (t) => {
+  t.strictSame(problems({}), [])
+  const l7Frontends = [frontend('f', 'b'), frontend('g', null, { ports: '81' })]
+  t.strictSame(problems({ realServers, l7Frontends, l7Backends: [backend('b', ['r1', 'r2'])] }), [])
+  t.end()
+})
+
+t.test('frontend and backend must have the same mode', (t) => {
+  const l7Backends = [backend('b', [], { mode: 'tcp' })]
+  const found = problems({ l7Frontends: [frontend('f', 'b')], l7Backends })
+  t.match(found, [
+    { section: 'l7Frontends', id: 'f', field: 'defaultBackendId', message: /is http, its backend b is tcp/ },
+  ])
+  t.end()
+})
+
+t.test('a backend that does not exist', (t) => {
+  t.match(problems({ l7Frontends: [frontend('f', 'gone')] }), [{ id: 'f', field: 'defaultBackendId' }])
+  t.end()
+})
+
+t.test('a real server that does not exist, is twice in a backend or has a reserved id', (t) => {
+  const l7Backends = [backend('b', ['r1', 'gone', 'r1', 'fallback'])]
+  t.match(problems({ realServers: [...realServers, realServer('fallback')], l7Backends }), [
+    { section: 'l7Backends', id: 'b', field: 'reals.1.ripId', message: /no real server gone/ },
+    { field: 'reals.2.ripId', message: /twice/ },
+    { field: 'reals.3.ripId', message: /kept for the fallback/ },
+  ])
+  t.end()
+})
+
+t.test('a health check needs a port', (t) => {
+  const l7Backends = [backend('b', ['r2'], { healthCheck: { type: 'tcp' } })]
+  t.match(problems({ realServers, l7Backends }), [{ id: 'b', field: 'reals.0.port', message: /r2 has no port/ }])
+  const withPort = [backend('b', [], { healthCheck: { type: 'tcp' }, reals: [{ ripId: 'r2', port: 80 }] })]
+  t.strictSame(problems({ realServers, l7Backends: withPort }), [], 'the port of the membership will do')
+  t.end()
+})
+
+t.test('cookies and URIs need mode http', (t) => {
+  const l7Backends = [backend('b', [], { mode: 'tcp', balance: 'uri', persistence: { type: 'cookie' } })]
+  t.match(problems({ l7Backends }), [{ field: 'persistence.type' }, { field: 'balance' }])
+  t.end()
+})
+
+t.test('TLS settings need TLS', (t) => {
+  const reals = [{ ripId: 'r1', verify: true, sni: 'example.com' }]
+  t.match(problems({ realServers, l7Backends: [backend('b', [], { reals })] }), [
+    { field: 'reals.0.verify' },
+    { field: 'reals.0.sni' },
+  ])
+  t.end()
+})
+
+t.test('all problems are reported at once', (t) => {
+  const found = problems({
+    l7Frontends: [frontend('f', 'gone'), frontend('g', 'b')],
+    l7Backends: [backend('b', ['gone'], { mode: 'tcp' })],
+  })
+  t.equal(found.length, 4)
+  t.end()
+})
+
+t.test('a state folder whose sockets would have too long a name', (t) => {
+  const found = verifyConfig(viewOf({}), supervisedPaths(`/tmp/${'x'.repeat(90)}`))
+  t.equal(found.length, 3)
+  t.match(found[0], { section: undefined, message: /too long for a socket.*shorter state folder/ })
+  t.end()
+})

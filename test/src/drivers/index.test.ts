@@ -1,0 +1,12 @@
+import t from 'tap'
+import { createDrivers } from '../../../src/drivers/index.ts'
+import { supervisedPaths } from '../../../src/drivers/haproxy/paths.ts'
+
+t.test('every managed program has a driver', (t) => {
+  const drivers = createDrivers({ haproxy: supervisedPaths('/state/haproxy') })
+  t.strictSame(
+    drivers.map(({ name }) => name),
+    ['layer7proxy'],
+  )
+  t.end()
+})

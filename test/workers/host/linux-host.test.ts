@@ -1,0 +1,65 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { viewOf } from '../../src/drivers/haproxy/records.ts'
+import { conforms } from './conformance.ts'
+import { haproxyFixture } from './haproxy-fixture.ts'
+
+t.test('the real machine conforms', async (t) => {
+  const { host, driver } = haproxyFixture(t)
+  for (const { path, content } of driver.render(viewOf({}))) await host.replaceFile(path, content, 0o600)
+  await conforms(t, host)
+})
+
+t.test('programs', async (t) => {
+  const { host, folder } = haproxyFixture(t)
+  t.strictSame(await host.run(['sh', '-c', 'echo out; echo err >&2; exit 3'], 5000), {
+    exitCode: 3,
+    output: 'out\nerr',
+  })
+  t.strictSame(await host.run(['sh', '-c', 'echo $0 "$1"', 'a b', '$HOME;'], 5000), {
+    exitCode: 0,
+    output: 'a b $HOME;',
+  })
+  t.match(await host.run(['sh', '-c', 'kill -9 $$'], 5000), { exitCode: 128, output: /ended by SIGKILL/ })
+  t.match(await host.run(['no-such-program'], 5000), {
+    exitCode: 127,
+    output: /no-such-program is not installed: run "apt-get install/,
+  })
+  const { output: environment } = await host.run(['env'], 5000)
+  t.match(environment, /^LC_ALL=C\nPATH=/)
+  t.notMatch(environment, /^(HOME|USER|SHELL|TERM)=/m, 'nothing of ours, which may hold secrets')
+  const capped = await host.run(['head', '-c', '200000', '/dev/zero'], 5000)
+  t.match(capped.output, /\(134464 more bytes\)$/)
+  t.notOk(existsSync(join(folder, 'nothing')))
+})
+
+t.test('a deadline ends a program and its children', async (t) => {
+  const { host } = haproxyFixture(t)
+  const result = await host.run(['sh', '-c', 'sleep 600 & echo $!; wait'], 300)
+  t.match(result, { exitCode: 124, output: /^\d+\nsh did not end within 300 ms and was killed$/ })
+  const child = Number.parseInt(result.output, 10)
+  const isGone = () => {
+    // A killed child of a killed parent is a zombie until init takes it; it runs no more.
+    const state = existsSync(`/proc/${child}/stat`) ? /\) (\w)/.exec(readStat(child))?.[1] : undefined
+    return state === undefined || state === 'Z'
+  }
+  while (!isGone()) await new Promise(setImmediate)
+  t.pass('the child is gone')
+})
+
+t.test('files have the mode that was asked for and leave nothing beside them', async (t) => {
+  const { host, folder } = haproxyFixture(t)
+  await host.replaceFile(join(folder, 'a'), 'x', 0o644)
+  await host.replaceFile(join(folder, 'a'), 'y', 0o600)
+  t.equal(statSync(join(folder, 'a')).mode & 0o777, 0o600)
+  t.strictSame(readdirSync(folder), ['a'])
+})
+
+function readStat(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,32 @@
+import t from 'tap'
+import { RecordingHost } from '../../../workers/host/recording-host.ts'
+import { conforms } from './conformance.ts'
+
+t.test('a host that only records conforms', async (t) => conforms(t, new RecordingHost()))
+
+t.test('everything is remembered once', async (t) => {
+  const host = new RecordingHost()
+  await host.replaceFile('/a', 'x', 0o600)
+  await host.run(['reboot'])
+  await host.socket('/s', 'show')
+  t.strictSame(host.takeJournal(), [
+    { verb: 'replaceFile', path: '/a', content: 'x', mode: 0o600 },
+    { verb: 'run', argv: ['reboot'] },
+    { verb: 'socket', path: '/s', request: 'show' },
+  ])
+  t.strictSame(host.takeJournal(), [])
+})
+
+t.test('answers come from where the options say', async (t) => {
+  const host = new RecordingHost({
+    base: { readFile: async (path) => (path === '/real' ? 'real' : undefined), unitState: async () => 'running' },
+    answerRun: ([program]) => ({ exitCode: 3, output: String(program) }),
+    answerSocket: (path, request) => `${path} ${request}`,
+  })
+  t.equal(await host.readFile('/real'), 'real')
+  await host.removeFile('/real')
+  t.equal(await host.readFile('/real'), undefined, 'what was recorded hides the real file')
+  t.equal(await host.unitState('layer7proxy'), 'running')
+  t.strictSame(await host.run(['x']), { exitCode: 3, output: 'x' })
+  t.equal(await host.socket('/s', 'y'), '/s y')
+})

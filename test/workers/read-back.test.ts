@@ -1,0 +1,31 @@
+import t from 'tap'
+import { rowProblem } from '../../workers/read-back.ts'
+
+const TABLE = ['1', '# be_name srv_name srv_uweight', 'b r1 10', 'b r2 0', ''].join('\n')
+
+t.test('rows hold what they must', (t) => {
+  t.equal(rowProblem(TABLE, [{ where: { srv_name: 'r1' }, columns: { srv_uweight: ['10'] } }]), undefined)
+  t.equal(rowProblem(TABLE, [{ where: { srv_name: 'r2' }, columns: { srv_uweight: ['1', '0'] } }]), undefined)
+  t.equal(rowProblem(TABLE, [{ where: { srv_name: 'r3' }, columns: undefined }]), undefined)
+  t.end()
+})
+
+t.test('the first difference is told', (t) => {
+  t.equal(
+    rowProblem(TABLE, [{ where: { srv_name: 'r1' }, columns: { srv_uweight: ['1', '2'] } }]),
+    'r1 has srv_uweight 10 and not 1 or 2',
+  )
+  t.equal(rowProblem(TABLE, [{ where: { srv_name: 'r3' }, columns: {} }]), 'r3 is not there')
+  t.equal(rowProblem(TABLE, [{ where: { srv_name: 'r2' }, columns: undefined }]), 'r2 is still there')
+  t.equal(
+    rowProblem(TABLE, [{ where: { srv_name: 'r2' }, columns: { other: ['1'] } }]),
+    'r2 has other missing and not 1',
+  )
+  t.end()
+})
+
+t.test('what is no table is itself the problem', (t) => {
+  t.equal(rowProblem("Can't find backend.\n", []), "Can't find backend.")
+  t.equal(rowProblem('', []), 'there is no table')
+  t.end()
+})
