@@ -197,5 +197,13 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     t.equal(await haproxyPid(), before)
     t.equal(await fetchFrontend(), 'origin')
   })
+
+  await t.test('a stop in the middle of the start is clean as well', async (t) => {
+    for (let round = 0; round < 4; round += 1) {
+      await machine.run('systemctl', 'start', 'fulcrum')
+      await machine.run('systemctl', 'stop', 'fulcrum')
+      t.equal(await property('fulcrum', 'Result'), 'success', `round ${round}`)
+    }
+  })
   return undefined
 })
