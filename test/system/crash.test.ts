@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import t from 'tap'
+import { daemonFixture, until } from '../daemon-fixture.ts'
+import { fetchOnce, freePort, startOrigin } from '../traffic-fixture.ts'
+
+const ROUNDS = 12
+
+t.test(
+  'kill -9 at any moment of staging and applying leaves old or new, in the store, the file and HAProxy',
+  { timeout: 180_000 },
+  async (test) => {
+    const daemon = await daemonFixture(test)
+    const origin = await startOrigin(test, 'one')
+    const rip = (await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: origin.port }))
+      .id
+    const port = await freePort()
+    const backend = (
+      await daemon.data('POST', '/layer7proxy/backends', {
+        name: 'be',
+        mode: 'http',
+        reals: [{ ripId: rip }],
+        healthCheck: { type: 'none' },
+      })
+    ).id
+    const made = { name: 'fe', mode: 'http', ip: '127.0.0.1', ports: String(port), defaultBackendId: backend }
+    const frontend = (await daemon.data('POST', '/layer7proxy/frontends', made)).id
+    await daemon.data('PUT', '/services/apply')
+
+    let failed = 0
+    let stopped = false
+    const traffic = (async () => {
+      while (!stopped) {
+        await fetchOnce(port).catch(() => (failed += 1))
+        await wait(5)
+      }
+    })()
+    let applied = 100
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const weight = 101 + round
+      const timeoutClient = 31 + round
+      // Every other round is a reload; the delay walks through the whole of an apply.
+      const reload = round % 2 === 0
+      await daemon.data('PUT', `/ipvsDirector/rips/${rip}`, { port: origin.port, weight })
+      if (reload) await daemon.data('PUT', `/layer7proxy/frontends/${frontend}`, { timeoutClient })
+      const before = (await daemon.data('GET', '/services/pending')).revision
+      const apply = daemon.call('PUT', '/services/apply').then(
+        (answer) => answer.status,
+        () => 0,
+      )
+      await wait((round * 140) / ROUNDS)
+      await daemon.kill('SIGKILL')
+      const answered = await apply
+      await daemon.start()
+      await daemon.login()
+
+      const { revision, count } = await until(
+        'the start to settle',
+        () => daemon.data('GET', '/services/pending'),
+        () => true,
+      )
+      const isNew = revision === before + 1
+      test.ok(isNew || revision === before, `round ${round}: revision ${before} → ${revision}`)
+      if (answered === 200) test.ok(isNew, `round ${round}: what was answered is kept`)
+      test.equal(count > 0, !isNew, `round ${round}: pending exactly when it was not applied`)
+      if (isNew) applied = weight
+      const expected = `weight ${applied}`
+      await until(
+        'file and HAProxy to agree with running',
+        async () => {
+          const file = readFileSync(`${daemon.state}/haproxy/haproxy.cfg`, 'utf8')
+          const [figures] = await daemon.data('GET', `/${daemon.node}/layer7proxy/stats/rips/${rip}`)
+          return { file: file.includes(expected), weight: figures?.weight }
+        },
+        (found) => found.file && found.weight === applied,
+      )
+      if (!isNew) await daemon.data('DELETE', '/services/pending')
+    }
+    stopped = true
+    await traffic
+    test.equal(failed, 0, 'traffic was never interrupted')
+  },
+)

@@ -1,0 +1,169 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { temporaryFolder } from '../config-fixture.ts'
+import { Daemon, daemonFixture, PASSWORD, until } from '../daemon-fixture.ts'
+import { freePort } from '../traffic-fixture.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Runs the command line to its end. */
+async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', 'src/main.ts', ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  const [code] = await once(child, 'close')
+  return { code, stdout, stderr }
+}
+
+t.test('bad settings end with exit code 2 and one line', async (test) => {
+  for (const args of [
+    ['--nope'],
+    ['--listen', 'x'],
+    ['--http', '0.0.0.0:80'],
+    ['--state', `/tmp/${'long'.repeat(40)}`],
+  ]) {
+    const { code, stderr, stdout } = await run(args)
+    test.equal(code, 2, args.join(' '))
+    test.match(stderr, /^fulcrum: [^\n]+\n$/, args.join(' '))
+    test.equal(stdout, '')
+  }
+})
+
+t.test('--help tells the options', async (test) => {
+  const { code, stdout } = await run(['--help'])
+  test.equal(code, 0)
+  test.match(stdout, /--state DIR/)
+})
+
+t.test('a second daemon on the same state folder or port is refused with a clear line', async (test) => {
+  const daemon = await daemonFixture(test)
+  const sameState = await run(['--state', daemon.state, '--listen', '127.0.0.1:0', '--no-demo'])
+  test.equal(sameState.code, 1)
+  test.match(sameState.stderr, /^fulcrum: another daemon is using the state folder/)
+  const samePort = await run([
+    '--state',
+    temporaryFolder(test, 'second'),
+    '--listen',
+    `127.0.0.1:${daemon.port}`,
+    '--no-demo',
+  ])
+  test.equal(samePort.code, 1)
+  test.match(samePort.stderr, /fulcrum: cannot listen on 127\.0\.0\.1:\d+/)
+  test.equal((await daemon.call('GET', '/ping')).status, 200)
+})
+
+t.test('SIGTERM ends with 0 and leaves no HAProxy behind in trial', async (test) => {
+  const daemon = await daemonFixture(test)
+  const pidFile = join(daemon.state, 'haproxy', 'haproxy.pid')
+  const pid = Number(
+    await until(
+      'the pid file',
+      async () => readIfThere(pidFile),
+      (text) => text !== '',
+    ),
+  )
+  test.equal(await daemon.kill('SIGTERM'), 0)
+  test.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
+})
+
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+t.test(
+  'a made-up password is printed once and stored nowhere; nothing in the state folder is for others',
+  async (test) => {
+    const state = temporaryFolder(test, 'first')
+    const start = async () => {
+      const child = spawn(
+        process.execPath,
+        [
+          '--disable-warning=ExperimentalWarning',
+          'src/main.ts',
+          '--state',
+          state,
+          '--listen',
+          '127.0.0.1:0',
+          '--no-demo',
+        ],
+        {
+          cwd: ROOT,
+          env: { PATH: process.env['PATH'] },
+          stdio: ['ignore', 'pipe', 'pipe'],
+        },
+      )
+      let output = ''
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text))
+      await until(
+        'the greeting',
+        async () => output,
+        (text) => /Node/.test(text) && /Administrator|state in/.test(text),
+      )
+      await until(
+        'the daemon to settle',
+        async () => output,
+        (text) => /HAProxy/.test(text),
+      )
+      child.kill('SIGTERM')
+      await once(child, 'close')
+      return output
+    }
+    const first = await start()
+    const password = /Password\s+(\S+)\s+\(shown this once\)/.exec(first)?.[1] ?? ''
+    test.equal(password.length, 20)
+    const second = await start()
+    test.notMatch(second, /Password/)
+    const files = readdirSync(state, { recursive: true, encoding: 'utf8' }).map((name) => join(state, name))
+    for (const file of files) {
+      const stats = statSync(file, { throwIfNoEntry: false })
+      if (stats === undefined || stats.isSocket()) continue
+      if (stats.isFile()) test.notOk(readFileSync(file).includes(password), file)
+      test.equal(stats.mode & 0o077, 0, `${file} has mode ${(stats.mode & 0o777).toString(8)}`)
+    }
+  },
+)
+
+t.test('the demonstration moves figures and history within ten seconds, and one call removes it', async (test) => {
+  const daemon = new Daemon(temporaryFolder(test, 'demo'), ['--demo', '--http', `127.0.0.1:${await freePort()}`])
+  test.teardown(() => daemon.end())
+  await daemon.start()
+  await daemon.login()
+  const stats = `/${daemon.node}/layer7proxy/stats/frontends`
+  const [frontend] = await until(
+    'figures that move',
+    () => daemon.data('GET', stats),
+    (figures: { id: string; name: string; totalSessions: number | null }[]) => (figures[0]?.totalSessions ?? 0) > 20,
+    10_000,
+  )
+  test.match(frontend, { name: 'demo-frontend' })
+  const end = Math.floor(Date.now() / 1000)
+  const history = await daemon.data('GET', `${stats}/${frontend?.id}/history?start=${end - 10}&end=${end}`)
+  test.ok(history.series.sessionRate.some((rate: number | null) => rate !== null && rate > 0))
+
+  // Somebody else's pending change is not applied along with the removal.
+  await daemon.data('POST', '/rbac/groups', { id: 'mine', name: 'mine' })
+  test.equal((await daemon.call('DELETE', '/demo')).status, 200)
+  test.same(await daemon.data('GET', '/layer7proxy/frontends'), [])
+  test.same(await daemon.data('GET', '/ipvsDirector/rips'), [])
+  test.match(await daemon.data('GET', '/services/pending'), { count: 1, changes: [{ resourceId: 'mine' }] })
+  test.equal((await daemon.call('DELETE', '/demo')).status, 200, 'repeating it changes nothing')
+  await daemon.kill('SIGKILL')
+  await daemon.start()
+  await daemon.login('admin@localhost', PASSWORD)
+  test.same(await daemon.data('GET', '/layer7proxy/frontends'), [], 'it does not come back')
+})
