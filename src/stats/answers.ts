@@ -30,15 +30,3 @@ export interface HistoryAnswer {
   readonly etag: string | undefined
   readonly contentType: 'application/json' | 'text/csv; charset=utf-8'
 }
-
-export interface QueryProblem {
-  readonly field: string
-  readonly code: string
-  readonly message: string
-}
-
-/** The rules of a history window that a schema cannot say. All problems at once. */
-export function checkWindow(window: { readonly start: number; readonly end: number }): readonly QueryProblem[] {
-  if (window.end >= window.start) return []
-  return [{ field: 'end', code: 'OUT_OF_RANGE', message: 'The end of the window must not be before its start.' }]
-}

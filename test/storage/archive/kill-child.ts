@@ -4,7 +4,9 @@ import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { writeSync } from 'node:fs'
 import { KILL_OBJECTS, KILL_START_S, killValue } from './kill-values.ts'
 
-const writer = new ArchiveWriter(process.argv[2] ?? '', KILL_START_S)
+const [, , directory] = process.argv
+if (directory === undefined) throw new Error('usage: kill-child.ts DIRECTORY')
+const writer = new ArchiveWriter(directory, KILL_START_S)
 for (let second = writer.hwm_s; ; second++) {
   writer.ring.beginSecond(second)
   for (let n = 0; n < KILL_OBJECTS; n++) {

@@ -1,0 +1,88 @@
+import type { LiveView } from './answers.ts'
+import { ascii } from './json-buffer.ts'
+import type { LiveKind } from './live-fields.ts'
+import type { NamedBackend, NamedObject, ObjectNames } from './names.ts'
+
+/** One object of an answer. */
+export interface LiveElement {
+  readonly kind: LiveKind
+  /** `{"id":…,"name":…` made once per version of the names. */
+  readonly head: Uint8Array
+  /** What the row is called in the answer of HAProxy. */
+  readonly rowKey: string
+}
+
+/** Literal brackets and names around lists of elements. */
+export type LivePiece = Uint8Array | readonly LiveElement[]
+
+export function rowKey(kind: LiveKind, proxy: string, server: string): string {
+  return kind === 'server' ? `server\0${proxy}\0${server}` : `${kind}\0${proxy}`
+}
+
+function elementOf(kind: 'frontend' | 'backend', { id, name }: NamedObject): LiveElement {
+  return {
+    kind,
+    head: ascii(`{"id":${JSON.stringify(id)},"name":${JSON.stringify(name)}`),
+    rowKey: rowKey(kind, id, ''),
+  }
+}
+
+function realsOf(backend: NamedBackend, only?: string): LiveElement[] {
+  const owner = `,"backendId":${JSON.stringify(backend.id)},"backendName":${JSON.stringify(backend.name)}`
+  return backend.reals
+    .filter(({ ripId }) => only === undefined || ripId === only)
+    .map(({ ripId, name }) => ({
+      kind: 'server',
+      head: ascii(`{"id":${JSON.stringify(ripId)},"name":${JSON.stringify(name)}${owner}`),
+      rowKey: rowKey('server', backend.id, ripId),
+    }))
+}
+
+const OPEN_LIST = ascii('[')
+const CLOSE_LIST = ascii(']')
+
+/** What a view consists of; `undefined` when its id is not in the running configuration. */
+export function planView(view: LiveView, names: ObjectNames): readonly LivePiece[] | undefined {
+  const frontends = (): LiveElement[] => Array.from(names.frontends(), (frontend) => elementOf('frontend', frontend))
+  const backends = (): LiveElement[] => Array.from(names.backends(), (backend) => elementOf('backend', backend))
+  const reals = (): LiveElement[] => Array.from(names.backends()).flatMap((backend) => realsOf(backend))
+  switch (view.kind) {
+    case 'all':
+      return [
+        ascii('{"frontends":['),
+        frontends(),
+        ascii('],"backends":['),
+        backends(),
+        ascii('],"reals":['),
+        reals(),
+        ascii(']}'),
+      ]
+    case 'frontends':
+      return [OPEN_LIST, frontends(), CLOSE_LIST]
+    case 'backends':
+      return [OPEN_LIST, backends(), CLOSE_LIST]
+    case 'rips':
+      return [OPEN_LIST, reals(), CLOSE_LIST]
+    default:
+      return planOne(view, names)
+  }
+}
+
+function planOne(
+  view: Extract<LiveView, { readonly id: string }>,
+  names: ObjectNames,
+): readonly LivePiece[] | undefined {
+  if (view.kind === 'frontend') {
+    const frontend = names.frontend(view.id)
+    return frontend === undefined ? undefined : [[elementOf('frontend', frontend)]]
+  }
+  if (view.kind === 'rip') {
+    const backends = names.backendsOfRip(view.id)
+    return backends === undefined
+      ? undefined
+      : [OPEN_LIST, backends.flatMap((backend) => realsOf(backend, view.id)), CLOSE_LIST]
+  }
+  const backend = names.backend(view.id)
+  if (backend === undefined) return undefined
+  return view.kind === 'backend' ? [[elementOf('backend', backend)]] : [OPEN_LIST, realsOf(backend), CLOSE_LIST]
+}

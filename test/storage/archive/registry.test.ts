@@ -1,0 +1,54 @@
+import t from 'tap'
+import { ObjectRegistry } from '../../../storage/archive/registry.ts'
+import { RingWriter } from '../../../storage/archive/ring.ts'
+import { ARCHIVE_OBJECTS_MAX, OBJECT_GONE_AFTER_S } from '../../../storage/limits.ts'
+
+const S = 1_700_000_000
+
+function begin(): { ring: RingWriter; registry: ObjectRegistry } {
+  const ring = new RingWriter()
+  ring.reset(S)
+  return { ring, registry: new ObjectRegistry([], 1, ring) }
+}
+
+t.test('numbers are never reused, the same object keeps its own', async (t) => {
+  const { registry } = begin()
+  const a = registry.ensure('server', 'a', 'b', S)
+  const again = registry.ensure('server', 'a', 'b', S + 1)
+  const other = registry.ensure('server', 'a', 'c', S + 1)
+  t.equal(a, again)
+  t.strictSame([a?.id, other?.id, registry.nextId], [1, 2, 3])
+  t.strictSame(
+    registry.takeChanges().added.map(({ id }) => id),
+    [1, 2],
+  )
+  t.equal(registry.takeChanges().added.length, 0)
+})
+
+t.test('an object that is gone gives up its place and gets one again when it is back', async (t) => {
+  const { ring, registry } = begin()
+  const a = registry.ensure('server', 'a', 'b', S)
+  const b = registry.ensure('server', 'b', 'b', S)
+  const later = S + OBJECT_GONE_AFTER_S
+  ring.beginSecond(later - 1)
+  ring.set(b?.slot ?? -1, later - 1, 0, 1)
+  registry.noteSeen(later)
+  registry.retire(later)
+  t.strictSame([a?.slot, a?.died_s, b?.died_s], [-1, S, undefined])
+  t.strictSame(registry.takeChanges().removed, [1])
+  const c = registry.ensure('server', 'c', 'b', later)
+  t.strictSame([c?.slot, c?.id], [0, 3], 'the place is used again, the number is not')
+  t.strictSame([registry.ensure('server', 'a', 'b', later)?.slot, a?.died_s], [2, undefined])
+})
+
+t.test('beyond the cap objects are refused, and it is said', async (t) => {
+  const { ring } = begin()
+  const full = new ObjectRegistry([], 1, ring)
+  // Places without a ring behind them: the cap is about numbers.
+  ring.own = () => undefined
+  for (let i = 0; i < ARCHIVE_OBJECTS_MAX; i++) full.ensure('server', String(i), 'b', S)
+  t.notOk(full.takeRefused())
+  t.equal(full.ensure('server', 'one more', 'b', S), undefined)
+  t.ok(full.takeRefused())
+  t.ok(full.ensure('server', '5', 'b', S), 'those that are in stay in')
+})

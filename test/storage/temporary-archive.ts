@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { METRIC_COUNT } from '../../storage/archive/tiers.ts'
+import { ArchiveWriter } from '../../storage/archive/writer.ts'
+
+/** A folder that goes with the test. */
+export function temporaryFolder(t: Test): string {
+  const directory = mkdtempSync(join(tmpdir(), 'fulcrum-test-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** Writes `seconds` seconds of one object: in second s, metric m has the value `valueOf(m, s)`; NaN is unknown. */
+export function writeSeconds(
+  writer: ArchiveWriter,
+  name: string,
+  seconds: number,
+  valueOf: (metric: number, second: number) => number,
+): void {
+  for (let i = 0; i < seconds; i++) {
+    const second = writer.hwm_s
+    const object = writer.ensure('frontend', name, '')
+    writer.ring.beginSecond(second)
+    for (let metric = 0; metric < METRIC_COUNT; metric++) {
+      writer.ring.set(object?.slot ?? 0, second, metric, valueOf(metric, second))
+    }
+    writer.commit(second + 1, true, undefined)
+  }
+}
