@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import {
+  createStatRows,
+  fieldEnd,
+  fieldText,
+  findHeader,
+  scanStats,
+  STORED_COUNT,
+} from '../../../../src/drivers/haproxy/stats-csv.ts'
+
+const fixture = readFileSync(new URL('../../../fixtures/haproxy-2.6/show-stat.csv', import.meta.url))
+const bytesOf = (text: string) => new Uint8Array(Buffer.from(text))
+const HEADER = '# pxname,svname,scur,stot,bin,bout,type,last_chk,'
+
+/** The rows of an answer in the plain, slow way. */
+function scanned(bytes: Uint8Array): unknown[] | undefined {
+  const rows = createStatRows()
+  if (scanStats(bytes, rows) === undefined) return undefined
+  return Array.from({ length: rows.count }, (_, row) => {
+    const at = rows.starts[row] ?? 0
+    const names = [fieldText(bytes, at), fieldText(bytes, fieldEnd(bytes, at) + 1)]
+    return [...names, rows.kinds[row], ...rows.values.subarray(row * STORED_COUNT, (row + 1) * STORED_COUNT)]
+  })
+}
+
+t.test('an answer of HAProxy 2.6', async (t) => {
+  const proxy = '0198c0de-0000-7000-8000-00000000000'
+  t.strictSame(scanned(fixture), [
+    [`${proxy}f`, 'FRONTEND', 0, 0, 12, 624, 13_248],
+    [`${proxy}b`, `${proxy}1`, 2, 0, 6, 312, 6_624],
+    [`${proxy}b`, `${proxy}2`, 2, 0, 6, 312, 6_624],
+    [`${proxy}b`, 'fallback', 2, 0, 0, 0, 0],
+    [`${proxy}b`, 'BACKEND', 1, 0, 12, 624, 13_248],
+  ])
+})
+
+t.test('columns are found by name: order and number do not matter', async (t) => {
+  t.strictSame(scanned(bytesOf('# pxname,svname,new,bout,type,bin,stot,scur,\nfe,FRONTEND,x,4,0,3,2,1,\n\n')), [
+    ['fe', 'FRONTEND', 0, 1, 2, 3, 4],
+  ])
+  t.equal(
+    scanned(bytesOf('# pxname,svname,scur,stot,bin,type,\nfe,FRONTEND,1,2,3,0,\n\n')),
+    undefined,
+    'bout is missing',
+  )
+})
+
+t.test('quoted fields with commas, quotes and line breaks', async (t) => {
+  const text = `${HEADER}\n"a,""b""",s1,1,2,3,4,2,"one\ntwo, ""three""",\nfe,FRONTEND,5,6,7,8,0,,\n\n`
+  t.strictSame(scanned(bytesOf(text)), [
+    ['a,"b"', 's1', 2, 1, 2, 3, 4],
+    ['fe', 'FRONTEND', 0, 5, 6, 7, 8],
+  ])
+})
+
+t.test('empty and odd values are unknown, big ones exact', async (t) => {
+  const text = `${HEADER}\nfe,FRONTEND,,-1,9007199254740991,9007199254740992,0,,\n\n`
+  t.strictSame(scanned(bytesOf(text)), [
+    ['fe', 'FRONTEND', 0, Number.NaN, Number.NaN, Number.MAX_SAFE_INTEGER, Number.NaN],
+  ])
+})
+
+t.test('listeners and proxies of HAProxy itself are left out', async (t) => {
+  const row = (name: string, type: number) => `${name},x,1,2,3,4,${type},,`
+  const rows = [row('GLOBAL', 1), row('MASTER', 0), row('#hidden', 1), row('fe', 3), row('fe', 0)]
+  t.equal(scanned(bytesOf(`${HEADER}\n${rows.join('\n')}\n\n`))?.length, 1)
+})
+
+t.test('a torn answer is no answer, wherever it is torn', async (t) => {
+  for (let length = 0; length < fixture.length; length += 7) t.equal(scanned(fixture.subarray(0, length)), undefined)
+  t.equal(scanned(bytesOf(`${HEADER}\nfe,FRONTEND,1\n\n`)), undefined, 'a short row')
+  t.equal(scanned(bytesOf("Can't find the target PID matching the prefix '@1'\n\n")), undefined)
+})
+
+t.test('the header is found behind another answer; many rows grow the arrays', async (t) => {
+  const rows = Array.from({ length: 1_000 }, (_, i) => `be,s${i},${i},2,3,4,2,,`)
+  const bytes = bytesOf(`#<PID> <type>\n9 master\n\n${HEADER}\n${rows.join('\n')}\n\n`)
+  t.equal(findHeader(bytes)?.start, 24)
+  t.strictSame(scanned(bytes)?.at(-1), ['be', 's999', 2, 999, 2, 3, 4])
+})

@@ -1,0 +1,80 @@
+import t from 'tap'
+import { systemClock } from '../../../src/clock.ts'
+import { temporaryFolder } from '../../storage/temporary-archive.ts'
+import type { FromArchiveThread } from '../../../workers/archive/messages.ts'
+import { ArchiveThread } from '../../../workers/archive/thread.ts'
+import { ArchiveWriter } from '../../../storage/archive/writer.ts'
+import { listen, STATS } from './socket-fixture.ts'
+
+const ANSWER = `Pid: 5\nUptime_sec: 900\n\n${STATS}`
+
+/** Runs the thread's code in this thread, until `done` has seen the message it waits for. */
+function start(directory: string, path: string, now_ms: () => number = systemClock.now_ms) {
+  const messages: FromArchiveThread[] = []
+  let wake: () => void = () => undefined
+  const clock = { now_ms, monotonic_ms: systemClock.monotonic_ms }
+  const thread = new ArchiveThread({ directory, source: { kind: 'stats-socket', path } }, clock, (message) => {
+    messages.push(message)
+    wake()
+  })
+  const seen = async (wanted: (message: FromArchiveThread) => boolean): Promise<FromArchiveThread> => {
+    for (;;) {
+      const found = messages.find(wanted)
+      if (found !== undefined) return found
+      await new Promise<void>((resolve) => (wake = resolve))
+    }
+  }
+  return { thread, messages, seen }
+}
+
+t.test('ready, a slab, the objects, ticks; then stopped', async (t) => {
+  const path = await listen(t, () => ANSWER)
+  const { thread, messages, seen } = start(temporaryFolder(t), path)
+  t.equal(messages[0]?.type, 'ready')
+  void thread.run()
+  const tick = await seen(({ type }) => type === 'tick')
+  t.match(tick, { up: true, reason: undefined })
+  t.strictSame(
+    messages.slice(0, 4).map(({ type }) => type),
+    ['ready', 'slab', 'objects', 'tick'],
+  )
+  t.match(messages[2], { added: [{ kind: 'frontend', name: 'fe', backend: '', slot: 0 }], removed: [] })
+  if (tick.type === 'tick') t.strictSame([tick.rows?.length, tick.csv?.length], [2, ANSWER.length])
+  await thread.capture(4)
+  await thread.check(5)
+  t.match(messages.slice(-2), [
+    { type: 'done', request: 4 },
+    { type: 'done', request: 5, problems: [] },
+  ])
+  await thread.stop()
+  t.equal(messages.at(-1)?.type, 'stopped')
+})
+
+t.test('no HAProxy: ticks say why, and the seconds go on as unknown', async (t) => {
+  const { thread, seen } = start(temporaryFolder(t), '/nonexistent/stats.sock')
+  void thread.run()
+  const first = await seen(({ type }) => type === 'tick')
+  t.match(first, { up: false, reason: 'its socket does not exist', csv: undefined })
+  const hwm = first.type === 'tick' ? first.hwm_s : 0
+  await seen((message) => message.type === 'tick' && message.hwm_s > hwm)
+  await thread.stop()
+})
+
+t.test('a clock that was set back for good takes the archive with it; one that is not set does not', async (t) => {
+  const directory = temporaryFolder(t)
+  const path = await listen(t, () => ANSWER)
+  const future_s = Math.floor(Date.now() / 1_000) + 3_600
+  await new ArchiveWriter(directory, future_s).close()
+  const back = start(directory, path)
+  void back.thread.run()
+  const tick = await back.seen(({ type }) => type === 'tick')
+  t.ok(tick.type === 'tick' && tick.hwm_s < future_s - 3_000)
+  t.match(await back.seen(({ type }) => type === 'warning'), { message: /set back/ })
+  await back.thread.stop()
+  const unset = start(directory, path, () => 1_000_000)
+  void unset.thread.run()
+  t.match(await unset.seen(({ type }) => type === 'warning'), { message: /not set/ })
+  const waiting = await unset.seen(({ type }) => type === 'tick')
+  t.ok(waiting.type === 'tick' && waiting.hwm_s > 1_600_000_000, 'nothing was thrown away')
+  await unset.thread.stop()
+})
