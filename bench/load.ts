@@ -1,0 +1,69 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { percentile } from './measure.ts'
+
+const execute = promisify(execFile)
+const CONNECTIONS = 32
+
+export interface Target {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** A wrk script that varies the request. */
+  readonly script?: string
+}
+
+/** Requests per second that wrk reaches with one thread; every answer must be a 2xx. */
+export async function throughput({ url, headers, script }: Target, seconds: number): Promise<number> {
+  const sent = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
+  const scripted = script === undefined ? [] : ['-s', script]
+  const argv = ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, ...sent, ...scripted, url]
+  const { stdout } = await execute('wrk', argv)
+  if (stdout.includes('Non-2xx')) throw new Error(`${url}: ${stdout}`)
+  return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])
+}
+
+/** 99th percentile, in milliseconds, of answers to requests that are sent at a fixed rate. */
+export async function latencyAt({ url, headers }: Target, perSecond: number, seconds: number): Promise<number> {
+  const clients = 8
+  const folder = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
+  try {
+    const log = join(folder, 'requests.log')
+    const sent = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
+    const rate = Math.max(1, Math.round(perSecond / clients))
+    const argv = ['--h1', `-c${clients}`, `-D${seconds}`, `--rps=${rate}`, `--log-file=${log}`, ...sent, url]
+    await execute('h2load', argv, { maxBuffer: 1 << 26 })
+    const times_ms: number[] = []
+    for (const line of readFileSync(log, 'utf8').split('\n')) {
+      const [, status, microseconds] = line.split('\t')
+      if (status !== undefined && status !== '200') throw new Error(`${url}: status ${status}`)
+      if (microseconds !== undefined) times_ms.push(Number(microseconds) / 1000)
+    }
+    return percentile(times_ms, 0.99)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** A bare uWebSockets.js server in a process of its own that answers these bytes from memory. */
+export async function startBare(body: Uint8Array): Promise<{ readonly url: string; stop(): void }> {
+  const folder = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
+  const file = join(folder, 'body')
+  writeFileSync(file, body)
+  const server = spawn(process.execPath, [fileURLToPath(new URL('bare-server.ts', import.meta.url)), file], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const [line] = await once(createInterface({ input: server.stdout }), 'line')
+  return {
+    url: `http://127.0.0.1:${line}/`,
+    stop() {
+      server.kill()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

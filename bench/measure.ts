@@ -1,0 +1,33 @@
+/** Numbers and tables of every benchmark. */
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  const upper = sorted[middle] ?? Number.NaN
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN
+}
+
+/** "12.3 (11.9–14.0)": the median and the range it was seen in. */
+export function spread(values: readonly number[], digits = 1): string {
+  const [low, high] = [Math.min(...values), Math.max(...values)]
+  return `${median(values).toFixed(digits)} (${low.toFixed(digits)}–${high.toFixed(digits)})`
+}
+
+/** "81,234": a rate without decimals. */
+export const whole = (value: number) => Math.round(value).toLocaleString('en')
+
+/** A Markdown table, so that a run can be pasted into docs/benchmarks.md. */
+export function table(title: string, head: readonly string[], rows: readonly (readonly string[])[]): void {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+  console.log(`\n### ${title}\n\n${line(head)}\n${line(head.map(() => '---'))}\n${rows.map(line).join('\n')}`)
+}
+
+export async function timed(work: () => unknown): Promise<number> {
+  const began_ms = performance.now()
+  await work()
+  return performance.now() - began_ms
+}

@@ -1,0 +1,18 @@
+/** `npm run bench [NAME…]`: every benchmark, or the named ones. Prints Markdown for docs/benchmarks.md. */
+import { run as archive } from './archive.ts'
+import { run as config } from './config.ts'
+import { environment } from './environment.ts'
+import { run as http } from './http.ts'
+import { run as start } from './start.ts'
+
+const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = { http, config, start, archive }
+
+const names = process.argv.slice(2)
+const unknown = names.filter((name) => !Object.hasOwn(BENCHMARKS, name))
+if (unknown.length > 0) {
+  console.error(`no benchmark ${unknown.join(', ')}; there are ${Object.keys(BENCHMARKS).join(', ')}`)
+  process.exitCode = 2
+} else {
+  console.log(await environment())
+  for (const name of names.length === 0 ? Object.keys(BENCHMARKS) : names) await BENCHMARKS[name]?.()
+}

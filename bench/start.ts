@@ -1,0 +1,49 @@
+/** From the command to the first answer, and what an idle daemon holds. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { Daemon } from '../test/daemon-fixture.ts'
+import { memoryOf } from './daemon.ts'
+import { spread, table } from './measure.ts'
+
+const ROUNDS = 7
+const IDLE_MS = 8000
+
+export async function run(): Promise<void> {
+  const first_ms: number[] = []
+  const again_ms: number[] = []
+  const rss: number[] = []
+  const anonymous: number[] = []
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const state = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
+    const daemon = new Daemon(state, ['--no-demo'])
+    for (const times of [first_ms, again_ms]) {
+      const began_ms = performance.now()
+      await daemon.start()
+      await daemon.call('GET', '/ping')
+      times.push(performance.now() - began_ms)
+      if (times === again_ms && round < 3) {
+        await wait(IDLE_MS)
+        const memory = memoryOf(daemon.pid)
+        rss.push(memory.rss_mb)
+        anonymous.push(memory.anonymous_mb)
+      }
+      await daemon.kill('SIGTERM')
+    }
+    await daemon.end()
+    rmSync(state, { recursive: true, force: true })
+  }
+  table(
+    'Start and idle',
+    ['what', 'median (range)'],
+    [
+      ['first start (keys, certificate, administrator) to first answer, ms', spread(first_ms, 0)],
+      ['later start to first answer, ms', spread(again_ms, 0)],
+      ['idle resident memory, MiB', spread(rss, 0)],
+      ['of which private (not the program’s own file pages), MiB', spread(anonymous, 0)],
+    ],
+  )
+}
+
+if (import.meta.main) await run()
