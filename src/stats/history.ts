@@ -13,6 +13,8 @@ import { Series, type SeriesWindow, type WindowReader } from './series.ts'
 
 /** Points (objects × buckets) of one answer. Above it the next coarser tier answers, and the answer says so. */
 export const HISTORY_POINTS_MAX = 400_000
+/** Points of one object: the longest tier fits; a window that begins long before any data loses its empty head. */
+export const HISTORY_SERIES_POINTS_MAX = 20_000
 
 const MESSAGE = 'Layer 7 history'
 
@@ -103,7 +105,8 @@ export class HistoryAnswers {
   /** The tier of the contract's rule, or a coarser one when the answer would be too large. */
   #window(query: HistoryQuery, subjects: number): SeriesWindow {
     const hwm_s = this.#reader.hwm_s()
-    const points_max = Math.max(1, Math.floor(HISTORY_POINTS_MAX / Math.max(1, subjects)))
+    const share = Math.floor(HISTORY_POINTS_MAX / Math.max(1, subjects))
+    const points_max = Math.max(1, Math.min(HISTORY_SERIES_POINTS_MAX, share))
     let tier = selectTier(TIERS, hwm_s, query.start, query.resolution)
     for (;;) {
       const { step_s } = tierAt(tier)

@@ -1,0 +1,21 @@
+import t from 'tap'
+import { AnswerCache, HISTORY_CACHE_BYTES, HISTORY_CACHE_ENTRY_BYTES } from '../../../src/stats/answer-cache.ts'
+
+const answer = (size: number) => ({ body: new Uint8Array(size), etag: '"x"', contentType: 'application/json' as const })
+
+t.test('bounded by bytes; the one asked longest ago goes first', async (t) => {
+  const cache = new AnswerCache()
+  const size = HISTORY_CACHE_ENTRY_BYTES
+  const room = HISTORY_CACHE_BYTES / size
+  for (let i = 0; i < room; i++) cache.put(`k${i}`, answer(size))
+  t.ok(cache.get('k0'))
+  cache.put('one more', answer(size))
+  t.strictSame(
+    [cache.get('k1'), cache.get('k0') !== undefined, cache.size_bytes],
+    [undefined, true, HISTORY_CACHE_BYTES],
+  )
+  cache.put('large', answer(size + 1))
+  t.equal(cache.get('large'), undefined)
+  cache.clear()
+  t.strictSame([cache.size_bytes, cache.get('k0')], [0, undefined])
+})

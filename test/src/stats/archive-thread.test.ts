@@ -1,0 +1,36 @@
+import t from 'tap'
+import { systemClock } from '../../../src/clock.ts'
+import { createLog } from '../../../src/log.ts'
+import { ArchiveThreadKeeper } from '../../../src/stats/archive-thread.ts'
+import { temporaryFolder } from '../../storage/temporary-archive.ts'
+
+t.test('a thread that ends is started again, and the log says so', async (t) => {
+  const lines: string[] = []
+  const lost: string[] = []
+  let ready = 0
+  let wake: () => void = () => undefined
+  const events = {
+    message: ({ type }: { readonly type: string }) => {
+      if (type === 'ready') ready++
+      wake()
+    },
+    lost: (reason: string) => lost.push(reason),
+  }
+  const options = { directory: temporaryFolder(t), source: { kind: 'stats-socket' as const, path: '/nonexistent' } }
+  const keeper = new ArchiveThreadKeeper(
+    options,
+    events,
+    createLog((line) => lines.push(line)),
+    systemClock,
+  )
+  const untilReady = async (times: number): Promise<void> => {
+    while (ready < times) await new Promise<void>((resolve) => (wake = resolve))
+  }
+  await untilReady(1)
+  await keeper.crash()
+  await untilReady(2)
+  t.strictSame([lost.length, lines.length], [1, 1])
+  t.match(lines[0], /starting it again/)
+  await keeper.stop()
+  t.equal(lost.length, 1, 'a stop is no loss')
+})

@@ -1,0 +1,142 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { createStatRows, scanStats } from '../../../src/drivers/haproxy/stats-csv.ts'
+import { LIVE_FIELDS } from '../../../src/stats/live-fields.ts'
+import { LiveAnswers, type LiveTick } from '../../../src/stats/live.ts'
+import { namesOf } from './names-fixture.ts'
+
+const P = '0198c0de-0000-7000-8000-00000000000'
+const fixture = new Uint8Array(readFileSync(new URL('../../fixtures/haproxy-2.6/show-stat.csv', import.meta.url)))
+
+function tickOf(csv: Uint8Array, sequence = 1, layout = 1): LiveTick {
+  const rows = createStatRows()
+  const header = scanStats(csv, rows)
+  const starts = Uint32Array.from([header?.start ?? 0, ...rows.starts.subarray(0, rows.count)])
+  return { sequence, csv, rows: starts, layout, since_ms: 1, reason: undefined }
+}
+
+function names() {
+  return {
+    ...namesOf(
+      [
+        { id: `${P}f`, name: 'Shop "1" ü' },
+        { id: 'new', name: 'not yet applied' },
+      ],
+      [
+        {
+          id: `${P}b`,
+          name: 'Shop',
+          reals: [
+            { ripId: `${P}1`, name: 'web 1' },
+            { ripId: `${P}2`, name: 'web 2' },
+          ],
+        },
+      ],
+    ),
+    version: 1,
+  }
+}
+
+function parse(body: Uint8Array | undefined): {
+  message: string
+  data: Record<string, unknown>[] & Record<string, unknown>
+} {
+  return JSON.parse(Buffer.from(body ?? []).toString())
+}
+
+t.test('figures of HAProxy 2.6 under the names of the contract', async (t) => {
+  const live = new LiveAnswers(names(), 'n')
+  live.update(tickOf(fixture))
+  const { message, data } = parse(live.render({ kind: 'frontends' })?.body)
+  t.equal(message, 'Layer 7 statistics')
+  const [shop, missing] = data
+  t.match(shop, {
+    id: `${P}f`,
+    name: 'Shop "1" ü',
+    status: 'OPEN',
+    mode: 'http',
+    totalSessions: 12,
+    bytesIn: 624,
+    bytesOut: 13_248,
+  })
+  t.match(shop, { responses2xx: 12, sessionLimit: 9_981, requestErrors: 0 })
+  t.strictSame(Object.keys(shop ?? {}), ['id', 'name', ...LIVE_FIELDS.frontend.map(({ name }) => name)])
+  t.match(missing, { id: 'new', status: 'UNKNOWN', totalSessions: null, mode: null })
+  const [real] = parse(live.render({ kind: 'rip', id: `${P}1` })?.body).data
+  t.match(real, {
+    backendId: `${P}b`,
+    backendName: 'Shop',
+    status: 'no check',
+    sessionLimit: null,
+    totalSessions: 6,
+    checkStatus: null,
+  })
+  t.strictSame(Object.keys(real ?? {}), [
+    'id',
+    'name',
+    'backendId',
+    'backendName',
+    ...LIVE_FIELDS.server.map(({ name }) => name),
+  ])
+  const backend = parse(live.render({ kind: 'backend', id: `${P}b` })?.body).data
+  t.match(backend, { status: 'UP', activeServers: 2, totalRequests: 12 })
+  t.strictSame(Object.keys(parse(live.render({ kind: 'all' })?.body).data), ['frontends', 'backends', 'reals'])
+  t.equal(live.render({ kind: 'backend', id: 'none' }), undefined)
+})
+
+t.test('rendered once per tick and view, with an ETag per tick and version of the names', async (t) => {
+  const configuration = names()
+  const live = new LiveAnswers(configuration, 'n')
+  live.update(tickOf(fixture, 1))
+  const first = live.render({ kind: 'all' })
+  t.equal(live.render({ kind: 'all' }), first)
+  live.update(tickOf(fixture, 2))
+  const second = live.render({ kind: 'all' })
+  t.not(second?.etag, first?.etag)
+  configuration.version = 2
+  t.not(live.render({ kind: 'all' })?.etag, second?.etag)
+})
+
+t.test(
+  'without an answer of HAProxy every object is listed as unknown, and it is said since when and why',
+  async (t) => {
+    const live = new LiveAnswers(names(), 'n')
+    t.match(parse(live.render({ kind: 'frontends' })?.body).message, /has not been asked/)
+    live.update({
+      sequence: 2,
+      csv: undefined,
+      rows: undefined,
+      layout: 0,
+      since_ms: 1_700_000_000_000,
+      reason: 'its socket does not exist',
+    })
+    const { message, data } = parse(live.render({ kind: 'rips' })?.body)
+    t.equal(message, 'HAProxy has not answered since 2023-11-14T22:13:20.000Z: its socket does not exist')
+    t.strictSame(
+      data.map((real) => [real['name'], real['status'], real['bytesIn']]),
+      [
+        ['web 1', 'UNKNOWN', null],
+        ['web 2', 'UNKNOWN', null],
+      ],
+    )
+  },
+)
+
+t.test('rows that move, columns that move, texts that need escaping', async (t) => {
+  const live = new LiveAnswers(names(), 'n')
+  live.update(tickOf(fixture, 1, 1))
+  live.render({ kind: 'all' })
+  const header = '# pxname,svname,status,type,bin,bout,stot,scur,mode,'
+  const csv = [header, `${P}b,BACKEND,UP,1,,,,,http,`, `${P}f,FRONTEND,"O""P, E\tN",0,1,2,3,4,tcp,`].join('\n')
+  live.update(tickOf(new Uint8Array(Buffer.from(`${csv}\n\n`)), 2, 2))
+  const [shop] = parse(live.render({ kind: 'frontends' })?.body).data
+  t.match(shop, {
+    status: 'O"P, E\tN',
+    mode: 'tcp',
+    bytesIn: 1,
+    bytesOut: 2,
+    totalSessions: 3,
+    currentSessions: 4,
+    sessionRate: null,
+  })
+})
