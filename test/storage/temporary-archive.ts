@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { METRIC_COUNT } from '../../storage/archive/tiers.ts'
-import { ArchiveWriter } from '../../storage/archive/writer.ts'
+import type { ArchiveWriter } from '../../storage/archive/writer.ts'
 
 /** A folder that goes with the test. */
 export function temporaryFolder(t: Test): string {

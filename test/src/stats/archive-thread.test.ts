@@ -24,7 +24,10 @@ t.test('a thread that ends is started again, and the log says so', async (t) => 
     systemClock,
   )
   const untilReady = async (times: number): Promise<void> => {
-    while (ready < times) await new Promise<void>((resolve) => (wake = resolve))
+    for (;;) {
+      if (ready >= times) return
+      await new Promise<void>((resolve) => (wake = resolve))
+    }
   }
   await untilReady(1)
   await keeper.crash()

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import t from 'tap'
 import { ByteSink, ByteSource, varintSize } from '../../../storage/archive/bytes.ts'
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import t from 'tap'
 import { consolidateBase, consolidatePoints, Points } from '../../../storage/archive/consolidate.ts'
 import { METRIC_COUNT } from '../../../storage/archive/tiers.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import t from 'tap'
 import { selectTier, servedWindow } from '../../../storage/archive/select.ts'
 import { type Tier, tierAt, TIERS } from '../../../storage/archive/tiers.ts'

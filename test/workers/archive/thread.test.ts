@@ -1,5 +1,4 @@
 import t from 'tap'
-import { systemClock } from '../../../src/clock.ts'
 import { temporaryFolder } from '../../storage/temporary-archive.ts'
 import type { FromArchiveThread } from '../../../workers/archive/messages.ts'
 import { ArchiveThread } from '../../../workers/archive/thread.ts'
@@ -9,10 +8,10 @@ import { listen, STATS } from './socket-fixture.ts'
 const ANSWER = `Pid: 5\nUptime_sec: 900\n\n${STATS}`
 
 /** Runs the thread's code in this thread, until `done` has seen the message it waits for. */
-function start(directory: string, path: string, now_ms: () => number = systemClock.now_ms) {
+function start(directory: string, path: string, now_ms: () => number = () => Date.now()) {
   const messages: FromArchiveThread[] = []
   let wake: () => void = () => undefined
-  const clock = { now_ms, monotonic_ms: systemClock.monotonic_ms }
+  const clock = { now_ms, monotonic_ms: () => performance.now() }
   const thread = new ArchiveThread({ directory, source: { kind: 'stats-socket', path } }, clock, (message) => {
     messages.push(message)
     wake()
