@@ -6,6 +6,8 @@ import type { Log } from '../log.ts'
 /** Pauses between restarts of the archive thread: doubled from the first to the last. */
 const THREAD_RESTART_FIRST_MS = 250
 const THREAD_RESTART_LAST_MS = 30_000
+/** A poll takes at most 0.9 s and a commit far less; a thread that has not ended by then is stuck. */
+const THREAD_STOP_MS = 10_000
 /** A thread that lived so long starts again at the shortest pause. */
 const THREAD_STEADY_MS = 60_000
 
@@ -79,6 +81,11 @@ export class ArchiveThreadKeeper {
     })
     if (this.#worker.threadId < 0) return
     this.#worker.postMessage({ type: 'stop' } satisfies ToArchiveThread)
+    const timer = setTimeout(() => {
+      this.#log.error('the archive thread did not end in time and is ended by force')
+      void this.#worker.terminate()
+    }, THREAD_STOP_MS)
     await ended
+    clearTimeout(timer)
   }
 }

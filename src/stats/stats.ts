@@ -200,6 +200,8 @@ export class StatsService implements Stats {
 
   async close(): Promise<void> {
     await this.#thread.stop()
+    for (const answer of this.#requests.values()) answer(['the statistics were closed'])
+    this.#requests.clear()
     this.#nextTick()
     await this.#reader?.close()
   }

@@ -67,12 +67,17 @@ export class ObjectRegistry {
     this.#changes.added.push(object)
   }
 
-  /** Notes which objects have a sample in the second before `to_s`. */
-  noteSeen(to_s: number): void {
+  /** Notes which objects have a sample in [from, to). */
+  noteSeen(from_s: number, to_s: number): void {
     for (const object of this.objects) {
-      if (object.slot >= 0 && !Number.isNaN(this.#ring.get(object.slot, to_s - 1, 0))) object.seen_s = to_s
       // An object of an earlier run that has not come back counts from now on.
-      else if (object.seen_s === Number.POSITIVE_INFINITY) object.seen_s = to_s
+      if (object.seen_s === Number.POSITIVE_INFINITY) object.seen_s = to_s
+      if (object.slot < 0) continue
+      for (let second = to_s - 1; second >= from_s; second--) {
+        if (Number.isNaN(this.#ring.get(object.slot, second, 0))) continue
+        object.seen_s = second + 1
+        break
+      }
     }
   }
 

@@ -43,7 +43,8 @@ export class TierReader {
     // The ring is preferred for all it holds; an object without a place there has nothing but its chunks.
     const ring_s = object.slot < 0 ? Number.POSITIVE_INFINITY : this.#ring.oldest()
     const until = Math.min(to_s, chunkEndAtOrBefore(tier, object.id, flushed_s), ring_s)
-    for (let end = chunkEndAfter(tier, object.id, from_s); end - span_s(tier) < until; end += span_s(tier)) {
+    const first = from_s < until ? chunkEndAfter(tier, object.id, from_s) : Number.POSITIVE_INFINITY
+    for (let end = first; end - span_s(tier) < until; end += span_s(tier)) {
       this.#copyBaseChunk(object.id, end, from_s, until, n, out)
     }
     const from = Math.max(from_s, ring_s)
@@ -77,9 +78,14 @@ export class TierReader {
   ): boolean {
     const tier = tierAt(tierIndex)
     out.reset(Math.max(0, (to_s - from_s) / tier.step_s))
+    // What the ring holds is computed from it: young windows never touch the disk.
+    if (object.slot >= 0 && from_s >= this.#ring.oldest()) {
+      return this.#consolidateOpenBase(object, from_s, to_s, flushed_s, tier.step_s, out, 0)
+    }
     const stored_s = chunkEndAtOrBefore(tier, object.id, flushed_s)
     const until = Math.min(to_s, stored_s)
-    for (let end = chunkEndAfter(tier, object.id, from_s); end - span_s(tier) < until; end += span_s(tier)) {
+    const next = from_s < until ? chunkEndAfter(tier, object.id, from_s) : Number.POSITIVE_INFINITY
+    for (let end = next; end - span_s(tier) < until; end += span_s(tier)) {
       const bytes = this.#chunk(tierIndex, end, object.id)
       if (bytes !== undefined) this.#copyCoarseChunk(bytes, tier.step_s, end, from_s, until, out)
     }

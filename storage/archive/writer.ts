@@ -89,16 +89,17 @@ export class ArchiveWriter {
 
   #commitRange(from_s: number, to_s: number, sampled: boolean, baseline: BaselineSource | undefined): void {
     const sampled_s = sampled ? to_s : this.#sampled_s
-    if (sampled) this.registry.noteSeen(to_s)
+    const written_s = Math.min(to_s, this.ring.written())
+    // After a long failure to write, the oldest rows are no longer in the ring.
+    const first_s = Math.max(from_s, this.ring.oldest())
+    this.registry.noteSeen(first_s, written_s)
     // Once a minute is often enough to look for objects that are gone.
     if (sampled && to_s % 60 === 0) this.registry.retire(to_s)
     const { objects, unsaved, nextId } = this.registry
     this.databases.environment.transactionSync(() => {
       for (const object of unsaved) this.databases.catalog.putSync(makeKey(0, object.id), encodeObject(object))
       if (unsaved.size > 0) this.databases.meta.putSync(META_NEXT_ID, makeKey(0, nextId))
-      for (let second = from_s; second < Math.min(to_s, this.ring.written()); second++) {
-        this.#tail.storeSecond(second, objects)
-      }
+      for (let second = first_s; second < written_s; second++) this.#tail.storeSecond(second, objects)
       for (const [index] of TIERS.entries()) this.#storeDueChunks(index, from_s, to_s)
       if (baseline !== undefined) this.#tail.storeBaseline(to_s, objects, baseline)
       this.#tail.trim(to_s - TAIL_KEPT_S)

@@ -11,6 +11,10 @@ export class ReferenceModel {
     this.#seconds.set(key, seconds)
   }
 
+  forgetFrom(second: number): void {
+    for (const seconds of this.#seconds.values()) for (const at of seconds.keys()) if (at >= second) seconds.delete(at)
+  }
+
   bucket(object: string, metric: number, start: number, step: number) {
     const seconds = this.#seconds.get(`${object}/${metric}`)
     const known: number[] = []

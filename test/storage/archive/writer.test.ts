@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { checkArchive, checkArchiveDirectory } from '../../../storage/archive/check.ts'
 import { Points } from '../../../storage/archive/consolidate.ts'
-import { coverageStart, floorTo } from '../../../storage/archive/layout.ts'
+import { coverageStart, floorTo, keyFirst } from '../../../storage/archive/layout.ts'
 import { ArchiveReader } from '../../../storage/archive/reader.ts'
 import { METRIC_COUNT, TIERS, tierAt } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
@@ -121,4 +121,67 @@ t.test('every tier equals the naive model, at many moments, with gaps and restar
   compareAll(t, simulation, START)
   await simulation.writer.close()
   t.strictSame(await checkArchiveDirectory(simulation.directory), [])
+})
+
+t.test(
+  'a disk that refuses for a while: served values stay, and what the ring still holds is stored afterwards',
+  async (t) => {
+    const simulation = begin(t, 9)
+    for (let i = 0; i < 400; i++) second(simulation)
+    const { environment } = simulation.writer.databases
+    const works = environment.transactionSync
+    environment.transactionSync = () => {
+      throw new Error('Input/output error')
+    }
+    const stuck = simulation.writer.hwm_s
+    for (let i = 0; i < 200; i++) t.throws(() => second(simulation))
+    t.equal(simulation.writer.ring.hwm(), stuck, 'nothing is served that is not stored')
+    environment.transactionSync = works
+    second(simulation)
+    compareAll(t, simulation, START)
+    // Longer than the ring: the oldest seconds are lost, and nothing else is.
+    environment.transactionSync = () => {
+      throw new Error('Input/output error')
+    }
+    const before = simulation.writer.hwm_s
+    for (let i = 0; i < 400; i++) t.throws(() => second(simulation))
+    environment.transactionSync = works
+    second(simulation)
+    compareAll(t, simulation, Math.ceil((before + 401 - 300) / 3_600) * 3_600)
+    t.strictSame(checkArchive(simulation.writer.databases), [])
+    const reader = new ArchiveReader(simulation.directory, simulation.writer.ring.header, simulation.writer.ring.slabs)
+    const [object] = simulation.writer.objects()
+    const lost = new Float64Array(50 * METRIC_COUNT)
+    reader.readBase(object ?? { id: 0, slot: -1 }, before + 5, before + 55, lost)
+    t.ok(lost.every(Number.isNaN))
+    await simulation.writer.close()
+  },
+)
+
+t.test('the clock is set back by an hour: no second has two values, what was before stays', async (t) => {
+  const simulation = begin(t, 3)
+  for (let i = 0; i < 1_500; i++) second(simulation)
+  const back = simulation.now - 900
+  simulation.writer.stepBack(back)
+  t.equal(simulation.writer.hwm_s, back)
+  t.strictSame(checkArchive(simulation.writer.databases), [])
+  simulation.now = back
+  simulation.model.forgetFrom(back)
+  compareAll(t, simulation, START)
+  for (let i = 0; i < 700; i++) second(simulation)
+  compareAll(t, simulation, START)
+  await simulation.writer.close()
+  simulation.writer = new ArchiveWriter(simulation.directory, simulation.now)
+  compareAll(t, simulation, START)
+  await simulation.writer.close()
+})
+
+t.test('expired chunks are trimmed, and a gone object gives up its place', async (t) => {
+  const simulation = begin(t, 5)
+  for (let i = 0; i < 300; i++) second(simulation)
+  gap(simulation, 3 * 3_600)
+  for (let i = 0; i < 20; i++) second(simulation)
+  const oldest = Array.from(simulation.writer.databases.tiers[0]?.getKeys({ limit: 1 }) ?? [], keyFirst)[0] ?? 0
+  t.ok(oldest === 0 || oldest > simulation.writer.hwm_s - 7_200, 'nothing older than the nominal ring')
+  await simulation.writer.close()
 })
