@@ -15,7 +15,8 @@ export const Name = Type.String({
 
 export const Ip = Type.Refine(
   Type.String({ maxLength: 45, description: 'IPv4 or IPv6 address.' }),
-  (value) => isIP(value) !== 0,
+  // A zone such as %eth0 means something on one machine only.
+  (value) => isIP(value) !== 0 && !value.includes('%'),
   () => 'must be an IPv4 or IPv6 address',
 )
 
