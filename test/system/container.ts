@@ -91,6 +91,8 @@ export async function startContainer(
     const enter = [
       '-t',
       first,
+      '-r',
+      '-w',
       '-m',
       '-u',
       '-i',
@@ -124,6 +126,8 @@ async function booted(nspawn: ChildProcess): Promise<string> {
       const state = await finished('nsenter', [
         '-t',
         leader,
+        '-r',
+        '-w',
         '-m',
         '-p',
         '-C',

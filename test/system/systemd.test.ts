@@ -100,8 +100,8 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     t.ok(await answers(), 'the API answers as soon as systemd calls the unit started')
     t.equal(output(await machine.run('systemctl', 'is-active', 'fulcrum')), 'active')
     t.match(await property('fulcrum', 'StatusText'), /version \d/)
-    const program = output(await machine.run('readlink', `/proc/${await daemonPid()}/exe`))
-    t.equal(program, NODE, 'the interpreter of the lock file')
+    const file = async (path: string) => output(await machine.run('stat', '-L', '-c', '%d:%i', path))
+    t.equal(await file(`/proc/${await daemonPid()}/exe`), await file(NODE), 'the interpreter of the lock file')
   })
 
   if (!(await answers())) return t.fail(`it does not run:\n${await journal()}`)
