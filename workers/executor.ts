@@ -10,6 +10,7 @@ import type {
   UnitStep,
 } from '../src/drivers/driver.ts'
 import { rowProblem } from './read-back.ts'
+import { takenPorts } from './taken-ports.ts'
 
 /** What came of a plan. A failed plan was undone in reverse unless `undone` is false. */
 export type PlanResult =
@@ -129,7 +130,10 @@ async function check(run: Run, step: CheckStep): Promise<Failure | undefined> {
   const candidate = `${step.path}.candidate`
   run.undos.push({ order: 'file', run: () => silently(run.host.removeFile(candidate)) })
   await run.host.replaceFile(candidate, step.content, step.mode)
-  return failureOf(await run.host.run(step.argv, step.timeout_ms))
+  const failure = failureOf(await run.host.run(step.argv, step.timeout_ms))
+  if (failure !== undefined) return failure
+  const taken = await takenPorts(run.host, step.ports ?? [])
+  return taken.length === 0 ? undefined : { output: taken.join('\n'), missing: false }
 }
 
 async function replaceFile(run: Run, step: ReplaceFileStep): Promise<Failure | undefined> {

@@ -7,13 +7,24 @@ interface StepBase {
   readonly timeout_ms: number
 }
 
-/** Writes `path`.candidate and lets the program's own checker judge that exact file. Undo: remove the candidate. */
+/** A port that a program is about to listen on. */
+export interface PortClaim {
+  readonly ip: string
+  readonly port: number
+  /** Who wants it, in the words of the program, so that `diagnose` finds the record: "frontend abc". */
+  readonly claimant: string
+}
+/**
+ * Writes `path`.candidate and lets the program's own checker judge that exact file, then tries the ports, which
+ * checkers do not. Undo: remove the candidate.
+ */
 export interface CheckStep extends StepBase {
   readonly kind: 'check'
   readonly path: string
   readonly content: string
   readonly mode: number
   readonly argv: readonly string[]
+  readonly ports?: readonly PortClaim[]
 }
 /** Makes `path` hold `content` (by renaming a checked candidate when `checked`). Undo: the previous file. */
 export interface ReplaceFileStep extends StepBase {

@@ -8,6 +8,8 @@ export interface Host {
   /** Moves a file that was written by replaceFile over another one, durably. */
   renameFile(from: string, to: string): Promise<void>
   removeFile(path: string): Promise<void>
+  /** Why nobody could listen on this port now; undefined when it is free. */
+  portProblem(ip: string, port: number): Promise<string | undefined>
   /** `start` of a running program does nothing; `reload` and `restart` of a stopped one start it. */
   unit(name: UnitName, verb: UnitVerb, timeout_ms: number): Promise<RunResult>
   unitState(name: UnitName): Promise<UnitState>

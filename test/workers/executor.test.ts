@@ -169,6 +169,19 @@ t.test('a program that is not installed is said to be missing', async (t) => {
   t.match(await executePlan(host, steps), { ok: false, missing: true, output: 'not installed', undone: true })
 })
 
+t.test('a port that is not free fails the check, with all the others', async (t) => {
+  const host = await machine()
+  host.portProblem = async (_ip: string, port: number) => (port === 80 ? 'Address already in use' : undefined)
+  const ports = [80, 81, 80].map((port) => ({ ip: '192.0.2.1', port, claimant: 'frontend f' }))
+  t.match(await executePlan(host, [{ ...check, ports }, swap]), {
+    ok: false,
+    kind: 'check',
+    output: /^(\[ALERT\] : frontend f: cannot bind socket \(Address already in use\) for \[192\.0\.2\.1:80\]\n?){2}$/,
+    undone: true,
+  })
+  t.strictSame(await files(host), OLD)
+})
+
 t.test('answers of a socket are strict', async (t) => {
   const host = await machine()
   const command = (request: string, ...expect: readonly string[]): Step => ({

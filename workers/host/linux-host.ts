@@ -5,6 +5,7 @@ import { sendCommand } from './control-socket.ts'
 import { readText, removeDurably, renameDurably, replaceFileDurably } from './durable-files.ts'
 import type { Layer7ProxySettings } from './host-settings.ts'
 import type { Detached, ManagedProgram } from './managed-program.ts'
+import { NOT_PERMITTED, portProblem } from './port-probe.ts'
 import { findProgram, notInstalled, PROGRAM_FOLDERS } from './programs.ts'
 import { SupervisedProgram } from './supervised-program.ts'
 import { SystemdUnit } from './systemd-unit.ts'
@@ -15,9 +16,11 @@ const ENVIRONMENT = { LC_ALL: 'C', PATH: PROGRAM_FOLDERS.join(':') }
 
 /** The real machine. */
 export class LinuxHost implements Host {
+  readonly #mode: Layer7ProxySettings['mode']
   readonly #programs: Readonly<Record<UnitName, ManagedProgram>>
 
   constructor(layer7proxy: Layer7ProxySettings) {
+    this.#mode = layer7proxy.mode
     this.#programs = {
       layer7proxy:
         layer7proxy.mode === 'systemd'
@@ -40,6 +43,11 @@ export class LinuxHost implements Host {
   }
   removeFile(path: string): Promise<void> {
     return removeDurably(path)
+  }
+  async portProblem(ip: string, port: number): Promise<string | undefined> {
+    const problem = await portProblem(ip, port)
+    // Under systemd HAProxy may listen where the daemon may not.
+    return problem === NOT_PERMITTED && this.#mode === 'systemd' ? undefined : problem
   }
   unit(name: UnitName, verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
     return this.#programs[name].perform(verb, timeout_ms)

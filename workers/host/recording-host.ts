@@ -54,6 +54,9 @@ export class RecordingHost implements Host {
     this.journal.push({ verb: 'removeFile', path })
     this.#files.set(path, undefined)
   }
+  async portProblem(_ip: string, _port: number): Promise<string | undefined> {
+    return undefined
+  }
   async unit(name: UnitName, verb: UnitVerb): Promise<RunResult> {
     this.journal.push({ verb: 'unit', name, unitVerb: verb })
     this.#units.set(name, verb === 'stop' ? 'stopped' : 'running')

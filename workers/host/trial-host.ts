@@ -38,6 +38,9 @@ export class TrialHost implements Host {
   removeFile(path: string): Promise<void> {
     return this.#forPath(path).removeFile(path)
   }
+  portProblem(ip: string, port: number): Promise<string | undefined> {
+    return this.#real.portProblem(ip, port)
+  }
   unit(name: UnitName, verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
     return this.#real.unit(name, verb, timeout_ms)
   }

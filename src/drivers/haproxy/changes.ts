@@ -70,7 +70,9 @@ function changedServers(backendId: string, before: readonly Server[], after: rea
     old.delete(entry.id)
     if (was === undefined || !same(was, entry)) changes.push({ backendId, before: was, after: entry })
   }
-  return [...[...old.values()].map((gone) => ({ backendId, before: gone, after: undefined })), ...changes]
+  // Those that go are last, so that a backend is never without servers in between.
+  for (const gone of old.values()) changes.push({ backendId, before: gone, after: undefined })
+  return changes
 }
 
 export function same(a: Server, b: Server): boolean {

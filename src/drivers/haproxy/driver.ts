@@ -1,9 +1,10 @@
 import type { ConfigView, RecordChange, SectionRecords } from '../../model/sections.ts'
-import type { ChangeEffect, Driver, PlanOptions, Step, UnitStep } from '../driver.ts'
+import type { ChangeEffect, Driver, PlanOptions, PortClaim, Step, UnitStep } from '../driver.ts'
 import { backendDifference, type Difference, differenceOf, serverEffect, same } from './changes.ts'
 import { diagnoseOutput } from './diagnose.ts'
 import { frontendStatements } from './frontend.ts'
 import type { HaproxyPaths } from './paths.ts'
+import { newPorts } from './port-clashes.ts'
 import { renderConfig } from './render.ts'
 import { RUNTIME_COMMANDS_MAX, runtimeStep } from './runtime.ts'
 import { memberOf, serverOf } from './server.ts'
@@ -33,23 +34,36 @@ function planFor(
   paths: HaproxyPaths,
 ): readonly Step[] {
   const text = renderConfig(desired, paths)
-  if (running === undefined || atLeast !== 'runtime') return wholePlan(text, running, atLeast, paths)
+  const ports = running === undefined ? [] : newPorts(running.list('l7Frontends'), desired.list('l7Frontends'))
+  const whole = (verb: PlanOptions['atLeast']): readonly Step[] =>
+    wholePlan(
+      {
+        text,
+        ports,
+        isAdoption: running === undefined && verb === 'runtime',
+        verb: verb === 'restart' ? 'restart' : 'reload',
+      },
+      paths,
+    )
+  if (running === undefined || atLeast !== 'runtime') return whole(atLeast)
   const difference = differenceOf(running, desired)
-  if (difference === 'reload') return wholePlan(text, running, 'reload', paths)
+  if (difference === 'reload') return whole('reload')
   const keepFile: Step = { ...replaceStep(text, paths), why: 'keep haproxy.cfg equal to what runs', checked: false }
   if (difference.length === 0) return text === renderConfig(running, paths) ? [] : [keepFile]
   const commands = runtimeStep(difference, paths.masterSocket)
-  if (commands.commands.length > RUNTIME_COMMANDS_MAX) return wholePlan(text, running, 'reload', paths)
+  if (commands.commands.length > RUNTIME_COMMANDS_MAX) return whole('reload')
   return [commands, keepFile]
 }
 
-function wholePlan(
-  text: string,
-  running: ConfigView | undefined,
-  atLeast: PlanOptions['atLeast'],
-  paths: HaproxyPaths,
-): readonly Step[] {
-  const verb = atLeast === 'restart' ? 'restart' : 'reload'
+interface Whole {
+  readonly text: string
+  readonly ports: readonly PortClaim[]
+  /** At a start of the daemon: a HAProxy that already runs this very file keeps its counters and connections. */
+  readonly isAdoption: boolean
+  readonly verb: 'reload' | 'restart'
+}
+
+function wholePlan({ text, ports, isAdoption, verb }: Whole, paths: HaproxyPaths): readonly Step[] {
   const unit: UnitStep = {
     kind: 'unit',
     why: verb === 'restart' ? 'restart HAProxy' : 'reload HAProxy without dropping a connection',
@@ -57,13 +71,12 @@ function wholePlan(
     unit: 'layer7proxy',
     verb,
     undo: verb,
-    // At a start of the daemon a HAProxy that already runs this very file keeps its counters and connections.
-    whenUnchanged: running === undefined && atLeast === 'runtime' ? 'skip' : 'act',
+    whenUnchanged: isAdoption ? 'skip' : 'act',
   }
-  return [checkStep(text, paths), replaceStep(text, paths), unit]
+  return [checkStep(text, ports, paths), replaceStep(text, paths), unit]
 }
 
-function checkStep(content: string, paths: HaproxyPaths): Step {
+function checkStep(content: string, ports: readonly PortClaim[], paths: HaproxyPaths): Step {
   const { program, configFile: path } = paths
   return {
     kind: 'check',
@@ -73,6 +86,7 @@ function checkStep(content: string, paths: HaproxyPaths): Step {
     content,
     mode: FILE_MODE,
     argv: [program, '-c', '-f', `${path}.candidate`],
+    ports,
   }
 }
 

@@ -1,5 +1,5 @@
 import { type L7Frontend, parsePorts } from '../../model/layer7.ts'
-import type { Problem } from '../driver.ts'
+import type { PortClaim, Problem } from '../driver.ts'
 import { canonicalIp, isIpv6, isWildcard } from './address.ts'
 
 interface Claim {
@@ -33,6 +33,23 @@ export function portClashes(frontends: Iterable<L7Frontend>): readonly Problem[]
     open.push(claim)
   }
   return problems
+}
+
+/** Most ports that are tried before a reload: each is listened on for a moment. */
+const PORTS_TRIED_MAX = 1000
+
+/** The ports of `desired` that `running` does not hold in any way. */
+export function newPorts(running: Iterable<L7Frontend>, desired: Iterable<L7Frontend>): readonly PortClaim[] {
+  const held = [...running].filter(({ enabled }) => enabled).flatMap(claimsOf)
+  const ports: PortClaim[] = []
+  for (const claim of [...desired].filter(({ enabled }) => enabled).flatMap(claimsOf)) {
+    const related = held.filter((other) => meet(claim, other))
+    for (let port = claim.first; port <= claim.last && ports.length < PORTS_TRIED_MAX; port++) {
+      if (related.some(({ first, last }) => first <= port && port <= last)) continue
+      ports.push({ ip: claim.frontend.ip, port, claimant: `frontend ${claim.frontend.id}` })
+    }
+  }
+  return ports
 }
 
 function claimsOf(frontend: L7Frontend): readonly Claim[] {

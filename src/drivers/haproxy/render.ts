@@ -69,7 +69,10 @@ function defaultsStatements(): readonly Statement[] {
   ]
 }
 
-/** A peer of itself: at a reload the old worker hands its stick tables to the new one. */
+/**
+ * A peer of itself: at a reload the old worker hands its stick tables to the new one. Not in the first seconds after a
+ * cold start, while it still waits for somebody to learn from.
+ */
 function peersStatements(paths: HaproxyPaths): readonly Statement[] {
   return [
     EMPTY,

@@ -25,9 +25,16 @@ export function runtimeStep(changes: readonly ServerChange[], masterSocket: stri
     path: masterSocket,
     commands: changes.flatMap(commandsFor),
     readBack: readBacks(changes),
-    undo: reversed.flatMap(commandsFor),
+    undo: reversed.flatMap(commandsFor).map(evenIfDone),
   }
 }
+
+/** An undo does not know how far the commands came: what was never done needs no undoing. */
+const NEVER_DONE = ['No such server.', 'Already exists a server with the same name in backend.']
+const evenIfDone = ({ request, expect }: SocketCommand): SocketCommand => ({
+  request,
+  expect: [...expect, ...NEVER_DONE],
+})
 
 const toServer = (expect: readonly string[], ...words: readonly string[]): SocketCommand => ({
   request: toWorker('current', command(...words)),

@@ -5,7 +5,8 @@ import { LinuxHost } from '../../../workers/host/linux-host.ts'
 import { SupervisedProgram } from '../../../workers/host/supervised-program.ts'
 import { frontend } from '../../config-fixture.ts'
 import { viewOf } from '../../src/drivers/haproxy/records.ts'
-import { freePort, haproxyFixture } from './haproxy-fixture.ts'
+import { freePort } from '../../traffic-fixture.ts'
+import { haproxyFixture } from './haproxy-fixture.ts'
 
 t.test('a program that is not installed is named, with the command that helps', async (t) => {
   const { folder, settings } = haproxyFixture(t)

@@ -34,7 +34,7 @@ t.test('servers that change, come and go', (t) => {
   t.match(difference(base, withBackend({}, ['r3', 'r1', 'r2'])), [{ before: undefined, after: { id: 'r3' } }])
   t.match(difference(base, withBackend({}, ['r2'])), [{ before: { id: 'r1' }, after: undefined }])
   const swapped = difference(base, withBackend({}, ['r2', 'r3']))
-  t.match(swapped, [{ before: { id: 'r1' }, after: undefined }, { after: { id: 'r3' } }])
+  t.match(swapped, [{ after: { id: 'r3' } }, { before: { id: 'r1' }, after: undefined }], 'those that go are last')
   t.equal(swapped.length, 2)
   t.end()
 })

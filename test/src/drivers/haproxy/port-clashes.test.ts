@@ -1,5 +1,5 @@
 import t from 'tap'
-import { portClashes } from '../../../../src/drivers/haproxy/port-clashes.ts'
+import { newPorts, portClashes } from '../../../../src/drivers/haproxy/port-clashes.ts'
 import { frontend } from '../../../config-fixture.ts'
 
 const clashes = (...frontends: Parameters<typeof frontend>[2][]): readonly string[] =>
@@ -25,5 +25,17 @@ t.test('what can be shared does not clash', (t) => {
   t.strictSame(clashes({ ip: '0.0.0.0' }, { ip: '::' }), [], 'other families')
   t.strictSame(clashes({ ports: '80-89' }, { ports: '90' }), [], 'neighbouring ports')
   t.strictSame(clashes({}, { enabled: false }), [], 'disabled frontends')
+  t.end()
+})
+
+t.test('new ports are those that nothing of ours holds', (t) => {
+  const running = [frontend('a', null, { ports: '80-82' }), frontend('b', null, { ip: '::', ports: '90' })]
+  const ports = (...desired: readonly ReturnType<typeof frontend>[]) =>
+    newPorts(running, desired).map(({ ip, port, claimant }) => `${claimant} ${ip} ${port}`)
+  t.strictSame(ports(...running), [])
+  t.strictSame(ports(frontend('c', null, { ports: '81-84' })), ['frontend c 127.0.0.1 83', 'frontend c 127.0.0.1 84'])
+  t.strictSame(ports(frontend('c', null, { ip: '0.0.0.0', ports: '80,90' })), ['frontend c 0.0.0.0 90'])
+  t.strictSame(ports(frontend('c', null, { ports: '100', enabled: false })), [])
+  t.equal(newPorts([], [frontend('c', null, { ports: '1-65535' })]).length, 1000, 'not too many')
   t.end()
 })

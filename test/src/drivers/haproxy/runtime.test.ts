@@ -89,8 +89,14 @@ t.test('undo is the way back, newest first', (t) => {
   const step = stepFor([server, realServer('r2')], [{ ...server, weight: 1 }])
   t.strictSame(
     step.undo.map(({ request }) => request),
-    ['@1 set server b/r1 weight 100', '@1 add server b/r2 127.0.0.1:8000 weight 100', '@1 enable server b/r2'],
+    ['@1 add server b/r2 127.0.0.1:8000 weight 100', '@1 enable server b/r2', '@1 set server b/r1 weight 100'],
   )
+  t.end()
+})
+
+t.test('an undo is content with what was never done', (t) => {
+  const { undo } = stepFor([server, realServer('r2')], [server])
+  t.match(undo[0]?.expect, ['New server registered.', 'No such server.', /^Already exists/])
   t.end()
 })
 

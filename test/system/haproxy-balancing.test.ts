@@ -1,0 +1,136 @@
+import { setTimeout } from 'node:timers/promises'
+import t from 'tap'
+import type { L7Backend, L7Frontend } from '../../src/model/layer7.ts'
+import type { RealServer } from '../../src/model/real-server.ts'
+import { backend, frontend, realServer } from '../config-fixture.ts'
+import { viewOf } from '../src/drivers/haproxy/records.ts'
+import { freePort } from '../traffic-fixture.ts'
+import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
+import { get, httpOrigin } from './haproxy-traffic.ts'
+
+async function site(t: Parameters<typeof haproxyFixture>[0]) {
+  const fixture = haproxyFixture(t)
+  const port = await freePort()
+  const one = realServer('r1', { port: await httpOrigin(t, 'one') })
+  const two = realServer('r2', { port: await httpOrigin(t, 'two') })
+  const config = (
+    more: Partial<L7Backend>,
+    realServers: readonly RealServer[] = [one, two],
+    moreFrontend: Partial<L7Frontend> = {},
+  ) =>
+    viewOf({
+      realServers,
+      l7Frontends: [frontend('f', 'b', { ports: String(port), ...moreFrontend })],
+      l7Backends: [
+        backend(
+          'b',
+          realServers.map(({ id }) => id),
+          more,
+        ),
+      ],
+    })
+  const bodies = async (count: number, headers = {}): Promise<readonly string[]> => {
+    const answers = []
+    for (let index = 0; index < count; index++) answers.push((await get(port, headers)).body)
+    return answers
+  }
+  return { ...fixture, port, one, two, config, bodies }
+}
+
+t.test('weights share the connections', async (t) => {
+  const { apply, config, bodies, one, two } = await site(t)
+  await apply(
+    undefined,
+    config({}, [
+      { ...one, weight: 30 },
+      { ...two, weight: 10 },
+    ]),
+  )
+  const served = await bodies(40)
+  t.equal(served.filter((body) => body === 'one').length, 30)
+})
+
+t.test('a cookie keeps a client until its server is halted', async (t) => {
+  const { apply, config, bodies, port, one, two } = await site(t)
+  const sticky = { persistence: { type: 'cookie', cookieName: 'STAY' } } as const
+  await apply(undefined, config(sticky))
+  const { body, cookie = '' } = await get(port)
+  t.match(cookie, /^STAY=r[12]$/)
+  t.strictSame(new Set(await bodies(6, { cookie })), new Set([body]))
+  const halted = [one, two].map((real) => (cookie.endsWith(real.id) ? { ...real, state: 'halted' as const } : real))
+  t.match(await apply(config(sticky), config(sticky, halted)), { ok: true })
+  t.notOk((await bodies(6, { cookie })).includes(body), 'all go to the other one')
+})
+
+t.test('an address keeps its server over a reload', async (t) => {
+  const { apply, config, bodies, ask } = await site(t)
+  const sticky = { persistence: { type: 'ip', timeout: 60 } } as const
+  await apply(undefined, config(sticky))
+  const [first] = await bodies(1)
+  t.strictSame(new Set(await bodies(6)), new Set([first]))
+  t.match(await ask('@1 show table b'), /key=::ffff:127\.0\.0\.1 .* server_key=r[12]/)
+  // A HAProxy that started with nobody to learn from gives up learning after some seconds; only then it teaches.
+  const isReady = async () =>
+    (Number(/id=fulcrum_peers .*flags=(0x[\da-f]+)/.exec(await ask('@1 show peers'))?.[1]) & 3) === 3
+  while (!(await isReady())) await setTimeout(100)
+  for (const timeoutServer of [31, 32, 33]) {
+    t.match(await apply(undefined, config({ ...sticky, timeoutServer })), { ok: true })
+    while (!(await ask('@1 show table b')).includes('key=')) await setTimeout(10)
+    t.strictSame(new Set(await bodies(4)), new Set([first]), 'the table came over')
+  }
+})
+
+t.test('the fallback answers only when every real server is down, and is not remembered', async (t) => {
+  const { apply, config, bodies, one, two } = await site(t)
+  const fallback = { ip: '127.0.0.1', port: await httpOrigin(t, 'sorry') }
+  const reals = [{ ripId: 'r1' }, { ripId: 'r2', backup: true }]
+  const more = { fallback, reals, persistence: { type: 'ip' } } as const
+  const halted = (...ids: readonly string[]) =>
+    config(
+      more,
+      [one, two].map((real) => ({ ...real, state: ids.includes(real.id) ? 'halted' : 'online' })),
+    )
+  let running = config(more)
+  await apply(undefined, running)
+  const table: readonly (readonly [readonly string[], string])[] = [
+    [[], 'one'],
+    [['r1'], 'two'],
+    [['r1', 'r2'], 'sorry'],
+    [['r1'], 'two'],
+    [[], 'one'],
+  ]
+  for (const [ids, expected] of table) {
+    t.match(await apply(running, halted(...ids)), { ok: true })
+    running = halted(...ids)
+    t.strictSame(await bodies(2), [expected, expected], `halted: ${ids.join(' ')}`)
+  }
+})
+
+t.test('a failed health check takes a server out; one added at runtime is checked as well', async (t) => {
+  const { apply, config, bodies, one, ask } = await site(t)
+  const check = { healthCheck: { type: 'http', path: '/', expect: '200', interval: 1, rise: 1, fall: 1 } } as const
+  const broken = realServer('r3', { port: await freePort() })
+  await apply(undefined, config(check, [one]))
+  t.match(await apply(config(check, [one]), config(check, [one, broken])), { ok: true })
+  const isDown = async () => / r3 127\.0\.0\.1 0 /.test(await ask('@1 show servers state b'))
+  while (!(await isDown())) await setTimeout(20)
+  t.strictSame(new Set(await bodies(6)), new Set(['one']))
+})
+
+t.test('disabled frontends and backends serve nothing', async (t) => {
+  const { apply, config, port } = await site(t)
+  await apply(undefined, config({ enabled: false }))
+  t.match(await get(port), { status: 503 }, 'a disabled backend')
+  t.match(await apply(config({ enabled: false }), config({})), { ok: true })
+  t.match(await get(port), { status: 200 })
+  t.match(await apply(config({}), config({}, undefined, { enabled: false })), { ok: true })
+  await t.rejects(get(port), { code: 'ECONNREFUSED' }, 'a disabled frontend')
+  t.match(await apply(config({}, undefined, { enabled: false }), config({})), { ok: true }, 'its port is free again')
+  t.match(await get(port), { status: 200 })
+})
+
+t.test('X-Forwarded-For and ranges of ports', async (t) => {
+  const { apply, config, port } = await site(t)
+  await apply(undefined, config({}, undefined, { forwardFor: true, maxConn: 100 }))
+  t.match(await get(port), { status: 200 })
+})

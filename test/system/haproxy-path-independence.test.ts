@@ -1,0 +1,78 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { ConfigView } from '../../src/model/sections.ts'
+import { backend, realServer } from '../config-fixture.ts'
+import { viewOf } from '../src/drivers/haproxy/records.ts'
+import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
+
+const RIP_IDS = ['r0', 'r1', 'r2', 'r3'] as const
+
+/** A configuration of two backends that share real servers, small enough that changes often meet. */
+const configuration: fc.Arbitrary<ConfigView> = fc
+  .record({
+    reals: fc.tuple(
+      ...RIP_IDS.map((id) =>
+        fc.record({
+          id: fc.constant(id),
+          name: fc.constantFrom('old name', 'new name'),
+          ip: fc.constantFrom('127.0.0.1', '127.0.0.2', '::1'),
+          port: fc.constantFrom(19_001, 19_002),
+          weight: fc.constantFrom(0, 1, 256),
+          state: fc.constantFrom('online', 'drained', 'halted'),
+        }),
+      ),
+    ),
+    members: fc.tuple(fc.subarray([...RIP_IDS]), fc.shuffledSubarray([...RIP_IDS])),
+    weight: fc.option(fc.constant(9), { nil: undefined }),
+    // Rarely different, or every change would be a reload.
+    timeoutServer: fc.constantFrom(30, 30, 30, 30, 31),
+  })
+  .map(({ reals, members, weight, timeoutServer }) => {
+    const memberships = (ids: readonly string[]) =>
+      ids.map((ripId) => ({ ripId, ...(ripId === 'r1' && weight !== undefined ? { weight } : {}) }))
+    return viewOf({
+      realServers: reals.map((real) => realServer(real.id, real)),
+      l7Backends: [
+        backend('b', [], { reals: memberships(members[0]), timeoutServer, healthCheck: { type: 'tcp', interval: 60 } }),
+        backend('c', [], { reals: memberships(members[1]), balance: 'source' }),
+      ],
+    })
+  })
+
+t.test('however a configuration was reached, HAProxy is as if it had been applied at once', async (t) => {
+  const { apply, applyLikeTheEngine, ask, host, driver, paths } = haproxyFixture(t)
+  let running = viewOf({})
+  t.match(await apply(undefined, running), { ok: true })
+  const kinds = { runtime: 0, reload: 0 }
+
+  /** What does not depend on time; numbers of hashed servers are part of it. */
+  const state = async (): Promise<readonly string[]> =>
+    (await ask('@1 show servers state'))
+      .split('\n')
+      .slice(2)
+      .map((row) => row.split(' '))
+      .map((cells) => {
+        const number = cells[1] === 'c' ? cells[2] : ''
+        const isInMaintenance = Number(cells[6]) & 1
+        return [cells[1], number, cells[3], cells[4], isInMaintenance, cells[7], cells[14], cells[18]].join(' ')
+      })
+      .toSorted()
+
+  await fc.assert(
+    fc.asyncProperty(fc.array(configuration, { minLength: 1, maxLength: 6 }), async (path) => {
+      for (const desired of path) {
+        const steps = driver.plan(running, desired, { atLeast: 'runtime' })
+        kinds[steps.some(({ kind }) => kind === 'unit') ? 'reload' : 'runtime'] += 1
+        const result = await applyLikeTheEngine(running, desired)
+        if (!result.ok) throw new Error(result.output)
+        running = desired
+      }
+      const stepByStep = { state: await state(), file: await host.readFile(paths.configFile) }
+      const result = await apply(undefined, running, 'reload')
+      if (!result.ok) throw new Error(result.output)
+      t.strictSame(stepByStep, { state: await state(), file: await host.readFile(paths.configFile) })
+    }),
+    { numRuns: 15, endOnFailure: true },
+  )
+  t.ok(kinds.runtime > 0 && kinds.reload > 0, JSON.stringify(kinds))
+})

@@ -1,0 +1,173 @@
+import t from 'tap'
+import type { L7Backend } from '../../src/model/layer7.ts'
+import type { RealServer } from '../../src/model/real-server.ts'
+import { backend, frontend, realServer } from '../config-fixture.ts'
+import { viewOf } from '../src/drivers/haproxy/records.ts'
+import { freePort } from '../traffic-fixture.ts'
+import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
+import { conversation, echoOrigin, get, httpOrigin } from './haproxy-traffic.ts'
+
+/** `show servers state` by server name: address, port, weight and whether it is in maintenance. */
+function states(table: string): Record<string, string> {
+  const [header = '', ...rows] = table.split('\n').slice(1)
+  const names = header.slice(2).split(' ')
+  const cell = (row: string, name: string): string => row.split(' ')[names.indexOf(name)] ?? ''
+  return Object.fromEntries(
+    rows.map((row) => {
+      const maintenance = (Number(cell(row, 'srv_admin_state')) & 1) === 1 ? ' maint' : ''
+      return [
+        cell(row, 'srv_name'),
+        `${cell(row, 'srv_addr')} ${cell(row, 'srv_port')} ${cell(row, 'srv_uweight')}${maintenance}`,
+      ]
+    }),
+  )
+}
+
+t.test('what a running HAProxy can take is done without a reload', async (t) => {
+  const { apply, ask, host, paths } = haproxyFixture(t)
+  const port = await freePort()
+  const config = (realServers: readonly RealServer[], more: Partial<L7Backend> = {}) =>
+    viewOf({
+      realServers,
+      l7Frontends: [frontend('f', 'b', { ports: String(port) })],
+      l7Backends: [
+        backend(
+          'b',
+          realServers.map(({ id }) => id),
+          { healthCheck: { type: 'tcp' }, ...more },
+        ),
+      ],
+    })
+  const one = realServer('r1', { port: 19_001 })
+  const two = realServer('r2', { port: 19_002, weight: 20 })
+  let running = config([one])
+  t.match(await apply(undefined, running), { ok: true })
+  const table: readonly (readonly [string, readonly RealServer[], Record<string, string>])[] = [
+    ['weight', [{ ...one, weight: 7 }], { r1: '127.0.0.1 19001 7' }],
+    ['drained', [{ ...one, weight: 7, state: 'drained' }], { r1: '127.0.0.1 19001 0' }],
+    ['halted', [{ ...one, weight: 7, state: 'halted' }], { r1: '127.0.0.1 19001 7 maint' }],
+    ['drained again', [{ ...one, weight: 7, state: 'drained' }], { r1: '127.0.0.1 19001 0' }],
+    ['online', [one], { r1: '127.0.0.1 19001 100' }],
+    ['address', [{ ...one, ip: '127.0.0.9' }], { r1: '127.0.0.9 19001 100' }],
+    ['address of the other family', [{ ...one, ip: '0:0::1' }], { r1: '::1 19001 100' }],
+    ['IPv4 in IPv6', [{ ...one, ip: '::ffff:127.0.0.1' }], { r1: '::ffff:127.0.0.1 19001 100' }],
+    ['port', [{ ...one, port: 19_009 }], { r1: '127.0.0.1 19009 100' }],
+    ['a server comes', [one, two], { r1: '127.0.0.1 19001 100', r2: '127.0.0.1 19002 20' }],
+    [
+      'a halted server comes',
+      [one, two, { ...two, id: 'r3', state: 'halted' }],
+      { r1: '127.0.0.1 19001 100', r2: '127.0.0.1 19002 20', r3: '127.0.0.1 19002 20 maint' },
+    ],
+    ['servers go', [two], { r2: '127.0.0.1 19002 20' }],
+    ['all servers go', [], {}],
+    ['a server comes back', [one], { r1: '127.0.0.1 19001 100' }],
+  ]
+  for (const [name, realServers, expected] of table) {
+    const desired = config(realServers)
+    t.match(await apply(running, desired), { ok: true }, name)
+    t.strictSame(states(await ask('@1 show servers state b')), expected, name)
+    running = desired
+  }
+  t.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'no reload at all')
+  const file = await host.readFile(paths.configFile)
+  t.match(await apply(undefined, running), { ok: true })
+  t.equal(await host.readFile(paths.configFile), file, 'the file followed')
+  t.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'so a start has nothing to do')
+})
+
+t.test('every option that a server may have is accepted at runtime as in the file', async (t) => {
+  const { apply, ask } = haproxyFixture(t)
+  const realServers = ['r0', 'r1', 'r2', 'r3'].map((id) => realServer(id, { port: 443 }))
+  const first = { ripId: 'r0' }
+  const reals: L7Backend['reals'] = [
+    first,
+    { ripId: 'r1', backup: true, sendProxy: true, maxConn: 9, weight: 3 },
+    { ripId: 'r2', encrypted: true, sni: 'a.example' },
+    { ripId: 'r3', encrypted: true, sni: 'a.example', verify: true, port: 8443 },
+  ]
+  const checks: readonly L7Backend['healthCheck'][] = [
+    { type: 'none' },
+    { type: 'http', path: "/it's?a=1", host: 'h.example' },
+    { type: 'https', host: 'h.example', interval: 9, rise: 1, fall: 9 },
+  ]
+  /** Whatever does not depend on time; in a ring of hashes the number of a server is its place. */
+  const rows = async (isHashed: boolean): Promise<readonly string[]> =>
+    (await ask('@1 show servers state b'))
+      .split('\n')
+      .slice(2)
+      .map((row) => row.split(' '))
+      .map((cells) => [...(isHashed ? [cells[2]] : []), cells[3], cells[4], cells[7], cells[18], cells[20]].join(' '))
+      .toSorted()
+  for (const healthCheck of checks) {
+    for (const balance of ['roundrobin', 'leastconn', 'random', 'source'] as const) {
+      const config = (members: L7Backend['reals']) =>
+        viewOf({ realServers, l7Backends: [backend('b', [], { balance, healthCheck, reals: members })] })
+      t.match(await apply(undefined, config([first])), { ok: true })
+      t.match(await apply(config([first]), config(reals)), { ok: true }, `${healthCheck.type} ${balance}`)
+      const added = await rows(balance === 'source')
+      t.match(await apply(undefined, config(reals), 'reload'), { ok: true }, 'the file')
+      t.strictSame(added, await rows(balance === 'source'))
+    }
+  }
+})
+
+t.test('a server with connections cannot be deleted; a reload does it and keeps them', async (t) => {
+  const { apply, applyLikeTheEngine, ask } = haproxyFixture(t)
+  const port = await freePort()
+  const realServers = [
+    realServer('r1', { port: await echoOrigin(t, 'one') }),
+    realServer('r2', { port: await echoOrigin(t, 'two') }),
+  ]
+  const config = (members: readonly string[]) =>
+    viewOf({
+      realServers,
+      l7Frontends: [frontend('f', 'b', { mode: 'tcp', ports: String(port) })],
+      l7Backends: [backend('b', members, { mode: 'tcp' })],
+    })
+  await apply(undefined, config(['r1']))
+  const { say } = await conversation(t, port)
+  t.equal(await say('a'), 'one a')
+  t.match(await apply(config(['r1']), config(['r2'])), {
+    ok: false,
+    kind: 'socket',
+    output: /del server .*connections/,
+    undone: true,
+  })
+  t.strictSame(Object.keys(states(await ask('@1 show servers state b'))), ['r1'], 'undone')
+  t.equal(await (await conversation(t, port)).say('b'), 'one b', 'and serving')
+  t.match(await applyLikeTheEngine(config(['r1']), config(['r2'])), { ok: true })
+  t.equal(await say('c'), 'one c')
+  t.equal(await (await conversation(t, port)).say('d'), 'two d')
+})
+
+t.test('a change behind our back is noticed and healed by a reload', async (t) => {
+  const { apply, applyLikeTheEngine, ask } = haproxyFixture(t)
+  const config = (weight: number) =>
+    viewOf({ realServers: [realServer('r1', { weight })], l7Backends: [backend('b', ['r1'])] })
+  await apply(undefined, config(1))
+  await ask('@1 set server b/r1 addr 127.0.0.77')
+  t.match(await apply(config(1), config(2)), {
+    ok: false,
+    kind: 'socket',
+    output: /r1 has srv_addr 127\.0\.0\.77 and not 127\.0\.0\.1/,
+  })
+  t.match(await applyLikeTheEngine(config(1), config(2)), { ok: true })
+  t.match(states(await ask('@1 show servers state b')), { r1: '127.0.0.1 8000 2' })
+})
+
+t.test('a dead HAProxy is started by the reload that follows the refused command', async (t) => {
+  const { apply, applyLikeTheEngine, host } = haproxyFixture(t)
+  const port = await freePort()
+  const origin = await httpOrigin(t, 'one')
+  const config = (weight: number) =>
+    viewOf({
+      realServers: [realServer('r1', { port: origin, weight })],
+      l7Frontends: [frontend('f', 'b', { ports: String(port) })],
+      l7Backends: [backend('b', ['r1'])],
+    })
+  await apply(undefined, config(1))
+  await host.unit('layer7proxy', 'stop', 5000)
+  t.match(await apply(config(1), config(2)), { ok: false, kind: 'socket' })
+  t.match(await applyLikeTheEngine(config(1), config(2)), { ok: true })
+  t.match(await get(port), { status: 200, body: 'one' })
+})

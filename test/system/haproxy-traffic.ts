@@ -1,0 +1,103 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import { connect, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import type { Test } from 'tap'
+
+async function listening(t: Test, server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+/** An http server that answers its name. */
+export async function httpOrigin(t: Test, name: string): Promise<number> {
+  const server = createServer((_request, response) => response.end(name))
+  t.teardown(() => server.closeAllConnections())
+  return listening(t, server)
+}
+
+/** A tcp server that answers each message with its name and the message. */
+export async function echoOrigin(t: Test, name: string): Promise<number> {
+  const sockets = new Set<Socket>()
+  const server = createTcpServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('data', (chunk) => socket.write(`${name} ${chunk.toString()}`))
+  })
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  return listening(t, server)
+}
+
+export interface Answer {
+  readonly status: number
+  readonly body: string
+  readonly cookie: string | undefined
+}
+
+/** One request on a new connection. */
+export function get(port: number, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      { host: '127.0.0.1', port, agent: false, headers: { ...headers }, timeout: 10_000 },
+      (response) => {
+        let body = ''
+        response.setEncoding('utf8')
+        response.on('data', (chunk: string) => (body += chunk))
+        response.on('end', () => {
+          resolve({
+            status: response.statusCode ?? 0,
+            body,
+            cookie: response.headers['set-cookie']?.[0]?.split(';')[0],
+          })
+        })
+        response.on('error', reject)
+      },
+    )
+    sent.on('timeout', () => sent.destroy(new Error('no answer within 10 s')))
+    sent.on('error', reject)
+    sent.end()
+  })
+}
+
+/** New connections, several at a time, until `stop`; tells how many there were and which failed. */
+export function keepAsking(port: number, parallel: number) {
+  const failures: string[] = []
+  const run = { asked: 0, stopped: false }
+  const loop = async (): Promise<void> => {
+    while (!run.stopped) {
+      run.asked += 1
+      try {
+        const { status } = await get(port)
+        if (status !== 200) failures.push(`status ${status}`)
+      } catch (error) {
+        failures.push(String(error))
+      }
+    }
+  }
+  const loops = Array.from({ length: parallel }, loop)
+  const stop = async () => {
+    run.stopped = true
+    await Promise.all(loops)
+    return { asked: run.asked, failures }
+  }
+  const until = async (total: number): Promise<void> => {
+    while (run.asked < total) await new Promise(setImmediate)
+  }
+  return { stop, until }
+}
+
+/** A connection that stays open: sends a message and waits for its echo. */
+export async function conversation(t: Test, port: number) {
+  const socket = connect(port, '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  await once(socket, 'connect')
+  const say = async (message: string): Promise<string> => {
+    socket.write(message)
+    const [chunk] = await Promise.race([once(socket, 'data'), once(socket, 'close').then(() => ['(closed)'])])
+    return String(chunk)
+  }
+  return { say }
+}

@@ -1,0 +1,28 @@
+import t from 'tap'
+import { RecordingHost } from '../../workers/host/recording-host.ts'
+import { takenPorts } from '../../workers/taken-ports.ts'
+
+const claims = [80, 81].map((port) => ({ ip: '192.0.2.1', port, claimant: 'frontend f' }))
+
+t.test('free ports are no problem', async (t) => {
+  t.strictSame(await takenPorts(new RecordingHost(), claims), [])
+})
+
+t.test('a port that gets free in a moment is free', async (t) => {
+  const host = new RecordingHost()
+  const tried: number[] = []
+  host.portProblem = async (_ip, port) => {
+    tried.push(port)
+    return port === 80 && tried.length < 4 ? 'Address already in use' : undefined
+  }
+  t.strictSame(await takenPorts(host, claims), [])
+  t.strictSame(tried, [80, 81, 80, 80], 'only what failed is tried again')
+})
+
+t.test('what stays taken is told with its reason', async (t) => {
+  const host = new RecordingHost()
+  host.portProblem = async (_ip, port) => (port === 81 ? 'Permission denied' : undefined)
+  t.strictSame(await takenPorts(host, claims), [
+    '[ALERT] : frontend f: cannot bind socket (Permission denied) for [192.0.2.1:81]',
+  ])
+})
