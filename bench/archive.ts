@@ -139,9 +139,22 @@ async function measureTicks(objects: number, ticks: number, directory: string): 
       worst.toFixed(1).padStart(10),
       written.toFixed(2).padStart(14),
       file.toFixed(1).padStart(10),
+      (await measureOpen(writer, directory)).toFixed(0).padStart(9),
     ].join(''),
   )
+}
+
+/** From a closed archive to one that answers and goes on counting. */
+async function measureOpen(writer: ArchiveWriter, directory: string): Promise<number> {
+  const { hwm_s } = writer
   await writer.close()
+  const began = performance.now()
+  const again = new ArchiveWriter(directory, hwm_s)
+  const collector = new Collector(again)
+  const opened = performance.now() - began
+  if (collector.pid !== 0) throw new Error('a new collector has not polled')
+  await again.close()
+  return opened
 }
 
 async function measureAnswers(directory: string, objects: number): Promise<void> {
@@ -205,11 +218,11 @@ async function measureAnswers(directory: string, objects: number): Promise<void>
 }
 
 export async function run(): Promise<void> {
-  console.log('objects  scan ms  scan+store ms  worst ms  bytes/sample  file MB')
+  console.log('objects  scan ms  scan+store ms  worst ms  bytes/sample  file MB  open ms')
   for (const [objects, ticks] of [
     [100, 300],
     [2_000, 300],
-    [20_000, 130],
+    [20_000, 240],
   ] as const) {
     const directory = mkdtempSync(join(tmpdir(), 'bench-archive-'))
     await measureTicks(objects, ticks, directory)

@@ -2,9 +2,6 @@ import { TAIL_BLOCK_OBJECTS } from '../limits.ts'
 import { type ByteSink, ByteSource } from './bytes.ts'
 import { decodeColumn, encodeColumn } from './codec.ts'
 
-/** Rows of `columns` values for TAIL_BLOCK_OBJECTS objects with neighbouring numbers; NaN is unknown. */
-export const BLOCK_COLUMNS_MAX = 4
-
 export function blockOf(objectId: number): number {
   return Math.floor(objectId / TAIL_BLOCK_OBJECTS)
 }
@@ -13,6 +10,7 @@ export function placeInBlock(objectId: number): number {
   return objectId % TAIL_BLOCK_OBJECTS
 }
 
+/** A row of `columns` values for each of TAIL_BLOCK_OBJECTS objects with neighbouring numbers; NaN is unknown. */
 export function encodeBlock(sink: ByteSink, values: Float64Array, columns: number): void {
   for (let column = 0; column < columns; column++) {
     encodeColumn(sink, values, column * TAIL_BLOCK_OBJECTS, TAIL_BLOCK_OBJECTS)

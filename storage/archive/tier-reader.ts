@@ -21,15 +21,21 @@ export interface ReadableObject {
 export class TierReader {
   readonly #chunk: ChunkLookup
   readonly #ring: RingView
+  readonly #preferred: 'ring' | 'stored'
   readonly #chunkValues = new Float64Array(METRIC_COUNT * 128)
   readonly #chunkPoints = new Points()
   /** One scratch per tier: the computation of a tier uses those of the finer tiers only. */
   readonly #finer: readonly Points[] = [new Points(), new Points(), new Points(), new Points(), new Points()]
   #base = new Float64Array(0)
 
-  constructor(chunk: ChunkLookup, ring: RingView) {
+  /**
+   * Where ring and chunks hold the same seconds, `preferred` is read. The ring costs no disk, which readers want; its rows
+   * lie far apart in memory, which a writer that reads a thousand objects in one second feels.
+   */
+  constructor(chunk: ChunkLookup, ring: RingView, preferred: 'ring' | 'stored' = 'ring') {
     this.#chunk = chunk
     this.#ring = ring
+    this.#preferred = preferred
   }
 
   /**
@@ -40,15 +46,21 @@ export class TierReader {
     const n = to_s - from_s
     out.fill(Number.NaN, 0, n * METRIC_COUNT)
     const tier = tierAt(0)
-    // The ring is preferred for all it holds; an object without a place there has nothing but its chunks.
-    const ring_s = object.slot < 0 ? Number.POSITIVE_INFINITY : this.#ring.oldest()
-    const until = Math.min(to_s, chunkEndAtOrBefore(tier, object.id, flushed_s), ring_s)
+    const stored_s = chunkEndAtOrBefore(tier, object.id, flushed_s)
+    const ring_s = this.#ringFrom(object, stored_s)
+    const until = Math.min(to_s, stored_s, ring_s)
     const first = from_s < until ? chunkEndAfter(tier, object.id, from_s) : Number.POSITIVE_INFINITY
     for (let end = first; end - span_s(tier) < until; end += span_s(tier)) {
       this.#copyBaseChunk(object.id, end, from_s, until, n, out)
     }
     const from = Math.max(from_s, ring_s)
     return from >= to_s || this.#ring.copy(object.slot, object.id, from, to_s, out, from - from_s, n)
+  }
+
+  /** From which second the ring is read. An object without a place there has nothing but its chunks. */
+  #ringFrom(object: ReadableObject, stored_s: number): number {
+    if (object.slot < 0) return Number.POSITIVE_INFINITY
+    return this.#preferred === 'stored' ? Math.max(stored_s, this.#ring.oldest()) : this.#ring.oldest()
   }
 
   #copyBaseChunk(objectId: number, end_s: number, from_s: number, until_s: number, n: number, out: Float64Array): void {
@@ -79,7 +91,7 @@ export class TierReader {
     const tier = tierAt(tierIndex)
     out.reset(Math.max(0, (to_s - from_s) / tier.step_s))
     // What the ring holds is computed from it: young windows never touch the disk.
-    if (object.slot >= 0 && from_s >= this.#ring.oldest()) {
+    if (this.#preferred === 'ring' && object.slot >= 0 && from_s >= this.#ring.oldest()) {
       return this.#consolidateOpenBase(object, from_s, to_s, flushed_s, tier.step_s, out, 0)
     }
     const stored_s = chunkEndAtOrBefore(tier, object.id, flushed_s)

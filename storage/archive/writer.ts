@@ -36,7 +36,7 @@ export class ArchiveWriter {
   constructor(directory: string, now_s: number) {
     this.databases = openArchiveDatabases(directory)
     this.ring = new RingWriter()
-    this.#reader = new TierReader(chunkLookup(this.databases), this.ring)
+    this.#reader = new TierReader(chunkLookup(this.databases), this.ring, 'stored')
     this.#tail = new TailWriter(this.databases, this.ring)
     const found = recover(this.databases, now_s)
     this.#hwm_s = found.hwm_s
