@@ -11,6 +11,11 @@ import type { Received, Sent } from './appliance-fixture.ts'
 import { temporaryFolder } from './config-fixture.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
+/** The flags of `npm start`, so that tests and benchmarks run what users run. */
+const START = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).scripts.start.split(' ')
+const FLAGS: readonly string[] = START.slice(START.indexOf('node') + 1, -1)
+export const MAIN: readonly string[] = [...FLAGS, 'src/main.ts']
+
 export const PASSWORD = 'correct horse battery'
 
 /** A real daemon process with its own state folder; ended, with its HAProxy, when the test ends. */
@@ -39,14 +44,7 @@ export class Daemon {
 
   /** Resolves when the API answers. */
   async start(): Promise<void> {
-    const argv = [
-      '--disable-warning=ExperimentalWarning',
-      'src/main.ts',
-      '--state',
-      this.state,
-      '--listen',
-      '127.0.0.1:0',
-    ]
+    const argv = [...MAIN, '--state', this.state, '--listen', '127.0.0.1:0']
     const child = spawn(process.execPath, [...argv, ...this.#args], {
       cwd: ROOT,
       env: { PATH: process.env['PATH'], FULCRUM_ADMIN_PASSWORD: PASSWORD },

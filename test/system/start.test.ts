@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { temporaryFolder } from '../config-fixture.ts'
-import { Daemon, daemonFixture, PASSWORD, until } from '../daemon-fixture.ts'
+import { Daemon, daemonFixture, MAIN, PASSWORD, until } from '../daemon-fixture.ts'
 import { freePort } from '../traffic-fixture.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Runs the command line to its end. */
 async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', 'src/main.ts', ...args], {
+  const child = spawn(process.execPath, [...MAIN, ...args], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -89,23 +89,11 @@ t.test(
   async (test) => {
     const state = temporaryFolder(test, 'first')
     const start = async () => {
-      const child = spawn(
-        process.execPath,
-        [
-          '--disable-warning=ExperimentalWarning',
-          'src/main.ts',
-          '--state',
-          state,
-          '--listen',
-          '127.0.0.1:0',
-          '--no-demo',
-        ],
-        {
-          cwd: ROOT,
-          env: { PATH: process.env['PATH'] },
-          stdio: ['ignore', 'pipe', 'pipe'],
-        },
-      )
+      const child = spawn(process.execPath, [...MAIN, '--state', state, '--listen', '127.0.0.1:0', '--no-demo'], {
+        cwd: ROOT,
+        env: { PATH: process.env['PATH'] },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
       let output = ''
       child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
       child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text))
