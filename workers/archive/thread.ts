@@ -76,16 +76,19 @@ export class ArchiveThread {
 
   async #tick(planned_s: number): Promise<void> {
     const event = this.#clock.adjust()
-    // A clock that jumped makes the planned second meaningless.
-    const tick_s = event === 'steady' ? planned_s : Math.floor(this.#clock.now_ms() / 1_000)
+    // A clock that jumped makes the planned second meaningless, and a thread that was held up is late.
+    const now_s = Math.floor(this.#clock.now_ms() / 1_000)
+    const tick_s = event === 'steady' ? Math.max(planned_s, now_s) : now_s
     if (event !== 'steady') this.#warn(`the clock of the machine ${event}`, `now ${tick_s}`)
     this.#followClock(tick_s)
     const poll = await this.#source(POLL_DEADLINE_MS)
-    const absorbed = this.#absorb(poll)
+    // When the answer came, not when it is worked off: the first poll of many objects takes long to store.
+    const time = this.#time()
+    const absorbed = poll.ok ? this.#collector.absorb(poll, time) : undefined
     const reason = poll.ok ? (absorbed === undefined ? 'its answer was cut off' : undefined) : poll.reason
     try {
-      if (absorbed === undefined) this.#collector.miss(tick_s, this.#time())
-      else this.#collector.close(tick_s, this.#time())
+      if (absorbed === undefined) this.#collector.miss(tick_s, time)
+      else this.#collector.close(tick_s, time)
       this.#warned = ''
     } catch (error) {
       // Nothing was stored; the rows stay in the ring and go with the next commit.
@@ -101,10 +104,6 @@ export class ArchiveThread {
     if (tick_s < PLAUSIBLE_CLOCK_S) return this.#warn('the clock of the machine is not set', `now ${tick_s}`)
     this.#warn('the clock was set back: newer statistics are dropped', `from ${hwm_s} to ${tick_s}`)
     this.#writer.stepBack(tick_s)
-  }
-
-  #absorb(poll: Poll): Absorbed | undefined {
-    return poll.ok ? this.#collector.absorb(poll, this.#time()) : undefined
   }
 
   #announce(): void {
@@ -143,7 +142,8 @@ export class ArchiveThread {
 
   capture(request: number): Promise<void> {
     return this.#serially(async () => {
-      this.#absorb(await this.#source(POLL_DEADLINE_MS))
+      const poll = await this.#source(POLL_DEADLINE_MS)
+      if (poll.ok) this.#collector.absorb(poll, this.#time())
       this.#post({ type: 'done', request, problems: [] }, [])
     })
   }

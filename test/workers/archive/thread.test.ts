@@ -2,16 +2,22 @@ import t from 'tap'
 import { temporaryFolder } from '../../storage/temporary-archive.ts'
 import type { FromArchiveThread } from '../../../workers/archive/messages.ts'
 import { ArchiveThread } from '../../../workers/archive/thread.ts'
+import { ArchiveReader } from '../../../storage/archive/reader.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { listen, STATS } from './socket-fixture.ts'
 
 const ANSWER = `Pid: 5\nUptime_sec: 900\n\n${STATS}`
 
 /** Runs the thread's code in this thread, until `done` has seen the message it waits for. */
-function start(directory: string, path: string, now_ms: () => number = () => Date.now()) {
+function start(
+  directory: string,
+  path: string,
+  now_ms: () => number = () => Date.now(),
+  monotonic_ms: () => number = () => performance.now(),
+) {
   const messages: FromArchiveThread[] = []
   let wake: () => void = () => undefined
-  const clock = { now_ms, monotonic_ms: () => performance.now() }
+  const clock = { now_ms, monotonic_ms }
   const thread = new ArchiveThread({ directory, source: { kind: 'stats-socket', path } }, clock, (message) => {
     messages.push(message)
     wake()
@@ -76,4 +82,40 @@ t.test('a clock that was set back for good takes the archive with it; one that i
   const waiting = await unset.seen(({ type }) => type === 'tick')
   t.ok(waiting.type === 'tick' && waiting.hwm_s > 1_600_000_000, 'nothing was thrown away')
   await unset.thread.stop()
+})
+
+t.test('a thread that was held up covers the seconds it missed, and their sum is exact', async (t) => {
+  const directory = temporaryFolder(t)
+  let sessions = 0
+  const path = await listen(t, () => {
+    sessions += 10
+    return ANSWER.replace(',1,2,3,4,0,', `,1,${sessions},3,4,0,`)
+  })
+  let held_ms = 0
+  const { thread, messages, seen } = start(
+    directory,
+    path,
+    () => Date.now() + held_ms,
+    () => performance.now() + held_ms,
+  )
+  void thread.run()
+  const first = await seen(({ type }) => type === 'tick')
+  held_ms = 3_000
+  const hwm = first.type === 'tick' ? first.hwm_s : 0
+  await seen((message) => message.type === 'tick' && message.hwm_s >= hwm + 3)
+  await thread.stop()
+  const writer = new ArchiveWriter(directory, hwm + 10)
+  const [object] = writer.objects()
+  const reader = new ArchiveReader(directory, writer.ring.header, writer.ring.slabs)
+  const n = writer.hwm_s - hwm
+  const values = new Float64Array(n * 4)
+  reader.readBase(object ?? { id: 0, slot: -1 }, hwm, hwm + n, values)
+  const rates = [...values.subarray(n, 2 * n)]
+  t.notOk(rates.some(Number.isNaN), 'no second is unknown')
+  const polls = messages.filter(({ type }) => type === 'tick').length - 1
+  t.equal(
+    rates.reduce((sum, value) => sum + value, 0),
+    polls * 10,
+  )
+  await writer.close()
 })
