@@ -148,6 +148,6 @@ function write(response: HttpResponse, answer: Answer, requestId: string, method
   response.writeHeader('X-Request-Id', requestId)
   response.writeHeader('X-Content-Type-Options', 'nosniff')
   for (const name in answer.headers) response.writeHeader(name, answer.headers[name] ?? '')
-  if (method === 'HEAD') response.endWithoutBody(answer.body.length)
-  else response.end(answer.body)
+  // HEAD must have no body; uWebSockets.js' endWithoutBody(length) aborts the process in this version.
+  response.end(method === 'HEAD' ? '' : answer.body)
 }

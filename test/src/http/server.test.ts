@@ -1,0 +1,130 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { Answer } from '../../../src/http/envelope.ts'
+import type { Incoming } from '../../../src/http/pipeline.ts'
+import { listen, requestIds } from '../../../src/http/server.ts'
+
+const LIMIT_BYTES = 1000
+const ok = (body: string | Uint8Array): Answer => ({ status: 200, contentType: 'application/json', body, headers: {} })
+
+/** Echoes what it understood of a request; some paths misbehave on purpose. */
+function handle(seen: string[], gate: { open: Promise<void> }) {
+  return (incoming: Incoming, requestId: string): Answer | Promise<Answer> => {
+    const { method, path, query } = incoming
+    seen.push(`${method} ${path}`)
+    if (path === '/slow') return gate.open.then(() => ok('"late"'))
+    if (path === '/big') return ok(Buffer.alloc(3_000_000, 'x'))
+    if (path === '/refused') return { ...ok('{}'), status: 418, headers: { 'X-Extra': '1' } }
+    if (method === 'GET' || method === 'HEAD')
+      return ok(JSON.stringify({ method, path, query, requestId, host: incoming.header('host') }))
+    return incoming
+      .readBody(LIMIT_BYTES)
+      .then((body) =>
+        body === undefined
+          ? { ...ok('"too large"'), status: 413 }
+          : ok(JSON.stringify({ size: body.length, address: incoming.address, text: Buffer.from(body).toString() })),
+      )
+  }
+}
+
+async function fixture(test: Test) {
+  const seen: string[] = []
+  let release: () => void = () => undefined
+  const gate = { open: new Promise<void>((resolve) => (release = resolve)) }
+  const listener = await listen({ host: '127.0.0.1', port: 0 }, undefined, handle(seen, gate), requestIds('test'))
+  test.teardown(() => listener.close())
+  /** Writes raw bytes and reads until the server has said `marker` or closed. */
+  const raw = async (parts: readonly string[], marker: string) => {
+    const socket = connect(listener.port, '127.0.0.1')
+    await once(socket, 'connect')
+    for (const part of parts) {
+      socket.write(part)
+      await wait(5)
+    }
+    let text = ''
+    socket.on('data', (chunk) => (text += chunk.toString()))
+    const closed = once(socket, 'close')
+    while (!text.includes(marker) && !socket.closed) await Promise.race([once(socket, 'data'), closed])
+    socket.destroy()
+    return text
+  }
+  return { listener, seen, raw, release: () => release() }
+}
+
+t.test('a request reaches the handler, and the answer carries id, type and length', async (test) => {
+  const { raw } = await fixture(test)
+  const text = await raw(['GET /a/b?c=d HTTP/1.1\r\nHost: h\r\n\r\n'], '}')
+  test.match(text, /^HTTP\/1\.1 200 OK\r\n/)
+  test.match(text, /X-Request-Id: test-0\r\n/)
+  test.match(text, /Content-Type: application\/json\r\n/)
+  test.match(text, /\{"method":"GET","path":"\/a\/b","query":"c=d","requestId":"test-0","host":"h"\}/)
+})
+
+t.test('bodies arrive whole: in pieces, chunked, pipelined', async (test) => {
+  const { raw } = await fixture(test)
+  test.match(
+    await raw(['POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\n', 'abc', 'def'], 'abcdef'),
+    /"size":6,"address":"127\.0\.0\.1"/,
+  )
+  const chunked = 'POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n'
+  test.match(await raw([chunked, '3\r\nabc\r\n', '3\r\ndef\r\n0\r\n\r\n'], 'abcdef'), /"size":6/)
+  const one = 'POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n'
+  const both = await raw([`${one}x${one}y`], '"y"')
+  test.match(both, /"text":"x"[\s\S]*"text":"y"/)
+})
+
+t.test('a body over the limit is refused without being kept', async (test) => {
+  const { raw } = await fixture(test)
+  const head = `POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${LIMIT_BYTES + 1}\r\n\r\n`
+  test.match(await raw([head, 'x'.repeat(LIMIT_BYTES + 1)], 'too large'), /^HTTP\/1\.1 413 Content Too Large/)
+})
+
+t.test('HEAD has the headers and no body', async (test) => {
+  const { raw } = await fixture(test)
+  const text = await raw(['HEAD / HTTP/1.1\r\nHost: h\r\n\r\nGET /end HTTP/1.1\r\nHost: h\r\n\r\n'], '/end')
+  const [head = ''] = text.split('HTTP/1.1 200 OK\r\n').slice(1)
+  test.match(head, /Content-Length: 0\r\n\r\n$/i)
+})
+
+t.test('other statuses and headers are written', async (test) => {
+  const { raw } = await fixture(test)
+  const text = await raw(['GET /refused HTTP/1.1\r\nHost: h\r\n\r\n'], '{}')
+  test.match(text, /^HTTP\/1\.1 418/)
+  test.match(text, /X-Extra: 1/)
+})
+
+t.test('a client that goes away before a late answer harms nothing', async (test) => {
+  const { listener, raw, release, seen } = await fixture(test)
+  const sockets = Array.from({ length: 20 }, () => connect(listener.port, '127.0.0.1'))
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+  for (const socket of sockets) socket.write('POST /slow HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n')
+  while (seen.length < sockets.length) await wait(5)
+  for (const socket of sockets) socket.destroy()
+  await wait(20)
+  release()
+  test.match(await raw(['GET /alive HTTP/1.1\r\nHost: h\r\n\r\n'], '/alive'), /200 OK/)
+})
+
+t.test('a client that sends half a body and leaves harms nothing', async (test) => {
+  const { listener, raw } = await fixture(test)
+  const socket = connect(listener.port, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.write('POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nhalf')
+  await wait(20)
+  socket.destroy()
+  test.match(await raw(['GET /alive HTTP/1.1\r\nHost: h\r\n\r\n'], '/alive'), /200 OK/)
+})
+
+t.test('a large answer arrives whole', async (test) => {
+  const { listener } = await fixture(test)
+  const answer = await fetch(`http://127.0.0.1:${listener.port}/big`)
+  test.equal((await answer.arrayBuffer()).byteLength, 3_000_000)
+})
+
+t.test('an address that is taken is refused', async (test) => {
+  const { listener } = await fixture(test)
+  const again = listen({ host: '127.0.0.1', port: listener.port }, undefined, () => ok('1'), requestIds('x'))
+  await test.rejects(again, /cannot listen on 127\.0\.0\.1:\d+: the address is in use/)
+})
