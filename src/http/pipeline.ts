@@ -167,10 +167,9 @@ export class Pipeline {
     const request = { params, query, body, accept: incoming.header('accept'), ifNoneMatch }
     const result = context.run(() => endpoint.handle(context as never, request as never))
     if (!(result instanceof Promise)) return reply(endpoint, context, params, result, ifNoneMatch)
-    return result.then(
-      (settled) => reply(endpoint, context, params, settled, ifNoneMatch),
-      (error: unknown) => this.#refuse(error, requestId),
-    )
+    return result
+      .then((settled) => reply(endpoint, context, params, settled, ifNoneMatch))
+      .catch((error: unknown) => this.#refuse(error, requestId))
   }
 
   #compiledOf(route: Route): Compiled {

@@ -1,0 +1,113 @@
+import { Type } from 'typebox'
+import t from 'tap'
+import { type Endpoint, endpoint, NoData } from '../../../src/api/endpoint.ts'
+import { Reply } from '../../../src/api/reply.ts'
+import { ApiError } from '../../../src/errors.ts'
+import { createLog } from '../../../src/log.ts'
+import { closed } from '../../../src/model/fields.ts'
+import { Pipeline } from '../../../src/http/pipeline.ts'
+
+const common = { effect: 'read', staged: false, access: 'public', summary: 's' } as const
+const at = (path: string, handle: () => unknown): Endpoint =>
+  endpoint({ ...common, name: path, method: 'GET', path, message: 'ok', data: Type.Unknown(), handle })
+
+const table: readonly Endpoint[] = [
+  endpoint({
+    ...common,
+    name: 'name',
+    method: 'GET',
+    path: '/name/{id}',
+    message: 'Hello {id}',
+    data: NoData,
+    handle: () => [],
+  }),
+  at('/throws', () => {
+    throw new Error('secret detail')
+  }),
+  at('/rejects', () => Promise.reject(new Error('secret detail'))),
+  at('/refuses', () => Promise.reject(new ApiError('IN_USE', 'no'))),
+  at('/unspeakable', () => Promise.resolve(10n)),
+  at('/bytes', () => Reply.bytes({ body: 'raw', contentType: 'text/plain', etag: '"t1"', cacheControl: 'no-cache' })),
+  endpoint({
+    ...common,
+    name: 'echo',
+    method: 'POST',
+    path: '/echo',
+    message: 'ok',
+    body: closed({ a: Type.Integer() }),
+    data: Type.Unknown(),
+    handle: (_ctx, { body }) => body,
+  }),
+]
+
+function fixture() {
+  const lines: string[] = []
+  const pipeline = new Pipeline({
+    endpoints: table,
+    nodeId: 'n',
+    log: createLog((line) => lines.push(line)),
+    authenticate: () => new ApiError('UNAUTHENTICATED', 'no'),
+    createContext: () => ({ run: (handler) => handler(), revisionRead: undefined }),
+  })
+  const send = (path: string, headers: Record<string, string> = {}, body?: string) =>
+    pipeline.handle(
+      {
+        method: body === undefined ? 'GET' : 'POST',
+        path: `/api/v1${path}`,
+        query: '',
+        address: '192.0.2.1',
+        header: (name) => headers[name] ?? '',
+        readBody: async () => Buffer.from(body ?? ''),
+      },
+      'request-7',
+    )
+  return { send, lines }
+}
+
+t.test('a GET that waits for nothing is answered without a promise', async (test) => {
+  const answer = fixture().send('/name/World')
+  test.notOk(answer instanceof Promise)
+  test.match(await answer, { status: 200, body: '{"status":"success","message":"Hello World","data":[]}' })
+})
+
+t.test('a defect, thrown, rejected or in the answer itself, is 500 with the request id and no detail', async (test) => {
+  for (const path of ['/throws', '/rejects', '/unspeakable']) {
+    const { send, lines } = fixture()
+    const answer = await send(path)
+    test.equal(answer.status, 500, path)
+    test.match(String(answer.body), /"code":"INTERNAL"/)
+    test.match(String(answer.body), /request-7/)
+    test.notMatch(String(answer.body), /secret detail/)
+    test.match(lines.join(''), /"message":"defect","requestId":"request-7"/)
+  }
+})
+
+t.test('a refusal is its code', async (test) => {
+  test.match(await fixture().send('/refuses'), { status: 409, body: /"code":"IN_USE"/ })
+})
+
+t.test('a parameter is decoded; the message takes it', async (test) => {
+  test.match(await fixture().send('/name/a%20b'), { body: /Hello a b/ })
+})
+
+t.test('prepared bytes go out as they are, or as 304 for who has them', async (test) => {
+  const { send } = fixture()
+  test.match(await send('/bytes'), {
+    status: 200,
+    contentType: 'text/plain',
+    body: 'raw',
+    headers: { ETag: '"t1"', 'Cache-Control': 'no-cache' },
+  })
+  for (const tag of ['"t1"', 'W/"t1"', '"x", "t1"', '*']) {
+    test.match(await send('/bytes', { 'if-none-match': tag }), { status: 304, body: '' }, tag)
+  }
+  test.match(await send('/bytes', { 'if-none-match': '"t2"' }), { status: 200 })
+})
+
+t.test('a request with a body is logged with its outcome, never with its body', async (test) => {
+  const { send, lines } = fixture()
+  const answer = await send('/echo', { 'content-type': 'application/json' }, '{"a":12345}')
+  test.match(answer, { status: 200, body: /12345/ })
+  test.match(lines.join(''), /"message":"request","requestId":"request-7","method":"POST","path":"\/api\/v1\/echo"/)
+  test.notMatch(lines.join(''), /12345/)
+})
