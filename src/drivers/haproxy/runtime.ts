@@ -30,7 +30,7 @@ export function runtimeStep(changes: readonly ServerChange[], masterSocket: stri
 }
 
 /** An undo does not know how far the commands came: what was never done needs no undoing. */
-const NEVER_DONE = ['No such server.', 'Already exists a server with the same name in backend.']
+const NEVER_DONE = ['No such server.', "'id' : custom id *", 'Already exists a server with the same name in backend.']
 const evenIfDone = ({ request, expect }: SocketCommand): SocketCommand => ({
   request,
   expect: [...expect, ...NEVER_DONE],

@@ -12,12 +12,16 @@ const view = viewOf({
   ],
 })
 const line = (more: Partial<L7Backend>): string | undefined => serversOf(backend('b', ['r1'], more), view)[0]?.line
-const options = (real: Partial<L7Backend['reals'][number]>, more: Partial<L7Backend> = {}): string | undefined =>
+const optionsWithId = (real: Partial<L7Backend['reals'][number]>, more: Partial<L7Backend> = {}): string | undefined =>
   serversOf(backend('b', [], { ...more, reals: [{ ripId: 'r1', ...real }] }), view)[0]?.options
+
+/** Without the number, which every server has. */
+const options = (...given: Parameters<typeof optionsWithId>): string | undefined =>
+  optionsWithId(...given)?.replace(/^ id \d+/, '')
 
 t.test('state becomes weight and maintenance', (t) => {
   const [online, drained, halted] = serversOf(backend('b', ['r1', 'r2', 'r3']), view)
-  t.match(online?.line, /^ {4}server r1 127\.0\.0\.1:8000 weight 50$/)
+  t.match(online?.line, /^ {4}server r1 127\.0\.0\.1:8000 weight 50 id \d+$/)
   t.match(drained, { weight: 0, halted: false })
   t.match(halted, { weight: 100, halted: true, line: /disabled$/ })
   t.end()
@@ -66,6 +70,28 @@ t.test('servers of a hash have numbers that depend on their ids alone', (t) => {
     (['source', 'uri', 'roundrobin'] as const).map((balance) => hashes(backend('b', [], { balance }))),
     [true, true, false],
   )
+  t.end()
+})
+
+t.test('`first` goes by the order of the record', (t) => {
+  const ids = serversOf(backend('b', ['r3', 'r1'], { balance: 'first' }), view).map((entry) => entry.options)
+  t.strictSame(ids, [' id 100000', ' id 100001'])
+  t.end()
+})
+
+t.test('rings of very many servers have coarser weights', (t) => {
+  const weightOf = (balance: L7Backend['balance'], servers: number, weight: number): number | undefined => {
+    const ripIds = ['r1', ...Array.from({ length: servers - 1 }, (_, index) => `s${index}`)]
+    return serverOf(backend('b', ripIds, { balance }), 'r1', viewOf({ realServers: [realServer('r1', { weight })] }))
+      ?.weight
+  }
+  for (const balance of ['source', 'uri', 'random'] as const) {
+    t.equal(weightOf(balance, 500, 100), 100)
+    t.equal(weightOf(balance, 501, 100), 50)
+    t.equal(weightOf(balance, 20_000, 1), 1, 'nobody is drained by it')
+    t.equal(weightOf(balance, 20_000, 0), 0)
+  }
+  t.equal(weightOf('roundrobin', 20_000, 100), 100)
   t.end()
 })
 
