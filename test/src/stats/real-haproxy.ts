@@ -1,5 +1,5 @@
 /** A HAProxy of the test's own: temp folder, free ports, ended by process id. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, get, type Server } from 'node:http'
@@ -27,6 +27,9 @@ export const FRONTEND_ID = '0198c0de-0000-7000-8000-00000000000f'
 export const BACKEND_ID = '0198c0de-0000-7000-8000-00000000000b'
 export const REAL_IDS = ['0198c0de-0000-7000-8000-000000000001', '0198c0de-0000-7000-8000-000000000002'] as const
 export const BODY_BYTES = 1_000
+
+/** The option `skip` of a test that needs the program. */
+export const skip = spawnSync('haproxy', ['-v']).status === 0 ? false : 'haproxy is not installed'
 
 async function freePort(): Promise<number> {
   const server = createTcpServer().listen(0, '127.0.0.1')
