@@ -29,8 +29,6 @@ const UNTESTED: readonly string[] = [
   'src/demo.ts',
   'src/documents.ts',
   'src/http/envelope.ts',
-  'src/http/pipeline.ts',
-  'src/http/server.ts',
   'src/log.ts',
   'src/machine.ts',
   'src/main.ts',
@@ -60,7 +58,7 @@ const UNTESTED: readonly string[] = [
   'src/version.ts',
   'storage/config/mirror.ts',
 ]
-const UNTESTED_MAX = 49
+const UNTESTED_MAX = 47
 
 /** Sources above the soft limit. */
 const LONG: readonly string[] = []

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -66,6 +67,19 @@ async function until(what: string, isDone: () => Promise<boolean>, limit_ms = 15
 
 const output = ({ stdout }: Finished) => stdout.trim()
 
+t.test('the unit starts what `npm start` starts', (t) => {
+  const text = (path: string) => readFileSync(`${PROJECT}/${path}`, 'utf8').replaceAll('\\\n', '')
+  const unit = text('systemd/fulcrum.service')
+  const { scripts } = JSON.parse(text('package.json')) as { scripts: { start: string } }
+  const words = scripts.start.split(/\s+/)
+  const started = /^ExecStart=(.*)$/m.exec(unit)?.[1]?.split(/\s+/) ?? []
+  const command = ['/opt/fulcrum/systemd/notify-exec', NODE, ...words.slice(words.indexOf('node') + 1)]
+  t.strictSame(started, [...command, '--profile', 'appliance'])
+  for (const variable of words.slice(0, words.indexOf('node')))
+    t.ok(unit.includes(`\nEnvironment=${variable}\n`), variable)
+  t.end()
+})
+
 t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
   const machine = await startContainer([{ host: PROJECT, inside: '/opt/fulcrum' }])
   t.teardown(() => machine.stop())
@@ -109,8 +123,9 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
   await t.test('is confined as the unit says', async (t) => {
     const mode = await machine.run('stat', '-c', '%a %U', '/var/lib/fulcrum')
     t.equal(output(mode), '700 root')
-    const readable = await machine.run('find', '/var/lib/fulcrum', '-type', 'f', '-perm', '/077')
-    t.equal(output(readable), '', 'no file of the state folder is for others')
+    const readable = await machine.run('find', '/var/lib/fulcrum', '/var/cache/fulcrum', '-perm', '/077')
+    t.equal(output(readable), '', 'nothing in its folders is for others')
+    t.not(output(await machine.run('ls', '/var/cache/fulcrum')), '', 'prepared code is kept')
     const status = output(await machine.run('cat', `/proc/${await daemonPid()}/status`))
     t.match(status, /^NoNewPrivs:\s+1$/m)
     t.match(status, /^Seccomp:\s+2$/m)
