@@ -131,17 +131,16 @@ async function measureTicks(objects: number, ticks: number, directory: string): 
   const written = (writtenBytes() - before) / samples
   const file = statSync(join(directory, 'data.mdb')).size / 1e6
   const worst = Math.max(...close.slice(5))
-  console.log(
-    [
-      count.toString().padStart(7),
-      median(scan).toFixed(2).padStart(10),
-      median(close).toFixed(2).padStart(12),
-      worst.toFixed(1).padStart(10),
-      written.toFixed(2).padStart(14),
-      file.toFixed(1).padStart(10),
-      (await measureOpen(writer, directory)).toFixed(0).padStart(9),
-    ].join(''),
-  )
+  const cells = [
+    count.toString(),
+    median(scan).toFixed(2),
+    median(close).toFixed(2),
+    worst.toFixed(0),
+    written.toFixed(2),
+    file.toFixed(1),
+    (await measureOpen(writer, directory)).toFixed(0),
+  ]
+  console.log(`| ${cells.join(' | ')} |`)
 }
 
 /** From a closed archive to one that answers and goes on counting. */
@@ -182,7 +181,8 @@ async function measureAnswers(directory: string, objects: number): Promise<void>
       size = live.render({ kind: 'all' })?.body.length ?? 0
     })
   }
-  console.log(`live, all ${farm.rows.length} objects: ${median(liveTimes).toFixed(3)} ms, ${size} bytes`)
+  console.log('\n### Answers, computed\n\n| answer | ms | bytes |\n|---|---|---|')
+  console.log(`| live, all ${farm.rows.length} objects | ${median(liveTimes).toFixed(3)} | ${size} |`)
   const reader = new ArchiveReader(directory, writer.ring.header, writer.ring.slabs)
   const known = new ArchiveObjects()
   const places = writer
@@ -212,13 +212,16 @@ async function measureAnswers(directory: string, objects: number): Promise<void>
         size = history.frontend(uuid(0), query)?.body.length ?? 0
       })
     }
-    console.log(`history, ${label}: ${median(times).toFixed(3)} ms, ${size} bytes`)
+    console.log(`| history, ${label} | ${median(times).toFixed(3)} | ${size} |`)
   }
   await writer.close()
 }
 
 export async function run(): Promise<void> {
-  console.log('objects  scan ms  scan+store ms  worst ms  bytes/sample  file MB  open ms')
+  console.log('### One second of statistics
+')
+  console.log('| objects | scan, ms | scan, store, commit, ms | worst, ms | bytes written per sample | file, MB | open again, ms |')
+  console.log('|---|---|---|---|---|---|---|')
   for (const [objects, ticks] of [
     [100, 300],
     [2_000, 300],

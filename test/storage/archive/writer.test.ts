@@ -129,7 +129,7 @@ t.test(
     const simulation = begin(t, 9)
     for (let i = 0; i < 400; i++) second(simulation)
     const { environment } = simulation.writer.databases
-    const works = environment.transactionSync
+    const works = environment.transactionSync.bind(environment)
     environment.transactionSync = () => {
       throw new Error('Input/output error')
     }
