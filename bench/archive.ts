@@ -218,9 +218,10 @@ async function measureAnswers(directory: string, objects: number): Promise<void>
 }
 
 export async function run(): Promise<void> {
-  console.log('### One second of statistics
-')
-  console.log('| objects | scan, ms | scan, store, commit, ms | worst, ms | bytes written per sample | file, MB | open again, ms |')
+  console.log('### One second of statistics\n')
+  console.log(
+    '| objects | scan, ms | scan, store, commit, ms | worst, ms | bytes written per sample | file, MB | open again, ms |',
+  )
   console.log('|---|---|---|---|---|---|---|')
   for (const [objects, ticks] of [
     [100, 300],
