@@ -117,6 +117,26 @@ t.test('a failed health check takes a server out; one added at runtime is checke
   t.strictSame(new Set(await bodies(6)), new Set(['one']))
 })
 
+t.test('a server that is down stays down over a reload, and comes up when it works', async (t) => {
+  const { apply, config, one, ask, paths, host, folder } = await site(t)
+  const check = { healthCheck: { type: 'tcp', interval: 60, rise: 1, fall: 1 } } as const
+  const broken = realServer('r3', { port: await freePort() })
+  // HAProxy checks the first server at once and spreads the others over the interval.
+  const reals = [broken, one]
+  await apply(undefined, config(check, reals))
+  const stateOf = async (id: string) =>
+    new RegExp(` ${id} 127\\.0\\.0\\.1 (\\d) `).exec(await ask('@1 show servers state b'))?.[1]
+  while ((await stateOf('r3')) !== '0') await setTimeout(20)
+  t.match(await apply(undefined, config({ ...check, timeoutServer: 31 }, reals), 'reload'), { ok: true })
+  t.equal(await stateOf('r3'), '0')
+  t.match(await host.readFile(`${folder}/haproxy.log`), /b\/r3 is DOWN, changed from server-state after a reload/)
+  t.equal(await stateOf('r1'), '2')
+  t.notMatch(await host.readFile(paths.stateFile ?? ''), ' r3 ', 'the news do not grow old')
+  const moved = [{ ...broken, port: one.port }, one]
+  t.match(await apply(undefined, config({ ...check, timeoutServer: 32 }, moved), 'reload'), { ok: true })
+  t.equal(await stateOf('r3'), '2', 'another address has another health')
+})
+
 t.test('disabled frontends and backends serve nothing', async (t) => {
   const { apply, config, port } = await site(t)
   await apply(undefined, config({ enabled: false }))

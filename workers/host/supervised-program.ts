@@ -1,6 +1,9 @@
-import { open, readFile, rename, stat } from 'node:fs/promises'
+import { open, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
+import { carriedState, NO_STATE } from '../../src/drivers/haproxy/carried-state.ts'
+import { STATE_FILE } from '../../src/drivers/haproxy/paths.ts'
 import type { RunResult, UnitState, UnitVerb } from '../../src/drivers/host.ts'
+import { sendCommand } from './control-socket.ts'
 import { readText, removeDurably, replaceFileDurably } from './durable-files.ts'
 import type { Layer7ProxySettings } from './host-settings.ts'
 import type { Detached, ManagedProgram, StartDetached } from './managed-program.ts'
@@ -9,6 +12,7 @@ import { findProgram, notInstalled } from './programs.ts'
 
 type Settings = Extract<Layer7ProxySettings, { mode: 'supervised' }>
 
+const STATE_TIMEOUT_MS = 5_000
 const LOG_BYTES_MAX = 4 * 1024 * 1024
 const LOG_TAIL_BYTES = 16 * 1024
 const POLL_MS = 10
@@ -22,12 +26,14 @@ export class SupervisedProgram implements ManagedProgram {
   readonly #startDetached: StartDetached
   readonly #pidFile: string
   readonly #logFile: string
+  readonly #stateFile: string
 
   constructor(settings: Settings, startDetached: StartDetached) {
     this.#settings = settings
     this.#startDetached = startDetached
     this.#pidFile = `${settings.folder}/haproxy.pid`
     this.#logFile = `${settings.folder}/haproxy.log`
+    this.#stateFile = `${settings.folder}/${STATE_FILE}`
   }
 
   async perform(verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
@@ -71,6 +77,7 @@ export class SupervisedProgram implements ManagedProgram {
     if (program === undefined) return notInstalled(this.#settings.program)
     await this.#rotateLog()
     const logStart_bytes = await this.#logSize()
+    await writeFile(this.#stateFile, NO_STATE, { mode: 0o600 })
     const argv = [program, '-W', '-S', `${masterSocket},mode,600`, '-f', configFile]
     const started = await this.#startDetached(argv, { folder, logFile: this.#logFile })
     await replaceFileDurably(this.#pidFile, `${started.pid}\n`, 0o600)
@@ -112,7 +119,24 @@ export class SupervisedProgram implements ManagedProgram {
 
   async #reload(timeout_ms: number): Promise<RunResult> {
     const logStart_bytes = await this.#logSize()
-    return reloadThroughMaster(this.#settings.masterSocket, timeout_ms, () => this.#logSince(logStart_bytes))
+    await this.#carryState()
+    try {
+      return await reloadThroughMaster(this.#settings.masterSocket, timeout_ms, () => this.#logSince(logStart_bytes))
+    } finally {
+      // Old news would mislead a HAProxy that starts later.
+      await writeFile(this.#stateFile, NO_STATE, { mode: 0o600 })
+    }
+  }
+
+  /** The new worker learns which servers are down, or a reload would send them traffic until their next check. */
+  async #carryState(): Promise<void> {
+    const { configFile, masterSocket } = this.#settings
+    try {
+      const table = await sendCommand(masterSocket, '@1 show servers state', STATE_TIMEOUT_MS)
+      await writeFile(this.#stateFile, carriedState(table, (await readText(configFile)) ?? ''), { mode: 0o600 })
+    } catch {
+      // A worker that does not answer is the more reason to reload; the new one finds out by its checks.
+    }
   }
 
   async #logSize(): Promise<number> {

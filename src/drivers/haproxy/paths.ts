@@ -7,12 +7,17 @@ export interface HaproxyPaths {
   readonly statsSocket: string
   /** Stick tables pass from the old to the new worker through this socket. */
   readonly peersSocket: string
+  /** What a new worker is told of servers that are down; undefined where nobody writes it. */
+  readonly stateFile: string | undefined
   /** Account the workers switch to; undefined keeps the account that starts HAProxy. */
   readonly runAs: { readonly user: string; readonly group: string } | undefined
 }
 
 /** A socket name holds 107 bytes in Linux, of which HAProxy needs some for the suffixes of its temporary names. */
 export const SOCKET_PATH_MAX = 92
+
+/** Name of the state file in the folder of a supervised HAProxy. */
+export const STATE_FILE = 'server-state'
 
 /** Everything in one folder of ours: HAProxy is started and watched by the daemon. */
 export function supervisedPaths(folder: string): HaproxyPaths {
@@ -22,6 +27,7 @@ export function supervisedPaths(folder: string): HaproxyPaths {
     masterSocket: `${folder}/master.sock`,
     statsSocket: `${folder}/stats.sock`,
     peersSocket: `${folder}/peers.sock`,
+    stateFile: `${folder}/${STATE_FILE}`,
     runAs: undefined,
   }
 }
@@ -33,5 +39,6 @@ export const DEBIAN_PATHS: HaproxyPaths = {
   masterSocket: '/run/haproxy-master.sock',
   statsSocket: '/run/haproxy/admin.sock',
   peersSocket: '/run/haproxy/peers.sock',
+  stateFile: undefined,
   runAs: { user: 'haproxy', group: 'haproxy' },
 }

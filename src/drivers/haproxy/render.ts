@@ -27,7 +27,7 @@ export function lineOwners(view: ConfigView, paths: HaproxyPaths): readonly (Own
 }
 
 function preamble(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
-  const statements = [...globalStatements(paths), ...defaultsStatements()]
+  const statements = [...globalStatements(paths), ...defaultsStatements(paths)]
   const sticky = [...view.list('l7Backends')].some(({ enabled, persistence }) => enabled && persistence.type === 'ip')
   return sticky ? [...statements, ...peersStatements(paths)] : statements
 }
@@ -42,7 +42,7 @@ const plain = (text: string): Statement => ({ text, owner: undefined, kind: 'sta
 const comment = (text: string): Statement => ({ text, owner: undefined, kind: 'comment' })
 
 function globalStatements(paths: HaproxyPaths): readonly Statement[] {
-  const { runAs } = paths
+  const { runAs, stateFile } = paths
   return [
     comment('# Written by Fulcrum from its configuration. Changes made here are lost at the next apply.'),
     plain('global'),
@@ -55,17 +55,19 @@ function globalStatements(paths: HaproxyPaths): readonly Statement[] {
     comment('    # Spread over a tenth of their interval, the checks of many servers do not come in bursts.'),
     plain('    spread-checks 10'),
     plain('    localpeer fulcrum'),
+    ...(stateFile === undefined ? [] : [plain(`    server-state-file ${quoted(stateFile)}`)]),
     EMPTY,
   ]
 }
 
 /** Every proxy sets its own timeouts; these only keep a proxy of HAProxy's own from waiting for ever. */
-function defaultsStatements(): readonly Statement[] {
+function defaultsStatements({ stateFile }: HaproxyPaths): readonly Statement[] {
   return [
     plain('defaults'),
     plain('    timeout connect 5s'),
     plain('    timeout client 60s'),
     plain('    timeout server 60s'),
+    ...(stateFile === undefined ? [] : [plain('    load-server-state-from-file global')]),
   ]
 }
 

@@ -34,5 +34,6 @@ export const PATHS: HaproxyPaths = {
   masterSocket: '/run/fulcrum/master.sock',
   statsSocket: '/run/fulcrum/stats.sock',
   peersSocket: '/run/fulcrum/peers.sock',
+  stateFile: '/run/fulcrum/server-state',
   runAs: undefined,
 }
