@@ -51,7 +51,6 @@ export interface Appliance {
   listen(): Promise<readonly Listener[]>
   /** Makes the machine what running says and starts to watch it. Answers the URL of the demonstration, if there is one. */
   run(): Promise<{ readonly demoUrl: string | undefined }>
-  check(): Promise<readonly string[]>
   close(): Promise<void>
 }
 
@@ -107,36 +106,73 @@ export async function createAppliance(
     apply: (options, by) => engine.apply(options, by),
   }
   const pipeline = createPipeline(services, access, log)
-  const supervision = new Supervision(engine, () => stats.state(), clock, log)
-  const isFirstTrial = access.firstAdministrator !== undefined && settings.profile === 'trial'
-  const wantsDemo = settings.demo ?? (isFirstTrial || demo.exists)
-  const nextId = requestIds(newId().slice(0, 13))
-  const listeners: Listener[] = []
+  return new RunningAppliance({ settings, machine, store, access, stats, engine, demo, pipeline, nodeId, clock, log })
+}
 
-  return {
-    nodeId,
-    firstAdministrator: access.firstAdministrator,
-    inject: async (incoming) => pipeline.handle(incoming, nextId()),
-    async listen() {
-      listeners.push(...(await openListeners(settings, pipeline, nextId)))
-      return listeners
-    },
-    async run() {
-      const result = await engine.converge()
-      if (!result.ok) log.warn('HAProxy is not running', { reason: result.output })
-      supervision.start()
-      return { demoUrl: wantsDemo ? await demo.start() : undefined }
-    },
-    check: () => stats.check(),
-    async close() {
-      supervision.stop()
-      demo.stop()
-      for (const listener of listeners) listener.close()
-      await stats.close()
-      await machine.stopSupervised()
-      await machine.close()
-      await store.close()
-    },
+interface Parts {
+  readonly settings: Settings
+  readonly machine: Machine
+  readonly store: ConfigStore
+  readonly access: AccessControl
+  readonly stats: Stats
+  readonly engine: ApplyEngine
+  readonly demo: Demo
+  readonly pipeline: Pipeline
+  readonly nodeId: string
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** What was put together, as a thing that starts, answers and stops. */
+class RunningAppliance implements Appliance {
+  readonly #parts: Parts
+  readonly #supervision: Supervision
+  readonly #nextId = requestIds(newId().slice(0, 13))
+  readonly #listeners: Listener[] = []
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#supervision = new Supervision(parts.engine, () => parts.stats.state(), parts.clock, parts.log)
+  }
+
+  get nodeId(): string {
+    return this.#parts.nodeId
+  }
+  get firstAdministrator(): FirstAdministrator | undefined {
+    return this.#parts.access.firstAdministrator
+  }
+
+  async inject(incoming: Incoming): Promise<Answer> {
+    return this.#parts.pipeline.handle(incoming, this.#nextId())
+  }
+
+  async listen(): Promise<readonly Listener[]> {
+    const { settings, pipeline } = this.#parts
+    this.#listeners.push(...(await openListeners(settings, pipeline, this.#nextId)))
+    return this.#listeners
+  }
+
+  async run(): Promise<{ readonly demoUrl: string | undefined }> {
+    const { engine, demo, settings, log } = this.#parts
+    const result = await engine.converge()
+    if (!result.ok) log.warn('HAProxy is not running', { reason: result.output })
+    this.#supervision.start()
+    const isFirstTrial = this.firstAdministrator !== undefined && settings.profile === 'trial'
+    const wantsDemo = settings.demo ?? (isFirstTrial || demo.exists)
+    return { demoUrl: wantsDemo ? await demo.start() : undefined }
+  }
+
+  /** What is under way ends first: an apply that was answered for is never cut off by a stop. */
+  async close(): Promise<void> {
+    const { demo, stats, engine, machine, store } = this.#parts
+    this.#supervision.stop()
+    demo.stop()
+    for (const listener of this.#listeners) listener.close()
+    await engine.idle()
+    await stats.close()
+    await machine.stopSupervised()
+    await machine.close()
+    await store.close()
   }
 }
 

@@ -1,4 +1,5 @@
 import { createAppliance, type Appliance } from './appliance.ts'
+import { checkState } from './check.ts'
 import { createLog } from './log.ts'
 import { createMachine } from './machine.ts'
 import { createNotifier } from './sd-notify.ts'
@@ -12,13 +13,16 @@ const complain = (text: string) => void process.stderr.write(`fulcrum: ${text}\n
 /** Runs the daemon until a signal ends it. */
 export async function runDaemon(settings: Settings, end: (code: number) => void): Promise<void> {
   await lockState(settings.state)
+  if (settings.check) return end(await check(settings.state))
   const log = createLog((line) => void process.stderr.write(line))
   const notifier = createNotifier(settings.notify)
   const appliance = await createAppliance(settings, createMachine(settings), log)
-  if (settings.check) return end(await check(appliance))
+  let started: Promise<unknown> = Promise.resolve()
   const stop = async (signal: string) => {
     notifier.stopping()
     log.info('stopping', { signal })
+    // A start that was taken back half-way would have to be repaired by the next one.
+    await started.catch(() => undefined)
     await appliance.close()
     end(0)
   }
@@ -30,7 +34,9 @@ export async function runDaemon(settings: Settings, end: (code: number) => void)
     greet(settings, appliance, `https://${api.host.includes(':') ? `[${api.host}]` : api.host}:${api.port}`)
   notifier.ready(`version ${VERSION}`)
   notifier.startWatchdog(() => true)
-  const { demoUrl } = await appliance.run()
+  const running = appliance.run()
+  started = running
+  const { demoUrl } = await running
   if (demoUrl !== undefined) say(`  Demo           ${demoUrl} (remove it: DELETE /api/v1/demo)`)
 }
 
@@ -49,10 +55,9 @@ function greet(settings: Settings, appliance: Appliance, url: string): void {
   )
 }
 
-async function check(appliance: Appliance): Promise<number> {
-  const problems = await appliance.check()
+async function check(state: string): Promise<number> {
+  const problems = await checkState(state)
   for (const problem of problems) complain(problem)
-  await appliance.close()
   if (problems.length === 0) say('the stores are whole')
   return problems.length === 0 ? 0 : 1
 }

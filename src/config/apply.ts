@@ -73,6 +73,11 @@ export class ApplyEngine {
     })
   }
 
+  /** Resolves when nothing holds the machine. */
+  async idle(): Promise<void> {
+    while (this.#holder !== undefined) await this.#holder.done
+  }
+
   /** All problems of the candidate, the checker's included. Touches nothing. */
   async validate(): Promise<void> {
     const { store, executor } = this.#parts

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import t from 'tap'
-import { readSettings, SettingsError } from '../../src/settings.ts'
+import { readSettings, type SettingsError } from '../../src/settings.ts'
 
 function settings(argv: readonly string[] = [], env: Record<string, string> = {}) {
   const read = readSettings(argv, env)

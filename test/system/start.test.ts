@@ -62,6 +62,15 @@ t.test('a second daemon on the same state folder or port is refused with a clear
   test.equal((await daemon.call('GET', '/ping')).status, 200)
 })
 
+t.test('--check verifies the stores of a stopped daemon, and is refused while one runs', async (test) => {
+  const daemon = await daemonFixture(test)
+  await daemon.data('POST', '/ipvsDirector/rips', { name: 'a', ip: '127.0.0.1', port: 1 })
+  const args = ['--state', daemon.state, '--check']
+  test.match(await run(args), { code: 1, stderr: /another daemon is using/ })
+  await daemon.kill('SIGKILL')
+  test.match(await run(args), { code: 0, stdout: 'the stores are whole\n' })
+})
+
 t.test('SIGTERM ends with 0 and leaves no HAProxy behind in trial', async (test) => {
   const daemon = await daemonFixture(test)
   const pidFile = join(daemon.state, 'haproxy', 'haproxy.pid')
