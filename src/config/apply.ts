@@ -2,7 +2,7 @@ import type { Change, ConfigStore, RevisionHeader } from '../../storage/config/c
 import type { Applied, ApplyOptions } from '../api/context.ts'
 import type { Clock } from '../clock.ts'
 import type { Driver, PlanOptions, Problem, Step } from '../drivers/driver.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, type FieldError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { ConfigView, RecordChange } from '../model/sections.ts'
@@ -83,7 +83,7 @@ export class ApplyEngine {
     const { store, executor } = this.#parts
     const desired = frozenView(store.running, store.changes())
     this.#verify(desired)
-    const result = await executor.check(this.#plan(undefined, desired, 'reload'))
+    const result = await executor.check(this.#plan(configView(store.running), desired, 'reload'))
     if (!result.ok) throw this.#refusal(result, desired)
   }
 
@@ -183,11 +183,19 @@ export class ApplyEngine {
   #refusal(failure: PlanFailure, desired: ConfigView): ApiError {
     if (failure.missing) return new ApiError('NOT_SUPPORTED', failure.output)
     if (failure.kind === 'check') {
-      const problems = this.#parts.drivers.flatMap((driver) => driver.diagnose(failure.output, desired))
-      return configInvalid(problems, failure.output)
+      return configInvalid(this.#diagnose(failure, desired), failure.output)
     }
     const node = { nodeId: this.#parts.nodeId, ok: false, step: failure.why, output: failure.output }
-    return new ApiError('APPLY_PARTIAL', `The apply failed and was undone: ${failure.why}`, { data: { nodes: [node] } })
+    const blamed = failure.kind === 'unit' ? this.#diagnose(failure, desired) : []
+    const errors = fieldErrors(blamed.filter((problem) => problem.id !== undefined))
+    return new ApiError('APPLY_PARTIAL', `The apply failed and was undone: ${failure.why}`, {
+      ...(errors.length === 0 ? {} : { errors }),
+      data: { nodes: [node] },
+    })
+  }
+
+  #diagnose(failure: PlanFailure, desired: ConfigView): readonly Problem[] {
+    return this.#parts.drivers.flatMap((driver) => driver.diagnose(failure.output, desired))
   }
 
   async #promote(frozen: readonly Change[], header: RevisionHeader): Promise<void> {
@@ -205,12 +213,16 @@ export class ApplyEngine {
 }
 
 function configInvalid(problems: readonly Problem[], output: string | undefined): ApiError {
-  const errors = problems.map((problem) => ({
+  const errors = fieldErrors(problems)
+  const first = problems[0]?.message ?? 'the checker gave no reason'
+  const data = { problems, ...(output === undefined ? {} : { output }) }
+  return new ApiError('CONFIG_INVALID', `The configuration cannot be applied: ${first}`, { errors, data })
+}
+
+function fieldErrors(problems: readonly Problem[]): readonly FieldError[] {
+  return problems.map((problem) => ({
     field: [problem.section, problem.id, problem.field].filter((part) => part !== undefined).join('.'),
     code: 'CONFIG_INVALID',
     message: problem.message,
   }))
-  const first = problems[0]?.message ?? 'the checker gave no reason'
-  const data = { problems, ...(output === undefined ? {} : { output }) }
-  return new ApiError('CONFIG_INVALID', `The configuration cannot be applied: ${first}`, { errors, data })
 }
