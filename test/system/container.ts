@@ -1,10 +1,10 @@
-import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { debianTree, type Finished, finished, hostSuite } from './debian-tree.ts'
 
 /** A Debian machine with its own systemd, network and clock rights taken away; gone without a trace after `stop`. */
 export interface Container {
@@ -17,13 +17,7 @@ export interface Container {
   stop(): Promise<void>
 }
 
-export interface Finished {
-  readonly exitCode: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
-const RECIPE = ['--variant=minbase', '--include=systemd,systemd-sysv,dbus,procps,haproxy'] as const
+const PACKAGES = ['systemd', 'systemd-sysv', 'dbus', 'procps', 'haproxy'] as const
 const PROGRAMS = ['systemd-nspawn', 'mmdebstrap', 'nsenter', 'unshare', 'setpriv', 'curl'] as const
 // The overlay lives in a mount namespace of its own and goes with its last process. If this process dies, SIGTERM makes
 // systemd-nspawn power the machine off.
@@ -40,7 +34,6 @@ const NSPAWN = [
   '--drop-capability=CAP_SYS_TIME',
 ] as const
 const BOOT_MS_MAX = 60_000
-const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 
 /** Why no container can be started here, or undefined. */
 export function containerObstacle(): string | undefined {
@@ -54,7 +47,7 @@ export function containerObstacle(): string | undefined {
 export async function startContainer(
   binds: readonly { readonly host: string; readonly inside: string }[],
 ): Promise<Container> {
-  const tree = await debianTree()
+  const tree = await debianTree(hostSuite(), PACKAGES)
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-container-'))
   for (const name of ['upper', 'work', 'root']) mkdirSync(join(folder, name))
   const root = join(folder, 'root')
@@ -141,34 +134,6 @@ async function booted(nspawn: ChildProcess): Promise<string> {
     await sleep(50)
   }
   throw new Error(nspawn.exitCode === null ? 'no answer from systemd' : `systemd-nspawn ended with ${nspawn.exitCode}`)
-}
-
-/** Built once per recipe and machine, outside the project, and only read afterwards. */
-async function debianTree(): Promise<string> {
-  const suite = /^VERSION_CODENAME=(\w+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'bookworm'
-  const recipe = [...RECIPE, suite]
-  const cache = join(tmpdir(), 'fulcrum-test-cache')
-  const tree = join(cache, `debian-${createHash('sha256').update(recipe.join('\n')).digest('hex').slice(0, 16)}`)
-  if (existsSync(tree)) return tree
-  mkdirSync(cache, { recursive: true, mode: 0o700 })
-  const building = mkdtempSync(join(cache, 'building-'))
-  const target = join(building, 'tree')
-  const built = await finished('mmdebstrap', [...RECIPE, suite, target])
-  try {
-    if (built.exitCode !== 0) throw new Error(`mmdebstrap failed: ${built.stderr.slice(-2000)}`)
-    if (!existsSync(tree)) renameSync(target, tree)
-  } finally {
-    rmSync(building, { recursive: true, force: true })
-  }
-  return tree
-}
-
-function finished(program: string, args: readonly string[]): Promise<Finished> {
-  return new Promise((resolve) => {
-    const child = execFile(program, args, { maxBuffer: OUTPUT_BYTES_MAX }, (error, stdout, stderr) => {
-      resolve({ exitCode: error === null ? 0 : (child.exitCode ?? 1), stdout, stderr })
-    })
-  })
 }
 
 function isOnPath(program: string): boolean {

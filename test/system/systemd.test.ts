@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { containerObstacle, startContainer, type Container, type Finished } from './container.ts'
+import { containerObstacle, startContainer, type Container } from './container.ts'
+import type { Finished } from './debian-tree.ts'
 
 /** The unit, started by a real systemd that also runs Debian's haproxy.service. One machine for the whole file. */
 
