@@ -22,6 +22,7 @@ import { type Incoming, Pipeline } from './http/pipeline.ts'
 import { listen, type Listener, requestIds } from './http/server.ts'
 import { newId } from './ids.ts'
 import type { Log } from './log.ts'
+import type { ConfigView } from './model/sections.ts'
 import { RequestContext, type Services } from './request-context.ts'
 import { endpoints } from './resources/index.ts'
 import { RunningNames } from './running-names.ts'
@@ -106,13 +107,27 @@ export async function createAppliance(
     apply: (options, by) => engine.apply(options, by),
   }
   const pipeline = createPipeline(services, access, log)
-  return new RunningAppliance({ settings, machine, store, access, stats, engine, demo, pipeline, nodeId, clock, log })
+  return new RunningAppliance({
+    settings,
+    machine,
+    store,
+    running,
+    access,
+    stats,
+    engine,
+    demo,
+    pipeline,
+    nodeId,
+    clock,
+    log,
+  })
 }
 
 interface Parts {
   readonly settings: Settings
   readonly machine: Machine
   readonly store: ConfigStore
+  readonly running: ConfigView
   readonly access: AccessControl
   readonly stats: Stats
   readonly engine: ApplyEngine
@@ -132,7 +147,13 @@ class RunningAppliance implements Appliance {
 
   constructor(parts: Parts) {
     this.#parts = parts
-    this.#supervision = new Supervision(parts.engine, () => parts.stats.state(), parts.clock, parts.log)
+    this.#supervision = new Supervision(
+      parts.engine,
+      () => parts.stats.state(),
+      () => this.#managesHaproxy(),
+      parts.clock,
+      parts.log,
+    )
   }
 
   get nodeId(): string {
@@ -154,12 +175,21 @@ class RunningAppliance implements Appliance {
 
   async run(): Promise<{ readonly demoUrl: string | undefined }> {
     const { engine, demo, settings, log } = this.#parts
-    const result = await engine.converge()
-    if (!result.ok) log.warn('HAProxy is not running', { reason: result.output })
+    if (this.#managesHaproxy()) {
+      const result = await engine.converge()
+      if (!result.ok) log.warn('HAProxy is not running', { reason: result.output })
+    }
     this.#supervision.start()
     const isFirstTrial = this.firstAdministrator !== undefined && settings.profile === 'trial'
     const wantsDemo = settings.demo ?? (isFirstTrial || demo.exists)
     return { demoUrl: wantsDemo ? await demo.start() : undefined }
+  }
+
+  /** An appliance's HAProxy is left as it was found until something of Layer 7 was applied. */
+  #managesHaproxy(): boolean {
+    const { settings, store, running } = this.#parts
+    if (settings.profile === 'trial' || store.journal() !== undefined) return true
+    return [...running.list('l7Frontends'), ...running.list('l7Backends')].length > 0
   }
 
   /** What is under way ends first: an apply that was answered for is never cut off by a stop. */

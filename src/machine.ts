@@ -4,6 +4,7 @@ import type { HostSettings } from '../workers/host/host-settings.ts'
 import type { Machine } from './appliance.ts'
 import { DEBIAN_PATHS, SOCKET_PATH_MAX, supervisedPaths } from './drivers/haproxy/paths.ts'
 import { createDrivers } from './drivers/index.ts'
+import { keepForeignConfig } from './foreign-config.ts'
 import { type Settings, SettingsError } from './settings.ts'
 import { systemPool } from './worker-pool.ts'
 
@@ -29,7 +30,10 @@ export function createMachine({ profile, state }: Settings): Machine {
   return {
     drivers: createDrivers({ haproxy }),
     executor: {
-      execute: (steps) => pool.run('executePlan', { steps }),
+      async execute(steps) {
+        if (!supervised) keepForeignConfig(configFile, state)
+        return pool.run('executePlan', { steps })
+      },
       check: (steps) => pool.run('checkPlan', { steps }),
     },
     masterSocket,

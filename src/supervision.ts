@@ -15,15 +15,18 @@ const RETRY_MAX_MS = 60_000
 export class Supervision {
   readonly #engine: ApplyEngine
   readonly #state: () => StatsState
+  /** Whether HAProxy is this daemon's to start at all. */
+  readonly #isOurs: () => boolean
   readonly #clock: Clock
   readonly #log: Log
   #timer: NodeJS.Timeout | undefined
   #wait_ms = DOWN_FOR_MS
   #tried_ms = 0
 
-  constructor(engine: ApplyEngine, state: () => StatsState, clock: Clock, log: Log) {
+  constructor(engine: ApplyEngine, state: () => StatsState, isOurs: () => boolean, clock: Clock, log: Log) {
     this.#engine = engine
     this.#state = state
+    this.#isOurs = isOurs
     this.#clock = clock
     this.#log = log
   }
@@ -45,7 +48,7 @@ export class Supervision {
     }
     const now_ms = this.#clock.monotonic_ms()
     if (this.#engine.busy || now_ms - this.#tried_ms < this.#wait_ms) return
-    if (this.#clock.now_ms() - since_ms < DOWN_FOR_MS) return
+    if (this.#clock.now_ms() - since_ms < DOWN_FOR_MS || !this.#isOurs()) return
     this.#tried_ms = now_ms
     this.#wait_ms = Math.min(this.#wait_ms * 2, RETRY_MAX_MS)
     this.#log.warn('HAProxy does not answer; enforcing the running configuration', { reason })
