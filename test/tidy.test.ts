@@ -10,27 +10,9 @@ import t from 'tap'
 
 /** Sources without a test of their own. */
 const UNTESTED: readonly string[] = [
-  'src/api/access.ts',
-  'src/api/endpoint.ts',
-  'src/api/integrity.ts',
-  'src/api/openapi.ts',
-  'src/api/reply.ts',
   'src/appliance.ts',
-  'src/auth/access.ts',
-  'src/auth/first-start.ts',
-  'src/auth/login.ts',
-  'src/auth/token.ts',
-  'src/clock.ts',
-  'src/config/access-rules.ts',
-  'src/config/editing.ts',
-  'src/config/reference-rules.ts',
-  'src/config/views.ts',
   'src/daemon.ts',
   'src/demo.ts',
-  'src/documents.ts',
-  'src/http/envelope.ts',
-  'src/log.ts',
-  'src/machine.ts',
   'src/main.ts',
   'src/model/access.ts',
   'src/model/fields.ts',
@@ -52,13 +34,9 @@ const UNTESTED: readonly string[] = [
   'src/resources/real-servers.ts',
   'src/resources/roles.ts',
   'src/resources/services.ts',
-  'src/running-names.ts',
   'src/supervision.ts',
-  'src/units.ts',
-  'src/version.ts',
-  'storage/config/mirror.ts',
 ]
-const UNTESTED_MAX = 47
+const UNTESTED_MAX = 25
 
 /** Sources above the soft limit. */
 const LONG: readonly string[] = []

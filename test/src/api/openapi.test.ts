@@ -1,0 +1,137 @@
+import { Type } from 'typebox'
+import t from 'tap'
+import { endpointId } from '../../../src/api/access.ts'
+import { type Endpoint, endpoint, NoData } from '../../../src/api/endpoint.ts'
+import { openapiDocument } from '../../../src/api/openapi.ts'
+import { ERRORS } from '../../../src/errors.ts'
+import { closed, Ip } from '../../../src/model/fields.ts'
+
+const common = { method: 'GET', effect: 'read', staged: false, summary: 's', message: 'm' } as const
+
+/** The document as a reader gets it. */
+// oxlint-disable-next-line typescript/no-explicit-any -- a test looks into JSON of every shape
+const documentOf = (...table: readonly Endpoint[]): any => JSON.parse(JSON.stringify(openapiDocument(table, '1.2.3')))
+// oxlint-disable-next-line typescript/no-explicit-any -- as above
+const operationOf = (made: Endpoint): any => documentOf(made).paths[made.path][made.method.toLowerCase()]
+
+t.test('an operation carries what the literal says', async (test) => {
+  const made = endpoint({
+    ...common,
+    name: 'things.update',
+    method: 'PUT',
+    path: '/{applianceId}/things/{id}',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    body: closed({ ip: Ip, comment: Type.Optional(Type.String()) }),
+    handle: () => undefined,
+  })
+  const operation = operationOf(made)
+  test.match(operation, {
+    operationId: 'things.update',
+    tags: ['things'],
+    security: [{ bearer: [] }],
+    'x-endpoint-id': endpointId(made),
+    'x-staged': true,
+    'x-effect': 'stage',
+    'x-access': 'granted',
+    'x-extension': true,
+  })
+  test.match(operation.parameters, [
+    { name: 'applianceId', in: 'path', required: true, description: 'Id of the node that answers.' },
+    { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
+  ])
+  test.equal(operation.requestBody.required, true)
+  test.match(operation.requestBody.content['application/json'].schema, {
+    required: ['ip'],
+    additionalProperties: false,
+  })
+})
+
+t.test('a public endpoint asks for no token; one that is no extension does not say so', async (test) => {
+  const operation = operationOf(
+    endpoint({ ...common, name: 'ping', path: '/ping', access: 'public', data: NoData, handle: () => [] }),
+  )
+  test.same(operation.security, [])
+  test.notOk('x-extension' in operation)
+  test.notOk('parameters' in operation)
+  test.notOk('requestBody' in operation)
+})
+
+t.test('a body of optional fields may be left out', async (test) => {
+  const body = closed({ comment: Type.Optional(Type.String()) })
+  const made = endpoint({
+    ...common,
+    name: 'a.b',
+    method: 'PUT',
+    path: '/a',
+    effect: 'stage',
+    body,
+    handle: () => undefined,
+  })
+  test.equal(operationOf(made).requestBody.required, false)
+})
+
+t.test('query parameters are listed with what is required', async (test) => {
+  const query = closed({
+    start: Type.Integer({ minimum: 0, description: 'Start.' }),
+    metrics: Type.Optional(Type.String({ description: 'Metrics.' })),
+  })
+  test.match(operationOf(endpoint({ ...common, name: 'a.b', path: '/a', query, handle: () => undefined })).parameters, [
+    { name: 'start', in: 'query', required: true, schema: { type: 'integer', minimum: 0 }, description: 'Start.' },
+    { name: 'metrics', in: 'query', required: false, description: 'Metrics.' },
+  ])
+})
+
+t.test('data is described in its envelope, under the status that is answered', async (test) => {
+  const create = endpoint({
+    ...common,
+    name: 'a.b',
+    method: 'POST',
+    path: '/a',
+    effect: 'stage',
+    status: 201,
+    data: NoData,
+    handle: () => [],
+  })
+  const { responses } = operationOf(create)
+  test.same(Object.keys(responses), ['201', '4XX'])
+  const { schema } = responses['201'].content['application/json']
+  test.same(schema.required, ['status', 'message', 'data'])
+  test.match(schema.properties, { status: { const: 'success' }, data: { type: 'array', maxItems: 0 } })
+  const bare = operationOf(endpoint({ ...common, name: 'a.b', path: '/a', handle: () => undefined }))
+  test.same(bare.responses['200'].content['application/json'].schema.required, ['status', 'message'])
+})
+
+t.test('other types than JSON are text, beside the envelope', async (test) => {
+  const produces = ['application/json', 'text/csv']
+  const made = endpoint({ ...common, name: 'a.b', path: '/a', produces, data: Type.Integer(), handle: () => 1 })
+  const { content } = operationOf(made).responses['200']
+  test.same(Object.keys(content), produces)
+  test.same(content['text/csv'], { schema: { type: 'string' } })
+})
+
+t.test('methods of one path share it; tags are named once', async (test) => {
+  const read = endpoint({ ...common, name: 'things.get', path: '/things', handle: () => undefined })
+  const write = endpoint({
+    ...common,
+    name: 'things.put',
+    method: 'PUT',
+    path: '/things',
+    effect: 'stage',
+    handle: () => undefined,
+  })
+  const document = documentOf(read, write)
+  test.same(Object.keys(document.paths), ['/things'])
+  test.same(Object.keys(document.paths['/things']), ['get', 'put'])
+  test.same(document.tags, [{ name: 'things' }])
+  test.match(document, { openapi: '3.1.0', info: { version: '1.2.3' }, servers: [{ url: '/api/v1' }] })
+})
+
+t.test('every code of a refusal is listed with its status', async (test) => {
+  const { components } = documentOf()
+  test.same(components.schemas.Error.properties.code.enum, Object.keys(ERRORS))
+  for (const [code, { status, meaning }] of Object.entries(ERRORS)) {
+    test.ok(components.responses.Error.description.includes(`\`${code}\` (${status}): ${meaning}`), code)
+  }
+})

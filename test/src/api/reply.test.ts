@@ -1,0 +1,31 @@
+import t from 'tap'
+import { fillMessage, placeholders, Reply } from '../../../src/api/reply.ts'
+
+t.test('placeholders are filled from parameters first, then from data', async (test) => {
+  test.equal(fillMessage('Record {id} stored', { id: 'a' }, { id: 'b' }), 'Record a stored')
+  test.equal(fillMessage('Record {id} stored', {}, { id: 'b' }), 'Record b stored')
+  test.equal(fillMessage('{count} of {id}', { id: 'a' }, { count: 0 }), '0 of a')
+})
+
+t.test('a placeholder that nothing fills stays, and so does what is no text', async (test) => {
+  for (const data of [undefined, null, [], 'text', {}, { id: null }, { id: { x: 1 } }]) {
+    test.equal(fillMessage('Record {id}', {}, data), 'Record {id}')
+  }
+})
+
+t.test('what a caller sends is text, never a template', async (test) => {
+  test.equal(fillMessage('{id} and {name}', { id: '{name}', name: '$&' }, {}), '{name} and $&')
+})
+
+t.test('the placeholders of a message', async (test) => {
+  test.same(placeholders('Service {service} {verb} on {applianceId}'), ['service', 'verb', 'applianceId'])
+  test.same(placeholders('nothing to fill'), [])
+})
+
+t.test('an answer is either data or bytes', async (test) => {
+  const bytes = Reply.bytes({ body: 'x', contentType: 'text/plain' })
+  test.match(bytes, { data: undefined, rendered: { body: 'x', contentType: 'text/plain' }, message: undefined })
+  const plain = Reply.with([1], { message: 'done', headers: { 'X-Dry-Run': 'true' } })
+  test.match(plain, { data: [1], rendered: undefined, message: 'done', headers: { 'X-Dry-Run': 'true' } })
+  test.same(Reply.with(1, {}).headers, {})
+})

@@ -1,0 +1,110 @@
+import t, { type Test } from 'tap'
+import { ADMINISTRATOR, endpointId } from '../../../src/api/access.ts'
+import { type Endpoint, endpoint } from '../../../src/api/endpoint.ts'
+import { AccessControl } from '../../../src/auth/access.ts'
+import { configView, recordChange } from '../../../src/config/views.ts'
+import type { Draft } from '../../../src/config/draft.ts'
+import { ApiError } from '../../../src/errors.ts'
+import { configFixture, temporaryFolder } from '../../config-fixture.ts'
+import { manualClock } from '../../manual-clock.ts'
+
+const PASSWORD = 'correct horse'
+const common = { effect: 'read', staged: false, summary: 's', message: 'm', handle: () => undefined } as const
+const table: readonly Endpoint[] = [
+  endpoint({ ...common, name: 'a.get', method: 'GET', path: '/a' }),
+  endpoint({ ...common, name: 'b.get', method: 'GET', path: '/b' }),
+]
+
+async function fixture(test: Test) {
+  const { store, edit, promote } = configFixture(test)
+  const clock = manualClock(Date.now())
+  const administrator = { email: 'admin@localhost', password: PASSWORD }
+  const parts = { store, running: configView(store.running), endpoints: table, clock, administrator }
+  const stateFolder = temporaryFolder(test, 'access')
+  const open = () => AccessControl.open({ ...parts, stateFolder })
+  const access = await open()
+  /** Stages and applies, as the engine does it. */
+  const change = async (work: (draft: Draft) => void) => {
+    await edit(work)
+    const changes = store.changes()
+    await promote(changes)
+    await access.onPromoted(changes.map(recordChange))
+  }
+  const addUser = async (id: string, roles: readonly string[] = []) => {
+    const passwordHash = await access.passwords.hash(PASSWORD)
+    const names = { email: `${id}@localhost`, firstName: 'A', lastName: 'B' }
+    await change((draft) =>
+      draft.section('users').create({ id, ...names, disabled: false, passwordHash, groups: [], roles: [...roles] }),
+    )
+    return (await access.login.login(names.email, PASSWORD, '192.0.2.1')).token
+  }
+  const codeOf = (token: string) => {
+    const who = access.authenticate(token)
+    return who instanceof ApiError ? who.code : [...who.rights.granted]
+  }
+  return { access, open, change, addUser, codeOf, edit, clock, store }
+}
+
+t.test('the first administrator may do everything, also after a restart', async (test) => {
+  const { access, open } = await fixture(test)
+  test.match(access.firstAdministrator, { email: 'admin@localhost', oneTimePassword: undefined })
+  const { token } = await access.login.login('admin@localhost', PASSWORD, '192.0.2.1')
+  test.match(access.authenticate(token), { rights: { email: 'admin@localhost' } })
+  const again = await open()
+  test.equal(again.firstAdministrator, undefined)
+  const who = again.authenticate(token)
+  test.same(who instanceof ApiError ? who : [...who.rights.granted], [1, 1])
+})
+
+t.test('what is no token, has ended or belongs to nobody is told apart', async (test) => {
+  const { access, addUser, codeOf, clock, change } = await fixture(test)
+  const token = await addUser('u')
+  test.equal(codeOf('a.b.c'), 'UNAUTHENTICATED')
+  test.equal(codeOf(''), 'UNAUTHENTICATED')
+  test.same(codeOf(token), [0, 0])
+  await change((draft) => draft.section('users').remove('u'))
+  test.equal(codeOf(token), 'TOKEN_EXPIRED', 'the session ended with the user')
+  const orphan = await access.sessions.create('nobody', '192.0.2.1')
+  test.equal(codeOf(orphan.token), 'UNAUTHENTICATED')
+  const last = await addUser('v')
+  clock.advance(3_600_000)
+  test.equal(codeOf(last), 'TOKEN_EXPIRED')
+})
+
+t.test('new rights count from the next request on, with the same token', async (test) => {
+  const { addUser, codeOf, change, edit } = await fixture(test)
+  const token = await addUser('u')
+  const grant = endpointId({ method: 'GET', path: '/b' })
+  const give = (draft: Draft) => {
+    draft.section('roles').create({ id: 'r', name: 'r', builtin: false, endpoints: [grant] })
+    draft.section('users').merge('u', { roles: ['r'] })
+  }
+  await edit(give)
+  test.same(codeOf(token), [0, 0], 'staged only')
+  await change(() => undefined)
+  test.same(codeOf(token), [0, 1])
+  await change((draft) => draft.section('roles').merge('r', { endpoints: [] }))
+  test.same(codeOf(token), [0, 0])
+  await change((draft) => draft.section('users').merge('u', { roles: [ADMINISTRATOR.id] }))
+  test.same(codeOf(token), [1, 1])
+})
+
+t.test('who is disabled or has a new password is logged out; another change keeps the session', async (test) => {
+  const { access, addUser, codeOf, change, store } = await fixture(test)
+  const [kept, disabled, renewed] = [await addUser('kept'), await addUser('disabled'), await addUser('renewed')]
+  const passwordHash = await access.passwords.hash('another password')
+  await change((draft) => {
+    draft.section('users').merge('kept', { email: 'renamed@localhost', lastName: 'C' })
+    draft.section('users').merge('disabled', { disabled: true })
+    draft.section('users').merge('renewed', { passwordHash })
+  })
+  test.same(codeOf(kept), [0, 0])
+  test.equal(codeOf(disabled), 'TOKEN_EXPIRED')
+  test.equal(codeOf(renewed), 'TOKEN_EXPIRED')
+  test.match(
+    store.sessions.entries().map(({ value }) => value),
+    [{ userId: 'kept' }],
+  )
+  await change((draft) => draft.section('users').merge('disabled', { disabled: false }))
+  test.equal(codeOf(disabled), 'TOKEN_EXPIRED', 'an ended session stays ended')
+})

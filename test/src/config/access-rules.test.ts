@@ -1,0 +1,51 @@
+import t, { type Test } from 'tap'
+import { verifyAdministrators } from '../../../src/config/access-rules.ts'
+import type { Draft } from '../../../src/config/draft.ts'
+import { configView } from '../../../src/config/views.ts'
+import { configFixture, user } from '../../config-fixture.ts'
+
+const ROLE = 'administrator'
+
+/** The problems of a candidate with the role, another role, and what `work` adds. */
+async function problems(test: Test, work: (draft: Draft) => void) {
+  const { edit, store } = configFixture(test)
+  await edit((draft) => {
+    for (const id of [ROLE, 'other']) draft.section('roles').create({ id, name: id, builtin: false, endpoints: [] })
+    work(draft)
+  })
+  return verifyAdministrators(configView(store.candidate), ROLE)
+}
+
+t.test('an enabled user with the role is enough, wherever it stands', async (test) => {
+  const found = await problems(test, (draft) => {
+    draft.section('users').create(user('a'))
+    draft.section('users').create(user('b', { disabled: true, roles: [ROLE] }))
+    draft.section('users').create(user('c', { roles: ['other', ROLE] }))
+  })
+  test.same(found, [])
+})
+
+t.test('so is a member of a group with the role', async (test) => {
+  const found = await problems(test, (draft) => {
+    draft.section('groups').create({ id: 'g', name: 'g', roles: ['other'] })
+    draft.section('groups').create({ id: 'h', name: 'h', roles: [ROLE] })
+    draft.section('users').create(user('a', { groups: ['g', 'h'] }))
+  })
+  test.same(found, [])
+})
+
+t.test('nobody, only disabled users, or a group without members: a problem that names the role', async (test) => {
+  const candidates: readonly ((draft: Draft) => void)[] = [
+    () => undefined,
+    (draft) => draft.section('users').create(user('a', { roles: ['other'] })),
+    (draft) => draft.section('users').create(user('a', { roles: [ROLE], disabled: true })),
+    (draft) => {
+      draft.section('groups').create({ id: 'g', name: 'g', roles: [ROLE] })
+      draft.section('users').create(user('a'))
+      draft.section('users').create(user('b', { groups: ['g'], disabled: true }))
+    },
+  ]
+  for (const candidate of candidates) {
+    test.match(await problems(test, candidate), [{ section: 'roles', id: ROLE, field: 'users', message: /nobody/ }])
+  }
+})

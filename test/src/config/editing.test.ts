@@ -1,0 +1,77 @@
+import t from 'tap'
+import { configFixture, realServer, refuses } from '../../config-fixture.ts'
+
+const origin = { actor: 'tester@localhost', endpoint: 'test', at: '2026-01-02T03:04:05.000Z' }
+
+t.test('an edit answers what its work answers, once its writes are in the candidate', async (test) => {
+  const { editing, store } = configFixture(test)
+  const answer = await editing.edit(origin, undefined, (draft) => {
+    draft.section('realServers').create(realServer('a'))
+    return 'made'
+  })
+  test.equal(answer, 'made')
+  test.match(store.changes(), [{ key: 'a', actor: 'tester@localhost', endpoint: 'test', at: origin.at }])
+})
+
+t.test('an edit that waits in the middle keeps its turn: the next one sees what it wrote', async (test) => {
+  const { editing, store } = configFixture(test)
+  let open: () => void = () => undefined
+  const gate = new Promise<void>((resolve) => (open = resolve))
+  const order: string[] = []
+  const first = editing.edit(origin, undefined, async (draft) => {
+    order.push('first begins')
+    await gate
+    draft.section('realServers').create(realServer('a', { weight: 1 }))
+    order.push('first ends')
+  })
+  const second = editing.edit(origin, undefined, (draft) => {
+    order.push('second begins')
+    const { weight } = draft.section('realServers').get('a')
+    draft.section('realServers').merge('a', { weight: weight + 1 })
+  })
+  open()
+  await Promise.all([first, second])
+  test.same(order, ['first begins', 'first ends', 'second begins'])
+  test.match(store.candidate.get('realServers', '', 'a')?.value, { weight: 2 })
+})
+
+t.test('a refusal or a defect writes nothing and does not hold up the next edit', async (test) => {
+  const { editing, store } = configFixture(test)
+  const refused = editing.edit(origin, undefined, (draft) => {
+    draft.section('realServers').create(realServer('a'))
+    draft.section('realServers').remove('missing')
+  })
+  const broken = editing.edit(origin, undefined, async (draft) => {
+    draft.section('realServers').create(realServer('b'))
+    throw new Error('a defect')
+  })
+  const fine = editing.edit(origin, undefined, (draft) => draft.section('realServers').create(realServer('c')))
+  await refuses(test, 'NOT_FOUND', refused)
+  await test.rejects(broken, { message: 'a defect' })
+  await fine
+  test.same(
+    store.changes().map((change) => change.key),
+    ['c'],
+  )
+})
+
+t.test('work that changes nothing writes nothing', async (test) => {
+  const { editing, store, edit } = configFixture(test)
+  await edit((draft) => draft.section('realServers').create(realServer('a')))
+  const before = store.candidate.get('realServers', '', 'a')
+  await editing.edit(origin, undefined, (draft) => draft.section('realServers').get('a'))
+  test.equal(store.candidate.get('realServers', '', 'a'), before)
+})
+
+t.test('a draft takes changes back', async (test) => {
+  const { editing, store, edit, promote } = configFixture(test)
+  await edit((draft) => draft.section('realServers').create(realServer('a')))
+  await promote()
+  await edit((draft) => draft.section('realServers').merge('a', { weight: 7 }))
+  await edit((draft) => draft.section('realServers').create(realServer('b')))
+  const [change] = store.changes()
+  await editing.edit(origin, undefined, (draft) => draft.discard(change?.id))
+  test.match(store.candidate.get('realServers', '', 'a')?.value, { weight: 100 })
+  await editing.edit(origin, undefined, (draft) => draft.discard(undefined))
+  test.same(store.changes(), [])
+})

@@ -1,0 +1,64 @@
+import t from 'tap'
+import { configView } from '../../src/config/views.ts'
+import type { ConfigView } from '../../src/model/sections.ts'
+import { RunningNames } from '../../src/running-names.ts'
+import { backend, configFixture, frontend, realServer } from '../config-fixture.ts'
+
+t.test('names of running, and who holds a real server', async (test) => {
+  const { edit, promote, store } = configFixture(test)
+  const names = new RunningNames(configView(store.running), () => store.revision)
+  await edit((draft) => {
+    for (const id of ['a', 'b', 'c']) draft.section('realServers').create(realServer(id, { name: `server ${id}` }))
+    draft.section('l7Backends').create(backend('x', ['a', 'b'], { name: 'shop' }))
+    draft.section('l7Backends').create(backend('y', ['b'], { name: 'blog' }))
+    draft.section('l7Frontends').create(frontend('f', 'x', { name: 'www' }))
+  })
+  test.same([...names.frontends()], [], 'what is staged has no name yet')
+  await promote()
+  test.same([...names.frontends()], [{ id: 'f', name: 'www' }])
+  test.same(names.frontend('f'), { id: 'f', name: 'www' })
+  test.equal(names.frontend('x'), undefined)
+  test.same(
+    [...names.backends()].map(({ name }) => name),
+    ['shop', 'blog'],
+  )
+  test.same(names.backend('x'), {
+    id: 'x',
+    name: 'shop',
+    reals: [
+      { ripId: 'a', name: 'server a' },
+      { ripId: 'b', name: 'server b' },
+    ],
+  })
+  test.same(
+    names.backendsOfRip('b')?.map(({ name }) => name),
+    ['shop', 'blog'],
+  )
+  test.same(names.backendsOfRip('c'), [], 'in no backend')
+  test.equal(names.backendsOfRip('z'), undefined, 'no such real server')
+})
+
+t.test('running is read once per revision', async (test) => {
+  const { edit, promote, store } = configFixture(test)
+  const view = configView(store.running)
+  const reads: string[] = []
+  const counting: ConfigView = {
+    get: (section, id) => view.get(section, id),
+    list(section) {
+      reads.push(section)
+      return view.list(section)
+    },
+  }
+  const names = new RunningNames(counting, () => store.revision)
+  await edit((draft) => draft.section('realServers').create(realServer('a')))
+  await promote()
+  test.equal(names.version, 1)
+  for (const _ of [1, 2, 3]) test.same(names.backendsOfRip('a'), [])
+  test.same(reads.toSorted(), ['l7Backends', 'l7Frontends', 'realServers'])
+  await edit((draft) => draft.section('l7Backends').create(backend('x', ['a'])))
+  test.same(names.backendsOfRip('a'), [])
+  await promote()
+  test.equal(names.version, 2)
+  test.match(names.backendsOfRip('a'), [{ id: 'x' }])
+  test.equal(reads.length, 6)
+})
