@@ -1,6 +1,7 @@
 import type { Host } from '../src/drivers/host.ts'
 import type {
   CheckStep,
+  PlanResult,
   RemoveFileStep,
   ReplaceFileStep,
   RunStep,
@@ -11,20 +12,6 @@ import type {
 } from '../src/drivers/driver.ts'
 import { rowProblem } from './read-back.ts'
 import { takenPorts } from './taken-ports.ts'
-
-/** What came of a plan. A failed plan was undone in reverse unless `undone` is false. */
-export type PlanResult =
-  | { readonly ok: true; readonly done: number }
-  | {
-      readonly ok: false
-      readonly failedStep: number
-      readonly kind: Step['kind']
-      readonly why: string
-      readonly output: string
-      /** The program that the step needs is not on this machine. */
-      readonly missing: boolean
-      readonly undone: boolean
-    }
 
 export interface ExecutorHooks {
   /** Called before each step and, at the end, with the number of steps. What it throws ends the plan with nothing undone, as a kill would. */

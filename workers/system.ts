@@ -1,8 +1,8 @@
 /** Tasks of the system pool: one thread, first come first served, the only one that changes the machine. */
 import { workerData } from 'node:worker_threads'
-import type { Step } from '../src/drivers/driver.ts'
+import type { PlanResult, Step } from '../src/drivers/driver.ts'
 import type { Host, UnitName, UnitState } from '../src/drivers/host.ts'
-import { checkPlan as check, executePlan as execute, type PlanResult } from './executor.ts'
+import { checkPlan as check, executePlan as execute } from './executor.ts'
 import { createHost } from './host/create-host.ts'
 import type { HostSettings } from './host/host-settings.ts'
 

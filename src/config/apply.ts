@@ -1,26 +1,13 @@
 import type { Change, ConfigStore, RevisionHeader } from '../../storage/config/config-store.ts'
 import type { Applied, ApplyOptions } from '../api/context.ts'
 import type { Clock } from '../clock.ts'
-import type { Driver, PlanOptions, Problem, Step } from '../drivers/driver.ts'
+import type { Driver, PlanOptions, PlanResult, Problem, Step } from '../drivers/driver.ts'
 import { ApiError, type FieldError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { ConfigView, RecordChange } from '../model/sections.ts'
 import { configView, frozenView, recordChange } from './views.ts'
 
-/** What came of a plan. A failed plan was undone in reverse unless `undone` is false. */
-export type PlanResult =
-  | { readonly ok: true; readonly done: number }
-  | {
-      readonly ok: false
-      readonly failedStep: number
-      readonly kind: Step['kind']
-      readonly why: string
-      readonly output: string
-      /** The program that the step needs is not on this machine. */
-      readonly missing: boolean
-      readonly undone: boolean
-    }
 type PlanFailure = Extract<PlanResult, { ok: false }>
 
 /** The only door to the machine: the system worker in the daemon, a recording host in tests. */

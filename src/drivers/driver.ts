@@ -79,6 +79,20 @@ export interface SocketStep extends StepBase {
 }
 export type Step = CheckStep | ReplaceFileStep | RemoveFileStep | RunStep | UnitStep | SocketStep
 
+/** What came of a plan. A failed plan was undone in reverse unless `undone` is false. */
+export type PlanResult =
+  | { readonly ok: true; readonly done: number }
+  | {
+      readonly ok: false
+      readonly failedStep: number
+      readonly kind: Step['kind']
+      readonly why: string
+      readonly output: string
+      /** The program that the step needs is not on this machine. */
+      readonly missing: boolean
+      readonly undone: boolean
+    }
+
 /** What a change costs, cheapest first. `network` changes addresses or routes. */
 export const EFFECTS = ['runtime', 'reload', 'restart', 'network'] as const
 export type ChangeEffect = (typeof EFFECTS)[number]

@@ -1,3 +1,4 @@
+import type { LiveView } from '../api/context.ts'
 // oxlint-disable-next-line no-restricted-imports -- live answers are copied byte by byte from HAProxy's own; its pure scanner is the one part of a driver that statistics need
 import {
   BACKEND_ROW,
@@ -7,7 +8,7 @@ import {
   FRONTEND_ROW,
   type StatHeader,
 } from '../drivers/haproxy/stats-csv.ts'
-import type { LiveAnswer, LiveView } from './answers.ts'
+import type { LiveAnswer } from './answers.ts'
 import { ascii, JsonBuffer } from './json-buffer.ts'
 import { LIVE_FIELDS, type LiveKind } from './live-fields.ts'
 import { type LiveElement, type LivePiece, planView, rowKey } from './live-plan.ts'

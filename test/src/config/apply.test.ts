@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { ApplyEngine, type PlanExecutor, type PlanResult } from '../../../src/config/apply.ts'
-import type { Driver, Problem, Step } from '../../../src/drivers/driver.ts'
+import { ApplyEngine, type PlanExecutor } from '../../../src/config/apply.ts'
+import type { Driver, PlanResult, Problem, Step } from '../../../src/drivers/driver.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { silentLog } from '../../../src/log.ts'
 import type { ConfigView, RecordChange } from '../../../src/model/sections.ts'

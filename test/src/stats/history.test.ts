@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { HistoryQuery } from '../../../src/stats/answers.ts'
+import type { HistoryQuery } from '../../../src/api/context.ts'
 import { METRICS } from '../../../src/model/metrics.ts'
 import { HISTORY_SERIES_POINTS_MAX, HistoryAnswers } from '../../../src/stats/history.ts'
 import { ArchiveObjects } from '../../../src/stats/objects.ts'
