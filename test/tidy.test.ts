@@ -14,12 +14,7 @@ const UNTESTED: readonly string[] = [
   'src/daemon.ts',
   'src/demo.ts',
   'src/main.ts',
-  'src/model/access.ts',
-  'src/model/fields.ts',
-  'src/model/layer7.ts',
-  'src/model/metrics.ts',
   'src/model/real-server.ts',
-  'src/model/sections.ts',
   'src/request-context.ts',
   'src/resources/auth.ts',
   'src/resources/demo.ts',
@@ -34,9 +29,8 @@ const UNTESTED: readonly string[] = [
   'src/resources/real-servers.ts',
   'src/resources/roles.ts',
   'src/resources/services.ts',
-  'src/supervision.ts',
 ]
-const UNTESTED_MAX = 25
+const UNTESTED_MAX = 19
 
 /** Sources above the soft limit. */
 const LONG: readonly string[] = []
