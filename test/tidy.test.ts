@@ -16,21 +16,13 @@ const UNTESTED: readonly string[] = [
   'src/main.ts',
   'src/model/real-server.ts',
   'src/request-context.ts',
-  'src/resources/auth.ts',
   'src/resources/demo.ts',
   'src/resources/documents.ts',
-  'src/resources/groups.ts',
   'src/resources/index.ts',
   'src/resources/l7-backends.ts',
-  'src/resources/l7-frontends.ts',
-  'src/resources/l7-history.ts',
   'src/resources/l7-stats.ts',
-  'src/resources/local-users.ts',
-  'src/resources/real-servers.ts',
-  'src/resources/roles.ts',
-  'src/resources/services.ts',
 ]
-const UNTESTED_MAX = 19
+const UNTESTED_MAX = 11
 
 /** Sources above the soft limit. */
 const LONG: readonly string[] = []

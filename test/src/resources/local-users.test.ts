@@ -1,0 +1,127 @@
+import t from 'tap'
+import { applianceFixture, type Caller } from '../../appliance-fixture.ts'
+
+const PATH = '/localUsers/users'
+const PASSWORD = 'a-password'
+const body = (email: string, more: object = {}) => ({
+  email,
+  firstname: 'Jane',
+  lastname: 'Doe',
+  password: PASSWORD,
+  disabled: 'false',
+  ...more,
+})
+
+async function created(call: Caller, sent: object): Promise<string> {
+  const { status, text, json } = await call('POST', PATH, { body: sent })
+  if (status !== 201) throw new Error(text)
+  return json.data.id
+}
+
+t.test('both spellings of names are taken; answers have one', async (test) => {
+  const { call } = await applianceFixture(test)
+  const { firstname: _first, lastname: _last, ...nameless } = body('b@localhost')
+  const ids = [
+    await created(call, body('a@localhost')),
+    await created(call, { ...nameless, firstName: 'Jane', lastName: 'Doe' }),
+    await created(call, { ...nameless, email: 'c@localhost', firstname: 'Jane', lastName: 'Doe' }),
+  ]
+  for (const id of ids) {
+    const { data } = (await call('GET', `${PATH}/${id}`)).json
+    test.same(Object.keys(data), ['id', 'email', 'firstName', 'lastName', 'disabled', 'groups', 'roles'])
+    test.match(data, { firstName: 'Jane', lastName: 'Doe' })
+  }
+  const [first = ''] = ids
+  await call('PUT', `${PATH}/${first}`, { body: { firstName: 'Ann' } })
+  await call('PUT', `${PATH}/${first}`, { body: { lastname: 'Lee' } })
+  test.match((await call('GET', `${PATH}/${first}`)).json.data, { firstName: 'Ann', lastName: 'Lee' })
+})
+
+t.test('a creation names every part of the name that is missing', async (test) => {
+  const { call } = await applianceFixture(test)
+  const { firstname: _first, lastname: _last, ...nameless } = body('u@localhost')
+  const answer = await call('POST', PATH, { body: nameless })
+  test.equal(answer.status, 422)
+  test.match(answer.json.errors, [
+    { field: 'firstname', code: 'REQUIRED' },
+    { field: 'lastname', code: 'REQUIRED' },
+  ])
+  const half = await call('POST', PATH, { body: { ...nameless, firstName: 'Jane' } })
+  test.match(half.json.errors, [{ field: 'lastname', code: 'REQUIRED' }])
+  test.equal((await call('GET', '/services/pending')).json.data.count, 0)
+})
+
+t.test('disabled is sent as a boolean or as a word, and answered as a boolean', async (test) => {
+  const { call } = await applianceFixture(test)
+  const forms: readonly (readonly [sent: unknown, disabled: boolean])[] = [
+    [true, true],
+    ['true', true],
+    ['1', true],
+    [false, false],
+    ['false', false],
+    ['0', false],
+    ['', false],
+  ]
+  for (const [i, [disabled, shown]] of forms.entries()) {
+    const id = await created(call, body(`u${i}@localhost`, { disabled }))
+    test.equal((await call('GET', `${PATH}/${id}`)).json.data.disabled, shown, JSON.stringify(disabled))
+    await call('PUT', `${PATH}/${id}`, { body: { disabled: !shown } })
+    await call('PUT', `${PATH}/${id}`, { body: { disabled } })
+    test.equal((await call('GET', `${PATH}/${id}`)).json.data.disabled, shown, `changed to ${JSON.stringify(disabled)}`)
+  }
+  for (const disabled of ['yes', 'TRUE', 1, 0, null]) {
+    const answer = await call('POST', PATH, { body: body('no@localhost', { disabled }) })
+    test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field: 'disabled' }] }, JSON.stringify(disabled))
+  }
+})
+
+t.test('a change keeps what it leaves out, the password included', async (test) => {
+  const { call, login, anonymous } = await applianceFixture(test)
+  await call('POST', '/rbac/groups', { body: { id: 'g', name: 'g' } })
+  const id = await created(call, body('u@localhost', { groups: ['g'] }))
+  await call('PUT', '/services/apply')
+  const token = await login('u@localhost', PASSWORD)
+  await call('PUT', `${PATH}/${id}`, { body: { email: 'v@localhost' } })
+  await call('PUT', '/services/apply')
+  test.same((await call('GET', `${PATH}/${id}`)).json.data, {
+    id,
+    email: 'v@localhost',
+    firstName: 'Jane',
+    lastName: 'Doe',
+    disabled: false,
+    groups: ['g'],
+    roles: [],
+  })
+  test.equal((await anonymous('GET', '/token', { token })).status, 200, 'still logged in')
+  test.type(await login('v@localhost', PASSWORD), 'string')
+  test.equal((await call('PUT', `${PATH}/${id}`, { body: { groups: [] } })).status, 200)
+  test.same((await call('GET', `${PATH}/${id}`)).json.data.groups, [], 'a list that is sent replaces the stored one')
+})
+
+t.test('a new password counts after apply and ends the sessions of the old one', async (test) => {
+  const { call, login, anonymous } = await applianceFixture(test)
+  const id = await created(call, body('u@localhost'))
+  await call('PUT', '/services/apply')
+  const token = await login('u@localhost', PASSWORD)
+  await call('PUT', `${PATH}/${id}`, { body: { password: 'another-password' } })
+  test.equal((await anonymous('GET', '/token', { token })).status, 200, 'staged only')
+  const pending = await call('GET', '/services/pending')
+  test.match(pending.json.data.changes, [{ before: { passwordHash: '**' }, after: { passwordHash: '**' } }])
+  await call('PUT', '/services/apply')
+  test.match((await anonymous('GET', '/token', { token })).json, { code: 'TOKEN_EXPIRED' })
+  const old = await anonymous('POST', '/token', { body: { email: 'u@localhost', password: PASSWORD } })
+  test.match(old.json, { code: 'INVALID_CREDENTIALS' })
+  test.not(await login('u@localhost', 'another-password'), 'undefined')
+})
+
+t.test('a read carries the tag for If-Match, a list none', async (test) => {
+  const { call } = await applianceFixture(test)
+  const id = await created(call, body('u@localhost'))
+  const first = await call('GET', `${PATH}/${id}`)
+  test.match(first.headers['ETag'], /^"\d+"$/)
+  test.notOk('ETag' in (await call('GET', PATH)).headers)
+  const headers = { 'if-match': String(first.headers['ETag']) }
+  test.equal((await call('PUT', `${PATH}/${id}`, { body: { lastname: 'Lee' }, headers })).status, 200)
+  test.not((await call('GET', `${PATH}/${id}`)).headers['ETag'], first.headers['ETag'])
+  test.match((await call('DELETE', `${PATH}/${id}`, { headers })).json, { code: 'REVISION_MISMATCH' })
+})

@@ -1,0 +1,174 @@
+import t, { type Test } from 'tap'
+import { ADMINISTRATOR, endpointId } from '../../../src/api/access.ts'
+import { endpoints as table } from '../../../src/resources/index.ts'
+import { applianceFixture } from '../../appliance-fixture.ts'
+
+const READ = endpointId({ method: 'GET', path: '/ipvsDirector/rips' })
+const WRITE = endpointId({ method: 'POST', path: '/ipvsDirector/rips' })
+
+async function fixture(test: Test) {
+  const made = await applianceFixture(test)
+  const { call } = made
+  const addUser = async (email: string) => {
+    const body = { email, firstname: 'A', lastname: 'B', password: 'a-password', disabled: false }
+    return String((await call('POST', '/localUsers/users', { body })).json.data.id)
+  }
+  const addRole = async (more: object = {}) => {
+    const body = { name: 'r', users: [], groups: [], endpoints: [], ...more }
+    const answer = await call('POST', '/rbac/roles', { body })
+    if (answer.status !== 201) throw new Error(answer.text)
+    return String(answer.json.data.id)
+  }
+  const role = async (id: string) => (await call('GET', `/rbac/roles/${id}`)).json.data
+  const change = (id: string, body: object) => call('PUT', `/rbac/roles/${id}`, { body })
+  return { ...made, addUser, addRole, role, change }
+}
+
+t.test('endpoints are granted by id, by path and methods, or both; the answer has one form', async (test) => {
+  const { addRole, role } = await fixture(test)
+  const forms = [
+    [READ, WRITE],
+    [{ path: '/ipvsDirector/rips', methods: ['GET', 'POST'] }],
+    [WRITE, { path: '/ipvsDirector/rips', methods: ['GET'] }],
+    [READ, READ, { path: '/ipvsDirector/rips', methods: ['POST', 'GET'] }],
+  ]
+  for (const [i, endpoints] of forms.entries()) {
+    const { endpoints: granted } = await role(await addRole({ name: `r${i}`, endpoints }))
+    test.same(granted, [{ path: '/ipvsDirector/rips', methods: ['GET', 'POST'] }], JSON.stringify(endpoints))
+  }
+})
+
+t.test('what a read answers can be sent back and changes nothing', async (test) => {
+  const { addRole, addUser, role, change, call } = await fixture(test)
+  const user = await addUser('u@localhost')
+  await call('POST', '/rbac/groups', { body: { id: 'g', name: 'g' } })
+  const id = await addRole({ users: [user], groups: ['g'], endpoints: [READ, WRITE] })
+  await call('PUT', '/services/apply')
+  const before = await role(id)
+  const { id: _id, ...sent } = before
+  test.equal((await change(id, sent)).status, 200)
+  test.same(await role(id), before)
+  test.equal((await call('GET', '/services/pending')).json.data.count, 0)
+})
+
+t.test('every entry that names no endpoint is reported, and nothing is stored', async (test) => {
+  const { call, addRole, role, change } = await fixture(test)
+  const id = await addRole({ endpoints: [READ] })
+  const endpoints = [
+    READ,
+    'nope',
+    { path: '/ipvsDirector/rips', methods: ['GET', 'DELETE'] },
+    { path: '/x', methods: ['GET'] },
+  ]
+  const answer = await change(id, { name: 'renamed', endpoints })
+  test.match(answer.json, { code: 'INVALID_BODY' })
+  test.same(
+    answer.json.errors.map(({ field }: { field: string }) => field),
+    ['endpoints.1', 'endpoints.2', 'endpoints.3'],
+  )
+  test.match(await role(id), { name: 'r', endpoints: [{ methods: ['GET'] }] })
+  const typed = await call('PUT', `/rbac/roles/${id}`, { body: { endpoints: [{ path: '/x', methods: ['PATCH'] }] } })
+  test.equal(typed.status, 422)
+})
+
+t.test('GET /rbac/endpoints lists the whole table with the ids that grant', async (test) => {
+  const { call, addRole, role } = await fixture(test)
+  const { data } = (await call('GET', '/rbac/endpoints')).json
+  test.same(
+    data,
+    table.map((endpoint) => ({
+      id: endpointId(endpoint),
+      name: endpoint.name,
+      method: endpoint.method,
+      path: endpoint.path,
+      summary: endpoint.summary,
+    })),
+  )
+  const all = await role(await addRole({ endpoints: data.map(({ id }: { id: string }) => id) }))
+  test.same(all.endpoints, (await role(ADMINISTRATOR.id)).endpoints, 'every one of them can be granted')
+})
+
+t.test('holders are exactly those that are sent: others lose the role and keep what else they hold', async (test) => {
+  const { call, addUser, addRole, role, change } = await fixture(test)
+  const [ann, ben] = [await addUser('ann@localhost'), await addUser('ben@localhost')]
+  for (const id of ['g', 'h']) await call('POST', '/rbac/groups', { body: { id, name: id } })
+  const other = await addRole({ name: 'other', users: [ann], groups: ['g'] })
+  const id = await addRole({ users: [ann], groups: ['g'] })
+  await change(id, { users: [ben] })
+  test.match(await role(id), { users: [ben], groups: ['g'] }, 'groups were left out')
+  await change(id, { groups: ['h'] })
+  test.match(await role(id), { users: [ben], groups: ['h'] })
+  test.match(await role(other), { users: [ann], groups: ['g'] })
+  test.same((await call('GET', `/localUsers/users/${ann}`)).json.data.roles, [other])
+  await change(id, { users: [] })
+  test.same((await role(id)).users, [])
+})
+
+t.test('a change keeps what it leaves out', async (test) => {
+  const { addUser, addRole, role, change } = await fixture(test)
+  const user = await addUser('u@localhost')
+  const id = await addRole({ users: [user], endpoints: [READ] })
+  const before = await role(id)
+  await change(id, { name: 'renamed' })
+  test.same(await role(id), { ...before, name: 'renamed' })
+  await change(id, { endpoints: [] })
+  test.same(await role(id), { ...before, name: 'renamed', endpoints: [] })
+})
+
+t.test('holders that do not exist are each named, and nobody else gets the role', async (test) => {
+  const { call, addUser, addRole, role, change } = await fixture(test)
+  const user = await addUser('u@localhost')
+  const id = await addRole()
+  const users = await change(id, { users: ['nope', user, 'neither'] })
+  test.match(users.json, { code: 'INVALID_BODY', errors: [{ field: 'users.0' }, { field: 'users.2' }] })
+  const groups = await change(id, { users: [user], groups: ['nope'] })
+  test.match(groups.json, { code: 'INVALID_BODY', errors: [{ field: 'groups.0', code: 'NOT_FOUND' }] })
+  test.same((await role(id)).users, [])
+  test.same((await call('GET', `/localUsers/users/${user}`)).json.data.roles, [])
+})
+
+t.test('a deletion takes the role from its holders', async (test) => {
+  const { call, addUser, addRole } = await fixture(test)
+  const user = await addUser('u@localhost')
+  await call('POST', '/rbac/groups', { body: { id: 'g', name: 'g' } })
+  const other = await addRole({ name: 'other', users: [user] })
+  const id = await addRole({ users: [user], groups: ['g'] })
+  await call('PUT', '/services/apply')
+  test.equal((await call('DELETE', `/rbac/roles/${id}`)).status, 200)
+  test.equal((await call('GET', `/rbac/roles/${id}`)).status, 404)
+  test.same((await call('GET', `/localUsers/users/${user}`)).json.data.roles, [other])
+  test.same((await call('GET', '/rbac/groups/g')).json.data.roles, [])
+  test.equal((await call('PUT', '/services/apply')).status, 200)
+})
+
+t.test('a default role shows what it grants; only its holders can change', async (test) => {
+  const { call, addUser, role, change } = await fixture(test)
+  const user = await addUser('u@localhost')
+  const before = await role(ADMINISTRATOR.id)
+  test.equal(
+    before.endpoints.flatMap(({ methods }: { methods: string[] }) => methods).length,
+    table.length,
+    'everything',
+  )
+  test.equal((await change(ADMINISTRATOR.id, { users: [...before.users, user] })).status, 200)
+  const holders: readonly string[] = [...before.users, user]
+  test.same((await role(ADMINISTRATOR.id)).users, holders.toSorted())
+  const refused = await change(ADMINISTRATOR.id, { endpoints: [READ], users: [] })
+  test.match(refused.json, { code: 'IN_USE', data: { usage: [{ resource: 'roles', id: ADMINISTRATOR.id }] } })
+  test.equal((await role(ADMINISTRATOR.id)).users.length, 2, 'not even the holders of the refused request')
+  test.equal((await call('GET', '/services/pending')).json.data.count, 1, 'the user, with the role')
+})
+
+t.test('a read carries the tag for If-Match, a list none', async (test) => {
+  const { call, addRole } = await fixture(test)
+  const id = await addRole()
+  const read = await call('GET', `/rbac/roles/${id}`)
+  const headers = { 'if-match': String(read.headers['ETag']) }
+  test.match(headers, { 'if-match': /^"\d+"$/ })
+  test.notOk('ETag' in (await call('GET', '/rbac/roles')).headers)
+  test.equal((await call('PUT', `/rbac/roles/${id}`, { body: { name: 'renamed' }, headers })).status, 200)
+  test.match((await call('PUT', `/rbac/roles/${id}`, { body: { name: 'x' }, headers })).json, {
+    code: 'REVISION_MISMATCH',
+  })
+  test.match((await call('DELETE', `/rbac/roles/${id}`, { headers })).json, { code: 'REVISION_MISMATCH' })
+})
