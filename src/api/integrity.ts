@@ -47,9 +47,11 @@ function undescribed(schema: TSchema | undefined, path = ''): readonly string[] 
   if (schema === undefined) return []
   const items: unknown = Reflect.get(schema, 'items')
   const inItems = typeof items === 'object' && items !== null ? undescribed(items, `${path}[]`) : []
+  const forms: unknown = Reflect.get(schema, 'anyOf')
+  const inForms = Array.isArray(forms) ? forms.flatMap((form: TSchema) => undescribed(form, path)) : []
   const own = Object.entries(propertiesOf(schema)).flatMap(([name, property]) => [
     ...(typeof Reflect.get(property, 'description') === 'string' ? [] : [`${path}.${name}`]),
     ...undescribed(property, `${path}.${name}`),
   ])
-  return [...own, ...inItems]
+  return [...own, ...inItems, ...inForms]
 }

@@ -4,7 +4,7 @@ import { Settings } from 'typebox/system'
 import { ApiError, type FieldError } from '../errors.ts'
 import { closed } from '../model/fields.ts'
 
-// Every problem of a body is reported at once; a megabyte cannot hold more fields than this many mistakes matter.
+// Every problem of a body is reported at once, up to a number that nobody reads to its end.
 Settings.Set({ maxErrors: 200 })
 
 type SchemaError = ReturnType<Validator['Errors']>[number]
@@ -22,7 +22,9 @@ export class Validation {
   problems(value: unknown): readonly FieldError[] {
     this.#validator ??= Compile(this.#schema)
     if (this.#validator.Check(value)) return []
-    return fieldErrors([...this.#validator.Errors(value)])
+    const problems = fieldErrors([...this.#validator.Errors(value)])
+    // Never empty when the check failed, whatever the library reports.
+    return problems.length > 0 ? problems : [{ field: '', code: 'INVALID', message: 'does not fit the schema' }]
   }
 }
 
@@ -55,7 +57,8 @@ const CODES: Readonly<Record<string, string>> = {
 }
 
 function explain(error: SchemaError, all: readonly SchemaError[]): readonly FieldError[] {
-  if (error.keyword === 'boolean') return []
+  // The library reports an unknown field by itself and, when its list is not full yet, in one list with the others.
+  if (error.keyword === 'boolean') return [unknown(at(error.instancePath))]
   if (error.keyword === 'anyOf') return explainUnion(error, all)
   if (error.keyword === 'required') {
     return error.params.requiredProperties.map((name) => ({
@@ -65,15 +68,13 @@ function explain(error: SchemaError, all: readonly SchemaError[]): readonly Fiel
     }))
   }
   if (error.keyword === 'additionalProperties') {
-    return error.params.additionalProperties.map((name) => ({
-      field: at(error.instancePath, name),
-      code: 'UNKNOWN',
-      message: 'is not a field of this request',
-    }))
+    return error.params.additionalProperties.map((name) => unknown(at(error.instancePath, name)))
   }
   if (all.some((union) => union.keyword === 'anyOf' && branchOf(error, union))) return []
   return [{ field: at(error.instancePath), code: CODES[error.keyword] ?? 'INVALID', message: sentence(error) }]
 }
+
+const unknown = (field: string): FieldError => ({ field, code: 'UNKNOWN', message: 'is not a field of this request' })
 
 const branchOf = (error: SchemaError, union: SchemaError) =>
   error.instancePath === union.instancePath && error.schemaPath.startsWith(`${union.schemaPath}/anyOf/`)
@@ -94,11 +95,20 @@ function sentence(error: SchemaError): string {
 /** The body of a request: an object that fits the schema. An empty body is an empty object. */
 export function parseBody(raw: Uint8Array, validation: Validation): unknown {
   const body = raw.length === 0 ? {} : parseObject(raw)
-  const errors = validation.problems(body)
+  const errors = problemsOf(body, validation)
   if (errors.length > 0) {
     throw new ApiError('INVALID_BODY', `The body has ${counted(errors.length)}: ${list(errors)}`, { errors })
   }
   return body
+}
+
+function problemsOf(body: unknown, validation: Validation): readonly FieldError[] {
+  try {
+    return validation.problems(body)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new ApiError('MALFORMED_REQUEST', 'The body is nested too deeply')
+  }
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -118,19 +128,23 @@ function parseObject(raw: Uint8Array): object {
 
 /** The query as the schema's types: integers are converted, a repeated or unknown name is refused. */
 export function parseQuery(text: string, schema: TObject | undefined, validation: Validation): unknown {
-  const query: Record<string, unknown> = {}
+  // Without a prototype, so that no name means anything.
+  const query: Record<string, unknown> = Object.create(null)
   const repeated: FieldError[] = []
   for (const [name, value] of new URLSearchParams(text)) {
-    if (Object.hasOwn(query, name)) repeated.push({ field: name, code: 'NOT_UNIQUE', message: 'is given twice' })
-    const integer = Reflect.get(schema?.properties[name] ?? {}, 'type') === 'integer'
-    const converted = integer && /^-?\d{1,15}$/.test(value) ? Number(value) : value
-    Object.defineProperty(query, name, { value: converted, enumerable: true, configurable: true, writable: true })
+    if (name in query) repeated.push({ field: name, code: 'NOT_UNIQUE', message: 'is given twice' })
+    const integer = schema !== undefined && isInteger(schema, name)
+    query[name] = integer && /^-?\d{1,15}$/.test(value) ? Number(value) : value
   }
   const errors = [...repeated, ...validation.problems(query)]
   if (errors.length > 0) {
     throw new ApiError('INVALID_QUERY', `The query has ${counted(errors.length)}: ${list(errors)}`, { errors })
   }
   return query
+}
+
+function isInteger(schema: TObject, name: string): boolean {
+  return Object.hasOwn(schema.properties, name) && Reflect.get(schema.properties[name] ?? {}, 'type') === 'integer'
 }
 
 const counted = (count: number) => (count === 1 ? '1 problem' : `${count} problems`)

@@ -4,7 +4,7 @@ import { closed, Id, Name } from './fields.ts'
 export const Email = Type.String({
   minLength: 3,
   maxLength: 254,
-  pattern: '^[^\\s@\\u0000-\\u001f]+@[^\\s@\\u0000-\\u001f]+$',
+  pattern: '^[^\\s@\\u0000-\\u001f\\u007f]+@[^\\s@\\u0000-\\u001f\\u007f]+$',
   description: 'E-mail address, the login name; compared without regard to case.',
 })
 

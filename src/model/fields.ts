@@ -8,8 +8,8 @@ export const Id = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0
 export const Name = Type.String({
   minLength: 1,
   maxLength: 128,
-  // oxlint-disable-next-line no-control-regex -- control characters are what the pattern refuses
-  pattern: '^[^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$',
+  // Linear: each part is tried once, from the start.
+  pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f]*$',
   description: 'Name shown to people, unique in its collection; 1 to 128 characters without control characters.',
 })
 

@@ -13,7 +13,11 @@ const Granted = closed(
       maxLength: 256,
       description: 'Path as in the API description, such as /ipvsDirector/rips/{id}.',
     }),
-    methods: Type.Array(Type.Enum(['GET', 'POST', 'PUT', 'DELETE']), { maxItems: 4, description: 'Granted methods.' }),
+    methods: Type.Array(Type.Enum(['GET', 'POST', 'PUT', 'DELETE']), {
+      minItems: 1,
+      maxItems: 4,
+      description: 'Granted methods.',
+    }),
   },
   'A path and the methods granted on it.',
 )

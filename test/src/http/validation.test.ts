@@ -88,3 +88,30 @@ t.test('a query is converted to the types of its schema', async (test) => {
     test.same(fields(error), expected, text)
   }
 })
+
+t.test('many unknown fields hide nothing: whatever fails the check is refused', async (test) => {
+  for (const count of [1, 100, 199, 200, 201, 300, 5000]) {
+    const extra = Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, i]))
+    for (const body of [
+      { name: 'a', ip: '::1', port: 1, ...extra },
+      { ...extra, name: 3, ip: {}, port: [] },
+      { name: 'a', ip: '::1', port: 1, reals: [{ ripId: 'x', ...extra }] },
+    ]) {
+      const error = refused(JSON.stringify(body))
+      test.equal(error.code, 'INVALID_BODY', `${count} extra fields`)
+      test.ok((error.details.errors?.length ?? 0) > 0)
+    }
+  }
+})
+
+t.test('a query with many unknown names is refused', async (test) => {
+  const Query = closed({ start: Type.Integer({ minimum: 0 }) })
+  const extra = Array.from({ length: 300 }, (_, i) => `k${i}=1`).join('&')
+  const error = refusal(() => parseQuery(`start=abc&${extra}`, Query, new Validation(Query)))
+  test.equal(error.code, 'INVALID_QUERY')
+})
+
+t.test('a body that is nested too deeply for the check is malformed, not a defect', async (test) => {
+  const deep = `{"name":"a","ip":"::1","port":1,"reals":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
+  test.match(refused(deep).code, /MALFORMED_REQUEST|INVALID_BODY/)
+})
