@@ -6,8 +6,9 @@ import { viewOf } from '../src/drivers/haproxy/records.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 
 const RIP_IDS = ['r0', 'r1', 'r2', 'r3'] as const
+const FALLBACK = { ip: '127.0.0.3', port: 19_003 }
 
-/** A configuration of two backends that share real servers, small enough that changes often meet. */
+/** A configuration of three backends that share real servers, small enough that changes often meet. */
 const configuration: fc.Arbitrary<ConfigView> = fc
   .record({
     reals: fc.tuple(
@@ -25,16 +26,20 @@ const configuration: fc.Arbitrary<ConfigView> = fc
     members: fc.tuple(fc.subarray([...RIP_IDS]), fc.shuffledSubarray([...RIP_IDS])),
     weight: fc.option(fc.constant(9), { nil: undefined }),
     // Rarely different, or every change would be a reload.
+    fallback: fc.constantFrom(FALLBACK, FALLBACK, FALLBACK, null),
     timeoutServer: fc.constantFrom(30, 30, 30, 30, 31),
   })
-  .map(({ reals, members, weight, timeoutServer }) => {
+  .map(({ reals, members, weight, fallback, timeoutServer }) => {
     const memberships = (ids: readonly string[]) =>
       ids.map((ripId) => ({ ripId, ...(ripId === 'r1' && weight !== undefined ? { weight } : {}) }))
+    const withBackup = (ids: readonly string[]) =>
+      memberships(ids).map((member) => ({ ...member, ...(member.ripId === 'r3' ? { backup: true } : {}) }))
     return viewOf({
       realServers: reals.map((real) => realServer(real.id, real)),
       l7Backends: [
         backend('b', [], { reals: memberships(members[0]), timeoutServer, healthCheck: { type: 'tcp', interval: 60 } }),
         backend('c', [], { reals: memberships(members[1]), balance: 'source' }),
+        backend('d', [], { reals: withBackup(members[0]), fallback }),
       ],
     })
   })
@@ -44,6 +49,15 @@ t.test('however a configuration was reached, HAProxy is as if it had been applie
   let running = viewOf({})
   t.match(await apply(undefined, running), { ok: true })
   const kinds = { runtime: 0, reload: 0 }
+
+  /** Which backup server serves first: their order in the worker. */
+  const backupOrder = async (): Promise<readonly string[]> => {
+    const members = running.get('l7Backends', 'd')?.reals ?? []
+    const isBackup = (name: string | undefined) =>
+      name === 'fallback' || members.some(({ ripId, backup }) => ripId === name && backup === true)
+    const rows = (await ask('@1 show servers state d')).split('\n').slice(2)
+    return rows.map((row) => row.split(' ')[3] ?? '').filter(isBackup)
+  }
 
   /** What does not depend on time; numbers of hashed servers are part of it. */
   const state = async (): Promise<readonly string[]> =>
@@ -67,10 +81,18 @@ t.test('however a configuration was reached, HAProxy is as if it had been applie
         if (!result.ok) throw new Error(result.output)
         running = desired
       }
-      const stepByStep = { state: await state(), file: await host.readFile(paths.configFile) }
+      const stepByStep = {
+        state: await state(),
+        backups: await backupOrder(),
+        file: await host.readFile(paths.configFile),
+      }
       const result = await apply(undefined, running, 'reload')
       if (!result.ok) throw new Error(result.output)
-      t.strictSame(stepByStep, { state: await state(), file: await host.readFile(paths.configFile) })
+      t.strictSame(stepByStep, {
+        state: await state(),
+        backups: await backupOrder(),
+        file: await host.readFile(paths.configFile),
+      })
     }),
     { numRuns: 15, endOnFailure: true },
   )

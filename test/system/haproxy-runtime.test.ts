@@ -78,10 +78,10 @@ t.test('what a running HAProxy can take is done without a reload', async (t) => 
 t.test('every option that a server may have is accepted at runtime as in the file', async (t) => {
   const { apply, ask } = haproxyFixture(t)
   const realServers = ['r0', 'r1', 'r2', 'r3'].map((id) => realServer(id, { port: 443 }))
-  const first = { ripId: 'r0' }
+  const first = { ripId: 'r0', backup: true }
   const reals: L7Backend['reals'] = [
     first,
-    { ripId: 'r1', backup: true, sendProxy: true, maxConn: 9, weight: 3 },
+    { ripId: 'r1', sendProxy: true, maxConn: 9, weight: 3 },
     { ripId: 'r2', encrypted: true, sni: 'a.example' },
     { ripId: 'r3', encrypted: true, sni: 'a.example', verify: true, port: 8443 },
   ]
@@ -170,4 +170,30 @@ t.test('a dead HAProxy is started by the reload that follows the refused command
   t.match(await apply(config(1), config(2)), { ok: false, kind: 'socket' })
   t.match(await applyLikeTheEngine(config(1), config(2)), { ok: true })
   t.match(await get(port), { status: 200, body: 'one' })
+})
+
+t.test('a backup server that comes later serves before the fallback, as after a reload', async (t) => {
+  const { apply, applyLikeTheEngine } = haproxyFixture(t)
+  const port = await freePort()
+  const fallback = { ip: '127.0.0.1', port: await httpOrigin(t, 'fallback') }
+  const realServers = [
+    realServer('r1', { port: await httpOrigin(t, 'one'), state: 'halted' }),
+    realServer('r2', { port: await httpOrigin(t, 'backup') }),
+  ]
+  const config = (reals: L7Backend['reals']) =>
+    viewOf({
+      realServers,
+      l7Frontends: [frontend('f', 'b', { ports: String(port) })],
+      l7Backends: [backend('b', [], { fallback, reals })],
+    })
+  const without = config([{ ripId: 'r1' }])
+  const complete = config([{ ripId: 'r1' }, { ripId: 'r2', backup: true }])
+  await apply(undefined, without)
+  t.match(await get(port), { body: 'fallback' })
+  t.match(await applyLikeTheEngine(without, complete), { ok: true })
+  t.match(await get(port), { body: 'backup' })
+  t.match(await apply(undefined, complete, 'reload'), { ok: true })
+  t.match(await get(port), { body: 'backup' }, 'the file says the same')
+  t.match(await applyLikeTheEngine(complete, without), { ok: true })
+  t.match(await get(port), { body: 'fallback' })
 })

@@ -54,6 +54,7 @@ export function backendDifference(
 function serversDifference(backend: L7Backend, before: readonly Server[], after: readonly Server[]): Difference {
   // `first` fills servers in the order of the file.
   if (backend.balance === 'first' && !sameOrder(before, after)) return 'reload'
+  if (!sameOrder(before.filter(isBackup), after.filter(isBackup))) return 'reload'
   const changes = changedServers(backend.id, before, after)
   return changes.some((change) => serverEffect(backend, change.before, change.after) === 'reload') ? 'reload' : changes
 }
@@ -94,9 +95,14 @@ export function serverEffect(
 /** Whether HAProxy 2.6 and later add and delete this server at runtime. */
 function comesAndGoes(backend: L7Backend, entry: Server | undefined): boolean {
   if (backend.balance === 'first') return false
-  // Cookies and `non-stick` are refused for servers added at runtime.
+  // Cookies are refused for servers added at runtime.
   if (backend.persistence.type === 'cookie') return false
-  return entry?.options.includes(' non-stick') !== true
+  return entry === undefined || !isBackup(entry)
+}
+
+/** Backup servers serve in order, the fallback last; a running HAProxy puts one that comes behind all others. */
+function isBackup(entry: Server): boolean {
+  return entry.options.includes(' backup')
 }
 
 function sameOrder(before: readonly Server[], after: readonly Server[]): boolean {

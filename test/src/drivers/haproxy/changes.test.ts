@@ -67,10 +67,27 @@ t.test('servers come and go at runtime only where HAProxy can and the result is 
     t.equal(addition({ balance }).length, 1, balance)
   }
   t.equal(addition({ persistence: { type: 'ip' } }).length, 1)
-  const backup = [{ ripId: 'r1' }, { ripId: 'r2', backup: true }]
-  const sticky = { persistence: { type: 'ip' } } as const
-  t.equal(difference(withBackend(sticky, ['r1']), withBackend({ ...sticky, reals: backup })), 'reload', 'non-stick')
   t.equal(difference(withBackend({ balance: 'first' }), withBackend({ balance: 'first' }, ['r2', 'r1'])), 'reload')
+  t.end()
+})
+
+t.test('backup servers serve in the order of the file: one that comes, goes or moves needs a reload', (t) => {
+  const fallback = { ip: '192.0.2.1', port: 80 }
+  const backup = (ripId: string) => ({ ripId, backup: true })
+  const r1 = { ripId: 'r1' }
+  for (const more of [{}, { fallback }, { persistence: { type: 'ip' } }] as const) {
+    const between = (before: L7Backend['reals'], after: L7Backend['reals']) =>
+      difference(withBackend({ ...more, reals: before }), withBackend({ ...more, reals: after }))
+    t.equal(between([r1], [r1, backup('r2')]), 'reload', 'comes')
+    t.equal(between([r1, backup('r2')], [r1]), 'reload', 'goes')
+    t.equal(between([r1, backup('r2')], [r1, backup('r3'), backup('r2')]), 'reload', 'before another')
+    t.equal(between([r1, backup('r2'), backup('r3')], [r1, backup('r3'), backup('r2')]), 'reload', 'moves')
+    t.match(
+      between([r1, backup('r2')], [backup('r2'), r1, { ripId: 'r3' }]),
+      [{ after: { id: 'r3' } }],
+      'an ordinary one',
+    )
+  }
   t.end()
 })
 
