@@ -20,6 +20,10 @@ export interface ExecutorHooks {
 
 /** Exit code of a run or unit whose deadline passed: how far it came is unknown. */
 const TIMED_OUT = 124
+/** For the undo of commands that were not answered in their time. */
+const UNDO_UNANSWERED_MS = 500
+/** With less than this left, the time for the commands is over; timers are not exact. */
+const SPENT_MS = 20
 /** Mode of a removed file that comes back, whose own mode is not kept: the strictest. */
 const RESTORED_MODE = 0o600
 
@@ -167,9 +171,12 @@ async function unit({ host, undos, filesChanged }: Run, step: UnitStep): Promise
 }
 
 async function socket({ host, undos }: Run, step: SocketStep): Promise<Failure | undefined> {
-  const deadline_ms = performance.now() + step.timeout_ms
-  const left_ms = (): number => Math.max(1, deadline_ms - performance.now())
-  undos.push({ order: 'file', run: () => sendAll(host, step, step.undo, () => step.timeout_ms) })
+  const left_ms = deadline(step.timeout_ms)
+  undos.push({
+    order: 'file',
+    // Who has used up the time for the commands will hardly answer their undo: that is worth a moment only.
+    run: () => sendAll(host, step, step.undo, deadline(left_ms() > SPENT_MS ? step.timeout_ms : UNDO_UNANSWERED_MS)),
+  })
   const refused = await sendAll(host, step, step.commands, left_ms)
   if (refused !== undefined) return { output: refused, missing: false }
   for (const { request, rows } of step.readBack) {
@@ -177,6 +184,12 @@ async function socket({ host, undos }: Run, step: SocketStep): Promise<Failure |
     if (problem !== undefined) return { output: `${request}: ${problem}`, missing: false }
   }
   return undefined
+}
+
+/** What is left of this time, at least a moment. */
+function deadline(timeout_ms: number): () => number {
+  const end_ms = performance.now() + timeout_ms
+  return () => Math.max(1, end_ms - performance.now())
 }
 
 /** The first command that was not answered as expected, or undefined. */

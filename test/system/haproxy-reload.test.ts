@@ -137,3 +137,25 @@ t.test('a long connection outlives drain, halt and reload', async (t) => {
     t.equal(await (await conversation(t, port)).say('new'), 'two new', 'new ones go elsewhere')
   }
 })
+
+t.test('a worker that hangs is replaced within seconds, and no connection goes to it any more', async (t) => {
+  const { apply, applyLikeTheEngine, ask } = haproxyFixture(t)
+  const port = await freePort()
+  const origin = await httpOrigin(t, 'one')
+  const config = (weight: number): ConfigView =>
+    viewOf({
+      realServers: [realServer('r1', { port: origin, weight })],
+      l7Frontends: [frontend('f', 'b', { ports: String(port) })],
+      l7Backends: [backend('b', ['r1'])],
+    })
+  await apply(undefined, config(1))
+  const worker = Number((await ask('@1 show info')).match(/^Pid: (\d+)$/m)?.[1])
+  process.kill(worker, 'SIGSTOP')
+  const from_ms = performance.now()
+  t.match(await applyLikeTheEngine(config(1), config(2)), { ok: true })
+  // Three for the command, one for the state of servers, one for the sockets that HAProxy asks for, three to be sure.
+  t.ok(performance.now() - from_ms < 12_000, `${performance.now() - from_ms} ms`)
+  const answers = await Promise.all(Array.from({ length: 32 }, () => get(port)))
+  t.ok(answers.every(({ body }) => body === 'one'))
+  t.throws(() => process.kill(worker, 0), { code: 'ESRCH' })
+})

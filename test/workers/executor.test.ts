@@ -194,6 +194,21 @@ t.test('answers of a socket are strict', async (t) => {
   t.match(await executePlan(host, [command('set', 'No such')]), { ok: false, kind: 'socket', undone: true })
 })
 
+t.test('a program that does not answer is asked for an undo for a moment only', async (t) => {
+  const budgets: number[] = []
+  const host = await machine()
+  host.socket = async (_path: string, request: string, timeout_ms = 0) => {
+    budgets.push(timeout_ms)
+    if (request === 'unset') return ''
+    await new Promise((resolve) => setTimeout(resolve, timeout_ms))
+    throw new Error('no answer')
+  }
+  t.match(await executePlan(host, [{ ...socket, timeout_ms: 1000 }]), { ok: false, kind: 'socket', undone: true })
+  t.equal(budgets.length, 2)
+  t.ok((budgets[0] ?? 0) > 900)
+  t.ok((budgets[1] ?? 0) <= 500)
+})
+
 t.test('a command that changed nothing is noticed', async (t) => {
   const host = await machine()
   const rows = [{ where: { name: 'r2' }, columns: { weight: ['7'] } }]

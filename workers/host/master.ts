@@ -1,10 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { parseShowProc, type ShowProc } from '../../src/drivers/haproxy/cli.ts'
+import { parseShowProc, type ShowProc, toWorker } from '../../src/drivers/haproxy/cli.ts'
 import type { RunResult } from '../../src/drivers/host.ts'
 import { sendCommand } from './control-socket.ts'
 
 const ASK_TIMEOUT_MS = 2_000
 const POLL_MS = 10
+/** Any worker that runs at all answers in milliseconds. */
+const SILENCE_MS = 3_000
 
 /** The processes of the master behind this socket, or undefined when none answers. */
 export async function askProcesses(masterSocket: string): Promise<ShowProc | undefined> {
@@ -44,10 +46,14 @@ export async function reloadThroughMaster(
   const before = await askProcesses(masterSocket)
   if (before === undefined) return { exitCode: 1, output: `no HAProxy master answers on ${masterSocket}` }
   const answer = await orderReload(masterSocket, timeout_ms)
-  if (answer.includes('Success=1')) return { exitCode: 0, output: '' }
   if (answer.includes('Success=0')) return { exitCode: 1, output: answer }
-  const outcome = await untilProcesses(masterSocket, timeout_ms, (now) => reloadOutcome(before, now))
-  if (outcome === 'loaded') return { exitCode: 0, output: '' }
+  const outcome = answer.includes('Success=1')
+    ? 'loaded'
+    : await untilProcesses(masterSocket, timeout_ms, (now) => reloadOutcome(before, now))
+  if (outcome === 'loaded') {
+    await endSilentWorkers(masterSocket, before)
+    return { exitCode: 0, output: '' }
+  }
   const log = await logSince()
   if (outcome === 'failed') return { exitCode: 1, output: log }
   return { exitCode: 124, output: `HAProxy did not finish its reload within ${timeout_ms} ms\n${log}` }
@@ -59,6 +65,39 @@ async function orderReload(masterSocket: string, timeout_ms: number): Promise<st
   } catch {
     // The master of 2.x replaces itself at once and may close before an answer; `show proc` has the outcome.
     return ''
+  }
+}
+
+/**
+ * An old worker that hangs keeps its listening sockets, and the kernel goes on giving it a share of the new
+ * connections, which nobody answers. One that answers ends by itself.
+ */
+async function endSilentWorkers(masterSocket: string, before: ShowProc): Promise<void> {
+  const silent = await Promise.all(
+    before.workers.map(async ({ pid }) => ((await isSilent(masterSocket, pid)) ? [pid] : [])),
+  )
+  const pids = silent.flat()
+  if (pids.length === 0) return
+  const now = await askProcesses(masterSocket)
+  for (const { pid } of now?.oldWorkers ?? []) if (pids.includes(pid)) kill(pid)
+}
+
+async function isSilent(masterSocket: string, pid: number): Promise<boolean> {
+  const asked_ms = performance.now()
+  try {
+    await sendCommand(masterSocket, toWorker({ pid }, 'show info'), SILENCE_MS)
+    return false
+  } catch {
+    // A worker that has just ended is refused at once or cut off; only the deadline means that it hangs.
+    return performance.now() - asked_ms > SILENCE_MS / 2
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It ended in the same moment, or belongs to an account that we may not signal.
   }
 }
 

@@ -12,7 +12,8 @@ import { findProgram, notInstalled } from './programs.ts'
 
 type Settings = Extract<Layer7ProxySettings, { mode: 'supervised' }>
 
-const STATE_TIMEOUT_MS = 5_000
+/** `show servers state` of 100,000 servers takes 0.15 s. */
+const STATE_TIMEOUT_MS = 1_000
 const LOG_BYTES_MAX = 4 * 1024 * 1024
 const LOG_TAIL_BYTES = 16 * 1024
 const POLL_MS = 10

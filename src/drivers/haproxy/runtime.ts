@@ -8,7 +8,9 @@ import { endpointText } from './statement.ts'
 /** Beyond this many commands (about 0.3 ms each) a reload is the quicker way. */
 export const RUNTIME_COMMANDS_MAX = 1000
 
-const COMMANDS_TIMEOUT_MS = 15_000
+/** A worker that hangs must not hold an apply: the reload that follows does without it. */
+const ANSWER_TIMEOUT_MS = 3_000
+const PER_COMMAND_TIMEOUT_MS = 5
 
 /**
  * The commands that make a running HAProxy's servers what they are to be. They go through the master socket: a session
@@ -18,12 +20,13 @@ export function runtimeStep(changes: readonly ServerChange[], masterSocket: stri
   const reversed = changes
     .map(({ backendId, before, after }) => ({ backendId, before: after, after: before }))
     .reverse()
+  const commands = changes.flatMap(commandsFor)
   return {
     kind: 'socket',
     why: `tell the running HAProxy about ${changes.length === 1 ? 'one server' : `${changes.length} servers`}`,
-    timeout_ms: COMMANDS_TIMEOUT_MS,
+    timeout_ms: ANSWER_TIMEOUT_MS + commands.length * PER_COMMAND_TIMEOUT_MS,
     path: masterSocket,
-    commands: changes.flatMap(commandsFor),
+    commands,
     readBack: readBacks(changes),
     undo: reversed.flatMap(commandsFor).map(evenIfDone),
   }

@@ -101,6 +101,14 @@ t.test('an undo is content with what was never done', (t) => {
   t.end()
 })
 
+t.test('the time for commands is seconds, and more for many', (t) => {
+  t.equal(stepFor([server], [{ ...server, weight: 7 }]).timeout_ms, 3005)
+  const many = Array.from({ length: 900 }, (_, index) => realServer(`m${index}`))
+  const halved = many.map((real) => ({ ...real, weight: 50 }))
+  t.equal(stepFor(many, halved).timeout_ms, 7500)
+  t.end()
+})
+
 t.test('what is read back', (t) => {
   const view = viewOf({ realServers: [{ ...server, state: 'halted' }] })
   const [halted] = serversOf(backend('b', ['r1']), view)
