@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConfigStore } from '../storage/config/config-store.ts'
 import { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
@@ -5,7 +6,7 @@ import { ADMINISTRATOR, catalogOf } from './api/access.ts'
 import type { PendingReader } from './api/context.ts'
 import { tableFaults } from './api/integrity.ts'
 import { AccessControl } from './auth/access.ts'
-import type { FirstAdministrator } from './auth/first-start.ts'
+import { type FirstAdministrator, passwordWasShown } from './auth/first-start.ts'
 import { ensureCertificate } from './certificate.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { verifyAdministrators } from './config/access-rules.ts'
@@ -47,6 +48,7 @@ export interface Machine {
 export interface Appliance {
   readonly nodeId: string
   readonly firstAdministrator: FirstAdministrator | undefined
+  passwordWasShown(): Promise<void>
   /** Enters behind the socket: routing, access and validation as for everybody. */
   inject(incoming: Incoming): Promise<Answer>
   listen(): Promise<readonly Listener[]>
@@ -65,9 +67,10 @@ export async function createAppliance(
   refuseFaultyTable()
   const store = new LmdbConfigStore(join(settings.state, 'config'), newId)
   const running = configView(store.running)
+  refuseLostStore(store, settings.state)
   const nodeId = await ensureNodeId(store)
   const { administrator, state: stateFolder } = settings
-  const access = await AccessControl.open({ store, running, endpoints, stateFolder, clock, administrator })
+  const access = await AccessControl.open({ store, running, endpoints, stateFolder, clock, log, administrator })
   const stats = await createStats({
     directory: join(settings.state, 'archive'),
     source: { kind: 'master-socket', path: machine.masterSocket },
@@ -101,7 +104,7 @@ export async function createAppliance(
     live: stats.live,
     history: stats.history,
     documents: new Documents(endpoints, VERSION),
-    passwords: access.passwords,
+    passwords: access.hashing,
     sessions: access.sessions,
     login: access.login,
     apply: (options, by) => engine.apply(options, by),
@@ -163,6 +166,11 @@ class RunningAppliance implements Appliance {
     return this.#parts.access.firstAdministrator
   }
 
+  /** The start got far enough to tell it: the next one makes no new password. */
+  passwordWasShown(): Promise<void> {
+    return passwordWasShown(this.#parts.store)
+  }
+
   async inject(incoming: Incoming): Promise<Answer> {
     return this.#parts.pipeline.handle(incoming, this.#nextId())
   }
@@ -212,6 +220,14 @@ function refuseFaultyTable(): void {
 }
 
 const identity = (nodeId: string) => ({ nodeId, version: VERSION })
+
+/** A new, empty store beside the keys of an old installation would quietly begin again with a new administrator. */
+function refuseLostStore(store: ConfigStore, stateFolder: string): void {
+  if (store.getMeta('nodeId') !== undefined || !existsSync(join(stateFolder, 'token-key.pem'))) return
+  throw new Error(
+    `${join(stateFolder, 'config')} is empty, but ${stateFolder} was in use; restore it, or start in another folder`,
+  )
+}
 
 async function ensureNodeId(store: ConfigStore): Promise<string> {
   const known = store.getMeta('nodeId')

@@ -1,4 +1,5 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 
@@ -13,11 +14,25 @@ export interface CertificateFiles {
 export async function ensureCertificate(directory: string, addresses: readonly string[]): Promise<CertificateFiles> {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const files = { keyFile: join(directory, 'api-key.pem'), certificateFile: join(directory, 'api-certificate.pem') }
-  if (existsSync(files.keyFile) && existsSync(files.certificateFile)) return files
+  if (existsSync(files.keyFile) && existsSync(files.certificateFile)) {
+    assertPair(files)
+    return files
+  }
   const { key, certificate } = await selfSigned(addresses)
   write(files.certificateFile, certificate)
   write(files.keyFile, key)
   return files
+}
+
+/** uWebSockets.js says only that it failed; a person needs to know which file. */
+function assertPair({ keyFile, certificateFile }: CertificateFiles): void {
+  try {
+    const certificate = new X509Certificate(readFileSync(certificateFile))
+    if (certificate.checkPrivateKey(createPrivateKey(readFileSync(keyFile)))) return
+  } catch {
+    // Said below.
+  }
+  throw new Error(`${certificateFile} and ${keyFile} are not a certificate and its key; restore them, or remove both`)
 }
 
 async function selfSigned(

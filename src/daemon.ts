@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { createAppliance, type Appliance } from './appliance.ts'
 import { checkState } from './check.ts'
 import { createLog } from './log.ts'
@@ -12,6 +13,7 @@ const complain = (text: string) => void process.stderr.write(`fulcrum: ${text}\n
 
 /** Runs the daemon until a signal ends it. */
 export async function runDaemon(settings: Settings, end: (code: number) => void): Promise<void> {
+  if (settings.check && !existsSync(settings.state)) throw new Error(`there is nothing in ${settings.state}`)
   await lockState(settings.state)
   if (settings.check) return end(await check(settings.state))
   const log = createLog((line) => void process.stderr.write(line))
@@ -32,6 +34,7 @@ export async function runDaemon(settings: Settings, end: (code: number) => void)
   const [api] = listeners
   if (api !== undefined)
     greet(settings, appliance, `https://${api.host.includes(':') ? `[${api.host}]` : api.host}:${api.port}`)
+  await appliance.passwordWasShown()
   notifier.ready(`version ${VERSION}`)
   notifier.startWatchdog(() => true)
   const running = appliance.run()

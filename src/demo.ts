@@ -13,6 +13,7 @@ import type { L7Backend } from './model/layer7.ts'
 const PREFERRED_PORT = 8080
 const REQUESTS_PER_SECOND = 20
 const META_KEY = 'demo'
+const WANTED_KEY = 'demoWanted'
 
 /** What was made for the demonstration, so that it can be taken away again. */
 interface DemoRecord {
@@ -45,13 +46,25 @@ export class Demo {
     return (this.#parts.store.getMeta(META_KEY) ?? undefined) as DemoRecord | undefined
   }
 
-  /** Whether a demonstration was made and not removed. */
+  /** Whether a demonstration was asked for and not removed. */
   get exists(): boolean {
-    return this.#record !== undefined
+    return this.#record !== undefined || this.#parts.store.getMeta(WANTED_KEY) === true
   }
 
-  /** URL of the demonstration's frontend; undefined when nothing could be started. */
+  /** URL of the demonstration's frontend; undefined when it cannot be made now, which the next start tries again. */
   async start(): Promise<string | undefined> {
+    try {
+      return await this.#start()
+    } catch (error) {
+      this.stop()
+      await this.#parts.store.putMeta(WANTED_KEY, true)
+      const reason = error instanceof Error ? error.message : String(error)
+      this.#parts.log.warn('there is no demonstration yet; the next start tries again', { reason })
+      return undefined
+    }
+  }
+
+  async #start(): Promise<string> {
     const known = this.#record
     const frontendPort = known?.frontendPort ?? (await freePort(PREFERRED_PORT))
     const url = `http://127.0.0.1:${frontendPort}/`
@@ -60,27 +73,24 @@ export class Demo {
       frontendUrl: url,
       requestsPerSecond: REQUESTS_PER_SECOND,
     })
-    if (report.type === 'failed') {
-      this.#parts.log.warn('the demonstration cannot start', { reason: report.message })
-      return undefined
-    }
+    if (report.type === 'failed') throw new Error(report.message)
     if (known === undefined) await this.#create(report.originPorts, frontendPort)
     return url
   }
 
-  /** Takes the demonstration away: traffic, origins and configuration. Nothing else that is pending is applied. */
+  /** Takes the demonstration away: configuration, origins and traffic. Nothing else that is pending is applied. */
   async remove(by: string): Promise<void> {
     const record = this.#record
-    this.stop()
-    if (record === undefined) return
-    const mine = new Set([record.frontend, record.backend, ...record.rips])
-    await this.#edit(by, 'demo.remove', (draft) => {
-      if (draft.section('l7Frontends').find(record.frontend)) draft.section('l7Frontends').remove(record.frontend)
-      if (draft.section('l7Backends').find(record.backend)) draft.section('l7Backends').remove(record.backend)
-      for (const id of record.rips) if (draft.section('realServers').find(id)) draft.section('realServers').remove(id)
-    })
-    await this.#apply(by, mine, 'demonstration removed')
+    if (record !== undefined) {
+      await this.#enact(by, 'demo.remove', record, 'demonstration removed', (draft) => {
+        if (draft.section('l7Frontends').find(record.frontend)) draft.section('l7Frontends').remove(record.frontend)
+        if (draft.section('l7Backends').find(record.backend)) draft.section('l7Backends').remove(record.backend)
+        for (const id of record.rips) if (draft.section('realServers').find(id)) draft.section('realServers').remove(id)
+      })
+    }
     await this.#parts.store.putMeta(META_KEY, null)
+    await this.#parts.store.putMeta(WANTED_KEY, null)
+    this.stop()
   }
 
   stop(): void {
@@ -99,21 +109,35 @@ export class Demo {
   }
 
   async #create(originPorts: readonly [number, number], frontendPort: number): Promise<void> {
-    const rips = [newId(), newId()] as const
-    const record: DemoRecord = { originPorts, frontendPort, rips, backend: newId(), frontend: newId() }
+    const record: DemoRecord = {
+      originPorts,
+      frontendPort,
+      rips: [newId(), newId()],
+      backend: newId(),
+      frontend: newId(),
+    }
+    await this.#enact('demo', 'demo.start', record, 'demonstration', (draft) => stage(draft, record))
     await this.#parts.store.putMeta(META_KEY, record)
-    await this.#edit('demo', 'demo.start', (draft) => stage(draft, record))
-    const mine = new Set([record.frontend, record.backend, ...rips])
-    await this.#apply('demo', mine, 'demonstration')
   }
 
-  #edit(actor: string, endpoint: string, work: (draft: Draft) => void): Promise<void> {
-    const at = new Date(this.#parts.clock.now_ms()).toISOString()
-    return this.#parts.editing.edit({ actor, endpoint, at }, undefined, work)
-  }
-
-  async #apply(by: string, ids: ReadonlySet<string>, comment: string): Promise<void> {
-    await this.#parts.engine.apply({ force: undefined, comment }, by, (change) => ids.has(change.key))
+  /** Edits and applies the demonstration's own records; when the apply is refused, the edits are taken back. */
+  async #enact(
+    by: string,
+    endpoint: string,
+    record: DemoRecord,
+    comment: string,
+    work: (draft: Draft) => void,
+  ): Promise<void> {
+    const { editing, engine, clock } = this.#parts
+    const ids = new Set([record.frontend, record.backend, ...record.rips])
+    const isMine = (change: { readonly key: string }) => ids.has(change.key)
+    await editing.edit({ actor: by, endpoint, at: new Date(clock.now_ms()).toISOString() }, undefined, work)
+    try {
+      await engine.apply({ force: undefined, comment }, by, isMine)
+    } catch (error) {
+      await editing.takeBack(isMine)
+      throw error
+    }
   }
 }
 

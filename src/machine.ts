@@ -16,6 +16,11 @@ export function createMachine({ profile, state }: Settings): Machine {
   const folder = join(state, 'haproxy')
   const haproxy = supervised ? supervisedPaths(folder) : DEBIAN_PATHS
   if (supervised) {
+    if (!/^[\w./@+=~-]+$/.test(state)) {
+      throw new SettingsError(
+        `--state ${state}: use letters, digits and . / @ + = ~ - _ only; HAProxy reads the others`,
+      )
+    }
     if (haproxy.masterSocket.length > SOCKET_PATH_MAX) {
       const spare = SOCKET_PATH_MAX - (haproxy.masterSocket.length - state.length)
       throw new SettingsError(`--state ${state}: too long for the sockets inside; use at most ${spare} characters`)

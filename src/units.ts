@@ -53,7 +53,21 @@ export class Units {
   /** Keeps changed configuration files: they are this daemon's. */
   #update(unit: ManagedUnit): Promise<void> {
     const keep = ['-o', 'Dpkg::Options::=--force-confdef', '-o', 'Dpkg::Options::=--force-confold']
-    const argv = ['apt-get', 'install', '--yes', '--quiet', '--only-upgrade', ...keep, unit.package]
+    // In a unit of its own: the daemon's unit may not write to the system.
+    const argv = [
+      'systemd-run',
+      '--quiet',
+      '--collect',
+      '--wait',
+      '--pipe',
+      'apt-get',
+      'install',
+      '--yes',
+      '--quiet',
+      '--only-upgrade',
+      ...keep,
+      unit.package,
+    ]
     const why = `update the package ${unit.package}`
     return this.#engine.run([{ kind: 'run', argv, undo: 'irreversible', timeout_ms: UPDATE_TIMEOUT_MS, why }])
   }

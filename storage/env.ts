@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { type Database, open, type RootDatabase } from 'lmdb'
+import { assertWholeFile } from './file-check.ts'
 
 /** Keys and values as bytes: what the archive needs of lmdb-js. */
 export type BinaryDatabase = Database<Uint8Array, Uint8Array>
@@ -17,6 +18,7 @@ export interface EnvironmentOptions {
  */
 export function openBinaryEnvironment(options: EnvironmentOptions): BinaryEnvironment {
   mkdirSync(options.directory, { recursive: true, mode: 0o700 })
+  assertWholeFile(options.directory)
   return open<Uint8Array, Uint8Array>({
     path: options.directory,
     noSubdir: false,

@@ -13,7 +13,7 @@ export interface DefaultRole {
   grants(endpoint: Endpoint): boolean
 }
 
-const reads = (endpoint: Endpoint) => endpoint.effect === 'read' && !endpoint.reveals
+const reads = (endpoint: Endpoint) => endpoint.method === 'GET' && !endpoint.reveals
 const under = (endpoint: Endpoint, ...prefixes: readonly string[]) =>
   prefixes.some((prefix) => endpoint.path === prefix || endpoint.path.startsWith(`${prefix}/`))
 const named = (endpoint: Endpoint, ...names: readonly string[]) => names.includes(endpoint.name)
@@ -45,7 +45,7 @@ export const DEFAULT_ROLES: readonly DefaultRole[] = [
     'Monitoring',
     (endpoint) =>
       reads(endpoint) &&
-      (endpoint.path.includes('/stats') || under(endpoint, '/services', '/metrics') || endpoint.path === '/ping'),
+      (endpoint.path.includes('/stats') || under(endpoint, '/metrics') || named(endpoint, 'services.list')),
   ),
   role('Auditor', reads),
 ]

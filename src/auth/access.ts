@@ -3,6 +3,7 @@ import type { ConfigStore } from '../../storage/config/config-store.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
+import type { Log } from '../log.ts'
 import type { ConfigView, RecordChange } from '../model/sections.ts'
 import { type FirstAdministrator, prepareAccess } from './first-start.ts'
 import { Lockout } from './lockout.ts'
@@ -18,12 +19,15 @@ export interface AccessParts {
   readonly endpoints: readonly Endpoint[]
   readonly stateFolder: string
   readonly clock: Clock
+  readonly log: Log
   readonly administrator: { readonly email: string; readonly password: string | undefined }
 }
 
 /** Who may come in, and what they may do: the parts of access control, put together. */
 export class AccessControl {
   readonly passwords: Passwords
+  /** For passwords that administrators set: a flood of logins must not keep them waiting. */
+  readonly hashing = new Passwords()
   readonly sessions: Sessions
   readonly login: PasswordLogin
   /** Set when this start made the first administrator. */
@@ -31,11 +35,11 @@ export class AccessControl {
   readonly #permissions: Permissions
 
   private constructor(parts: AccessParts, passwords: Passwords, first: FirstAdministrator | undefined) {
-    const { store, running, endpoints, stateFolder, clock } = parts
+    const { store, running, endpoints, stateFolder, clock, log } = parts
     this.passwords = passwords
     this.firstAdministrator = first
     this.sessions = new Sessions(store.sessions, new Tokens(join(stateFolder, 'token-key.pem')), clock)
-    this.login = new PasswordLogin(running, passwords, this.sessions, new Lockout(clock))
+    this.login = new PasswordLogin(running, passwords, this.sessions, new Lockout(clock), log)
     this.#permissions = new Permissions(endpoints, running)
   }
 

@@ -4,7 +4,12 @@ import { ADMINISTRATOR, DEFAULT_ROLES } from '../api/access.ts'
 import type { Clock } from '../clock.ts'
 import { newId } from '../ids.ts'
 import type { SectionName, SectionRecords } from '../model/sections.ts'
+import type { User } from '../model/access.ts'
+import { configView } from '../config/views.ts'
 import type { Passwords } from './password.ts'
+
+/** Names the administrator whose made-up password nobody has seen yet. */
+const UNSEEN_KEY = 'unseenAdministrator'
 
 export interface FirstAdministrator {
   readonly id: string
@@ -15,7 +20,8 @@ export interface FirstAdministrator {
 
 /**
  * Writes what an empty installation needs straight into running: the default roles (also after an upgrade that brings
- * new ones) and, when there is no user at all, the first administrator.
+ * new ones) and, when there is no user at all, the first administrator. A made-up password that was never shown,
+ * because that start failed, is replaced by a new one. Call `passwordWasShown` afterwards.
  */
 export async function prepareAccess(
   store: ConfigStore,
@@ -23,39 +29,49 @@ export async function prepareAccess(
   clock: Clock,
   first: { readonly email: string; readonly password: string | undefined },
 ): Promise<FirstAdministrator | undefined> {
-  const now_ms = clock.now_ms()
-  const at = new Date(now_ms).toISOString()
+  const at = new Date(clock.now_ms()).toISOString()
   const changes: Change[] = []
   const add = <N extends SectionName>(section: N, record: SectionRecords[N]) => {
-    const after: StoredRecord = { value: record, revision: 0 }
+    const before = store.running.get(section, '', record.id)
+    const after: StoredRecord = { value: record, revision: before?.revision ?? 0 }
     const origin = { actor: 'system', endpoint: 'start', at }
-    changes.push({ id: newId(), section, scope: '', key: record.id, before: undefined, after, ...origin })
+    changes.push({ id: newId(), revision: 0, section, scope: '', key: record.id, before, after, ...origin })
   }
   for (const { id, name } of DEFAULT_ROLES) {
     if (store.running.get('roles', '', id) === undefined) add('roles', { id, name, builtin: true, endpoints: [] })
   }
+  const unseen = unseenAdministrator(store)
   let administrator: FirstAdministrator | undefined
-  if (store.running.list('users', '').length === 0) {
-    const password = first.password ?? randomBytes(15).toString('base64url')
-    administrator = {
-      id: newId(),
-      email: first.email,
-      oneTimePassword: first.password === undefined ? password : undefined,
-    }
-    add('users', {
-      id: administrator.id,
-      email: first.email,
-      firstName: 'First',
-      lastName: 'Administrator',
-      disabled: false,
-      passwordHash: await passwords.hash(password),
-      groups: [],
-      roles: [ADMINISTRATOR.id],
-    })
+  if (store.running.list('users', '').length === 0 || unseen !== undefined) {
+    const oneTimePassword = first.password === undefined ? randomBytes(15).toString('base64url') : undefined
+    const passwordHash = await passwords.hash(first.password ?? oneTimePassword ?? '')
+    const user = unseen ?? administratorRecord(first.email)
+    administrator = { id: user.id, email: user.email, oneTimePassword }
+    await store.putMeta(UNSEEN_KEY, oneTimePassword === undefined ? null : user.id)
+    add('users', { ...user, passwordHash })
   }
   if (changes.length > 0) {
-    const header = { applyId: newId(), revision: store.revision + 1, by: 'system', at, comment: 'first start' }
-    await store.promote(changes, header)
+    await store.promote(changes, {
+      applyId: newId(),
+      revision: store.revision + 1,
+      by: 'system',
+      at,
+      comment: 'first start',
+    })
   }
   return administrator
+}
+
+export async function passwordWasShown(store: ConfigStore): Promise<void> {
+  await store.putMeta(UNSEEN_KEY, null)
+}
+
+function unseenAdministrator(store: ConfigStore): User | undefined {
+  const id = store.getMeta(UNSEEN_KEY)
+  return typeof id === 'string' ? configView(store.running).get('users', id) : undefined
+}
+
+function administratorRecord(email: string): User {
+  const names = { firstName: 'First', lastName: 'Administrator' }
+  return { id: newId(), email, ...names, disabled: false, passwordHash: '', groups: [], roles: [ADMINISTRATOR.id] }
 }

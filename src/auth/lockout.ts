@@ -19,8 +19,8 @@ export class Lockout {
     this.#clock = clock
   }
 
-  /** Refuses with RATE_LIMITED, whether or not the account exists; otherwise counts the attempt until it is settled. */
-  begin(email: string, address: string): (succeeded: boolean) => void {
+  /** Refuses with RATE_LIMITED, whether or not the account exists; otherwise counts the attempt until it is settled (undefined: neither). */
+  begin(email: string, address: string): (succeeded: boolean | undefined) => void {
     const key = `${email.toLowerCase()}\0${address}`
     const now_ms = this.#clock.monotonic_ms()
     const attempts = this.#entry(key)
@@ -35,8 +35,8 @@ export class Lockout {
     attempts.running += 1
     return (succeeded) => {
       attempts.running -= 1
-      if (succeeded) attempts.failures_ms.length = 0
-      else attempts.failures_ms.push(this.#clock.monotonic_ms())
+      if (succeeded === true) attempts.failures_ms.length = 0
+      else if (succeeded === false) attempts.failures_ms.push(this.#clock.monotonic_ms())
       if (attempts.failures_ms.length === 0 && attempts.running === 0) this.#attempts.delete(key)
     }
   }

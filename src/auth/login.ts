@@ -1,5 +1,6 @@
 import type { SessionData } from '../api/context.ts'
 import { ApiError } from '../errors.ts'
+import type { Log } from '../log.ts'
 import type { ConfigView, SectionRecords } from '../model/sections.ts'
 import type { Lockout } from './lockout.ts'
 import type { Passwords } from './password.ts'
@@ -11,24 +12,30 @@ export class PasswordLogin {
   readonly #passwords: Passwords
   readonly #sessions: Sessions
   readonly #lockout: Lockout
+  readonly #log: Log
 
-  constructor(running: ConfigView, passwords: Passwords, sessions: Sessions, lockout: Lockout) {
+  constructor(running: ConfigView, passwords: Passwords, sessions: Sessions, lockout: Lockout, log: Log) {
     this.#running = running
     this.#passwords = passwords
     this.#sessions = sessions
     this.#lockout = lockout
+    this.#log = log
   }
 
   async login(email: string, password: string, address: string): Promise<SessionData> {
     const settle = this.#lockout.begin(email, address)
-    const user = this.#find(email)
-    let verified = false
+    const known = this.#find(email)
+    // An attempt that could not be judged, because too many were under way, is nobody's failure.
+    let outcome: boolean | undefined
     try {
-      verified = await this.#passwords.verify(user?.passwordHash, password)
+      outcome = await this.#passwords.verify(known?.passwordHash, password)
     } finally {
-      settle(verified)
+      settle(outcome)
     }
-    if (!verified || user === undefined) {
+    // Read again: what was applied while the hash was computed counts.
+    const user = this.#find(email)
+    if (!outcome || user === undefined || user.passwordHash !== known?.passwordHash) {
+      this.#log.warn('login refused', { account: email, address })
       throw new ApiError('INVALID_CREDENTIALS', 'The e-mail or the password is wrong')
     }
     if (user.disabled) throw new ApiError('USER_DISABLED', 'This user is disabled; ask an administrator')

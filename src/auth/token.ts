@@ -20,7 +20,7 @@ export class Tokens {
 
   constructor(keyFile: string) {
     const pem = existsSync(keyFile) ? readFileSync(keyFile, 'utf8') : createKey(keyFile)
-    const publicKey = createPublicKey(createPrivateKey(pem)).export({ type: 'spki', format: 'pem' }).toString()
+    const publicKey = publicKeyOf(pem, keyFile)
     const kid = createHash('sha256').update(publicKey).digest('base64url').slice(0, 16)
     this.#sign = createSigner({ algorithm: 'EdDSA', key: pem, kid })
     this.#verify = createVerifier({ algorithms: ['EdDSA'], key: publicKey, cache: false })
@@ -38,6 +38,14 @@ export class Tokens {
     } catch (error) {
       return error instanceof TokenError && error.code === TokenError.codes.expired ? 'expired' : 'invalid'
     }
+  }
+}
+
+function publicKeyOf(pem: string, keyFile: string): string {
+  try {
+    return createPublicKey(createPrivateKey(pem)).export({ type: 'spki', format: 'pem' }).toString()
+  } catch {
+    throw new Error(`${keyFile} is not a whole private key; restore it, or remove it to end every session`)
   }
 }
 

@@ -48,16 +48,25 @@ export class ApplyEngine {
   async apply(options: ApplyOptions, by: string, only?: (change: Change) => boolean): Promise<Applied> {
     return this.#exclusively('caller', async () => {
       const { store } = this.#parts
-      const frozen = only === undefined ? store.changes() : store.changes().filter(only)
-      const header = this.#header(by, options.comment ?? '')
-      if (frozen.length === 0 && options.force === undefined) return { ...header, revision: store.revision }
-      const running = configView(store.running)
-      const desired = frozenView(store.running, frozen)
-      this.#verify(desired)
-      await this.#enact(running, desired, options.force ?? 'runtime', header)
-      await this.#promote(frozen, header)
-      return header
+      const frozen = store.freeze(only ?? (() => true))
+      try {
+        return await this.#applyFrozen(frozen, options, by)
+      } finally {
+        await store.thaw()
+      }
     })
+  }
+
+  async #applyFrozen(frozen: readonly Change[], options: ApplyOptions, by: string): Promise<Applied> {
+    const { store } = this.#parts
+    const header = this.#header(by, options.comment ?? '')
+    if (frozen.length === 0 && options.force === undefined) return { ...header, revision: store.revision }
+    const running = configView(store.running)
+    const desired = frozenView(store.running, frozen)
+    this.#verify(desired)
+    await this.#enact(running, desired, options.force ?? 'runtime', header)
+    await this.#promote(frozen, header, running)
+    return header
   }
 
   /** Resolves when nothing holds the machine. */
@@ -152,7 +161,7 @@ export class ApplyEngine {
   }
 
   /** After a failed plan: the journal may close only when the machine is known to be what running says. */
-  async #restore(running: ConfigView, failure: PlanFailure): Promise<void> {
+  async #restore(running: ConfigView, failure: Pick<PlanFailure, 'undone'>): Promise<void> {
     const { store, executor, log } = this.#parts
     if (!failure.undone) {
       const again = await executor.execute(this.#plan(undefined, running, 'reload'))
@@ -185,9 +194,19 @@ export class ApplyEngine {
     return this.#parts.drivers.flatMap((driver) => driver.diagnose(failure.output, desired))
   }
 
-  async #promote(frozen: readonly Change[], header: RevisionHeader): Promise<void> {
-    const { store, onPromoted, log } = this.#parts
-    await store.promote(frozen, header)
+  async #promote(frozen: readonly Change[], header: RevisionHeader, running: ConfigView): Promise<void> {
+    const { store, onPromoted, log, nodeId } = this.#parts
+    try {
+      await store.promote(frozen, header)
+    } catch (error) {
+      // The machine is new and the store is old: go back, as for any other step that failed.
+      const output = error instanceof Error ? error.message : String(error)
+      const why = 'keep the new configuration'
+      log.error('the new configuration could not be stored', { output })
+      await this.#restore(running, { undone: false })
+      const nodes = [{ nodeId, ok: false, step: why, output }]
+      throw new ApiError('APPLY_PARTIAL', `The apply failed and was undone: ${why}`, { data: { nodes } })
+    }
     await onPromoted(frozen.map(recordChange))
     log.info('applied', { revision: header.revision, changes: frozen.length, by: header.by })
   }

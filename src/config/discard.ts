@@ -9,6 +9,11 @@ import { frozenView } from './views.ts'
  */
 export function discardable(store: ConfigStore, changeId: string | undefined): readonly string[] {
   const changes = store.changes()
+  if (changes.some((change) => store.isFrozen(change.id) && (changeId === undefined || change.id === changeId))) {
+    throw new ApiError('APPLY_IN_PROGRESS', 'This is being applied right now; change it back afterwards', {
+      headers: { 'Retry-After': '1' },
+    })
+  }
   if (changeId === undefined) return changes.map((change) => change.id)
   if (!changes.some((change) => change.id === changeId)) {
     throw new ApiError('NOT_FOUND', `There is no pending change with id ${changeId}`)

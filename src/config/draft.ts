@@ -77,7 +77,8 @@ export class Draft {
   #get<N extends SectionName>(section: N, id: string): SectionRecords[N] {
     const record = this.#find(section, id)
     if (record === undefined) throw new ApiError('NOT_FOUND', `There is no ${SECTIONS[section].label} with id ${id}`)
-    this.revisionRead = this.#stored(section, id)?.revision
+    this.revisionRead = this.#revisionOf(section, id)
+    this.#match()
     return record
   }
 
@@ -109,7 +110,6 @@ export class Draft {
     patch: { readonly [K in keyof SectionRecords[N]]?: SectionRecords[N][K] | undefined },
   ): void {
     const before = this.#get(section, id)
-    this.#match(section, id)
     const after: SectionRecords[N] = { ...before, ...defined(patch) }
     const name = SECTIONS[section].nameField
     if (after[name] !== before[name]) this.#checkName(section, after)
@@ -118,7 +118,6 @@ export class Draft {
 
   #remove(section: SectionName, id: string): void {
     const record = this.#get(section, id)
-    this.#match(section, id)
     const usage = this.#usage(section, id)
     if (usage.length > 0) {
       const { label, nameField } = SECTIONS[section]
@@ -136,14 +135,30 @@ export class Draft {
     this.#edits.set(`${section}\0${record.id}`, { section, scope: CLUSTER, key: record.id, value: record })
   }
 
-  #match(section: SectionName, id: string): void {
+  /** If-Match speaks of the record that the request names, which is the first one that its handler reads. */
+  #match(): void {
     if (this.#ifMatch === undefined || this.#matched) return
     this.#matched = true
-    const current = this.#stored(section, id)?.revision
-    if (this.#ifMatch === '*' || this.#ifMatch === `"${current}"`) return
+    const current = `"${this.revisionRead}"`
+    const tags = this.#ifMatch.split(',').map((tag) => tag.trim())
+    if (tags.includes('*') || tags.includes(current)) return
     throw new ApiError('REVISION_MISMATCH', 'The record has changed since you read it; read it again and repeat', {
-      data: { current: `"${current}"`, sent: this.#ifMatch },
+      data: { current, sent: this.#ifMatch },
     })
+  }
+
+  /** The newest of what an answer about this record is made of: a group shows its members, so a new member counts. */
+  #revisionOf(section: SectionName, id: string): number | undefined {
+    let newest = this.#stored(section, id)?.revision
+    for (const other of SECTIONS[section].shownWith) {
+      for (const { revision } of this.#store.candidate.list(other, CLUSTER)) newest = Math.max(newest ?? 0, revision)
+    }
+    for (const change of this.#store.changes()) {
+      if (SECTIONS[section].shownWith.some((other) => other === change.section)) {
+        newest = Math.max(newest ?? 0, change.revision)
+      }
+    }
+    return newest
   }
 
   #checkName<N extends SectionName>(section: N, record: SectionRecords[N]): void {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { createTwoFilesPatch } from 'diff'
 import type { Change, ConfigStore } from '../../storage/config/config-store.ts'
 import type { FilePreview, Pending, PendingChange, PlanPreview } from '../api/context.ts'
 import { EFFECTS, type ChangeEffect, type Driver, type Step } from '../drivers/driver.ts'
 import { type ConfigView, type RecordChange, type SectionName, SECTIONS } from '../model/sections.ts'
+import { fileDiff } from './file-diff.ts'
 import { configView, recordChange } from './views.ts'
 
 const MASK = '**'
@@ -98,6 +98,6 @@ function fileDiffs(before: ReturnType<Driver['render']>, after: ReturnType<Drive
   return after.flatMap(({ path, content }) => {
     const old = before.find((file) => file.path === path)?.content ?? ''
     if (old === content) return []
-    return [{ path, diff: createTwoFilesPatch(path, path, old, content, 'running', 'candidate', { context: 3 }) }]
+    return [{ path, diff: fileDiff(path, old, content) }]
   })
 }

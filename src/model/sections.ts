@@ -30,6 +30,8 @@ export interface SectionRules<N extends SectionName> {
   readonly nameField: keyof SectionRecords[N] & string
   /** Fields never shown, not even in a diff. */
   readonly secrets: readonly (keyof SectionRecords[N] & string)[]
+  /** Sections whose records are part of what an answer about one record shows. */
+  readonly shownWith: readonly SectionName[]
   readonly references: (record: SectionRecords[N]) => readonly Reference[]
 }
 
@@ -43,6 +45,7 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     schema: User,
     nameField: 'email',
     secrets: ['passwordHash'],
+    shownWith: [],
     references: (user) => [...named('groups', 'groups', user.groups), ...named('roles', 'roles', user.roles)],
   },
   groups: {
@@ -50,15 +53,31 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     schema: Group,
     nameField: 'name',
     secrets: [],
+    shownWith: ['users'],
     references: (group) => named('roles', 'roles', group.roles),
   },
-  roles: { label: 'role', schema: Role, nameField: 'name', secrets: [], references: () => [] },
-  realServers: { label: 'real server', schema: RealServer, nameField: 'name', secrets: [], references: () => [] },
+  roles: {
+    label: 'role',
+    schema: Role,
+    nameField: 'name',
+    secrets: [],
+    shownWith: ['users', 'groups'],
+    references: () => [],
+  },
+  realServers: {
+    label: 'real server',
+    schema: RealServer,
+    nameField: 'name',
+    secrets: [],
+    shownWith: [],
+    references: () => [],
+  },
   l7Frontends: {
     label: 'Layer 7 frontend',
     schema: L7Frontend,
     nameField: 'name',
     secrets: [],
+    shownWith: [],
     references: (frontend) =>
       frontend.defaultBackendId === null
         ? []
@@ -69,6 +88,7 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     schema: L7Backend,
     nameField: 'name',
     secrets: [],
+    shownWith: [],
     references: (backend) =>
       backend.reals.map((real, index) => ({ field: `reals.${index}.ripId`, section: 'realServers', id: real.ripId })),
   },

@@ -12,8 +12,16 @@ export interface ConfigStore {
   changes(): readonly Change[]
   /** Writes all of `writes` to the candidate, or none. A record that equals running again is no change any more. */
   stage(writes: readonly Write[], origin: Origin): Promise<void>
-  /** Takes the named changes back. */
+  /** Takes the named changes back. Frozen changes cannot be: they are being made running. */
   discard(changeIds: readonly string[]): Promise<void>
+  /**
+   * Fixes what an apply will make running. While frozen, whatever is staged stays a change of its own, even when it
+   * equals what is running now. Ends with `promote` or `thaw`.
+   */
+  freeze(select: (change: Change) => boolean): readonly Change[]
+  isFrozen(changeId: string): boolean
+  /** The apply came to nothing: changes that change nothing any more are dropped. */
+  thaw(): Promise<void>
   /** Written durably before an apply touches the machine; its presence at start means the apply did not finish. */
   openJournal(journal: Journal): Promise<void>
   journal(): Journal | undefined
@@ -62,6 +70,8 @@ export interface Origin {
 
 export interface Change extends RecordKey, Origin {
   readonly id: string
+  /** Of the write that made it; a removal has one too. */
+  readonly revision: number
   readonly before: StoredRecord | undefined
   readonly after: StoredRecord | undefined
 }

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { open, type Database, type RootDatabase } from 'lmdb'
 import type { Change, ConfigStore, Journal, Origin, RecordKey, Revision, RevisionHeader } from './config-store.ts'
 import type { SideTable, StoredRecord, Write } from './config-store.ts'
+import { assertWholeFile } from '../file-check.ts'
 import { Mirror, type OverlayEntry } from './mirror.ts'
 
 /** Version of the layout below; raised by one with each migration. */
@@ -39,12 +40,14 @@ export class LmdbConfigStore implements ConfigStore {
   readonly #mirror = new Mirror()
   readonly sessions: SideTable
   readonly #newId: () => string
+  readonly #frozen = new Map<string, Change>()
   #sequence = 0
   #revision = 0
 
   constructor(directory: string, newId: () => string) {
     this.#newId = newId
     mkdirSync(directory, { recursive: true, mode: 0o700 })
+    assertWholeFile(directory)
     this.#root = open({ path: directory, noSubdir: false, overlappingSync: false, encoding: 'json', maxDbs: 8 })
     const database = <V, K extends string | StoreKey>(name: string): Database<V, K> =>
       this.#root.openDB<V, K>({ name, encoding: 'json' })
@@ -82,8 +85,11 @@ export class LmdbConfigStore implements ConfigStore {
     for (const { value, ...key } of writes) {
       const running = this.#mirror.running.get(key.section, key.scope, key.key)
       sequence += 1
-      const unchanged = isDeepStrictEqual(running?.value, value)
-      const changeId = this.#mirror.overlayEntry(key)?.changeId ?? this.#newId()
+      const known = this.#mirror.overlayEntry(key)?.changeId
+      // A record that is being made running will differ from what runs now: what is staged over it is a change.
+      const frozen = known !== undefined && this.#frozen.has(known)
+      const unchanged = !frozen && isDeepStrictEqual(running?.value, value)
+      const changeId = known ?? this.#newId()
       const stored = value === undefined ? undefined : { value, revision: sequence }
       entries.push({ key, entry: unchanged ? undefined : { ...key, ...origin, changeId, stored, revision: sequence } })
     }
@@ -96,11 +102,32 @@ export class LmdbConfigStore implements ConfigStore {
   }
 
   async discard(changeIds: readonly string[]): Promise<void> {
-    const gone = this.changes().filter((change) => changeIds.includes(change.id))
+    if (changeIds.length === 0) return
+    const ids = new Set(changeIds)
+    const gone = this.changes().filter((change) => ids.has(change.id))
     await this.#root.batch(() => {
       for (const change of gone) this.#putOverlay(change, undefined)
     })
     for (const change of gone) this.#mirror.setOverlay(change, undefined)
+  }
+
+  freeze(select: (change: Change) => boolean): readonly Change[] {
+    const frozen = this.changes().filter(select)
+    for (const change of frozen) this.#frozen.set(change.id, change)
+    return frozen
+  }
+
+  isFrozen(changeId: string): boolean {
+    return this.#frozen.has(changeId)
+  }
+
+  async thaw(): Promise<void> {
+    this.#frozen.clear()
+    await this.discard(
+      this.changes()
+        .filter(changesNothing)
+        .map((change) => change.id),
+    )
   }
 
   async openJournal(journal: Journal): Promise<void> {
@@ -115,6 +142,7 @@ export class LmdbConfigStore implements ConfigStore {
   }
 
   async promote(frozen: readonly Change[], header: RevisionHeader): Promise<void> {
+    this.#frozen.clear()
     const settled = frozen.filter((change) => this.#settles(change))
     const changes = frozen.map(({ section, scope, key, before, after }) => ({
       section,
@@ -182,8 +210,12 @@ export class LmdbConfigStore implements ConfigStore {
       const stored = content === undefined ? undefined : { value: content, revision: row.revision }
       this.#mirror.setOverlay(decode(key), { ...decode(key), ...row, stored })
     }
+    // Left by a crash during an apply, see `freeze`.
+    for (const change of this.changes().filter(changesNothing)) this.#mirror.setOverlay(change, undefined)
   }
 }
+
+const changesNothing = ({ before, after }: Change) => isDeepStrictEqual(before?.value, after?.value)
 
 const padded = (revision: number) => String(revision).padStart(12, '0')
 

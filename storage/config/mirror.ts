@@ -55,6 +55,7 @@ export class Mirror {
     all.sort((a, b) => a.revision - b.revision)
     return all.map((entry) => ({
       id: entry.changeId,
+      revision: entry.revision,
       section: entry.section,
       scope: entry.scope,
       key: entry.key,

@@ -135,6 +135,28 @@ t.test(
   },
 )
 
+t.test('a password that a failed start never showed is replaced by the next start', async (test) => {
+  const daemon = await daemonFixture(test)
+  const state = temporaryFolder(test, 'unseen')
+  const failed = await run(['--state', state, '--listen', `127.0.0.1:${daemon.port}`, '--no-demo'])
+  test.equal(failed.code, 1)
+  test.notMatch(failed.stdout, /Password/)
+  const child = spawn(process.execPath, [...MAIN, '--state', state, '--listen', '127.0.0.1:0', '--no-demo'], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'] },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+  await until(
+    'the password',
+    async () => output,
+    (text) => /Password\s+\S{20}\s+\(shown this once\)/.test(text),
+  )
+  child.kill('SIGTERM')
+  await once(child, 'close')
+})
+
 t.test('the demonstration moves figures and history within ten seconds, and one call removes it', async (test) => {
   const daemon = new Daemon(temporaryFolder(test, 'demo'), ['--demo', '--http', `127.0.0.1:${await freePort()}`])
   test.teardown(() => daemon.end())

@@ -6,6 +6,7 @@ import { configView, recordChange } from '../../../src/config/views.ts'
 import type { Draft } from '../../../src/config/draft.ts'
 import { ApiError } from '../../../src/errors.ts'
 import { configFixture, temporaryFolder } from '../../config-fixture.ts'
+import { silentLog } from '../../../src/log.ts'
 import { manualClock } from '../../manual-clock.ts'
 
 const PASSWORD = 'correct horse'
@@ -19,7 +20,7 @@ async function fixture(test: Test) {
   const { store, edit, promote } = configFixture(test)
   const clock = manualClock(Date.now())
   const administrator = { email: 'admin@localhost', password: PASSWORD }
-  const parts = { store, running: configView(store.running), endpoints: table, clock, administrator }
+  const parts = { store, running: configView(store.running), endpoints: table, clock, log: silentLog, administrator }
   const stateFolder = temporaryFolder(test, 'access')
   const open = () => AccessControl.open({ ...parts, stateFolder })
   const access = await open()

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { ADMINISTRATOR, DEFAULT_ROLES } from '../../../src/api/access.ts'
-import { prepareAccess } from '../../../src/auth/first-start.ts'
+import { passwordWasShown, prepareAccess } from '../../../src/auth/first-start.ts'
 import { Passwords } from '../../../src/auth/password.ts'
 import { checkConfig } from '../../../src/config/check.ts'
 import { configView } from '../../../src/config/views.ts'
@@ -45,9 +45,23 @@ t.test('what a first start writes is one revision, whole, and nothing is pending
   test.same(checkConfig(store), [])
 })
 
+t.test('a password that nobody saw is replaced, for the same administrator, until it was shown', async (test) => {
+  const { prepare, users, passwords, store } = fixture(test)
+  const lost = await prepare()
+  const shown = await prepare('other@localhost')
+  test.match(shown, { id: lost?.id, email: 'admin@localhost' })
+  test.not(shown?.oneTimePassword, lost?.oneTimePassword)
+  test.notOk(await passwords.verify(users()[0]?.passwordHash, lost?.oneTimePassword ?? ''))
+  test.ok(await passwords.verify(users()[0]?.passwordHash, shown?.oneTimePassword ?? ''))
+  await passwordWasShown(store)
+  test.equal(await prepare(), undefined)
+  test.same(checkConfig(store), [])
+})
+
 t.test('a later start changes nothing, whatever it is told', async (test) => {
   const { prepare, store, users } = fixture(test)
   await prepare()
+  await passwordWasShown(store)
   const before = users()
   test.equal(await prepare('other@localhost', 'another password'), undefined)
   test.equal(store.revision, 1)
@@ -55,8 +69,9 @@ t.test('a later start changes nothing, whatever it is told', async (test) => {
 })
 
 t.test('a start after an upgrade adds the default roles that are missing, and nobody', async (test) => {
-  const { prepare, edit, promote, running, users } = fixture(test)
+  const { prepare, edit, promote, running, users, store } = fixture(test)
   await prepare()
+  await passwordWasShown(store)
   const lost = DEFAULT_ROLES.find(({ name }) => name === 'Auditor')
   await edit((draft) => draft.section('roles').remove(lost?.id ?? ''))
   await promote()

@@ -7,6 +7,7 @@ import { Sessions } from '../../../src/auth/sessions.ts'
 import { Tokens } from '../../../src/auth/token.ts'
 import { configView } from '../../../src/config/views.ts'
 import { configFixture, refuses, temporaryFolder, user } from '../../config-fixture.ts'
+import { silentLog } from '../../../src/log.ts'
 import { manualClock } from '../../manual-clock.ts'
 
 const PASSWORD = 'correct horse'
@@ -17,7 +18,7 @@ async function fixture(test: Test) {
   // Tokens carry real time, so the manual clock starts now.
   const clock = manualClock(Date.now())
   const sessions = new Sessions(store.sessions, new Tokens(join(temporaryFolder(test, 'login'), 'key.pem')), clock)
-  const access = new PasswordLogin(configView(store.running), passwords, sessions, new Lockout(clock))
+  const access = new PasswordLogin(configView(store.running), passwords, sessions, new Lockout(clock), silentLog)
   const passwordHash = await passwords.hash(PASSWORD)
   await edit((draft) => {
     const users = draft.section('users')

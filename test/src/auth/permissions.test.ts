@@ -1,6 +1,6 @@
 import t from 'tap'
 import { DEFAULT_ROLES, endpointId } from '../../../src/api/access.ts'
-import { prepareAccess } from '../../../src/auth/first-start.ts'
+import { passwordWasShown, prepareAccess } from '../../../src/auth/first-start.ts'
 import { Passwords } from '../../../src/auth/password.ts'
 import { Permissions } from '../../../src/auth/permissions.ts'
 import { systemClock } from '../../../src/clock.ts'
@@ -42,6 +42,7 @@ t.test('the first start brings the default roles and one administrator, once', a
   const passwords = new Passwords()
   const first = await prepareAccess(store, passwords, systemClock, { email: 'root@localhost', password: undefined })
   test.match(first, { email: 'root@localhost', oneTimePassword: /^[\w-]{20}$/ })
+  await passwordWasShown(store)
   test.equal(await prepareAccess(store, passwords, systemClock, { email: 'x@y', password: undefined }), undefined)
   test.same(
     configView(store.running).list('roles') &&

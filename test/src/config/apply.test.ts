@@ -252,6 +252,57 @@ t.test('what is staged during an apply stays pending and is not applied', async 
   )
 })
 
+t.test('what is taken back during an apply stays a change, and a frozen change cannot be discarded', async (test) => {
+  const { add, apply, edit, host, store } = fixture(test)
+  await add('a')
+  await add('b')
+  await apply()
+  await edit((draft) => draft.section('realServers').merge('a', { weight: 7 }))
+  await add('new')
+  const release = host.hold()
+  const running = apply()
+  await edit((draft) => draft.section('realServers').merge('a', { weight: 100 }))
+  await edit((draft) => draft.section('realServers').remove('new'))
+  const [frozen] = store.changes()
+  await refuses(
+    test,
+    'APPLY_IN_PROGRESS',
+    edit((draft) => draft.discard(frozen?.id)),
+  )
+  await refuses(
+    test,
+    'APPLY_IN_PROGRESS',
+    edit((draft) => draft.discard(undefined)),
+  )
+  release()
+  await running
+  test.equal(host.file(), 'a=7 b=100 new=100', 'what was frozen runs')
+  test.same(
+    store
+      .changes()
+      .map(({ key, after }) => [key, after === undefined ? 'removed' : Reflect.get(Object(after.value), 'weight')]),
+    [
+      ['a', 100],
+      ['new', 'removed'],
+    ],
+    'what was answered during the apply is pending',
+  )
+  await apply()
+  test.equal(host.file(), 'a=100 b=100')
+})
+
+t.test('after an apply that failed, what was taken back during it is no change any more', async (test) => {
+  const { add, apply, edit, host, store } = fixture(test)
+  await add('a')
+  const release = host.hold()
+  host.fail({ kind: 'check', output: 'bad' })
+  const failing = refuses(test, 'CONFIG_INVALID', apply())
+  await edit((draft) => draft.section('realServers').remove('a'))
+  release()
+  await failing
+  test.same(store.changes(), [])
+})
+
 t.test('an apply of a part leaves the rest pending', async (test) => {
   const { add, engine, host, store } = fixture(test)
   await add('a')

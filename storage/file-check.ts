@@ -1,0 +1,52 @@
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
+import { join } from 'node:path'
+
+// LMDB's first two pages are meta pages: a page header of 24 bytes, then this (offsets in the page).
+const META_BYTES = 160
+const MAGIC_AT = 24
+const MAGIC = 0xbeefc0de
+const PAGE_SIZE_AT = 48
+const ROOTS_AT = [88, 136]
+const LAST_PAGE_AT = 144
+const TRANSACTION_AT = 152
+const NO_PAGE = 0xffff_ffff_ffff_ffffn
+
+/**
+ * Refuses a data file that LMDB would read past its end or not understand: either ends the process without a word.
+ * An absent or empty file is a store that is still to be made.
+ */
+export function assertWholeFile(directory: string): void {
+  const path = join(directory, 'data.mdb')
+  if (!existsSync(path)) return
+  const file = openSync(path, 'r')
+  try {
+    const size = fstatSync(file).size
+    if (size === 0) return
+    const fault = faultOf(file, size)
+    if (fault !== undefined) throw new Error(`${path} is damaged (${fault}); restore it, or move it away to start anew`)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function faultOf(file: number, size: number): string | undefined {
+  const first = metaAt(file, 0)
+  if (first === undefined) return 'its first page is not LMDB’s'
+  const pageSize = first.readUInt32LE(PAGE_SIZE_AT)
+  if (pageSize < 512 || pageSize > 65_536) return 'its page size is impossible'
+  const second = metaAt(file, pageSize)
+  if (second === undefined) return 'its second page is not LMDB’s'
+  const transaction = (meta: Buffer) => meta.readBigUInt64LE(TRANSACTION_AT)
+  const newest = transaction(second) > transaction(first) ? second : first
+  const pages = BigInt(Math.floor(size / pageSize))
+  // Pages that a transaction took and gave back may never have been written, so the file may end a little early.
+  const isCut = newest.readBigUInt64LE(LAST_PAGE_AT) + 1n > pages * 2n
+  const lacksRoot = ROOTS_AT.map((at) => newest.readBigUInt64LE(at)).some((root) => root !== NO_PAGE && root >= pages)
+  return isCut || lacksRoot ? 'it ends too early' : undefined
+}
+
+function metaAt(file: number, position: number): Buffer | undefined {
+  const meta = Buffer.alloc(META_BYTES)
+  if (readSync(file, meta, 0, META_BYTES, position) < META_BYTES) return undefined
+  return meta.readUInt32LE(MAGIC_AT) === MAGIC ? meta : undefined
+}

@@ -1,0 +1,50 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { assertWholeFile } from '../../storage/file-check.ts'
+import { LmdbConfigStore } from '../../storage/config/lmdb-config-store.ts'
+import { temporaryFolder } from '../config-fixture.ts'
+
+async function filledStore(test: Test) {
+  const folder = temporaryFolder(test, 'file-check')
+  const store = new LmdbConfigStore(folder, randomUUID)
+  for (let i = 0; i < 40; i += 1) {
+    const writes = Array.from({ length: 20 }, (_, n) => ({
+      section: 's',
+      scope: '',
+      key: `${i}-${n}`,
+      value: 'x'.repeat(500),
+    }))
+    await store.stage(writes, { actor: '', endpoint: '', at: '2026-01-01T00:00:00.000Z' })
+    assertWholeFile(folder)
+  }
+  await store.close()
+  return { folder, file: join(folder, 'data.mdb') }
+}
+
+t.test('a store in every state of its life is whole; no store and an empty file are', async (test) => {
+  const { folder, file } = await filledStore(test)
+  assertWholeFile(folder)
+  assertWholeFile(join(folder, 'none'))
+  writeFileSync(file, '')
+  assertWholeFile(folder)
+})
+
+t.test('a damaged file is refused with its name, instead of ending the process', async (test) => {
+  const { folder, file } = await filledStore(test)
+  const whole = readFileSync(file)
+  const damages: Record<string, () => void> = {
+    random: () => writeFileSync(file, randomBytes(whole.length)),
+    'cut to a page': () => truncateSync(file, 4096),
+    'cut in half and more': () => truncateSync(file, Math.floor(whole.length / 3)),
+    'cut to some bytes': () => truncateSync(file, 100),
+    text: () => writeFileSync(file, 'hello '.repeat(9000)),
+  }
+  for (const [title, damage] of Object.entries(damages)) {
+    writeFileSync(file, whole)
+    damage()
+    test.throws(() => assertWholeFile(folder), new RegExp(`${file} is damaged .*; restore it`), title)
+    test.throws(() => new LmdbConfigStore(folder, randomUUID), /is damaged/, title)
+  }
+})
