@@ -5,11 +5,11 @@ import type {
   RemoveFileStep,
   ReplaceFileStep,
   RunStep,
-  SocketCommand,
   SocketStep,
   Step,
   UnitStep,
 } from '../src/drivers/driver.ts'
+import { deadline, refusedCommand } from './commands.ts'
 import { rowProblem } from './read-back.ts'
 import { takenPorts } from './taken-ports.ts'
 
@@ -18,6 +18,8 @@ export interface ExecutorHooks {
   readonly beforeStep?: (index: number) => Promise<void> | void
 }
 
+/** Exit codes of a checker that did not come to judge: its deadline passed, or it could not be started. */
+const NO_VERDICT: ReadonlySet<number> = new Set([124, 126])
 /** Exit code of a run or unit whose deadline passed: how far it came is unknown. */
 const TIMED_OUT = 124
 /** For the undo of commands that were not answered in their time. */
@@ -30,6 +32,8 @@ const RESTORED_MODE = 0o600
 interface Failure {
   readonly output: string
   readonly missing: boolean
+  /** What failed, when it was not what the step is about: a full disk is no verdict of a checker. */
+  readonly instead?: { readonly kind: Step['kind']; readonly why: string }
 }
 
 /** What a step did, and how to take it back. Units are taken back last, when the files are as they were. */
@@ -59,7 +63,7 @@ export async function executePlan(host: Host, steps: readonly Step[], hooks: Exe
     if (failure === undefined) continue
     const problems = await undoAll(run.undos)
     const output = [failure.output, ...problems].join('\n')
-    const { kind, why } = step
+    const { kind, why } = failure.instead ?? step
     return { ok: false, failedStep: index, kind, why, output, missing: failure.missing, undone: problems.length === 0 }
   }
   await hooks.beforeStep?.(steps.length)
@@ -75,7 +79,7 @@ export async function checkPlan(host: Host, steps: readonly Step[]): Promise<Pla
     const failure = await attempt(run, step)
     const problems = await undoAll(run.undos.splice(0))
     if (failure !== undefined) {
-      const { kind, why } = step
+      const { kind, why } = failure.instead ?? step
       const { output, missing } = failure
       return { ok: false, failedStep: index, kind, why, output, missing, undone: problems.length === 0 }
     }
@@ -96,8 +100,12 @@ async function attempt(run: Run, step: Step): Promise<Failure | undefined> {
   try {
     return await perform(run, step)
   } catch (error) {
-    return { output: error instanceof Error ? error.message : String(error), missing: false }
+    return { output: messageOf(error), missing: false }
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 async function perform(run: Run, step: Step): Promise<Failure | undefined> {
@@ -120,9 +128,16 @@ async function perform(run: Run, step: Step): Promise<Failure | undefined> {
 async function check(run: Run, step: CheckStep): Promise<Failure | undefined> {
   const candidate = `${step.path}.candidate`
   run.undos.push({ order: 'file', run: () => silently(run.host.removeFile(candidate)) })
-  await run.host.replaceFile(candidate, step.content, step.mode)
-  const failure = failureOf(await run.host.run(step.argv, step.timeout_ms))
-  if (failure !== undefined) return failure
+  try {
+    await run.host.replaceFile(candidate, step.content, step.mode)
+  } catch (error) {
+    return { output: messageOf(error), missing: false, instead: { kind: 'replaceFile', why: `write ${candidate}` } }
+  }
+  const verdict = await run.host.run(step.argv, step.timeout_ms)
+  const failure = failureOf(verdict)
+  if (failure !== undefined) {
+    return NO_VERDICT.has(verdict.exitCode) ? { ...failure, instead: { kind: 'run', why: step.why } } : failure
+  }
   const taken = await takenPorts(run.host, step.ports ?? [])
   return taken.length === 0 ? undefined : { output: taken.join('\n'), missing: false }
 }
@@ -175,40 +190,16 @@ async function socket({ host, undos }: Run, step: SocketStep): Promise<Failure |
   undos.push({
     order: 'file',
     // Who has used up the time for the commands will hardly answer their undo: that is worth a moment only.
-    run: () => sendAll(host, step, step.undo, deadline(left_ms() > SPENT_MS ? step.timeout_ms : UNDO_UNANSWERED_MS)),
+    run: () =>
+      refusedCommand(host, step.path, step.undo, deadline(left_ms() > SPENT_MS ? step.timeout_ms : UNDO_UNANSWERED_MS)),
   })
-  const refused = await sendAll(host, step, step.commands, left_ms)
+  const refused = await refusedCommand(host, step.path, step.commands, left_ms)
   if (refused !== undefined) return { output: refused, missing: false }
   for (const { request, rows } of step.readBack) {
     const problem = rowProblem(await host.socket(step.path, request, left_ms()), rows)
     if (problem !== undefined) return { output: `${request}: ${problem}`, missing: false }
   }
   return undefined
-}
-
-/** What is left of this time, at least a moment. */
-function deadline(timeout_ms: number): () => number {
-  const end_ms = performance.now() + timeout_ms
-  return () => Math.max(1, end_ms - performance.now())
-}
-
-/** The first command that was not answered as expected, or undefined. */
-async function sendAll(
-  host: Host,
-  { path }: SocketStep,
-  commands: readonly SocketCommand[],
-  left_ms: () => number,
-): Promise<string | undefined> {
-  for (const { request, expect } of commands) {
-    const answer = (await host.socket(path, request, left_ms())).trim()
-    if (!expect.some((accepted) => fits(answer, accepted)))
-      return `${request}: ${answer === '' ? '(no answer)' : answer}`
-  }
-  return undefined
-}
-
-function fits(answer: string, accepted: string): boolean {
-  return accepted.endsWith('*') ? answer.startsWith(accepted.slice(0, -1)) : answer === accepted
 }
 
 /** Units last, files and commands before them, each group newest first. Goes on after a problem. */
@@ -224,7 +215,7 @@ async function undoAll(undos: readonly Undo[]): Promise<readonly string[]> {
       const problem = await run()
       if (problem !== undefined) problems.push(`undo: ${problem}`)
     } catch (error) {
-      problems.push(`undo: ${error instanceof Error ? error.message : String(error)}`)
+      problems.push(`undo: ${messageOf(error)}`)
     }
   }
   return problems

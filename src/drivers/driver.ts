@@ -85,6 +85,7 @@ export type PlanResult =
   | {
       readonly ok: false
       readonly failedStep: number
+      /** Of the step, or of the part of it that failed: a candidate that could not be written is no refused check. */
       readonly kind: Step['kind']
       readonly why: string
       readonly output: string

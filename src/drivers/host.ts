@@ -23,7 +23,7 @@ export type UnitVerb = 'start' | 'stop' | 'reload' | 'restart'
 export type UnitState = 'running' | 'stopped' | 'failed' | 'missing'
 
 export interface RunResult {
-  /** Exit code; 127 when the program is not installed, 124 when the deadline passed. */
+  /** Exit code; 127 when the program is not installed, 126 when it could not be started, 124 when the deadline passed. */
   readonly exitCode: number
   readonly output: string
 }

@@ -295,6 +295,20 @@ t.test(
   },
 )
 
+t.test('APPLY_PARTIAL: a file that cannot be written is not the fault of the configuration', async (test) => {
+  const { call, machine } = await applianceFixture(test)
+  await call('POST', '/layer7proxy/frontends', { body: { name: 'f', mode: 'http', ip: '127.0.0.1', ports: '8080' } })
+  const { replaceFile } = machine.host
+  machine.host.replaceFile = async () => {
+    throw new Error('ENOSPC: no space left on device, write')
+  }
+  const answer = refused(test, await call('PUT', '/services/apply'), 'APPLY_PARTIAL')
+  test.match(answer.json.message, /write .*haproxy\.cfg\.candidate/)
+  test.match(answer.json.data.nodes, [{ ok: false, output: /ENOSPC: no space left on device/ }])
+  machine.host.replaceFile = replaceFile
+  test.equal((await call('PUT', '/services/apply')).status, 200, 'nothing is lost')
+})
+
 t.test('CONFIG_INVALID: an apply that would leave no administrator', async (test) => {
   const { call } = await applianceFixture(test)
   const [admin] = (await call('GET', '/localUsers/users')).json.data

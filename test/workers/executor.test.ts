@@ -169,6 +169,38 @@ t.test('a program that is not installed is said to be missing', async (t) => {
   t.match(await executePlan(host, steps), { ok: false, missing: true, output: 'not installed', undone: true })
 })
 
+t.test('a candidate that could not be written is no verdict of the checker', async (t) => {
+  const host = await machine()
+  host.failing = { verb: 'replaceFile', about: '/a.candidate' }
+  const unwritten = {
+    ok: false,
+    failedStep: 0,
+    kind: 'replaceFile',
+    why: 'write /a.candidate',
+    output: 'no space for /a.candidate',
+    missing: false,
+    undone: true,
+  }
+  t.strictSame(await executePlan(host, steps), unwritten)
+  t.strictSame(await checkPlan(host, steps), unwritten)
+  t.strictSame(await files(host), OLD)
+})
+
+t.test('nor is a checker that was killed at its deadline or could not be started', async (t) => {
+  for (const exitCode of [124, 126]) {
+    const host = await machine()
+    host.failing = { verb: 'run', about: 'judge /a.candidate', result: { exitCode, output: 'no verdict' } }
+    t.match(await executePlan(host, steps), {
+      ok: false,
+      failedStep: 0,
+      kind: 'run',
+      output: 'no verdict',
+      undone: true,
+    })
+    t.match(await checkPlan(host, steps), { ok: false, failedStep: 0, kind: 'run' })
+  }
+})
+
 t.test('a port that is not free fails the check, with all the others', async (t) => {
   const host = await machine()
   host.portProblem = async (_ip: string, port: number) => (port === 80 ? 'Address already in use' : undefined)

@@ -17,7 +17,19 @@ export async function replaceFileDurably(path: string, content: string, mode: nu
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const temporary = `${path}.new`
   await rm(temporary, { force: true })
-  const file = await open(temporary, 'wx', mode)
+  try {
+    await writeDurably(temporary, content, mode)
+    await rename(temporary, path)
+  } catch (error) {
+    // On a full disk, half a file would only take the space that is needed.
+    await rm(temporary, { force: true })
+    throw error
+  }
+  await syncFolder(folder)
+}
+
+async function writeDurably(path: string, content: string, mode: number): Promise<void> {
+  const file = await open(path, 'wx', mode)
   try {
     // The umask may have taken bits away that other programs need.
     await file.chmod(mode)
@@ -26,8 +38,6 @@ export async function replaceFileDurably(path: string, content: string, mode: nu
   } finally {
     await file.close()
   }
-  await rename(temporary, path)
-  await syncFolder(folder)
 }
 
 export async function renameDurably(from: string, to: string): Promise<void> {

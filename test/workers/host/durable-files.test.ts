@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -41,6 +41,13 @@ t.test('a failed write leaves the old file', async (t) => {
   chmodSync(`${path}.new`, 0o700)
   await t.rejects(replaceFileDurably(path, 'new', 0o600))
   t.equal(await readText(path), 'old')
+})
+
+t.test('a failed write leaves no half file behind', async (t) => {
+  const path = join(folder, 'full')
+  mkdirSync(path)
+  await t.rejects(replaceFileDurably(path, 'new', 0o600), { code: 'EISDIR' })
+  t.notOk(existsSync(`${path}.new`))
 })
 
 t.test('a rename moves', async (t) => {

@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { haproxyDriver } from '../../../src/drivers/haproxy/driver.ts'
+import { checkPlan, executePlan } from '../../../workers/executor.ts'
 import { viewOf } from '../../src/drivers/haproxy/records.ts'
 import { conforms } from './conformance.ts'
 import { haproxyFixture } from './haproxy-fixture.ts'
@@ -32,6 +34,21 @@ t.test('programs', async (t) => {
   const capped = await host.run(['head', '-c', '200000', '/dev/zero'], 5000)
   t.match(capped.output, /\(134464 more bytes\)$/)
   t.notOk(existsSync(join(folder, 'nothing')))
+})
+
+t.test('a configuration file that cannot be written is a failure of the file, not of the configuration', async (t) => {
+  const { host, folder, paths } = haproxyFixture(t)
+  await host.replaceFile(join(folder, 'file'), '', 0o600)
+  const nowhere = haproxyDriver({ ...paths, configFile: join(folder, 'file', 'haproxy.cfg') })
+  const plan = nowhere.plan(undefined, viewOf({}), { atLeast: 'reload' })
+  for (const result of [await executePlan(host, plan), await checkPlan(host, plan)]) {
+    t.match(result, {
+      ok: false,
+      kind: 'replaceFile',
+      why: /^write .*haproxy\.cfg\.candidate$/,
+      output: /ENOTDIR|EEXIST/,
+    })
+  }
 })
 
 t.test('a deadline ends a program and its children', async (t) => {

@@ -1,0 +1,36 @@
+import t from 'tap'
+import { deadline, refusedCommand } from '../../workers/commands.ts'
+
+t.test('the first command that is not answered as expected ends the conversation', async (t) => {
+  const asked: string[] = []
+  const answers: Readonly<Record<string, string>> = {
+    a: 'done\n',
+    b: 'changed from 1 to 2',
+    c: '',
+    d: 'No such server.',
+  }
+  const host = {
+    socket: async (_path: string, request: string) => {
+      asked.push(request)
+      return answers[request] ?? ''
+    },
+  }
+  const send = (...commands: readonly (readonly [string, string])[]) => {
+    asked.length = 0
+    const list = commands.map(([request, accepted]) => ({ request, expect: ['never', accepted] }))
+    return refusedCommand(host, '/s', list, () => 1000)
+  }
+  t.equal(await send(['a', 'done'], ['b', 'changed *'], ['c', '']), undefined)
+  t.strictSame(asked, ['a', 'b', 'c'])
+  t.equal(await send(['a', 'done'], ['d', ''], ['b', 'changed *']), 'd: No such server.')
+  t.strictSame(asked, ['a', 'd'])
+  t.equal(await send(['c', 'done']), 'c: (no answer)')
+  t.equal(await send(['b', 'changed']), 'b: changed from 1 to 2', 'a beginning is marked as one')
+})
+
+t.test('the time that is left is shared and never nothing', async (t) => {
+  const left_ms = deadline(50)
+  t.ok(left_ms() > 20 && left_ms() <= 50)
+  await new Promise((resolve) => setTimeout(resolve, 60))
+  t.equal(left_ms(), 1)
+})

@@ -1,0 +1,27 @@
+import type { SocketCommand } from '../src/drivers/driver.ts'
+import type { Host } from '../src/drivers/host.ts'
+
+/** What is left of this time, at least a moment. */
+export function deadline(timeout_ms: number): () => number {
+  const end_ms = performance.now() + timeout_ms
+  return () => Math.max(1, end_ms - performance.now())
+}
+
+/** The first command that was not answered as expected, or undefined. */
+export async function refusedCommand(
+  host: Pick<Host, 'socket'>,
+  path: string,
+  commands: readonly SocketCommand[],
+  left_ms: () => number,
+): Promise<string | undefined> {
+  for (const { request, expect } of commands) {
+    const answer = (await host.socket(path, request, left_ms())).trim()
+    if (!expect.some((accepted) => fits(answer, accepted)))
+      return `${request}: ${answer === '' ? '(no answer)' : answer}`
+  }
+  return undefined
+}
+
+function fits(answer: string, accepted: string): boolean {
+  return accepted.endsWith('*') ? answer.startsWith(accepted.slice(0, -1)) : answer === accepted
+}
