@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { Type, type Static } from 'typebox'
 import { closed, Id, Ip, Name, Port, Seconds, Weight } from './fields.ts'
 
@@ -43,8 +44,31 @@ export const L7Frontend = closed({
 })
 export type L7Frontend = Static<typeof L7Frontend>
 
-const HeaderText = (description: string, maxLength: number) =>
-  Type.String({ minLength: 1, maxLength, pattern: '^[\\x21-\\x7e]+$', description })
+/** HAProxy counts milliseconds in 31 bits. */
+const LONGEST_S = 2_147_483
+
+const LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/
+
+/** A host name or an address, IPv6 in brackets, and perhaps a port: what a Host header holds. */
+export function isHostHeader(text: string): boolean {
+  const match = /^(\[[\da-fA-F:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(text)
+  const [, host = '', port] = match ?? []
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) return false
+  if (host.startsWith('[')) return isIP(host.slice(1, -1)) === 6
+  // What looks like an address has to be one.
+  if (/^[\d.]+$/.test(host)) return isIP(host) === 4
+  return host.length <= 253 && host.split('.').every((label) => LABEL.test(label))
+}
+
+const HostHeader = Type.Refine(
+  Type.String({
+    minLength: 1,
+    maxLength: 255,
+    description: 'Host header and TLS server name of the check: host name or address, perhaps with a port.',
+  }),
+  isHostHeader,
+  () => 'must be a host name or an address (IPv6 in brackets), with a port between 1 and 65535 if any',
+)
 
 /** Which backend server keeps a client: by a cookie, or by the client address. */
 export const Persistence = closed(
@@ -53,7 +77,7 @@ export const Persistence = closed(
     cookieName: Type.Optional(
       Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Cookie inserted by HAProxy; default FULCRUMID.' }),
     ),
-    timeout: Type.Optional(Seconds('How long an address keeps its server after its last connection.', 2_678_400)),
+    timeout: Type.Optional(Seconds('How long an address keeps its server after its last connection.', LONGEST_S)),
   },
   'How a client stays with its real server.',
 )
@@ -74,20 +98,25 @@ export const L7Real = closed({
   maxConn: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 10_000_000, description: 'Most concurrent connections to this server.' }),
   ),
-  backup: Type.Optional(Type.Boolean({ description: 'Takes traffic only when every other server is down.' })),
+  backup: Type.Optional(
+    Type.Boolean({
+      description: 'Takes traffic only while no ordinary server takes new connections; the first of several serves.',
+    }),
+  ),
 })
 export type L7Real = Static<typeof L7Real>
 
 export const HealthCheckSetting = closed(
   {
     type: Type.Enum(['tcp', 'http', 'https', 'none'], { description: 'What proves that a real server works.' }),
-    path: Type.Optional(HeaderText('Path requested by an http or https check, such as /health.', 1024)),
-    host: Type.Optional(
+    path: Type.Optional(
       Type.String({
-        pattern: '^[A-Za-z0-9.:\\[\\]-]{1,255}$',
-        description: 'Host header and TLS server name of the check.',
+        maxLength: 1024,
+        pattern: '^/[\\x21-\\x7e]*$',
+        description: 'Path requested by an http or https check, such as /health.',
       }),
     ),
+    host: Type.Optional(HostHeader),
     expect: Type.Optional(
       Type.String({
         pattern: '^[1-5][0-9]{2}(-[1-5][0-9]{2})?(,[1-5][0-9]{2}(-[1-5][0-9]{2})?)*$',
@@ -119,7 +148,8 @@ export const L7Backend = closed({
   reals: Type.Array(L7Real, { maxItems: 20_000, description: 'The real servers, in the order HAProxy lists them.' }),
   healthCheck: HealthCheckSetting,
   fallback: Type.Union([closed({ ip: Ip, port: Port }), Type.Null()], {
-    description: 'Server that answers when every real server is down; null for none.',
+    description:
+      'Server that answers while no real server, backups included, takes new connections: all are down, drained or halted. null for none.',
   }),
   timeoutConnect: Seconds('Longest wait for a connection to a real server.', 3600),
   timeoutServer: Seconds('Longest inactivity of a real server.'),

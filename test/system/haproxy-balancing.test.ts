@@ -80,7 +80,31 @@ t.test('an address keeps its server over a reload', async (t) => {
   }
 })
 
-t.test('the fallback answers only when every real server is down, and is not remembered', async (t) => {
+t.test('the fallback answers while no real server takes new connections: drained counts as halted does', async (t) => {
+  const { apply, config, bodies, one, two } = await site(t)
+  const more = { fallback: { ip: '127.0.0.1', port: await httpOrigin(t, 'sorry') } }
+  const both = (first: Partial<RealServer>, second: Partial<RealServer>) =>
+    config(more, [
+      { ...one, ...first },
+      { ...two, ...second },
+    ])
+  await apply(undefined, both({}, {}))
+  let running = both({}, {})
+  const table = [
+    [both({ state: 'drained' }, {}), 'two'],
+    [both({ state: 'drained' }, { state: 'drained' }), 'sorry'],
+    [both({ state: 'drained' }, { state: 'halted' }), 'sorry'],
+    [both({ state: 'drained' }, { weight: 0 }), 'sorry'],
+    [both({}, { state: 'halted' }), 'one'],
+  ] as const
+  for (const [desired, expected] of table) {
+    t.match(await apply(running, desired), { ok: true })
+    running = desired
+    t.strictSame(await bodies(3), [expected, expected, expected])
+  }
+})
+
+t.test('the fallback is not remembered by persistence', async (t) => {
   const { apply, config, bodies, one, two } = await site(t)
   const fallback = { ip: '127.0.0.1', port: await httpOrigin(t, 'sorry') }
   const reals = [{ ripId: 'r1' }, { ripId: 'r2', backup: true }]

@@ -22,3 +22,18 @@ export function printedIps(ip: string): readonly string[] {
   const bytes = [(high ?? 0) >> 8, (high ?? 0) & 255, (low ?? 0) >> 8, (low ?? 0) & 255]
   return [canonical, `::${match[1] ?? ''}${bytes.join('.')}`]
 }
+
+/** Why no frontend can listen on this address on any machine; undefined when it could. */
+export function whyUnusable(ip: string): string | undefined {
+  const canonical = canonicalIp(ip)
+  if (canonical === '255.255.255.255') return 'it is the broadcast address'
+  if (isIpv6(canonical) ? canonical.startsWith('ff') : isMulticast(canonical)) return 'it is a multicast address'
+  // HAProxy would take the port of the IPv4 address, unseen by the rules about clashing ports.
+  if (canonical.startsWith('::ffff:')) return 'it is an IPv4 address inside IPv6; write it as IPv4'
+  return undefined
+}
+
+function isMulticast(ipv4: string): boolean {
+  const first = Number.parseInt(ipv4, 10)
+  return first >= 224 && first <= 239
+}

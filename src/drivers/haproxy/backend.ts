@@ -85,7 +85,7 @@ function serverStatements(entry: Server, backend: Owner): readonly Statement[] {
   ]
 }
 
-/** Backup servers are used one at a time in file order: the fallback, being last, answers when every real server is down. */
+/** Backup servers are used one at a time in file order: the fallback, being last, answers while no real server takes new connections. */
 function fallbackStatements(backend: L7Backend): readonly Statement[] {
   if (backend.fallback === null) return []
   const stick = backend.persistence.type === 'ip' ? ' non-stick' : ''

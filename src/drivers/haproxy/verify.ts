@@ -1,6 +1,7 @@
 import type { L7Backend, L7Frontend, L7Real } from '../../model/layer7.ts'
 import type { ConfigView, SectionName } from '../../model/sections.ts'
 import type { Problem } from '../driver.ts'
+import { whyUnusable } from './address.ts'
 import { FALLBACK } from './backend.ts'
 import { type HaproxyPaths, SOCKET_PATH_MAX } from './paths.ts'
 import { portClashes } from './port-clashes.ts'
@@ -30,15 +31,20 @@ function pathProblems(paths: HaproxyPaths): readonly Problem[] {
 }
 
 function frontendProblems(frontend: L7Frontend, view: ConfigView): readonly Problem[] {
-  const { id, mode, defaultBackendId } = frontend
-  if (defaultBackendId === null) return []
+  const { id, mode, ip, defaultBackendId } = frontend
+  const problems: Problem[] = []
+  const unusable = whyUnusable(ip)
+  if (unusable !== undefined) {
+    problems.push(problem('l7Frontends', id, 'ip', `Frontend ${frontend.name} cannot listen on ${ip}: ${unusable}`))
+  }
+  if (defaultBackendId === null) return problems
   const backend = view.get('l7Backends', defaultBackendId)
   if (backend === undefined) {
-    return [problem('l7Frontends', id, 'defaultBackendId', `There is no backend ${defaultBackendId}`)]
+    return [...problems, problem('l7Frontends', id, 'defaultBackendId', `There is no backend ${defaultBackendId}`)]
   }
-  if (backend.mode === mode) return []
+  if (backend.mode === mode) return problems
   const message = `Frontend ${frontend.name} is ${mode}, its backend ${backend.name} is ${backend.mode}: both must be the same`
-  return [problem('l7Frontends', id, 'defaultBackendId', message)]
+  return [...problems, problem('l7Frontends', id, 'defaultBackendId', message)]
 }
 
 function backendProblems(backend: L7Backend, view: ConfigView): readonly Problem[] {

@@ -69,7 +69,7 @@ t.test('text that reaches the generated file holds neither space, quote nor line
     test.notOk(fits(HealthCheckSetting, { type: 'http', host: text }), `host ${JSON.stringify(text)}`)
     test.notOk(fits(HealthCheckSetting, { type: 'http', expect: text }), `expect ${JSON.stringify(text)}`)
   }
-  for (const path of ['', '/a b', '/a\nb', '/ä', `/${'x'.repeat(1024)}`]) {
+  for (const path of ['', 'health', '?a=1', '*', '/a b', '/a\nb', '/ä', `/${'x'.repeat(1024)}`]) {
     test.notOk(fits(HealthCheckSetting, { type: 'http', path }), JSON.stringify(path))
   }
 })
@@ -87,9 +87,42 @@ t.test('a whole health check, persistence and membership', async (test) => {
   test.ok(fits(HealthCheckSetting, check))
   for (const expect of ['200', '200-399', '200,204,301-302']) test.ok(fits(HealthCheckSetting, { ...check, expect }))
   for (const expect of ['99', '600', '200-', '200,', '2xx']) test.notOk(fits(HealthCheckSetting, { ...check, expect }))
-  test.ok(fits(Persistence, { type: 'ip', timeout: 2_678_400 }))
-  test.notOk(fits(Persistence, { type: 'ip', timeout: 2_678_401 }))
+  test.ok(fits(Persistence, { type: 'ip', timeout: 2_147_483 }))
+  test.notOk(fits(Persistence, { type: 'ip', timeout: 2_147_484 }), 'more than HAProxy can count')
   const member = { encrypted: true, sni: 'a.example.test', verify: true, sendProxy: true, maxConn: 1, backup: true }
   test.ok(fits(L7Real, { ripId: 'a', weight: 0, port: 65_535, ...member }))
   test.notOk(fits(L7Real, { ripId: 'a', weight: 257 }))
+})
+
+t.test('the host of a health check is a name or an address, perhaps with a port', async (test) => {
+  const good = [
+    'a',
+    'a.example.test',
+    'xn--4ca.test',
+    '192.0.2.1',
+    '192.0.2.1:80',
+    '[::1]',
+    '[::1]:65535',
+    'a:1',
+    '1a.test',
+  ]
+  for (const host of good) test.ok(fits(HealthCheckSetting, { type: 'http', host }), host)
+  const bad = [
+    ':80',
+    'a..b',
+    '.a',
+    'a.',
+    '-a',
+    'a-',
+    'x:99999',
+    'x:0',
+    'x:',
+    'x:1:2',
+    '192.0.2.256',
+    '1.2.3',
+    '1.2.3.4.',
+  ]
+  const worse = ['::1', '[::1', '::1]', '[]', '[a]', '[192.0.2.1]', '[::1]80', 'a\n', 'a/b', `${'a'.repeat(64)}.test`]
+  for (const host of [...bad, ...worse])
+    test.notOk(fits(HealthCheckSetting, { type: 'http', host }), JSON.stringify(host))
 })

@@ -23,6 +23,31 @@ t.test('frontend and backend must have the same mode', (t) => {
   t.end()
 })
 
+t.test('an address that nobody can listen on', (t) => {
+  const on = (ip: string) => problems({ l7Frontends: [frontend('f', null, { ip, enabled: false })] })
+  for (const ip of [
+    '224.0.0.1',
+    '239.255.255.255',
+    '255.255.255.255',
+    '::ffff:127.0.0.1',
+    '::FFFF:7f00:1',
+    'ff02::1',
+  ]) {
+    t.match(
+      on(ip),
+      [{ section: 'l7Frontends', id: 'f', field: 'ip', message: `Frontend f cannot listen on ${ip}` }],
+      ip,
+    )
+  }
+  for (const ip of ['0.0.0.0', '::', '::1', '223.255.255.255', '240.0.0.1', '2001:db8::ffff:1'])
+    t.strictSame(on(ip), [], ip)
+  t.match(problems({ l7Frontends: [frontend('f', 'gone', { ip: '224.0.0.1' })] }), [
+    { field: 'ip' },
+    { field: 'defaultBackendId' },
+  ])
+  t.end()
+})
+
 t.test('a backend that does not exist', (t) => {
   t.match(problems({ l7Frontends: [frontend('f', 'gone')] }), [{ id: 'f', field: 'defaultBackendId' }])
   t.end()
