@@ -50,7 +50,7 @@ const LONGEST_S = 2_147_483
 const LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/
 
 /** A host name or an address, IPv6 in brackets, and perhaps a port: what a Host header holds. */
-export function isHostHeader(text: string): boolean {
+function isHostHeader(text: string): boolean {
   const match = /^(\[[\da-fA-F:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(text)
   const [, host = '', port] = match ?? []
   if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) return false
@@ -92,7 +92,10 @@ export const L7Real = closed({
     Type.String({ pattern: '^[A-Za-z0-9.-]{1,253}$', description: 'Server name sent in the TLS handshake.' }),
   ),
   verify: Type.Optional(
-    Type.Boolean({ description: 'Check the server’s certificate against the system’s authorities (needs encrypted).' }),
+    Type.Boolean({
+      description:
+        'Check the server’s certificate against the system’s authorities and for the name in sni (needs encrypted and sni).',
+    }),
   ),
   sendProxy: Type.Optional(Type.Boolean({ description: 'Announce the client with PROXY protocol version 2.' })),
   maxConn: Type.Optional(

@@ -83,7 +83,13 @@ function memberProblems(
   if (backend.healthCheck.type !== 'none' && (member.port ?? real.port) === null) {
     add(`reals.${index}.port`, `Real server ${real.name} has no port of its own, so its health cannot be checked`)
   }
-  if (member.encrypted === true) return
+  if (member.encrypted === true) {
+    // Without a name any certificate of the same authorities would do, whoever it was issued to.
+    if (member.verify === true && member.sni === undefined) {
+      add(`reals.${index}.sni`, `Real server ${real.name}: verify needs sni, the name that the certificate must have`)
+    }
+    return
+  }
   if (member.verify === true) add(`reals.${index}.verify`, `Real server ${real.name}: verify needs encrypted`)
   if (member.sni !== undefined) add(`reals.${index}.sni`, `Real server ${real.name}: sni needs encrypted`)
 }

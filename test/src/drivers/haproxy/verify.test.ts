@@ -86,6 +86,16 @@ t.test('TLS settings need TLS', (t) => {
   t.end()
 })
 
+t.test('a certificate is verified for a name', (t) => {
+  const reals = [{ ripId: 'r1', encrypted: true, verify: true }]
+  t.match(problems({ realServers, l7Backends: [backend('b', [], { reals })] }), [
+    { section: 'l7Backends', id: 'b', field: 'reals.0.sni', message: /r1: verify needs sni/ },
+  ])
+  const named = reals.map((member) => ({ ...member, sni: 'a.example' }))
+  t.strictSame(problems({ realServers, l7Backends: [backend('b', [], { reals: named })] }), [])
+  t.end()
+})
+
 t.test('all problems are reported at once', (t) => {
   const found = problems({
     l7Frontends: [frontend('f', 'gone'), frontend('g', 'b')],
