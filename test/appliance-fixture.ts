@@ -80,6 +80,7 @@ export function caller(appliance: Pick<Appliance, 'inject'>, token?: string): Ca
       query,
       address: sent.address ?? '192.0.2.1',
       header: (name) => headers[name] ?? '',
+      isAmbiguous: headers['content-length'] !== undefined && headers['transfer-encoding'] !== undefined,
       readBody: async (bytes_max) => (bytes.length > bytes_max ? undefined : bytes),
     })
     return received(answer)

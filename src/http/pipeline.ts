@@ -10,6 +10,8 @@ import { parseBody, parseQuery, Validation } from './validation.ts'
 
 export const API_PREFIX = '/api/v1'
 const BODY_BYTES_MAX = 1024 * 1024
+/** Before anybody logged in: enough for a login, too little to fill the memory with. */
+const PUBLIC_BODY_BYTES_MAX = 8 * 1024
 const HAS_BODY = new Set(['POST', 'PUT', 'DELETE'])
 
 /** A request behind the socket. `header` answers '' for an absent header and is valid only until `handle` returns. */
@@ -21,6 +23,8 @@ export interface Incoming {
   readonly query: string
   readonly address: string
   header(lowerCaseName: string): string
+  /** Framing headers that can be read in two ways; asked for requests with a body only. */
+  readonly isAmbiguous: boolean
   /** undefined: larger than the limit. */
   readBody(bytes_max: number): Promise<Uint8Array | undefined>
 }
@@ -78,7 +82,13 @@ export class Pipeline {
       if (!HAS_BODY.has(incoming.method)) return this.#answer(route.route, incoming, actor, params, requestId)
       return this.#withBody(route.route, incoming, actor, params, requestId)
     } catch (error) {
-      return this.#refuse(error, requestId)
+      const answer = this.#refuse(error, requestId)
+      // Whoever was turned away, and every attempt to change something, leaves a line.
+      if (HAS_BODY.has(incoming.method) || answer.status === 401 || answer.status === 403) {
+        const { method, path, address } = incoming
+        this.#parts.log.info('request', { requestId, method, path, address, by: '', status: answer.status })
+      }
+      return answer
     }
   }
 
@@ -93,10 +103,11 @@ export class Pipeline {
   #admit(route: Route, incoming: Incoming): Actor {
     if (route.endpoint.access === 'public') return NOBODY
     const header = incoming.header('authorization')
-    if (!/^bearer /i.test(header)) {
+    const token = header.startsWith('Bearer ') || /^bearer /i.test(header) ? header.slice('bearer '.length) : undefined
+    if (token === undefined) {
       throw new ApiError('UNAUTHENTICATED', 'Send the header Authorization: Bearer with the token of POST /token')
     }
-    const who = this.#parts.authenticate(header.slice('bearer '.length).trim())
+    const who = this.#parts.authenticate(token)
     if (who instanceof ApiError) throw who
     if (route.endpoint.access === 'granted' && who.rights.granted[route.index] !== 1) {
       const { method, path } = route.endpoint
@@ -126,13 +137,15 @@ export class Pipeline {
     const facts = { method: incoming.method, path: incoming.path, address: incoming.address }
     let answer: Answer
     try {
-      refuseAmbiguous(incoming)
+      if (incoming.isAmbiguous)
+        throw new ApiError('MALFORMED_REQUEST', 'The headers say more than once where the body ends')
       const contentType = incoming.header('content-type')
       // Headers are gone after the first await.
       const kept = keepHeaders(incoming)
-      const raw = await incoming.readBody(BODY_BYTES_MAX)
+      const bytes_max = route.endpoint.access === 'public' ? PUBLIC_BODY_BYTES_MAX : BODY_BYTES_MAX
+      const raw = await incoming.readBody(bytes_max)
       if (raw === undefined) {
-        throw new ApiError('PAYLOAD_TOO_LARGE', `The body may hold ${BODY_BYTES_MAX} bytes at the most`)
+        throw new ApiError('PAYLOAD_TOO_LARGE', `The body may hold ${bytes_max} bytes at the most`)
       }
       if (raw.length > 0 && !/^application\/json\s*(;|$)/i.test(contentType)) {
         throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body with Content-Type: application/json')
@@ -221,13 +234,6 @@ function decoded(segment: string): string {
   }
 }
 
-/** Two readings of where a body ends are how requests are smuggled past a proxy. */
-function refuseAmbiguous(incoming: Incoming): void {
-  if (incoming.header('transfer-encoding') !== '' && incoming.header('content-length') !== '') {
-    throw new ApiError('MALFORMED_REQUEST', 'Send Content-Length or Transfer-Encoding, not both')
-  }
-}
-
 function keepHeaders(incoming: Incoming): Incoming {
   const kept = new Map(['accept', 'if-match', 'if-none-match'].map((name) => [name, incoming.header(name)]))
   return {
@@ -236,6 +242,7 @@ function keepHeaders(incoming: Incoming): Incoming {
     query: incoming.query,
     address: incoming.address,
     header: (name) => kept.get(name) ?? '',
+    isAmbiguous: false,
     readBody: () => Promise.reject(new Error('the body was read already')),
   }
 }

@@ -50,6 +50,10 @@ const STATUS_LINES: Readonly<Record<number, string>> = {
   502: '502 Bad Gateway',
 }
 
+/** A whole body has to arrive in this time; a client that drips bytes would hold memory for ever. */
+const BODY_TIMEOUT_MS = 30_000
+const SINGLE_HEADERS = new Set(['content-length', 'transfer-encoding', 'host', 'authorization', 'content-type'])
+
 /** Unique in this process and, by its prefix, across restarts. */
 export function requestIds(prefix: string): () => string {
   let count = 0
@@ -86,7 +90,8 @@ class Exchange implements Incoming {
   readonly #response: HttpResponse
   #request: HttpRequest | undefined
   #address: string | undefined
-  aborted = false
+  #aborted = false
+  #ended: () => void = () => undefined
 
   constructor(response: HttpResponse, request: HttpRequest) {
     this.#response = response
@@ -96,6 +101,16 @@ class Exchange implements Incoming {
     this.query = request.getQuery() ?? ''
   }
 
+  get aborted(): boolean {
+    return this.#aborted
+  }
+
+  /** The client is gone: nothing of it may be touched any more. */
+  abort(): void {
+    this.#aborted = true
+    this.#ended()
+  }
+
   get address(): string {
     this.#address ??= this.aborted ? '' : new TextDecoder().decode(this.#response.getRemoteAddressAsText())
     return this.#address
@@ -103,6 +118,18 @@ class Exchange implements Incoming {
 
   header(name: string): string {
     return this.#request?.getHeader(name) ?? ''
+  }
+
+  /** Repeated or unknown framing headers: two readings of where a body ends are how requests are smuggled past a proxy. */
+  get isAmbiguous(): boolean {
+    const seen = new Set<string>()
+    let ambiguous = false
+    this.#request?.forEach((name, value) => {
+      if (!SINGLE_HEADERS.has(name)) return
+      ambiguous ||= seen.has(name) || (name === 'transfer-encoding' && value.toLowerCase() !== 'chunked')
+      seen.add(name)
+    })
+    return ambiguous || (seen.has('transfer-encoding') && seen.has('content-length'))
   }
 
   /** uWebSockets.js takes the request back when the handler returns. */
@@ -116,11 +143,17 @@ class Exchange implements Incoming {
     return new Promise((resolve) => {
       const chunks: Buffer[] = []
       let size = 0
+      const deadline = setTimeout(() => {
+        if (!this.aborted) this.#response.close()
+      }, BODY_TIMEOUT_MS)
+      this.#ended = () => clearTimeout(deadline)
       this.#response.onData((chunk, last) => {
         size += chunk.byteLength
         if (size <= bytes_max) chunks.push(Buffer.from(Buffer.from(chunk)))
+        if (size <= bytes_max && !last) return
+        clearTimeout(deadline)
         if (size > bytes_max) resolve(undefined)
-        else if (last) resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))
+        else resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))
       })
     })
   }
@@ -134,7 +167,7 @@ function serve(response: HttpResponse, request: HttpRequest, handle: Handler, re
     return
   }
   response.onAborted(() => {
-    exchange.aborted = true
+    exchange.abort()
   })
   exchange.release()
   void answer.then((late) => {

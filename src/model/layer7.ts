@@ -109,9 +109,11 @@ export const L7Real = closed({
 })
 export type L7Real = Static<typeof L7Real>
 
+export const HEALTH_CHECK_TYPES = ['tcp', 'http', 'https', 'none'] as const
+
 export const HealthCheckSetting = closed(
   {
-    type: Type.Enum(['tcp', 'http', 'https', 'none'], { description: 'What proves that a real server works.' }),
+    type: Type.Enum([...HEALTH_CHECK_TYPES], { description: 'What proves that a real server works.' }),
     path: Type.Optional(
       Type.String({
         maxLength: 1024,

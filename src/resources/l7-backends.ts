@@ -1,13 +1,40 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
 import { newId } from '../ids.ts'
 import { closed, optional } from '../model/fields.ts'
-import { L7Backend } from '../model/layer7.ts'
+import { HEALTH_CHECK_TYPES, HealthCheckSetting, L7Backend } from '../model/layer7.ts'
+import { later, refuseUnserved } from './not-served.ts'
 
-const { id: _id, name, mode, ...settings } = L7Backend.properties
+const { id: _id, name, mode, healthCheck: _stored, ...settings } = L7Backend.properties
 
-const BackendCreate = closed({ name, mode, ...optional(settings) })
-const BackendUpdate = closed(optional({ name, mode, ...settings }))
+/** The contract has checks by scripts as well. */
+const HealthCheckBody = closed(
+  {
+    ...HealthCheckSetting.properties,
+    type: Type.Enum([...HEALTH_CHECK_TYPES, 'script'], {
+      description: 'What proves that a real server works; script is not served yet.',
+    }),
+    id: later('Id of a script.'),
+    parameters: later('Parameters of a script.'),
+  },
+  HealthCheckSetting.description,
+)
+const healthCheck = Type.Optional(HealthCheckBody)
+
+const BackendCreate = closed({ name, mode, ...optional(settings), healthCheck })
+const BackendUpdate = closed({ ...optional({ name, mode, ...settings }), healthCheck })
+
+/** What can be stored of a body; refuses what asks for a script. */
+function served<B extends { readonly healthCheck?: Static<typeof HealthCheckBody> }>(body: B) {
+  const { healthCheck: check, ...stored } = body
+  return check === undefined ? stored : { ...stored, healthCheck: servedCheck(check) }
+}
+
+function servedCheck({ type, id, parameters, ...stored }: Static<typeof HealthCheckBody>): HealthCheckSetting {
+  const isScript = type === 'script'
+  refuseUnserved({ 'healthCheck.type': isScript, 'healthCheck.id': id, 'healthCheck.parameters': parameters })
+  return { ...stored, type: isScript ? 'none' : type }
+}
 
 const DEFAULTS = {
   balance: 'roundrobin' as const,
@@ -47,7 +74,7 @@ export const l7Backends = [
     data: CreatedId,
     handle: (ctx, { body }) => {
       const id = newId()
-      ctx.section('l7Backends').create({ ...DEFAULTS, ...body, id })
+      ctx.section('l7Backends').create({ ...DEFAULTS, ...served(body), id })
       return { id }
     },
   }),
@@ -73,7 +100,7 @@ export const l7Backends = [
     summary: 'Change a Layer 7 backend; omitted fields keep their value, a list sent replaces the stored one',
     message: 'Layer 7 backend stored',
     body: BackendUpdate,
-    handle: (ctx, { params, body }) => ctx.section('l7Backends').merge(params.id, body),
+    handle: (ctx, { params, body }) => ctx.section('l7Backends').merge(params.id, served(body)),
   }),
   endpoint({
     name: 'l7Backends.delete',

@@ -1,14 +1,12 @@
 import { type Static, Type } from 'typebox'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { closed } from '../model/fields.ts'
 import { L7Frontend } from '../model/layer7.ts'
+import { later, refuseUnserved } from './not-served.ts'
 
 const { id: _id, name, mode, ip, ports, ...settings } = L7Frontend.properties
 
-/** Fields of the contract that this version does not serve yet: refused by name unless they ask for nothing. */
-const later = (description: string) => Type.Optional(Type.Unknown({ description: `${description} Not served yet.` }))
 const LATER = {
   certificates: later('Ids of certificates.'),
   cipherListId: later('Cipher list of TLS connections.'),
@@ -36,22 +34,11 @@ const FrontendUpdate = closed({
   ...optionalSettings,
 })
 
-const asksForNothing = (value: unknown) =>
-  value === undefined ||
-  value === null ||
-  value === false ||
-  value === '' ||
-  (Array.isArray(value) && value.length === 0)
-
 /** What can be stored of a body; refuses the fields of `LATER` that ask for something. */
 function served(body: Static<typeof FrontendUpdate>) {
   const { certificates, cipherListId, minTls, rules, httpRedirectToHttps, hsts, ...stored } = body
-  const unserved = { certificates, cipherListId, minTls, rules, httpRedirectToHttps, hsts }
-  const asked = Object.entries(unserved).flatMap(([field, value]) => (asksForNothing(value) ? [] : [field]))
-  if (asked.length === 0) return stored
-  throw new ApiError('INVALID_BODY', `This version does not serve ${asked.join(', ')} yet; leave them out`, {
-    errors: asked.map((field) => ({ field, code: 'NOT_SERVED_YET', message: 'is not served by this version' })),
-  })
+  refuseUnserved({ certificates, cipherListId, minTls, rules, httpRedirectToHttps, hsts })
+  return stored
 }
 
 const DEFAULTS = { defaultBackendId: null, maxConn: null, timeoutClient: 30, forwardFor: true, enabled: true }

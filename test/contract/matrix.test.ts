@@ -129,7 +129,9 @@ t.test('an unknown record, service or node is 404', async (test) => {
 
 t.test('every other method on a known path is 405 with Allow', async (test) => {
   const { call, node } = await applianceFixture(test)
-  for (const path of new Set(endpoints.map((endpoint) => endpoint.path))) {
+  const judged = new Set<string>()
+  const paths = new Set(endpoints.map((endpoint) => endpoint.path))
+  for (const path of paths) {
     const here = endpoints.filter((endpoint) => endpoint.path === path)
     const known = new Set(here.map((endpoint) => endpoint.method))
     const [first] = here
@@ -140,10 +142,16 @@ t.test('every other method on a known path is 405 with Allow', async (test) => {
       // A parameter may match the fixed segment of another endpoint.
       if (answer.status === 404 && answer.json.code === 'NOT_FOUND') continue
       if (answer.status === 422) continue
+      judged.add(path)
       test.equal(answer.status, 405, `${method} ${path}`)
       test.ok(answer.headers['Allow']?.includes(first.method), `${method} ${path}`)
     }
   }
+  test.same(
+    [...paths].filter((path) => !judged.has(path)),
+    [],
+    'every path was judged',
+  )
 })
 
 t.test('unknown paths are 404 UNKNOWN_ENDPOINT', async (test) => {

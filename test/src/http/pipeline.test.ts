@@ -57,6 +57,7 @@ function fixture() {
         query: '',
         address: '192.0.2.1',
         header: (name) => headers[name] ?? '',
+        isAmbiguous: false,
         readBody: async () => Buffer.from(body ?? ''),
       },
       'request-7',

@@ -16,6 +16,7 @@ function handle(seen: string[], gate: { open: Promise<void> }) {
     seen.push(`${method} ${path}`)
     if (path === '/slow') return gate.open.then(() => ok('"late"'))
     if (path === '/big') return ok(Buffer.alloc(3_000_000, 'x'))
+    if (path === '/ambiguous') return ok(String(incoming.isAmbiguous))
     if (path === '/refused') return { ...ok('{}'), status: 418, headers: { 'X-Extra': '1' } }
     if (method === 'GET' || method === 'HEAD')
       return ok(JSON.stringify({ method, path, query, requestId, host: incoming.header('host') }))
@@ -79,6 +80,16 @@ t.test('a body over the limit is refused without being kept', async (test) => {
   const { raw } = await fixture(test)
   const head = `POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${LIMIT_BYTES + 1}\r\n\r\n`
   test.match(await raw([head, 'x'.repeat(LIMIT_BYTES + 1)], 'too large'), /^HTTP\/1\.1 413 Content Too Large/)
+})
+
+t.test('headers that say twice where a body ends are noticed', async (test) => {
+  const { raw } = await fixture(test)
+  const ambiguous = async (headers: string, body: string) =>
+    /\r\n\r\ntrue/.test(await raw([`POST /ambiguous HTTP/1.1\r\nHost: h\r\n${headers}\r\n\r\n${body}`], '\r\n\r\n'))
+  test.notOk(await ambiguous('Content-Length: 2', '{}'))
+  test.notOk(await ambiguous('Transfer-Encoding: chunked', '2\r\n{}\r\n0\r\n\r\n'))
+  test.ok(await ambiguous('Content-Length: 2\r\nContent-Length: 2', '{}'))
+  test.ok(await ambiguous('Transfer-Encoding: gzip, chunked', '2\r\n{}\r\n0\r\n\r\n'))
 })
 
 t.test('HEAD has the headers and no body', async (test) => {
