@@ -19,10 +19,9 @@ const UNTESTED: readonly string[] = [
   'src/resources/demo.ts',
   'src/resources/documents.ts',
   'src/resources/index.ts',
-  'src/resources/l7-backends.ts',
   'src/resources/l7-stats.ts',
 ]
-const UNTESTED_MAX = 11
+const UNTESTED_MAX = 10
 
 /** Sources above the soft limit. */
 const LONG: readonly string[] = []

@@ -17,7 +17,7 @@ const HealthCheckBody = closed(
     id: later('Id of a script.'),
     parameters: later('Parameters of a script.'),
   },
-  HealthCheckSetting.description,
+  'What proves that a real server works, and how often it is asked.',
 )
 const healthCheck = Type.Optional(HealthCheckBody)
 
@@ -33,6 +33,7 @@ function served<B extends { readonly healthCheck?: Static<typeof HealthCheckBody
 function servedCheck({ type, id, parameters, ...stored }: Static<typeof HealthCheckBody>): HealthCheckSetting {
   const isScript = type === 'script'
   refuseUnserved({ 'healthCheck.type': isScript, 'healthCheck.id': id, 'healthCheck.parameters': parameters })
+  // A script has been refused by now, which types cannot know.
   return { ...stored, type: isScript ? 'none' : type }
 }
 

@@ -7,6 +7,7 @@ import { later, refuseUnserved } from './not-served.ts'
 
 const { id: _id, name, mode, ip, ports, ...settings } = L7Frontend.properties
 
+/** What the contract has and this version does not serve. */
 const LATER = {
   certificates: later('Ids of certificates.'),
   cipherListId: later('Cipher list of TLS connections.'),
