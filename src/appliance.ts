@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConfigStore } from '../storage/config/config-store.ts'
 import { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
 import { ADMINISTRATOR, catalogOf } from './api/access.ts'
 import type { PendingReader } from './api/context.ts'
-import { tableFaults } from './api/integrity.ts'
+import { assertTable } from './api/integrity.ts'
 import { AccessControl } from './auth/access.ts'
 import { type FirstAdministrator, passwordWasShown } from './auth/first-start.ts'
 import { ensureCertificate } from './certificate.ts'
@@ -17,13 +16,14 @@ import { verifyReferences } from './config/reference-rules.ts'
 import { configView } from './config/views.ts'
 import { Demo } from './demo.ts'
 import { Documents } from './documents.ts'
-import type { Driver } from './drivers/driver.ts'
 import type { Answer } from './http/envelope.ts'
 import { type Incoming, Pipeline } from './http/pipeline.ts'
 import { listen, type Listener, requestIds } from './http/server.ts'
 import { newId } from './ids.ts'
 import type { Log } from './log.ts'
+import type { Machine } from './machine.ts'
 import type { ConfigView } from './model/sections.ts'
+import { ensureNodeId, refuseLostStore } from './node-identity.ts'
 import { RequestContext, type Services } from './request-context.ts'
 import { endpoints } from './resources/index.ts'
 import { RunningNames } from './running-names.ts'
@@ -32,18 +32,6 @@ import { createStats, type Stats } from './stats/stats.ts'
 import { Supervision } from './supervision.ts'
 import { Units } from './units.ts'
 import { VERSION } from './version.ts'
-
-/** The machine behind the daemon: what is rendered for it and what executes. */
-export interface Machine {
-  readonly drivers: readonly Driver[]
-  readonly executor: PlanExecutor
-  /** Master socket of the managed HAProxy. */
-  readonly masterSocket: string
-  readonly touchesPackages: boolean
-  /** Ends what the daemon supervises itself (nothing on an appliance). */
-  stopSupervised(): Promise<void>
-  close(): Promise<void>
-}
 
 export interface Appliance {
   readonly nodeId: string
@@ -64,7 +52,7 @@ export async function createAppliance(
   log: Log,
   clock: Clock = systemClock,
 ): Promise<Appliance> {
-  refuseFaultyTable()
+  assertTable(endpoints)
   const store = new LmdbConfigStore(join(settings.state, 'config'), newId)
   const running = configView(store.running)
   refuseLostStore(store, settings.state)
@@ -214,28 +202,7 @@ class RunningAppliance implements Appliance {
   }
 }
 
-function refuseFaultyTable(): void {
-  const faults = tableFaults(endpoints)
-  if (faults.length > 0) throw new Error(`the endpoint table is wrong: ${faults.join('; ')}`)
-}
-
 const identity = (nodeId: string) => ({ nodeId, version: VERSION })
-
-/** A new, empty store beside the keys of an old installation would quietly begin again with a new administrator. */
-function refuseLostStore(store: ConfigStore, stateFolder: string): void {
-  if (store.getMeta('nodeId') !== undefined || !existsSync(join(stateFolder, 'token-key.pem'))) return
-  throw new Error(
-    `${join(stateFolder, 'config')} is empty, but ${stateFolder} was in use; restore it, or start in another folder`,
-  )
-}
-
-async function ensureNodeId(store: ConfigStore): Promise<string> {
-  const known = store.getMeta('nodeId')
-  if (typeof known === 'string') return known
-  const nodeId = newId()
-  await store.putMeta('nodeId', nodeId)
-  return nodeId
-}
 
 function pendingReader(pending: PendingChanges, engine: ApplyEngine): PendingReader {
   return {

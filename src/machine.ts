@@ -1,12 +1,25 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HostSettings } from '../workers/host/host-settings.ts'
-import type { Machine } from './appliance.ts'
+import type { PlanExecutor } from './config/apply.ts'
+import type { Driver } from './drivers/driver.ts'
 import { DEBIAN_PATHS, SOCKET_PATH_MAX, supervisedPaths } from './drivers/haproxy/paths.ts'
 import { createDrivers } from './drivers/index.ts'
 import { keepForeignConfig } from './foreign-config.ts'
 import { type Settings, SettingsError } from './settings.ts'
 import { systemPool } from './worker-pool.ts'
+
+/** The machine behind the daemon: what is rendered for it and what executes. */
+export interface Machine {
+  readonly drivers: readonly Driver[]
+  readonly executor: PlanExecutor
+  /** Master socket of the managed HAProxy. */
+  readonly masterSocket: string
+  readonly touchesPackages: boolean
+  /** Ends what the daemon supervises itself (nothing on an appliance). */
+  stopSupervised(): Promise<void>
+  close(): Promise<void>
+}
 
 const STOP_TIMEOUT_MS = 10_000
 

@@ -1,5 +1,6 @@
 import type { ConfigView, SectionName, SectionRecords } from '../model/sections.ts'
 import type { Consolidation, Metric } from '../model/metrics.ts'
+import type { Health } from '../model/real-server.ts'
 import type { Rendered } from './reply.ts'
 
 /** Who calls, as established by the token and looked up in running. */
@@ -92,6 +93,8 @@ export type LiveView =
 /** Figures as whole answers; undefined when running has no such object. */
 export interface LiveFigures {
   render(view: LiveView): Rendered | undefined
+  /** What the health checks say of a real server. */
+  health(ripId: string): Health
 }
 
 export interface HistoryQuery {

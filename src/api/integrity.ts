@@ -24,6 +24,12 @@ export function tableFaults(endpoints: readonly Endpoint[]): readonly string[] {
   return faults
 }
 
+/** The daemon starts on a table without faults only. */
+export function assertTable(endpoints: readonly Endpoint[]): void {
+  const faults = tableFaults(endpoints)
+  if (faults.length > 0) throw new Error(`the endpoint table is wrong: ${faults.join('; ')}`)
+}
+
 /** The leftmost fixed segment decides between two paths, so only paths that differ in parameter names are ambiguous. */
 function duplicates(endpoints: readonly Endpoint[]): string[] {
   const seen = new Set<string>()

@@ -6,6 +6,13 @@ export const RealServerState = Type.Enum(['online', 'drained', 'halted'], {
     'online takes traffic; drained keeps its connections and takes no new ones; halted is taken out of every backend.',
 })
 
+/** Read only: whether its health checks pass. */
+export const Health = Type.Enum(['up', 'down', 'checking', 'unknown'], {
+  description:
+    'What the health checks of its backends say; unknown without a check, in maintenance, or before the first.',
+})
+export type Health = Static<typeof Health>
+
 /** A real server as stored: one machine and port that Layer 4 and Layer 7 backends share. */
 export const RealServer = closed({
   id: Id,

@@ -2,13 +2,16 @@ import { Type } from 'typebox'
 import { CreatedId, endpoint, NoData } from '../api/endpoint.ts'
 import { newId } from '../ids.ts'
 import { closed, Id, Ip, Name, Port, Weight } from '../model/fields.ts'
-import { RealServer, RealServerState } from '../model/real-server.ts'
+import { Health, RealServer, RealServerState } from '../model/real-server.ts'
 
 /** decisions.md §2: required, but null, "" and 0 all mean multiple ports. */
 const SentPort = Type.Union([Port, Type.Null(), Type.Enum(['', 0])], {
   description: 'Traffic port, 1 to 65535; null, "" or 0 for multiple ports (the port the client used).',
 })
 const storedPort = (port: number | string | null) => (typeof port === 'number' && port !== 0 ? port : null)
+
+/** A real server as read: with what its health checks say. */
+const RealServerRead = Type.Object({ ...RealServer.properties, health: Health })
 
 const MOVES = [
   { verb: 'drain', state: 'drained', says: 'keeps its connections and takes no new ones' },
@@ -42,8 +45,12 @@ export const realServers = [
     staged: false,
     summary: 'List real servers',
     message: 'Real servers',
-    data: Type.Array(RealServer),
-    handle: (ctx) => [...ctx.section('realServers').list()],
+    data: Type.Array(RealServerRead),
+    handle: (ctx) =>
+      ctx
+        .section('realServers')
+        .list()
+        .map((real) => ({ ...real, health: ctx.live.health(real.id) })),
   }),
   endpoint({
     name: 'realServers.create',
@@ -88,8 +95,11 @@ export const realServers = [
     staged: false,
     summary: 'Read a real server',
     message: 'Real server',
-    data: RealServer,
-    handle: (ctx, { params }) => ctx.section('realServers').get(params.id),
+    data: RealServerRead,
+    handle: (ctx, { params }) => {
+      const real = ctx.section('realServers').get(params.id)
+      return { ...real, health: ctx.live.health(real.id) }
+    },
   }),
   endpoint({
     name: 'realServers.update',

@@ -1,4 +1,5 @@
 import type { LiveView } from '../api/context.ts'
+import type { Health } from '../model/real-server.ts'
 // oxlint-disable-next-line no-restricted-imports -- live answers are copied byte by byte from HAProxy's own; its pure scanner is the one part of a driver that statistics need
 import {
   BACKEND_ROW,
@@ -9,6 +10,7 @@ import {
   type StatHeader,
 } from '../drivers/haproxy/stats-csv.ts'
 import type { LiveAnswer } from './answers.ts'
+import { healthOf } from './health.ts'
 import { ascii, JsonBuffer } from './json-buffer.ts'
 import { LIVE_FIELDS, type LiveKind } from './live-fields.ts'
 import { type LiveElement, type LivePiece, planView, rowKey } from './live-plan.ts'
@@ -52,6 +54,7 @@ export class LiveAnswers {
   readonly #rowIndex = new Map<string, number>()
   #fields: Readonly<Record<LiveKind, readonly PreparedField[]>> = { frontend: [], backend: [], server: [] }
   #columns = 0
+  #statusColumn = 0
   readonly #answers = new Map<string, LiveAnswer>()
   readonly #out = new JsonBuffer()
   #offsets = new Uint32Array(0)
@@ -81,6 +84,23 @@ export class LiveAnswers {
     if (this.#answers.size >= VIEWS_MAX) this.#answers.clear()
     this.#answers.set(key, answer)
     return answer
+  }
+
+  /** What the health checks say of a real server, over all backends that hold it. */
+  health(ripId: string): Health {
+    return healthOf(this.#statuses(ripId))
+  }
+
+  /** HAProxy's own word, once per backend; `[]` while it does not answer. */
+  #statuses(ripId: string): readonly string[] {
+    this.#indexRows()
+    const { csv, rows } = this.#tick
+    if (csv === undefined || rows === undefined) return []
+    return (this.#names.backendsOfRip(ripId) ?? []).flatMap((backend) => {
+      const row = this.#rowIndex.get(rowKey('server', backend.id, ripId))
+      const start = row === undefined ? undefined : rows[row]
+      return start === undefined ? [] : [fieldText(csv, this.#skip(csv, start, this.#statusColumn))]
+    })
   }
 
   #plan(key: string, view: LiveView): readonly LivePiece[] | undefined {
@@ -128,6 +148,7 @@ export class LiveAnswers {
     this.#layout = layout
     this.#prepareFields(header)
     const type = header.columns.get('type') ?? 0
+    this.#statusColumn = header.columns.get('status') ?? 0
     this.#rowIndex.clear()
     for (let row = 1; row < rows.length; row++) {
       const start = rows[row] ?? 0

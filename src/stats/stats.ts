@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
 import type { FromArchiveThread, StatsSource, TickMessage } from '../../workers/archive/messages.ts'
 import type { Clock } from '../clock.ts'
+import type { Health } from '../model/real-server.ts'
 import type { Log } from '../log.ts'
 import type { HistoryAnswer, LiveAnswer } from './answers.ts'
 import { ArchiveThreadKeeper } from './archive-thread.ts'
@@ -32,6 +33,7 @@ export interface Stats {
   readonly live: {
     /** `undefined` when the id is not in the running configuration. */
     render(view: LiveView): LiveAnswer | undefined
+    health(ripId: string): Health
   }
   /** `undefined` when the id is not in the running configuration. */
   readonly history: {

@@ -130,6 +130,26 @@ t.test('halt moves all traffic, drain keeps what is open, online brings it back'
   test.same(await servedBy(10), [5, 5])
 })
 
+t.test('a real server says whether its checks pass', async (test) => {
+  const daemon = await daemonFixture(test)
+  const origin = await startOrigin(test, 'one')
+  const rip = async (name: string, port: number) =>
+    String((await daemon.data('POST', '/ipvsDirector/rips', { name, ip: '127.0.0.1', port })).id)
+  const up = await rip('up', origin.port)
+  const down = await rip('down', await freePort())
+  const unused = await rip('unused', 1)
+  const reals = [up, down].map((ripId) => ({ ripId }))
+  const healthCheck = { type: 'tcp', interval: 1, fall: 1 }
+  await daemon.data('POST', '/layer7proxy/backends', { name: 'be', mode: 'tcp', reals, healthCheck })
+  await daemon.data('PUT', '/services/apply')
+  const health = async () => {
+    const list: { id: string; health: string }[] = await daemon.data('GET', '/ipvsDirector/rips')
+    return new Map(list.map((entry) => [entry.id, entry.health]))
+  }
+  const found = await until('the checks', health, (seen) => seen.get(up) === 'up' && seen.get(down) === 'down')
+  test.equal(found.get(unused), 'unknown')
+})
+
 t.test(
   'kill -9 and restart: traffic goes on, configuration and history stay, at most the second in flight is lost',
   async (test) => {

@@ -29,10 +29,26 @@ t.test('"", 0 and null all mean the port the client used, on creation and change
 t.test('weight and state have defaults; a change keeps what it leaves out but the port', async (test) => {
   const { call, created, read } = await fixture(test)
   const id = await created({ name: 'web', ip: '192.0.2.1', port: 80 })
-  test.same(await read(id), { id, name: 'web', ip: '192.0.2.1', port: 80, weight: 100, state: 'online' })
+  test.same(await read(id), {
+    id,
+    name: 'web',
+    ip: '192.0.2.1',
+    port: 80,
+    weight: 100,
+    state: 'online',
+    health: 'unknown',
+  })
   await call('PUT', `${PATH}/${id}`, { body: { port: 81, weight: 0, state: 'drained' } })
   await call('PUT', `${PATH}/${id}`, { body: { port: 82 } })
-  test.same(await read(id), { id, name: 'web', ip: '192.0.2.1', port: 82, weight: 0, state: 'drained' })
+  test.same(await read(id), {
+    id,
+    name: 'web',
+    ip: '192.0.2.1',
+    port: 82,
+    weight: 0,
+    state: 'drained',
+    health: 'unknown',
+  })
   const answer = await call('PUT', `${PATH}/${id}`, { body: { weight: 1 } })
   test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field: 'port', code: 'REQUIRED' }] })
 })
@@ -46,7 +62,7 @@ t.test('a move changes the state only, and repeating it changes nothing', async 
     ['halt', 'halted'],
   ] as const) {
     for (const _ of [1, 2]) test.same((await call('PUT', `${PATH}/${id}/${verb}`)).json.data, [])
-    test.same(await read(id), { id, name: 'web', ip: '192.0.2.1', port: 80, weight: 7, state })
+    test.same(await read(id), { id, name: 'web', ip: '192.0.2.1', port: 80, weight: 7, state, health: 'unknown' })
     test.equal((await call('GET', '/services/pending')).json.data.count, 1)
   }
   await call('PUT', `${PATH}/${id}/online`)
