@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
+import { later, refuseUnserved } from '../api/not-served.ts'
 import { newId } from '../ids.ts'
 import { closed, optional } from '../model/fields.ts'
 import { HEALTH_CHECK_TYPES, HealthCheckSetting, L7Backend } from '../model/layer7.ts'
-import { later, refuseUnserved } from './not-served.ts'
 
 const { id: _id, name, mode, healthCheck: _stored, ...settings } = L7Backend.properties
 

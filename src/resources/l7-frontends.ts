@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
+import { later, refuseUnserved } from '../api/not-served.ts'
 import { newId } from '../ids.ts'
 import { closed } from '../model/fields.ts'
 import { L7Frontend } from '../model/layer7.ts'
-import { later, refuseUnserved } from './not-served.ts'
 
 const { id: _id, name, mode, ip, ports, ...settings } = L7Frontend.properties
 

@@ -300,7 +300,7 @@ t.test(
 t.test('APPLY_PARTIAL: a file that cannot be written is not the fault of the configuration', async (test) => {
   const { call, machine } = await applianceFixture(test)
   await call('POST', '/layer7proxy/frontends', { body: { name: 'f', mode: 'http', ip: '127.0.0.1', ports: '8080' } })
-  const { replaceFile } = machine.host
+  const replaceFile = machine.host.replaceFile.bind(machine.host)
   machine.host.replaceFile = async () => {
     throw new Error('ENOSPC: no space left on device, write')
   }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { later, refuseUnserved } from '../../../src/resources/not-served.ts'
+import { later, refuseUnserved } from '../../../src/api/not-served.ts'
 import { refusalOf } from '../../config-fixture.ts'
 
 t.test('what asks for nothing is accepted', async (test) => {
