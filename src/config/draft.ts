@@ -140,8 +140,8 @@ export class Draft {
     if (this.#ifMatch === undefined || this.#matched) return
     this.#matched = true
     const current = `"${this.revisionRead}"`
-    const tags = this.#ifMatch.split(',').map((tag) => tag.trim())
-    if (tags.includes('*') || tags.includes(current)) return
+    const tags = new Set(this.#ifMatch.split(',').map((tag) => tag.trim()))
+    if (tags.has('*') || tags.has(current)) return
     throw new ApiError('REVISION_MISMATCH', 'The record has changed since you read it; read it again and repeat', {
       data: { current, sent: this.#ifMatch },
     })
