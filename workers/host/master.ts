@@ -7,6 +7,7 @@ const ASK_TIMEOUT_MS = 2_000
 const POLL_MS = 10
 /** Any worker that runs at all answers in milliseconds. */
 const SILENCE_MS = 3_000
+const KILLED_GONE_MS = 1_000
 
 /** The processes of the master behind this socket, or undefined when none answers. */
 export async function askProcesses(masterSocket: string): Promise<ShowProc | undefined> {
@@ -80,6 +81,10 @@ async function endSilentWorkers(masterSocket: string, before: ShowProc): Promise
   if (pids.length === 0) return
   const now = await askProcesses(masterSocket)
   for (const { pid } of now?.oldWorkers ?? []) if (pids.includes(pid)) kill(pid)
+  // Until it is gone, the kernel may still choose its sockets.
+  const isGone = (then: ShowProc | undefined): true | undefined =>
+    then === undefined || then.oldWorkers.some(({ pid }) => pids.includes(pid)) ? undefined : true
+  await untilProcesses(masterSocket, KILLED_GONE_MS, isGone)
 }
 
 async function isSilent(masterSocket: string, pid: number): Promise<boolean> {
