@@ -80,7 +80,7 @@ export class ApplyEngine {
     const desired = frozenView(store.running, store.changes())
     this.#verify(desired)
     const result = await executor.check(this.#plan(configView(store.running), desired, 'reload'))
-    if (!result.ok) throw this.#refusal(result, desired)
+    if (!result.ok) throw this.#refusal(result, desired, 'The check could not be run')
   }
 
   /**
@@ -153,7 +153,10 @@ export class ApplyEngine {
     let result = await executor.execute(steps)
     if (!result.ok && result.kind === 'socket') {
       log.info('a runtime command was refused; reloading instead', { why: result.why, output: result.output })
+      const { undone } = result
       result = await executor.execute(this.#plan(undefined, desired, 'reload'))
+      // Runtime commands that could not be taken back stay a doubt, even when the reload was taken back cleanly.
+      if (!result.ok) result = { ...result, undone: result.undone && undone }
     }
     if (result.ok) return
     await this.#restore(running, result)
@@ -176,7 +179,7 @@ export class ApplyEngine {
     await store.closeJournal()
   }
 
-  #refusal(failure: PlanFailure, desired: ConfigView): ApiError {
+  #refusal(failure: PlanFailure, desired: ConfigView, title = 'The apply failed and was undone'): ApiError {
     if (failure.missing) return new ApiError('NOT_SUPPORTED', failure.output)
     if (failure.kind === 'check') {
       return configInvalid(this.#diagnose(failure, desired), failure.output)
@@ -184,7 +187,7 @@ export class ApplyEngine {
     const node = { nodeId: this.#parts.nodeId, ok: false, step: failure.why, output: failure.output }
     const blamed = failure.kind === 'unit' ? this.#diagnose(failure, desired) : []
     const errors = fieldErrors(blamed.filter((problem) => problem.id !== undefined))
-    return new ApiError('APPLY_PARTIAL', `The apply failed and was undone: ${failure.why}`, {
+    return new ApiError('APPLY_PARTIAL', `${title}: ${failure.why}`, {
       ...(errors.length === 0 ? {} : { errors }),
       data: { nodes: [node] },
     })

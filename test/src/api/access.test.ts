@@ -78,12 +78,13 @@ t.test('Operator empties stick tables, and stages nothing but moves of real serv
   test.notOk(grants('Operator', made('PUT', '/x', { name: 'realServers.update' })))
 })
 
-t.test('Monitoring reads figures, services and the answer to a ping', async (test) => {
-  for (const path of ['/{applianceId}/layer7proxy/stats/rips', '/services/pending', '/metrics', '/ping']) {
+t.test('Monitoring reads figures and services, not what others are about to change', async (test) => {
+  for (const path of ['/{applianceId}/layer7proxy/stats/rips', '/metrics']) {
     test.ok(grants('Monitoring', made('GET', path, { effect: 'read' })), path)
     test.notOk(grants('Monitoring', made('PUT', path, { effect: 'act' })), path)
   }
-  test.notOk(grants('Monitoring', made('GET', '/ping/more', { effect: 'read' })))
+  test.ok(grants('Monitoring', { ...made('GET', '/services', { effect: 'read' }), name: 'services.list' }))
+  test.notOk(grants('Monitoring', made('GET', '/services/pending', { effect: 'read' })))
 })
 
 t.test('a stored default role follows the table; another role holds what it stores', async (test) => {
