@@ -11,6 +11,12 @@ import { ApiError } from './errors.ts'
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+const PAGE_HEADERS = {
+  'Content-Security-Policy': PAGE_POLICY,
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+}
+
 const INDEX = `<!doctype html>
 <html lang="en">
 <head>
@@ -74,7 +80,7 @@ export class Documents {
     if (file === undefined) throw new ApiError('NOT_FOUND', `The documentation has no file ${name}`)
     const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
     const page = tagged(file.read(folder), file.contentType)
-    return { ...page, headers: { 'Content-Security-Policy': PAGE_POLICY, 'Referrer-Policy': 'no-referrer' } }
+    return { ...page, headers: PAGE_HEADERS }
   }
 }
 

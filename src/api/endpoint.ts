@@ -16,7 +16,7 @@ export interface Request<P extends string, Q, B> {
   readonly params: Readonly<Record<ParamNames<P>, string>>
   readonly query: Q
   readonly body: B
-  /** Value of the Accept header, '' when absent. */
+  /** Value of the Accept header; '' when absent, or when the endpoint produces one type only. */
   readonly accept: string
   /** Value of the If-None-Match header, '' when absent. */
   readonly ifNoneMatch: string

@@ -25,15 +25,23 @@ export function success(
   return { status, contentType: JSON_TYPE, body, headers }
 }
 
+/** The same prepared bytes are asked for many times: their answer is made once and goes with them. */
+const prepared = new WeakMap<Rendered, Answer>()
+
 /** Sends prepared bytes, or 304 when the caller has them already. */
 export function rendered(ready: Rendered, ifNoneMatch: string): Answer {
-  const headers = ready.etag === undefined ? (ready.headers ?? NO_HEADERS) : { ...ready.headers, ETag: ready.etag }
-  const contentType = ready.contentType ?? JSON_TYPE
-  const cached = ready.cacheControl === undefined ? headers : { ...headers, 'Cache-Control': ready.cacheControl }
+  let answer = prepared.get(ready)
+  if (answer === undefined) prepared.set(ready, (answer = prepare(ready)))
   if (ifNoneMatch !== EMPTY && ready.etag !== undefined && matches(ifNoneMatch, ready.etag)) {
-    return { status: 304, contentType, body: EMPTY, headers: cached }
+    return { ...answer, status: 304, body: EMPTY }
   }
-  return { status: 200, contentType, body: ready.body, headers: cached }
+  return answer
+}
+
+function prepare({ body, contentType = JSON_TYPE, etag, cacheControl, headers }: Rendered): Answer {
+  const tagged = etag === undefined ? headers : { ...headers, ETag: etag }
+  const all = cacheControl === undefined ? tagged : { ...tagged, 'Cache-Control': cacheControl }
+  return { status: 200, contentType, body, headers: all ?? NO_HEADERS }
 }
 
 export function failure(error: ApiError): Answer {

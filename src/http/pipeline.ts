@@ -177,8 +177,10 @@ export class Pipeline {
       client: incoming,
       ifMatch: ifMatch === '' ? undefined : ifMatch,
     })
-    const request = { params, query, body, accept: incoming.header('accept'), ifNoneMatch }
-    const result = context.run(() => endpoint.handle(context as never, request as never))
+    const accept = endpoint.produces.length > 1 ? incoming.header('accept') : ''
+    const request = { params, query, body, accept, ifNoneMatch }
+    const handle = () => endpoint.handle(context as never, request as never)
+    const result = endpoint.effect === 'read' ? handle() : context.run(handle)
     if (!(result instanceof Promise)) return reply(endpoint, context, params, result, ifNoneMatch)
     return result
       .then((settled) => reply(endpoint, context, params, settled, ifNoneMatch))

@@ -179,7 +179,6 @@ function write(response: HttpResponse, answer: Answer, requestId: string, method
   if (answer.status !== 200) response.writeStatus(STATUS_LINES[answer.status] ?? String(answer.status))
   response.writeHeader('Content-Type', answer.contentType)
   response.writeHeader('X-Request-Id', requestId)
-  response.writeHeader('X-Content-Type-Options', 'nosniff')
   for (const name in answer.headers) response.writeHeader(name, answer.headers[name] ?? '')
   // HEAD must have no body; uWebSockets.js' endWithoutBody(length) aborts the process in this version.
   response.end(method === 'HEAD' ? '' : answer.body)
