@@ -87,7 +87,8 @@ function explainUnion(union: SchemaError, all: readonly SchemaError[]): readonly
 }
 
 function sentence(error: SchemaError): string {
-  if (error.keyword === 'enum') return `must be one of ${error.params.allowedValues.map(String).join(', ')}`
+  if (error.keyword === 'enum')
+    return `must be one of ${error.params.allowedValues.map((value) => JSON.stringify(value)).join(', ')}`
   if (error.keyword === 'const') return `must be ${JSON.stringify(error.params.allowedValue)}`
   return error.message
 }

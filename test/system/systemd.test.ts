@@ -76,7 +76,7 @@ t.test('the unit starts what `npm start` starts', (t) => {
   const started = /^ExecStart=(.*)$/m.exec(unit)?.[1]?.split(/\s+/) ?? []
   const command = ['/opt/fulcrum/systemd/notify-exec', NODE, ...words.slice(words.indexOf('node') + 1)]
   t.strictSame(started, [...command, '--profile', 'appliance'])
-  for (const variable of words.slice(0, words.indexOf('node')))
+  for (const variable of words.slice(0, words.indexOf('exec')))
     t.ok(unit.includes(`\nEnvironment=${variable}\n`), variable)
   t.end()
 })
