@@ -65,6 +65,8 @@ t.test('a second daemon on the same state folder or port is refused with a clear
 t.test('--check verifies the stores of a stopped daemon, and is refused while one runs', async (test) => {
   const daemon = await daemonFixture(test)
   await daemon.data('POST', '/ipvsDirector/rips', { name: 'a', ip: '127.0.0.1', port: 1 })
+  // Waits for what the start does by itself: a HAProxy that is just being started would outlive the test.
+  await daemon.data('PUT', '/services/apply')
   const args = ['--state', daemon.state, '--check']
   test.match(await run(args), { code: 1, stderr: /another daemon is using/ })
   await daemon.kill('SIGKILL')
