@@ -150,13 +150,14 @@ export class Draft {
   /** The newest of what an answer about this record is made of: a group shows its members, so a new member counts. */
   #revisionOf(section: SectionName, id: string): number | undefined {
     let newest = this.#stored(section, id)?.revision
-    for (const other of SECTIONS[section].shownWith) {
+    const { shownWith } = SECTIONS[section]
+    // Most records stand alone, and the list of changes may be long.
+    if (shownWith.length === 0) return newest
+    for (const other of shownWith) {
       for (const { revision } of this.#store.candidate.list(other, CLUSTER)) newest = Math.max(newest ?? 0, revision)
     }
     for (const change of this.#store.changes()) {
-      if (SECTIONS[section].shownWith.some((other) => other === change.section)) {
-        newest = Math.max(newest ?? 0, change.revision)
-      }
+      if (shownWith.some((other) => other === change.section)) newest = Math.max(newest ?? 0, change.revision)
     }
     return newest
   }
