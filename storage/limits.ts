@@ -10,8 +10,8 @@ export const RING_ROWS = 320
 export const RING_SLAB_OBJECTS = 256
 /** Objects per row of the crash tail: four plain columns of it still fit into one LMDB page. */
 export const TAIL_BLOCK_OBJECTS = 125
-/** Seconds kept in the crash tail: twice the longest time between two chunks of one object. */
-export const TAIL_KEPT_S = 240
+/** Seconds kept in the crash tail: the longest time between two chunks of one object, and some more. A restart reads all of it. */
+export const TAIL_KEPT_S = 130
 /** Seconds between two stored copies of the same counters; must be well below TAIL_KEPT_S. */
 export const BASELINE_EVERY_S = 60
 /** Expired chunks removed in one transaction. */

@@ -3,8 +3,9 @@ import { METRIC_COUNT } from './tiers.ts'
 
 /**
  * The last seconds in shared memory: written by the archive thread, read by any thread without a message.
- * One row per second, in it one column per metric, in it one place per object. NaN is unknown. A reader copies what it wants
- * and then looks whether the writer has come near its oldest row meanwhile; if so, the copy is thrown away.
+ * One row per second, in it one column per metric, in it one place per object. A reader copies what it wants and then looks
+ * whether the writer has come near its oldest row meanwhile; if so, the copy is thrown away.
+ * A place holds the value plus one, and zero for unknown: new memory is unknown by itself and not touched before it is used.
  */
 const HWM = 0
 /** The second being written; rows older than this minus RING_ROWS are gone. */
@@ -12,6 +13,7 @@ const WRITING = 1
 /** The oldest second the ring knows about: later than the arithmetic says after a start or a long gap. */
 const OLDEST = 2
 const HEADER_WORDS = 4
+const UNKNOWN = 0
 
 const ROW_VALUES = METRIC_COUNT * RING_SLAB_OBJECTS
 const SLAB_VALUES = RING_ROWS * ROW_VALUES
@@ -69,7 +71,8 @@ function copyRows(
   for (let second = from_s; second < to_s; second++) {
     const row = rowStart(second) + place
     for (let metric = 0; metric < METRIC_COUNT; metric++) {
-      out[at + metric * stride + (second - from_s)] = slab.values[row + metric * RING_SLAB_OBJECTS] ?? Number.NaN
+      const held = slab.values[row + metric * RING_SLAB_OBJECTS] ?? UNKNOWN
+      out[at + metric * stride + (second - from_s)] = held === UNKNOWN ? Number.NaN : held - 1
     }
   }
 }
@@ -106,13 +109,14 @@ export class RingWriter implements RingView {
     let slab = this.#views[index]
     if (slab === undefined) {
       slab = viewSlab(new SharedArrayBuffer(SLAB_BYTES))
-      slab.values.fill(Number.NaN)
       this.slabs[index] = slab.buffer
       this.#views[index] = slab
       made = index
     }
     const place = slot % RING_SLAB_OBJECTS
-    for (let at = place; at < SLAB_VALUES; at += RING_SLAB_OBJECTS) slab.values[at] = Number.NaN
+    if (slab.owners[place] !== 0) {
+      for (let at = place; at < SLAB_VALUES; at += RING_SLAB_OBJECTS) slab.values[at] = UNKNOWN
+    }
     Atomics.store(slab.owners, place, objectId)
     return made
   }
@@ -121,18 +125,20 @@ export class RingWriter implements RingView {
   beginSecond(second: number): void {
     Atomics.store(this.#words, WRITING, second + 1)
     const row = rowStart(second)
-    for (const slab of this.#views) slab.values.fill(Number.NaN, row, row + ROW_VALUES)
+    for (const slab of this.#views) slab.values.fill(UNKNOWN, row, row + ROW_VALUES)
   }
 
   set(slot: number, second: number, metric: number, value: number): void {
     const slab = this.#views[Math.floor(slot / RING_SLAB_OBJECTS)]
     if (slab === undefined) return
-    slab.values[rowStart(second) + metric * RING_SLAB_OBJECTS + (slot % RING_SLAB_OBJECTS)] = value
+    slab.values[rowStart(second) + metric * RING_SLAB_OBJECTS + (slot % RING_SLAB_OBJECTS)] =
+      value === value ? value + 1 : UNKNOWN
   }
 
   get(slot: number, second: number, metric: number): number {
     const slab = this.#views[Math.floor(slot / RING_SLAB_OBJECTS)]
-    return slab?.values[rowStart(second) + metric * RING_SLAB_OBJECTS + (slot % RING_SLAB_OBJECTS)] ?? Number.NaN
+    const held = slab?.values[rowStart(second) + metric * RING_SLAB_OBJECTS + (slot % RING_SLAB_OBJECTS)] ?? UNKNOWN
+    return held === UNKNOWN ? Number.NaN : held - 1
   }
 
   publish(hwm_s: number): void {

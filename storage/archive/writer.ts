@@ -97,13 +97,14 @@ export class ArchiveWriter {
     if (sampled && to_s % 60 === 0) this.registry.retire(to_s)
     const { objects, unsaved, nextId } = this.registry
     this.databases.environment.transactionSync(() => {
+      // First, so that the pages it frees are written again by what follows instead of once as garbage.
+      this.#tail.trim(to_s - TAIL_KEPT_S)
+      this.#trimTier(to_s % TIERS.length, to_s)
       for (const object of unsaved) this.databases.catalog.putSync(makeKey(0, object.id), encodeObject(object))
       if (unsaved.size > 0) this.databases.meta.putSync(META_NEXT_ID, makeKey(0, nextId))
       for (let second = first_s; second < written_s; second++) this.#tail.storeSecond(second, objects)
       for (const [index] of TIERS.entries()) this.#storeDueChunks(index, from_s, to_s)
       if (baseline !== undefined) this.#tail.storeBaseline(to_s, objects, baseline)
-      this.#tail.trim(to_s - TAIL_KEPT_S)
-      this.#trimTier(to_s % TIERS.length, to_s)
       this.databases.meta.putSync(META_PROGRESS, makeKey(to_s, sampled_s))
     })
     unsaved.clear()
