@@ -63,24 +63,34 @@ export class HistoryAnswers {
     const found = this.#names.frontend(id)
     if (found === undefined) return undefined
     const labels = [['id', id] as const, ['name', found.name] as const]
-    return this.#answer(`frontend/${id}`, 'one', [{ labels, kind: 'frontend', name: id, backend: '' }], query)
+    return this.#answer(
+      `frontend/${id}`,
+      'one',
+      [{ labels, kind: 'frontend', name: found.called ?? id, backend: '' }],
+      query,
+    )
   }
 
   backend(id: string, query: HistoryQuery): HistoryAnswer | undefined {
     const found = this.#names.backend(id)
     if (found === undefined) return undefined
     const labels = [['id', id] as const, ['name', found.name] as const]
-    return this.#answer(`backend/${id}`, 'one', [{ labels, kind: 'backend', name: id, backend: '' }], query)
+    return this.#answer(
+      `backend/${id}`,
+      'one',
+      [{ labels, kind: 'backend', name: found.called ?? id, backend: '' }],
+      query,
+    )
   }
 
   backendReals(id: string, query: HistoryQuery): HistoryAnswer | undefined {
     const found = this.#names.backend(id)
     if (found === undefined) return undefined
-    const subjects = found.reals.map(({ ripId, name }) => ({
+    const subjects = found.reals.map(({ ripId, name, called = ripId }) => ({
       labels: [['id', ripId] as const, ['name', name] as const],
       kind: 'server' as const,
-      name: ripId,
-      backend: id,
+      name: called,
+      backend: found.called ?? id,
     }))
     const group = [['id', id] as const, ['name', found.name] as const]
     return this.#answer(`reals/${id}`, 'reals', subjects, query, group)
@@ -89,17 +99,20 @@ export class HistoryAnswers {
   rip(id: string, query: HistoryQuery): HistoryAnswer | undefined {
     const backends = this.#names.backendsOfRip(id)
     if (backends === undefined) return undefined
-    const subjects = backends.map((backend) => ({
-      labels: [
-        ['backendId', backend.id] as const,
-        ['backendName', backend.name] as const,
-        ['id', id] as const,
-        ['name', backend.reals.find((real) => real.ripId === id)?.name ?? ''] as const,
-      ],
-      kind: 'server' as const,
-      name: id,
-      backend: backend.id,
-    }))
+    const subjects = backends.map((backend) => {
+      const real = backend.reals.find(({ ripId }) => ripId === id)
+      return {
+        labels: [
+          ['backendId', backend.id] as const,
+          ['backendName', backend.name] as const,
+          ['id', id] as const,
+          ['name', real?.name ?? ''] as const,
+        ],
+        kind: 'server' as const,
+        name: real?.called ?? id,
+        backend: backend.called ?? backend.id,
+      }
+    })
     return this.#answer(`rip/${id}`, 'list', subjects, query)
   }
 

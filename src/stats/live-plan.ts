@@ -19,11 +19,11 @@ export function rowKey(kind: LiveKind, proxy: string, server: string): string {
   return kind === 'server' ? `server\0${proxy}\0${server}` : `${kind}\0${proxy}`
 }
 
-function elementOf(kind: 'frontend' | 'backend', { id, name }: NamedObject): LiveElement {
+function elementOf(kind: 'frontend' | 'backend', { id, name, called = id }: NamedObject): LiveElement {
   return {
     kind,
     head: ascii(`{"id":${JSON.stringify(id)},"name":${JSON.stringify(name)}`),
-    rowKey: rowKey(kind, id, ''),
+    rowKey: rowKey(kind, called, ''),
   }
 }
 
@@ -31,10 +31,10 @@ function realsOf(backend: NamedBackend, only?: string): LiveElement[] {
   const owner = `,"backendId":${JSON.stringify(backend.id)},"backendName":${JSON.stringify(backend.name)}`
   return backend.reals
     .filter(({ ripId }) => only === undefined || ripId === only)
-    .map(({ ripId, name }) => ({
+    .map(({ ripId, name, called = ripId }) => ({
       kind: 'server',
       head: ascii(`{"id":${JSON.stringify(ripId)},"name":${JSON.stringify(name)}${owner}`),
-      rowKey: rowKey('server', backend.id, ripId),
+      rowKey: rowKey('server', backend.called ?? backend.id, called),
     }))
 }
 

@@ -97,7 +97,8 @@ export class LiveAnswers {
     const { csv, rows } = this.#tick
     if (csv === undefined || rows === undefined) return []
     return (this.#names.backendsOfRip(ripId) ?? []).flatMap((backend) => {
-      const row = this.#rowIndex.get(rowKey('server', backend.id, ripId))
+      const called = backend.reals.find((real) => real.ripId === ripId)?.called ?? ripId
+      const row = this.#rowIndex.get(rowKey('server', backend.called ?? backend.id, called))
       const start = row === undefined ? undefined : rows[row]
       return start === undefined ? [] : [fieldText(csv, this.#skip(csv, start, this.#statusColumn))]
     })

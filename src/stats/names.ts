@@ -6,11 +6,14 @@
 export interface NamedObject {
   readonly id: string
   readonly name: string
+  /** What HAProxy calls it, where that is not the id: a HAProxy that somebody else configures. */
+  readonly called?: string
 }
 
 export interface NamedReal {
   readonly ripId: string
   readonly name: string
+  readonly called?: string
 }
 
 export interface NamedBackend extends NamedObject {
