@@ -33,11 +33,12 @@ export function openBinaryDatabase(environment: BinaryEnvironment, name: string)
   return environment.openDB<Uint8Array, Uint8Array>({ name, keyEncoding: 'binary', encoding: 'binary' })
 }
 
-/** Removes a range of keys, at most `limit`. The keys are read first: a cursor does not survive changes under it. */
+/** Removes a range of keys, at most `limit`, and answers how many. The keys are read first: a cursor does not survive changes under it. */
 export function removeRange(
   database: BinaryDatabase,
   range: { start?: Uint8Array; end?: Uint8Array; limit?: number },
-): void {
+): number {
   const keys = [...database.getKeys(range)]
   for (const key of keys) database.removeSync(key)
+  return keys.length
 }

@@ -22,5 +22,7 @@ export const OBJECT_GONE_AFTER_S = 600
 export const ARCHIVE_OBJECTS_MAX = 50_000
 /** Named databases of the archive's environment: catalog, meta, baseline, tail, five tiers and room for new generations. */
 export const ARCHIVE_DATABASES_MAX = 24
+/** Tiers of an archive at most. */
+export const ARCHIVE_TIERS_MAX = 8
 /** Address space of the archive at the start; LMDB grows it by itself. */
 export const ARCHIVE_MAP_BYTES = 256 * 1024 * 1024

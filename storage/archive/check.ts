@@ -10,7 +10,7 @@ import { readCatalog, readProgress } from './reader.ts'
 import { SCHEMA_VERSION } from './recover.ts'
 import type { RingView } from './ring.ts'
 import { blockOf, decodeBaseline, decodeBlock } from './tail.ts'
-import { METRIC_COUNT, span_s, TIERS, type Tier, tierAt } from './tiers.ts'
+import { METRIC_COUNT, span_s, type Tier } from './tiers.ts'
 import { TierReader } from './tier-reader.ts'
 
 /** Broken archives can break in thousands of places; the first ones tell enough. */
@@ -24,7 +24,7 @@ class Checker {
   readonly #databases: ArchiveDatabases
   readonly #hwm_s: number
   readonly #reader: TierReader
-  readonly #values = new Float64Array(METRIC_COUNT * span_s(tierAt(1)))
+  readonly #values: Float64Array
   readonly #stored = new Points()
   readonly #computed = new Points()
   readonly #finer = new Points()
@@ -33,7 +33,8 @@ class Checker {
   constructor(databases: ArchiveDatabases) {
     this.#databases = databases
     this.#hwm_s = readProgress(databases)
-    this.#reader = new TierReader(chunkLookup(databases), NO_RING)
+    this.#reader = new TierReader(databases.table, chunkLookup(databases), NO_RING)
+    this.#values = new Float64Array(METRIC_COUNT * Math.max(...databases.table.slice(0, 2).map(span_s)))
   }
 
   #problem(text: string): void {
@@ -47,7 +48,7 @@ class Checker {
     this.#catalog()
     this.#tail()
     this.#baselines()
-    for (const [index] of TIERS.entries()) this.#tier(index)
+    for (const [index, tier] of this.#databases.table.entries()) this.#tier(index, tier)
   }
 
   #catalog(): void {
@@ -89,8 +90,7 @@ class Checker {
     if (wrong !== undefined) this.#problem(`${where}: value ${wrong}`)
   }
 
-  #tier(index: number): void {
-    const tier = tierAt(index)
+  #tier(index: number, tier: Tier): void {
     for (const { key, value } of this.#databases.tiers[index]?.getRange() ?? []) {
       const end = keyFirst(key)
       const id = keySecond(key)
@@ -102,7 +102,7 @@ class Checker {
       if (head.first_s !== end - span_s(tier) || head.n !== tier.points)
         this.#problem(`${where}: key and value disagree`)
       else if (index === 0) this.#baseChunk(where, value)
-      else this.#coarseChunk(where, value, index, id, end)
+      else this.#coarseChunk(where, value, index, tier, id, end)
     }
   }
 
@@ -115,8 +115,7 @@ class Checker {
     this.#integers(where, this.#values.subarray(0, n * METRIC_COUNT))
   }
 
-  #coarseChunk(where: string, value: Uint8Array, index: number, id: number, end_s: number): void {
-    const tier = tierAt(index)
+  #coarseChunk(where: string, value: Uint8Array, index: number, tier: Tier, id: number, end_s: number): void {
     const read = decodeCoarseChunk(value, this.#stored)
     if (read !== value.length) this.#problem(`${where}: ${value.length} bytes, ${read} read`)
     const { count, sum, minimum, maximum, n } = this.#stored
@@ -127,13 +126,13 @@ class Checker {
         )
       }
     }
-    this.#recompute(where, index, id, end_s)
+    this.#recompute(where, index, tier, id, end_s)
   }
 
   /** A coarse chunk must equal what the next finer tier says, where that still holds all of it. */
-  #recompute(where: string, index: number, id: number, end_s: number): void {
-    const tier = tierAt(index)
-    const finer = tierAt(index - 1)
+  #recompute(where: string, index: number, tier: Tier, id: number, end_s: number): void {
+    const finer = this.#databases.table[index - 1]
+    if (finer === undefined) return
     const start = end_s - span_s(tier)
     if (start < coverageStart(finer, this.#hwm_s)) return
     if (chunkEndAtOrBefore(finer, id, this.#hwm_s) < end_s) return

@@ -1,6 +1,7 @@
 import { type BinaryDatabase, type BinaryEnvironment, openBinaryDatabase, openBinaryEnvironment } from '../env.ts'
 import { ARCHIVE_DATABASES_MAX, ARCHIVE_MAP_BYTES } from '../limits.ts'
 import { makeKey, writeKey } from './layout.ts'
+import { newTable, readTable, type StoredTier } from './tier-table.ts'
 import { TIERS } from './tiers.ts'
 import type { ChunkLookup } from './tier-reader.ts'
 
@@ -11,6 +12,9 @@ export interface ArchiveDatabases {
   readonly meta: BinaryDatabase
   readonly baseline: BinaryDatabase
   readonly tail: BinaryDatabase
+  /** The tiers of this archive, from fine to coarse. */
+  readonly table: readonly StoredTier[]
+  /** One for each entry of `table`. */
   readonly tiers: readonly BinaryDatabase[]
 }
 
@@ -24,18 +28,26 @@ export function openArchiveDatabases(directory: string): ArchiveDatabases {
     databases_max: ARCHIVE_DATABASES_MAX,
     map_bytes: ARCHIVE_MAP_BYTES,
   })
+  const meta = openBinaryDatabase(environment, 'meta')
   return {
     environment,
     catalog: openBinaryDatabase(environment, 'catalog'),
-    meta: openBinaryDatabase(environment, 'meta'),
+    meta,
     baseline: openBinaryDatabase(environment, 'baseline'),
     tail: openBinaryDatabase(environment, 'tail'),
-    tiers: TIERS.map((tier) => openBinaryDatabase(environment, tier.name)),
+    ...openTiers(environment, readTable(meta) ?? newTable(TIERS)),
   }
 }
 
+export function openTiers(
+  environment: BinaryEnvironment,
+  table: readonly StoredTier[],
+): Pick<ArchiveDatabases, 'table' | 'tiers'> {
+  return { table, tiers: table.map((tier) => openBinaryDatabase(environment, tier.database)) }
+}
+
 /** Chunks straight from LMDB's shared buffer: decoded before the next call, never kept. */
-export function chunkLookup(databases: ArchiveDatabases): ChunkLookup {
+export function chunkLookup({ tiers }: Pick<ArchiveDatabases, 'tiers'>): ChunkLookup {
   const key = new Uint8Array(8)
-  return (tier, end_s, objectId) => databases.tiers[tier]?.getBinaryFast(writeKey(key, end_s, objectId))
+  return (tier, end_s, objectId) => tiers[tier]?.getBinaryFast(writeKey(key, end_s, objectId))
 }

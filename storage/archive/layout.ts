@@ -53,7 +53,10 @@ export function ceilTo(time_s: number, step_s: number): number {
   return floorTo(time_s + step_s - 1, step_s)
 }
 
-/** The oldest second a tier answers for: the nominal ring, whether or not data is there. */
+/**
+ * The oldest second a tier answers for: the nominal ring, whether or not data is there, but nothing from before its floor
+ * (a tier that once kept less).
+ */
 export function coverageStart(tier: Tier, hwm_s: number): number {
-  return floorTo(hwm_s, tier.step_s) - tier.step_s * tier.rows
+  return Math.max(floorTo(hwm_s, tier.step_s) - tier.step_s * tier.rows, ceilTo(tier.floor_s ?? 0, tier.step_s))
 }

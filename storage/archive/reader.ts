@@ -4,6 +4,7 @@ import type { Points } from './consolidate.ts'
 import { type ArchiveDatabases, chunkLookup, META_PROGRESS, openArchiveDatabases } from './databases.ts'
 import { RingReader } from './ring.ts'
 import { type ReadableObject, TierReader } from './tier-reader.ts'
+import type { Tier } from './tiers.ts'
 
 /** Tries of a read that the ring's writer overtook. The ring has twenty seconds of room, so one retry is already rare. */
 const TRIES = 3
@@ -20,20 +21,31 @@ export class ArchiveReader {
   constructor(directory: string, header: SharedArrayBuffer, slabs: readonly SharedArrayBuffer[]) {
     this.#databases = openArchiveDatabases(directory)
     this.#ring = new RingReader(header, slabs)
-    this.#tiers = new TierReader(chunkLookup(this.#databases), this.#ring)
+    this.#tiers = this.#tierReader()
+  }
+
+  #tierReader(): TierReader {
+    return new TierReader(this.#databases.table, chunkLookup(this.#databases), this.#ring)
   }
 
   /** The ring of a new writer, after the old one has ended. */
   attach(header: SharedArrayBuffer, slabs: readonly SharedArrayBuffer[]): void {
     this.#ring = new RingReader(header, slabs)
-    this.#tiers = new TierReader(chunkLookup(this.#databases), this.#ring)
+    this.#tiers = this.#tierReader()
   }
 
   addSlab(index: number, buffer: SharedArrayBuffer): void {
     this.#ring.addSlab(index, buffer)
   }
 
-  /** Seconds before this one are committed and never change. */
+  /** The tiers as they are now: a full disk makes the finest one keep less. */
+  tiers(): readonly Tier[] {
+    const { table } = this.#databases
+    for (const [index, tier] of table.entries()) tier.floor_s = this.#ring.floor(index)
+    return table
+  }
+
+  /** Seconds before this one are complete and never change. */
   hwm_s(): number {
     return this.#ring.hwm()
   }
@@ -43,21 +55,25 @@ export class ArchiveReader {
     return readCatalog(this.#databases)
   }
 
-  /** Values of the base tier, column-major with `end - first` values per metric; NaN is unknown. */
-  readBase(object: ReadableObject, first_s: number, end_s: number, out: Float64Array): void {
-    this.#retry((flushed_s) => this.#tiers.readBase(object, first_s, end_s, flushed_s, out))
+  /**
+   * Values of the base tier, column-major with `end - first` values per metric; NaN is unknown. Answers false when the ring was
+   * overwritten in every try, or the object has lost its place there: what is in `out` then is not final.
+   */
+  readBase(object: ReadableObject, first_s: number, end_s: number, out: Float64Array): boolean {
+    return this.#retry((flushed_s) => this.#tiers.readBase(object, first_s, end_s, flushed_s, out))
   }
 
-  readCoarse(tier: number, object: ReadableObject, first_s: number, end_s: number, out: Points): void {
-    this.#retry((flushed_s) => this.#tiers.readCoarse(tier, object, first_s, end_s, flushed_s, out))
+  readCoarse(tier: number, object: ReadableObject, first_s: number, end_s: number, out: Points): boolean {
+    return this.#retry((flushed_s) => this.#tiers.readCoarse(tier, object, first_s, end_s, flushed_s, out))
   }
 
-  #retry(read: (flushed_s: number) => boolean): void {
+  #retry(read: (flushed_s: number) => boolean): boolean {
     for (let tries = 0; tries < TRIES; tries++) {
-      const flushed_s = this.#ring.hwm()
+      const flushed_s = this.#ring.stored()
       this.#databases.environment.resetReadTxn()
-      if (read(flushed_s)) return
+      if (read(flushed_s)) return true
     }
+    return false
   }
 
   async close(): Promise<void> {

@@ -6,7 +6,7 @@ import { COUNTER_COUNT } from './increments.ts'
 import { keyFirst, keySecond, makeKey } from './layout.ts'
 import { readCatalog } from './reader.ts'
 import { type BaselineHead, blockOf, decodeBaseline, decodeBlock, placeInBlock } from './tail.ts'
-import { METRIC_COUNT, TIERS } from './tiers.ts'
+import { METRIC_COUNT } from './tiers.ts'
 
 export interface Recovered {
   readonly hwm_s: number
@@ -28,7 +28,7 @@ export function recover(databases: ArchiveDatabases, now_s: number): Recovered {
     // A new archive begins a little in the past: HAProxy may have been started moments before.
     const hwm_s = now_s - ARCHIVE_HEARTBEAT_S
     databases.environment.transactionSync(() => {
-      meta.putSync(META_SCHEMA, makeKey(SCHEMA_VERSION, TIERS.length))
+      meta.putSync(META_SCHEMA, makeKey(SCHEMA_VERSION, 0))
       meta.putSync(META_PROGRESS, makeKey(hwm_s, 0))
       meta.putSync(META_NEXT_ID, makeKey(0, 1))
     })

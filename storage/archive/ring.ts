@@ -1,4 +1,4 @@
-import { RING_ROWS, RING_SLAB_OBJECTS } from '../limits.ts'
+import { ARCHIVE_TIERS_MAX, RING_ROWS, RING_SLAB_OBJECTS } from '../limits.ts'
 import { METRIC_COUNT } from './tiers.ts'
 
 /**
@@ -8,11 +8,15 @@ import { METRIC_COUNT } from './tiers.ts'
  * A place holds the value plus one, and zero for unknown: new memory is unknown by itself and not touched before it is used.
  */
 const HWM = 0
+/** Seconds before this one are on disk: the same as HWM but while the disk refuses. */
+const STORED = 3
 /** The second being written; rows older than this minus RING_ROWS are gone. */
 const WRITING = 1
 /** The oldest second the ring knows about: later than the arithmetic says after a start or a long gap. */
 const OLDEST = 2
-const HEADER_WORDS = 4
+/** From here on, one word per tier: the second before which it is incomplete. */
+const FLOORS = 4
+const HEADER_WORDS = FLOORS + ARCHIVE_TIERS_MAX
 const UNKNOWN = 0
 
 const ROW_VALUES = METRIC_COUNT * RING_SLAB_OBJECTS
@@ -40,7 +44,7 @@ function rowStart(second: number): number {
 
 /** What the tier reader needs of either side of the ring. */
 export interface RingView {
-  /** Seconds before this one are committed. */
+  /** Seconds before this one are complete: committed, or kept in memory alone while the disk refuses. */
   hwm(): number
   /** The oldest second that can be read. */
   oldest(): number
@@ -86,6 +90,11 @@ export class RingWriter implements RingView {
   /** Starts anew: nothing before `oldest_s` is known. */
   reset(oldest_s: number): void {
     Atomics.store(this.#words, WRITING, oldest_s)
+    Atomics.store(this.#words, OLDEST, oldest_s)
+  }
+
+  /** What was before `oldest_s` is not known any more. */
+  forgetBefore(oldest_s: number): void {
     Atomics.store(this.#words, OLDEST, oldest_s)
   }
 
@@ -141,8 +150,14 @@ export class RingWriter implements RingView {
     return held === UNKNOWN ? Number.NaN : held - 1
   }
 
-  publish(hwm_s: number): void {
+  /** Lets readers have the seconds before `hwm_s`, of which those before `stored_s` are on disk. */
+  publish(hwm_s: number, stored_s: number): void {
+    Atomics.store(this.#words, STORED, stored_s)
     Atomics.store(this.#words, HWM, hwm_s)
+  }
+
+  publishFloor(tier: number, floor_s: number): void {
+    Atomics.store(this.#words, FLOORS + tier, floor_s)
   }
 
   /** The writer also reads rows that are written and not yet published; there is no race with itself. */
@@ -178,6 +193,15 @@ export class RingReader implements RingView {
 
   hwm(): number {
     return Atomics.load(this.#words, HWM)
+  }
+
+  /** Seconds before this one are on disk. */
+  stored(): number {
+    return Atomics.load(this.#words, STORED)
+  }
+
+  floor(tier: number): number {
+    return Atomics.load(this.#words, FLOORS + tier)
   }
 
   oldest(): number {

@@ -20,17 +20,15 @@ export interface BaselineSource {
 
 /** The crash tail: one self-contained row per second and block of objects, and the baselines that go with it. */
 export class TailWriter {
-  readonly #databases: ArchiveDatabases
-  readonly #ring: RingWriter
+  readonly #databases: Pick<ArchiveDatabases, 'tail' | 'baseline'>
   readonly #sink = new ByteSink()
   readonly #values = new Float64Array(METRIC_COUNT * TAIL_BLOCK_OBJECTS)
 
-  constructor(databases: ArchiveDatabases, ring: RingWriter) {
+  constructor(databases: Pick<ArchiveDatabases, 'tail' | 'baseline'>) {
     this.#databases = databases
-    this.#ring = ring
   }
 
-  storeSecond(second: number, objects: readonly ArchiveObject[]): void {
+  storeSecond(ring: RingWriter, second: number, objects: readonly ArchiveObject[]): void {
     let at = 0
     while (at < objects.length) {
       const block = blockOf(objects[at]?.id ?? 0)
@@ -42,7 +40,7 @@ export class TailWriter {
         if (object.slot < 0) continue
         const place = placeInBlock(object.id)
         for (let metric = 0; metric < METRIC_COUNT; metric++) {
-          const value = this.#ring.get(object.slot, second, metric)
+          const value = ring.get(object.slot, second, metric)
           if (value !== value) continue
           known = true
           this.#values[metric * TAIL_BLOCK_OBJECTS + place] = value
@@ -55,8 +53,15 @@ export class TailWriter {
     }
   }
 
-  /** Fills the ring row of a second from the stored tail. */
-  restoreSecond(second: number, objects: readonly ArchiveObject[]): void {
+  /** Fills the rows [from, to) of a ring from the stored tail. */
+  restore(ring: RingWriter, from_s: number, to_s: number, objects: readonly ArchiveObject[]): void {
+    for (let second = from_s; second < to_s; second++) {
+      ring.beginSecond(second)
+      this.#restoreSecond(ring, second, objects)
+    }
+  }
+
+  #restoreSecond(ring: RingWriter, second: number, objects: readonly ArchiveObject[]): void {
     let block = -1
     let found = false
     for (const object of objects) {
@@ -69,7 +74,7 @@ export class TailWriter {
       if (!found || object.slot < 0) continue
       const place = placeInBlock(object.id)
       for (let metric = 0; metric < METRIC_COUNT; metric++) {
-        this.#ring.set(object.slot, second, metric, this.#values[metric * TAIL_BLOCK_OBJECTS + place] ?? Number.NaN)
+        ring.set(object.slot, second, metric, this.#values[metric * TAIL_BLOCK_OBJECTS + place] ?? Number.NaN)
       }
     }
   }

@@ -2,7 +2,7 @@ import { decodeBaseChunk, decodeCoarseChunk } from './chunk.ts'
 import { consolidateBase, consolidatePoints, Points } from './consolidate.ts'
 import { chunkEndAfter, chunkEndAtOrBefore } from './layout.ts'
 import type { RingView } from './ring.ts'
-import { METRIC_COUNT, span_s, tierAt } from './tiers.ts'
+import { METRIC_COUNT, span_s, type Tier } from './tiers.ts'
 
 /** The value of a stored chunk; it may be a shared buffer that the next call overwrites. */
 export type ChunkLookup = (tier: number, end_s: number, objectId: number) => Uint8Array | undefined
@@ -19,23 +19,33 @@ export interface ReadableObject {
  * with the same code, so a bucket cannot differ by the way in which it is read, and open buckets need no memory of their own.
  */
 export class TierReader {
+  readonly #table: readonly Tier[]
   readonly #chunk: ChunkLookup
   readonly #ring: RingView
   readonly #preferred: 'ring' | 'stored'
-  readonly #chunkValues = new Float64Array(METRIC_COUNT * 128)
+  readonly #chunkValues: Float64Array
   readonly #chunkPoints = new Points()
   /** One scratch per tier: the computation of a tier uses those of the finer tiers only. */
-  readonly #finer: readonly Points[] = [new Points(), new Points(), new Points(), new Points(), new Points()]
+  readonly #finer: readonly Points[]
   #base = new Float64Array(0)
 
   /**
    * Where ring and chunks hold the same seconds, `preferred` is read. The ring costs no disk, which readers want; its rows
    * lie far apart in memory, which a writer that reads a thousand objects in one second feels.
    */
-  constructor(chunk: ChunkLookup, ring: RingView, preferred: 'ring' | 'stored' = 'ring') {
+  constructor(table: readonly Tier[], chunk: ChunkLookup, ring: RingView, preferred: 'ring' | 'stored' = 'ring') {
+    this.#table = table
+    this.#finer = table.map(() => new Points())
+    this.#chunkValues = new Float64Array(METRIC_COUNT * this.#tierAt(0).points)
     this.#chunk = chunk
     this.#ring = ring
     this.#preferred = preferred
+  }
+
+  #tierAt(index: number): Tier {
+    const tier = this.#table[index]
+    if (tier === undefined) throw new RangeError(`there is no tier ${index}`)
+    return tier
   }
 
   /**
@@ -45,7 +55,7 @@ export class TierReader {
   readBase(object: ReadableObject, from_s: number, to_s: number, flushed_s: number, out: Float64Array): boolean {
     const n = to_s - from_s
     out.fill(Number.NaN, 0, n * METRIC_COUNT)
-    const tier = tierAt(0)
+    const tier = this.#tierAt(0)
     const stored_s = chunkEndAtOrBefore(tier, object.id, flushed_s)
     const ring_s = this.#ringFrom(object, stored_s)
     const until = Math.min(to_s, stored_s, ring_s)
@@ -88,7 +98,7 @@ export class TierReader {
     flushed_s: number,
     out: Points,
   ): boolean {
-    const tier = tierAt(tierIndex)
+    const tier = this.#tierAt(tierIndex)
     out.reset(Math.max(0, (to_s - from_s) / tier.step_s))
     // What the ring holds is computed from it: young windows never touch the disk.
     if (this.#preferred === 'ring' && object.slot >= 0 && from_s >= this.#ring.oldest()) {
@@ -107,7 +117,7 @@ export class TierReader {
     if (tierIndex === 1) return this.#consolidateOpenBase(object, open, to_s, flushed_s, tier.step_s, out, first)
     const finer = this.#finer[tierIndex - 1] ?? new Points()
     const complete = this.readCoarse(tierIndex - 1, object, open, to_s, flushed_s, finer)
-    consolidatePoints(finer, tier.step_s / tierAt(tierIndex - 1).step_s, out, first)
+    consolidatePoints(finer, tier.step_s / this.#tierAt(tierIndex - 1).step_s, out, first)
     return complete
   }
 

@@ -4,6 +4,8 @@ export interface Tier {
   readonly step_s: number
   readonly rows: number
   readonly points: number
+  /** Before this second the tier is known to be incomplete. */
+  readonly floor_s?: number
 }
 
 const HOUR = 3_600

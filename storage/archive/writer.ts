@@ -1,20 +1,22 @@
 import { RING_SERVED_S, TAIL_KEPT_S, TRIM_KEYS_MAX } from '../limits.ts'
 import { removeRange } from '../env.ts'
-import { ByteSink } from './bytes.ts'
 import { type ArchiveObject, encodeObject, type ObjectKind } from './catalog.ts'
-import { encodeBaseChunk, encodeCoarseChunk } from './chunk.ts'
-import { Points } from './consolidate.ts'
+import { type ChunkSource, ChunkWriter } from './chunk-writer.ts'
 import { type ArchiveDatabases, chunkLookup, META_NEXT_ID, META_PROGRESS, openArchiveDatabases } from './databases.ts'
-import { chunkEndAtOrBefore, coverageStart, makeKey } from './layout.ts'
+import { coverageStart, makeKey } from './layout.ts'
+import { adoptTiers } from './adopt-tiers.ts'
 import { recover } from './recover.ts'
 import { ObjectRegistry } from './registry.ts'
 import { RingWriter } from './ring.ts'
 import { type BaselineSource, TailWriter } from './tail-writer.ts'
-import { METRIC_COUNT, span_s, TIERS, tierAt } from './tiers.ts'
+import { writeTable } from './tier-table.ts'
+import { METRIC_COUNT, span_s, type Tier, TIERS } from './tiers.ts'
 import { TierReader } from './tier-reader.ts'
 
 /** Seconds written in one LMDB transaction at most; a longer gap takes several, or the short cut below. */
 const SECONDS_PER_COMMIT = 10
+/** Chunks given up at a time when the disk is full: few, because giving up needs some free pages too. */
+const RELIEF_KEYS = 64
 
 /**
  * The one writer of the archive. The caller fills the ring (`beginSecond`, `set`) and calls `commit`: one LMDB transaction
@@ -26,29 +28,36 @@ export class ArchiveWriter {
   readonly registry: ObjectRegistry
   #hwm_s: number
   #sampled_s: number
+  /** What the ring held at the last commit: without these rows an open chunk would lose what is already answered for. */
+  #needed_s: number
   readonly #reader: TierReader
   readonly #tail: TailWriter
-  readonly #sink = new ByteSink()
-  readonly #values = new Float64Array(METRIC_COUNT * tierAt(0).points)
-  readonly #points = new Points()
+  readonly #chunks = new ChunkWriter()
 
-  /** Opens or makes the archive and rebuilds the ring from the crash tail. */
-  constructor(directory: string, now_s: number) {
-    this.databases = openArchiveDatabases(directory)
+  /**
+   * Opens or makes the archive and rebuilds the ring from the crash tail. When the tiers are not those the archive was made
+   * with, what it holds is carried over first.
+   */
+  constructor(directory: string, now_s: number, tiers: readonly Tier[] = TIERS) {
+    const opened = openArchiveDatabases(directory)
     this.ring = new RingWriter()
-    this.#reader = new TierReader(chunkLookup(this.databases), this.ring, 'stored')
-    this.#tail = new TailWriter(this.databases, this.ring)
-    const found = recover(this.databases, now_s)
+    this.#tail = new TailWriter(opened)
+    const found = recover(opened, now_s)
     this.#hwm_s = found.hwm_s
     this.#sampled_s = found.sampled_s
+    this.#needed_s = found.ringOldest_s
     this.registry = new ObjectRegistry(found.objects, found.nextId, this.ring)
     this.ring.reset(found.ringOldest_s)
     for (const object of found.objects) if (found.inTail.has(object.id)) this.registry.place(object)
-    for (let second = found.ringOldest_s; second < found.hwm_s; second++) {
-      this.ring.beginSecond(second)
-      this.#tail.restoreSecond(second, this.registry.objects)
-    }
-    this.ring.publish(found.hwm_s)
+    this.#tail.restore(this.ring, found.ringOldest_s, found.hwm_s, this.registry.objects)
+    this.databases = adoptTiers(opened, tiers, this.registry.objects, this.ring, found.hwm_s)
+    this.#reader = this.#readerOf(this.ring)
+    for (const [index, { floor_s }] of this.databases.table.entries()) this.ring.publishFloor(index, floor_s)
+    this.ring.publish(found.hwm_s, found.hwm_s)
+  }
+
+  #readerOf(ring: RingWriter): TierReader {
+    return new TierReader(this.databases.table, chunkLookup(this.databases), ring, 'stored')
   }
 
   /** Seconds before this one are committed. */
@@ -72,85 +81,135 @@ export class ArchiveWriter {
 
   /**
    * Stores all seconds before `to_s` that are not stored yet. The ring must hold their rows; seconds without a row are unknown.
-   * `sampled` says that the source was read at `to_s`. Throws when LMDB refuses; the ring keeps the rows for the next try.
+   * `sampled` says that the source was read at `to_s`. Throws when LMDB refuses: the rows stay in the ring, are served from
+   * there and go with the next commit that succeeds.
    */
   commit(to_s: number, sampled: boolean, baseline: BaselineSource | undefined): void {
-    if (to_s - this.#hwm_s >= RING_SERVED_S && this.ring.written() <= this.#hwm_s) {
-      this.#commitRange(this.#hwm_s, to_s, false, undefined)
-      this.ring.reset(to_s)
+    try {
+      this.#store(to_s, sampled, baseline)
+    } catch (error) {
+      this.#passOver(to_s)
+      this.ring.publish(Math.max(this.#hwm_s, this.ring.written()), this.#hwm_s)
+      throw error
+    }
+    this.#needed_s = this.ring.oldest()
+    this.ring.publish(this.#hwm_s, this.#hwm_s)
+  }
+
+  #store(to_s: number, sampled: boolean, baseline: BaselineSource | undefined): void {
+    const { ring } = this
+    const lostRows = ring.oldest() > Math.max(this.#needed_s, this.#hwm_s - span_s(this.#base) + 1)
+    if (lostRows) this.#storeFromTail(Math.min(to_s, Math.max(ring.oldest(), this.#hwm_s + span_s(this.#base))))
+    if (to_s - this.#hwm_s >= RING_SERVED_S && ring.written() <= this.#hwm_s) {
+      this.#storeRange(this.#hwm_s, to_s, { rowsTo_s: this.#hwm_s, sampled: false, reader: this.#reader })
+      ring.reset(to_s)
     }
     while (this.#hwm_s < to_s) {
       const until = Math.min(to_s, this.#hwm_s + SECONDS_PER_COMMIT)
-      for (let second = this.ring.written(); second < until; second++) this.ring.beginSecond(second)
-      this.#commitRange(this.#hwm_s, until, sampled && until === to_s, until === to_s ? baseline : undefined)
+      for (let second = ring.written(); second < until; second++) ring.beginSecond(second)
+      const last = until === to_s
+      const range = { rowsTo_s: until, sampled: sampled && last, baseline: last ? baseline : undefined }
+      this.#storeRange(this.#hwm_s, until, { ...range, reader: this.#reader })
     }
-    this.ring.publish(this.#hwm_s)
   }
 
-  #commitRange(from_s: number, to_s: number, sampled: boolean, baseline: BaselineSource | undefined): void {
-    const sampled_s = sampled ? to_s : this.#sampled_s
-    const written_s = Math.min(to_s, this.ring.written())
-    // After a long failure to write, the oldest rows are no longer in the ring.
-    const first_s = Math.max(from_s, this.ring.oldest())
-    this.registry.noteSeen(first_s, written_s)
-    // Once a minute is often enough to look for objects that are gone.
-    if (sampled && to_s % 60 === 0) this.registry.retire(to_s)
+  get #base(): Tier {
+    return this.databases.table[0] ?? TIERS[0]
+  }
+
+  /** The seconds up to `to_s` that have no row stay unknown; time goes on although nothing can be stored. */
+  #passOver(to_s: number): void {
+    const { ring } = this
+    if (to_s - ring.written() >= RING_SERVED_S) ring.reset(to_s)
+    else for (let second = ring.written(); second < to_s; second++) ring.beginSecond(second)
+  }
+
+  /**
+   * The disk refused for so long that rows which open chunks need are no longer in the ring. What was committed of them is in
+   * the crash tail; what was not, up to `to_s`, is lost.
+   */
+  #storeFromTail(to_s: number): void {
+    const ring = new RingWriter()
+    const from_s = this.#hwm_s - TAIL_KEPT_S
+    for (const object of this.registry.objects) if (object.slot >= 0) ring.own(object.slot, object.id)
+    ring.reset(from_s)
+    this.#tail.restore(ring, from_s, this.#hwm_s, this.registry.objects)
+    this.#storeRange(this.#hwm_s, to_s, { rowsTo_s: this.#hwm_s, sampled: false, reader: this.#readerOf(ring) })
+    // A tier must not know less of a second than the next finer one.
+    this.ring.forgetBefore(to_s)
+  }
+
+  /** One transaction. Of the seconds [from, to) those before `rowsTo_s` have rows. */
+  #storeRange(
+    from_s: number,
+    to_s: number,
+    how: { rowsTo_s: number; sampled: boolean; reader: TierReader; baseline?: BaselineSource | undefined },
+  ): void {
+    const sampled_s = how.sampled ? to_s : this.#sampled_s
+    this.registry.noteSeen(from_s, how.rowsTo_s)
     const { objects, unsaved, nextId } = this.registry
     this.databases.environment.transactionSync(() => {
       // First, so that the pages it frees are written again by what follows instead of once as garbage.
       this.#tail.trim(to_s - TAIL_KEPT_S)
-      this.#trimTier(to_s % TIERS.length, to_s)
+      this.#trimTier(to_s % this.databases.table.length, to_s, TRIM_KEYS_MAX)
       for (const object of unsaved) this.databases.catalog.putSync(makeKey(0, object.id), encodeObject(object))
       if (unsaved.size > 0) this.databases.meta.putSync(META_NEXT_ID, makeKey(0, nextId))
-      for (let second = first_s; second < written_s; second++) this.#tail.storeSecond(second, objects)
-      for (const [index] of TIERS.entries()) this.#storeDueChunks(index, from_s, to_s)
-      if (baseline !== undefined) this.#tail.storeBaseline(to_s, objects, baseline)
+      for (let second = from_s; second < how.rowsTo_s; second++) this.#tail.storeSecond(this.ring, second, objects)
+      for (const [index, tier] of this.databases.table.entries()) {
+        const database = this.databases.tiers[index]
+        const last = Math.min(to_s, from_s + span_s(tier))
+        const source = this.#source(how.reader, index, from_s)
+        if (database !== undefined) this.#chunks.storeDue(database, tier, objects, source, from_s, last)
+      }
+      if (how.baseline !== undefined) this.#tail.storeBaseline(to_s, objects, how.baseline)
       this.databases.meta.putSync(META_PROGRESS, makeKey(to_s, sampled_s))
     })
     unsaved.clear()
     this.#hwm_s = to_s
     this.#sampled_s = sampled_s
+    // Once a minute is often enough to look for objects that are gone.
+    if (how.sampled && to_s % 60 === 0) this.registry.retire(to_s)
+  }
+
+  #source(reader: TierReader, tier: number, flushed_s: number): ChunkSource {
+    return {
+      base: (object, start_s, end_s, out) => void reader.readBase(object, start_s, end_s, flushed_s, out),
+      coarse: (object, start_s, end_s, out) => void reader.readCoarse(tier, object, start_s, end_s, flushed_s, out),
+    }
+  }
+
+  /** Removes chunks that lie wholly before what the tier answers for. Answers how many. */
+  #trimTier(tierIndex: number, hwm_s: number, keys_max: number): number {
+    const database = this.databases.tiers[tierIndex]
+    const tier = this.databases.table[tierIndex]
+    if (database === undefined || tier === undefined) return 0
+    return removeRange(database, { end: makeKey(coverageStart(tier, hwm_s) + 1, 0), limit: keys_max })
   }
 
   /**
-   * The chunks of one tier whose end lies in (from, to]. In order of time and object, so that LMDB appends. After a gap longer
-   * than a chunk each object has one chunk with data at most: the one that was open.
+   * Frees room inside the file while the disk is full: the base tier gives up its older half, a few chunks at a time, because
+   * what it holds is in the coarser tiers as well. Answers whether anything was freed.
    */
-  #storeDueChunks(tierIndex: number, from_s: number, to_s: number): void {
-    const tier = tierAt(tierIndex)
-    const last = Math.min(to_s, from_s + span_s(tier))
-    const first = from_s - (from_s % tier.step_s) + tier.step_s
-    for (let end = first; end <= last; end += tier.step_s) {
-      for (const object of this.registry.objects) {
-        if (object.seen_s <= end - span_s(tier)) continue
-        if (chunkEndAtOrBefore(tier, object.id, end) !== end) continue
-        const bytes = this.#makeChunk(tierIndex, object, end, from_s)
-        if (bytes !== undefined)
-          this.databases.tiers[tierIndex]?.putSync(makeKey(end, object.id), bytes, { append: true })
-      }
+  relieve(): boolean {
+    const base = this.databases.table[0]
+    if (base === undefined) return false
+    const { environment, meta, table } = this.databases
+    const before_s = base.floor_s
+    const half_s = this.#hwm_s - (base.rows * base.step_s) / 2
+    try {
+      base.floor_s = Math.max(before_s, half_s)
+      let freed = 0
+      environment.transactionSync(() => {
+        freed = this.#trimTier(0, this.#hwm_s, RELIEF_KEYS)
+        if (freed > 0) writeTable(meta, table)
+      })
+      if (freed === 0) base.floor_s = before_s
+      else this.ring.publishFloor(0, base.floor_s)
+      return freed > 0
+    } catch (error) {
+      base.floor_s = before_s
+      throw error
     }
-  }
-
-  /** `undefined` when the chunk would hold nothing known. */
-  #makeChunk(tierIndex: number, object: ArchiveObject, end_s: number, flushed_s: number): Uint8Array | undefined {
-    const tier = tierAt(tierIndex)
-    const start = end_s - span_s(tier)
-    if (tierIndex === 0) {
-      this.#reader.readBase(object, start, end_s, flushed_s, this.#values)
-      return this.#values.every(Number.isNaN)
-        ? undefined
-        : encodeBaseChunk(this.#sink, start, this.#values, tier.points)
-    }
-    this.#reader.readCoarse(tierIndex, object, start, end_s, flushed_s, this.#points)
-    return this.#points.isEmpty() ? undefined : encodeCoarseChunk(this.#sink, start, this.#points)
-  }
-
-  /** Removes chunks that lie wholly before the nominal ring, a bounded number per transaction, one tier per second. */
-  #trimTier(tierIndex: number, hwm_s: number): void {
-    const database = this.databases.tiers[tierIndex]
-    if (database === undefined) return
-    const end = makeKey(coverageStart(tierAt(tierIndex), hwm_s) + 1, 0)
-    removeRange(database, { end, limit: TRIM_KEYS_MAX })
   }
 
   /**
@@ -158,7 +217,7 @@ export class ArchiveWriter {
    * values. What was not yet in a chunk before `to_s` is kept in the ring and the tail.
    */
   stepBack(to_s: number): void {
-    const points = tierAt(0).points
+    const { points } = this.#base
     const kept = new Map<ArchiveObject, Float64Array>()
     for (const object of this.registry.objects) {
       object.seen_s = Math.min(object.seen_s, to_s)
@@ -182,12 +241,13 @@ export class ArchiveWriter {
       for (const tier of tiers) removeRange(tier, { start: makeKey(to_s + 1, 0) })
       removeRange(tail, {})
       removeRange(baseline, {})
-      for (let i = 0; i < points; i++) this.#tail.storeSecond(to_s - points + i, this.registry.objects)
+      for (let i = 0; i < points; i++) this.#tail.storeSecond(this.ring, to_s - points + i, this.registry.objects)
       meta.putSync(META_PROGRESS, makeKey(to_s, to_s))
     })
     this.#hwm_s = to_s
     this.#sampled_s = to_s
-    this.ring.publish(to_s)
+    this.#needed_s = this.ring.oldest()
+    this.ring.publish(to_s, to_s)
   }
 
   async close(): Promise<void> {

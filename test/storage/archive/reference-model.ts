@@ -12,7 +12,13 @@ export class ReferenceModel {
   }
 
   forgetFrom(second: number): void {
-    for (const seconds of this.#seconds.values()) for (const at of seconds.keys()) if (at >= second) seconds.delete(at)
+    this.forget(second, Number.POSITIVE_INFINITY)
+  }
+
+  forget(from: number, to: number): void {
+    for (const seconds of this.#seconds.values()) {
+      for (const at of seconds.keys()) if (at >= from && at < to) seconds.delete(at)
+    }
   }
 
   bucket(object: string, metric: number, start: number, step: number) {

@@ -17,7 +17,7 @@ t.test('a reader sees what was written; unset values are unknown', async (t) => 
   writer.beginSecond(S)
   writer.set(0, S, 0, 5)
   writer.beginSecond(S + 1)
-  writer.publish(S + 2)
+  writer.publish(S + 2, S + 1)
   const reader = new RingReader(writer.header, writer.slabs)
   t.strictSame([reader.hwm(), reader.oldest()], [S + 2, S])
   t.strictSame(copy(reader, 0, 7, S, S + 2), [5, Number.NaN])

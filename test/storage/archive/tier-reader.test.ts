@@ -4,6 +4,7 @@ import { encodeBaseChunk } from '../../../storage/archive/chunk.ts'
 import { Points } from '../../../storage/archive/consolidate.ts'
 import type { RingView } from '../../../storage/archive/ring.ts'
 import { TierReader } from '../../../storage/archive/tier-reader.ts'
+import { TIERS } from '../../../storage/archive/tiers.ts'
 
 const S = 1_700_000_040
 const RING_FROM = S + 240
@@ -29,21 +30,21 @@ function chunk(tier: number, end: number): Uint8Array | undefined {
 }
 
 t.test('chunks and ring make one series without a seam', async (t) => {
-  const reader = new TierReader(chunk, ringFrom(RING_FROM))
+  const reader = new TierReader(TIERS, chunk, ringFrom(RING_FROM))
   const out = new Float64Array(4 * 390)
   t.ok(reader.readBase({ id: 0, slot: 3 }, S + 5, S + 395, S + 400, out))
   for (let i = 0; i < 390; i++) if (out[i] !== i + 5) t.fail(`second ${i}: ${out[i]}`)
 })
 
 t.test('an object without a place in the ring has its chunks', async (t) => {
-  const reader = new TierReader(chunk, ringFrom(RING_FROM))
+  const reader = new TierReader(TIERS, chunk, ringFrom(RING_FROM))
   const out = new Float64Array(4 * 390)
   t.ok(reader.readBase({ id: 0, slot: -1 }, S + 5, S + 395, S + 400, out))
   t.strictSame([out[0], out[354], out[355]], [5, 359, Number.NaN])
 })
 
 t.test('open coarse buckets come from the finer tier', async (t) => {
-  const reader = new TierReader(chunk, ringFrom(RING_FROM))
+  const reader = new TierReader(TIERS, chunk, ringFrom(RING_FROM))
   const points = new Points()
   t.ok(reader.readCoarse(2, { id: 0, slot: 3 }, S + 360, S + 420, S + 420, points))
   t.strictSame(
@@ -53,6 +54,6 @@ t.test('open coarse buckets come from the finer tier', async (t) => {
 })
 
 t.test('a ring that was overwritten meanwhile is said', async (t) => {
-  const reader = new TierReader(chunk, ringFrom(RING_FROM, true))
+  const reader = new TierReader(TIERS, chunk, ringFrom(RING_FROM, true))
   t.notOk(reader.readBase({ id: 0, slot: 3 }, S + 300, S + 310, S + 400, new Float64Array(40)))
 })

@@ -61,10 +61,10 @@ function gap(simulation: Simulation, seconds: number): void {
 }
 
 function compareTier(t: Test, simulation: Simulation, reader: ArchiveReader, index: number, from: number): number {
-  const tier = tierAt(index)
   const { writer, model } = simulation
-  const first = Math.max(floorTo(from, tier.step_s), coverageStart(tier, writer.hwm_s))
-  const end = floorTo(writer.hwm_s, tier.step_s)
+  const tier = writer.databases.table[index] ?? tierAt(index)
+  const first = Math.max(floorTo(from, tier.step_s), coverageStart(tier, writer.ring.hwm()))
+  const end = floorTo(writer.ring.hwm(), tier.step_s)
   const points = new Points()
   const n = end - first
   const values = new Float64Array(Math.max(0, n) * METRIC_COUNT)
@@ -135,7 +135,13 @@ t.test(
     }
     const stuck = simulation.writer.hwm_s
     for (let i = 0; i < 200; i++) t.throws(() => second(simulation))
-    t.equal(simulation.writer.ring.hwm(), stuck, 'nothing is served that is not stored')
+    t.strictSame(
+      [simulation.writer.hwm_s, simulation.writer.ring.hwm()],
+      [stuck, stuck + 200],
+      'what is not stored is served from memory',
+    )
+    const during = new ArchiveReader(simulation.directory, simulation.writer.ring.header, simulation.writer.ring.slabs)
+    t.ok(compareTier(t, simulation, during, 0, START) > 0, 'also the seconds that are not stored')
     environment.transactionSync = works
     second(simulation)
     compareAll(t, simulation, START)
@@ -147,7 +153,10 @@ t.test(
     for (let i = 0; i < 400; i++) t.throws(() => second(simulation))
     environment.transactionSync = works
     second(simulation)
-    compareAll(t, simulation, Math.ceil((before + 401 - 300) / 3_600) * 3_600)
+    const kept = simulation.writer.ring.oldest()
+    t.ok(kept <= before + 401 - 200, 'the last 200 seconds at least are kept')
+    simulation.model.forget(before, kept)
+    compareAll(t, simulation, START)
     t.strictSame(checkArchive(simulation.writer.databases), [])
     const reader = new ArchiveReader(simulation.directory, simulation.writer.ring.header, simulation.writer.ring.slabs)
     const [object] = simulation.writer.objects()
@@ -185,3 +194,30 @@ t.test('expired chunks are trimmed, and a gone object gives up its place', async
   t.ok(oldest === 0 || oldest > simulation.writer.hwm_s - 7_200, 'nothing older than the nominal ring')
   await simulation.writer.close()
 })
+
+t.test(
+  'a full disk is relieved: the finest tier gives up its older half and says so, the coarser ones keep it',
+  async (t) => {
+    const simulation = begin(t, 13)
+    const { writer } = simulation
+    gap(simulation, 30)
+    for (let i = 0; i < 7_300; i++) second(simulation)
+    const reader = new ArchiveReader(simulation.directory, writer.ring.header, writer.ring.slabs)
+    const [before] = reader.tiers()
+    t.equal(before?.floor_s, 0)
+    let rounds = 0
+    while (writer.relieve()) rounds++
+    t.ok(rounds > 1, 'a few chunks at a time')
+    const [base] = reader.tiers()
+    t.equal(coverageStart(base ?? tierAt(0), writer.hwm_s), writer.hwm_s - 3_600)
+    const oldest = Array.from(writer.databases.tiers[0]?.getKeys({ limit: 1 }) ?? [], keyFirst)[0] ?? 0
+    t.ok(oldest > writer.hwm_s - 3_600 && oldest <= writer.hwm_s - 3_400)
+    compareAll(t, simulation, START)
+    await writer.close()
+    simulation.writer = new ArchiveWriter(simulation.directory, simulation.now)
+    t.equal(simulation.writer.databases.table[0]?.floor_s, base?.floor_s, 'a restart knows it too')
+    for (let i = 0; i < 20; i++) second(simulation)
+    compareAll(t, simulation, START)
+    await simulation.writer.close()
+  },
+)

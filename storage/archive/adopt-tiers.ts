@@ -1,0 +1,138 @@
+import { openBinaryDatabase } from '../env.ts'
+import type { ArchiveObject } from './catalog.ts'
+import { type ChunkSource, ChunkWriter } from './chunk-writer.ts'
+import { consolidateBase, consolidatePoints, Points } from './consolidate.ts'
+import { type ArchiveDatabases, chunkLookup, openTiers } from './databases.ts'
+import { coverageStart, floorTo } from './layout.ts'
+import type { RingWriter } from './ring.ts'
+import { carriedOver, newTable, readTable, sourceOf, type StoredTier, writeTable } from './tier-table.ts'
+import { TierReader } from './tier-reader.ts'
+import { METRIC_COUNT, type Tier } from './tiers.ts'
+
+/** A chunk says in one byte how many buckets it has. */
+const POINTS_MAX = 255
+/** Seconds of a new tier that are written in one transaction at least. */
+const SLICE_S = 3_600
+
+/**
+ * Makes the archive keep the wanted tiers without losing what fits. A tier with the same buckets goes on and keeps more or
+ * less from now on; any other is computed anew from what is there, into a database of its own, and takes its place in one
+ * transaction at the end: a start that is killed half-way leaves the old table.
+ */
+export function adoptTiers(
+  databases: ArchiveDatabases,
+  wanted: readonly Tier[],
+  objects: readonly ArchiveObject[],
+  ring: RingWriter,
+  hwm_s: number,
+): ArchiveDatabases {
+  assertUsable(wanted)
+  const stored = readTable(databases.meta)
+  if (stored !== undefined && sameTiers(stored, wanted)) return databases
+  const old = stored ?? databases.table
+  if (objects.length === 0) return replaceTable(databases, old, newTable(wanted))
+  const rebuild = new Rebuild(databases, objects, ring, hwm_s)
+  const table = wanted.map((tier) => carriedOver(old, tier, hwm_s) ?? rebuild.tier(tier))
+  return replaceTable(databases, old, table)
+}
+
+function replaceTable(
+  databases: ArchiveDatabases,
+  old: readonly StoredTier[],
+  table: readonly StoredTier[],
+): ArchiveDatabases {
+  const { environment, meta } = databases
+  const opened = openTiers(environment, table)
+  environment.transactionSync(() => {
+    writeTable(meta, table)
+    for (const [index, { database }] of old.entries()) {
+      if (!table.some((tier) => tier.database === database)) databases.tiers[index]?.clearSync()
+    }
+  })
+  return { ...databases, ...opened }
+}
+
+/** Every tier must be computable from the one before it, and the length of a column is one byte. */
+function assertUsable(wanted: readonly Tier[]): void {
+  if (wanted[0]?.step_s !== 1) throw new RangeError('the first tier has steps of 1 s')
+  for (const [index, { name, step_s, points }] of wanted.entries()) {
+    const finer = wanted[index - 1]?.step_s ?? 1
+    if (step_s % finer !== 0) throw new RangeError(`${name}: steps of ${step_s} s are not made of steps of ${finer} s`)
+    if (points > POINTS_MAX) throw new RangeError(`${name}: more than ${POINTS_MAX} points per chunk`)
+  }
+}
+
+function sameTiers(stored: readonly StoredTier[], wanted: readonly Tier[]): boolean {
+  return (
+    stored.length === wanted.length &&
+    wanted.every(({ name, step_s, rows, points }, index) => {
+      const tier = stored[index]
+      return tier?.name === name && tier.step_s === step_s && tier.rows === rows && tier.points === points
+    })
+  )
+}
+
+class Rebuild {
+  readonly #databases: ArchiveDatabases
+  readonly #objects: readonly ArchiveObject[]
+  readonly #reader: TierReader
+  readonly #hwm_s: number
+  readonly #finer = new Points()
+  #base = new Float64Array(0)
+
+  constructor(databases: ArchiveDatabases, objects: readonly ArchiveObject[], ring: RingWriter, hwm_s: number) {
+    this.#databases = databases
+    this.#objects = objects
+    this.#reader = new TierReader(databases.table, chunkLookup(databases), ring, 'stored')
+    this.#hwm_s = hwm_s
+  }
+
+  /** Writes all closed chunks of a tier that the archive does not have yet. */
+  tier(tier: Tier): StoredTier {
+    const { environment, table } = this.#databases
+    const source = sourceOf(table, tier, this.#hwm_s)
+    const from = table[source]
+    if (from === undefined) throw new RangeError(`there is no tier ${source}`)
+    const name = unusedName(table, tier.name)
+    const database = openBinaryDatabase(environment, name)
+    // What an earlier start left half-way.
+    database.clearSync()
+    const reaches_s = Math.max(coverageStart(tier, this.#hwm_s), coverageStart(from, this.#hwm_s))
+    const writer = new ChunkWriter()
+    const chunks = this.#source(source, from, tier)
+    const slice_s = Math.max(SLICE_S, tier.step_s)
+    for (let at = floorTo(Math.max(0, reaches_s), slice_s); at < this.#hwm_s; at += slice_s) {
+      const end = Math.min(at + slice_s, this.#hwm_s)
+      environment.transactionSync(() => writer.storeDue(database, tier, this.#objects, chunks, at, end))
+    }
+    const { name: label, step_s, rows, points } = tier
+    return { name: label, step_s, rows, points, database: name, floor_s: Math.max(0, reaches_s) }
+  }
+
+  #source(index: number, from: StoredTier, tier: Tier): ChunkSource {
+    const flushed_s = this.#hwm_s
+    return {
+      base: (object, start_s, end_s, out) => void this.#reader.readBase(object, start_s, end_s, flushed_s, out),
+      coarse: (object, start_s, end_s, out) => {
+        out.reset((end_s - start_s) / tier.step_s)
+        if (index === 0) {
+          const n = end_s - start_s
+          if (this.#base.length < n * METRIC_COUNT) this.#base = new Float64Array(n * METRIC_COUNT)
+          this.#reader.readBase(object, start_s, end_s, flushed_s, this.#base)
+          consolidateBase(this.#base, n, tier.step_s, out, 0)
+          return
+        }
+        this.#reader.readCoarse(index, object, start_s, end_s, flushed_s, this.#finer)
+        consolidatePoints(this.#finer, tier.step_s / from.step_s, out, 0)
+      },
+    }
+  }
+}
+
+/** A database of this name, or with a number, that no tier uses now. */
+function unusedName(table: readonly StoredTier[], name: string): string {
+  for (let generation = 0; ; generation++) {
+    const candidate = generation === 0 ? name : `${name}.${generation}`
+    if (!table.some((tier) => tier.database === candidate)) return candidate
+  }
+}
