@@ -24,6 +24,8 @@ import type { Log } from './log.ts'
 import type { Machine } from './machine.ts'
 import type { ConfigView } from './model/sections.ts'
 import { ensureNodeId, refuseLostStore } from './node-identity.ts'
+import { figuresOf } from './observe/figures.ts'
+import { observedHaproxy } from './observe/observed-haproxy.ts'
 import { RequestContext, type Services } from './request-context.ts'
 import { endpoints } from './resources/index.ts'
 import { RunningNames } from './running-names.ts'
@@ -58,11 +60,11 @@ export async function createAppliance(
   refuseLostStore(store, settings.state)
   const nodeId = await ensureNodeId(store)
   const { administrator, state: stateFolder } = settings
+  const observed = observedHaproxy(settings, store)
   const access = await AccessControl.open({ store, running, endpoints, stateFolder, clock, log, administrator })
   const stats = await createStats({
     directory: join(settings.state, 'archive'),
-    source: { kind: 'master-socket', path: machine.masterSocket },
-    names: new RunningNames(running, () => store.revision),
+    ...figuresOf(settings.observe, machine.masterSocket, new RunningNames(running, () => store.revision)),
     applianceId: nodeId,
     log,
     clock,
@@ -88,7 +90,8 @@ export async function createAppliance(
     demo,
     catalog: catalogOf(endpoints),
     pending: pendingReader(new PendingChanges(store, machine.drivers), engine),
-    units: new Units(engine, machine.touchesPackages),
+    units: observed?.units ?? new Units(engine, machine.touchesPackages),
+    observed,
     live: stats.live,
     history: stats.history,
     documents: new Documents(endpoints, VERSION),
@@ -184,6 +187,7 @@ class RunningAppliance implements Appliance {
   /** An appliance's HAProxy is left as it was found until something of Layer 7 was applied. */
   #managesHaproxy(): boolean {
     const { settings, store, running } = this.#parts
+    if (settings.observe !== undefined) return false
     if (settings.profile === 'trial' || store.journal() !== undefined) return true
     return [...running.list('l7Frontends'), ...running.list('l7Backends')].length > 0
   }

@@ -3,6 +3,7 @@ import { createAppliance, type Appliance } from './appliance.ts'
 import { checkState } from './check.ts'
 import { createLog } from './log.ts'
 import { createMachine } from './machine.ts'
+import { addressText } from './observe/address.ts'
 import { createNotifier } from './sd-notify.ts'
 import type { Settings } from './settings.ts'
 import { lockState } from './state-lock.ts'
@@ -48,6 +49,7 @@ function greet(settings: Settings, appliance: Appliance, url: string): void {
   say(`  API            ${url}/api/v1`)
   say(`  Documentation  ${url}/api/v1/docs`)
   say(`  Node           ${appliance.nodeId}`)
+  if (settings.observe !== undefined) say(`  Observes       ${addressText(settings.observe)}`)
   const first = appliance.firstAdministrator
   if (first === undefined) return
   say(`  Administrator  ${first.email}`)

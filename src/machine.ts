@@ -13,8 +13,8 @@ import { systemPool } from './worker-pool.ts'
 export interface Machine {
   readonly drivers: readonly Driver[]
   readonly executor: PlanExecutor
-  /** Master socket of the managed HAProxy. */
-  readonly masterSocket: string
+  /** Master socket of the managed HAProxy; undefined when none is managed. */
+  readonly masterSocket: string | undefined
   readonly touchesPackages: boolean
   /** Ends what the daemon supervises itself (nothing on an appliance). */
   stopSupervised(): Promise<void>
@@ -23,8 +23,26 @@ export interface Machine {
 
 const STOP_TIMEOUT_MS = 10_000
 
+/** Of a daemon that only observes: nothing is rendered, so there is nothing to execute. */
+function untouchedMachine(): Machine {
+  const nothing = async (steps: readonly unknown[]) => {
+    if (steps.length > 0) throw new Error('an observer has no plan to carry out')
+    return { ok: true, done: 0 } as const
+  }
+  return {
+    drivers: [],
+    executor: { execute: nothing, check: nothing },
+    masterSocket: undefined,
+    touchesPackages: false,
+    stopSupervised: async () => undefined,
+    close: async () => undefined,
+  }
+}
+
 /** The machine of each profile: Debian's own service on an appliance, a supervised HAProxy under the state folder in trial. */
-export function createMachine({ profile, state }: Settings): Machine {
+export function createMachine(settings: Settings): Machine {
+  if (settings.observe !== undefined) return untouchedMachine()
+  const { profile, state } = settings
   const supervised = profile === 'trial'
   const folder = join(state, 'haproxy')
   const haproxy = supervised ? supervisedPaths(folder) : DEBIAN_PATHS

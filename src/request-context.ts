@@ -18,6 +18,7 @@ import { Draft } from './config/draft.ts'
 import type { Editing } from './config/editing.ts'
 import type { HandlerContext, RequestFacts } from './http/pipeline.ts'
 import type { ConfigView, SectionName } from './model/sections.ts'
+import type { ObservedHaproxy } from './observe/observed-haproxy.ts'
 
 /** What the composition root puts together; handlers see parts of it through their context. */
 export interface Services {
@@ -35,6 +36,8 @@ export interface Services {
   }
   readonly live: LiveFigures
   readonly history: HistoryFigures
+  /** The HAProxy that is only watched, when this daemon has none of its own. */
+  readonly observed: ObservedHaproxy | undefined
   readonly documents: { openapi(): Rendered; page(file: string): Rendered }
   readonly passwords: { hash(password: string): Promise<string> }
   readonly sessions: { token(sessionId: string): string }
@@ -111,6 +114,7 @@ export class RequestContext implements HandlerContext {
   }
 
   section<N extends SectionName>(name: N): SectionEditor<N> {
+    if (this.#endpoint.effect !== 'read') this.#services.observed?.refuseEdit(name)
     this.#draft ??= new Draft(this.#services.store)
     return this.#draft.section(name)
   }
@@ -139,7 +143,9 @@ export class RequestContext implements HandlerContext {
     return { remove: () => this.#services.demo.remove(this.actor.email) }
   }
 
-  apply(options: ApplyOptions): Promise<Applied> {
+  async apply(options: ApplyOptions): Promise<Applied> {
+    // Users and roles may change; a forced restart means HAProxy.
+    if (options.force !== undefined) this.#services.observed?.refuse()
     return this.#services.apply(options, this.actor.email)
   }
 }

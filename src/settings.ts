@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { parseSocketAddress, type SocketAddress } from './observe/address.ts'
 
 export interface Address {
   readonly host: string
@@ -15,6 +16,8 @@ export interface Settings {
   readonly listen: Address
   /** Plain HTTP on loopback, beside TLS. */
   readonly http: Address | undefined
+  /** Command socket of a HAProxy that is only watched; undefined: this daemon has a HAProxy of its own. */
+  readonly observe: SocketAddress | undefined
   /** undefined: when the state folder is empty. */
   readonly demo: boolean | undefined
   /** Verify the stores and end. */
@@ -32,16 +35,19 @@ export const USAGE = `usage: npm start -- [options]
   --listen HOST:PORT    HTTPS (trial: 127.0.0.1:9443, appliance: 0.0.0.0:9443)
   --http HOST:PORT      plain HTTP as well, on a loopback address only
   --profile NAME        trial (default) or appliance
+  --observe SOCKET      watch a running HAProxy and change nothing of it: the path of its stats or master socket,
+                        or ADDRESS:PORT
   --demo | --no-demo    a small demonstration; default: on a first start in the trial profile
   --check               verify the stores and end
 Each option has an environment variable: FULCRUM_STATE, FULCRUM_LISTEN, FULCRUM_HTTP, FULCRUM_PROFILE,
-FULCRUM_DEMO (true or false), FULCRUM_CHECK. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD.`
+FULCRUM_OBSERVE, FULCRUM_DEMO (true or false), FULCRUM_CHECK. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD.`
 
 const OPTIONS = {
   state: { type: 'string' },
   listen: { type: 'string' },
   http: { type: 'string' },
   profile: { type: 'string' },
+  observe: { type: 'string' },
   demo: { type: 'boolean' },
   'no-demo': { type: 'boolean' },
   check: { type: 'boolean' },
@@ -55,13 +61,15 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
   if (given.help === true) return 'help'
   const profile = oneOf('--profile', given.profile ?? env['FULCRUM_PROFILE'] ?? 'trial', ['trial', 'appliance'])
   const appliance = profile === 'appliance'
+  const observe = observed(given.observe ?? env['FULCRUM_OBSERVE'])
   const listen = address('--listen', given.listen ?? env['FULCRUM_LISTEN'] ?? defaultListen(appliance))
   return Object.freeze({
     profile,
     state: resolve(given.state ?? env['FULCRUM_STATE'] ?? (appliance ? '/var/lib/fulcrum' : '.fulcrum')),
     listen,
     http: plainHttp(given.http ?? env['FULCRUM_HTTP']),
-    demo: demo(given.demo, given['no-demo'], env['FULCRUM_DEMO']),
+    observe,
+    demo: demo(given.demo, given['no-demo'], env['FULCRUM_DEMO'], observe !== undefined),
     check: given.check ?? flag('FULCRUM_CHECK', env['FULCRUM_CHECK']) ?? false,
     administrator: {
       email: administratorEmail(env['FULCRUM_ADMIN_EMAIL']),
@@ -115,11 +123,25 @@ function flag(name: string, value: string | undefined): boolean | undefined {
   return oneOf(name, value, ['true', 'false']) === 'true'
 }
 
-function demo(on: boolean | undefined, off: boolean | undefined, env: string | undefined): boolean | undefined {
+function observed(text: string | undefined): SocketAddress | undefined {
+  if (text === undefined || text === '') return undefined
+  const target = parseSocketAddress(text)
+  if (typeof target === 'string') throw new SettingsError(`--observe ${text}: ${target}`)
+  return target
+}
+
+function demo(
+  on: boolean | undefined,
+  off: boolean | undefined,
+  env: string | undefined,
+  observes: boolean,
+): boolean | undefined {
   if (on === true && off === true) throw new SettingsError('--demo and --no-demo exclude each other')
-  if (on === true) return true
-  if (off === true) return false
-  return flag('FULCRUM_DEMO', env)
+  const wanted = on === true || off === true ? on === true : flag('FULCRUM_DEMO', env)
+  if (!observes) return wanted
+  if (wanted === true)
+    throw new SettingsError('--demo and --observe exclude each other: the observed HAProxy is not changed')
+  return false
 }
 
 function administratorEmail(sent: string | undefined): string {

@@ -20,6 +20,7 @@ export function testSettings(state: string, more: Partial<Settings> = {}): Setti
     state,
     listen: { host: '127.0.0.1', port: 0 },
     http: undefined,
+    observe: undefined,
     demo: false,
     check: false,
     administrator: ADMIN,

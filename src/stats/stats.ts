@@ -11,12 +11,15 @@ import { HistoryAnswers } from './history.ts'
 import { LiveAnswers } from './live.ts'
 import type { ObjectNames } from './names.ts'
 import { ArchiveObjects } from './objects.ts'
+import type { ArchiveObserver } from './observer.ts'
 
 export interface StatsOptions {
   /** Folder of the archive's own LMDB environment; made when missing. */
   readonly directory: string
   readonly source: StatsSource
   readonly names: ObjectNames
+  /** Told what HAProxy's answers hold, when the names come from them. */
+  readonly observer?: ArchiveObserver | undefined
   readonly applianceId: string
   readonly log: Log
   readonly clock: Clock
@@ -77,6 +80,7 @@ export class StatsService implements Stats {
   readonly opened: Promise<void>
   readonly #directory: string
   readonly #log: Log
+  readonly #observer: ArchiveObserver | undefined
   readonly #thread: ArchiveThreadKeeper
   readonly #objects = new ArchiveObjects()
   readonly #open = deferred()
@@ -93,6 +97,7 @@ export class StatsService implements Stats {
     const nonce = randomBytes(6).toString('base64url')
     this.#directory = directory
     this.#log = log
+    this.#observer = options.observer
     this.#state = { up: false, since_ms: clock.now_ms(), reason: 'it has not been asked yet' }
     this.live = new LiveAnswers(names, nonce)
     this.history = new HistoryAnswers(this.#windows(), this.#objects, names, applianceId, nonce)
@@ -122,6 +127,7 @@ export class StatsService implements Stats {
         return this.#reader?.addSlab(message.index, message.buffer)
       case 'objects':
         this.#objects.add(message.added)
+        this.#observer?.know(message.added)
         return this.#objects.remove(message.removed)
       case 'tick':
         return this.#ticked(message)
@@ -138,7 +144,10 @@ export class StatsService implements Stats {
   #ready({ header, slabs, objects }: FromArchiveThread & { readonly type: 'ready' }): void {
     if (this.#reader === undefined) this.#reader = new ArchiveReader(this.#directory, header, slabs)
     else this.#reader.attach(header, slabs)
-    this.#objects.reset(this.#reader.objects(), objects)
+    const stored = this.#reader.objects()
+    this.#objects.reset(stored, objects)
+    this.#observer?.know(stored.map(({ id, kind, name, backend }) => ({ objectId: id, kind, name, backend })))
+    this.#observer?.know(objects)
     this.#open.resolve()
   }
 
@@ -146,6 +155,7 @@ export class StatsService implements Stats {
     const { up, since_ms, reason, hwm_s, csv, rows, layout } = message
     if (hwm_s < this.#hwm_s) this.history.forget()
     this.#hwm_s = hwm_s
+    if (message.listed !== undefined) this.#observer?.list(message.listed)
     if (up !== this.#state.up) {
       if (up) this.#log.info('HAProxy answers with statistics')
       else this.#log.warn('HAProxy does not answer with statistics', { reason })

@@ -32,6 +32,18 @@ t.test('an appliance uses the service of Debian and makes nothing', async (test)
   test.pass('a stop of the daemon leaves the service alone')
 })
 
+t.test('an observer renders nothing and carries nothing out', async (test) => {
+  const state = temporaryFolder(test, 'm')
+  const machine = createMachine(testSettings(state, { observe: { path: '/s' } }))
+  test.same([machine.drivers, machine.masterSocket, machine.touchesPackages], [[], undefined, false])
+  test.notOk(existsSync(join(state, 'haproxy')))
+  test.match(await machine.executor.execute([]), { ok: true, done: 0 })
+  const step = { kind: 'removeFile', path: join(state, 'x'), why: 'x', timeout_ms: 1 } as const
+  await test.rejects(machine.executor.execute([step]))
+  await machine.stopSupervised()
+  await machine.close()
+})
+
 t.test('a state folder whose sockets would have too long a name is refused with what would fit', async (test) => {
   const base = temporaryFolder(test, 'm')
   const long = join(base, 'x'.repeat(100))

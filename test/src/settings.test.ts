@@ -27,6 +27,13 @@ t.test('an option wins over its environment variable', async (test) => {
   })
 })
 
+t.test('a HAProxy to observe, without a demonstration', async (test) => {
+  test.equal(settings().observe, undefined)
+  test.match(settings(['--observe', '/s']), { observe: { path: '/s' }, demo: false })
+  test.match(settings([], { FULCRUM_OBSERVE: '127.0.0.1:9' }), { observe: { host: '127.0.0.1', port: 9 }, demo: false })
+  test.match(settings(['--observe', '/s', '--no-demo']), { demo: false })
+})
+
 t.test('settings cannot be changed afterwards', async (test) => {
   test.ok(Object.isFrozen(settings()))
 })
@@ -40,6 +47,10 @@ t.test('bad settings are refused with one line that names the option', async (te
     [['--http', '0.0.0.0:80'], {}, /loopback/],
     [['--profile', 'prod'], {}, /--profile prod/],
     [['--demo', '--no-demo'], {}, /exclude/],
+    [['--observe', 'abns@x'], {}, /--observe abns@x: .*kind/],
+    [['--observe', '/s', '--demo'], {}, /--demo and --observe exclude/],
+    [['--observe', '/s'], { FULCRUM_DEMO: 'true' }, /exclude/],
+    [[], { FULCRUM_OBSERVE: 'localhost:1' }, /--observe localhost:1: must be/],
     [[], { FULCRUM_DEMO: 'yes' }, /FULCRUM_DEMO/],
     [[], { FULCRUM_ADMIN_EMAIL: 'nobody' }, /FULCRUM_ADMIN_EMAIL/],
     [[], { FULCRUM_ADMIN_PASSWORD: 'short' }, /^FULCRUM_ADMIN_PASSWORD: must have/],

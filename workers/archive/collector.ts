@@ -1,17 +1,20 @@
 import { createStatRows, scanStats, STORED_COUNT, type StatHeader } from '../../src/drivers/haproxy/stats-csv.ts'
-import { shareOf } from '../../storage/archive/buckets.ts'
+import type { ArchiveObject } from '../../storage/archive/catalog.ts'
 import { COUNTER_COUNT, ProcessCounters } from '../../storage/archive/increments.ts'
 import { recoverBaseline } from '../../storage/archive/recover.ts'
 import type { BaselineSource } from '../../storage/archive/tail-writer.ts'
-import { GAUGE_METRIC, METRIC_COUNT } from '../../storage/archive/tiers.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { ARCHIVE_HEARTBEAT_S } from '../../storage/limits.ts'
+import { counterOrigin, InheritedCounters } from './inheritance.ts'
 import { RowMap } from './row-map.ts'
+import { SecondSums } from './second-sums.ts'
 import type { Poll, ProcessStats } from './source.ts'
 
 interface KnownProcess {
   readonly counters: ProcessCounters
   readonly rows: RowMap
+  /** What this process counts is part of what its successor reports. */
+  isShared: boolean
 }
 
 /** The times of one poll: on the archive's clock (names seconds) and on the monotonic one (measures). */
@@ -24,7 +27,11 @@ export interface Absorbed {
   readonly header: StatHeader
   readonly starts: Uint32Array<ArrayBuffer>
   readonly layout: number
+  /** The object of each row but the header; `undefined` beyond the archive's cap. */
+  readonly objects: readonly (ArchiveObject | undefined)[]
 }
+
+type Role = 'current' | 'old' | 'shared'
 
 /** Jitter of the poll itself must not turn an interval of exactly the heartbeat into an unknown one. */
 const JITTER_S = 0.5
@@ -38,14 +45,14 @@ export class Collector implements BaselineSource {
   readonly #processes = new Map<number, KnownProcess>()
   readonly #statRows = createStatRows()
   #current: KnownProcess | undefined
+  /** The process that an earlier run of the daemon polled last. */
+  #restored: KnownProcess | undefined
   #pid = 0
+  /** The processes that existed at the last poll of this run. */
+  #polled: ReadonlySet<number> = new Set()
   /** When the last close with a good poll was, on the monotonic clock; `undefined` until this run had one. */
   #sampled_s: number | undefined
-  /** Per slot: the gauge of the last poll and the increments since the last close. */
-  #sums = new Float64Array(0)
-  #touched = new Uint8Array(0)
-  /** Number of the poll that set the gauge. */
-  #gaugePoll = new Uint32Array(0)
+  readonly #sums = new SecondSums()
   #changed = new Uint8Array(0)
   #allChanged = true
   #poll = 0
@@ -74,7 +81,8 @@ export class Collector implements BaselineSource {
     }
     const counters = new ProcessCounters(baseline.pid, false)
     counters.restore(this.#writer.registry.slots, (slot, counter) => bySlot.get(slot)?.[counter])
-    this.#processes.set(baseline.pid, { counters, rows: new RowMap() })
+    this.#restored = { counters, rows: new RowMap(), isShared: false }
+    this.#processes.set(baseline.pid, this.#restored)
   }
 
   /** Adds a poll; `undefined` when its answer was torn: nothing of it counts. */
@@ -82,27 +90,49 @@ export class Collector implements BaselineSource {
     const header = scanStats(poll.current.bytes, this.#statRows, poll.current.from)
     if (header === undefined) return undefined
     this.#poll++
+    const starts = new Uint32Array(this.#statRows.count + 1)
+    starts[0] = header.start
+    starts.set(this.#statRows.starts.subarray(0, this.#statRows.count), 1)
+    const predecessor = this.#current ?? this.#restored
     const current = this.#knownOrNew(poll.current, time)
+    const inherited = current === predecessor ? undefined : this.#inherited(poll.current, predecessor)
     if (this.#pid !== poll.current.pid) this.#allChanged = true
     if (this.#current !== current) this.#layoutBase += (this.#current?.rows.layout ?? 0) + 1
     this.#pid = poll.current.pid
     this.#current = current
-    this.#add(current, poll.current, true)
-    const starts = new Uint32Array(this.#statRows.count + 1)
-    starts[0] = header.start
-    starts.set(this.#statRows.starts.subarray(0, this.#statRows.count), 1)
-    for (const old of poll.old) {
-      if (scanStats(old.bytes, this.#statRows, old.from) === undefined) continue
-      this.#add(this.#processes.get(old.pid) ?? this.#remember(old.pid, false), old, false)
+    if (inherited === undefined) this.#add(current, poll.current, 'current')
+    this.#absorbOld(poll, current !== predecessor)
+    // What was taken over is only known once the predecessor has been heard.
+    if (inherited !== undefined && scanStats(poll.current.bytes, this.#statRows, poll.current.from) !== undefined)
+      this.#add(current, poll.current, 'current', inherited)
+    return { header, starts, layout: this.#layoutBase + current.rows.layout, objects: current.rows.objects }
+  }
+
+  #absorbOld({ old, oldPids }: Poll & { readonly ok: true }, wasReloaded: boolean): void {
+    for (const stats of old) {
+      if (scanStats(stats.bytes, this.#statRows, stats.from) === undefined) continue
+      // One that came and was replaced between two polls has counted everything since.
+      const began = wasReloaded && this.#polled.size > 0 && !this.#polled.has(stats.pid)
+      const process = this.#processes.get(stats.pid) ?? this.#remember(stats.pid, began)
+      this.#add(process, stats, process.isShared ? 'shared' : 'old')
     }
     for (const pid of this.#processes.keys()) {
-      if (pid !== this.#pid && !poll.oldPids.includes(pid)) this.#processes.delete(pid)
+      if (pid !== this.#pid && !oldPids.includes(pid)) this.#processes.delete(pid)
     }
-    return { header, starts, layout: this.#layoutBase + current.rows.layout }
+    this.#polled = new Set([this.#pid, ...oldPids])
+  }
+
+  /** What a new process took over from the one before it; `undefined` when it began at zero. */
+  #inherited(stats: ProcessStats, predecessor: KnownProcess | undefined): InheritedCounters | undefined {
+    const origin = counterOrigin(stats, this.#statRows)
+    if (origin === 'zero') return undefined
+    if (origin === 'shared')
+      for (const process of this.#processes.values()) process.isShared ||= process.counters.pid !== stats.pid
+    return new InheritedCounters(predecessor?.counters, this.#writer.registry.slots, origin)
   }
 
   #remember(pid: number, fresh: boolean): KnownProcess {
-    const known = { counters: new ProcessCounters(pid, fresh), rows: new RowMap() }
+    const known = { counters: new ProcessCounters(pid, fresh), rows: new RowMap(), isShared: false }
     this.#processes.set(pid, known)
     return known
   }
@@ -128,19 +158,14 @@ export class Collector implements BaselineSource {
   }
 
   #room(slots: number): void {
-    if (this.#touched.length >= slots) return
-    const size = Math.max(slots, this.#touched.length * 2, 64)
-    const sums = new Float64Array(size * METRIC_COUNT)
-    sums.set(this.#sums)
-    this.#sums = sums
-    this.#touched = extend(this.#touched, new Uint8Array(size))
-    this.#changed = extend(this.#changed, new Uint8Array(size))
-    const gaugePoll = new Uint32Array(size)
-    gaugePoll.set(this.#gaugePoll)
-    this.#gaugePoll = gaugePoll
+    this.#sums.room(slots)
+    if (this.#changed.length >= slots) return
+    const changed = new Uint8Array(Math.max(slots, this.#changed.length * 2, 64))
+    changed.set(this.#changed)
+    this.#changed = changed
   }
 
-  #add(process: KnownProcess, stats: ProcessStats, current: boolean): void {
+  #add(process: KnownProcess, stats: ProcessStats, role: Role, inherited?: InheritedCounters): void {
     const rows = this.#statRows
     process.rows.update(stats.bytes, rows, (kind, name, backend) => this.#writer.ensure(kind, name, backend))
     process.counters.beginPoll(this.#writer.registry.slots)
@@ -150,34 +175,36 @@ export class Collector implements BaselineSource {
       // It was away for long and is back: it needs a place in the ring again.
       if (object.slot < 0) this.#writer.ensure(object.kind, object.name, object.backend)
       this.#room(this.#writer.registry.slots)
-      if (object.slot >= 0) this.#addRow(process.counters, object.slot, row * STORED_COUNT, current)
+      if (object.slot >= 0) this.#addRow(process.counters, object.slot, row * STORED_COUNT, role, inherited)
     }
   }
 
-  #addRow(counters: ProcessCounters, slot: number, at: number, current: boolean): void {
-    const sums = this.#sums
-    const base = slot * METRIC_COUNT
+  #addRow(
+    counters: ProcessCounters,
+    slot: number,
+    at: number,
+    role: Role,
+    inherited: InheritedCounters | undefined,
+  ): void {
     const { values } = this.#statRows
-    if (this.#touched[slot] === 0) {
-      this.#touched[slot] = 1
-      sums.fill(0, base, base + METRIC_COUNT)
-    }
-    const gauge = values[at] ?? Number.NaN
-    sums[base] = this.#gaugePoll[slot] === this.#poll ? (sums[base] ?? 0) + gauge : gauge
-    this.#gaugePoll[slot] = this.#poll
+    this.#sums.gauge(slot, values[at] ?? Number.NaN, this.#poll)
+    const current = role === 'current'
     if (current && !counters.known(slot)) this.#changed[slot] = 1
     for (let counter = 0; counter < COUNTER_COUNT; counter++) {
-      const increment = counters.increment(slot, counter, values[at + 1 + counter] ?? Number.NaN)
-      if (increment !== 0) this.#addIncrement(slot, base + 1 + counter, increment, current)
+      const value = values[at + 1 + counter] ?? Number.NaN
+      const own = counters.increment(slot, counter, value)
+      const increment = inherited === undefined ? own : inherited.increment(slot, counter, value)
+      // What is counted in memory that is shared comes with the current worker's answer.
+      if (increment !== 0 && role !== 'shared') this.#addIncrement(slot, counter, increment, current)
     }
     counters.see(slot)
   }
 
-  #addIncrement(slot: number, at: number, increment: number, current: boolean): void {
+  #addIncrement(slot: number, counter: number, increment: number, current: boolean): void {
     const unknown = Number.isNaN(increment)
     if (unknown || !current) this.#changed[slot] = 1
     // What an old worker cannot tell is left out: the current worker's figure still holds.
-    if (current || !unknown) this.#sums[at] = (this.#sums[at] ?? 0) + increment
+    if (current || !unknown) this.#sums.add(slot, counter, increment)
   }
 
   /** Ends the seconds before `tick_s` with what was absorbed, and stores them. */
@@ -191,29 +218,13 @@ export class Collector implements BaselineSource {
     const first = tick_s - n
     if (this.#writer.hwm_s < first && written < first) this.#writer.commit(first, false, undefined)
     if (unknown) this.#allChanged = true
-    for (let second = first; second < tick_s; second++) this.#writeSecond(second, n, second - first, unknown)
+    for (let second = first; second < tick_s; second++)
+      this.#sums.write(ring, second, { n, index: second - first, poll: this.#poll, unknown })
     this.#sampled_s = time.monotonic_s
-    this.#touched.fill(0)
+    this.#sums.clear()
     this.#writer.commit(tick_s, true, this)
     this.#changed.fill(0)
     this.#allChanged = false
-  }
-
-  #writeSecond(second: number, n: number, index: number, unknown: boolean): void {
-    const ring = this.#writer.ring
-    ring.beginSecond(second)
-    for (let slot = 0; slot < this.#touched.length; slot++) {
-      if (this.#touched[slot] !== 1) continue
-      const base = slot * METRIC_COUNT
-      // The gauge was sampled at the end of the last second; what it was before is unknown.
-      if (index === n - 1 && this.#gaugePoll[slot] === this.#poll) {
-        ring.set(slot, second, GAUGE_METRIC, this.#sums[base] ?? Number.NaN)
-      }
-      if (unknown) continue
-      for (let metric = 1; metric < METRIC_COUNT; metric++) {
-        ring.set(slot, second, metric, shareOf(this.#sums[base + metric] ?? Number.NaN, n, index))
-      }
-    }
   }
 
   /** A poll failed. The second stays open as long as a later poll may still tell what happened in it. */
@@ -231,9 +242,4 @@ export class Collector implements BaselineSource {
   changed(slot: number): boolean {
     return this.#allChanged || this.#changed[slot] === 1
   }
-}
-
-function extend(old: Uint8Array<ArrayBuffer>, grown: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  grown.set(old)
-  return grown
 }

@@ -1,9 +1,10 @@
 /** What the archive thread and the main thread say to each other. Types only. */
 
-/** Where the figures come from. `stats-socket` is the plain socket of a HAProxy that this daemon does not manage. */
-export type StatsSource =
-  | { readonly kind: 'master-socket'; readonly path: string }
-  | { readonly kind: 'stats-socket'; readonly path: string }
+/** A Unix socket or a TCP port, as `node:net` connects to it. */
+export type SocketTarget = { readonly path: string } | { readonly host: string; readonly port: number }
+
+/** Where the figures come from. `any-socket` finds out itself whether a master or a plain process answers. */
+export type StatsSource = SocketTarget & { readonly kind: 'master-socket' | 'stats-socket' | 'any-socket' }
 
 export interface ArchiveThreadOptions {
   readonly directory: string
@@ -35,6 +36,8 @@ export interface TickMessage {
   readonly rows: Uint32Array<ArrayBuffer> | undefined
   /** Changes when the set or the order of the rows changes. */
   readonly layout: number
+  /** Numbers of the objects of the rows, in their order; sent when the layout is another one than at the tick before. */
+  readonly listed: Uint32Array<ArrayBuffer> | undefined
 }
 
 export type FromArchiveThread =

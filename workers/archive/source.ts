@@ -1,16 +1,10 @@
-import { connect } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { parseShowProc, refusalOf, requestLine, toWorker } from '../../src/drivers/haproxy/cli.ts'
+import { parseShowProc, refusalOf, requestLine, toWorker, type ShowProc } from '../../src/drivers/haproxy/cli.ts'
 import { findHeader } from '../../src/drivers/haproxy/stats-csv.ts'
-import type { StatsSource } from './messages.ts'
+import { exchange, exchangeWithRetry } from './exchange.ts'
+import type { SocketTarget, StatsSource } from './messages.ts'
 
-/** How long a refused connection is tried again: the master closes its socket for some milliseconds when it reloads. */
-const REFUSED_RETRY_MS = 300
-const RETRY_PAUSE_MS = 25
 /** Old workers polled in one second. More than that at once means reloads faster than connections end. */
 const OLD_WORKERS_MAX = 16
-/** 20,000 objects are 5 MB. */
-const ANSWER_BYTES_MAX = 256 * 1024 * 1024
 
 export interface ProcessStats {
   readonly pid: number
@@ -18,6 +12,15 @@ export interface ProcessStats {
   /** The answer as it came; the statistics begin at `from`. */
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly from: number
+  /** Of a process that was not there at the poll before, where its version may begin with counters of another one. */
+  readonly intake?: Intake | undefined
+}
+
+export interface Intake {
+  /** Connections that the process has accepted since its start, those of its command socket included; asked after the statistics. */
+  readonly accepted: number
+  /** Whether this version can count in memory that several processes share. */
+  readonly mayShare: boolean
 }
 
 export type Poll =
@@ -31,77 +34,6 @@ export type Poll =
   | { readonly ok: false; readonly reason: string }
 
 export type Source = (deadline_ms: number) => Promise<Poll>
-
-const FAILURES: Readonly<Record<string, string>> = {
-  ENOENT: 'its socket does not exist',
-  ECONNREFUSED: 'it does not accept connections on its socket',
-  EACCES: 'its socket may not be opened by this user',
-  EPERM: 'its socket may not be opened by this user',
-}
-
-class ExchangeError extends Error {
-  readonly code: string
-  constructor(code: string, message: string) {
-    super(message)
-    this.code = code
-  }
-}
-
-function join(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
-  // A buffer of its own, not a slice of Node's pool: it is moved to the main thread.
-  const all = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    all.set(chunk, at)
-    at += chunk.length
-  }
-  return all
-}
-
-/** One connection, one request, the whole answer. */
-function exchange(path: string, request: string, timeout_ms: number): Promise<Uint8Array<ArrayBuffer>> {
-  return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = []
-    let length = 0
-    const socket = connect({ path })
-    const fail = (code: string, message: string): void => {
-      clearTimeout(timer)
-      socket.destroy()
-      reject(new ExchangeError(code, message))
-    }
-    const timer = setTimeout(() => fail('TIMEOUT', `it did not answer within ${Math.round(timeout_ms)} ms`), timeout_ms)
-    socket.on('data', (chunk: Uint8Array) => {
-      chunks.push(chunk)
-      length += chunk.length
-      if (length > ANSWER_BYTES_MAX) fail('TOO_LARGE', 'its answer is too large')
-    })
-    socket.on('error', (error: NodeJS.ErrnoException) => {
-      const code = error.code ?? 'ERROR'
-      fail(code, FAILURES[code] ?? `its socket failed (${code})`)
-    })
-    socket.on('end', () => {
-      clearTimeout(timer)
-      socket.destroy()
-      resolve(join(chunks, length))
-    })
-    // Half-closed after the request: the master otherwise waits for the next command instead of ending the session.
-    socket.end(request)
-  })
-}
-
-async function exchangeWithRetry(path: string, request: string, deadline_ms: number): Promise<Uint8Array<ArrayBuffer>> {
-  const started = performance.now()
-  for (;;) {
-    const passed = performance.now() - started
-    try {
-      return await exchange(path, request, Math.max(1, deadline_ms - passed))
-    } catch (error) {
-      const refused = error instanceof ExchangeError && (error.code === 'ECONNREFUSED' || error.code === 'ENOENT')
-      if (!refused || performance.now() - started > REFUSED_RETRY_MS) throw error
-      await sleep(RETRY_PAUSE_MS)
-    }
-  }
-}
 
 const decoder = new TextDecoder()
 
@@ -123,59 +55,122 @@ function withoutStatistics(bytes: Uint8Array): Poll {
 }
 
 const STAT_REQUEST = 'show stat'
+const INFO_REQUEST = 'show info'
 
-/**
- * Every poll is a connection of its own: a session that stays open would stick to an old worker after a reload and keep it
- * alive. `show proc` in the same request says which process answered; the master closes the session if it reloads in between.
- */
-async function pollMaster(path: string, deadline_ms: number): Promise<Poll> {
-  const started = performance.now()
-  const bytes = await exchangeWithRetry(path, requestLine('show proc', toWorker('current', STAT_REQUEST)), deadline_ms)
-  const head = preamble(bytes)
-  if (head === undefined) return withoutStatistics(bytes)
-  const processes = parseShowProc(head.text)
-  const worker = processes?.workers[0]
-  if (processes === undefined || worker === undefined) return { ok: false, reason: 'its master has no worker' }
-  const left_ms = deadline_ms - (performance.now() - started)
-  const oldPids = processes.oldWorkers.map((old) => old.pid)
-  const answers = await Promise.all(
-    processes.oldWorkers.slice(0, OLD_WORKERS_MAX).map((old) => pollOldWorker(path, old.pid, left_ms)),
-  )
-  return {
-    ok: true,
-    current: { pid: worker.pid, uptime_s: worker.uptime_s, bytes, from: head.from },
-    old: answers.filter((answer) => answer !== undefined),
-    oldPids,
-  }
+/** Versions as numbers (2.6 is 206): from these on a process may begin with counters of another one, or share them. */
+const FIRST_COPYING = 300
+const FIRST_SHARING = 303
+
+function versionNumber(text: string | undefined): number {
+  const match = /^(\d+)\.(\d+)/.exec(text ?? '')
+  return match === null ? 0 : Number(match[1]) * 100 + Number(match[2])
 }
 
-/** An old worker may end at any moment: not answering is no fault. */
-async function pollOldWorker(path: string, pid: number, timeout_ms: number): Promise<ProcessStats | undefined> {
-  try {
-    const bytes = await exchange(path, requestLine(toWorker({ pid }, STAT_REQUEST)), Math.max(1, timeout_ms))
-    const header = findHeader(bytes)
-    return header === undefined ? undefined : { pid, uptime_s: undefined, bytes, from: header.start }
-  } catch {
+/** A line of `show info`. */
+function infoField(text: string, name: string): string | undefined {
+  return new RegExp(`^${name}: (.*)$`, 'm').exec(text)?.[1]
+}
+
+/** One HAProxy, behind its master socket or behind the socket of a process. */
+class Haproxy {
+  readonly #target: SocketTarget
+  readonly #kind: StatsSource['kind']
+  /** What answers on a socket of unknown kind, once that was found out. */
+  #found: 'master-socket' | 'stats-socket' | undefined
+  /** The process that answered last. */
+  #pid: number | undefined
+
+  constructor(source: StatsSource) {
+    this.#target = source
+    this.#kind = source.kind
+  }
+
+  async poll(deadline_ms: number): Promise<Poll> {
+    const until = performance.now() + deadline_ms
+    const left = (): number => Math.max(1, until - performance.now())
+    const kind = this.#kind === 'any-socket' ? (this.#found ?? (await this.#findOut(left()))) : this.#kind
+    const poll = await (kind === 'master-socket' ? this.#pollMaster(left) : this.#pollProcess(left))
+    // Something else may listen there the next time.
+    this.#found = poll.ok ? kind : undefined
+    return poll
+  }
+
+  /** Only a master knows the command; a process answers with those that it knows. */
+  async #findOut(timeout_ms: number): Promise<'master-socket' | 'stats-socket'> {
+    const answer = await exchangeWithRetry(this.#target, requestLine('show proc'), timeout_ms)
+    return parseShowProc(decoder.decode(answer)) === undefined ? 'stats-socket' : 'master-socket'
+  }
+
+  /**
+   * Every poll is a connection of its own: a session that stays open would stick to an old worker after a reload and keep it
+   * alive. `show proc` in the same request says which process answered; the master closes the session if it reloads in between.
+   */
+  async #pollMaster(left: () => number): Promise<Poll> {
+    const request = requestLine('show proc', toWorker('current', STAT_REQUEST))
+    const bytes = await exchangeWithRetry(this.#target, request, left())
+    const head = preamble(bytes)
+    if (head === undefined) return withoutStatistics(bytes)
+    const processes = parseShowProc(head.text)
+    const worker = processes?.workers[0]
+    if (processes === undefined || worker === undefined) return { ok: false, reason: 'its master has no worker' }
+    const { pid, uptime_s } = worker
+    const intake = await this.#intake(pid, versionNumber(worker.version), toWorker({ pid }, INFO_REQUEST), left())
+    const old = await this.#pollOldWorkers(processes, left())
+    const oldPids = processes.oldWorkers.map((process) => process.pid)
+    return { ok: true, current: { pid, uptime_s, bytes, from: head.from, intake }, old, oldPids }
+  }
+
+  async #pollOldWorkers({ oldWorkers }: ShowProc, timeout_ms: number): Promise<readonly ProcessStats[]> {
+    const asked = oldWorkers.slice(0, OLD_WORKERS_MAX)
+    const answers = await Promise.all(asked.map(({ pid }) => this.#pollOldWorker(pid, timeout_ms)))
+    return answers.filter((answer) => answer !== undefined)
+  }
+
+  /** An old worker may end at any moment: not answering is no fault. */
+  async #pollOldWorker(pid: number, timeout_ms: number): Promise<ProcessStats | undefined> {
+    try {
+      const bytes = await exchange(this.#target, requestLine(toWorker({ pid }, STAT_REQUEST)), timeout_ms)
+      const header = findHeader(bytes)
+      return header === undefined ? undefined : { pid, uptime_s: undefined, bytes, from: header.start }
+    } catch {
+      return undefined
+    }
+  }
+
+  async #pollProcess(left: () => number): Promise<Poll> {
+    const bytes = await exchangeWithRetry(this.#target, requestLine(INFO_REQUEST, STAT_REQUEST), left())
+    const head = preamble(bytes)
+    if (head === undefined) return withoutStatistics(bytes)
+    const pid = Number(infoField(head.text, 'Pid'))
+    if (Number.isNaN(pid)) return { ok: false, reason: 'it did not say which process it is' }
+    const uptime_s = Number(infoField(head.text, 'Uptime_sec'))
+    const version = versionNumber(infoField(head.text, 'Version'))
+    const intake = await this.#intake(pid, version, INFO_REQUEST, left())
+    const known = Number.isNaN(uptime_s) ? undefined : uptime_s
+    return { ok: true, current: { pid, uptime_s: known, bytes, from: head.from, intake }, old: [], oldPids: [] }
+  }
+
+  /** Asked once of each process, and only where there is something to find out. */
+  async #intake(pid: number, version: number, request: string, timeout_ms: number): Promise<Intake | undefined> {
+    if (pid === this.#pid) return undefined
+    if (version >= FIRST_COPYING) {
+      const text = decoder.decode(await exchange(this.#target, requestLine(request), timeout_ms))
+      const accepted = Number(infoField(text, 'CumConns'))
+      // Another process may have taken over the socket since; the next poll asks again.
+      if (Number(infoField(text, 'Pid')) !== pid || Number.isNaN(accepted)) throw new Error('it was just replaced')
+      this.#pid = pid
+      return { accepted, mayShare: version >= FIRST_SHARING }
+    }
+    this.#pid = pid
     return undefined
   }
 }
 
-async function pollStatsSocket(path: string, deadline_ms: number): Promise<Poll> {
-  const bytes = await exchangeWithRetry(path, requestLine('show info', STAT_REQUEST), deadline_ms)
-  const head = preamble(bytes)
-  if (head === undefined) return withoutStatistics(bytes)
-  const pid = Number(/^Pid: (\d+)$/m.exec(head.text)?.[1])
-  const uptime_s = Number(/^Uptime_sec: (\d+)$/m.exec(head.text)?.[1])
-  if (Number.isNaN(pid)) return { ok: false, reason: 'it did not say which process it is' }
-  const known = Number.isNaN(uptime_s) ? undefined : uptime_s
-  return { ok: true, current: { pid, uptime_s: known, bytes, from: head.from }, old: [], oldPids: [] }
-}
-
 export function createSource(source: StatsSource): Source {
-  const poll = source.kind === 'master-socket' ? pollMaster : pollStatsSocket
+  const haproxy = new Haproxy(source)
   return async (deadline_ms) => {
     try {
-      return await poll(source.path, deadline_ms)
+      return await haproxy.poll(deadline_ms)
     } catch (error) {
       return { ok: false, reason: error instanceof Error ? error.message : 'its socket failed' }
     }

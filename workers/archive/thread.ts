@@ -32,6 +32,8 @@ export class ArchiveThread {
   #since_ms = 0
   #reason: string | undefined = 'it has not been asked yet'
   #warned = ''
+  /** Of the rows whose objects were told last. */
+  #layout = -1
 
   constructor(options: ArchiveThreadOptions, clock: Clock, post: Post) {
     this.#clock = new TickClock(clock)
@@ -126,10 +128,15 @@ export class ArchiveThread {
     const rows = absorbed?.starts
     const transfer = csv === undefined || rows === undefined ? [] : [csv.buffer, rows.buffer]
     const state = { up, since_ms: Math.round(this.#since_ms), reason: this.#reason }
-    this.#post(
-      { type: 'tick', hwm_s: this.#writer.hwm_s, ...state, csv, rows, layout: absorbed?.layout ?? 0 },
-      transfer,
-    )
+    const { hwm_s } = this.#writer
+    const listed = absorbed === undefined ? undefined : this.#listed(absorbed)
+    this.#post({ type: 'tick', hwm_s, ...state, csv, rows, layout: absorbed?.layout ?? 0, listed }, transfer)
+  }
+
+  #listed({ layout, objects }: Absorbed): Uint32Array<ArrayBuffer> | undefined {
+    if (layout === this.#layout) return undefined
+    this.#layout = layout
+    return Uint32Array.from(objects.flatMap((object) => (object === undefined ? [] : [object.id])))
   }
 
   #warn(message: string, detail: unknown): void {

@@ -235,3 +235,45 @@ t.test('a torn answer is discarded whole', async (t) => {
   bench.poll(T + 1, whole)
   t.strictSame(bench.sessions('b', T, T + 1), [1])
 })
+
+t.test('rule 6: counters that a new process took over are not counted again', async (t) => {
+  const bench = new Bench(t)
+  const intake = { accepted: 12, mayShare: false }
+  bench.poll(T, answer(10, 500, [{ name: 'fe', sessions: 100 }]))
+  bench.poll(T + 1, answer(10, 501, [{ name: 'fe', sessions: 110 }]))
+  // Dumped at 112, and the old worker ended with 115; the new one counted 5.
+  bench.poll(T + 2, { ...answer(11, 0, [{ name: 'fe', sessions: 117 }]), intake }, [
+    answer(10, 502, [{ name: 'fe', sessions: 115 }]),
+  ])
+  bench.poll(T + 3, answer(11, 1, [{ name: 'fe', sessions: 120 }]))
+  t.strictSame(bench.sessions('fe', T, T + 3), [10, 5 + 2, 3], 'never more than the 5 + 5 that there were')
+  // The next one is a plain restart of a version that could, and did not.
+  bench.poll(T + 4, { ...answer(12, 0, [{ name: 'fe', sessions: 12 }]), intake })
+  bench.poll(T + 5, answer(12, 1, [{ name: 'fe', sessions: 13 }]))
+  t.strictSame(bench.sessions('fe', T + 3, T + 5), [12, 1])
+  t.strictSame(checkArchive(bench.writer.databases), [])
+})
+
+t.test('rule 6: counters that processes share are counted once', async (t) => {
+  const bench = new Bench(t)
+  const intake = { accepted: 12, mayShare: true }
+  bench.poll(T, answer(10, 500, [{ name: 'fe', sessions: 100 }]))
+  bench.poll(T + 1, answer(10, 501, [{ name: 'fe', sessions: 110 }]))
+  bench.poll(T + 2, { ...answer(11, 0, [{ name: 'fe', sessions: 117, current: 2 }]), intake }, [
+    answer(10, 502, [{ name: 'fe', sessions: 118, current: 3 }]),
+  ])
+  bench.poll(T + 3, answer(11, 1, [{ name: 'fe', sessions: 120 }]), [answer(10, 503, [{ name: 'fe', sessions: 120 }])])
+  t.strictSame(bench.sessions('fe', T, T + 3), [10, 7, 3])
+  t.strictSame(bench.sessions('fe', T + 1, T + 2, 0), [5], 'current sessions are of each process')
+})
+
+t.test('a worker that came and was replaced between two polls is counted in full', async (t) => {
+  const bench = new Bench(t)
+  bench.poll(T, answer(10, 500, [{ name: 'fe', sessions: 100 }]))
+  bench.poll(T + 1, answer(10, 501, [{ name: 'fe', sessions: 100 }]))
+  bench.poll(T + 2, answer(12, 0, [{ name: 'fe', sessions: 4 }]), [
+    answer(11, 1, [{ name: 'fe', sessions: 30 }]),
+    answer(10, 502, [{ name: 'fe', sessions: 101 }]),
+  ])
+  t.strictSame(bench.sessions('fe', T + 1, T + 2), [35])
+})

@@ -46,3 +46,51 @@ t.test('every failure has a reason', async (t) => {
   const nameless = await listen(t, () => STATS)
   t.match(await createSource({ kind: 'stats-socket', path: nameless })(900), { reason: /which process/ })
 })
+
+t.test('a socket of unknown kind: a master knows its processes, a process does not', async (t) => {
+  const asked: string[] = []
+  const master = await listen(t, (request) => {
+    asked.push(request)
+    return request === 'show proc\n' ? showProc([20]) : showProc([20]) + STATS
+  })
+  const ofMaster = createSource({ kind: 'any-socket', path: master })
+  t.match(await ofMaster(900), { ok: true, current: { pid: 20 } })
+  t.match(await ofMaster(900), { ok: true })
+  t.strictSame(asked, ['show proc\n', 'show proc; @1 show stat\n', 'show proc; @1 show stat\n'], 'found out once')
+  let answers = true
+  const process = await listen(t, (request) =>
+    request === 'show proc\n'
+      ? "Unknown command: 'show proc'\n\n"
+      : answers
+        ? `Pid: 7\nUptime_sec: 9\n\n${STATS}`
+        : 'Unknown command\n\n',
+  )
+  const ofProcess = createSource({ kind: 'any-socket', path: process })
+  t.match(await ofProcess(900), { ok: true, current: { pid: 7 } })
+  answers = false
+  t.match(await ofProcess(900), { ok: false })
+  answers = true
+  t.match(await ofProcess(900), { ok: true })
+})
+
+t.test('from 3.0 on a new process is asked how much it has accepted, once', async (t) => {
+  const asked: string[] = []
+  let version = '3.0.11-1'
+  const path = await listen(t, (request) => {
+    asked.push(request)
+    const info = `Version: ${version}\nPid: 20\nUptime_sec: 1\nCumConns: 5\n\n`
+    return request === '@!20 show info\n' || request === 'show info\n'
+      ? info
+      : request.startsWith('show info')
+        ? info + STATS
+        : showProc([20]).replace('2.6.12\n# prog', `${version}\n# prog`) + STATS
+  })
+  const master = createSource({ kind: 'master-socket', path })
+  t.match(await master(900), { ok: true, current: { intake: { accepted: 5, mayShare: false } } })
+  t.match(await master(900), { ok: true, current: { intake: undefined } })
+  t.equal(asked.filter((request) => request.includes('show info')).length, 1)
+  version = '3.3.1'
+  t.match(await createSource({ kind: 'stats-socket', path })(900), { current: { intake: { mayShare: true } } })
+  version = '2.6.12'
+  t.match(await createSource({ kind: 'stats-socket', path })(900), { ok: true, current: { intake: undefined } })
+})

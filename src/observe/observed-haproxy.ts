@@ -1,0 +1,51 @@
+import type { ConfigStore } from '../../storage/config/config-store.ts'
+import { ApiError } from '../errors.ts'
+import type { SectionName } from '../model/sections.ts'
+import type { UnitEntry } from '../api/context.ts'
+import { type Settings, SettingsError } from '../settings.ts'
+import { addressText, type SocketAddress } from './address.ts'
+
+/** What describes a HAProxy that this daemon configures; there is none while it observes another one. */
+const SECTIONS: readonly SectionName[] = ['l7Frontends', 'l7Backends', 'realServers']
+
+/** A HAProxy that somebody else configures: everything that would change it is refused before anything is stored or sent. */
+export class ObservedHaproxy {
+  readonly #refusal: string
+
+  constructor(address: SocketAddress) {
+    this.#refusal = `This daemon only observes the HAProxy at ${addressText(address)} and changes nothing of it: change it where it is configured, or start a daemon without --observe to configure a HAProxy with this API`
+  }
+
+  /** Of a section that is about to be edited. */
+  refuseEdit(section: SectionName): void {
+    if (SECTIONS.includes(section)) this.refuse()
+  }
+
+  refuse(): never {
+    throw new ApiError('NOT_SUPPORTED', this.#refusal)
+  }
+
+  /** No program is managed, so there is none to list or to operate. */
+  readonly units = {
+    list: (): readonly UnitEntry[] => [],
+    operate: (): Promise<{ readonly dryRun: boolean }> => Promise.resolve().then(() => this.refuse()),
+  }
+}
+
+/**
+ * The HAProxy of `--observe`, if any. Refused for a state folder with a configuration for a HAProxy of its own, which would
+ * neither be enforced nor be what the statistics are about.
+ */
+export function observedHaproxy(
+  { observe, state }: Pick<Settings, 'observe' | 'state'>,
+  store: ConfigStore,
+): ObservedHaproxy | undefined {
+  if (observe === undefined) return undefined
+  const isUsed = SECTIONS.some(
+    (section) => store.running.list(section, '').length > 0 || store.candidate.list(section, '').length > 0,
+  )
+  if (!isUsed && store.journal() === undefined) return new ObservedHaproxy(observe)
+  throw new SettingsError(
+    `--observe: the state folder ${state} holds the configuration of another HAProxy; choose another one with --state`,
+  )
+}

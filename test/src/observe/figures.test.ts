@@ -1,0 +1,17 @@
+import t from 'tap'
+import { figuresOf } from '../../../src/observe/figures.ts'
+import { ObservedNames } from '../../../src/observe/observed-names.ts'
+
+const running = new ObservedNames()
+
+t.test('of the managed HAProxy, or of the observed one', async (test) => {
+  test.strictSame(figuresOf(undefined, '/m', running), {
+    source: { kind: 'master-socket', path: '/m' },
+    names: running,
+  })
+  const { source, names, observer } = figuresOf({ host: '127.0.0.1', port: 1 }, undefined, running)
+  test.strictSame(source, { kind: 'any-socket', host: '127.0.0.1', port: 1 })
+  test.not(names, running)
+  test.equal<unknown>(names, observer, 'names come from the answers')
+  test.throws(() => figuresOf(undefined, undefined, running))
+})

@@ -1,0 +1,31 @@
+import t from 'tap'
+import { observedHaproxy } from '../../../src/observe/observed-haproxy.ts'
+import { SettingsError } from '../../../src/settings.ts'
+import { configFixture, realServer } from '../../config-fixture.ts'
+
+const observe = { path: '/run/haproxy/admin.sock' }
+const refused = { code: 'NOT_SUPPORTED', status: 501, message: /at \/run\/haproxy\/admin\.sock/ }
+
+t.test('what would change HAProxy is refused, what would not is not', async (test) => {
+  const { store } = configFixture(test)
+  test.equal(observedHaproxy({ observe: undefined, state: '/s' }, store), undefined)
+  const observed = observedHaproxy({ observe, state: '/s' }, store)
+  if (observed === undefined) throw new Error('nothing is observed')
+  for (const section of ['l7Frontends', 'l7Backends', 'realServers'] as const)
+    test.throws(() => observed.refuseEdit(section), refused)
+  test.doesNotThrow(() => observed.refuseEdit('users'))
+  test.same(observed.units.list(), [])
+  await test.rejects(observed.units.operate(), refused)
+})
+
+t.test('a folder with a configuration of its own is refused, staged or running', async (test) => {
+  const { store, edit, promote } = configFixture(test)
+  const begin = () => observedHaproxy({ observe, state: '/s' }, store)
+  await edit((draft) => draft.section('realServers').create(realServer('a')))
+  const refusal = new SettingsError(
+    '--observe: the state folder /s holds the configuration of another HAProxy; choose another one with --state',
+  )
+  test.throws(begin, refusal)
+  await promote()
+  test.throws(begin, refusal)
+})

@@ -1,0 +1,85 @@
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SocketTarget } from './messages.ts'
+
+/** How long a refused connection is tried again: the master closes its socket for some milliseconds when it reloads. */
+const REFUSED_RETRY_MS = 300
+const RETRY_PAUSE_MS = 25
+/** 20,000 objects are 5 MB. */
+const ANSWER_BYTES_MAX = 256 * 1024 * 1024
+
+const FAILURES: Readonly<Record<string, string>> = {
+  ENOENT: 'its socket does not exist',
+  ECONNREFUSED: 'it does not accept connections on its socket',
+  EACCES: 'its socket may not be opened by this user',
+  EPERM: 'its socket may not be opened by this user',
+}
+
+class ExchangeError extends Error {
+  readonly code: string
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+function join(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  // A buffer of its own, not a slice of Node's pool: it is moved to the main thread.
+  const all = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    all.set(chunk, at)
+    at += chunk.length
+  }
+  return all
+}
+
+/** One connection, one request, the whole answer. Rejects with a sentence about HAProxy ("it …", "its …"). */
+export function exchange(target: SocketTarget, request: string, timeout_ms: number): Promise<Uint8Array<ArrayBuffer>> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = []
+    let length = 0
+    const socket = 'path' in target ? connect(target.path) : connect(target.port, target.host)
+    const fail = (code: string, message: string): void => {
+      clearTimeout(timer)
+      socket.destroy()
+      reject(new ExchangeError(code, message))
+    }
+    const timer = setTimeout(() => fail('TIMEOUT', `it did not answer within ${Math.round(timeout_ms)} ms`), timeout_ms)
+    socket.on('data', (chunk: Uint8Array) => {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length > ANSWER_BYTES_MAX) fail('TOO_LARGE', 'its answer is too large')
+    })
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      const code = error.code ?? 'ERROR'
+      fail(code, FAILURES[code] ?? `its socket failed (${code})`)
+    })
+    socket.on('end', () => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve(join(chunks, length))
+    })
+    // Half-closed after the request: the master otherwise waits for the next command instead of ending the session.
+    socket.end(request)
+  })
+}
+
+/** The same, tried again for a moment when nobody listens. */
+export async function exchangeWithRetry(
+  target: SocketTarget,
+  request: string,
+  deadline_ms: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const started = performance.now()
+  for (;;) {
+    const passed = performance.now() - started
+    try {
+      return await exchange(target, request, Math.max(1, deadline_ms - passed))
+    } catch (error) {
+      const refused = error instanceof ExchangeError && (error.code === 'ECONNREFUSED' || error.code === 'ENOENT')
+      if (!refused || performance.now() - started > REFUSED_RETRY_MS) throw error
+      await sleep(RETRY_PAUSE_MS)
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { FRONTEND_ROW, STORED_COLUMNS, STORED_COUNT, type StatRows } from '../../src/drivers/haproxy/stats-csv.ts'
+import { COUNTER_COUNT, type ProcessCounters } from '../../storage/archive/increments.ts'
+import type { ProcessStats } from './source.ts'
+
+/**
+ * Where the counters of a new process began. `zero`: it counted them all itself. `copied`: it loaded the file that another process
+ * dumped (`stats-file`, HAProxy 3.0). `shared`: it counts in memory that the processes have in common (`shm-stats-file`, 3.3).
+ */
+export type CounterOrigin = 'zero' | 'copied' | 'shared'
+
+const SESSIONS = STORED_COLUMNS.indexOf('stot')
+
+/**
+ * A process that counted everything itself has accepted at least as many connections as its frontends have sessions. HAProxy
+ * keeps the first of the two figures per process and never loads it from anywhere, so more sessions were not counted here.
+ */
+export function counterOrigin({ intake }: ProcessStats, rows: StatRows): CounterOrigin {
+  if (intake === undefined) return 'zero'
+  let sessions = 0
+  for (let row = 0; row < rows.count; row++) {
+    const count = rows.kinds[row] === FRONTEND_ROW ? (rows.values[row * STORED_COUNT + SESSIONS] ?? 0) : 0
+    if (count > 0) sessions += count
+  }
+  if (sessions <= intake.accepted) return 'zero'
+  return intake.mayShare ? 'shared' : 'copied'
+}
+
+/**
+ * What a process that began with counters of its predecessor has certainly counted itself.
+ * Shared memory: all of its growth since the predecessor's last poll, whoever counted it.
+ * A copy: the dump lies between two polls of the predecessor, whose own growth is added from its own polls. So its latest figure is
+ * subtracted, which is never too little, and too much by what it counted between the dump and that poll.
+ */
+export class InheritedCounters {
+  readonly #predecessor: ProcessCounters | undefined
+  readonly #isCopy: boolean
+  /** As of the poll before the new process was seen. */
+  readonly #before: Float64Array
+
+  constructor(predecessor: ProcessCounters | undefined, slots: number, origin: Exclude<CounterOrigin, 'zero'>) {
+    this.#predecessor = predecessor
+    this.#isCopy = origin === 'copied'
+    this.#before = new Float64Array(slots * COUNTER_COUNT).fill(Number.NaN)
+    if (predecessor === undefined) return
+    for (let slot = 0; slot < slots; slot++) {
+      if (!predecessor.seenNow(slot)) continue
+      for (let counter = 0; counter < COUNTER_COUNT; counter++)
+        this.#before[slot * COUNTER_COUNT + counter] = predecessor.valueOf(slot, counter)
+    }
+  }
+
+  /** NaN where the figure cannot be one that was carried over: an older dump, or an object that is in none. */
+  increment(slot: number, counter: number, value: number): number {
+    const before = this.#before[slot * COUNTER_COUNT + counter] ?? Number.NaN
+    if (!(value >= before)) return Number.NaN
+    const now = this.#isCopy ? (this.#predecessor?.valueOf(slot, counter) ?? before) : before
+    return Math.max(0, value - Math.max(before, now))
+  }
+}
