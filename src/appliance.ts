@@ -16,7 +16,7 @@ import { verifyReferences } from './config/reference-rules.ts'
 import { configView } from './config/views.ts'
 import { Demo } from './demo.ts'
 import { Documents } from './documents.ts'
-import type { Answer } from './http/envelope.ts'
+import { type Answer, collected } from './http/envelope.ts'
 import { type Incoming, Pipeline } from './http/pipeline.ts'
 import { listen, type Listener, requestIds } from './http/server.ts'
 import { newId } from './ids.ts'
@@ -163,7 +163,7 @@ class RunningAppliance implements Appliance {
   }
 
   async inject(incoming: Incoming): Promise<Answer> {
-    return this.#parts.pipeline.handle(incoming, this.#nextId())
+    return collected(this.#parts.pipeline.handle(incoming, this.#nextId()))
   }
 
   async listen(): Promise<readonly Listener[]> {

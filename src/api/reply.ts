@@ -1,6 +1,18 @@
+/**
+ * A long answer, made a little at a time. A slice is valid until the next is asked for. What is returned at the end says why
+ * the answer could not be completed; `undefined` when it is whole.
+ */
+export type Slices = Iterator<Uint8Array, string | undefined>
+
 /** Bytes that were rendered beforehand: the whole answer, envelope included. */
 export interface Rendered {
   readonly body: Uint8Array | string
+  /** The next answer is written over the bytes: they are sent at once, and copied by whoever keeps them. */
+  readonly isTransient?: true
+  /** Instead of `body`: made while it is sent. When it cannot be completed, the connection is closed. */
+  readonly slices?: () => Slices
+  /** Names of the request headers that choose between forms of this answer, for `Vary`. */
+  readonly vary?: string
   readonly contentType?: string
   /** Quoted entity tag; a matching If-None-Match is answered with 304. */
   readonly etag?: string | undefined

@@ -1,5 +1,6 @@
+import type { Endpoint } from '../api/endpoint.ts'
+import { fillMessage, Reply, type Slices } from '../api/reply.ts'
 import type { ApiError, ErrorCode } from '../errors.ts'
-import type { Rendered } from '../api/reply.ts'
 
 /** An answer ready for the socket. */
 export interface Answer {
@@ -7,11 +8,14 @@ export interface Answer {
   readonly contentType: string
   readonly body: string | Uint8Array
   readonly headers: Readonly<Record<string, string>>
+  /** The bytes are overwritten by the next answer: they are sent at once, and copied by whoever keeps them. */
+  readonly isTransient?: true | undefined
+  /** Instead of `body`: made while it is sent. */
+  readonly slices?: (() => Slices) | undefined
 }
 
 export const JSON_TYPE = 'application/json'
 const NO_HEADERS: Readonly<Record<string, string>> = {}
-const EMPTY = ''
 
 export function success(
   status: number,
@@ -25,23 +29,20 @@ export function success(
   return { status, contentType: JSON_TYPE, body, headers }
 }
 
-/** The same prepared bytes are asked for many times: their answer is made once and goes with them. */
-const prepared = new WeakMap<Rendered, Answer>()
-
-/** Sends prepared bytes, or 304 when the caller has them already. */
-export function rendered(ready: Rendered, ifNoneMatch: string): Answer {
-  let answer = prepared.get(ready)
-  if (answer === undefined) prepared.set(ready, (answer = prepare(ready)))
-  if (ifNoneMatch !== EMPTY && ready.etag !== undefined && matches(ifNoneMatch, ready.etag)) {
-    return { ...answer, status: 304, body: EMPTY }
+/** What a handler answered; `revision` is that of the record that was read. */
+export function replied(
+  endpoint: Endpoint,
+  params: Readonly<Record<string, string>>,
+  result: unknown,
+  revision: number | undefined,
+): Answer {
+  if (result instanceof Reply) {
+    const message = result.message ?? fillMessage(endpoint.message, params, result.data)
+    return success(endpoint.status, message, result.data, result.headers)
   }
-  return answer
-}
-
-function prepare({ body, contentType = JSON_TYPE, etag, cacheControl, headers }: Rendered): Answer {
-  const tagged = etag === undefined ? headers : { ...headers, ETag: etag }
-  const all = cacheControl === undefined ? tagged : { ...tagged, 'Cache-Control': cacheControl }
-  return { status: 200, contentType, body, headers: all ?? NO_HEADERS }
+  const message = fillMessage(endpoint.message, params, result)
+  const tag = endpoint.method === 'GET' ? revision : undefined
+  return success(endpoint.status, message, result, tag === undefined ? undefined : { ETag: `"${tag}"` })
 }
 
 export function failure(error: ApiError): Answer {
@@ -62,8 +63,19 @@ export function failure(error: ApiError): Answer {
   }
 }
 
-/** RFC 9110 §13.1.2: a list of tags, weak comparison, or `*`. */
-export function matches(ifNoneMatch: string, etag: string): boolean {
-  if (ifNoneMatch === '*' || ifNoneMatch === etag) return true
-  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
+/** The answer with its whole body in memory of its own, for a caller without a socket. */
+export function collected(answer: Answer): Answer
+export function collected(answer: Answer | Promise<Answer>): Answer | Promise<Answer>
+export function collected(answer: Answer | Promise<Answer>): Answer | Promise<Answer> {
+  if (answer instanceof Promise) return answer.then((late) => collected(late))
+  const { slices, isTransient, ...rest } = answer
+  if (slices === undefined) return isTransient === true ? { ...rest, body: Buffer.from(answer.body) } : answer
+  const parts: Uint8Array[] = []
+  const source = slices()
+  for (let next = source.next(); ; next = source.next()) {
+    if (next.done !== true) parts.push(Uint8Array.from(next.value))
+    else if (next.value === undefined) break
+    else throw new Error(next.value)
+  }
+  return { ...rest, body: Buffer.concat(parts) }
 }

@@ -1,10 +1,12 @@
 import type { Actor } from '../api/context.ts'
 import type { Endpoint } from '../api/endpoint.ts'
-import { fillMessage, Reply } from '../api/reply.ts'
+import { Reply } from '../api/reply.ts'
 import type { Rights } from '../auth/permissions.ts'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { type Answer, failure, rendered, success } from './envelope.ts'
+import { type Answer, failure, replied } from './envelope.ts'
+import { reported } from './long-answers.ts'
+import { rendered } from './prepared.ts'
 import { type Match, type NoMatch, type Route, Router } from './router.ts'
 import { parseBody, parseQuery, Validation } from './validation.ts'
 
@@ -181,10 +183,22 @@ export class Pipeline {
     const request = { params, query, body, accept, ifNoneMatch }
     const handle = () => endpoint.handle(context as never, request as never)
     const result = endpoint.effect === 'read' ? handle() : context.run(handle)
-    if (!(result instanceof Promise)) return reply(endpoint, context, params, result, ifNoneMatch)
-    return result
-      .then((settled) => reply(endpoint, context, params, settled, ifNoneMatch))
-      .catch((error: unknown) => this.#refuse(error, requestId))
+    const finish = (settled: unknown): Answer | Promise<Answer> => {
+      if (!(settled instanceof Reply) || settled.rendered === undefined)
+        return replied(endpoint, params, settled, context.revisionRead)
+      const wanted = { ifNoneMatch, acceptEncoding: incoming.header('accept-encoding') }
+      return this.#watched(rendered(settled.rendered, wanted), requestId)
+    }
+    const answer = result instanceof Promise ? result.then(finish) : finish(result)
+    return answer instanceof Promise ? answer.catch((error: unknown) => this.#refuse(error, requestId)) : answer
+  }
+
+  /** Why a long answer broke off stands in the log: its status was sent long before. */
+  #watched(answer: Answer | Promise<Answer>, requestId: string): Answer | Promise<Answer> {
+    if (answer instanceof Promise || answer.slices === undefined) return answer
+    const { slices } = answer
+    const warn = (reason: string) => this.#parts.log.warn('answer broken off', { requestId, reason })
+    return { ...answer, slices: () => reported(slices(), warn, (error) => this.#refuse(error, requestId)) }
   }
 
   #compiledOf(route: Route): Compiled {
@@ -199,24 +213,6 @@ export class Pipeline {
     this.#parts.log.error('defect', { requestId, detail })
     return failure(new ApiError('INTERNAL', `Something is wrong with the daemon; its log explains ${requestId}`))
   }
-}
-
-function reply(
-  endpoint: Endpoint,
-  context: HandlerContext,
-  params: Readonly<Record<string, string>>,
-  result: unknown,
-  ifNoneMatch: string,
-): Answer {
-  if (!(result instanceof Reply)) {
-    const message = fillMessage(endpoint.message, params, result)
-    const tag = endpoint.method === 'GET' ? context.revisionRead : undefined
-    const headers = tag === undefined ? undefined : { ETag: `"${tag}"` }
-    return success(endpoint.status, message, result, headers)
-  }
-  if (result.rendered !== undefined) return rendered(result.rendered, ifNoneMatch)
-  const message = result.message ?? fillMessage(endpoint.message, params, result.data)
-  return success(endpoint.status, message, result.data, result.headers)
 }
 
 const EMPTY_QUERY = Object.freeze({})

@@ -7,7 +7,9 @@ import {
   type us_listen_socket,
   us_socket_local_port,
 } from 'uWebSockets.js'
-import type { Answer } from './envelope.ts'
+import { ApiError } from '../errors.ts'
+import { type Answer, failure } from './envelope.ts'
+import { LARGE_BODY_BYTES, LONG_ANSWERS_MAX, LongAnswers, sendLarge } from './long-answers.ts'
 import type { Incoming } from './pipeline.ts'
 
 export interface Listener {
@@ -120,6 +122,12 @@ class Exchange implements Incoming {
     return this.#request?.getHeader(name) ?? ''
   }
 
+  /** What to do when the client leaves before its answer is complete. */
+  onGone(gone: () => void): void {
+    this.#ended = gone
+    this.#response.onAborted(() => this.abort())
+  }
+
   /** Repeated or unknown framing headers: two readings of where a body ends are how requests are smuggled past a proxy. */
   get isAmbiguous(): boolean {
     const seen = new Set<string>()
@@ -159,11 +167,14 @@ class Exchange implements Incoming {
   }
 }
 
+/** Of the whole process: all listeners share one event loop. */
+const longAnswers = new LongAnswers()
+
 function serve(response: HttpResponse, request: HttpRequest, handle: Handler, requestId: string): void {
   const exchange = new Exchange(response, request)
   const answer = handle(exchange, requestId)
   if (!(answer instanceof Promise)) {
-    write(response, answer, requestId, exchange.method)
+    write(response, answer, requestId, exchange)
     return
   }
   response.onAborted(() => {
@@ -171,15 +182,32 @@ function serve(response: HttpResponse, request: HttpRequest, handle: Handler, re
   })
   exchange.release()
   void answer.then((late) => {
-    if (!exchange.aborted) response.cork(() => write(response, late, requestId, exchange.method))
+    if (!exchange.aborted) response.cork(() => write(response, late, requestId, exchange))
   })
 }
 
-function write(response: HttpResponse, answer: Answer, requestId: string, method: string): void {
+function write(response: HttpResponse, answer: Answer, requestId: string, exchange: Exchange): void {
+  const { slices, body, headers } = answer
+  if (slices !== undefined && !longAnswers.hasRoom) return write(response, BUSY, requestId, exchange)
   if (answer.status !== 200) response.writeStatus(STATUS_LINES[answer.status] ?? String(answer.status))
   response.writeHeader('Content-Type', answer.contentType)
   response.writeHeader('X-Request-Id', requestId)
-  for (const name in answer.headers) response.writeHeader(name, answer.headers[name] ?? '')
-  // HEAD must have no body; uWebSockets.js' endWithoutBody(length) aborts the process in this version.
-  response.end(method === 'HEAD' ? '' : answer.body)
+  for (const name in headers) response.writeHeader(name, headers[name] ?? '')
+  if (exchange.method === 'HEAD') {
+    // uWebSockets.js' own way to say the length of a body that is not sent waits for that body in this version.
+    if (slices === undefined) response.writeHeader('Content-Length', String(Buffer.byteLength(body)))
+    response.endWithoutBody()
+  } else if (slices !== undefined) {
+    const finish = longAnswers.send(response, slices())
+    exchange.onGone(finish)
+  } else if (body.length >= LARGE_BODY_BYTES && typeof body !== 'string' && answer.isTransient !== true) {
+    exchange.onGone(() => undefined)
+    sendLarge(response, body)
+  } else response.end(body)
 }
+
+const BUSY = failure(
+  new ApiError('RATE_LIMITED', `${LONG_ANSWERS_MAX} long answers are being sent; try again when one has ended`, {
+    headers: { 'Retry-After': '1' },
+  }),
+)

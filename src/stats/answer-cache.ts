@@ -5,10 +5,22 @@ export const HISTORY_CACHE_BYTES = 16 * 1_024 * 1_024
 /** Answers larger than this are not kept: they would push out the many small ones. */
 export const HISTORY_CACHE_ENTRY_BYTES = 2 * 1_024 * 1_024
 
+/** Answers asked for once that are remembered: a window that is asked for again soon is worth keeping. */
+const ASKED_ONCE_MAX = 1_024
+
 /** Whole history answers, bounded by bytes; the one asked longest ago goes first. */
 export class AnswerCache {
   readonly #answers = new Map<string, HistoryAnswer>()
+  readonly #asked = new Set<string>()
   #bytes = 0
+
+  /** Whether this answer is asked for the second time: windows that move on are asked for once and need no room. */
+  wants(key: string): boolean {
+    if (this.#asked.delete(key)) return true
+    if (this.#asked.size >= ASKED_ONCE_MAX) this.#asked.clear()
+    this.#asked.add(key)
+    return false
+  }
 
   get(key: string): HistoryAnswer | undefined {
     const answer = this.#answers.get(key)
@@ -32,6 +44,7 @@ export class AnswerCache {
 
   clear(): void {
     this.#answers.clear()
+    this.#asked.clear()
     this.#bytes = 0
   }
 

@@ -1,124 +1,178 @@
-import type { HistoryQuery } from '../api/context.ts'
 import { createHash } from 'node:crypto'
+import type { HistoryQuery } from '../api/context.ts'
 import { coverageStart } from '../../storage/archive/layout.ts'
-import type { ObjectKind } from '../../storage/archive/catalog.ts'
 import { selectTier, servedWindow } from '../../storage/archive/select.ts'
-import { TIERS, tierAt } from '../../storage/archive/tiers.ts'
+import { METRIC_COUNT, TIERS, tierAt } from '../../storage/archive/tiers.ts'
 import { AnswerCache } from './answer-cache.ts'
 import type { HistoryAnswer } from './answers.ts'
+import { type Arrangement, type HistoryPage, HistoryText } from './history-text.ts'
 import { JsonBuffer } from './json-buffer.ts'
 import { METRICS } from '../model/metrics.ts'
-import type { ObjectNames } from './names.ts'
+import type { NamedBackend, ObjectNames } from './names.ts'
 import type { ArchiveObjects } from './objects.ts'
-import { Series, type SeriesWindow, type WindowReader } from './series.ts'
+import { RenderedSeries } from './rendered-series.ts'
+import type { SeriesWindow, WindowReader } from './series.ts'
 
 /** Points (objects × buckets) of one answer. Above it the next coarser tier answers, and the answer says so. */
 export const HISTORY_POINTS_MAX = 400_000
 /** Points of one object: the longest tier fits; a window that begins long before any data loses its empty head. */
 export const HISTORY_SERIES_POINTS_MAX = 20_000
-
-const MESSAGE = 'Layer 7 history'
-
-/** One object of an answer: what it is called there and where the archive keeps it. */
-interface Subject {
-  /** Fields before the series, in order. */
-  readonly labels: readonly (readonly [name: string, value: string])[]
-  readonly kind: ObjectKind
-  readonly name: string
-  readonly backend: string
-}
-
-/** How the subjects stand in the answer: one object, a list under "reals", or a list of whole objects. */
-type Shape = 'one' | 'reals' | 'list'
+/** Points of an answer that is made and sent at once: an hour of seconds fits. Longer ones are made while they are sent. */
+export const HISTORY_WHOLE_POINTS_MAX = 4_000
+/** What is done of a long answer between two turns of the event loop: about a quarter of a millisecond. */
+const SLICE = { numbers: 4_000 * METRIC_COUNT, bytes: 64 * 1_024 }
+const WHOLE = { numbers: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
+/** Arrangements kept for one version of the names: more than anybody polls, little memory. */
+const TARGETS_MAX = 20_000
+const VARY = 'Accept, Accept-Encoding'
+const TYPES = { json: 'application/json', csv: 'text/csv; charset=utf-8' } as const
+const NOTHING = new Uint8Array(0)
 
 export interface HistoryReader extends WindowReader {
   hwm_s(): number
 }
 
-/** Renders history answers. All of it runs on the caller's thread: a read costs less than a hop to another thread. */
+/** What a path asks about, and what stands for it in a tag. */
+interface Target {
+  readonly arrangement: Arrangement
+  readonly tag: string
+}
+
+/** Answers history queries. All of it runs on the caller's thread: a read costs less than a hop to another thread. */
 export class HistoryAnswers {
   readonly #reader: HistoryReader
-  readonly #objects: ArchiveObjects
   readonly #names: ObjectNames
-  readonly #applianceId: string
   readonly #nonce: string
   readonly #cache = new AnswerCache()
-  readonly #series = new Series()
+  readonly #rendered = new RenderedSeries()
+  readonly #text: HistoryText
   readonly #out = new JsonBuffer()
+  readonly #targets = new Map<string, Target>()
+  #version = -1
+  #hwm_s = 0
+  /** Counts the times that seconds were given other values. */
+  #generation = 0
 
   constructor(reader: HistoryReader, objects: ArchiveObjects, names: ObjectNames, applianceId: string, nonce: string) {
     this.#reader = reader
-    this.#objects = objects
     this.#names = names
-    this.#applianceId = applianceId
     this.#nonce = nonce
+    this.#text = new HistoryText(reader, objects, this.#rendered, applianceId)
   }
 
   /** After a step of the clock the seconds to come may have other values than those answered before. */
   forget(): void {
+    this.#generation++
     this.#cache.clear()
+    this.#rendered.clear()
   }
 
   frontend(id: string, query: HistoryQuery): HistoryAnswer | undefined {
-    const found = this.#names.frontend(id)
-    if (found === undefined) return undefined
-    const labels = [['id', id] as const, ['name', found.name] as const]
-    return this.#answer(
-      `frontend/${id}`,
-      'one',
-      [{ labels, kind: 'frontend', name: found.called ?? id, backend: '' }],
-      query,
-    )
+    return this.#answer(`frontend/${id}`, query, () => {
+      const found = this.#names.frontend(id)
+      return found && one('frontend', id, found.name)
+    })
   }
 
   backend(id: string, query: HistoryQuery): HistoryAnswer | undefined {
-    const found = this.#names.backend(id)
-    if (found === undefined) return undefined
-    const labels = [['id', id] as const, ['name', found.name] as const]
-    return this.#answer(
-      `backend/${id}`,
-      'one',
-      [{ labels, kind: 'backend', name: found.called ?? id, backend: '' }],
-      query,
-    )
+    return this.#answer(`backend/${id}`, query, () => {
+      const found = this.#names.backend(id)
+      return found && one('backend', id, found.name)
+    })
   }
 
   backendReals(id: string, query: HistoryQuery): HistoryAnswer | undefined {
-    const found = this.#names.backend(id)
-    if (found === undefined) return undefined
-    const subjects = found.reals.map(({ ripId, name, called = ripId }) => ({
-      labels: [['id', ripId] as const, ['name', name] as const],
-      kind: 'server' as const,
-      name: called,
-      backend: found.called ?? id,
-    }))
-    const group = [['id', id] as const, ['name', found.name] as const]
-    return this.#answer(`reals/${id}`, 'reals', subjects, query, group)
+    return this.#answer(`reals/${id}`, query, () => {
+      const found = this.#names.backend(id)
+      return found && realsOf(found)
+    })
   }
 
   rip(id: string, query: HistoryQuery): HistoryAnswer | undefined {
-    const backends = this.#names.backendsOfRip(id)
-    if (backends === undefined) return undefined
-    const subjects = backends.map((backend) => {
-      const real = backend.reals.find(({ ripId }) => ripId === id)
-      return {
-        labels: [
-          ['backendId', backend.id] as const,
-          ['backendName', backend.name] as const,
-          ['id', id] as const,
-          ['name', real?.name ?? ''] as const,
-        ],
-        kind: 'server' as const,
-        name: real?.called ?? id,
-        backend: backend.called ?? backend.id,
-      }
+    return this.#answer(`rip/${id}`, query, () => {
+      const found = this.#names.backendsOfRip(id)
+      return found && listOf(id, found)
     })
-    return this.#answer(`rip/${id}`, 'list', subjects, query)
+  }
+
+  #answer(what: string, query: HistoryQuery, arrange: () => Arrangement | undefined): HistoryAnswer | undefined {
+    const target = this.#target(what, arrange)
+    if (target === undefined) return undefined
+    const closed_s = this.#closed()
+    const { arrangement } = target
+    const window = this.#window(query, arrangement.subjects.length, closed_s)
+    const page = { arrangement, query, window, closed_s, isKept: () => this.#isKept(window, closed_s) }
+    const etag = this.#tag(target, page)
+    const ready = this.#cache.get(etag)
+    if (ready !== undefined) return ready
+    const form = { etag, contentType: TYPES[query.format], vary: VARY }
+    const buckets = (window.end_s - window.first_s) / window.step_s
+    if (buckets * arrangement.subjects.length > HISTORY_WHOLE_POINTS_MAX) {
+      return { ...form, body: NOTHING, slices: () => this.#slices(page) }
+    }
+    this.#out.clear()
+    let isFinal = true
+    for (const isFinalPart of this.#text.write(page, this.#out, WHOLE)) isFinal &&= isFinalPart
+    if (this.#closed() < closed_s) return this.#answer(what, query, arrange)
+    if (!isFinal) return { ...form, etag: undefined, body: this.#out.view(), isTransient: true }
+    if (!this.#cache.wants(etag)) return { ...form, body: this.#out.view(), isTransient: true }
+    const answer = { ...form, body: this.#out.take() }
+    this.#cache.put(etag, answer)
+    return answer
+  }
+
+  /** The end of what is closed. When it went back, nothing that was rendered before may be used. */
+  #closed(): number {
+    const hwm_s = this.#reader.hwm_s()
+    if (hwm_s < this.#hwm_s) this.forget()
+    this.#hwm_s = hwm_s
+    return hwm_s
+  }
+
+  /** Whether the archive still has what it had of the window when that was asked for. */
+  #isKept({ tier, first_s }: SeriesWindow, asked_s: number): boolean {
+    const wasCovered = coverageStart(tierAt(tier), asked_s) <= first_s
+    return !wasCovered || coverageStart(tierAt(tier), this.#reader.hwm_s()) <= first_s
+  }
+
+  #target(what: string, arrange: () => Arrangement | undefined): Target | undefined {
+    const { version } = this.#names
+    if (version !== this.#version || this.#targets.size >= TARGETS_MAX) this.#targets.clear()
+    this.#version = version
+    const known = this.#targets.get(what)
+    if (known !== undefined) return known
+    const arrangement = arrange()
+    if (arrangement === undefined) return undefined
+    const target = { arrangement, tag: createHash('sha1').update(what).digest('base64url') }
+    this.#targets.set(what, target)
+    return target
+  }
+
+  /** Closed buckets never change, so what was asked says which bytes these are. */
+  #tag({ tag }: Target, { query, window: { step_s, first_s, end_s } }: HistoryPage): string {
+    const metrics = query.metrics === METRICS ? '' : query.metrics.map((metric) => METRICS.indexOf(metric)).join('')
+    const state = `${this.#nonce}${this.#generation}-${this.#version}`
+    return `"${state}-${tag}-${first_s}-${end_s}-${step_s}${query.consolidation}${metrics}${query.format}"`
+  }
+
+  /** The answer between turns of the event loop, as long as nothing of it has become another or was thrown away. */
+  *#slices(page: HistoryPage): Generator<Uint8Array, string | undefined> {
+    const out = this.#out
+    const generation = this.#generation
+    const steps = this.#text.write(page, out, SLICE)
+    for (;;) {
+      out.clear()
+      const { value: isFinal, done } = steps.next()
+      this.#closed()
+      if (this.#generation !== generation) return 'the clock was set back'
+      if (isFinal === false) return 'a part of the window was gone before it was read'
+      yield out.view()
+      if (done === true) return undefined
+    }
   }
 
   /** The tier of the contract's rule, or a coarser one when the answer would be too large. */
-  #window(query: HistoryQuery, subjects: number): SeriesWindow {
-    const hwm_s = this.#reader.hwm_s()
+  #window(query: HistoryQuery, subjects: number, hwm_s: number): SeriesWindow {
     const share = Math.floor(HISTORY_POINTS_MAX / Math.max(1, subjects))
     const points_max = Math.max(1, Math.min(HISTORY_SERIES_POINTS_MAX, share))
     let tier = selectTier(TIERS, hwm_s, query.start, query.resolution)
@@ -135,106 +189,34 @@ export class HistoryAnswers {
       tier++
     }
   }
-
-  #answer(
-    what: string,
-    shape: Shape,
-    subjects: readonly Subject[],
-    query: HistoryQuery,
-    group: Subject['labels'] = [],
-  ): HistoryAnswer {
-    const window = this.#window(query, subjects.length)
-    const { step_s, first_s, end_s } = window
-    const { version } = this.#names
-    const key = `${what} ${step_s} ${query.consolidation} ${query.metrics.join()} ${first_s} ${end_s} ${query.format} ${version}`
-    const ready = this.#cache.get(key)
-    if (ready !== undefined) return ready
-    this.#out.clear()
-    if (query.format === 'csv') this.#csv(subjects, shape, query, window)
-    else this.#json(subjects, shape, query, window, group)
-    const answer = {
-      body: this.#out.take(),
-      etag: `"${createHash('sha1').update(this.#nonce).update(key).digest('base64url')}"`,
-      contentType: query.format === 'csv' ? ('text/csv; charset=utf-8' as const) : ('application/json' as const),
-    }
-    this.#cache.put(key, answer)
-    return answer
-  }
-
-  #json(
-    subjects: readonly Subject[],
-    shape: Shape,
-    query: HistoryQuery,
-    window: SeriesWindow,
-    group: Subject['labels'],
-  ): void {
-    const out = this.#out
-    const facts = this.#facts(query, window)
-    out.text(`{"status":"success","message":"${MESSAGE}","data":`)
-    if (shape === 'reals') out.text(`{${labelsJson(group)},${facts},"reals":[`)
-    else if (shape === 'list') out.text('[')
-    for (const [index, subject] of subjects.entries()) {
-      out.text(`${index > 0 ? ',' : ''}{${labelsJson(subject.labels)},`)
-      if (shape !== 'reals') out.text(`${facts},`)
-      this.#seriesJson(subject, query, window)
-      out.text('}')
-    }
-    if (shape === 'reals') out.text(']}')
-    else if (shape === 'list') out.text(']')
-    out.text('}')
-  }
-
-  /** What is the same for every object of the answer. */
-  #facts(query: HistoryQuery, window: SeriesWindow): string {
-    const { first_s, end_s, step_s } = window
-    const served = `"start":${first_s},"end":${end_s},"resolution":${step_s}`
-    const asked = `"consolidation":"${query.consolidation}","metrics":${JSON.stringify(query.metrics)}`
-    return `"applianceId":${JSON.stringify(this.#applianceId)},${served},${asked}`
-  }
-
-  #seriesJson(subject: Subject, query: HistoryQuery, window: SeriesWindow): void {
-    const out = this.#out
-    this.#load(subject, query, window)
-    out.text('"series":{')
-    for (const [index, metric] of query.metrics.entries()) {
-      out.text(`${index > 0 ? ',' : ''}"${metric}":[`)
-      this.#series.writeJson(METRICS.indexOf(metric), out)
-      out.text(']')
-    }
-    out.text('}')
-  }
-
-  #load(subject: Subject, query: HistoryQuery, window: SeriesWindow): void {
-    const object = this.#objects.find(subject.kind, subject.name, subject.backend)
-    this.#series.load(this.#reader, window, query.consolidation, object)
-  }
-
-  /** One row per bucket and object. An answer about several objects says which in columns of their own. */
-  #csv(subjects: readonly Subject[], shape: Shape, query: HistoryQuery, window: SeriesWindow): void {
-    const out = this.#out
-    const columns = shape === 'one' ? [] : shape === 'reals' ? ['id', 'name'] : ['backendId', 'backendName']
-    out.text(`${['time', ...columns, ...query.metrics].join()}\r\n`)
-    for (const subject of subjects) {
-      this.#load(subject, query, window)
-      const labels = subject.labels.filter(([name]) => columns.includes(name)).map(([, value]) => `,${csvField(value)}`)
-      for (let i = 0; i < this.#series.length; i++) {
-        out.number(window.first_s + i * window.step_s)
-        out.text(labels.join(''))
-        for (const metric of query.metrics) {
-          out.text(',')
-          const value = this.#series.valueAt(METRICS.indexOf(metric), i)
-          if (!Number.isNaN(value)) out.number(value)
-        }
-        out.text('\r\n')
-      }
-    }
-  }
 }
 
-function labelsJson(labels: Subject['labels']): string {
-  return labels.map(([name, value]) => `"${name}":${JSON.stringify(value)}`).join()
+function one(kind: 'frontend' | 'backend', id: string, name: string): Arrangement {
+  const labels = [['id', id] as const, ['name', name] as const]
+  return { shape: 'one', subjects: [{ labels, kind, name: id, backend: '' }], group: [] }
 }
 
-function csvField(value: string): string {
-  return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
+function realsOf({ id, name, reals }: NamedBackend): Arrangement {
+  const subjects = reals.map((real) => ({
+    labels: [['id', real.ripId] as const, ['name', real.name] as const],
+    kind: 'server' as const,
+    name: real.ripId,
+    backend: id,
+  }))
+  return { shape: 'reals', subjects, group: [['id', id] as const, ['name', name] as const] }
+}
+
+function listOf(ripId: string, backends: readonly NamedBackend[]): Arrangement {
+  const subjects = backends.map((backend) => ({
+    labels: [
+      ['backendId', backend.id] as const,
+      ['backendName', backend.name] as const,
+      ['id', ripId] as const,
+      ['name', backend.reals.find((real) => real.ripId === ripId)?.name ?? ''] as const,
+    ],
+    kind: 'server' as const,
+    name: ripId,
+    backend: backend.id,
+  }))
+  return { shape: 'list', subjects, group: [] }
 }

@@ -9,7 +9,7 @@ const encoder = new TextEncoder()
 
 /** Growing byte output for answers. One is reused for many; `take` copies what was written. */
 export class JsonBuffer {
-  #bytes = new Uint8Array(64 * 1_024)
+  #bytes: Buffer = Buffer.allocUnsafeSlow(64 * 1_024)
   #length = 0
 
   get length(): number {
@@ -20,16 +20,29 @@ export class JsonBuffer {
     this.#length = 0
   }
 
-  take(): Uint8Array {
-    return this.#bytes.slice(0, this.#length)
+  /** A copy of what was written, to keep. */
+  take(): Buffer {
+    const taken = Buffer.allocUnsafeSlow(this.#length)
+    this.#bytes.copy(taken, 0, 0, this.#length)
+    return taken
+  }
+
+  /** What was written, without a copy: overwritten by whatever is written next. */
+  view(): Buffer {
+    return this.#bytes.subarray(0, this.#length)
+  }
+
+  /** Whether these bytes were written. */
+  equals(bytes: Uint8Array): boolean {
+    return bytes.length === this.#length && this.#bytes.compare(bytes, 0, bytes.length, 0, this.#length) === 0
   }
 
   /** Makes room for `more` bytes. */
   reserve(more: number): void {
     const wanted = this.#length + more
     if (wanted <= this.#bytes.length) return
-    const grown = new Uint8Array(Math.max(this.#bytes.length * 2, wanted))
-    grown.set(this.#bytes.subarray(0, this.#length))
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, wanted))
+    this.#bytes.copy(grown, 0, 0, this.#length)
     this.#bytes = grown
   }
 
@@ -47,7 +60,13 @@ export class JsonBuffer {
   /** Any text, as it is. */
   text(text: string): void {
     this.reserve(text.length * 3)
-    this.#length += encoder.encodeInto(text, this.#bytes.subarray(this.#length)).written
+    this.#length += this.#bytes.write(text, this.#length, 'utf8')
+  }
+
+  /** Many bytes of another buffer. */
+  append(source: Buffer, from: number, to: number): void {
+    this.reserve(to - from)
+    this.#length += source.copy(this.#bytes, this.#length, from, to)
   }
 
   /** A few bytes of another buffer: a loop beats the call of a copy for the length of a number. */

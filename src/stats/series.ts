@@ -6,8 +6,9 @@ import type { Consolidation } from '../model/metrics.ts'
 
 /** What a window is read from. ArchiveReader in the daemon. */
 export interface WindowReader {
-  readBase(object: ReadableObject, first_s: number, end_s: number, out: Float64Array): void
-  readCoarse(tier: number, object: ReadableObject, first_s: number, end_s: number, out: Points): void
+  /** Both answer false when the newest seconds were overwritten while they were read. */
+  readBase(object: ReadableObject, first_s: number, end_s: number, out: Float64Array): boolean | undefined
+  readCoarse(tier: number, object: ReadableObject, first_s: number, end_s: number, out: Points): boolean | undefined
 }
 
 export interface SeriesWindow {
@@ -29,23 +30,25 @@ export class Series {
   #values = new Float64Array(0)
   readonly #points = new Points()
 
-  /** `object` is `undefined` when the archive has never seen it: all unknown. */
+  /** `object` is `undefined` when the archive has never seen it: all unknown. Answers false when the read was not in one piece. */
   load(
     reader: WindowReader,
     window: SeriesWindow,
     consolidation: Consolidation,
     object: ReadableObject | undefined,
-  ): void {
+  ): boolean {
     const { tier, step_s, first_s, end_s } = window
     this.#n = (end_s - first_s) / step_s
     const size = this.#n * METRIC_COUNT
     if (this.#values.length < size) this.#values = new Float64Array(size)
-    if (object === undefined || this.#n === 0) this.#values.fill(Number.NaN, 0, size)
-    else if (tier === 0) reader.readBase(object, first_s, end_s, this.#values)
-    else {
-      reader.readCoarse(tier, object, first_s, end_s, this.#points)
-      this.#consolidate(size, consolidation)
+    if (object === undefined || this.#n === 0) {
+      this.#values.fill(Number.NaN, 0, size)
+      return true
     }
+    if (tier === 0) return reader.readBase(object, first_s, end_s, this.#values) !== false
+    const isComplete = reader.readCoarse(tier, object, first_s, end_s, this.#points)
+    this.#consolidate(size, consolidation)
+    return isComplete !== false
   }
 
   get length(): number {
@@ -70,12 +73,15 @@ export class Series {
 
   /** The values of one metric, comma-separated, unknown as null. */
   writeJson(metric: number, out: JsonBuffer): void {
-    const start = metric * this.#n
     for (let i = 0; i < this.#n; i++) {
       if (i > 0) out.byte(COMMA)
-      const value = this.#values[start + i] ?? Number.NaN
-      if (value === value) out.number(value)
-      else out.raw(NULL)
+      this.writeValue(metric, i, out)
     }
+  }
+
+  writeValue(metric: number, index: number, out: JsonBuffer): void {
+    const value = this.#values[metric * this.#n + index] ?? Number.NaN
+    if (value === value) out.number(value)
+    else out.raw(NULL)
   }
 }

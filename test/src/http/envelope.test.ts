@@ -1,6 +1,8 @@
 import t from 'tap'
+import { endpoint, NoData } from '../../../src/api/endpoint.ts'
+import { Reply } from '../../../src/api/reply.ts'
 import { ApiError } from '../../../src/errors.ts'
-import { failure, matches, rendered, success } from '../../../src/http/envelope.ts'
+import { collected, failure, replied, success } from '../../../src/http/envelope.ts'
 
 t.test('success leaves data out when there is none, and keeps null, 0 and []', async (test) => {
   test.equal(success(200, 'pong', undefined).body, '{"status":"success","message":"pong"}')
@@ -28,6 +30,26 @@ t.test('a refusal carries its code, and fields and data only when there are some
   test.same(full.headers, { 'X-A': 'b' })
 })
 
+t.test('what a handler answers: its message filled in, the revision it read as tag of a GET', async (test) => {
+  const of = (method: 'GET' | 'PUT') =>
+    endpoint({
+      name: 'n',
+      path: '/n/{id}',
+      effect: 'read',
+      staged: false,
+      summary: 's',
+      method,
+      message: 'Read {id}',
+      data: NoData,
+      handle: () => [],
+    })
+  test.match(replied(of('GET'), { id: '7' }, [], 3), { status: 200, headers: { ETag: '"3"' }, body: /"Read 7"/ })
+  test.same(replied(of('GET'), { id: '7' }, [], undefined).headers, {})
+  test.same(replied(of('PUT'), { id: '7' }, [], 3).headers, {})
+  const own = Reply.with([], { message: 'other', headers: { 'X-A': 'b' } })
+  test.match(replied(of('GET'), {}, own, 3), { headers: { 'X-A': 'b', ETag: undefined }, body: /"other"/ })
+})
+
 t.test('every 401 asks for a token, beside the headers of the refusal', async (test) => {
   for (const code of ['UNAUTHENTICATED', 'TOKEN_EXPIRED', 'INVALID_CREDENTIALS'] as const) {
     test.same(failure(new ApiError(code, 'm', { headers: { 'X-A': 'b' } })).headers, {
@@ -38,26 +60,20 @@ t.test('every 401 asks for a token, beside the headers of the refusal', async (t
   test.same(failure(new ApiError('PERMISSION_DENIED', 'm')).headers, {})
 })
 
-t.test('prepared bytes keep their type, tag, age and headers', async (test) => {
-  const body = Buffer.from('x')
-  const ready = { body, contentType: 'text/plain', etag: '"t"', cacheControl: 'no-cache', headers: { 'X-A': 'b' } }
-  const answer = rendered(ready, '')
-  test.equal(answer.body, body, 'not copied')
-  test.match(answer, { status: 200, contentType: 'text/plain' })
-  test.same(answer.headers, { 'X-A': 'b', ETag: '"t"', 'Cache-Control': 'no-cache' })
-  test.same(rendered({ body: '' }, ''), { status: 200, contentType: 'application/json', body: '', headers: {} })
-})
-
-t.test('who has the bytes gets 304 with the same headers and no body', async (test) => {
-  const ready = { body: 'x', etag: '"t"', cacheControl: 'no-cache', headers: { 'X-A': 'b' } }
-  const answer = rendered(ready, '"t"')
-  test.match(answer, { status: 304, body: '' })
-  test.same(answer.headers, { 'X-A': 'b', ETag: '"t"', 'Cache-Control': 'no-cache' })
-  test.equal(rendered(ready, '"other"').status, 200)
-  test.equal(rendered({ body: 'x' }, '*').status, 200, 'without a tag there is nothing to match')
-})
-
-t.test('If-None-Match: lists, weak tags and the star', async (test) => {
-  for (const sent of ['"t"', 'W/"t"', '"a", "t"', '"a",W/"t" , "b"', '*']) test.ok(matches(sent, '"t"'), sent)
-  for (const sent of ['"T"', 't', '"tt"', '"a", "b"', 'W/t', '']) test.notOk(matches(sent, '"t"'), sent)
+t.test('an answer for a caller without a socket: slices in one piece, bytes of its own', async (test) => {
+  const shared = Buffer.from('one')
+  const answer = { status: 200, contentType: 'text/plain', body: shared, headers: {} }
+  test.equal(collected(answer), answer, 'nothing to do')
+  const kept = collected({ ...answer, isTransient: true })
+  shared.write('two')
+  test.same(kept, { ...answer, body: Buffer.from('one') })
+  const parts = function* (reason?: string) {
+    for (const text of ['a', 'b']) {
+      shared.fill(text)
+      yield shared
+    }
+    return reason
+  }
+  test.same(collected({ ...answer, slices: () => parts() }).body, Buffer.from('aaabbb'))
+  test.throws(() => collected({ ...answer, slices: () => parts('gone') }), /gone/)
 })

@@ -1,7 +1,12 @@
 import t from 'tap'
 import { AnswerCache, HISTORY_CACHE_BYTES, HISTORY_CACHE_ENTRY_BYTES } from '../../../src/stats/answer-cache.ts'
 
-const answer = (size: number) => ({ body: new Uint8Array(size), etag: '"x"', contentType: 'application/json' as const })
+const answer = (size: number) => ({
+  body: new Uint8Array(size),
+  etag: '"x"',
+  contentType: 'application/json' as const,
+  vary: 'Accept',
+})
 
 t.test('bounded by bytes; the one asked longest ago goes first', async (t) => {
   const cache = new AnswerCache()
@@ -18,4 +23,15 @@ t.test('bounded by bytes; the one asked longest ago goes first', async (t) => {
   t.equal(cache.get('large'), undefined)
   cache.clear()
   t.strictSame([cache.size_bytes, cache.get('k0')], [0, undefined])
+})
+
+t.test('an answer is wanted when it is asked for again', (t) => {
+  const cache = new AnswerCache()
+  t.strictSame([cache.wants('a'), cache.wants('b'), cache.wants('a'), cache.wants('a')], [false, false, true, false])
+  for (let i = 0; i < 5_000; i++) cache.wants(`k${i}`)
+  t.equal(cache.wants('b'), false, 'too long ago')
+  cache.wants('c')
+  cache.clear()
+  t.equal(cache.wants('c'), false)
+  t.end()
 })

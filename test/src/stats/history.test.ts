@@ -1,8 +1,11 @@
 import t, { type Test } from 'tap'
 import type { HistoryQuery } from '../../../src/api/context.ts'
 import { METRICS } from '../../../src/model/metrics.ts'
+import type { HistoryAnswer } from '../../../src/stats/answers.ts'
 import { HISTORY_SERIES_POINTS_MAX, HistoryAnswers } from '../../../src/stats/history.ts'
+import { JsonBuffer } from '../../../src/stats/json-buffer.ts'
 import { ArchiveObjects } from '../../../src/stats/objects.ts'
+import { Series } from '../../../src/stats/series.ts'
 import { ArchiveReader } from '../../../storage/archive/reader.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { temporaryFolder, writeSeconds } from '../../storage/temporary-archive.ts'
@@ -22,12 +25,23 @@ interface Data {
   readonly series: Readonly<Record<string, readonly (number | null)[]>>
 }
 
-function dataOf(answer: { readonly body: Uint8Array } | undefined): Data {
-  return (JSON.parse(Buffer.from(answer?.body ?? []).toString()) as { data: Data }).data
+function dataOf(answer: HistoryAnswer | undefined): Data {
+  return (JSON.parse(whole(answer)) as { data: Data }).data
 }
 
 function textOf(answer: { readonly body: Uint8Array } | undefined): string {
   return Buffer.from(answer?.body ?? []).toString()
+}
+
+/** Also of an answer in slices. */
+function whole(answer: HistoryAnswer | undefined): string {
+  const slices = answer?.slices?.()
+  if (slices === undefined) return textOf(answer)
+  const parts: string[] = []
+  for (let next = slices.next(); ; next = slices.next()) {
+    if (next.done === true) return next.value ?? parts.join('')
+    parts.push(Buffer.from(next.value).toString())
+  }
 }
 
 /** An archive whose frontend `fe` counts s % 10 in every second but each seventh. */
@@ -56,7 +70,9 @@ function begin(t: Test, seconds: number) {
     ['r9'],
   )
   t.teardown(() => writer.close())
-  return { writer, names, history: new HistoryAnswers(reader, objects, names, 'node-1', 'n') }
+  /** Answers of somebody who has not been asked anything yet. */
+  const fresh = () => new HistoryAnswers(reader, objects, names, 'node-1', 'n')
+  return { writer, names, reader, objects, fresh, history: fresh() }
 }
 
 t.test('the answer has the shape of the contract', async (t) => {
@@ -90,8 +106,8 @@ t.test('query(a, c) is query(a, b) and query(b, c)', async (t) => {
       const at = (start: number, end: number) =>
         dataOf(history.frontend('fe', query(start, end, { resolution, consolidation }))).series
       const a = S - (S % 60) + 60
-      const [whole, left, right] = [at(a, a + 240), at(a, a + 120), at(a + 120, a + 240)]
-      for (const metric of METRICS) t.strictSame(whole[metric], [...(left[metric] ?? []), ...(right[metric] ?? [])])
+      const [all, left, right] = [at(a, a + 240), at(a, a + 120), at(a + 120, a + 240)]
+      for (const metric of METRICS) t.strictSame(all[metric], [...(left[metric] ?? []), ...(right[metric] ?? [])])
     }
   }
 })
@@ -153,17 +169,107 @@ t.test('CSV: a time column, empty for unknown, names quoted', async (t) => {
   t.equal(textOf(rip), `time,backendId,backendName,bytesIn\r\n${S},be,B,\r\n`)
 })
 
-t.test('closed answers are kept and tagged; a new name is a new answer', async (t) => {
+t.test('an answer asked for again is kept and tagged; a new name or a step of the clock is a new answer', async (t) => {
   const { history, names } = begin(t, 20)
-  const first = history.frontend('fe', query(S, S + 5))
-  t.equal(history.frontend('fe', query(S, S + 5)), first)
-  t.not(history.frontend('fe', query(S, S + 6))?.etag, first?.etag)
-  history.forget()
-  const again = history.frontend('fe', query(S, S + 5))
-  t.not(again, first)
-  t.equal(again?.etag, first?.etag)
+  const ask = (end = S + 5) => history.frontend('fe', query(S, end))
+  const first = ask()
+  t.match(first, { isTransient: true, vary: 'Accept, Accept-Encoding' })
+  const text = textOf(first)
+  const kept = ask()
+  t.notOk(kept?.isTransient)
+  t.equal(ask(), kept)
+  t.strictSame([textOf(kept), kept?.etag], [text, first?.etag])
+  t.not(ask(S + 6)?.etag, first?.etag)
   names.version++
-  t.not(history.frontend('fe', query(S, S + 5))?.etag, first?.etag)
+  t.not(ask()?.etag, first?.etag)
+  const before = ask()?.etag
+  history.forget()
+  const again = ask()
+  t.match(again, { isTransient: true })
+  t.not(again?.etag, before, 'the seconds may have other values now')
+})
+
+/** Every way to ask, so that what was rendered for one question is used for the next. */
+function questions(hwm_s: number, random: () => number): HistoryQuery {
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T
+  const span = Math.floor(random() * pick([10, 70, 400, 3_000]))
+  const end = hwm_s + 3 - Math.floor(random() * pick([5, 100, 2_000]))
+  const [consolidation, format] = [
+    pick(['average', 'minimum', 'maximum'] as const),
+    pick(['json', 'json', 'csv'] as const),
+  ]
+  const metrics = pick([METRICS, METRICS, ['bytesIn', 'currentSessions'] as const])
+  return query(end - span, end, { resolution: pick([1, 1, 10, 60, 300]), consolidation, format, metrics })
+}
+
+t.test('whatever was asked before, an answer is byte for byte that of a new start', async (t) => {
+  const { history, writer, fresh } = begin(t, 900)
+  let seed = 7
+  const random = () => (seed = (seed * 48_271) % 0x7fffffff) / 0x7fffffff
+  let wrong = 0
+  for (let i = 0; i < 1_500; i++) {
+    if (i % 4 === 0)
+      writeSeconds(writer, 'fe', 1 + (i % 3), (metric, second) => (second * 7_919 * (metric + 1)) % 10_007)
+    // Back by some seconds and by some minutes: what was rendered of them is of no use any more.
+    if (i % 400 === 399) writer.stepBack(writer.hwm_s - (i % 800 === 399 ? 70 : 300))
+    const asked = questions(writer.hwm_s, random)
+    const id = i % 9 === 0 ? 'idle' : 'fe'
+    const text = whole(history.frontend(id, asked))
+    if (text !== whole(fresh().frontend(id, asked))) wrong++
+  }
+  t.equal(wrong, 0)
+})
+
+t.test('a long answer comes in slices, the same bytes as in one piece', async (t) => {
+  const { history, fresh, reader, objects } = begin(t, 5_200)
+  for (const format of ['json', 'csv'] as const) {
+    const long = history.frontend('fe', query(S, S + 5_100, { format }))
+    t.equal(long?.body.length, 0)
+    t.match(long?.etag, /^"/)
+    const sizes: number[] = []
+    const slices = long?.slices?.()
+    for (let next = slices?.next(); next?.done === false; next = slices?.next()) sizes.push(next.value.length)
+    t.ok(sizes.length > 1 && Math.max(...sizes) < 200_000, sizes.join())
+    const text = whole(long)
+    t.equal(whole(fresh().frontend('fe', query(S, S + 5_100, { format }))), text)
+    if (format === 'csv') {
+      const rows = (start: number, end: number) => textOf(history.frontend('fe', query(start, end, { format })))
+      const [head, tail] = [rows(S, S + 2_600), rows(S + 2_600, S + 5_100)]
+      t.ok(text === head + tail.slice(tail.indexOf('\n') + 1))
+    } else {
+      const series = new Series()
+      const window = { tier: 0, step_s: 1, first_s: S, end_s: S + 5_100 }
+      series.load(reader, window, 'average', objects.find('frontend', 'fe', ''))
+      const arrays = METRICS.map((name, metric) => {
+        const out = new JsonBuffer()
+        series.writeJson(metric, out)
+        return `"${name}":[${out.take().toString()}]`
+      })
+      const [skeleton = ''] = textOf(history.frontend('fe', query(S, S + 5_100, { resolution: 60 }))).split('"series":')
+      const head = skeleton.replace(/"start":.*"consol/, `"start":${S},"end":${S + 5_100},"resolution":1,"consol`)
+      t.ok(text === `${head}"series":{${arrays.join()}}}}`)
+    }
+  }
+})
+
+t.test('a long answer stays what it was when it began, and ends early when that is not possible', async (t) => {
+  const { history, writer, names } = begin(t, 5_200)
+  const start = () => history.frontend('fe', query(S, S + 5_100, { format: 'csv' }))
+  const expected = whole(start())
+  const slices = start()?.slices?.()
+  const parts = [Buffer.from(slices?.next().value ?? '').toString()]
+  // Meanwhile others ask, time goes on, names change: all write into the same buffer.
+  for (let next = slices?.next(); next?.done === false; next = slices?.next()) {
+    parts.push(Buffer.from(next.value).toString())
+    writeSeconds(writer, 'fe', 1, () => 1)
+    names.version++
+    history.frontend('fe', query(S, S + 60))
+  }
+  t.ok(parts.join('') === expected)
+  const cut = start()?.slices?.()
+  t.equal(cut?.next().done, false)
+  writer.stepBack(writer.hwm_s - 100)
+  t.match(cut?.next(), { done: true, value: 'the clock was set back' })
 })
 
 t.test('an answer is never larger than the cap: a coarser tier, or without the head before all coverage', async (t) => {

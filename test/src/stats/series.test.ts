@@ -5,10 +5,12 @@ import { Series, type WindowReader } from '../../../src/stats/series.ts'
 const reader: WindowReader = {
   readBase: (_object, first_s, end_s, out) => {
     for (let i = 0; i < (end_s - first_s) * 4; i++) out[i] = i % 3 === 0 ? Number.NaN : i
+    return true
   },
   readCoarse: (_tier, _object, _first_s, _end_s, out) => {
     out.reset(2)
     for (let metric = 0; metric < 4; metric++) out.add(metric * 2, 4, 10, 1, 5)
+    return true
   },
 }
 const object = { id: 1, slot: 0 }

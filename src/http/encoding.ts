@@ -1,0 +1,47 @@
+/** How the bytes of an answer are sent. */
+export type Encoding = 'identity' | 'gzip' | 'br'
+
+/** Brotli at its fast level is as quick as gzip at its own and smaller; what is plain comes last. */
+const PREFERRED: readonly Encoding[] = ['br', 'gzip', 'identity']
+/** Pollers send the same few values for ever. */
+const KNOWN_MAX = 64
+
+const known = new Map<string, Encoding>()
+
+/** RFC 9110 §12.5.3: the encoding with the highest weight among ours; `identity` when nothing else is wanted. */
+export function chooseEncoding(acceptEncoding: string): Encoding {
+  if (acceptEncoding === '') return 'identity'
+  const ready = known.get(acceptEncoding)
+  if (ready !== undefined) return ready
+  const chosen = choose(acceptEncoding)
+  if (known.size >= KNOWN_MAX) known.clear()
+  known.set(acceptEncoding, chosen)
+  return chosen
+}
+
+function choose(acceptEncoding: string): Encoding {
+  const weights = new Map<string, number>()
+  for (const part of acceptEncoding.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((text) => text.trim())
+    if (name !== '') weights.set(name === 'x-gzip' ? 'gzip' : name, weightOf(parameters))
+  }
+  const anyOther = weights.get('*')
+  // Plain is always acceptable, but unless it is named it is what is left when nothing else fits.
+  const weightFor = (encoding: Encoding) => weights.get(encoding) ?? anyOther ?? (encoding === 'identity' ? 0 : -1)
+  let best: Encoding = 'identity'
+  let weight = 0
+  for (const encoding of PREFERRED) {
+    if (weightFor(encoding) <= weight) continue
+    best = encoding
+    weight = weightFor(encoding)
+  }
+  return best
+}
+
+/** `q=0.5`; 1 when it is absent, and 0 (not wanted) when it cannot be read. */
+function weightOf(parameters: readonly string[]): number {
+  const text = parameters.find((parameter) => /^q\s*=/.test(parameter))
+  if (text === undefined) return 1
+  const value = /^q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.exec(text)?.[1]
+  return value === undefined ? 0 : Number(value)
+}

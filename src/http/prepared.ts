@@ -1,0 +1,74 @@
+import type { Rendered } from '../api/reply.ts'
+import { compress, type Compressed, isCompressible } from './compression.ts'
+import { chooseEncoding, type Encoding } from './encoding.ts'
+import { type Answer, JSON_TYPE } from './envelope.ts'
+
+/** What a request says about the form in which it wants its answer. */
+export interface Wanted {
+  /** Value of the header; '' when absent. */
+  readonly ifNoneMatch: string
+  readonly acceptEncoding: string
+}
+
+export type Form = Answer | Promise<Answer>
+type Forms = { -readonly [E in Encoding]?: Form }
+
+const EMPTY = ''
+
+/** The same prepared bytes are asked for many times: each form of their answer is made once and goes with them. */
+const prepared = new WeakMap<Rendered, Forms>()
+
+/** Sends prepared bytes, compressed for those who want that, or 304 when the caller has them already. */
+export function rendered(ready: Rendered, { ifNoneMatch, acceptEncoding }: Wanted): Form {
+  const encoding = acceptEncoding === EMPTY ? 'identity' : encodingOf(ready, acceptEncoding)
+  if (ifNoneMatch !== EMPTY && ready.etag !== undefined && matches(ifNoneMatch, tagOf(ready.etag, encoding))) {
+    return { ...plain(ready, encoding), status: 304, body: EMPTY, slices: undefined }
+  }
+  const isKept = ready.isTransient !== true && ready.slices === undefined
+  if (!isKept) return encoding === 'identity' ? plain(ready, encoding) : compressed(ready, encoding, {})
+  let forms = prepared.get(ready)
+  if (forms === undefined) prepared.set(ready, (forms = {}))
+  const form = forms[encoding]
+  if (form !== undefined) return form
+  if (encoding !== 'identity') return compressed(ready, encoding, forms)
+  return (forms.identity = plain(ready, encoding))
+}
+
+/** The form that would be sent. A tag can be compared with it before anything is compressed. */
+function encodingOf({ body, contentType = JSON_TYPE, slices }: Rendered, acceptEncoding: string): Encoding {
+  const bytes = slices === undefined ? body.length : Number.POSITIVE_INFINITY
+  return isCompressible(contentType, bytes) && slices === undefined ? chooseEncoding(acceptEncoding) : 'identity'
+}
+
+function plain(ready: Rendered, encoding: Encoding): Answer {
+  const { body, contentType = JSON_TYPE, etag, cacheControl, vary = 'Accept-Encoding', slices, isTransient } = ready
+  const headers: Record<string, string> = { ...ready.headers }
+  if (etag !== undefined) headers['ETag'] = tagOf(etag, encoding)
+  if (cacheControl !== undefined) headers['Cache-Control'] = cacheControl
+  headers['Vary'] = vary
+  if (encoding !== 'identity') headers['Content-Encoding'] = encoding
+  return { status: 200, contentType, body, headers, slices, isTransient }
+}
+
+function compressed(ready: Rendered, encoding: Compressed, forms: Forms): Form {
+  const bytes = typeof ready.body === 'string' ? Buffer.from(ready.body) : ready.body
+  const result = compress(encoding, bytes, ready.isTransient === true)
+  // Too much is being compressed: the plain form is right for everybody, and the next request may be luckier.
+  if (result === undefined) return plain(ready, 'identity')
+  const answer = { ...plain(ready, encoding), isTransient: undefined }
+  if (!(result instanceof Promise)) return (forms[encoding] = { ...answer, body: result })
+  const form = result.then((body) => (forms[encoding] = { ...answer, body }))
+  forms[encoding] = form
+  return form
+}
+
+/** Each form has bytes, and so a strong tag, of its own. */
+function tagOf(etag: string, encoding: Encoding): string {
+  return encoding === 'identity' ? etag : `${etag.slice(0, -1)}-${encoding}"`
+}
+
+/** RFC 9110 §13.1.2: a list of tags, weak comparison, or `*`. */
+export function matches(ifNoneMatch: string, etag: string): boolean {
+  if (ifNoneMatch === '*' || ifNoneMatch === etag) return true
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
+}

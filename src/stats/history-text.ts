@@ -1,0 +1,181 @@
+import type { HistoryQuery } from '../api/context.ts'
+import type { ObjectKind } from '../../storage/archive/catalog.ts'
+import { METRICS, type Metric } from '../model/metrics.ts'
+import type { JsonBuffer } from './json-buffer.ts'
+import type { ArchiveObjects } from './objects.ts'
+import { BLOCK_BUCKETS, type RenderedSeries } from './rendered-series.ts'
+import { Series, type SeriesWindow, type WindowReader } from './series.ts'
+
+/** One object of an answer: what it is called there and where the archive keeps it. */
+export interface Subject {
+  /** Fields before the series, in order. */
+  readonly labels: Labels
+  readonly kind: ObjectKind
+  readonly name: string
+  readonly backend: string
+}
+
+type Labels = readonly (readonly [name: string, value: string])[]
+
+/** How the subjects stand in the answer: one object, a list under "reals" of a group, or a list of whole objects. */
+export interface Arrangement {
+  readonly shape: 'one' | 'reals' | 'list'
+  readonly subjects: readonly Subject[]
+  /** Fields before a list under "reals". */
+  readonly group: Labels
+}
+
+/** What is written: whose series, which buckets, and up to which second they are closed. */
+export interface HistoryPage {
+  readonly arrangement: Arrangement
+  readonly query: HistoryQuery
+  readonly window: SeriesWindow
+  readonly closed_s: number
+  /** Whether the whole window is still kept: what was rendered outlives it, what has to be read does not. */
+  isKept(): boolean
+}
+
+/** How much is done at a stretch: numbers that have to be rendered, and bytes. */
+export interface SliceSize {
+  readonly numbers: number
+  readonly bytes: number
+}
+
+/** Buckets that are read at once: an hour of seconds and its edges. A row of CSV is longer and is always written anew. */
+const JSON_PART_BUCKETS = 32 * BLOCK_BUCKETS
+const CSV_PART_BUCKETS = 8 * BLOCK_BUCKETS
+const MESSAGE = 'Layer 7 history'
+
+/**
+ * Writes history answers. Every method is a generator that stops whenever a slice is full: whoever sends the answer takes
+ * what was written, empties the buffer and goes on. What was yielded is `false` when buckets in it were not final.
+ */
+export class HistoryText {
+  readonly #reader: WindowReader
+  readonly #objects: ArchiveObjects
+  readonly #rendered: RenderedSeries
+  readonly #applianceId: string
+  readonly #series = new Series()
+
+  constructor(reader: WindowReader, objects: ArchiveObjects, rendered: RenderedSeries, applianceId: string) {
+    this.#reader = reader
+    this.#objects = objects
+    this.#rendered = rendered
+    this.#applianceId = JSON.stringify(applianceId)
+  }
+
+  write(page: HistoryPage, out: JsonBuffer, slice: SliceSize): Generator<boolean, void> {
+    return page.query.format === 'csv' ? this.#csv(page, out, slice) : this.#json(page, out, slice)
+  }
+
+  *#json(page: HistoryPage, out: JsonBuffer, slice: SliceSize): Generator<boolean, void> {
+    const { shape, subjects, group } = page.arrangement
+    const facts = this.#facts(page)
+    out.text(`{"status":"success","message":"${MESSAGE}","data":`)
+    if (shape === 'reals') out.text(`{${labelsJson(group)},${facts},"reals":[`)
+    else if (shape === 'list') out.text('[')
+    const repeated = shape === 'reals' ? '' : `${facts},`
+    let isFirst = true
+    for (const subject of subjects) {
+      out.text(`${isFirst ? '' : ','}{${labelsJson(subject.labels)},${repeated}"series":{`)
+      yield* this.#seriesJson(subject, page, out, slice)
+      out.text('}}')
+      isFirst = false
+    }
+    out.text(shape === 'reals' ? ']}}' : shape === 'list' ? ']}' : '}')
+  }
+
+  /** What is the same for every object of the answer. */
+  #facts({ query, window: { first_s, end_s, step_s } }: HistoryPage): string {
+    const served = `"start":${first_s},"end":${end_s},"resolution":${step_s}`
+    return `"applianceId":${this.#applianceId},${served},"consolidation":"${query.consolidation}","metrics":${namesOf(query.metrics)}`
+  }
+
+  *#seriesJson(subject: Subject, page: HistoryPage, out: JsonBuffer, slice: SliceSize): Generator<boolean, void> {
+    const { query, window, closed_s } = page
+    const rendered = this.#rendered
+    const object = this.#objects.find(subject.kind, subject.name, subject.backend)
+    const track = rendered.track(object, window.tier, query.consolidation)
+    let before = rendered.rendered
+    for (const part of partsOf(window, JSON_PART_BUCKETS)) {
+      const known = rendered.rendered
+      const isWhole = rendered.load(track, this.#reader, object, part, query.consolidation, closed_s)
+      const isFinal = isWhole && (rendered.rendered === known || page.isKept())
+      if (isFinal && rendered.rendered - before < slice.numbers) continue
+      yield isFinal
+      before = rendered.rendered
+    }
+    let isFirst = true
+    for (const metric of query.metrics) {
+      out.text(`${isFirst ? '' : ','}"${metric}":[`)
+      isFirst = false
+      for (const part of partsOf(window, JSON_PART_BUCKETS)) {
+        if (part.first_s > window.first_s) out.byte(COMMA)
+        rendered.write(track, METRICS.indexOf(metric), part, out)
+        if (out.length >= slice.bytes) yield true
+      }
+      out.byte(CLOSE_LIST)
+    }
+  }
+
+  /** One row per bucket and object. An answer about several objects says which in columns of their own. */
+  *#csv(page: HistoryPage, out: JsonBuffer, slice: SliceSize): Generator<boolean, void> {
+    const { query, window } = page
+    const { shape, subjects } = page.arrangement
+    const columns = shape === 'one' ? [] : shape === 'reals' ? ['id', 'name'] : ['backendId', 'backendName']
+    const metrics = query.metrics.map((metric) => METRICS.indexOf(metric))
+    out.text(`${['time', ...columns, ...query.metrics].join()}\r\n`)
+    for (const { labels, kind, name, backend } of subjects) {
+      const cells = labels.filter(([label]) => columns.includes(label)).map(([, value]) => `,${csvField(value)}`)
+      for (const part of partsOf(window, CSV_PART_BUCKETS)) {
+        const object = this.#objects.find(kind, name, backend)
+        const isFinal = this.#series.load(this.#reader, part, query.consolidation, object) && page.isKept()
+        this.#rows(part, cells.join(''), metrics, out)
+        if (!isFinal || out.length >= slice.bytes) yield isFinal
+      }
+    }
+  }
+
+  #rows(part: SeriesWindow, cells: string, metrics: readonly number[], out: JsonBuffer): void {
+    for (let i = 0; i < this.#series.length; i++) {
+      out.number(part.first_s + i * part.step_s)
+      if (cells !== '') out.text(cells)
+      for (const metric of metrics) {
+        out.byte(COMMA)
+        const value = this.#series.valueAt(metric, i)
+        if (!Number.isNaN(value)) out.number(value)
+      }
+      out.text('\r\n')
+    }
+  }
+}
+
+const COMMA = 0x2c
+const CLOSE_LIST = 0x5d
+
+/** The window in parts that can be read at a stretch. */
+function partsOf(window: SeriesWindow, buckets: number): readonly SeriesWindow[] {
+  const { tier, step_s, first_s, end_s } = window
+  const span_s = buckets * step_s
+  if (end_s - first_s <= span_s) return [window]
+  const parts: SeriesWindow[] = []
+  for (let at = first_s; at < end_s;) {
+    const to = Math.min(end_s, at - (at % span_s) + span_s)
+    parts.push({ tier, step_s, first_s: at, end_s: to })
+    at = to
+  }
+  return parts
+}
+
+function namesOf(metrics: readonly Metric[]): string {
+  return metrics === METRICS ? ALL_METRICS : JSON.stringify(metrics)
+}
+const ALL_METRICS = JSON.stringify(METRICS)
+
+function labelsJson(labels: Labels): string {
+  return labels.map(([name, value]) => `"${name}":${JSON.stringify(value)}`).join()
+}
+
+function csvField(value: string): string {
+  return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
+}

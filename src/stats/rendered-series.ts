@@ -1,0 +1,233 @@
+import { coverageStart } from '../../storage/archive/layout.ts'
+import type { ReadableObject } from '../../storage/archive/tier-reader.ts'
+import { METRIC_COUNT, tierAt } from '../../storage/archive/tiers.ts'
+import { CONSOLIDATIONS, type Consolidation } from '../model/metrics.ts'
+import { JsonBuffer } from './json-buffer.ts'
+import { Series, type SeriesWindow, type WindowReader } from './series.ts'
+
+/** Buckets of one block: two minutes of the finest tier. Longer ones copy no faster and make the first read of a short window dearer. */
+export const BLOCK_BUCKETS = 120
+/** About 500 objects with an hour at 1 s each. Reached only by what is really asked for. */
+export const RENDERED_BYTES = 64 * 1_024 * 1_024
+/** Blocks of a series before those behind the retention are dropped: more than the longest tier has. */
+const TRACK_BLOCKS_MAX = 176
+
+const MARKS = BLOCK_BUCKETS + 1
+/** What a block costs besides its text: its marks and the objects around them. */
+const BLOCK_OVERHEAD_BYTES = MARKS * METRIC_COUNT * 2 + 300
+const COMMA = 0x2c
+
+/**
+ * The text of up to 120 buckets of every metric, each value with a comma behind it. The value `i` of metric `m` stands in
+ * `texts[m]` from `marks[m * MARKS + i]` to the next mark.
+ */
+interface Block {
+  /** Buckets rendered, from the first of the block on. */
+  n: number
+  readonly texts: Buffer[]
+  readonly marks: Uint16Array
+  bytes: number
+}
+
+/** One object in one tier and consolidation. */
+export interface RenderedTrack {
+  readonly key: number
+  readonly blocks: Map<number, Block>
+  bytes: number
+  /** Still counted and found. A reader that holds a track that was pushed out goes on with it. */
+  isKept: boolean
+}
+
+/**
+ * Closed buckets as JSON, rendered once. They never change, so a window that moves on costs copies of its blocks and the
+ * rendering of the seconds that are new. Bounded by bytes; the series asked for longest ago goes first.
+ */
+export class RenderedSeries {
+  readonly #limit_bytes: number
+  readonly #tracks = new Map<number, RenderedTrack>()
+  #bytes = 0
+  /** Numbers that had to be rendered so far: what answers cost besides copies. */
+  #rendered = 0
+  readonly #series = new Series()
+  readonly #out = new JsonBuffer()
+
+  constructor(limit_bytes = RENDERED_BYTES) {
+    this.#limit_bytes = limit_bytes
+  }
+
+  get size_bytes(): number {
+    return this.#bytes
+  }
+
+  get rendered(): number {
+    return this.#rendered
+  }
+
+  clear(): void {
+    for (const track of this.#tracks.values()) this.#drop(track)
+  }
+
+  /** The series of this object, for `load` and `write`. */
+  track(object: ReadableObject | undefined, tier: number, consolidation: Consolidation): RenderedTrack {
+    if (object === undefined) return UNKNOWN
+    // A second has one value: the finest tier is the same in every consolidation.
+    const key = object.id * 16 + (tier === 0 ? 0 : tier * CONSOLIDATIONS.length + CONSOLIDATIONS.indexOf(consolidation))
+    let track = this.#tracks.get(key)
+    if (track === undefined) track = { key, blocks: new Map(), bytes: 0, isKept: true }
+    else this.#tracks.delete(key)
+    this.#tracks.set(key, track)
+    return track
+  }
+
+  /**
+   * Renders what is missing of the window, and what else is closed in its last block. Every bucket of the window is closed.
+   * Answers false when the archive could not be read in one piece: the window can be written, but it is not final.
+   */
+  load(
+    track: RenderedTrack,
+    reader: WindowReader,
+    object: ReadableObject | undefined,
+    window: SeriesWindow,
+    consolidation: Consolidation,
+    closed_s: number,
+  ): boolean {
+    if (object === undefined) return true
+    const { tier, step_s } = window
+    const end = window.end_s / step_s
+    const closed = Math.max(end, Math.floor(closed_s / step_s))
+    let isFinal = true
+    for (let at = window.first_s / step_s; at < end;) {
+      const { from, to } = missingRun(track, at, end, closed)
+      if (from < to) {
+        const part = { tier, step_s, first_s: from * step_s, end_s: to * step_s }
+        const isComplete = this.#series.load(reader, part, consolidation, object)
+        this.#render(track, from, to)
+        if (!isComplete) this.#drop(track)
+        isFinal &&= isComplete
+      }
+      at = Math.max(to, at)
+      if (from >= to) break
+    }
+    if (track.blocks.size > TRACK_BLOCKS_MAX) this.#trim(track, window, closed_s)
+    this.#bound()
+    return isFinal
+  }
+
+  /** Writes the buckets [first, end) of one metric, which were loaded, separated by commas. */
+  write(track: RenderedTrack, metric: number, window: SeriesWindow, out: JsonBuffer): void {
+    const first = window.first_s / window.step_s
+    const end = window.end_s / window.step_s
+    for (let at = first; at < end;) {
+      const index = Math.floor(at / BLOCK_BUCKETS)
+      const start = index * BLOCK_BUCKETS
+      const to = Math.min(end, start + BLOCK_BUCKETS)
+      const block = track === UNKNOWN ? UNKNOWN_BLOCK : track.blocks.get(index)
+      const text = block?.texts[metric]
+      if (block === undefined || text === undefined || block.n < to - start) {
+        throw new Error('a window was written that was not loaded')
+      }
+      const mark = metric * MARKS - start
+      // The last comma of the window is not copied.
+      out.append(text, block.marks[mark + at] ?? 0, (block.marks[mark + to] ?? 0) - (to === end ? 1 : 0))
+      at = to
+    }
+  }
+
+  #render(track: RenderedTrack, first: number, until: number): void {
+    for (let at = first; at < until;) {
+      const index = Math.floor(at / BLOCK_BUCKETS)
+      const to = Math.min(until, (index + 1) * BLOCK_BUCKETS)
+      let block = track.blocks.get(index)
+      if (block === undefined) track.blocks.set(index, (block = newBlock()))
+      const before = block.bytes
+      extend(block, this.#series, at - first, to - at, this.#out)
+      this.#count(track, block.bytes - before)
+      at = to
+    }
+    this.#rendered += (until - first) * METRIC_COUNT
+  }
+
+  #count(track: RenderedTrack, more: number): void {
+    track.bytes += more
+    if (track.isKept) this.#bytes += more
+  }
+
+  /** Drops what has left the retention, which nobody can ask for any more. */
+  #trim(track: RenderedTrack, window: SeriesWindow, closed_s: number): void {
+    const covered_s = coverageStart(tierAt(window.tier), closed_s)
+    const oldest = Math.floor(Math.min(covered_s, window.first_s) / window.step_s / BLOCK_BUCKETS)
+    for (const [index, { bytes }] of track.blocks) {
+      if (index >= oldest) continue
+      track.blocks.delete(index)
+      this.#count(track, -bytes)
+    }
+  }
+
+  #bound(): void {
+    for (const track of this.#tracks.values()) {
+      if (this.#bytes <= this.#limit_bytes || this.#tracks.size === 1) return
+      this.#drop(track)
+    }
+  }
+
+  #drop(track: RenderedTrack): void {
+    if (!track.isKept) return
+    track.isKept = false
+    this.#tracks.delete(track.key)
+    this.#bytes -= track.bytes
+  }
+}
+
+/** The first run of buckets in [at, end) without text; its end is that of the closed part of its last block. */
+function missingRun(track: RenderedTrack, at: number, end: number, closed: number): { from: number; to: number } {
+  let from = end
+  for (let index = Math.floor(at / BLOCK_BUCKETS); index * BLOCK_BUCKETS < end; index++) {
+    const first = index * BLOCK_BUCKETS
+    const n = track.blocks.get(index)?.n ?? 0
+    const needed = Math.min(first + BLOCK_BUCKETS, end)
+    if (from < end && n > 0) return { from, to: first }
+    if (first + n < needed) from = Math.min(from, first + n)
+  }
+  const whole = Math.ceil(end / BLOCK_BUCKETS) * BLOCK_BUCKETS
+  return { from, to: from < end ? Math.min(whole, closed) : from }
+}
+
+function newBlock(): Block {
+  return { n: 0, texts: [], marks: new Uint16Array(MARKS * METRIC_COUNT), bytes: 0 }
+}
+
+/** Adds `count` values, from place `from` of the series. A whole block is kept in one piece; until then each metric has its own. */
+function extend(block: Block, series: Series, from: number, count: number, out: JsonBuffer): void {
+  const { marks, texts, n } = block
+  const isWhole = n + count === BLOCK_BUCKETS
+  out.clear()
+  for (let metric = 0; metric < METRIC_COUNT; metric++) {
+    const mark = metric * MARKS
+    const text = texts[metric]
+    if (!isWhole) out.clear()
+    const base = out.length
+    if (text !== undefined) out.append(text, 0, text.length)
+    for (let i = 0; i <= n; i++) marks[mark + i] = base + (marks[mark + i] ?? 0)
+    for (let i = 0; i < count; i++) {
+      series.writeValue(metric, from + i, out)
+      out.byte(COMMA)
+      marks[mark + n + i + 1] = out.length
+    }
+    if (!isWhole) texts[metric] = out.take()
+  }
+  if (isWhole) {
+    const whole = out.take()
+    for (let metric = 0; metric < METRIC_COUNT; metric++) texts[metric] = whole
+  }
+  block.n += count
+  block.bytes = BLOCK_OVERHEAD_BYTES + (isWhole ? out.length : texts.reduce((sum, text) => sum + text.length, 0))
+}
+
+/** An object that the archive has never seen. */
+const UNKNOWN: RenderedTrack = { key: -1, blocks: new Map(), bytes: 0, isKept: false }
+const UNKNOWN_BLOCK: Block = {
+  n: BLOCK_BUCKETS,
+  texts: Array.from({ length: METRIC_COUNT }, () => Buffer.from('null,'.repeat(BLOCK_BUCKETS))),
+  marks: Uint16Array.from({ length: MARKS * METRIC_COUNT }, (_, i) => (i % MARKS) * 'null,'.length),
+  bytes: 0,
+}

@@ -1,0 +1,36 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import t from 'tap'
+import { compress, COMPRESS_AT_ONCE_BYTES, COMPRESS_MIN_BYTES, isCompressible } from '../../../src/http/compression.ts'
+
+const body = (bytes: number) => Buffer.from('0,1,null,'.repeat(bytes)).subarray(0, bytes)
+
+t.test('text of some size is worth it', async (test) => {
+  for (const type of ['application/json', 'text/csv; charset=utf-8', 'text/html', 'image/svg+xml']) {
+    test.ok(isCompressible(type, COMPRESS_MIN_BYTES), type)
+    test.notOk(isCompressible(type, COMPRESS_MIN_BYTES - 1), type)
+  }
+  for (const type of ['image/png', 'application/octet-stream']) test.notOk(isCompressible(type, 1e6), type)
+})
+
+t.test('small ones at once, large ones beside the loop, and back to the same bytes', async (test) => {
+  for (const [encoding, unpack] of [
+    ['gzip', gunzipSync],
+    ['br', brotliDecompressSync],
+  ] as const) {
+    const small = compress(encoding, body(COMPRESS_AT_ONCE_BYTES), false)
+    if (!(small instanceof Uint8Array)) throw new Error('not at once')
+    test.ok(unpack(small).equals(body(COMPRESS_AT_ONCE_BYTES)))
+    const large = compress(encoding, body(COMPRESS_AT_ONCE_BYTES + 1), false)
+    test.ok(large instanceof Promise)
+    test.ok(unpack((await large) ?? '').equals(body(COMPRESS_AT_ONCE_BYTES + 1)))
+  }
+})
+
+t.test('who finds a long line gets nothing, and later all is as before', async (test) => {
+  const all = Array.from({ length: 60 }, () => compress('gzip', body(100_000), true))
+  const accepted = all.filter((one) => one !== undefined)
+  test.ok(accepted.length < all.length, 'some were turned away')
+  for (const one of accepted) test.ok(gunzipSync(await one).equals(body(100_000)))
+  const later = compress('br', body(100_000), false)
+  test.ok(brotliDecompressSync((await later) ?? '').equals(body(100_000)))
+})

@@ -1,0 +1,174 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { Answer } from '../../../src/http/envelope.ts'
+import { LARGE_BODY_BYTES, LONG_ANSWERS_MAX, reported } from '../../../src/http/long-answers.ts'
+import type { Incoming } from '../../../src/http/pipeline.ts'
+import { listen, requestIds } from '../../../src/http/server.ts'
+
+const SLICE = 64 * 1_024
+const SLICES = 200
+const whole = { status: 200, contentType: 'text/plain', body: '', headers: {} }
+const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`
+
+/** Answers in slices of one letter each, from one buffer that is written again and again, as the real ones are. */
+async function fixture(test: Test) {
+  const shared = Buffer.alloc(SLICE)
+  const seen = { made: 0, open: 0, pings: 0 }
+  const slices = function* (count: number, reason: string | undefined) {
+    seen.open++
+    try {
+      for (let i = 0; i < count; i++) {
+        seen.made++
+        yield i % 10 === 0 ? shared.subarray(0, 0) : shared.fill(97 + (i % 26))
+      }
+      return reason
+    } finally {
+      seen.open--
+    }
+  }
+  const handle = ({ path }: Incoming): Answer => {
+    if (path === '/long') return { ...whole, slices: () => slices(SLICES, undefined) }
+    if (path === '/broken') return { ...whole, slices: () => slices(3, 'the clock was set back') }
+    if (path === '/large') return { ...whole, body: Buffer.alloc(LARGE_BODY_BYTES * 40, 'x') }
+    seen.pings++
+    return { ...whole, body: 'pong' }
+  }
+  const listener = await listen({ host: '127.0.0.1', port: 0 }, undefined, handle, requestIds('long'))
+  test.teardown(() => listener.close())
+  const url = (path: string) => `http://127.0.0.1:${listener.port}${path}`
+  const open = async (path: string) => {
+    const socket = connect(listener.port, '127.0.0.1')
+    await once(socket, 'connect')
+    socket.on('error', () => undefined)
+    socket.write(GET(path))
+    return socket
+  }
+  return { seen, url, open }
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await wait(5)
+}
+
+/** Waits until the count stays the same for a while: nobody works any more. */
+async function settled(count: () => number): Promise<number> {
+  for (let before = -1; ;) {
+    if (before === count() && before > 0) return before
+    before = count()
+    await wait(100)
+  }
+}
+
+function expected(): string {
+  const parts = Array.from({ length: SLICES }, (_, i) => (i % 10 === 0 ? '' : String.fromCharCode(97 + (i % 26))))
+  return parts.map((letter) => letter.repeat(SLICE)).join('')
+}
+
+t.test('a long answer arrives whole, and the connection serves on', async (test) => {
+  const { url } = await fixture(test)
+  const answers = await Promise.all(Array.from({ length: 5 }, async () => (await fetch(url('/long'))).text()))
+  for (const text of answers) test.ok(text === expected(), 'the same bytes')
+  test.equal(await (await fetch(url('/ping'))).text(), 'pong')
+})
+
+t.test('HEAD has no body and does not start to make one', async (test) => {
+  const { url, seen } = await fixture(test)
+  const answer = await fetch(url('/long'), { method: 'HEAD' })
+  test.equal(await answer.text(), '')
+  test.equal(answer.status, 200)
+  test.equal(seen.made, 0)
+})
+
+t.test('who does not read gets no more made than sockets hold, and whoever reads goes on meanwhile', async (test) => {
+  const { url, open, seen } = await fixture(test)
+  const socket = await open('/long')
+  socket.pause()
+  const made = await settled(() => seen.made)
+  test.ok(made < SLICES, `${made} of ${SLICES} slices were made`)
+  test.ok((await (await fetch(url('/long'))).text()) === expected())
+  test.equal(seen.made, made + SLICES, 'nothing was made for the one that waits')
+  socket.resume()
+  await until(() => seen.open === 0)
+  test.equal(seen.made, 2 * SLICES)
+  socket.destroy()
+})
+
+t.test('a client that leaves frees its place', async (test) => {
+  const { url, open, seen } = await fixture(test)
+  const sockets = []
+  for (let i = 0; i < LONG_ANSWERS_MAX; i++) {
+    const socket = await open('/long')
+    socket.pause()
+    sockets.push(socket)
+  }
+  await until(() => seen.open === LONG_ANSWERS_MAX)
+  const refused = await fetch(url('/long'))
+  test.equal(refused.status, 429)
+  test.equal(refused.headers.get('retry-after'), '1')
+  test.match(await refused.json(), { status: 'error', code: 'RATE_LIMITED' })
+  test.equal(await (await fetch(url('/ping'))).text(), 'pong', 'short ones are answered')
+  for (const socket of sockets) socket.destroy()
+  let answer = await fetch(url('/long'))
+  while (answer.status === 429) {
+    await answer.arrayBuffer()
+    await wait(10)
+    answer = await fetch(url('/long'))
+  }
+  test.ok((await answer.text()) === expected())
+})
+
+t.test('an answer that cannot be completed is cut short: nobody takes it for the whole', async (test) => {
+  const { url } = await fixture(test)
+  await test.rejects(fetch(url('/broken')).then((answer) => answer.text()))
+  test.equal(await (await fetch(url('/ping'))).text(), 'pong')
+})
+
+t.test('short answers go between the slices', async (test) => {
+  const { url, open, seen } = await fixture(test)
+  const socket = await open('/long')
+  socket.resume()
+  await until(() => seen.made > 0)
+  test.equal(await (await fetch(url('/ping'))).text(), 'pong')
+  test.ok(seen.made < SLICES, 'before the long one has ended')
+  socket.destroy()
+})
+
+t.test('a large body is sent in the pieces that the client takes', async (test) => {
+  const { url, open } = await fixture(test)
+  const slow = await open('/large')
+  slow.pause()
+  await wait(50)
+  const answer = await fetch(url('/large'))
+  test.equal(answer.headers.get('content-length'), String(LARGE_BODY_BYTES * 40))
+  test.ok((await answer.text()) === 'x'.repeat(LARGE_BODY_BYTES * 40))
+  let bytes = 0
+  slow.on('data', (chunk) => (bytes += chunk.length))
+  slow.resume()
+  await until(() => bytes > LARGE_BODY_BYTES * 40)
+  const gone = await open('/large')
+  gone.destroy()
+  slow.destroy()
+  test.equal(await (await fetch(url('/ping'))).text(), 'pong')
+})
+
+t.test('why an answer broke off is told, once, and a defect is not a crash', async (test) => {
+  const told: unknown[] = []
+  const tell = (reason: unknown) => told.push(reason)
+  const run = (slices: Generator<Uint8Array, string | undefined>) => [...reported(slices, tell, tell)].length
+  const make = function* (end: () => string | undefined) {
+    yield Buffer.from('a')
+    return end()
+  }
+  test.equal(run(make(() => undefined)), 1)
+  test.same(told, [])
+  run(make(() => 'reason'))
+  test.same(told, ['reason'])
+  run(
+    make(() => {
+      throw new Error('defect')
+    }),
+  )
+  test.match(told[1], new Error('defect'))
+})

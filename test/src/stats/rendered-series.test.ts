@@ -1,0 +1,164 @@
+import t from 'tap'
+import { JsonBuffer } from '../../../src/stats/json-buffer.ts'
+import { BLOCK_BUCKETS, RenderedSeries } from '../../../src/stats/rendered-series.ts'
+import { Series, type SeriesWindow, type WindowReader } from '../../../src/stats/series.ts'
+import type { ReadableObject } from '../../../storage/archive/tier-reader.ts'
+
+const STEP_S = 10
+const METRICS = 4
+
+/** Values that follow from object, metric and bucket; some are unknown, some have decimals. */
+function fakeReader() {
+  const reads: (readonly [first_s: number, end_s: number])[] = []
+  const state = { isComplete: true }
+  const value = (id: number, metric: number, second: number) => (second * 7 + metric * 13 + id * 31) % 100_003
+  const reader: WindowReader = {
+    readBase(object, first_s, end_s, out) {
+      reads.push([first_s, end_s])
+      const n = end_s - first_s
+      for (let i = 0; i < n * METRICS; i++) {
+        const second = first_s + (i % n)
+        out[i] = second % 11 === 0 ? Number.NaN : value(object.id, Math.floor(i / n), second)
+      }
+      return state.isComplete
+    },
+    readCoarse(_tier, object, first_s, end_s, out) {
+      reads.push([first_s, end_s])
+      const n = (end_s - first_s) / STEP_S
+      out.reset(n)
+      for (let i = 0; i < n * METRICS; i++) {
+        const second = first_s + (i % n) * STEP_S
+        const sum = value(object.id, Math.floor(i / n), second)
+        if (second % 70 !== 0) out.add(i, 7, sum, sum % 10, sum % 10_000)
+      }
+      return state.isComplete
+    },
+  }
+  return { reader, reads, state }
+}
+
+function plain(reader: WindowReader, object: ReadableObject | undefined, window: SeriesWindow, metric: number): string {
+  const series = new Series()
+  const out = new JsonBuffer()
+  series.load(reader, window, 'average', object)
+  series.writeJson(metric, out)
+  return out.take().toString()
+}
+
+function fromRendered(
+  rendered: RenderedSeries,
+  reader: WindowReader,
+  object: ReadableObject | undefined,
+  window: SeriesWindow,
+  closed_s: number,
+  metric: number,
+): string {
+  const out = new JsonBuffer()
+  const track = rendered.track(object, window.tier, 'average')
+  rendered.load(track, reader, object, window, 'average', closed_s)
+  rendered.write(track, metric, window, out)
+  return out.take().toString()
+}
+
+const seconds = (first_s: number, end_s: number): SeriesWindow => ({ tier: 0, step_s: 1, first_s, end_s })
+const object = { id: 1, slot: 0 }
+
+t.test('any window, in any order, while time goes on and room is short: as if it were rendered anew', (t) => {
+  const { reader } = fakeReader()
+  let seed = 3
+  const random = (n: number) => (seed = (seed * 48_271) % 0x7fffffff) % n
+  for (const limit_bytes of [undefined, 30_000]) {
+    const rendered = new RenderedSeries(limit_bytes)
+    let closed_s = 100_000
+    let wrong = 0
+    for (let i = 0; i < 4_000; i++) {
+      closed_s += random(3)
+      const step_s = random(2) === 0 ? 1 : STEP_S
+      const end_s = Math.floor((closed_s - random(3_000)) / step_s) * step_s
+      const window = { tier: step_s === 1 ? 0 : 1, step_s, end_s, first_s: end_s - random(500) * step_s }
+      const who = random(7) === 0 ? undefined : { id: random(5), slot: 0 }
+      const metric = random(METRICS)
+      if (fromRendered(rendered, reader, who, window, closed_s, metric) !== plain(reader, who, window, metric)) wrong++
+      if (limit_bytes !== undefined && rendered.size_bytes > limit_bytes * 2) t.fail('no bound')
+    }
+    t.equal(wrong, 0)
+  }
+  t.end()
+})
+
+t.test('a window that moves on reads and renders the new seconds only', (t) => {
+  const { reader, reads } = fakeReader()
+  const rendered = new RenderedSeries()
+  fromRendered(rendered, reader, object, seconds(40_000, 43_600), 43_600, 0)
+  t.strictSame(reads, [[40_000 - (40_000 % BLOCK_BUCKETS), 43_600]])
+  for (let n = 1; n <= 300; n++) {
+    const before = rendered.rendered
+    fromRendered(rendered, reader, object, seconds(40_000 + n, 43_600 + n), 43_600 + n, n % METRICS)
+    if (rendered.rendered - before !== METRICS) t.fail(`${n}: ${rendered.rendered - before}`)
+  }
+  t.strictSame(reads.at(-1), [43_899, 43_900])
+  const before = reads.length
+  fromRendered(rendered, reader, object, seconds(41_234, 42_345), 43_900, 1)
+  t.equal(reads.length, before, 'what was rendered is enough for any part of it')
+  t.end()
+})
+
+t.test('the finest tier is the same in every consolidation; coarser ones are not', (t) => {
+  const rendered = new RenderedSeries()
+  t.equal(rendered.track(object, 0, 'average'), rendered.track(object, 0, 'maximum'))
+  t.not(rendered.track(object, 1, 'average'), rendered.track(object, 1, 'maximum'))
+  t.not(rendered.track(object, 0, 'average'), rendered.track({ id: 2, slot: 1 }, 0, 'average'))
+  t.end()
+})
+
+t.test('bounded by bytes: the series asked for longest ago goes first, and who holds it can finish', (t) => {
+  const { reader } = fakeReader()
+  const one = new RenderedSeries()
+  fromRendered(one, reader, object, seconds(10_000, 13_600), 13_600, 0)
+  const rendered = new RenderedSeries(one.size_bytes * 3.5)
+  const load = (id: number) => fromRendered(rendered, reader, { id, slot: 0 }, seconds(10_000, 13_600), 13_600, 0)
+  for (const id of [1, 2, 3, 1]) load(id)
+  const held = rendered.track({ id: 2, slot: 0 }, 0, 'average')
+  for (const id of [3, 1, 4, 5]) load(id)
+  const before = rendered.rendered
+  for (const id of [1, 4, 5]) load(id)
+  t.equal(rendered.rendered, before)
+  t.not(rendered.track({ id: 2, slot: 0 }, 0, 'average'), held)
+  const out = new JsonBuffer()
+  rendered.load(held, reader, { id: 2, slot: 0 }, seconds(10_000, 13_700), 'average', 13_700)
+  rendered.write(held, 3, seconds(10_000, 13_700), out)
+  t.equal(out.take().toString(), plain(reader, { id: 2, slot: 0 }, seconds(10_000, 13_700), 3))
+  const { size_bytes } = rendered
+  rendered.clear()
+  t.ok(size_bytes > 0 && rendered.size_bytes === 0)
+  t.end()
+})
+
+t.test('what has left the retention is dropped', (t) => {
+  const { reader } = fakeReader()
+  const rendered = new RenderedSeries()
+  for (let end = 50_000; end < 150_000; end += 1_000) {
+    fromRendered(rendered, reader, object, seconds(end - 1_000, end), end, 0)
+  }
+  const track = rendered.track(object, 0, 'average')
+  t.ok(track.blocks.size <= 180, `${track.blocks.size} blocks`)
+  t.equal(rendered.size_bytes, track.bytes)
+  t.end()
+})
+
+t.test('what could not be read in one piece is written, not kept, and said', (t) => {
+  const { reader, state } = fakeReader()
+  const rendered = new RenderedSeries()
+  const window = seconds(1_000, 1_050)
+  const track = rendered.track(object, 0, 'average')
+  state.isComplete = false
+  t.equal(rendered.load(track, reader, object, window, 'average', 1_050), false)
+  rendered.write(track, 0, window, new JsonBuffer())
+  t.equal(rendered.size_bytes, 0)
+  state.isComplete = true
+  const again = rendered.track(object, 0, 'average')
+  t.not(again, track)
+  t.equal(rendered.load(again, reader, object, window, 'average', 1_050), true)
+  t.throws(() => rendered.write(again, 0, seconds(900, 1_200), new JsonBuffer()), /not loaded/)
+  t.end()
+})
