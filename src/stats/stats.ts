@@ -113,7 +113,8 @@ export class StatsService implements Stats {
   /** Before the archive is open there is nothing to read, and nobody has this object to ask it. */
   #windows(): ConstructorParameters<typeof HistoryAnswers>[0] {
     return {
-      hwm_s: () => this.#reader?.hwm_s() ?? 0,
+      // Never ahead of the last message: a second is read once the places of all its objects are known.
+      hwm_s: () => Math.min(this.#hwm_s, this.#reader?.hwm_s() ?? 0),
       readBase: (object, first_s, end_s, out) => this.#reader?.readBase(object, first_s, end_s, out),
       readCoarse: (tier, object, first_s, end_s, out) => this.#reader?.readCoarse(tier, object, first_s, end_s, out),
     }
@@ -146,6 +147,7 @@ export class StatsService implements Stats {
     else this.#reader.attach(header, slabs)
     const stored = this.#reader.objects()
     this.#objects.reset(stored, objects)
+    this.#hwm_s = this.#reader.hwm_s()
     this.#observer?.know(stored.map(({ id, kind, name, backend }) => ({ objectId: id, kind, name, backend })))
     this.#observer?.know(objects)
     this.#open.resolve()
