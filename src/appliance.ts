@@ -64,7 +64,7 @@ export async function createAppliance(
   const access = await AccessControl.open({ store, running, endpoints, stateFolder, clock, log, administrator })
   const stats = await createStats({
     directory: join(settings.state, 'archive'),
-    ...figuresOf(settings.observe, machine.masterSocket, new RunningNames(running, () => store.revision)),
+    ...figuresOf(settings.observe, machine, new RunningNames(running, () => store.revision)),
     applianceId: nodeId,
     log,
     clock,

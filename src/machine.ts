@@ -15,6 +15,8 @@ export interface Machine {
   readonly executor: PlanExecutor
   /** Master socket of the managed HAProxy; undefined when none is managed. */
   readonly masterSocket: string | undefined
+  /** Socket of its workers. */
+  readonly statsSocket: string | undefined
   readonly touchesPackages: boolean
   /** Ends what the daemon supervises itself (nothing on an appliance). */
   stopSupervised(): Promise<void>
@@ -33,6 +35,7 @@ function untouchedMachine(): Machine {
     drivers: [],
     executor: { execute: nothing, check: nothing },
     masterSocket: undefined,
+    statsSocket: undefined,
     touchesPackages: false,
     stopSupervised: async () => undefined,
     close: async () => undefined,
@@ -73,6 +76,7 @@ export function createMachine(settings: Settings): Machine {
       check: (steps) => pool.run('checkPlan', { steps }),
     },
     masterSocket,
+    statsSocket: haproxy.statsSocket,
     touchesPackages: !supervised,
     async stopSupervised() {
       if (!supervised) return

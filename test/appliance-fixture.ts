@@ -41,6 +41,7 @@ export function recordingMachine(state: string): Machine & { readonly host: Reco
     drivers: createDrivers({ haproxy }),
     executor: { execute: (steps) => executePlan(host, steps), check: (steps) => checkPlan(host, steps) },
     masterSocket: haproxy.masterSocket,
+    statsSocket: haproxy.statsSocket,
     touchesPackages: false,
     stopSupervised: async () => undefined,
     close: async () => undefined,

@@ -12,7 +12,10 @@ const FILES = [
   'test/system/haproxy-adoption.test.ts',
   'test/system/haproxy-balancing.test.ts',
   'test/system/main-job.test.ts',
+  'test/system/reload-accounting.test.ts',
+  'test/system/preloaded-counters.test.ts',
 ]
+const SETTINGS = ['FULCRUM_TEST_RELOAD_SECONDS=10']
 /** Mounts live in a namespace of their own and end with it; the tree itself is only covered, never changed. */
 const ENTER = `
 set -e
@@ -27,13 +30,13 @@ exec chroot /mnt/root /usr/bin/env -i -C /opt/fulcrum PATH=/opt/fulcrum/node_mod
 
 const skip = containerObstacle() ?? false
 
-t.test('the driver and the main job on the HAProxy of the next Debian', { timeout: 300_000, skip }, async (test) => {
+t.test('the driver and the main job on the HAProxy of the next Debian', { timeout: 420_000, skip }, async (test) => {
   const tree = await debianTree('trixie', PACKAGES)
   const enter = (...argv: readonly string[]) =>
     finished('unshare', ['-m', 'sh', '-c', ENTER, 'sh', tree, ROOT, ...argv])
   test.match((await enter('haproxy', '-v')).stdout, /^HAProxy version 3\./)
   for (const file of FILES) {
-    const { exitCode, stdout, stderr } = await enter('node', '--disable-warning=ExperimentalWarning', file)
+    const { exitCode, stdout, stderr } = await enter(...SETTINGS, 'node', '--disable-warning=ExperimentalWarning', file)
     test.equal(exitCode, 0, file)
     if (exitCode !== 0) test.comment(`${stdout.slice(-6000)}\n${stderr.slice(-2000)}`)
   }

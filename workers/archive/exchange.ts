@@ -23,7 +23,8 @@ class ExchangeError extends Error {
   }
 }
 
-function join(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+/** The chunks in one piece of memory. */
+export function joined(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   // A buffer of its own, not a slice of Node's pool: it is moved to the main thread.
   const all = new Uint8Array(length)
   let at = 0
@@ -58,7 +59,7 @@ export function exchange(target: SocketTarget, request: string, timeout_ms: numb
     socket.on('end', () => {
       clearTimeout(timer)
       socket.destroy()
-      resolve(join(chunks, length))
+      resolve(joined(chunks, length))
     })
     // Half-closed after the request: the master otherwise waits for the next command instead of ending the session.
     socket.end(request)

@@ -4,7 +4,11 @@
 export type SocketTarget = { readonly path: string } | { readonly host: string; readonly port: number }
 
 /** Where the figures come from. `any-socket` finds out itself whether a master or a plain process answers. */
-export type StatsSource = SocketTarget & { readonly kind: 'master-socket' | 'stats-socket' | 'any-socket' }
+export type StatsSource = SocketTarget & {
+  readonly kind: 'master-socket' | 'stats-socket' | 'any-socket'
+  /** Socket of a master's workers themselves: with it they are held until their last figures were read. */
+  readonly statsSocket?: string | undefined
+}
 
 export interface ArchiveThreadOptions {
   readonly directory: string

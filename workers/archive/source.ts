@@ -1,10 +1,8 @@
-import { parseShowProc, refusalOf, requestLine, toWorker, type ShowProc } from '../../src/drivers/haproxy/cli.ts'
+import { infoField, parseShowProc, refusalOf, requestLine, toWorker } from '../../src/drivers/haproxy/cli.ts'
 import { findHeader } from '../../src/drivers/haproxy/stats-csv.ts'
 import { exchange, exchangeWithRetry } from './exchange.ts'
 import type { SocketTarget, StatsSource } from './messages.ts'
-
-/** Old workers polled in one second. More than that at once means reloads faster than connections end. */
-const OLD_WORKERS_MAX = 16
+import { OldWorkers } from './old-workers.ts'
 
 export interface ProcessStats {
   readonly pid: number
@@ -66,15 +64,11 @@ function versionNumber(text: string | undefined): number {
   return match === null ? 0 : Number(match[1]) * 100 + Number(match[2])
 }
 
-/** A line of `show info`. */
-function infoField(text: string, name: string): string | undefined {
-  return new RegExp(`^${name}: (.*)$`, 'm').exec(text)?.[1]
-}
-
 /** One HAProxy, behind its master socket or behind the socket of a process. */
 class Haproxy {
   readonly #target: SocketTarget
   readonly #kind: StatsSource['kind']
+  readonly #oldWorkers: OldWorkers
   /** What answers on a socket of unknown kind, once that was found out. */
   #found: 'master-socket' | 'stats-socket' | undefined
   /** The process that answered last. */
@@ -83,6 +77,7 @@ class Haproxy {
   constructor(source: StatsSource) {
     this.#target = source
     this.#kind = source.kind
+    this.#oldWorkers = new OldWorkers(source, source.statsSocket)
   }
 
   async poll(deadline_ms: number): Promise<Poll> {
@@ -115,26 +110,10 @@ class Haproxy {
     if (processes === undefined || worker === undefined) return { ok: false, reason: 'its master has no worker' }
     const { pid, uptime_s } = worker
     const intake = await this.#intake(pid, versionNumber(worker.version), toWorker({ pid }, INFO_REQUEST), left())
-    const old = await this.#pollOldWorkers(processes, left())
     const oldPids = processes.oldWorkers.map((process) => process.pid)
+    await this.#oldWorkers.watch(pid, left())
+    const old = await this.#oldWorkers.poll(oldPids, pid, left())
     return { ok: true, current: { pid, uptime_s, bytes, from: head.from, intake }, old, oldPids }
-  }
-
-  async #pollOldWorkers({ oldWorkers }: ShowProc, timeout_ms: number): Promise<readonly ProcessStats[]> {
-    const asked = oldWorkers.slice(0, OLD_WORKERS_MAX)
-    const answers = await Promise.all(asked.map(({ pid }) => this.#pollOldWorker(pid, timeout_ms)))
-    return answers.filter((answer) => answer !== undefined)
-  }
-
-  /** An old worker may end at any moment: not answering is no fault. */
-  async #pollOldWorker(pid: number, timeout_ms: number): Promise<ProcessStats | undefined> {
-    try {
-      const bytes = await exchange(this.#target, requestLine(toWorker({ pid }, STAT_REQUEST)), timeout_ms)
-      const header = findHeader(bytes)
-      return header === undefined ? undefined : { pid, uptime_s: undefined, bytes, from: header.start }
-    } catch {
-      return undefined
-    }
   }
 
   async #pollProcess(left: () => number): Promise<Poll> {

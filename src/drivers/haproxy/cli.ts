@@ -54,6 +54,11 @@ export function refusalOf(text: string): string | undefined {
   return REFUSALS.some((start) => first.startsWith(start)) ? first.trim() : undefined
 }
 
+/** The value of one line of `show info`. */
+export function infoField(text: string, name: string): string | undefined {
+  return new RegExp(`^${name}: (.*)$`, 'm').exec(text)?.[1]
+}
+
 export interface WorkerProcess {
   readonly pid: number
   /** How many reloads ago this process was started. */

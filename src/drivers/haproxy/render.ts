@@ -67,6 +67,10 @@ function defaultsStatements({ stateFile }: HaproxyPaths): readonly Statement[] {
     plain('    timeout connect 5s'),
     plain('    timeout client 60s'),
     plain('    timeout server 60s'),
+    comment(
+      '    # Long connections are counted while they last, every five seconds, and not all at once when they end.',
+    ),
+    plain('    option contstats'),
     ...(stateFile === undefined ? [] : [plain('    load-server-state-from-file global')]),
   ]
 }

@@ -40,3 +40,37 @@ export function showProc(workers: readonly number[], old: readonly number[] = []
     '',
   ].join('\n')
 }
+
+/** A command socket with sessions that stay open: each line is answered by itself, and a prompt follows. */
+export async function listenForSessions(
+  t: Test,
+  answer: (command: string) => string | undefined,
+): Promise<{ readonly path: string; readonly open: ReadonlySet<Socket>; closed(): Promise<void> }> {
+  const path = join(temporaryFolder(t), 'worker.sock')
+  const open = new Set<Socket>()
+  const server: Server = createServer((socket) => {
+    open.add(socket)
+    socket.on('close', () => open.delete(socket))
+    socket.on('error', () => undefined)
+    socket.on('data', (data) => {
+      for (const command of data.toString().trimEnd().split('\n')) {
+        const text = command === 'prompt' ? '' : answer(command)
+        // The empty line at the end of an answer is the beginning of the prompt.
+        if (text !== undefined) socket.write(`${text.replace(/\n$/, '')}\n> `)
+      }
+    })
+  }).listen(path)
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of open) socket.destroy()
+    server.close()
+  })
+  return {
+    path,
+    open,
+    /** Resolves when no session is left. */
+    async closed() {
+      for (const socket of open) await once(socket, 'close')
+    },
+  }
+}

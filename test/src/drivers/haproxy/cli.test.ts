@@ -3,6 +3,7 @@ import t from 'tap'
 import {
   answerText,
   command,
+  infoField,
   parseShowProc,
   quoteWord,
   refusalOf,
@@ -64,4 +65,12 @@ t.test('show proc after a refused configuration counts it', async (t) => {
   const text = '#<PID> <type> <reloads> <uptime> <version>\n9 master 3 [failed: 1] 0d00h00m09s 2.6.12\n# workers\n'
   t.strictSame(parseShowProc(text), { master: { pid: 9, reloads: 3, failed: 1 }, workers: [], oldWorkers: [] })
   t.equal(parseShowProc('Name: HAProxy\n'), undefined)
+})
+
+t.test('a field of show info', async (t) => {
+  const info = 'Name: HAProxy\nPid: 77\nCurrConns: 0\nPid_2: 1\n'
+  t.strictSame(
+    [infoField(info, 'Pid'), infoField(info, 'CurrConns'), infoField(info, 'Nothing')],
+    ['77', '0', undefined],
+  )
 })

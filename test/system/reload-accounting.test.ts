@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { type Daemon, daemonFixture, until } from '../daemon-fixture.ts'
+import { freePort } from '../traffic-fixture.ts'
+import { ask } from './plain-haproxy.ts'
+import { countingOrigin, startLoad } from './streaming-load.ts'
+
+/** Seconds of reloads; see CONTRIBUTING.md for the long run. */
+const SECONDS = Number(process.env['FULCRUM_TEST_RELOAD_SECONDS'] ?? 20)
+const RELOAD_EVERY_MS = 2_000
+const LOST_MAX = 0.0001
+
+/** What the archive has of one frontend in [from, to): sums of the seconds, and how many of them it does not know. */
+async function archived(daemon: Daemon, id: string, from: number, to: number) {
+  const path = `/${daemon.node}/layer7proxy/stats/frontends/${id}/history?start=${from}&end=${to}&resolution=1`
+  const { series, resolution } = await daemon.data('GET', path)
+  const sum = (values: readonly (number | null)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0)
+  return {
+    resolution,
+    unknown: series.bytesIn.filter((value: number | null) => value === null).length,
+    connections: sum(series.sessionRate),
+    received_bytes: sum(series.bytesIn),
+    sent_bytes: sum(series.bytesOut),
+  }
+}
+
+// Run by itself, the file has a deadline of its own.
+t.setTimeout((SECONDS + 180) * 1000)
+
+t.test(
+  'a reload every two seconds under load: nothing invented, nothing lost',
+  { timeout: (SECONDS + 120) * 1000 },
+  async (test) => {
+    const daemon = await daemonFixture(test)
+    const origin = await countingOrigin(test)
+    const port = await freePort()
+    const rip = await daemon.data('POST', '/ipvsDirector/rips', { name: 'o', ip: '127.0.0.1', port: origin.port })
+    const backend = await daemon.data('POST', '/layer7proxy/backends', {
+      name: 'be',
+      mode: 'tcp',
+      reals: [{ ripId: rip.id }],
+      healthCheck: { type: 'none' },
+    })
+    const made = { name: 'fe', mode: 'tcp', ip: '127.0.0.1', ports: String(port), defaultBackendId: backend.id }
+    const { id } = await daemon.data('POST', '/layer7proxy/frontends', made)
+    await daemon.data('PUT', '/services/apply')
+    const from = Math.floor(Date.now() / 1000) - 5
+    await until(
+      'the first figures',
+      () => daemon.data('GET', `/${daemon.node}/layer7proxy/stats/frontends/${id}`),
+      ({ status }) => status === 'OPEN',
+    )
+
+    const load = startLoad(port, { perSecond: 200, streams: 20 })
+    const ends = performance.now() + SECONDS * 1000
+    let reloads = 0
+    for (let next = performance.now() + RELOAD_EVERY_MS; performance.now() < ends; next += RELOAD_EVERY_MS) {
+      await sleep(Math.max(0, next - performance.now()))
+      await daemon.data('PUT', '/services/layer7proxy/reload')
+      reloads++
+    }
+    await load.stop()
+    test.same(load.failures, [], 'no connection failed')
+    const master = `${daemon.state}/haproxy/master.sock`
+    await until(
+      'the old workers to end',
+      () => ask(master, 'show proc').catch(() => 'old workers'),
+      (text) => !/# old workers\n\d/.test(text),
+      60_000,
+    )
+    await sleep(2_500)
+    const found = await archived(daemon, id, from, Math.floor(Date.now() / 1000))
+    test.equal(found.resolution, 1)
+    test.comment(`${reloads} reloads, ${found.unknown} unknown seconds`)
+    for (const figure of ['connections', 'received_bytes', 'sent_bytes'] as const) {
+      const [truth, counted] = [origin[figure], found[figure]]
+      const lost = (truth - counted) / truth
+      test.comment(`${figure}: origin ${truth}, archive ${counted}, lost ${(lost * 100).toFixed(5)} %`)
+      test.ok(counted <= truth, `${figure}: nothing invented`)
+      test.ok(lost < LOST_MAX, `${figure}: nothing lost`)
+    }
+  },
+)

@@ -1,0 +1,54 @@
+import t from 'tap'
+import { OldWorkers } from '../../../workers/archive/old-workers.ts'
+import { listen, listenForSessions, STATS } from './socket-fixture.ts'
+
+async function begin(t: Parameters<typeof listen>[0]) {
+  const state = { connections: 3, asked: [] as string[] }
+  const worker = await listenForSessions(t, (command) => {
+    state.asked.push(command)
+    return command === 'show info' ? `Pid: 20\nCurrConns: ${state.connections}\n\n` : STATS
+  })
+  const path = await listen(t, (request) => {
+    state.asked.push(request.trim())
+    return STATS
+  })
+  return { state, worker, workers: new OldWorkers({ path }, worker.path), master: { path } }
+}
+
+t.test('a worker that was watched is held until nothing is left to count', async (t) => {
+  const { state, worker, workers } = await begin(t)
+  await workers.watch(20, 900)
+  await workers.watch(20, 900)
+  t.equal(worker.open.size, 1, 'one session')
+  t.match(await workers.poll([20], 30, 900), [{ pid: 20 }])
+  t.equal(worker.open.size, 1)
+  state.connections = 0
+  t.match(await workers.poll([20], 30, 900), [{ pid: 20 }], 'its last figures')
+  await worker.closed()
+  t.same(await workers.poll([], 30, 900), [])
+  t.notOk(
+    state.asked.some((request) => request.startsWith('@')),
+    'the master was not needed',
+  )
+  t.equal(worker.open.size, 0)
+})
+
+t.test('one that was not watched is asked through the master', async (t) => {
+  const { state, workers, master } = await begin(t)
+  t.match(await workers.poll([19], 30, 900), [{ pid: 19 }])
+  t.strictSame(state.asked, ['@!19 show stat'])
+  const alone = new OldWorkers(master, undefined)
+  await alone.watch(20, 900)
+  t.match(await alone.poll([20], 30, 900), [{ pid: 20 }])
+  t.same(await new OldWorkers({ path: '/nonexistent/m' }, undefined).poll([20], 30, 900), [], 'gone meanwhile')
+})
+
+t.test('what is no longer polled is no longer held', async (t) => {
+  const { worker, workers } = await begin(t)
+  await workers.watch(20, 900)
+  const others = Array.from({ length: 16 }, (_, i) => 100 + i)
+  const polled = await workers.poll([...others, 20], 30, 900)
+  t.equal(polled.length, 16)
+  await worker.closed()
+  t.equal(worker.open.size, 0)
+})

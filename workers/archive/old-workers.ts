@@ -1,0 +1,76 @@
+import { infoField, requestLine, toWorker } from '../../src/drivers/haproxy/cli.ts'
+import { findHeader } from '../../src/drivers/haproxy/stats-csv.ts'
+import { exchange } from './exchange.ts'
+import type { SocketTarget } from './messages.ts'
+import type { ProcessStats } from './source.ts'
+import { Witness } from './witness.ts'
+
+/** Old workers polled in one second. More than that at once means reloads faster than connections end. */
+const OLD_WORKERS_MAX = 16
+
+/**
+ * The workers of earlier configurations, while they serve their last connections. Where the socket of the workers is known, each
+ * has a witness from the time when it was the current one, and ends when its last figures were read.
+ */
+export class OldWorkers {
+  readonly #master: SocketTarget
+  readonly #statsSocket: string | undefined
+  readonly #witnesses = new Map<number, Witness>()
+
+  constructor(master: SocketTarget, statsSocket: string | undefined) {
+    this.#master = master
+    this.#statsSocket = statsSocket
+  }
+
+  /** Called with the current worker of every poll. */
+  async watch(pid: number, timeout_ms: number): Promise<void> {
+    if (this.#statsSocket === undefined) return
+    const known = this.#witnesses.get(pid)
+    if (known?.isOpen === true) {
+      // A session that is silent for ten seconds is closed; one that was lost is replaced at the next poll.
+      await known.ask('show info', timeout_ms)
+      return
+    }
+    this.#witnesses.delete(pid)
+    const witness = await Witness.open(this.#statsSocket, pid, timeout_ms)
+    if (witness !== undefined) this.#witnesses.set(pid, witness)
+  }
+
+  /** The answers of those that are still there. One may end at any moment: not answering is no fault. */
+  async poll(pids: readonly number[], current: number, timeout_ms: number): Promise<readonly ProcessStats[]> {
+    const asked = pids.slice(0, OLD_WORKERS_MAX)
+    for (const [pid, witness] of this.#witnesses) {
+      if (pid === current || asked.includes(pid)) continue
+      witness.close()
+      this.#witnesses.delete(pid)
+    }
+    const answers = await Promise.all(asked.map((pid) => this.#pollOne(pid, timeout_ms)))
+    return answers.filter((answer) => answer !== undefined)
+  }
+
+  async #pollOne(pid: number, timeout_ms: number): Promise<ProcessStats | undefined> {
+    const bytes = (await this.#heard(pid, timeout_ms)) ?? (await this.#asked(pid, timeout_ms))
+    const header = bytes === undefined ? undefined : findHeader(bytes)
+    if (bytes === undefined || header === undefined) return undefined
+    return { pid, uptime_s: undefined, bytes, from: header.start }
+  }
+
+  /** Through its witness, which lets it go once nothing can be added to its figures any more. */
+  async #heard(pid: number, timeout_ms: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const witness = this.#witnesses.get(pid)
+    const info = await witness?.ask('show info', timeout_ms)
+    if (witness === undefined || info === undefined) return undefined
+    const isDone = infoField(Buffer.from(info).toString(), 'CurrConns') === '0'
+    const bytes = await witness.ask('show stat', timeout_ms)
+    if (isDone && bytes !== undefined) witness.close()
+    return bytes
+  }
+
+  async #asked(pid: number, timeout_ms: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    try {
+      return await exchange(this.#master, requestLine(toWorker({ pid }, 'show stat')), timeout_ms)
+    } catch {
+      return undefined
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import { connect, type Socket } from 'node:net'
+import { infoField } from '../../src/drivers/haproxy/cli.ts'
+import { joined } from './exchange.ts'
+
+const PROMPT = Buffer.from('\n> ')
+
+interface Asked {
+  readonly chunks: Uint8Array[]
+  length: number
+  readonly resolve: (answer: Uint8Array<ArrayBuffer> | undefined) => void
+}
+
+/**
+ * A session with one worker that stays open, on a socket of its own and not through the master, whose sessions end when it reloads.
+ * HAProxy adds the bytes of a connection to its counters when the connection ends, and an old worker ends with its last one: nobody
+ * would ever read them. While it has a session it waits; HAProxy closes one that is silent for ten seconds.
+ */
+export class Witness {
+  readonly #socket: Socket
+  #asked: Asked | undefined
+  #isOpen = true
+
+  constructor(path: string) {
+    this.#socket = connect(path)
+    // A stop of the daemon does not wait for it.
+    this.#socket.unref()
+    this.#socket.on('data', (chunk) => this.#received(chunk))
+    this.#socket.on('error', () => this.close())
+    this.#socket.on('close', () => this.close())
+  }
+
+  /** Opens a session with the worker that listens on the socket now; `undefined` when that is another process. */
+  static async open(path: string, pid: number, timeout_ms: number): Promise<Witness | undefined> {
+    const witness = new Witness(path)
+    const greeted = await witness.ask('prompt', timeout_ms)
+    const info = greeted === undefined ? undefined : await witness.ask('show info', timeout_ms)
+    if (info !== undefined && Number(infoField(Buffer.from(info).toString(), 'Pid')) === pid) return witness
+    witness.close()
+    return undefined
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  /** The answer to one command with the empty line at its end; `undefined` when there is none in time, and then never again. */
+  ask(command: string, timeout_ms: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    if (!this.#isOpen || this.#asked !== undefined) return Promise.resolve(undefined)
+    const timer = setTimeout(() => this.close(), timeout_ms)
+    const answer = new Promise<Uint8Array<ArrayBuffer> | undefined>((resolve) => {
+      this.#asked = { chunks: [], length: 0, resolve }
+    })
+    this.#socket.write(`${command}\n`)
+    return answer.finally(() => clearTimeout(timer))
+  }
+
+  #received(chunk: Uint8Array): void {
+    const asked = this.#asked
+    if (asked === undefined) return
+    asked.chunks.push(chunk)
+    asked.length += chunk.length
+    // The prompt may come in as many pieces as it has bytes.
+    const last = Buffer.concat(asked.chunks.slice(-PROMPT.length).map((part) => part.subarray(-PROMPT.length)))
+    if (!last.subarray(-PROMPT.length).equals(PROMPT)) return
+    const all = joined(asked.chunks, asked.length)
+    this.#answer(all.subarray(0, asked.length - PROMPT.length + 1))
+  }
+
+  #answer(answer: Uint8Array<ArrayBuffer> | undefined): void {
+    const asked = this.#asked
+    this.#asked = undefined
+    asked?.resolve(answer)
+  }
+
+  /** Lets the worker go. */
+  close(): void {
+    this.#isOpen = false
+    this.#socket.destroy()
+    this.#answer(undefined)
+  }
+}
