@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { accessSync, constants, readdirSync, readFileSync, statSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+
+const FOLDERS = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/local/sbin', '/usr/sbin', '/sbin'] // oxlint-disable-line node/no-process-env -- where programs are
+
+/** The file of an installed program. */
+export function findProgram(name: string): string | undefined {
+  for (const folder of FOLDERS) {
+    const file = join(folder, name)
+    try {
+      accessSync(file, constants.X_OK)
+      return file
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return undefined
+}
+
+/** A server of the benchmark; `stop` waits until it is gone. */
+export class ServerProcess {
+  readonly #child: ChildProcess
+  #log = ''
+
+  constructor(program: string, args: readonly string[]) {
+    this.#child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => (this.#log = (this.#log + text).slice(-2_000)))
+    }
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  /** Asks until there is an answer that does not throw. */
+  async until<T>(ask: () => Promise<T>): Promise<T> {
+    const deadline_ms = performance.now() + 60_000
+    for (;;) {
+      try {
+        return await ask()
+      } catch (error) {
+        if (this.#child.exitCode !== null)
+          throw new Error(`${this.#child.spawnfile} ended: ${this.#log}`, { cause: error })
+        if (performance.now() > deadline_ms) throw error
+        await wait(5)
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    const gone = once(this.#child, 'exit')
+    this.#child.kill('SIGTERM')
+    await gone
+  }
+}
+
+/** Runs a program to its end; its output is an error's text. */
+export async function runProgram(program: string, args: readonly string[]): Promise<void> {
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  let log = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log = (log + text).slice(-2_000)))
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${log}`)
+}
+
+/** Bytes that a process has caused to be written, as the kernel counts pages that become dirty. */
+export function writtenBytes(pid: number | 'self'): number {
+  return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? Number.NaN)
+}
+
+/** Resident memory without the program's own file pages. */
+export function privateBytes(pid: number | 'self'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(/^RssAnon:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN) * 1_024
+}
+
+/** Bytes on the disk of all files below a folder. */
+export function diskBytes(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).blocks * 512, 0)
+}

@@ -1,0 +1,83 @@
+import { type DataSet, HOUR_S, type SampledObject, type Totals } from './data-set.ts'
+
+export interface Query {
+  /** One object, or all fifty servers of the group. */
+  readonly objects: readonly SampledObject[]
+  readonly step_s: number
+  readonly start_s: number
+  /** Exclusive; a multiple of the step after the start. */
+  readonly end_s: number
+}
+
+export interface Window {
+  readonly title: string
+  readonly round_s: number
+  /** Clients at once over HTTP: few where one answer takes long, so that a round holds many whole ones. */
+  readonly clients: number
+  /** All different. The first is the one that the fixed variant repeats. */
+  readonly queries: readonly Query[]
+}
+
+interface Shape {
+  readonly title: string
+  readonly step_s: number
+  readonly buckets: number
+  /** Buckets by which a window may lie back: all windows stay in the tier's coverage while the run goes on. */
+  readonly room: number
+  readonly different: number
+  readonly round_s: number
+  readonly clients: number
+  readonly subjects: readonly (readonly SampledObject[])[]
+}
+
+function makeWindow(data: DataSet, shape: Shape): Window {
+  const { step_s, buckets, room, subjects } = shape
+  const last_s = data.end_s - (data.end_s % step_s)
+  const queries = Array.from({ length: shape.different }, (_, k) => {
+    // Seven and the sizes of the rooms have no common factor, so all starts come up.
+    const end_s = last_s - ((k * 7) % room) * step_s
+    return { objects: subjects[k % subjects.length] ?? [], step_s, start_s: end_s - buckets * step_s, end_s }
+  })
+  return { title: shape.title, round_s: shape.round_s, clients: shape.clients, queries }
+}
+
+/** Long windows are a little shorter than their tier, so that they can roll inside it. */
+export function makeWindows(data: DataSet, round_s: number): readonly Window[] {
+  const [busiest] = data.group
+  const dense = busiest === undefined ? [] : [busiest]
+  const short = { step_s: 1, round_s, clients: 16 }
+  const long = { different: 400, room: 400, round_s: round_s / 2, clients: 4 }
+  const shapes: readonly Shape[] = [
+    {
+      title: '60 s at 1 s',
+      ...short,
+      buckets: 60,
+      room: 5_000,
+      different: 20_000,
+      subjects: data.group.map((object) => [object]),
+    },
+    { title: '1 h at 1 s', ...short, buckets: HOUR_S, room: 2_000, different: 2_000, subjects: [dense] },
+    { title: '1 d at 10 s', step_s: 10, buckets: 8_100, ...long, subjects: [[data.day]] },
+    { title: '40 d at 5 min', step_s: 300, buckets: 11_000, ...long, subjects: [[data.month]] },
+    { title: '2 y at 1 h', step_s: HOUR_S, buckets: 17_000, ...long, subjects: [[data.years]] },
+    {
+      title: '50 servers, 1 h at 1 s',
+      ...short,
+      clients: 2,
+      buckets: HOUR_S,
+      room: 2_000,
+      different: 100,
+      subjects: [data.group],
+    },
+  ]
+  return shapes.map((shape) => makeWindow(data, shape))
+}
+
+/** Throws unless the answer holds as many known values as the model and they add up to the same. */
+export function checkTotals(what: string, got: Totals, wanted: Totals): void {
+  for (const [metric, sum] of wanted.sums.entries()) {
+    const isSame = Math.abs((got.sums[metric] ?? Number.NaN) - sum) <= 1e-9 * Math.max(1, sum)
+    if (isSame && got.counts[metric] === wanted.counts[metric]) continue
+    throw new Error(`${what}: ${JSON.stringify(got)} instead of ${JSON.stringify(wanted)}`)
+  }
+}
