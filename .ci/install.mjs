@@ -19,6 +19,7 @@ const PROGRAMS = {
   test: {
     openssl: 'openssl',
     rrdtool: 'rrdtool',
+    strace: 'strace',
     curl: 'curl',
     ip: 'iproute2',
     'systemd-nspawn': 'systemd-container',

@@ -42,3 +42,9 @@ export function removeRange(
   for (const key of keys) database.removeSync(key)
   return keys.length
 }
+
+/** How much of the data file is in use: up to the last page that was ever taken. */
+export function usedBytes(environment: BinaryEnvironment): number {
+  const { pageSize, lastPageNumber } = { pageSize: 0, lastPageNumber: 0, ...environment.getStats() }
+  return (lastPageNumber + 1) * pageSize
+}

@@ -26,3 +26,6 @@ export const ARCHIVE_DATABASES_MAX = 24
 export const ARCHIVE_TIERS_MAX = 8
 /** Address space of the archive at the start; LMDB grows it by itself. */
 export const ARCHIVE_MAP_BYTES = 256 * 1024 * 1024
+/** Room kept free at the end of the archive's file, so that a transaction never meets a full disk: what ten seconds can take. */
+export const ROOM_BYTES_MIN = 1_024 * 1_024
+export const ROOM_BYTES_PER_OBJECT = 512

@@ -6,8 +6,8 @@ import { decodeColumn } from './codec.ts'
 import { consolidateBase, consolidatePoints, Points } from './consolidate.ts'
 import { type ArchiveDatabases, chunkLookup, META_NEXT_ID, META_SCHEMA, openArchiveDatabases } from './databases.ts'
 import { chunkEndAtOrBefore, coverageStart, keyFirst, keySecond } from './layout.ts'
-import { readCatalog, readProgress } from './reader.ts'
-import { SCHEMA_VERSION } from './recover.ts'
+import { readCatalog } from './reader.ts'
+import { readProgress, SCHEMA_VERSION } from './recover.ts'
 import type { RingView } from './ring.ts'
 import { blockOf, decodeBaseline, decodeBlock } from './tail.ts'
 import { METRIC_COUNT, span_s, type Tier } from './tiers.ts'
@@ -32,7 +32,7 @@ class Checker {
 
   constructor(databases: ArchiveDatabases) {
     this.#databases = databases
-    this.#hwm_s = readProgress(databases)
+    this.#hwm_s = readProgress(databases).hwm_s
     this.#reader = new TierReader(databases.table, chunkLookup(databases), NO_RING)
     this.#values = new Float64Array(METRIC_COUNT * Math.max(...databases.table.slice(0, 2).map(span_s)))
   }

@@ -22,8 +22,7 @@ export class ChunkWriter {
   readonly #points = new Points()
 
   /**
-   * Stores the chunks whose end lies in (from, to]; both may be any second. After a gap longer than a chunk each object has one
-   * chunk with data at most: the one that was open. Answers how many were stored.
+   * Stores the chunks whose end lies in (from, to]; both may be any second. Answers how many were stored.
    */
   storeDue(
     database: BinaryDatabase,

@@ -1,7 +1,7 @@
-import { keyFirst, keySecond } from './layout.ts'
+import { keySecond } from './layout.ts'
 import { type ArchiveObject, decodeObject } from './catalog.ts'
 import type { Points } from './consolidate.ts'
-import { type ArchiveDatabases, chunkLookup, META_PROGRESS, openArchiveDatabases } from './databases.ts'
+import { type ArchiveDatabases, chunkLookup, openArchiveDatabases } from './databases.ts'
 import { RingReader } from './ring.ts'
 import { type ReadableObject, TierReader } from './tier-reader.ts'
 import type { Tier } from './tiers.ts'
@@ -88,9 +88,4 @@ export function readCatalog(databases: ArchiveDatabases): readonly ArchiveObject
     if (object !== undefined) objects.push(object)
   }
   return objects
-}
-
-export function readProgress(databases: ArchiveDatabases): number {
-  const progress = databases.meta.get(META_PROGRESS)
-  return progress === undefined ? 0 : keyFirst(progress)
 }

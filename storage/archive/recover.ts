@@ -36,18 +36,23 @@ export function recover(databases: ArchiveDatabases, now_s: number): Recovered {
   }
   if (keyFirst(schema) !== SCHEMA_VERSION)
     throw new Error(`the archive has schema ${keyFirst(schema)}, not ${SCHEMA_VERSION}`)
-  const progress = meta.get(META_PROGRESS) ?? makeKey(0, 0)
+  const { hwm_s, sampled_s } = readProgress(databases)
   const objects = [...readCatalog(databases)]
-  const hwm_s = keyFirst(progress)
   const ringOldest_s = Math.max(0, hwm_s - TAIL_KEPT_S)
   return {
     hwm_s,
-    sampled_s: keySecond(progress),
+    sampled_s,
     nextId: keySecond(meta.get(META_NEXT_ID) ?? makeKey(0, 1)),
     objects,
     ringOldest_s,
     inTail: objectsInTail(databases, objects),
   }
+}
+
+/** How far the archive has come: seconds before `hwm_s` are stored, the source was last read at `sampled_s`. */
+export function readProgress({ meta }: Pick<ArchiveDatabases, 'meta'>): { hwm_s: number; sampled_s: number } {
+  const progress = meta.get(META_PROGRESS) ?? makeKey(0, 0)
+  return { hwm_s: keyFirst(progress), sampled_s: keySecond(progress) }
 }
 
 function objectsInTail(databases: ArchiveDatabases, objects: readonly ArchiveObject[]): ReadonlySet<number> {

@@ -1,23 +1,22 @@
-import { RING_SERVED_S, TAIL_KEPT_S, TRIM_KEYS_MAX } from '../limits.ts'
-import { removeRange } from '../env.ts'
+import { ROOM_BYTES_MIN, ROOM_BYTES_PER_OBJECT, RING_SERVED_S, TAIL_KEPT_S, TRIM_KEYS_MAX } from '../limits.ts'
+import { removeRange, usedBytes } from '../env.ts'
+import { FileRoom, NoRoomError } from '../room.ts'
 import { type ArchiveObject, encodeObject, type ObjectKind } from './catalog.ts'
 import { type ChunkSource, ChunkWriter } from './chunk-writer.ts'
 import { type ArchiveDatabases, chunkLookup, META_NEXT_ID, META_PROGRESS, openArchiveDatabases } from './databases.ts'
-import { coverageStart, makeKey } from './layout.ts'
+import { makeKey } from './layout.ts'
 import { adoptTiers } from './adopt-tiers.ts'
 import { recover } from './recover.ts'
 import { ObjectRegistry } from './registry.ts'
+import { rewindRing } from './rewind-ring.ts'
 import { RingWriter } from './ring.ts'
 import { type BaselineSource, TailWriter } from './tail-writer.ts'
-import { writeTable } from './tier-table.ts'
 import { METRIC_COUNT, span_s, type Tier, TIERS } from './tiers.ts'
 import { TierReader } from './tier-reader.ts'
+import { RELIEF_BYTES, relieve, trimTier } from './trim.ts'
 
 /** Seconds written in one LMDB transaction at most; a longer gap takes several, or the short cut below. */
 const SECONDS_PER_COMMIT = 10
-/** Chunks given up at a time when the disk is full: few, because giving up needs some free pages too. */
-const RELIEF_KEYS = 64
-
 /**
  * The one writer of the archive. The caller fills the ring (`beginSecond`, `set`) and calls `commit`: one LMDB transaction
  * with the tail rows, the chunks that are due in every tier, the trimming and the high-water mark.
@@ -25,7 +24,9 @@ const RELIEF_KEYS = 64
 export class ArchiveWriter {
   readonly ring: RingWriter
   readonly databases: ArchiveDatabases
+  readonly #room: FileRoom
   readonly registry: ObjectRegistry
+  #held: string | undefined
   #hwm_s: number
   #sampled_s: number
   /** What the ring held at the last commit: without these rows an open chunk would lose what is already answered for. */
@@ -41,6 +42,8 @@ export class ArchiveWriter {
   constructor(directory: string, now_s: number, tiers: readonly Tier[] = TIERS) {
     const opened = openArchiveDatabases(directory)
     this.ring = new RingWriter()
+    this.#room = new FileRoom(directory, () => usedBytes(opened.environment))
+    this.#room.ensure(ROOM_BYTES_MIN)
     this.#tail = new TailWriter(opened)
     const found = recover(opened, now_s)
     this.#hwm_s = found.hwm_s
@@ -54,6 +57,16 @@ export class ArchiveWriter {
     this.#reader = this.#readerOf(this.ring)
     for (const [index, { floor_s }] of this.databases.table.entries()) this.ring.publishFloor(index, floor_s)
     this.ring.publish(found.hwm_s, found.hwm_s)
+  }
+
+  /** Keeps commits from the disk until `undefined` is given: they fail with this reason, and all goes on in memory. */
+  hold(reason: string | undefined): void {
+    this.#held = reason
+  }
+
+  /** Why there is, or will soon be, no room for more; `undefined` while there is enough. */
+  get shortage(): string | undefined {
+    return this.#room.refusal
   }
 
   #readerOf(ring: RingWriter): TierReader {
@@ -88,7 +101,7 @@ export class ArchiveWriter {
     try {
       this.#store(to_s, sampled, baseline)
     } catch (error) {
-      this.#passOver(to_s)
+      this.#advance(to_s)
       this.ring.publish(Math.max(this.#hwm_s, this.ring.written()), this.#hwm_s)
       throw error
     }
@@ -97,6 +110,7 @@ export class ArchiveWriter {
   }
 
   #store(to_s: number, sampled: boolean, baseline: BaselineSource | undefined): void {
+    if (this.#held !== undefined) throw new NoRoomError(this.#held)
     const { ring } = this
     const lostRows = ring.oldest() > Math.max(this.#needed_s, this.#hwm_s - span_s(this.#base) + 1)
     if (lostRows) this.#storeFromTail(Math.min(to_s, Math.max(ring.oldest(), this.#hwm_s + span_s(this.#base))))
@@ -107,9 +121,8 @@ export class ArchiveWriter {
     while (this.#hwm_s < to_s) {
       const until = Math.min(to_s, this.#hwm_s + SECONDS_PER_COMMIT)
       for (let second = ring.written(); second < until; second++) ring.beginSecond(second)
-      const last = until === to_s
-      const range = { rowsTo_s: until, sampled: sampled && last, baseline: last ? baseline : undefined }
-      this.#storeRange(this.#hwm_s, until, { ...range, reader: this.#reader })
+      const now = until === to_s ? { sampled, baseline } : { sampled: false }
+      this.#storeRange(this.#hwm_s, until, { rowsTo_s: until, ...now, reader: this.#reader })
     }
   }
 
@@ -117,8 +130,17 @@ export class ArchiveWriter {
     return this.databases.table[0] ?? TIERS[0]
   }
 
+  /** Nothing is known of the seconds before `to_s`. When they cannot be stored, the next commit tries again and tells. */
+  passOver(to_s: number): void {
+    try {
+      this.commit(to_s, false, undefined)
+    } catch {
+      return
+    }
+  }
+
   /** The seconds up to `to_s` that have no row stay unknown; time goes on although nothing can be stored. */
-  #passOver(to_s: number): void {
+  #advance(to_s: number): void {
     const { ring } = this
     if (to_s - ring.written() >= RING_SERVED_S) ring.reset(to_s)
     else for (let second = ring.written(); second < to_s; second++) ring.beginSecond(second)
@@ -146,19 +168,21 @@ export class ArchiveWriter {
     how: { rowsTo_s: number; sampled: boolean; reader: TierReader; baseline?: BaselineSource | undefined },
   ): void {
     const sampled_s = how.sampled ? to_s : this.#sampled_s
+    this.#room.ensure(ROOM_BYTES_MIN + ROOM_BYTES_PER_OBJECT * this.registry.objects.length)
     this.registry.noteSeen(from_s, how.rowsTo_s)
     const { objects, unsaved, nextId } = this.registry
     this.databases.environment.transactionSync(() => {
       // First, so that the pages it frees are written again by what follows instead of once as garbage.
       this.#tail.trim(to_s - TAIL_KEPT_S)
-      this.#trimTier(to_s % this.databases.table.length, to_s, TRIM_KEYS_MAX)
+      trimTier(this.databases, to_s % this.databases.table.length, to_s, TRIM_KEYS_MAX)
       for (const object of unsaved) this.databases.catalog.putSync(makeKey(0, object.id), encodeObject(object))
       if (unsaved.size > 0) this.databases.meta.putSync(META_NEXT_ID, makeKey(0, nextId))
       for (let second = from_s; second < how.rowsTo_s; second++) this.#tail.storeSecond(this.ring, second, objects)
       for (const [index, tier] of this.databases.table.entries()) {
         const database = this.databases.tiers[index]
-        const last = Math.min(to_s, from_s + span_s(tier))
         const source = this.#source(how.reader, index, from_s)
+        // After a gap longer than a chunk, each object has one chunk with data at most: the one that was open.
+        const last = Math.min(to_s, from_s + span_s(tier))
         if (database !== undefined) this.#chunks.storeDue(database, tier, objects, source, from_s, last)
       }
       if (how.baseline !== undefined) this.#tail.storeBaseline(to_s, objects, how.baseline)
@@ -178,38 +202,12 @@ export class ArchiveWriter {
     }
   }
 
-  /** Removes chunks that lie wholly before what the tier answers for. Answers how many. */
-  #trimTier(tierIndex: number, hwm_s: number, keys_max: number): number {
-    const database = this.databases.tiers[tierIndex]
-    const tier = this.databases.table[tierIndex]
-    if (database === undefined || tier === undefined) return 0
-    return removeRange(database, { end: makeKey(coverageStart(tier, hwm_s) + 1, 0), limit: keys_max })
-  }
-
-  /**
-   * Frees room inside the file while the disk is full: the base tier gives up its older half, a few chunks at a time, because
-   * what it holds is in the coarser tiers as well. Answers whether anything was freed.
-   */
+  /** Gives up older seconds of the finest tier while the disk is full. Answers whether anything was freed. */
   relieve(): boolean {
-    const base = this.databases.table[0]
-    if (base === undefined) return false
-    const { environment, meta, table } = this.databases
-    const before_s = base.floor_s
-    const half_s = this.#hwm_s - (base.rows * base.step_s) / 2
-    try {
-      base.floor_s = Math.max(before_s, half_s)
-      let freed = 0
-      environment.transactionSync(() => {
-        freed = this.#trimTier(0, this.#hwm_s, RELIEF_KEYS)
-        if (freed > 0) writeTable(meta, table)
-      })
-      if (freed === 0) base.floor_s = before_s
-      else this.ring.publishFloor(0, base.floor_s)
-      return freed > 0
-    } catch (error) {
-      base.floor_s = before_s
-      throw error
-    }
+    this.#room.ensure(RELIEF_BYTES)
+    const floor_s = relieve(this.databases, this.#hwm_s)
+    if (floor_s !== undefined) this.ring.publishFloor(0, floor_s)
+    return floor_s !== undefined
   }
 
   /**
@@ -218,24 +216,8 @@ export class ArchiveWriter {
    */
   stepBack(to_s: number): void {
     const { points } = this.#base
-    const kept = new Map<ArchiveObject, Float64Array>()
-    for (const object of this.registry.objects) {
-      object.seen_s = Math.min(object.seen_s, to_s)
-      if (object.slot < 0) continue
-      const values = new Float64Array(points * METRIC_COUNT)
-      this.#reader.readBase(object, to_s - points, to_s, this.#hwm_s, values)
-      kept.set(object, values)
-    }
-    this.ring.reset(to_s - points)
-    for (let i = 0; i < points; i++) {
-      const second = to_s - points + i
-      this.ring.beginSecond(second)
-      for (const [object, values] of kept) {
-        for (let metric = 0; metric < METRIC_COUNT; metric++) {
-          this.ring.set(object.slot, second, metric, values[metric * points + i] ?? Number.NaN)
-        }
-      }
-    }
+    for (const object of this.registry.objects) object.seen_s = Math.min(object.seen_s, to_s)
+    rewindRing(this.ring, this.registry.objects, this.#reader, this.#hwm_s, to_s - points, to_s)
     const { environment, tail, baseline, tiers, meta } = this.databases
     environment.transactionSync(() => {
       for (const tier of tiers) removeRange(tier, { start: makeKey(to_s + 1, 0) })

@@ -216,7 +216,7 @@ export class Collector implements BaselineSource {
     const wanted = unknown ? 1 : Math.max(1, Math.round(this.#elapsed_s))
     const n = Math.min(tick_s - written, wanted)
     const first = tick_s - n
-    if (this.#writer.hwm_s < first && written < first) this.#writer.commit(first, false, undefined)
+    if (this.#writer.hwm_s < first && written < first) this.#writer.passOver(first)
     if (unknown) this.#allChanged = true
     for (let second = first; second < tick_s; second++)
       this.#sums.write(ring, second, { n, index: second - first, poll: this.#poll, unknown })

@@ -1,4 +1,5 @@
 /** What the archive thread and the main thread say to each other. Types only. */
+import type { StorageFault } from './storage-watch.ts'
 
 /** A Unix socket or a TCP port, as `node:net` connects to it. */
 export type SocketTarget = { readonly path: string } | { readonly host: string; readonly port: number }
@@ -34,6 +35,8 @@ export interface TickMessage {
   readonly up: boolean
   readonly since_ms: number
   readonly reason: string | undefined
+  /** What keeps the archive from storing, or makes it keep less; `undefined` when all is well. */
+  readonly storage: StorageFault | undefined
   /** The raw answer of `show stat`, moved here without a copy; absent when the poll failed. */
   readonly csv: Uint8Array<ArrayBuffer> | undefined
   /** Start offsets of the rows that count (frontends, backends, servers), in the order of the answer; the header row is first. */

@@ -5,6 +5,7 @@ import { checkArchive } from '../../storage/archive/check.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { type Absorbed, Collector, type PollTime } from './collector.ts'
 import type { ArchiveThreadOptions, FromArchiveThread, ObjectPlace } from './messages.ts'
+import { StorageWatch } from './storage-watch.ts'
 import { createSource, type Poll, type Source } from './source.ts'
 import { TickClock } from './tick-clock.ts'
 
@@ -24,6 +25,7 @@ export class ArchiveThread {
   readonly #source: Source
   readonly #clock: TickClock
   readonly #post: Post
+  readonly #storage: StorageWatch
   readonly #stopping = new AbortController()
   /** Polls, captures and checks one after the other. */
   #queue: Promise<void> = Promise.resolve()
@@ -38,6 +40,7 @@ export class ArchiveThread {
   constructor(options: ArchiveThreadOptions, clock: Clock, post: Post) {
     this.#clock = new TickClock(clock)
     this.#post = post
+    this.#storage = new StorageWatch(options.directory)
     this.#source = createSource(options.source)
     this.#writer = new ArchiveWriter(options.directory, Math.floor(this.#clock.now_ms() / 1_000))
     this.#collector = new Collector(this.#writer)
@@ -82,22 +85,36 @@ export class ArchiveThread {
     const now_s = Math.floor(this.#clock.now_ms() / 1_000)
     const tick_s = event === 'steady' ? Math.max(planned_s, now_s) : now_s
     if (event !== 'steady') this.#warn(`the clock of the machine ${event}`, `now ${tick_s}`)
-    this.#followClock(tick_s)
+    this.#attempt(() => this.#followClock(tick_s))
     const poll = await this.#source(POLL_DEADLINE_MS)
     // When the answer came, not when it is worked off: the first poll of many objects takes long to store.
     const time = this.#time()
     const absorbed = poll.ok ? this.#collector.absorb(poll, time) : undefined
     const reason = poll.ok ? (absorbed === undefined ? 'its answer was cut off' : undefined) : poll.reason
-    try {
+    this.#attempt(() => {
       if (absorbed === undefined) this.#collector.miss(tick_s, time)
       else this.#collector.close(tick_s, time)
-      this.#warned = ''
-    } catch (error) {
-      // Nothing was stored; the rows stay in the ring and go with the next commit.
-      this.#warn('the archive could not be written', error)
-    }
+    })
     this.#announce()
     this.#postTick(poll, absorbed, reason)
+  }
+
+  /** Does what may write. When the disk refuses, nothing was stored: the rows stay in the ring and go with the next commit. */
+  #attempt(write: () => void): void {
+    const { hwm_s } = this.#writer
+    const now_ms = this.#clock.now_ms()
+    this.#writer.hold(this.#storage.forbids(now_ms))
+    try {
+      write()
+      if (this.#writer.hwm_s !== hwm_s) this.#storage.stored(this.#writer.shortage, now_ms)
+      if (this.#writer.shortage !== undefined) this.#writer.relieve()
+      if (this.#storage.fault === undefined) this.#warned = ''
+    } catch (error) {
+      this.#storage.failed(error, now_ms)
+    }
+    const { fault } = this.#storage
+    if (fault !== undefined)
+      this.#warn(fault.isStoring ? 'the archive keeps less' : 'the archive cannot be stored', fault.reason)
   }
 
   #followClock(tick_s: number): void {
@@ -128,9 +145,10 @@ export class ArchiveThread {
     const rows = absorbed?.starts
     const transfer = csv === undefined || rows === undefined ? [] : [csv.buffer, rows.buffer]
     const state = { up, since_ms: Math.round(this.#since_ms), reason: this.#reason }
-    const { hwm_s } = this.#writer
+    const hwm_s = this.#writer.ring.hwm()
+    const storage = this.#storage.fault
     const listed = absorbed === undefined ? undefined : this.#listed(absorbed)
-    this.#post({ type: 'tick', hwm_s, ...state, csv, rows, layout: absorbed?.layout ?? 0, listed }, transfer)
+    this.#post({ type: 'tick', hwm_s, ...state, storage, csv, rows, layout: absorbed?.layout ?? 0, listed }, transfer)
   }
 
   #listed({ layout, objects }: Absorbed): Uint32Array<ArrayBuffer> | undefined {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Points } from '../../../storage/archive/consolidate.ts'
-import { ArchiveReader, readProgress } from '../../../storage/archive/reader.ts'
+import { ArchiveReader } from '../../../storage/archive/reader.ts'
+import { readProgress } from '../../../storage/archive/recover.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { temporaryFolder, writeSeconds } from '../temporary-archive.ts'
 
@@ -32,6 +33,6 @@ t.test('a reader follows the writer second by second, and closed buckets never c
     }
   }
   t.equal(reader.objects().length, 1)
-  t.equal(readProgress(writer.databases), writer.hwm_s)
+  t.equal(readProgress(writer.databases).hwm_s, writer.hwm_s)
   await writer.close()
 })

@@ -1,0 +1,40 @@
+import { removeRange } from '../env.ts'
+import type { ArchiveDatabases } from './databases.ts'
+import { coverageStart, makeKey } from './layout.ts'
+import { writeTable } from './tier-table.ts'
+
+/** Chunks given up at a time when the disk is full: few, because giving up needs some free pages too. */
+const RELIEF_KEYS = 64
+/** What that can take: a path of pages for each of them in the worst case. */
+export const RELIEF_BYTES = 256 * 1_024
+
+/** Inside a transaction: removes chunks that lie wholly before what the tier answers for. Answers how many. */
+export function trimTier(databases: ArchiveDatabases, index: number, hwm_s: number, keys_max: number): number {
+  const database = databases.tiers[index]
+  const tier = databases.table[index]
+  if (database === undefined || tier === undefined) return 0
+  return removeRange(database, { end: makeKey(coverageStart(tier, hwm_s) + 1, 0), limit: keys_max })
+}
+
+/**
+ * Frees room inside the file while the disk is full: the base tier gives up its older half, a few chunks at a time, because
+ * what it holds is in the coarser tiers as well. Answers the second before which it is incomplete; `undefined` when there was
+ * nothing left to give up.
+ */
+export function relieve(databases: ArchiveDatabases, hwm_s: number): number | undefined {
+  const { environment, meta, table } = databases
+  const [base] = table
+  if (base === undefined) return undefined
+  const before_s = base.floor_s
+  let freed = 0
+  try {
+    base.floor_s = Math.max(before_s, hwm_s - (base.rows * base.step_s) / 2)
+    environment.transactionSync(() => {
+      freed = trimTier(databases, 0, hwm_s, RELIEF_KEYS)
+      if (freed > 0) writeTable(meta, table)
+    })
+  } finally {
+    if (freed === 0) base.floor_s = before_s
+  }
+  return freed > 0 ? base.floor_s : undefined
+}

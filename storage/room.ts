@@ -1,0 +1,65 @@
+import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Zeros written at once when the file is extended. */
+const PIECE = new Uint8Array(1_024 * 1_024)
+
+/** There is no room for another transaction. Nothing was written. */
+export class NoRoomError extends Error {}
+
+/**
+ * Room at the end of LMDB's data file, allocated before LMDB needs it. A transaction of LMDB that meets a full disk half-way
+ * leaves its environment unusable (seen: a heap that is damaged after a few such transactions), so a full disk must be met
+ * here, where it is an ordinary error. The room is made of zeros behind the last page that LMDB has ever used; LMDB itself
+ * reuses the pages it frees, so the room is used up only while the archive grows.
+ */
+export class FileRoom {
+  readonly #path: string
+  readonly #usedBytes: () => number
+  /** Why the file could not be extended when it was last tried. */
+  #refusal: string | undefined
+
+  /** `usedBytes` answers how much of the file LMDB uses. */
+  constructor(directory: string, usedBytes: () => number) {
+    this.#path = join(directory, 'data.mdb')
+    this.#usedBytes = usedBytes
+  }
+
+  /** Makes sure of room for a transaction that takes at most `need` bytes. Throws NoRoomError when there is none. */
+  ensure(need: number): void {
+    const file = openSync(this.#path, constants.O_WRONLY)
+    try {
+      const used = this.#usedBytes()
+      let size = Math.max(fstatSync(file).size, used)
+      this.#refusal = undefined
+      while (size < used + 2 * need && this.#refusal === undefined) size += this.#extend(file, size)
+      if (size < used + need) throw new NoRoomError(this.#refusal ?? 'the file cannot grow')
+    } finally {
+      closeSync(file)
+    }
+  }
+
+  /** Answers how many bytes were added; a short write is followed by a refusal. */
+  #extend(file: number, size: number): number {
+    try {
+      return writeSync(file, PIECE, 0, PIECE.length, size)
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code ?? 'ERROR'
+      this.#refusal = REFUSALS[code] ?? `its file cannot grow (${code})`
+      return 0
+    }
+  }
+
+  /** Why the next transactions may find no room; `undefined` while there is enough. */
+  get refusal(): string | undefined {
+    return this.#refusal
+  }
+}
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of the disk is used up',
+  EFBIG: 'its file has reached the largest size that is allowed',
+  EROFS: 'the disk is read-only',
+  EIO: 'the disk fails (EIO)',
+}

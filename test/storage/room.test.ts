@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { FileRoom, NoRoomError } from '../../storage/room.ts'
+
+const MIB = 1_024 * 1_024
+
+t.test('room is made before it is needed, and only then', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'room-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const path = join(directory, 'data.mdb')
+  writeFileSync(path, 'used')
+  let used = 4
+  const room = new FileRoom(directory, () => used)
+  room.ensure(3 * MIB)
+  const first = statSync(path).size
+  t.ok(first >= used + 6 * MIB && first < used + 8 * MIB, 'twice what is needed, in whole pieces')
+  used += MIB / 2
+  room.ensure(3 * MIB)
+  t.ok(statSync(path).size - first <= MIB, 'no more than what was used up, in whole pieces')
+  const second = statSync(path).size
+  room.ensure(MIB)
+  t.equal(statSync(path).size, second, 'less is there already')
+  t.equal(room.refusal, undefined)
+})
+
+t.test('a device without space refuses before anything else is written', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'room-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  symlinkSync('/dev/full', join(directory, 'data.mdb'))
+  const room = new FileRoom(directory, () => 0)
+  t.throws(() => room.ensure(1), new NoRoomError('the disk is full'))
+  t.equal(room.refusal, 'the disk is full')
+})

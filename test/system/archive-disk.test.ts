@@ -1,0 +1,180 @@
+/** The archive on disks that are full or fail: a small filesystem of its own, and faults put into system calls. */
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFileSync, mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t, { type Test } from 'tap'
+import { checkArchiveDirectory } from '../../storage/archive/check.ts'
+import { ArchiveReader } from '../../storage/archive/reader.ts'
+import { METRIC_COUNT } from '../../storage/archive/tiers.ts'
+import { ArchiveWriter } from '../../storage/archive/writer.ts'
+import { NoRoomError } from '../../storage/room.ts'
+import { KILL_START_S, killValue } from '../storage/archive/kill-values.ts'
+import { seededRandom } from '../storage/archive/reference-model.ts'
+
+const MIB = 1_024 * 1_024
+const ROUNDS = Number(process.env['FULCRUM_TEST_FAULTS'] ?? 12)
+const skip = process.getuid?.() === 0 ? false : 'needs root for a filesystem of its own'
+
+/** A tmpfs of a few MiB: full when it is full. */
+function smallDisk(t: Test, size_mib: number): string {
+  const mount = mkdtempSync(join(tmpdir(), 'small-disk-'))
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size_mib}m,mode=0700`, 'tmpfs', mount])
+  t.teardown(() => {
+    execFileSync('umount', ['--lazy', mount])
+    rmSync(mount, { recursive: true, force: true })
+  })
+  return mount
+}
+
+class Feed {
+  readonly writer: ArchiveWriter
+  readonly directory: string
+  /** Seconds that no commit stored in time. */
+  readonly errors: unknown[] = []
+
+  readonly #objects: number
+
+  constructor(directory: string, objects: number) {
+    this.#objects = objects
+    this.directory = directory
+    this.writer = new ArchiveWriter(directory, KILL_START_S)
+  }
+
+  run(seconds: number): void {
+    const { ring } = this.writer
+    for (let i = 0; i < seconds; i++) {
+      const second = ring.written()
+      ring.beginSecond(second)
+      for (let n = 0; n < this.#objects; n++) {
+        const slot = this.writer.ensure('server', `server-${n}`, 'backend')?.slot ?? -1
+        for (let metric = 0; metric < METRIC_COUNT; metric++) {
+          if (slot >= 0) ring.set(slot, second, metric, killValue(n, metric, second))
+        }
+      }
+      try {
+        this.writer.commit(second + 1, true, undefined)
+        if (this.writer.shortage !== undefined) this.writer.relieve()
+      } catch (error) {
+        this.errors.push(error)
+      }
+    }
+  }
+
+  /** Values of the last `seconds` seconds that are not what was written. */
+  wrong(seconds: number): number {
+    return wrongValues(this.directory, this.writer, seconds)
+  }
+}
+
+const isNoRoom = (error: unknown): boolean => error instanceof NoRoomError
+
+function wrongValues(directory: string, writer: ArchiveWriter, seconds: number): number {
+  const reader = new ArchiveReader(directory, writer.ring.header, writer.ring.slabs)
+  const end = reader.hwm_s()
+  const from = Math.max(end - seconds, KILL_START_S - 5)
+  const n = end - from
+  const values = new Float64Array(n * METRIC_COUNT)
+  let wrong = 0
+  for (const object of writer.objects()) {
+    const number = Number(object.name.slice('server-'.length))
+    reader.readBase(object, from, end, values)
+    for (let i = 0; i < values.length; i++) {
+      if (values[i] !== killValue(number, Math.floor(i / n), from + (i % n))) wrong++
+    }
+  }
+  return wrong
+}
+
+t.test('a full disk: served from memory, told, kept whole, stored when there is space again', { skip }, async (t) => {
+  const directory = smallDisk(t, 64)
+  const feed = new Feed(join(directory, 'archive'), 1_000)
+  feed.run(30)
+  t.strictSame(feed.errors, [])
+  const ballast = join(directory, 'ballast')
+  const { bavail, bsize } = statfsSync(directory)
+  writeFileSync(ballast, new Uint8Array(bavail * bsize))
+  feed.run(600)
+  t.equal(feed.writer.shortage, 'the disk is full')
+  t.ok(feed.errors.length > 10, `${feed.errors.length} of 600 seconds could not be stored`)
+  t.ok(feed.errors.every(isNoRoom), 'LMDB never met the full disk')
+  t.equal(feed.writer.ring.hwm(), feed.writer.ring.written(), 'the seconds are answered for all the same')
+  t.equal(feed.wrong(250), 0)
+  truncateSync(ballast, 0)
+  feed.run(5)
+  t.equal(feed.writer.shortage, undefined, 'it recovers alone')
+  t.equal(feed.writer.hwm_s, feed.writer.ring.hwm())
+  t.equal(feed.wrong(200), 0)
+  await feed.writer.close()
+  t.strictSame(await checkArchiveDirectory(feed.directory), [])
+})
+
+t.test('a disk that is full at random moments loses nothing in short times', { skip }, async (t) => {
+  const directory = smallDisk(t, 64)
+  const random = seededRandom(5)
+  const ballast = join(directory, 'ballast')
+  const feed = new Feed(join(directory, 'archive'), 1_000)
+  let short = 0
+  for (let round = 0; round < 60; round++) {
+    const { bavail, bsize } = statfsSync(directory)
+    // Less than a piece of room is left, or nothing at all.
+    const left = random() < 0.4 ? 0 : Math.floor((random() * MIB) / 4)
+    appendFileSync(ballast, new Uint8Array(Math.max(0, bavail * bsize - left)))
+    feed.run(1 + Math.floor(random() * 60))
+    if (feed.writer.shortage !== undefined) short++
+    if (feed.writer.ring.written() - feed.writer.hwm_s > 100) {
+      rmSync(ballast)
+      feed.run(1)
+    }
+  }
+  rmSync(ballast, { force: true })
+  feed.run(1)
+  t.ok(short > 5, `${short} of 60 rounds met a full disk`)
+  t.ok(feed.errors.length > 10, `${feed.errors.length} commits were refused`)
+  t.ok(feed.errors.every(isNoRoom), 'LMDB never met it')
+  t.equal(feed.writer.hwm_s, feed.writer.ring.written())
+  t.equal(feed.wrong(3_000), 0)
+  await feed.writer.close()
+  t.strictSame(await checkArchiveDirectory(feed.directory), [])
+})
+
+/** Runs the child with one kind of fault in the calls that write its data file; answers the last second it reported. */
+async function runWithFaults(directory: string, fault: string): Promise<{ reported: number; failed: number }> {
+  const script = new URL('../storage/archive/fault-child.ts', import.meta.url).pathname
+  const calls = 'pwrite64,writev,pwritev,fdatasync,fsync,msync'
+  const trace = ['-f', '-qq', '-o', '/dev/null', '-P', join(directory, 'data.mdb'), '-e', `trace=${calls}`]
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', script, directory, '150']
+  const child = spawn('strace', [...trace, '-e', `inject=${fault}`, ...node], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const exited = once(child, 'exit')
+  let reported = 0
+  let failed = 0
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line === 'failed') failed++
+    else reported = Number(line)
+  }
+  await exited
+  return { reported, failed }
+}
+
+t.test('a disk that fails in any call: whatever becomes of the process, what was reported is there', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'archive-eio-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const random = seededRandom(17)
+  let failures = 0
+  let last = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    const calls = random() < 0.5 ? 'fdatasync,fsync,msync' : 'pwrite64,writev,pwritev'
+    const fault = `${calls}:error=${random() < 0.5 ? 'EIO' : 'ENOSPC'}:when=${20 + Math.floor(random() * 400)}`
+    const { reported, failed } = await runWithFaults(directory, fault)
+    failures += failed
+    const writer = new ArchiveWriter(directory, KILL_START_S)
+    last = Math.max(last, reported)
+    t.ok(writer.hwm_s >= last, `${fault}: ${failed} failed, up to ${last} reported, up to ${writer.hwm_s} found`)
+    t.equal(wrongValues(directory, writer, 600), 0)
+    await writer.close()
+    t.strictSame(await checkArchiveDirectory(directory), [])
+  }
+  t.ok(failures > 0, `${failures} commits failed`)
+})
