@@ -4,9 +4,17 @@ import { run as config } from './config.ts'
 import { environment } from './environment.ts'
 import { run as http } from './http.ts'
 import { run as peers } from './peers/index.ts'
+import { run as realHaproxy } from './real-haproxy.ts'
 import { run as start } from './start.ts'
 
-const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = { http, config, start, archive, peers }
+const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
+  http,
+  config,
+  start,
+  archive,
+  peers,
+  'real-haproxy': realHaproxy,
+}
 
 const names = process.argv.slice(2)
 const unknown = names.filter((name) => !Object.hasOwn(BENCHMARKS, name))

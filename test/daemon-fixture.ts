@@ -22,6 +22,7 @@ export const PASSWORD = 'correct horse battery'
 export class Daemon {
   readonly state: string
   readonly #args: readonly string[]
+  readonly #flags: readonly string[]
   readonly #agent = new Agent({ keepAlive: true, rejectUnauthorized: false })
   #process: ChildProcess | undefined
   #token = ''
@@ -30,9 +31,11 @@ export class Daemon {
   stderr = ''
   stdout = ''
 
-  constructor(state: string, args: readonly string[]) {
+  /** `flags` are those of Node. */
+  constructor(state: string, args: readonly string[], flags: readonly string[] = []) {
     this.state = state
     this.#args = args
+    this.#flags = flags
   }
 
   get pid(): number {
@@ -44,7 +47,7 @@ export class Daemon {
 
   /** Resolves when the API answers. */
   async start(): Promise<void> {
-    const argv = [...MAIN, '--state', this.state, '--listen', '127.0.0.1:0']
+    const argv = [...this.#flags, ...MAIN, '--state', this.state, '--listen', '127.0.0.1:0']
     const child = spawn(process.execPath, [...argv, ...this.#args], {
       cwd: ROOT,
       env: { PATH: process.env['PATH'], FULCRUM_ADMIN_PASSWORD: PASSWORD },

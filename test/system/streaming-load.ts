@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Test } from 'tap'
 
 export interface Counted {
   connections: number
@@ -16,7 +15,9 @@ const CHUNK = Buffer.alloc(4096, 'x')
 const STREAM_EVERY_MS = 50
 
 /** A TCP server that counts every connection and every byte itself: an answer and the end, or a stream until the client ends. */
-export async function countingOrigin(t: Test): Promise<Counted & { readonly port: number }> {
+export async function countingOrigin(t: {
+  teardown(end: () => unknown): unknown
+}): Promise<Counted & { readonly port: number }> {
   const counted = { connections: 0, received_bytes: 0, sent_bytes: 0, port: 0 }
   const open = new Set<Socket>()
   const server = createServer({ allowHalfOpen: true }, (socket) => {
