@@ -18,8 +18,6 @@ export interface Request<P extends string, Q, B> {
   readonly body: B
   /** Value of the Accept header; '' when absent, or when the endpoint produces one type only. */
   readonly accept: string
-  /** Value of the If-None-Match header, '' when absent. */
-  readonly ifNoneMatch: string
 }
 
 /** The whole truth of one endpoint. Router, validation, OpenAPI, rights and the contract tests are derived from it. */

@@ -8,6 +8,8 @@ export interface Answer {
   readonly contentType: string
   readonly body: string | Uint8Array
   readonly headers: Readonly<Record<string, string>>
+  /** Type and headers as they are sent, made once for an answer that is sent many times. */
+  readonly head?: string | undefined
   /** The bytes are overwritten by the next answer: they are sent at once, and copied by whoever keeps them. */
   readonly isTransient?: true | undefined
   /** Instead of `body`: made while it is sent. */
@@ -16,6 +18,13 @@ export interface Answer {
 
 export const JSON_TYPE = 'application/json'
 const NO_HEADERS: Readonly<Record<string, string>> = {}
+
+/** The type and every header, as the value of `Content-Type` and the lines behind it: one call to the socket instead of many. */
+export function headOf({ contentType, headers }: Pick<Answer, 'contentType' | 'headers'>): string {
+  let head = contentType
+  for (const name in headers) head += `\r\n${name}: ${headers[name]}`
+  return head
+}
 
 export function success(
   status: number,

@@ -7,13 +7,15 @@ import type { Log } from '../log.ts'
 import { type Answer, failure, replied } from './envelope.ts'
 import { reported } from './long-answers.ts'
 import { rendered } from './prepared.ts'
-import { type Match, type NoMatch, type Route, Router } from './router.ts'
+import { decoded, type Match, type NoMatch, type Route, Router } from './router.ts'
 import { parseBody, parseQuery, Validation } from './validation.ts'
 
 export const API_PREFIX = '/api/v1'
 const BODY_BYTES_MAX = 1024 * 1024
 /** Before anybody logged in: enough for a login, too little to fill the memory with. */
 const PUBLIC_BODY_BYTES_MAX = 8 * 1024
+/** Some hundred bytes each. */
+const KNOWN_PATHS_MAX = 4_096
 const HAS_BODY = new Set(['POST', 'PUT', 'DELETE'])
 
 /** A request behind the socket. `header` answers '' for an absent header and is valid only until `handle` returns. */
@@ -66,6 +68,8 @@ export class Pipeline {
   readonly #parts: PipelineParts
   readonly #router: Router
   readonly #compiled: readonly Compiled[]
+  /** Paths that were asked for, with what they lead to: pollers ask for the same few. */
+  readonly #known = new Map<string, Match & { readonly params: Readonly<Record<string, string>> }>()
 
   constructor(parts: PipelineParts) {
     this.#parts = parts
@@ -78,11 +82,15 @@ export class Pipeline {
 
   handle(incoming: Incoming, requestId: string): Answer | Promise<Answer> {
     try {
-      const route = this.#route(this.#router.find(incoming.method, incoming.path))
-      const actor = this.#admit(route.route, incoming)
-      const params = this.#params(route)
-      if (!HAS_BODY.has(incoming.method)) return this.#answer(route.route, incoming, actor, params, requestId)
-      return this.#withBody(route.route, incoming, actor, params, requestId)
+      const { method, path } = incoming
+      const known = method === 'GET' ? this.#known.get(path) : undefined
+      const match = known ?? this.#route(this.#router.find(method, path))
+      const { route } = match
+      const actor = this.#admit(route, incoming)
+      const params = known?.params ?? this.#params(match)
+      if (HAS_BODY.has(method)) return this.#withBody(route, incoming, actor, params, requestId)
+      if (known === undefined) this.#keep(path, { ...match, params })
+      return this.#answer(route, incoming, actor, params, requestId)
     } catch (error) {
       const answer = this.#refuse(error, requestId)
       // Whoever was turned away, and every attempt to change something, leaves a line.
@@ -92,6 +100,11 @@ export class Pipeline {
       }
       return answer
     }
+  }
+
+  #keep(path: string, match: Match & { readonly params: Readonly<Record<string, string>> }): void {
+    if (this.#known.size >= KNOWN_PATHS_MAX) this.#known.clear()
+    this.#known.set(path, match)
   }
 
   #route(found: Match | NoMatch): Match {
@@ -171,22 +184,24 @@ export class Pipeline {
     body?: unknown,
   ): Answer | Promise<Answer> {
     const { endpoint } = route
-    const query = parseQueryOf(incoming.query, endpoint, this.#compiledOf(route).query)
+    const query = parseQuery(incoming.query, this.#compiledOf(route).query)
     const ifMatch = endpoint.method === 'GET' ? '' : incoming.header('if-match')
-    const ifNoneMatch = incoming.header('if-none-match')
     const context = this.#parts.createContext(endpoint, actor, {
       requestId,
       client: incoming,
       ifMatch: ifMatch === '' ? undefined : ifMatch,
     })
     const accept = endpoint.produces.length > 1 ? incoming.header('accept') : ''
-    const request = { params, query, body, accept, ifNoneMatch }
+    const request = { params, query, body, accept }
     const handle = () => endpoint.handle(context as never, request as never)
     const result = endpoint.effect === 'read' ? handle() : context.run(handle)
     const finish = (settled: unknown): Answer | Promise<Answer> => {
       if (!(settled instanceof Reply) || settled.rendered === undefined)
         return replied(endpoint, params, settled, context.revisionRead)
-      const wanted = { ifNoneMatch, acceptEncoding: incoming.header('accept-encoding') }
+      const wanted = {
+        ifNoneMatch: incoming.header('if-none-match'),
+        acceptEncoding: incoming.header('accept-encoding'),
+      }
       return this.#watched(rendered(settled.rendered, wanted), requestId)
     }
     const answer = result instanceof Promise ? result.then(finish) : finish(result)
@@ -212,23 +227,6 @@ export class Pipeline {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
     this.#parts.log.error('defect', { requestId, detail })
     return failure(new ApiError('INTERNAL', `Something is wrong with the daemon; its log explains ${requestId}`))
-  }
-}
-
-const EMPTY_QUERY = Object.freeze({})
-
-/** Nearly every request has no query and its endpoint wants none. */
-function parseQueryOf(text: string, endpoint: Endpoint, validation: Validation): unknown {
-  if (text === '' && endpoint.query === undefined) return EMPTY_QUERY
-  return parseQuery(text, endpoint.query, validation)
-}
-
-function decoded(segment: string): string {
-  if (!segment.includes('%')) return segment
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    throw new ApiError('MALFORMED_REQUEST', 'The path holds a broken percent-encoding')
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Rendered } from '../api/reply.ts'
 import { compress, type Compressed, isCompressible } from './compression.ts'
 import { chooseEncoding, type Encoding } from './encoding.ts'
-import { type Answer, JSON_TYPE } from './envelope.ts'
+import { type Answer, headOf, JSON_TYPE } from './envelope.ts'
 
 /** What a request says about the form in which it wants its answer. */
 export interface Wanted {
@@ -11,7 +11,13 @@ export interface Wanted {
 }
 
 export type Form = Answer | Promise<Answer>
-type Forms = { -readonly [E in Encoding]?: Form }
+interface Forms {
+  identity?: Form
+  gzip?: Form
+  br?: Form
+  /** The answers to who has these bytes already. */
+  readonly unchanged: { -readonly [E in Encoding]?: Answer }
+}
 
 const EMPTY = ''
 
@@ -22,16 +28,22 @@ const prepared = new WeakMap<Rendered, Forms>()
 export function rendered(ready: Rendered, { ifNoneMatch, acceptEncoding }: Wanted): Form {
   const encoding = acceptEncoding === EMPTY ? 'identity' : encodingOf(ready, acceptEncoding)
   if (ifNoneMatch !== EMPTY && ready.etag !== undefined && matches(ifNoneMatch, tagOf(ready.etag, encoding))) {
-    return { ...plain(ready, encoding), status: 304, body: EMPTY, slices: undefined }
+    const { unchanged } = formsOf(ready)
+    return (unchanged[encoding] ??= { ...plain(ready, encoding), status: 304, body: EMPTY, slices: undefined })
   }
-  const isKept = ready.isTransient !== true && ready.slices === undefined
-  if (!isKept) return encoding === 'identity' ? plain(ready, encoding) : compressed(ready, encoding, {})
-  let forms = prepared.get(ready)
-  if (forms === undefined) prepared.set(ready, (forms = {}))
+  const forms = formsOf(ready)
   const form = forms[encoding]
   if (form !== undefined) return form
   if (encoding !== 'identity') return compressed(ready, encoding, forms)
   return (forms.identity = plain(ready, encoding))
+}
+
+/** Bytes that are about to change, or are not there yet, have no form that could be sent again. */
+function formsOf(ready: Rendered): Forms {
+  if (ready.isTransient === true || ready.slices !== undefined) return { unchanged: {} }
+  let forms = prepared.get(ready)
+  if (forms === undefined) prepared.set(ready, (forms = { unchanged: {} }))
+  return forms
 }
 
 /** The form that would be sent. A tag can be compared with it before anything is compressed. */
@@ -47,7 +59,7 @@ function plain(ready: Rendered, encoding: Encoding): Answer {
   if (cacheControl !== undefined) headers['Cache-Control'] = cacheControl
   headers['Vary'] = vary
   if (encoding !== 'identity') headers['Content-Encoding'] = encoding
-  return { status: 200, contentType, body, headers, slices, isTransient }
+  return { status: 200, contentType, body, headers, head: headOf({ contentType, headers }), slices, isTransient }
 }
 
 function compressed(ready: Rendered, encoding: Compressed, forms: Forms): Form {

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../api/endpoint.ts'
+import { ApiError } from '../errors.ts'
 
 /** An endpoint with its place in the table and the names of its path parameters in order. */
 export interface Route {
@@ -84,4 +85,14 @@ function descend(at: Node, path: string, from: number, values: string[]): Route 
   const found = last ? at.parameter.route : descend(at.parameter, path, slash + 1, values)
   if (found === undefined) values.pop()
   return found
+}
+
+/** A path parameter as it was meant. */
+export function decoded(segment: string): string {
+  if (!segment.includes('%')) return segment
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    throw new ApiError('MALFORMED_REQUEST', 'The path holds a broken percent-encoding')
+  }
 }

@@ -8,7 +8,7 @@ import {
   us_socket_local_port,
 } from 'uWebSockets.js'
 import { ApiError } from '../errors.ts'
-import { type Answer, failure } from './envelope.ts'
+import { type Answer, failure, headOf } from './envelope.ts'
 import { LARGE_BODY_BYTES, LONG_ANSWERS_MAX, LongAnswers, sendLarge } from './long-answers.ts'
 import type { Incoming } from './pipeline.ts'
 
@@ -187,12 +187,10 @@ function serve(response: HttpResponse, request: HttpRequest, handle: Handler, re
 }
 
 function write(response: HttpResponse, answer: Answer, requestId: string, exchange: Exchange): void {
-  const { slices, body, headers } = answer
+  const { slices, body } = answer
   if (slices !== undefined && !longAnswers.hasRoom) return write(response, BUSY, requestId, exchange)
   if (answer.status !== 200) response.writeStatus(STATUS_LINES[answer.status] ?? String(answer.status))
-  response.writeHeader('Content-Type', answer.contentType)
-  response.writeHeader('X-Request-Id', requestId)
-  for (const name in headers) response.writeHeader(name, headers[name] ?? '')
+  response.writeHeader('Content-Type', `${answer.head ?? headOf(answer)}\r\nX-Request-Id: ${requestId}`)
   if (exchange.method === 'HEAD') {
     // uWebSockets.js' own way to say the length of a body that is not sent waits for that body in this version.
     if (slices === undefined) response.writeHeader('Content-Length', String(Buffer.byteLength(body)))

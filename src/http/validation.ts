@@ -1,4 +1,4 @@
-import type { TObject, TSchema } from 'typebox'
+import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { ApiError, type FieldError } from '../errors.ts'
@@ -11,11 +11,19 @@ type SchemaError = ReturnType<Validator['Errors']>[number]
 
 /** Compiled on first use: start-up does not pay for endpoints nobody calls. */
 export class Validation {
+  /** Nothing may be given. */
+  readonly isEmpty: boolean
+  /** The properties that are integers. */
+  readonly integers: ReadonlySet<string>
   readonly #schema: TSchema
   #validator: Validator | undefined
 
   constructor(schema: TSchema | undefined) {
     this.#schema = schema ?? closed({})
+    const properties: unknown = Reflect.get(this.#schema, 'properties')
+    const all = Object.entries(typeof properties === 'object' && properties !== null ? properties : {})
+    this.isEmpty = all.length === 0
+    this.integers = new Set(all.filter(([, { type }]) => type === 'integer').map(([name]) => name))
   }
 
   /** All problems of `value`, one entry per field; [] when it fits. */
@@ -127,25 +135,36 @@ function parseObject(raw: Uint8Array): object {
   return body
 }
 
+const EMPTY_QUERY = Object.freeze({})
+
 /** The query as the schema's types: integers are converted, a repeated or unknown name is refused. */
-export function parseQuery(text: string, schema: TObject | undefined, validation: Validation): unknown {
+export function parseQuery(text: string, validation: Validation): unknown {
+  // Nearly every request has no query and its endpoint wants none.
+  if (text === '' && validation.isEmpty) return EMPTY_QUERY
   // Without a prototype, so that no name means anything.
-  const query: Record<string, unknown> = Object.create(null)
-  const repeated: FieldError[] = []
-  for (const [name, value] of new URLSearchParams(text)) {
-    if (name in query) repeated.push({ field: name, code: 'NOT_UNIQUE', message: 'is given twice' })
-    const integer = schema !== undefined && isInteger(schema, name)
-    query[name] = integer && /^-?\d{1,15}$/.test(value) ? Number(value) : value
+  const query: Record<string, unknown> = { __proto__: null }
+  let repeated: FieldError[] | undefined
+  for (const [name, value] of /[%+]/.test(text) ? new URLSearchParams(text) : plainPairs(text)) {
+    if (name in query) (repeated ??= []).push({ field: name, code: 'NOT_UNIQUE', message: 'is given twice' })
+    query[name] = validation.integers.has(name) && /^-?\d{1,15}$/.test(value) ? Number(value) : value
   }
-  const errors = [...repeated, ...validation.problems(query)]
+  const problems = validation.problems(query)
+  const errors = repeated === undefined ? problems : [...repeated, ...problems]
   if (errors.length > 0) {
     throw new ApiError('INVALID_QUERY', `The query has ${counted(errors.length)}: ${list(errors)}`, { errors })
   }
   return query
 }
 
-function isInteger(schema: TObject, name: string): boolean {
-  return Object.hasOwn(schema.properties, name) && Reflect.get(schema.properties[name] ?? {}, 'type') === 'integer'
+/** What URLSearchParams makes of a text in which nothing is encoded, in a quarter of the time. */
+function plainPairs(text: string): readonly (readonly [name: string, value: string])[] {
+  const pairs: [string, string][] = []
+  for (const part of text.split('&')) {
+    const equals = part.indexOf('=')
+    if (equals >= 0) pairs.push([part.slice(0, equals), part.slice(equals + 1)])
+    else if (part !== '') pairs.push([part, ''])
+  }
+  return pairs
 }
 
 const counted = (count: number) => (count === 1 ? '1 problem' : `${count} problems`)

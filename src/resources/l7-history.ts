@@ -41,18 +41,23 @@ const SeriesList = Type.Unsafe<never>({
 function historyQuery(query: Static<typeof Window>, accept: string): HistoryQuery {
   const errors: FieldError[] = []
   if (query.end < query.start) errors.push({ field: 'end', code: 'OUT_OF_RANGE', message: 'must not be before start' })
-  const metrics: Metric[] = []
-  for (const name of query.metrics === undefined ? METRICS : query.metrics.split(',')) {
-    if (!isMetric(name)) {
-      errors.push({ field: 'metrics', code: 'NOT_ALLOWED', message: `${name} is none of ${METRICS.join(', ')}` })
-    } else if (!metrics.includes(name)) metrics.push(name)
-  }
+  const metrics = query.metrics === undefined ? METRICS : chosen(query.metrics, errors)
   if (errors.length > 0) {
     const first = errors.map(({ field, message }) => `${field} ${message}`).join('; ')
     throw new ApiError('INVALID_QUERY', `The query has a problem: ${first}`, { errors })
   }
   const { start, end, resolution, consolidation = 'average' } = query
   return { start, end, resolution, consolidation, metrics, format: accept.includes('text/csv') ? 'csv' : 'json' }
+}
+
+function chosen(names: string, errors: FieldError[]): readonly Metric[] {
+  const metrics: Metric[] = []
+  for (const name of names.split(',')) {
+    if (!isMetric(name)) {
+      errors.push({ field: 'metrics', code: 'NOT_ALLOWED', message: `${name} is none of ${METRICS.join(', ')}` })
+    } else if (!metrics.includes(name)) metrics.push(name)
+  }
+  return metrics
 }
 
 function answer(found: Rendered | undefined): Reply<never> {

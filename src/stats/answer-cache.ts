@@ -8,9 +8,14 @@ export const HISTORY_CACHE_ENTRY_BYTES = 2 * 1_024 * 1_024
 /** Answers asked for once that are remembered: a window that is asked for again soon is worth keeping. */
 const ASKED_ONCE_MAX = 1_024
 
-/** Whole history answers, bounded by bytes; the one asked longest ago goes first. */
+interface Kept {
+  readonly answer: HistoryAnswer
+  isUsed: boolean
+}
+
+/** Whole history answers, bounded by bytes; one that nobody asked for lately goes first. */
 export class AnswerCache {
-  readonly #answers = new Map<string, HistoryAnswer>()
+  readonly #answers = new Map<string, Kept>()
   readonly #asked = new Set<string>()
   #bytes = 0
 
@@ -23,22 +28,25 @@ export class AnswerCache {
   }
 
   get(key: string): HistoryAnswer | undefined {
-    const answer = this.#answers.get(key)
-    if (answer === undefined) return undefined
-    this.#answers.delete(key)
-    this.#answers.set(key, answer)
-    return answer
+    const kept = this.#answers.get(key)
+    if (kept === undefined) return undefined
+    kept.isUsed = true
+    return kept.answer
   }
 
   put(key: string, answer: HistoryAnswer): void {
     const size = answer.body.length
     if (size > HISTORY_CACHE_ENTRY_BYTES || this.#answers.has(key)) return
-    this.#answers.set(key, answer)
+    this.#answers.set(key, { answer, isUsed: false })
     this.#bytes += size
-    for (const [oldest, { body }] of this.#answers) {
+    for (const [oldest, kept] of this.#answers) {
       if (this.#bytes <= HISTORY_CACHE_BYTES) return
       this.#answers.delete(oldest)
-      this.#bytes -= body.length
+      if (kept.isUsed) {
+        // Asked for since it last was the oldest: it goes to the end of the line.
+        kept.isUsed = false
+        this.#answers.set(oldest, kept)
+      } else this.#bytes -= kept.answer.body.length
     }
   }
 

@@ -1,29 +1,10 @@
 import type { HistoryQuery } from '../api/context.ts'
-import type { ObjectKind } from '../../storage/archive/catalog.ts'
+import type { Arrangement, Subject } from './arrangement.ts'
 import { METRICS, type Metric } from '../model/metrics.ts'
 import type { JsonBuffer } from './json-buffer.ts'
 import type { ArchiveObjects } from './objects.ts'
 import { BLOCK_BUCKETS, type RenderedSeries } from './rendered-series.ts'
 import { Series, type SeriesWindow, type WindowReader } from './series.ts'
-
-/** One object of an answer: what it is called there and where the archive keeps it. */
-export interface Subject {
-  /** Fields before the series, in order. */
-  readonly labels: Labels
-  readonly kind: ObjectKind
-  readonly name: string
-  readonly backend: string
-}
-
-type Labels = readonly (readonly [name: string, value: string])[]
-
-/** How the subjects stand in the answer: one object, a list under "reals" of a group, or a list of whole objects. */
-export interface Arrangement {
-  readonly shape: 'one' | 'reals' | 'list'
-  readonly subjects: readonly Subject[]
-  /** Fields before a list under "reals". */
-  readonly group: Labels
-}
 
 /** What is written: whose series, which buckets, and up to which second they are closed. */
 export interface HistoryPage {
@@ -72,12 +53,12 @@ export class HistoryText {
     const { shape, subjects, group } = page.arrangement
     const facts = this.#facts(page)
     out.text(`{"status":"success","message":"${MESSAGE}","data":`)
-    if (shape === 'reals') out.text(`{${labelsJson(group)},${facts},"reals":[`)
+    if (shape === 'reals') out.text(`{${group},${facts},"reals":[`)
     else if (shape === 'list') out.text('[')
     const repeated = shape === 'reals' ? '' : `${facts},`
     let isFirst = true
     for (const subject of subjects) {
-      out.text(`${isFirst ? '' : ','}{${labelsJson(subject.labels)},${repeated}"series":{`)
+      out.text(`${isFirst ? '' : ','}{${subject.json},${repeated}"series":{`)
       yield* this.#seriesJson(subject, page, out, slice)
       out.text('}}')
       isFirst = false
@@ -96,8 +77,9 @@ export class HistoryText {
     const rendered = this.#rendered
     const object = this.#objects.find(subject.kind, subject.name, subject.backend)
     const track = rendered.track(object, window.tier, query.consolidation)
+    const parts = partsOf(window, JSON_PART_BUCKETS)
     let before = rendered.rendered
-    for (const part of partsOf(window, JSON_PART_BUCKETS)) {
+    for (const part of parts) {
       const known = rendered.rendered
       const isWhole = rendered.load(track, this.#reader, object, part, query.consolidation, closed_s)
       const isFinal = isWhole && (rendered.rendered === known || page.isKept())
@@ -109,7 +91,7 @@ export class HistoryText {
     for (const metric of query.metrics) {
       out.text(`${isFirst ? '' : ','}"${metric}":[`)
       isFirst = false
-      for (const part of partsOf(window, JSON_PART_BUCKETS)) {
+      for (const part of parts) {
         if (part.first_s > window.first_s) out.byte(COMMA)
         rendered.write(track, METRICS.indexOf(metric), part, out)
         if (out.length >= slice.bytes) yield true
@@ -171,10 +153,6 @@ function namesOf(metrics: readonly Metric[]): string {
   return metrics === METRICS ? ALL_METRICS : JSON.stringify(metrics)
 }
 const ALL_METRICS = JSON.stringify(METRICS)
-
-function labelsJson(labels: Labels): string {
-  return labels.map(([name, value]) => `"${name}":${JSON.stringify(value)}`).join()
-}
 
 function csvField(value: string): string {
   return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value

@@ -5,10 +5,11 @@ import { selectTier, servedWindow } from '../../storage/archive/select.ts'
 import { METRIC_COUNT, TIERS, tierAt } from '../../storage/archive/tiers.ts'
 import { AnswerCache } from './answer-cache.ts'
 import type { HistoryAnswer } from './answers.ts'
-import { type Arrangement, type HistoryPage, HistoryText } from './history-text.ts'
+import { type Arrangement, listOf, one, realsOf } from './arrangement.ts'
+import { type HistoryPage, HistoryText } from './history-text.ts'
 import { JsonBuffer } from './json-buffer.ts'
 import { METRICS } from '../model/metrics.ts'
-import type { NamedBackend, ObjectNames } from './names.ts'
+import type { ObjectNames } from './names.ts'
 import type { ArchiveObjects } from './objects.ts'
 import { RenderedSeries } from './rendered-series.ts'
 import type { SeriesWindow, WindowReader } from './series.ts'
@@ -22,8 +23,10 @@ export const HISTORY_WHOLE_POINTS_MAX = 4_000
 /** What is done of a long answer between two turns of the event loop: about a quarter of a millisecond. */
 const SLICE = { numbers: 4_000 * METRIC_COUNT, bytes: 64 * 1_024 }
 const WHOLE = { numbers: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
-/** Arrangements kept for one version of the names: more than anybody polls, little memory. */
+/** Arrangements kept for one version of the names: all that are polled. */
 const TARGETS_MAX = 20_000
+/** 84 bits: no two of the objects of one daemon have the same. */
+const TAG_LENGTH = 14
 const VARY = 'Accept, Accept-Encoding'
 const TYPES = { json: 'application/json', csv: 'text/csv; charset=utf-8' } as const
 const NOTHING = new Uint8Array(0)
@@ -31,6 +34,8 @@ const NOTHING = new Uint8Array(0)
 export interface HistoryReader extends WindowReader {
   hwm_s(): number
 }
+
+type Asked = 'frontend' | 'backend' | 'reals' | 'rip'
 
 /** What a path asks about, and what stands for it in a tag. */
 interface Target {
@@ -47,7 +52,12 @@ export class HistoryAnswers {
   readonly #rendered = new RenderedSeries()
   readonly #text: HistoryText
   readonly #out = new JsonBuffer()
-  readonly #targets = new Map<string, Target>()
+  readonly #targets: Readonly<Record<Asked, Map<string, Target>>> = {
+    frontend: new Map(),
+    backend: new Map(),
+    reals: new Map(),
+    rip: new Map(),
+  }
   #version = -1
   #hwm_s = 0
   /** Counts the times that seconds were given other values. */
@@ -68,35 +78,40 @@ export class HistoryAnswers {
   }
 
   frontend(id: string, query: HistoryQuery): HistoryAnswer | undefined {
-    return this.#answer(`frontend/${id}`, query, () => {
+    return this.#answer('frontend', id, query, () => {
       const found = this.#names.frontend(id)
       return found && one('frontend', id, found.name)
     })
   }
 
   backend(id: string, query: HistoryQuery): HistoryAnswer | undefined {
-    return this.#answer(`backend/${id}`, query, () => {
+    return this.#answer('backend', id, query, () => {
       const found = this.#names.backend(id)
       return found && one('backend', id, found.name)
     })
   }
 
   backendReals(id: string, query: HistoryQuery): HistoryAnswer | undefined {
-    return this.#answer(`reals/${id}`, query, () => {
+    return this.#answer('reals', id, query, () => {
       const found = this.#names.backend(id)
       return found && realsOf(found)
     })
   }
 
   rip(id: string, query: HistoryQuery): HistoryAnswer | undefined {
-    return this.#answer(`rip/${id}`, query, () => {
+    return this.#answer('rip', id, query, () => {
       const found = this.#names.backendsOfRip(id)
       return found && listOf(id, found)
     })
   }
 
-  #answer(what: string, query: HistoryQuery, arrange: () => Arrangement | undefined): HistoryAnswer | undefined {
-    const target = this.#target(what, arrange)
+  #answer(
+    what: Asked,
+    id: string,
+    query: HistoryQuery,
+    arrange: () => Arrangement | undefined,
+  ): HistoryAnswer | undefined {
+    const target = this.#target(what, id, arrange)
     if (target === undefined) return undefined
     const closed_s = this.#closed()
     const { arrangement } = target
@@ -113,7 +128,7 @@ export class HistoryAnswers {
     this.#out.clear()
     let isFinal = true
     for (const isFinalPart of this.#text.write(page, this.#out, WHOLE)) isFinal &&= isFinalPart
-    if (this.#closed() < closed_s) return this.#answer(what, query, arrange)
+    if (this.#closed() < closed_s) return this.#answer(what, id, query, arrange)
     if (!isFinal) return { ...form, etag: undefined, body: this.#out.view(), isTransient: true }
     if (!this.#cache.wants(etag)) return { ...form, body: this.#out.view(), isTransient: true }
     const answer = { ...form, body: this.#out.take() }
@@ -135,16 +150,19 @@ export class HistoryAnswers {
     return !wasCovered || coverageStart(tierAt(tier), this.#reader.hwm_s()) <= first_s
   }
 
-  #target(what: string, arrange: () => Arrangement | undefined): Target | undefined {
+  #target(what: Asked, id: string, arrange: () => Arrangement | undefined): Target | undefined {
     const { version } = this.#names
-    if (version !== this.#version || this.#targets.size >= TARGETS_MAX) this.#targets.clear()
+    if (version !== this.#version) for (const each of Object.values(this.#targets)) each.clear()
     this.#version = version
-    const known = this.#targets.get(what)
+    const targets = this.#targets[what]
+    const known = targets.get(id)
     if (known !== undefined) return known
     const arrangement = arrange()
     if (arrangement === undefined) return undefined
-    const target = { arrangement, tag: createHash('sha1').update(what).digest('base64url') }
-    this.#targets.set(what, target)
+    const tag = createHash('sha1').update(`${what}/${id}`).digest('base64url').slice(0, TAG_LENGTH)
+    const target = { arrangement, tag }
+    if (targets.size >= TARGETS_MAX) targets.clear()
+    targets.set(id, target)
     return target
   }
 
@@ -189,34 +207,4 @@ export class HistoryAnswers {
       tier++
     }
   }
-}
-
-function one(kind: 'frontend' | 'backend', id: string, name: string): Arrangement {
-  const labels = [['id', id] as const, ['name', name] as const]
-  return { shape: 'one', subjects: [{ labels, kind, name: id, backend: '' }], group: [] }
-}
-
-function realsOf({ id, name, reals }: NamedBackend): Arrangement {
-  const subjects = reals.map((real) => ({
-    labels: [['id', real.ripId] as const, ['name', real.name] as const],
-    kind: 'server' as const,
-    name: real.ripId,
-    backend: id,
-  }))
-  return { shape: 'reals', subjects, group: [['id', id] as const, ['name', name] as const] }
-}
-
-function listOf(ripId: string, backends: readonly NamedBackend[]): Arrangement {
-  const subjects = backends.map((backend) => ({
-    labels: [
-      ['backendId', backend.id] as const,
-      ['backendName', backend.name] as const,
-      ['id', ripId] as const,
-      ['name', backend.reals.find((real) => real.ripId === ripId)?.name ?? ''] as const,
-    ],
-    kind: 'server' as const,
-    name: ripId,
-    backend: backend.id,
-  }))
-  return { shape: 'list', subjects, group: [] }
 }

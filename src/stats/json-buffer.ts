@@ -1,5 +1,6 @@
 const DIGIT_ZERO = 0x30
 const POINT = 0x2e
+const SHORT_TEXT = 32
 const BILLION = 1_000_000_000
 const MICRO = 1_000_000
 /** Above this a value times a million is no exact integer any more. */
@@ -60,7 +61,19 @@ export class JsonBuffer {
   /** Any text, as it is. */
   text(text: string): void {
     this.reserve(text.length * 3)
+    if (text.length <= SHORT_TEXT && this.#ascii(text)) return
     this.#length += this.#bytes.write(text, this.#length, 'utf8')
+  }
+
+  /** A loop beats the call for the length of a word. */
+  #ascii(text: string): boolean {
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i)
+      if (code > 0x7e) return false
+      this.#bytes[this.#length + i] = code
+    }
+    this.#length += text.length
+    return true
   }
 
   /** Many bytes of another buffer. */

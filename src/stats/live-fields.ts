@@ -1,3 +1,5 @@
+import { ascii } from './json-buffer.ts'
+
 /** One live figure: its name in answers, HAProxy's column, and whether the column is text. */
 export interface LiveField {
   readonly name: string
@@ -74,3 +76,14 @@ export const LIVE_FIELDS = {
 } as const satisfies Readonly<Record<'frontend' | 'backend' | 'server', readonly LiveField[]>>
 
 export type LiveKind = keyof typeof LIVE_FIELDS
+
+/** The figures of an object that HAProxy does not list, or of all when it does not answer. */
+function unknownFigures(kind: LiveKind): Uint8Array {
+  return ascii(LIVE_FIELDS[kind].map(({ name }) => `,"${name}":${name === 'status' ? '"UNKNOWN"' : 'null'}`).join(''))
+}
+
+export const UNKNOWN_FIGURES = {
+  frontend: unknownFigures('frontend'),
+  backend: unknownFigures('backend'),
+  server: unknownFigures('server'),
+} as const satisfies Record<LiveKind, Uint8Array>

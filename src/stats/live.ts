@@ -12,7 +12,7 @@ import {
 import type { LiveAnswer } from './answers.ts'
 import { healthOf } from './health.ts'
 import { ascii, JsonBuffer } from './json-buffer.ts'
-import { LIVE_FIELDS, type LiveKind } from './live-fields.ts'
+import { LIVE_FIELDS, type LiveKind, UNKNOWN_FIGURES } from './live-fields.ts'
 import { type LiveElement, type LivePiece, planView, rowKey } from './live-plan.ts'
 import type { ObjectNames } from './names.ts'
 
@@ -25,6 +25,13 @@ export interface LiveTick {
   readonly layout: number
   readonly since_ms: number
   readonly reason: string | undefined
+}
+
+/** A quiet second brings the same bytes again: then the answer, its tag and its compressed forms stay. */
+interface KeptAnswer {
+  readonly answer: LiveAnswer
+  /** The last tick that brought these bytes. */
+  sequence: number
 }
 
 interface PreparedField {
@@ -55,7 +62,7 @@ export class LiveAnswers {
   #fields: Readonly<Record<LiveKind, readonly PreparedField[]>> = { frontend: [], backend: [], server: [] }
   #columns = 0
   #statusColumn = 0
-  readonly #answers = new Map<string, LiveAnswer>()
+  readonly #answers = new Map<string, KeptAnswer>()
   readonly #out = new JsonBuffer()
   #offsets = new Uint32Array(0)
 
@@ -65,8 +72,9 @@ export class LiveAnswers {
   }
 
   update(tick: LiveTick): void {
+    // What nobody asked for during the last tick is not worth comparing with.
+    for (const [key, { sequence }] of this.#answers) if (sequence !== this.#tick.sequence) this.#answers.delete(key)
     this.#tick = tick
-    this.#answers.clear()
   }
 
   render(view: LiveView): LiveAnswer | undefined {
@@ -76,13 +84,19 @@ export class LiveAnswers {
       this.#answers.clear()
     }
     const key = 'id' in view ? `${view.kind}/${view.id}` : view.kind
-    const ready = this.#answers.get(key)
-    if (ready !== undefined) return ready
+    const kept = this.#answers.get(key)
+    const { sequence } = this.#tick
+    if (kept?.sequence === sequence) return kept.answer
     const plan = this.#plan(key, view)
     if (plan === undefined) return undefined
-    const answer = { body: this.#write(plan), etag: `"${this.#nonce}-${this.#tick.sequence}-${this.#version}"` }
+    this.#write(plan)
+    if (kept !== undefined && this.#out.equals(kept.answer.body)) {
+      kept.sequence = sequence
+      return kept.answer
+    }
+    const answer = { body: this.#out.take(), etag: `"${this.#nonce}-${sequence}-${this.#version}"` }
     if (this.#answers.size >= VIEWS_MAX) this.#answers.clear()
-    this.#answers.set(key, answer)
+    this.#answers.set(key, { answer, sequence })
     return answer
   }
 
@@ -114,7 +128,7 @@ export class LiveAnswers {
     return plan
   }
 
-  #write(plan: readonly LivePiece[]): Uint8Array {
+  #write(plan: readonly LivePiece[]): void {
     const out = this.#out
     out.clear()
     out.text(`{"status":"success","message":${JSON.stringify(this.#message())},"data":`)
@@ -130,7 +144,6 @@ export class LiveAnswers {
       }
     }
     out.byte(CLOSE)
-    return out.take()
   }
 
   #message(): string {
@@ -192,7 +205,7 @@ export class LiveAnswers {
     out.raw(element.head)
     const row = csv === undefined ? undefined : this.#rowIndex.get(element.rowKey)
     const start = row === undefined ? undefined : rows?.[row]
-    if (csv === undefined || start === undefined) out.raw(UNKNOWN[element.kind])
+    if (csv === undefined || start === undefined) out.raw(UNKNOWN_FIGURES[element.kind])
     else this.#figures(csv, start, this.#fields[element.kind])
     out.byte(CLOSE)
   }
@@ -232,14 +245,3 @@ export class LiveAnswers {
 function isNumeric(first: number): boolean {
   return (first >= 0x30 && first <= 0x39) || first === 0x2d
 }
-
-/** The figures of an object that HAProxy does not list, or of all when it does not answer. */
-function unknownFigures(kind: LiveKind): Uint8Array {
-  return ascii(LIVE_FIELDS[kind].map(({ name }) => `,"${name}":${name === 'status' ? '"UNKNOWN"' : 'null'}`).join(''))
-}
-
-const UNKNOWN = {
-  frontend: unknownFigures('frontend'),
-  backend: unknownFigures('backend'),
-  server: unknownFigures('server'),
-} as const satisfies Record<LiveKind, Uint8Array>

@@ -27,6 +27,17 @@ const table: readonly Endpoint[] = [
   at('/rejects', () => Promise.reject(new Error('secret detail'))),
   at('/refuses', () => Promise.reject(new ApiError('IN_USE', 'no'))),
   at('/unspeakable', () => Promise.resolve(10n)),
+  { ...at('/private', () => []), access: 'granted' },
+  at('/slices', () =>
+    Reply.bytes({
+      body: '',
+      slices: function* () {
+        yield Buffer.from('a')
+        return 'too late'
+      },
+    }),
+  ),
+  at('/unreadable', () => Reply.bytes({ body: { length: 100_000 } as never })),
   at('/bytes', () => Reply.bytes({ body: 'raw', contentType: 'text/plain', etag: '"t1"', cacheControl: 'no-cache' })),
   endpoint({
     ...common,
@@ -40,13 +51,18 @@ const table: readonly Endpoint[] = [
   }),
 ]
 
-function fixture() {
+const SOMEBODY = {
+  rights: { userId: 'u', email: 'e', granted: new Uint8Array(table.length).fill(1) },
+  sessionId: 's',
+}
+
+function fixture(authenticate: () => typeof SOMEBODY | ApiError = () => new ApiError('UNAUTHENTICATED', 'no')) {
   const lines: string[] = []
   const pipeline = new Pipeline({
     endpoints: table,
     nodeId: 'n',
     log: createLog((line) => lines.push(line)),
-    authenticate: () => new ApiError('UNAUTHENTICATED', 'no'),
+    authenticate,
     createContext: () => ({ run: (handler) => handler(), revisionRead: undefined }),
   })
   const send = (path: string, headers: Record<string, string> = {}, body?: string) =>
@@ -89,6 +105,36 @@ t.test('a refusal is its code', async (test) => {
 
 t.test('a parameter is decoded; the message takes it', async (test) => {
   test.match(await fixture().send('/name/a%20b'), { body: /Hello a b/ })
+})
+
+t.test('a path that was asked for before means the same, and is admitted anew each time', async (test) => {
+  const { send } = fixture()
+  for (const name of ['a%20b', 'c', 'a%20b', 'c']) {
+    test.match(await send(`/name/${name}`), { status: 200, body: new RegExp(`Hello ${decodeURIComponent(name)}"`) })
+  }
+  for (let i = 0; i < 2; i++) test.match(await send('/private'), { status: 401 }, 'never before somebody is let in')
+  let isOpen = true
+  const again = fixture(() => (isOpen ? SOMEBODY : new ApiError('TOKEN_EXPIRED', 'no')))
+  const token = { authorization: 'Bearer t' }
+  test.match(await again.send('/private', token), { status: 200 })
+  test.match(await again.send('/private', token), { status: 200 })
+  isOpen = false
+  test.match(await again.send('/private', token), { status: 401 })
+})
+
+t.test('an answer in slices goes out as such; why it broke off is logged', async (test) => {
+  const { send, lines } = fixture()
+  const answer = await send('/slices')
+  const slices = answer.slices?.()
+  test.same(slices?.next(), { value: Buffer.from('a'), done: false })
+  test.same(slices?.next(), { value: 'too late', done: true })
+  test.match(lines.join(''), /"message":"answer broken off","requestId":"request-7","reason":"too late"/)
+})
+
+t.test('a form that cannot be made is a defect, not a crash', async (test) => {
+  const { send, lines } = fixture()
+  test.match(await send('/unreadable', { 'accept-encoding': 'gzip' }), { status: 500 })
+  test.match(lines.join(''), /"message":"defect"/)
 })
 
 t.test('prepared bytes go out as they are, or as 304 for who has them', async (test) => {

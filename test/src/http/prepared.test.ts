@@ -24,6 +24,7 @@ t.test('who has the bytes gets 304 with the same headers and no body', async (te
   const answer = await rendered(ready, { ...NOTHING, ifNoneMatch: '"t"' })
   test.match(answer, { status: 304, body: '' })
   test.same(answer.headers, { 'X-A': 'b', ETag: '"t"', 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' })
+  test.equal(rendered(ready, { ...NOTHING, ifNoneMatch: 'W/"t"' }), answer, 'made once')
   test.match(await rendered(ready, { ...NOTHING, ifNoneMatch: '"other"' }), { status: 200 })
   test.match(await rendered({ body: 'x' }, { ...NOTHING, ifNoneMatch: '*' }), { status: 200 }, 'no tag to match')
 })

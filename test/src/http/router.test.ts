@@ -1,6 +1,7 @@
 import t from 'tap'
 import { type Endpoint, endpoint, type Method } from '../../../src/api/endpoint.ts'
-import { Router } from '../../../src/http/router.ts'
+import { ApiError } from '../../../src/errors.ts'
+import { decoded, Router } from '../../../src/http/router.ts'
 
 const at = (method: Method, path: string): Endpoint =>
   endpoint({
@@ -60,4 +61,10 @@ t.test('nothing is normalised', async (test) => {
   ]) {
     test.same(found('GET', path), [], path)
   }
+})
+
+t.test('a parameter is decoded; a broken encoding is refused', async (test) => {
+  test.equal(decoded('a-b'), 'a-b')
+  test.equal(decoded('a%20%C3%BC'), 'a ü')
+  test.throws(() => decoded('%zz'), new ApiError('MALFORMED_REQUEST', 'The path holds a broken percent-encoding'))
 })

@@ -1,7 +1,8 @@
 import t from 'tap'
 import type { HistoryQuery } from '../../../src/api/context.ts'
 import { METRICS } from '../../../src/model/metrics.ts'
-import { type Arrangement, HistoryText, type SliceSize } from '../../../src/stats/history-text.ts'
+import { realsOf } from '../../../src/stats/arrangement.ts'
+import { HistoryText, type SliceSize } from '../../../src/stats/history-text.ts'
 import { JsonBuffer } from '../../../src/stats/json-buffer.ts'
 import { ArchiveObjects } from '../../../src/stats/objects.ts'
 import { RenderedSeries } from '../../../src/stats/rendered-series.ts'
@@ -16,13 +17,8 @@ const reader: WindowReader = {
   },
   readCoarse: () => true,
 }
-const subjects = [1, 2, 3].map((id) => ({
-  labels: [['id', `r${id}`] as const, ['name', `web "${id}", ü`] as const],
-  kind: 'server' as const,
-  name: `r${id}`,
-  backend: 'be',
-}))
-const arrangement: Arrangement = { shape: 'reals', subjects, group: [['id', 'be'] as const, ['name', 'B'] as const] }
+const reals = [1, 2, 3].map((id) => ({ ripId: `r${id}`, name: `web "${id}", ü` }))
+const arrangement = realsOf({ id: 'be', name: 'B', reals })
 
 /** Every slice of three real servers of a backend, the second of them without samples. */
 function slices(seconds: number, format: 'json' | 'csv', size: SliceSize, isKept = () => true) {
@@ -63,7 +59,7 @@ t.test('the bytes do not depend on how much is done at a stretch', (t) => {
         { numbers: 16_000, bytes: 10_000 },
       ]) {
         const many = slices(seconds, format, size)
-        if (seconds > 0) t.ok(many.parts.length > 1)
+        if (seconds >= 300) t.ok(many.parts.length > 1)
         t.ok(many.text === text, `${format} ${seconds}`)
       }
     }
@@ -73,7 +69,7 @@ t.test('the bytes do not depend on how much is done at a stretch', (t) => {
 
 t.test('JSON that says what was served, once for all servers of a group', (t) => {
   const data = (JSON.parse(slices(2, 'json', WHOLE).text) as { data: Record<string, unknown> }).data
-  const { reals, ...facts } = data
+  const { reals: listed, ...facts } = data
   t.strictSame(facts, {
     id: 'be',
     name: 'B',
@@ -85,7 +81,7 @@ t.test('JSON that says what was served, once for all servers of a group', (t) =>
     metrics: [...METRICS],
   })
   const of = (id: number) => METRICS.map((name, m) => [name, [0, 1].map((i) => ((S + i) * (1 + m) * id) % 1_009)])
-  t.strictSame(reals, [
+  t.strictSame(listed, [
     { id: 'r1', name: 'web "1", ü', series: Object.fromEntries(of(1)) },
     { id: 'r2', name: 'web "2", ü', series: Object.fromEntries(METRICS.map((name) => [name, [null, null]])) },
     { id: 'r3', name: 'web "3", ü', series: Object.fromEntries(of(3)) },

@@ -84,17 +84,31 @@ t.test('figures of HAProxy 2.6 under the names of the contract', async (t) => {
   t.equal(live.render({ kind: 'backend', id: 'none' }), undefined)
 })
 
-t.test('rendered once per tick and view, with an ETag per tick and version of the names', async (t) => {
+/** The next second: sessions of the first frontend. */
+function later(csv: Uint8Array): Uint8Array {
+  return new Uint8Array(Buffer.from(Buffer.from(csv).toString().replace('FRONTEND,,,0,1,', 'FRONTEND,,,7,7,')))
+}
+
+t.test('rendered once per tick and view, with an ETag for as long as the bytes stay', async (t) => {
   const configuration = names()
   const live = new LiveAnswers(configuration, 'n')
   live.update(tickOf(fixture, 1))
   const first = live.render({ kind: 'all' })
+  const backend = live.render({ kind: 'backend', id: `${P}b` })
   t.equal(live.render({ kind: 'all' }), first)
   live.update(tickOf(fixture, 2))
-  const second = live.render({ kind: 'all' })
-  t.not(second?.etag, first?.etag)
+  t.equal(live.render({ kind: 'all' }), first, 'a quiet second')
+  live.update(tickOf(later(fixture), 3))
+  const third = live.render({ kind: 'all' })
+  t.notOk(Buffer.from(third?.body ?? '').equals(first?.body ?? Buffer.from('')))
+  t.not(third?.etag, first?.etag)
+  const again = live.render({ kind: 'backend', id: `${P}b` })
+  t.not(again, backend, 'not asked for in the second before')
+  t.strictSame(again?.body, backend?.body)
+  live.update(tickOf(fixture, 4))
+  t.not(live.render({ kind: 'all' })?.etag, first?.etag, 'bytes that come back have a new tag')
   configuration.version = 2
-  t.not(live.render({ kind: 'all' })?.etag, second?.etag)
+  t.not(live.render({ kind: 'all' })?.etag, third?.etag)
 })
 
 t.test(

@@ -1,0 +1,35 @@
+import t from 'tap'
+import { listOf, one, realsOf } from '../../../src/stats/arrangement.ts'
+
+const backend = (id: string, name: string) => ({ id, name, reals: [{ ripId: 'r1', name: `"web" of ${id}` }] })
+
+t.test('who stands in an answer, under which labels, and where the archive keeps it', (t) => {
+  t.strictSame(one('frontend', 'fe', 'Shop'), {
+    shape: 'one',
+    group: '',
+    subjects: [
+      {
+        labels: [
+          ['id', 'fe'],
+          ['name', 'Shop'],
+        ],
+        json: '"id":"fe","name":"Shop"',
+        kind: 'frontend',
+        name: 'fe',
+        backend: '',
+      },
+    ],
+  })
+  const reals = realsOf(backend('be', 'B'))
+  t.match(reals, { shape: 'reals', group: '"id":"be","name":"B"' })
+  t.match(reals.subjects, [{ json: String.raw`"id":"r1","name":"\"web\" of be"`, name: 'r1', backend: 'be' }])
+  const list = listOf('r1', [backend('b1', 'B1'), backend('b2', 'B2')])
+  t.match(list, { shape: 'list', subjects: [{ backend: 'b1' }, { backend: 'b2', kind: 'server', name: 'r1' }] })
+  t.match(JSON.parse(`{${list.subjects[1]?.json}}`), {
+    backendId: 'b2',
+    backendName: 'B2',
+    id: 'r1',
+    name: '"web" of b2',
+  })
+  t.end()
+})
