@@ -44,7 +44,7 @@ export function removeRange(
 }
 
 /** How much of the data file is in use: up to the last page that was ever taken. */
-export function usedBytes(environment: BinaryEnvironment): number {
+export function usedBytes(environment: { getStats(): object }): number {
   const { pageSize, lastPageNumber } = { pageSize: 0, lastPageNumber: 0, ...environment.getStats() }
   return (lastPageNumber + 1) * pageSize
 }

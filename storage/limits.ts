@@ -26,6 +26,8 @@ export const ARCHIVE_DATABASES_MAX = 24
 export const ARCHIVE_TIERS_MAX = 8
 /** Address space of the archive at the start; LMDB grows it by itself. */
 export const ARCHIVE_MAP_BYTES = 256 * 1024 * 1024
-/** Room kept free at the end of the archive's file, so that a transaction never meets a full disk: what ten seconds can take. */
+/** Room kept free at the end of a store's file, so that a transaction never meets a full disk: what one can take. */
 export const ROOM_BYTES_MIN = 1_024 * 1_024
 export const ROOM_BYTES_PER_OBJECT = 512
+/** Of the configuration: the record, what was before, its place in a revision, and the pages around them. */
+export const ROOM_BYTES_PER_RECORD = 8 * 1_024

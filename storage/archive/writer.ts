@@ -11,7 +11,7 @@ import { ObjectRegistry } from './registry.ts'
 import { rewindRing } from './rewind-ring.ts'
 import { RingWriter } from './ring.ts'
 import { type BaselineSource, TailWriter } from './tail-writer.ts'
-import { METRIC_COUNT, span_s, type Tier, TIERS } from './tiers.ts'
+import { span_s, type Tier, TIERS } from './tiers.ts'
 import { TierReader } from './tier-reader.ts'
 import { RELIEF_BYTES, relieve, trimTier } from './trim.ts'
 

@@ -3,7 +3,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { open, type Database, type RootDatabase } from 'lmdb'
 import type { Change, ConfigStore, Journal, Origin, RecordKey, Revision, RevisionHeader } from './config-store.ts'
 import type { SideTable, StoredRecord, Write } from './config-store.ts'
+import { usedBytes } from '../env.ts'
 import { assertWholeFile } from '../file-check.ts'
+import { ROOM_BYTES_MIN, ROOM_BYTES_PER_RECORD } from '../limits.ts'
+import { FileRoom } from '../room.ts'
 import { Mirror, type OverlayEntry } from './mirror.ts'
 
 /** Version of the layout below; raised by one with each migration. */
@@ -39,6 +42,7 @@ export class LmdbConfigStore implements ConfigStore {
   readonly #meta: Database<unknown, string>
   readonly #mirror = new Mirror()
   readonly sessions: SideTable
+  readonly #room: FileRoom
   readonly #newId: () => string
   readonly #frozen = new Map<string, Change>()
   #sequence = 0
@@ -55,7 +59,8 @@ export class LmdbConfigStore implements ConfigStore {
     this.#candidate = database('candidate')
     this.#revisions = database('revisions')
     this.#meta = database('meta')
-    this.sessions = sideTable(this.#root, database('sessions'))
+    this.#room = new FileRoom(directory, () => usedBytes(this.#root))
+    this.sessions = this.#sideTable(database('sessions'))
     const schema = this.#meta.get('schema')
     if (schema === undefined) this.#meta.putSync('schema', CONFIG_SCHEMA)
     else if (schema !== CONFIG_SCHEMA) {
@@ -93,7 +98,7 @@ export class LmdbConfigStore implements ConfigStore {
       const stored = value === undefined ? undefined : { value, revision: sequence }
       entries.push({ key, entry: unchanged ? undefined : { ...key, ...origin, changeId, stored, revision: sequence } })
     }
-    await this.#root.batch(() => {
+    await this.#write(entries.length, () => {
       for (const { key, entry } of entries) this.#putOverlay(key, entry)
       queued(this.#meta.put('sequence', sequence))
     })
@@ -105,7 +110,7 @@ export class LmdbConfigStore implements ConfigStore {
     if (changeIds.length === 0) return
     const ids = new Set(changeIds)
     const gone = this.changes().filter((change) => ids.has(change.id))
-    await this.#root.batch(() => {
+    await this.#write(gone.length, () => {
       for (const change of gone) this.#putOverlay(change, undefined)
     })
     for (const change of gone) this.#mirror.setOverlay(change, undefined)
@@ -131,14 +136,15 @@ export class LmdbConfigStore implements ConfigStore {
   }
 
   async openJournal(journal: Journal): Promise<void> {
-    await this.#meta.put('journal', journal)
+    // Also for what `promote` will write: an apply that has taken effect must not meet a full disk.
+    await this.#write(2 * this.changes().length, () => queued(this.#meta.put('journal', journal)))
   }
   journal(): Journal | undefined {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by openJournal only
     return this.#meta.get('journal') as Journal | undefined
   }
   async closeJournal(): Promise<void> {
-    await this.#meta.remove('journal')
+    await this.#write(0, () => queued(this.#meta.remove('journal')))
   }
 
   async promote(frozen: readonly Change[], header: RevisionHeader): Promise<void> {
@@ -151,7 +157,7 @@ export class LmdbConfigStore implements ConfigStore {
       before: before?.value ?? null,
       after: after?.value ?? null,
     }))
-    await this.#root.batch(() => {
+    await this.#write(frozen.length, () => {
       for (const change of frozen) this.#putRunning(change)
       for (const change of settled) this.#putOverlay(change, undefined)
       queued(this.#revisions.put(padded(header.revision), { ...header, changes }))
@@ -173,11 +179,28 @@ export class LmdbConfigStore implements ConfigStore {
     return this.#meta.get(`caller ${key}`)
   }
   async putMeta(key: string, value: unknown): Promise<void> {
-    await this.#meta.put(`caller ${key}`, value)
+    await this.#write(1, () => queued(this.#meta.put(`caller ${key}`, value)))
   }
 
   async close(): Promise<void> {
     await this.#root.close()
+  }
+
+  /** One durable transaction about so many records; throws NoRoomError before anything is written when the disk is full. */
+  async #write(records: number, work: () => void): Promise<void> {
+    this.#room.ensure(ROOM_BYTES_MIN + ROOM_BYTES_PER_RECORD * records)
+    await this.#root.batch(work)
+  }
+
+  #sideTable(table: Database<unknown, string>): SideTable {
+    return {
+      entries: () => [...table.getRange()].map(({ key, value }) => ({ key, value })),
+      put: (key, value) => this.#write(1, () => queued(table.put(key, value))),
+      remove: (keys) =>
+        this.#write(keys.length, () => {
+          for (const key of keys) queued(table.remove(key))
+        }),
+    }
   }
 
   /** True when nothing was staged over the frozen change since it was frozen (or what was staged equals it). */
@@ -218,17 +241,3 @@ export class LmdbConfigStore implements ConfigStore {
 const changesNothing = ({ before, after }: Change) => isDeepStrictEqual(before?.value, after?.value)
 
 const padded = (revision: number) => String(revision).padStart(12, '0')
-
-function sideTable(root: RootDatabase, table: Database<unknown, string>): SideTable {
-  return {
-    entries: () => [...table.getRange()].map(({ key, value }) => ({ key, value })),
-    put: async (key, value) => {
-      await table.put(key, value)
-    },
-    remove: async (keys) => {
-      await root.batch(() => {
-        for (const key of keys) queued(table.remove(key))
-      })
-    },
-  }
-}

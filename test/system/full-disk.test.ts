@@ -1,5 +1,6 @@
-/** The archive on disks that are full or fail: a small filesystem of its own, and faults put into system calls. */
+/** The stores on disks that are full or fail: a small filesystem of its own, and faults put into system calls. */
 import { execFileSync, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { appendFileSync, mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,6 +11,7 @@ import { checkArchiveDirectory } from '../../storage/archive/check.ts'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
 import { METRIC_COUNT } from '../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
+import { LmdbConfigStore } from '../../storage/config/lmdb-config-store.ts'
 import { NoRoomError } from '../../storage/room.ts'
 import { KILL_START_S, killValue } from '../storage/archive/kill-values.ts'
 import { seededRandom } from '../storage/archive/reference-model.ts'
@@ -139,6 +141,37 @@ t.test('a disk that is full at random moments loses nothing in short times', { s
   await feed.writer.close()
   t.strictSame(await checkArchiveDirectory(feed.directory), [])
 })
+
+t.test(
+  'the configuration on a full disk: refused whole, unchanged, and staged when there is space',
+  { skip },
+  async (t) => {
+    const directory = smallDisk(t, 16)
+    const store = new LmdbConfigStore(join(directory, 'config'), randomUUID)
+    const origin = { actor: 'tester', endpoint: 'test.write', at: '2026-01-02T03:04:05.000Z' }
+    const write = (name: string) => ({ section: 'things', scope: '', key: name, value: { text: name.repeat(200) } })
+    await store.stage([write('before')], origin)
+    const ballast = join(directory, 'ballast')
+    const { bavail, bsize } = statfsSync(directory)
+    writeFileSync(ballast, new Uint8Array(bavail * bsize))
+    let staged = 0
+    let refusal: unknown
+    while (refusal === undefined && staged < 5_000) {
+      await store.stage([write(`during-${staged}`)], origin).then(
+        () => staged++,
+        (error: unknown) => (refusal = error),
+      )
+    }
+    t.ok(isNoRoom(refusal), `refused after ${staged} records that went into the room that was there`)
+    t.equal(store.changes().length, staged + 1)
+    rmSync(ballast)
+    await store.stage([write('after')], origin)
+    await store.close()
+    const again = new LmdbConfigStore(join(directory, 'config'), randomUUID)
+    t.equal(again.changes().length, staged + 2)
+    await again.close()
+  },
+)
 
 /** Runs the child with one kind of fault in the calls that write its data file; answers the last second it reported. */
 async function runWithFaults(directory: string, fault: string): Promise<{ reported: number; failed: number }> {
