@@ -6,6 +6,15 @@ const MICRO = 1_000_000
 /** Above this a value times a million is no exact integer any more. */
 const FIXED_MAX = Number.MAX_SAFE_INTEGER / MICRO
 
+/** A number has no more, as written here. */
+const NUMBER_BYTES = 32
+const COMMA = 0x2c
+/** "00" to "99". */
+const PAIRS = Uint8Array.from(
+  { length: 200 },
+  (_, i) => DIGIT_ZERO + (i % 2 === 0 ? Math.floor(i / 20) : (i >> 1) % 10),
+)
+
 const encoder = new TextEncoder()
 
 /** Growing byte output for answers. One is reused for many; `take` copies what was written. */
@@ -95,43 +104,110 @@ export class JsonBuffer {
 
   /** Finite and not negative. Integers in full; fractions with up to six decimals, enough to get a bucket's sum back from its average. */
   number(value: number): void {
-    this.reserve(32)
-    if (Number.isInteger(value)) return this.#integer(value)
-    if (value > FIXED_MAX) return this.text(String(value))
-    const scaled = Math.round(value * MICRO)
-    const whole = Math.floor(scaled / MICRO)
-    this.#integer(whole)
-    this.#fraction(scaled - whole * MICRO)
+    this.reserve(NUMBER_BYTES)
+    this.#length = putNumber(this.#bytes, this.#length, value)
   }
 
-  #integer(value: number): void {
-    if (value >= BILLION) {
-      const high = Math.floor(value / BILLION)
-      this.#integer(high)
-      this.#padded(value - high * BILLION, 9)
-      return
+  /**
+   * The values from place `from` on, each with a comma behind it and NaN as null. Where each begins is left in `marks` from
+   * place `mark` on, and behind them where the last one ends.
+   */
+  list(values: Float64Array, from: number, count: number, marks: Uint16Array, mark: number): void {
+    this.reserve(count * (NUMBER_BYTES + 1))
+    const bytes = this.#bytes
+    let at = this.#length
+    for (let i = 0; i < count; i++) {
+      marks[mark + i] = at
+      const value = values[from + i] ?? Number.NaN
+      if (value === value) at = putNumber(bytes, at, value)
+      else {
+        bytes[at++] = 0x6e
+        bytes[at++] = 0x75
+        bytes[at++] = 0x6c
+        bytes[at++] = 0x6c
+      }
+      bytes[at++] = COMMA
     }
-    let digits = 1
-    for (let limit = 10; value >= limit; limit *= 10) digits++
-    this.#padded(value, digits)
+    marks[mark + count] = at
+    this.#length = at
   }
+}
 
-  #padded(value: number, digits: number): void {
-    let rest = value | 0
-    for (let at = this.#length + digits - 1; at >= this.#length; at--) {
-      const next = (rest / 10) | 0
-      this.#bytes[at] = DIGIT_ZERO + rest - next * 10
-      rest = next
-    }
-    this.#length += digits
+/** Answers the place behind the number. */
+function putNumber(bytes: Buffer, at: number, value: number): number {
+  if (value < BILLION) {
+    const whole = value | 0
+    if (whole === value) return putInteger(bytes, at, whole)
   }
+  if (Number.isInteger(value)) return putLarge(bytes, at, value)
+  if (value > FIXED_MAX) return at + bytes.write(String(value), at, 'latin1')
+  const scaled = Math.round(value * MICRO)
+  const whole = Math.floor(scaled / MICRO)
+  const micro = scaled - whole * MICRO
+  // As 32-bit integers both stay in registers.
+  const next = whole < BILLION ? putInteger(bytes, at, whole | 0) : putLarge(bytes, at, whole)
+  return micro === 0 ? next : putFraction(bytes, next, micro | 0)
+}
 
-  #fraction(micro: number): void {
-    if (micro === 0) return
-    this.#bytes[this.#length++] = POINT
-    this.#padded(micro, 6)
-    while (this.#bytes[this.#length - 1] === DIGIT_ZERO) this.#length--
+/** Below a billion. Two digits at a time: a division is what costs. */
+function putInteger(bytes: Buffer, at: number, value: number): number {
+  if (value < 10) {
+    bytes[at] = DIGIT_ZERO + value
+    return at + 1
   }
+  const end = at + digitsOf(value)
+  let rest = value
+  let place = end
+  while (rest >= 100) {
+    const higher = (rest / 100) | 0
+    const pair = (rest - higher * 100) << 1
+    bytes[--place] = PAIRS[pair + 1] ?? 0
+    bytes[--place] = PAIRS[pair] ?? 0
+    rest = higher
+  }
+  bytes[--place] = PAIRS[(rest << 1) + 1] ?? 0
+  if (rest >= 10) bytes[--place] = PAIRS[rest << 1] ?? 0
+  return end
+}
+
+function digitsOf(value: number): number {
+  if (value < 10_000) return value < 100 ? 2 : value < 1_000 ? 3 : 4
+  if (value < 1_000_000) return value < 100_000 ? 5 : 6
+  return value < 10_000_000 ? 7 : value < 100_000_000 ? 8 : 9
+}
+
+function putLarge(bytes: Buffer, at: number, value: number): number {
+  if (value < BILLION) return putInteger(bytes, at, value | 0)
+  const high = Math.floor(value / BILLION)
+  const next = putLarge(bytes, at, high)
+  // Nine digits, the zeros before them included.
+  let rest = (value - high * BILLION) | 0
+  for (let place = next + 7; place > next; place -= 2) {
+    const higher = (rest / 100) | 0
+    putPair(bytes, place, rest - higher * 100)
+    rest = higher
+  }
+  bytes[next] = DIGIT_ZERO + rest
+  return next + 9
+}
+
+/** Six decimals without the zeros at their end. */
+function putFraction(bytes: Buffer, at: number, micro: number): number {
+  const thousands = (micro / 10_000) | 0
+  const rest = micro - thousands * 10_000
+  const middle = (rest / 100) | 0
+  bytes[at] = POINT
+  putPair(bytes, at + 1, thousands)
+  putPair(bytes, at + 3, middle)
+  putPair(bytes, at + 5, rest - middle * 100)
+  let end = at + 7
+  while (bytes[end - 1] === DIGIT_ZERO) end--
+  return end
+}
+
+function putPair(bytes: Buffer, at: number, value: number): void {
+  bytes[at] = PAIRS[value << 1] ?? 0
+  bytes[at + 1] = PAIRS[(value << 1) + 1] ?? 0
 }
 
 /** Bytes of a constant, made once. */

@@ -15,7 +15,6 @@ const TRACK_BLOCKS_MAX = 176
 const MARKS = BLOCK_BUCKETS + 1
 /** What a block costs besides its text: its marks and the objects around them. */
 const BLOCK_OVERHEAD_BYTES = MARKS * METRIC_COUNT * 2 + 300
-const COMMA = 0x2c
 
 /**
  * The text of up to 120 buckets of every metric, each value with a comma behind it. The value `i` of metric `m` stands in
@@ -208,11 +207,7 @@ function extend(block: Block, series: Series, from: number, count: number, out: 
     const base = out.length
     if (text !== undefined) out.append(text, 0, text.length)
     for (let i = 0; i <= n; i++) marks[mark + i] = base + (marks[mark + i] ?? 0)
-    for (let i = 0; i < count; i++) {
-      series.writeValue(metric, from + i, out)
-      out.byte(COMMA)
-      marks[mark + n + i + 1] = out.length
-    }
+    series.writeMarked(metric, from, count, out, marks, mark + n)
     if (!isWhole) texts[metric] = out.take()
   }
   if (isWhole) {
