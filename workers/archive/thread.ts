@@ -7,7 +7,7 @@ import { type Absorbed, Collector, type PollTime } from './collector.ts'
 import type { ArchiveThreadOptions, FromArchiveThread, ObjectPlace } from './messages.ts'
 import { StorageWatch } from './storage-watch.ts'
 import { createSource, type Poll, type Source } from './source.ts'
-import { TickClock } from './tick-clock.ts'
+import { type ClockEvent, TickClock } from './tick-clock.ts'
 
 /** After the second has ended, so that the poll belongs to it. */
 const POLL_OFFSET_MS = 50
@@ -17,6 +17,11 @@ const WAIT_FOR_CLOCK_S = 60
 /** A clock before this is no clock (a machine that woke up in 1970): the archive is not thrown away for it. */
 const PLAUSIBLE_CLOCK_S = 1_600_000_000
 
+/** Rejects when the signal is given. */
+type Pause = (ms: number, signal: AbortSignal) => Promise<void>
+
+const sleepFor: Pause = (ms, signal) => sleep(ms, undefined, { signal })
+
 type Post = (message: FromArchiveThread, transfer: readonly ArrayBuffer[]) => void
 
 export class ArchiveThread {
@@ -25,6 +30,7 @@ export class ArchiveThread {
   readonly #source: Source
   readonly #clock: TickClock
   readonly #post: Post
+  readonly #pause: Pause
   readonly #storage: StorageWatch
   readonly #stopping = new AbortController()
   /** Polls, captures and checks one after the other. */
@@ -34,10 +40,12 @@ export class ArchiveThread {
   #since_ms = 0
   #reason: string | undefined = 'it has not been asked yet'
   #warned = ''
+  #ticked_s = 0
   /** Of the rows whose objects were told last. */
   #layout = -1
 
-  constructor(options: ArchiveThreadOptions, clock: Clock, post: Post) {
+  constructor(options: ArchiveThreadOptions, clock: Clock, post: Post, pause: Pause = sleepFor) {
+    this.#pause = pause
     this.#clock = new TickClock(clock)
     this.#post = post
     this.#storage = new StorageWatch(options.directory)
@@ -60,9 +68,10 @@ export class ArchiveThread {
     await this.#serially(() => this.#tick(Math.floor(this.#clock.now_ms() / 1_000)))
     while (!signal.aborted) {
       const now = this.#clock.now_ms()
-      const tick_s = Math.floor((now - POLL_OFFSET_MS) / 1_000) + 1
+      // Slewing back makes a second longer; it is not polled twice for that.
+      const tick_s = Math.max(Math.floor((now - POLL_OFFSET_MS) / 1_000) + 1, this.#ticked_s + 1)
       try {
-        await sleep(tick_s * 1_000 + POLL_OFFSET_MS - now, undefined, { signal })
+        await this.#pause(tick_s * 1_000 + POLL_OFFSET_MS - now, signal)
       } catch {
         return
       }
@@ -85,7 +94,8 @@ export class ArchiveThread {
     const now_s = Math.floor(this.#clock.now_ms() / 1_000)
     const tick_s = event === 'steady' ? Math.max(planned_s, now_s) : now_s
     if (event !== 'steady') this.#warn(`the clock of the machine ${event}`, `now ${tick_s}`)
-    this.#attempt(() => this.#followClock(tick_s))
+    this.#ticked_s = tick_s
+    this.#attempt(() => this.#followClock(tick_s, event))
     const poll = await this.#source(POLL_DEADLINE_MS)
     // When the answer came, not when it is worked off: the first poll of many objects takes long to store.
     const time = this.#time()
@@ -117,12 +127,13 @@ export class ArchiveThread {
       this.#warn(fault.isStoring ? 'the archive keeps less' : 'the archive cannot be stored', fault.reason)
   }
 
-  #followClock(tick_s: number): void {
+  #followClock(tick_s: number, event: ClockEvent): void {
     const { hwm_s } = this.#writer
-    if (tick_s + WAIT_FOR_CLOCK_S >= hwm_s) return
+    if (tick_s + (event === 'stepped-back' ? 0 : WAIT_FOR_CLOCK_S) >= hwm_s) return
     if (tick_s < PLAUSIBLE_CLOCK_S) return this.#warn('the clock of the machine is not set', `now ${tick_s}`)
     this.#warn('the clock was set back: newer statistics are dropped', `from ${hwm_s} to ${tick_s}`)
-    this.#writer.stepBack(tick_s)
+    // The second that ends now is written anew.
+    this.#writer.stepBack(tick_s - 1)
   }
 
   #announce(): void {
