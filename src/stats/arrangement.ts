@@ -1,5 +1,5 @@
 import type { ObjectKind } from '../../storage/archive/catalog.ts'
-import type { NamedBackend } from './names.ts'
+import type { NamedBackend, NamedObject } from './names.ts'
 
 /** One object of an answer: what it is called there and where the archive keeps it. */
 export interface Subject {
@@ -23,7 +23,7 @@ export interface Arrangement {
 }
 
 /** A frontend or a backend. */
-export function one(kind: 'frontend' | 'backend', id: string, name: string): Arrangement {
+export function one(kind: 'frontend' | 'backend', { id, name, called = id }: NamedObject): Arrangement {
   return {
     shape: 'one',
     subjects: [
@@ -33,7 +33,7 @@ export function one(kind: 'frontend' | 'backend', id: string, name: string): Arr
           ['name', name],
         ],
         kind,
-        id,
+        called,
         '',
       ),
     ],
@@ -42,7 +42,7 @@ export function one(kind: 'frontend' | 'backend', id: string, name: string): Arr
 }
 
 /** The real servers of a backend. */
-export function realsOf({ id, name, reals }: NamedBackend): Arrangement {
+export function realsOf({ id, name, called = id, reals }: NamedBackend): Arrangement {
   const subjects = reals.map((real) =>
     subject(
       [
@@ -50,8 +50,8 @@ export function realsOf({ id, name, reals }: NamedBackend): Arrangement {
         ['name', real.name],
       ],
       'server',
-      real.ripId,
-      id,
+      real.called ?? real.ripId,
+      called,
     ),
   )
   return {
@@ -67,12 +67,12 @@ export function realsOf({ id, name, reals }: NamedBackend): Arrangement {
 /** A real server in each of its backends. */
 export function listOf(ripId: string, backends: readonly NamedBackend[]): Arrangement {
   const subjects = backends.map((backend) => {
-    const name = backend.reals.find((real) => real.ripId === ripId)?.name ?? ''
+    const { name = '', called = ripId } = backend.reals.find((real) => real.ripId === ripId) ?? {}
     const owner = [
       ['backendId', backend.id],
       ['backendName', backend.name],
     ] as const
-    return subject([...owner, ['id', ripId], ['name', name]], 'server', ripId, backend.id)
+    return subject([...owner, ['id', ripId], ['name', name]], 'server', called, backend.called ?? backend.id)
   })
   return { shape: 'list', subjects, group: '' }
 }

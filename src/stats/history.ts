@@ -80,14 +80,14 @@ export class HistoryAnswers {
   frontend(id: string, query: HistoryQuery): HistoryAnswer | undefined {
     return this.#answer('frontend', id, query, () => {
       const found = this.#names.frontend(id)
-      return found && one('frontend', id, found.name)
+      return found && one('frontend', found)
     })
   }
 
   backend(id: string, query: HistoryQuery): HistoryAnswer | undefined {
     return this.#answer('backend', id, query, () => {
       const found = this.#names.backend(id)
-      return found && one('backend', id, found.name)
+      return found && one('backend', found)
     })
   }
 

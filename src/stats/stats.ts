@@ -158,7 +158,8 @@ export class StatsService implements Stats {
     if (hwm_s < this.#hwm_s) this.history.forget()
     this.#hwm_s = hwm_s
     if (message.listed !== undefined) this.#observer?.list(message.listed)
-    if (up !== this.#state.up) {
+    // Who points at a socket is told when nobody answers there; a HAProxy of ours is only just being started.
+    if (up !== this.#state.up || (this.#sequence === 0 && this.#observer !== undefined)) {
       if (up) this.#log.info('HAProxy answers with statistics')
       else this.#log.warn('HAProxy does not answer with statistics', { reason })
     }

@@ -139,6 +139,11 @@ t.test('HAProxy comes late, reloads, drops a backend, is killed, and comes back'
   haproxy.configure(proxies('backend spare\n  server s 127.0.0.1:1\n'))
   const daemon = await observer(test, haproxy.statsSocket)
   const nothing = await daemon.call('GET', `/${daemon.node}/layer7proxy/stats`)
+  await until(
+    'a line in the log',
+    async () => daemon.stderr,
+    (text) => text.includes('its socket does not exist'),
+  )
   test.match(nothing.json, { message: /not (answered|been asked)/, data: { frontends: [], backends: [], reals: [] } })
   await haproxy.start()
   const all = await upAgain(daemon)

@@ -4,7 +4,7 @@ import { listOf, one, realsOf } from '../../../src/stats/arrangement.ts'
 const backend = (id: string, name: string) => ({ id, name, reals: [{ ripId: 'r1', name: `"web" of ${id}` }] })
 
 t.test('who stands in an answer, under which labels, and where the archive keeps it', (t) => {
-  t.strictSame(one('frontend', 'fe', 'Shop'), {
+  t.strictSame(one('frontend', { id: 'fe', name: 'Shop' }), {
     shape: 'one',
     group: '',
     subjects: [
@@ -31,5 +31,16 @@ t.test('who stands in an answer, under which labels, and where the archive keeps
     id: 'r1',
     name: '"web" of b2',
   })
+  t.end()
+})
+
+t.test('the archive knows an object by what HAProxy calls it, where that is not the id', (t) => {
+  const real = { ripId: 'r', name: 'web', called: 'web' }
+  const group = { id: 'b', name: 'pool', called: 'pool', reals: [real] }
+  t.match(one('backend', group).subjects, [
+    { kind: 'backend', name: 'pool', backend: '', json: '"id":"b","name":"pool"' },
+  ])
+  t.match(realsOf(group).subjects, [{ kind: 'server', name: 'web', backend: 'pool' }])
+  t.match(listOf('r', [group]).subjects, [{ kind: 'server', name: 'web', backend: 'pool' }])
   t.end()
 })
