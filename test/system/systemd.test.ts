@@ -156,6 +156,10 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     t.equal(applied.status, 200, JSON.stringify(applied.data))
     await until('traffic', async () => (await fetchFrontend()) === 'origin')
     t.equal(await haproxyPid(), before, 'reloaded, not restarted')
+    const sessions = async () =>
+      output(await machine.run('grep', '-c', ' 03 .* /run/haproxy/admin.sock', '/proc/net/unix'))
+    // The confinement allows it, and the workers of the configurations before were let go.
+    await until('one witness, of the worker that serves', async () => (await sessions()) === '1')
   })
 
   await t.test('restart keeps HAProxy, its traffic and the configuration', async (t) => {

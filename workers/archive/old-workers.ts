@@ -5,8 +5,11 @@ import type { SocketTarget } from './messages.ts'
 import type { ProcessStats } from './source.ts'
 import { Witness } from './witness.ts'
 
-/** Old workers polled in one second. More than that at once means reloads faster than connections end. */
-const OLD_WORKERS_MAX = 16
+/** Old workers asked in one poll, fewer where their answers are long: those of 20,000 objects have 5 MB and take 0.1 s each. */
+const ASKED_MAX = 16
+const ASKED_BYTES_MAX = 16 * 1024 * 1024
+/** Each witness must be asked within HAProxy's ten seconds, so this many polls may pass until all had their turn. */
+const TURNS_MAX = 8
 
 /**
  * The workers of earlier configurations, while they serve their last connections. Where the socket of the workers is known, each
@@ -16,6 +19,10 @@ export class OldWorkers {
   readonly #master: SocketTarget
   readonly #statsSocket: string | undefined
   readonly #witnesses = new Map<number, Witness>()
+  /** When each was last asked, as a number that rises. */
+  readonly #turns = new Map<number, number>()
+  #turn = 0
+  #answer_bytes = 0
 
   constructor(master: SocketTarget, statsSocket: string | undefined) {
     this.#master = master
@@ -36,22 +43,40 @@ export class OldWorkers {
     if (witness !== undefined) this.#witnesses.set(pid, witness)
   }
 
-  /** The answers of those that are still there. One may end at any moment: not answering is no fault. */
+  /**
+   * The answers of those whose turn it is and that are still there. One may end at any moment: not answering is no fault. What is
+   * not asked now still counts, and tells all of it at its turn.
+   */
   async poll(pids: readonly number[], current: number, timeout_ms: number): Promise<readonly ProcessStats[]> {
-    const asked = pids.slice(0, OLD_WORKERS_MAX)
+    const share = Math.floor(ASKED_BYTES_MAX / Math.max(1, this.#answer_bytes))
+    const asked_max = Math.max(1, Math.min(ASKED_MAX, share))
+    const waiting = pids.toSorted((one, other) => this.#turnOf(one) - this.#turnOf(other))
+    this.#release(new Set([current, ...waiting.slice(0, asked_max * TURNS_MAX)]))
+    const asked = waiting.slice(0, asked_max)
+    for (const pid of asked) this.#turns.set(pid, ++this.#turn)
+    const answers = await Promise.all(asked.map((pid) => this.#pollOne(pid, timeout_ms)))
+    return answers.filter((answer) => answer !== undefined)
+  }
+
+  #turnOf(pid: number): number {
+    return this.#turns.get(pid) ?? 0
+  }
+
+  /** Lets all others go: those that ended, and those for which there is no time. */
+  #release(kept: ReadonlySet<number>): void {
     for (const [pid, witness] of this.#witnesses) {
-      if (pid === current || asked.includes(pid)) continue
+      if (kept.has(pid)) continue
       witness.close()
       this.#witnesses.delete(pid)
     }
-    const answers = await Promise.all(asked.map((pid) => this.#pollOne(pid, timeout_ms)))
-    return answers.filter((answer) => answer !== undefined)
+    for (const pid of this.#turns.keys()) if (!kept.has(pid)) this.#turns.delete(pid)
   }
 
   async #pollOne(pid: number, timeout_ms: number): Promise<ProcessStats | undefined> {
     const bytes = (await this.#heard(pid, timeout_ms)) ?? (await this.#asked(pid, timeout_ms))
     const header = bytes === undefined ? undefined : findHeader(bytes)
     if (bytes === undefined || header === undefined) return undefined
+    this.#answer_bytes = bytes.length
     return { pid, uptime_s: undefined, bytes, from: header.start }
   }
 

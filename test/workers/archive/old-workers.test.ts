@@ -43,12 +43,26 @@ t.test('one that was not watched is asked through the master', async (t) => {
   t.same(await new OldWorkers({ path: '/nonexistent/m' }, undefined).poll([20], 30, 900), [], 'gone meanwhile')
 })
 
-t.test('what is no longer polled is no longer held', async (t) => {
+t.test('many take turns, and what cannot have one in time is no longer held', async (t) => {
   const { worker, workers } = await begin(t)
   await workers.watch(20, 900)
-  const others = Array.from({ length: 16 }, (_, i) => 100 + i)
-  const polled = await workers.poll([...others, 20], 30, 900)
-  t.equal(polled.length, 16)
+  const others = Array.from({ length: 17 }, (_, i) => 100 + i)
+  const first = await workers.poll([...others, 20], 30, 900)
+  const second = await workers.poll([...others, 20], 30, 900)
+  t.equal(first.length, 16)
+  t.strictSame(
+    second.slice(0, 2).map(({ pid }) => pid),
+    [116, 20],
+  )
+  t.equal(worker.open.size, 1, 'held until its turn')
+  await workers.poll([...Array.from({ length: 128 }, (_, i) => 200 + i), 20], 30, 900)
   await worker.closed()
   t.equal(worker.open.size, 0)
+})
+
+t.test('long answers are asked for one by one', async (t) => {
+  const path = await listen(t, () => STATS.replace('fe,', `${'x'.repeat(9_000_000)},`))
+  const workers = new OldWorkers({ path }, undefined)
+  t.equal((await workers.poll([1, 2, 3], 30, 5_000)).length, 3, 'nobody knew')
+  t.strictSame((await workers.poll([1, 2, 3], 30, 5_000)).length, 1)
 })
