@@ -36,10 +36,10 @@ const upAgain = (daemon: Daemon) =>
     ({ frontends }) => typeof frontends[0]?.totalSessions === 'number',
   )
 
-/** Sessions of the last minute by the history of one object. */
+/** Sessions of the last ten minutes by the history of one object. */
 async function sessionsOf(daemon: Daemon, path: string): Promise<number> {
   const now = Math.floor(Date.now() / 1000)
-  const data = await stats(daemon, `${path}/history?start=${now - 60}&end=${now}&resolution=1&metrics=sessionRate`)
+  const data = await stats(daemon, `${path}/history?start=${now - 600}&end=${now}&resolution=1&metrics=sessionRate`)
   const { series } = Array.isArray(data) ? data[0] : data
   return series.sessionRate.reduce((sum: number, rate: number | null) => sum + (rate ?? 0), 0)
 }
