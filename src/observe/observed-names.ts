@@ -44,6 +44,17 @@ export class ObservedNames implements ObjectNames, ArchiveObserver {
     this.#version++
   }
 
+  forget(objectIds: Iterable<number>): void {
+    for (const number of objectIds) {
+      const object = this.#byNumber.get(number)
+      if (object === undefined) continue
+      this.#byNumber.delete(number)
+      const id = observedId(object)
+      for (const known of [this.#frontends, this.#backends, this.#servers]) known.delete(id)
+      this.#version++
+    }
+  }
+
   list(objectIds: Iterable<number>): void {
     const frontends: NamedObject[] = []
     const backends: NamedObject[] = []

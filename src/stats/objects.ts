@@ -27,6 +27,15 @@ export class ArchiveObjects {
     }
   }
 
+  /** Nothing of these is kept any more. */
+  forget(ids: readonly number[]): void {
+    for (const id of ids) {
+      const key = this.#keys.get(id)
+      if (key !== undefined) this.#byKey.delete(key)
+      this.#keys.delete(id)
+    }
+  }
+
   #set(id: number, kind: ObjectKind, name: string, backend: string, slot: number): void {
     const key = objectKey(kind, name, backend)
     this.#byKey.set(key, { id, slot })

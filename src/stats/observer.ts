@@ -13,6 +13,8 @@ export interface SeenObject {
 export interface ArchiveObserver {
   /** Objects that the archive has kept from earlier or has just met. */
   know(objects: Iterable<SeenObject>): void
+  /** Nothing of these is kept any more. */
+  forget(objectIds: Iterable<number>): void
   /** The objects of HAProxy's latest answer, in its order; told when they change. */
   list(objectIds: Iterable<number>): void
 }

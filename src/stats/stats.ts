@@ -127,6 +127,9 @@ export class StatsService implements Stats {
       case 'slab':
         return this.#reader?.addSlab(message.index, message.buffer)
       case 'objects':
+        // First, as an object may be there again under its old name and another number.
+        this.#objects.forget(message.forgotten)
+        this.#observer?.forget(message.forgotten)
         this.#objects.add(message.added)
         this.#observer?.know(message.added)
         return this.#objects.remove(message.removed)

@@ -1,25 +1,37 @@
 import { ARCHIVE_OBJECTS_MAX, OBJECT_GONE_AFTER_S } from '../limits.ts'
-import { type ArchiveObject, type ObjectKind, objectKey } from './catalog.ts'
+import { type ArchiveObject, encodeObject, type ObjectKind, objectKey } from './catalog.ts'
+import { type ArchiveDatabases, META_NEXT_ID } from './databases.ts'
+import { makeKey } from './layout.ts'
 import type { RingWriter } from './ring.ts'
 
 export interface SlotChanges {
   readonly added: ArchiveObject[]
   readonly removed: number[]
   readonly slabs: number[]
+  /** Numbers of objects of which nothing is kept any more. */
+  readonly forgotten: number[]
 }
+
+const NO_CHANGES = (): SlotChanges => ({ added: [], removed: [], slabs: [], forgotten: [] })
 
 /** The objects of the archive: their permanent numbers, and their places in the ring while they are alive. */
 export class ObjectRegistry {
-  /** In order of their numbers, so that what is written per object is appended in order. */
-  readonly objects: ArchiveObject[]
+  /** In order of their numbers. */
+  objects: ArchiveObject[]
+  /** Those that may have something to be written, in the same order, so that it is appended; made anew when they change. */
+  #active: readonly ArchiveObject[] | undefined
+  /** Who was seen since then may have an open chunk in some tier. */
+  #activeSince_s = 0
   /** Entries of the catalog to store with the next commit. */
   readonly unsaved = new Set<ArchiveObject>()
+  /** Numbers whose entries are removed with the next commit. */
+  readonly expired = new Set<number>()
   nextId: number
   readonly #ring: RingWriter
   readonly #byKey: Map<string, ArchiveObject>
   #slots = 0
   readonly #freeSlots: number[] = []
-  #changes: SlotChanges = { added: [], removed: [], slabs: [] }
+  #changes = NO_CHANGES()
   #refused = false
 
   constructor(objects: ArchiveObject[], nextId: number, ring: RingWriter) {
@@ -27,6 +39,12 @@ export class ObjectRegistry {
     this.nextId = nextId
     this.#ring = ring
     this.#byKey = new Map(objects.map((object) => [objectKey(object.kind, object.name, object.backend), object]))
+  }
+
+  /** The living, and the dead that still have an open chunk: a catalog full of the past costs nothing each second. */
+  active(): readonly ArchiveObject[] {
+    this.#active ??= this.objects.filter(({ slot, seen_s }) => slot >= 0 || seen_s > this.#activeSince_s)
+    return this.#active
   }
 
   /** Places of the ring that are or were in use. */
@@ -61,6 +79,7 @@ export class ObjectRegistry {
   }
 
   place(object: ArchiveObject): void {
+    this.#active = undefined
     object.slot = this.#freeSlots.pop() ?? this.#slots++
     const made = this.#ring.own(object.slot, object.id)
     if (made !== undefined) this.#changes.slabs.push(made)
@@ -69,7 +88,7 @@ export class ObjectRegistry {
 
   /** Notes which objects have a sample in [from, to). */
   noteSeen(from_s: number, to_s: number): void {
-    for (const object of this.objects) {
+    for (const object of this.active()) {
       // An object of an earlier run that has not come back counts from now on.
       if (object.seen_s === Number.POSITIVE_INFINITY) object.seen_s = to_s
       if (object.slot < 0) continue
@@ -81,9 +100,12 @@ export class ObjectRegistry {
     }
   }
 
-  /** Marks objects that were not seen for long as gone and frees their place in the ring. */
-  retire(now_s: number): void {
-    for (const object of this.objects) {
+  /**
+   * Marks objects that were not seen for long as gone and frees their place in the ring. A chunk stays open for at most
+   * `open_s`.
+   */
+  retire(now_s: number, open_s: number): void {
+    for (const object of this.active()) {
       if (object.died_s !== undefined || now_s - object.seen_s < OBJECT_GONE_AFTER_S) continue
       object.died_s = object.seen_s
       this.unsaved.add(object)
@@ -92,12 +114,39 @@ export class ObjectRegistry {
       object.slot = -1
       this.#changes.removed.push(object.id)
     }
+    this.#activeSince_s = now_s - open_s
+    this.#active = undefined
   }
 
-  /** What readers must be told: new places, places given up, new slabs. */
+  /** Forgets the objects that are gone since before `before_s`: no tier has anything of them. */
+  expire(before_s: number): void {
+    const gone = this.objects.filter(({ slot, died_s }) => slot < 0 && died_s !== undefined && died_s < before_s)
+    if (gone.length === 0) return
+    for (const { id, kind, name, backend } of gone) {
+      this.#byKey.delete(objectKey(kind, name, backend))
+      this.expired.add(id)
+      this.#changes.forgotten.push(id)
+    }
+    this.objects = this.objects.filter(({ id }) => !this.expired.has(id))
+  }
+
+  /** Inside a transaction: makes the catalog what the registry is. */
+  store({ catalog, meta }: Pick<ArchiveDatabases, 'catalog' | 'meta'>): void {
+    for (const object of this.unsaved) catalog.putSync(makeKey(0, object.id), encodeObject(object))
+    for (const id of this.expired) catalog.removeSync(makeKey(0, id))
+    if (this.unsaved.size > 0) meta.putSync(META_NEXT_ID, makeKey(0, this.nextId))
+  }
+
+  /** After that transaction. */
+  saved(): void {
+    this.unsaved.clear()
+    this.expired.clear()
+  }
+
+  /** What readers must be told: new places, places given up, new slabs, numbers that mean nothing any more. */
   takeChanges(): SlotChanges {
     const changes = this.#changes
-    this.#changes = { added: [], removed: [], slabs: [] }
+    this.#changes = NO_CHANGES()
     return changes
   }
 

@@ -1,10 +1,10 @@
 import { ROOM_BYTES_MIN, ROOM_BYTES_PER_OBJECT, RING_SERVED_S, TAIL_KEPT_S, TRIM_KEYS_MAX } from '../limits.ts'
 import { removeRange, usedBytes } from '../env.ts'
 import { FileRoom, NoRoomError } from '../room.ts'
-import { type ArchiveObject, encodeObject, type ObjectKind } from './catalog.ts'
+import type { ArchiveObject, ObjectKind } from './catalog.ts'
 import { type ChunkSource, ChunkWriter } from './chunk-writer.ts'
-import { type ArchiveDatabases, chunkLookup, META_NEXT_ID, META_PROGRESS, openArchiveDatabases } from './databases.ts'
-import { makeKey } from './layout.ts'
+import { type ArchiveDatabases, chunkLookup, META_PROGRESS, openArchiveDatabases } from './databases.ts'
+import { coverageStart, makeKey } from './layout.ts'
 import { adoptTiers } from './adopt-tiers.ts'
 import { recover } from './recover.ts'
 import { ObjectRegistry } from './registry.ts'
@@ -51,7 +51,10 @@ export class ArchiveWriter {
     this.#needed_s = found.ringOldest_s
     this.registry = new ObjectRegistry(found.objects, found.nextId, this.ring)
     this.ring.reset(found.ringOldest_s)
-    for (const object of found.objects) if (found.inTail.has(object.id)) this.registry.place(object)
+    for (const object of found.objects) {
+      // One that is gone gets a place when it is back: the way there also says that it lives.
+      if (object.died_s === undefined && found.inTail.has(object.id)) this.registry.place(object)
+    }
     this.#tail.restore(this.ring, found.ringOldest_s, found.hwm_s, this.registry.objects)
     this.databases = adoptTiers(opened, tiers, this.registry.objects, this.ring, found.hwm_s)
     this.#reader = this.#readerOf(this.ring)
@@ -83,9 +86,7 @@ export class ArchiveWriter {
     return this.#sampled_s
   }
 
-  objects(): readonly ArchiveObject[] {
-    return this.registry.objects
-  }
+  objects = (): readonly ArchiveObject[] => this.registry.objects
 
   /** The object of this name with a place in the ring, made if need be. `undefined` beyond the cap. */
   ensure(kind: ObjectKind, name: string, backend: string): ArchiveObject | undefined {
@@ -168,15 +169,15 @@ export class ArchiveWriter {
     how: { rowsTo_s: number; sampled: boolean; reader: TierReader; baseline?: BaselineSource | undefined },
   ): void {
     const sampled_s = how.sampled ? to_s : this.#sampled_s
-    this.#room.ensure(ROOM_BYTES_MIN + ROOM_BYTES_PER_OBJECT * this.registry.objects.length)
+    const objects = this.registry.active()
+    this.#room.ensure(ROOM_BYTES_MIN + ROOM_BYTES_PER_OBJECT * objects.length)
     this.registry.noteSeen(from_s, how.rowsTo_s)
-    const { objects, unsaved, nextId } = this.registry
     this.databases.environment.transactionSync(() => {
       // First, so that the pages it frees are written again by what follows instead of once as garbage.
       this.#tail.trim(to_s - TAIL_KEPT_S)
-      trimTier(this.databases, to_s % this.databases.table.length, to_s, TRIM_KEYS_MAX)
-      for (const object of unsaved) this.databases.catalog.putSync(makeKey(0, object.id), encodeObject(object))
-      if (unsaved.size > 0) this.databases.meta.putSync(META_NEXT_ID, makeKey(0, nextId))
+      // As of the last commit: after a long silence what is due now is still made from what has expired since.
+      trimTier(this.databases, to_s % this.databases.table.length, from_s, TRIM_KEYS_MAX)
+      this.registry.store(this.databases)
       for (let second = from_s; second < how.rowsTo_s; second++) this.#tail.storeSecond(this.ring, second, objects)
       for (const [index, tier] of this.databases.table.entries()) {
         const database = this.databases.tiers[index]
@@ -188,11 +189,17 @@ export class ArchiveWriter {
       if (how.baseline !== undefined) this.#tail.storeBaseline(to_s, objects, how.baseline)
       this.databases.meta.putSync(META_PROGRESS, makeKey(to_s, sampled_s))
     })
-    unsaved.clear()
+    this.registry.saved()
     this.#hwm_s = to_s
     this.#sampled_s = sampled_s
     // Once a minute is often enough to look for objects that are gone.
-    if (how.sampled && to_s % 60 === 0) this.registry.retire(to_s)
+    if (how.sampled && to_s % 60 === 0) this.#lookForGone(to_s)
+  }
+
+  #lookForGone(now_s: number): void {
+    const coarsest = this.databases.table.at(-1) ?? this.#base
+    this.registry.retire(now_s, span_s(coarsest))
+    if (now_s % 3_600 === 0) this.registry.expire(coverageStart(coarsest, now_s))
   }
 
   #source(reader: TierReader, tier: number, flushed_s: number): ChunkSource {
@@ -216,7 +223,11 @@ export class ArchiveWriter {
    */
   stepBack(to_s: number): void {
     const { points } = this.#base
-    for (const object of this.registry.objects) object.seen_s = Math.min(object.seen_s, to_s)
+    for (const object of this.registry.objects) {
+      // One that has gone since then was there: its open chunk is in the ring again.
+      if (object.slot < 0 && object.seen_s > to_s - points) this.ensure(object.kind, object.name, object.backend)
+      object.seen_s = Math.min(object.seen_s, to_s)
+    }
     rewindRing(this.ring, this.registry.objects, this.#reader, this.#hwm_s, to_s - points, to_s)
     const { environment, tail, baseline, tiers, meta } = this.databases
     environment.transactionSync(() => {

@@ -55,7 +55,12 @@ export type FromArchiveThread =
       readonly objects: readonly ObjectPlace[]
     }
   | { readonly type: 'slab'; readonly index: number; readonly buffer: SharedArrayBuffer }
-  | { readonly type: 'objects'; readonly added: readonly ObjectPlace[]; readonly removed: readonly number[] }
+  | {
+      readonly type: 'objects'
+      readonly added: readonly ObjectPlace[]
+      readonly removed: readonly number[]
+      readonly forgotten: readonly number[]
+    }
   | TickMessage
   | { readonly type: 'done'; readonly request: number; readonly problems: readonly string[] }
   | { readonly type: 'warning'; readonly message: string; readonly detail: string }

@@ -137,12 +137,13 @@ export class ArchiveThread {
   }
 
   #announce(): void {
-    const { added, removed, slabs } = this.#writer.registry.takeChanges()
+    const { added, removed, slabs, forgotten } = this.#writer.registry.takeChanges()
     for (const index of slabs) {
       const buffer = this.#writer.ring.slabs[index]
       if (buffer !== undefined) this.#post({ type: 'slab', index, buffer }, [])
     }
-    if (added.length + removed.length > 0) this.#post({ type: 'objects', added: added.map(placeOf), removed }, [])
+    if (added.length + removed.length + forgotten.length > 0)
+      this.#post({ type: 'objects', added: added.map(placeOf), removed, forgotten }, [])
     if (this.#writer.registry.takeRefused())
       this.#warn('the archive is full', 'there are more objects than it has places for')
   }

@@ -33,13 +33,31 @@ t.test('an object that is gone gives up its place and gets one again when it is 
   ring.beginSecond(later - 1)
   ring.set(b?.slot ?? -1, later - 1, 0, 1)
   registry.noteSeen(later - 1, later)
-  registry.retire(later)
+  registry.retire(later, 86_400)
   t.strictSame([a?.slot, a?.died_s, b?.died_s], [-1, S, undefined])
   t.strictSame(registry.takeChanges().removed, [1])
   const c = registry.ensure('server', 'c', 'b', later)
   t.strictSame([c?.slot, c?.id], [0, 3], 'the place is used again, the number is not')
   t.strictSame([registry.ensure('server', 'a', 'b', later)?.slot, a?.died_s], [2, undefined])
 })
+
+t.test(
+  'who is gone for longer than a chunk is open costs nothing; who is gone for longer than all tiers is forgotten',
+  async (t) => {
+    const { registry } = begin()
+    const old = registry.ensure('server', 'old', 'b', S)
+    registry.retire(S + OBJECT_GONE_AFTER_S, 3_600)
+    t.strictSame(registry.active(), [old], 'its last chunk is still to be written')
+    registry.retire(S + 3_600, 3_600)
+    t.strictSame(registry.active(), [])
+    registry.expire(S)
+    t.strictSame(registry.objects, [old])
+    registry.unsaved.clear()
+    registry.expire(S + 1)
+    t.strictSame([registry.objects, [...registry.expired], registry.takeChanges().forgotten], [[], [1], [1]])
+    t.equal(registry.ensure('server', 'old', 'b', S + 9_000)?.id, 2, 'a new object of that name is another one')
+  },
+)
 
 t.test('beyond the cap objects are refused, and it is said', async (t) => {
   const { ring } = begin()

@@ -86,36 +86,39 @@ t.test('a clock that was set back for good takes the archive with it; one that i
 
 t.test('a thread that was held up covers the seconds it missed, and their sum is exact', async (t) => {
   const directory = temporaryFolder(t)
-  let sessions = 0
-  const path = await listen(t, () => {
-    sessions += 10
-    return ANSWER.replace(',1,2,3,4,0,', `,1,${sessions},3,4,0,`)
-  })
-  let held_ms = 0
-  const { thread, messages, seen } = start(
-    directory,
-    path,
-    () => Date.now() + held_ms,
-    () => performance.now() + held_ms,
-  )
+  let passed_ms = 0
+  const path = await listen(t, () => ANSWER.replace(',1,2,3,4,0,', `,1,${passed_ms},3,4,0,`))
+  const start_ms = Date.parse('2026-03-04T05:06:07Z')
+  const clock = { now_ms: () => start_ms + passed_ms, monotonic_ms: () => passed_ms }
+  let ticks = 0
+  let ended: () => void = () => undefined
+  const done = new Promise<void>((resolve) => (ended = resolve))
+  const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
+    if (++ticks === 10) {
+      ended()
+      await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))))
+    }
+    passed_ms += ms + (ticks === 5 ? 3_000 : 0)
+  }
+  const options = { directory, source: { kind: 'stats-socket' as const, path } }
+  const thread = new ArchiveThread(options, clock, () => undefined, pause)
   void thread.run()
-  const first = await seen(({ type }) => type === 'tick')
-  held_ms = 3_000
-  const hwm = first.type === 'tick' ? first.hwm_s : 0
-  await seen((message) => message.type === 'tick' && message.hwm_s >= hwm + 3)
+  await done
   await thread.stop()
-  const writer = new ArchiveWriter(directory, hwm + 10)
+  const writer = new ArchiveWriter(directory, 0)
   const [object] = writer.objects()
   const reader = new ArchiveReader(directory, writer.ring.header, writer.ring.slabs)
-  const n = writer.hwm_s - hwm
+  const from = start_ms / 1_000
+  const n = writer.hwm_s - from
+  t.equal(n, 12, 'nine polls, one of them three seconds late')
   const values = new Float64Array(n * 4)
-  reader.readBase(object ?? { id: 0, slot: -1 }, hwm, hwm + n, values)
+  reader.readBase(object ?? { id: 0, slot: -1 }, from, from + n, values)
   const rates = [...values.subarray(n, 2 * n)]
   t.notOk(rates.some(Number.isNaN), 'no second is unknown')
-  const polls = messages.filter(({ type }) => type === 'tick').length - 1
   t.equal(
     rates.reduce((sum, value) => sum + value, 0),
-    polls * 10,
+    passed_ms,
   )
+  t.ok(rates.every((rate) => rate >= 999 && rate <= 1_050))
   await writer.close()
 })

@@ -1,12 +1,12 @@
 /** The whole archive thread under clocks that jump: simulated time, a real socket, a store on disk. */
 import t, { type Test } from 'tap'
-import { checkArchive } from '../../../storage/archive/check.ts'
-import { ArchiveReader } from '../../../storage/archive/reader.ts'
-import { ArchiveWriter } from '../../../storage/archive/writer.ts'
-import type { FromArchiveThread } from '../../../workers/archive/messages.ts'
-import { ArchiveThread } from '../../../workers/archive/thread.ts'
-import { temporaryFolder } from '../../storage/temporary-archive.ts'
-import { listen, STATS } from './socket-fixture.ts'
+import { checkArchive } from '../../storage/archive/check.ts'
+import { ArchiveReader } from '../../storage/archive/reader.ts'
+import { ArchiveWriter } from '../../storage/archive/writer.ts'
+import type { FromArchiveThread } from '../../workers/archive/messages.ts'
+import { ArchiveThread } from '../../workers/archive/thread.ts'
+import { temporaryFolder } from '../storage/temporary-archive.ts'
+import { listen, STATS } from '../workers/archive/socket-fixture.ts'
 
 const START_MS = Date.parse('2026-03-04T05:06:07Z')
 const PER_SECOND = 1_000
