@@ -14,6 +14,8 @@ export const TAIL_BLOCK_OBJECTS = 125
 export const TAIL_KEPT_S = 130
 /** Seconds between two stored copies of the same counters; must be well below TAIL_KEPT_S. */
 export const BASELINE_EVERY_S = 60
+/** Seconds written in one transaction of the archive at most; a longer time without commits takes several. */
+export const SECONDS_PER_COMMIT = 10
 /** Expired chunks removed in one transaction. */
 export const TRIM_KEYS_MAX = 1_000
 /** Seconds without a sample after which an object is marked as gone and its column of the ring may be reused. */

@@ -1,4 +1,5 @@
-import { ROOM_BYTES_MIN, ROOM_BYTES_PER_OBJECT, RING_SERVED_S, TAIL_KEPT_S, TRIM_KEYS_MAX } from '../limits.ts'
+import { RING_SERVED_S, ROOM_BYTES_MIN, ROOM_BYTES_PER_OBJECT, SECONDS_PER_COMMIT } from '../limits.ts'
+import { TAIL_KEPT_S, TRIM_KEYS_MAX } from '../limits.ts'
 import { removeRange, usedBytes } from '../env.ts'
 import { FileRoom, NoRoomError } from '../room.ts'
 import type { ArchiveObject, ObjectKind } from './catalog.ts'
@@ -15,8 +16,6 @@ import { span_s, type Tier, TIERS } from './tiers.ts'
 import { TierReader } from './tier-reader.ts'
 import { RELIEF_BYTES, relieve, trimTier } from './trim.ts'
 
-/** Seconds written in one LMDB transaction at most; a longer gap takes several, or the short cut below. */
-const SECONDS_PER_COMMIT = 10
 /**
  * The one writer of the archive. The caller fills the ring (`beginSecond`, `set`) and calls `commit`: one LMDB transaction
  * with the tail rows, the chunks that are due in every tier, the trimming and the high-water mark.
@@ -200,6 +199,8 @@ export class ArchiveWriter {
     const coarsest = this.databases.table.at(-1) ?? this.#base
     this.registry.retire(now_s, span_s(coarsest))
     if (now_s % 3_600 === 0) this.registry.expire(coverageStart(coarsest, now_s))
+    // A process that read the file and was killed would otherwise pin its pages for ever.
+    this.databases.environment.readerCheck()
   }
 
   #source(reader: TierReader, tier: number, flushed_s: number): ChunkSource {
