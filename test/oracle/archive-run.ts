@@ -1,0 +1,186 @@
+import type { Points } from '../../storage/archive/consolidate.ts'
+import { ceilTo, coverageStart, floorTo } from '../../storage/archive/layout.ts'
+import { ArchiveReader } from '../../storage/archive/reader.ts'
+import { METRIC_COUNT, TIERS, tierAt } from '../../storage/archive/tiers.ts'
+import { ArchiveWriter } from '../../storage/archive/writer.ts'
+import { ReferenceModel, seededRandom } from '../storage/archive/reference-model.ts'
+import { compareParts, compareTiers, compareWithModel, insistSame, readTier, type Window } from './store-comparison.ts'
+
+const NAMES = ['frontend', 'backend', 'steady', 'idle', 'comes', 'goes', 'rare']
+/** The longest way back that the archive's clock is set; the seconds behind it are then written again. */
+const BACK_S_MAX = 4_000
+const SNAPSHOTS_MAX = 60
+
+interface Snapshot extends Window {
+  readonly points: Points
+}
+
+/** One archive whose life is decided by a seed, and the model of what it must hold. */
+export class ArchiveRun {
+  readonly #directory: string
+  readonly #random: () => number
+  readonly #model = new ReferenceModel()
+  readonly #start_s: number
+  /** Objects that are away until this second. */
+  readonly #away = new Map<string, number>()
+  /** Per tier, before which second something may already be trimmed: also after the clock was set back. */
+  readonly #covered: number[] = TIERS.map(() => 0)
+  #snapshots: Snapshot[] = []
+  #writer: ArchiveWriter
+  /** Columns compared so far. */
+  compared = 0
+  readonly events = { seconds: 0, gaps: 0, restarts: 0, stepsBack: 0 }
+
+  constructor(directory: string, seed: number) {
+    this.#directory = directory
+    this.#random = seededRandom(seed)
+    this.#start_s = 1_700_000_000 + this.#whole(7_200)
+    this.#writer = new ArchiveWriter(directory, this.#start_s)
+  }
+
+  #whole(below: number): number {
+    return Math.floor(this.#random() * below)
+  }
+
+  #value(): number {
+    const kind = this.#random()
+    return kind < 0.5 ? 0 : this.#whole(kind < 0.8 ? 10 : kind < 0.97 ? 100_000 : 2e10)
+  }
+
+  #writeSecond(second: number): void {
+    const { ring } = this.#writer
+    ring.beginSecond(second)
+    for (const name of NAMES) {
+      if ((this.#away.get(name) ?? 0) > second || (name === 'rare' && this.#random() < 0.9)) continue
+      const place = this.#writer.ensure(kindOf(name), name, kindOf(name) === 'server' ? 'backend' : '')
+      if (place === undefined) throw new Error(`${name} is refused`)
+      for (let metric = 0; metric < METRIC_COUNT; metric += 1) {
+        // An object that was polled has a gauge; its counters may be unknown.
+        if (metric > 0 && this.#random() < 0.02) continue
+        const value = name === 'idle' ? 0 : this.#value()
+        ring.set(place.slot, second, metric, value)
+        this.#model.set(name, metric, second, value)
+      }
+      if (this.#random() < 0.0005) this.#away.set(name, second + this.#whole(1_500))
+    }
+  }
+
+  /** One commit, of mostly one second. */
+  #tick(): void {
+    const first = this.#writer.hwm_s
+    const n = this.#random() < 0.97 ? 1 : 2 + this.#whole(8)
+    for (let second = first; second < first + n; second += 1) this.#writeSecond(second)
+    this.#writer.commit(first + n, true, undefined)
+    this.events.seconds += n
+  }
+
+  #gap(): void {
+    const kind = this.#random()
+    const length = 1 + this.#whole(kind < 0.7 ? 20 : kind < 0.95 ? 700 : 9_000)
+    this.#writer.commit(this.#writer.hwm_s + length, false, undefined)
+    this.events.gaps += 1
+  }
+
+  /** Nothing but what is on disk carries on. */
+  async #restart(): Promise<void> {
+    const { hwm_s } = this.#writer
+    await this.#writer.close()
+    this.#writer = new ArchiveWriter(this.#directory, hwm_s)
+    if (this.#writer.hwm_s !== hwm_s) throw new Error(`restarted at ${this.#writer.hwm_s} instead of ${hwm_s}`)
+    this.events.restarts += 1
+  }
+
+  #stepBack(): void {
+    const back = this.#writer.hwm_s - 61 - this.#whole(BACK_S_MAX)
+    this.#noteCoverage()
+    // Once the finest tier has lost its beginning, the coarser ones cannot be made again from there on.
+    if (back <= this.#start_s || (this.#covered[0] ?? 0) > this.#start_s) return
+    this.#writer.stepBack(back)
+    this.#model.forgetFrom(back)
+    this.#snapshots = this.#snapshots.filter(({ to }) => to <= back)
+    for (const name of this.#away.keys()) this.#away.delete(name)
+    this.events.stepsBack += 1
+  }
+
+  #noteCoverage(): void {
+    for (const [tier, { step_s }] of TIERS.entries()) {
+      const covered = coverageStart(tierAt(tier), this.#writer.hwm_s)
+      this.#covered[tier] = Math.max(this.#covered[tier] ?? 0, covered, ceilTo(this.#start_s, step_s))
+    }
+  }
+
+  /** All closed buckets that the tier holds. */
+  #window(tier: number, place: Window['place']): Window {
+    const from = floorTo(this.#covered[tier] ?? 0, tierAt(tier).step_s)
+    return { tier, place, from, to: Math.max(from, floorTo(this.#writer.hwm_s, tierAt(tier).step_s)) }
+  }
+
+  /** Part of it, with ends that are multiples of the step. */
+  #part(window: Window, step_s: number): Window {
+    const first = ceilTo(window.from, step_s)
+    const buckets = Math.max(0, Math.floor((window.to - first) / step_s))
+    const from = first + this.#whole(buckets + 1) * step_s
+    const left = Math.max(0, Math.floor((window.to - from) / step_s))
+    return { ...window, from, to: from + this.#whole(left + 1) * step_s }
+  }
+
+  compareAll(): void {
+    const { header, slabs } = this.#writer.ring
+    const reader = new ArchiveReader(this.#directory, header, slabs)
+    this.#noteCoverage()
+    for (const place of this.#writer.objects()) {
+      for (const [tier, { step_s }] of TIERS.entries()) {
+        const window = this.#window(tier, place)
+        this.compared += compareWithModel(reader, this.#model, window)
+        const part = this.#part(window, step_s)
+        const cut = part.from + this.#whole((part.to - part.from) / step_s + 1) * step_s
+        this.compared += compareParts(reader, part, cut)
+        this.#compareFiner(reader, window)
+        if (this.#snapshots.length < SNAPSHOTS_MAX && this.#random() < 0.2)
+          this.#snapshots.push({ ...part, points: readTier(reader, tier, place, part.from, part.to) })
+      }
+    }
+    this.#compareSnapshots(reader)
+  }
+
+  #compareFiner(reader: ArchiveReader, window: Window): void {
+    for (let finer = 0; finer < window.tier; finer += 1) {
+      const from = Math.max(window.from, ceilTo(this.#covered[finer] ?? 0, tierAt(window.tier).step_s))
+      if (from < window.to) this.compared += compareTiers(reader, { ...window, from }, finer)
+    }
+  }
+
+  /** Buckets that were closed once are the same for as long as they are kept. */
+  #compareSnapshots(reader: ArchiveReader): void {
+    this.#snapshots = this.#snapshots.filter(({ tier, from }) => from >= (this.#covered[tier] ?? 0))
+    for (const { tier, place, from, to, points } of this.#snapshots) {
+      const object = this.#writer.objects().find(({ name }) => name === place.name) ?? place
+      this.compared += insistSame(`closed before: ${place.name}`, readTier(reader, tier, object, from, to), points)
+    }
+  }
+
+  /** So many ticks, with a comparison of everything now and then and at the end. */
+  async live(ticks: number): Promise<void> {
+    for (let tick = 0; tick < ticks; tick += 1) {
+      this.#tick()
+      const event = this.#random()
+      if (event < 0.003) this.#gap()
+      else if (event < 0.006) await this.#restart()
+      else if (event < 0.008) this.#stepBack()
+      else if (event < 0.01) this.compareAll()
+    }
+    this.compareAll()
+  }
+
+  get databases() {
+    return this.#writer.databases
+  }
+
+  close(): Promise<void> {
+    return this.#writer.close()
+  }
+}
+
+function kindOf(name: string): 'frontend' | 'backend' | 'server' {
+  return name === 'frontend' || name === 'backend' ? name : 'server'
+}
