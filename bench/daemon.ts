@@ -31,10 +31,10 @@ export async function startDaemon(): Promise<BenchDaemon> {
   }
 }
 
-export async function createReals(daemon: Daemon, count: number): Promise<readonly string[]> {
+export async function createReals(daemon: Daemon, count: number, name = 'real'): Promise<readonly string[]> {
   const ids: string[] = []
   for (let i = 0; i < count; i += 1) {
-    const body = { name: `real ${i}`, ip: `127.1.${i >> 8}.${i & 255}`, port: 8000 }
+    const body = { name: `${name} ${i}`, ip: `127.1.${i >> 8}.${i & 255}`, port: 8000 }
     ids.push((await daemon.data('POST', '/ipvsDirector/rips', body)).id)
   }
   return ids

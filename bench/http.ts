@@ -2,15 +2,17 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { get } from 'node:http'
 import { freePort } from '../test/traffic-fixture.ts'
 import { backfill, type BenchDaemon, createReals, showStat, startDaemon } from './daemon.ts'
+import { run as interference } from './interference.ts'
 import { latencyAt, startBare, type Target, throughput } from './load.ts'
 import { median, spread, table, whole } from './measure.ts'
 
-const ROUNDS = 5
-const SECONDS = 3
+const ROUNDS = 4
+const SECONDS = 2
 const BIG_BACKEND = 76
-const HISTORY_SECONDS = 3700
+const HISTORY_SECONDS = 3900
 
 interface Case {
   readonly title: string
@@ -61,15 +63,35 @@ async function measure({ target, body, title }: Case): Promise<readonly string[]
   ]
 }
 
-/** Each request asks for another minute of the last hour: no two answers are the same bytes. */
-function rollingScript(path: string, end: number): string {
+/**
+ * Each request asks for another window of about `seconds` in the last hour: starts and ends go round in cycles without a
+ * common divisor, so thousands of requests go by before one is made again, and no answer is kept until then.
+ */
+function rollingScript(path: string, end: number, seconds: number): string {
+  const [starts, ends] = seconds < 1000 ? [7, 3499] : [97, 89]
   return `local n = 0
 request = function()
   n = n + 1
-  local stop = ${end} - (n * 7) % 3500
-  return wrk.format("GET", "${path}?start=" .. (stop - 60) .. "&end=" .. stop .. "&resolution=1")
+  local stop = ${end} - (n * 13) % ${ends}
+  local start = stop - ${seconds} + (n * 5) % ${starts}
+  return wrk.format("GET", "${path}?start=" .. start .. "&end=" .. stop .. "&resolution=1")
 end
 `
+}
+
+/** The body as it is sent, compressed if that was asked for. */
+function rawBody(url: string, headers: Readonly<Record<string, string>>): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers }, (answer) => {
+      const parts: Buffer[] = []
+      answer.on('data', (part: Buffer) => parts.push(part))
+      answer.on('end', () => {
+        const body = Buffer.concat(parts)
+        if (answer.statusCode === 200) resolve(body)
+        else reject(new Error(`${url}: ${answer.statusCode} ${body.toString()}`))
+      })
+    }).on('error', reject)
+  })
 }
 
 export async function run(): Promise<void> {
@@ -87,24 +109,31 @@ export async function run(): Promise<void> {
     const stats = `/api/v1/${daemon.node}/layer7proxy/stats`
     const history = `${stats}/frontends/${frontend}/history`
     const end = Math.floor(Date.now() / 1000) - 20
-    const script = join(folder, 'rolling.lua')
-    writeFileSync(script, rollingScript(history, end))
-    const paths: readonly (readonly [string, string, string?])[] = [
-      ['ping', '/api/v1/ping'],
-      ['live, 3 real servers of a backend', `${stats}/rips/backend/${small}`],
-      ['live, 76 real servers of a backend', `${stats}/rips/backend/${big}`],
-      ['history 60 s, one window', `${history}?start=${end - 60}&end=${end}&resolution=1`],
-      ['history 60 s, rolling windows', `${history}?start=${end - 60}&end=${end}&resolution=1`, script],
-      ['history 1 h, one window', `${history}?start=${end - 3600}&end=${end}&resolution=1`],
+    const scripts = [60, 3600].map((seconds) => {
+      const script = join(folder, `rolling-${seconds}.lua`)
+      writeFileSync(script, rollingScript(history, end, seconds))
+      return script
+    })
+    const minute = `${history}?start=${end - 60}&end=${end}&resolution=1`
+    const hour = `${history}?start=${end - 3600}&end=${end}&resolution=1`
+    const cases: readonly { title: string; path: string; script?: string | undefined; accept?: string }[] = [
+      { title: 'ping', path: '/api/v1/ping' },
+      { title: 'live, 3 real servers of a backend', path: `${stats}/rips/backend/${small}` },
+      { title: 'the same, gzip', path: `${stats}/rips/backend/${small}`, accept: 'gzip' },
+      { title: 'live, 76 real servers of a backend', path: `${stats}/rips/backend/${big}` },
+      { title: 'the same, br', path: `${stats}/rips/backend/${big}`, accept: 'br' },
+      { title: 'history 60 s, one window', path: minute },
+      { title: 'history 60 s, rolling windows', path: minute, script: scripts[0] },
+      { title: 'history 1 h, one window', path: hour },
+      { title: 'history 1 h, rolling windows', path: hour, script: scripts[1] },
+      { title: 'history 1 h, one window, gzip', path: hour, accept: 'gzip' },
     ]
     const rows: (readonly string[])[] = []
-    for (const [title, path, lua] of paths) {
+    for (const { title, path, script, accept } of cases) {
       const url = `http://127.0.0.1:${plainPort}${path}`
-      const answer = await fetch(url, { headers })
-      const body = new Uint8Array(await answer.arrayBuffer())
-      if (answer.status !== 200) throw new Error(`${title}: ${new TextDecoder().decode(body)}`)
-      const target = { url, headers, ...(lua === undefined ? {} : { script: lua }) }
-      rows.push(await measure({ title, target, body }))
+      const sent = accept === undefined ? headers : { ...headers, 'Accept-Encoding': accept }
+      const body = await rawBody(url, sent)
+      rows.push(await measure({ title, target: { url, headers: sent, ...(script && { script }) }, body }))
     }
     table(
       `Front: ${ROUNDS} interleaved rounds of ${SECONDS} s, wrk -t1 -c32, token and role check on`,
@@ -115,6 +144,7 @@ export async function run(): Promise<void> {
     await bench.stop()
     rmSync(folder, { recursive: true, force: true })
   }
+  await interference()
 }
 
 if (import.meta.main) await run()
