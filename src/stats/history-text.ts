@@ -22,8 +22,8 @@ export interface SliceSize {
   readonly bytes: number
 }
 
-/** Buckets that are read at once: an hour of seconds and its edges. A row of CSV is longer and is always written anew. */
-const JSON_PART_BUCKETS = 32 * BLOCK_BUCKETS
+/** Buckets that are read at once: half a millisecond of work at the most, where averages are made of averages. A row of CSV is longer and is always written anew. */
+const JSON_PART_BUCKETS = 16 * BLOCK_BUCKETS
 const CSV_PART_BUCKETS = 8 * BLOCK_BUCKETS
 const MESSAGE = 'Layer 7 history'
 
