@@ -42,7 +42,7 @@ export interface Chosen {
 }
 
 const ALWAYS_LEFT_OUT = [
-  'netdata: gives samples the time of their arrival, moves values to whole seconds by interpolation and keeps 24 bits of them; version 1.37 has no bulk load, so the same data cannot be in it',
+  'netdata: samples of a plugin get the time of their arrival and are moved to whole seconds by interpolation; only the replication between its own instances carries times, which this benchmark does not speak',
   'carbon-cache: answers no history from its files; they are read with its own library, as "whisper (carbon)"',
 ]
 
