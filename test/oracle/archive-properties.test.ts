@@ -12,7 +12,7 @@ import { temporaryFolder } from '../storage/temporary-archive.ts'
 import { ArchiveRun } from './archive-run.ts'
 import { insistSame, readTier } from './store-comparison.ts'
 
-const RUNS = Number(process.env['FULCRUM_TEST_ARCHIVE_RUNS'] ?? 3)
+const RUNS = Number(process.env['FULCRUM_TEST_ARCHIVE_RUNS'] ?? 2)
 const FIRST = Number(process.env['FULCRUM_TEST_ARCHIVE_SEED'] ?? 1)
 const TICKS = 2_000
 

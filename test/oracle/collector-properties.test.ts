@@ -16,7 +16,7 @@ import { CollectorModel } from './collector-model.ts'
 import { CountingFarm } from './counting-farm.ts'
 import { compareWithModel } from './store-comparison.ts'
 
-const RUNS = Number(process.env['FULCRUM_TEST_COLLECTOR_RUNS'] ?? 3)
+const RUNS = Number(process.env['FULCRUM_TEST_COLLECTOR_RUNS'] ?? 2)
 const FIRST = Number(process.env['FULCRUM_TEST_COLLECTOR_SEED'] ?? 1)
 const TICKS = 1_500
 const NAMES = ['s1', 's2', 's3', 's4', 's5']
