@@ -198,9 +198,9 @@ export class ArchiveWriter {
   #lookForGone(now_s: number): void {
     const coarsest = this.databases.table.at(-1) ?? this.#base
     this.registry.retire(now_s, span_s(coarsest))
-    if (now_s % 3_600 === 0) this.registry.expire(coverageStart(coarsest, now_s))
-    // A process that read the file and was killed would otherwise pin its pages for ever.
-    this.databases.environment.readerCheck()
+    // Their last chunk ended later than they did, and is trimmed in its turn.
+    if (now_s % 3_600 === 0) this.registry.expire(coverageStart(coarsest, now_s) - 2 * span_s(coarsest))
+    this.databases.environment.readerCheck() // Else a killed process that read the file pins its pages for ever.
   }
 
   #source(reader: TierReader, tier: number, flushed_s: number): ChunkSource {
