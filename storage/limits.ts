@@ -16,6 +16,8 @@ export const TAIL_KEPT_S = 130
 export const BASELINE_EVERY_S = 60
 /** Seconds written in one transaction of the archive at most; a longer time without commits takes several. */
 export const SECONDS_PER_COMMIT = 10
+/** Seconds that chunks outlive what a tier answers for: a long answer that began at the edge is sent to its end. */
+export const TRIM_GRACE_S = 120
 /** Expired chunks removed in one transaction. */
 export const TRIM_KEYS_MAX = 1_000
 /** Seconds without a sample after which an object is marked as gone and its column of the ring may be reused. */

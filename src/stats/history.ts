@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import type { HistoryQuery } from '../api/context.ts'
 import { coverageStart } from '../../storage/archive/layout.ts'
 import { selectTier, servedWindow } from '../../storage/archive/select.ts'
-import { METRIC_COUNT, TIERS, tierAt } from '../../storage/archive/tiers.ts'
+import { METRIC_COUNT, type Tier, tierAt } from '../../storage/archive/tiers.ts'
+import { TRIM_GRACE_S } from '../../storage/limits.ts'
 import { AnswerCache } from './answer-cache.ts'
 import type { HistoryAnswer } from './answers.ts'
 import { type Arrangement, listOf, one, realsOf } from './arrangement.ts'
@@ -32,7 +33,10 @@ const TYPES = { json: 'application/json', csv: 'text/csv; charset=utf-8' } as co
 const NOTHING = new Uint8Array(0)
 
 export interface HistoryReader extends WindowReader {
+  /** Seconds before this one are closed. */
   hwm_s(): number
+  /** The tiers as they are now; a full disk makes the finest one keep less. */
+  tiers(): readonly Tier[]
 }
 
 type Asked = 'frontend' | 'backend' | 'reals' | 'rip'
@@ -146,8 +150,10 @@ export class HistoryAnswers {
 
   /** Whether the archive still has what it had of the window when that was asked for. */
   #isKept({ tier, first_s }: SeriesWindow, asked_s: number): boolean {
-    const wasCovered = coverageStart(tierAt(tier), asked_s) <= first_s
-    return !wasCovered || coverageStart(tierAt(tier), this.#reader.hwm_s()) <= first_s
+    const now = this.#reader.tiers()[tier]
+    if (now === undefined) return false
+    const wasCovered = coverageStart(now, asked_s) <= first_s
+    return !wasCovered || coverageStart(now, this.#reader.hwm_s() - TRIM_GRACE_S) <= first_s
   }
 
   #target(what: Asked, id: string, arrange: () => Arrangement | undefined): Target | undefined {
@@ -193,18 +199,20 @@ export class HistoryAnswers {
   #window(query: HistoryQuery, subjects: number, hwm_s: number): SeriesWindow {
     const share = Math.floor(HISTORY_POINTS_MAX / Math.max(1, subjects))
     const points_max = Math.max(1, Math.min(HISTORY_SERIES_POINTS_MAX, share))
-    let tier = selectTier(TIERS, hwm_s, query.start, query.resolution)
+    const tiers = this.#reader.tiers()
+    let index = selectTier(tiers, hwm_s, query.start, query.resolution)
     for (;;) {
-      const { step_s } = tierAt(tier)
+      const tier = tiers[index] ?? tierAt(index)
+      const { step_s } = tier
       const window = servedWindow(step_s, hwm_s, query.start, query.end)
-      const covered = coverageStart(tierAt(tier), hwm_s)
+      const covered = coverageStart(tier, hwm_s)
       // Before its coverage a tier knows nothing: of a window far longer than that, the empty head is left out.
       const excess = (window.end_s - window.first_s) / step_s - points_max
-      if (excess <= 0) return { tier, step_s, ...window }
-      if (tier + 1 === TIERS.length || window.first_s + excess * step_s <= covered) {
-        return { tier, step_s, first_s: window.first_s + excess * step_s, end_s: window.end_s }
+      if (excess <= 0) return { tier: index, step_s, ...window }
+      if (index + 1 === tiers.length || window.first_s + excess * step_s <= covered) {
+        return { tier: index, step_s, first_s: window.first_s + excess * step_s, end_s: window.end_s }
       }
-      tier++
+      index++
     }
   }
 }

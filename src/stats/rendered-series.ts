@@ -1,6 +1,5 @@
-import { coverageStart } from '../../storage/archive/layout.ts'
 import type { ReadableObject } from '../../storage/archive/tier-reader.ts'
-import { METRIC_COUNT, tierAt } from '../../storage/archive/tiers.ts'
+import { METRIC_COUNT } from '../../storage/archive/tiers.ts'
 import { CONSOLIDATIONS, type Consolidation } from '../model/metrics.ts'
 import { JsonBuffer } from './json-buffer.ts'
 import { Series, type SeriesWindow, type WindowReader } from './series.ts'
@@ -107,7 +106,7 @@ export class RenderedSeries {
       at = Math.max(to, at)
       if (from >= to) break
     }
-    if (track.blocks.size > TRACK_BLOCKS_MAX) this.#trim(track, window, closed_s)
+    if (track.blocks.size > TRACK_BLOCKS_MAX) this.#trim(track, window)
     this.#bound()
     return isFinal
   }
@@ -151,10 +150,10 @@ export class RenderedSeries {
     if (track.isKept) this.#bytes += more
   }
 
-  /** Drops what has left the retention, which nobody can ask for any more. */
-  #trim(track: RenderedTrack, window: SeriesWindow, closed_s: number): void {
-    const covered_s = coverageStart(tierAt(window.tier), closed_s)
-    const oldest = Math.floor(Math.min(covered_s, window.first_s) / window.step_s / BLOCK_BUCKETS)
+  /** Drops the oldest blocks, which have left the retention, but none of the window. */
+  #trim(track: RenderedTrack, window: SeriesWindow): void {
+    const first = Math.floor(window.first_s / window.step_s / BLOCK_BUCKETS)
+    const oldest = Math.min(first, Math.max(...track.blocks.keys()) - TRACK_BLOCKS_MAX)
     for (const [index, { bytes }] of track.blocks) {
       if (index >= oldest) continue
       track.blocks.delete(index)

@@ -1,6 +1,7 @@
 import type { HistoryQuery, LiveView } from '../api/context.ts'
 import { randomBytes } from 'node:crypto'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
+import { TIERS } from '../../storage/archive/tiers.ts'
 import type { FromArchiveThread, StatsSource, TickMessage } from '../../workers/archive/messages.ts'
 import type { Clock } from '../clock.ts'
 import type { Health } from '../model/real-server.ts'
@@ -115,6 +116,7 @@ export class StatsService implements Stats {
     return {
       // Never ahead of the last message: a second is read once the places of all its objects are known.
       hwm_s: () => Math.min(this.#hwm_s, this.#reader?.hwm_s() ?? 0),
+      tiers: () => this.#reader?.tiers() ?? TIERS,
       readBase: (object, first_s, end_s, out) => this.#reader?.readBase(object, first_s, end_s, out),
       readCoarse: (tier, object, first_s, end_s, out) => this.#reader?.readCoarse(tier, object, first_s, end_s, out),
     }

@@ -1,4 +1,5 @@
 import { removeRange } from '../env.ts'
+import { TRIM_GRACE_S } from '../limits.ts'
 import type { ArchiveDatabases } from './databases.ts'
 import { coverageStart, makeKey } from './layout.ts'
 import { writeTable } from './tier-table.ts'
@@ -13,7 +14,7 @@ export function trimTier(databases: ArchiveDatabases, index: number, hwm_s: numb
   const database = databases.tiers[index]
   const tier = databases.table[index]
   if (database === undefined || tier === undefined) return 0
-  return removeRange(database, { end: makeKey(coverageStart(tier, hwm_s) + 1, 0), limit: keys_max })
+  return removeRange(database, { end: makeKey(coverageStart(tier, hwm_s - TRIM_GRACE_S) + 1, 0), limit: keys_max })
 }
 
 /**

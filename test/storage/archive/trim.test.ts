@@ -2,6 +2,7 @@ import t from 'tap'
 import { keyFirst } from '../../../storage/archive/layout.ts'
 import { relieve, trimTier } from '../../../storage/archive/trim.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
+import { TRIM_GRACE_S } from '../../../storage/limits.ts'
 import { temporaryFolder, writeSeconds } from '../temporary-archive.ts'
 
 const S = 1_700_000_000
@@ -16,8 +17,9 @@ t.test('only what lies wholly before the retention goes, a bounded number at a t
   const trim = (now_s: number, limit: number) =>
     databases.environment.transactionSync(() => trimTier(databases, 0, now_s, limit))
   t.equal(trim(hwm_s, 100), 0)
-  t.equal(trim((ends[2] ?? 0) + 7_200, 2), 2)
-  t.equal(trim((ends[2] ?? 0) + 7_200, 2), 1, 'the one that ends just there holds nothing any more')
+  t.equal(trim((ends[0] ?? 0) + 7_200 + TRIM_GRACE_S - 1, 2), 0, 'kept a while for who is still reading')
+  t.equal(trim((ends[2] ?? 0) + 7_200 + TRIM_GRACE_S, 2), 2)
+  t.equal(trim((ends[2] ?? 0) + 7_200 + TRIM_GRACE_S, 2), 1, 'the one that ends just there holds nothing any more')
   t.strictSame(stored(), ends.slice(3))
   t.equal(relieve(databases, hwm_s), undefined, 'nothing is older than half of the retention')
   t.equal(databases.table[0]?.floor_s, 0)
