@@ -2,12 +2,13 @@ import t, { type Test } from 'tap'
 import type { HistoryQuery } from '../../../src/api/context.ts'
 import { METRICS } from '../../../src/model/metrics.ts'
 import type { HistoryAnswer } from '../../../src/stats/answers.ts'
-import { HISTORY_SERIES_POINTS_MAX, HistoryAnswers } from '../../../src/stats/history.ts'
+import { HISTORY_SERIES_POINTS_MAX, HistoryAnswers, type HistoryReader } from '../../../src/stats/history.ts'
 import { JsonBuffer } from '../../../src/stats/json-buffer.ts'
 import { ArchiveObjects } from '../../../src/stats/objects.ts'
 import { Series } from '../../../src/stats/series.ts'
 import { ArchiveReader } from '../../../storage/archive/reader.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
+import { TRIM_GRACE_S } from '../../../storage/limits.ts'
 import { temporaryFolder, writeSeconds } from '../../storage/temporary-archive.ts'
 import { namesOf } from './names-fixture.ts'
 
@@ -284,6 +285,32 @@ t.test('a long answer stays what it was when it began, and ends early when that 
   t.equal(cut?.next().done, false)
   writer.stepBack(writer.hwm_s - 100)
   t.match(cut?.next(), { done: true, value: 'the clock was set back' })
+})
+
+t.test('what has left the archive before it was read is not answered as unknown', async (t) => {
+  const { reader, objects, names } = begin(t, 5_200)
+  let later_s = 0
+  const moved: HistoryReader = {
+    hwm_s: () => reader.hwm_s() + later_s,
+    tiers: () => reader.tiers(),
+    readBase: (object, first_s, end_s, out) => reader.readBase(object, first_s, end_s, out),
+    readCoarse: (tier, object, first_s, end_s, out) => reader.readCoarse(tier, object, first_s, end_s, out),
+  }
+  const history = new HistoryAnswers(moved, objects, names, 'node-1', 'n')
+  const start = () => history.frontend('fe', query(S, S + 5_100, { format: 'csv' }))?.slices?.()
+  const edge_s = S + 7_200 - reader.hwm_s()
+  for (const [passed_s, isCut] of [
+    [TRIM_GRACE_S, false],
+    [TRIM_GRACE_S + 1, true],
+  ] as const) {
+    later_s = 0
+    history.forget()
+    const slices = start()
+    t.equal(slices?.next().done, false)
+    later_s = edge_s + passed_s
+    const end = slices?.next()
+    t.match(end, isCut ? { done: true, value: 'a part of the window was gone before it was read' } : { done: false })
+  }
 })
 
 t.test('an answer is never larger than the cap: a coarser tier, or without the head before all coverage', async (t) => {
