@@ -14,8 +14,9 @@ export const API_PREFIX = '/api/v1'
 const BODY_BYTES_MAX = 1024 * 1024
 /** Before anybody logged in: enough for a login, too little to fill the memory with. */
 const PUBLIC_BODY_BYTES_MAX = 8 * 1024
-/** Some hundred bytes each. */
+/** Some hundred bytes each: longer paths are not remembered, whoever sends them. */
 const KNOWN_PATHS_MAX = 4_096
+const KNOWN_PATH_LENGTH = 256
 const HAS_BODY = new Set(['POST', 'PUT', 'DELETE'])
 
 /** A request behind the socket. `header` answers '' for an absent header and is valid only until `handle` returns. */
@@ -103,6 +104,7 @@ export class Pipeline {
   }
 
   #keep(path: string, match: Match & { readonly params: Readonly<Record<string, string>> }): void {
+    if (path.length > KNOWN_PATH_LENGTH) return
     if (this.#known.size >= KNOWN_PATHS_MAX) this.#known.clear()
     this.#known.set(path, match)
   }
