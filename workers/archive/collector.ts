@@ -6,6 +6,7 @@ import type { BaselineSource } from '../../storage/archive/tail-writer.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { ARCHIVE_HEARTBEAT_S } from '../../storage/limits.ts'
 import { counterOrigin, InheritedCounters } from './inheritance.ts'
+import { beganSince, isAnother, type ProcessAge } from './process-age.ts'
 import { RowMap } from './row-map.ts'
 import { SecondSums } from './second-sums.ts'
 import type { Poll, ProcessStats } from './source.ts'
@@ -15,7 +16,10 @@ interface KnownProcess {
   readonly rows: RowMap
   /** What this process counts is part of what its successor reports. */
   isShared: boolean
+  age: ProcessAge
 }
+
+const NO_AGE: ProcessAge = { uptime_s: undefined, asked_s: 0 }
 
 /** The times of one poll: on the archive's clock (names seconds) and on the monotonic one (measures). */
 export interface PollTime {
@@ -81,7 +85,7 @@ export class Collector implements BaselineSource {
     }
     const counters = new ProcessCounters(baseline.pid, false)
     counters.restore(this.#writer.registry.slots, (slot, counter) => bySlot.get(slot)?.[counter])
-    this.#restored = { counters, rows: new RowMap(), isShared: false }
+    this.#restored = { counters, rows: new RowMap(), isShared: false, age: NO_AGE }
     this.#processes.set(baseline.pid, this.#restored)
   }
 
@@ -131,8 +135,8 @@ export class Collector implements BaselineSource {
     return new InheritedCounters(predecessor?.counters, this.#writer.registry.slots, origin)
   }
 
-  #remember(pid: number, fresh: boolean): KnownProcess {
-    const known = { counters: new ProcessCounters(pid, fresh), rows: new RowMap(), isShared: false }
+  #remember(pid: number, fresh: boolean, age = NO_AGE): KnownProcess {
+    const known = { counters: new ProcessCounters(pid, fresh), rows: new RowMap(), isShared: false, age }
     this.#processes.set(pid, known)
     return known
   }
@@ -144,17 +148,18 @@ export class Collector implements BaselineSource {
   #knownOrNew(stats: ProcessStats, time: PollTime): KnownProcess {
     const sinceSample_s =
       this.#sampled_s === undefined ? time.archive_s - this.#writer.sampled_s : time.monotonic_s - this.#sampled_s
-    const age_s = stats.uptime_s === undefined ? sinceSample_s : stats.uptime_s + 1
-    const known = this.#processes.get(stats.pid)
-    // What this run did not see at its last poll has begun since; HAProxy's uptime is only good to a second either way.
-    const young = this.#sampled_s !== undefined || age_s - 1 <= sinceSample_s
-    const restarted = known !== undefined && stats.uptime_s !== undefined && stats.uptime_s + 1 < sinceSample_s
-    if (known !== undefined && !restarted) {
+    const { pid, uptime_s } = stats
+    const known = this.#processes.get(pid)
+    const age = { uptime_s, asked_s: time.monotonic_s }
+    const restarted = uptime_s !== undefined && uptime_s + 1 < sinceSample_s
+    if (known !== undefined && !restarted && !isAnother(known.age, age)) {
       this.#elapsed_s = sinceSample_s
+      known.age = age
       return known
     }
-    this.#elapsed_s = young ? Math.min(age_s, sinceSample_s) : sinceSample_s
-    return this.#remember(stats.pid, young)
+    const young = beganSince(uptime_s, sinceSample_s, this.#sampled_s !== undefined)
+    this.#elapsed_s = young && uptime_s !== undefined ? Math.min(uptime_s + 1, sinceSample_s) : sinceSample_s
+    return this.#remember(pid, young, age)
   }
 
   #room(slots: number): void {

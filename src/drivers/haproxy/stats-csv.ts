@@ -113,8 +113,8 @@ function parseNumber(bytes: Uint8Array, from: number, to: number): number {
   return value <= Number.MAX_SAFE_INTEGER ? value : Number.NaN
 }
 
-/** Proxies that HAProxy makes for itself. */
-const INTERNAL = ['GLOBAL', 'MASTER', '#'].map((name) => encoder.encode(name))
+/** Proxies that HAProxy makes for itself (the whole name, with the comma after it), and what is no row. */
+const INTERNAL = ['GLOBAL,', 'MASTER,', '#'].map((name) => encoder.encode(name))
 
 function isInternal(bytes: Uint8Array, at: number): boolean {
   return INTERNAL.some((name) => matches(bytes, at, name))

@@ -107,6 +107,18 @@ t.test('rule 2: the same process number with a later start is another process', 
   t.strictSame(bench.sessions('fe', T, T + 4), [null, null, 100, 100])
 })
 
+t.test('another HAProxy at the same address, and back: its past is nobody’s increment', async (t) => {
+  const bench = new Bench(t)
+  bench.poll(T, answer(10, 500, [{ name: 'fe', sessions: 100 }]))
+  bench.poll(T + 1, answer(10, 501, [{ name: 'fe', sessions: 110 }]))
+  bench.poll(T + 2, answer(11, 900, [{ name: 'fe', sessions: 5_000 }]))
+  bench.poll(T + 3, answer(11, 901, [{ name: 'fe', sessions: 5_003 }]))
+  bench.poll(T + 4, answer(10, 504, [{ name: 'fe', sessions: 150 }]))
+  bench.poll(T + 5, answer(10, 70, [{ name: 'fe', sessions: 9_000 }]))
+  bench.poll(T + 6, answer(10, 71, [{ name: 'fe', sessions: 9_002 }]))
+  t.strictSame(bench.sessions('fe', T, T + 6), [10, null, 3, null, null, 2], 'the last one has the number of the first')
+})
+
 t.test('rule 3: cleared counters are unknown once, then a new baseline', async (t) => {
   const bench = new Bench(t)
   bench.poll(T, answer(10, 500, [{ name: 'fe', sessions: 100 }]))

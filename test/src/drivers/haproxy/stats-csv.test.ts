@@ -63,8 +63,16 @@ t.test('empty and odd values are unknown, big ones exact', async (t) => {
 
 t.test('listeners and proxies of HAProxy itself are left out', async (t) => {
   const row = (name: string, type: number) => `${name},x,1,2,3,4,${type},,`
-  const rows = [row('GLOBAL', 1), row('MASTER', 0), row('#hidden', 1), row('fe', 3), row('fe', 0)]
-  t.equal(scanned(bytesOf(`${HEADER}\n${rows.join('\n')}\n\n`))?.length, 1)
+  const rows = [
+    row('GLOBAL', 1),
+    row('MASTER', 0),
+    row('#hidden', 1),
+    row('fe', 3),
+    row('fe', 0),
+    row('MASTER-db', 0),
+    row('GLOBAL_x', 0),
+  ]
+  t.equal(scanned(bytesOf(`${HEADER}\n${rows.join('\n')}\n\n`))?.length, 3)
 })
 
 t.test('a torn answer is no answer, wherever it is torn', async (t) => {

@@ -1,0 +1,21 @@
+import t from 'tap'
+import { beganSince, isAnother } from '../../../workers/archive/process-age.ts'
+
+t.test('only what can have begun since the last poll counts from zero', async (t) => {
+  t.ok(beganSince(0, 1, true))
+  t.ok(beganSince(4, 1, true), 'it read a large file before it answered')
+  t.notOk(beganSince(25, 1, true), 'it was there before, and served somebody else')
+  t.ok(beganSince(undefined, 1, true))
+  t.ok(beganSince(9, 10, false), 'begun while the daemon was away')
+  t.notOk(beganSince(11, 10, false))
+  t.notOk(beganSince(undefined, 10, false))
+})
+
+t.test('a number that was given to another process is noticed by its age', async (t) => {
+  const before = { uptime_s: 100, asked_s: 50 }
+  t.notOk(isAnother(before, { uptime_s: 101, asked_s: 51 }))
+  t.notOk(isAnother(before, { uptime_s: 130, asked_s: 80 }), 'after half a minute without an answer')
+  t.ok(isAnother(before, { uptime_s: 9_000, asked_s: 51 }))
+  t.ok(isAnother(before, { uptime_s: 3, asked_s: 80 }))
+  t.notOk(isAnother({ uptime_s: undefined, asked_s: 0 }, { uptime_s: 3, asked_s: 80 }), 'nothing is known')
+})
