@@ -1,30 +1,18 @@
 /** A process of its own that feeds an archive: `feed-archive.ts DIRECTORY OBJECTS SECONDS END`. Prints what it cost as JSON. */
-import { closeSync, fsyncSync, openSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { feedObjects } from './feed-objects.ts'
 import { METRIC_NAMES, valueAt } from './data-set.ts'
-import { privateBytes, writtenBytes } from './programs.ts'
+import { privateBytes, handedBytes } from './programs.ts'
 
 const [directory = '', objects, seconds, end] = process.argv.slice(2)
 const fed = feedObjects(Number(objects))
 const end_s = Number(end)
 const start_s = end_s - Number(seconds)
 
-/** On a real clock a second's pages are on the disk before the next one begins; here the next one waits for them. */
-function settle(): void {
-  for (const name of readdirSync(directory)) {
-    const file = openSync(join(directory, name), 'r')
-    fsyncSync(file)
-    closeSync(file)
-  }
-}
-
 const writer = new ArchiveWriter(directory, start_s)
 const places = fed.map((object) => ({ object, ensured: writer.ensure('frontend', object.name, '') }))
-settle()
 globalThis.gc?.()
-const [written, memory] = [writtenBytes('self'), privateBytes('self')]
+const [written, memory] = [handedBytes('self'), privateBytes('self')]
 for (let second = start_s; second < end_s; second += 1) {
   writer.ring.beginSecond(second)
   for (const { object, ensured } of places) {
@@ -32,9 +20,8 @@ for (let second = start_s; second < end_s; second += 1) {
       writer.ring.set(ensured?.slot ?? -1, second, metric, valueAt(object, metric, second))
   }
   writer.commit(second + 1, true, undefined)
-  settle()
 }
 globalThis.gc?.()
-const cost = { written_bytes: writtenBytes('self') - written, memory_bytes: privateBytes('self') - memory }
+const cost = { written_bytes: handedBytes('self') - written, memory_bytes: privateBytes('self') - memory }
 await writer.close()
 console.log(JSON.stringify(cost))

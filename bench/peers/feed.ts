@@ -42,7 +42,7 @@ async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-/** One transaction a second, each on the disk before the next. */
+/** One transaction a second: every page of it goes into a write call of its own. */
 export function feedArchive({ objects, seconds, end_s }: FeedSize): Promise<FeedCost> {
   return withFolder(async (folder) => {
     const script = fileURLToPath(new URL('feed-archive.ts', import.meta.url))

@@ -59,7 +59,8 @@ function makeReadings(random: () => number, seconds: number, heartbeat_s: number
     for (const values of counters) {
       for (const [counter, value] of values.entries()) {
         const perSecond = [0, 0, 1, 5, 1_000, 123_456_789][whole(6)] ?? 0
-        values[counter] = random() < 0.01 ? whole(100) : value + perSecond * n
+        // A smaller value: growth that does not divide by the seconds would be spread in whole numbers here, and not there.
+        values[counter] = random() < 0.01 ? whole(Math.min(100, value)) : value + perSecond * n
       }
     }
     readings.push({ time_s, counters: counters.map((values) => [...values]) })
