@@ -1,4 +1,5 @@
 import type { Change, RecordReader } from '../../storage/config/config-store.ts'
+import { merged } from '../../storage/config/sorted-records.ts'
 import type { ConfigView, RecordChange, SectionName, SectionRecords } from '../model/sections.ts'
 
 /** Sections that exist today are cluster-wide; settings of one node will carry its id here. */
@@ -26,24 +27,28 @@ export function configView(reader: RecordReader): ConfigView {
 
 /** Running with `changes` applied: stays the same while more is staged. Running itself cannot change during an apply. */
 export function frozenView(running: RecordReader, changes: readonly Change[]): ConfigView {
-  const frozen = new Map(changes.map((change) => [`${change.section}\0${change.key}`, change]))
   const base = configView(running)
+  const frozen = new Map<string, Map<string, Change>>()
+  for (const change of changes) {
+    const ofSection = frozen.get(change.section)
+    if (ofSection === undefined) frozen.set(change.section, new Map([[change.key, change]]))
+    else ofSection.set(change.key, change)
+  }
   return {
     get(section, id) {
-      const change = frozen.get(`${section}\0${id}`)
-      if (change === undefined) return base.get(section, id)
-      return change.after === undefined ? undefined : asRecord(section, change.after.value)
+      const change = frozen.get(section)?.get(id)
+      return change === undefined ? base.get(section, id) : changedTo(section, change)
     },
     list(section) {
-      const records = new Map([...base.list(section)].map((record) => [record.id, record]))
-      for (const change of changes) {
-        if (change.section !== section) continue
-        if (change.after === undefined) records.delete(change.key)
-        else records.set(change.key, asRecord(section, change.after.value))
-      }
-      return [...records.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+      const changed = [...(frozen.get(section)?.values() ?? [])]
+      const records = new Map(changed.map((change) => [change.key, changedTo(section, change)]))
+      return merged([...base.list(section)], (record) => record.id, records)
     },
   }
+}
+
+function changedTo<N extends SectionName>(section: N, { after }: Change): SectionRecords[N] | undefined {
+  return after === undefined ? undefined : asRecord(section, after.value)
 }
 
 /** A stored change as drivers see it. */

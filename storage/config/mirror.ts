@@ -1,4 +1,5 @@
 import type { Change, RecordKey, RecordReader, StoredRecord } from './config-store.ts'
+import { merged, SortedRecords } from './sorted-records.ts'
 
 /** A stored record of the overlay: a tombstone hides what running has. */
 export interface OverlayEntry extends RecordKey {
@@ -10,39 +11,46 @@ export interface OverlayEntry extends RecordKey {
   readonly at: string
 }
 
-const place = (scope: string, key: string) => `${scope}\0${key}`
+interface RunningEntry {
+  readonly key: string
+  readonly stored: StoredRecord
+}
+
+/** By section and scope, each by its own name: a key made of them all would be made anew for every look-up. */
+type Sections<T extends { readonly key: string }> = Map<string, Map<string, SortedRecords<T>>>
 
 /** Running and the candidate overlay in memory: the synchronous side of the store. */
 export class Mirror {
-  readonly #running = new Map<string, Map<string, RecordKey & { readonly stored: StoredRecord }>>()
-  readonly #overlay = new Map<string, Map<string, OverlayEntry>>()
+  readonly #running: Sections<RunningEntry> = new Map()
+  readonly #overlay: Sections<OverlayEntry> = new Map()
 
   readonly running: RecordReader = {
-    get: (section, scope, key) => this.#running.get(section)?.get(place(scope, key))?.stored,
-    list: (section, scope) => sorted(this.#running.get(section)?.values() ?? [], scope),
+    get: (section, scope, key) => this.#running.get(section)?.get(scope)?.byKey.get(key)?.stored,
+    list: (section, scope) => this.#runningList(section, scope).map(({ stored }) => stored),
   }
 
   readonly candidate: RecordReader = {
     get: (section, scope, key) => {
-      const entry = this.#overlay.get(section)?.get(place(scope, key))
+      const entry = this.#overlay.get(section)?.get(scope)?.byKey.get(key)
       return entry === undefined ? this.running.get(section, scope, key) : entry.stored
     },
     list: (section, scope) => {
-      const overlay = this.#overlay.get(section)
-      const running = this.#running.get(section)
-      if (overlay === undefined || overlay.size === 0) return this.running.list(section, scope)
-      const merged: (RecordKey & { readonly stored: StoredRecord | undefined })[] = [...overlay.values()]
-      for (const [where, record] of running ?? []) if (!overlay.has(where)) merged.push(record)
-      return sorted(merged, scope)
+      const overlay = this.#overlay.get(section)?.get(scope)?.list() ?? []
+      const changes = new Map(overlay.map(({ key, stored }) => [key, stored === undefined ? stored : { key, stored }]))
+      return merged(this.#runningList(section, scope), ({ key }) => key, changes).map(({ stored }) => stored)
     },
   }
 
-  overlayEntry(key: RecordKey): OverlayEntry | undefined {
-    return this.#overlay.get(key.section)?.get(place(key.scope, key.key))
+  #runningList(section: string, scope: string): readonly RunningEntry[] {
+    return this.#running.get(section)?.get(scope)?.list() ?? []
+  }
+
+  overlayEntry({ section, scope, key }: RecordKey): OverlayEntry | undefined {
+    return this.#overlay.get(section)?.get(scope)?.byKey.get(key)
   }
 
   setRunning(key: RecordKey, stored: StoredRecord | undefined): void {
-    set(this.#running, key, stored === undefined ? undefined : { ...key, stored })
+    set(this.#running, key, stored === undefined ? undefined : { key: key.key, stored })
   }
 
   setOverlay(key: RecordKey, entry: OverlayEntry | undefined): void {
@@ -51,7 +59,9 @@ export class Mirror {
 
   changes(): readonly Change[] {
     const all: OverlayEntry[] = []
-    for (const section of this.#overlay.values()) all.push(...section.values())
+    for (const scopes of this.#overlay.values()) {
+      for (const records of scopes.values()) for (const entry of records.byKey.values()) all.push(entry)
+    }
     all.sort((a, b) => a.revision - b.revision)
     return all.map((entry) => ({
       id: entry.changeId,
@@ -68,21 +78,10 @@ export class Mirror {
   }
 }
 
-function set<T>(sections: Map<string, Map<string, T>>, key: RecordKey, value: T | undefined): void {
-  let section = sections.get(key.section)
-  if (section === undefined) sections.set(key.section, (section = new Map()))
-  if (value === undefined) section.delete(place(key.scope, key.key))
-  else section.set(place(key.scope, key.key), value)
-}
-
-function sorted(
-  records: Iterable<RecordKey & { readonly stored: StoredRecord | undefined }>,
-  scope: string,
-): readonly StoredRecord[] {
-  const present: { key: string; stored: StoredRecord }[] = []
-  for (const { stored, key, scope: where } of records) {
-    if (stored !== undefined && where === scope) present.push({ key, stored })
-  }
-  present.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
-  return present.map((record) => record.stored)
+function set<T extends { readonly key: string }>(sections: Sections<T>, key: RecordKey, record: T | undefined): void {
+  let scopes = sections.get(key.section)
+  if (scopes === undefined) sections.set(key.section, (scopes = new Map()))
+  let records = scopes.get(key.scope)
+  if (records === undefined) scopes.set(key.scope, (records = new SortedRecords()))
+  records.set(key.key, record)
 }

@@ -1,0 +1,54 @@
+/**
+ * `sorted` with some records replaced, added or (undefined) taken away, in the order of their keys again. What did not
+ * change is copied in runs and not compared: most changes touch one record of thousands.
+ */
+export function merged<T>(
+  sorted: readonly T[],
+  keyOf: (record: T) => string,
+  changes: ReadonlyMap<string, T | undefined>,
+): readonly T[] {
+  if (changes.size === 0) return sorted
+  const result: T[] = []
+  let from = 0
+  // Ordered by code unit, so that the order does not depend on a language.
+  for (const key of [...changes.keys()].toSorted()) {
+    const at = firstFrom(sorted, keyOf, key, from)
+    for (; from < at; from++) result.push(sorted[from] as T)
+    const record = changes.get(key)
+    if (record !== undefined) result.push(record)
+    const next = sorted[at]
+    if (next !== undefined && keyOf(next) === key) from = at + 1
+  }
+  for (; from < sorted.length; from++) result.push(sorted[from] as T)
+  return result
+}
+
+/** Place of the first record at or after `from` whose key is not before `key`. */
+function firstFrom<T>(sorted: readonly T[], keyOf: (record: T) => string, key: string, from: number): number {
+  let [low, high] = [from, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (keyOf(sorted[middle] as T) < key) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Records by their key. Lists are in the order of keys; one that was handed out is never changed. */
+export class SortedRecords<T extends { readonly key: string }> {
+  readonly byKey = new Map<string, T>()
+  readonly #touched = new Map<string, T | undefined>()
+  #sorted: readonly T[] = []
+
+  set(key: string, record: T | undefined): void {
+    if (record === undefined) this.byKey.delete(key)
+    else this.byKey.set(key, record)
+    this.#touched.set(key, record)
+  }
+
+  list(): readonly T[] {
+    this.#sorted = merged(this.#sorted, (record) => record.key, this.#touched)
+    this.#touched.clear()
+    return this.#sorted
+  }
+}
