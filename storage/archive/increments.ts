@@ -70,13 +70,10 @@ export class ProcessCounters {
   restore(slots: number, values: (slot: number, counter: number) => number | undefined): void {
     this.beginPoll(slots)
     for (let slot = 0; slot < slots; slot++) {
-      let complete = true
       for (let counter = 0; counter < COUNTER_COUNT; counter++) {
-        const value = values(slot, counter)
-        if (value === undefined) complete = false
-        else this.#values[slot * COUNTER_COUNT + counter] = value
+        this.#values[slot * COUNTER_COUNT + counter] = values(slot, counter) ?? Number.NaN
       }
-      if (complete) this.see(slot)
+      this.see(slot)
     }
   }
 }

@@ -118,6 +118,15 @@ export class ObjectRegistry {
     this.#active = undefined
   }
 
+  /** Time is `to_s` again. One that has gone since then was there: its open chunk of `open_s` is written anew. */
+  stepBack(to_s: number, open_s: number): void {
+    for (const object of this.objects) {
+      if (object.slot < 0 && object.seen_s > to_s - open_s) this.ensure(object.kind, object.name, object.backend, to_s)
+      object.seen_s = Math.min(object.seen_s, to_s)
+    }
+    this.#active = undefined
+  }
+
   /** Forgets the objects that are gone since before `before_s`: no tier has anything of them. */
   expire(before_s: number): void {
     const gone = this.objects.filter(({ slot, died_s }) => slot < 0 && died_s !== undefined && died_s < before_s)

@@ -19,13 +19,12 @@ export function trimTier(databases: ArchiveDatabases, index: number, hwm_s: numb
 
 /**
  * Frees room inside the file while the disk is full: the base tier gives up its older half, a few chunks at a time, because
- * what it holds is in the coarser tiers as well. Answers the second before which it is incomplete; `undefined` when there was
- * nothing left to give up.
+ * what it holds is in the coarser tiers as well. Answers whether there was anything left to give up.
  */
-export function relieve(databases: ArchiveDatabases, hwm_s: number): number | undefined {
+export function relieve(databases: ArchiveDatabases, hwm_s: number): boolean {
   const { environment, meta, table } = databases
   const [base] = table
-  if (base === undefined) return undefined
+  if (base === undefined) return false
   const before_s = base.floor_s
   let freed = 0
   try {
@@ -37,5 +36,19 @@ export function relieve(databases: ArchiveDatabases, hwm_s: number): number | un
   } finally {
     if (freed === 0) base.floor_s = before_s
   }
-  return freed > 0 ? base.floor_s : undefined
+  return freed > 0
+}
+
+/** Inside a transaction: the seconds from `to_s` to `hwm_s` will come again. */
+export function forgetFrom(
+  { table, tiers, tail, baseline, meta }: ArchiveDatabases,
+  hwm_s: number,
+  to_s: number,
+): void {
+  for (const tier of tiers) removeRange(tier, { start: makeKey(to_s + 1, 0) })
+  removeRange(tail, {})
+  removeRange(baseline, {})
+  // What was trimmed already does not come back with the time.
+  for (const tier of table) tier.floor_s = Math.max(tier.floor_s, coverageStart(tier, hwm_s), 0)
+  writeTable(meta, table)
 }

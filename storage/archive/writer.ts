@@ -1,6 +1,6 @@
 import { RING_SERVED_S, ROOM_BYTES_MIN, ROOM_BYTES_PER_OBJECT, SECONDS_PER_COMMIT } from '../limits.ts'
 import { TAIL_KEPT_S, TRIM_KEYS_MAX } from '../limits.ts'
-import { removeRange, usedBytes } from '../env.ts'
+import { usedBytes } from '../env.ts'
 import { FileRoom, NoRoomError } from '../room.ts'
 import type { ArchiveObject, ObjectKind } from './catalog.ts'
 import { type ChunkSource, ChunkWriter } from './chunk-writer.ts'
@@ -14,7 +14,7 @@ import { RingWriter } from './ring.ts'
 import { type BaselineSource, TailWriter } from './tail-writer.ts'
 import { span_s, type Tier, TIERS } from './tiers.ts'
 import { TierReader } from './tier-reader.ts'
-import { RELIEF_BYTES, relieve, trimTier } from './trim.ts'
+import { forgetFrom, RELIEF_BYTES, relieve, trimTier } from './trim.ts'
 
 /**
  * The one writer of the archive. The caller fills the ring (`beginSecond`, `set`) and calls `commit`: one LMDB transaction
@@ -57,7 +57,7 @@ export class ArchiveWriter {
     this.#tail.restore(this.ring, found.ringOldest_s, found.hwm_s, this.registry.objects)
     this.databases = adoptTiers(opened, tiers, this.registry.objects, this.ring, found.hwm_s)
     this.#reader = this.#readerOf(this.ring)
-    for (const [index, { floor_s }] of this.databases.table.entries()) this.ring.publishFloor(index, floor_s)
+    this.#publishFloors()
     this.ring.publish(found.hwm_s, found.hwm_s)
   }
 
@@ -71,6 +71,10 @@ export class ArchiveWriter {
     return this.#room.refusal
   }
 
+  #publishFloors(): void {
+    for (const [index, { floor_s }] of this.databases.table.entries()) this.ring.publishFloor(index, floor_s)
+  }
+
   #readerOf(ring: RingWriter): TierReader {
     return new TierReader(this.databases.table, chunkLookup(this.databases), ring, 'stored')
   }
@@ -79,7 +83,6 @@ export class ArchiveWriter {
   get hwm_s(): number {
     return this.#hwm_s
   }
-
   /** The second up to which the source was last read successfully, by this run or an earlier one. */
   get sampled_s(): number {
     return this.#sampled_s
@@ -134,9 +137,7 @@ export class ArchiveWriter {
   passOver(to_s: number): void {
     try {
       this.commit(to_s, false, undefined)
-    } catch {
-      return
-    }
+    } catch {}
   }
 
   /** The seconds up to `to_s` that have no row stay unknown; time goes on although nothing can be stored. */
@@ -169,7 +170,7 @@ export class ArchiveWriter {
   ): void {
     const sampled_s = how.sampled ? to_s : this.#sampled_s
     const objects = this.registry.active()
-    this.#room.ensure(ROOM_BYTES_MIN + ROOM_BYTES_PER_OBJECT * objects.length)
+    this.#ensureRoom()
     this.registry.noteSeen(from_s, how.rowsTo_s)
     this.databases.environment.transactionSync(() => {
       // First, so that the pages it frees are written again by what follows instead of once as garbage.
@@ -195,6 +196,10 @@ export class ArchiveWriter {
     if (how.sampled && to_s % 60 === 0) this.#lookForGone(to_s)
   }
 
+  #ensureRoom(): void {
+    this.#room.ensure(ROOM_BYTES_MIN + ROOM_BYTES_PER_OBJECT * this.registry.active().length)
+  }
+
   #lookForGone(now_s: number): void {
     const coarsest = this.databases.table.at(-1) ?? this.#base
     this.registry.retire(now_s, span_s(coarsest))
@@ -213,9 +218,9 @@ export class ArchiveWriter {
   /** Gives up older seconds of the finest tier while the disk is full. Answers whether anything was freed. */
   relieve(): boolean {
     this.#room.ensure(RELIEF_BYTES)
-    const floor_s = relieve(this.databases, this.#hwm_s)
-    if (floor_s !== undefined) this.ring.publishFloor(0, floor_s)
-    return floor_s !== undefined
+    if (!relieve(this.databases, this.#hwm_s)) return false
+    this.#publishFloors()
+    return true
   }
 
   /**
@@ -224,23 +229,18 @@ export class ArchiveWriter {
    */
   stepBack(to_s: number): void {
     const { points } = this.#base
-    for (const object of this.registry.objects) {
-      // One that has gone since then was there: its open chunk is in the ring again.
-      if (object.slot < 0 && object.seen_s > to_s - points) this.ensure(object.kind, object.name, object.backend)
-      object.seen_s = Math.min(object.seen_s, to_s)
-    }
+    this.#ensureRoom()
+    this.registry.stepBack(to_s, points)
     rewindRing(this.ring, this.registry.objects, this.#reader, this.#hwm_s, to_s - points, to_s)
-    const { environment, tail, baseline, tiers, meta } = this.databases
-    environment.transactionSync(() => {
-      for (const tier of tiers) removeRange(tier, { start: makeKey(to_s + 1, 0) })
-      removeRange(tail, {})
-      removeRange(baseline, {})
+    this.databases.environment.transactionSync(() => {
+      forgetFrom(this.databases, this.#hwm_s, to_s)
       for (let i = 0; i < points; i++) this.#tail.storeSecond(this.ring, to_s - points + i, this.registry.objects)
-      meta.putSync(META_PROGRESS, makeKey(to_s, to_s))
+      this.databases.meta.putSync(META_PROGRESS, makeKey(to_s, 0))
     })
     this.#hwm_s = to_s
-    this.#sampled_s = to_s
+    this.#sampled_s = 0
     this.#needed_s = this.ring.oldest()
+    this.#publishFloors()
     this.ring.publish(to_s, to_s)
   }
 

@@ -1,25 +1,14 @@
 import { createStatRows, scanStats, STORED_COUNT, type StatHeader } from '../../src/drivers/haproxy/stats-csv.ts'
 import type { ArchiveObject } from '../../storage/archive/catalog.ts'
-import { COUNTER_COUNT, ProcessCounters } from '../../storage/archive/increments.ts'
-import { recoverBaseline } from '../../storage/archive/recover.ts'
+import { COUNTER_COUNT, type ProcessCounters } from '../../storage/archive/increments.ts'
 import type { BaselineSource } from '../../storage/archive/tail-writer.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { ARCHIVE_HEARTBEAT_S } from '../../storage/limits.ts'
 import { counterOrigin, InheritedCounters } from './inheritance.ts'
-import { beganSince, isAnother, type ProcessAge } from './process-age.ts'
-import { RowMap } from './row-map.ts'
+import { type KnownProcess, newProcess, restoredProcess } from './known-process.ts'
+import { beganSince, isAnother } from './process-age.ts'
 import { SecondSums } from './second-sums.ts'
 import type { Poll, ProcessStats } from './source.ts'
-
-interface KnownProcess {
-  readonly counters: ProcessCounters
-  readonly rows: RowMap
-  /** What this process counts is part of what its successor reports. */
-  isShared: boolean
-  age: ProcessAge
-}
-
-const NO_AGE: ProcessAge = { uptime_s: undefined, asked_s: 0 }
 
 /** The times of one poll: on the archive's clock (names seconds) and on the monotonic one (measures). */
 export interface PollTime {
@@ -50,7 +39,7 @@ export class Collector implements BaselineSource {
   readonly #statRows = createStatRows()
   #current: KnownProcess | undefined
   /** The process that an earlier run of the daemon polled last. */
-  #restored: KnownProcess | undefined
+  readonly #restored: KnownProcess | undefined
   #pid = 0
   /** The processes that existed at the last poll of this run. */
   #polled: ReadonlySet<number> = new Set()
@@ -66,27 +55,12 @@ export class Collector implements BaselineSource {
 
   constructor(writer: ArchiveWriter) {
     this.#writer = writer
-    this.#restore()
+    this.#restored = restoredProcess(writer)
+    if (this.#restored !== undefined) this.#processes.set(this.#restored.counters.pid, this.#restored)
   }
 
   get pid(): number {
     return this.#pid
-  }
-
-  /** Carries on with the counters of the run before, if HAProxy is still the same process. */
-  #restore(): void {
-    const baseline = recoverBaseline(this.#writer.databases, this.#writer.objects())
-    if (baseline === undefined) return
-    const bySlot = new Map<number, readonly number[]>()
-    for (const object of this.#writer.objects()) {
-      const counters = baseline.counters.get(object.id)
-      const place = counters === undefined ? undefined : this.#writer.ensure(object.kind, object.name, object.backend)
-      if (counters !== undefined && place !== undefined) bySlot.set(place.slot, counters)
-    }
-    const counters = new ProcessCounters(baseline.pid, false)
-    counters.restore(this.#writer.registry.slots, (slot, counter) => bySlot.get(slot)?.[counter])
-    this.#restored = { counters, rows: new RowMap(), isShared: false, age: NO_AGE }
-    this.#processes.set(baseline.pid, this.#restored)
   }
 
   /** Adds a poll; `undefined` when its answer was torn: nothing of it counts. */
@@ -117,7 +91,7 @@ export class Collector implements BaselineSource {
       if (scanStats(stats.bytes, this.#statRows, stats.from) === undefined) continue
       // One that came and was replaced between two polls has counted everything since.
       const began = wasReloaded && this.#polled.size > 0 && !this.#polled.has(stats.pid)
-      const process = this.#processes.get(stats.pid) ?? this.#remember(stats.pid, began)
+      const process = this.#processes.get(stats.pid) ?? this.#remember(newProcess(stats.pid, began))
       this.#add(process, stats, process.isShared ? 'shared' : 'old')
     }
     for (const pid of this.#processes.keys()) {
@@ -135,10 +109,9 @@ export class Collector implements BaselineSource {
     return new InheritedCounters(predecessor?.counters, this.#writer.registry.slots, origin)
   }
 
-  #remember(pid: number, fresh: boolean, age = NO_AGE): KnownProcess {
-    const known = { counters: new ProcessCounters(pid, fresh), rows: new RowMap(), isShared: false, age }
-    this.#processes.set(pid, known)
-    return known
+  #remember(process: KnownProcess): KnownProcess {
+    this.#processes.set(process.counters.pid, process)
+    return process
   }
 
   /**
@@ -159,7 +132,7 @@ export class Collector implements BaselineSource {
     }
     const young = beganSince(uptime_s, sinceSample_s, this.#sampled_s !== undefined)
     this.#elapsed_s = young && uptime_s !== undefined ? Math.min(uptime_s + 1, sinceSample_s) : sinceSample_s
-    return this.#remember(pid, young, age)
+    return this.#remember(newProcess(pid, young, age))
   }
 
   #room(slots: number): void {
@@ -237,6 +210,11 @@ export class Collector implements BaselineSource {
     const since_s =
       this.#sampled_s === undefined ? time.archive_s - this.#writer.sampled_s : time.monotonic_s - this.#sampled_s
     if (since_s > ARCHIVE_HEARTBEAT_S + JITTER_S) this.#writer.commit(tick_s, false, undefined)
+  }
+
+  /** The stored counters are gone: all are stored anew with the next second. */
+  storeAll(): void {
+    this.#allChanged = true
   }
 
   counter(slot: number, counter: number): number {

@@ -14,6 +14,8 @@ const POLL_OFFSET_MS = 50
 const POLL_DEADLINE_MS = 900
 /** The clock may be this far behind the archive and is waited for; beyond that the archive steps back. */
 const WAIT_FOR_CLOCK_S = 60
+/** At a start the clock may not be set yet; a machine that asks the network for the time has it by then. */
+const START_PATIENCE_S = 600
 /** A clock before this is no clock (a machine that woke up in 1970): the archive is not thrown away for it. */
 const PLAUSIBLE_CLOCK_S = 1_600_000_000
 
@@ -41,6 +43,8 @@ export class ArchiveThread {
   #reason: string | undefined = 'it has not been asked yet'
   #warned = ''
   #ticked_s = 0
+  /** Since when, on the monotonic clock, the archive has been waiting for the clock. */
+  #behindSince_s: number | undefined
   /** Of the rows whose objects were told last. */
   #layout = -1
 
@@ -129,11 +133,21 @@ export class ArchiveThread {
 
   #followClock(tick_s: number, event: ClockEvent): void {
     const { hwm_s } = this.#writer
-    if (tick_s + (event === 'stepped-back' ? 0 : WAIT_FOR_CLOCK_S) >= hwm_s) return
+    const isStep = event === 'stepped-back'
+    if (tick_s + (isStep ? 0 : WAIT_FOR_CLOCK_S) >= hwm_s) {
+      this.#behindSince_s = undefined
+      return
+    }
     if (tick_s < PLAUSIBLE_CLOCK_S) return this.#warn('the clock of the machine is not set', `now ${tick_s}`)
+    this.#behindSince_s ??= this.#clock.monotonic_s()
+    if (!isStep && this.#clock.monotonic_s() - this.#behindSince_s < START_PATIENCE_S) {
+      const advice = 'newer statistics are dropped in ten minutes unless the clock is corrected'
+      return this.#warn('the clock of the machine is behind the archive', `${hwm_s - tick_s} s; ${advice}`)
+    }
     this.#warn('the clock was set back: newer statistics are dropped', `from ${hwm_s} to ${tick_s}`)
     // The second that ends now is written anew.
     this.#writer.stepBack(tick_s - 1)
+    this.#collector.storeAll()
   }
 
   #announce(): void {

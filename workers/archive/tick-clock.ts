@@ -4,6 +4,9 @@ import type { Clock } from '../../src/clock.ts'
 const STEP_BACK_MS = 60_000
 /** So many ticks in a row must agree before the archive throws its future away. */
 const STEP_BACK_TICKS = 3
+/** A clock that falls back by more than a day is more often wrong than right: it gets ten minutes to be corrected. */
+const LARGE_STEP_MS = 86_400_000
+const LARGE_STEP_TICKS = 600
 const FORWARD_JUMP_MS = 1_000
 /** One per cent of a second: how fast the archive's clock approaches the wall clock. */
 const SLEW_MS = 10
@@ -38,7 +41,8 @@ export class TickClock {
     const ahead_ms = this.now_ms() - wall
     if (ahead_ms > STEP_BACK_MS) {
       this.#behindTicks++
-      if (this.#behindTicks < STEP_BACK_TICKS) return 'steady'
+      const ticks = ahead_ms > LARGE_STEP_MS ? LARGE_STEP_TICKS : STEP_BACK_TICKS
+      if (this.#behindTicks < ticks) return 'steady'
       this.#behindTicks = 0
       this.#offset_ms -= ahead_ms
       return 'stepped-back'
