@@ -1,4 +1,6 @@
 const DIGIT_ZERO = 0x30
+const DIGIT_NINE = 0x39
+const MINUS = 0x2d
 const POINT = 0x2e
 const SHORT_TEXT = 32
 const BILLION = 1_000_000_000
@@ -213,4 +215,12 @@ function putPair(bytes: Buffer, at: number, value: number): void {
 /** Bytes of a constant, made once. */
 export function ascii(text: string): Uint8Array {
   return encoder.encode(text)
+}
+
+/** An integer as JSON has it: what is not one is quoted, whatever the other side sends. */
+export function isJsonInteger(bytes: Uint8Array, from: number, to: number): boolean {
+  const first = bytes[from] === MINUS ? from + 1 : from
+  if (first === to || (bytes[first] === DIGIT_ZERO && first + 1 < to)) return false
+  for (let i = first; i < to; i++) if ((bytes[i] ?? 0) < DIGIT_ZERO || (bytes[i] ?? 0) > DIGIT_NINE) return false
+  return true
 }

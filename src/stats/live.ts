@@ -11,7 +11,7 @@ import {
 } from '../drivers/haproxy/stats-csv.ts'
 import type { LiveAnswer } from './answers.ts'
 import { healthOf } from './health.ts'
-import { ascii, JsonBuffer } from './json-buffer.ts'
+import { ascii, isJsonInteger, JsonBuffer } from './json-buffer.ts'
 import { LIVE_FIELDS, type LiveKind, UNKNOWN_FIGURES } from './live-fields.ts'
 import { type LiveElement, type LivePiece, planView, rowKey } from './live-plan.ts'
 import type { ObjectNames } from './names.ts'
@@ -224,7 +224,7 @@ export class LiveAnswers {
       const from = offsets[column] ?? 0
       const to = (offsets[column + 1] ?? 0) - 1
       if (column < 0 || to <= from) out.raw(NULL)
-      else if (text || !isNumeric(csv[from] ?? 0)) this.#text(csv, from, to)
+      else if (text || !isJsonInteger(csv, from, to)) this.#text(csv, from, to)
       else out.copy(csv, from, to)
     }
   }
@@ -240,8 +240,4 @@ export class LiveAnswers {
     this.#out.copy(csv, from, to)
     this.#out.byte(QUOTE)
   }
-}
-
-function isNumeric(first: number): boolean {
-  return (first >= 0x30 && first <= 0x39) || first === 0x2d
 }

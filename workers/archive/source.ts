@@ -35,12 +35,19 @@ export type Source = (deadline_ms: number) => Promise<Poll>
 
 const decoder = new TextDecoder()
 
+/** `show proc` of a thousand workers and `show info` are far shorter. */
+const TEXT_BYTES_MAX = 256 * 1_024
+
 /** What precedes the statistics in an answer of two commands; `undefined` when there are no statistics in it. */
 function preamble(bytes: Uint8Array): { readonly text: string; readonly from: number } | undefined {
   const header = findHeader(bytes)
-  return header === undefined
-    ? undefined
-    : { text: decoder.decode(bytes.subarray(0, header.start)), from: header.start }
+  if (header === undefined || header.start > TEXT_BYTES_MAX) return undefined
+  return { text: decoder.decode(bytes.subarray(0, header.start)), from: header.start }
+}
+
+/** An answer that should be short. Whoever answers with hundreds of megabytes is no HAProxy, and is not made a string. */
+function shortText(bytes: Uint8Array): string {
+  return decoder.decode(bytes.subarray(0, TEXT_BYTES_MAX))
 }
 
 function withoutStatistics(bytes: Uint8Array): Poll {
@@ -93,7 +100,7 @@ class Haproxy {
   /** Only a master knows the command; a process answers with those that it knows. */
   async #findOut(timeout_ms: number): Promise<'master-socket' | 'stats-socket'> {
     const answer = await exchangeWithRetry(this.#target, requestLine('show proc'), timeout_ms)
-    return parseShowProc(decoder.decode(answer)) === undefined ? 'stats-socket' : 'master-socket'
+    return parseShowProc(shortText(answer)) === undefined ? 'stats-socket' : 'master-socket'
   }
 
   /**
@@ -133,7 +140,7 @@ class Haproxy {
   async #intake(pid: number, version: number, request: string, timeout_ms: number): Promise<Intake | undefined> {
     if (pid === this.#pid) return undefined
     if (version >= FIRST_COPYING) {
-      const text = decoder.decode(await exchange(this.#target, requestLine(request), timeout_ms))
+      const text = shortText(await exchange(this.#target, requestLine(request), timeout_ms))
       const accepted = Number(infoField(text, 'CumConns'))
       // Another process may have taken over the socket since; the next poll asks again.
       if (Number(infoField(text, 'Pid')) !== pid || Number.isNaN(accepted)) throw new Error('it was just replaced')

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { ascii, JsonBuffer } from '../../../src/stats/json-buffer.ts'
+import { ascii, isJsonInteger, JsonBuffer } from '../../../src/stats/json-buffer.ts'
 
 function written(write: (out: JsonBuffer) => void): string {
   const out = new JsonBuffer()
@@ -67,4 +67,10 @@ t.test('text, bytes and growth', async (t) => {
   t.equal(out.length, 1)
   out.clear()
   t.equal(out.take().length, 0)
+})
+
+t.test('what JSON takes for an integer, and what it does not', async (t) => {
+  const judged = (text: string) => isJsonInteger(new TextEncoder().encode(`,${text},`), 1, 1 + text.length)
+  t.strictSame(['0', '7', '10', '-1', '-0', '18446744073709551615'].map(judged), Array(6).fill(true))
+  t.strictSame(['', '-', '01', '-01', '1}', '1.5', '1e3', ' 1', '+1'].map(judged), Array(9).fill(false))
 })

@@ -47,6 +47,14 @@ t.test('every failure has a reason', async (t) => {
   t.match(await createSource({ kind: 'stats-socket', path: nameless })(900), { reason: /which process/ })
 })
 
+t.test('who answers with megabytes of something else is no HAProxy', async (t) => {
+  const flood = '\n'.repeat(8 * 1_024 * 1_024)
+  for (const kind of ['master-socket', 'stats-socket', 'any-socket'] as const) {
+    const path = await listen(t, () => flood)
+    t.match(await createSource({ kind, path })(5_000), { ok: false, reason: 'its answer was cut off' }, kind)
+  }
+})
+
 t.test('a socket of unknown kind: a master knows its processes, a process does not', async (t) => {
   const asked: string[] = []
   const master = await listen(t, (request) => {
