@@ -14,7 +14,7 @@ const RETRY_MAX_MS = 60_000
  */
 export class Supervision {
   readonly #engine: ApplyEngine
-  readonly #state: () => StatsState
+  readonly #state: () => Pick<StatsState, 'up' | 'since_ms' | 'reason'>
   /** Whether HAProxy is this daemon's to start at all. */
   readonly #isOurs: () => boolean
   readonly #clock: Clock
@@ -23,7 +23,13 @@ export class Supervision {
   #wait_ms = DOWN_FOR_MS
   #tried_ms = 0
 
-  constructor(engine: ApplyEngine, state: () => StatsState, isOurs: () => boolean, clock: Clock, log: Log) {
+  constructor(
+    engine: ApplyEngine,
+    state: () => Pick<StatsState, 'up' | 'since_ms' | 'reason'>,
+    isOurs: () => boolean,
+    clock: Clock,
+    log: Log,
+  ) {
     this.#engine = engine
     this.#state = state
     this.#isOurs = isOurs

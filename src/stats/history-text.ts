@@ -4,6 +4,7 @@ import { METRICS, type Metric } from '../model/metrics.ts'
 import type { JsonBuffer } from './json-buffer.ts'
 import type { ArchiveObjects } from './objects.ts'
 import { BLOCK_BUCKETS, type RenderedSeries } from './rendered-series.ts'
+import type { StorageFault } from '../../workers/archive/storage-watch.ts'
 import { Series, type SeriesWindow, type WindowReader } from './series.ts'
 
 /** What is written: whose series, which buckets, and up to which second they are closed. */
@@ -12,6 +13,8 @@ export interface HistoryPage {
   readonly query: HistoryQuery
   readonly window: SeriesWindow
   readonly closed_s: number
+  /** What keeps the archive from storing: told in the message of the answer. */
+  readonly storage?: StorageFault | undefined
   /** Whether the whole window is still kept: what was rendered outlives it, what has to be read does not. */
   isKept(): boolean
 }
@@ -52,7 +55,7 @@ export class HistoryText {
   *#json(page: HistoryPage, out: JsonBuffer, slice: SliceSize): Generator<boolean, void> {
     const { shape, subjects, group } = page.arrangement
     const facts = this.#facts(page)
-    out.text(`{"status":"success","message":"${MESSAGE}","data":`)
+    out.text(`{"status":"success","message":${JSON.stringify(messageOf(page.storage))},"data":`)
     if (shape === 'reals') out.text(`{${group},${facts},"reals":[`)
     else if (shape === 'list') out.text('[')
     const repeated = shape === 'reals' ? '' : `${facts},`
@@ -130,6 +133,13 @@ export class HistoryText {
       out.text('\r\n')
     }
   }
+}
+
+function messageOf(storage: StorageFault | undefined): string {
+  if (storage === undefined) return MESSAGE
+  const { reason, since_ms, isStoring } = storage
+  const effect = isStoring ? 'less is kept second by second' : 'nothing is stored, the last five minutes are in memory'
+  return `${MESSAGE}; since ${new Date(since_ms).toISOString()} ${effect}: ${reason}`
 }
 
 const COMMA = 0x2c

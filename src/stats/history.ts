@@ -14,6 +14,7 @@ import type { ObjectNames } from './names.ts'
 import type { ArchiveObjects } from './objects.ts'
 import { BLOCK_BUCKETS, RenderedSeries } from './rendered-series.ts'
 import type { SeriesWindow, WindowReader } from './series.ts'
+import type { StorageFault } from '../../workers/archive/storage-watch.ts'
 
 /** Points (objects × buckets) of one answer. Above it the next coarser tier answers, and the answer says so. */
 export const HISTORY_POINTS_MAX = 400_000
@@ -37,6 +38,8 @@ export interface HistoryReader extends WindowReader {
   hwm_s(): number
   /** The tiers as they are now; a full disk makes the finest one keep less. */
   tiers(): readonly Tier[]
+  /** What keeps the archive from storing, if it can be. */
+  storage?(): StorageFault | undefined
 }
 
 type Asked = 'frontend' | 'backend' | 'reals' | 'rip'
@@ -120,7 +123,8 @@ export class HistoryAnswers {
     const closed_s = this.#closed()
     const { arrangement } = target
     const window = this.#window(query, arrangement.subjects.length, closed_s)
-    const page = { arrangement, query, window, closed_s, isKept: () => this.#isKept(window, closed_s) }
+    const storage = this.#reader.storage?.()
+    const page = { arrangement, query, window, closed_s, storage, isKept: () => this.#isKept(window, closed_s) }
     const etag = this.#tag(target, page)
     const ready = this.#cache.get(etag)
     if (ready !== undefined) return ready
@@ -173,9 +177,10 @@ export class HistoryAnswers {
   }
 
   /** Closed buckets never change, so what was asked says which bytes these are. */
-  #tag({ tag }: Target, { query, window: { step_s, first_s, end_s } }: HistoryPage): string {
+  #tag({ tag }: Target, { query, storage, window: { step_s, first_s, end_s } }: HistoryPage): string {
     const metrics = query.metrics === METRICS ? '' : query.metrics.map((metric) => METRICS.indexOf(metric)).join('')
-    const state = `${this.#nonce}${this.#generation}-${this.#version}`
+    const fault = storage === undefined ? '' : `s${storage.since_ms}${storage.isStoring ? 'k' : ''}`
+    const state = `${this.#nonce}${this.#generation}-${this.#version}${fault}`
     return `"${state}-${tag}-${first_s}-${end_s}-${step_s}${query.consolidation}${metrics}${query.format}"`
   }
 

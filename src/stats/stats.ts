@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
 import { TIERS } from '../../storage/archive/tiers.ts'
 import type { FromArchiveThread, StatsSource, TickMessage } from '../../workers/archive/messages.ts'
+import type { StorageFault } from '../../workers/archive/storage-watch.ts'
 import type { Clock } from '../clock.ts'
+import { deferred } from '../deferred.ts'
 import type { Health } from '../model/real-server.ts'
 import type { Log } from '../log.ts'
 import type { HistoryAnswer, LiveAnswer } from './answers.ts'
@@ -30,6 +32,8 @@ export interface StatsState {
   readonly up: boolean
   readonly since_ms: number
   readonly reason: string | undefined
+  /** What keeps the archive from storing, or from storing all. */
+  readonly storage: StorageFault | undefined
 }
 
 /** The statistics of Layer 7. Everything but the promises answers at once, from memory or from a read of the archive. */
@@ -90,6 +94,7 @@ export class StatsService implements Stats {
   #request = 0
   #sequence = 0
   #hwm_s = 0
+  #losses = 0
   #state: StatsState
   #tick = deferred()
 
@@ -99,7 +104,7 @@ export class StatsService implements Stats {
     this.#directory = directory
     this.#log = log
     this.#observer = options.observer
-    this.#state = { up: false, since_ms: clock.now_ms(), reason: 'it has not been asked yet' }
+    this.#state = { up: false, since_ms: clock.now_ms(), reason: 'it has not been asked yet', storage: undefined }
     this.live = new LiveAnswers(names, nonce)
     this.history = new HistoryAnswers(this.#windows(), this.#objects, names, applianceId, nonce)
     const events = {
@@ -117,6 +122,7 @@ export class StatsService implements Stats {
       // Never ahead of the last message: a second is read once the places of all its objects are known.
       hwm_s: () => Math.min(this.#hwm_s, this.#reader?.hwm_s() ?? 0),
       tiers: () => this.#reader?.tiers() ?? TIERS,
+      storage: () => this.#state.storage,
       readBase: (object, first_s, end_s, out) => this.#reader?.readBase(object, first_s, end_s, out),
       readCoarse: (tier, object, first_s, end_s, out) => this.#reader?.readCoarse(tier, object, first_s, end_s, out),
     }
@@ -159,16 +165,18 @@ export class StatsService implements Stats {
   }
 
   #ticked(message: TickMessage): void {
-    const { up, since_ms, reason, hwm_s, csv, rows, layout } = message
-    if (hwm_s < this.#hwm_s) this.history.forget()
+    const { up, since_ms, reason, hwm_s, losses, storage, csv, rows, layout } = message
+    if (hwm_s < this.#hwm_s || losses !== this.#losses) this.history.forget()
     this.#hwm_s = hwm_s
+    this.#losses = losses
     if (message.listed !== undefined) this.#observer?.list(message.listed)
     // Who points at a socket is told when nobody answers there; a HAProxy of ours is only just being started.
     if (up !== this.#state.up || (this.#sequence === 0 && this.#observer !== undefined)) {
       if (up) this.#log.info('HAProxy answers with statistics')
       else this.#log.warn('HAProxy does not answer with statistics', { reason })
     }
-    this.#state = { up, since_ms, reason }
+    if (storage === undefined && this.#state.storage !== undefined) this.#log.info('the archive is stored again')
+    this.#state = { up, since_ms, reason, storage }
     this.live.update({ sequence: ++this.#sequence, csv, rows, layout, since_ms, reason })
     this.#nextTick()
   }
@@ -176,7 +184,7 @@ export class StatsService implements Stats {
   #lost(reason: string, now_ms: number): void {
     this.#open.reject(new Error(`the archive could not be opened: ${reason}`))
     const text = `the statistics thread failed: ${reason}`
-    this.#state = { up: false, since_ms: now_ms, reason: text }
+    this.#state = { up: false, since_ms: now_ms, reason: text, storage: this.#state.storage }
     const none = { csv: undefined, rows: undefined, layout: -1 }
     this.live.update({ sequence: ++this.#sequence, ...none, since_ms: now_ms, reason: text })
     for (const answer of this.#requests.values()) answer([text])
@@ -226,20 +234,4 @@ export class StatsService implements Stats {
     this.#nextTick()
     await this.#reader?.close()
   }
-}
-
-interface Deferred {
-  readonly promise: Promise<void>
-  readonly resolve: () => void
-  readonly reject: (error: Error) => void
-}
-
-function deferred(): Deferred {
-  let resolve: () => void = () => undefined
-  let reject: (error: Error) => void = () => undefined
-  const promise = new Promise<void>((resolvePromise, rejectPromise) => {
-    resolve = resolvePromise
-    reject = rejectPromise
-  })
-  return { promise, resolve, reject }
 }

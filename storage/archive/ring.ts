@@ -93,8 +93,12 @@ export class RingWriter implements RingView {
     Atomics.store(this.#words, OLDEST, oldest_s)
   }
 
+  /** How often seconds that were answered for were lost. */
+  losses = 0
+
   /** What was before `oldest_s` is not known any more. */
   forgetBefore(oldest_s: number): void {
+    this.losses++
     Atomics.store(this.#words, OLDEST, oldest_s)
   }
 

@@ -37,6 +37,8 @@ export interface TickMessage {
   readonly reason: string | undefined
   /** What keeps the archive from storing, or makes it keep less; `undefined` when all is well. */
   readonly storage: StorageFault | undefined
+  /** Counts the times that seconds which were answered for turned out to be lost. */
+  readonly losses: number
   /** The raw answer of `show stat`, moved here without a copy; absent when the poll failed. */
   readonly csv: Uint8Array<ArrayBuffer> | undefined
   /** Start offsets of the rows that count (frontends, backends, servers), in the order of the answer; the header row is first. */

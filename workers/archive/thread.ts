@@ -173,8 +173,9 @@ export class ArchiveThread {
     const state = { up, since_ms: Math.round(this.#since_ms), reason: this.#reason }
     const hwm_s = this.#writer.ring.hwm()
     const storage = this.#storage.fault
+    const { losses } = this.#writer.ring
     const listed = absorbed === undefined ? undefined : this.#listed(absorbed)
-    this.#post({ type: 'tick', hwm_s, ...state, storage, csv, rows, layout: absorbed?.layout ?? 0, listed }, transfer)
+    this.#post({ type: 'tick', hwm_s, ...state, storage, losses, csv, rows, layout: absorbed?.layout ?? 0, listed }, transfer)
   }
 
   #listed({ layout, objects }: Absorbed): Uint32Array<ArrayBuffer> | undefined {

@@ -11,6 +11,7 @@ import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { TRIM_GRACE_S } from '../../../storage/limits.ts'
 import { temporaryFolder, writeSeconds } from '../../storage/temporary-archive.ts'
 import { namesOf } from './names-fixture.ts'
+import type { StorageFault } from '../../../workers/archive/storage-watch.ts'
 
 const S = 1_700_000_000
 
@@ -112,6 +113,34 @@ t.test('the answer has the shape of the contract', async (t) => {
       },
     },
   })
+})
+
+t.test('what keeps the archive from storing is said, and the answer has another tag', async (t) => {
+  const { reader, objects, names } = begin(t, 100)
+  let storage: StorageFault | undefined
+  const windows = {
+    hwm_s: () => reader.hwm_s(),
+    tiers: () => reader.tiers(),
+    storage: () => storage,
+    readBase: reader.readBase.bind(reader),
+    readCoarse: reader.readCoarse.bind(reader),
+  }
+  const history = new HistoryAnswers(windows, objects, names, 'node-1', 'n')
+  const tags: (string | undefined)[] = []
+  const messages = [undefined, false, true, undefined].map((isStoring) => {
+    storage =
+      isStoring === undefined ? undefined : { reason: 'the disk is full', since_ms: 0, isStoring, isFinal: false }
+    const answer = history.frontend('fe', query(S, S + 3))
+    tags.push(answer?.etag)
+    return (JSON.parse(textOf(answer)) as { message: string }).message
+  })
+  t.strictSame(messages, [
+    'Layer 7 history',
+    'Layer 7 history; since 1970-01-01T00:00:00.000Z nothing is stored, the last five minutes are in memory: the disk is full',
+    'Layer 7 history; since 1970-01-01T00:00:00.000Z less is kept second by second: the disk is full',
+    'Layer 7 history',
+  ])
+  t.equal(new Set(tags).size, 3)
 })
 
 t.test('query(a, c) is query(a, b) and query(b, c)', async (t) => {
