@@ -1,6 +1,7 @@
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import { ApiError } from '../errors.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
+import { danglingReferences } from './reference-rules.ts'
 import { frozenView } from './views.ts'
 
 /**
@@ -22,7 +23,7 @@ export function discardable(store: ConfigStore, changeId: string | undefined): r
     store.running,
     changes.filter((change) => change.id !== changeId),
   )
-  const usage = SECTION_NAMES.flatMap((resource) => dangling(rest, resource))
+  const usage = danglingReferences(rest).map(({ section, id, name, field }) => ({ resource: section, id, name, field }))
   if (usage.length > 0) {
     const users = usage.map((user) => user.name).join(', ')
     throw new ApiError('IN_USE', `Other pending changes need this one: ${users}; discard them first`, {
@@ -31,23 +32,6 @@ export function discardable(store: ConfigStore, changeId: string | undefined): r
   }
   for (const section of SECTION_NAMES) refuseSameNames(rest, section)
   return [changeId]
-}
-
-interface Usage {
-  readonly resource: string
-  readonly id: string
-  readonly name: string
-  readonly field: string
-}
-
-/** References of one section that point nowhere. */
-function dangling<N extends SectionName>(view: ConfigView, resource: N): readonly Usage[] {
-  const { references, nameField } = SECTIONS[resource]
-  return [...view.list(resource)].flatMap((record) =>
-    references(record)
-      .filter((reference) => view.get(reference.section, reference.id) === undefined)
-      .map(({ field }) => ({ resource, id: record.id, name: String(record[nameField]), field })),
-  )
 }
 
 /** Taking a rename back must not leave two records with one name. */

@@ -1,6 +1,6 @@
 import type { HealthCheckSetting, L7Backend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
-import { hashes, type Server, serversOf } from './server.ts'
+import { hashes, portionsOf, type Server, serversOf } from './server.ts'
 import { commentText, endpointText, type Owner, quoted, type Statement, textOf } from './statement.ts'
 
 export const PEERS = 'fulcrum_peers'
@@ -102,7 +102,7 @@ function fallbackStatements(backend: L7Backend): readonly Statement[] {
 export function backendText(backend: L7Backend, view: ConfigView): string {
   if (!backend.enabled) return textOf(backendStatements(backend, view))
   let text = `# ${commentText(backend.name)}\n${textOf(backendHead(backend))}`
-  for (const { comment, line } of serversOf(backend, view)) text += `${comment}\n${line}\n`
+  for (const portion of portionsOf(backend, view)) text += portion.text
   return text + textOf(fallbackStatements(backend))
 }
 

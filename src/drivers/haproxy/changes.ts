@@ -3,7 +3,7 @@ import type { ConfigView } from '../../model/sections.ts'
 import { backendSkeleton } from './backend.ts'
 import { frontendStatements } from './frontend.ts'
 import { byId } from './render.ts'
-import { type Server, serversOf } from './server.ts'
+import { memberOf, type Server, serverOf, serversOf } from './server.ts'
 
 /** One server of a running backend that is to be different; a side is undefined when it is to come or to go. */
 export interface ServerChange {
@@ -21,14 +21,52 @@ export function differenceOf(running: ConfigView, desired: ConfigView): Differen
   const after = byId(desired.list('l7Backends')).filter(({ enabled }) => enabled)
   if (before.length !== after.length) return 'reload'
   const changes: ServerChange[] = []
+  const reals = changedReals(running, desired)
   for (const [index, backend] of after.entries()) {
     const old = before[index]
     if (old === undefined || old.id !== backend.id) return 'reload'
-    const difference = backendDifference(old, running, backend, desired)
+    const difference =
+      old === backend
+        ? membersDifference(backend, reals, running, desired)
+        : backendDifference(old, running, backend, desired)
     if (difference === 'reload') return 'reload'
     changes.push(...difference)
   }
   return changes
+}
+
+/** Ids of the real servers that are not the same record on both sides. Most are, so they are only passed by. */
+function changedReals(running: ConfigView, desired: ConfigView): readonly string[] {
+  const [before, after] = [[...running.list('realServers')], [...desired.list('realServers')]]
+  let head = 0
+  while (head < before.length && before[head] === after[head]) head += 1
+  let tail = 0
+  while (tail < before.length - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1
+  const old = new Map(before.slice(head, before.length - tail).map((real) => [real.id, real]))
+  const changed: string[] = []
+  for (const real of after.slice(head, after.length - tail)) {
+    if (old.get(real.id) !== real) changed.push(real.id)
+    old.delete(real.id)
+  }
+  return [...changed, ...old.keys()]
+}
+
+/** The difference of a backend whose record is the same on both sides, when only these real servers are not. */
+function membersDifference(
+  backend: L7Backend,
+  reals: readonly string[],
+  running: ConfigView,
+  desired: ConfigView,
+): Difference {
+  const changes: ServerChange[] = []
+  for (const id of reals) {
+    if (memberOf(backend, id) === undefined) continue
+    const [before, after] = [serverOf(backend, id, running), serverOf(backend, id, desired)]
+    // Where somebody comes or goes, the order counts as well.
+    if (before === undefined || after === undefined) return backendDifference(backend, running, backend, desired)
+    if (!same(before, after)) changes.push({ backendId: backend.id, before, after })
+  }
+  return unlessReload(backend, changes)
 }
 
 /** The frontends as HAProxy sees them, without comments. */
@@ -54,8 +92,12 @@ export function backendDifference(
 function serversDifference(backend: L7Backend, before: readonly Server[], after: readonly Server[]): Difference {
   // `first` fills servers in the order of the file.
   if (backend.balance === 'first' && !sameOrder(before, after)) return 'reload'
-  if (!sameOrder(before.filter(isBackup), after.filter(isBackup))) return 'reload'
-  const changes = changedServers(backend.id, before, after)
+  const standIns = (servers: readonly Server[]) => servers.filter(({ backup }) => backup)
+  if (!sameOrder(standIns(before), standIns(after))) return 'reload'
+  return unlessReload(backend, changedServers(backend.id, before, after))
+}
+
+function unlessReload(backend: L7Backend, changes: readonly ServerChange[]): Difference {
   return changes.some((change) => serverEffect(backend, change.before, change.after) === 'reload') ? 'reload' : changes
 }
 
@@ -97,12 +139,8 @@ function comesAndGoes(backend: L7Backend, entry: Server | undefined): boolean {
   if (backend.balance === 'first') return false
   // Cookies are refused for servers added at runtime.
   if (backend.persistence.type === 'cookie') return false
-  return entry === undefined || !isBackup(entry)
-}
-
-/** Backup servers serve in order, the fallback last; a running HAProxy puts one that comes behind all others. */
-function isBackup(entry: Server): boolean {
-  return entry.options.includes(' backup')
+  // Backup servers serve in order, the fallback last; a running HAProxy puts one that comes behind all others.
+  return entry?.backup !== true
 }
 
 function sameOrder(before: readonly Server[], after: readonly Server[]): boolean {

@@ -30,6 +30,7 @@ export interface Server {
   /** 0 while drained. */
   readonly weight: number
   readonly halted: boolean
+  readonly backup: boolean
   /** Everything that a running HAProxy cannot change. */
   readonly options: string
   /** The two lines of haproxy.cfg. */
@@ -37,41 +38,59 @@ export interface Server {
   readonly line: string
 }
 
+/** Some neighbouring servers of a backend, with their part of haproxy.cfg. */
+export interface Portion {
+  readonly reals: readonly (RealServer | undefined)[]
+  readonly servers: readonly Server[]
+  readonly text: string
+}
+const PORTION = 100
+
 /** What was worked out of a backend record, kept as long as the record: most changes touch one server of thousands. */
 interface Resolved {
   readonly optionsOf: (member: L7Real) => string
   readonly divisor: number
-  readonly entries: { readonly real: RealServer; readonly server: Server }[]
+  readonly portions: Portion[]
 }
 const resolvedByBackend = new WeakMap<L7Backend, Resolved>()
 
 function resolvedOf(backend: L7Backend): Resolved {
   let resolved = resolvedByBackend.get(backend)
   if (resolved === undefined) {
-    resolved = { optionsOf: serverOptions(backend), divisor: weightDivisor(backend), entries: [] }
+    resolved = { optionsOf: serverOptions(backend), divisor: weightDivisor(backend), portions: [] }
     resolvedByBackend.set(backend, resolved)
   }
   return resolved
 }
 
 /**
- * The servers of a backend in the order of the record. A real server that does not exist is left out: `verify`
- * reports it before anything is rendered for the machine.
+ * The servers of a backend in the order of the record, a portion at a time; one whose real servers are the same records
+ * as the last time is that of the last time. A real server that does not exist is left out: `verify` reports it before
+ * anything is rendered for the machine.
  */
-export function serversOf(backend: L7Backend, view: ConfigView): readonly Server[] {
+export function* portionsOf(backend: L7Backend, view: ConfigView): Generator<Portion, undefined> {
   const resolved = resolvedOf(backend)
-  const { entries } = resolved
-  const servers: Server[] = []
-  for (const [index, member] of backend.reals.entries()) {
-    const real = view.get('realServers', member.ripId)
-    if (real === undefined) continue
-    let entry = entries[index]
-    if (entry?.real !== real) {
-      entry = { real, server: server(member, real, resolved) }
-      entries[index] = entry
-    }
-    servers.push(entry.server)
+  for (let index = 0; index * PORTION < backend.reals.length; index++) {
+    const members = backend.reals.slice(index * PORTION, (index + 1) * PORTION)
+    const known = resolved.portions[index]
+    const reals = members.map(({ ripId }) => view.get('realServers', ripId))
+    if (known !== undefined && reals.every((real, at) => real === known.reals[at])) yield known
+    else yield (resolved.portions[index] = portion(members, reals, resolved))
   }
+}
+
+function portion(members: readonly L7Real[], reals: readonly (RealServer | undefined)[], resolved: Resolved): Portion {
+  const servers: Server[] = []
+  for (const [at, member] of members.entries()) {
+    const real = reals[at]
+    if (real !== undefined) servers.push(server(member, real, resolved))
+  }
+  return { reals, servers, text: servers.map(({ comment, line }) => `${comment}\n${line}\n`).join('') }
+}
+
+export function serversOf(backend: L7Backend, view: ConfigView): readonly Server[] {
+  const servers: Server[] = []
+  for (const each of portionsOf(backend, view)) for (const entry of each.servers) servers.push(entry)
   return servers
 }
 
@@ -89,19 +108,26 @@ function server(member: L7Real, real: RealServer, { optionsOf, divisor }: Resolv
   const weight = real.state === 'drained' ? 0 : Math.ceil((member.weight ?? real.weight) / divisor)
   const halted = real.state === 'halted'
   const line = `    server ${real.id} ${endpointText(real.ip, port)} weight ${weight}${options}${halted ? ' disabled' : ''}`
-  return { id: real.id, ip: real.ip, port, weight, halted, options, comment: `    # ${commentText(real.name)}`, line }
+  const comment = `    # ${commentText(real.name)}`
+  const backup = member.backup === true
+  return { id: real.id, ip: real.ip, port, weight, halted, backup, options, comment, line }
 }
 
 // Records are never changed in place, so their indexes live exactly as long as they do.
 const membersByBackend = new WeakMap<L7Backend, ReadonlyMap<string, L7Real>>()
 
 export function memberOf(backend: L7Backend, ripId: string): L7Real | undefined {
+  return membersOf(backend).get(ripId)
+}
+
+/** The members by real server; fewer than the record lists when one is listed twice. */
+export function membersOf(backend: L7Backend): ReadonlyMap<string, L7Real> {
   let members = membersByBackend.get(backend)
   if (members === undefined) {
     members = new Map(backend.reals.map((member) => [member.ripId, member]))
     membersByBackend.set(backend, members)
   }
-  return members.get(ripId)
+  return members
 }
 
 /** The options of a member. What all members share is worked out once: a backend may hold 20,000 of them. */
@@ -164,10 +190,26 @@ function numbersInOrder(backend: L7Backend): ReadonlyMap<string, number> {
 function stableNumbers(backend: L7Backend): ReadonlyMap<string, number> {
   const numbers = new Map<string, number>()
   const taken = new Set<number>()
-  for (const ripId of backend.reals.map((member) => member.ripId).toSorted()) {
-    let hash = 0x811c9dc5
-    for (let at = 0; at < ripId.length; at++) hash = Math.imul(hash ^ ripId.charCodeAt(at), 0x01000193)
-    let number = FIRST_NUMBER + ((hash >>> 0) % NUMBERS)
+  for (const { ripId } of backend.reals) {
+    const number = numberOf(ripId)
+    numbers.set(ripId, number)
+    taken.add(number)
+  }
+  return taken.size === numbers.size ? numbers : numbersApart(numbers)
+}
+
+function numberOf(ripId: string): number {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < ripId.length; at++) hash = Math.imul(hash ^ ripId.charCodeAt(at), 0x01000193)
+  return FIRST_NUMBER + ((hash >>> 0) % NUMBERS)
+}
+
+/** Where ids meet in one number the order of ids decides, so that the order of the record does not. */
+function numbersApart(wanted: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  const numbers = new Map<string, number>()
+  const taken = new Set<number>()
+  for (const ripId of [...wanted.keys()].toSorted()) {
+    let number = wanted.get(ripId) ?? FIRST_NUMBER
     while (taken.has(number)) number = number + 1 < FIRST_NUMBER + NUMBERS ? number + 1 : FIRST_NUMBER
     taken.add(number)
     numbers.set(ripId, number)

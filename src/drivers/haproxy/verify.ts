@@ -5,6 +5,7 @@ import { whyUnusable } from './address.ts'
 import { FALLBACK } from './backend.ts'
 import { type HaproxyPaths, SOCKET_PATH_MAX } from './paths.ts'
 import { portClashes } from './port-clashes.ts'
+import { membersOf } from './server.ts'
 
 /** Problems that HAProxy's own checker reports badly, late or not at all. Disabled objects must be right as well. */
 export function verifyConfig(desired: ConfigView, paths: HaproxyPaths): readonly Problem[] {
@@ -58,10 +59,13 @@ function backendProblems(backend: L7Backend, view: ConfigView): readonly Problem
   if (backend.mode === 'tcp' && backend.balance === 'uri') {
     add('balance', `Backend ${backend.name} is tcp: balancing by URI needs mode http`)
   }
+  const isUnique = membersOf(backend).size === backend.reals.length
   const seen = new Set<string>()
   for (const [index, member] of backend.reals.entries()) {
-    if (seen.has(member.ripId)) add(`reals.${index}.ripId`, `Real server ${member.ripId} is in this backend twice`)
-    seen.add(member.ripId)
+    if (!isUnique) {
+      if (seen.has(member.ripId)) add(`reals.${index}.ripId`, `Real server ${member.ripId} is in this backend twice`)
+      seen.add(member.ripId)
+    }
     memberProblems(member, index, backend, view, add)
   }
   return problems
