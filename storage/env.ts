@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { assertWholeFile } from './file-check.ts'
+import { makeLockFile } from './room.ts'
 
 /** Keys and values as bytes: what the archive needs of lmdb-js. */
 export type BinaryDatabase = Database<Uint8Array, Uint8Array>
@@ -19,6 +20,7 @@ export interface EnvironmentOptions {
 export function openBinaryEnvironment(options: EnvironmentOptions): BinaryEnvironment {
   mkdirSync(options.directory, { recursive: true, mode: 0o700 })
   assertWholeFile(options.directory)
+  makeLockFile(options.directory)
   return open<Uint8Array, Uint8Array>({
     path: options.directory,
     noSubdir: false,

@@ -1,11 +1,29 @@
-import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Zeros written at once when the file is extended. */
 const PIECE = new Uint8Array(1_024 * 1_024)
 
+/** What LMDB maps of its lock file for the readers it allows by default. */
+const LOCK_BYTES = 8_192
+
 /** There is no room for another transaction. Nothing was written. */
 export class NoRoomError extends Error {}
+
+/**
+ * Makes LMDB's lock file before LMDB does: mapped without blocks behind it, as a full disk leaves it, its first use would end
+ * the process with a signal.
+ */
+export function makeLockFile(directory: string): void {
+  const path = join(directory, 'lock.mdb')
+  if (existsSync(path)) return
+  try {
+    writeFileSync(path, new Uint8Array(LOCK_BYTES), { mode: 0o600 })
+  } catch (error) {
+    rmSync(path, { force: true })
+    throw new NoRoomError(`${path} cannot be made: ${refusalOf(error)}`)
+  }
+}
 
 /**
  * Room at the end of LMDB's data file, allocated before LMDB needs it. A transaction of LMDB that meets a full disk half-way
@@ -44,8 +62,7 @@ export class FileRoom {
     try {
       return writeSync(file, PIECE, 0, PIECE.length, size)
     } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code ?? 'ERROR'
-      this.#refusal = REFUSALS[code] ?? `its file cannot grow (${code})`
+      this.#refusal = refusalOf(error)
       return 0
     }
   }
@@ -54,6 +71,11 @@ export class FileRoom {
   get refusal(): string | undefined {
     return this.#refusal
   }
+}
+
+function refusalOf(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code ?? 'ERROR'
+  return REFUSALS[code] ?? `its file cannot grow (${code})`
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {

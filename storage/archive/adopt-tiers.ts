@@ -1,4 +1,6 @@
 import { openBinaryDatabase } from '../env.ts'
+import { ROOM_BYTES_MIN, ROOM_BYTES_PER_OBJECT } from '../limits.ts'
+import type { FileRoom } from '../room.ts'
 import type { ArchiveObject } from './catalog.ts'
 import { type ChunkSource, ChunkWriter } from './chunk-writer.ts'
 import { consolidateBase, consolidatePoints, Points } from './consolidate.ts'
@@ -25,13 +27,17 @@ export function adoptTiers(
   objects: readonly ArchiveObject[],
   ring: RingWriter,
   hwm_s: number,
+  room: FileRoom,
 ): ArchiveDatabases {
   assertUsable(wanted)
   const stored = readTable(databases.meta)
   if (stored !== undefined && sameTiers(stored, wanted)) return databases
   const old = stored ?? databases.table
+  // An archive that goes on as it is needs no room at a start; one that changes must not meet a full disk.
+  const need = ROOM_BYTES_MIN + ROOM_BYTES_PER_OBJECT * objects.length
+  room.ensure(need)
   if (objects.length === 0) return replaceTable(databases, old, newTable(wanted))
-  const rebuild = new Rebuild(databases, objects, ring, hwm_s)
+  const rebuild = new Rebuild(databases, objects, ring, hwm_s, () => room.ensure(need))
   const table = wanted.map((tier) => carriedOver(old, tier, hwm_s) ?? rebuild.tier(tier))
   return replaceTable(databases, old, table)
 }
@@ -77,10 +83,18 @@ class Rebuild {
   readonly #objects: readonly ArchiveObject[]
   readonly #reader: TierReader
   readonly #hwm_s: number
+  readonly #ensureRoom: () => void
   readonly #finer = new Points()
   #base = new Float64Array(0)
 
-  constructor(databases: ArchiveDatabases, objects: readonly ArchiveObject[], ring: RingWriter, hwm_s: number) {
+  constructor(
+    databases: ArchiveDatabases,
+    objects: readonly ArchiveObject[],
+    ring: RingWriter,
+    hwm_s: number,
+    ensureRoom: () => void,
+  ) {
+    this.#ensureRoom = ensureRoom
     this.#databases = databases
     this.#objects = objects
     this.#reader = new TierReader(databases.table, chunkLookup(databases), ring, 'stored')
@@ -103,6 +117,7 @@ class Rebuild {
     const slice_s = Math.max(SLICE_S, tier.step_s)
     for (let at = floorTo(Math.max(0, reaches_s), slice_s); at < this.#hwm_s; at += slice_s) {
       const end = Math.min(at + slice_s, this.#hwm_s)
+      this.#ensureRoom()
       environment.transactionSync(() => writer.storeDue(database, tier, this.#objects, chunks, at, end))
     }
     const { name: label, step_s, rows, points } = tier

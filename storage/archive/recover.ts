@@ -1,4 +1,5 @@
-import { ARCHIVE_HEARTBEAT_S, TAIL_BLOCK_OBJECTS, TAIL_KEPT_S } from '../limits.ts'
+import { ARCHIVE_HEARTBEAT_S, ROOM_BYTES_MIN, TAIL_BLOCK_OBJECTS, TAIL_KEPT_S } from '../limits.ts'
+import type { FileRoom } from '../room.ts'
 import { ByteSource } from './bytes.ts'
 import type { ArchiveObject } from './catalog.ts'
 import { type ArchiveDatabases, META_NEXT_ID, META_PROGRESS, META_SCHEMA } from './databases.ts'
@@ -21,12 +22,13 @@ export interface Recovered {
 export const SCHEMA_VERSION = 1
 
 /** Reads (or, in an empty archive, writes) what the writer must know before its first second. */
-export function recover(databases: ArchiveDatabases, now_s: number): Recovered {
+export function recover(databases: ArchiveDatabases, now_s: number, room: FileRoom): Recovered {
   const { meta } = databases
   const schema = meta.get(META_SCHEMA)
   if (schema === undefined) {
     // A new archive begins a little in the past: HAProxy may have been started moments before.
     const hwm_s = now_s - ARCHIVE_HEARTBEAT_S
+    room.ensure(ROOM_BYTES_MIN)
     databases.environment.transactionSync(() => {
       meta.putSync(META_SCHEMA, makeKey(SCHEMA_VERSION, 0))
       meta.putSync(META_PROGRESS, makeKey(hwm_s, 0))

@@ -42,9 +42,8 @@ export class ArchiveWriter {
     const opened = openArchiveDatabases(directory)
     this.ring = new RingWriter()
     this.#room = new FileRoom(directory, () => usedBytes(opened.environment))
-    this.#room.ensure(ROOM_BYTES_MIN)
     this.#tail = new TailWriter(opened)
-    const found = recover(opened, now_s)
+    const found = recover(opened, now_s, this.#room)
     this.#hwm_s = found.hwm_s
     this.#sampled_s = found.sampled_s
     this.#needed_s = found.ringOldest_s
@@ -55,7 +54,7 @@ export class ArchiveWriter {
       if (object.died_s === undefined && found.inTail.has(object.id)) this.registry.place(object)
     }
     this.#tail.restore(this.ring, found.ringOldest_s, found.hwm_s, this.registry.objects)
-    this.databases = adoptTiers(opened, tiers, this.registry.objects, this.ring, found.hwm_s)
+    this.databases = adoptTiers(opened, tiers, this.registry.objects, this.ring, found.hwm_s, this.#room)
     this.#reader = this.#readerOf(this.ring)
     this.#publishFloors()
     this.ring.publish(found.hwm_s, found.hwm_s)

@@ -6,7 +6,7 @@ import type { SideTable, StoredRecord, Write } from './config-store.ts'
 import { usedBytes } from '../env.ts'
 import { assertWholeFile } from '../file-check.ts'
 import { ROOM_BYTES_MIN, ROOM_BYTES_PER_RECORD } from '../limits.ts'
-import { FileRoom } from '../room.ts'
+import { FileRoom, makeLockFile } from '../room.ts'
 import { Mirror, type OverlayEntry } from './mirror.ts'
 
 /** Version of the layout below; raised by one with each migration. */
@@ -52,6 +52,7 @@ export class LmdbConfigStore implements ConfigStore {
     this.#newId = newId
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     assertWholeFile(directory)
+    makeLockFile(directory)
     this.#root = open({ path: directory, noSubdir: false, overlappingSync: false, encoding: 'json', maxDbs: 8 })
     const database = <V, K extends string | StoreKey>(name: string): Database<V, K> =>
       this.#root.openDB<V, K>({ name, encoding: 'json' })
@@ -62,8 +63,10 @@ export class LmdbConfigStore implements ConfigStore {
     this.#room = new FileRoom(directory, () => usedBytes(this.#root))
     this.sessions = this.#sideTable(database('sessions'))
     const schema = this.#meta.get('schema')
-    if (schema === undefined) this.#meta.putSync('schema', CONFIG_SCHEMA)
-    else if (schema !== CONFIG_SCHEMA) {
+    if (schema === undefined) {
+      this.#room.ensure(ROOM_BYTES_MIN)
+      this.#meta.putSync('schema', CONFIG_SCHEMA)
+    } else if (schema !== CONFIG_SCHEMA) {
       throw new Error(
         `the configuration in ${directory} has layout ${JSON.stringify(schema)}, this version knows ${CONFIG_SCHEMA}`,
       )

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { FileRoom, NoRoomError } from '../../storage/room.ts'
+import { FileRoom, makeLockFile, NoRoomError } from '../../storage/room.ts'
 
 const MIB = 1_024 * 1_024
 
@@ -32,4 +32,15 @@ t.test('a device without space refuses before anything else is written', async (
   const room = new FileRoom(directory, () => 0)
   t.throws(() => room.ensure(1), new NoRoomError('the disk is full'))
   t.equal(room.refusal, 'the disk is full')
+})
+
+t.test('the lock file is whole before LMDB maps it, and made once', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'room-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  makeLockFile(directory)
+  const { size, mode, mtimeMs } = statSync(join(directory, 'lock.mdb'))
+  t.strictSame([size, mode & 0o777], [8_192, 0o600])
+  makeLockFile(directory)
+  t.equal(statSync(join(directory, 'lock.mdb')).mtimeMs, mtimeMs)
+  t.throws(() => makeLockFile(join(directory, 'none')), /lock.mdb cannot be made/)
 })

@@ -2,7 +2,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { appendFileSync, mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -32,7 +32,7 @@ function smallDisk(t: Test, size_mib: number): string {
 }
 
 class Feed {
-  readonly writer: ArchiveWriter
+  writer: ArchiveWriter
   readonly directory: string
   /** Seconds that no commit stored in time. */
   readonly errors: unknown[] = []
@@ -104,6 +104,11 @@ t.test('a full disk: served from memory, told, kept whole, stored when there is 
   t.ok(feed.errors.every(isNoRoom), 'LMDB never met the full disk')
   t.equal(feed.writer.ring.hwm(), feed.writer.ring.written(), 'the seconds are answered for all the same')
   t.equal(feed.wrong(250), 0)
+  const { hwm_s } = feed.writer
+  await feed.writer.close()
+  feed.writer = new ArchiveWriter(feed.directory, hwm_s)
+  t.equal(feed.writer.hwm_s, hwm_s, 'a restart needs no room')
+  t.equal(feed.wrong(250), 0)
   truncateSync(ballast, 0)
   feed.run(5)
   t.equal(feed.writer.shortage, undefined, 'it recovers alone')
@@ -172,6 +177,16 @@ t.test(
     await again.close()
   },
 )
+
+t.test('a first start on a full disk says so', { skip }, async (t) => {
+  const directory = smallDisk(t, 2)
+  mkdirSync(join(directory, 'archive'))
+  mkdirSync(join(directory, 'config'))
+  const { bavail, bsize } = statfsSync(directory)
+  writeFileSync(join(directory, 'ballast'), new Uint8Array(bavail * bsize))
+  t.throws(() => new ArchiveWriter(join(directory, 'archive'), KILL_START_S), /the disk is full/)
+  t.throws(() => new LmdbConfigStore(join(directory, 'config'), randomUUID), /the disk is full/)
+})
 
 /** Runs the child with one kind of fault in the calls that write its data file; answers the last second it reported. */
 async function runWithFaults(directory: string, fault: string): Promise<{ reported: number; failed: number }> {
