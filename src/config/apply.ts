@@ -6,6 +6,7 @@ import { ApiError, type FieldError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { ConfigView, RecordChange } from '../model/sections.ts'
+import { prepare, turn } from './turns.ts'
 import { configView, frozenView, recordChange } from './views.ts'
 
 type PlanFailure = Extract<PlanResult, { ok: false }>
@@ -63,7 +64,8 @@ export class ApplyEngine {
     if (frozen.length === 0 && options.force === undefined) return { ...header, revision: store.revision }
     const running = configView(store.running)
     const desired = frozenView(store.running, frozen)
-    this.#verify(desired)
+    await prepare(this.#parts.drivers, desired)
+    await this.#verify(desired)
     await this.#enact(running, desired, options.force ?? 'runtime', header)
     await this.#promote(frozen, header, running)
     return header
@@ -76,9 +78,10 @@ export class ApplyEngine {
 
   /** All problems of the candidate, the checker's included. Touches nothing. */
   async validate(): Promise<void> {
-    const { store, executor } = this.#parts
+    const { store, executor, drivers } = this.#parts
+    await prepare(drivers, configView(store.candidate))
     const desired = frozenView(store.running, store.changes())
-    this.#verify(desired)
+    await this.#verify(desired)
     const result = await executor.check(this.#plan(configView(store.running), desired, 'reload'))
     if (!result.ok) throw this.#refusal(result, desired, 'The check could not be run')
   }
@@ -92,6 +95,7 @@ export class ApplyEngine {
       const { store, executor, log } = this.#parts
       const journal = store.journal()
       if (journal !== undefined) log.warn('an apply did not finish; restoring running', { applyId: journal.applyId })
+      await prepare(this.#parts.drivers, configView(store.running))
       const plan = this.#plan(undefined, configView(store.running), journal === undefined ? 'runtime' : 'reload')
       const result = await executor.execute(plan)
       if (result.ok && journal !== undefined) await store.closeJournal()
@@ -128,9 +132,13 @@ export class ApplyEngine {
     }
   }
 
-  #verify(desired: ConfigView): void {
+  async #verify(desired: ConfigView): Promise<void> {
     const { drivers, rules } = this.#parts
-    const problems = [...drivers.flatMap((driver) => driver.verify(desired)), ...rules.flatMap((rule) => rule(desired))]
+    const problems: Problem[] = []
+    for (const rule of [...drivers.map((driver) => driver.verify.bind(driver)), ...rules]) {
+      problems.push(...rule(desired))
+      await turn()
+    }
     if (problems.length > 0) throw configInvalid(problems, undefined)
   }
 

@@ -118,6 +118,11 @@ export interface PlanOptions {
 export interface Driver {
   readonly name: UnitName
   readonly sections: readonly SectionName[]
+  /**
+   * Works out, portion by portion, what the other methods need of this configuration, so that they take little time
+   * afterwards. Nothing but time depends on it.
+   */
+  prepare(view: ConfigView): Iterable<unknown>
   /** Problems that can be seen without the program. Touches nothing. */
   verify(desired: ConfigView): readonly Problem[]
   /** [] when nothing is to be done. */

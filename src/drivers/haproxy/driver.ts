@@ -7,7 +7,7 @@ import type { HaproxyPaths } from './paths.ts'
 import { newPorts } from './port-clashes.ts'
 import { renderConfig } from './render.ts'
 import { RUNTIME_COMMANDS_MAX, runtimeStep } from './runtime.ts'
-import { memberOf, serverOf } from './server.ts'
+import { memberOf, portionsOf, serverOf } from './server.ts'
 import { verifyConfig } from './verify.ts'
 
 const FILE_MODE = 0o600
@@ -19,12 +19,17 @@ export function haproxyDriver(paths: HaproxyPaths): Driver {
   return {
     name: 'layer7proxy',
     sections: ['l7Frontends', 'l7Backends', 'realServers'],
+    prepare: preparedBackends,
     verify: (desired) => verifyConfig(desired, paths),
     plan: (running, desired, options) => planFor(running, desired, options, paths),
     effectOf,
     render: (desired) => [{ path: paths.configFile, content: renderConfig(desired, paths) }],
     diagnose: (output, desired) => diagnoseOutput(output, desired, paths),
   }
+}
+
+function* preparedBackends(view: ConfigView): Generator {
+  for (const backend of view.list('l7Backends')) yield* portionsOf(backend, view)
 }
 
 function planFor(

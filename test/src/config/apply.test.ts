@@ -13,6 +13,7 @@ function namesDriver(problems: readonly Problem[] = []): Driver {
   return {
     name: 'layer7proxy',
     sections: ['realServers'],
+    prepare: () => [],
     verify: () => problems,
     plan(running, desired, { atLeast }) {
       const content = names(desired)
