@@ -14,6 +14,7 @@ import { HistoryAnswers } from './history.ts'
 import { LiveAnswers } from './live.ts'
 import type { ObjectNames } from './names.ts'
 import { ArchiveObjects } from './objects.ts'
+import { Silence } from './silence.ts'
 import type { ArchiveObserver } from './observer.ts'
 
 export interface StatsOptions {
@@ -76,6 +77,8 @@ export async function createStats(options: StatsOptions): Promise<Stats> {
 
 /** The first message must come soon: opening an archive of 20,000 objects takes well under this. */
 const OPEN_TIMEOUT_MS = 60_000
+/** No answer of HAProxy. */
+const NOTHING = { csv: undefined, rows: undefined, layout: -1 } as const
 
 /** The main thread's side: takes the archive thread's messages and answers from what they brought. */
 export class StatsService implements Stats {
@@ -97,6 +100,7 @@ export class StatsService implements Stats {
   #losses = 0
   #state: StatsState
   #tick = deferred()
+  readonly #silence: Silence
 
   constructor(options: StatsOptions) {
     const { directory, source, names, applianceId, log, clock } = options
@@ -111,6 +115,7 @@ export class StatsService implements Stats {
       message: (message: FromArchiveThread) => this.#receive(message),
       lost: (reason: string) => this.#lost(reason, clock.now_ms()),
     }
+    this.#silence = new Silence(clock, (since_ms) => this.#heldUp(since_ms))
     this.#thread = new ArchiveThreadKeeper({ directory, source }, events, log, clock)
     const timer = setTimeout(() => this.#open.reject(new Error('the archive did not open in time')), OPEN_TIMEOUT_MS)
     this.opened = this.#open.promise.finally(() => clearTimeout(timer))
@@ -177,16 +182,23 @@ export class StatsService implements Stats {
     }
     if (storage === undefined && this.#state.storage !== undefined) this.#log.info('the archive is stored again')
     this.#state = { up, since_ms, reason, storage }
+    this.#silence.heard()
     this.live.update({ sequence: ++this.#sequence, csv, rows, layout, since_ms, reason })
     this.#nextTick()
+  }
+
+  /** HAProxy may well be fine, and its state is left alone; but what it said last is not what it says now. */
+  #heldUp(since_ms: number): void {
+    const reason = 'the statistics thread is held up, perhaps by its disk'
+    this.#log.warn(reason)
+    this.live.update({ sequence: ++this.#sequence, ...NOTHING, since_ms, reason })
   }
 
   #lost(reason: string, now_ms: number): void {
     this.#open.reject(new Error(`the archive could not be opened: ${reason}`))
     const text = `the statistics thread failed: ${reason}`
     this.#state = { up: false, since_ms: now_ms, reason: text, storage: this.#state.storage }
-    const none = { csv: undefined, rows: undefined, layout: -1 }
-    this.live.update({ sequence: ++this.#sequence, ...none, since_ms: now_ms, reason: text })
+    this.live.update({ sequence: ++this.#sequence, ...NOTHING, since_ms: now_ms, reason: text })
     for (const answer of this.#requests.values()) answer([text])
     this.#requests.clear()
     this.#nextTick()
@@ -228,6 +240,7 @@ export class StatsService implements Stats {
   }
 
   async close(): Promise<void> {
+    this.#silence.stop()
     await this.#thread.stop()
     for (const answer of this.#requests.values()) answer(['the statistics were closed'])
     this.#requests.clear()

@@ -1,0 +1,39 @@
+import type { Clock } from '../clock.ts'
+
+const LOOK_EVERY_MS = 1_000
+/** A tick comes every second; a thread that says nothing for so long is held up, by its disk most likely. */
+const SILENCE_MS = 5_000
+
+/** Notices when nothing is heard any more, once for each silence. */
+export class Silence {
+  readonly #clock: Clock
+  readonly #broken: (since_ms: number) => void
+  readonly #timer: NodeJS.Timeout
+  #heard_ms: number | undefined
+  #isTold = false
+
+  /** `broken` is called with the time of the wall clock at which it was heard last. */
+  constructor(clock: Clock, broken: (since_ms: number) => void) {
+    this.#clock = clock
+    this.#broken = broken
+    this.#timer = setInterval(() => this.look(), LOOK_EVERY_MS).unref()
+  }
+
+  /** The silence, if there was one, has ended. */
+  heard(): void {
+    this.#heard_ms = this.#clock.monotonic_ms()
+    this.#isTold = false
+  }
+
+  look(): void {
+    if (this.#heard_ms === undefined || this.#isTold) return
+    const passed_ms = this.#clock.monotonic_ms() - this.#heard_ms
+    if (passed_ms < SILENCE_MS) return
+    this.#isTold = true
+    this.#broken(Math.round(this.#clock.now_ms() - passed_ms))
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+}
