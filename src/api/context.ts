@@ -55,16 +55,16 @@ export interface Pending {
   readonly revision: number
   readonly changes: readonly PendingChange[]
 }
-export interface PlanPreview {
+export interface PlanPreview extends Pending {
   readonly files: readonly FilePreview[]
   readonly steps: readonly { readonly kind: string; readonly why: string }[]
 }
 
 export interface PendingReader {
-  list(): Pending
+  list(): Promise<Pending>
   /** Ids of records of one section that differ between candidate and running. */
   changedIds(section: SectionName): readonly string[]
-  preview(): PlanPreview
+  preview(): Promise<PlanPreview>
   /** Checks the candidate with every driver and the program's own checker. Refuses with CONFIG_INVALID. */
   validate(): Promise<Pending>
 }

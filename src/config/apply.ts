@@ -6,7 +6,7 @@ import { ApiError, type FieldError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { ConfigView, RecordChange } from '../model/sections.ts'
-import { prepare, turn } from './turns.ts'
+import { onOneRevision, prepare, turn } from './turns.ts'
 import { configView, frozenView, recordChange } from './views.ts'
 
 type PlanFailure = Extract<PlanResult, { ok: false }>
@@ -79,10 +79,13 @@ export class ApplyEngine {
   /** All problems of the candidate, the checker's included. Touches nothing. */
   async validate(): Promise<void> {
     const { store, executor, drivers } = this.#parts
-    await prepare(drivers, configView(store.candidate))
-    const desired = frozenView(store.running, store.changes())
-    await this.#verify(desired)
-    const result = await executor.check(this.#plan(configView(store.running), desired, 'reload'))
+    const [desired, steps] = await onOneRevision(store, async () => {
+      const view = frozenView(store.running, store.changes())
+      await prepare(drivers, view)
+      await this.#verify(view)
+      return [view, this.#plan(configView(store.running), view, 'reload')] as const
+    })
+    const result = await executor.check(steps)
     if (!result.ok) throw this.#refusal(result, desired, 'The check could not be run')
   }
 

@@ -4,7 +4,8 @@ import type { FilePreview, Pending, PendingChange, PlanPreview } from '../api/co
 import { EFFECTS, type ChangeEffect, type Driver, type Step } from '../drivers/driver.ts'
 import { type ConfigView, type RecordChange, type SectionName, SECTIONS } from '../model/sections.ts'
 import { fileDiff } from './file-diff.ts'
-import { configView, recordChange } from './views.ts'
+import { inTurns, onOneRevision, prepare, turn } from './turns.ts'
+import { configView, frozenView, recordChange } from './views.ts'
 
 const MASK = '**'
 
@@ -49,11 +50,25 @@ export class PendingChanges {
     this.#drivers = drivers
   }
 
-  list(): Pending {
-    const running = configView(this.#store.running)
-    const candidate = configView(this.#store.candidate)
-    const changes = this.#store.changes().map((change) => this.#show(change, running, candidate))
+  list(): Promise<Pending> {
+    return this.#review((running, desired, pending) => this.#listOf(running, desired, pending))
+  }
+
+  async #listOf(running: ConfigView, desired: ConfigView, pending: readonly Change[]): Promise<Pending> {
+    const changes: PendingChange[] = []
+    await inTurns(pending, (change) => changes.push(this.#show(change, running, desired)))
     return { revision: this.#store.revision, changes }
+  }
+
+  /** Everything read is of one moment, although the loop turns. */
+  #review<T>(work: (running: ConfigView, desired: ConfigView, pending: readonly Change[]) => Promise<T>): Promise<T> {
+    const { running } = this.#store
+    return onOneRevision(this.#store, async () => {
+      const pending = this.#store.changes()
+      const desired = frozenView(running, pending)
+      await prepare(this.#drivers, desired)
+      return work(configView(running), desired, pending)
+    })
   }
 
   changedIds(section: SectionName): readonly string[] {
@@ -63,13 +78,19 @@ export class PendingChanges {
       .map((change) => change.key)
   }
 
-  /** What an apply would write and do, without touching anything. */
-  preview(): PlanPreview {
-    const running = configView(this.#store.running)
-    const candidate = configView(this.#store.candidate)
-    const steps = this.#drivers.flatMap((driver) => driver.plan(running, candidate, { atLeast: 'runtime' }))
-    const files = this.#drivers.flatMap((driver) => fileDiffs(driver.render(running), driver.render(candidate)))
-    return { files, steps: steps.map((step: Step) => ({ kind: step.kind, why: step.why })) }
+  /** The same with what an apply would write and do, without touching anything. */
+  preview(): Promise<PlanPreview> {
+    return this.#review(async (running, desired, pending) => {
+      const listed = await this.#listOf(running, desired, pending)
+      const steps = this.#drivers.flatMap((driver) => driver.plan(running, desired, { atLeast: 'runtime' }))
+      await turn()
+      const before = this.#drivers.map((driver) => driver.render(running))
+      await turn()
+      const after = this.#drivers.map((driver) => driver.render(desired))
+      await turn()
+      const files = after.flatMap((rendered, at) => fileDiffs(before[at] ?? [], rendered))
+      return { ...listed, files, steps: steps.map((step: Step) => ({ kind: step.kind, why: step.why })) }
+    })
   }
 
   #show(stored: Change, running: ConfigView, candidate: ConfigView): PendingChange {

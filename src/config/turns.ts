@@ -1,3 +1,4 @@
+import type { ConfigStore } from '../../storage/config/config-store.ts'
 import type { Driver } from '../drivers/driver.ts'
 import type { ConfigView } from '../model/sections.ts'
 
@@ -11,10 +12,11 @@ export function turn(): Promise<void> {
   })
 }
 
-/** Does work portion by portion; the loop turns after each millisecond of it. */
-export async function inTurns(work: Iterable<unknown>): Promise<void> {
+/** Takes portion after portion; the loop turns after each millisecond of work. */
+export async function inTurns<T>(portions: Iterable<T>, use: (portion: T) => void = () => undefined): Promise<void> {
   let began_ms = performance.now()
-  for (const _portion of work) {
+  for (const portion of portions) {
+    use(portion)
     if (performance.now() - began_ms < SLICE_MS) continue
     await turn()
     began_ms = performance.now()
@@ -24,4 +26,15 @@ export async function inTurns(work: Iterable<unknown>): Promise<void> {
 /** Afterwards verifying and planning this configuration takes no longer than a look at each record. */
 export async function prepare(drivers: readonly Driver[], view: ConfigView): Promise<void> {
   for (const driver of drivers) await inTurns(driver.prepare(view))
+}
+
+/** Repeats work that takes turns until no apply has ended meanwhile: what it read of running is then of one revision. */
+export async function onOneRevision<T>(store: ConfigStore, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const { revision } = store
+    const [outcome] = await Promise.allSettled([work()])
+    if (store.revision !== revision) continue
+    if (outcome.status === 'rejected') throw outcome.reason
+    return outcome.value
+  }
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import type { Pending } from '../api/context.ts'
 import { endpoint, NoData } from '../api/endpoint.ts'
 import { Reply } from '../api/reply.ts'
 import { closed } from '../model/fields.ts'
@@ -182,12 +183,10 @@ export const services = [
       ),
     }),
     data: PendingData,
-    handle: (ctx, { query }) => {
-      const { revision, changes } = ctx.pending.list()
-      const pending = { revision, count: changes.length, changes: changes.map(mutable) }
-      if (query.render !== 'true') return pending
-      const { files, steps } = ctx.pending.preview()
-      return { ...pending, files: [...files], steps: [...steps] }
+    handle: async (ctx, { query }) => {
+      if (query.render !== 'true') return listed(await ctx.pending.list())
+      const preview = await ctx.pending.preview()
+      return { ...listed(preview), files: [...preview.files], steps: [...preview.steps] }
     },
   }),
   endpoint({
@@ -222,14 +221,11 @@ export const services = [
     summary: 'Check the pending changes as apply would, with the programs’ own checkers; touches nothing',
     message: 'The pending changes are valid',
     data: PendingData,
-    handle: async (ctx) => {
-      const { revision, changes } = await ctx.pending.validate()
-      return { revision, count: changes.length, changes: changes.map(mutable) }
-    },
+    handle: async (ctx) => listed(await ctx.pending.validate()),
   }),
 ]
 
-const mutable = <T extends { readonly services: readonly string[] }>(change: T) => ({
-  ...change,
-  services: [...change.services],
-})
+function listed({ revision, changes }: Pending) {
+  const mutable = changes.map((change) => ({ ...change, services: [...change.services] }))
+  return { revision, count: changes.length, changes: mutable }
+}

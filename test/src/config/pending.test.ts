@@ -11,7 +11,7 @@ t.test('an update shows only the fields that differ, with who and when', async (
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await promote()
   await edit((draft) => draft.section('realServers').merge('a', { weight: 5, state: 'drained' }))
-  const { revision, changes } = new PendingChanges(store, drivers).list()
+  const { revision, changes } = await new PendingChanges(store, drivers).list()
   test.equal(revision, 1)
   test.match(changes, [
     {
@@ -31,11 +31,11 @@ t.test('secrets are masked, and a changed secret still shows as a change', async
   const { edit, promote, store } = configFixture(test)
   await edit((draft) => draft.section('users').create(user('u')))
   const pending = new PendingChanges(store, drivers)
-  test.match(pending.list().changes, [{ op: 'create', before: null, after: { passwordHash: '**' } }])
+  test.match((await pending.list()).changes, [{ op: 'create', before: null, after: { passwordHash: '**' } }])
   await promote()
   await edit((draft) => draft.section('users').merge('u', { passwordHash: 'other' }))
-  test.same(pending.list().changes[0]?.after, { passwordHash: '**' })
-  test.notMatch(JSON.stringify(pending.list()), /argon2|other/)
+  test.same((await pending.list()).changes[0]?.after, { passwordHash: '**' })
+  test.notMatch(JSON.stringify(await pending.list()), /argon2|other/)
 })
 
 t.test('creation and deletion show the whole record on one side', async (test) => {
@@ -43,7 +43,9 @@ t.test('creation and deletion show the whole record on one side', async (test) =
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await promote()
   await edit((draft) => draft.section('realServers').remove('a'))
-  test.match(new PendingChanges(store, drivers).list().changes, [{ op: 'delete', before: { id: 'a' }, after: null }])
+  test.match((await new PendingChanges(store, drivers).list()).changes, [
+    { op: 'delete', before: { id: 'a' }, after: null },
+  ])
 })
 
 t.test('effect and services come from the drivers', async (test) => {
@@ -61,9 +63,10 @@ t.test('effect and services come from the drivers', async (test) => {
     draft.section('users').create(user('u'))
   })
   const effects = Object.fromEntries(
-    new PendingChanges(store, drivers)
-      .list()
-      .changes.map(({ resourceId, effect, services }) => [resourceId, [effect, ...services]]),
+    (await new PendingChanges(store, drivers).list()).changes.map(({ resourceId, effect, services }) => [
+      resourceId,
+      [effect, ...services],
+    ]),
   )
   test.same(effects, {
     a: ['runtime', 'layer7proxy'],
@@ -76,8 +79,29 @@ t.test('effect and services come from the drivers', async (test) => {
 t.test('the preview shows the diff of the generated file and the steps', async (test) => {
   const { edit, store } = configFixture(test)
   await edit((draft) => draft.section('l7Frontends').create(frontend('f', null)))
-  const { files, steps } = new PendingChanges(store, drivers).preview()
+  const { files, steps } = await new PendingChanges(store, drivers).preview()
   test.match(files, [{ path: '/run/test/haproxy.cfg', diff: /\+frontend f/ }])
   test.ok(steps.some((step) => step.kind === 'check'))
   test.ok(steps.every((step) => step.why.length > 0))
+})
+
+t.test('a review is of one moment, also when more is staged meanwhile', async (test) => {
+  const { edit, promote, store } = configFixture(test)
+  await edit((draft) => {
+    for (const id of ['a', 'b']) draft.section('realServers').create(realServer(id))
+    draft.section('l7Backends').create(backend('g', ['a', 'b']))
+  })
+  await promote()
+  await edit((draft) => draft.section('realServers').merge('a', { weight: 7 }))
+  const pending = new PendingChanges(store, drivers)
+  const [first] = await Promise.all([
+    pending.preview(),
+    edit((draft) => draft.section('realServers').merge('b', { weight: 8 })),
+  ])
+  test.same(
+    first.changes.map(({ resourceId }) => resourceId),
+    ['a'],
+  )
+  test.match(first.files[0]?.diff, /weight 7/)
+  test.notMatch(first.files[0]?.diff, /weight 8/)
 })

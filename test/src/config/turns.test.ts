@@ -1,5 +1,6 @@
 import t from 'tap'
-import { inTurns, turn } from '../../../src/config/turns.ts'
+import { inTurns, onOneRevision, turn } from '../../../src/config/turns.ts'
+import { configFixture, realServer } from '../../config-fixture.ts'
 
 function* portions(each: () => void, count: number) {
   for (let n = 0; n < count; n++) {
@@ -33,4 +34,21 @@ t.test('what a portion throws is thrown', async (test) => {
     throw new Error('no')
   }, 1)
   await test.rejects(inTurns(failing), { message: 'no' })
+})
+
+t.test('work that an apply came between is done again, also when it failed', async (test) => {
+  const { edit, promote, store } = configFixture(test)
+  await edit((draft) => draft.section('realServers').create(realServer('a')))
+  let tries = 0
+  const seen = await onOneRevision(store, async () => {
+    tries += 1
+    if (tries > 1) return store.running.list('realServers', '').length
+    await promote()
+    throw new Error('half old, half new')
+  })
+  test.same([seen, tries], [1, 2])
+  await test.rejects(
+    onOneRevision(store, async () => Promise.reject(new Error('no'))),
+    { message: 'no' },
+  )
 })
