@@ -1,3 +1,4 @@
+import type { L7Backend } from './model/layer7.ts'
 import type { ConfigView } from './model/sections.ts'
 import type { NamedBackend, NamedObject, ObjectNames } from './stats/names.ts'
 
@@ -7,12 +8,21 @@ interface Names {
   readonly backendsOfRip: ReadonlyMap<string, readonly NamedBackend[]>
 }
 
-/** What the statistics call things: read from running once per revision. */
+/** The records that names are made of. */
+interface Records {
+  readonly frontends: readonly NamedObject[]
+  readonly backends: readonly L7Backend[]
+  readonly reals: readonly NamedObject[]
+}
+
+/** What the statistics call things: looked at once per revision, made again when a name or a member changed. */
 export class RunningNames implements ObjectNames {
   readonly #running: ConfigView
   readonly #revision: () => number
+  #records: Records | undefined
   #names: Names | undefined
   #of = -1
+  #version = -1
 
   constructor(running: ConfigView, revision: () => number) {
     this.#running = running
@@ -20,7 +30,8 @@ export class RunningNames implements ObjectNames {
   }
 
   get version(): number {
-    return this.#revision()
+    this.#current()
+    return this.#version
   }
   frontends(): Iterable<NamedObject> {
     return this.#current().frontends.values()
@@ -39,29 +50,65 @@ export class RunningNames implements ObjectNames {
   }
 
   #current(): Names {
-    if (this.#names === undefined || this.#of !== this.version) {
-      this.#names = read(this.#running)
-      this.#of = this.version
+    const revision = this.#revision()
+    if (this.#names !== undefined && this.#of === revision) return this.#names
+    const records = read(this.#running)
+    // Most applies change a weight or a state: what was rendered with these names stays as it is.
+    if (this.#names === undefined || this.#records === undefined || !sameNames(this.#records, records)) {
+      this.#names = namesOf(records)
+      this.#version = revision
     }
+    this.#records = records
+    this.#of = revision
     return this.#names
   }
 }
 
-function read(running: ConfigView): Names {
+function read(running: ConfigView): Records {
+  return {
+    frontends: [...running.list('l7Frontends')],
+    backends: [...running.list('l7Backends')],
+    reals: [...running.list('realServers')],
+  }
+}
+
+function sameNames(before: Records, after: Records): boolean {
+  const sameMembers = (a: L7Backend, b: L7Backend) =>
+    a.reals === b.reals || sameList(a.reals, b.reals, (one, other) => one.ripId === other.ripId)
+  return (
+    sameList(before.frontends, after.frontends, sameName) &&
+    sameList(before.backends, after.backends, (a, b) => sameName(a, b) && sameMembers(a, b)) &&
+    sameList(before.reals, after.reals, sameName)
+  )
+}
+
+const sameName = (a: NamedObject, b: NamedObject) => a.id === b.id && a.name === b.name
+
+/** Records are never changed in place, so that most need no look. */
+function sameList<T>(before: readonly T[], after: readonly T[], same: (a: T, b: T) => boolean): boolean {
+  if (before.length !== after.length) return false
+  for (const [index, one] of before.entries()) {
+    const other = after[index]
+    if (other === undefined || (one !== other && !same(one, other))) return false
+  }
+  return true
+}
+
+function namesOf(records: Records): Names {
   const realNames = new Map<string, string>()
   const backendsOfRip = new Map<string, NamedBackend[]>()
-  for (const { id, name } of running.list('realServers')) {
+  for (const { id, name } of records.reals) {
     realNames.set(id, name)
     backendsOfRip.set(id, [])
   }
   const backends = new Map<string, NamedBackend>()
-  for (const { id, name, reals } of running.list('l7Backends')) {
+  for (const { id, name, reals } of records.backends) {
     const named = reals.map(({ ripId }) => ({ ripId, name: realNames.get(ripId) ?? ripId }))
     const backend = { id, name, reals: named }
     backends.set(id, backend)
     for (const { ripId } of reals) backendsOfRip.get(ripId)?.push(backend)
   }
   const frontends = new Map<string, NamedObject>()
-  for (const { id, name } of running.list('l7Frontends')) frontends.set(id, { id, name })
+  for (const { id, name } of records.frontends) frontends.set(id, { id, name })
   return { frontends, backends, backendsOfRip }
 }

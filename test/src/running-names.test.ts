@@ -62,3 +62,40 @@ t.test('running is read once per revision', async (test) => {
   test.match(names.backendsOfRip('a'), [{ id: 'x' }])
   test.equal(reads.length, 6)
 })
+
+t.test('the version stays while names and members do', async (test) => {
+  const { edit, promote, store } = configFixture(test)
+  const names = new RunningNames(configView(store.running), () => store.revision)
+  const change = async (work: Parameters<typeof edit>[0]) => {
+    await edit(work)
+    await promote()
+    return names.version
+  }
+  const first = await change((draft) => {
+    for (const id of ['a', 'b']) draft.section('realServers').create(realServer(id))
+    draft.section('l7Backends').create(backend('x', ['a', 'b']))
+    draft.section('l7Frontends').create(frontend('f', 'x'))
+  })
+  const kept = names.backend('x')
+  test.equal(await change((draft) => draft.section('realServers').merge('a', { weight: 7 })), first)
+  test.equal(await change((draft) => draft.section('l7Frontends').merge('f', { timeoutClient: 7 })), first)
+  const members = [{ ripId: 'a', weight: 3 }, { ripId: 'b' }]
+  test.equal(await change((draft) => draft.section('l7Backends').merge('x', { reals: members })), first)
+  test.equal(names.backend('x'), kept)
+  let version = first
+  const changes: readonly Parameters<typeof edit>[0][] = [
+    (draft) => draft.section('realServers').merge('a', { name: 'new' }),
+    (draft) => draft.section('realServers').create(realServer('c')),
+    (draft) => draft.section('l7Backends').merge('x', { name: 'new' }),
+    (draft) => draft.section('l7Backends').merge('x', { reals: [{ ripId: 'b' }, { ripId: 'a' }] }),
+    (draft) => draft.section('l7Backends').merge('x', { reals: [{ ripId: 'c' }] }),
+    (draft) => draft.section('l7Frontends').merge('f', { name: 'new' }),
+    (draft) => draft.section('l7Frontends').remove('f'),
+  ]
+  for (const each of changes) {
+    const next = await change(each)
+    test.ok(next > version)
+    version = next
+  }
+  test.match(names.backend('x'), { name: 'new', reals: [{ ripId: 'c', name: 'c' }] })
+})
