@@ -104,22 +104,60 @@ export function encodeColumn(sink: ByteSink, values: Float64Array, at: number, n
   else if (mode === FRAME) writeFrame(sink, known, minimum, width)
 }
 
-function readZeroRuns(source: ByteSource, known: number): void {
-  for (let i = 0; i < known;) {
+function readZeroRuns(source: ByteSource, out: Float64Array, from: number, end: number): void {
+  for (let i = from; i < end;) {
     const value = source.varint()
-    if (value !== 0) scratch[i++] = value
-    else for (let run = source.varint() + 1; run > 0 && i < known; run--) scratch[i++] = 0
+    if (value !== 0) out[i++] = value
+    else for (let run = source.varint() + 1; run > 0 && i < end; run--) out[i++] = 0
   }
 }
 
-function readFrame(source: ByteSource, known: number): void {
+/** Values of this many bits are taken from one 32-bit integer, whatever is left over from the value before. */
+const NARROW_BITS = 24
+
+function readFrame(source: ByteSource, out: Float64Array, from: number, end: number): void {
   const minimum = source.varint()
   const width = source.u8()
+  if (width === 0) out.fill(minimum, from, end)
+  else if (width <= NARROW_BITS) readNarrow(source, minimum, width, out, from, end)
+  else readWide(source, minimum, width, out, from, end)
+}
+
+function readNarrow(
+  source: ByteSource,
+  minimum: number,
+  width: number,
+  out: Float64Array,
+  from: number,
+  end: number,
+): void {
+  const { bytes } = source
+  const mask = (1 << width) - 1
+  let at = source.at
+  let pending = 0
+  let bits = 0
+  for (let i = from; i < end; i++) {
+    for (; bits < width; bits += 8) pending |= (bytes[at++] ?? 0) << bits
+    out[i] = (pending & mask) + minimum
+    pending >>>= width
+    bits -= width
+  }
+  source.at = at
+}
+
+function readWide(
+  source: ByteSource,
+  minimum: number,
+  width: number,
+  out: Float64Array,
+  from: number,
+  end: number,
+): void {
   const { bytes } = source
   let at = source.at
   let pending = 0
   let bits = 0
-  for (let i = 0; i < known; i++) {
+  for (let i = from; i < end; i++) {
     let value = 0
     let factor = 1
     for (let left = width; left > 0; left -= 16) {
@@ -130,16 +168,16 @@ function readFrame(source: ByteSource, known: number): void {
       pending >>>= take
       bits -= take
     }
-    scratch[i] = value + minimum
+    out[i] = value + minimum
   }
   source.at = at
 }
 
-/** Reads `known` values into `scratch`. */
-function readValues(source: ByteSource, mode: number, known: number): void {
-  if (mode === ALL_ZERO) scratch.fill(0, 0, known)
-  else if (mode === ZERO_RUNS) readZeroRuns(source, known)
-  else if (mode === FRAME) readFrame(source, known)
+/** Reads values into `out` from index `from` up to `end`. */
+function readValues(source: ByteSource, mode: number, out: Float64Array, from: number, end: number): void {
+  if (mode === ALL_ZERO) out.fill(0, from, end)
+  else if (mode === ZERO_RUNS) readZeroRuns(source, out, from, end)
+  else if (mode === FRAME) readFrame(source, out, from, end)
   else throw new RangeError(`unknown column mode ${mode}`)
 }
 
@@ -152,8 +190,7 @@ export function decodeColumn(source: ByteSource, out: Float64Array, at: number, 
     return
   }
   if ((head & WITH_BITMAP) === 0) {
-    readValues(source, mode, n)
-    for (let i = 0; i < n; i++) out[at + i] = scratch[i] ?? 0
+    readValues(source, mode, out, at, at + n)
     return
   }
   const { bytes } = source
@@ -162,7 +199,7 @@ export function decodeColumn(source: ByteSource, out: Float64Array, at: number, 
   let known = 0
   for (let i = 0; i < n; i++) known += present(i)
   source.at += (n + 7) >> 3
-  readValues(source, mode, known)
+  readValues(source, mode, scratch, 0, known)
   let next = 0
   for (let i = 0; i < n; i++) out[at + i] = present(i) === 1 ? (scratch[next++] ?? 0) : Number.NaN
 }
