@@ -4,7 +4,7 @@ import type { Endpoint } from '../api/endpoint.ts'
 import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { ConfigView, RecordChange } from '../model/sections.ts'
+import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
 import { type FirstAdministrator, prepareAccess } from './first-start.ts'
 import { Lockout } from './lockout.ts'
 import { PasswordLogin } from './login.ts'
@@ -60,11 +60,15 @@ export class AccessControl {
 
   /** New rights count from the next request on; who is gone, disabled or has another password is logged out. */
   async onPromoted(changes: readonly RecordChange[]): Promise<void> {
-    this.#permissions.invalidate()
+    // Compiling all roles takes milliseconds, which the next poller would wait: most applies are about servers.
+    if (changes.some(({ section }) => OF_RIGHTS.has(section))) this.#permissions.invalidate()
     const ended = new Set(changes.filter(endsSessions).map((change) => change.id))
     if (ended.size > 0) await this.sessions.end((session) => ended.has(session.userId))
   }
 }
+
+/** The sections that rights are made of. */
+const OF_RIGHTS: ReadonlySet<SectionName> = new Set(['users', 'groups', 'roles'])
 
 function endsSessions(change: RecordChange): boolean {
   if (change.section !== 'users') return false

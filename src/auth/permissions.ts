@@ -9,7 +9,7 @@ export interface Rights {
   readonly granted: Uint8Array
 }
 
-/** Compiles the roles of running into one flag per user and endpoint. Call `invalidate` after each promotion. */
+/** Compiles the roles of running into one flag per user and endpoint. Call `invalidate` after each promotion that touches users, groups or roles. */
 export class Permissions {
   readonly #table: readonly Endpoint[]
   readonly #running: ConfigView

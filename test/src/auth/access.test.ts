@@ -5,7 +5,7 @@ import { AccessControl } from '../../../src/auth/access.ts'
 import { configView, recordChange } from '../../../src/config/views.ts'
 import type { Draft } from '../../../src/config/draft.ts'
 import { ApiError } from '../../../src/errors.ts'
-import { configFixture, temporaryFolder } from '../../config-fixture.ts'
+import { configFixture, realServer, temporaryFolder } from '../../config-fixture.ts'
 import { silentLog } from '../../../src/log.ts'
 import { manualClock } from '../../manual-clock.ts'
 
@@ -70,6 +70,20 @@ t.test('what is no token, has ended or belongs to nobody is told apart', async (
   const last = await addUser('v')
   clock.advance(3_600_000)
   test.equal(codeOf(last), 'TOKEN_EXPIRED')
+})
+
+t.test('an apply about anything else leaves the rights as they are', async (test) => {
+  const { access, addUser, change } = await fixture(test)
+  const token = await addUser('u')
+  const rights = () => {
+    const who = access.authenticate(token)
+    return who instanceof ApiError ? who : who.rights
+  }
+  const before = rights()
+  await change((draft) => draft.section('realServers').create(realServer('a')))
+  test.equal(rights(), before, 'not compiled again')
+  await change((draft) => draft.section('roles').create({ id: 'r', name: 'r', builtin: false, endpoints: [] }))
+  test.not(rights(), before)
 })
 
 t.test('new rights count from the next request on, with the same token', async (test) => {
