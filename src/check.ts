@@ -7,10 +7,14 @@ import { newId } from './ids.ts'
 
 /** Verifies both stores of a state folder that no daemon uses; [] when they are whole. */
 export async function checkState(stateFolder: string): Promise<readonly string[]> {
-  if (!existsSync(join(stateFolder, 'config'))) return [`there are no stores in ${stateFolder}`]
+  const isThere = (name: string) => existsSync(join(stateFolder, name, 'data.mdb'))
+  if (!isThere('config')) return [`there are no stores in ${stateFolder}`]
   const store = new LmdbConfigStore(join(stateFolder, 'config'), newId)
   try {
-    return [...checkConfig(store), ...(await checkArchiveDirectory(join(stateFolder, 'archive')))]
+    const archive = isThere('archive')
+      ? await checkArchiveDirectory(join(stateFolder, 'archive'))
+      : [`there is no archive in ${stateFolder}`]
+    return [...checkConfig(store), ...archive]
   } finally {
     await store.close()
   }

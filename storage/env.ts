@@ -21,14 +21,18 @@ export function openBinaryEnvironment(options: EnvironmentOptions): BinaryEnviro
   mkdirSync(options.directory, { recursive: true, mode: 0o700 })
   assertWholeFile(options.directory)
   makeLockFile(options.directory)
-  return open<Uint8Array, Uint8Array>({
-    path: options.directory,
-    noSubdir: false,
-    maxDbs: options.databases_max,
-    mapSize: options.map_bytes,
-    keyEncoding: 'binary',
-    encoding: 'binary',
-  })
+  try {
+    return open<Uint8Array, Uint8Array>({
+      path: options.directory,
+      noSubdir: false,
+      maxDbs: options.databases_max,
+      mapSize: options.map_bytes,
+      keyEncoding: 'binary',
+      encoding: 'binary',
+    })
+  } catch (error) {
+    throw new Error(`${options.directory} cannot be opened: ${error instanceof Error ? error.message : String(error)}`)
+  }
 }
 
 export function openBinaryDatabase(environment: BinaryEnvironment, name: string): BinaryDatabase {

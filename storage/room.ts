@@ -45,7 +45,7 @@ export class FileRoom {
 
   /** Makes sure of room for a transaction that takes at most `need` bytes. Throws NoRoomError when there is none. */
   ensure(need: number): void {
-    const file = openSync(this.#path, constants.O_WRONLY)
+    const file = this.#open()
     try {
       const used = this.#usedBytes()
       let size = Math.max(fstatSync(file).size, used)
@@ -54,6 +54,14 @@ export class FileRoom {
       if (size < used + need) throw new NoRoomError(this.#refusal ?? 'the file cannot grow')
     } finally {
       closeSync(file)
+    }
+  }
+
+  #open(): number {
+    try {
+      return openSync(this.#path, constants.O_WRONLY)
+    } catch (error) {
+      throw new NoRoomError(refusalOf(error))
     }
   }
 
@@ -84,4 +92,6 @@ const REFUSALS: Readonly<Record<string, string>> = {
   EFBIG: 'its file has reached the largest size that is allowed',
   EROFS: 'the disk is read-only',
   EIO: 'the disk fails (EIO)',
+  EMFILE: 'the process has too many open files',
+  ENFILE: 'the system has too many open files',
 }

@@ -1,3 +1,5 @@
+import { weightsOf } from '../api/accept.ts'
+
 /** How the bytes of an answer are sent. */
 export type Encoding = 'identity' | 'gzip' | 'br'
 
@@ -20,11 +22,9 @@ export function chooseEncoding(acceptEncoding: string): Encoding {
 }
 
 function choose(acceptEncoding: string): Encoding {
-  const weights = new Map<string, number>()
-  for (const part of acceptEncoding.toLowerCase().split(',')) {
-    const [name = '', ...parameters] = part.split(';').map((text) => text.trim())
-    if (name !== '') weights.set(name === 'x-gzip' ? 'gzip' : name, weightOf(parameters))
-  }
+  const weights = new Map(weightsOf(acceptEncoding))
+  const gzip = weights.get('x-gzip')
+  if (gzip !== undefined) weights.set('gzip', gzip)
   const anyOther = weights.get('*')
   // Plain is always acceptable, but unless it is named it is what is left when nothing else fits.
   const weightFor = (encoding: Encoding) => weights.get(encoding) ?? anyOther ?? (encoding === 'identity' ? 0 : -1)
@@ -36,12 +36,4 @@ function choose(acceptEncoding: string): Encoding {
     weight = weightFor(encoding)
   }
   return best
-}
-
-/** `q=0.5`; 1 when it is absent, and 0 (not wanted) when it cannot be read. */
-function weightOf(parameters: readonly string[]): number {
-  const text = parameters.find((parameter) => /^q\s*=/.test(parameter))
-  if (text === undefined) return 1
-  const value = /^q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.exec(text)?.[1]
-  return value === undefined ? 0 : Number(value)
 }

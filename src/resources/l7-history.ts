@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { prefersCsv } from '../api/accept.ts'
 import type { HistoryFigures, HistoryQuery } from '../api/context.ts'
 import { endpoint } from '../api/endpoint.ts'
 import { type Rendered, Reply } from '../api/reply.ts'
@@ -47,7 +48,7 @@ function historyQuery(query: Static<typeof Window>, accept: string): HistoryQuer
     throw new ApiError('INVALID_QUERY', `The query has a problem: ${first}`, { errors })
   }
   const { start, end, resolution, consolidation = 'average' } = query
-  return { start, end, resolution, consolidation, metrics, format: accept.includes('text/csv') ? 'csv' : 'json' }
+  return { start, end, resolution, consolidation, metrics, format: prefersCsv(accept) ? 'csv' : 'json' }
 }
 
 function chosen(names: string, errors: FieldError[]): readonly Metric[] {
@@ -62,7 +63,7 @@ function chosen(names: string, errors: FieldError[]): readonly Metric[] {
 
 function answer(found: Rendered | undefined): Reply<never> {
   if (found !== undefined) return Reply.bytes(found)
-  throw new ApiError('NOT_FOUND', 'The running configuration has no such object; a new one appears after apply')
+  throw new ApiError('NOT_FOUND', 'Nothing that runs has this id; what is staged appears after apply')
 }
 
 const BASE = '/{applianceId}/layer7proxy/stats'

@@ -22,7 +22,7 @@ const AllFigures = Type.Unsafe<never>({
 function figures(live: LiveFigures, view: LiveView): Reply<never> {
   const ready = live.render(view)
   if (ready !== undefined) return Reply.bytes(ready)
-  throw new ApiError('NOT_FOUND', 'The running configuration has no such object; a new one appears after apply')
+  throw new ApiError('NOT_FOUND', 'Nothing that runs has this id; what is staged appears after apply')
 }
 
 const BASE = '/{applianceID}/layer7proxy/stats'

@@ -75,6 +75,8 @@ export class LiveAnswers {
     // What nobody asked for during the last tick is not worth comparing with.
     for (const [key, { sequence }] of this.#answers) if (sequence !== this.#tick.sequence) this.#answers.delete(key)
     this.#tick = tick
+    // Whoever answers next may count its layouts anew.
+    if (tick.csv === undefined) this.#layout = -1
   }
 
   render(view: LiveView): LiveAnswer | undefined {

@@ -3,7 +3,7 @@ import type { ArchiveObject } from '../../storage/archive/catalog.ts'
 import { COUNTER_COUNT, type ProcessCounters } from '../../storage/archive/increments.ts'
 import type { BaselineSource } from '../../storage/archive/tail-writer.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
-import { ARCHIVE_HEARTBEAT_S } from '../../storage/limits.ts'
+import { ARCHIVE_HEARTBEAT_S, BASELINE_EVERY_S } from '../../storage/limits.ts'
 import { counterOrigin, InheritedCounters } from './inheritance.ts'
 import { type KnownProcess, newProcess, restoredProcess } from './known-process.ts'
 import { beganSince, isAnother } from './process-age.ts'
@@ -198,6 +198,8 @@ export class Collector implements BaselineSource {
     if (unknown) this.#allChanged = true
     for (let second = first; second < tick_s; second++)
       this.#sums.write(ring, second, { n, index: second - first, poll: this.#poll, unknown })
+    // After so long without a commit, the crash tail does not reach back to the stored counters.
+    if (tick_s - this.#writer.hwm_s > BASELINE_EVERY_S) this.#allChanged = true
     this.#sampled_s = time.monotonic_s
     this.#sums.clear()
     this.#writer.commit(tick_s, true, this)

@@ -136,6 +136,24 @@ t.test(
   },
 )
 
+t.test('after a silence the rows are looked at anew, whatever number their layout has', async (t) => {
+  const live = new LiveAnswers(names(), 'n')
+  const csv = Buffer.from(fixture)
+  live.update(tickOf(fixture, 1))
+  const before = parse(live.render({ kind: 'rips' })?.body).data
+  live.update({ sequence: 2, csv: undefined, rows: undefined, layout: -1, since_ms: 1, reason: 'the thread failed' })
+  live.render({ kind: 'rips' })
+  // A frontend more at the top moves every row behind it.
+  const header = csv.indexOf('\n') + 1
+  const row = csv
+    .subarray(header, csv.indexOf('\n', header) + 1)
+    .toString()
+    .replace(/^[^,]*/, 'another')
+  const grown = Buffer.concat([csv.subarray(0, header), Buffer.from(row), csv.subarray(header)])
+  live.update(tickOf(new Uint8Array(grown), 3))
+  t.strictSame(parse(live.render({ kind: 'rips' })?.body).data, before)
+})
+
 t.test('rows that move, columns that move, texts that need escaping', async (t) => {
   const live = new LiveAnswers(names(), 'n')
   live.update(tickOf(fixture, 1, 1))

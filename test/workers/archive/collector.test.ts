@@ -119,6 +119,26 @@ t.test('another HAProxy at the same address, and back: its past is nobody’s in
   t.strictSame(bench.sessions('fe', T, T + 6), [10, null, 3, null, null, 2], 'the last one has the number of the first')
 })
 
+for (const held of [70, 250, 400]) {
+  t.test(`the disk refuses for ${held} s, and a restart follows at once: nothing is booked twice`, async (t) => {
+    const bench = new Bench(t)
+    const rows = (second: number) => [{ name: 'fe', sessions: 100 * (second - T + 1_000) }]
+    const from = T + 130
+    for (let second = T; second < from; second++) bench.poll(second, answer(10, 500 + second - T, rows(second)))
+    bench.writer.hold('the disk is full')
+    for (let second = from; second < from + held; second++) {
+      t.throws(() => bench.poll(second, answer(10, 500 + second - T, rows(second))), /the disk is full/)
+    }
+    bench.writer.hold(undefined)
+    const end = from + held
+    bench.poll(end, answer(10, 500 + end - T, rows(end)))
+    await bench.restart(end)
+    for (let second = end + 2; second < end + 6; second++)
+      bench.poll(second, answer(10, 500 + second - T, rows(second)))
+    t.strictSame(bench.sessions('fe', end - 50, end + 5), Array(55).fill(100))
+  })
+}
+
 t.test('rule 3: cleared counters are unknown once, then a new baseline', async (t) => {
   const bench = new Bench(t)
   bench.poll(T, answer(10, 500, [{ name: 'fe', sessions: 100 }]))

@@ -1,0 +1,26 @@
+/** RFC 9110 §12.4.2: what a header like `Accept` names, in lower case, with its weight from 0 (not wanted) to 1. */
+export function weightsOf(header: string): ReadonlyMap<string, number> {
+  const weights = new Map<string, number>()
+  for (const part of header.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((text) => text.trim())
+    if (name !== '') weights.set(name, weightOf(parameters))
+  }
+  return weights
+}
+
+/** `q=0.5`; 1 when it is absent, and 0 when it cannot be read. */
+function weightOf(parameters: readonly string[]): number {
+  const text = parameters.find((parameter) => /^q\s*=/.test(parameter))
+  if (text === undefined) return 1
+  const value = /^q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.exec(text)?.[1]
+  return value === undefined ? 0 : Number(value)
+}
+
+/** Whether rows are wanted rather than JSON. Who does not name them gets JSON. */
+export function prefersCsv(accept: string): boolean {
+  if (accept === '' || accept === '*/*') return false
+  const weights = weightsOf(accept)
+  const csv = weights.get('text/csv') ?? weights.get('text/*') ?? 0
+  const json = weights.get('application/json') ?? weights.get('application/*') ?? 0
+  return csv > 0 && csv >= json
+}

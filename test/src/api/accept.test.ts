@@ -1,0 +1,26 @@
+import t from 'tap'
+import { prefersCsv, weightsOf } from '../../../src/api/accept.ts'
+
+t.test('names and weights; what cannot be read is not wanted', async (t) => {
+  t.strictSame([...weightsOf('')], [])
+  t.strictSame(
+    [...weightsOf('Text/CSV, application/json;q=0.5 ; charset=x, a;q=2, b; Q = 0.123, , c;q=1.000')],
+    [
+      ['text/csv', 1],
+      ['application/json', 0.5],
+      ['a', 0],
+      ['b', 0.123],
+      ['c', 1],
+    ],
+  )
+})
+
+t.test('rows for those who want rows', async (t) => {
+  const rows = ['text/csv', 'TEXT/CSV; charset=utf-8', 'text/csv, */*;q=0.1', 'application/json, text/csv', 'text/*']
+  t.strictSame(
+    rows.filter((accept) => !prefersCsv(accept)),
+    [],
+  )
+  const json = ['', '*/*', 'application/json', 'text/csv;q=0', 'application/json, text/csv;q=0.1', 'text/html']
+  t.strictSame(json.filter(prefersCsv), [])
+})
