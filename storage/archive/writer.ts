@@ -112,7 +112,6 @@ export class ArchiveWriter {
   }
 
   #store(to_s: number, sampled: boolean, baseline: BaselineSource | undefined): void {
-    if (this.#held !== undefined) throw new NoRoomError(this.#held)
     const { ring } = this
     const lostRows = ring.oldest() > Math.max(this.#needed_s, this.#hwm_s - span_s(this.#base) + 1)
     if (lostRows) this.#storeFromTail(Math.min(to_s, Math.max(ring.oldest(), this.#hwm_s + span_s(this.#base))))
@@ -195,7 +194,9 @@ export class ArchiveWriter {
     if (how.sampled && to_s % 60 === 0) this.#lookForGone(to_s)
   }
 
+  /** Before anything is changed for a transaction. */
   #ensureRoom(): void {
+    if (this.#held !== undefined) throw new NoRoomError(this.#held)
     this.#room.ensure(ROOM_BYTES_MIN + ROOM_BYTES_PER_OBJECT * this.registry.active().length)
   }
 

@@ -24,6 +24,14 @@ type Pause = (ms: number, signal: AbortSignal) => Promise<void>
 
 const sleepFor: Pause = (ms, signal) => sleep(ms, undefined, { signal })
 
+const KEEPS_LESS = 'the archive keeps less'
+const NOT_STORED = 'the archive cannot be stored'
+const FAILED = 'the archive thread failed'
+const NO_PLACES = 'the archive is full'
+const NOT_SET = 'the clock of the machine is not set'
+const BEHIND = 'the clock of the machine is behind the archive'
+const LASTING: ReadonlySet<string> = new Set([KEEPS_LESS, NOT_STORED, FAILED, NO_PLACES, NOT_SET, BEHIND])
+
 type Post = (message: FromArchiveThread, transfer: readonly ArrayBuffer[]) => void
 
 export class ArchiveThread {
@@ -41,7 +49,7 @@ export class ArchiveThread {
   #up: boolean | undefined
   #since_ms = 0
   #reason: string | undefined = 'it has not been asked yet'
-  #warned = ''
+  readonly #warned = new Set<string>()
   #ticked_s = 0
   /** Since when, on the monotonic clock, the archive has been waiting for the clock. */
   #behindSince_s: number | undefined
@@ -84,7 +92,7 @@ export class ArchiveThread {
   }
 
   #serially(task: () => Promise<void>): Promise<void> {
-    this.#queue = this.#queue.then(task).catch((error: unknown) => this.#warn('the archive thread failed', error))
+    this.#queue = this.#queue.then(task).catch((error: unknown) => this.#warn(FAILED, error))
     return this.#queue
   }
 
@@ -122,13 +130,12 @@ export class ArchiveThread {
       write()
       if (this.#writer.hwm_s !== hwm_s) this.#storage.stored(this.#writer.shortage, now_ms)
       if (this.#writer.shortage !== undefined) this.#writer.relieve()
-      if (this.#storage.fault === undefined) this.#warned = ''
+      if (this.#storage.fault === undefined) this.#wellAgain(KEEPS_LESS, NOT_STORED, FAILED)
     } catch (error) {
       this.#storage.failed(error, now_ms)
     }
     const { fault } = this.#storage
-    if (fault !== undefined)
-      this.#warn(fault.isStoring ? 'the archive keeps less' : 'the archive cannot be stored', fault.reason)
+    if (fault !== undefined) this.#warn(fault.isStoring ? KEEPS_LESS : NOT_STORED, fault.reason)
   }
 
   #followClock(tick_s: number, event: ClockEvent): void {
@@ -136,13 +143,14 @@ export class ArchiveThread {
     const isStep = event === 'stepped-back'
     if (tick_s + (isStep ? 0 : WAIT_FOR_CLOCK_S) >= hwm_s) {
       this.#behindSince_s = undefined
+      this.#wellAgain(NOT_SET, BEHIND)
       return
     }
-    if (tick_s < PLAUSIBLE_CLOCK_S) return this.#warn('the clock of the machine is not set', `now ${tick_s}`)
+    if (tick_s < PLAUSIBLE_CLOCK_S) return this.#warn(NOT_SET, `now ${tick_s}`)
     this.#behindSince_s ??= this.#clock.monotonic_s()
     if (!isStep && this.#clock.monotonic_s() - this.#behindSince_s < START_PATIENCE_S) {
       const advice = 'newer statistics are dropped in ten minutes unless the clock is corrected'
-      return this.#warn('the clock of the machine is behind the archive', `${hwm_s - tick_s} s; ${advice}`)
+      return this.#warn(BEHIND, `${hwm_s - tick_s} s; ${advice}`)
     }
     this.#warn('the clock was set back: newer statistics are dropped', `from ${hwm_s} to ${tick_s}`)
     // The second that ends now is written anew.
@@ -158,8 +166,8 @@ export class ArchiveThread {
     }
     if (added.length + removed.length + forgotten.length > 0)
       this.#post({ type: 'objects', added: added.map(placeOf), removed, forgotten }, [])
-    if (this.#writer.registry.takeRefused())
-      this.#warn('the archive is full', 'there are more objects than it has places for')
+    if (this.#writer.registry.takeRefused()) this.#warn(NO_PLACES, 'there are more objects than it has places for')
+    else this.#wellAgain(NO_PLACES)
   }
 
   #postTick(poll: Poll, absorbed: Absorbed | undefined, reason: string | undefined): void {
@@ -175,7 +183,10 @@ export class ArchiveThread {
     const storage = this.#storage.fault
     const { losses } = this.#writer.ring
     const listed = absorbed === undefined ? undefined : this.#listed(absorbed)
-    this.#post({ type: 'tick', hwm_s, ...state, storage, losses, csv, rows, layout: absorbed?.layout ?? 0, listed }, transfer)
+    this.#post(
+      { type: 'tick', hwm_s, ...state, storage, losses, csv, rows, layout: absorbed?.layout ?? 0, listed },
+      transfer,
+    )
   }
 
   #listed({ layout, objects }: Absorbed): Uint32Array<ArrayBuffer> | undefined {
@@ -184,11 +195,16 @@ export class ArchiveThread {
     return Uint32Array.from(objects.flatMap((object) => (object === undefined ? [] : [object.id])))
   }
 
+  /** When it begins again, it is told again. */
+  #wellAgain(...messages: readonly string[]): void {
+    for (const message of messages) this.#warned.delete(message)
+  }
+
   #warn(message: string, detail: unknown): void {
     const text = detail instanceof Error ? detail.message : String(detail)
-    // The same fault every second is one line, not a flood.
-    if (this.#warned === message) return
-    this.#warned = message
+    if (this.#warned.has(message)) return
+    // What lasts is one line, not one each second.
+    if (LASTING.has(message)) this.#warned.add(message)
     this.#post({ type: 'warning', message, detail: text }, [])
   }
 
