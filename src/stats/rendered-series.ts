@@ -150,15 +150,20 @@ export class RenderedSeries {
     if (track.isKept) this.#bytes += more
   }
 
-  /** Drops the oldest blocks, which have left the retention, but none of the window. */
+  /**
+   * Goes on without the oldest blocks, which have left the retention, but with all of the window. A long answer that is still
+   * being written keeps the track as it was.
+   */
   #trim(track: RenderedTrack, window: SeriesWindow): void {
     const first = Math.floor(window.first_s / window.step_s / BLOCK_BUCKETS)
     const oldest = Math.min(first, Math.max(...track.blocks.keys()) - TRACK_BLOCKS_MAX)
-    for (const [index, { bytes }] of track.blocks) {
-      if (index >= oldest) continue
-      track.blocks.delete(index)
-      this.#count(track, -bytes)
-    }
+    const blocks = new Map([...track.blocks].filter(([index]) => index >= oldest))
+    if (!track.isKept || blocks.size === track.blocks.size) return
+    this.#drop(track)
+    let kept_bytes = 0
+    for (const { bytes } of blocks.values()) kept_bytes += bytes
+    this.#tracks.set(track.key, { key: track.key, blocks, bytes: kept_bytes, isKept: true })
+    this.#bytes += kept_bytes
   }
 
   #bound(): void {

@@ -166,6 +166,8 @@ export class StatsService implements Stats {
     this.#hwm_s = this.#reader.hwm_s()
     this.#observer?.know(stored.map(({ id, kind, name, backend }) => ({ objectId: id, kind, name, backend })))
     this.#observer?.know(objects)
+    // Until HAProxy answers: what was there when it answered last.
+    this.#observer?.list(stored.flatMap(({ id, died_s }) => (died_s === undefined ? [id] : [])))
     this.#open.resolve()
   }
 
@@ -235,9 +237,7 @@ export class StatsService implements Stats {
   }
 
   /** For tests: what a crash of the thread does. */
-  crashThread(): Promise<void> {
-    return this.#thread.crash()
-  }
+  crashThread = (): Promise<void> => this.#thread.crash()
 
   async close(): Promise<void> {
     this.#silence.stop()

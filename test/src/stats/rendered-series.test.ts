@@ -162,3 +162,22 @@ t.test('what could not be read in one piece is written, not kept, and said', (t)
   t.throws(() => rendered.write(again, 0, seconds(900, 1_200), new JsonBuffer()), /not loaded/)
   t.end()
 })
+
+t.test('a long answer keeps what it loaded, while newer windows push the oldest blocks out', async (t) => {
+  const { reader } = fakeReader()
+  const rendered = new RenderedSeries()
+  const object = { id: 1, slot: 0 }
+  const old = { tier: 0, step_s: 1, first_s: 0, end_s: 10 * BLOCK_BUCKETS }
+  const track = rendered.track(object, 0, 'average')
+  rendered.load(track, reader, object, old, 'average', old.end_s)
+  for (let block = 10; block < 400; block++) {
+    const window = { tier: 0, step_s: 1, first_s: (block - 2) * BLOCK_BUCKETS, end_s: block * BLOCK_BUCKETS }
+    const text = fromRendered(rendered, reader, object, window, window.end_s, 1)
+    t.equal(text, plain(reader, object, window, 1))
+  }
+  t.not(rendered.track(object, 0, 'average'), track, 'others go on without them')
+  t.ok(rendered.track(object, 0, 'average').blocks.size <= 180)
+  const out = new JsonBuffer()
+  rendered.write(track, 2, old, out)
+  t.equal(out.take().toString(), plain(reader, object, old, 2))
+})
