@@ -2,6 +2,7 @@
 import autocannon from 'autocannon'
 import { createReals, runTime, startDaemon } from './daemon.ts'
 import { spread, table, timed, whole } from './measure.ts'
+import { stretches } from './stretches.ts'
 import { freePort } from '../test/traffic-fixture.ts'
 
 const REALS = 10_000
@@ -81,6 +82,7 @@ export async function run(): Promise<void> {
     await bench.stop()
   }
   await small()
+  await stretches()
 }
 
 /** The same run-time change where most users are: a few servers. */

@@ -69,7 +69,8 @@ export class Draft {
   }
 
   #find<N extends SectionName>(section: N, id: string): SectionRecords[N] | undefined {
-    const edit = this.#edits.get(`${section}\0${id}`)
+    // A backend refers to thousands of records: no key is made for each while there is nothing to find.
+    const edit = this.#edits.size === 0 ? undefined : this.#edits.get(`${section}\0${id}`)
     const value = edit === undefined ? this.#stored(section, id)?.value : edit.value
     return value === undefined ? undefined : asRecord(section, value)
   }

@@ -363,3 +363,17 @@ t.test('random sequences of edits and applies end as applying the final configur
     test.same(store.changes(), [])
   }
 })
+
+t.test('what is staged while an apply takes turns is not part of it', async (test) => {
+  const { add, apply, store, host, edit } = fixture(test)
+  await add('a')
+  await apply()
+  await edit((draft) => draft.section('realServers').merge('a', { weight: 1 }))
+  const applied = apply()
+  await edit((draft) => draft.section('realServers').merge('a', { weight: 2 }))
+  await applied
+  test.equal(host.file(), 'a=1')
+  test.match(store.changes(), [{ key: 'a', before: { value: { weight: 1 } }, after: { value: { weight: 2 } } }])
+  await apply()
+  test.equal(host.file(), 'a=2')
+})
