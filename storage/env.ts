@@ -31,7 +31,8 @@ export function openBinaryEnvironment(options: EnvironmentOptions): BinaryEnviro
       encoding: 'binary',
     })
   } catch (error) {
-    throw new Error(`${options.directory} cannot be opened: ${error instanceof Error ? error.message : String(error)}`)
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`${options.directory} cannot be opened: ${reason}`, { cause: error })
   }
 }
 

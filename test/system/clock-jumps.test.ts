@@ -212,3 +212,16 @@ t.test(
     )
   },
 )
+
+t.test(
+  'a restart after the clock was set back by 40 s: the seconds that come again keep their values, no peak',
+  async (t) => {
+    const machine = new Machine(t)
+    await machine.run(t, 300, () => undefined)
+    machine.setClock(-40 * SECOND)
+    await machine.run(t, 200, () => undefined)
+    const found = await machine.found(t)
+    t.ok(found.largest <= PER_SECOND * 1.06, `${found.largest}`)
+    t.ok(found.known >= 455 && found.known <= 462, `${found.known} seconds known`)
+  },
+)

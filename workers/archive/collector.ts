@@ -45,6 +45,8 @@ export class Collector implements BaselineSource {
   #polled: ReadonlySet<number> = new Set()
   /** When the last close with a good poll was, on the monotonic clock; `undefined` until this run had one. */
   #sampled_s: number | undefined
+  /** Since when, on the monotonic clock, this run's polls belong to seconds that an earlier run has written. */
+  #waiting_s: number | undefined
   readonly #sums = new SecondSums()
   #changed = new Uint8Array(0)
   #allChanged = true
@@ -119,8 +121,7 @@ export class Collector implements BaselineSource {
    * counts in full from its start; the same number with a later start is another process.
    */
   #knownOrNew(stats: ProcessStats, time: PollTime): KnownProcess {
-    const sinceSample_s =
-      this.#sampled_s === undefined ? time.archive_s - this.#writer.sampled_s : time.monotonic_s - this.#sampled_s
+    const sinceSample_s = this.#sinceSample_s(time)
     const { pid, uptime_s } = stats
     const known = this.#processes.get(pid)
     const age = { uptime_s, asked_s: time.monotonic_s }
@@ -185,11 +186,21 @@ export class Collector implements BaselineSource {
     if (current || !unknown) this.#sums.add(slot, counter, increment)
   }
 
+  /** How long ago the increments that come now began. */
+  #sinceSample_s(time: PollTime): number {
+    if (this.#sampled_s !== undefined) return time.monotonic_s - this.#sampled_s
+    const waited_s = time.monotonic_s - (this.#waiting_s ?? time.monotonic_s)
+    return Math.max(waited_s, time.archive_s - this.#writer.sampled_s)
+  }
+
   /** Ends the seconds before `tick_s` with what was absorbed, and stores them. */
   close(tick_s: number, time: PollTime): void {
     const ring = this.#writer.ring
     const written = ring.written()
-    if (tick_s <= written) return
+    if (tick_s <= written) {
+      this.#waiting_s ??= time.monotonic_s
+      return
+    }
     const unknown = this.#elapsed_s > ARCHIVE_HEARTBEAT_S + JITTER_S
     const wanted = unknown ? 1 : Math.max(1, Math.round(this.#elapsed_s))
     const n = Math.min(tick_s - written, wanted)
@@ -209,8 +220,7 @@ export class Collector implements BaselineSource {
 
   /** A poll failed. The second stays open as long as a later poll may still tell what happened in it. */
   miss(tick_s: number, time: PollTime): void {
-    const since_s =
-      this.#sampled_s === undefined ? time.archive_s - this.#writer.sampled_s : time.monotonic_s - this.#sampled_s
+    const since_s = this.#sinceSample_s(time)
     if (since_s > ARCHIVE_HEARTBEAT_S + JITTER_S) this.#writer.commit(tick_s, false, undefined)
   }
 

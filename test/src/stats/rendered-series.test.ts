@@ -166,7 +166,6 @@ t.test('what could not be read in one piece is written, not kept, and said', (t)
 t.test('a long answer keeps what it loaded, while newer windows push the oldest blocks out', async (t) => {
   const { reader } = fakeReader()
   const rendered = new RenderedSeries()
-  const object = { id: 1, slot: 0 }
   const old = { tier: 0, step_s: 1, first_s: 0, end_s: 10 * BLOCK_BUCKETS }
   const track = rendered.track(object, 0, 'average')
   rendered.load(track, reader, object, old, 'average', old.end_s)
