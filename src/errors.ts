@@ -31,7 +31,10 @@ export const ERRORS = {
     status: 422,
     meaning: "The generated configuration was rejected by the program's own checker; nothing changed.",
   },
-  RATE_LIMITED: { status: 429, meaning: 'Too many logins, or long answers at once; retry after the seconds in Retry-After.' },
+  RATE_LIMITED: {
+    status: 429,
+    meaning: 'Too many logins, or long answers at once; retry after the seconds in Retry-After.',
+  },
   INTERNAL: { status: 500, meaning: 'A defect of the daemon; the log has the details under the request id.' },
   NOT_SUPPORTED: { status: 501, meaning: 'This machine lacks what the operation needs.' },
   APPLY_PARTIAL: { status: 502, meaning: 'Some nodes failed to apply; data.nodes says which and why.' },
