@@ -1,4 +1,4 @@
-import { closeSync, constants, existsSync, fstatSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Zeros written at once when the file is extended. */
@@ -45,13 +45,28 @@ export class FileRoom {
 
   /** Makes sure of room for a transaction that takes at most `need` bytes. Throws NoRoomError when there is none. */
   ensure(need: number): void {
+    const used = this.#usedBytes()
+    const size = Math.max(this.#size(), used)
+    this.#refusal = undefined
+    if (size < used + 2 * need && this.#extendTo(used + 2 * need, size) < used + need)
+      throw new NoRoomError(this.#refusal ?? 'the file cannot grow')
+  }
+
+  #size(): number {
+    try {
+      return statSync(this.#path).size
+    } catch (error) {
+      throw new NoRoomError(refusalOf(error))
+    }
+  }
+
+  /** Answers the size that the file has then: less than wanted after a refusal. */
+  #extendTo(wanted: number, from: number): number {
     const file = this.#open()
     try {
-      const used = this.#usedBytes()
-      let size = Math.max(fstatSync(file).size, used)
-      this.#refusal = undefined
-      while (size < used + 2 * need && this.#refusal === undefined) size += this.#extend(file, size)
-      if (size < used + need) throw new NoRoomError(this.#refusal ?? 'the file cannot grow')
+      let size = from
+      while (size < wanted && this.#refusal === undefined) size += this.#extend(file, size)
+      return size
     } finally {
       closeSync(file)
     }

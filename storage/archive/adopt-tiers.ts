@@ -3,13 +3,12 @@ import { ROOM_BYTES_MIN, ROOM_BYTES_PER_OBJECT } from '../limits.ts'
 import type { FileRoom } from '../room.ts'
 import type { ArchiveObject } from './catalog.ts'
 import { type ChunkSource, ChunkWriter } from './chunk-writer.ts'
-import { consolidateBase, consolidatePoints, Points } from './consolidate.ts'
 import { type ArchiveDatabases, chunkLookup, openTiers } from './databases.ts'
 import { coverageStart, floorTo } from './layout.ts'
 import type { RingWriter } from './ring.ts'
 import { carriedOver, newTable, readTable, sourceOf, type StoredTier, writeTable } from './tier-table.ts'
 import { TierReader } from './tier-reader.ts'
-import { METRIC_COUNT, type Tier } from './tiers.ts'
+import type { Tier } from './tiers.ts'
 
 /** A chunk says in one byte how many buckets it has. */
 const POINTS_MAX = 255
@@ -84,8 +83,6 @@ class Rebuild {
   readonly #reader: TierReader
   readonly #hwm_s: number
   readonly #ensureRoom: () => void
-  readonly #finer = new Points()
-  #base = new Float64Array(0)
 
   constructor(
     databases: ArchiveDatabases,
@@ -113,7 +110,7 @@ class Rebuild {
     database.clearSync()
     const reaches_s = Math.max(coverageStart(tier, this.#hwm_s), coverageStart(from, this.#hwm_s))
     const writer = new ChunkWriter()
-    const chunks = this.#source(source, from, tier)
+    const chunks = this.#source(source, tier)
     const slice_s = Math.max(SLICE_S, tier.step_s)
     for (let at = floorTo(Math.max(0, reaches_s), slice_s); at < this.#hwm_s; at += slice_s) {
       const end = Math.min(at + slice_s, this.#hwm_s)
@@ -124,21 +121,13 @@ class Rebuild {
     return { name: label, step_s, rows, points, database: name, floor_s: Math.max(0, reaches_s) }
   }
 
-  #source(index: number, from: StoredTier, tier: Tier): ChunkSource {
+  #source(index: number, tier: Tier): ChunkSource {
     const flushed_s = this.#hwm_s
     return {
       base: (object, start_s, end_s, out) => void this.#reader.readBase(object, start_s, end_s, flushed_s, out),
       coarse: (object, start_s, end_s, out) => {
         out.reset((end_s - start_s) / tier.step_s)
-        if (index === 0) {
-          const n = end_s - start_s
-          if (this.#base.length < n * METRIC_COUNT) this.#base = new Float64Array(n * METRIC_COUNT)
-          this.#reader.readBase(object, start_s, end_s, flushed_s, this.#base)
-          consolidateBase(this.#base, n, tier.step_s, out, 0)
-          return
-        }
-        this.#reader.readCoarse(index, object, start_s, end_s, flushed_s, this.#finer)
-        consolidatePoints(this.#finer, tier.step_s / from.step_s, out, 0)
+        this.#reader.consolidate(index, tier.step_s, object, start_s, end_s, flushed_s, out, 0)
       },
     }
   }

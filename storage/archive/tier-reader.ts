@@ -102,7 +102,7 @@ export class TierReader {
     out.reset(Math.max(0, (to_s - from_s) / tier.step_s))
     // What the ring holds is computed from it: young windows never touch the disk.
     if (this.#preferred === 'ring' && object.slot >= 0 && from_s >= this.#ring.oldest()) {
-      return this.#consolidateOpenBase(object, from_s, to_s, flushed_s, tier.step_s, out, 0)
+      return this.consolidate(0, tier.step_s, object, from_s, to_s, flushed_s, out, 0)
     }
     const stored_s = chunkEndAtOrBefore(tier, object.id, flushed_s)
     const until = Math.min(to_s, stored_s)
@@ -114,27 +114,31 @@ export class TierReader {
     const open = Math.max(from_s, stored_s)
     if (open >= to_s) return true
     const first = (open - from_s) / tier.step_s
-    if (tierIndex === 1) return this.#consolidateOpenBase(object, open, to_s, flushed_s, tier.step_s, out, first)
-    const finer = this.#finer[tierIndex - 1] ?? new Points()
-    const complete = this.readCoarse(tierIndex - 1, object, open, to_s, flushed_s, finer)
-    consolidatePoints(finer, tier.step_s / this.#tierAt(tierIndex - 1).step_s, out, first)
-    return complete
+    return this.consolidate(tierIndex - 1, tier.step_s, object, open, to_s, flushed_s, out, first)
   }
 
-  #consolidateOpenBase(
+  /** Adds the buckets of `step_s` seconds in [from, to), computed from the finer tier `index`, to `out`, from bucket `first` on. */
+  consolidate(
+    index: number,
+    step_s: number,
     object: ReadableObject,
     from_s: number,
     to_s: number,
     flushed_s: number,
-    step_s: number,
     out: Points,
     first: number,
   ): boolean {
+    if (index > 0) {
+      const finer = this.#finer[index] ?? new Points()
+      const isComplete = this.readCoarse(index, object, from_s, to_s, flushed_s, finer)
+      consolidatePoints(finer, step_s / this.#tierAt(index).step_s, out, first)
+      return isComplete
+    }
     const n = to_s - from_s
     if (this.#base.length < n * METRIC_COUNT) this.#base = new Float64Array(n * METRIC_COUNT)
-    const complete = this.readBase(object, from_s, to_s, flushed_s, this.#base)
+    const isComplete = this.readBase(object, from_s, to_s, flushed_s, this.#base)
     consolidateBase(this.#base, n, step_s, out, first)
-    return complete
+    return isComplete
   }
 
   #copyCoarseChunk(
