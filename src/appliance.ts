@@ -98,6 +98,8 @@ export async function createAppliance(
     passwords: access.hashing,
     sessions: access.sessions,
     login: access.login,
+    machine: machine.facts,
+    may: (userId, endpoint) => access.may(userId, endpoint),
     apply: (options, by) => engine.apply(options, by),
   }
   const pipeline = createPipeline(services, access, log)

@@ -7,7 +7,9 @@ import { DEBIAN_PATHS, SOCKET_PATH_MAX, supervisedPaths } from './drivers/haprox
 import { createDrivers } from './drivers/index.ts'
 import { keepForeignConfig } from './foreign-config.ts'
 import { type Settings, SettingsError } from './settings.ts'
-import { systemPool } from './worker-pool.ts'
+import type { MachineFacts } from './model/machine-facts.ts'
+import { machineFacts } from './machine-facts.ts'
+import { probePool, systemPool } from './worker-pool.ts'
 
 /** The machine behind the daemon: what is rendered for it and what executes. */
 export interface Machine {
@@ -18,6 +20,7 @@ export interface Machine {
   /** Socket of its workers. */
   readonly statsSocket: string | undefined
   readonly touchesPackages: boolean
+  readonly facts: MachineFacts
   /** Ends what the daemon supervises itself (nothing on an appliance). */
   stopSupervised(): Promise<void>
   close(): Promise<void>
@@ -26,10 +29,13 @@ export interface Machine {
 const STOP_TIMEOUT_MS = 10_000
 
 /** Of a daemon that only observes: nothing is rendered, so there is nothing to execute. */
-function untouchedMachine(): Machine {
+function untouchedMachine({ profile, state }: Settings): Machine {
+  // Reads do not need HAProxy.
+  const layer7proxy = { mode: 'systemd', unit: 'haproxy.service', masterSocket: '' } as const
+  const probes = probePool({ profile, stateFolder: state, layer7proxy })
   const nothing = async (steps: readonly unknown[]) => {
     if (steps.length > 0) throw new Error('an observer has no plan to carry out')
-    return { ok: true, done: 0 } as const
+    return { ok: true, done: 0, recorded: 0, warnings: [] } as const
   }
   return {
     drivers: [],
@@ -37,14 +43,15 @@ function untouchedMachine(): Machine {
     masterSocket: undefined,
     statsSocket: undefined,
     touchesPackages: false,
+    facts: machineFacts(probes),
     stopSupervised: async () => undefined,
-    close: async () => undefined,
+    close: () => probes.close(),
   }
 }
 
 /** The machine of each profile: Debian's own service on an appliance, a supervised HAProxy under the state folder in trial. */
 export function createMachine(settings: Settings): Machine {
-  if (settings.observe !== undefined) return untouchedMachine()
+  if (settings.observe !== undefined) return untouchedMachine(settings)
   const { profile, state } = settings
   const supervised = profile === 'trial'
   const folder = join(state, 'haproxy')
@@ -65,7 +72,9 @@ export function createMachine(settings: Settings): Machine {
   const layer7proxy: HostSettings['layer7proxy'] = supervised
     ? { mode: 'supervised', program, configFile, masterSocket, folder }
     : { mode: 'systemd', unit: 'haproxy.service', masterSocket }
-  const pool = systemPool({ profile, stateFolder: state, layer7proxy })
+  const host: HostSettings = { profile, stateFolder: state, layer7proxy }
+  const pool = systemPool(host)
+  const probes = probePool(host)
   return {
     drivers: createDrivers({ haproxy }),
     executor: {
@@ -78,12 +87,15 @@ export function createMachine(settings: Settings): Machine {
     masterSocket,
     statsSocket: haproxy.statsSocket,
     touchesPackages: !supervised,
+    facts: machineFacts(probes),
     async stopSupervised() {
       if (!supervised) return
       const common = { undo: 'none', whenUnchanged: 'act', timeout_ms: STOP_TIMEOUT_MS } as const
       const why = 'stop the supervised HAProxy'
       await pool.run('executePlan', { steps: [{ kind: 'unit', unit: 'layer7proxy', verb: 'stop', why, ...common }] })
     },
-    close: () => pool.close(),
+    async close() {
+      await Promise.all([pool.close(), probes.close()])
+    },
   }
 }

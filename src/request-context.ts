@@ -12,6 +12,7 @@ import type {
   UnitEntry,
 } from './api/context.ts'
 import type { Endpoint } from './api/endpoint.ts'
+import type { MachineFacts } from './model/machine-facts.ts'
 import type { Rendered } from './api/reply.ts'
 import type { Clock } from './clock.ts'
 import { Draft } from './config/draft.ts'
@@ -43,6 +44,8 @@ export interface Services {
   readonly sessions: { token(sessionId: string): string }
   readonly login: { login(email: string, password: string, address: string): Promise<SessionData> }
   readonly demo: { remove(by: string): Promise<void> }
+  readonly machine: MachineFacts
+  may(userId: string, endpoint: string): boolean
   apply(options: ApplyOptions, by: string): Promise<Applied>
 }
 
@@ -111,6 +114,13 @@ export class RequestContext implements HandlerContext {
   }
   get passwords(): Services['passwords'] {
     return this.#services.passwords
+  }
+
+  get machine(): MachineFacts {
+    return this.#services.machine
+  }
+  may(endpoint: string): boolean {
+    return this.#services.may(this.actor.userId, endpoint)
   }
 
   section<N extends SectionName>(name: N): SectionEditor<N> {

@@ -1,4 +1,5 @@
 import { Piscina } from 'piscina'
+import type * as ProbeTasks from '../workers/probe.ts'
 import type * as SystemTasks from '../workers/system.ts'
 import type { HostSettings } from '../workers/host/host-settings.ts'
 
@@ -95,6 +96,18 @@ export function systemPool(settings: HostSettings): SystemPool {
     threads: 1,
     idle_ms: 5 * 60_000,
     queue_max: 64,
+    workerData: settings,
+  })
+}
+
+export type ProbePool = Pool<typeof ProbeTasks>
+
+/** Reads of the machine. The thread ends soon after the last: they are rare. */
+export function probePool(settings: HostSettings): ProbePool {
+  return new WorkerPool<typeof ProbeTasks>(new URL('../workers/probe.ts', import.meta.url), {
+    threads: 1,
+    idle_ms: 30_000,
+    queue_max: 256,
     workerData: settings,
   })
 }

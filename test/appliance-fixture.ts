@@ -7,6 +7,7 @@ import { supervisedPaths } from '../src/drivers/haproxy/paths.ts'
 import { createDrivers } from '../src/drivers/index.ts'
 import type { Answer } from '../src/http/envelope.ts'
 import { silentLog } from '../src/log.ts'
+import type { MachineFacts } from '../src/model/machine-facts.ts'
 import type { Settings } from '../src/settings.ts'
 import { checkPlan, executePlan } from '../workers/executor.ts'
 import { RecordingHost } from '../workers/host/recording-host.ts'
@@ -29,6 +30,26 @@ export function testSettings(state: string, more: Partial<Settings> = {}): Setti
   }
 }
 
+export const ETH0 = 'aaaaaaaa-0000-5000-8000-000000000001'
+export const ETH1 = 'aaaaaaaa-0000-5000-8000-000000000002'
+
+/** A machine of which nothing moves: two interfaces, the first with 192.0.2.5/24. */
+export function stillFacts(more: Partial<MachineFacts> = {}): MachineFacts {
+  const card = { mac: '02:00:00:00:00:01', mtu: 1500, state: 'up' } as const
+  return {
+    interfaces: async () => [
+      { ...card, id: ETH0, name: 'eth0', addresses: [{ ip: '192.0.2.5', prefix: 24 }] },
+      { ...card, id: ETH1, name: 'eth1', addresses: [] },
+    ],
+    ping: async () => ({ ok: false, sent: 1, received: 0, roundTrip_ms: null, reason: '100% packet loss' }),
+    consoleEnabled: async () => false,
+    conntrackSize: async () => 262_144,
+    clock: async () => ({ timezone: 'Etc/UTC', ntpEnabled: false, tracking: undefined }),
+    ssh: async () => ({ enabled: true, port: 22 }),
+    ...more,
+  }
+}
+
 /** A machine that only records what would be done to it. */
 export function recordingMachine(state: string): Machine & { readonly host: RecordingHost } {
   const folder = join(state, 'haproxy')
@@ -43,6 +64,7 @@ export function recordingMachine(state: string): Machine & { readonly host: Reco
     masterSocket: haproxy.masterSocket,
     statsSocket: haproxy.statsSocket,
     touchesPackages: false,
+    facts: stillFacts(),
     stopSupervised: async () => undefined,
     close: async () => undefined,
   }

@@ -1,10 +1,13 @@
-import type { Host } from '../src/drivers/host.ts'
+import { type Host, settingKey } from '../src/drivers/host.ts'
 import type {
+  AccountStep,
   CheckStep,
+  NetworkStep,
   PlanResult,
   RemoveFileStep,
   ReplaceFileStep,
   RunStep,
+  SettingStep,
   SocketStep,
   Step,
   UnitStep,
@@ -47,8 +50,11 @@ interface Undo {
 interface Run {
   readonly host: Host
   readonly undos: Undo[]
+  readonly warnings: string[]
   filesChanged: boolean
 }
+
+const startRun = (host: Host): Run => ({ host, undos: [], warnings: [], filesChanged: false })
 
 /**
  * Carries out steps in order; on a failure takes back, in reverse, what was done. Expected failures are values.
@@ -56,7 +62,8 @@ interface Run {
  */
 export async function executePlan(host: Host, steps: readonly Step[], hooks: ExecutorHooks = {}): Promise<PlanResult> {
   assertChecksFirst(steps)
-  const run: Run = { host, undos: [], filesChanged: false }
+  const run = startRun(host)
+  const recordedBefore = host.recorded
   for (const [index, step] of steps.entries()) {
     await hooks.beforeStep?.(index)
     const failure = await attempt(run, step)
@@ -67,12 +74,12 @@ export async function executePlan(host: Host, steps: readonly Step[], hooks: Exe
     return { ok: false, failedStep: index, kind, why, output, missing: failure.missing, undone: problems.length === 0 }
   }
   await hooks.beforeStep?.(steps.length)
-  return { ok: true, done: steps.length }
+  return { ok: true, done: steps.length, recorded: host.recorded - recordedBefore, warnings: run.warnings }
 }
 
 /** Runs only the checks of a plan and leaves no file behind. */
 export async function checkPlan(host: Host, steps: readonly Step[]): Promise<PlanResult> {
-  const run: Run = { host, undos: [], filesChanged: false }
+  const run = startRun(host)
   let done = 0
   for (const [index, step] of steps.entries()) {
     if (step.kind !== 'check') continue
@@ -85,7 +92,7 @@ export async function checkPlan(host: Host, steps: readonly Step[]): Promise<Pla
     }
     done += 1
   }
-  return { ok: true, done }
+  return { ok: true, done, recorded: 0, warnings: [] }
 }
 
 function assertChecksFirst(steps: readonly Step[]): void {
@@ -120,6 +127,12 @@ async function perform(run: Run, step: Step): Promise<Failure | undefined> {
       return program(run, step)
     case 'unit':
       return unit(run, step)
+    case 'setting':
+      return setting(run, step)
+    case 'network':
+      return network(run, step)
+    case 'account':
+      return account(run, step)
     default:
       return socket(run, step)
   }
@@ -160,11 +173,57 @@ async function removeFile(run: Run, { path }: RemoveFileStep): Promise<undefined
   await run.host.removeFile(path)
 }
 
-async function program({ host, undos }: Run, { argv, undo, timeout_ms }: RunStep): Promise<Failure | undefined> {
-  if (undo !== 'irreversible') {
+async function program({ host, undos }: Run, step: RunStep): Promise<Failure | undefined> {
+  const { argv, undo, timeout_ms, expect } = step
+  if (undo !== 'irreversible' && undo.length > 0) {
     undos.push({ order: 'file', run: async () => problemOf(await host.run(undo, timeout_ms)) })
   }
-  return failureOf(await host.run(argv, timeout_ms))
+  const recordedBefore = host.recorded
+  const result = await host.run(argv, timeout_ms)
+  // What was only recorded has no output to judge.
+  if (result.exitCode !== 0 || expect === undefined || host.recorded > recordedBefore) return failureOf(result)
+  const unexpected = unexpectedLines(result.output, expect)
+  return unexpected === undefined ? undefined : { output: unexpected, missing: false }
+}
+
+function unexpectedLines(output: string, { prefix, lines }: NonNullable<RunStep['expect']>): string | undefined {
+  const found = output.split('\n').filter((line) => line.startsWith(prefix))
+  const differs = found.length !== lines.length || lines.some((line) => !found.includes(line))
+  return differs ? `expected ${lines.join(', ')}, found ${found.join(', ') || 'nothing'}` : undefined
+}
+
+/** What was found before the first change is kept before it is changed: a crash in between loses nothing. */
+async function setting({ host, undos }: Run, step: SettingStep): Promise<Failure | undefined> {
+  const key = settingKey(step.setting)
+  const before = await host.readSetting(step.setting)
+  if (before === undefined) {
+    if (step.isOptional || step.value === undefined) return undefined
+    return { output: `this machine has no ${key}`, missing: true }
+  }
+  const found = await host.found.get(key)
+  const wanted = step.value ?? found
+  if (wanted === undefined || wanted === before) return undefined
+  if (found === undefined) await host.found.set(key, before)
+  undos.push({
+    order: 'file',
+    run: async () => problemOf(await host.writeSetting(step.setting, before, step.timeout_ms)),
+  })
+  const failure = failureOf(await host.writeSetting(step.setting, wanted, step.timeout_ms))
+  if (failure !== undefined) return failure
+  const now = await host.readSetting(step.setting)
+  return now === wanted ? undefined : { output: `${key} is ${now ?? 'gone'} and not ${wanted}`, missing: false }
+}
+
+async function network({ host, undos, warnings }: Run, step: NetworkStep): Promise<Failure | undefined> {
+  const outcome = await host.network(step.desired, step.phase, step.timeout_ms)
+  const { undo } = outcome
+  if (undo !== undefined) undos.push({ order: 'file', run: async () => problemOf(await undo()) })
+  warnings.push(...outcome.warnings)
+  return failureOf(outcome)
+}
+
+async function account({ host }: Run, { change, timeout_ms }: AccountStep): Promise<Failure | undefined> {
+  return failureOf(await host.account(change, timeout_ms))
 }
 
 function fileUndo(host: Host, path: string, previous: string | undefined, mode: number): Undo {

@@ -1,6 +1,7 @@
 import type { ConfigView, SectionName, SectionRecords } from '../model/sections.ts'
 import type { Consolidation, Metric } from '../model/metrics.ts'
 import type { Health } from '../model/real-server.ts'
+import type { MachineFacts } from '../model/machine-facts.ts'
 import type { Rendered } from './reply.ts'
 
 /** Who calls, as established by the token and looked up in running. */
@@ -26,6 +27,8 @@ export interface SectionEditor<N extends SectionName> extends SectionReader<N> {
   create(record: SectionRecords[N]): void
   /** Undefined values in `patch` keep what is stored. */
   merge(id: string, patch: { readonly [K in keyof SectionRecords[N]]?: SectionRecords[N][K] | undefined }): void
+  /** Refuses with IN_USE when another record needs this one. */
+  refuseInUse(id: string): void
   remove(id: string): void
 }
 
@@ -153,6 +156,10 @@ interface Common {
     page(file: string): Rendered
   }
   readonly session: { refresh(): string }
+  /** What the machine says of itself now. */
+  readonly machine: MachineFacts
+  /** Whether a role of the caller grants the endpoint with this name. */
+  may(endpoint: string): boolean
 }
 interface Reading {
   section<N extends SectionName>(name: N): SectionReader<N>

@@ -42,6 +42,8 @@ export interface EndpointSpec<
   readonly extension?: true
   /** The answer holds a secret, such as a private key: never part of a read-only role. */
   readonly reveals?: true
+  /** Not served: roles grant it, and other endpoints ask for that right (`ctx.may`). */
+  readonly permissionOnly?: true
   /** 201 for a POST that creates a record. */
   readonly status?: 200 | 201
   /** The answer is not the JSON envelope: a file, a page, or CSV beside JSON. */
@@ -68,6 +70,7 @@ export interface Endpoint {
   readonly staged: boolean
   readonly extension: boolean
   readonly reveals: boolean
+  readonly permissionOnly: boolean
   readonly status: 200 | 201
   readonly produces: readonly string[]
   readonly summary: string
@@ -97,6 +100,7 @@ export function endpoint<
     access: spec.access ?? 'granted',
     extension: spec.extension ?? false,
     reveals: spec.reveals ?? false,
+    permissionOnly: spec.permissionOnly ?? false,
     status: spec.status ?? 200,
     produces: spec.produces ?? ['application/json'],
     query: spec.query,

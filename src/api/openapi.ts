@@ -36,6 +36,7 @@ function plain(schema: TSchema): Json {
 export function openapiDocument(endpoints: readonly Endpoint[], version: string): Json {
   const paths: Record<string, Record<string, Json>> = {}
   for (const endpoint of endpoints) {
+    if (endpoint.permissionOnly) continue
     const path = (paths[endpoint.path] ??= {})
     path[endpoint.method.toLowerCase()] = operation(endpoint)
   }

@@ -33,6 +33,8 @@ export class AccessControl {
   /** Set when this start made the first administrator. */
   readonly firstAdministrator: FirstAdministrator | undefined
   readonly #permissions: Permissions
+  /** Place of each endpoint in the table. */
+  readonly #places: ReadonlyMap<string, number>
 
   private constructor(parts: AccessParts, passwords: Passwords, first: FirstAdministrator | undefined) {
     const { store, running, endpoints, stateFolder, clock, log } = parts
@@ -41,6 +43,7 @@ export class AccessControl {
     this.sessions = new Sessions(store.sessions, new Tokens(join(stateFolder, 'token-key.pem')), clock)
     this.login = new PasswordLogin(running, passwords, this.sessions, new Lockout(clock), log)
     this.#permissions = new Permissions(endpoints, running)
+    this.#places = new Map(endpoints.map(({ name }, place) => [name, place]))
   }
 
   static async open(parts: AccessParts): Promise<AccessControl> {
@@ -56,6 +59,13 @@ export class AccessControl {
     const rights = this.#permissions.of(session.userId)
     if (rights === undefined) return new ApiError('UNAUTHENTICATED', 'The user of this token is gone or disabled')
     return { rights, sessionId: session.id }
+  }
+
+  /** Whether a role of this user grants the endpoint with this name. */
+  may(userId: string, endpoint: string): boolean {
+    const place = this.#places.get(endpoint)
+    if (place === undefined) throw new Error(`there is no endpoint named ${endpoint}`)
+    return this.#permissions.of(userId)?.granted[place] === 1
   }
 
   /** New rights count from the next request on; who is gone, disabled or has another password is logged out. */

@@ -60,6 +60,7 @@ export class Draft {
       list: () => this.#list(name),
       create: (record) => this.#create(name, record),
       merge: (id, patch) => this.#merge(name, id, patch),
+      refuseInUse: (id) => this.#refuseInUse(name, id),
       remove: (id) => this.#remove(name, id),
     }
   }
@@ -117,16 +118,19 @@ export class Draft {
     this.#put(section, after)
   }
 
-  #remove(section: SectionName, id: string): void {
+  #refuseInUse(section: SectionName, id: string): void {
     const record = this.#get(section, id)
     const usage = this.#usage(section, id)
-    if (usage.length > 0) {
-      const { label, nameField } = SECTIONS[section]
-      const title = String(Reflect.get(record, nameField))
-      throw new ApiError('IN_USE', `The ${label} ${title} is used by ${usage.map((user) => user.name).join(', ')}`, {
-        data: { usage },
-      })
-    }
+    if (usage.length === 0) return
+    const { label, nameField } = SECTIONS[section]
+    const title = String(Reflect.get(record, nameField))
+    throw new ApiError('IN_USE', `The ${label} ${title} is used by ${usage.map((user) => user.name).join(', ')}`, {
+      data: { usage },
+    })
+  }
+
+  #remove(section: SectionName, id: string): void {
+    this.#refuseInUse(section, id)
     this.#edits.set(`${section}\0${id}`, { section, scope: CLUSTER, key: id, value: undefined })
   }
 
@@ -191,10 +195,13 @@ export class Draft {
   }
 
   #usageIn<N extends SectionName>(resource: N, section: SectionName, id: string) {
-    const { references, nameField } = SECTIONS[resource]
+    const { references, addresses, nameField } = SECTIONS[resource]
+    const ip = section === 'staticIps' ? this.#find('staticIps', id)?.ip : undefined
     const found = []
     for (const record of this.#list(resource)) {
-      const reference = references(record).find((candidate) => candidate.section === section && candidate.id === id)
+      const reference =
+        references(record).find((candidate) => candidate.section === section && candidate.id === id) ??
+        addresses?.(record).find((candidate) => candidate.ip === ip)
       if (reference === undefined) continue
       found.push({ resource, id: record.id, name: String(record[nameField]), field: reference.field })
     }

@@ -1,5 +1,5 @@
 import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
-import type { UnitName, UnitVerb } from './host.ts'
+import type { AccountChange, DesiredNetwork, NetworkPhase, Setting, UnitName, UnitVerb } from './host.ts'
 
 interface StepBase {
   /** What this step is for, shown in plan previews and in failures. */
@@ -43,6 +43,8 @@ export interface RunStep extends StepBase {
   readonly kind: 'run'
   readonly argv: readonly string[]
   readonly undo: readonly string[] | 'irreversible'
+  /** Lines of the output that begin with `prefix` must be these and no others, in any order. */
+  readonly expect?: { readonly prefix: string; readonly lines: readonly string[] }
 }
 /** Starts, stops, reloads or restarts a managed program. Undo: the verb in `undo`, run after files are restored. */
 export interface UnitStep extends StepBase {
@@ -77,11 +79,49 @@ export interface SocketStep extends StepBase {
   readonly readBack: readonly ReadBack[]
   readonly undo: readonly SocketCommand[]
 }
-export type Step = CheckStep | ReplaceFileStep | RemoveFileStep | RunStep | UnitStep | SocketStep
+/** Gives one setting a value, unless it has it. Undo: the previous value. */
+export interface SettingStep extends StepBase {
+  readonly kind: 'setting'
+  readonly setting: Setting
+  /** undefined: as it was before this daemon first changed it. */
+  readonly value: string | undefined
+  /** A machine without this setting is left alone instead of failing the plan. */
+  readonly isOptional: boolean
+}
+/**
+ * Addresses, routes and rules, compared with what the kernel has. Two of them stand in a plan: `add` before programs that
+ * listen, `settle` after everything. Undo: what was there before.
+ */
+export interface NetworkStep extends StepBase {
+  readonly kind: 'network'
+  readonly desired: DesiredNetwork
+  readonly phase: NetworkPhase
+}
+/** Irreversible: nobody knows the password that was there. */
+export interface AccountStep extends StepBase {
+  readonly kind: 'account'
+  readonly change: AccountChange
+}
+export type Step =
+  | CheckStep
+  | ReplaceFileStep
+  | RemoveFileStep
+  | RunStep
+  | UnitStep
+  | SocketStep
+  | SettingStep
+  | NetworkStep
+  | AccountStep
 
 /** What came of a plan. A failed plan was undone in reverse unless `undone` is false. */
 export type PlanResult =
-  | { readonly ok: true; readonly done: number }
+  | {
+      readonly ok: true
+      readonly done: number
+      /** Steps that were only recorded, because the profile keeps hands off the machine. */
+      readonly recorded: number
+      readonly warnings: readonly string[]
+    }
   | {
       readonly ok: false
       readonly failedStep: number
@@ -116,7 +156,8 @@ export interface PlanOptions {
  * `plan` from undefined means "the machine's state is unknown; make it `desired`": used at start and for recovery.
  */
 export interface Driver {
-  readonly name: UnitName
+  /** The service of /services, or what else is changed: network, conntrack, timezone, proxy. */
+  readonly name: string
   readonly sections: readonly SectionName[]
   /**
    * Works out, portion by portion, what the other methods need of this configuration, so that they take little time

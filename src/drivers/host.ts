@@ -15,10 +15,98 @@ export interface Host {
   unitState(name: UnitName): Promise<UnitState>
   /** Sends one command to a control socket and reads the whole answer. */
   socket(path: string, request: string, timeout_ms: number): Promise<string>
+  /** The value now; undefined when this machine has no such setting. */
+  readSetting(setting: Setting): Promise<string | undefined>
+  writeSetting(setting: Setting, value: string, timeout_ms: number): Promise<RunResult>
+  /** How many changes were only recorded; stays 0 on a host that does everything. */
+  readonly recorded: number
+  /** What a setting was before it was first changed; kept durably, so that it can be given back. */
+  readonly found: KeptValues
+  /** Makes addresses, routes and rules of this daemon what is wanted; those of others stay. See NetworkStep. */
+  network(desired: DesiredNetwork, phase: NetworkPhase, timeout_ms: number): Promise<NetworkOutcome>
+  /** Changes an account of the machine; the password travels in memory and on standard input only. */
+  account(change: AccountChange, timeout_ms: number): Promise<RunResult>
+  /** Whether the account can log in; undefined when that cannot be read. */
+  hasShell(account: AccountChange['account']): Promise<boolean | undefined>
+}
+
+/** One value of the machine that is not a file of ours: kept by the kernel or by a program. */
+export type Setting =
+  /** `key` with dots, such as net.netfilter.nf_conntrack_max. */
+  | { readonly kind: 'sysctl'; readonly key: string }
+  /** Region/City of tzdata. */
+  | { readonly kind: 'timezone' }
+  /** Seconds: "tcp tcpfin udp", as in `ipvsadm --set`. */
+  | { readonly kind: 'ipvsTimeouts' }
+  /** `enabled` runs now and after each boot, `disabled` does neither. */
+  | { readonly kind: 'unitEnabled'; readonly unit: UnitName }
+
+export function settingKey(setting: Setting): string {
+  if (setting.kind === 'sysctl') return `sysctl ${setting.key}`
+  return setting.kind === 'unitEnabled' ? `unitEnabled ${setting.unit}` : setting.kind
+}
+
+/** Small durable values by name. */
+export interface KeptValues {
+  get(key: string): Promise<string | undefined>
+  /** Durable when it resolves; undefined forgets. */
+  set(key: string, value: string | undefined): Promise<void>
+}
+
+/** What this daemon wants of the node's network. Interfaces by their stable ids. */
+export interface DesiredNetwork {
+  readonly addresses: readonly DesiredAddress[]
+  readonly routes: readonly DesiredRoute[]
+  readonly rules: readonly DesiredRule[]
+}
+export interface DesiredAddress {
+  readonly ip: string
+  readonly prefix: number
+  readonly interfaceId: string
+  /** Refuse to add it when another machine answers for it; ping `gateway` from it afterwards. */
+  readonly pingCheck: boolean
+  readonly gateway: string | undefined
+}
+export interface DesiredRoute {
+  readonly type: 'unicast' | 'blackhole'
+  /** CIDR; 0.0.0.0/0 and ::/0 are the default routes. */
+  readonly destination: string
+  readonly via: string | undefined
+  readonly interfaceId: string | undefined
+  readonly metric: number | undefined
+  /** 254 is the main table. */
+  readonly table: number
+}
+export interface DesiredRule {
+  readonly priority: number
+  /** CIDR. */
+  readonly from: string
+  readonly to: string | undefined
+  readonly table: number
+  /** The rule only counts for routes with a longer prefix than this. */
+  readonly suppressPrefixLength: number | undefined
+}
+
+/** `add` makes what is missing and takes nothing away; `settle` makes everything as wanted. */
+export type NetworkPhase = 'add' | 'settle'
+
+export interface NetworkOutcome extends RunResult {
+  /** Takes back what this call did; undefined when it did nothing. */
+  readonly undo: (() => Promise<RunResult>) | undefined
+  /** What a person should know although it is no failure: an unanswered ping, an unknown interface. */
+  readonly warnings: readonly string[]
+}
+
+export interface AccountChange {
+  readonly account: 'console'
+  /** true: a login shell, false: none; undefined leaves it. */
+  readonly shell: boolean | undefined
+  /** undefined leaves it; random cannot be known by anybody. */
+  readonly password: { readonly secret: string } | 'random' | undefined
 }
 
 /** Managed programs by the name they have in /services. */
-export type UnitName = 'layer7proxy'
+export type UnitName = 'layer7proxy' | 'ntp' | 'ssh'
 export type UnitVerb = 'start' | 'stop' | 'reload' | 'restart'
 export type UnitState = 'running' | 'stopped' | 'failed' | 'missing'
 

@@ -33,7 +33,7 @@ export class Router {
 
   constructor(prefix: string, endpoints: readonly Endpoint[]) {
     this.#prefix = `${prefix}/`
-    for (const [index, endpoint] of endpoints.entries()) this.#add(endpoint, index)
+    for (const [index, endpoint] of endpoints.entries()) if (!endpoint.permissionOnly) this.#add(endpoint, index)
   }
 
   find(method: string, path: string): Match | NoMatch {

@@ -1,6 +1,8 @@
 import type { TObject } from 'typebox'
 import { Group, Role, User } from './access.ts'
 import { L7Backend, L7Frontend } from './layer7.ts'
+import { IpGroup, IpRoute, StaticIp } from './network.ts'
+import { ClockSettings, ConntrackLimit, ConntrackTimeouts, SystemProxy, UserInterface } from './node.ts'
 import { RealServer } from './real-server.ts'
 
 /** The record of each section of the configuration. */
@@ -11,6 +13,14 @@ export interface SectionRecords {
   readonly realServers: RealServer
   readonly l7Frontends: L7Frontend
   readonly l7Backends: L7Backend
+  readonly ipGroups: IpGroup
+  readonly staticIps: StaticIp
+  readonly ipRoutes: IpRoute
+  readonly conntrackLimits: ConntrackLimit
+  readonly conntrackTimeouts: ConntrackTimeouts
+  readonly systemProxies: SystemProxy
+  readonly userInterfaces: UserInterface
+  readonly clocks: ClockSettings
 }
 export type SectionName = keyof SectionRecords
 
@@ -33,10 +43,16 @@ export interface SectionRules<N extends SectionName> {
   /** Sections whose records are part of what an answer about one record shows. */
   readonly shownWith: readonly SectionName[]
   readonly references: (record: SectionRecords[N]) => readonly Reference[]
+  /** Addresses of this appliance that the record listens on: a static IP among them cannot be deleted. */
+  readonly addresses?: (record: SectionRecords[N]) => readonly { readonly field: string; readonly ip: string }[]
 }
 
 const named = (field: string, section: SectionName, ids: readonly string[]): Reference[] =>
   ids.map((id, index) => ({ field: `${field}.${index}`, section, id }))
+
+/** One record for each node, named by the node's id. */
+const ofNode = (label: string, schema: TObject) =>
+  ({ label, schema, nameField: 'id', secrets: [], shownWith: [], references: () => [] }) as const
 
 /** The whole configuration in one screen. */
 export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
@@ -82,6 +98,7 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
       frontend.defaultBackendId === null
         ? []
         : [{ field: 'defaultBackendId', section: 'l7Backends', id: frontend.defaultBackendId }],
+    addresses: (frontend) => [{ field: 'ip', ip: frontend.ip }],
   },
   l7Backends: {
     label: 'Layer 7 backend',
@@ -92,6 +109,39 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     references: (backend) =>
       backend.reals.map((real, index) => ({ field: `reals.${index}.ripId`, section: 'realServers', id: real.ripId })),
   },
+  ipGroups: {
+    label: 'IP group',
+    schema: IpGroup,
+    nameField: 'name',
+    secrets: [],
+    shownWith: [],
+    references: () => [],
+  },
+  staticIps: {
+    label: 'static IP',
+    schema: StaticIp,
+    nameField: 'ip',
+    secrets: [],
+    shownWith: [],
+    references: (address) => [{ field: 'groupId', section: 'ipGroups', id: address.groupId }],
+  },
+  ipRoutes: {
+    label: 'route',
+    schema: IpRoute,
+    nameField: 'name',
+    secrets: [],
+    shownWith: [],
+    references: () => [],
+  },
+  conntrackLimits: ofNode('connection tracking size', ConntrackLimit),
+  conntrackTimeouts: ofNode('connection tracking timeouts', ConntrackTimeouts),
+  systemProxies: { ...ofNode('system proxy', SystemProxy), secrets: ['password'] },
+  userInterfaces: {
+    ...ofNode('user interface', UserInterface),
+    references: (settings) =>
+      settings.ipId === '' ? [] : [{ field: 'ipId', section: 'staticIps', id: settings.ipId }],
+  },
+  clocks: ofNode('clock', ClockSettings),
 }
 
 export const SECTION_NAMES = Object.keys(SECTIONS) as readonly SectionName[]

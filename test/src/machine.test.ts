@@ -37,7 +37,7 @@ t.test('an observer renders nothing and carries nothing out', async (test) => {
   const machine = createMachine(testSettings(state, { observe: { path: '/s' } }))
   test.same([machine.drivers, machine.masterSocket, machine.touchesPackages], [[], undefined, false])
   test.notOk(existsSync(join(state, 'haproxy')))
-  test.match(await machine.executor.execute([]), { ok: true, done: 0 })
+  test.match(await machine.executor.execute([]), { ok: true, done: 0, recorded: 0, warnings: [] })
   const step = { kind: 'removeFile', path: join(state, 'x'), why: 'x', timeout_ms: 1 } as const
   await test.rejects(machine.executor.execute([step]))
   await machine.stopSupervised()
@@ -70,7 +70,7 @@ t.test('plans go to the host of the profile', async (test) => {
   const path = join(state, 'haproxy', 'file')
   const common = { why: 'write a file', timeout_ms: 10_000 }
   const write = { kind: 'replaceFile', path, content: 'x', mode: 0o600, checked: false, ...common } as const
-  test.match(await machine.executor.execute([write]), { ok: true, done: 1 })
+  test.match(await machine.executor.execute([write]), { ok: true, done: 1, recorded: 0, warnings: [] })
   test.equal(statSync(path).mode & 0o777, 0o600)
   test.match(await machine.executor.check([{ ...write, path: `${path}2` }]), { ok: true })
   test.notOk(existsSync(`${path}2`), 'a check does nothing but check')

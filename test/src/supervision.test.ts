@@ -38,7 +38,7 @@ function fixture(test: Test) {
   const log = createLog((line) => lines.push(line))
   const machine = { up: true, since_ms: clock.now_ms(), isOurs: true }
   let attempts = 0
-  let execute: () => Promise<PlanResult> = async () => ({ ok: true, done: 1 })
+  let execute: () => Promise<PlanResult> = async () => ({ ok: true, done: 1, recorded: 0, warnings: [] })
   const engine = new ApplyEngine({
     store,
     drivers: createDrivers({ haproxy: supervisedPaths('/state/haproxy') }),
@@ -47,7 +47,7 @@ function fixture(test: Test) {
         attempts += 1
         return execute()
       },
-      check: async () => ({ ok: true, done: 0 }),
+      check: async () => ({ ok: true, done: 0, recorded: 0, warnings: [] }),
     },
     rules: [],
     nodeId: 'node-1',
@@ -125,7 +125,9 @@ t.test('an answer in between begins the spacing anew', async (test) => {
 t.test('what holds the machine is waited for', async (test) => {
   const { supervision, interval, clock, engine, pass, goDown, answer, attempts } = fixture(test)
   let finish: () => void = () => undefined
-  const held = new Promise<PlanResult>((resolve) => (finish = () => resolve({ ok: true, done: 1 })))
+  const held = new Promise<PlanResult>(
+    (resolve) => (finish = () => resolve({ ok: true, done: 1, recorded: 0, warnings: [] })),
+  )
   supervision.start()
   await pass(10)
   answer(() => held)
@@ -137,7 +139,7 @@ t.test('what holds the machine is waited for', async (test) => {
     interval.tick()
   }
   test.equal(attempts(), before)
-  answer(async () => ({ ok: true, done: 1 }))
+  answer(async () => ({ ok: true, done: 1, recorded: 0, warnings: [] }))
   finish()
   await restart
   test.equal(await pass(1), 1)

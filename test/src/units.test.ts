@@ -8,7 +8,11 @@ import { silentLog } from '../../src/log.ts'
 import { Units } from '../../src/units.ts'
 import { configFixture, refuses } from '../config-fixture.ts'
 
-function fixture(test: Test, touchesPackages: boolean, result: PlanResult = { ok: true, done: 1 }) {
+function fixture(
+  test: Test,
+  touchesPackages: boolean,
+  result: PlanResult = { ok: true, done: 1, recorded: 0, warnings: [] },
+) {
   const { store } = configFixture(test)
   const plans: (readonly Step[])[] = []
   const engine = new ApplyEngine({
@@ -19,7 +23,7 @@ function fixture(test: Test, touchesPackages: boolean, result: PlanResult = { ok
         plans.push(steps)
         return result
       },
-      check: async () => ({ ok: true, done: 0 }),
+      check: async () => ({ ok: true, done: 0, recorded: 0, warnings: [] }),
     },
     rules: [],
     nodeId: 'node-1',

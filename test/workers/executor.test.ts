@@ -80,7 +80,7 @@ const NEW = ['new a', undefined, 'new b', undefined]
 
 t.test('a plan is carried out in order', async (t) => {
   const host = await machine()
-  t.strictSame(await executePlan(host, steps), { ok: true, done: 7 })
+  t.strictSame(await executePlan(host, steps), { ok: true, done: 7, recorded: 0, warnings: [] })
   t.strictSame(await files(host), NEW)
   t.strictSame(
     host.journal.map(({ verb }) => verb),
@@ -156,7 +156,7 @@ t.test('checks come before any change', async (t) => {
 
 t.test('checking alone leaves nothing behind', async (t) => {
   const host = await machine()
-  t.strictSame(await checkPlan(host, steps), { ok: true, done: 1 })
+  t.strictSame(await checkPlan(host, steps), { ok: true, done: 1, recorded: 0, warnings: [] })
   t.strictSame(await files(host), OLD)
   host.failing = { verb: 'run', about: 'judge /a.candidate' }
   t.match(await checkPlan(host, steps), { ok: false, failedStep: 0, kind: 'check', output: 'refused', undone: true })

@@ -10,9 +10,9 @@ t.test('plans are checked and carried out in the system thread', async (t) => {
   t.teardown(() => pool.close())
   const steps = driver.plan(undefined, viewOf({}), { atLeast: 'runtime' })
   t.equal(await pool.run('unitState', { unit: 'layer7proxy' }), 'stopped')
-  t.strictSame(await pool.run('checkPlan', { steps }), { ok: true, done: 1 })
+  t.strictSame(await pool.run('checkPlan', { steps }), { ok: true, done: 1, recorded: 0, warnings: [] })
   t.equal(await host.readFile(paths.configFile), undefined, 'a check leaves nothing behind')
-  t.strictSame(await pool.run('executePlan', { steps }), { ok: true, done: 3 })
+  t.strictSame(await pool.run('executePlan', { steps }), { ok: true, done: 3, recorded: 0, warnings: [] })
   t.equal(await pool.run('unitState', { unit: 'layer7proxy' }), 'running')
 })
 

@@ -1,13 +1,31 @@
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
-import type { Host, RunResult, UnitName, UnitState, UnitVerb } from '../../src/drivers/host.ts'
+import type {
+  AccountChange,
+  DesiredNetwork,
+  Host,
+  KeptValues,
+  NetworkOutcome,
+  NetworkPhase,
+  RunResult,
+  Setting,
+  UnitName,
+  UnitState,
+  UnitVerb,
+} from '../../src/drivers/host.ts'
+import { changeAccount, hasLoginShell } from './accounts.ts'
 import { sendCommand } from './control-socket.ts'
 import { readText, removeDurably, renameDurably, replaceFileDurably } from './durable-files.ts'
 import type { Layer7ProxySettings } from './host-settings.ts'
-import type { Detached, ManagedProgram } from './managed-program.ts'
+import { KeyValueFile } from './key-value-file.ts'
+import type { Detached, ManagedProgram, RunOptions } from './managed-program.ts'
+import { KernelNetwork } from './network/kernel-network.ts'
 import { NOT_PERMITTED, portProblem } from './port-probe.ts'
 import { findProgram, notInstalled, PROGRAM_FOLDERS } from './programs.ts'
+import { readSetting, writeSetting } from './machine-settings.ts'
 import { SupervisedProgram } from './supervised-program.ts'
+import { SystemdService } from './systemd-service.ts'
 import { SystemdUnit } from './systemd-unit.ts'
 
 const OUTPUT_BYTES_MAX = 64 * 1024
@@ -18,14 +36,22 @@ const ENVIRONMENT = { LC_ALL: 'C', PATH: PROGRAM_FOLDERS.join(':') }
 export class LinuxHost implements Host {
   readonly #mode: Layer7ProxySettings['mode']
   readonly #programs: Readonly<Record<UnitName, ManagedProgram>>
+  readonly #network: KernelNetwork
+  readonly found: KeptValues
+  readonly recorded = 0
 
-  constructor(layer7proxy: Layer7ProxySettings) {
+  /** `folder` keeps what must be remembered about the machine. */
+  constructor(layer7proxy: Layer7ProxySettings, folder: string) {
+    this.found = new KeyValueFile(`${folder}/found.json`)
+    this.#network = new KernelNetwork(`${folder}/network.json`, runProgram)
     this.#mode = layer7proxy.mode
     this.#programs = {
       layer7proxy:
         layer7proxy.mode === 'systemd'
           ? new SystemdUnit(layer7proxy.unit, layer7proxy.masterSocket, runProgram)
           : new SupervisedProgram(layer7proxy, startDetached),
+      ntp: new SystemdService('chrony.service', runProgram),
+      ssh: new SystemdService('ssh.service', runProgram),
     }
   }
 
@@ -58,15 +84,37 @@ export class LinuxHost implements Host {
   socket(path: string, request: string, timeout_ms: number): Promise<string> {
     return sendCommand(path, request, timeout_ms)
   }
+  readSetting(setting: Setting): Promise<string | undefined> {
+    return readSetting(setting, runProgram)
+  }
+  writeSetting(setting: Setting, value: string, timeout_ms: number): Promise<RunResult> {
+    return writeSetting(setting, value, runProgram, timeout_ms)
+  }
+  network(desired: DesiredNetwork, phase: NetworkPhase, timeout_ms: number): Promise<NetworkOutcome> {
+    return this.#network.make(desired, phase, timeout_ms)
+  }
+  account(change: AccountChange, timeout_ms: number): Promise<RunResult> {
+    return changeAccount(change, runProgram, timeout_ms)
+  }
+  hasShell(account: AccountChange['account']): Promise<boolean | undefined> {
+    return hasLoginShell(account)
+  }
 }
 
 /** Runs a program in a process group of its own, so that a deadline ends its children as well. */
-async function runProgram(argv: readonly string[], timeout_ms: number): Promise<RunResult> {
-  const [name = '', ...args] = argv
+export async function runProgram(
+  argv: readonly string[],
+  timeout_ms: number,
+  { input, isUnconfined = false }: RunOptions = {},
+): Promise<RunResult> {
+  const [name = '', ...args] = isUnconfined ? unconfined(argv) : argv
   const program = await findProgram(name)
   if (program === undefined) return notInstalled(name)
   return new Promise((resolve) => {
-    const child = spawn(program, args, { detached: true, env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(program, args, { detached: true, env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'pipe'] })
+    // A program that does not read its input is no problem of ours.
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(input)
     const chunks: Buffer[] = []
     let bytes = 0
     const keep = (chunk: Buffer): void => {
@@ -89,6 +137,12 @@ async function runProgram(argv: readonly string[], timeout_ms: number): Promise<
     child.on('error', (error) => finish(126, error.message))
     child.on('close', (code, signal) => finish(code ?? 128, signal === null ? '' : `\n${name} was ended by ${signal}`))
   })
+}
+
+/** The daemon's unit may not write to the system; where systemd runs, what must goes into a unit of its own. */
+function unconfined(argv: readonly string[]): readonly string[] {
+  if (!existsSync('/run/systemd/system')) return argv
+  return ['systemd-run', '--quiet', '--collect', '--wait', '--pipe', ...argv]
 }
 
 function killGroup(pid: number | undefined): void {

@@ -6,8 +6,14 @@ export interface ManagedProgram {
   state(): Promise<UnitState>
 }
 
+export interface RunOptions {
+  /** For its standard input; never part of an error or a log. */
+  readonly input?: string
+  /** Outside the confinement of the daemon's own unit. */
+  readonly isUnconfined?: boolean
+}
 /** Runs a program without a shell. */
-export type Run = (argv: readonly string[], timeout_ms: number) => Promise<RunResult>
+export type Run = (argv: readonly string[], timeout_ms: number, options?: RunOptions) => Promise<RunResult>
 
 /** A program started in a session of its own. */
 export interface Detached {

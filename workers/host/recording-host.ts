@@ -1,4 +1,18 @@
-import type { Host, RunResult, UnitName, UnitState, UnitVerb } from '../../src/drivers/host.ts'
+import {
+  type AccountChange,
+  type DesiredNetwork,
+  type Host,
+  type KeptValues,
+  type NetworkOutcome,
+  type NetworkPhase,
+  type RunResult,
+  type Setting,
+  settingKey,
+  type UnitName,
+  type UnitState,
+  type UnitVerb,
+} from '../../src/drivers/host.ts'
+import { KeyValueMemory } from './key-value-file.ts'
 
 /** One thing that would have been done. */
 export type JournalEntry =
@@ -8,10 +22,18 @@ export type JournalEntry =
   | { readonly verb: 'removeFile'; readonly path: string }
   | { readonly verb: 'unit'; readonly name: UnitName; readonly unitVerb: UnitVerb }
   | { readonly verb: 'socket'; readonly path: string; readonly request: string }
+  | { readonly verb: 'setting'; readonly key: string; readonly value: string }
+  | { readonly verb: 'network'; readonly desired: DesiredNetwork; readonly phase: NetworkPhase }
+  /** Without the password. */
+  | { readonly verb: 'account'; readonly account: string; readonly shell: boolean | undefined }
+
+const DONE: RunResult = { exitCode: 0, output: '' }
 
 export interface RecordingHostOptions {
   /** Read for files and units that nothing was recorded about. */
-  readonly base?: Pick<Host, 'readFile' | 'unitState'>
+  readonly base?: Pick<Host, 'readFile' | 'unitState'> & Partial<Pick<Host, 'readSetting' | 'hasShell'>>
+  /** Where settings and accounts are remembered; in memory only without it. */
+  readonly memory?: KeptValues
   readonly answerRun?: (argv: readonly string[]) => RunResult
   readonly answerSocket?: (path: string, request: string) => string
 }
@@ -22,9 +44,22 @@ export class RecordingHost implements Host {
   readonly #files = new Map<string, string | undefined>()
   readonly #units = new Map<UnitName, UnitState>()
   readonly #options: RecordingHostOptions
+  readonly #memory: KeptValues
+  readonly found: KeptValues = new KeyValueMemory()
+  #recorded = 0
 
   constructor(options: RecordingHostOptions = {}) {
     this.#options = options
+    this.#memory = options.memory ?? new KeyValueMemory()
+  }
+
+  get recorded(): number {
+    return this.#recorded
+  }
+
+  #record(entry: JournalEntry): void {
+    this.#recorded += 1
+    this.journal.push(entry)
   }
 
   /** Takes the recorded entries, so that a worker can hand them over. */
@@ -33,40 +68,65 @@ export class RecordingHost implements Host {
   }
 
   async run(argv: readonly string[]): Promise<RunResult> {
-    this.journal.push({ verb: 'run', argv })
-    return this.#options.answerRun?.(argv) ?? { exitCode: 0, output: '' }
+    this.#record({ verb: 'run', argv })
+    return this.#options.answerRun?.(argv) ?? DONE
   }
   async readFile(path: string): Promise<string | undefined> {
     return this.#files.has(path) ? this.#files.get(path) : this.#options.base?.readFile(path)
   }
   async replaceFile(path: string, content: string, mode: number): Promise<void> {
-    this.journal.push({ verb: 'replaceFile', path, content, mode })
+    this.#record({ verb: 'replaceFile', path, content, mode })
     this.#files.set(path, content)
   }
   async renameFile(from: string, to: string): Promise<void> {
     const content = await this.readFile(from)
     if (content === undefined) throw new Error(`ENOENT: no such file, rename '${from}' -> '${to}'`)
-    this.journal.push({ verb: 'renameFile', from, to })
+    this.#record({ verb: 'renameFile', from, to })
     this.#files.set(to, content)
     this.#files.set(from, undefined)
   }
   async removeFile(path: string): Promise<void> {
-    this.journal.push({ verb: 'removeFile', path })
+    this.#record({ verb: 'removeFile', path })
     this.#files.set(path, undefined)
   }
   async portProblem(_ip: string, _port: number): Promise<string | undefined> {
     return undefined
   }
   async unit(name: UnitName, verb: UnitVerb): Promise<RunResult> {
-    this.journal.push({ verb: 'unit', name, unitVerb: verb })
+    this.#record({ verb: 'unit', name, unitVerb: verb })
     this.#units.set(name, verb === 'stop' ? 'stopped' : 'running')
-    return { exitCode: 0, output: '' }
+    return DONE
   }
   async unitState(name: UnitName): Promise<UnitState> {
     return this.#units.get(name) ?? (await this.#options.base?.unitState(name)) ?? 'stopped'
   }
   async socket(path: string, request: string): Promise<string> {
-    this.journal.push({ verb: 'socket', path, request })
+    this.#record({ verb: 'socket', path, request })
     return this.#options.answerSocket?.(path, request) ?? ''
+  }
+  async readSetting(setting: Setting): Promise<string | undefined> {
+    const known = await this.#memory.get(settingKey(setting))
+    if (known !== undefined) return known
+    const { base } = this.#options
+    return base?.readSetting === undefined ? '' : base.readSetting(setting)
+  }
+  async writeSetting(setting: Setting, value: string): Promise<RunResult> {
+    const key = settingKey(setting)
+    this.#record({ verb: 'setting', key, value })
+    await this.#memory.set(key, value)
+    return DONE
+  }
+  async network(desired: DesiredNetwork, phase: NetworkPhase): Promise<NetworkOutcome> {
+    this.#record({ verb: 'network', desired, phase })
+    return { ...DONE, undo: undefined, warnings: [] }
+  }
+  async account({ account, shell }: AccountChange): Promise<RunResult> {
+    this.#record({ verb: 'account', account, shell })
+    if (shell !== undefined) await this.#memory.set(`shell ${account}`, String(shell))
+    return DONE
+  }
+  async hasShell(account: AccountChange['account']): Promise<boolean | undefined> {
+    const known = await this.#memory.get(`shell ${account}`)
+    return known === undefined ? this.#options.base?.hasShell?.(account) : known === 'true'
   }
 }

@@ -19,7 +19,7 @@ export class SystemdUnit implements ManagedProgram {
   async perform(verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
     // Seconds are what journalctl understands of a time; one more line than needed does no harm.
     const since_s = Math.floor(Date.now() / 1000)
-    const log = (): Promise<string> => this.#logSince(since_s)
+    const log = (): Promise<string> => unitLog(this.#unit, since_s, this.#run)
     if (verb === 'reload' && (await this.state()) === 'running') {
       return reloadThroughMaster(this.#masterSocket, timeout_ms, log)
     }
@@ -28,27 +28,23 @@ export class SystemdUnit implements ManagedProgram {
     return { exitCode: result.exitCode, output: `${result.output}\n${await log()}`.trim() }
   }
 
-  async state(): Promise<UnitState> {
-    const show = ['systemctl', 'show', '--property=LoadState', '--property=ActiveState', this.#unit]
-    const { exitCode, output } = await this.#run(show, QUERY_TIMEOUT_MS)
-    if (exitCode !== 0) return 'missing'
-    if (!output.includes('LoadState=loaded')) return 'missing'
-    if (/ActiveState=(active|reloading)\b/.test(output)) return 'running'
-    return output.includes('ActiveState=failed') ? 'failed' : 'stopped'
+  state(): Promise<UnitState> {
+    return systemdState(this.#unit, this.#run)
   }
+}
 
-  async #logSince(since_s: number): Promise<string> {
-    const argv = [
-      'journalctl',
-      '--unit',
-      this.#unit,
-      '--since',
-      `@${since_s}`,
-      '--output=cat',
-      '--no-pager',
-      '--lines=40',
-    ]
-    const { exitCode, output } = await this.#run(argv, QUERY_TIMEOUT_MS)
-    return exitCode === 0 ? output : ''
-  }
+export async function systemdState(unit: string, run: Run): Promise<UnitState> {
+  const show = ['systemctl', 'show', '--property=LoadState', '--property=ActiveState', unit]
+  const { exitCode, output } = await run(show, QUERY_TIMEOUT_MS)
+  if (exitCode !== 0) return 'missing'
+  if (!output.includes('LoadState=loaded')) return 'missing'
+  if (/ActiveState=(active|reloading)\b/.test(output)) return 'running'
+  return output.includes('ActiveState=failed') ? 'failed' : 'stopped'
+}
+
+/** What the unit wrote to the journal since then; '' when it cannot be read. */
+export async function unitLog(unit: string, since_s: number, run: Run): Promise<string> {
+  const argv = ['journalctl', '--unit', unit, '--since', `@${since_s}`, '--output=cat', '--no-pager', '--lines=40']
+  const { exitCode, output } = await run(argv, QUERY_TIMEOUT_MS)
+  return exitCode === 0 ? output : ''
 }

@@ -1,5 +1,17 @@
 import { resolve } from 'node:path'
-import type { Host, RunResult, UnitName, UnitState, UnitVerb } from '../../src/drivers/host.ts'
+import type {
+  AccountChange,
+  DesiredNetwork,
+  Host,
+  KeptValues,
+  NetworkOutcome,
+  NetworkPhase,
+  RunResult,
+  Setting,
+  UnitName,
+  UnitState,
+  UnitVerb,
+} from '../../src/drivers/host.ts'
 
 /**
  * The trial profile: what stays inside the state folder is done, everything else is only recorded. HAProxy and its
@@ -23,6 +35,18 @@ export class TrialHost implements Host {
     return resolve(path).startsWith(this.#folder) ? this.#real : this.#recorder
   }
 
+  /** HAProxy runs under the state folder; the other programs are the machine's. */
+  #forUnit(name: UnitName): Host {
+    return name === 'layer7proxy' ? this.#real : this.#recorder
+  }
+
+  get recorded(): number {
+    return this.#recorder.recorded
+  }
+  get found(): KeptValues {
+    return this.#recorder.found
+  }
+
   run(argv: readonly string[], timeout_ms: number): Promise<RunResult> {
     return (this.#programs.has(argv[0] ?? '') ? this.#real : this.#recorder).run(argv, timeout_ms)
   }
@@ -42,12 +66,27 @@ export class TrialHost implements Host {
     return this.#real.portProblem(ip, port)
   }
   unit(name: UnitName, verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
-    return this.#real.unit(name, verb, timeout_ms)
+    return this.#forUnit(name).unit(name, verb, timeout_ms)
   }
   unitState(name: UnitName): Promise<UnitState> {
-    return this.#real.unitState(name)
+    return this.#forUnit(name).unitState(name)
   }
   socket(path: string, request: string, timeout_ms: number): Promise<string> {
     return this.#forPath(path).socket(path, request, timeout_ms)
+  }
+  readSetting(setting: Setting): Promise<string | undefined> {
+    return this.#recorder.readSetting(setting)
+  }
+  writeSetting(setting: Setting, value: string, timeout_ms: number): Promise<RunResult> {
+    return this.#recorder.writeSetting(setting, value, timeout_ms)
+  }
+  network(desired: DesiredNetwork, phase: NetworkPhase, timeout_ms: number): Promise<NetworkOutcome> {
+    return this.#recorder.network(desired, phase, timeout_ms)
+  }
+  account(change: AccountChange, timeout_ms: number): Promise<RunResult> {
+    return this.#recorder.account(change, timeout_ms)
+  }
+  hasShell(account: AccountChange['account']): Promise<boolean | undefined> {
+    return this.#recorder.hasShell(account)
   }
 }

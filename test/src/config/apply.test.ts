@@ -75,12 +75,12 @@ function machine() {
       const failure = failures.shift()
       if (failure !== undefined) return failed(failure)
       for (const step of steps) if (step.kind === 'replaceFile') file = step.content
-      return { ok: true, done: steps.length }
+      return { ok: true, done: steps.length, recorded: 0, warnings: [] }
     },
     async check(steps) {
       plans.push(steps.filter((step) => step.kind === 'check'))
       const failure = failures.shift()
-      return failure === undefined ? { ok: true, done: 1 } : failed(failure)
+      return failure === undefined ? { ok: true, done: 1, recorded: 0, warnings: [] } : failed(failure)
     },
   }
   return {

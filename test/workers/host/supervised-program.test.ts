@@ -58,7 +58,7 @@ t.test('another host on the same folder adopts what runs, one on another folder 
   const { apply, host, settings, folder } = haproxyFixture(t)
   await apply(undefined, viewOf({}))
   const pid = readFileSync(join(folder, 'haproxy.pid'), 'utf8')
-  const successor = new LinuxHost(settings.layer7proxy)
+  const successor = new LinuxHost(settings.layer7proxy, folder)
   t.equal(await successor.unitState('layer7proxy'), 'running')
   t.match(await successor.unit('layer7proxy', 'start', 5000), { exitCode: 0 })
   t.equal(readFileSync(join(folder, 'haproxy.pid'), 'utf8'), pid, 'the same HAProxy')

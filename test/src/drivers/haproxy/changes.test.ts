@@ -5,7 +5,7 @@ import type { L7Backend } from '../../../../src/model/layer7.ts'
 import { backend, frontend, realServer } from '../../../config-fixture.ts'
 import { type Records, viewOf } from './records.ts'
 
-const base: Required<Records> = {
+const base = {
   realServers: [realServer('r1'), realServer('r2'), realServer('r3')],
   l7Frontends: [frontend('f', 'b')],
   l7Backends: [backend('b', ['r1', 'r2'])],

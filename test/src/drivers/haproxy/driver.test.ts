@@ -7,7 +7,7 @@ import { PATHS, type Records, viewOf } from './records.ts'
 const driver = haproxyDriver(PATHS)
 const runtime = { atLeast: 'runtime' } as const
 
-const base: Required<Records> = {
+const base: Required<Pick<Records, 'realServers' | 'l7Frontends' | 'l7Backends'>> = {
   realServers: [realServer('r1'), realServer('r2'), realServer('spare')],
   l7Frontends: [frontend('f', 'b')],
   l7Backends: [
@@ -16,7 +16,7 @@ const base: Required<Records> = {
     backend('off', ['r1'], { enabled: false }),
   ],
 }
-const replaced = <N extends keyof Records>(section: N, record: Required<Records>[N][number]): Records => ({
+const replaced = <N extends keyof typeof base>(section: N, record: Required<Records>[N][number]): Records => ({
   ...base,
   [section]: base[section].map((old) => (old.id === record.id ? record : old)),
 })
@@ -76,7 +76,7 @@ t.test('very many changes are one reload', (t) => {
 })
 
 t.test('the effect of each change', (t) => {
-  const effectOf = <N extends keyof Records>(
+  const effectOf = <N extends keyof typeof base>(
     section: N,
     id: string,
     after: Required<Records>[N][number] | undefined,

@@ -1,0 +1,58 @@
+/** Reads of the machine itself. They run in a probe worker and never change anything. */
+export interface MachineFacts {
+  /** Network interfaces but loopback, ordered by name. */
+  interfaces(): Promise<readonly NetworkInterface[]>
+  /** Sends a few echo requests from one of this node's addresses to another machine; takes seconds at the most. */
+  ping(from: string, to: string): Promise<PingResult>
+  /** Whether the console account can log in; undefined when that cannot be read. */
+  consoleEnabled(): Promise<boolean | undefined>
+  /** Value of nf_conntrack_max; undefined when the kernel tracks no connections. */
+  conntrackSize(): Promise<number | undefined>
+  /** Of the machine now, whatever is stored. */
+  clock(): Promise<ClockFacts>
+  ssh(): Promise<SshFacts>
+}
+
+export interface NetworkInterface {
+  /** Survives reboots and, for a real or virtual card, another name. */
+  readonly id: string
+  readonly name: string
+  readonly mac: string
+  readonly mtu: number
+  readonly state: 'up' | 'down' | 'unknown'
+  readonly addresses: readonly { readonly ip: string; readonly prefix: number }[]
+}
+
+export interface PingResult {
+  readonly ok: boolean
+  readonly sent: number
+  readonly received: number
+  /** Average; null when nothing was answered. */
+  readonly roundTrip_ms: number | null
+  /** Why it failed, in the words of ping. */
+  readonly reason: string | undefined
+}
+
+export interface ClockFacts {
+  /** Region/City; undefined when the machine does not say. */
+  readonly timezone: string | undefined
+  /** Whether a service keeps the clock; undefined when that cannot be read. */
+  readonly ntpEnabled: boolean | undefined
+  /** What chrony says of itself; undefined when it does not run. */
+  readonly tracking: ClockTracking | undefined
+}
+export interface ClockTracking {
+  readonly synchronised: boolean
+  /** Name or address of the server that is followed; null when none is. */
+  readonly reference: string | null
+  readonly stratum: number
+  /** Difference between clock and reference; positive when the clock is fast. */
+  readonly offset_s: number
+  readonly servers: readonly { readonly name: string; readonly state: string; readonly reachable: boolean }[]
+}
+
+export interface SshFacts {
+  /** undefined when sshd is not installed. */
+  readonly enabled: boolean | undefined
+  readonly port: number | undefined
+}

@@ -1,0 +1,63 @@
+import { Type, type Static } from 'typebox'
+import { closed, Id, Ip, Name } from './fields.ts'
+
+/** Addresses and routes as stored. */
+
+export const AssignedInterface = closed({
+  nodeId: Type.String({ maxLength: 64, description: 'Node.' }),
+  interfaceId: Type.String({
+    maxLength: 64,
+    description: 'Interface of that node, see GET /{applianceId}/interfaces.',
+  }),
+})
+
+const Text = (description: string) => Type.String({ maxLength: 45, description })
+
+/** A subnet and the interface that carries its addresses on each node. */
+export const IpGroup = closed({
+  id: Id,
+  name: Name,
+  networkIp: Text('Network address; empty when the group has no subnet.'),
+  networkMask: Type.Integer({ minimum: 0, maximum: 128, description: 'Prefix length; 0 when there is no subnet.' }),
+  gateway: Text('Router of the subnet; empty for none.'),
+  defaultGateway: Type.Boolean({ description: 'Whether the gateway is the default route of its nodes.' }),
+  assignedInterfaces: Type.Array(AssignedInterface, {
+    maxItems: 64,
+    description: 'The interface on each node that carries the addresses of this group.',
+  }),
+})
+export type IpGroup = Static<typeof IpGroup>
+
+/** An address of one node. */
+export const StaticIp = closed({
+  id: Id,
+  nodeId: Id,
+  groupId: Id,
+  ip: Ip,
+  externalPingCheck: Type.Boolean({
+    description: 'Before the address is added, whether another machine has it; afterwards, a ping from it.',
+  }),
+})
+export type StaticIp = Static<typeof StaticIp>
+
+export const RouteType = Type.Enum(['default', 'static', 'policy', 'blackhole'], {
+  description:
+    'default: everything without a better route; static: one destination; policy: packets from `source`; blackhole: dropped.',
+})
+
+/** A route of one node's kernel. Empty text means that the field is not given. */
+export const IpRoute = closed({
+  id: Id,
+  nodeId: Id,
+  name: Name,
+  type: RouteType,
+  destination: Text('Destination network in CIDR form, or one address.'),
+  source: Text('Source network in CIDR form, or one address (policy only).'),
+  viaIp: Text('Next hop.'),
+  interface: Type.String({ maxLength: 64, description: 'Interface id; empty lets the next hop decide.' }),
+  metric: Type.Union([Type.Integer({ minimum: 0, maximum: 4_294_967_295 }), Type.Null()], {
+    description: 'Smaller is preferred, 0 to 4,294,967,295; null for the kernel’s own choice.',
+  }),
+  enabled: Type.Boolean({ description: 'A disabled route is stored and not in the kernel.' }),
+})
+export type IpRoute = Static<typeof IpRoute>

@@ -1,0 +1,44 @@
+import type { KeptValues } from '../../src/drivers/host.ts'
+import { readText, replaceFileDurably } from './durable-files.ts'
+
+const MODE = 0o600
+
+/** A few values in one small file. Read anew each time: more than one thread may look. */
+export class KeyValueFile implements KeptValues {
+  readonly #path: string
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  async get(key: string): Promise<string | undefined> {
+    return (await this.#load()).get(key)
+  }
+
+  async set(key: string, value: string | undefined): Promise<void> {
+    const values = await this.#load()
+    if (value === undefined) values.delete(key)
+    else values.set(key, value)
+    await replaceFileDurably(this.#path, `${JSON.stringify(Object.fromEntries(values), undefined, 1)}\n`, MODE)
+  }
+
+  async #load(): Promise<Map<string, string>> {
+    const text = await readText(this.#path)
+    const stored: unknown = text === undefined ? {} : JSON.parse(text)
+    const entries = Object.entries(typeof stored === 'object' && stored !== null ? stored : {})
+    return new Map(entries.map(([key, value]) => [key, String(value)]))
+  }
+}
+
+/** The same without a file. */
+export class KeyValueMemory implements KeptValues {
+  readonly #values = new Map<string, string>()
+
+  async get(key: string): Promise<string | undefined> {
+    return this.#values.get(key)
+  }
+  async set(key: string, value: string | undefined): Promise<void> {
+    if (value === undefined) this.#values.delete(key)
+    else this.#values.set(key, value)
+  }
+}

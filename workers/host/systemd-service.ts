@@ -1,0 +1,29 @@
+import type { RunResult, UnitState, UnitVerb } from '../../src/drivers/host.ts'
+import type { ManagedProgram, Run } from './managed-program.ts'
+import { unitLog, systemdState } from './systemd-unit.ts'
+
+/** A daemon of the machine that systemd runs and that reloads by its unit: chrony, sshd. */
+export class SystemdService implements ManagedProgram {
+  readonly #unit: string
+  readonly #run: Run
+
+  constructor(unit: string, run: Run) {
+    this.#unit = unit
+    this.#run = run
+  }
+
+  async perform(verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
+    const since_s = Math.floor(Date.now() / 1000)
+    const systemdVerb = verb === 'reload' ? 'reload-or-restart' : verb
+    const result = await this.#run(['systemctl', systemdVerb, this.#unit], timeout_ms)
+    if (result.exitCode === 0 || result.exitCode === 127) return result
+    return {
+      exitCode: result.exitCode,
+      output: `${result.output}\n${await unitLog(this.#unit, since_s, this.#run)}`.trim(),
+    }
+  }
+
+  state(): Promise<UnitState> {
+    return systemdState(this.#unit, this.#run)
+  }
+}

@@ -1,0 +1,42 @@
+/** Tasks of the probe pool: reads of the machine, which change nothing and may run beside a plan. */
+import { workerData } from 'node:worker_threads'
+import type { ClockFacts, NetworkInterface, PingResult, SshFacts } from '../src/model/machine-facts.ts'
+import type { Host } from '../src/drivers/host.ts'
+import { createHost } from './host/create-host.ts'
+import type { HostSettings } from './host/host-settings.ts'
+import { runProgram } from './host/linux-host.ts'
+import { readClock } from './probe/clock.ts'
+import { readInterfaces } from './probe/interfaces.ts'
+import { ping as send } from './probe/ping.ts'
+import { readSsh } from './probe/ssh.ts'
+
+let made: Host | undefined
+function host(): Host {
+  const settings: HostSettings = workerData
+  return (made ??= createHost(settings))
+}
+
+export function interfaces(): Promise<readonly NetworkInterface[]> {
+  return readInterfaces(runProgram)
+}
+
+export function ping({ from, to }: { readonly from: string; readonly to: string }): Promise<PingResult> {
+  return send(from, to, runProgram)
+}
+
+export function consoleEnabled(): Promise<boolean | undefined> {
+  return host().hasShell('console')
+}
+
+export async function conntrackSize(): Promise<number | undefined> {
+  const size = Number(await host().readSetting({ kind: 'sysctl', key: 'net.netfilter.nf_conntrack_max' }))
+  return Number.isInteger(size) && size > 0 ? size : undefined
+}
+
+export function clock(): Promise<ClockFacts> {
+  return readClock(host(), runProgram)
+}
+
+export function ssh(): Promise<SshFacts> {
+  return readSsh(host(), runProgram)
+}
