@@ -55,7 +55,7 @@ async function stretchesOf(count: number): Promise<ReadonlyMap<string, readonly 
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
   const store = new LmdbConfigStore(folder, newId)
   const worker = receivingWorker()
-  const drivers = createDrivers({ haproxy: supervisedPaths(folder) })
+  const drivers = createDrivers({ haproxy: supervisedPaths(folder) }, 'node')
   const parts = { store, drivers, executor: worker.executor, rules: [verifyReferences], nodeId: 'node' }
   const engine = new ApplyEngine({ ...parts, clock: systemClock, log: silentLog, onPromoted: () => undefined })
   const pending = new PendingChanges(store, drivers)

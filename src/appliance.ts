@@ -69,9 +69,10 @@ export async function createAppliance(
     log,
     clock,
   })
+  const drivers = machine.drivers(nodeId)
   const engine = new ApplyEngine({
     store,
-    drivers: machine.drivers,
+    drivers,
     executor: keepingFigures(machine.executor, stats),
     rules: [verifyReferences, (desired) => verifyAdministrators(desired, ADMINISTRATOR.id)],
     nodeId,
@@ -89,7 +90,7 @@ export async function createAppliance(
     editing,
     demo,
     catalog: catalogOf(endpoints),
-    pending: pendingReader(new PendingChanges(store, machine.drivers), engine),
+    pending: pendingReader(new PendingChanges(store, drivers), engine),
     units: observed?.units ?? new Units(engine, machine.touchesPackages),
     observed,
     live: stats.live,

@@ -13,7 +13,7 @@ import { probePool, systemPool } from './worker-pool.ts'
 
 /** The machine behind the daemon: what is rendered for it and what executes. */
 export interface Machine {
-  readonly drivers: readonly Driver[]
+  drivers(nodeId: string): readonly Driver[]
   readonly executor: PlanExecutor
   /** Master socket of the managed HAProxy; undefined when none is managed. */
   readonly masterSocket: string | undefined
@@ -38,7 +38,7 @@ function untouchedMachine({ profile, state }: Settings): Machine {
     return { ok: true, done: 0, recorded: 0, warnings: [] } as const
   }
   return {
-    drivers: [],
+    drivers: () => [],
     executor: { execute: nothing, check: nothing },
     masterSocket: undefined,
     statsSocket: undefined,
@@ -76,7 +76,7 @@ export function createMachine(settings: Settings): Machine {
   const pool = systemPool(host)
   const probes = probePool(host)
   return {
-    drivers: createDrivers({ haproxy }),
+    drivers: (nodeId) => createDrivers({ haproxy }, nodeId),
     executor: {
       async execute(steps) {
         if (!supervised) keepForeignConfig(configFile, state)

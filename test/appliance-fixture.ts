@@ -59,7 +59,7 @@ export function recordingMachine(state: string): Machine & { readonly host: Reco
   const host = new RecordingHost({ answerSocket: () => '' })
   return {
     host,
-    drivers: createDrivers({ haproxy }),
+    drivers: (nodeId) => createDrivers({ haproxy }, nodeId),
     executor: { execute: (steps) => executePlan(host, steps), check: (steps) => checkPlan(host, steps) },
     masterSocket: haproxy.masterSocket,
     statsSocket: haproxy.statsSocket,

@@ -6,7 +6,7 @@ export interface DriverPaths {
   readonly haproxy: HaproxyPaths
 }
 
-/** Every managed program, in the order in which plans are made and carried out. */
-export function createDrivers(paths: DriverPaths): readonly Driver[] {
+/** Everything that is managed on one node, in the order in which plans are made and carried out. */
+export function createDrivers(paths: DriverPaths, _nodeId: string): readonly Driver[] {
   return [haproxyDriver(paths.haproxy)]
 }

@@ -41,7 +41,7 @@ function fixture(test: Test) {
   let execute: () => Promise<PlanResult> = async () => ({ ok: true, done: 1, recorded: 0, warnings: [] })
   const engine = new ApplyEngine({
     store,
-    drivers: createDrivers({ haproxy: supervisedPaths('/state/haproxy') }),
+    drivers: createDrivers({ haproxy: supervisedPaths('/state/haproxy') }, 'node'),
     executor: {
       execute() {
         attempts += 1

@@ -17,7 +17,7 @@ function fixture(
   const plans: (readonly Step[])[] = []
   const engine = new ApplyEngine({
     store,
-    drivers: createDrivers({ haproxy: supervisedPaths('/state/haproxy') }),
+    drivers: createDrivers({ haproxy: supervisedPaths('/state/haproxy') }, 'node'),
     executor: {
       async execute(steps) {
         plans.push(steps)

@@ -3,7 +3,7 @@ import { createDrivers } from '../../../src/drivers/index.ts'
 import { supervisedPaths } from '../../../src/drivers/haproxy/paths.ts'
 
 t.test('every managed program has a driver', (t) => {
-  const drivers = createDrivers({ haproxy: supervisedPaths('/state/haproxy') })
+  const drivers = createDrivers({ haproxy: supervisedPaths('/state/haproxy') }, 'node')
   t.strictSame(
     drivers.map(({ name }) => name),
     ['layer7proxy'],
