@@ -188,7 +188,7 @@ async function program({ host, undos }: Run, step: RunStep): Promise<Failure | u
 
 function unexpectedLines(output: string, { prefix, lines }: NonNullable<RunStep['expect']>): string | undefined {
   const found = output.split('\n').filter((line) => line.startsWith(prefix))
-  const differs = found.length !== lines.length || lines.some((line) => !found.includes(line))
+  const differs = found.some((line) => !lines.includes(line)) || lines.some((line) => !found.includes(line))
   return differs ? `expected ${lines.join(', ')}, found ${found.join(', ') || 'nothing'}` : undefined
 }
 

@@ -80,7 +80,7 @@ const NEW = ['new a', undefined, 'new b', undefined]
 
 t.test('a plan is carried out in order', async (t) => {
   const host = await machine()
-  t.strictSame(await executePlan(host, steps), { ok: true, done: 7, recorded: 0, warnings: [] })
+  t.strictSame(await executePlan(host, steps), { ok: true, done: 7, recorded: 9, warnings: [] })
   t.strictSame(await files(host), NEW)
   t.strictSame(
     host.journal.map(({ verb }) => verb),
@@ -284,4 +284,29 @@ t.test('irreversible programs are not undone', async (t) => {
     host.journal.filter(({ verb }) => verb === 'run'),
     [{ verb: 'run', argv: ['do'] }],
   )
+})
+
+t.test('the output of a program holds the lines that are expected, and no others like them', async (t) => {
+  /** A program that really ran: what is only recorded has no output to judge. */
+  class SpeakingHost extends RecordingHost {
+    output = ''
+    override get recorded(): number {
+      return 0
+    }
+    override async run(): Promise<RunResult> {
+      return { exitCode: 0, output: this.output }
+    }
+  }
+  const host = new SpeakingHost()
+  const expecting: Step = { ...run, expect: { prefix: 'port ', lines: ['port 22', 'port 80'] } }
+  const says = async (output: string) => {
+    host.output = output
+    const result = await executePlan(host, [expecting])
+    return result.ok ? 'as expected' : result.output
+  }
+  t.equal(await says('user root\nport 80\nport 22\nports 1'), 'as expected', 'in any order')
+  t.equal(await says('port 22\nport 80\nport 22'), 'as expected', 'in any number')
+  t.equal(await says('port 22'), 'expected port 22, port 80, found port 22')
+  t.equal(await says('port 22\nport 80\nport 8'), 'expected port 22, port 80, found port 22, port 80, port 8')
+  t.equal(await says(''), 'expected port 22, port 80, found nothing')
 })

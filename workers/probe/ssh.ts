@@ -1,7 +1,15 @@
-import type { SshFacts } from '../../src/model/machine-facts.ts'
 import type { Host } from '../../src/drivers/host.ts'
+import type { SshFacts } from '../../src/model/machine-facts.ts'
 import type { Run } from '../host/managed-program.ts'
 
-export async function readSsh(_host: Host, _run: Run): Promise<SshFacts> {
-  throw new Error('sshd is not read yet')
+const TIMEOUT_MS = 10_000
+const SSHD = '/usr/sbin/sshd'
+
+/** What sshd would do with the machine's own configuration; its first port where it has several. */
+export async function readSsh(host: Pick<Host, 'readSetting'>, run: Run): Promise<SshFacts> {
+  const { exitCode, output } = await run([SSHD, '-T'], TIMEOUT_MS)
+  if (exitCode === 127) return { enabled: undefined, port: undefined }
+  const enabled = await host.readSetting({ kind: 'unitEnabled', unit: 'ssh' })
+  const port = exitCode === 0 ? Number(/^port (\d+)$/m.exec(output)?.[1]) : Number.NaN
+  return { enabled: enabled === 'enabled', port: Number.isInteger(port) ? port : undefined }
 }

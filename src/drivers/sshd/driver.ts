@@ -1,0 +1,153 @@
+import type { UserInterface } from '../../model/node.ts'
+import type { ConfigView, RecordChange } from '../../model/sections.ts'
+import type { ChangeEffect, Driver, PlanOptions, PortClaim, Problem, RunStep, Step } from '../driver.ts'
+
+/** Read by Debian's sshd_config before its own lines. */
+const FRAGMENT = '/etc/ssh/sshd_config.d/fulcrum.conf'
+const FILE_MODE = 0o644
+const TIMEOUT_MS = 30_000
+const UNIT = 'ssh.service'
+/** sshd checks itself only under its absolute path. */
+const SSHD = '/usr/sbin/sshd'
+/** Outside the confinement of the daemon's unit, which must not see what sshd has to see. */
+const OUTSIDE = ['systemd-run', '--quiet', '--collect', '--wait', '--pipe', 'sh', '-c'] as const
+/** While ssh.service is stopped, the folder that sshd insists on is not there. */
+const READY = `if ! test -x ${SSHD}; then echo 'sshd is not installed: run "apt-get install openssh-server" as root'; exit 127; fi; mkdir -p -m 0755 /run/sshd`
+/** A reload only sends a signal: that sshd could take the port shows afterwards. */
+const LISTENS = `for _ in $(seq 50); do ss -Hltnp "sport = :$1" | grep -q '"sshd"' && exit 0; sleep 0.1; done; echo "sshd does not listen on port $1"; exit 1`
+/** For what follows to be undone: when the files are back, an sshd that is wanted reads them again, or is started again. */
+const RESUME = `if systemctl --quiet is-enabled ${UNIT}; then systemctl reload-or-restart ${UNIT}; fi`
+
+type Ssh = Pick<UserInterface, 'sshEnabled' | 'sshPort'>
+
+/** sshd of one node: its port, and whether it runs. Everything else in its configuration is the machine's own. */
+export function sshdDriver(nodeId: string): Driver {
+  const ssh = (view: ConfigView): Ssh | undefined => view.get('userInterfaces', nodeId)
+  return {
+    name: 'ssh',
+    sections: ['userInterfaces'],
+    prepare: () => [],
+    verify: () => [],
+    plan: (running, desired, options) =>
+      planFor(running === undefined ? 'unknown' : ssh(running), ssh(desired), options),
+    effectOf: (change) => effectOf(change, nodeId),
+    render: (desired) => {
+      const wanted = ssh(desired)
+      return wanted?.sshEnabled === true ? [{ path: FRAGMENT, content: fragment(wanted) }] : []
+    },
+    diagnose: (output, desired) => [diagnosis(output, ssh(desired), nodeId)],
+  }
+}
+
+function fragment({ sshPort }: Ssh): string {
+  return `# Written by Fulcrum; changes here are overwritten.\nPort ${sshPort}\n`
+}
+
+function planFor(before: Ssh | 'unknown' | undefined, after: Ssh | undefined, options: PlanOptions): readonly Step[] {
+  if (after === undefined) return before === undefined || before === 'unknown' ? [] : givenBack()
+  if (before !== 'unknown' && isSame(before, after)) return []
+  if (!after.sshEnabled) return [enabled('disabled', 'stop sshd'), removal()]
+  return switchedOn(before, after, options)
+}
+
+function isSame(before: Ssh | undefined, after: Ssh): boolean {
+  if (before === undefined || before.sshEnabled !== after.sshEnabled) return false
+  return before.sshPort === after.sshPort || !after.sshEnabled
+}
+
+/** Judged by sshd before anything changes; established sessions live through all of it. */
+function switchedOn(before: Ssh | 'unknown' | undefined, after: Ssh, { atLeast }: PlanOptions): readonly Step[] {
+  const content = fragment(after)
+  const check: Step = {
+    kind: 'check',
+    why: 'let sshd judge its new settings',
+    timeout_ms: TIMEOUT_MS,
+    path: FRAGMENT,
+    content,
+    mode: FILE_MODE,
+    argv: [...OUTSIDE, `${READY} && exec ${SSHD} -t -f "$1"`, 'sh', `${FRAGMENT}.candidate`],
+    ports: claims(before, after),
+  }
+  const replace: Step = {
+    kind: 'replaceFile',
+    why: 'put the checked settings of sshd in place',
+    timeout_ms: TIMEOUT_MS,
+    path: FRAGMENT,
+    content,
+    mode: FILE_MODE,
+    checked: true,
+  }
+  const wholeConfig = runStep(
+    `make sure that sshd listens on port ${after.sshPort} alone: remove every other "Port" line from sshd_config and sshd_config.d`,
+    [...OUTSIDE, `${READY} && exec ${SSHD} -T`, 'sh'],
+    { prefix: 'port ', lines: [`port ${after.sshPort}`] },
+  )
+  const reload: Step = {
+    kind: 'unit',
+    why: 'let sshd read its settings; established sessions go on',
+    timeout_ms: TIMEOUT_MS,
+    unit: 'ssh',
+    verb: atLeast === 'restart' ? 'restart' : 'reload',
+    undo: 'none',
+    whenUnchanged: before === 'unknown' && atLeast === 'runtime' ? 'skip' : 'act',
+  }
+  const listens = runStep(`wait until sshd listens on port ${after.sshPort}`, [
+    ...OUTSIDE,
+    LISTENS,
+    'sh',
+    String(after.sshPort),
+  ])
+  return [check, pointOfReturn(), replace, wholeConfig, reload, enabled('enabled', 'start sshd at every boot'), listens]
+}
+
+/** Only a port that sshd is known not to have can be tried: without a record it may be listening there. */
+function claims(before: Ssh | 'unknown' | undefined, after: Ssh): readonly PortClaim[] {
+  if (before === undefined || before === 'unknown') return []
+  if (before.sshEnabled && before.sshPort === after.sshPort) return []
+  return [{ ip: '0.0.0.0', port: after.sshPort, claimant: 'sshd' }]
+}
+
+/** As the machine was found. */
+function givenBack(): readonly Step[] {
+  const reload: RunStep = { ...runStep('let sshd read its settings', ['sh', '-c', RESUME]), undo: 'irreversible' }
+  return [pointOfReturn(), removal(), reload, enabled(undefined, 'sshd runs or not, as it was found')]
+}
+
+/** Does nothing itself: its undo comes after the undo of the files that follow it. */
+function pointOfReturn(): RunStep {
+  return { ...runStep('keep a way back for sshd', ['true']), undo: ['sh', '-c', RESUME] }
+}
+
+function removal(): Step {
+  return {
+    kind: 'removeFile',
+    why: 'leave the settings of sshd to the machine',
+    timeout_ms: TIMEOUT_MS,
+    path: FRAGMENT,
+  }
+}
+
+function enabled(value: 'enabled' | 'disabled' | undefined, why: string): Step {
+  const setting = { kind: 'unitEnabled', unit: 'ssh' } as const
+  // Where sshd is not installed there is nothing to switch off; switching it on was refused by the check already.
+  return { kind: 'setting', why, timeout_ms: TIMEOUT_MS, setting, value, isOptional: true }
+}
+
+function runStep(why: string, argv: readonly string[], expect?: NonNullable<RunStep['expect']>): RunStep {
+  const step: RunStep = { kind: 'run', why, timeout_ms: TIMEOUT_MS, argv, undo: 'irreversible' }
+  return expect === undefined ? step : { ...step, expect }
+}
+
+function effectOf(change: RecordChange, nodeId: string): ChangeEffect | undefined {
+  if (change.section !== 'userInterfaces' || change.id !== nodeId) return undefined
+  const { before, after } = change
+  if (after !== undefined && isSame(before, after)) return undefined
+  return before?.sshEnabled === after?.sshEnabled ? 'reload' : 'restart'
+}
+
+function diagnosis(output: string, desired: Ssh | undefined, nodeId: string): Problem {
+  const reason = output.replaceAll(/^\[ALERT\] : /gm, '').trim()
+  const message = reason === '' ? 'sshd refused its settings and gave no reason' : reason
+  const field = desired === undefined ? undefined : 'sshPort'
+  return { section: 'userInterfaces', id: nodeId, field, message }
+}

@@ -1,0 +1,144 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import t from 'tap'
+import type { Step } from '../../../../src/drivers/driver.ts'
+import { sshdDriver } from '../../../../src/drivers/sshd/driver.ts'
+import type { UserInterface } from '../../../../src/model/node.ts'
+import { executePlan } from '../../../../workers/executor.ts'
+import { RecordingHost } from '../../../../workers/host/recording-host.ts'
+import { viewOf } from '../../../view-fixture.ts'
+
+const GOLDEN = new URL('../../../golden/sshd/', import.meta.url)
+const FRAGMENT = '/etc/ssh/sshd_config.d/fulcrum.conf'
+const NODE = 'node-1'
+const driver = sshdDriver(NODE)
+const runtime = { atLeast: 'runtime' } as const
+
+const record = (more: Partial<UserInterface> = {}): UserInterface => ({
+  id: NODE,
+  apiPort: 9443,
+  ipId: '',
+  SSLCertificate: '',
+  sshEnabled: true,
+  sshPort: 22,
+  ...more,
+})
+const of = (more: Partial<UserInterface> = {}) => viewOf({ userInterfaces: [record(more)] })
+const none = viewOf({})
+const described = (steps: readonly Step[]) =>
+  steps.map((step) => {
+    if (step.kind === 'unit') return `${step.verb} (${step.whenUnchanged})`
+    if (step.kind === 'setting') return `setting ${step.value}`
+    return step.kind === 'run' && step.argv[0] === 'true' ? 'point of return' : step.kind
+  })
+const ON = ['check', 'point of return', 'replaceFile', 'run', 'reload (act)', 'setting enabled', 'run']
+
+for (const file of readdirSync(GOLDEN).filter((name) => name.endsWith('.json'))) {
+  const name = file.replace('.json', '')
+  t.test(`golden ${name}`, (t) => {
+    const settings = JSON.parse(readFileSync(new URL(file, GOLDEN), 'utf8')) as Omit<UserInterface, 'id'>
+    const rendered = driver.render(of(settings)).map(({ path, content }) => (t.equal(path, FRAGMENT), content))
+    t.equal(rendered.join(''), readFileSync(new URL(`${name}.conf`, GOLDEN), 'utf8'))
+    t.end()
+  })
+}
+
+t.test('plans by what changed', (t) => {
+  const kinds = (...views: Parameters<typeof driver.plan>) => described(driver.plan(...views))
+  t.strictSame(kinds(none, none, runtime), [], 'without a record nothing, as it was found')
+  t.strictSame(kinds(undefined, none, runtime), [], 'nor at a start')
+  t.strictSame(kinds(of(), of({ apiPort: 8443 }), runtime), [], 'the port of the API is not sshd’s')
+  t.strictSame(kinds(of(), of({ id: 'node-2', sshPort: 2222 }), runtime).length > 0, true, 'this node’s record went')
+  t.strictSame(kinds(none, viewOf({ userInterfaces: [record({ id: 'node-2' })] }), runtime), [], 'another node’s')
+  t.strictSame(kinds(of(), of({ sshPort: 2222 }), runtime), ON, 'a port')
+  t.strictSame(kinds(none, of({ sshPort: 2222 }), runtime), ON, 'the first record')
+  t.strictSame(kinds(of(), of({ sshEnabled: false }), runtime), ['setting disabled', 'removeFile'], 'off')
+  t.strictSame(kinds(of({ sshEnabled: false }), of({ sshEnabled: false, sshPort: 2 }), runtime), [], 'off stays off')
+  t.strictSame(kinds(of({ sshEnabled: false }), of(), runtime), ON, 'on again')
+  t.strictSame(
+    kinds(of(), none, runtime),
+    ['point of return', 'removeFile', 'run', 'setting undefined'],
+    'the record is gone: as the machine was found',
+  )
+  t.end()
+})
+
+t.test('plans of an unknown machine, and of at least a given cost', (t) => {
+  const reload = (atLeast: 'runtime' | 'reload' | 'restart') =>
+    described(driver.plan(undefined, of(), { atLeast })).find((step) => step.includes('('))
+  t.equal(reload('runtime'), 'reload (skip)', 'an sshd that runs with this file is left alone')
+  t.equal(reload('reload'), 'reload (act)')
+  t.equal(reload('restart'), 'restart (act)')
+  t.end()
+})
+
+t.test('a port is tried beforehand when sshd is known not to have it', (t) => {
+  const ports = (...[running, desired]: [Parameters<typeof driver.plan>[0], Parameters<typeof driver.plan>[1]]) => {
+    const [check] = driver.plan(running, desired, runtime)
+    return check?.kind === 'check' ? check.ports?.map(({ port }) => port) : undefined
+  }
+  t.strictSame(ports(of(), of({ sshPort: 2222 })), [2222], 'another one')
+  t.strictSame(ports(of({ sshEnabled: false }), of()), [22], 'sshd does not run')
+  t.strictSame(ports(none, of({ sshPort: 2222 })), [], 'it may be listening there')
+  t.strictSame(ports(undefined, of()), [])
+  t.end()
+})
+
+t.test('every check comes before the reload, and the whole configuration is judged with the port', (t) => {
+  const steps = driver.plan(of(), of({ sshPort: 2222 }), runtime)
+  const judged = steps.find((step) => step.kind === 'run' && step.expect !== undefined)
+  t.match(judged, { expect: { prefix: 'port ', lines: ['port 2222'] }, why: /remove every other "Port" line/ })
+  t.ok(steps.indexOf(judged as Step) < steps.findIndex(({ kind }) => kind === 'unit'))
+  t.end()
+})
+
+t.test('what a change costs', (t) => {
+  const effect = (before: Partial<UserInterface> | undefined, after: Partial<UserInterface> | undefined, id = NODE) => {
+    const side = (more: Partial<UserInterface> | undefined) =>
+      more === undefined ? undefined : record({ id, ...more })
+    const change = { section: 'userInterfaces', id, before: side(before), after: side(after) } as const
+    return driver.effectOf(change, none, none)
+  }
+  t.equal(effect({}, { sshPort: 2222 }), 'reload')
+  t.equal(effect({}, { sshEnabled: false }), 'restart')
+  t.equal(effect(undefined, {}), 'restart')
+  t.equal(effect({}, undefined), 'restart')
+  t.equal(effect({}, { apiPort: 1 }), undefined)
+  t.equal(effect({ sshEnabled: false }, { sshEnabled: false, sshPort: 1 }), undefined)
+  t.equal(effect({}, { sshPort: 2222 }, 'node-2'), undefined)
+  const route = { section: 'groups', id: NODE, before: undefined, after: undefined } as const
+  t.equal(driver.effectOf(route, none, none), undefined)
+  t.end()
+})
+
+t.test('a refusal names the field', (t) => {
+  const [problem, ...more] = driver.diagnose('[ALERT] : sshd: cannot bind socket (in use) for [0.0.0.0:80]', of())
+  t.strictSame(more, [])
+  t.match(problem, {
+    section: 'userInterfaces',
+    id: NODE,
+    field: 'sshPort',
+    message: /^sshd: cannot bind socket \(in use\)/,
+  })
+  t.match(driver.diagnose('', none), [{ message: 'sshd refused its settings and gave no reason' }])
+  t.end()
+})
+
+t.test('after a failure the file is back before sshd reads its settings again', async (t) => {
+  const host = new RecordingHost()
+  await host.replaceFile(FRAGMENT, 'Port 22\n', 0o644)
+  host.takeJournal()
+  const broken: Step = { kind: 'run', why: 'another program', timeout_ms: 1, argv: ['broken'], undo: 'irreversible' }
+  const run = host.run.bind(host)
+  host.run = async (argv) => (argv[0] === 'broken' ? { exitCode: 1, output: '' } : run(argv))
+  for (const after of [of({ sshPort: 2222 }), none]) {
+    const result = await executePlan(host, [...driver.plan(of(), after, runtime), broken])
+    t.match(result, { ok: false, undone: true })
+    t.equal(await host.readFile(FRAGMENT), 'Port 22\n')
+    const journal = host.takeJournal()
+    const last = (isIt: (entry: (typeof journal)[number]) => boolean) => journal.findLastIndex(isIt)
+    const restored = last(({ verb }) => verb === 'replaceFile')
+    const resumed = last((entry) => entry.verb === 'run' && entry.argv.join(' ').includes('reload-or-restart'))
+    const setting = last(({ verb }) => verb === 'setting')
+    t.ok(setting < restored && restored < resumed, `${setting} < ${restored} < ${resumed}`)
+  }
+})
