@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { ApplyEngine, type PlanExecutor } from '../src/config/apply.ts'
+import { ApplyEngine } from '../src/config/apply.ts'
+import type { PlanExecutor } from '../src/config/enactor.ts'
 import type { Draft } from '../src/config/draft.ts'
 import { Editing } from '../src/config/editing.ts'
 import { PendingChanges } from '../src/config/pending.ts'
@@ -57,7 +58,7 @@ async function stretchesOf(count: number): Promise<ReadonlyMap<string, readonly 
   const worker = receivingWorker()
   const drivers = createDrivers({ haproxy: supervisedPaths(folder) }, 'node')
   const parts = { store, drivers, executor: worker.executor, rules: [verifyReferences], nodeId: 'node' }
-  const engine = new ApplyEngine({ ...parts, clock: systemClock, log: silentLog, onPromoted: () => undefined })
+  const engine = new ApplyEngine({ ...parts, clock: systemClock, log: silentLog, own: [], wouldCut: async () => undefined, onPromoted: () => undefined })
   const pending = new PendingChanges(store, drivers)
   const editing = new Editing(store)
   const origin = { actor: 'bench', endpoint: 'bench', at: new Date().toISOString() }
@@ -68,7 +69,7 @@ async function stretchesOf(count: number): Promise<ReadonlyMap<string, readonly 
     times_ms.push(await longestStretch(work))
     measured.set(title, times_ms)
   }
-  const apply = () => engine.apply({ force: undefined, comment: undefined }, 'bench')
+  const apply = () => engine.apply({ force: undefined, comment: undefined }, { by: 'bench', address: undefined })
   try {
     const reals = Array.from({ length: count }, () => realServer(newId()))
     await store.stage(

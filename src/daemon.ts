@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
-import { createAppliance, type Appliance } from './appliance.ts'
+import { createAppliance } from './appliance.ts'
 import { checkState } from './check.ts'
 import { createLog } from './log.ts'
 import { createMachine } from './machine.ts'
 import { addressText } from './observe/address.ts'
 import { createNotifier } from './sd-notify.ts'
 import type { Settings } from './settings.ts'
+import type { Appliance } from './running-appliance.ts'
 import { lockState } from './state-lock.ts'
 import { VERSION } from './version.ts'
 

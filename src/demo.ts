@@ -133,7 +133,7 @@ export class Demo {
     const isMine = (change: { readonly key: string }) => ids.has(change.key)
     await editing.edit({ actor: by, endpoint, at: new Date(clock.now_ms()).toISOString() }, undefined, work)
     try {
-      await engine.apply({ force: undefined, comment }, by, isMine)
+      await engine.apply({ force: undefined, comment }, { by, address: undefined }, isMine)
     } catch (error) {
       await editing.takeBack(isMine)
       throw error

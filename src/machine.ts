@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HostSettings } from '../workers/host/host-settings.ts'
-import type { PlanExecutor } from './config/apply.ts'
+import type { PlanExecutor } from './config/enactor.ts'
 import type { Driver } from './drivers/driver.ts'
 import { DEBIAN_PATHS, SOCKET_PATH_MAX, supervisedPaths } from './drivers/haproxy/paths.ts'
 import { createDrivers } from './drivers/index.ts'

@@ -4,6 +4,7 @@ import type {
   Applied,
   ApplyOptions,
   Catalog,
+  ConsoleChange,
   HistoryFigures,
   LiveFigures,
   PendingReader,
@@ -15,8 +16,10 @@ import type { Endpoint } from './api/endpoint.ts'
 import type { MachineFacts } from './model/machine-facts.ts'
 import type { Rendered } from './api/reply.ts'
 import type { Clock } from './clock.ts'
+import type { Caller } from './config/apply.ts'
 import { Draft } from './config/draft.ts'
 import type { Editing } from './config/editing.ts'
+import type { Joined, Transactions } from './config/transactions.ts'
 import type { HandlerContext, RequestFacts } from './http/pipeline.ts'
 import type { ConfigView, SectionName } from './model/sections.ts'
 import type { ObservedHaproxy } from './observe/observed-haproxy.ts'
@@ -33,7 +36,7 @@ export interface Services {
   readonly pending: PendingReader
   readonly units: {
     list(): readonly UnitEntry[]
-    operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly dryRun: boolean }>
+    operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly isDryRun: boolean }>
   }
   readonly live: LiveFigures
   readonly history: HistoryFigures
@@ -43,10 +46,15 @@ export interface Services {
   readonly passwords: { hash(password: string): Promise<string> }
   readonly sessions: { token(sessionId: string): string }
   readonly login: { login(email: string, password: string, address: string): Promise<SessionData> }
+  setClock(wallTime: string): Promise<{ readonly isDryRun: boolean }>
   readonly demo: { remove(by: string): Promise<void> }
   readonly machine: MachineFacts
   may(userId: string, endpoint: string): boolean
-  apply(options: ApplyOptions, by: string): Promise<Applied>
+  readonly api: { readonly port: number }
+  readonly transactions: Transactions
+  setConsole(change: ConsoleChange): Promise<{ readonly isDryRun: boolean }>
+  apply(options: ApplyOptions, caller: Caller): Promise<Applied>
+  confirm(): Promise<{ readonly revision: number }>
 }
 
 /** The one implementation of every context interface; the endpoint's effect decides what a handler can see of it. */
@@ -57,6 +65,7 @@ export class RequestContext implements HandlerContext {
   readonly #services: Services
   readonly #endpoint: Endpoint
   readonly #ifMatch: string | undefined
+  readonly #transactionId: string | undefined
   #draft: Draft | undefined
 
   constructor(services: Services, endpoint: Endpoint, actor: Actor, facts: RequestFacts) {
@@ -66,16 +75,27 @@ export class RequestContext implements HandlerContext {
     this.requestId = facts.requestId
     this.#client = facts.client
     this.#ifMatch = facts.ifMatch
+    this.#transactionId = facts.transactionId
   }
 
   run(handler: () => unknown): unknown {
     if (this.#endpoint.effect !== 'stage' && this.#endpoint.effect !== 'stage-and-act') return handler()
-    const at = new Date(this.#services.clock.now_ms()).toISOString()
-    const origin = { actor: this.actor.email, endpoint: this.#endpoint.name, at }
-    return this.#services.editing.edit(origin, this.#ifMatch, (draft) => {
+    const work = (draft: Draft): unknown => {
       this.#draft = draft
       return handler()
-    })
+    }
+    return this.#services.editing.edit(this.#origin, this.#ifMatch, work, this.#join)
+  }
+
+  get #origin() {
+    const at = new Date(this.#services.clock.now_ms()).toISOString()
+    return { actor: this.actor.email, endpoint: this.#endpoint.name, at }
+  }
+
+  /** The transaction that the request names, if any. */
+  get #join(): (() => Joined) | undefined {
+    const id = this.#transactionId
+    return id === undefined ? undefined : () => this.#services.transactions.join(id, this.actor)
   }
 
   get revisionRead(): number | undefined {
@@ -125,7 +145,7 @@ export class RequestContext implements HandlerContext {
 
   section<N extends SectionName>(name: N): SectionEditor<N> {
     if (this.#endpoint.effect !== 'read') this.#services.observed?.refuseEdit(name)
-    this.#draft ??= new Draft(this.#services.store)
+    this.#draft ??= new Draft(this.#services.store, undefined, this.#join?.().writes)
     return this.#draft.section(name)
   }
 
@@ -145,8 +165,38 @@ export class RequestContext implements HandlerContext {
     }
   }
 
-  operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly dryRun: boolean }> {
+  operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly isDryRun: boolean }> {
     return this.#services.units.operate(service, verb)
+  }
+
+  get transactions(): Transactions {
+    return this.#services.transactions
+  }
+  get api(): Services['api'] {
+    return this.#services.api
+  }
+  get transaction() {
+    const { transactions, editing } = this.#services
+    return {
+      begin: () => transactions.begin(this.actor),
+      commit: (id: string) =>
+        editing.commit(
+          this.#origin,
+          () => transactions.join(id, this.actor),
+          () => transactions.end(id),
+        ),
+      rollback: (id: string) => transactions.end(id),
+    }
+  }
+
+  async setConsole(change: ConsoleChange): Promise<{ readonly isDryRun: boolean }> {
+    this.#services.observed?.refuse()
+    return this.#services.setConsole(change)
+  }
+
+  async setClock(wallTime: string): Promise<{ readonly isDryRun: boolean }> {
+    this.#services.observed?.refuse()
+    return this.#services.setClock(wallTime)
   }
 
   get demo() {
@@ -156,6 +206,10 @@ export class RequestContext implements HandlerContext {
   async apply(options: ApplyOptions): Promise<Applied> {
     // Users and roles may change; a forced restart means HAProxy.
     if (options.force !== undefined) this.#services.observed?.refuse()
-    return this.#services.apply(options, this.actor.email)
+    return this.#services.apply(options, { by: this.actor.email, address: this.address })
+  }
+
+  confirm(): Promise<{ readonly revision: number }> {
+    return this.#services.confirm()
   }
 }

@@ -3,6 +3,8 @@ import type { ApplyEngine } from './config/apply.ts'
 import type { Log } from './log.ts'
 import type { StatsState } from './stats/stats.ts'
 
+/** The driver that starts it. */
+const HAPROXY = 'layer7proxy'
 const LOOK_EVERY_MS = 1000
 /** HAProxy may miss a poll or two while it starts or reloads. */
 const DOWN_FOR_MS = 3000
@@ -59,7 +61,7 @@ export class Supervision {
     this.#wait_ms = Math.min(this.#wait_ms * 2, RETRY_MAX_MS)
     this.#log.warn('HAProxy does not answer; enforcing the running configuration', { reason })
     try {
-      await this.#engine.converge()
+      await this.#engine.converge(({ name }) => name === HAPROXY)
     } catch (error) {
       this.#log.warn('the running configuration was not enforced', { reason: String(error) })
     }

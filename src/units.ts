@@ -4,71 +4,68 @@ import type { UnitName } from './drivers/host.ts'
 import { ApiError } from './errors.ts'
 
 interface ManagedUnit extends UnitEntry {
-  readonly name: UnitName
-  /** Debian package. */
-  readonly package: string
+  /** `webui` is this daemon's own front. */
+  readonly name: UnitName | 'webui'
+  /** Debian package; undefined for what is updated in another way. */
+  readonly package: string | undefined
 }
+
+const BOTH = { canReload: true, canUpdate: true } as const
 
 /** The managed daemons of this version; later versions add theirs here. */
 const UNITS: readonly ManagedUnit[] = [
-  {
-    name: 'layer7proxy',
-    fullName: 'Layer 7 load balancer (HAProxy)',
-    canReload: true,
-    canUpdate: true,
-    package: 'haproxy',
-  },
+  { name: 'layer7proxy', fullName: 'Layer 7 load balancer (HAProxy)', ...BOTH, package: 'haproxy' },
+  { name: 'ntp', fullName: 'Clock synchronisation (chrony)', ...BOTH, package: 'chrony' },
+  { name: 'ssh', fullName: 'Remote shell (OpenSSH)', ...BOTH, package: 'openssh-server' },
+  { name: 'webui', fullName: 'User interface and API', canReload: true, canUpdate: false, package: undefined },
 ]
 
+type Verb = 'reload' | 'restart' | 'update'
 const UPDATE_TIMEOUT_MS = 600_000
+const UNIT_TIMEOUT_MS = 60_000
 
-/** Reload, restart and update of managed daemons. In the trial profile packages stay as they are. */
+/** Reload, restart and update of managed daemons. In the trial profile the machine's own stay as they are. */
 export class Units {
   readonly #engine: ApplyEngine
   readonly #touchesPackages: boolean
+  readonly #reopen: () => Promise<void>
 
-  constructor(engine: ApplyEngine, touchesPackages: boolean) {
+  /** `reopen` opens the API's listener anew and lets the old one finish its requests. */
+  constructor(engine: ApplyEngine, touchesPackages: boolean, reopen: () => Promise<void>) {
     this.#engine = engine
     this.#touchesPackages = touchesPackages
+    this.#reopen = reopen
   }
 
   list(): readonly UnitEntry[] {
     return UNITS.map(({ name, fullName, canReload, canUpdate }) => ({ name, fullName, canReload, canUpdate }))
   }
 
-  async operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly dryRun: boolean }> {
+  async operate(service: string, verb: Verb): Promise<{ readonly isDryRun: boolean }> {
     const unit = UNITS.find((candidate) => candidate.name === service)
     if (unit === undefined) {
       throw new ApiError('NOT_FOUND', `There is no service ${service}; GET /services lists them`)
     }
-    if (verb !== 'update') {
-      await this.#engine.enforce(verb)
-      return { dryRun: false }
+    const { name } = unit
+    if (verb === 'update') return this.#update(unit)
+    if (name === 'webui') await this.#reopen()
+    else if (name === 'layer7proxy') await this.#engine.enforce(name, verb)
+    else {
+      const common = { undo: 'none', whenUnchanged: 'act', timeout_ms: UNIT_TIMEOUT_MS } as const
+      return this.#engine.run([{ kind: 'unit', unit: name, verb, why: `${verb} ${unit.fullName}`, ...common }])
     }
-    if (!this.#touchesPackages) return { dryRun: true }
-    await this.#update(unit)
-    return { dryRun: false }
+    return { isDryRun: false }
   }
 
   /** Keeps changed configuration files: they are this daemon's. */
-  #update(unit: ManagedUnit): Promise<void> {
+  #update({ name, package: updated }: ManagedUnit): Promise<{ readonly isDryRun: boolean }> {
+    if (updated === undefined) throw new ApiError('NOT_SUPPORTED', `${name} is not updated from here`)
+    if (!this.#touchesPackages) return Promise.resolve({ isDryRun: true })
     const keep = ['-o', 'Dpkg::Options::=--force-confdef', '-o', 'Dpkg::Options::=--force-confold']
+    const install = ['apt-get', 'install', '--yes', '--quiet', '--only-upgrade', ...keep, updated]
     // In a unit of its own: the daemon's unit may not write to the system.
-    const argv = [
-      'systemd-run',
-      '--quiet',
-      '--collect',
-      '--wait',
-      '--pipe',
-      'apt-get',
-      'install',
-      '--yes',
-      '--quiet',
-      '--only-upgrade',
-      ...keep,
-      unit.package,
-    ]
-    const why = `update the package ${unit.package}`
+    const argv = ['systemd-run', '--quiet', '--collect', '--wait', '--pipe', ...install]
+    const why = `update the package ${updated}`
     return this.#engine.run([{ kind: 'run', argv, undo: 'irreversible', timeout_ms: UPDATE_TIMEOUT_MS, why }])
   }
 }

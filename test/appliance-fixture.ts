@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { type Appliance, createAppliance } from '../src/appliance.ts'
+import { createAppliance } from '../src/appliance.ts'
+import type { Appliance } from '../src/running-appliance.ts'
 import type { Machine } from '../src/machine.ts'
 import { supervisedPaths } from '../src/drivers/haproxy/paths.ts'
 import { createDrivers } from '../src/drivers/index.ts'
@@ -45,6 +46,7 @@ export function stillFacts(more: Partial<MachineFacts> = {}): MachineFacts {
     consoleEnabled: async () => false,
     conntrackSize: async () => 262_144,
     clock: async () => ({ timezone: 'Etc/UTC', ntpEnabled: false, tracking: undefined }),
+    timeZones: async () => ['America/Argentina/Salta', 'Etc/UTC', 'Europe/Paris', 'UTC'],
     ssh: async () => ({ enabled: true, port: 22 }),
     ...more,
   }

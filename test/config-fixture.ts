@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Change } from '../storage/config/config-store.ts'
 import { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
+import { systemClock } from '../src/clock.ts'
 import { Editing } from '../src/config/editing.ts'
 import type { Draft } from '../src/config/draft.ts'
 import type { ErrorCode } from '../src/errors.ts'
 import { ApiError } from '../src/errors.ts'
+import { silentLog } from '../src/log.ts'
 import type { User } from '../src/model/access.ts'
 import type { L7Backend, L7Frontend } from '../src/model/layer7.ts'
 import type { RealServer } from '../src/model/real-server.ts'
@@ -44,6 +46,17 @@ export function configFixture(test: Test) {
     })
   }
   return { store, editing, edit, promote }
+}
+
+/** What most tests of an apply engine do not care about. */
+export const ENGINE_DEFAULTS = {
+  own: [],
+  rules: [],
+  nodeId: 'node-1',
+  clock: systemClock,
+  log: silentLog,
+  wouldCut: async () => undefined,
+  onPromoted: () => undefined,
 }
 
 export async function refusalOf(work: Promise<unknown> | (() => unknown)): Promise<ApiError> {

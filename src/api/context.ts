@@ -32,6 +32,14 @@ export interface SectionEditor<N extends SectionName> extends SectionReader<N> {
   remove(id: string): void
 }
 
+/** Console access as it is to be. */
+export interface ConsoleChange {
+  /** Whether the account can log in; undefined leaves it. */
+  readonly shell: boolean | undefined
+  /** `random` is known to nobody; undefined leaves it. */
+  readonly password: { readonly secret: string } | 'random' | undefined
+}
+
 /** One pending change as `GET /services/pending` shows it. */
 export interface PendingChange {
   readonly id: string
@@ -74,11 +82,33 @@ export interface PendingReader {
 
 export interface ApplyOptions {
   readonly force: 'restart' | undefined
-  readonly comment: string | undefined
+  readonly comment?: string | undefined
+  /** Seconds after which the apply is taken back unless it was confirmed. */
+  readonly confirmWithin?: number | undefined
+  /** Also when it could cut the caller off. */
+  readonly isForced?: boolean | undefined
 }
 export interface Applied {
   readonly applyId: string
   readonly revision: number
+  /** ISO 8601; undefined when no confirmation is needed. */
+  readonly confirmBy: string | undefined
+  /** Some of it was only recorded, because the profile keeps hands off the machine. */
+  readonly isDryRun: boolean
+  readonly warnings: readonly string[]
+}
+
+/** An open editing session. */
+export interface TransactionEntry {
+  readonly id: string
+  /** E-mail of who opened it. */
+  readonly owner: string
+  /** ISO 8601. */
+  readonly openedAt: string
+  /** ISO 8601; each use of it moves this. */
+  readonly expiresAt: string
+  /** Records edited in it. */
+  readonly count: number
 }
 
 export interface UnitEntry {
@@ -156,6 +186,13 @@ interface Common {
     page(file: string): Rendered
   }
   readonly session: { refresh(): string }
+  readonly transactions: {
+    list(): readonly TransactionEntry[]
+    /** Refuses with TRANSACTION_OPEN while one is open. */
+    refuseOpen(): void
+  }
+  /** Where this API is reached now. */
+  readonly api: { readonly port: number }
   /** What the machine says of itself now. */
   readonly machine: MachineFacts
   /** Whether a role of the caller grants the endpoint with this name. */
@@ -176,11 +213,22 @@ interface Acting {
     options(email: string): Promise<{ readonly loginType: 'password' }>
   }
   /** Operates one managed program; refuses with NOT_FOUND, NOT_SUPPORTED or CONFIG_INVALID. Answers true for a dry run. */
-  operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly dryRun: boolean }>
+  operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly isDryRun: boolean }>
+  /** Sets the clock to this wall time of the node's zone, YYYY-MM-DD HH:MM:SS. Answers true for a dry run. */
+  setClock(wallTime: string): Promise<{ readonly isDryRun: boolean }>
   readonly demo: { remove(): Promise<void> }
+  /** At once, and not to be undone. Answers true for a dry run. */
+  setConsole(change: ConsoleChange): Promise<{ readonly isDryRun: boolean }>
+  readonly transaction: {
+    begin(): Promise<TransactionEntry>
+    commit(id: string): Promise<void>
+    rollback(id: string): Promise<void>
+  }
 }
 interface Applying {
   apply(options: ApplyOptions): Promise<Applied>
+  /** Keeps the last apply; refuses with NOT_FOUND when none waits for it. */
+  confirm(): Promise<{ readonly revision: number }>
 }
 
 /** What a handler is given, by the effect its endpoint declares: a wrong side effect does not compile. */

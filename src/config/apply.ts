@@ -1,32 +1,29 @@
-import type { Change, ConfigStore, RevisionHeader } from '../../storage/config/config-store.ts'
+import type { Change, RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
 import type { Applied, ApplyOptions } from '../api/context.ts'
-import type { Clock } from '../clock.ts'
-import type { Driver, PlanOptions, PlanResult, Problem, Step } from '../drivers/driver.ts'
-import { ApiError, type FieldError } from '../errors.ts'
+import type { MachineClock } from '../clock.ts'
+import type { Driver, PlanResult, Problem, Step } from '../drivers/driver.ts'
+import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
-import type { Log } from '../log.ts'
 import type { ConfigView, RecordChange } from '../model/sections.ts'
+import { configInvalid, planRefusal } from './apply-refusals.ts'
+import { Enactor, type EnactorParts } from './enactor.ts'
+import { Exclusive } from './exclusive.ts'
 import { onOneRevision, prepare, turn } from './turns.ts'
-import { configView, frozenView, recordChange } from './views.ts'
+import { configView, frozenView, recordChange, reversed } from './views.ts'
 
-type PlanFailure = Extract<PlanResult, { ok: false }>
-
-/** The only door to the machine: the system worker in the daemon, a recording host in tests. */
-export interface PlanExecutor {
-  execute(steps: readonly Step[]): Promise<PlanResult>
-  /** Runs only the check steps and leaves no file behind. */
-  check(steps: readonly Step[]): Promise<PlanResult>
+export interface Caller {
+  /** E-mail, or what the daemon calls itself. */
+  readonly by: string
+  /** Where the request came from; undefined for the daemon's own. */
+  readonly address: string | undefined
 }
 
-export interface ApplyParts {
-  readonly store: ConfigStore
-  readonly drivers: readonly Driver[]
-  readonly executor: PlanExecutor
+export interface ApplyParts extends EnactorParts {
   /** Rules over the whole configuration that belong to no driver. */
-  readonly rules: readonly ((desired: ConfigView) => readonly Problem[])[]
-  readonly nodeId: string
-  readonly clock: Clock
-  readonly log: Log
+  readonly rules: readonly ((desired: ConfigView, running: ConfigView) => readonly Problem[])[]
+  readonly clock: MachineClock
+  /** Why the change would cut this caller off; undefined when it would not. */
+  readonly wouldCut: (running: ConfigView, desired: ConfigView, address: string) => Promise<string | undefined>
   /** Called after a promotion, before the apply is answered. */
   readonly onPromoted: (changes: readonly RecordChange[]) => Promise<void> | void
 }
@@ -34,195 +31,175 @@ export interface ApplyParts {
 /** Turns staged changes into the machine's state: verify, plan, journal, execute, promote; undo when a step fails. */
 export class ApplyEngine {
   readonly #parts: ApplyParts
-  /** What holds the machine now. Maintenance is the daemon's own: callers wait for it instead of being refused. */
-  #holder: { readonly kind: 'caller' | 'maintenance'; readonly done: Promise<unknown> } | undefined
+  readonly #enactor: Enactor
+  readonly #machine = new Exclusive()
 
   constructor(parts: ApplyParts) {
     this.#parts = parts
+    this.#enactor = new Enactor(parts)
   }
 
   get busy(): boolean {
-    return this.#holder !== undefined
+    return this.#machine.busy
+  }
+
+  /** Resolves when nothing holds the machine. */
+  idle(): Promise<void> {
+    return this.#machine.idle()
   }
 
   /** `only` narrows the apply to some of the pending changes; the others stay pending. */
-  async apply(options: ApplyOptions, by: string, only?: (change: Change) => boolean): Promise<Applied> {
-    return this.#exclusively('caller', async () => {
+  async apply(options: ApplyOptions, caller: Caller, only?: (change: Change) => boolean): Promise<Applied> {
+    return this.#machine.run('caller', async () => {
+      this.#refuseUnconfirmed()
       const { store } = this.#parts
       const frozen = store.freeze(only ?? (() => true))
       try {
-        return await this.#applyFrozen(frozen, options, by)
+        return await this.#applyFrozen(frozen, options, caller)
       } finally {
         await store.thaw()
       }
     })
   }
 
-  async #applyFrozen(frozen: readonly Change[], options: ApplyOptions, by: string): Promise<Applied> {
+  async #applyFrozen(frozen: readonly Change[], options: ApplyOptions, caller: Caller): Promise<Applied> {
     const { store } = this.#parts
-    const header = this.#header(by, options.comment ?? '')
-    if (frozen.length === 0 && options.force === undefined) return { ...header, revision: store.revision }
+    const header = this.#header(caller.by, options.comment ?? '')
+    if (frozen.length === 0 && options.force === undefined) {
+      return { ...header, revision: store.revision, confirmBy: undefined, isDryRun: false, warnings: [] }
+    }
     const running = configView(store.running)
     const desired = frozenView(store.running, frozen)
     await prepare(this.#parts.drivers, desired)
     await this.#verify(desired)
-    await this.#enact(running, desired, options.force ?? 'runtime', header)
-    await this.#promote(frozen, header, running)
-    return header
+    await this.#refuseCut(running, desired, options, caller)
+    return this.#make(frozen, desired, options, header)
   }
 
-  /** Resolves when nothing holds the machine. */
-  async idle(): Promise<void> {
-    while (this.#holder !== undefined) await this.#holder.done
+  /** A revision that was not confirmed in time is taken back as a new one. */
+  async revert(unconfirmed: Unconfirmed): Promise<void> {
+    await this.#machine.run('maintenance', async () => {
+      const { store, drivers } = this.#parts
+      // Confirmed while this waited for its turn.
+      if (store.unconfirmed()?.applyId !== unconfirmed.applyId) return
+      const frozen = reversed(store, unconfirmed.revision)
+      const desired = frozenView(store.running, frozen)
+      await prepare(drivers, desired)
+      const header = this.#header('fulcrum', `revision ${unconfirmed.revision} was not confirmed in time`)
+      await this.#make(frozen, desired, { force: undefined }, header)
+    })
+  }
+
+  /** Ends the waiting; refuses when nothing waits, or when it is being reverted right now. */
+  async confirm(): Promise<Unconfirmed> {
+    return this.#machine.run('caller', async () => {
+      const { store } = this.#parts
+      const unconfirmed = store.unconfirmed()
+      if (unconfirmed === undefined) throw new ApiError('NOT_FOUND', 'No apply waits for a confirmation')
+      await store.confirm()
+      return unconfirmed
+    })
+  }
+
+  async #make(
+    frozen: readonly Change[],
+    desired: ConfigView,
+    { force, confirmWithin }: Pick<ApplyOptions, 'force' | 'confirmWithin'>,
+    header: RevisionHeader,
+  ): Promise<Applied> {
+    const { store, clock, log, onPromoted } = this.#parts
+    const attempted = frozen.map(({ section, scope, key, after }) => ({
+      section,
+      scope,
+      key,
+      after: after?.value ?? null,
+    }))
+    const running = configView(store.running)
+    const enacted = await this.#enactor.enact(running, desired, force ?? 'runtime', header, attempted)
+    // Counted from the moment that things are different, so that nobody loses the time that an apply takes.
+    const unconfirmed = confirmWithin === undefined ? undefined : waiting(header, confirmWithin, clock)
+    try {
+      await store.promote(frozen, header, unconfirmed)
+    } catch (error) {
+      // The machine is new and the store is old: go back, as for any other step that failed.
+      const output = error instanceof Error ? error.message : String(error)
+      log.error('the new configuration could not be stored', { output })
+      throw await enacted.takeBack('keep the new configuration', output)
+    }
+    enacted.keep()
+    await onPromoted(frozen.map(recordChange))
+    const { isDryRun, warnings } = enacted
+    for (const warning of warnings) log.warn(warning, { revision: header.revision })
+    log.info('applied', { revision: header.revision, changes: frozen.length, by: header.by })
+    return { ...header, confirmBy: unconfirmed?.confirmBy, isDryRun, warnings }
   }
 
   /** All problems of the candidate, the checker's included. Touches nothing. */
   async validate(): Promise<void> {
     const { store, executor, drivers } = this.#parts
-    const [desired, steps] = await onOneRevision(store, async () => {
+    const [desired, plan] = await onOneRevision(store, async () => {
       const view = frozenView(store.running, store.changes())
       await prepare(drivers, view)
       await this.#verify(view)
-      return [view, this.#plan(configView(store.running), view, 'reload')] as const
+      return [view, this.#enactor.plan(configView(store.running), view, 'reload')] as const
     })
-    const result = await executor.check(steps)
-    if (!result.ok) throw this.#refusal(result, desired, 'The check could not be run')
+    const result = await executor.check(plan.steps)
+    if (!result.ok) throw this.#enactor.refusal(result, plan, desired, 'The check could not be run')
   }
 
-  /**
-   * Makes the machine what running says, whatever it is now. Called at start: after a crash in the middle of an apply
-   * (open journal) everything is reloaded, because runtime state may be half-way.
-   */
-  async converge(): Promise<PlanResult> {
-    return this.#exclusively('maintenance', async () => {
-      const { store, executor, log } = this.#parts
-      const journal = store.journal()
-      if (journal !== undefined) log.warn('an apply did not finish; restoring running', { applyId: journal.applyId })
-      await prepare(this.#parts.drivers, configView(store.running))
-      const plan = this.#plan(undefined, configView(store.running), journal === undefined ? 'runtime' : 'reload')
-      const result = await executor.execute(plan)
-      if (result.ok && journal !== undefined) await store.closeJournal()
-      if (!result.ok) log.error('running could not be restored', { why: result.why, output: result.output })
-      return result
-    })
+  /** Makes the machine what running says, whatever it is now: at a start, and when a program has ended. */
+  converge(select: (driver: Driver) => boolean = () => true): Promise<PlanResult> {
+    return this.#machine.run('maintenance', () => this.#enactor.converge(select))
   }
 
-  /** Reloads or restarts everything as running says. */
-  async enforce(atLeast: 'reload' | 'restart'): Promise<void> {
+  /** Reloads or restarts a program as running says. */
+  async enforce(name: string, atLeast: 'reload' | 'restart'): Promise<void> {
     const running = configView(this.#parts.store.running)
-    await this.run(this.#plan(undefined, running, atLeast))
+    const driver = this.#parts.drivers.find((candidate) => candidate.name === name)
+    await this.run(driver?.plan(undefined, running, { atLeast }) ?? [], driver)
   }
 
-  /** Runs one plan alone, such as the update of a package; refuses as an apply would. */
-  async run(steps: readonly Step[]): Promise<void> {
-    const result = await this.#exclusively('caller', () => this.#parts.executor.execute(steps))
-    if (!result.ok) throw this.#refusal(result, configView(this.#parts.store.running))
-  }
-
-  async #exclusively<T>(kind: 'caller' | 'maintenance', work: () => Promise<T>): Promise<T> {
-    while (this.#holder?.kind === 'maintenance') await this.#holder.done
-    if (this.#holder !== undefined) {
-      throw new ApiError('APPLY_IN_PROGRESS', 'Another apply is running; try again in a second', {
-        headers: { 'Retry-After': '1' },
-      })
-    }
-    const working = work()
-    this.#holder = { kind, done: working.catch(() => undefined) }
-    try {
-      return await working
-    } finally {
-      this.#holder = undefined
-    }
+  /** Runs one plan alone, such as the update of a package; refuses as an apply would. Answers whether it was only recorded. */
+  async run(steps: readonly Step[], owner?: Driver): Promise<{ readonly isDryRun: boolean }> {
+    const { executor, store, nodeId } = this.#parts
+    const result = await this.#machine.run('caller', () => executor.execute(steps))
+    if (result.ok) return { isDryRun: result.recorded > 0 }
+    const drivers = owner === undefined ? [] : [owner]
+    throw planRefusal(result, configView(store.running), { drivers, nodeId })
   }
 
   async #verify(desired: ConfigView): Promise<void> {
-    const { drivers, rules } = this.#parts
+    const { drivers, rules, store } = this.#parts
+    const running = configView(store.running)
     const problems: Problem[] = []
     for (const rule of [...drivers.map((driver) => driver.verify.bind(driver)), ...rules]) {
-      problems.push(...rule(desired))
+      problems.push(...rule(desired, running))
       await turn()
     }
     if (problems.length > 0) throw configInvalid(problems, undefined)
   }
 
-  /** Checks of every driver come before the first swap of any. */
-  #plan(running: ConfigView | undefined, desired: ConfigView, atLeast: PlanOptions['atLeast']): readonly Step[] {
-    const steps = this.#parts.drivers.flatMap((driver) => driver.plan(running, desired, { atLeast }))
-    return [...steps.filter((step) => step.kind === 'check'), ...steps.filter((step) => step.kind !== 'check')]
+  #refuseUnconfirmed(): void {
+    const unconfirmed = this.#parts.store.unconfirmed()
+    if (unconfirmed === undefined) return
+    const left_s = Math.max(1, Math.ceil((Date.parse(unconfirmed.confirmBy) - this.#parts.clock.now_ms()) / 1000))
+    const message = `Revision ${unconfirmed.revision} waits for its confirmation until ${unconfirmed.confirmBy}: PUT /services/apply/confirm, or wait until it is taken back`
+    throw new ApiError('APPLY_IN_PROGRESS', message, { headers: { 'Retry-After': String(left_s) } })
   }
 
-  async #enact(
+  async #refuseCut(
     running: ConfigView,
     desired: ConfigView,
-    atLeast: PlanOptions['atLeast'],
-    header: RevisionHeader,
+    options: ApplyOptions,
+    { address }: Caller,
   ): Promise<void> {
-    const { store, executor, log } = this.#parts
-    const steps = this.#plan(running, desired, atLeast)
-    if (steps.length === 0) return
-    await store.openJournal({ ...header, steps: steps.map((step) => step.why) })
-    let result = await executor.execute(steps)
-    if (!result.ok && result.kind === 'socket') {
-      log.info('a runtime command was refused; reloading instead', { why: result.why, output: result.output })
-      const { undone } = result
-      result = await executor.execute(this.#plan(undefined, desired, 'reload'))
-      // Runtime commands that could not be taken back stay a doubt, even when the reload was taken back cleanly.
-      if (!result.ok) result = { ...result, undone: result.undone && undone }
-    }
-    if (result.ok) return
-    await this.#restore(running, result)
-    throw this.#refusal(result, desired)
-  }
-
-  /** After a failed plan: the journal may close only when the machine is known to be what running says. */
-  async #restore(running: ConfigView, failure: Pick<PlanFailure, 'undone'>): Promise<void> {
-    const { store, executor, log } = this.#parts
-    if (!failure.undone) {
-      const again = await executor.execute(this.#plan(undefined, running, 'reload'))
-      if (!again.ok) {
-        log.error('the previous configuration could not be restored; it is tried again at the next start', {
-          why: again.why,
-          output: again.output,
-        })
-        return
-      }
-    }
-    await store.closeJournal()
-  }
-
-  #refusal(failure: PlanFailure, desired: ConfigView, title = 'The apply failed and was undone'): ApiError {
-    if (failure.missing) return new ApiError('NOT_SUPPORTED', failure.output)
-    if (failure.kind === 'check') {
-      return configInvalid(this.#diagnose(failure, desired), failure.output)
-    }
-    const node = { nodeId: this.#parts.nodeId, ok: false, step: failure.why, output: failure.output }
-    const blamed = failure.kind === 'unit' ? this.#diagnose(failure, desired) : []
-    const errors = fieldErrors(blamed.filter((problem) => problem.id !== undefined))
-    return new ApiError('APPLY_PARTIAL', `${title}: ${failure.why}`, {
-      ...(errors.length === 0 ? {} : { errors }),
-      data: { nodes: [node] },
+    if (options.confirmWithin !== undefined || options.isForced === true || address === undefined) return
+    const reason = await this.#parts.wouldCut(running, desired, address)
+    if (reason === undefined) return
+    const message = `${reason}: send confirmWithin, so that the change is taken back unless you confirm it, or force true`
+    throw new ApiError('INVALID_BODY', `This apply could cut you off: ${message}`, {
+      errors: [{ field: 'confirmWithin', code: 'CONFIRMATION_REQUIRED', message }],
     })
-  }
-
-  #diagnose(failure: PlanFailure, desired: ConfigView): readonly Problem[] {
-    return this.#parts.drivers.flatMap((driver) => driver.diagnose(failure.output, desired))
-  }
-
-  async #promote(frozen: readonly Change[], header: RevisionHeader, running: ConfigView): Promise<void> {
-    const { store, onPromoted, log, nodeId } = this.#parts
-    try {
-      await store.promote(frozen, header)
-    } catch (error) {
-      // The machine is new and the store is old: go back, as for any other step that failed.
-      const output = error instanceof Error ? error.message : String(error)
-      const why = 'keep the new configuration'
-      log.error('the new configuration could not be stored', { output })
-      await this.#restore(running, { undone: false })
-      const nodes = [{ nodeId, ok: false, step: why, output }]
-      throw new ApiError('APPLY_PARTIAL', `The apply failed and was undone: ${why}`, { data: { nodes } })
-    }
-    await onPromoted(frozen.map(recordChange))
-    log.info('applied', { revision: header.revision, changes: frozen.length, by: header.by })
   }
 
   #header(by: string, comment: string): RevisionHeader {
@@ -232,17 +209,13 @@ export class ApplyEngine {
   }
 }
 
-function configInvalid(problems: readonly Problem[], output: string | undefined): ApiError {
-  const errors = fieldErrors(problems)
-  const first = problems[0]?.message ?? 'the checker gave no reason'
-  const data = { problems, ...(output === undefined ? {} : { output }) }
-  return new ApiError('CONFIG_INVALID', `The configuration cannot be applied: ${first}`, { errors, data })
-}
-
-function fieldErrors(problems: readonly Problem[]): readonly FieldError[] {
-  return problems.map((problem) => ({
-    field: [problem.section, problem.id, problem.field].filter((part) => part !== undefined).join('.'),
-    code: 'CONFIG_INVALID',
-    message: problem.message,
-  }))
+function waiting({ applyId, revision, by }: RevisionHeader, within_s: number, clock: MachineClock): Unconfirmed {
+  const confirmBy = new Date(clock.now_ms() + within_s * 1000).toISOString()
+  return {
+    applyId,
+    revision,
+    by,
+    confirmBy,
+    deadline: { bootId: clock.bootId, uptime_ms: clock.uptime_ms() + within_s * 1000 },
+  }
 }

@@ -4,6 +4,7 @@ import type { SectionEditor } from '../api/context.ts'
 import { ApiError, type FieldError } from '../errors.ts'
 import { type SectionName, type SectionRecords, SECTION_NAMES, SECTIONS } from '../model/sections.ts'
 import { discardable } from './discard.ts'
+import type { TransactionWrite } from './transactions.ts'
 import { asRecord, CLUSTER } from './views.ts'
 
 const validators = new Map<SectionName, Validator>()
@@ -16,6 +17,8 @@ function assertRecord(section: SectionName, record: unknown): void {
   const [first] = validator.Errors(record)
   throw new Error(`a ${SECTIONS[section].label} does not fit its schema: ${first?.instancePath} ${first?.message}`)
 }
+
+const keyOf = ({ section, key }: Pick<Write, 'section' | 'key'>) => `${section}\0${key}`
 
 /** `{…patch}` without its undefined values: JSON has none, and an omitted field keeps what is stored. */
 function defined<T extends object>(record: T): T {
@@ -30,18 +33,48 @@ export class Draft {
   readonly #store: ConfigStore
   readonly #ifMatch: string | undefined
   readonly #edits = new Map<string, Write>()
+  /** What the transaction that this request belongs to holds already. */
+  readonly #base: ReadonlyMap<string, TransactionWrite>
   #matched = false
   readonly #discarded: string[] = []
   /** Revision of the record that was read last: the ETag of a read. */
   revisionRead: number | undefined
 
-  constructor(store: ConfigStore, ifMatch?: string) {
+  constructor(store: ConfigStore, ifMatch?: string, base: readonly TransactionWrite[] = []) {
     this.#store = store
     this.#ifMatch = ifMatch
+    this.#base = new Map(base.map((write) => [keyOf(write), write]))
+    for (const [key, write] of this.#base) this.#edits.set(key, write)
   }
 
+  /** What this draft changed, those of its transaction included. */
   get writes(): readonly Write[] {
     return [...this.#edits.values()]
+  }
+
+  /** The writes as a transaction keeps them. */
+  get transactionWrites(): readonly TransactionWrite[] {
+    let lowest = Math.min(0, ...[...this.#base.values()].map((write) => write.revision))
+    return [...this.#edits].map(([key, write]) => {
+      const known = this.#base.get(key)
+      if (known === write) return known
+      const base = known === undefined ? (this.#candidate(write.section, write.key)?.revision ?? null) : known.base
+      return { ...write, base, revision: (lowest -= 1) }
+    })
+  }
+
+  /** Checks every write again, as if it were made now: what it needs may have changed since. */
+  checkAll(): void {
+    for (const write of this.#edits.values()) this.#checkAgain(write)
+  }
+
+  #checkAgain({ section: stored, key, value }: Write): void {
+    const section = SECTION_NAMES.find((name) => name === stored)
+    if (section === undefined) throw new Error(`there is no section ${stored}`)
+    if (value === undefined) return this.#refuseUsed(section, key, this.#candidate(section, key)?.value)
+    const record = asRecord(section, value)
+    this.#checkName(section, record)
+    this.#checkReferences(section, record)
   }
 
   /** Ids of pending changes this request takes back. */
@@ -65,14 +98,14 @@ export class Draft {
     }
   }
 
-  #stored(section: SectionName, id: string): StoredRecord | undefined {
+  #candidate(section: string, id: string): StoredRecord | undefined {
     return this.#store.candidate.get(section, CLUSTER, id)
   }
 
   #find<N extends SectionName>(section: N, id: string): SectionRecords[N] | undefined {
     // A backend refers to thousands of records: no key is made for each while there is nothing to find.
-    const edit = this.#edits.size === 0 ? undefined : this.#edits.get(`${section}\0${id}`)
-    const value = edit === undefined ? this.#stored(section, id)?.value : edit.value
+    const edit = this.#edits.size === 0 ? undefined : this.#edits.get(keyOf({ section, key: id }))
+    const value = edit === undefined ? this.#candidate(section, id)?.value : edit.value
     return value === undefined ? undefined : asRecord(section, value)
   }
 
@@ -119,11 +152,14 @@ export class Draft {
   }
 
   #refuseInUse(section: SectionName, id: string): void {
-    const record = this.#get(section, id)
+    this.#refuseUsed(section, id, this.#get(section, id))
+  }
+
+  #refuseUsed(section: SectionName, id: string, record: unknown): void {
     const usage = this.#usage(section, id)
     if (usage.length === 0) return
     const { label, nameField } = SECTIONS[section]
-    const title = String(Reflect.get(record, nameField))
+    const title = String(Reflect.get(Object(record), nameField))
     throw new ApiError('IN_USE', `The ${label} ${title} is used by ${usage.map((user) => user.name).join(', ')}`, {
       data: { usage },
     })
@@ -131,13 +167,13 @@ export class Draft {
 
   #remove(section: SectionName, id: string): void {
     this.#refuseInUse(section, id)
-    this.#edits.set(`${section}\0${id}`, { section, scope: CLUSTER, key: id, value: undefined })
+    this.#edits.set(keyOf({ section, key: id }), { section, scope: CLUSTER, key: id, value: undefined })
   }
 
   #put<N extends SectionName>(section: N, record: SectionRecords[N]): void {
     assertRecord(section, record)
     this.#checkReferences(section, record)
-    this.#edits.set(`${section}\0${record.id}`, { section, scope: CLUSTER, key: record.id, value: record })
+    this.#edits.set(keyOf({ section, key: record.id }), { section, scope: CLUSTER, key: record.id, value: record })
   }
 
   /** If-Match speaks of the record that the request names, which is the first one that its handler reads. */
@@ -154,7 +190,9 @@ export class Draft {
 
   /** The newest of what an answer about this record is made of: a group shows its members, so a new member counts. */
   #revisionOf(section: SectionName, id: string): number | undefined {
-    let newest = this.#stored(section, id)?.revision
+    const edited = this.#base.get(keyOf({ section, key: id }))
+    if (edited !== undefined) return edited.revision
+    let newest = this.#candidate(section, id)?.revision
     const { shownWith } = SECTIONS[section]
     // Most records stand alone, and the list of changes may be long.
     if (shownWith.length === 0) return newest

@@ -1,5 +1,7 @@
-import type { Change, ConfigStore } from '../../storage/config/config-store.ts'
+import type { Change, ConfigStore, Origin } from '../../storage/config/config-store.ts'
+import { ApiError } from '../errors.ts'
 import { Draft } from './draft.ts'
+import type { Joined } from './transactions.ts'
 
 /**
  * One editing request at a time: its checks and its write see the same candidate. Waiting costs one durable write
@@ -15,16 +17,40 @@ export class Editing {
 
   /** Runs `work` on a draft and writes its edits, all or none. */
   edit<T>(
-    origin: { readonly actor: string; readonly endpoint: string; readonly at: string },
+    origin: Origin,
     ifMatch: string | undefined,
     work: (draft: Draft) => T | Promise<T>,
+    join?: () => Joined,
   ): Promise<T> {
     return this.#inTurn(async () => {
-      const draft = new Draft(this.#store, ifMatch)
+      const joined = join?.()
+      const draft = new Draft(this.#store, ifMatch, joined?.writes)
       const result = await work(draft)
       if (draft.discarded.length > 0) await this.#store.discard(draft.discarded)
-      if (draft.writes.length > 0) await this.#store.stage(draft.writes, origin)
+      if (joined !== undefined) await joined.save(draft.transactionWrites)
+      else if (draft.writes.length > 0) await this.#store.stage(draft.writes, origin)
       return result
+    })
+  }
+
+  /** Makes what a transaction holds part of the candidate, unless one of its records was edited outside it meanwhile. */
+  commit(origin: Origin, join: () => Joined, end: () => Promise<void>): Promise<void> {
+    return this.#inTurn(async () => {
+      const { writes } = join()
+      const { candidate } = this.#store
+      const conflicts = writes.filter(
+        ({ section, scope, key, base }) => (candidate.get(section, scope, key)?.revision ?? null) !== base,
+      )
+      if (conflicts.length > 0) {
+        const message = 'Records of this transaction were changed outside it meanwhile; roll it back and repeat'
+        const records = conflicts.map(({ section, key }) => ({ resource: section, resourceId: key }))
+        throw new ApiError('REVISION_MISMATCH', message, { data: { records } })
+      }
+      new Draft(this.#store, undefined, writes).checkAll()
+      // A crash in between leaves an open transaction whose commit is refused: nothing is lost, nothing is done twice.
+      const plain = writes.map(({ section, scope, key, value }) => ({ section, scope, key, value }))
+      if (plain.length > 0) await this.#store.stage(plain, origin)
+      await end()
     })
   }
 

@@ -1,4 +1,10 @@
-import type { Change, RecordReader } from '../../storage/config/config-store.ts'
+import type {
+  Change,
+  ConfigStore,
+  RecordChangeValue,
+  RecordKey,
+  RecordReader,
+} from '../../storage/config/config-store.ts'
 import { merged } from '../../storage/config/sorted-records.ts'
 import type { ConfigView, RecordChange, SectionName, SectionRecords } from '../model/sections.ts'
 
@@ -49,6 +55,28 @@ export function frozenView(running: RecordReader, changes: readonly Change[]): C
 
 function changedTo<N extends SectionName>(section: N, { after }: Change): SectionRecords[N] | undefined {
   return after === undefined ? undefined : asRecord(section, after.value)
+}
+
+/** Running with what an apply that did not finish wanted. */
+export function attemptedView(running: RecordReader, attempted: readonly RecordChangeValue[]): ConfigView {
+  return frozenView(
+    running,
+    attempted.map((change) => changeTo(running, change, change.after)),
+  )
+}
+
+/** The changes that take a revision back: what running has now becomes what was before it. */
+export function reversed(store: ConfigStore, revision: number): readonly Change[] {
+  const made = store.revisions(1)[0]
+  if (made?.revision !== revision) throw new Error(`revision ${revision} is not the last one`)
+  return made.changes.map((change) => changeTo(store.running, change, change.before))
+}
+
+function changeTo(running: RecordReader, { section, scope, key }: RecordKey, value: unknown): Change {
+  const before = running.get(section, scope, key)
+  const revision = before?.revision ?? 0
+  const after = value === null ? undefined : { value, revision }
+  return { id: '', revision, section, scope, key, actor: '', endpoint: '', at: '', before, after }
 }
 
 /** A stored change as drivers see it. */

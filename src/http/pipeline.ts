@@ -7,7 +7,7 @@ import type { Log } from '../log.ts'
 import { type Answer, failure, replied } from './envelope.ts'
 import { reported } from './long-answers.ts'
 import { rendered } from './prepared.ts'
-import { decoded, type Match, type NoMatch, type Route, Router } from './router.ts'
+import { decoded, type Match, matched, type Route, Router } from './router.ts'
 import { parseBody, parseQuery, Validation } from './validation.ts'
 
 export const API_PREFIX = '/api/v1'
@@ -48,13 +48,16 @@ export interface PipelineParts {
   readonly log: Log
   /** Who holds this token: rights, or the refusal. */
   authenticate(token: string): { readonly rights: Rights; readonly sessionId: string } | ApiError
+  /** Whether the header X-Transaction-Id of a read means anything now. */
+  hasTransaction(): boolean
   createContext(endpoint: Endpoint, actor: Actor, request: RequestFacts): HandlerContext
 }
 export interface RequestFacts {
   readonly requestId: string
-  /** Asked for only by those who need it: finding it out costs more than the rest of a small answer. */
+  /** Asked for only by who needs it: finding it out costs more than the rest of a small answer. */
   readonly client: { readonly address: string }
   readonly ifMatch: string | undefined
+  readonly transactionId: string | undefined
 }
 
 const NOBODY: Actor = { userId: '', email: '', sessionId: '' }
@@ -85,7 +88,7 @@ export class Pipeline {
     try {
       const { method, path } = incoming
       const known = method === 'GET' ? this.#known.get(path) : undefined
-      const match = known ?? this.#route(this.#router.find(method, path))
+      const match = known ?? matched(this.#router.find(method, path))
       const { route } = match
       const actor = this.#admit(route, incoming)
       const params = known?.params ?? this.#params(match)
@@ -107,13 +110,6 @@ export class Pipeline {
     if (path.length > KNOWN_PATH_LENGTH) return
     if (this.#known.size >= KNOWN_PATHS_MAX) this.#known.clear()
     this.#known.set(path, match)
-  }
-
-  #route(found: Match | NoMatch): Match {
-    if ('route' in found) return found
-    if (found.allow.length === 0) throw new ApiError('UNKNOWN_ENDPOINT', 'There is no endpoint at this path')
-    const allow = found.allow.join(', ')
-    throw new ApiError('METHOD_NOT_ALLOWED', `This path supports ${allow}`, { headers: { Allow: allow } })
   }
 
   /** Who calls, and whether a role grants it. */
@@ -187,11 +183,14 @@ export class Pipeline {
   ): Answer | Promise<Answer> {
     const { endpoint } = route
     const query = parseQuery(incoming.query, this.#compiledOf(route).query)
-    const ifMatch = endpoint.method === 'GET' ? '' : incoming.header('if-match')
+    const isRead = endpoint.method === 'GET'
+    const ifMatch = isRead ? '' : incoming.header('if-match')
+    const transactionId = isRead && !this.#parts.hasTransaction() ? '' : incoming.header('x-transaction-id')
     const context = this.#parts.createContext(endpoint, actor, {
       requestId,
       client: incoming,
       ifMatch: ifMatch === '' ? undefined : ifMatch,
+      transactionId: transactionId === '' ? undefined : transactionId,
     })
     const accept = endpoint.produces.length > 1 ? incoming.header('accept') : ''
     const request = { params, query, body, accept }
@@ -233,7 +232,9 @@ export class Pipeline {
 }
 
 function keepHeaders(incoming: Incoming): Incoming {
-  const kept = new Map(['accept', 'if-match', 'if-none-match'].map((name) => [name, incoming.header(name)]))
+  const kept = new Map(
+    ['accept', 'if-match', 'if-none-match', 'x-transaction-id'].map((name) => [name, incoming.header(name)]),
+  )
   return {
     method: incoming.method,
     path: incoming.path,

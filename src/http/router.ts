@@ -17,6 +17,14 @@ export interface NoMatch {
   readonly allow: readonly string[]
 }
 
+/** What was found, or the refusal for it. */
+export function matched(found: Match | NoMatch): Match {
+  if ('route' in found) return found
+  if (found.allow.length === 0) throw new ApiError('UNKNOWN_ENDPOINT', 'There is no endpoint at this path')
+  const allow = found.allow.join(', ')
+  throw new ApiError('METHOD_NOT_ALLOWED', `This path supports ${allow}`, { headers: { Allow: allow } })
+}
+
 interface Node {
   readonly fixed: Map<string, Node>
   parameter: Node | undefined

@@ -1,20 +1,16 @@
-import {
-  App,
-  type HttpRequest,
-  type HttpResponse,
-  SSLApp,
-  type TemplatedApp,
-  type us_listen_socket,
-  us_socket_local_port,
-} from 'uWebSockets.js'
+import { App, type HttpRequest, type HttpResponse, SSLApp, us_socket_local_port } from 'uWebSockets.js'
 import { ApiError } from '../errors.ts'
 import { type Answer, failure, headOf } from './envelope.ts'
 import { LARGE_BODY_BYTES, LONG_ANSWERS_MAX, LongAnswers, sendLarge } from './long-answers.ts'
+import { opened, refuseTaken, stopListening } from './listening.ts'
 import type { Incoming } from './pipeline.ts'
 
 export interface Listener {
   readonly host: string
   readonly port: number
+  /** Takes no new connections; each open one ends with its next answer. */
+  drain(): void
+  /** Ends every connection at once. */
   close(): void
 }
 
@@ -23,12 +19,6 @@ export type Handler = (incoming: Incoming, requestId: string) => Answer | Promis
 export interface Tls {
   readonly keyFile: string
   readonly certificateFile: string
-}
-
-/** Missing in the package's types: without the option a second daemon would share the port silently. */
-const LIBUS_LISTEN_EXCLUSIVE_PORT = 1
-interface ExclusiveListening {
-  listen(host: string, port: number, options: number, callback: (socket: us_listen_socket | false) => void): unknown
 }
 
 const STATUS_LINES: Readonly<Record<number, string>> = {
@@ -62,26 +52,38 @@ export function requestIds(prefix: string): () => string {
   return () => `${prefix}-${(count++).toString(36)}`
 }
 
-/** Opens one listening socket. Refuses when the address is taken. */
-export function listen(
-  { host, port }: { readonly host: string; readonly port: number },
+export interface ListenOptions {
+  /** Another listener of this process has the port, on this or every address, and is about to give it up. */
+  readonly isHandover?: boolean
+}
+
+/** Opens one listening socket. Refuses when the address is taken by anybody else. */
+export async function listen(
+  address: { readonly host: string; readonly port: number },
   tls: Tls | undefined,
   handle: Handler,
   nextId: () => string,
+  { isHandover = false }: ListenOptions = {},
 ): Promise<Listener> {
-  const plain = tls === undefined
-  const bare = plain ? App() : SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certificateFile })
-  const app = bare as TemplatedApp & ExclusiveListening
-  app.any('/*', (response, request) => serve(response, request, handle, nextId()))
-  return new Promise((resolve, reject) => {
-    app.listen(host, port, LIBUS_LISTEN_EXCLUSIVE_PORT, (socket: us_listen_socket | false) => {
-      if (socket === false) {
-        reject(new Error(`cannot listen on ${host}:${port}: the address is in use or not on this machine`))
-        return
-      }
-      resolve({ host, port: us_socket_local_port(socket), close: () => app.close() })
-    })
-  })
+  // Every listener may share its port, or it could not be handed over; a stranger's port is found out beforehand.
+  if (!isHandover && address.port !== 0) await refuseTaken(address)
+  const app = tls === undefined ? App() : SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certificateFile })
+  const state = { isDraining: false }
+  app.any('/*', (response, request) => serve(response, request, handle, nextId(), state))
+  const socket = await opened(app, address)
+  return {
+    host: address.host,
+    port: us_socket_local_port(socket),
+    drain() {
+      if (!state.isDraining) stopListening(socket)
+      state.isDraining = true
+    },
+    close: () => app.close(),
+  }
+}
+
+interface ListenerState {
+  readonly isDraining: boolean
 }
 
 /** One answer per request, whatever happens: late and second answers are dropped, an aborted one is never written. */
@@ -95,12 +97,20 @@ class Exchange implements Incoming {
   #aborted = false
   #ended: () => void = () => undefined
 
-  constructor(response: HttpResponse, request: HttpRequest) {
+  readonly #listener: ListenerState
+
+  constructor(response: HttpResponse, request: HttpRequest, listener: ListenerState) {
+    this.#listener = listener
     this.#response = response
     this.#request = request
     this.method = request.getCaseSensitiveMethod()
     this.path = request.getUrl()
     this.query = request.getQuery() ?? ''
+  }
+
+  /** The connection ends with this answer: its listener is closed. */
+  get isLast(): boolean {
+    return this.#listener.isDraining
   }
 
   get aborted(): boolean {
@@ -170,8 +180,14 @@ class Exchange implements Incoming {
 /** Of the whole process: all listeners share one event loop. */
 const longAnswers = new LongAnswers()
 
-function serve(response: HttpResponse, request: HttpRequest, handle: Handler, requestId: string): void {
-  const exchange = new Exchange(response, request)
+function serve(
+  response: HttpResponse,
+  request: HttpRequest,
+  handle: Handler,
+  requestId: string,
+  state: ListenerState,
+): void {
+  const exchange = new Exchange(response, request, state)
   const answer = handle(exchange, requestId)
   if (!(answer instanceof Promise)) {
     write(response, answer, requestId, exchange)
@@ -201,7 +217,7 @@ function write(response: HttpResponse, answer: Answer, requestId: string, exchan
   } else if (body.length >= LARGE_BODY_BYTES && typeof body !== 'string' && answer.isTransient !== true) {
     exchange.onGone(() => undefined)
     sendLarge(response, body)
-  } else response.end(body)
+  } else response.end(body, exchange.isLast)
 }
 
 const BUSY = failure(

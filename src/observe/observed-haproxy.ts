@@ -28,7 +28,7 @@ export class ObservedHaproxy {
   /** No program is managed, so there is none to list or to operate. */
   readonly units = {
     list: (): readonly UnitEntry[] => [],
-    operate: (): Promise<{ readonly dryRun: boolean }> => Promise.resolve().then(() => this.refuse()),
+    operate: (): Promise<{ readonly isDryRun: boolean }> => Promise.resolve().then(() => this.refuse()),
   }
 }
 

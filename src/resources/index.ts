@@ -11,6 +11,8 @@ import { localUsers } from './local-users.ts'
 import { realServers } from './real-servers.ts'
 import { roles } from './roles.ts'
 import { services } from './services.ts'
+import { transactions } from './transactions.ts'
+import { userInterface } from './user-interface.ts'
 
 /** The contract, one line per resource. The place of an endpoint in this table is its number in compiled rights. */
 export const endpoints: readonly Endpoint[] = [
@@ -22,6 +24,8 @@ export const endpoints: readonly Endpoint[] = [
   ...l7Frontends,
   ...l7Backends,
   ...services,
+  ...transactions,
+  ...userInterface,
   ...l7Stats,
   ...l7History,
   ...documents,

@@ -26,13 +26,18 @@ export interface ConfigStore {
   openJournal(journal: Journal): Promise<void>
   journal(): Journal | undefined
   closeJournal(): Promise<void>
-  /** Makes frozen changes running, records the revision and closes the journal, in one transaction. */
-  promote(frozen: readonly Change[], revision: RevisionHeader): Promise<void>
+  /** Makes frozen changes running, records the revision, closes the journal and says whether it waits for a confirmation, in one transaction. */
+  promote(frozen: readonly Change[], revision: RevisionHeader, unconfirmed?: Unconfirmed): Promise<void>
+  /** The revision that waits to be confirmed, the last one. */
+  unconfirmed(): Unconfirmed | undefined
+  confirm(): Promise<void>
   revisions(limit: number): readonly Revision[]
   getMeta(key: string): unknown
   putMeta(key: string, value: unknown): Promise<void>
   /** Small durable records beside the configuration, such as login sessions. */
   readonly sessions: SideTable
+  /** Editing sessions, with what was edited in them. */
+  readonly transactions: SideTable
   close(): Promise<void>
 }
 
@@ -90,6 +95,24 @@ export interface Revision extends RevisionHeader {
 
 export interface Journal extends RevisionHeader {
   readonly steps: readonly string[]
+  /** What recovery must know of the changes that may be on the machine. */
+  readonly attempted?: readonly RecordChangeValue[]
+}
+
+/** A record and what an apply wanted it to be; null: gone. */
+export interface RecordChangeValue extends RecordKey {
+  readonly after: unknown
+}
+
+/** A revision that is taken back unless somebody confirms it in time. */
+export interface Unconfirmed {
+  readonly applyId: string
+  readonly revision: number
+  readonly by: string
+  /** ISO 8601, for people. */
+  readonly confirmBy: string
+  /** In the time since the machine was started, which no change of the clock moves. */
+  readonly deadline: { readonly bootId: string; readonly uptime_ms: number }
 }
 
 export interface SideTable {

@@ -2,23 +2,19 @@ import { mkdirSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { open, type Database, type RootDatabase } from 'lmdb'
 import type { Change, ConfigStore, Journal, Origin, RecordKey, Revision, RevisionHeader } from './config-store.ts'
-import type { SideTable, StoredRecord, Write } from './config-store.ts'
+import type { SideTable, StoredRecord, Unconfirmed, Write } from './config-store.ts'
 import { usedBytes } from '../env.ts'
 import { assertWholeFile } from '../file-check.ts'
 import { ROOM_BYTES_MIN, ROOM_BYTES_PER_RECORD } from '../limits.ts'
 import { FileRoom, makeLockFile } from '../room.ts'
-import { Mirror, type OverlayEntry } from './mirror.ts'
+import { decode, encode, padded, type StoreKey } from './keys.ts'
+import { changesNothing, Mirror, type OverlayEntry } from './mirror.ts'
 
 /** Version of the layout below; raised by one with each migration. */
 export const CONFIG_SCHEMA = 1
 const REVISIONS_KEPT = 1000
 
 type OverlayRow = Omit<OverlayEntry, 'section' | 'scope' | 'key' | 'stored'> & { readonly value?: unknown }
-
-type StoreKey = [section: string, scope: string, key: string]
-
-const encode = ({ section, scope, key }: RecordKey): StoreKey => [section, scope, key]
-const decode = ([section, scope, key]: StoreKey): RecordKey => ({ section, scope, key })
 
 /** The promise of the whole batch reports a failure; the promises of its parts would report it again, unhandled. */
 function queued(part: Promise<unknown>): void {
@@ -30,8 +26,8 @@ function queued(part: Promise<unknown>): void {
  *   running     record key → {value, revision}
  *   candidate   record key → {value?, revision, changeId, actor, endpoint, at}; no value = removed
  *   revisions   revision, zero-padded → Revision
- *   sessions    session id → whatever the caller stores
- *   meta        schema, sequence, revision, journal, and what callers put under their own keys
+ *   sessions    session id → whatever the caller stores; transactions likewise
+ *   meta        schema, sequence, revision, journal, unconfirmed, and what callers put under their own keys
  * Commits are flushed before their promise resolves (overlappingSync off): an answered write survives power loss.
  */
 export class LmdbConfigStore implements ConfigStore {
@@ -42,6 +38,7 @@ export class LmdbConfigStore implements ConfigStore {
   readonly #meta: Database<unknown, string>
   readonly #mirror = new Mirror()
   readonly sessions: SideTable
+  readonly transactions: SideTable
   readonly #room: FileRoom
   readonly #newId: () => string
   readonly #frozen = new Map<string, Change>()
@@ -62,6 +59,7 @@ export class LmdbConfigStore implements ConfigStore {
     this.#meta = database('meta')
     this.#room = new FileRoom(directory, () => usedBytes(this.#root))
     this.sessions = this.#sideTable(database('sessions'))
+    this.transactions = this.#sideTable(database('transactions'))
     const schema = this.#meta.get('schema')
     if (schema === undefined) {
       this.#room.ensure(ROOM_BYTES_MIN)
@@ -150,7 +148,15 @@ export class LmdbConfigStore implements ConfigStore {
     await this.#write(0, () => queued(this.#meta.remove('journal')))
   }
 
-  async promote(frozen: readonly Change[], header: RevisionHeader): Promise<void> {
+  unconfirmed(): Unconfirmed | undefined {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by promote only
+    return this.#meta.get('unconfirmed') as Unconfirmed | undefined
+  }
+  async confirm(): Promise<void> {
+    await this.#write(0, () => queued(this.#meta.remove('unconfirmed')))
+  }
+
+  async promote(frozen: readonly Change[], header: RevisionHeader, unconfirmed?: Unconfirmed): Promise<void> {
     this.#frozen.clear()
     const settled = frozen.filter((change) => this.#settles(change))
     const changes = frozen.map(({ section, scope, key, before, after }) => ({
@@ -167,6 +173,7 @@ export class LmdbConfigStore implements ConfigStore {
       const expired = header.revision - REVISIONS_KEPT
       if (expired > 0) queued(this.#revisions.remove(padded(expired)))
       queued(this.#meta.put('revision', header.revision))
+      queued(unconfirmed === undefined ? this.#meta.remove('unconfirmed') : this.#meta.put('unconfirmed', unconfirmed))
       queued(this.#meta.remove('journal'))
     })
     this.#revision = header.revision
@@ -185,11 +192,11 @@ export class LmdbConfigStore implements ConfigStore {
     await this.#write(1, () => queued(this.#meta.put(`caller ${key}`, value)))
   }
 
-  async close(): Promise<void> {
-    await this.#root.close()
+  close(): Promise<void> {
+    return this.#root.close()
   }
 
-  /** One durable transaction about so many records; throws NoRoomError before anything is written when the disk is full. */
+  /** One durable transaction about so many records; throws NoRoomError before anything is written on a full disk. */
   async #write(records: number, work: () => void): Promise<void> {
     this.#room.ensure(ROOM_BYTES_MIN + ROOM_BYTES_PER_RECORD * records)
     await this.#root.batch(work)
@@ -240,7 +247,3 @@ export class LmdbConfigStore implements ConfigStore {
     for (const change of this.changes().filter(changesNothing)) this.#mirror.setOverlay(change, undefined)
   }
 }
-
-const changesNothing = ({ before, after }: Change) => isDeepStrictEqual(before?.value, after?.value)
-
-const padded = (revision: number) => String(revision).padStart(12, '0')

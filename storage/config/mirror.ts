@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Change, RecordKey, RecordReader, StoredRecord } from './config-store.ts'
 import { merged, SortedRecords } from './sorted-records.ts'
 
@@ -77,6 +78,9 @@ export class Mirror {
     }))
   }
 }
+
+/** Running holds already what the change would make of the record. */
+export const changesNothing = ({ before, after }: Change) => isDeepStrictEqual(before?.value, after?.value)
 
 function set<T extends { readonly key: string }>(sections: Sections<T>, key: RecordKey, record: T | undefined): void {
   let scopes = sections.get(key.section)

@@ -5,7 +5,7 @@ import { supervisedPaths } from '../../src/drivers/haproxy/paths.ts'
 import { createDrivers } from '../../src/drivers/index.ts'
 import { createLog } from '../../src/log.ts'
 import { Supervision } from '../../src/supervision.ts'
-import { configFixture } from '../config-fixture.ts'
+import { configFixture, ENGINE_DEFAULTS } from '../config-fixture.ts'
 import { manualClock } from '../manual-clock.ts'
 
 const DOWN = {
@@ -40,6 +40,7 @@ function fixture(test: Test) {
   let attempts = 0
   let execute: () => Promise<PlanResult> = async () => ({ ok: true, done: 1, recorded: 0, warnings: [] })
   const engine = new ApplyEngine({
+    ...ENGINE_DEFAULTS,
     store,
     drivers: createDrivers({ haproxy: supervisedPaths('/state/haproxy') }, 'node'),
     executor: {
@@ -49,11 +50,8 @@ function fixture(test: Test) {
       },
       check: async () => ({ ok: true, done: 0, recorded: 0, warnings: [] }),
     },
-    rules: [],
-    nodeId: 'node-1',
     clock,
     log,
-    onPromoted: () => undefined,
   })
   const interval = ownInterval(test)
   const state = () => ({ up: machine.up, since_ms: machine.since_ms, reason: machine.up ? undefined : 'no socket' })
@@ -131,7 +129,7 @@ t.test('what holds the machine is waited for', async (test) => {
   supervision.start()
   await pass(10)
   answer(() => held)
-  const restart = engine.enforce('restart')
+  const restart = engine.enforce('layer7proxy', 'restart')
   goDown()
   const before = attempts()
   for (let i = 0; i < 10; i += 1) {

@@ -1,12 +1,10 @@
 import t, { type Test } from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import { ApplyEngine } from '../../src/config/apply.ts'
 import type { PlanResult, Step } from '../../src/drivers/driver.ts'
 import { supervisedPaths } from '../../src/drivers/haproxy/paths.ts'
 import { createDrivers } from '../../src/drivers/index.ts'
-import { silentLog } from '../../src/log.ts'
 import { Units } from '../../src/units.ts'
-import { configFixture, refuses } from '../config-fixture.ts'
+import { configFixture, ENGINE_DEFAULTS, refuses } from '../config-fixture.ts'
 
 function fixture(
   test: Test,
@@ -15,7 +13,9 @@ function fixture(
 ) {
   const { store } = configFixture(test)
   const plans: (readonly Step[])[] = []
+  let reopened = 0
   const engine = new ApplyEngine({
+    ...ENGINE_DEFAULTS,
     store,
     drivers: createDrivers({ haproxy: supervisedPaths('/state/haproxy') }, 'node'),
     executor: {
@@ -25,19 +25,21 @@ function fixture(
       },
       check: async () => ({ ok: true, done: 0, recorded: 0, warnings: [] }),
     },
-    rules: [],
-    nodeId: 'node-1',
-    clock: systemClock,
-    log: silentLog,
-    onPromoted: () => undefined,
   })
-  return { plans, units: new Units(engine, touchesPackages) }
+  return {
+    plans,
+    units: new Units(engine, touchesPackages, async () => void (reopened += 1)),
+    reopened: () => reopened,
+  }
 }
 
 t.test('the list says what can be done, and nothing of packages', async (test) => {
   const { units } = fixture(test, true)
   test.same(units.list(), [
     { name: 'layer7proxy', fullName: 'Layer 7 load balancer (HAProxy)', canReload: true, canUpdate: true },
+    { name: 'ntp', fullName: 'Clock synchronisation (chrony)', canReload: true, canUpdate: true },
+    { name: 'ssh', fullName: 'Remote shell (OpenSSH)', canReload: true, canUpdate: true },
+    { name: 'webui', fullName: 'User interface and API', canReload: true, canUpdate: false },
   ])
 })
 
@@ -54,7 +56,7 @@ t.test('reload and restart enforce running; neither is a dry run, in both profil
   for (const touchesPackages of [true, false]) {
     const { units, plans } = fixture(test, touchesPackages)
     for (const verb of ['reload', 'restart'] as const) {
-      test.same(await units.operate('layer7proxy', verb), { dryRun: false })
+      test.same(await units.operate('layer7proxy', verb), { isDryRun: false })
       test.match(
         plans.at(-1)?.filter((step) => step.kind === 'unit'),
         [{ unit: 'layer7proxy', verb, whenUnchanged: 'act' }],
@@ -63,9 +65,26 @@ t.test('reload and restart enforce running; neither is a dry run, in both profil
   }
 })
 
+t.test(
+  'programs of the machine are operated through their units, the API’s own listener is opened anew',
+  async (test) => {
+    const { units, plans, reopened } = fixture(test, true)
+    await units.operate('ntp', 'restart')
+    await units.operate('ssh', 'reload')
+    test.match(plans, [
+      [{ kind: 'unit', unit: 'ntp', verb: 'restart' }],
+      [{ kind: 'unit', unit: 'ssh', verb: 'reload' }],
+    ])
+    await units.operate('webui', 'reload')
+    test.equal(reopened(), 1)
+    test.equal(plans.length, 2)
+    await refuses(test, 'NOT_SUPPORTED', () => units.operate('webui', 'update'))
+  },
+)
+
 t.test('an update runs the package manager once and keeps our configuration files', async (test) => {
   const { units, plans } = fixture(test, true)
-  test.same(await units.operate('layer7proxy', 'update'), { dryRun: false })
+  test.same(await units.operate('layer7proxy', 'update'), { isDryRun: false })
   const [[step] = []] = plans
   test.equal(plans.flat().length, 1)
   if (step?.kind !== 'run') throw new Error('no program is run')
@@ -80,7 +99,7 @@ t.test('an update runs the package manager once and keeps our configuration file
 
 t.test('in trial an update touches nothing and says so', async (test) => {
   const { units, plans } = fixture(test, false)
-  test.same(await units.operate('layer7proxy', 'update'), { dryRun: true })
+  test.same(await units.operate('layer7proxy', 'update'), { isDryRun: true })
   test.same(plans, [])
 })
 

@@ -19,6 +19,7 @@ export function haproxyDriver(paths: HaproxyPaths): Driver {
   return {
     name: 'layer7proxy',
     sections: ['l7Frontends', 'l7Backends', 'realServers'],
+    makesAnew: true,
     prepare: preparedBackends,
     verify: (desired) => verifyConfig(desired, paths),
     plan: (running, desired, options) => planFor(running, desired, options, paths),

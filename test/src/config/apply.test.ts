@@ -1,10 +1,11 @@
 import t, { type Test } from 'tap'
-import { ApplyEngine, type PlanExecutor } from '../../../src/config/apply.ts'
+import { ApplyEngine } from '../../../src/config/apply.ts'
+import type { PlanExecutor } from '../../../src/config/enactor.ts'
 import type { Driver, PlanResult, Problem, Step } from '../../../src/drivers/driver.ts'
-import { systemClock } from '../../../src/clock.ts'
-import { silentLog } from '../../../src/log.ts'
 import type { ConfigView, RecordChange } from '../../../src/model/sections.ts'
-import { configFixture, realServer, refuses } from '../../config-fixture.ts'
+import { configFixture, ENGINE_DEFAULTS, realServer, refuses } from '../../config-fixture.ts'
+
+const TESTER = { by: 'tester', address: undefined }
 
 /** Writes the names of the real servers into one file: enough to follow an apply. */
 function namesDriver(problems: readonly Problem[] = []): Driver {
@@ -102,16 +103,13 @@ function fixture(test: Test, problems: readonly Problem[] = []) {
   const host = machine()
   const promoted: RecordChange[] = []
   const engine = new ApplyEngine({
+    ...ENGINE_DEFAULTS,
     store: config.store,
     drivers: [namesDriver(problems)],
     executor: host.executor,
-    rules: [],
-    nodeId: 'node-1',
-    clock: systemClock,
-    log: silentLog,
     onPromoted: (changes) => void promoted.push(...changes),
   })
-  const apply = (force?: 'restart') => engine.apply({ force, comment: 'why' }, 'tester')
+  const apply = (force?: 'restart') => engine.apply({ force, comment: 'why' }, TESTER)
   const add = (id: string) => config.edit((draft) => draft.section('realServers').create(realServer(id)))
   return { ...config, host, engine, apply, add, promoted }
 }
@@ -308,7 +306,7 @@ t.test('an apply of a part leaves the rest pending', async (test) => {
   const { add, engine, host, store } = fixture(test)
   await add('a')
   await add('b')
-  await engine.apply({ force: undefined, comment: undefined }, 'tester', (change) => change.key === 'b')
+  await engine.apply({ force: undefined, comment: undefined }, TESTER, (change) => change.key === 'b')
   test.equal(host.file(), 'b=100')
   test.same(
     store.changes().map((change) => change.key),

@@ -62,6 +62,7 @@ function fixture(authenticate: () => typeof SOMEBODY | ApiError = () => new ApiE
     endpoints: table,
     nodeId: 'n',
     log: createLog((line) => lines.push(line)),
+    hasTransaction: () => false,
     authenticate,
     createContext: () => ({ run: (handler) => handler(), revisionRead: undefined }),
   })

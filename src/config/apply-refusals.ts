@@ -1,0 +1,53 @@
+import type { Driver, PlanResult, Problem } from '../drivers/driver.ts'
+import { ApiError, type FieldError } from '../errors.ts'
+import type { ConfigView } from '../model/sections.ts'
+
+export type PlanFailure = Extract<PlanResult, { ok: false }>
+
+/** What a failed plan means for who asked for it: the checker's verdict, or the step that failed and was undone. */
+export function planRefusal(
+  failure: PlanFailure,
+  desired: ConfigView,
+  { drivers, nodeId }: { readonly drivers: readonly Driver[]; readonly nodeId: string },
+  title = 'The apply failed and was undone',
+): ApiError {
+  const blamed = (): readonly Problem[] => drivers.flatMap((driver) => driver.diagnose(failure.output, desired))
+  if (failure.missing) return new ApiError('NOT_SUPPORTED', failure.output)
+  if (failure.kind === 'check') return configInvalid(blamed(), failure.output)
+  const errors = fieldErrors(failure.kind === 'unit' ? blamed().filter((problem) => problem.id !== undefined) : [])
+  return applyFailed({ why: failure.why, output: failure.output, errors, nodeId, title })
+}
+
+export function applyFailed({
+  why,
+  output,
+  errors = [],
+  nodeId,
+  title = 'The apply failed and was undone',
+}: {
+  readonly why: string
+  readonly output: string
+  readonly errors?: readonly FieldError[]
+  readonly nodeId: string
+  readonly title?: string
+}): ApiError {
+  return new ApiError('APPLY_PARTIAL', `${title}: ${why}`, {
+    ...(errors.length === 0 ? {} : { errors }),
+    data: { nodes: [{ nodeId, ok: false, step: why, output }] },
+  })
+}
+
+export function configInvalid(problems: readonly Problem[], output: string | undefined): ApiError {
+  const errors = fieldErrors(problems)
+  const first = problems[0]?.message ?? 'the checker gave no reason'
+  const data = { problems, ...(output === undefined ? {} : { output }) }
+  return new ApiError('CONFIG_INVALID', `The configuration cannot be applied: ${first}`, { errors, data })
+}
+
+function fieldErrors(problems: readonly Problem[]): readonly FieldError[] {
+  return problems.map((problem) => ({
+    field: [problem.section, problem.id, problem.field].filter((part) => part !== undefined).join('.'),
+    code: 'CONFIG_INVALID',
+    message: problem.message,
+  }))
+}

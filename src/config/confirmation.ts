@@ -1,0 +1,55 @@
+import type { ConfigStore, Unconfirmed } from '../../storage/config/config-store.ts'
+import type { MachineClock } from '../clock.ts'
+import type { Log } from '../log.ts'
+import type { ApplyEngine } from './apply.ts'
+
+const LOOK_EVERY_MS = 250
+const RETRY_MS = 5_000
+
+/**
+ * Takes an apply back that nobody confirmed in time. What it waits for is in the store, so neither the end of the client nor
+ * of the daemon stops it; a machine that was started anew has not been confirmed.
+ */
+export class Confirmation {
+  readonly #engine: ApplyEngine
+  readonly #store: Pick<ConfigStore, 'unconfirmed'>
+  readonly #clock: MachineClock
+  readonly #log: Log
+  #timer: NodeJS.Timeout | undefined
+  #notBefore_ms = 0
+
+  constructor(engine: ApplyEngine, store: Pick<ConfigStore, 'unconfirmed'>, clock: MachineClock, log: Log) {
+    this.#engine = engine
+    this.#store = store
+    this.#clock = clock
+    this.#log = log
+  }
+
+  /** Takes back what is overdue, then watches. */
+  async start(): Promise<void> {
+    await this.#look()
+    this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #look(): Promise<void> {
+    const unconfirmed = this.#store.unconfirmed()
+    if (unconfirmed === undefined || !this.#isOverdue(unconfirmed)) return
+    if (this.#clock.monotonic_ms() < this.#notBefore_ms) return
+    this.#notBefore_ms = this.#clock.monotonic_ms() + RETRY_MS
+    const { revision, by } = unconfirmed
+    this.#log.warn('an apply was not confirmed in time; taking it back', { revision, by })
+    try {
+      await this.#engine.revert(unconfirmed)
+    } catch (error) {
+      this.#log.error('it could not be taken back; trying again', { revision, reason: String(error) })
+    }
+  }
+
+  #isOverdue({ deadline }: Unconfirmed): boolean {
+    return deadline.bootId !== this.#clock.bootId || this.#clock.uptime_ms() >= deadline.uptime_ms
+  }
+}

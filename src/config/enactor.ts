@@ -1,0 +1,208 @@
+import type { ConfigStore, Journal, RecordChangeValue, RevisionHeader } from '../../storage/config/config-store.ts'
+import type { Driver, PlanOptions, PlanResult, Step } from '../drivers/driver.ts'
+import type { ApiError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { ConfigView } from '../model/sections.ts'
+import { applyFailed, planRefusal, type PlanFailure } from './apply-refusals.ts'
+import { prepare } from './turns.ts'
+import { attemptedView, configView } from './views.ts'
+
+/** The only door to the machine: the system worker in the daemon, a recording host in tests. */
+export interface PlanExecutor {
+  execute(steps: readonly Step[]): Promise<PlanResult>
+  /** Runs only the check steps and leaves no file behind. */
+  check(steps: readonly Step[]): Promise<PlanResult>
+}
+
+/** Something of the daemon itself that a configuration changes, such as where the API listens. */
+export interface OwnPart {
+  /**
+   * Makes it as desired beside what is there now; undefined when there is nothing to do. Throws when that is impossible,
+   * and then nothing has changed.
+   */
+  enact(running: ConfigView, desired: ConfigView): Promise<{ keep(): void; takeBack(): void } | undefined>
+}
+
+export interface EnactorParts {
+  readonly store: ConfigStore
+  readonly drivers: readonly Driver[]
+  readonly executor: PlanExecutor
+  readonly own: readonly OwnPart[]
+  readonly nodeId: string
+  readonly log: Log
+}
+
+export interface Plan {
+  readonly steps: readonly Step[]
+  /** The driver of each step: it knows what a failure means. */
+  readonly owners: readonly Driver[]
+}
+
+/** What took effect, and is kept or taken back by who asked for it. */
+export interface Enacted {
+  /** Some of it was only recorded, because the profile keeps hands off the machine. */
+  readonly isDryRun: boolean
+  readonly warnings: readonly string[]
+  keep(): void
+  takeBack(why: string, output: string): Promise<ApiError>
+}
+
+/** Checks of every driver come before the first change of any; what may be taken away goes last. */
+function ordered(planned: readonly { readonly step: Step; readonly owner: Driver }[]): Plan {
+  const place = ({ step }: { readonly step: Step }): number => {
+    if (step.kind === 'check') return 0
+    return step.kind === 'network' && step.phase === 'settle' ? 2 : 1
+  }
+  const sorted = planned.toSorted((a, b) => place(a) - place(b))
+  return { steps: sorted.map(({ step }) => step), owners: sorted.map(({ owner }) => owner) }
+}
+
+/** Makes plans of all drivers and carries them out, with a journal, so that a crash never leaves the machine between two configurations. */
+export class Enactor {
+  readonly #parts: EnactorParts
+
+  constructor(parts: EnactorParts) {
+    this.#parts = parts
+  }
+
+  plan(running: ConfigView | undefined, desired: ConfigView, atLeast: PlanOptions['atLeast']): Plan {
+    return ordered(
+      this.#parts.drivers.flatMap((owner) =>
+        owner.plan(running, desired, { atLeast }).map((step) => ({ step, owner })),
+      ),
+    )
+  }
+
+  async enact(
+    running: ConfigView,
+    desired: ConfigView,
+    atLeast: PlanOptions['atLeast'],
+    header: RevisionHeader,
+    attempted: readonly RecordChangeValue[],
+  ): Promise<Enacted> {
+    const { store, executor, log } = this.#parts
+    let plan = this.plan(running, desired, atLeast)
+    if (plan.steps.length === 0) return this.#withOwn(running, desired, { recorded: 0, warnings: [] }, false)
+    await store.openJournal({ ...header, steps: plan.steps.map((step) => step.why), attempted: this.#kept(attempted) })
+    let result = await executor.execute(plan.steps)
+    if (!result.ok && result.kind === 'socket') {
+      log.info('a runtime command was refused; reloading instead', { why: result.why, output: result.output })
+      const { undone } = result
+      plan = this.plan(running, desired, 'reload')
+      result = await executor.execute(plan.steps)
+      // Runtime commands that could not be taken back stay a doubt, even when the reload was taken back cleanly.
+      if (!result.ok) result = { ...result, undone: result.undone && undone }
+    }
+    if (result.ok) return this.#withOwn(running, desired, result, true)
+    if (result.undone) await store.closeJournal()
+    else await this.#restore(desired, running)
+    throw this.refusal(result, plan, desired)
+  }
+
+  /** The parts of the daemon itself follow the machine: an address must exist before it can be listened on. */
+  async #withOwn(
+    running: ConfigView,
+    desired: ConfigView,
+    { recorded, warnings }: { readonly recorded: number; readonly warnings: readonly string[] },
+    isMachineChanged: boolean,
+  ): Promise<Enacted> {
+    const done: { keep(): void; takeBack(): void }[] = []
+    const { nodeId } = this.#parts
+    const takeBack = async (why: string, output: string): Promise<ApiError> => {
+      for (const part of done.toReversed()) part.takeBack()
+      if (isMachineChanged) await this.#restore(desired, running)
+      return applyFailed({ why, output, nodeId })
+    }
+    for (const part of this.#parts.own) {
+      try {
+        const change = await part.enact(running, desired)
+        if (change !== undefined) done.push(change)
+      } catch (error) {
+        throw await takeBack('listen where the user interface is wanted', reasonOf(error))
+      }
+    }
+    return {
+      isDryRun: recorded > 0,
+      warnings,
+      keep: () => {
+        for (const part of done) part.keep()
+      },
+      takeBack,
+    }
+  }
+
+  /** The machine back to running, whatever of `attempted` it holds. The journal closes only when that is certain. */
+  async #restore(attempted: ConfigView, running: ConfigView): Promise<void> {
+    const { store, log } = this.#parts
+    const failed = await this.#each(this.#parts.drivers, (driver) => backTo(running, attempted, driver))
+    if (failed === undefined) return store.closeJournal()
+    log.error('the previous configuration could not be restored; it is tried again at the next start', {
+      why: failed.why,
+      output: failed.output,
+    })
+  }
+
+  /**
+   * Makes the machine what running says, whatever it is now, each driver by itself: what one cannot do keeps no other from
+   * its work. After a crash in the middle of an apply (open journal) all of them, whatever was asked for.
+   */
+  async converge(select: (driver: Driver) => boolean): Promise<PlanResult> {
+    const { store, drivers, log } = this.#parts
+    const running = configView(store.running)
+    const journal = store.journal()
+    if (journal !== undefined) log.warn('an apply did not finish; restoring running', { applyId: journal.applyId })
+    await prepare(drivers, running)
+    const attempted = journal === undefined ? undefined : attemptedView(store.running, journal.attempted ?? [])
+    const wanted = attempted === undefined ? drivers.filter(select) : drivers
+    const failed = await this.#each(wanted, (driver) =>
+      attempted === undefined
+        ? driver.plan(undefined, running, { atLeast: 'runtime' })
+        : backTo(running, attempted, driver),
+    )
+    if (failed === undefined && journal !== undefined) await store.closeJournal()
+    return failed ?? { ok: true, done: wanted.length, recorded: 0, warnings: [] }
+  }
+
+  /** The first failure, after all had their turn. */
+  async #each(
+    drivers: readonly Driver[],
+    planOf: (driver: Driver) => readonly Step[],
+  ): Promise<PlanFailure | undefined> {
+    const { executor, log } = this.#parts
+    let failed: PlanFailure | undefined
+    for (const driver of drivers) {
+      const { steps } = ordered(planOf(driver).map((step) => ({ step, owner: driver })))
+      if (steps.length === 0) continue
+      const result = await executor.execute(steps)
+      if (result.ok) for (const warning of result.warnings) log.warn(warning, { driver: driver.name })
+      else {
+        failed ??= result
+        log.error('running could not be restored', { driver: driver.name, why: result.why, output: result.output })
+      }
+    }
+    return failed
+  }
+
+  refusal(failure: PlanFailure, { owners }: Plan, desired: ConfigView, title?: string): ApiError {
+    const owner = owners[failure.failedStep]
+    const { nodeId } = this.#parts
+    return planRefusal(failure, desired, { drivers: owner === undefined ? [] : [owner], nodeId }, title)
+  }
+
+  /** What recovery needs to know: a driver that makes everything anew needs nothing. */
+  #kept(changes: readonly RecordChangeValue[]): NonNullable<Journal['attempted']> {
+    const sections = new Set<string>(
+      this.#parts.drivers.filter((driver) => !driver.makesAnew).flatMap((driver) => driver.sections),
+    )
+    return changes.filter((change) => sections.has(change.section))
+  }
+}
+
+function backTo(running: ConfigView, attempted: ConfigView, driver: Driver): readonly Step[] {
+  const back = driver.plan(attempted, running, { atLeast: 'reload' })
+  return back.length > 0 ? back : driver.plan(undefined, running, { atLeast: 'reload' })
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,38 @@
+import { App, type TemplatedApp, type us_listen_socket, us_listen_socket_close } from 'uWebSockets.js'
+
+/** Missing in the package's types. */
+const LIBUS_LISTEN_SHARED_PORT = 0
+const LIBUS_LISTEN_EXCLUSIVE_PORT = 1
+interface ListeningWithOptions {
+  listen(host: string, port: number, options: number, callback: (socket: us_listen_socket | false) => void): unknown
+}
+
+export interface Place {
+  readonly host: string
+  readonly port: number
+}
+
+/** Listens on a port that other listeners of this process may share. */
+export function opened(
+  app: TemplatedApp,
+  { host, port }: Place,
+  options = LIBUS_LISTEN_SHARED_PORT,
+): Promise<us_listen_socket> {
+  return new Promise((resolve, reject) => {
+    const listening = app as TemplatedApp & ListeningWithOptions
+    listening.listen(host, port, options, (socket: us_listen_socket | false) => {
+      if (socket !== false) resolve(socket)
+      else reject(new Error(`cannot listen on ${host}:${port}: the address is in use or not on this machine`))
+    })
+  })
+}
+
+/** Rejects when anybody listens there: a port that is shared would silently be shared with a stranger. */
+export async function refuseTaken(place: Place): Promise<void> {
+  stopListening(await opened(App(), place, LIBUS_LISTEN_EXCLUSIVE_PORT))
+}
+
+/** Open connections go on. */
+export function stopListening(socket: us_listen_socket): void {
+  us_listen_socket_close(socket)
+}

@@ -1,0 +1,70 @@
+import { Type } from 'typebox'
+import { endpoint, NoData } from '../api/endpoint.ts'
+
+const text = (description: string) => Type.String({ description })
+
+const Transaction = Type.Object({
+  id: text('Id, for the header X-Transaction-Id of the requests that belong to it.'),
+  owner: text('E-mail of who opened it; nobody else can use or commit it.'),
+  openedAt: text('When, ISO 8601.'),
+  expiresAt: text('When it is rolled back unless it is used before, ISO 8601: 15 minutes after its last use.'),
+  count: Type.Integer({ description: 'Records edited in it.' }),
+})
+
+export const transactions = [
+  endpoint({
+    name: 'transactions.list',
+    method: 'GET',
+    path: '/transactions',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'The open transaction, if there is one',
+    message: 'Transactions',
+    data: Type.Array(Transaction),
+    handle: (ctx) => [...ctx.transactions.list()],
+  }),
+  endpoint({
+    name: 'transactions.begin',
+    method: 'POST',
+    path: '/transactions',
+    effect: 'act',
+    staged: false,
+    extension: true,
+    status: 201,
+    summary: 'Open a transaction: edits with its id are seen by nobody else until they are committed',
+    message: 'Transaction opened',
+    data: Transaction,
+    handle: (ctx) => ctx.transaction.begin(),
+  }),
+  endpoint({
+    name: 'transactions.commit',
+    method: 'PUT',
+    path: '/transactions/{id}/commit',
+    effect: 'act',
+    staged: false,
+    extension: true,
+    summary: 'Make the edits of a transaction pending changes, all or none',
+    message: 'Transaction {id} committed; its edits are pending',
+    data: NoData,
+    handle: async (ctx, { params }) => {
+      await ctx.transaction.commit(params.id)
+      return []
+    },
+  }),
+  endpoint({
+    name: 'transactions.rollback',
+    method: 'PUT',
+    path: '/transactions/{id}/rollback',
+    effect: 'act',
+    staged: false,
+    extension: true,
+    summary: 'Forget the edits of a transaction, also of somebody else’s',
+    message: 'Transaction {id} rolled back',
+    data: NoData,
+    handle: async (ctx, { params }) => {
+      await ctx.transaction.rollback(params.id)
+      return []
+    },
+  }),
+]

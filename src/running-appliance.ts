@@ -1,0 +1,123 @@
+import type { ConfigStore } from '../storage/config/config-store.ts'
+import type { ApiListeners } from './api-listeners.ts'
+import type { AccessControl } from './auth/access.ts'
+import { type FirstAdministrator, passwordWasShown } from './auth/first-start.ts'
+import type { MachineClock } from './clock.ts'
+import type { ApplyEngine } from './config/apply.ts'
+import { Confirmation } from './config/confirmation.ts'
+import type { Demo } from './demo.ts'
+import { type Answer, collected } from './http/envelope.ts'
+import type { Incoming, Pipeline } from './http/pipeline.ts'
+import { type Listener, requestIds } from './http/server.ts'
+import { newId } from './ids.ts'
+import type { Log } from './log.ts'
+import type { Machine } from './machine.ts'
+import type { ConfigView } from './model/sections.ts'
+import type { Settings } from './settings.ts'
+import type { Stats } from './stats/stats.ts'
+import { Supervision } from './supervision.ts'
+
+export interface Appliance {
+  readonly nodeId: string
+  readonly firstAdministrator: FirstAdministrator | undefined
+  passwordWasShown(): Promise<void>
+  /** Enters behind the socket: routing, access and validation as for everybody. */
+  inject(incoming: Incoming): Promise<Answer>
+  listen(): Promise<readonly Listener[]>
+  /** Makes the machine what running says and starts to watch it. Answers the URL of the demonstration, if there is one. */
+  run(): Promise<{ readonly demoUrl: string | undefined }>
+  close(): Promise<void>
+}
+
+export interface ApplianceParts {
+  readonly settings: Settings
+  readonly machine: Machine
+  readonly store: ConfigStore
+  readonly running: ConfigView
+  readonly access: AccessControl
+  readonly stats: Stats
+  readonly engine: ApplyEngine
+  readonly demo: Demo
+  readonly pipeline: Pipeline
+  readonly listeners: ApiListeners
+  readonly nodeId: string
+  readonly clock: MachineClock
+  readonly log: Log
+}
+
+/** What was put together, as a thing that starts, answers and stops. */
+export class RunningAppliance implements Appliance {
+  readonly #parts: ApplianceParts
+  readonly #supervision: Supervision
+  readonly #confirmation: Confirmation
+  readonly #nextId = requestIds(newId().slice(0, 13))
+
+  constructor(parts: ApplianceParts) {
+    this.#parts = parts
+    this.#supervision = new Supervision(
+      parts.engine,
+      () => parts.stats.state(),
+      () => this.#managesHaproxy(),
+      parts.clock,
+      parts.log,
+    )
+    this.#confirmation = new Confirmation(parts.engine, parts.store, parts.clock, parts.log)
+  }
+
+  get nodeId(): string {
+    return this.#parts.nodeId
+  }
+  get firstAdministrator(): FirstAdministrator | undefined {
+    return this.#parts.access.firstAdministrator
+  }
+
+  /** The start got far enough to tell it: the next one makes no new password. */
+  passwordWasShown(): Promise<void> {
+    return passwordWasShown(this.#parts.store)
+  }
+
+  async inject(incoming: Incoming): Promise<Answer> {
+    return collected(this.#parts.pipeline.handle(incoming, this.#nextId()))
+  }
+
+  async listen(): Promise<readonly Listener[]> {
+    const { listeners } = this.#parts
+    await listeners.open()
+    return listeners.all
+  }
+
+  async run(): Promise<{ readonly demoUrl: string | undefined }> {
+    const { engine, demo, settings, listeners, log } = this.#parts
+    const isManaged = this.#managesHaproxy()
+    const result = await engine.converge(({ name }) => name !== 'layer7proxy' || isManaged)
+    if (!result.ok) log.warn('not everything is as running says', { why: result.why, reason: result.output })
+    await listeners.settle()
+    await this.#confirmation.start()
+    this.#supervision.start()
+    const isFirstTrial = this.firstAdministrator !== undefined && settings.profile === 'trial'
+    const wantsDemo = settings.demo ?? (isFirstTrial || demo.exists)
+    return { demoUrl: wantsDemo ? await demo.start() : undefined }
+  }
+
+  /** An appliance's HAProxy is left as it was found until something of Layer 7 was applied. */
+  #managesHaproxy(): boolean {
+    const { settings, store, running } = this.#parts
+    if (settings.observe !== undefined) return false
+    if (settings.profile === 'trial' || store.journal() !== undefined) return true
+    return [...running.list('l7Frontends'), ...running.list('l7Backends')].length > 0
+  }
+
+  /** What is under way ends first: an apply that was answered for is never cut off by a stop. */
+  async close(): Promise<void> {
+    const { demo, stats, engine, machine, store, listeners } = this.#parts
+    this.#supervision.stop()
+    this.#confirmation.stop()
+    demo.stop()
+    listeners.close()
+    await engine.idle()
+    await stats.close()
+    await machine.stopSupervised()
+    await machine.close()
+    await store.close()
+  }
+}
