@@ -47,6 +47,11 @@ export class Reply<T> {
   }
 }
 
+/** An answer that says, in a header as well, that the profile keeps hands off the machine. */
+export function dryRun<T>(data: T, message: string): Reply<T> {
+  return Reply.with(data, { message, headers: { 'X-Dry-Run': 'true' } })
+}
+
 const PLACEHOLDER = /\{(\w+)\}/g
 
 /** The names of the {placeholders} in a message. */

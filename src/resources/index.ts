@@ -1,5 +1,8 @@
 import type { Endpoint } from '../api/endpoint.ts'
+import { apply } from './apply.ts'
 import { auth } from './auth.ts'
+import { conntrack } from './conntrack.ts'
+import { dateTime } from './date-time.ts'
 import { demo } from './demo.ts'
 import { documents } from './documents.ts'
 import { groups } from './groups.ts'
@@ -8,9 +11,11 @@ import { l7Frontends } from './l7-frontends.ts'
 import { l7History } from './l7-history.ts'
 import { l7Stats } from './l7-stats.ts'
 import { localUsers } from './local-users.ts'
+import { pending } from './pending.ts'
 import { realServers } from './real-servers.ts'
 import { roles } from './roles.ts'
 import { services } from './services.ts'
+import { systemProxy } from './system-proxy.ts'
 import { transactions } from './transactions.ts'
 import { userInterface } from './user-interface.ts'
 
@@ -23,8 +28,13 @@ export const endpoints: readonly Endpoint[] = [
   ...realServers,
   ...l7Frontends,
   ...l7Backends,
+  ...apply,
   ...services,
+  ...pending,
   ...transactions,
+  ...conntrack,
+  ...systemProxy,
+  ...dateTime,
   ...userInterface,
   ...l7Stats,
   ...l7History,

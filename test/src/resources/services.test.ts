@@ -1,118 +1,18 @@
-import t, { type Test } from 'tap'
-import { ADMIN, applianceFixture } from '../../appliance-fixture.ts'
-
-async function fixture(test: Test) {
-  const made = await applianceFixture(test)
-  const { call } = made
-  const addRip = async (name: string) =>
-    String((await call('POST', '/ipvsDirector/rips', { body: { name, ip: '127.0.0.1', port: 80 } })).json.data.id)
-  const addBackend = async (name: string, ripIds: readonly string[]) => {
-    const body = { name, mode: 'http', reals: ripIds.map((ripId) => ({ ripId })) }
-    return String((await call('POST', '/layer7proxy/backends', { body })).json.data.id)
-  }
-  const pending = async (query = '') => (await call('GET', `/services/pending${query}`)).json.data
-  return { ...made, addRip, addBackend, pending }
-}
+import t from 'tap'
+import { applianceFixture } from '../../appliance-fixture.ts'
 
 t.test('the list of services', async (test) => {
-  const { call } = await fixture(test)
+  const { call } = await applianceFixture(test)
   const { data } = (await call('GET', '/services')).json
   test.match(data, [{ name: 'layer7proxy', canReload: true, canUpdate: true }])
   test.same(Object.keys(data[0]), ['name', 'fullName', 'canReload', 'canUpdate'])
 })
 
-t.test('pending changes say what, who, when and at which cost, oldest first', async (test) => {
-  const { call, addRip, addBackend, pending } = await fixture(test)
-  const rip = await addRip('web')
-  const backend = await addBackend('shop', [rip])
-  test.match(await pending(), {
-    revision: 1,
-    count: 2,
-    changes: [
-      { op: 'create', resource: 'realServers', resourceId: rip, name: 'web', before: null },
-      { op: 'create', resource: 'l7Backends', resourceId: backend, effect: 'reload', services: ['layer7proxy'] },
-    ],
-  })
-  await call('PUT', '/services/apply')
-  test.match(await pending(), { revision: 2, count: 0, changes: [] })
-  await call('PUT', `/ipvsDirector/rips/${rip}/drain`)
-  const { changes } = await pending()
-  test.match(changes, [{ op: 'update', by: ADMIN.email, at: /^\d{4}-\d\d-\d\dT[\d:.]+Z$/, effect: 'runtime' }])
-  test.same(changes[0].before, { state: 'online' }, 'changed fields only')
-  test.same(changes[0].after, { state: 'drained' })
-  test.equal((await call('DELETE', `/layer7proxy/backends/${backend}`)).status, 200)
-  test.match((await pending()).changes[1], { op: 'delete', resourceId: backend, after: null })
-})
-
-t.test('files and steps only with render=true, and reading them touches nothing', async (test) => {
-  const { call, machine, addRip, addBackend, pending } = await fixture(test)
-  await addBackend('shop', [await addRip('web')])
-  for (const query of ['', '?render=false']) {
-    test.same(Object.keys(await pending(query)), ['revision', 'count', 'changes'], query)
-  }
-  machine.host.takeJournal()
-  const { files, steps } = await pending('?render=true')
-  test.match(files, [{ path: /haproxy\.cfg$/, diff: /^\+backend /m }])
-  test.ok(steps.some(({ kind }: { kind: string }) => kind === 'check'))
-  test.same(machine.host.journal, [])
-  await call('PUT', '/services/apply')
-  test.match(await pending('?render=true'), { count: 0, files: [], steps: [] })
-})
-
-t.test('one change can be taken back, unless others need it', async (test) => {
-  const { call, addRip, addBackend, pending } = await fixture(test)
-  const rip = await addRip('web')
-  const backend = await addBackend('shop', [rip])
-  const [first, second] = (await pending()).changes
-  const refused = await call('DELETE', `/services/pending/${first.id}`)
-  test.match(refused.json, { code: 'IN_USE', data: { usage: [{ resource: 'l7Backends', id: backend }] } })
-  const answer = await call('DELETE', `/services/pending/${second.id}`)
-  test.match(answer.json, { status: 'success', message: `Pending change ${second.id} discarded` })
-  test.equal((await call('GET', `/layer7proxy/backends/${backend}`)).status, 404)
-  test.equal((await call('DELETE', `/services/pending/${first.id}`)).status, 200)
-  test.equal((await pending()).count, 0)
-  test.match((await call('DELETE', `/services/pending/${first.id}`)).json, { code: 'NOT_FOUND' })
-})
-
-t.test('validate answers what is pending, and changes nothing', async (test) => {
-  const { call, addRip, addBackend, pending, machine } = await fixture(test)
-  await addBackend('shop', [await addRip('web')])
-  const before = await pending()
-  machine.host.takeJournal()
-  const answer = await call('POST', '/services/validate')
-  test.same(answer.json, { status: 'success', message: 'The pending changes are valid', data: before })
-  test.same(
-    machine.host.journal.filter(({ verb }) => verb === 'unit' || verb === 'socket' || verb === 'renameFile'),
-    [],
-  )
-  test.same(await pending(), before)
-})
-
-t.test('an apply without changes makes no revision', async (test) => {
-  const { call, machine, pending } = await fixture(test)
-  machine.host.takeJournal()
-  const answer = await call('PUT', '/services/apply', { body: { comment: 'nothing' } })
-  test.match(answer.json.data, { applyId: String, revision: 1 })
-  test.same((await call('PUT', '/services/apply', { body: {} })).json.data, [])
-  test.equal((await pending()).revision, 1)
-  test.same(machine.host.journal, [])
-})
-
 t.test('a service update on a node of trial is recorded only as well', async (test) => {
-  const { call, node } = await fixture(test)
+  const { call, node } = await applianceFixture(test)
   const answer = await call('PUT', `/${node}/services/layer7proxy/update`)
   test.match(answer, { status: 200, headers: { 'X-Dry-Run': 'true' }, json: { data: [], message: /Recorded only/ } })
   const reload = await call('PUT', `/${node}/services/layer7proxy/reload`)
   test.match(reload.json, { message: 'Service layer7proxy reloaded on one node', data: [] })
   test.notOk('X-Dry-Run' in reload.headers)
-})
-
-t.test('a comment and a force are checked', async (test) => {
-  const { call } = await fixture(test)
-  const long = await call('PUT', '/services/apply', { body: { comment: 'x'.repeat(1001) } })
-  test.match(long.json, { code: 'INVALID_BODY', errors: [{ field: 'comment' }] })
-  test.match((await call('PUT', '/services/apply?force=reload')).json, {
-    code: 'INVALID_QUERY',
-    errors: [{ field: 'force' }],
-  })
 })

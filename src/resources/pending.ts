@@ -1,0 +1,104 @@
+import { Type } from 'typebox'
+import type { Pending } from '../api/context.ts'
+import { endpoint } from '../api/endpoint.ts'
+import { closed } from '../model/fields.ts'
+
+const text = (description: string) => Type.String({ description })
+
+const Shown = Type.Unsafe<Readonly<Record<string, unknown>> | null>({
+  type: ['object', 'null'],
+  description: 'The record; for an update only its changed fields. Secrets read `**`.',
+})
+
+const Change = Type.Object({
+  id: text('Id of the change, for DELETE /services/pending/{changeId}.'),
+  op: Type.Enum(['create', 'update', 'delete'], { description: 'What apply will do.' }),
+  resource: text('Section of the configuration.'),
+  resourceId: text('Id of the record.'),
+  name: text('Name of the record.'),
+  by: text('E-mail of who changed it last.'),
+  at: text('When, ISO 8601.'),
+  before: Shown,
+  after: Shown,
+  effect: text('Cost of the change: runtime, reload, restart or network.'),
+  services: Type.Array(text('Service.'), { description: 'Services that apply will touch.' }),
+})
+
+const PendingData = Type.Object({
+  revision: Type.Integer({ description: 'Revision that is running.' }),
+  count: Type.Integer({ description: 'Number of pending changes.' }),
+  changes: Type.Array(Change, { description: 'The changes, oldest first.' }),
+  files: Type.Optional(
+    Type.Array(Type.Object({ path: text('File.'), diff: text('Unified diff against the running file.') }), {
+      description: 'Generated files that would change (with render=true).',
+    }),
+  ),
+  steps: Type.Optional(
+    Type.Array(Type.Object({ kind: text('Kind of step.'), why: text('What it is for.') }), {
+      description: 'What apply would do, in order (with render=true).',
+    }),
+  ),
+})
+
+export const pending = [
+  endpoint({
+    name: 'services.pending',
+    method: 'GET',
+    path: '/services/pending',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'Review what apply would change',
+    message: 'Pending changes',
+    query: closed({
+      render: Type.Optional(
+        Type.Enum(['true', 'false'], { description: 'Adds the diff of generated files and the steps.' }),
+      ),
+    }),
+    data: PendingData,
+    handle: async (ctx, { query }) => {
+      if (query.render !== 'true') return listed(await ctx.pending.list())
+      const preview = await ctx.pending.preview()
+      return { ...listed(preview), files: [...preview.files], steps: [...preview.steps] }
+    },
+  }),
+  endpoint({
+    name: 'services.discardAll',
+    method: 'DELETE',
+    path: '/services/pending',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Take every pending change back',
+    message: 'Pending changes discarded',
+    handle: (ctx) => ctx.discard(undefined),
+  }),
+  endpoint({
+    name: 'services.discard',
+    method: 'DELETE',
+    path: '/services/pending/{changeId}',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Take one pending change back, unless other pending changes need it',
+    message: 'Pending change {changeId} discarded',
+    handle: (ctx, { params }) => ctx.discard(params.changeId),
+  }),
+  endpoint({
+    name: 'services.validate',
+    method: 'POST',
+    path: '/services/validate',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'Check the pending changes as apply would, with the programs’ own checkers; touches nothing',
+    message: 'The pending changes are valid',
+    data: PendingData,
+    handle: async (ctx) => listed(await ctx.pending.validate()),
+  }),
+]
+
+function listed({ revision, changes }: Pending) {
+  const mutable = changes.map((change) => ({ ...change, services: [...change.services] }))
+  return { revision, count: changes.length, changes: mutable }
+}
