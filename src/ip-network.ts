@@ -37,7 +37,7 @@ function valueOf6(text: string): bigint {
   const [head = '', tail] = plain.split('::')
   const groups = (part: string | undefined) => (part === undefined || part === '' ? [] : part.split(':'))
   const [first, last] = [groups(head), groups(tail)]
-  const middle = tail === undefined ? [] : new Array<string>(GROUPS - first.length - last.length).fill('0')
+  const middle = tail === undefined ? [] : Array.from({ length: GROUPS - first.length - last.length }, () => '0')
   return [...first, ...middle, ...last].reduce((value, group) => value * 65_536n + BigInt(`0x${group}`), 0n)
 }
 

@@ -105,7 +105,7 @@ export class LinuxHost implements Host {
 export async function runProgram(
   argv: readonly string[],
   timeout_ms: number,
-  { input, isUnconfined = false }: RunOptions = {},
+  { input, isUnconfined = false, output_max = OUTPUT_BYTES_MAX }: RunOptions = {},
 ): Promise<RunResult> {
   const [name = '', ...args] = isUnconfined ? unconfined(argv) : argv
   const program = await findProgram(name)
@@ -118,14 +118,14 @@ export async function runProgram(
     const chunks: Buffer[] = []
     let bytes = 0
     const keep = (chunk: Buffer): void => {
-      if (bytes < OUTPUT_BYTES_MAX) chunks.push(chunk.subarray(0, OUTPUT_BYTES_MAX - bytes))
+      if (bytes < output_max) chunks.push(chunk.subarray(0, output_max - bytes))
       bytes += chunk.length
     }
     const finish = (exitCode: number, note: string): void => {
       clearTimeout(timer)
       child.stdout.destroy()
       child.stderr.destroy()
-      const cut = bytes > OUTPUT_BYTES_MAX ? `\n(${bytes - OUTPUT_BYTES_MAX} more bytes)` : ''
+      const cut = bytes > output_max ? `\n(${bytes - output_max} more bytes)` : ''
       resolve({ exitCode, output: `${Buffer.concat(chunks).toString('utf8').trimEnd()}${cut}${note}`.trim() })
     }
     const timer = setTimeout(() => {

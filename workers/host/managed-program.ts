@@ -11,6 +11,8 @@ export interface RunOptions {
   readonly input?: string
   /** Outside the confinement of the daemon's own unit. */
   readonly isUnconfined?: boolean
+  /** Bytes of output that are kept; 64 KiB unless told. */
+  readonly output_max?: number
 }
 /** Runs a program without a shell. */
 export type Run = (argv: readonly string[], timeout_ms: number, options?: RunOptions) => Promise<RunResult>

@@ -4,7 +4,18 @@ import type { RunResult } from '../../src/drivers/host.ts'
 /** An ordinary user's PATH often lacks the system folders, where HAProxy is. */
 export const PROGRAM_FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/usr/local/sbin', '/usr/local/bin']
 
-const PACKAGES: Readonly<Record<string, string>> = { haproxy: 'haproxy', systemctl: 'systemd', journalctl: 'systemd' }
+const PACKAGES: Readonly<Record<string, string>> = {
+  chronyc: 'chrony',
+  chronyd: 'chrony',
+  haproxy: 'haproxy',
+  ip: 'iproute2',
+  journalctl: 'systemd',
+  modprobe: 'kmod',
+  ping: 'iputils-ping',
+  sysctl: 'procps',
+  systemctl: 'systemd',
+  timedatectl: 'systemd',
+}
 
 export async function findProgram(name: string): Promise<string | undefined> {
   const candidates = name.includes('/') ? [name] : PROGRAM_FOLDERS.map((folder) => `${folder}/${name}`)

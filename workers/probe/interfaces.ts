@@ -1,6 +1,18 @@
 import type { NetworkInterface } from '../../src/model/machine-facts.ts'
 import type { Run } from '../host/managed-program.ts'
+import { interfaceOf, linksOf, parsedJson, type RawLink } from '../host/network/links.ts'
 
-export async function readInterfaces(_run: Run): Promise<readonly NetworkInterface[]> {
-  throw new Error('interfaces are not read yet')
+const TIMEOUT_MS = 10_000
+/** Some hundred bytes for an address. */
+const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
+
+/** Network interfaces but loopback, ordered by name, with the addresses that are valid beyond their link. */
+export async function readInterfaces(run: Run): Promise<readonly NetworkInterface[]> {
+  const { exitCode, output } = await run(['ip', '-j', '-d', 'address', 'show'], TIMEOUT_MS, {
+    output_max: OUTPUT_BYTES_MAX,
+  })
+  if (exitCode !== 0) throw new Error(`interfaces cannot be read: ${output}`)
+  return linksOf(parsedJson<RawLink>(output))
+    .map(interfaceOf)
+    .toSorted((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
 }

@@ -1,6 +1,45 @@
 import type { PingResult } from '../../src/model/machine-facts.ts'
 import type { Run } from '../host/managed-program.ts'
 
-export async function ping(_from: string, _to: string, _run: Run): Promise<PingResult> {
-  throw new Error('nothing is pinged yet')
+const COUNT = 3
+/** Between requests; the smallest that every account may ask for. */
+const INTERVAL_S = 0.2
+const ANSWER_TIMEOUT_S = 1
+/** Requests, the last answer, and the start of the program. */
+const PROGRAM_TIMEOUT_MS = 5_000
+
+export interface EchoRequests {
+  /** Address or name of the interface that sends. */
+  readonly from: string
+  readonly to: string
+  readonly count: number
+}
+
+/** Three echo requests; two seconds at the most. */
+export function ping(from: string, to: string, run: Run): Promise<PingResult> {
+  return sendEchoes({ from, to, count: COUNT }, run)
+}
+
+export async function sendEchoes({ from, to, count }: EchoRequests, run: Run): Promise<PingResult> {
+  const argv = ['ping', '-n', '-q', '-c', String(count), '-i', String(INTERVAL_S), '-W', String(ANSWER_TIMEOUT_S)]
+  // Raw sockets are not among the powers of the daemon.
+  const { output } = await run([...argv, '-I', from, to], PROGRAM_TIMEOUT_MS, { isUnconfined: true })
+  const [, sent = '0', received = '0'] = /(\d+) packets transmitted, (\d+) received/.exec(output) ?? []
+  const average = /= [\d.]+\/([\d.]+)\//.exec(output)?.[1]
+  const ok = Number(received) > 0
+  return {
+    ok,
+    sent: Number(sent),
+    received: Number(received),
+    roundTrip_ms: average === undefined ? null : Number(average),
+    reason: ok ? undefined : reasonOf(output),
+  }
+}
+
+/** The line that says most: a loss, or what kept the requests from being sent. */
+function reasonOf(output: string): string {
+  const lines = output.split('\n').map((line) => line.trim())
+  const loss = lines.find((line) => line.includes('packet loss'))
+  const trouble = lines.find((line) => /^ping:|^From |not installed|did not end/.test(line))
+  return trouble ?? loss ?? lines.find((line) => line !== '') ?? 'ping said nothing'
 }

@@ -1,12 +1,194 @@
-import type { DesiredNetwork, NetworkOutcome, NetworkPhase } from '../../../src/drivers/host.ts'
+import type { DesiredNetwork, NetworkOutcome, NetworkPhase, RunResult } from '../../../src/drivers/host.ts'
+import { deadline } from '../../commands.ts'
 import type { Run } from '../managed-program.ts'
+import { type Difference, differenceOf, isSame } from './difference.ts'
+import { displacedRoutes } from './displaced-routes.ts'
+import { addressText, FAMILIES, type KernelState, readKernel, routeKey, UnreadableKernel } from './kernel-state.ts'
+import { isNothing, type Memory, NetworkMemory, NOTHING } from './memory.ts'
+import { silentGateways, takenAddresses } from './neighbours.ts'
+import { keepingSecondaries } from './promotion.ts'
+import { ourPart, resolve, type Target, type TargetAddress, together } from './target.ts'
+
+/** Each round makes up for what the kernel did on its own in the round before. */
+const ROUNDS_MAX = 4
+
+const DONE = { exitCode: 0, output: '', undo: undefined, warnings: [] } as const
+
+interface Settled extends RunResult {
+  readonly hasChanged: boolean
+  readonly warnings: readonly string[]
+}
+
+interface Work {
+  readonly kernel: KernelState
+  readonly memory: Memory
+  readonly target: Target
+  /** Remembered when all is done. */
+  readonly wanted: DesiredNetwork
+  readonly isOrdered: boolean
+  readonly left_ms: () => number
+}
 
 /** Addresses, routes and rules of this node's kernel, through iproute2. */
 export class KernelNetwork {
-  /** `file` remembers which addresses are this daemon's; routes and rules carry its protocol number. */
-  constructor(_file: string, _run: Run) {}
+  readonly #memory: NetworkMemory
+  readonly #run: Run
+  /** Added since the last settlement: their gateways are asked when the routes are there as well. */
+  #fresh: readonly TargetAddress[] = []
 
-  async make(_desired: DesiredNetwork, _phase: NetworkPhase, _timeout_ms: number): Promise<NetworkOutcome> {
-    throw new Error('the network is not made yet')
+  /** `file` remembers which addresses are this daemon's; routes and rules carry its protocol number. */
+  constructor(file: string, run: Run) {
+    this.#memory = new NetworkMemory(file)
+    this.#run = run
+  }
+
+  /** What was settled last, whether or not it is in the kernel. */
+  async wanted(): Promise<DesiredNetwork> {
+    return (await this.#memory.load())?.wanted ?? NOTHING
+  }
+
+  /** Nothing is asked of other machines when `isTrusted`: so it was before the machine was started again. */
+  async make(
+    desired: DesiredNetwork,
+    phase: NetworkPhase,
+    timeout_ms: number,
+    isTrusted = false,
+  ): Promise<NetworkOutcome> {
+    try {
+      return await this.#make(desired, phase, timeout_ms, isTrusted)
+    } catch (error) {
+      return { ...failed(error), undo: undefined, warnings: [] }
+    }
+  }
+
+  async #make(
+    desired: DesiredNetwork,
+    phase: NetworkPhase,
+    timeout_ms: number,
+    isTrusted: boolean,
+  ): Promise<NetworkOutcome> {
+    const left_ms = deadline(timeout_ms)
+    const memory = await this.#memory.load()
+    if (memory === undefined && isNothing(desired)) return DONE
+    const { addresses: owned, displaced, wanted } = memory ?? { addresses: [], displaced: [], wanted: NOTHING }
+    const kernel = await readKernel(this.#run, left_ms())
+    const { target, warnings } = resolve(desired, kernel, owned)
+    const before = ourPart(kernel, owned)
+    const missing = isTrusted ? [] : unseen(target.addresses, kernel)
+    const taken = await takenAddresses(missing, this.#run)
+    if (taken.length > 0) return { exitCode: 1, output: taken.join('\n'), undo: undefined, warnings: [] }
+    this.#fresh = [...this.#fresh, ...missing]
+    const isSettling = phase === 'settle'
+    const result = await this.#turn({
+      kernel,
+      memory: { addresses: owned, displaced, wanted },
+      target: isSettling ? target : together(before, target),
+      wanted: isSettling ? desired : wanted,
+      isOrdered: isSettling,
+      left_ms,
+    })
+    const undo = () => this.#undo(before, memory?.wanted, timeout_ms)
+    const silent = isSettling && result.exitCode === 0 ? await this.#silentGateways(target) : []
+    return {
+      exitCode: result.exitCode,
+      output: result.output,
+      // Nothing to take back but what is remembered: that is only worth it when something settled.
+      undo: result.hasChanged || isSettling ? undo : undefined,
+      warnings: [...warnings, ...result.warnings, ...silent],
+    }
+  }
+
+  async #silentGateways({ addresses }: Target): Promise<readonly string[]> {
+    const there = new Set(addresses.map(addressText))
+    const asked = this.#fresh.filter((address) => there.has(addressText(address)))
+    this.#fresh = []
+    return silentGateways(asked, this.#run)
+  }
+
+  async #undo(before: Target, wanted: DesiredNetwork | undefined, timeout_ms: number): Promise<RunResult> {
+    this.#fresh = []
+    try {
+      const left_ms = deadline(timeout_ms)
+      const kernel = await readKernel(this.#run, left_ms())
+      const memory = (await this.#memory.load()) ?? { addresses: [], displaced: [], wanted: NOTHING }
+      const target = before
+      return await this.#turn({ kernel, memory, target, wanted: wanted ?? NOTHING, isOrdered: true, left_ms })
+    } catch (error) {
+      return failed(error)
+    }
+  }
+
+  /** Turns the kernel into the target, round by round; what it is to be is remembered before it is. */
+  async #turn(work: Work): Promise<Settled> {
+    const { target, left_ms, isOrdered, memory } = work
+    const refused = new Set<string>()
+    let { kernel } = work
+    let owned = present(memory.addresses, kernel)
+    let { displaced } = memory
+    let output = ''
+    let difference: Difference
+    let hasChanged = false
+    for (let round = 0; ; round += 1) {
+      difference = differenceOf({ kernel, target, owned, displaced, refused, isOrdered })
+      if (isSame(difference) || round === ROUNDS_MAX || left_ms() <= 1) break
+      const found = await displacedRoutes(difference.displaces, this.#run, left_ms())
+      displaced = [...displaced.filter(({ key }) => !found.some((other) => other.key === key)), ...found]
+      owned = distinct([...owned, ...difference.adds.map(({ linkId, ip, prefix }) => ({ linkId, ip, prefix }))])
+      await this.#memory.save({ addresses: owned, displaced, wanted: memory.wanted })
+      hasChanged = true
+      output = await this.#carryOut(difference, left_ms)
+      kernel = await readKernel(this.#run, left_ms())
+      owned = present(owned, kernel)
+      const standing = new Set(kernel.routes.filter(({ isOurs }) => !isOurs).map(routeKey))
+      for (const { key } of difference.givesBack) if (!standing.has(key)) refused.add(key)
+    }
+    const keys = new Set(target.routes.map(routeKey))
+    displaced = displaced.filter(({ key }) => keys.has(key))
+    await this.#remember({ addresses: owned, displaced, wanted: isSame(difference) ? work.wanted : memory.wanted })
+    const warnings = [...refused].map((key) => `the route that was found at ${key} could not be given back`)
+    if (isSame(difference)) return { exitCode: 0, output: '', hasChanged, warnings }
+    const open = [...difference.lines[4], ...difference.lines[6]].join('; ')
+    return { exitCode: 1, output: `the kernel does not take: ${open}\n${output}`.trim(), hasChanged, warnings }
+  }
+
+  async #carryOut({ lines, promotes }: Difference, left_ms: () => number): Promise<string> {
+    return keepingSecondaries(promotes, this.#run, left_ms(), async () => {
+      const outputs: string[] = []
+      for (const family of FAMILIES) {
+        if (lines[family].length === 0) continue
+        const argv = ['ip', `-${family}`, '-force', '-batch', '-']
+        const input = `${lines[family].join('\n')}\n`
+        outputs.push((await this.#run(argv, left_ms(), { input, isUnconfined: true })).output)
+      }
+      return outputs.join('\n').trim()
+    })
+  }
+
+  async #remember(memory: Memory): Promise<void> {
+    const isEmpty = memory.addresses.length + memory.displaced.length === 0 && isNothing(memory.wanted)
+    await (isEmpty ? this.#memory.forget() : this.#memory.save(memory))
   }
 }
+
+function failed(error: unknown): RunResult {
+  const output = error instanceof Error ? error.message : String(error)
+  return { exitCode: error instanceof UnreadableKernel ? error.exitCode : 1, output }
+}
+
+/** Addresses to ask the network for: no interface of this node has them. */
+function unseen(addresses: readonly TargetAddress[], kernel: KernelState): readonly TargetAddress[] {
+  const own = new Set(kernel.addresses.map(({ ip }) => ip))
+  return addresses.filter(({ ip, pingCheck }) => pingCheck && !own.has(ip))
+}
+
+/** In the order of the kernel, so that the same state is remembered in the same words. */
+function present(owned: Memory['addresses'], { addresses }: KernelState): Memory['addresses'] {
+  const ours = new Set(owned.map(addressText))
+  return addresses
+    .filter((address) => ours.has(addressText(address)))
+    .map(({ linkId, ip, prefix }) => ({ linkId, ip, prefix }))
+}
+
+const distinct = (owned: Memory['addresses']): Memory['addresses'] => [
+  ...new Map(owned.map((address) => [addressText(address), address])).values(),
+]

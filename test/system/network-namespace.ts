@@ -1,0 +1,93 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import type { Test } from 'tap'
+import { findProgram } from '../../workers/host/programs.ts'
+import { runProgram } from '../../workers/host/linux-host.ts'
+import type { Run } from '../../workers/host/managed-program.ts'
+
+/** Network namespaces of a test's own; nothing here touches the machine's network. */
+
+const TIMEOUT_MS = 20_000
+
+/** Why this machine cannot have them; undefined when it can. */
+export async function namespaceObstacle(): Promise<string | undefined> {
+  if (process.getuid?.() !== 0) return 'needs root'
+  for (const program of ['ip', 'nsenter', 'ping']) {
+    if ((await findProgram(program)) === undefined) return `${program} is not installed`
+  }
+  const name = `probe-${randomBytes(4).toString('hex')}`
+  const { code } = await command(['ip', 'netns', 'add', name])
+  if (code !== 0) return 'this machine makes no network namespaces'
+  await command(['ip', 'netns', 'del', name])
+  return undefined
+}
+
+function command(argv: readonly string[], input = ''): Promise<{ code: number; output: string }> {
+  const [program = '', ...args] = argv
+  return new Promise((resolve) => {
+    const child = execFile(program, args, { timeout: TIMEOUT_MS, maxBuffer: 1e8 }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1
+      resolve({ code, output: `${stdout}${stderr}` })
+    })
+    child.stdin?.on('error', () => undefined)
+    child.stdin?.end(input)
+  })
+}
+
+export interface Namespace {
+  readonly name: string
+  /** Runs programs inside. */
+  readonly run: Run
+  /** Commands of `ip`, one a line; throws when one is refused. */
+  ip(...lines: readonly string[]): Promise<void>
+  ip6(...lines: readonly string[]): Promise<void>
+  /** Standard output of one program; throws when it fails. */
+  output(...argv: readonly string[]): Promise<string>
+}
+
+/** A namespace that ends with the test. */
+export async function namespace(test: Test, label = 'n'): Promise<Namespace> {
+  const name = `fulcrum-${label}-${randomBytes(4).toString('hex')}`
+  const path = `/run/netns/${name}`
+  const added = await command(['ip', 'netns', 'add', name])
+  if (added.code !== 0) throw new Error(added.output)
+  test.teardown(() => command(['ip', 'netns', 'del', name]))
+  // Entering what is not there would mean the machine itself.
+  if (!existsSync(path)) throw new Error(`${path} is missing`)
+  const enter = ['nsenter', `--net=${path}`] as const
+  const batch = async (family: string, lines: readonly string[]) => {
+    const { code, output } = await command([...enter, 'ip', family, '-batch', '-'], `${lines.join('\n')}\n`)
+    if (code !== 0) throw new Error(`${lines.join('; ')}: ${output}`)
+  }
+  await batch('-4', ['link set lo up'])
+  return {
+    name,
+    run: (argv, timeout_ms, options) => runProgram([...enter, ...argv], timeout_ms, options),
+    ip: (...lines) => batch('-4', lines),
+    ip6: (...lines) => batch('-6', lines),
+    output: async (...argv) => {
+      const { code, output } = await command([...enter, ...argv])
+      if (code !== 0) throw new Error(`${argv.join(' ')}: ${output}`)
+      return output.trim()
+    },
+  }
+}
+
+/** A cable: `nameA` in `a`, `nameB` in `b`, both up, with hardware addresses that only depend on `number`. */
+export async function cable(
+  a: Namespace,
+  nameA: string,
+  b: Namespace,
+  nameB: string,
+  number: number,
+): Promise<{ readonly macA: string; readonly macB: string }> {
+  const mac = (side: number) =>
+    `02:00:00:${side.toString(16).padStart(2, '0')}:00:${number.toString(16).padStart(2, '0')}`
+  const [macA, macB] = [mac(1), mac(2)]
+  for (const one of [a, b]) await one.output('sysctl', '-qw', 'net.ipv6.conf.default.accept_dad=0')
+  await a.ip(`link add ${nameA} address ${macA} type veth peer name ${nameB} netns ${b.name} address ${macB}`)
+  await a.ip(`link set ${nameA} up`)
+  await b.ip(`link set ${nameB} up`)
+  return { macA, macB }
+}

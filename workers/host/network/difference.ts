@@ -1,0 +1,206 @@
+import { networkOf, networkText, parseNetwork } from '../../../src/ip-network.ts'
+import {
+  addressText,
+  type Family,
+  familyOfAddress,
+  type KernelAddress,
+  type KernelRoute,
+  type KernelRule,
+  type KernelState,
+  PROTOCOL,
+  routeKey,
+  routeText,
+  ruleText,
+} from './kernel-state.ts'
+import type { DisplacedRoute, OwnedAddress } from './memory.ts'
+import type { Target } from './target.ts'
+
+export interface Comparison {
+  readonly kernel: KernelState
+  readonly target: Target
+  readonly owned: readonly OwnedAddress[]
+  readonly displaced: readonly DisplacedRoute[]
+  /** Routes of others that the kernel refused to take back. */
+  readonly refused: ReadonlySet<string>
+  /** Whether addresses must stand in the order of the target, not only be there. */
+  readonly isOrdered: boolean
+}
+
+/** One round of changes. Nothing is to be done when no family has a line. */
+export interface Difference {
+  readonly lines: Readonly<Record<Family, readonly string[]>>
+  readonly adds: readonly KernelAddress[]
+  /** Routes of others that ours replace. */
+  readonly displaces: readonly KernelRoute[]
+  readonly givesBack: readonly DisplacedRoute[]
+  /** Interfaces that lose the first address of a subnet whose others must stay. */
+  readonly promotes: readonly string[]
+}
+
+/** What turns the kernel into the target as far as it is ours. Makes before it breaks. */
+export function differenceOf(comparison: Comparison): Difference {
+  const addresses = addressChanges(comparison)
+  const routes = routeChanges(comparison)
+  const present = new Set(comparison.kernel.rules.map(ruleText))
+  const wanted = new Set(comparison.target.rules.map(ruleText))
+  const newRules = comparison.target.rules.filter((rule) => !present.has(ruleText(rule)))
+  const oldRules = comparison.kernel.rules.filter((rule) => rule.isOurs && !wanted.has(ruleText(rule)))
+  const linesOf = (family: Family): readonly string[] => {
+    const of = <T>(items: readonly T[], isOf: (item: T) => Family, text: (item: T) => string) =>
+      items.filter((item) => isOf(item) === family).map(text)
+    const routeFamily = (route: { readonly family: Family }) => route.family
+    return [
+      ...of(addresses.inTheWay, familyOfAddress, deleteAddress),
+      ...addresses.adds
+        .filter((address) => familyOfAddress(address) === family)
+        .flatMap((address) =>
+          addresses.moved.has(addressText(address))
+            ? [deleteAddress(address), addAddress(address)]
+            : [addAddress(address)],
+        ),
+      // Those without a next hop first: they lead to the next hops of others.
+      ...of(routes.makes.toSorted(byNextHop), routeFamily, makeRoute),
+      ...of(newRules, routeFamily, (rule) => `rule add ${ruleWords(rule)}`),
+      ...of(oldRules, routeFamily, (rule) => `rule del ${ruleWords(rule)}`),
+      ...of(routes.givesBack, routeFamily, ({ text }) => `route replace ${text}`),
+      ...of(routes.removes, routeFamily, (route) => `route del ${routeWords(route)}`),
+      ...of(addresses.removes, familyOfAddress, deleteAddress),
+    ]
+  }
+  const lines = { 4: linesOf(4), 6: linesOf(6) }
+  const { displaces, givesBack } = routes
+  return { lines, adds: addresses.adds, displaces, givesBack, promotes: addresses.promotes }
+}
+
+export const isSame = ({ lines }: Difference): boolean => lines[4].length + lines[6].length === 0
+
+const byNextHop = (a: KernelRoute, b: KernelRoute): number => Number(a.via !== undefined) - Number(b.via !== undefined)
+
+const deleteAddress = ({ ip, prefix, link }: KernelAddress): string => `address del ${ip}/${prefix} dev ${link}`
+function addAddress({ ip, prefix, link }: KernelAddress): string {
+  // Without a check of the kernel's own, an address serves at once.
+  if (ip.includes(':')) return `address add ${ip}/${prefix} dev ${link} nodad`
+  return `address add ${ip}/${prefix} ${prefix < 31 ? 'brd + ' : ''}dev ${link}`
+}
+
+const makeRoute = (route: KernelRoute): string => `route replace ${routeWords(route)}`
+function routeWords({ type, destination, via, device, metric, table }: KernelRoute): string {
+  const hop = [
+    ...(via === undefined ? [] : [`via ${via}`]),
+    ...(device === undefined ? [] : [`dev ${device}`]),
+    // The interface is known: whether an address of its network came before or after the route makes no difference.
+    ...(via === undefined ? [] : ['onlink']),
+  ]
+  const what = type === 'unicast' ? [destination, ...hop] : [type, destination]
+  return [...what, ...(metric === 0 ? [] : [`metric ${metric}`]), `table ${table}`, `proto ${PROTOCOL}`].join(' ')
+}
+
+function ruleWords({ family, priority, from, to, table, suppressPrefixLength }: KernelRule): string {
+  const all = family === 4 ? '0.0.0.0/0' : '::/0'
+  return [
+    `from ${from ?? all}`,
+    ...(to === undefined ? [] : [`to ${to}`]),
+    `priority ${priority}`,
+    `table ${table}`,
+    ...(suppressPrefixLength === undefined ? [] : [`suppress_prefixlength ${suppressPrefixLength}`]),
+    `protocol ${PROTOCOL}`,
+  ].join(' ')
+}
+
+function addressChanges({ kernel, target, owned, isOrdered }: Comparison) {
+  const ours = new Set(owned.map(addressText))
+  const wanted = new Set(target.addresses.map(addressText))
+  const present = new Map(kernel.addresses.map((address) => [addressText(address), address]))
+  const unwanted = kernel.addresses.filter(
+    (address) => ours.has(addressText(address)) && !wanted.has(addressText(address)),
+  )
+  const isUnwanted = new Set(unwanted.map(addressText))
+  // The kernel holds an IPv6 address once per interface, whatever its prefix length.
+  const held6 = new Map(
+    kernel.addresses
+      .filter(({ ip }) => ip.includes(':'))
+      .map((address) => [`${address.linkId} ${address.ip}`, address]),
+  )
+  const missing = target.addresses.filter((address) => {
+    if (present.has(addressText(address))) return false
+    const held = held6.get(`${address.linkId} ${address.ip}`)
+    return held === undefined || isUnwanted.has(addressText(held))
+  })
+  const inTheWay = missing.flatMap((address) => held6.get(`${address.linkId} ${address.ip}`) ?? [])
+  const inTheWayTexts = new Set(inTheWay.map(addressText))
+  const removes = unwanted.filter((address) => !inTheWayTexts.has(addressText(address)))
+  const moved = isOrdered ? outOfOrder(kernel, target, ours, new Set(missing.map(addressText))) : new Set<string>()
+  const isMissing = new Set(missing.map(addressText))
+  const adds = target.addresses.filter(
+    (address) => isMissing.has(addressText(address)) || moved.has(addressText(address)),
+  )
+  const leaving = kernel.addresses.filter(
+    (address) => isUnwanted.has(addressText(address)) || moved.has(addressText(address)),
+  )
+  return { adds, moved, inTheWay, removes, promotes: promotedLinks(kernel, leaving) }
+}
+
+/** Addresses that compete for being the first of their subnet (IPv4) or of their interface (IPv6). */
+function contest({ linkId, ip, prefix }: KernelAddress): string {
+  if (ip.includes(':')) return `${linkId} 6`
+  const network = parseNetwork(`${ip}/${prefix}`)
+  return `${linkId} ${network === undefined ? ip : networkText(networkOf(network))}`
+}
+
+/**
+ * The kernel chooses the source of its own packets by the order in which addresses came. That must not depend on the
+ * way that led here, so what stands out of order is taken out and added again.
+ */
+function outOfOrder(
+  kernel: KernelState,
+  target: Target,
+  ours: ReadonlySet<string>,
+  missing: ReadonlySet<string>,
+): Set<string> {
+  const standing = new Map<string, string[]>()
+  for (const address of kernel.addresses) {
+    const text = addressText(address)
+    if (!ours.has(text)) continue
+    const group = standing.get(contest(address)) ?? []
+    // The newest IPv6 address stands first.
+    if (familyOfAddress(address) === 6) group.unshift(text)
+    else group.push(text)
+    standing.set(contest(address), group)
+  }
+  const wanted = new Map<string, string[]>()
+  for (const address of target.addresses) {
+    const text = addressText(address)
+    if (ours.has(text) || missing.has(text))
+      wanted.set(contest(address), [...(wanted.get(contest(address)) ?? []), text])
+  }
+  const moved = new Set<string>()
+  for (const [group, texts] of wanted) {
+    const order = (standing.get(group) ?? []).filter((text) => texts.includes(text))
+    const kept = texts.findIndex((text, index) => order[index] !== text)
+    if (kept === -1) continue
+    for (const text of order.slice(kept)) moved.add(text)
+  }
+  return moved
+}
+
+function promotedLinks(kernel: KernelState, leaving: readonly KernelState['addresses'][number][]): readonly string[] {
+  const firsts = leaving.filter((address) => familyOfAddress(address) === 4 && !address.isSecondary)
+  const withOthers = firsts.filter(
+    (first) => kernel.addresses.filter((address) => contest(address) === contest(first)).length > 1,
+  )
+  return [...new Set(withOthers.map(({ link }) => link))]
+}
+
+function routeChanges({ kernel, target, displaced, refused }: Comparison) {
+  const wanted = new Set(target.routes.map(routeKey))
+  const ours = new Set(kernel.routes.filter(({ isOurs }) => isOurs).map(routeText))
+  const foreign = new Map(kernel.routes.filter(({ isOurs }) => !isOurs).map((route) => [routeKey(route), route]))
+  const makes = target.routes.filter((route) => !ours.has(routeText(route)))
+  const displaces = makes.flatMap((route) => foreign.get(routeKey(route)) ?? [])
+  const givesBack = displaced.filter(({ key }) => !wanted.has(key) && !foreign.has(key) && !refused.has(key))
+  const returning = new Set(givesBack.map(({ key }) => key))
+  const removes = kernel.routes.filter(
+    (route) => route.isOurs && !wanted.has(routeKey(route)) && !returning.has(routeKey(route)),
+  )
+  return { makes, displaces, givesBack, removes }
+}

@@ -1,0 +1,30 @@
+import type { Run } from '../managed-program.ts'
+import { type KernelRoute, routeKey } from './kernel-state.ts'
+import type { DisplacedRoute } from './memory.ts'
+
+/** What iproute2 shows of a route and does not take as an argument: its state of the moment. */
+const STATE =
+  /\s(?:linkdown|dead|offload|rt_offload|trap|rt_trap|offload_failed|notify)(?=\s|$)|\s(?:expires|error) \S+|\\/g
+
+/** Routes of others as arguments that make them again. */
+export async function displacedRoutes(
+  routes: readonly KernelRoute[],
+  run: Run,
+  timeout_ms: number,
+): Promise<readonly DisplacedRoute[]> {
+  const found: DisplacedRoute[] = []
+  for (const route of routes) {
+    const { family, table, destination } = route
+    const argv = ['ip', `-${family}`, '-o', 'route', 'show', 'table', String(table), 'exact', destination]
+    const { output } = await run(argv, timeout_ms)
+    const line = output.split('\n').find((text) => metricOf(text) === route.metric && !/\sproto 70\b/.test(text))
+    if (line === undefined) continue
+    const text = `${line.replaceAll(STATE, '').replaceAll(/\s+/g, ' ').trim()} table ${table}`
+    found.push({ key: routeKey(route), family, text })
+  }
+  return found
+}
+
+function metricOf(text: string): number {
+  return Number(/\smetric (\d+)/.exec(text)?.[1] ?? 0)
+}

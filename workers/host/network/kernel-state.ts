@@ -1,0 +1,177 @@
+import { canonicalIp, canonicalNetwork, familyOf } from '../../../src/ip-network.ts'
+import type { Run } from '../managed-program.ts'
+import { globalAddresses, type Link, linksOf, parsedJson, type RawLink } from './links.ts'
+
+export type Family = 4 | 6
+export const FAMILIES = [4, 6] as const
+
+/** Marks routes and rules as this daemon's, in the kernel itself. */
+export const PROTOCOL = 70
+export const MAIN_TABLE = 254
+/** What the kernel gives an IPv6 route without a metric. */
+export const METRIC_6 = 1024
+
+export interface KernelAddress {
+  readonly link: string
+  readonly linkId: string
+  readonly ip: string
+  readonly prefix: number
+}
+export interface KernelRoute {
+  readonly family: Family
+  readonly table: number
+  readonly destination: string
+  readonly metric: number
+  /** unicast and blackhole are made here; others only seen. */
+  readonly type: string
+  readonly via: string | undefined
+  readonly device: string | undefined
+}
+export interface KernelRule {
+  readonly family: Family
+  readonly priority: number
+  /** undefined: every source. */
+  readonly from: string | undefined
+  readonly to: string | undefined
+  readonly table: number
+  readonly suppressPrefixLength: number | undefined
+}
+type Owned = { readonly isOurs: boolean }
+
+/** The part of the kernel that is compared: addresses of all, routes and rules of all, by whose they are. */
+export interface KernelState {
+  readonly links: readonly Link[]
+  /** In the order of the kernel, which prefers the first IPv4 address of a subnet. */
+  readonly addresses: readonly (KernelAddress & { readonly isSecondary: boolean })[]
+  readonly routes: readonly (KernelRoute & Owned)[]
+  readonly rules: readonly (KernelRule & Owned)[]
+}
+
+interface RawRoute {
+  readonly type?: string
+  readonly dst?: string
+  readonly gateway?: string
+  readonly dev?: string
+  readonly table?: string
+  readonly protocol?: string
+  readonly metric?: number
+  readonly tos?: string
+}
+interface RawRule {
+  readonly priority?: number
+  readonly src?: string
+  readonly srclen?: number
+  readonly dst?: string
+  readonly dstlen?: number
+  readonly table?: string
+  readonly suppress_prefixlen?: number
+  readonly protocol?: string
+}
+
+/** Numbers of route types, which is how `-N` shows them. */
+const TYPES: Readonly<Record<string, string>> = { 1: 'unicast', 6: 'blackhole' }
+const RULE_FIELDS: ReadonlySet<string> = new Set([
+  'priority',
+  'src',
+  'srclen',
+  'dst',
+  'dstlen',
+  'table',
+  'suppress_prefixlen',
+  'protocol',
+])
+/** Hundreds of addresses and routes of others. */
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
+
+export class UnreadableKernel extends Error {
+  readonly exitCode: number
+  constructor(exitCode: number, output: string) {
+    super(output === '' ? `ip ended with exit code ${exitCode}` : output)
+    this.exitCode = exitCode
+  }
+}
+
+async function shown<T>(run: Run, timeout_ms: number, ...words: readonly string[]): Promise<readonly T[]> {
+  const argv = ['ip', '-j', '-N', ...words]
+  const { exitCode, output } = await run(argv, timeout_ms, { output_max: OUTPUT_BYTES_MAX })
+  if (exitCode !== 0) throw new UnreadableKernel(exitCode, output)
+  return parsedJson<T>(output)
+}
+
+/** Reads everything at once. Throws UnreadableKernel when iproute2 cannot. */
+export async function readKernel(run: Run, timeout_ms: number): Promise<KernelState> {
+  const [raws, routes, rules] = await Promise.all([
+    shown<RawLink>(run, timeout_ms, '-d', 'address', 'show'),
+    Promise.all(
+      FAMILIES.map(async (family) =>
+        (await shown<RawRoute>(run, timeout_ms, `-${family}`, 'route', 'show', 'table', 'all')).flatMap((raw) =>
+          routeOf(raw, family),
+        ),
+      ),
+    ),
+    Promise.all(
+      FAMILIES.map(async (family) =>
+        (await shown<RawRule>(run, timeout_ms, `-${family}`, 'rule', 'show')).flatMap((raw) => ruleOf(raw, family)),
+      ),
+    ),
+  ])
+  const links = linksOf(raws)
+  return { links, addresses: links.flatMap(addressesOf), routes: routes.flat(), rules: rules.flat() }
+}
+
+function addressesOf({ id, name, raw }: Link): KernelState['addresses'] {
+  return globalAddresses(raw).flatMap(({ local, prefixlen, secondary = false }) =>
+    local === undefined || prefixlen === undefined
+      ? []
+      : [{ link: name, linkId: id, ip: canonicalIp(local), prefix: prefixlen, isSecondary: secondary }],
+  )
+}
+
+function routeOf(raw: RawRoute, family: Family): KernelState['routes'] {
+  // A route for one type of service stands beside the one for all: it is in nobody's way.
+  if (raw.dst === undefined || raw.tos !== undefined) return []
+  const type = TYPES[raw.type ?? '1'] ?? raw.type ?? ''
+  const isUnicast = type === 'unicast'
+  return [
+    {
+      family,
+      table: Number(raw.table ?? MAIN_TABLE),
+      destination: raw.dst === 'default' ? anywhere(family) : canonicalNetwork(raw.dst),
+      metric: raw.metric ?? 0,
+      type,
+      via: isUnicast && raw.gateway !== undefined ? canonicalIp(raw.gateway) : undefined,
+      device: isUnicast ? raw.dev : undefined,
+      isOurs: raw.protocol === String(PROTOCOL),
+    },
+  ]
+}
+
+export const anywhere = (family: Family): string => (family === 4 ? '0.0.0.0/0' : '::/0')
+
+function ruleOf(raw: RawRule, family: Family): KernelState['rules'] {
+  // What also asks for a mark or an interface is another rule, whatever else it says.
+  if (Object.keys(raw).some((field) => !RULE_FIELDS.has(field))) return []
+  const network = (ip: string | undefined, length: number | undefined) =>
+    ip === undefined || ip === 'all' ? undefined : canonicalNetwork(length === undefined ? ip : `${ip}/${length}`)
+  return [
+    {
+      family,
+      priority: raw.priority ?? 0,
+      from: network(raw.src, raw.srclen),
+      to: network(raw.dst, raw.dstlen),
+      table: Number(raw.table ?? 0),
+      suppressPrefixLength: raw.suppress_prefixlen,
+      isOurs: raw.protocol === String(PROTOCOL),
+    },
+  ]
+}
+
+/** Two routes with the same key exclude each other in the kernel. */
+export const routeKey = ({ family, table, destination, metric }: Omit<KernelRoute, 'type' | 'via' | 'device'>) =>
+  `${family} ${table} ${destination} ${metric}`
+export const routeText = (route: KernelRoute): string =>
+  `${routeKey(route)} ${route.type} ${route.via ?? ''} ${route.device ?? ''}`
+export const ruleText = ({ family, priority, from, to, table, suppressPrefixLength }: KernelRule): string =>
+  [family, priority, from ?? 'all', to ?? 'all', table, suppressPrefixLength ?? ''].join(' ')
+export const addressText = ({ linkId, ip, prefix }: Omit<KernelAddress, 'link'>): string => `${linkId} ${ip}/${prefix}`
+export const familyOfAddress = ({ ip }: Pick<KernelAddress, 'ip'>): Family => familyOf(ip)
