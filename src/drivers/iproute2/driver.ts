@@ -1,0 +1,57 @@
+import type { ConfigView, RecordChange } from '../../model/sections.ts'
+import type { ChangeEffect, Driver, NetworkStep, Step } from '../driver.ts'
+import type { DesiredNetwork } from '../host.ts'
+import { desiredNetwork } from './desired.ts'
+import { verifyNetwork } from './verify.ts'
+
+const TIMEOUT_MS = 30_000
+const SECTIONS = ['ipGroups', 'staticIps', 'ipRoutes'] as const
+
+/** Addresses, routes and rules of one node. */
+export function networkDriver(nodeId: string): Driver {
+  return {
+    name: 'network',
+    sections: SECTIONS,
+    makesAnew: true,
+    prepare: () => [],
+    verify: (desired) => verifyNetwork(desired, nodeId),
+    plan: (running, desired) => planFor(running, desired, nodeId),
+    effectOf: (change, running, desired) => effectOf(change, running, desired, nodeId),
+    render: () => [],
+    diagnose: (output) => [{ section: undefined, id: undefined, field: undefined, message: output }],
+  }
+}
+
+/** From an unknown state it is settled as well: on a node that never had a network of ours that costs one look at a file. */
+function planFor(running: ConfigView | undefined, desired: ConfigView, nodeId: string): readonly Step[] {
+  const wanted = desiredNetwork(desired, nodeId)
+  if (running !== undefined && isSame(desiredNetwork(running, nodeId), wanted)) return []
+  const add = step(wanted, 'add', 'add what is missing of addresses and routes')
+  const settle = step(wanted, 'settle', 'make addresses and routes as configured')
+  return isNothing(wanted) ? [settle] : [add, settle]
+}
+
+const step = (desired: DesiredNetwork, phase: NetworkStep['phase'], why: string): NetworkStep => ({
+  kind: 'network',
+  why,
+  timeout_ms: TIMEOUT_MS,
+  desired,
+  phase,
+})
+
+const isNothing = ({ addresses, routes, rules }: DesiredNetwork): boolean =>
+  addresses.length + routes.length + rules.length === 0
+const isSame = (a: DesiredNetwork, b: DesiredNetwork): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+/** A change of names only costs nothing; anything else of these records may move packets. */
+function effectOf(
+  change: RecordChange,
+  running: ConfigView,
+  desired: ConfigView,
+  nodeId: string,
+): ChangeEffect | undefined {
+  if (!SECTIONS.some((section) => section === change.section)) return undefined
+  const known = change.after ?? change.before
+  if (known !== undefined && 'nodeId' in known && known.nodeId !== nodeId) return undefined
+  return isSame(desiredNetwork(running, nodeId), desiredNetwork(desired, nodeId)) ? 'runtime' : 'network'
+}

@@ -1,0 +1,95 @@
+import { familyOf } from '../../ip-network.ts'
+import type { ConfigView, SectionName } from '../../model/sections.ts'
+import { addressProblems, groupProblems, routeProblems, type RuleProblem } from '../../network-rules.ts'
+import type { Problem } from '../driver.ts'
+import type { DesiredRoute } from '../host.ts'
+import { defaultGateways, desiredNetwork, desiredRoute, enabledRoutes } from './desired.ts'
+import { policyTables } from './policy-tables.ts'
+
+/** What the kernel gives an IPv6 route without a metric. */
+const METRIC_6 = 1024
+
+/** Everything that can be seen without the machine. */
+export function verifyNetwork(view: ConfigView, nodeId: string): readonly Problem[] {
+  const own = ownProblems(view, nodeId)
+  // Records that are wrong by themselves are named once, not again for what follows from them.
+  return own.length > 0 ? own : [...gatewaysOfOurs(view, nodeId), ...sameRoutes(view, nodeId)]
+}
+
+function ownProblems(view: ConfigView, nodeId: string): readonly Problem[] {
+  const problems: Problem[] = []
+  const add = (section: SectionName, { id, title }: { id: string; title: string }, found: readonly RuleProblem[]) => {
+    for (const { field, message } of found)
+      problems.push({ section, id, field, message: `${title}: ${field} ${message}` })
+  }
+  for (const group of view.list('ipGroups')) {
+    add('ipGroups', { id: group.id, title: `IP group ${group.name}` }, groupProblems(group))
+  }
+  for (const address of view.list('staticIps')) {
+    const group = view.get('ipGroups', address.groupId)
+    if (address.nodeId !== nodeId || group === undefined) continue
+    add('staticIps', { id: address.id, title: `static IP ${address.ip}` }, addressProblems(address.ip, group))
+  }
+  for (const route of view.list('ipRoutes')) {
+    if (route.nodeId !== nodeId) continue
+    add('ipRoutes', { id: route.id, title: `route ${route.name}` }, routeProblems(route))
+  }
+  return problems
+}
+
+/** A next hop that is this node itself leads nowhere. */
+function gatewaysOfOurs(view: ConfigView, nodeId: string): readonly Problem[] {
+  const ours = new Set(desiredNetwork(view, nodeId).addresses.map(({ ip }) => ip))
+  const message = (title: string, via: string | undefined) => `${title}: the next hop ${via} is an address of this node`
+  const routes = enabledRoutes(view, nodeId)
+  const tables = policyTables(routes)
+  const ofRoutes = routes.flatMap((route) => {
+    const { via } = desiredRoute(route, tables)
+    if (via === undefined || !ours.has(via)) return []
+    const problem = { section: 'ipRoutes', id: route.id, field: 'viaIp' } as const
+    return [{ ...problem, message: message(`route ${route.name}`, via) }]
+  })
+  const ofGroups = defaultGateways(view, nodeId).flatMap(({ group, route: { via } }) => {
+    if (via === undefined || !ours.has(via)) return []
+    const problem = { section: 'ipGroups', id: group.id, field: 'gateway' } as const
+    return [{ ...problem, message: message(`IP group ${group.name}`, via) }]
+  })
+  return [...ofRoutes, ...ofGroups]
+}
+
+/** The kernel holds one route for a destination and a metric: the second would silently take the place of the first. */
+function sameRoutes(view: ConfigView, nodeId: string): readonly Problem[] {
+  const routes = enabledRoutes(view, nodeId)
+  const tables = policyTables(routes.filter(({ type }) => type === 'policy'))
+  const first = new Map<string, string>()
+  const candidates = [
+    ...defaultGateways(view, nodeId).map(({ group, route }) => ({
+      section: 'ipGroups' as const,
+      id: group.id,
+      field: 'defaultGateway',
+      title: `IP group ${group.name}`,
+      route,
+    })),
+    ...routes.map((route) => ({
+      section: 'ipRoutes' as const,
+      id: route.id,
+      field: 'metric',
+      title: `route ${route.name}`,
+      route: desiredRoute(route, tables),
+    })),
+  ]
+  return candidates.flatMap(({ section, id, field, title, route }) => {
+    const key = placeOf(route)
+    const other = first.get(key)
+    if (other === undefined) first.set(key, title)
+    if (other === undefined) return []
+    const what = /^(0\.0\.0\.0|::)\/0$/.test(route.destination)
+      ? 'the default route'
+      : `the way to ${route.destination}`
+    return [{ section, id, field, message: `${title} is ${what} with the same metric as ${other}` }]
+  })
+}
+
+function placeOf({ table, destination, metric }: DesiredRoute): string {
+  return `${table} ${destination} ${metric ?? (familyOf(destination) === 6 ? METRIC_6 : 0)}`
+}
