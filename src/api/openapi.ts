@@ -33,10 +33,10 @@ function plain(schema: TSchema): Json {
 }
 
 /** The OpenAPI 3.1 document of an endpoint table. */
-export function openapiDocument(endpoints: readonly Endpoint[], version: string): Json {
+export function openapiDocument(table: readonly Endpoint[], version: string): Json {
+  const endpoints = table.filter((endpoint) => !endpoint.permissionOnly)
   const paths: Record<string, Record<string, Json>> = {}
   for (const endpoint of endpoints) {
-    if (endpoint.permissionOnly) continue
     const path = (paths[endpoint.path] ??= {})
     path[endpoint.method.toLowerCase()] = operation(endpoint)
   }

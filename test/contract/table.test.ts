@@ -22,6 +22,10 @@ const DELIVERED: Readonly<Record<string, number>> = {
   'Users, groups, roles': 12,
   'Real servers': 9,
   Services: 9,
+  'User interface': 2,
+  'Connection tracking': 2,
+  'System proxy': 2,
+  'Date and time': 5,
   'Layer 7 statistics': 4,
   'Historical statistics (Layer 7)': 4,
 }
@@ -29,6 +33,10 @@ const DELIVERED: Readonly<Record<string, number>> = {
 function areaOf(operation: Operation): string {
   if (operation.path.startsWith('/ipvsDirector/rips')) return 'Real servers'
   if (operation.path.includes('/layer7proxy/stats') && !operation.path.endsWith('/history')) return 'Layer 7 statistics'
+  if (operation.path.endsWith('/system/userinterface')) return 'User interface'
+  if (operation.path.endsWith('/system/conntrack')) return 'Connection tracking'
+  if (operation.path.endsWith('/system/proxy')) return 'System proxy'
+  if (operation.path.includes('/system/datetime')) return 'Date and time'
   return operation.area
 }
 
@@ -53,6 +61,7 @@ const STAGED_BUT_ACTING = [
   'POST /token',
   'PUT /services/{service}/update',
   'PUT /{applianceId}/services/{service}/update',
+  'PUT /{applianceId}/system/datetime',
 ]
 
 t.test('endpoints marked as staged stage, except the list that acts', async (test) => {

@@ -1,0 +1,197 @@
+import { type Static, Type } from 'typebox'
+import type { ConsoleChange, ContextOf } from '../api/context.ts'
+import { endpoint } from '../api/endpoint.ts'
+import { type FieldProblem, refuseFields } from '../api/refuse.ts'
+import { Reply } from '../api/reply.ts'
+import { passwordProblems } from '../console-password.ts'
+import { ApiError } from '../errors.ts'
+import { closed, Port } from '../model/fields.ts'
+import type { UserInterface } from '../model/node.ts'
+
+const PATH = '/{applianceId}/system/userinterface'
+/** Where sshd listens when nothing says otherwise. */
+const SSH_PORT = 22
+
+const text = (description: string) => Type.String({ description })
+const ipId = text('Id of the static IP of this node that the API listens on; empty for every address.')
+const certificateId = text('Id of the certificate that the API shows; empty for its own, self-signed one.')
+const sshEnabled = Type.Boolean({ description: 'Whether sshd runs, now and after each boot.' })
+
+const Read = Type.Object({
+  apiPort: Type.Integer({ description: 'TCP port of the API.' }),
+  ipId,
+  SSLCertificate: certificateId,
+  sshPort: Port,
+  sshEnabled,
+  consoleEnabled: Type.Optional(
+    Type.Boolean({
+      description: 'Whether the console account can log in, read from the operating system; absent when unreadable.',
+    }),
+  ),
+})
+
+const Update = closed({
+  apiPort: Port,
+  ipId: Type.Optional(ipId),
+  SSLCertificate: Type.Optional(certificateId),
+  sshEnabled: Type.Optional(sshEnabled),
+  sshPort: Type.Optional(Port),
+  consoleEnabled: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the console account can log in; takes effect at once. Needs the right to change the console.',
+    }),
+  ),
+  consolePassword: Type.Optional(
+    text(
+      'Password of the console account, 8 to 128 characters with an upper-case letter, a lower-case letter, a digit and a symbol; takes effect at once and is never stored or returned. Needs the right to change the console.',
+    ),
+  ),
+})
+type Update = Static<typeof Update>
+type Settings = Omit<UserInterface, 'id'>
+
+/** Without a record, what the machine is like as it was found. */
+async function settingsOf(ctx: ContextOf['read'], record: UserInterface | undefined): Promise<Settings> {
+  if (record !== undefined) {
+    const { id: _, ...settings } = record
+    return settings
+  }
+  const { enabled, port } = await ctx.machine.ssh()
+  return {
+    apiPort: ctx.api.port,
+    ipId: '',
+    SSLCertificate: '',
+    sshPort: port ?? SSH_PORT,
+    sshEnabled: enabled ?? false,
+  }
+}
+
+/** What is stored; reading it also compares If-Match. */
+function recordOf(ctx: ContextOf['read']): UserInterface | undefined {
+  const section = ctx.section('userInterfaces')
+  return section.find(ctx.nodeId) === undefined ? undefined : section.get(ctx.nodeId)
+}
+
+function settingsProblems(ctx: ContextOf['read'], sent: Update, next: Settings): readonly FieldProblem[] {
+  const problems: FieldProblem[] = []
+  const refuse = (field: keyof Update, message: string) => problems.push({ field, code: 'INVALID_BODY', message })
+  const address = next.ipId === '' ? undefined : ctx.section('staticIps').find(next.ipId)
+  if (next.ipId !== '' && address?.nodeId !== ctx.nodeId) {
+    refuse('ipId', `must be a static IP of this node: there is none with id ${next.ipId}`)
+  }
+  if (next.SSLCertificate !== '') {
+    refuse('SSLCertificate', `must be a certificate: there is no certificate with id ${next.SSLCertificate}`)
+  }
+  if (next.sshEnabled && next.sshPort === next.apiPort) {
+    refuse(sent.sshPort === undefined ? 'apiPort' : 'sshPort', `must differ: API and sshd cannot share ${next.apiPort}`)
+  }
+  return problems
+}
+
+/** `isOn` is what the operating system says; when it says nothing, only switching on or off is sure to be right. */
+function consoleProblems({ consoleEnabled, consolePassword }: Update, isOn = false): readonly FieldProblem[] {
+  const field = 'consolePassword'
+  if (consolePassword === undefined) {
+    if (consoleEnabled !== true || isOn) return []
+    return [{ field, code: 'CONSOLE_PASSWORD_REQUIRED', message: 'is needed to switch console access on' }]
+  }
+  if (!(consoleEnabled ?? isOn)) {
+    return [{ field, code: 'CONSOLE_DISABLED', message: 'is refused while console access stays off' }]
+  }
+  return passwordProblems(consolePassword).map((message) => ({ field, code: 'PASSWORD_POLICY', message }))
+}
+
+function consoleChange(sent: Update, isOn: boolean | undefined): ConsoleChange | undefined {
+  const { consoleEnabled, consolePassword } = sent
+  if (consoleEnabled === false) return isOn === false ? undefined : { shell: false, password: 'random' }
+  if (consolePassword === undefined) return undefined
+  return { shell: isOn === true ? undefined : true, password: { secret: consolePassword } }
+}
+
+async function update(ctx: ContextOf['stage-and-act'], sent: Update): Promise<Reply<undefined>> {
+  const isAboutConsole = sent.consoleEnabled !== undefined || sent.consolePassword !== undefined
+  if (isAboutConsole && !ctx.may('console.update')) {
+    throw new ApiError('PERMISSION_DENIED', 'Console access needs the right to PUT /{applianceId}/system/console')
+  }
+  ctx.transactions.refuseOpen()
+  const record = recordOf(ctx)
+  const before = await settingsOf(ctx, record)
+  const { consoleEnabled: _, consolePassword: __, ...settings } = sent
+  const next: Settings = { ...before, ...settings }
+  const isOn = isAboutConsole ? await ctx.machine.consoleEnabled() : undefined
+  refuseFields([...settingsProblems(ctx, sent, next), ...consoleProblems(sent, isOn)])
+  stage(ctx, record, before, next)
+  // Last: what it does cannot be taken back, and what it refuses leaves nothing staged.
+  const change = consoleChange(sent, isOn)
+  if (change === undefined) return Reply.with(undefined, {})
+  const { isDryRun } = await ctx.setConsole(change)
+  return Reply.with(undefined, consoleSaid(change, isDryRun))
+}
+
+function stage(
+  ctx: ContextOf['stage-and-act'],
+  record: UserInterface | undefined,
+  before: Settings,
+  next: Settings,
+): void {
+  const isSame = (Object.keys(next) as (keyof Settings)[]).every((name) => next[name] === before[name])
+  if (isSame) return
+  const section = ctx.section('userInterfaces')
+  if (record === undefined) section.create({ id: ctx.nodeId, ...next })
+  else section.merge(ctx.nodeId, next)
+}
+
+function consoleSaid({ shell }: ConsoleChange, isDryRun: boolean) {
+  if (isDryRun) {
+    const message = 'Recorded only: the trial profile does not change console access on this machine'
+    return { message, headers: { 'X-Dry-Run': 'true' } }
+  }
+  const done = shell === undefined ? 'has a new password' : `is ${shell ? 'on' : 'off'}`
+  return { message: `Console access ${done}; other changes take effect with apply` }
+}
+
+export const userInterface = [
+  endpoint({
+    name: 'userInterface.get',
+    method: 'GET',
+    path: PATH,
+    effect: 'read',
+    staged: false,
+    summary: 'Where the API and sshd listen, and whether the console account can log in',
+    message: 'User interface settings',
+    data: Read,
+    handle: async (ctx) => {
+      const [settings, consoleEnabled] = await Promise.all([
+        settingsOf(ctx, recordOf(ctx)),
+        ctx.machine.consoleEnabled(),
+      ])
+      return consoleEnabled === undefined ? settings : { ...settings, consoleEnabled }
+    },
+  }),
+  endpoint({
+    name: 'userInterface.update',
+    method: 'PUT',
+    path: PATH,
+    effect: 'stage-and-act',
+    staged: true,
+    summary: 'Change where the API and sshd listen; console access changes at once; omitted fields keep their value',
+    message: 'User interface settings stored; they take effect with apply',
+    body: Update,
+    handle: (ctx, { body }) => update(ctx, body),
+  }),
+  endpoint({
+    name: 'console.update',
+    method: 'PUT',
+    path: '/{applianceId}/system/console',
+    effect: 'act',
+    staged: false,
+    extension: true,
+    permissionOnly: true,
+    summary: 'Right to change console access with the user interface settings; not served itself',
+    message: 'Not served',
+    handle: () => {
+      throw new ApiError('UNKNOWN_ENDPOINT', 'Console access is changed with PUT /{applianceId}/system/userinterface')
+    },
+  }),
+]
