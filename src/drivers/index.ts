@@ -1,12 +1,28 @@
+import { chronyDriver } from './chrony/driver.ts'
+import { conntrackDriver } from './conntrack/driver.ts'
 import type { Driver } from './driver.ts'
+import { egressProxyDriver, egressProxyPaths } from './egress-proxy/driver.ts'
 import { haproxyDriver } from './haproxy/driver.ts'
 import type { HaproxyPaths } from './haproxy/paths.ts'
+import { networkDriver } from './iproute2/driver.ts'
+import { sshdDriver } from './sshd/driver.ts'
+import { timedateDriver } from './timedate/driver.ts'
 
 export interface DriverPaths {
   readonly haproxy: HaproxyPaths
+  /** Where the daemon keeps what is its own. */
+  readonly stateFolder: string
 }
 
 /** Everything that is managed on one node, in the order in which plans are made and carried out. */
-export function createDrivers(paths: DriverPaths, _nodeId: string): readonly Driver[] {
-  return [haproxyDriver(paths.haproxy)]
+export function createDrivers(paths: DriverPaths, nodeId: string): readonly Driver[] {
+  return [
+    networkDriver(nodeId),
+    haproxyDriver(paths.haproxy),
+    conntrackDriver(nodeId),
+    timedateDriver(nodeId),
+    chronyDriver(nodeId),
+    egressProxyDriver(nodeId, egressProxyPaths(paths.stateFolder)),
+    sshdDriver(nodeId),
+  ]
 }
