@@ -56,9 +56,16 @@ async function stretchesOf(count: number): Promise<ReadonlyMap<string, readonly 
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
   const store = new LmdbConfigStore(folder, newId)
   const worker = receivingWorker()
-  const drivers = createDrivers({ haproxy: supervisedPaths(folder) }, 'node')
+  const drivers = createDrivers({ haproxy: supervisedPaths(folder), stateFolder: folder }, 'node')
   const parts = { store, drivers, executor: worker.executor, rules: [verifyReferences], nodeId: 'node' }
-  const engine = new ApplyEngine({ ...parts, clock: systemClock, log: silentLog, own: [], wouldCut: async () => undefined, onPromoted: () => undefined })
+  const engine = new ApplyEngine({
+    ...parts,
+    clock: systemClock,
+    log: silentLog,
+    own: [],
+    wouldCut: async () => undefined,
+    onPromoted: () => undefined,
+  })
   const pending = new PendingChanges(store, drivers)
   const editing = new Editing(store)
   const origin = { actor: 'bench', endpoint: 'bench', at: new Date().toISOString() }

@@ -21,6 +21,7 @@ import { consoleAccess } from './console-access.ts'
 import type { Driver } from './drivers/driver.ts'
 import { Demo } from './demo.ts'
 import { Documents } from './documents.ts'
+import { egressProxyPaths } from './drivers/egress-proxy/driver.ts'
 import { Pipeline } from './http/pipeline.ts'
 import { type Handler, requestIds } from './http/server.ts'
 import { newId } from './ids.ts'
@@ -76,13 +77,12 @@ export async function createAppliance(
     running,
     editing,
     demo,
-    catalog: catalogOf(endpoints),
+    ...aboutTheTable(),
     pending: pendingReader(new PendingChanges(store, drivers), engine),
-    units: observed?.units ?? new Units(engine, machine.touchesPackages, () => listeners.reopen()),
+    units: observed?.units ?? unitsOf(engine, machine, listeners, stateFolder),
     observed,
     live: stats.live,
     history: stats.history,
-    documents: new Documents(endpoints, VERSION),
     passwords: access.hashing,
     sessions: access.sessions,
     login: access.login,
@@ -143,6 +143,13 @@ function createEngine(
     wouldCut: async () => undefined,
     onPromoted: (changes) => access.onPromoted(changes),
   })
+}
+
+const aboutTheTable = () => ({ catalog: catalogOf(endpoints), documents: new Documents(endpoints, VERSION) })
+
+function unitsOf(engine: ApplyEngine, machine: Machine, listeners: ApiListeners, stateFolder: string): Units {
+  const { environment } = egressProxyPaths(stateFolder)
+  return new Units(engine, machine.touchesPackages, () => listeners.reopen(), environment)
 }
 
 const identity = (nodeId: string) => ({ nodeId, version: VERSION })

@@ -3,12 +3,14 @@ import type { ProbePool } from './worker-pool.ts'
 
 /** The machine as a probe worker reads it. */
 export function machineFacts(pool: ProbePool): MachineFacts {
+  let zones: readonly string[] | undefined
   return {
     interfaces: () => pool.run('interfaces', undefined),
     ping: (from, to) => pool.run('ping', { from, to }),
     consoleEnabled: () => pool.run('consoleEnabled', undefined),
     conntrackSize: () => pool.run('conntrackSize', undefined),
     clock: () => pool.run('clock', undefined),
+    timeZones: async () => (zones ??= await pool.run('timeZones', undefined)),
     ssh: () => pool.run('ssh', undefined),
   }
 }

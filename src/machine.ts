@@ -76,7 +76,7 @@ export function createMachine(settings: Settings): Machine {
   const pool = systemPool(host)
   const probes = probePool(host)
   return {
-    drivers: (nodeId) => createDrivers({ haproxy }, nodeId),
+    drivers: (nodeId) => createDrivers({ haproxy, stateFolder: state }, nodeId),
     executor: {
       async execute(steps) {
         if (!supervised) keepForeignConfig(configFile, state)

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts'
 import type { ApplyEngine } from './config/apply.ts'
 import type { Log } from './log.ts'
-import type { StatsState } from './stats/stats.ts'
+import type { StatsState } from './stats/state.ts'
 
 /** The driver that starts it. */
 const HAPROXY = 'layer7proxy'

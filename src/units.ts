@@ -29,10 +29,15 @@ export class Units {
   readonly #engine: ApplyEngine
   readonly #touchesPackages: boolean
   readonly #reopen: () => Promise<void>
+  readonly #environmentFile: string
 
-  /** `reopen` opens the API's listener anew and lets the old one finish its requests. */
-  constructor(engine: ApplyEngine, touchesPackages: boolean, reopen: () => Promise<void>) {
+  /**
+   * `reopen` opens the API's listener anew and lets the old one finish its requests; `environmentFile` names the proxy for
+   * what is started here, when there is one.
+   */
+  constructor(engine: ApplyEngine, touchesPackages: boolean, reopen: () => Promise<void>, environmentFile: string) {
     this.#engine = engine
+    this.#environmentFile = environmentFile
     this.#touchesPackages = touchesPackages
     this.#reopen = reopen
   }
@@ -64,7 +69,8 @@ export class Units {
     const keep = ['-o', 'Dpkg::Options::=--force-confdef', '-o', 'Dpkg::Options::=--force-confold']
     const install = ['apt-get', 'install', '--yes', '--quiet', '--only-upgrade', ...keep, updated]
     // In a unit of its own: the daemon's unit may not write to the system.
-    const argv = ['systemd-run', '--quiet', '--collect', '--wait', '--pipe', ...install]
+    const environment = `--property=EnvironmentFile=-${this.#environmentFile}`
+    const argv = ['systemd-run', '--quiet', '--collect', '--wait', '--pipe', environment, ...install]
     const why = `update the package ${updated}`
     return this.#engine.run([{ kind: 'run', argv, undo: 'irreversible', timeout_ms: UPDATE_TIMEOUT_MS, why }])
   }

@@ -61,7 +61,7 @@ export function recordingMachine(state: string): Machine & { readonly host: Reco
   const host = new RecordingHost({ answerSocket: () => '' })
   return {
     host,
-    drivers: (nodeId) => createDrivers({ haproxy }, nodeId),
+    drivers: (nodeId) => createDrivers({ haproxy, stateFolder: state }, nodeId),
     executor: { execute: (steps) => executePlan(host, steps), check: (steps) => checkPlan(host, steps) },
     masterSocket: haproxy.masterSocket,
     statsSocket: haproxy.statsSocket,

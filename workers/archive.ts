@@ -14,6 +14,7 @@ function serve(port: MessagePort, options: ArchiveThreadOptions): void {
   port.on('message', (message: ToArchiveThread) => {
     if (message.type === 'capture') void thread.capture(message.request)
     else if (message.type === 'check') void thread.check(message.request)
+    else if (message.type === 'clockStepped') thread.clockStepped()
     else void thread.stop().then(() => port.close())
   })
   void thread.run()

@@ -12,6 +12,7 @@ import type {
   Step,
   UnitStep,
 } from '../src/drivers/driver.ts'
+import { isOurs } from '../src/drivers/fragment.ts'
 import { deadline, refusedCommand } from './commands.ts'
 import { rowProblem } from './read-back.ts'
 import { takenPorts } from './taken-ports.ts'
@@ -31,6 +32,8 @@ const UNDO_UNANSWERED_MS = 500
 const SPENT_MS = 20
 /** Mode of a removed file that comes back, whose own mode is not kept: the strictest. */
 const RESTORED_MODE = 0o600
+/** Mode of what was found: only files that everybody may read are kept. */
+const FOUND_MODE = 0o644
 
 interface Failure {
   readonly output: string
@@ -159,19 +162,27 @@ async function replaceFile(run: Run, step: ReplaceFileStep): Promise<Failure | u
   const { host } = run
   const previous = await host.readFile(step.path)
   if (previous !== step.content) run.filesChanged = true
+  if (step.keepsFound === true && previous !== undefined && !isOurs(previous)) {
+    await host.found.set(foundFile(step.path), previous)
+  }
   run.undos.push(fileUndo(host, step.path, previous, step.mode))
   if (step.checked) await host.renameFile(`${step.path}.candidate`, step.path)
   else await host.replaceFile(step.path, step.content, step.mode)
   return undefined
 }
 
-async function removeFile(run: Run, { path }: RemoveFileStep): Promise<undefined> {
-  const previous = await run.host.readFile(path)
-  if (previous === undefined) return
-  run.undos.push(fileUndo(run.host, path, previous, RESTORED_MODE))
+async function removeFile(run: Run, { path, givesBack }: RemoveFileStep): Promise<undefined> {
+  const { host } = run
+  const previous = await host.readFile(path)
+  if (previous === undefined || (givesBack === true && !isOurs(previous))) return
+  const found = givesBack === true ? await host.found.get(foundFile(path)) : undefined
+  run.undos.push(fileUndo(host, path, previous, found === undefined ? RESTORED_MODE : FOUND_MODE))
   run.filesChanged = true
-  await run.host.removeFile(path)
+  if (found === undefined) await host.removeFile(path)
+  else await host.replaceFile(path, found, FOUND_MODE)
 }
+
+const foundFile = (path: string) => `file ${path}`
 
 async function program({ host, undos }: Run, step: RunStep): Promise<Failure | undefined> {
   const { argv, undo, timeout_ms, expect } = step
@@ -235,11 +246,13 @@ function fileUndo(host: Host, path: string, previous: string | undefined, mode: 
 async function unit({ host, undos, filesChanged }: Run, step: UnitStep): Promise<Failure | undefined> {
   const { unit: name, verb, undo, timeout_ms, whenUnchanged } = step
   if (whenUnchanged === 'skip' && !filesChanged && (await host.unitState(name)) === 'running') return undefined
+  const ranBefore = undo === 'asFound' && (await host.unitState(name)) === 'running'
   const outcome = await host.unit(name, verb, timeout_ms)
   // A refused reload leaves the program as it was: reloading again would only cost it its counters.
   const untouched = verb === 'reload' && outcome.exitCode !== 0 && outcome.exitCode !== TIMED_OUT
   if (undo !== 'none' && !untouched) {
-    undos.push({ order: 'unit', run: async () => problemOf(await host.unit(name, undo, timeout_ms)) })
+    const back = undo === 'asFound' ? (ranBefore ? 'restart' : 'stop') : undo
+    undos.push({ order: 'unit', run: async () => problemOf(await host.unit(name, back, timeout_ms)) })
   }
   return failureOf(outcome)
 }

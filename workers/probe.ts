@@ -5,7 +5,7 @@ import type { Host } from '../src/drivers/host.ts'
 import { createHost } from './host/create-host.ts'
 import type { HostSettings } from './host/host-settings.ts'
 import { runProgram } from './host/linux-host.ts'
-import { readClock } from './probe/clock.ts'
+import { readClock, readTimeZones } from './probe/clock.ts'
 import { readInterfaces } from './probe/interfaces.ts'
 import { ping as send } from './probe/ping.ts'
 import { readSsh } from './probe/ssh.ts'
@@ -35,6 +35,10 @@ export async function conntrackSize(): Promise<number | undefined> {
 
 export function clock(): Promise<ClockFacts> {
   return readClock(host(), runProgram)
+}
+
+export function timeZones(): Promise<readonly string[] | undefined> {
+  return readTimeZones()
 }
 
 export function ssh(): Promise<SshFacts> {

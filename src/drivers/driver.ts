@@ -33,25 +33,32 @@ export interface ReplaceFileStep extends StepBase {
   readonly content: string
   readonly mode: number
   readonly checked: boolean
+  /** What somebody else wrote there is kept, for a RemoveFileStep to give back. */
+  readonly keepsFound?: true
 }
 /** Undo: the previous file. */
 export interface RemoveFileStep extends StepBase {
   readonly kind: 'removeFile'
   readonly path: string
+  /** Instead of nothing, what was found there before; a file that is not this daemon's stays. */
+  readonly givesBack?: true
 }
 export interface RunStep extends StepBase {
   readonly kind: 'run'
   readonly argv: readonly string[]
   readonly undo: readonly string[] | 'irreversible'
-  /** Lines of the output that begin with `prefix` must be these and no others, in any order. */
+  /** Lines of the output that begin with `prefix` must be these and no others, in any order and any number. */
   readonly expect?: { readonly prefix: string; readonly lines: readonly string[] }
 }
-/** Starts, stops, reloads or restarts a managed program. Undo: the verb in `undo`, run after files are restored. */
+/**
+ * Starts, stops, reloads or restarts a managed program. Undo: the verb in `undo`, run after files are restored; `asFound` is
+ * a restart of what ran before, and a stop of what did not.
+ */
 export interface UnitStep extends StepBase {
   readonly kind: 'unit'
   readonly unit: UnitName
   readonly verb: UnitVerb
-  readonly undo: UnitVerb | 'none'
+  readonly undo: UnitVerb | 'asFound' | 'none'
   /** `skip` leaves the unit alone when it runs and no file of this plan changed: a restarted daemon adopts it so. */
   readonly whenUnchanged: 'act' | 'skip'
 }
@@ -159,6 +166,8 @@ export interface Driver {
   /** The service of /services, or what else is changed: network, conntrack, timezone, proxy. */
   readonly name: string
   readonly sections: readonly SectionName[]
+  /** Its plan from an unknown state takes back whatever another configuration has left: recovery need not tell it which. */
+  readonly makesAnew?: true
   /**
    * Works out, portion by portion, what the other methods need of this configuration, so that they take little time
    * afterwards. Nothing but time depends on it.

@@ -34,6 +34,8 @@ export interface Host {
 export type Setting =
   /** `key` with dots, such as net.netfilter.nf_conntrack_max. */
   | { readonly kind: 'sysctl'; readonly key: string }
+  /** `loaded`, or `absent` while it could be loaded. A loaded one is never unloaded: by then others may use it. */
+  | { readonly kind: 'kernelModule'; readonly name: string }
   /** Region/City of tzdata. */
   | { readonly kind: 'timezone' }
   /** Seconds: "tcp tcpfin udp", as in `ipvsadm --set`. */
@@ -43,6 +45,7 @@ export type Setting =
 
 export function settingKey(setting: Setting): string {
   if (setting.kind === 'sysctl') return `sysctl ${setting.key}`
+  if (setting.kind === 'kernelModule') return `kernelModule ${setting.name}`
   return setting.kind === 'unitEnabled' ? `unitEnabled ${setting.unit}` : setting.kind
 }
 

@@ -10,6 +10,8 @@ export interface MachineFacts {
   conntrackSize(): Promise<number | undefined>
   /** Of the machine now, whatever is stored. */
   clock(): Promise<ClockFacts>
+  /** Names of tzdata, in order; undefined when it is not installed. */
+  timeZones(): Promise<readonly string[] | undefined>
   ssh(): Promise<SshFacts>
 }
 

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
 import { TIERS } from '../../storage/archive/tiers.ts'
 import type { FromArchiveThread, StatsSource, TickMessage } from '../../workers/archive/messages.ts'
-import type { StorageFault } from '../../workers/archive/storage-watch.ts'
 import type { Clock } from '../clock.ts'
 import { deferred } from '../deferred.ts'
 import type { Health } from '../model/real-server.ts'
@@ -15,6 +14,7 @@ import { LiveAnswers } from './live.ts'
 import type { ObjectNames } from './names.ts'
 import { ArchiveObjects } from './objects.ts'
 import { Silence } from './silence.ts'
+import type { StatsState } from './state.ts'
 import type { ArchiveObserver } from './observer.ts'
 
 export interface StatsOptions {
@@ -27,14 +27,6 @@ export interface StatsOptions {
   readonly applianceId: string
   readonly log: Log
   readonly clock: Clock
-}
-
-export interface StatsState {
-  readonly up: boolean
-  readonly since_ms: number
-  readonly reason: string | undefined
-  /** What keeps the archive from storing, or from storing all. */
-  readonly storage: StorageFault | undefined
 }
 
 /** The statistics of Layer 7. Everything but the promises answers at once, from memory or from a read of the archive. */
@@ -57,6 +49,8 @@ export interface Stats {
   waitTick(): Promise<void>
   /** Polls at once. Call it right before a reload: what the ending worker counted since the last poll is then kept. */
   capture(): Promise<void>
+  /** The clock of the machine was set on purpose: the archive follows at its next second, however far. */
+  clockStepped(): void
   /** Verifies every invariant of the archive; `[]` when all hold. */
   check(): Promise<readonly string[]>
   /** Commits and closes. */
@@ -235,6 +229,8 @@ export class StatsService implements Stats {
       this.#thread.post({ type, request })
     })
   }
+
+  clockStepped = (): void => this.#thread.post({ type: 'clockStepped' })
 
   /** For tests: what a crash of the thread does. */
   crashThread = (): Promise<void> => this.#thread.crash()

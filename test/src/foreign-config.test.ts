@@ -21,7 +21,7 @@ t.test('a foreign file is kept once; what this daemon renders is not foreign', a
 
 t.test('the rendered file is recognised as ours', async (test) => {
   const folder = temporaryFolder(test, 'ours')
-  const [file] = createDrivers({ haproxy: supervisedPaths(folder) }, 'node').flatMap((driver) =>
+  const [file] = createDrivers({ haproxy: supervisedPaths(folder), stateFolder: folder }, 'node').flatMap((driver) =>
     driver.render(configView(openStore(test).running)),
   )
   writeFileSync(join(folder, 'haproxy.cfg'), file?.content ?? '')

@@ -42,7 +42,7 @@ function fixture(test: Test) {
   const engine = new ApplyEngine({
     ...ENGINE_DEFAULTS,
     store,
-    drivers: createDrivers({ haproxy: supervisedPaths('/state/haproxy') }, 'node'),
+    drivers: createDrivers({ haproxy: supervisedPaths('/state/haproxy'), stateFolder: '/state' }, 'node'),
     executor: {
       execute() {
         attempts += 1

@@ -17,7 +17,7 @@ function fixture(
   const engine = new ApplyEngine({
     ...ENGINE_DEFAULTS,
     store,
-    drivers: createDrivers({ haproxy: supervisedPaths('/state/haproxy') }, 'node'),
+    drivers: createDrivers({ haproxy: supervisedPaths('/state/haproxy'), stateFolder: '/state' }, 'node'),
     executor: {
       async execute(steps) {
         plans.push(steps)
@@ -28,7 +28,7 @@ function fixture(
   })
   return {
     plans,
-    units: new Units(engine, touchesPackages, async () => void (reopened += 1)),
+    units: new Units(engine, touchesPackages, async () => void (reopened += 1), '/state/machine/proxy.env'),
     reopened: () => reopened,
   }
 }

@@ -73,3 +73,5 @@ export type ToArchiveThread =
   /** Poll at once, outside the rhythm: before a reload, so that what the ending worker counted is not lost. */
   | { readonly type: 'capture'; readonly request: number }
   | { readonly type: 'check'; readonly request: number }
+  /** The clock of the machine was set on purpose. */
+  | { readonly type: 'clockStepped' }

@@ -223,6 +223,11 @@ export class ArchiveThread {
     })
   }
 
+  /** What follows was meant: the next second is named after the clock as it is now. */
+  clockStepped(): void {
+    this.#clock.trust()
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#ended

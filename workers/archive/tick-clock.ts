@@ -21,6 +21,7 @@ export class TickClock {
   readonly #clock: Clock
   #offset_ms: number
   #behindTicks = 0
+  #isTrusted = false
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -35,14 +36,21 @@ export class TickClock {
     return this.#clock.monotonic_ms() / 1_000
   }
 
+  /** Somebody set the wall clock on purpose: the next look at it believes a step back at once. */
+  trust(): void {
+    this.#isTrusted = true
+  }
+
   /** Looks at the wall clock; once per tick. */
   adjust(): ClockEvent {
+    const isTrusted = this.#isTrusted
+    this.#isTrusted = false
     const wall = this.#clock.now_ms()
     const ahead_ms = this.now_ms() - wall
     if (ahead_ms > STEP_BACK_MS) {
       this.#behindTicks++
       const ticks = ahead_ms > LARGE_STEP_MS ? LARGE_STEP_TICKS : STEP_BACK_TICKS
-      if (this.#behindTicks < ticks) return 'steady'
+      if (this.#behindTicks < ticks && !isTrusted) return 'steady'
       this.#behindTicks = 0
       this.#offset_ms -= ahead_ms
       return 'stepped-back'

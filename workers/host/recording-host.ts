@@ -108,7 +108,9 @@ export class RecordingHost implements Host {
     const known = await this.#memory.get(settingKey(setting))
     if (known !== undefined) return known
     const { base } = this.#options
-    return base?.readSetting === undefined ? '' : base.readSetting(setting)
+    if (base?.readSetting === undefined) return ''
+    // The module that brings it would have been loaded by now.
+    return (await base.readSetting(setting)) ?? (setting.kind === 'sysctl' ? '' : undefined)
   }
   async writeSetting(setting: Setting, value: string): Promise<RunResult> {
     const key = settingKey(setting)
@@ -117,7 +119,13 @@ export class RecordingHost implements Host {
     return DONE
   }
   async network(desired: DesiredNetwork, phase: NetworkPhase): Promise<NetworkOutcome> {
+    const isNothing = desired.addresses.length + desired.routes.length + desired.rules.length === 0
+    // As on a real machine: a network that never was of this daemon is not even looked at.
+    if (isNothing && (await this.#memory.get('network')) === undefined) {
+      return { ...DONE, undo: undefined, warnings: [] }
+    }
     this.#record({ verb: 'network', desired, phase })
+    if (phase === 'settle') await this.#memory.set('network', isNothing ? undefined : 'made')
     return { ...DONE, undo: undefined, warnings: [] }
   }
   async account({ account, shell }: AccountChange): Promise<RunResult> {

@@ -4,7 +4,7 @@ import { createDrivers } from '../../../src/drivers/index.ts'
 import { supervisedPaths } from '../../../src/drivers/haproxy/paths.ts'
 import { backend, configFixture, frontend, realServer, user } from '../../config-fixture.ts'
 
-const drivers = createDrivers({ haproxy: supervisedPaths('/run/test') }, 'node')
+const drivers = createDrivers({ haproxy: supervisedPaths('/run/test'), stateFolder: '/state' }, 'node')
 
 t.test('an update shows only the fields that differ, with who and when', async (test) => {
   const { edit, promote, store } = configFixture(test)

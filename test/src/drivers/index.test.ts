@@ -3,10 +3,10 @@ import { createDrivers } from '../../../src/drivers/index.ts'
 import { supervisedPaths } from '../../../src/drivers/haproxy/paths.ts'
 
 t.test('every managed program has a driver', (t) => {
-  const drivers = createDrivers({ haproxy: supervisedPaths('/state/haproxy') }, 'node')
+  const drivers = createDrivers({ haproxy: supervisedPaths('/state/haproxy'), stateFolder: '/state' }, 'node')
   t.strictSame(
     drivers.map(({ name }) => name),
-    ['layer7proxy'],
+    ['network', 'layer7proxy', 'conntrack', 'timezone', 'ntp', 'proxy', 'ssh'],
   )
   t.end()
 })

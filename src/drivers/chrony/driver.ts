@@ -1,0 +1,111 @@
+import { isHost } from '../../host-name.ts'
+import type { ClockSettings } from '../../model/node.ts'
+import type { Driver, PlanOptions, Problem, Step, UnitStep } from '../driver.ts'
+import type { Setting } from '../host.ts'
+import { renderChrony } from './render.ts'
+
+const CONFIG_FILE = '/etc/chrony/chrony.conf'
+const CANDIDATE = `${CONFIG_FILE}.candidate`
+const FILE_MODE = 0o644
+const TIMEOUT_MS = 30_000
+/** Enabled: runs now and after each boot. */
+const SERVICE: Setting = { kind: 'unitEnabled', unit: 'ntp' }
+
+type Ntp = ClockSettings['ntp']
+
+/** Keeps the clock of one node by NTP. The configuration that was there comes back with the last of ours. */
+export function chronyDriver(nodeId: string): Driver {
+  return {
+    name: 'ntp',
+    sections: ['clocks'],
+    prepare: () => [],
+    verify: (desired) => verify(desired.get('clocks', nodeId)),
+    plan: (running, desired, options) =>
+      plan(
+        running === undefined ? undefined : (running.get('clocks', nodeId)?.ntp ?? null),
+        desired.get('clocks', nodeId)?.ntp ?? null,
+        options,
+      ),
+    effectOf({ section, id, before, after }) {
+      if (section !== 'clocks' || id !== nodeId) return undefined
+      return isSame(before?.ntp ?? null, after?.ntp ?? null) ? undefined : 'restart'
+    },
+    render(desired) {
+      const ntp = desired.get('clocks', nodeId)?.ntp
+      return ntp?.enabled === true ? [{ path: CONFIG_FILE, content: renderChrony(ntp.servers) }] : []
+    },
+    diagnose: (output, desired) => diagnose(output, desired.get('clocks', nodeId)),
+  }
+}
+
+function verify(clock: ClockSettings | undefined): readonly Problem[] {
+  return (clock?.ntp?.servers ?? []).flatMap((server, index) =>
+    isHost(server)
+      ? []
+      : [{ section: 'clocks', id: clock?.id, field: `ntp.servers.${index}`, message: `${server} is no host` } as const],
+  )
+}
+
+function isSame(before: Ntp, after: Ntp): boolean {
+  if (before === null || after === null) return before === after
+  if (before.enabled !== after.enabled) return false
+  return !after.enabled || renderChrony(before.servers) === renderChrony(after.servers)
+}
+
+/** `running` is undefined when nobody knows it, null when NTP is as it was found. */
+function plan(running: Ntp | undefined, desired: Ntp, options: PlanOptions): readonly Step[] {
+  if (running !== undefined && isSame(running, desired)) return []
+  if (desired === null) return running === undefined || running === null ? [] : givenBack(running.enabled)
+  if (!desired.enabled) return [serviceStep('disabled')]
+  const isAdoption = running === undefined && options.atLeast === 'runtime'
+  return [...fileSteps(renderChrony(desired.servers)), restartStep(isAdoption ? 'skip' : 'act'), serviceStep('enabled')]
+}
+
+function fileSteps(content: string): readonly Step[] {
+  const file = { path: CONFIG_FILE, content, mode: FILE_MODE, timeout_ms: TIMEOUT_MS } as const
+  return [
+    {
+      ...file,
+      kind: 'check',
+      why: 'let chrony judge its new configuration',
+      argv: ['chronyd', '-p', '-f', CANDIDATE],
+    },
+    {
+      ...file,
+      kind: 'replaceFile',
+      why: 'put the checked chrony.conf in place',
+      checked: true,
+      keepsFound: true,
+    },
+  ]
+}
+
+function givenBack(wasEnabled: boolean): readonly Step[] {
+  const remove: Step = {
+    kind: 'removeFile',
+    why: 'give chrony.conf back as it was found',
+    timeout_ms: TIMEOUT_MS,
+    path: CONFIG_FILE,
+    givesBack: true,
+  }
+  return [remove, ...(wasEnabled ? [restartStep('act')] : []), serviceStep(undefined)]
+}
+
+function restartStep(whenUnchanged: UnitStep['whenUnchanged']): Step {
+  const why = 'restart chrony with its new configuration'
+  return { kind: 'unit', why, timeout_ms: TIMEOUT_MS, unit: 'ntp', verb: 'restart', undo: 'asFound', whenUnchanged }
+}
+
+function serviceStep(value: 'enabled' | 'disabled' | undefined): Step {
+  const why = value === undefined ? 'leave chrony as it was found' : `have chrony ${value}, after a boot as well`
+  return { kind: 'setting', why, timeout_ms: TIMEOUT_MS, setting: SERVICE, value, isOptional: value !== 'enabled' }
+}
+
+/** "… at line 2 in file …" names a line; the servers stand below the first. */
+function diagnose(output: string, clock: ClockSettings | undefined): readonly Problem[] {
+  const line = Number(/ at line (\d+) /.exec(output)?.[1])
+  const servers = [...new Set(clock?.ntp?.servers)]
+  const place = clock?.ntp?.servers.indexOf(servers[line - 2] ?? '') ?? -1
+  const field = place === -1 ? 'ntp' : `ntp.servers.${place}`
+  return [{ section: 'clocks', id: clock?.id, field, message: output.trim().split('\n').at(-1) ?? output }]
+}

@@ -1,0 +1,92 @@
+import { Type } from 'typebox'
+import type { ContextOf } from '../api/context.ts'
+import { endpoint } from '../api/endpoint.ts'
+import { type FieldProblem, refuseFields } from '../api/refuse.ts'
+import { secondsOf } from '../durations.ts'
+import { closed } from '../model/fields.ts'
+import { ConntrackSize, SHARED } from '../model/node.ts'
+
+/** nf_conntrack_max of a kernel with 16 GiB and nobody who chose; for a machine that tracks nothing yet. */
+const DEFAULT_SIZE = 262_144
+const DEFAULTS = { tcpTimeout: '900', tcpFinTimeout: '120', udpTimeout: '300' } as const
+const FIELDS = ['tcpTimeout', 'tcpFinTimeout', 'udpTimeout'] as const
+const LONGEST_S = 31 * 86_400
+
+const text = (description: string) =>
+  Type.String({
+    maxLength: 64,
+    description: `${description} Whole seconds, or a whole number with one of the units s, m, h, d, w; 1s to 31d. Kept as sent.`,
+  })
+const timeouts = {
+  tcpTimeout: text('Idle time after which an established TCP connection is forgotten; 900 when nobody chose.'),
+  tcpFinTimeout: text('Idle time after which a closing TCP connection is forgotten; 120 when nobody chose.'),
+  udpTimeout: text('Idle time after which a UDP flow is forgotten; 300 when nobody chose.'),
+}
+
+const ConntrackData = closed({ size: ConntrackSize, ...timeouts })
+
+type Timeouts = { readonly [F in (typeof FIELDS)[number]]?: string }
+
+/** Rules 1, 2 and 4 of the specification. */
+function problemsOf(sent: Timeouts): readonly FieldProblem[] {
+  return FIELDS.flatMap((field): FieldProblem[] => {
+    const value = sent[field]
+    if (value === undefined) return []
+    const seconds = secondsOf(value)
+    if (seconds === undefined) {
+      const message = 'must be whole seconds, or a whole number with exactly one of the units s, m, h, d, w'
+      return [{ field, code: 'INVALID_DURATION', message }]
+    }
+    return seconds < 1 || seconds > LONGEST_S ? [{ field, code: 'OUT_OF_RANGE', message: 'must be 1s to 31d' }] : []
+  })
+}
+
+async function shown(ctx: ContextOf['read']) {
+  const { tcpTimeout, tcpFinTimeout, udpTimeout } = ctx.section('conntrackTimeouts').find(SHARED) ?? DEFAULTS
+  const stored = ctx.section('conntrackLimits').find(ctx.nodeId)?.size
+  const size = stored ?? (await ctx.machine.conntrackSize()) ?? DEFAULT_SIZE
+  return { size, tcpTimeout, tcpFinTimeout, udpTimeout }
+}
+
+export const conntrack = [
+  endpoint({
+    name: 'conntrack.get',
+    method: 'GET',
+    path: '/{applianceId}/system/conntrack',
+    effect: 'read',
+    staged: false,
+    summary: 'Read how many connections this node tracks and how long',
+    message: 'Connection tracking settings',
+    data: ConntrackData,
+    handle: (ctx) => shown(ctx),
+  }),
+  endpoint({
+    name: 'conntrack.update',
+    method: 'PUT',
+    path: '/{applianceId}/system/conntrack',
+    effect: 'stage',
+    staged: true,
+    summary: 'Change the size on this node and the timeouts on every node; omitted timeouts keep their value',
+    message: 'Connection tracking settings stored',
+    body: closed({
+      size: ConntrackSize,
+      tcpTimeout: Type.Optional(timeouts.tcpTimeout),
+      tcpFinTimeout: Type.Optional(timeouts.tcpFinTimeout),
+      udpTimeout: Type.Optional(timeouts.udpTimeout),
+    }),
+    data: ConntrackData,
+    handle: (ctx, { body }) => {
+      const { size, ...sent } = body
+      refuseFields(problemsOf(sent))
+      const limits = ctx.section('conntrackLimits')
+      if (limits.find(ctx.nodeId) === undefined) limits.create({ id: ctx.nodeId, size })
+      else limits.merge(ctx.nodeId, { size })
+      const shared = ctx.section('conntrackTimeouts')
+      const { tcpTimeout, tcpFinTimeout, udpTimeout } = { ...DEFAULTS, ...shared.find(SHARED), ...sent }
+      const wanted = { tcpTimeout, tcpFinTimeout, udpTimeout }
+      if (shared.find(SHARED) === undefined) shared.create({ id: SHARED, ...wanted })
+      else shared.merge(SHARED, wanted)
+      return { size, ...wanted }
+    },
+  }),
+]

@@ -1,0 +1,211 @@
+import { Type } from 'typebox'
+import type { ContextOf } from '../api/context.ts'
+import { endpoint, NoData } from '../api/endpoint.ts'
+import { type FieldProblem, refuseFields } from '../api/refuse.ts'
+import { Reply } from '../api/reply.ts'
+import { ApiError } from '../errors.ts'
+import { isHost } from '../host-name.ts'
+import { closed } from '../model/fields.ts'
+import type { ClockFacts } from '../model/machine-facts.ts'
+import type { ClockSettings } from '../model/node.ts'
+import { isoInZone, wallTimeOf } from '../wall-time.ts'
+
+/** Of a machine that does not say. */
+const NO_ZONE = 'Etc/UTC'
+const NO_SETTINGS = { timezone: '', ntp: null } as const
+
+const text = (description: string, maxLength = 64) => Type.String({ maxLength, description })
+
+const DateTimeData = closed({
+  dateTime: text('Date and time now, ISO 8601 with the offset of the zone.'),
+  timezone: text('Region/City.'),
+  ntpEnabled: Type.Boolean({ description: 'Whether chrony keeps the clock.' }),
+  ntp: Type.Array(text('Host name or address.', 253), { description: 'NTP servers; none means those of Debian.' }),
+})
+
+const Tracking = closed({
+  synchronised: Type.Boolean({ description: 'Whether the clock follows a server.' }),
+  reference: Type.Union([text('Server.', 253), Type.Null()], { description: 'The server that is followed, or null.' }),
+  stratum: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Steps to a reference clock; null while chrony does not run.',
+  }),
+  offsetSeconds: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'Seconds between clock and reference, positive when the clock is fast; null while chrony does not run.',
+  }),
+  servers: Type.Array(
+    closed({
+      name: text('Host name or address.', 253),
+      state: text('selected, combined, not combined, unusable, false ticker, too variable or unknown.'),
+      reachable: Type.Boolean({ description: 'Whether it answered one of the last eight questions.' }),
+    }),
+    { description: 'The servers that are asked.' },
+  ),
+})
+const NOT_TRACKING = { synchronised: false, reference: null, stratum: null, offsetSeconds: null, servers: [] }
+
+/** Region → city → nothing, as the specification has it. */
+const TimeZones = Type.Record(Type.String(), Type.Record(Type.String(), NoData), {
+  description: 'Cities of each region; region/city is the name of a zone.',
+})
+
+type Anywhere = ContextOf['read'] | ContextOf['stage']
+
+async function zonesOf(ctx: Pick<Anywhere, 'machine'>): Promise<readonly string[]> {
+  const zones = await ctx.machine.timeZones()
+  if (zones === undefined) throw new ApiError('NOT_SUPPORTED', 'This machine has no time zones: install tzdata')
+  return zones
+}
+
+function byRegion(zones: readonly string[]) {
+  const regions: Record<string, Record<string, never[]>> = {}
+  for (const zone of zones) {
+    const slash = zone.indexOf('/')
+    if (slash !== -1) (regions[zone.slice(0, slash)] ??= {})[zone.slice(slash + 1)] = []
+  }
+  return regions
+}
+
+/** What was chosen for this node, and what the machine says of the rest. */
+async function clockOf(ctx: Anywhere) {
+  const { timezone, ntp } = ctx.section('clocks').find(ctx.nodeId) ?? NO_SETTINGS
+  if (timezone !== '' && ntp !== null) return { timezone, ntpEnabled: ntp.enabled, ntp: [...ntp.servers] }
+  const found = await ctx.machine.clock()
+  const { enabled, servers } = ntp ?? ntpOf(found)
+  return { timezone: timezone || (found.timezone ?? NO_ZONE), ntpEnabled: enabled, ntp: [...servers] }
+}
+
+function ntpOf({ ntpEnabled, tracking }: ClockFacts): NonNullable<ClockSettings['ntp']> {
+  // The servers of a pool all have its name.
+  const names = new Set(tracking?.servers.map(({ name }) => name))
+  return { enabled: ntpEnabled ?? false, servers: [...names] }
+}
+
+function store(ctx: ContextOf['stage'], settings: Partial<Omit<ClockSettings, 'id'>>): void {
+  const clocks = ctx.section('clocks')
+  if (clocks.find(ctx.nodeId) === undefined) clocks.create({ id: ctx.nodeId, ...NO_SETTINGS, ...settings })
+  else clocks.merge(ctx.nodeId, settings)
+}
+
+/** A clock that is kept would be set back at once. */
+async function refuseWhileKept(ctx: ContextOf['act']): Promise<void> {
+  const isOurs = ctx.running.get('clocks', ctx.nodeId)?.ntp?.enabled === true
+  if (!isOurs && (await ctx.machine.clock()).ntpEnabled !== true) return
+  const message = 'cannot be set while NTP keeps the clock: switch NTP off and apply first'
+  refuseFields([{ field: 'dateTime', code: 'INVALID_BODY', message }])
+}
+
+const datePath = '/{applianceId}/system/datetime'
+
+export const dateTime = [
+  endpoint({
+    name: 'dateTime.timezones',
+    method: 'GET',
+    path: '/system/datetime/timezones',
+    effect: 'read',
+    staged: false,
+    summary: 'List the time zones of this machine by region and city',
+    message: 'Time zones',
+    data: TimeZones,
+    handle: async (ctx) => byRegion(await zonesOf(ctx)),
+  }),
+  endpoint({
+    name: 'dateTime.get',
+    method: 'GET',
+    path: datePath,
+    effect: 'read',
+    staged: false,
+    summary: 'Read date, time, time zone and NTP servers of this node',
+    message: 'Date and time',
+    data: DateTimeData,
+    handle: async (ctx) => {
+      const clock = await clockOf(ctx)
+      return { dateTime: isoInZone(Date.now(), clock.timezone), ...clock }
+    },
+  }),
+  endpoint({
+    name: 'dateTime.update',
+    method: 'PUT',
+    path: datePath,
+    effect: 'act',
+    staged: true,
+    summary: 'Set date and time of this node at once, in its own time zone; refused while NTP keeps the clock',
+    message: 'Date and time set',
+    body: closed({ dateTime: text('Date and time, ISO 8601; its offset is ignored.') }),
+    handle: async (ctx, { body }) => {
+      const wallTime = wallTimeOf(body.dateTime)
+      if (wallTime === undefined) {
+        const message = 'must be a date and time of the calendar, such as 2026-01-31T13:45:00'
+        refuseFields([{ field: 'dateTime', code: 'INVALID_BODY', message }])
+        return undefined
+      }
+      await refuseWhileKept(ctx)
+      const { isDryRun } = await ctx.setClock(wallTime)
+      if (!isDryRun) return undefined
+      const message = 'Recorded only: the trial profile does not set the clock of this machine'
+      return Reply.with(undefined, { message, headers: { 'X-Dry-Run': 'true' } })
+    },
+  }),
+  endpoint({
+    name: 'dateTime.tracking',
+    method: 'GET',
+    path: `${datePath}/ntp`,
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'Read how well NTP keeps the clock of this node',
+    message: 'State of NTP',
+    data: Tracking,
+    handle: async (ctx) => {
+      const { tracking } = await ctx.machine.clock()
+      if (tracking === undefined) return NOT_TRACKING
+      const { synchronised, reference, stratum, offset_s, servers } = tracking
+      return { synchronised, reference, stratum, offsetSeconds: offset_s, servers: servers.map((one) => ({ ...one })) }
+    },
+  }),
+  endpoint({
+    name: 'dateTime.ntp',
+    method: 'PUT',
+    path: `${datePath}/ntp`,
+    effect: 'stage',
+    staged: true,
+    summary: 'Have NTP keep the clock of this node, or not; omitted servers stay',
+    message: 'NTP settings stored',
+    body: closed({
+      ntpEnabled: Type.Boolean({ description: 'Whether chrony keeps the clock.' }),
+      ntp: Type.Optional(
+        Type.Array(text('Host name or address.', 253), {
+          maxItems: 32,
+          description: 'NTP servers, at most 32. Omitted keeps the list; an empty one means the servers of Debian.',
+        }),
+      ),
+    }),
+    handle: async (ctx, { body }) => {
+      const problems = (body.ntp ?? []).flatMap((server, index): FieldProblem[] =>
+        isHost(server)
+          ? []
+          : [{ field: `ntp.${index}`, code: 'INVALID_BODY', message: 'must be a host name or an IP address' }],
+      )
+      refuseFields(problems)
+      const servers = body.ntp ?? (await clockOf(ctx)).ntp
+      store(ctx, { ntp: { enabled: body.ntpEnabled, servers } })
+    },
+  }),
+  endpoint({
+    name: 'dateTime.timezone',
+    method: 'PUT',
+    path: `${datePath}/timezone`,
+    effect: 'stage',
+    staged: true,
+    summary: 'Change the time zone of this node',
+    message: 'Time zone stored',
+    body: closed({ zone: text('Region/City, see GET /system/datetime/timezones.') }),
+    handle: async (ctx, { body }) => {
+      const zones = await zonesOf(ctx)
+      if (!zones.includes(body.zone)) {
+        refuseFields([{ field: 'zone', code: 'INVALID_BODY', message: 'is no time zone of this machine' }])
+      }
+      store(ctx, { timezone: body.zone })
+    },
+  }),
+]

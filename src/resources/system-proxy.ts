@@ -1,0 +1,142 @@
+import { type Static, Type } from 'typebox'
+import { endpoint } from '../api/endpoint.ts'
+import { type FieldProblem, refuseFields } from '../api/refuse.ts'
+import { isHost } from '../host-name.ts'
+import { closed, Port } from '../model/fields.ts'
+import { SystemProxy } from '../model/node.ts'
+import { bypassKind, bypassProblem } from '../proxy-bypass.ts'
+
+/** How a stored password reads; sent, it keeps the stored one. */
+const MASK = '**' as const
+
+const { enable, username, password, bypass } = SystemProxy.properties
+const orNull = <T extends typeof username | typeof bypass>(schema: T, description: string) =>
+  Type.Optional(Type.Union([schema, Type.Null()], { description }))
+
+const AddressValue = Type.Union(
+  [Type.String({ maxLength: 253, description: 'IP address or host name.' }), Type.Null()],
+  {
+    description: 'IP address or host name; null when there is none.',
+  },
+)
+const AddressPort = Type.Union([Port, Type.Null()], { description: 'TCP port, 1 to 65535; null when there is none.' })
+const Address = closed({ value: AddressValue, port: AddressPort })
+
+const Body = closed({
+  enable,
+  address: Type.Optional(
+    Type.Union([Address, Type.Null()], {
+      description:
+        'Where the proxy listens. Omitted keeps the stored address; null clears it. Both parts, or null in both.',
+    }),
+  ),
+  username: orNull(username, 'User at the proxy. Omitted keeps the stored one; empty or null clears it.'),
+  password: orNull(
+    password,
+    'Password at the proxy. Omitted or ** keeps the stored one; empty or null clears it. Never answered.',
+  ),
+  bypass: orNull(
+    bypass,
+    'What is fetched without the proxy: host names, domains (which match their subdomains), .suffixes, IP addresses, CIDR ranges. Omitted keeps the stored list; null clears it.',
+  ),
+})
+type Sent = Static<typeof Body>
+
+const Shown = closed({
+  enable,
+  address: Type.Object(Address.properties, { description: 'Where the proxy listens.' }),
+  username,
+  password: Type.Enum(['', MASK], { description: '** when a password is stored, empty when none is.' }),
+  bypass,
+})
+
+const NOTHING = { enable: false, address: null, username: '', password: '', bypass: [] } as const
+type Settings = Omit<SystemProxy, 'id'>
+
+/** Rule 1: omitted keeps, null clears, and so does an object of nulls, which is how none is read. */
+function addressFrom(sent: Sent['address'], stored: Settings['address']) {
+  if (sent === undefined) return { address: stored, problems: [] }
+  const value = sent?.value ?? null
+  const port = sent?.port ?? null
+  if (value === null && port === null) return { address: null, problems: [] }
+  const about = (field: string, message: string): FieldProblem => ({ field, code: 'INVALID_BODY', message })
+  const problems: FieldProblem[] = []
+  if (value === null) problems.push(about('address.value', 'is required beside a port'))
+  else if (!isHost(value)) problems.push(about('address.value', 'must be an IP address or a host name'))
+  if (port === null) problems.push(about('address.port', 'is required beside a value'))
+  return { address: value === null || port === null ? null : { value, port }, problems }
+}
+
+/** Rule 3: omitted and ** keep, empty and null clear. */
+function passwordFrom(sent: Sent['password'], stored: string): string {
+  return sent === undefined || sent === MASK ? stored : (sent ?? '')
+}
+
+/** Rule 4. */
+function bypassProblems(sent: Sent['bypass']): readonly FieldProblem[] {
+  return (sent ?? []).flatMap((entry, index): FieldProblem[] =>
+    bypassKind(entry) === undefined
+      ? [{ field: `bypass.${index}`, code: 'INVALID_BYPASS_ENTRY', message: bypassProblem(entry) }]
+      : [],
+  )
+}
+
+/** Rules 1 to 4 of the specification, over what is stored. Refuses with all problems at once. */
+function merged(sent: Sent, stored: Settings): Settings {
+  const { address, problems } = addressFrom(sent.address, stored.address)
+  const found = [...problems]
+  if (sent.enable && address === null && problems.length === 0) {
+    found.push({ field: 'address', code: 'ADDRESS_REQUIRED', message: 'is required for an enabled proxy' })
+  }
+  if (sent.password === MASK && stored.password === '') {
+    found.push({ field: 'password', code: 'PASSWORD_NOT_STORED', message: 'cannot be kept, because none is stored' })
+  }
+  refuseFields([...found, ...bypassProblems(sent.bypass)])
+  return {
+    enable: sent.enable,
+    address,
+    username: sent.username === undefined ? stored.username : (sent.username ?? ''),
+    password: passwordFrom(sent.password, stored.password),
+    bypass: sent.bypass === undefined ? stored.bypass : (sent.bypass ?? []),
+  }
+}
+
+export const systemProxy = [
+  endpoint({
+    name: 'systemProxy.get',
+    method: 'GET',
+    path: '/{applianceId}/system/proxy',
+    effect: 'read',
+    staged: false,
+    summary: 'Read the proxy through which this node fetches packages',
+    message: 'Proxy settings',
+    data: Shown,
+    handle: (ctx) => {
+      const stored = ctx.section('systemProxies').find(ctx.nodeId) ?? NOTHING
+      return {
+        enable: stored.enable,
+        address: stored.address ?? { value: null, port: null },
+        username: stored.username,
+        password: stored.password === '' ? ('' as const) : MASK,
+        bypass: [...stored.bypass],
+      }
+    },
+  }),
+  endpoint({
+    name: 'systemProxy.update',
+    method: 'PUT',
+    path: '/{applianceId}/system/proxy',
+    effect: 'stage',
+    staged: true,
+    summary: 'Change the proxy of this node; omitted fields keep their value',
+    message: 'Proxy settings stored',
+    body: Body,
+    handle: (ctx, { body }) => {
+      const proxies = ctx.section('systemProxies')
+      const stored = proxies.find(ctx.nodeId)
+      const settings = merged(body, stored ?? { ...NOTHING, bypass: [] })
+      if (stored === undefined) proxies.create({ id: ctx.nodeId, ...settings })
+      else proxies.merge(ctx.nodeId, settings)
+    },
+  }),
+]

@@ -1,0 +1,59 @@
+import { existsSync } from 'node:fs'
+import { readlink, rename, rm, symlink } from 'node:fs/promises'
+import type { RunResult } from '../../../src/drivers/host.ts'
+import { readText } from '../durable-files.ts'
+import type { Run } from '../managed-program.ts'
+
+export interface ZoneFiles {
+  /** A link below `zones`. */
+  readonly localtime: string
+  /** Debian's own note of the zone, for machines whose localtime is a copy. */
+  readonly name: string
+  readonly zones: string
+}
+const MACHINE: ZoneFiles = {
+  localtime: '/etc/localtime',
+  name: '/etc/timezone',
+  zones: '/usr/share/zoneinfo',
+}
+/** Of a machine that says nothing. */
+const NO_ZONE = 'Etc/UTC'
+
+const ZONE = /^[A-Za-z0-9_+-]+(\/[A-Za-z0-9_+-]+)*$/
+
+/** The zone that a link such as ../usr/share/zoneinfo/Europe/Paris names. */
+export function zoneOfLink(target: string): string | undefined {
+  const zone = /\/zoneinfo\/(?:posix\/)?(.+)$/.exec(target)?.[1]
+  return zone !== undefined && ZONE.test(zone) ? zone : undefined
+}
+
+export async function readTimezone(files: ZoneFiles = MACHINE): Promise<string | undefined> {
+  try {
+    const zone = zoneOfLink(await readlink(files.localtime))
+    if (zone !== undefined) return zone
+  } catch {
+    // No link: the note says it, or nothing does.
+  }
+  const noted = (await readText(files.name))?.trim() ?? NO_ZONE
+  return ZONE.test(noted) ? noted : undefined
+}
+
+export async function writeTimezone(
+  zone: string,
+  run: Run,
+  timeout_ms: number,
+  files: ZoneFiles = MACHINE,
+): Promise<RunResult> {
+  if (!ZONE.test(zone)) return { exitCode: 1, output: `${zone} is no time zone` }
+  // Through D-Bus, so it needs no right to write to /etc.
+  if (files === MACHINE && existsSync('/run/systemd/system')) {
+    return run(['timedatectl', 'set-timezone', zone], timeout_ms)
+  }
+  const target = `${files.zones}/${zone}`
+  if (!existsSync(target)) return { exitCode: 1, output: `there is no ${target}` }
+  const fresh = `${files.localtime}.fulcrum`
+  await rm(fresh, { force: true })
+  await symlink(target, fresh)
+  await rename(fresh, files.localtime)
+  return { exitCode: 0, output: '' }
+}

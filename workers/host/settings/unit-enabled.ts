@@ -1,0 +1,45 @@
+import type { RunResult, UnitName } from '../../../src/drivers/host.ts'
+import type { Run } from '../managed-program.ts'
+
+const QUERY_TIMEOUT_MS = 10_000
+const UNCONFINED = { isUnconfined: true } as const
+
+const UNITS: Readonly<Record<UnitName, string>> = {
+  layer7proxy: 'haproxy.service',
+  ntp: 'chrony.service',
+  ssh: 'ssh.service',
+}
+
+/** Whether a unit starts at boot, and whether it runs now. The mixed ones are found, and given back, but never wanted. */
+const COMMANDS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  enabled: [['enable', '--now']],
+  disabled: [['disable', '--now']],
+  'enabled stopped': [['enable'], ['stop']],
+  'disabled running': [['disable'], ['start']],
+}
+
+/** What `systemctl show` says of a unit; undefined for one that does not exist. */
+export function parseEnabled(output: string): string | undefined {
+  const property = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(output)?.[1] ?? ''
+  if (property('LoadState') !== 'loaded') return undefined
+  const isEnabled = /^(enabled|enabled-runtime|alias|static)$/.test(property('UnitFileState'))
+  const isRunning = /^(active|activating|reloading)$/.test(property('ActiveState'))
+  if (isEnabled) return isRunning ? 'enabled' : 'enabled stopped'
+  return isRunning ? 'disabled running' : 'disabled'
+}
+
+export async function readEnabled(unit: UnitName, run: Run): Promise<string | undefined> {
+  const show = ['systemctl', 'show', '--property=LoadState,UnitFileState,ActiveState', UNITS[unit]]
+  const { exitCode, output } = await run(show, QUERY_TIMEOUT_MS)
+  return exitCode === 0 ? parseEnabled(output) : undefined
+}
+
+/** Outside the confinement: for units that also have an old start script, systemctl writes to /etc itself. */
+export async function writeEnabled(unit: UnitName, value: string, run: Run, timeout_ms: number): Promise<RunResult> {
+  let result: RunResult = { exitCode: 1, output: `a unit cannot be ${value}` }
+  for (const words of COMMANDS[value] ?? []) {
+    result = await run(['systemctl', ...words, UNITS[unit]], timeout_ms, UNCONFINED)
+    if (result.exitCode !== 0) break
+  }
+  return result
+}
