@@ -17,7 +17,16 @@ export interface Container {
   stop(): Promise<void>
 }
 
-const PACKAGES = ['systemd', 'systemd-sysv', 'dbus', 'procps', 'haproxy'] as const
+const PACKAGES = [
+  'systemd',
+  'systemd-sysv',
+  'dbus',
+  'procps',
+  'haproxy',
+  'iproute2',
+  'openssh-server',
+  'chrony',
+] as const
 const PROGRAMS = ['systemd-nspawn', 'mmdebstrap', 'nsenter', 'unshare', 'setpriv', 'curl'] as const
 // The overlay lives in a mount namespace of its own and goes with its last process. If this process dies, SIGTERM makes
 // systemd-nspawn power the machine off.
@@ -35,6 +44,9 @@ const NSPAWN = [
 ] as const
 const BOOT_MS_MAX = 60_000
 
+/** Root folder of what a container starts from. Nobody changes it. */
+export const containerTree = (): Promise<string> => debianTree(hostSuite(), PACKAGES)
+
 /** Why no container can be started here, or undefined. */
 export function containerObstacle(): string | undefined {
   if (process.getuid?.() !== 0) return 'needs root'
@@ -47,7 +59,7 @@ export function containerObstacle(): string | undefined {
 export async function startContainer(
   binds: readonly { readonly host: string; readonly inside: string }[],
 ): Promise<Container> {
-  const tree = await debianTree(hostSuite(), PACKAGES)
+  const tree = await containerTree()
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-container-'))
   for (const name of ['upper', 'work', 'root']) mkdirSync(join(folder, name))
   const root = join(folder, 'root')

@@ -54,7 +54,8 @@ export function parseTracking(tracking: string, sources: string): ClockTracking 
     synchronised: leap !== 'Not synchronised',
     reference: isReference && name !== '' ? name : null,
     stratum: Number(stratum),
-    offset_s: Number(offset),
+    // Printed as what would correct the clock: a fast one has a negative figure.
+    offset_s: 0 - Number(offset),
     servers: sources.split('\n').flatMap((line) => {
       const [, state = '', server, , , reach] = line.split(',')
       if (server === undefined) return []

@@ -105,7 +105,8 @@ function serviceStep(value: 'enabled' | 'disabled' | undefined): Step {
 function diagnose(output: string, clock: ClockSettings | undefined): readonly Problem[] {
   const line = Number(/ at line (\d+) /.exec(output)?.[1])
   const servers = [...new Set(clock?.ntp?.servers)]
+  const said = output.trim().split('\n').at(-1) ?? output
   const place = clock?.ntp?.servers.indexOf(servers[line - 2] ?? '') ?? -1
   const field = place === -1 ? 'ntp' : `ntp.servers.${place}`
-  return [{ section: 'clocks', id: clock?.id, field, message: output.trim().split('\n').at(-1) ?? output }]
+  return [{ section: 'clocks', id: clock?.id, field, message: said.replace(/^\S+Z Fatal error : /, '') }]
 }
