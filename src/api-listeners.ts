@@ -75,13 +75,6 @@ export class ApiListeners implements OwnPart {
     return this.#move(this.#wanted(desired))
   }
 
-  /** The same place anew, with the certificate that is on the disk now. */
-  async reopen(): Promise<void> {
-    if (this.#api === undefined) return
-    const change = await this.#move(this.#api)
-    change.keep()
-  }
-
   close(): void {
     for (const listener of [...this.all, ...this.#draining]) listener.close()
   }

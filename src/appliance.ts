@@ -149,7 +149,7 @@ const aboutTheTable = () => ({ catalog: catalogOf(endpoints), documents: new Doc
 
 function unitsOf(engine: ApplyEngine, machine: Machine, listeners: ApiListeners, stateFolder: string): Units {
   const { environment } = egressProxyPaths(stateFolder)
-  return new Units(engine, machine.touchesPackages, () => listeners.reopen(), environment)
+  return new Units(engine, machine.touchesPackages, () => listeners.settle(), environment)
 }
 
 const identity = (nodeId: string) => ({ nodeId, version: VERSION })

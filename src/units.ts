@@ -28,18 +28,18 @@ const UNIT_TIMEOUT_MS = 60_000
 export class Units {
   readonly #engine: ApplyEngine
   readonly #touchesPackages: boolean
-  readonly #reopen: () => Promise<void>
+  readonly #settleApi: () => Promise<void>
   readonly #environmentFile: string
 
   /**
-   * `reopen` opens the API's listener anew and lets the old one finish its requests; `environmentFile` names the proxy for
+   * `settleApi` makes the API listen where running says; `environmentFile` names the proxy for
    * what is started here, when there is one.
    */
-  constructor(engine: ApplyEngine, touchesPackages: boolean, reopen: () => Promise<void>, environmentFile: string) {
+  constructor(engine: ApplyEngine, touchesPackages: boolean, settleApi: () => Promise<void>, environmentFile: string) {
     this.#engine = engine
     this.#environmentFile = environmentFile
     this.#touchesPackages = touchesPackages
-    this.#reopen = reopen
+    this.#settleApi = settleApi
   }
 
   list(): readonly UnitEntry[] {
@@ -53,7 +53,7 @@ export class Units {
     }
     const { name } = unit
     if (verb === 'update') return this.#update(unit)
-    if (name === 'webui') await this.#reopen()
+    if (name === 'webui') await this.#settleApi()
     else if (name === 'layer7proxy') await this.#engine.enforce(name, verb)
     else {
       const common = { undo: 'none', whenUnchanged: 'act', timeout_ms: UNIT_TIMEOUT_MS } as const

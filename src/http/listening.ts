@@ -1,4 +1,10 @@
-import { App, type TemplatedApp, type us_listen_socket, us_listen_socket_close } from 'uWebSockets.js'
+import {
+  App,
+  type TemplatedApp,
+  type us_listen_socket,
+  us_listen_socket_close,
+  us_socket_local_port,
+} from 'uWebSockets.js'
 
 /** Missing in the package's types. */
 const LIBUS_LISTEN_SHARED_PORT = 0
@@ -27,9 +33,15 @@ export function opened(
   })
 }
 
-/** Rejects when anybody listens there: a port that is shared would silently be shared with a stranger. */
-export async function refuseTaken(place: Place): Promise<void> {
-  stopListening(await opened(App(), place, LIBUS_LISTEN_EXCLUSIVE_PORT))
+/**
+ * The place with a port that is free now. Rejects when anybody listens there: a port that is shared would silently be shared
+ * with a stranger. Port 0 becomes one the system chooses, because only a port that was asked for can be shared.
+ */
+export async function freePlace(place: Place): Promise<Place> {
+  const socket = await opened(App(), place, LIBUS_LISTEN_EXCLUSIVE_PORT)
+  const port = us_socket_local_port(socket)
+  stopListening(socket)
+  return { host: place.host, port }
 }
 
 /** Open connections go on. */

@@ -1,8 +1,8 @@
-import { App, type HttpRequest, type HttpResponse, SSLApp, us_socket_local_port } from 'uWebSockets.js'
+import { App, type HttpRequest, type HttpResponse, SSLApp } from 'uWebSockets.js'
 import { ApiError } from '../errors.ts'
 import { type Answer, failure, headOf } from './envelope.ts'
 import { LARGE_BODY_BYTES, LONG_ANSWERS_MAX, LongAnswers, sendLarge } from './long-answers.ts'
-import { opened, refuseTaken, stopListening } from './listening.ts'
+import { freePlace, opened, stopListening } from './listening.ts'
 import type { Incoming } from './pipeline.ts'
 
 export interface Listener {
@@ -66,14 +66,13 @@ export async function listen(
   { isHandover = false }: ListenOptions = {},
 ): Promise<Listener> {
   // Every listener may share its port, or it could not be handed over; a stranger's port is found out beforehand.
-  if (!isHandover && address.port !== 0) await refuseTaken(address)
+  const place = isHandover ? address : await freePlace(address)
   const app = tls === undefined ? App() : SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certificateFile })
   const state = { isDraining: false }
   app.any('/*', (response, request) => serve(response, request, handle, nextId(), state))
-  const socket = await opened(app, address)
+  const socket = await opened(app, place)
   return {
-    host: address.host,
-    port: us_socket_local_port(socket),
+    ...place,
     drain() {
       if (!state.isDraining) stopListening(socket)
       state.isDraining = true

@@ -66,7 +66,7 @@ t.test('reload and restart enforce running; neither is a dry run, in both profil
 })
 
 t.test(
-  'programs of the machine are operated through their units, the API’s own listener is opened anew',
+  'programs of the machine are operated through their units, the API’s own listener goes where it should be',
   async (test) => {
     const { units, plans, reopened } = fixture(test, true)
     await units.operate('ntp', 'restart')

@@ -20,3 +20,39 @@ t.test('a comment and a force are checked', async (test) => {
     errors: [{ field: 'force' }],
   })
 })
+
+t.test('confirmWithin: answered with the time until it is taken back, kept by a confirmation', async (test) => {
+  const { call } = await applianceFixture(test)
+  test.match((await call('PUT', '/services/apply/confirm')).json, { code: 'NOT_FOUND' })
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'web', ip: '127.0.0.1', port: 80 } })
+  const applied = await call('PUT', '/services/apply', { body: { confirmWithin: 60, comment: 'careful' } })
+  test.match(applied.json.data, { applyId: String, revision: 2, confirmBy: /^\d{4}-\d\d-\d\dT/, nodes: [{ ok: true }] })
+  test.match(await call('PUT', '/services/apply'), { status: 409, json: { code: 'APPLY_IN_PROGRESS' } })
+  const confirmed = await call('PUT', '/services/apply/confirm')
+  test.match(confirmed.json, { status: 'success', message: 'Revision 2 is kept', data: { revision: 2 } })
+  test.equal((await call('PUT', '/services/apply')).status, 200)
+})
+
+t.test('confirmWithin and force are checked', async (test) => {
+  const { call } = await applianceFixture(test)
+  for (const [field, value] of [
+    ['confirmWithin', 4],
+    ['confirmWithin', 86_401],
+    ['confirmWithin', '60'],
+    ['force', 'restart'],
+  ] as const) {
+    const answer = await call('PUT', '/services/apply', { body: { [field]: value } })
+    test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field }] }, `${field} ${value}`)
+  }
+})
+
+t.test('an apply that was only recorded says so; one that had nothing to do on the machine does not', async (test) => {
+  const { call, node } = await applianceFixture(test)
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'web', ip: '127.0.0.1', port: 80 } })
+  const nothing = await call('PUT', `/${node}/services/apply`)
+  test.notOk('X-Dry-Run' in nothing.headers)
+  const body = { name: 'fe', mode: 'http', ip: '127.0.0.1', ports: '8000' }
+  await call('POST', '/layer7proxy/frontends', { body })
+  const recorded = await call('PUT', '/services/apply')
+  test.match(recorded, { status: 200, headers: { 'X-Dry-Run': 'true' }, json: { message: /only recorded/, data: [] } })
+})

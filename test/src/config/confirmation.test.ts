@@ -1,0 +1,122 @@
+import t, { type Test } from 'tap'
+import type { Unconfirmed } from '../../../storage/config/config-store.ts'
+import { ApplyEngine } from '../../../src/config/apply.ts'
+import { Confirmation } from '../../../src/config/confirmation.ts'
+import { silentLog } from '../../../src/log.ts'
+import { configFixture, ENGINE_DEFAULTS, realServer, refuses } from '../../config-fixture.ts'
+import { manualClock } from '../../manual-clock.ts'
+
+const TESTER = { by: 'tester', address: undefined }
+const done = async () => ({ ok: true, done: 0, recorded: 0, warnings: [] }) as const
+
+function fixture(test: Test) {
+  const config = configFixture(test)
+  const clock = manualClock()
+  const engine = new ApplyEngine({
+    ...ENGINE_DEFAULTS,
+    store: config.store,
+    drivers: [],
+    executor: { execute: done, check: done },
+    clock,
+  })
+  const confirmation = (boot = clock) => {
+    const made = new Confirmation(engine, config.store, boot, silentLog)
+    test.teardown(() => made.stop())
+    return made
+  }
+  const add = (id: string) => config.edit((draft) => draft.section('realServers').create(realServer(id)))
+  const names = () => config.store.running.list('realServers', '').map(({ value }) => Reflect.get(Object(value), 'id'))
+  const apply = (confirmWithin?: number) => engine.apply({ force: undefined, confirmWithin }, TESTER)
+  return { ...config, clock, engine, confirmation, add, names, apply }
+}
+
+t.test('an apply that nobody confirms is taken back as a revision of its own', async (test) => {
+  const { add, apply, names, store, clock, confirmation } = fixture(test)
+  await add('a')
+  await apply()
+  await add('b')
+  const applied = await apply(30)
+  test.equal(applied.confirmBy, new Date(clock.now_ms() + 30_000).toISOString())
+  test.same(names(), ['a', 'b'])
+  clock.advance(29_999)
+  await confirmation().start()
+  test.same(names(), ['a', 'b'], 'not before its time')
+  clock.advance(1)
+  await confirmation().start()
+  test.same(names(), ['a'])
+  test.equal(store.unconfirmed(), undefined)
+  test.match(store.revisions(1), [{ revision: 3, by: 'fulcrum', comment: /revision 2 was not confirmed/ }])
+  test.same(store.changes(), [], 'what was taken back does not wait for the next apply')
+})
+
+t.test('confirmed: it stays, and a second confirmation finds nothing', async (test) => {
+  const { add, apply, names, clock, engine, confirmation } = fixture(test)
+  await refuses(test, 'NOT_FOUND', engine.confirm())
+  await add('a')
+  await apply(30)
+  test.match(await engine.confirm(), { revision: 1 })
+  await refuses(test, 'NOT_FOUND', engine.confirm())
+  clock.advance(60_000)
+  await confirmation().start()
+  test.same(names(), ['a'])
+})
+
+t.test('while one waits, another apply is refused with the seconds left', async (test) => {
+  const { add, apply, clock, engine } = fixture(test)
+  await add('a')
+  await apply(30)
+  await add('b')
+  clock.advance(10_500)
+  const error = await refuses(test, 'APPLY_IN_PROGRESS', apply())
+  test.match(error.details.headers, { 'Retry-After': '20' })
+  test.match(error.message, /PUT \/services\/apply\/confirm/)
+  await engine.confirm()
+  await apply()
+})
+
+t.test('a machine that was started anew has not been confirmed, whatever its clock says', async (test) => {
+  const { add, apply, names, clock, confirmation } = fixture(test)
+  await add('a')
+  await apply(86_400)
+  await confirmation({ ...clock, bootId: 'boot-2' }).start()
+  test.same(names(), [])
+})
+
+t.test('a clock that is set moves no deadline', async (test) => {
+  const { add, apply, names, clock, confirmation } = fixture(test)
+  await add('a')
+  await apply(30)
+  await confirmation({ ...clock, now_ms: () => clock.now_ms() + 10 * 365 * 86_400_000 }).start()
+  test.same(names(), ['a'])
+})
+
+t.test('edits made while it waited stay, over what was taken back', async (test) => {
+  const { add, apply, edit, names, store, clock, confirmation } = fixture(test)
+  await add('a')
+  await apply()
+  await edit((draft) => draft.section('realServers').merge('a', { weight: 7 }))
+  await apply(30)
+  await edit((draft) => draft.section('realServers').merge('a', { weight: 9 }))
+  await add('c')
+  clock.advance(30_000)
+  await confirmation().start()
+  test.same(names(), ['a'])
+  test.match(store.running.get('realServers', '', 'a')?.value, { weight: 100 })
+  test.match(
+    store.changes().map(({ key, after }) => [key, Reflect.get(Object(after?.value), 'weight')]),
+    [
+      ['a', 9],
+      ['c', 100],
+    ],
+  )
+})
+
+t.test('a revert that comes after the confirmation does nothing', async (test) => {
+  const { add, apply, names, store, engine } = fixture(test)
+  await add('a')
+  await apply(30)
+  const unconfirmed = store.unconfirmed() as Unconfirmed
+  await engine.confirm()
+  await engine.revert(unconfirmed)
+  test.same(names(), ['a'])
+})

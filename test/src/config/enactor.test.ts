@@ -1,0 +1,145 @@
+import t, { type Test } from 'tap'
+import { Enactor, type OwnPart } from '../../../src/config/enactor.ts'
+import type { Driver, Step } from '../../../src/drivers/driver.ts'
+import type { DesiredNetwork } from '../../../src/drivers/host.ts'
+import { silentLog } from '../../../src/log.ts'
+import type { SystemProxy } from '../../../src/model/node.ts'
+import { executePlan, checkPlan } from '../../../workers/executor.ts'
+import { RecordingHost } from '../../../workers/host/recording-host.ts'
+import { configFixture, refuses } from '../../config-fixture.ts'
+import { viewOf } from '../../view-fixture.ts'
+
+const NOTHING: DesiredNetwork = { addresses: [], routes: [], rules: [] }
+const proxy = (username: string): SystemProxy => ({
+  id: 'n',
+  enable: false,
+  address: null,
+  username,
+  password: '',
+  bypass: [],
+})
+const settings = (username: string) => viewOf({ systemProxies: [proxy(username)] })
+const header = { applyId: 'a', revision: 1, by: 'tester', at: '', comment: '' }
+const basics = { why: 'w', timeout_ms: 1000 }
+
+/** Writes one setting into a file and removes it without a record; keeps quiet when it knows of no difference. */
+function settingDriver(name: string, more: readonly Step[] = []): Driver {
+  return {
+    name,
+    sections: ['systemProxies'],
+    prepare: () => [],
+    verify: () => [],
+    plan(running, desired) {
+      const [before, after] = [running, desired].map((view) => view?.get('systemProxies', 'n')?.username)
+      if (before === after) return []
+      const path = `/${name}`
+      if (after === undefined) return [{ ...basics, kind: 'removeFile', path }]
+      return [...more, { ...basics, kind: 'replaceFile', path, content: after, mode: 0o600, checked: false }]
+    },
+    effectOf: () => undefined,
+    render: () => [],
+    diagnose: (output) => [{ section: 'systemProxies', id: 'n', field: undefined, message: `${name}: ${output}` }],
+  }
+}
+
+function fixture(test: Test, drivers: readonly Driver[], own: readonly OwnPart[] = []) {
+  const { store } = configFixture(test)
+  const host = new RecordingHost({ answerRun: ([name]) => ({ exitCode: name === 'judge' ? 1 : 0, output: 'bad' }) })
+  const executor = {
+    execute: (steps: readonly Step[]) => executePlan(host, steps),
+    check: (steps: readonly Step[]) => checkPlan(host, steps),
+  }
+  const parts = { store, drivers, executor, own, nodeId: 'node-1', log: silentLog }
+  return {
+    store,
+    host,
+    enactor: new Enactor(parts),
+    again: (these: readonly Driver[]) => new Enactor({ ...parts, drivers: these }),
+  }
+}
+
+const attempted = [{ section: 'systemProxies', scope: '', key: 'n', after: proxy('new') }]
+
+t.test('checks of every driver come first, what is taken away comes last', async (test) => {
+  const steps = (phase: 'add' | 'settle'): Step => ({ ...basics, kind: 'network', desired: NOTHING, phase })
+  const check: Step = { ...basics, kind: 'check', path: '/c', content: '', mode: 0o600, argv: ['true'] }
+  const { enactor } = fixture(test, [settingDriver('a', [steps('settle'), steps('add')]), settingDriver('b', [check])])
+  const { steps: planned, owners } = enactor.plan(viewOf({}), settings('x'), 'runtime')
+  test.same(
+    planned.map((step) => (step.kind === 'network' ? step.phase : step.kind)),
+    ['check', 'add', 'replaceFile', 'replaceFile', 'settle'],
+  )
+  test.same(
+    owners.map(({ name }) => name),
+    ['b', 'a', 'a', 'b', 'a'],
+  )
+})
+
+t.test('a refused check is explained by the driver that asked for it', async (test) => {
+  const check: Step = { ...basics, kind: 'check', path: '/c', content: '', mode: 0o600, argv: ['judge'] }
+  const { enactor, store } = fixture(test, [settingDriver('a'), settingDriver('b', [check])])
+  const error = await refuses(
+    test,
+    'CONFIG_INVALID',
+    enactor.enact(viewOf({}), settings('x'), 'runtime', header, attempted),
+  )
+  test.match(error.details.errors, [{ message: 'b: bad' }])
+  test.equal(error.details.errors?.length, 1)
+  test.equal(store.journal(), undefined)
+})
+
+t.test(
+  'the journal keeps what was attempted, so that a start takes back a setting that running does not know',
+  async (test) => {
+    const { enactor, host, store, again } = fixture(test, [settingDriver('a')])
+    const enacted = await enactor.enact(viewOf({}), settings('new'), 'runtime', header, attempted)
+    test.ok(enacted.isDryRun, 'recorded only')
+    test.equal(await host.readFile('/a'), 'new')
+    test.match(store.journal(), { attempted: [{ section: 'systemProxies', key: 'n' }] })
+    // The daemon is killed before the promotion; running has no such record.
+    test.match(await again([settingDriver('a')]).converge(() => false), { ok: true })
+    test.equal(await host.readFile('/a'), undefined)
+    test.equal(store.journal(), undefined)
+  },
+)
+
+t.test('a driver that makes everything anew needs nothing in the journal', async (test) => {
+  const { enactor, store } = fixture(test, [{ ...settingDriver('a'), makesAnew: true }])
+  await enactor.enact(viewOf({}), settings('new'), 'runtime', header, attempted)
+  test.same(store.journal()?.attempted, [])
+})
+
+t.test('a part of the daemon that fails takes the machine back, and the parts before it', async (test) => {
+  const kept: string[] = []
+  const part = (name: string): OwnPart => ({
+    enact: async () => ({ keep: () => kept.push(`keep ${name}`), takeBack: () => kept.push(`back ${name}`) }),
+  })
+  const failing: OwnPart = { enact: () => Promise.reject(new Error('cannot listen')) }
+  const broken = fixture(test, [settingDriver('a')], [part('one'), failing])
+  const error = await refuses(
+    test,
+    'APPLY_PARTIAL',
+    broken.enactor.enact(viewOf({}), settings('new'), 'runtime', header, attempted),
+  )
+  test.match(error.details.data, { nodes: [{ output: 'cannot listen' }] })
+  test.same(kept, ['back one'])
+  test.equal(await broken.host.readFile('/a'), undefined)
+  test.equal(broken.store.journal(), undefined)
+
+  const whole = fixture(test, [settingDriver('a')], [part('one'), part('two')])
+  const enacted = await whole.enactor.enact(viewOf({}), settings('new'), 'runtime', header, attempted)
+  enacted.keep()
+  test.same(kept.slice(1), ['keep one', 'keep two'])
+  test.equal((await enacted.takeBack('keep it', 'full')).code, 'APPLY_PARTIAL')
+  test.equal(await whole.host.readFile('/a'), undefined)
+})
+
+t.test('converging: what one driver cannot do keeps no other from its work', async (test) => {
+  const fails: Driver = { ...settingDriver('a'), plan: () => [{ ...basics, kind: 'run', argv: ['judge'], undo: [] }] }
+  const works: Driver = { ...settingDriver('b'), plan: () => [{ ...basics, kind: 'run', argv: ['work'], undo: [] }] }
+  const { enactor, host } = fixture(test, [fails, works])
+  test.match(await enactor.converge(() => true), { ok: false, output: 'bad' })
+  test.match(host.takeJournal(), [{ argv: ['judge'] }, { argv: ['work'] }])
+  test.match(await enactor.converge(({ name }) => name === 'b'), { ok: true })
+  test.match(host.takeJournal(), [{ argv: ['work'] }])
+})

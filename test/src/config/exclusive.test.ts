@@ -1,0 +1,40 @@
+import t from 'tap'
+import { Exclusive } from '../../../src/config/exclusive.ts'
+import { deferred } from '../../../src/deferred.ts'
+import { refuses } from '../../config-fixture.ts'
+
+t.test('a second caller is refused, maintenance waits', async (test) => {
+  const machine = new Exclusive()
+  const gate = deferred()
+  const order: string[] = []
+  const first = machine.run('caller', async () => {
+    await gate.promise
+    order.push('first')
+  })
+  test.ok(machine.busy)
+  await refuses(
+    test,
+    'APPLY_IN_PROGRESS',
+    machine.run('caller', async () => undefined),
+  )
+  const later = machine.run('maintenance', async () => void order.push('maintenance'))
+  const idle = machine.idle().then(() => order.push('idle'))
+  gate.resolve()
+  await Promise.all([first, later, idle])
+  test.equal(order[0], 'first')
+  test.ok(order.includes('maintenance'))
+  test.notOk(machine.busy)
+})
+
+t.test('a caller waits for maintenance, and what fails lets the next one in', async (test) => {
+  const machine = new Exclusive()
+  const gate = deferred()
+  const failing = machine.run('maintenance', async () => {
+    await gate.promise
+    throw new Error('no')
+  })
+  const waiting = machine.run('caller', async () => 'mine')
+  gate.resolve()
+  await test.rejects(failing, /no/)
+  test.equal(await waiting, 'mine')
+})

@@ -1,0 +1,28 @@
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { App, us_socket_local_port } from 'uWebSockets.js'
+import t from 'tap'
+import { freePlace, opened, stopListening } from '../../../src/http/listening.ts'
+
+const HOST = '127.0.0.1'
+
+t.test('two listeners of one process may share a port while one hands it over', async (test) => {
+  const [first, second] = [App(), App()]
+  const { port } = await freePlace({ host: HOST, port: 0 })
+  const socket = await opened(first, { host: HOST, port })
+  const other = await opened(second, { host: HOST, port })
+  test.equal(us_socket_local_port(other), port)
+  await test.rejects(freePlace({ host: HOST, port }), /in use or not on this machine/)
+  stopListening(socket)
+  stopListening(other)
+  test.same(await freePlace({ host: HOST, port }), { host: HOST, port })
+})
+
+t.test('a stranger’s port and an address of another machine are refused', async (test) => {
+  const stranger = createServer().listen(0, HOST)
+  await once(stranger, 'listening')
+  test.teardown(() => stranger.close())
+  const port = Reflect.get(Object(stranger.address()), 'port') as number
+  await test.rejects(freePlace({ host: HOST, port }), /cannot listen on 127\.0\.0\.1:/)
+  await test.rejects(freePlace({ host: '192.0.2.1', port: 1 }), /not on this machine/)
+})

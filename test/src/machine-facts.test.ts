@@ -1,0 +1,29 @@
+import t from 'tap'
+import { machineFacts } from '../../src/machine-facts.ts'
+import type { ProbePool } from '../../src/worker-pool.ts'
+
+t.test('each fact is one task of the probe pool', async (test) => {
+  const asked: unknown[] = []
+  const pool = {
+    run: async (name: string, input: unknown) => {
+      asked.push([name, input])
+      return undefined
+    },
+    close: async () => undefined,
+  }
+  const facts = machineFacts(pool as unknown as ProbePool)
+  await facts.interfaces()
+  await facts.ping('192.0.2.1', '192.0.2.2')
+  await facts.consoleEnabled()
+  await facts.conntrackSize()
+  await facts.clock()
+  await facts.ssh()
+  test.same(asked, [
+    ['interfaces', undefined],
+    ['ping', { from: '192.0.2.1', to: '192.0.2.2' }],
+    ['consoleEnabled', undefined],
+    ['conntrackSize', undefined],
+    ['clock', undefined],
+    ['ssh', undefined],
+  ])
+})

@@ -1,0 +1,44 @@
+import t from 'tap'
+import { ADMIN, applianceFixture } from '../../appliance-fixture.ts'
+
+const WEB = { name: 'web', ip: '127.0.0.1', port: 80 }
+
+t.test('a transaction: seen inside only, committed to the candidate, then applied', async (test) => {
+  const { call } = await applianceFixture(test)
+  test.same((await call('GET', '/transactions')).json.data, [])
+  const begun = await call('POST', '/transactions')
+  test.equal(begun.status, 201)
+  const { id } = begun.json.data
+  test.match(begun.json.data, { id: String, owner: ADMIN.email, count: 0 })
+  const headers = { 'x-transaction-id': id }
+  test.equal((await call('POST', '/ipvsDirector/rips', { body: WEB, headers })).status, 201)
+  test.equal((await call('GET', '/ipvsDirector/rips')).json.data.length, 0)
+  test.equal((await call('GET', '/ipvsDirector/rips', { headers })).json.data.length, 1)
+  test.equal((await call('GET', '/services/pending')).json.data.count, 0)
+  await call('PUT', '/services/apply')
+  test.equal((await call('GET', '/services/pending')).json.data.revision, 1, 'an apply does not take it')
+  test.match((await call('PUT', `/transactions/${id}/commit`)).json, { status: 'success', data: [] })
+  test.match((await call('GET', '/services/pending')).json.data, { count: 1, changes: [{ by: ADMIN.email }] })
+  test.same((await call('GET', '/transactions')).json.data, [])
+})
+
+t.test('a rollback forgets; the id is unknown afterwards', async (test) => {
+  const { call } = await applianceFixture(test)
+  const { id } = (await call('POST', '/transactions')).json.data
+  const headers = { 'x-transaction-id': id }
+  await call('POST', '/ipvsDirector/rips', { body: WEB, headers })
+  test.equal((await call('PUT', `/transactions/${id}/rollback`)).status, 200)
+  test.match((await call('POST', '/ipvsDirector/rips', { body: WEB, headers })).json, { code: 'NOT_FOUND' })
+  test.equal((await call('GET', '/ipvsDirector/rips')).json.data.length, 0)
+  for (const verb of ['commit', 'rollback']) {
+    test.match((await call('PUT', `/transactions/${id}/${verb}`)).json, { code: 'NOT_FOUND' })
+  }
+})
+
+t.test('TRANSACTION_OPEN: a second one names the first and its owner', async (test) => {
+  const { call } = await applianceFixture(test)
+  const { id } = (await call('POST', '/transactions')).json.data
+  const second = await call('POST', '/transactions')
+  test.equal(second.status, 409)
+  test.match(second.json, { code: 'TRANSACTION_OPEN', data: { id, owner: ADMIN.email } })
+})
