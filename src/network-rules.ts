@@ -1,3 +1,4 @@
+import type { NetworkInterface } from './model/machine-facts.ts'
 import type { IpGroup, IpRoute } from './model/network.ts'
 import {
   contains,
@@ -142,4 +143,19 @@ function sameFamily({ destination, source }: RouteFields, via: Network | undefin
   const other = families.find(({ family }) => family !== first?.family)
   if (first === undefined || other === undefined) return []
   return [{ field: other.field, message: `is IPv${other.family}, but ${first.field} is IPv${first.family}` }]
+}
+
+/** The id of an interface that is named by id or by name. */
+export function interfaceIdOf(text: string, interfaces: readonly NetworkInterface[]): string | undefined {
+  return interfaces.find(({ id, name }) => id === text || name === text)?.id
+}
+
+/** The interface that already has an address of this subnet. */
+export function interfaceIn(subnet: Network, interfaces: readonly NetworkInterface[]): string | undefined {
+  return interfaces.find(({ addresses }) =>
+    addresses.some(({ ip }) => {
+      const address = parseIp(ip)
+      return address !== undefined && contains(subnet, address)
+    }),
+  )?.id
 }

@@ -54,6 +54,8 @@ export interface EndpointSpec<
   readonly query?: Q
   readonly body?: B
   readonly data?: R
+  /** Fields of the envelope beside `data`, such as a count. */
+  readonly beside?: TObject
   readonly handle: (
     ctx: ContextOf[E],
     request: Request<P, Static<Q>, Static<B>>,
@@ -78,6 +80,7 @@ export interface Endpoint {
   readonly query: TObject | undefined
   readonly body: TSchema | undefined
   readonly data: TSchema | undefined
+  readonly beside: TObject | undefined
   readonly handle: (ctx: never, request: never) => unknown
 }
 
@@ -106,5 +109,6 @@ export function endpoint<
     query: spec.query,
     body: spec.body,
     data: spec.data,
+    beside: spec.beside,
   }
 }

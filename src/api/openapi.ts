@@ -113,6 +113,7 @@ function envelope(endpoint: Endpoint): Json {
       status: { type: 'string', const: 'success', description: 'Always `success`.' },
       message: { type: 'string', description: 'What was done, for people.' },
       ...(hasData && endpoint.data !== undefined ? { data: plain(endpoint.data) } : {}),
+      ...(endpoint.beside === undefined ? {} : (plain(endpoint.beside)['properties'] as Json)),
     },
   }
 }

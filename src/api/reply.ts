@@ -20,6 +20,12 @@ export interface Rendered {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+export interface ReplyOptions {
+  readonly message?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly beside?: Readonly<Record<string, unknown>>
+}
+
 /** What a handler answers when plain data is not enough. */
 export class Reply<T> {
   readonly data: T | undefined
@@ -27,23 +33,21 @@ export class Reply<T> {
   /** Replaces the endpoint's message. */
   readonly message: string | undefined
   readonly headers: Readonly<Record<string, string>>
-  private constructor(
-    data: T | undefined,
-    rendered: Rendered | undefined,
-    message: string | undefined,
-    headers: Readonly<Record<string, string>>,
-  ) {
+  /** Fields of the envelope beside `data`, which the endpoint declares. */
+  readonly beside: Readonly<Record<string, unknown>>
+  private constructor(data: T | undefined, rendered: Rendered | undefined, { message, headers, beside }: ReplyOptions) {
     this.data = data
     this.rendered = rendered
     this.message = message
-    this.headers = headers
+    this.headers = headers ?? {}
+    this.beside = beside ?? {}
   }
   /** An answer that was rendered beforehand and is sent as it is. */
   static bytes(rendered: Rendered): Reply<never> {
-    return new Reply<never>(undefined, rendered, undefined, {})
+    return new Reply<never>(undefined, rendered, {})
   }
-  static with<T>(data: T, options: { message?: string; headers?: Readonly<Record<string, string>> }): Reply<T> {
-    return new Reply(data, undefined, options.message, options.headers ?? {})
+  static with<T>(data: T, options: ReplyOptions): Reply<T> {
+    return new Reply(data, undefined, options)
   }
 }
 

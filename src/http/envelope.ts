@@ -31,9 +31,10 @@ export function success(
   message: string,
   data: unknown,
   headers: Readonly<Record<string, string>> = NO_HEADERS,
+  beside: Readonly<Record<string, unknown>> = NO_HEADERS,
 ): Answer {
   const body = JSON.stringify(
-    data === undefined ? { status: 'success', message } : { status: 'success', message, data },
+    data === undefined ? { status: 'success', message, ...beside } : { status: 'success', message, data, ...beside },
   )
   return { status, contentType: JSON_TYPE, body, headers }
 }
@@ -47,7 +48,7 @@ export function replied(
 ): Answer {
   if (result instanceof Reply) {
     const message = result.message ?? fillMessage(endpoint.message, params, result.data)
-    return success(endpoint.status, message, result.data, result.headers)
+    return success(endpoint.status, message, result.data, result.headers, result.beside)
   }
   const message = fillMessage(endpoint.message, params, result)
   const tag = endpoint.method === 'GET' ? revision : undefined

@@ -6,6 +6,9 @@ import { dateTime } from './date-time.ts'
 import { demo } from './demo.ts'
 import { documents } from './documents.ts'
 import { groups } from './groups.ts'
+import { interfaces } from './interfaces.ts'
+import { ipGroups } from './ip-groups.ts'
+import { ipRoutes } from './ip-routes.ts'
 import { l7Backends } from './l7-backends.ts'
 import { l7Frontends } from './l7-frontends.ts'
 import { l7History } from './l7-history.ts'
@@ -15,6 +18,7 @@ import { pending } from './pending.ts'
 import { realServers } from './real-servers.ts'
 import { roles } from './roles.ts'
 import { services } from './services.ts'
+import { staticIps } from './static-ips.ts'
 import { systemProxy } from './system-proxy.ts'
 import { transactions } from './transactions.ts'
 import { userInterface } from './user-interface.ts'
@@ -32,6 +36,10 @@ export const endpoints: readonly Endpoint[] = [
   ...services,
   ...pending,
   ...transactions,
+  ...ipGroups,
+  ...staticIps,
+  ...ipRoutes,
+  ...interfaces,
   ...conntrack,
   ...systemProxy,
   ...dateTime,

@@ -112,11 +112,15 @@ t.test('an unknown record, service or node is 404', async (test) => {
   const samples: Readonly<Record<string, unknown>> = {
     'groups.update': { name: 'x' },
     'realServers.update': { port: 80 },
+    'ipGroups.update': { name: 'x' },
+    'staticIps.update': { groupId: 'x', ip: '192.0.2.1' },
+    'ipRoutes.update': { name: 'x', type: 'blackhole', destination: '192.0.2.0/24' },
   }
+  const queries: Readonly<Record<string, string>> = { 'staticIps.delete': '?ip=192.0.2.1' }
   for (const endpoint of endpoints) {
     if (!endpoint.path.includes('{')) continue
     const title = `${endpoint.method} ${endpoint.path}`
-    const query = endpoint.name.startsWith('l7History') ? '?start=1&end=2' : ''
+    const query = endpoint.name.startsWith('l7History') ? '?start=1&end=2' : (queries[endpoint.name] ?? '')
     const body = samples[endpoint.name]
     const sent = body === undefined ? {} : { body }
     if (/\{applianceI[dD]\}/.test(endpoint.path)) {
@@ -177,7 +181,7 @@ function snapshot(folder: string, skip: readonly string[]): Readonly<Record<stri
 }
 
 /** Some records of every section, applied. */
-async function populate(call: Caller) {
+async function populate(call: Caller, node: string) {
   const id = async (path: string, body: unknown) => String((await call('POST', path, { body })).json.data.id)
   const rip = await id('/ipvsDirector/rips', { name: 'web 1', ip: '127.0.0.1', port: 8001 })
   const backend = await id('/layer7proxy/backends', { name: 'be', mode: 'http', reals: [{ ripId: rip }] })
@@ -200,13 +204,17 @@ async function populate(call: Caller) {
     groups: [group],
     roles: [role],
   })
+  const ipGroup = await id('/ipgroups', { name: 'lan', networkIp: '192.0.2.0', networkMask: 24 })
+  const subnet = await id('/ipgroups', { name: 'dmz', networkIp: '198.51.100.0', networkMask: 25 })
+  const staticIp = await id(`/${node}/sips`, { groupId: subnet, ip: '198.51.100.10' })
+  const ipRoute = await id(`/${node}/routes`, { name: 'r', type: 'blackhole', destination: '203.0.113.0/24' })
   await call('PUT', '/services/apply')
-  return { rip, backend, frontend, group, role, user }
+  return { rip, backend, frontend, group, role, user, ipGroup, subnet, staticIp, ipRoute }
 }
 
 t.test('every GET answers 200 with data that fits its schema, tells no secret and changes nothing', async (test) => {
   const { call, node, state, machine } = await applianceFixture(test)
-  const made = await populate(call)
+  const made = await populate(call, node)
   machine.host.takeJournal()
   const before = snapshot(join(state, 'config'), ['lock.mdb'])
   const ids: Readonly<Record<string, string>> = {
@@ -216,6 +224,9 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
     realServers: made.rip,
     l7Frontends: made.frontend,
     l7Backends: made.backend,
+    ipGroups: made.ipGroup,
+    staticIps: made.staticIp,
+    ipRoutes: made.ipRoute,
   }
   const figures: Readonly<Record<string, string>> = {
     backend: made.backend,
@@ -242,7 +253,7 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
 
 t.test('a staging endpoint touches nothing but the candidate', async (test) => {
   const { call, node, machine } = await applianceFixture(test)
-  const made = await populate(call)
+  const made = await populate(call, node)
   machine.host.takeJournal()
   const bodies: Readonly<Record<string, unknown>> = {
     'localUsers.create': {
@@ -263,7 +274,14 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     'systemProxy.update': { enable: false },
     'dateTime.ntp': { ntpEnabled: true },
     'dateTime.timezone': { zone: 'Europe/Paris' },
+    'ipGroups.create': { name: 'another' },
+    'ipGroups.update': { name: 'renamed' },
+    'staticIps.create': { groupId: made.subnet, ip: '198.51.100.11' },
+    'staticIps.update': { groupId: made.subnet, ip: '198.51.100.12' },
+    'ipRoutes.create': { name: 'another', type: 'default', interface: 'eth0' },
+    'ipRoutes.update': { name: 'renamed', type: 'policy', source: '198.51.100.0/25', interface: 'eth1' },
   }
+  const queries: Readonly<Record<string, string>> = { 'staticIps.delete': '?ip=198.51.100.12' }
   const ids: Readonly<Record<string, string>> = {
     localUsers: made.user,
     groups: made.group,
@@ -271,6 +289,9 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     realServers: made.rip,
     l7Frontends: made.frontend,
     l7Backends: made.backend,
+    ipGroups: made.ipGroup,
+    staticIps: made.staticIp,
+    ipRoutes: made.ipRoute,
   }
   const order = (endpoint: Endpoint) => (endpoint.method === 'DELETE' ? (endpoint.path.startsWith('/ipvs') ? 2 : 1) : 0)
   const frontendsFirst = (endpoint: Endpoint) => (endpoint.name === 'l7Frontends.delete' ? 0 : 1)
@@ -282,7 +303,7 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     const body = bodies[endpoint.name]
     const answer = await call(
       endpoint.method,
-      concrete(endpoint, node, { id: ids[resource] ?? '' }),
+      `${concrete(endpoint, node, { id: ids[resource] ?? '' })}${queries[endpoint.name] ?? ''}`,
       body === undefined ? {} : { body },
     )
     const title = `${endpoint.method} ${endpoint.path}`

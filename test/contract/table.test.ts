@@ -26,6 +26,8 @@ const DELIVERED: Readonly<Record<string, number>> = {
   'Connection tracking': 2,
   'System proxy': 2,
   'Date and time': 5,
+  Routes: 5,
+  'Static IPs, IP groups': 11,
   'Layer 7 statistics': 4,
   'Historical statistics (Layer 7)': 4,
 }
@@ -37,6 +39,7 @@ function areaOf(operation: Operation): string {
   if (operation.path.endsWith('/system/conntrack')) return 'Connection tracking'
   if (operation.path.endsWith('/system/proxy')) return 'System proxy'
   if (operation.path.includes('/system/datetime')) return 'Date and time'
+  if (operation.path.includes('/routes')) return 'Routes'
   return operation.area
 }
 

@@ -1,0 +1,38 @@
+import { Type } from 'typebox'
+import { endpoint } from '../api/endpoint.ts'
+
+const text = (description: string) => Type.String({ description })
+
+const Interface = Type.Object({
+  id: text('Survives reboots and, for a card, another name.'),
+  name: text('Name in the kernel, such as eth0.'),
+  mac: text('Hardware address.'),
+  mtu: Type.Integer({ description: 'Largest packet, bytes.' }),
+  state: Type.Enum(['up', 'down', 'unknown'], { description: 'What the kernel says of the link.' }),
+  addresses: Type.Array(
+    Type.Object({
+      ip: text('IPv4 or IPv6 address.'),
+      prefix: Type.Integer({ description: 'Prefix length, 0 to 128.' }),
+    }),
+    { description: 'Addresses now, whoever added them; without those that are valid on their link only.' },
+  ),
+})
+
+export const interfaces = [
+  endpoint({
+    name: 'interfaces.list',
+    method: 'GET',
+    path: '/{applianceId}/interfaces',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'List the network interfaces of a node as they are now',
+    message: 'Network interfaces',
+    data: Type.Array(Interface),
+    handle: async (ctx) =>
+      (await ctx.machine.interfaces()).map((found) => ({
+        ...found,
+        addresses: found.addresses.map(({ ip, prefix }) => ({ ip, prefix })),
+      })),
+  }),
+]

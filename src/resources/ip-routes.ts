@@ -1,0 +1,136 @@
+import { type Static, Type } from 'typebox'
+import type { ContextOf, SectionReader } from '../api/context.ts'
+import { CreatedId, endpoint } from '../api/endpoint.ts'
+import { refuseFields } from '../api/refuse.ts'
+import { ApiError } from '../errors.ts'
+import { newId } from '../ids.ts'
+import { closed, Name } from '../model/fields.ts'
+import { IpRoute } from '../model/network.ts'
+import { interfaceIdOf, routeProblems, type RuleProblem } from '../network-rules.ts'
+
+const { id, name, type, destination, source, viaIp, metric, enabled, interface: link } = IpRoute.properties
+
+const Shown = Type.Object({ id, name, type, destination, source, viaIp, interface: link, metric, enabled })
+const Body = closed({
+  name: Name,
+  type,
+  destination: Type.Optional(destination),
+  source: Type.Optional(source),
+  viaIp: Type.Optional(viaIp),
+  interface: Type.Optional(
+    Type.String({ maxLength: 64, description: 'Interface, by id or name; empty lets the next hop decide.' }),
+  ),
+  metric: Type.Optional(metric),
+  enabled: Type.Optional(enabled),
+})
+
+const shown = ({ nodeId: _nodeId, ...route }: IpRoute): Static<typeof Shown> => route
+
+/** The record of this node; one of another node is as unknown as none. */
+function ofNode(routes: SectionReader<'ipRoutes'>, key: string, nodeId: string): IpRoute {
+  const route = routes.get(key)
+  if (route.nodeId !== nodeId) throw new ApiError('NOT_FOUND', `There is no route with id ${key} on this node`)
+  return route
+}
+
+/** A whole route; what is omitted takes its default. Refuses all problems at once. */
+async function routeFrom(
+  sent: Static<typeof Body>,
+  { machine }: Pick<ContextOf['stage'], 'machine'>,
+): Promise<Omit<IpRoute, 'id' | 'nodeId'>> {
+  const wanted = sent.interface ?? ''
+  const interfaceId = wanted === '' ? '' : interfaceIdOf(wanted, await machine.interfaces())
+  const route = {
+    name: sent.name,
+    type: sent.type,
+    destination: sent.destination ?? '',
+    source: sent.source ?? '',
+    viaIp: sent.viaIp ?? '',
+    interface: interfaceId ?? wanted,
+    metric: sent.metric ?? null,
+    enabled: sent.enabled ?? true,
+  }
+  const problems: readonly RuleProblem[] = [
+    ...routeProblems(route),
+    ...(interfaceId === undefined ? [{ field: 'interface', message: `is none of this node: ${wanted}` }] : []),
+  ]
+  refuseFields(problems.map((problem) => ({ ...problem, code: 'INVALID_BODY' })))
+  return route
+}
+
+export const ipRoutes = [
+  endpoint({
+    name: 'ipRoutes.list',
+    method: 'GET',
+    path: '/{applianceId}/routes',
+    effect: 'read',
+    staged: false,
+    summary: 'List the routes of a node',
+    message: 'Routes',
+    data: Type.Array(Shown),
+    handle: (ctx, { params }) =>
+      ctx
+        .section('ipRoutes')
+        .list()
+        .filter(({ nodeId }) => nodeId === params.applianceId)
+        .map(shown),
+  }),
+  endpoint({
+    name: 'ipRoutes.create',
+    method: 'POST',
+    path: '/{applianceId}/routes',
+    effect: 'stage',
+    staged: true,
+    status: 201,
+    summary: 'Create a route: default, static, policy (by source) or blackhole',
+    message: 'Route stored',
+    body: Body,
+    data: CreatedId,
+    handle: async (ctx, { params, body }) => {
+      const key = newId()
+      const route = await routeFrom(body, ctx)
+      ctx.section('ipRoutes').create({ id: key, nodeId: params.applianceId, ...route })
+      return { id: key }
+    },
+  }),
+  endpoint({
+    name: 'ipRoutes.get',
+    method: 'GET',
+    path: '/{applianceId}/routes/{id}',
+    effect: 'read',
+    staged: false,
+    summary: 'Read a route',
+    message: 'Route',
+    data: Shown,
+    handle: (ctx, { params }) => shown(ofNode(ctx.section('ipRoutes'), params.id, params.applianceId)),
+  }),
+  endpoint({
+    name: 'ipRoutes.update',
+    method: 'PUT',
+    path: '/{applianceId}/routes/{id}',
+    effect: 'stage',
+    staged: true,
+    summary: 'Change a route: a whole route is sent, omitted fields take their default',
+    message: 'Route stored',
+    body: Body,
+    handle: async (ctx, { params, body }) => {
+      const routes = ctx.section('ipRoutes')
+      ofNode(routes, params.id, params.applianceId)
+      routes.merge(params.id, await routeFrom(body, ctx))
+    },
+  }),
+  endpoint({
+    name: 'ipRoutes.delete',
+    method: 'DELETE',
+    path: '/{applianceId}/routes/{id}',
+    effect: 'stage',
+    staged: true,
+    summary: 'Delete a route',
+    message: 'Route {id} will be deleted with apply',
+    handle: (ctx, { params }) => {
+      const routes = ctx.section('ipRoutes')
+      ofNode(routes, params.id, params.applianceId)
+      routes.remove(params.id)
+    },
+  }),
+]

@@ -1,0 +1,167 @@
+import { type Static, Type } from 'typebox'
+import type { SectionReader } from '../api/context.ts'
+import { CreatedId, endpoint } from '../api/endpoint.ts'
+import { refuseFields } from '../api/refuse.ts'
+import { ApiError } from '../errors.ts'
+import { newId } from '../ids.ts'
+import { canonicalIp, familyOf } from '../ip-network.ts'
+import { closed, Ip } from '../model/fields.ts'
+import { StaticIp } from '../model/network.ts'
+import { addressProblems } from '../network-rules.ts'
+
+const { id, groupId, ip, externalPingCheck } = StaticIp.properties
+
+const Shown = Type.Object({ id, groupId, ip, externalPingCheck })
+const Body = closed({
+  groupId: Type.String({ maxLength: 64, description: 'IP group, whose subnet holds the address.' }),
+  ip,
+  externalPingCheck: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the address is refused when another machine has it, and its gateway pinged afterwards. Default true, on create and on edit.',
+    }),
+  ),
+})
+
+const shown = ({ nodeId: _nodeId, ...address }: StaticIp): Static<typeof Shown> => address
+
+/** The record of this node; one of another node is as unknown as none. */
+function ofNode(addresses: SectionReader<'staticIps'>, key: string, nodeId: string): StaticIp {
+  const address = addresses.get(key)
+  if (address.nodeId !== nodeId) throw new ApiError('NOT_FOUND', `There is no static IP with id ${key} on this node`)
+  return address
+}
+
+/** Addresses are kept in their shortest form: two spellings are one address. */
+function fieldsFrom(body: Static<typeof Body>, groups: SectionReader<'ipGroups'>) {
+  const group = groups.find(body.groupId)
+  // An unknown group is refused as every unknown reference, when the record is stored.
+  const problems = group === undefined ? [] : addressProblems(body.ip, group)
+  refuseFields(problems.map((problem) => ({ ...problem, code: 'INVALID_BODY' })))
+  return { groupId: body.groupId, ip: canonicalIp(body.ip), externalPingCheck: body.externalPingCheck ?? true }
+}
+
+const Ping = Type.Object({
+  ok: Type.Boolean({ description: 'Whether anything was answered.' }),
+  from: Ip,
+  to: Ip,
+  sent: Type.Integer({ description: 'Echo requests sent.' }),
+  received: Type.Integer({ description: 'Echo requests answered.' }),
+  roundTripMs: Type.Union([Type.Number(), Type.Null()], {
+    description: 'Average time to the answer, milliseconds; null without an answer.',
+  }),
+  reason: Type.Union([Type.String(), Type.Null()], { description: 'Why nothing was answered; null when it was.' }),
+})
+
+/** Whom to ask: who is named, or the gateway of the group. */
+function targetOf(address: StaticIp, to: string | undefined, groups: SectionReader<'ipGroups'>): string {
+  const gateway = groups.find(address.groupId)?.gateway ?? ''
+  const target = to ?? gateway
+  const refuse = (message: string) => refuseFields([{ field: 'to', code: 'INVALID_BODY', message }])
+  if (target === '') refuse('is needed: the IP group has no gateway')
+  if (familyOf(target) !== familyOf(address.ip)) refuse(`must be of the family of ${address.ip}`)
+  return target
+}
+
+export const staticIps = [
+  endpoint({
+    name: 'staticIps.list',
+    method: 'GET',
+    path: '/{applianceId}/sips',
+    effect: 'read',
+    staged: false,
+    summary: 'List the static IPs of a node',
+    message: 'Static IPs',
+    data: Type.Array(Shown),
+    handle: (ctx, { params }) =>
+      ctx
+        .section('staticIps')
+        .list()
+        .filter(({ nodeId }) => nodeId === params.applianceId)
+        .map(shown),
+  }),
+  endpoint({
+    name: 'staticIps.create',
+    method: 'POST',
+    path: '/{applianceId}/sips',
+    effect: 'stage',
+    staged: true,
+    status: 201,
+    summary: 'Create a static IP on the interface of its IP group',
+    message: 'Static IP stored',
+    body: Body,
+    data: CreatedId,
+    handle: (ctx, { params, body }) => {
+      const key = newId()
+      const fields = fieldsFrom(body, ctx.section('ipGroups'))
+      ctx.section('staticIps').create({ id: key, nodeId: params.applianceId, ...fields })
+      return { id: key }
+    },
+  }),
+  endpoint({
+    name: 'staticIps.get',
+    method: 'GET',
+    path: '/{applianceId}/sips/{id}',
+    effect: 'read',
+    staged: false,
+    summary: 'Read a static IP',
+    message: 'Static IP',
+    data: Shown,
+    handle: (ctx, { params }) => shown(ofNode(ctx.section('staticIps'), params.id, params.applianceId)),
+  }),
+  endpoint({
+    name: 'staticIps.update',
+    method: 'PUT',
+    path: '/{applianceId}/sips/{id}',
+    effect: 'stage',
+    staged: true,
+    summary: 'Change a static IP; an address that something listens on stays',
+    message: 'Static IP stored',
+    body: Body,
+    handle: (ctx, { params, body }) => {
+      const addresses = ctx.section('staticIps')
+      const stored = ofNode(addresses, params.id, params.applianceId)
+      const fields = fieldsFrom(body, ctx.section('ipGroups'))
+      if (fields.ip !== stored.ip) addresses.refuseInUse(params.id)
+      addresses.merge(params.id, fields)
+    },
+  }),
+  endpoint({
+    name: 'staticIps.delete',
+    method: 'DELETE',
+    path: '/{applianceId}/sips/{id}',
+    effect: 'stage',
+    staged: true,
+    summary: 'Delete a static IP that nothing uses',
+    message: 'Static IP {id} will be deleted with apply',
+    query: closed({ ip: Ip }),
+    handle: (ctx, { params, query }) => {
+      const addresses = ctx.section('staticIps')
+      const stored = ofNode(addresses, params.id, params.applianceId)
+      if (canonicalIp(query.ip) !== stored.ip) {
+        throw new ApiError('IP_MISMATCH', `Static IP ${params.id} is ${stored.ip}, not ${query.ip}`, {
+          data: { ip: stored.ip },
+        })
+      }
+      addresses.remove(params.id)
+    },
+  }),
+  endpoint({
+    name: 'staticIps.ping',
+    method: 'POST',
+    path: '/{applianceId}/sips/{id}/ping',
+    effect: 'act',
+    staged: false,
+    extension: true,
+    summary: 'Ping the gateway of its group, or another address, from a static IP',
+    message: 'Pinged from static IP {id}',
+    body: closed({ to: Type.Optional(Ip) }),
+    data: Ping,
+    handle: async (ctx, { params, body }) => {
+      const address = ofNode(ctx.section('staticIps'), params.id, params.applianceId)
+      const [from, to] = [address.ip, targetOf(address, body.to, ctx.section('ipGroups'))]
+      const { ok, sent, received, roundTrip_ms, reason } = await ctx.machine.ping(from, to)
+      return { ok, from, to, sent, received, roundTripMs: roundTrip_ms, reason: reason ?? null }
+    },
+  }),
+]

@@ -1,0 +1,169 @@
+import t, { type Test } from 'tap'
+import { applianceFixture, ETH0, ETH1 } from '../../appliance-fixture.ts'
+
+async function fixture(test: Test) {
+  const made = await applianceFixture(test)
+  const create = (body: Record<string, unknown>) => made.call('POST', '/ipgroups', { body: { name: 'lan', ...body } })
+  const created = async (body: Record<string, unknown>) => String((await create(body)).json.data.id)
+  const read = async (id: string) => (await made.call('GET', `/ipgroups/${id}`)).json.data
+  return { ...made, create, created, read }
+}
+const LAN = { networkIp: '192.0.2.0', networkMask: 24 }
+const problems = (answer: { json: { errors: { field: string }[] } }) => answer.json.errors.map(({ field }) => field)
+
+t.test('a group is created with its subnet, gateway and interfaces, and read as it was sent', async (test) => {
+  const { create, read, node, call } = await fixture(test)
+  const sent = {
+    name: 'wan',
+    networkIp: '2001:db8::',
+    networkMask: 64,
+    gateway: '2001:db8::1',
+    defaultGateway: true,
+    assignedInterfaces: [{ nodeId: node, interfaceId: ETH1 }],
+  }
+  const answer = await create(sent)
+  test.equal(answer.status, 201)
+  const { id } = answer.json.data
+  test.same(await read(id), { id, ...sent })
+  test.same((await call('GET', '/ipgroups')).json.data, [{ id, ...sent }])
+})
+
+t.test(
+  'omitted interfaces: the one of this node that already has an address of the subnet, else none',
+  async (test) => {
+    const { created, read, node } = await fixture(test)
+    const known = await read(await created({ name: 'known', ...LAN }))
+    test.same(known.assignedInterfaces, [{ nodeId: node, interfaceId: ETH0 }])
+    const other = await read(await created({ name: 'other', networkIp: '198.51.100.0', networkMask: 24 }))
+    test.same(other.assignedInterfaces, [])
+    const none = await read(await created({ name: 'none' }))
+    test.same(none, {
+      id: none.id,
+      name: 'none',
+      networkIp: '',
+      networkMask: 0,
+      gateway: '',
+      defaultGateway: false,
+      assignedInterfaces: [],
+    })
+  },
+)
+
+t.test('an interface may be sent by name and is kept by id', async (test) => {
+  const { created, read, node } = await fixture(test)
+  const id = await created({ assignedInterfaces: [{ nodeId: node, interfaceId: 'eth1' }] })
+  test.same((await read(id)).assignedInterfaces, [{ nodeId: node, interfaceId: ETH1 }])
+})
+
+t.test('PUT takes a whole group, answers its id and keeps omitted interfaces', async (test) => {
+  const { created, read, call, node } = await fixture(test)
+  const id = await created({ ...LAN, gateway: '192.0.2.1', defaultGateway: true })
+  const answer = await call('PUT', `/ipgroups/${id}`, { body: { name: 'renamed' } })
+  test.same([answer.status, answer.json.data], [200, { id }])
+  test.same(await read(id), {
+    id,
+    name: 'renamed',
+    networkIp: '',
+    networkMask: 0,
+    gateway: '',
+    defaultGateway: false,
+    assignedInterfaces: [{ nodeId: node, interfaceId: ETH0 }],
+  })
+  await call('PUT', `/ipgroups/${id}`, { body: { name: 'renamed', assignedInterfaces: [] } })
+  test.same((await read(id)).assignedInterfaces, [])
+})
+
+t.test('unassigned: the groups without an interface on this node, and their count beside data', async (test) => {
+  const { created, call, node } = await fixture(test)
+  await created({ name: 'assigned', ...LAN })
+  const ids = [await created({ name: 'a' }), await created({ name: 'b' })]
+  const answer = await call('GET', '/ipgroups/unassigned')
+  test.match(answer.json, { status: 'success', count: 2 })
+  test.same(
+    answer.json.data.map(({ id }: { id: string }) => id),
+    ids,
+  )
+  const body = { name: 'a', assignedInterfaces: [{ nodeId: node, interfaceId: ETH1 }] }
+  await call('PUT', `/ipgroups/${ids[0]}`, { body })
+  test.match((await call('GET', '/ipgroups/unassigned')).json, { count: 1, data: [{ id: ids[1] }] })
+})
+
+t.test('a group that a static IP is in cannot be deleted; one without can', async (test) => {
+  const { created, call, node } = await fixture(test)
+  const id = await created(LAN)
+  const sip = (await call('POST', `/${node}/sips`, { body: { groupId: id, ip: '192.0.2.10' } })).json.data.id
+  const refused = await call('DELETE', `/ipgroups/${id}`)
+  test.match(refused.json, {
+    code: 'IN_USE',
+    data: { usage: [{ resource: 'staticIps', id: sip, name: '192.0.2.10' }] },
+  })
+  await call('DELETE', `/${node}/sips/${sip}?ip=192.0.2.10`)
+  test.equal((await call('DELETE', `/ipgroups/${id}`)).status, 200)
+  test.equal((await call('GET', `/ipgroups/${id}`)).status, 404)
+})
+
+t.test('names are unique', async (test) => {
+  const { create } = await fixture(test)
+  await create({ name: 'lan' })
+  test.match((await create({ name: 'LAN' })).json, { code: 'NAME_NOT_UNIQUE', errors: [{ field: 'name' }] })
+})
+
+t.test('INVALID_BODY: networkIp and networkMask belong together, the mask fits its family', async (test) => {
+  const { create } = await fixture(test)
+  for (const [body, fields] of [
+    [{ networkIp: '192.0.2.0' }, ['networkMask']],
+    [{ networkMask: 24 }, ['networkIp']],
+    [{ networkIp: '192.0.2.0', networkMask: 33 }, ['networkMask']],
+    [{ networkIp: '2001:db8::', networkMask: 129 }, ['networkMask']],
+    [{ networkIp: '192.0.2.0', networkMask: -1 }, ['networkMask']],
+    [{ networkIp: 'lan', networkMask: 24 }, ['networkIp']],
+    [{ networkIp: '192.0.2.1', networkMask: 24 }, ['networkIp']],
+  ] as const) {
+    const answer = await create(body)
+    test.equal(answer.json.code, 'INVALID_BODY')
+    test.same(problems(answer), fields, JSON.stringify(body))
+  }
+  for (const networkMask of [1, 128]) {
+    const networkIp = networkMask === 1 ? '8000::' : '2001:db8::7'
+    test.equal((await create({ name: `m${networkMask}`, networkIp, networkMask })).status, 201)
+  }
+})
+
+t.test('INVALID_BODY: a gateway is inside its network, and a default gateway needs one', async (test) => {
+  const { create } = await fixture(test)
+  for (const body of [
+    { ...LAN, gateway: '198.51.100.1' },
+    { ...LAN, gateway: '2001:db8::1' },
+    { ...LAN, gateway: '192.0.2.255' },
+    { ...LAN, gateway: '192.0.2.0' },
+    { ...LAN, gateway: 'router' },
+    { ...LAN, gateway: '127.0.0.1' },
+    { gateway: '192.0.2.1' },
+    { ...LAN, defaultGateway: true },
+  ]) {
+    test.same(problems(await create(body)), ['gateway'], JSON.stringify(body))
+  }
+})
+
+t.test('INVALID_BODY: every problem of a group is named at once', async (test) => {
+  const { create, node, call } = await fixture(test)
+  const answer = await create({
+    networkIp: '192.0.2.7',
+    networkMask: 24,
+    gateway: 'x',
+    assignedInterfaces: [
+      { nodeId: 'elsewhere', interfaceId: ETH0 },
+      { nodeId: node, interfaceId: 'eth9' },
+      { nodeId: node, interfaceId: ETH1 },
+    ],
+  })
+  test.equal(answer.status, 422)
+  test.same(problems(answer), [
+    'networkIp',
+    'gateway',
+    'assignedInterfaces.0.nodeId',
+    'assignedInterfaces.1.interfaceId',
+    'assignedInterfaces.2.nodeId',
+  ])
+  test.same((await call('GET', '/ipgroups')).json.data, [], 'and nothing is stored')
+})

@@ -1,0 +1,130 @@
+import t, { type Test } from 'tap'
+import { applianceFixture, ETH0, ETH1 } from '../../appliance-fixture.ts'
+
+async function fixture(test: Test) {
+  const made = await applianceFixture(test)
+  const { call, node } = made
+  const path = `/${node}/routes`
+  const create = (body: Record<string, unknown>) => call('POST', path, { body: { name: 'r', ...body } })
+  const created = async (body: Record<string, unknown>) => String((await create(body)).json.data.id)
+  const read = async (id: string) => (await call('GET', `${path}/${id}`)).json.data
+  return { ...made, path, create, created, read }
+}
+const fields = (answer: { json: { errors?: { field: string }[] } }) => answer.json.errors?.map(({ field }) => field)
+
+const EMPTY = { destination: '', source: '', viaIp: '', interface: '', metric: null, enabled: true }
+
+t.test('each type of route is created, listed and read', async (test) => {
+  const { create, read, call, path } = await fixture(test)
+  const sent = [
+    { name: 'out', type: 'default', viaIp: '192.0.2.1', metric: 10 },
+    { name: 'out6', type: 'default', viaIp: 'fe80::1', interface: ETH0 },
+    { name: 'office', type: 'static', destination: '198.51.100.0/24', viaIp: '192.0.2.2' },
+    { name: 'near', type: 'static', destination: '203.0.113.9', interface: ETH1, enabled: false },
+    { name: 'by source', type: 'policy', source: '192.0.2.10/32', viaIp: '192.0.2.3', interface: ETH0 },
+    { name: 'both', type: 'policy', source: '192.0.2.0/24', destination: '198.51.100.0/24', viaIp: '192.0.2.3' },
+    { name: 'nowhere', type: 'blackhole', destination: '2001:db8:9::/48', metric: 0 },
+  ]
+  for (const body of sent) {
+    const answer = await create(body)
+    test.equal(answer.status, 201, answer.text)
+    const { id } = answer.json.data
+    test.same(await read(id), { id, ...EMPTY, ...body })
+  }
+  test.same(
+    (await call('GET', path)).json.data.map(({ name }: { name: string }) => name),
+    sent.map(({ name }) => name),
+  )
+})
+
+t.test('an interface is named by id or by name and kept by id; an unknown one is refused', async (test) => {
+  const { create, created, read } = await fixture(test)
+  const id = await created({ type: 'default', interface: 'eth1' })
+  test.equal((await read(id)).interface, ETH1)
+  const refused = await create({ name: 'x', type: 'default', interface: 'eth9' })
+  test.match(refused.json, { code: 'INVALID_BODY', errors: [{ field: 'interface' }] })
+})
+
+t.test('PUT takes a whole route: what is omitted takes its default', async (test) => {
+  const { created, read, call, path } = await fixture(test)
+  const id = await created({ type: 'default', viaIp: '192.0.2.1', metric: 5, enabled: false })
+  const body = { name: 'r', type: 'static', destination: '198.51.100.0/24', interface: 'eth0' }
+  const answer = await call('PUT', `${path}/${id}`, { body })
+  test.same([answer.status, answer.json.data], [200, undefined])
+  test.same(await read(id), { id, ...EMPTY, ...body, interface: ETH0 })
+})
+
+t.test('DELETE takes a route away', async (test) => {
+  const { created, call, path } = await fixture(test)
+  const id = await created({ type: 'blackhole', destination: '198.51.100.0/24' })
+  test.equal((await call('DELETE', `${path}/${id}`)).status, 200)
+  test.equal((await call('GET', `${path}/${id}`)).status, 404)
+})
+
+for (const [rule, body, wrong] of [
+  ['a default has no destination', { type: 'default', viaIp: '192.0.2.1', destination: '10.0.0.0/8' }, 'destination'],
+  ['a default has no source', { type: 'default', viaIp: '192.0.2.1', source: '10.0.0.0/8' }, 'source'],
+  ['a default needs viaIp or interface', { type: 'default' }, 'viaIp'],
+  ['a static route needs a destination', { type: 'static', viaIp: '192.0.2.1' }, 'destination'],
+  ['a static route needs viaIp or interface', { type: 'static', destination: '10.0.0.0/8' }, 'viaIp'],
+  [
+    'a static route has no source',
+    { type: 'static', destination: '10.0.0.0/8', source: '10.1.0.0/16', viaIp: '10.2.0.1' },
+    'source',
+  ],
+  ['a policy route needs a source', { type: 'policy', viaIp: '192.0.2.1' }, 'source'],
+  ['a policy route needs viaIp or interface', { type: 'policy', source: '10.0.0.0/8' }, 'viaIp'],
+  ['a blackhole needs a destination', { type: 'blackhole' }, 'destination'],
+  ['a blackhole has no viaIp', { type: 'blackhole', destination: '10.0.0.0/8', viaIp: '192.0.2.1' }, 'viaIp'],
+  ['a blackhole has no interface', { type: 'blackhole', destination: '10.0.0.0/8', interface: 'eth0' }, 'interface'],
+  ['a blackhole has no source', { type: 'blackhole', destination: '10.0.0.0/8', source: '10.0.0.0/9' }, 'source'],
+  ['a destination is a network', { type: 'static', destination: 'office', viaIp: '192.0.2.1' }, 'destination'],
+  ['a network has no bits behind its prefix', { type: 'blackhole', destination: '10.0.0.1/8' }, 'destination'],
+  ['a next hop is an address', { type: 'default', viaIp: 'router' }, 'viaIp'],
+  ['a next hop is no loopback address', { type: 'default', viaIp: '127.0.0.1' }, 'viaIp'],
+  [
+    'a next hop has the family of its destination',
+    { type: 'static', destination: '10.0.0.0/8', viaIp: '2001:db8::1' },
+    'viaIp',
+  ],
+  [
+    'source and destination have one family',
+    { type: 'policy', source: '2001:db8::/32', destination: '10.0.0.0/8', interface: 'eth0' },
+    'source',
+  ],
+  ['a link-local next hop needs an interface', { type: 'default', viaIp: 'fe80::1' }, 'interface'],
+  ['a metric is 0 to 4294967295', { type: 'default', viaIp: '192.0.2.1', metric: 4_294_967_296 }, 'metric'],
+  ['a type is one of four', { type: 'unicast', viaIp: '192.0.2.1' }, 'type'],
+] as const) {
+  t.test(`INVALID_BODY: ${rule}`, async (test) => {
+    const { create } = await fixture(test)
+    const answer = await create(body)
+    test.equal(answer.json.code, 'INVALID_BODY', answer.text)
+    test.same(fields(answer), [wrong])
+  })
+}
+
+t.test('INVALID_BODY: empty strings count as absent, and all problems are named at once', async (test) => {
+  const { create, call, path } = await fixture(test)
+  const answer = await create({ type: 'static', destination: '', source: '10.0.0.1/8', viaIp: '', interface: 'eth9' })
+  test.same(fields(answer), ['destination', 'source', 'source', 'interface'])
+  test.same((await call('GET', path)).json.data, [])
+})
+
+t.test('names are unique', async (test) => {
+  const { create } = await fixture(test)
+  const body = { type: 'blackhole', destination: '10.0.0.0/8' }
+  await create(body)
+  test.match((await create({ ...body, name: 'R' })).json, { code: 'NAME_NOT_UNIQUE', errors: [{ field: 'name' }] })
+})
+
+t.test('CONFIG_INVALID: apply refuses two default routes with one metric, and names the second', async (test) => {
+  const { created, call, machine } = await fixture(test)
+  await created({ name: 'one', type: 'default', viaIp: '192.0.2.1' })
+  const id = await created({ name: 'two', type: 'default', viaIp: '192.0.2.2' })
+  const answer = await call('PUT', '/services/apply')
+  test.match(answer.json, { code: 'CONFIG_INVALID' })
+  test.match(answer.text, /route two is the default route with the same metric as route one/)
+  test.match(answer.text, new RegExp(id))
+  test.same(machine.host.journal, [])
+})
