@@ -14,6 +14,7 @@ import type { PlanExecutor } from './config/enactor.ts'
 import { Transactions } from './config/transactions.ts'
 import { Editing } from './config/editing.ts'
 import { PendingChanges } from './config/pending.ts'
+import { cutOffGuard } from './cut-off.ts'
 import { verifyAddresses } from './config/address-rules.ts'
 import { verifyReferences } from './config/reference-rules.ts'
 import { configView } from './config/views.ts'
@@ -140,7 +141,10 @@ function createEngine(
     executor: keepingFigures(machine.executor, stats),
     own: [listeners],
     rules: [verifyReferences, verifyAddresses, (desired) => verifyAdministrators(desired, ADMINISTRATOR.id)],
-    wouldCut: async () => undefined,
+    // In trial nothing of the network is touched.
+    wouldCut: machine.touchesPackages
+      ? cutOffGuard({ nodeId: node.nodeId, facts: machine.facts, api: listeners })
+      : async () => undefined,
     onPromoted: (changes) => access.onPromoted(changes),
   })
 }

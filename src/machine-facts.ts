@@ -7,6 +7,7 @@ export function machineFacts(pool: ProbePool): MachineFacts {
   return {
     interfaces: () => pool.run('interfaces', undefined),
     ping: (from, to) => pool.run('ping', { from, to }),
+    connections: (client, port) => pool.run('connections', { client, port }),
     consoleEnabled: () => pool.run('consoleEnabled', undefined),
     conntrackSize: () => pool.run('conntrackSize', undefined),
     clock: () => pool.run('clock', undefined),

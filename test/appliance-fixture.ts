@@ -43,6 +43,7 @@ export function stillFacts(more: Partial<MachineFacts> = {}): MachineFacts {
       { ...card, id: ETH1, name: 'eth1', addresses: [] },
     ],
     ping: async () => ({ ok: false, sent: 1, received: 0, roundTrip_ms: null, reason: '100% packet loss' }),
+    connections: async () => [],
     consoleEnabled: async () => false,
     conntrackSize: async () => 262_144,
     clock: async () => ({ timezone: 'Etc/UTC', ntpEnabled: false, tracking: undefined }),

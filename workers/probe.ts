@@ -1,11 +1,12 @@
 /** Tasks of the probe pool: reads of the machine, which change nothing and may run beside a plan. */
 import { workerData } from 'node:worker_threads'
-import type { ClockFacts, NetworkInterface, PingResult, SshFacts } from '../src/model/machine-facts.ts'
+import type { ClockFacts, Connection, NetworkInterface, PingResult, SshFacts } from '../src/model/machine-facts.ts'
 import type { Host } from '../src/drivers/host.ts'
 import { createHost } from './host/create-host.ts'
 import type { HostSettings } from './host/host-settings.ts'
 import { runProgram } from './host/linux-host.ts'
 import { readClock, readTimeZones } from './probe/clock.ts'
+import { readConnections } from './probe/connections.ts'
 import { readInterfaces } from './probe/interfaces.ts'
 import { ping as send } from './probe/ping.ts'
 import { readSsh } from './probe/ssh.ts'
@@ -22,6 +23,16 @@ export function interfaces(): Promise<readonly NetworkInterface[]> {
 
 export function ping({ from, to }: { readonly from: string; readonly to: string }): Promise<PingResult> {
   return send(from, to, runProgram)
+}
+
+export function connections({
+  client,
+  port,
+}: {
+  readonly client: string
+  readonly port: number
+}): Promise<readonly Connection[]> {
+  return readConnections(client, port, runProgram)
 }
 
 export function consoleEnabled(): Promise<boolean | undefined> {

@@ -4,6 +4,8 @@ export interface MachineFacts {
   interfaces(): Promise<readonly NetworkInterface[]>
   /** Sends a few echo requests from one of this node's addresses to another machine; takes seconds at the most. */
   ping(from: string, to: string): Promise<PingResult>
+  /** The connections of this client to this port of the node. */
+  connections(client: string, port: number): Promise<readonly Connection[]>
   /** Whether the console account can log in; undefined when that cannot be read. */
   consoleEnabled(): Promise<boolean | undefined>
   /** Value of nf_conntrack_max; undefined when the kernel tracks no connections. */
@@ -13,6 +15,14 @@ export interface MachineFacts {
   /** Names of tzdata, in order; undefined when it is not installed. */
   timeZones(): Promise<readonly string[] | undefined>
   ssh(): Promise<SshFacts>
+}
+
+/** How a client and this node reach each other. */
+export interface Connection {
+  /** The node's address that the client is connected to. */
+  readonly local: string
+  /** CIDR of the route that packets to the client take. */
+  readonly destination: string
 }
 
 export interface NetworkInterface {

@@ -14,6 +14,7 @@ t.test('each fact is one task of the probe pool', async (test) => {
   const facts = machineFacts(pool as unknown as ProbePool)
   await facts.interfaces()
   await facts.ping('192.0.2.1', '192.0.2.2')
+  await facts.connections('192.0.2.9', 9443)
   await facts.consoleEnabled()
   await facts.conntrackSize()
   await facts.clock()
@@ -21,6 +22,7 @@ t.test('each fact is one task of the probe pool', async (test) => {
   test.same(asked, [
     ['interfaces', undefined],
     ['ping', { from: '192.0.2.1', to: '192.0.2.2' }],
+    ['connections', { client: '192.0.2.9', port: 9443 }],
     ['consoleEnabled', undefined],
     ['conntrackSize', undefined],
     ['clock', undefined],

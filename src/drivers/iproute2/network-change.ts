@@ -1,5 +1,7 @@
 import type { DesiredNetwork, DesiredRoute, DesiredRule } from '../host.ts'
 
+const MAIN_TABLE = 254
+
 /** One route or rule that came, went or leads elsewhere. */
 export interface RouteChange {
   /** CIDR; for a rule without a destination, everything. */
@@ -19,15 +21,17 @@ export interface NetworkChange {
 export function networkChange(running: DesiredNetwork, desired: DesiredNetwork): NetworkChange {
   const kept = new Set(desired.addresses.map(placeOf))
   const removed = running.addresses.filter((address) => !kept.has(placeOf(address)))
-  const routes = differing(running.routes, desired.routes).map(({ destination }) => ({
-    destination,
-    source: undefined,
-  }))
-  const rules = differing(running.rules, desired.rules).map((rule) => ({
-    destination: targetOf(rule),
-    source: rule.from,
-  }))
-  const unique = new Map([...routes, ...rules].map((change) => [`${change.destination} ${change.source}`, change]))
+  const rules = [...running.rules, ...desired.rules]
+  // A route of a table of its own concerns the packets that are sent there.
+  const routes = differing(running.routes, desired.routes).flatMap(({ destination, table }): readonly RouteChange[] =>
+    table === MAIN_TABLE
+      ? [{ destination, source: undefined }]
+      : rules.filter((rule) => rule.table === table).map((rule) => ({ destination, source: rule.from })),
+  )
+  const moved = differing(running.rules, desired.rules)
+    .filter((rule) => rule.table !== MAIN_TABLE)
+    .map((rule) => ({ destination: targetOf(rule), source: rule.from }))
+  const unique = new Map([...routes, ...moved].map((change) => [`${change.destination} ${change.source}`, change]))
   return { removedAddresses: removed.map(({ ip }) => ip), routes: [...unique.values()] }
 }
 

@@ -1,0 +1,51 @@
+import { desiredNetwork } from './drivers/iproute2/desired.ts'
+import { networkChange, type RouteChange } from './drivers/iproute2/network-change.ts'
+import { canonicalIp, contains, parseIp, parseNetwork } from './ip-network.ts'
+import type { Connection, MachineFacts } from './model/machine-facts.ts'
+import type { ConfigView } from './model/sections.ts'
+
+const MAPPED = /^(?:::ffff:|0000:0000:0000:0000:0000:ffff:)(?=\d+\.)/i
+
+export interface CutOffParts {
+  readonly nodeId: string
+  readonly facts: Pick<MachineFacts, 'connections'>
+  /** Port of the API now. */
+  readonly api: { readonly port: number }
+}
+
+/**
+ * Says why a change of addresses or routes could cut a client's own connection, before it is made. It errs on the careful
+ * side: a route that would change for the client counts, also when the new one might lead there as well.
+ */
+export function cutOffGuard({ nodeId, facts, api }: CutOffParts) {
+  return async (running: ConfigView, desired: ConfigView, address: string): Promise<string | undefined> => {
+    const change = networkChange(desiredNetwork(running, nodeId), desiredNetwork(desired, nodeId))
+    if (change.removedAddresses.length + change.routes.length === 0) return undefined
+    const client = canonicalIp(address.replace(MAPPED, ''))
+    for (const connection of await facts.connections(client, api.port)) {
+      // Over loopback, or from this machine itself: no route is needed.
+      if (connection.local === client || client.startsWith('127.') || client === '::1') continue
+      if (change.removedAddresses.some((removed) => removed === connection.local)) {
+        return `${connection.local}, which you are connected to, would be taken away`
+      }
+      const route = change.routes.find((candidate) => concerns(candidate, client, connection))
+      if (route !== undefined)
+        return `the route from ${connection.local} to ${client} would change (${route.destination})`
+    }
+    return undefined
+  }
+}
+
+/** A narrower route wins, so only one that is as narrow as what is used now matters; a rule for a source comes before all. */
+function concerns(
+  { destination, source }: RouteChange,
+  client: string,
+  { local, destination: used }: Connection,
+): boolean {
+  const [to, target, now] = [parseNetwork(destination), parseIp(client), parseNetwork(used)]
+  if (to === undefined || target === undefined || now === undefined || !contains(to, target)) return false
+  if (source === undefined) return to.prefix >= now.prefix
+  const [from, origin] = [parseNetwork(source), parseIp(local)]
+  if (from === undefined || origin === undefined || !contains(from, origin)) return false
+  return to.prefix > 0 || now.prefix === 0
+}

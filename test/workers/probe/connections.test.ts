@@ -1,0 +1,41 @@
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import t from 'tap'
+import { runProgram } from '../../../workers/host/linux-host.ts'
+import { localAddresses, readConnections } from '../../../workers/probe/connections.ts'
+
+const HEAD = '  sl  local_address rem_address   st'
+const table = (...lines: readonly string[]) => [HEAD, ...lines, ''].join('\n')
+
+t.test('the kernel’s table: words of four bytes, newest machine order', async (test) => {
+  const four = table(
+    '   0: 0A0200C0:24E3 076433C6:D431 01 00000000:00000000',
+    '   1: 0B0200C0:24E3 076433C6:D432 06 00000000:00000000',
+    '   2: 0C0200C0:0016 076433C6:D433 01 00000000:00000000',
+    '   3: 00000000:24E3 00000000:0000 0A 00000000:00000000',
+  )
+  test.same(localAddresses(four, '198.51.100.7', 9443), ['192.0.2.10'], 'established, and of this port')
+  test.same(localAddresses(four, '198.51.100.8', 9443), [])
+  const six = table(
+    '   0: B80D0120000000000000000001000000:24E3 B80D0120000000000000000009000000:D431 01 00000000:00000000',
+    '   1: 0000000000000000FFFF00000A0200C0:24E3 0000000000000000FFFF0000076433C6:D431 01 00000000:00000000',
+  )
+  test.same(localAddresses(six, '2001:db8::9', 9443), ['2001:db8::1'])
+  test.same(localAddresses(six, '198.51.100.7', 9443), ['192.0.2.10'], 'IPv4 on a socket of both families')
+})
+
+t.test('a real connection, with the route of its answers', async (test) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = Object(server.address()) as { port: number }
+  const client = connect(port, '127.0.0.1')
+  await once(client, 'connect')
+  test.teardown(() => {
+    client.destroy()
+    server.close()
+  })
+  const [found] = await readConnections('127.0.0.1', port, runProgram)
+  test.equal(found?.local, '127.0.0.1')
+  test.match(found?.destination, /^127\./)
+  test.same(await readConnections('192.0.2.77', port, runProgram), [])
+})

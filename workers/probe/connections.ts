@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises'
+import { canonicalIp, familyOf, fullPrefix } from '../../src/ip-network.ts'
+import type { Connection } from '../../src/model/machine-facts.ts'
+import type { Run } from '../host/managed-program.ts'
+
+const TIMEOUT_MS = 5_000
+const ESTABLISHED = '01'
+const MAPPED = '00000000000000000000ffff'
+
+/** The connections of a client to a port of this node, with the route that answers take. */
+export async function readConnections(client: string, port: number, run: Run): Promise<readonly Connection[]> {
+  const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map((file) => readFile(file, 'utf8')))
+  const locals = new Set(tables.flatMap((table) => localAddresses(table, client, port)))
+  return Promise.all([...locals].map(async (local) => ({ local, destination: await routeTo(client, local, run) })))
+}
+
+/** From a table as the kernel prints it. */
+export function localAddresses(table: string, client: string, port: number): readonly string[] {
+  const wanted = canonicalIp(client)
+  return table
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, , , state]) => state === ESTABLISHED)
+    .flatMap(([, local = '', remote = '']) => {
+      const [localIp, localPort] = endpointOf(local)
+      return localPort === port && endpointOf(remote)[0] === wanted ? [localIp] : []
+    })
+}
+
+/** Address and port of "0100007F:1F90": words of four bytes in the order of the machine. */
+function endpointOf(text: string): readonly [ip: string, port: number] {
+  const [hex = '', port = ''] = text.split(':')
+  const bytes = (hex.match(/.{8}/g) ?? []).map((word) => (word.match(/../g) ?? []).toReversed().join('')).join('')
+  return [addressOf(bytes.toLowerCase()), Number.parseInt(port, 16)]
+}
+
+function addressOf(bytes: string): string {
+  const four = bytes.length === 8 ? bytes : bytes.startsWith(MAPPED) ? bytes.slice(MAPPED.length) : undefined
+  if (four !== undefined) return (four.match(/../g) ?? []).map((byte) => Number.parseInt(byte, 16)).join('.')
+  return canonicalIp((bytes.match(/.{4}/g) ?? []).join(':'))
+}
+
+/** CIDR of the route; everything when the kernel does not say, so that any change of a route counts. */
+async function routeTo(client: string, local: string, run: Run): Promise<string> {
+  const { exitCode, output } = await run(
+    ['ip', '-j', '-N', 'route', 'get', 'fibmatch', client, 'from', local],
+    TIMEOUT_MS,
+  )
+  const [route]: readonly { readonly dst?: string }[] = exitCode === 0 ? JSON.parse(output) : []
+  const { dst = 'default' } = route ?? {}
+  if (dst === 'default') return familyOf(client) === 6 ? '::/0' : '0.0.0.0/0'
+  return dst.includes('/') ? dst : `${dst}/${fullPrefix(familyOf(dst))}`
+}
