@@ -40,7 +40,7 @@ function planFor(
   paths: HaproxyPaths,
 ): readonly Step[] {
   const text = renderConfig(desired, paths)
-  const ports = running === undefined ? [] : newPorts(running.list('l7Frontends'), desired.list('l7Frontends'))
+  const ports = running === undefined ? [] : claimedPorts(running, desired)
   const whole = (verb: PlanOptions['atLeast']): readonly Step[] =>
     wholePlan(
       {
@@ -59,6 +59,13 @@ function planFor(
   const commands = runtimeStep(difference, paths.masterSocket)
   if (commands.commands.length > RUNTIME_COMMANDS_MAX) return whole('reload')
   return [commands, keepFile]
+}
+
+/** An address that this very apply adds cannot be tried before it is there, and nobody else can listen on it. */
+function claimedPorts(running: ConfigView, desired: ConfigView): readonly PortClaim[] {
+  const had = new Set([...running.list('staticIps')].map(({ ip }) => ip))
+  const added = new Set([...desired.list('staticIps')].map(({ ip }) => ip).filter((ip) => !had.has(ip)))
+  return newPorts(running.list('l7Frontends'), desired.list('l7Frontends')).filter(({ ip }) => !added.has(ip))
 }
 
 interface Whole {

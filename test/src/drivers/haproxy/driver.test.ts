@@ -116,3 +116,16 @@ t.test('verify and diagnose speak of the same records', (t) => {
   t.match(driver.diagnose('', viewOf(base)), [{ message: /no reason/ }])
   t.end()
 })
+
+t.test('a port on an address that this apply adds is not tried beforehand', (t) => {
+  const address = { id: 's', nodeId: 'n', groupId: 'g', ip: '192.0.2.1', externalPingCheck: false }
+  const added = { ...base, l7Frontends: [frontend('f', 'b', { ip: '192.0.2.1' })] }
+  const claimed = (before: Records, after: Records) =>
+    driver
+      .plan(viewOf(before), viewOf(after), runtime)
+      .flatMap((step) => (step.kind === 'check' ? (step.ports ?? []) : []))
+  t.match(claimed(base, added), [{ ip: '192.0.2.1', port: 8080 }])
+  t.strictSame(claimed(base, { ...added, staticIps: [address] }), [])
+  t.match(claimed({ ...base, staticIps: [address] }, { ...added, staticIps: [address] }), [{ ip: '192.0.2.1' }])
+  t.end()
+})
