@@ -1,0 +1,46 @@
+import t from 'tap'
+import type { Step } from '../../src/drivers/driver.ts'
+import { writtenHere } from '../../src/drivers/fragment.ts'
+import { executePlan } from '../../workers/executor.ts'
+import { RecordingHost } from '../../workers/host/recording-host.ts'
+
+const path = '/etc/chrony/chrony.conf'
+const basics = { why: 'test', timeout_ms: 1000 }
+const ours = writtenHere(['server 192.0.2.1'])
+const write: Step = {
+  ...basics,
+  kind: 'replaceFile',
+  path,
+  content: ours,
+  mode: 0o644,
+  checked: false,
+  keepsFound: true,
+}
+const giveBack: Step = { ...basics, kind: 'removeFile', path, givesBack: true }
+
+t.test('a file that was there before is kept once, and given back', async (t) => {
+  const host = new RecordingHost()
+  await host.replaceFile(path, 'pool debian\n', 0o644)
+  await executePlan(host, [write])
+  await executePlan(host, [{ ...write, content: `${ours}#2\n` }])
+  t.equal(await host.readFile(path), `${ours}#2\n`)
+  await executePlan(host, [giveBack])
+  t.equal(await host.readFile(path), 'pool debian\n')
+  await executePlan(host, [giveBack])
+  t.equal(await host.readFile(path), 'pool debian\n', 'a file that is not ours stays')
+})
+
+t.test('where there was none, ours goes', async (t) => {
+  const host = new RecordingHost()
+  await executePlan(host, [write])
+  await executePlan(host, [giveBack])
+  t.equal(await host.readFile(path), undefined)
+})
+
+t.test('a later failure brings back what was there', async (t) => {
+  const host = new RecordingHost({ answerRun: () => ({ exitCode: 1, output: 'no' }) })
+  await host.replaceFile(path, ours, 0o644)
+  const failing: Step = { ...basics, kind: 'run', argv: ['x'], undo: [] }
+  t.match(await executePlan(host, [giveBack, failing]), { ok: false, undone: true })
+  t.equal(await host.readFile(path), ours)
+})

@@ -1,0 +1,123 @@
+import t from 'tap'
+import type { Step } from '../../src/drivers/driver.ts'
+import type { DesiredNetwork, NetworkOutcome, RunResult, Setting } from '../../src/drivers/host.ts'
+import { executePlan } from '../../workers/executor.ts'
+import { KeyValueMemory } from '../../workers/host/key-value-file.ts'
+import { RecordingHost } from '../../workers/host/recording-host.ts'
+
+const basics = { why: 'test', timeout_ms: 1000 }
+const SIZE: Setting = { kind: 'sysctl', key: 'net.netfilter.nf_conntrack_max' }
+const size = (value: string | undefined, isOptional = false): Step => ({
+  ...basics,
+  kind: 'setting',
+  setting: SIZE,
+  value,
+  isOptional,
+})
+const broken: Step = { ...basics, kind: 'run', argv: ['broken'], undo: [] }
+
+/** A kernel with one setting. */
+class OneSetting extends RecordingHost {
+  value: string | undefined = '262144'
+  accepts: (value: string) => RunResult = () => ({ exitCode: 0, output: '' })
+  override readonly found = new KeyValueMemory()
+  constructor() {
+    super({ answerRun: () => ({ exitCode: 1, output: 'broken' }) })
+  }
+  override async readSetting(): Promise<string | undefined> {
+    return this.value
+  }
+  override async writeSetting(_setting: Setting, value: string): Promise<RunResult> {
+    const result = this.accepts(value)
+    if (result.exitCode === 0) this.value = value
+    return result
+  }
+}
+
+t.test('a setting is given its value, and what was found is given back when nobody wants one any more', async (t) => {
+  const host = new OneSetting()
+  t.match(await executePlan(host, [size('1000')]), { ok: true })
+  t.match(await executePlan(host, [size('2000')]), { ok: true })
+  t.equal(host.value, '2000')
+  t.match(await executePlan(host, [size(undefined)]), { ok: true })
+  t.equal(host.value, '262144', 'as it was before the first change')
+})
+
+t.test('a setting of which nothing was ever changed is left alone', async (t) => {
+  const host = new OneSetting()
+  host.accepts = () => ({ exitCode: 1, output: 'written' })
+  t.match(await executePlan(host, [size(undefined), size('262144')]), { ok: true })
+})
+
+t.test('a later failure takes a setting back; a refused one fails', async (t) => {
+  const host = new OneSetting()
+  t.match(await executePlan(host, [size('1000'), broken]), { ok: false, output: 'broken', undone: true })
+  t.equal(host.value, '262144')
+  host.accepts = () => ({ exitCode: 1, output: 'Invalid argument' })
+  t.match(await executePlan(host, [size('1000')]), { ok: false, kind: 'setting', output: /Invalid argument/ })
+})
+
+t.test('a setting that does not take is noticed', async (t) => {
+  const host = new OneSetting()
+  host.writeSetting = async () => ({ exitCode: 0, output: '' })
+  t.match(await executePlan(host, [size('1000')]), { ok: false, output: /is 262144 and not 1000/ })
+})
+
+t.test('a machine without the setting: missing, or left alone when it is optional', async (t) => {
+  const host = new OneSetting()
+  host.value = undefined
+  t.match(await executePlan(host, [size('1000')]), { ok: false, missing: true, output: /nf_conntrack_max/ })
+  t.match(await executePlan(host, [size('1000', true), size(undefined)]), { ok: true })
+})
+
+t.test('a network is taken back by what it answered; its warnings come with the result', async (t) => {
+  const desired: DesiredNetwork = { addresses: [], routes: [], rules: [] }
+  const calls: string[] = []
+  class Networked extends OneSetting {
+    override async network(_: DesiredNetwork, phase: 'add' | 'settle'): Promise<NetworkOutcome> {
+      calls.push(phase)
+      const undo = async () => {
+        calls.push(`undo ${phase}`)
+        return { exitCode: 0, output: '' }
+      }
+      return { exitCode: 0, output: '', undo, warnings: [`${phase}: eth9 is not there`] }
+    }
+  }
+  const steps: Step[] = [
+    { ...basics, kind: 'network', desired, phase: 'add' },
+    { ...basics, kind: 'network', desired, phase: 'settle' },
+  ]
+  const whole = await executePlan(new Networked(), steps)
+  t.match(whole, { ok: true, warnings: ['add: eth9 is not there', 'settle: eth9 is not there'] })
+  await executePlan(new Networked(), [...steps, broken])
+  t.strictSame(calls.slice(2), ['add', 'settle', 'undo settle', 'undo add'])
+})
+
+t.test('an account is changed; the password is in no journal and no result', async (t) => {
+  const host = new RecordingHost()
+  const change = { account: 'console', shell: true, password: { secret: 'Secret-123' } } as const
+  const result = await executePlan(host, [{ ...basics, kind: 'account', change }])
+  t.match(result, { ok: true, recorded: 1 })
+  t.equal(await host.hasShell('console'), true)
+  t.notOk(JSON.stringify([result, host.journal]).includes('Secret-123'))
+})
+
+t.test('a unit that was stopped is stopped again', async (t) => {
+  const restart = {
+    ...basics,
+    kind: 'unit',
+    unit: 'ntp',
+    verb: 'restart',
+    undo: 'asFound',
+    whenUnchanged: 'act',
+  } as const
+  for (const [before, after] of [
+    ['stop', 'stop'],
+    ['start', 'restart'],
+  ] as const) {
+    const host = new OneSetting()
+    await host.unit('ntp', before)
+    await executePlan(host, [restart, broken])
+    t.match(host.journal.at(-1), { verb: 'unit', unitVerb: after }, `after ${before}`)
+  }
+})

@@ -1,0 +1,66 @@
+import type { CheckStep, RemoveFileStep, ReplaceFileStep } from '../src/drivers/driver.ts'
+import { isOurs } from '../src/drivers/fragment.ts'
+import type { Host } from '../src/drivers/host.ts'
+import { type Failure, failureOf, messageOf, type Run, type Undo } from './step-run.ts'
+import { takenPorts } from './taken-ports.ts'
+
+/** Exit codes of a checker that did not come to judge: its deadline passed, or it could not be started. */
+const NO_VERDICT: ReadonlySet<number> = new Set([124, 126])
+/** Mode of a removed file that comes back, whose own mode is not kept: the strictest. */
+const RESTORED_MODE = 0o600
+/** Mode of what was found: only files that everybody may read are kept. */
+const FOUND_MODE = 0o644
+
+export async function check(run: Run, step: CheckStep): Promise<Failure | undefined> {
+  const candidate = `${step.path}.candidate`
+  run.undos.push({ order: 'file', run: () => silently(run.host.removeFile(candidate)) })
+  try {
+    await run.host.replaceFile(candidate, step.content, step.mode)
+  } catch (error) {
+    return { output: messageOf(error), missing: false, instead: { kind: 'replaceFile', why: `write ${candidate}` } }
+  }
+  const verdict = await run.host.run(step.argv, step.timeout_ms)
+  const failure = failureOf(verdict)
+  if (failure !== undefined) {
+    return NO_VERDICT.has(verdict.exitCode) ? { ...failure, instead: { kind: 'run', why: step.why } } : failure
+  }
+  const taken = await takenPorts(run.host, step.ports ?? [])
+  return taken.length === 0 ? undefined : { output: taken.join('\n'), missing: false }
+}
+
+export async function replaceFile(run: Run, step: ReplaceFileStep): Promise<Failure | undefined> {
+  const { host } = run
+  const previous = await host.readFile(step.path)
+  if (previous !== step.content) run.filesChanged = true
+  if (step.keepsFound === true && previous !== undefined && !isOurs(previous)) {
+    await host.found.set(foundFile(step.path), previous)
+  }
+  run.undos.push(fileUndo(host, step.path, previous, step.mode))
+  if (step.checked) await host.renameFile(`${step.path}.candidate`, step.path)
+  else await host.replaceFile(step.path, step.content, step.mode)
+  return undefined
+}
+
+export async function removeFile(run: Run, { path, givesBack }: RemoveFileStep): Promise<undefined> {
+  const { host } = run
+  const previous = await host.readFile(path)
+  if (previous === undefined || (givesBack === true && !isOurs(previous))) return
+  const found = givesBack === true ? await host.found.get(foundFile(path)) : undefined
+  run.undos.push(fileUndo(host, path, previous, found === undefined ? RESTORED_MODE : FOUND_MODE))
+  run.filesChanged = true
+  if (found === undefined) await host.removeFile(path)
+  else await host.replaceFile(path, found, FOUND_MODE)
+}
+
+const foundFile = (path: string) => `file ${path}`
+
+function fileUndo(host: Host, path: string, previous: string | undefined, mode: number): Undo {
+  const restore = (): Promise<void> =>
+    previous === undefined ? host.removeFile(path) : host.replaceFile(path, previous, mode)
+  return { order: 'file', run: () => silently(restore()) }
+}
+
+async function silently(work: Promise<void>): Promise<undefined> {
+  await work
+  return undefined
+}

@@ -1,0 +1,96 @@
+import type { AccountStep, NetworkStep, RunStep, SettingStep, SocketStep, UnitStep } from '../src/drivers/driver.ts'
+import { settingKey } from '../src/drivers/host.ts'
+import { deadline, refusedCommand } from './commands.ts'
+import { rowProblem } from './read-back.ts'
+import { type Failure, failureOf, problemOf, type Run } from './step-run.ts'
+
+/** Exit code of a run or unit whose deadline passed: how far it came is unknown. */
+const TIMED_OUT = 124
+/** For the undo of commands that were not answered in their time. */
+const UNDO_UNANSWERED_MS = 500
+/** With less than this left, the time for the commands is over; timers are not exact. */
+const SPENT_MS = 20
+
+export async function program({ host, undos }: Run, step: RunStep): Promise<Failure | undefined> {
+  const { argv, undo, timeout_ms, expect } = step
+  if (undo !== 'irreversible' && undo.length > 0) {
+    undos.push({ order: 'file', run: async () => problemOf(await host.run(undo, timeout_ms)) })
+  }
+  const recordedBefore = host.recorded
+  const result = await host.run(argv, timeout_ms)
+  // What was only recorded has no output to judge.
+  if (result.exitCode !== 0 || expect === undefined || host.recorded > recordedBefore) return failureOf(result)
+  const unexpected = unexpectedLines(result.output, expect)
+  return unexpected === undefined ? undefined : { output: unexpected, missing: false }
+}
+
+function unexpectedLines(output: string, { prefix, lines }: NonNullable<RunStep['expect']>): string | undefined {
+  const found = output.split('\n').filter((line) => line.startsWith(prefix))
+  const differs = found.some((line) => !lines.includes(line)) || lines.some((line) => !found.includes(line))
+  return differs ? `expected ${lines.join(', ')}, found ${found.join(', ') || 'nothing'}` : undefined
+}
+
+/** What was found before the first change is kept before it is changed: a crash in between loses nothing. */
+export async function setting({ host, undos }: Run, step: SettingStep): Promise<Failure | undefined> {
+  const key = settingKey(step.setting)
+  const before = await host.readSetting(step.setting)
+  if (before === undefined) {
+    if (step.isOptional || step.value === undefined) return undefined
+    return { output: `this machine has no ${key}`, missing: true }
+  }
+  const found = await host.found.get(key)
+  const wanted = step.value ?? found
+  if (wanted === undefined || wanted === before) return undefined
+  if (found === undefined) await host.found.set(key, before)
+  undos.push({
+    order: 'file',
+    run: async () => problemOf(await host.writeSetting(step.setting, before, step.timeout_ms)),
+  })
+  const failure = failureOf(await host.writeSetting(step.setting, wanted, step.timeout_ms))
+  if (failure !== undefined) return failure
+  const now = await host.readSetting(step.setting)
+  return now === wanted ? undefined : { output: `${key} is ${now ?? 'gone'} and not ${wanted}`, missing: false }
+}
+
+export async function network({ host, undos, warnings }: Run, step: NetworkStep): Promise<Failure | undefined> {
+  const outcome = await host.network(step.desired, step.phase, step.timeout_ms)
+  const { undo } = outcome
+  if (undo !== undefined) undos.push({ order: 'file', run: async () => problemOf(await undo()) })
+  warnings.push(...outcome.warnings)
+  return failureOf(outcome)
+}
+
+export async function account({ host }: Run, { change, timeout_ms }: AccountStep): Promise<Failure | undefined> {
+  return failureOf(await host.account(change, timeout_ms))
+}
+
+export async function unit({ host, undos, filesChanged }: Run, step: UnitStep): Promise<Failure | undefined> {
+  const { unit: name, verb, undo, timeout_ms, whenUnchanged } = step
+  if (whenUnchanged === 'skip' && !filesChanged && (await host.unitState(name)) === 'running') return undefined
+  const ranBefore = undo === 'asFound' && (await host.unitState(name)) === 'running'
+  const outcome = await host.unit(name, verb, timeout_ms)
+  // A refused reload leaves the program as it was: reloading again would only cost it its counters.
+  const untouched = verb === 'reload' && outcome.exitCode !== 0 && outcome.exitCode !== TIMED_OUT
+  if (undo !== 'none' && !untouched) {
+    const back = undo === 'asFound' ? (ranBefore ? 'restart' : 'stop') : undo
+    undos.push({ order: 'unit', run: async () => problemOf(await host.unit(name, back, timeout_ms)) })
+  }
+  return failureOf(outcome)
+}
+
+export async function socket({ host, undos }: Run, step: SocketStep): Promise<Failure | undefined> {
+  const left_ms = deadline(step.timeout_ms)
+  undos.push({
+    order: 'file',
+    // Who has used up the time for the commands will hardly answer their undo: that is worth a moment only.
+    run: () =>
+      refusedCommand(host, step.path, step.undo, deadline(left_ms() > SPENT_MS ? step.timeout_ms : UNDO_UNANSWERED_MS)),
+  })
+  const refused = await refusedCommand(host, step.path, step.commands, left_ms)
+  if (refused !== undefined) return { output: refused, missing: false }
+  for (const { request, rows } of step.readBack) {
+    const problem = rowProblem(await host.socket(step.path, request, left_ms()), rows)
+    if (problem !== undefined) return { output: `${request}: ${problem}`, missing: false }
+  }
+  return undefined
+}

@@ -1,0 +1,44 @@
+import type { Step } from '../src/drivers/driver.ts'
+import type { Host } from '../src/drivers/host.ts'
+
+/** Why a step failed. */
+export interface Failure {
+  readonly output: string
+  readonly missing: boolean
+  /** What failed, when it was not what the step is about: a full disk is no verdict of a checker. */
+  readonly instead?: { readonly kind: Step['kind']; readonly why: string }
+}
+
+/** What a step did, and how to take it back. Units are taken back last, when the files are as they were. */
+export interface Undo {
+  readonly order: 'file' | 'unit'
+  /** The problem, when it could not be taken back. */
+  readonly run: () => Promise<string | undefined>
+}
+
+/** One run of one plan. */
+export interface Run {
+  readonly host: Host
+  readonly undos: Undo[]
+  readonly warnings: string[]
+  filesChanged: boolean
+}
+
+export const startRun = (host: Host): Run => ({ host, undos: [], warnings: [], filesChanged: false })
+
+interface Outcome {
+  readonly exitCode: number
+  readonly output: string
+}
+
+export function failureOf({ exitCode, output }: Outcome): Failure | undefined {
+  return exitCode === 0 ? undefined : { output, missing: exitCode === 127 }
+}
+
+export function problemOf({ exitCode, output }: Outcome): string | undefined {
+  return exitCode === 0 ? undefined : output
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
