@@ -3,6 +3,7 @@ import type { Run } from '../host/managed-program.ts'
 import { interfaceOf, linksOf, parsedJson, type RawLink } from '../host/network/links.ts'
 
 const TIMEOUT_MS = 10_000
+const NOT_INSTALLED = 127
 /** Some hundred bytes for an address. */
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
 
@@ -11,6 +12,7 @@ export async function readInterfaces(run: Run): Promise<readonly NetworkInterfac
   const { exitCode, output } = await run(['ip', '-j', '-d', 'address', 'show'], TIMEOUT_MS, {
     output_max: OUTPUT_BYTES_MAX,
   })
+  if (exitCode === NOT_INSTALLED) return []
   if (exitCode !== 0) throw new Error(`interfaces cannot be read: ${output}`)
   return linksOf(parsedJson<RawLink>(output))
     .map(interfaceOf)

@@ -1,0 +1,59 @@
+import t from 'tap'
+import { networkDriver } from '../../../../src/drivers/iproute2/driver.ts'
+import { type Records, viewOf } from '../../../view-fixture.ts'
+import { ipGroup, ipRoute, NODE, staticIp } from './network-records.ts'
+
+const driver = networkDriver(NODE)
+const plan = (running: Records | undefined, desired: Records) =>
+  driver
+    .plan(running === undefined ? undefined : viewOf(running), viewOf(desired), { atLeast: 'runtime' })
+    .map((step) =>
+      step.kind === 'network' ? `${step.phase} ${step.desired.addresses.map(({ ip }) => ip)}` : step.kind,
+    )
+
+const ONE: Records = { ipGroups: [ipGroup('a')], staticIps: [staticIp('1', 'a', '10.0.0.5')] }
+const TWO: Records = { ...ONE, staticIps: [...(ONE.staticIps ?? []), staticIp('2', 'a', '10.0.0.6')] }
+
+t.test('a change is added first and settled last', async (test) => {
+  test.same(plan(ONE, TWO), ['add 10.0.0.5,10.0.0.6', 'settle 10.0.0.5,10.0.0.6'])
+  test.same(plan(TWO, ONE), ['add 10.0.0.5', 'settle 10.0.0.5'])
+})
+
+t.test('without records nothing is planned; when they are gone the network is given back', async (test) => {
+  test.same(plan({}, {}), [])
+  test.same(plan(ONE, {}), ['settle '])
+})
+
+t.test('nothing is planned when the network stays the same, whatever is renamed', async (test) => {
+  test.same(plan(ONE, { ...ONE, ipGroups: [ipGroup('a', { name: 'other' })] }), [])
+  test.same(plan(ONE, { ...ONE, ipRoutes: [ipRoute('1', { type: 'default', viaIp: '10.0.0.1', enabled: false })] }), [])
+})
+
+t.test('from an unknown state everything is made, and what a crash left is taken away', async (test) => {
+  test.same(plan(undefined, ONE), ['add 10.0.0.5', 'settle 10.0.0.5'])
+  test.same(plan(undefined, {}), ['settle '])
+  test.equal(driver.makesAnew, true)
+})
+
+t.test(
+  'a change costs the network, unless it only changes words; other sections and nodes are not ours',
+  async (test) => {
+    const effect = (running: Records, desired: Records, change: Parameters<typeof driver.effectOf>[0]) =>
+      driver.effectOf(change, viewOf(running), viewOf(desired))
+    const added = TWO.staticIps?.[1]
+    const address = { section: 'staticIps', id: '2', before: undefined, after: added } as const
+    test.equal(effect(ONE, TWO, address), 'network')
+    const [before, after] = [ipGroup('a'), ipGroup('a', { name: 'other' })]
+    const rename = { section: 'ipGroups', id: 'a', before, after } as const
+    test.equal(effect(ONE, { ...ONE, ipGroups: [after] }, rename), 'runtime')
+    const elsewhere = ipRoute('9', { nodeId: 'other', type: 'blackhole', destination: '10.9.0.0/16' })
+    test.equal(effect(ONE, ONE, { section: 'ipRoutes', id: '9', before: undefined, after: elsewhere }), undefined)
+    test.equal(effect(ONE, ONE, { section: 'realServers', id: 'r', before: undefined, after: undefined }), undefined)
+  },
+)
+
+t.test('output that nobody can be blamed for is one problem, and there are no files', async (test) => {
+  test.same(driver.diagnose('x', viewOf({})), [{ section: undefined, id: undefined, field: undefined, message: 'x' }])
+  test.same([driver.render(viewOf(ONE)), [...driver.prepare(viewOf(ONE))]], [[], []])
+  test.same(driver.verify(viewOf(ONE)), [])
+})

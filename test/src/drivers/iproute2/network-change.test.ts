@@ -1,0 +1,35 @@
+import t from 'tap'
+import { desiredNetwork } from '../../../../src/drivers/iproute2/desired.ts'
+import { networkChange } from '../../../../src/drivers/iproute2/network-change.ts'
+import { type Records, viewOf } from '../../../view-fixture.ts'
+import { ETH1, ipGroup, ipRoute, NODE, staticIp } from './network-records.ts'
+
+const change = (running: Records, desired: Records) =>
+  networkChange(desiredNetwork(viewOf(running), NODE), desiredNetwork(viewOf(desired), NODE))
+
+const ONE: Records = { ipGroups: [ipGroup('a')], staticIps: [staticIp('1', 'a', '10.0.0.5')] }
+
+t.test(
+  'an address that goes, or goes to another interface, is removed; one that stays or comes is not',
+  async (test) => {
+    test.same(change(ONE, {}), { removedAddresses: ['10.0.0.5'], routes: [] })
+    const moved = { ...ONE, ipGroups: [ipGroup('a', { assignedInterfaces: [{ nodeId: NODE, interfaceId: ETH1 }] })] }
+    test.same(change(ONE, moved).removedAddresses, ['10.0.0.5'])
+    const wider = { ...ONE, ipGroups: [ipGroup('a', { networkMask: 16 })] }
+    test.same(change(ONE, wider).removedAddresses, [])
+    test.same(change({}, ONE), { removedAddresses: [], routes: [] })
+  },
+)
+
+t.test('routes that come, go or lead elsewhere are named by their destination', async (test) => {
+  const running = { ipRoutes: [ipRoute('1', { destination: '10.8.0.0/16', viaIp: '10.0.0.1' })] }
+  const desired = { ipRoutes: [ipRoute('1', { destination: '10.8.0.0/16', viaIp: '10.0.0.2' })] }
+  test.same(change(running, desired).routes, [{ destination: '10.8.0.0/16', source: undefined }])
+  test.same(change(running, running).routes, [])
+  test.same(change(running, {}).routes, [{ destination: '10.8.0.0/16', source: undefined }])
+})
+
+t.test('a policy route concerns packets from its source', async (test) => {
+  const ipRoutes = [ipRoute('1', { type: 'policy', source: '10.0.0.5', viaIp: '10.0.0.1' })]
+  test.same(change({}, { ipRoutes }).routes, [{ destination: '0.0.0.0/0', source: '10.0.0.5/32' }])
+})

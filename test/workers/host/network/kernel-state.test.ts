@@ -1,0 +1,64 @@
+import t from 'tap'
+import { readKernel, UnreadableKernel } from '../../../../workers/host/network/kernel-state.ts'
+
+/** What `ip` answers by the words it is asked with. */
+function kernel(answers: Readonly<Record<string, unknown>>) {
+  return async (argv: readonly string[]) => {
+    const key = Object.keys(answers).find((words) => argv.join(' ').includes(words))
+    return { exitCode: 0, output: key === undefined ? '' : JSON.stringify(answers[key]) }
+  }
+}
+
+t.test('routes and rules are read in one form, whatever iproute2 leaves out', async (test) => {
+  const { routes, rules, addresses } = await readKernel(
+    kernel({
+      'address show': [
+        {
+          ifname: 'eth0',
+          flags: ['UP'],
+          addr_info: [
+            { family: 'inet', local: '10.0.0.5', prefixlen: 24, scope: '0' },
+            { family: 'inet', local: '10.0.0.6', prefixlen: 24, scope: '0', secondary: true },
+          ],
+        },
+      ],
+      '-4 route': [
+        { dst: 'default', gateway: '10.0.0.1', dev: 'eth0', protocol: '70' },
+        { type: '6', dst: '10.9.0.0/16', protocol: '70', metric: 5 },
+        { dst: '10.7.0.7', dev: 'eth0', table: '200', protocol: '16', tos: '4' },
+        { type: '2', dst: '10.0.0.5', dev: 'eth0', table: '255', protocol: '2' },
+      ],
+      '-6 route': [{ type: '6', dst: '2001:db8:9::/48', dev: 'lo', protocol: '70', metric: 1024 }],
+      '-4 rule': [
+        { priority: 0, src: 'all', table: '255' },
+        { priority: 10_000, src: '10.0.0.0', srclen: 24, table: '254', suppress_prefixlen: 0, protocol: '70' },
+        { priority: 100, src: 'all', table: '200', fwmark: '0x1' },
+      ],
+    }),
+    1000,
+  )
+  test.match(addresses, [
+    { link: 'eth0', ip: '10.0.0.5', prefix: 24, isSecondary: false },
+    { ip: '10.0.0.6', isSecondary: true },
+  ])
+  const route = { family: 4, table: 254, metric: 0, via: undefined, device: undefined }
+  test.same(routes, [
+    { ...route, destination: '0.0.0.0/0', type: 'unicast', via: '10.0.0.1', device: 'eth0', isOurs: true },
+    { ...route, destination: '10.9.0.0/16', type: 'blackhole', metric: 5, isOurs: true },
+    { ...route, destination: '10.0.0.5/32', type: '2', table: 255, isOurs: false },
+    { ...route, family: 6, destination: '2001:db8:9::/48', type: 'blackhole', metric: 1024, isOurs: true },
+  ])
+  const rule = { family: 4, from: undefined, to: undefined, suppressPrefixLength: undefined }
+  test.same(rules, [
+    { ...rule, priority: 0, table: 255, isOurs: false },
+    { ...rule, priority: 10_000, from: '10.0.0.0/24', table: 254, suppressPrefixLength: 0, isOurs: true },
+  ])
+})
+
+t.test('what iproute2 cannot read is a failure with its exit code and words', async (test) => {
+  const missing = async () => ({ exitCode: 127, output: 'ip is not installed' })
+  const error = await readKernel(missing, 1000).catch((reason: unknown) => reason)
+  test.ok(error instanceof UnreadableKernel)
+  test.match(error, { exitCode: 127, message: 'ip is not installed' })
+  test.match(await readKernel(async () => ({ exitCode: 1, output: '' }), 1000).catch(String), /exit code 1/)
+})
