@@ -101,9 +101,9 @@ export class RunningAppliance implements Appliance {
 
   /** An appliance's HAProxy is left as it was found until something of Layer 7 was applied. */
   #managesHaproxy(): boolean {
-    const { settings, store, running } = this.#parts
+    const { settings, running } = this.#parts
     if (settings.observe !== undefined) return false
-    if (settings.profile === 'trial' || store.journal() !== undefined) return true
+    if (settings.profile === 'trial') return true
     return [...running.list('l7Frontends'), ...running.list('l7Backends')].length > 0
   }
 

@@ -43,6 +43,8 @@ export async function replaceFile(run: Run, step: ReplaceFileStep): Promise<Fail
 
 export async function removeFile(run: Run, { path, givesBack }: RemoveFileStep): Promise<undefined> {
   const { host } = run
+  // Left by a check that was killed.
+  if ((await host.readFile(`${path}.candidate`)) !== undefined) await host.removeFile(`${path}.candidate`)
   const previous = await host.readFile(path)
   if (previous === undefined || (givesBack === true && !isOurs(previous))) return
   const found = givesBack === true ? await host.found.get(foundFile(path)) : undefined

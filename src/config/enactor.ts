@@ -82,8 +82,14 @@ export class Enactor {
   ): Promise<Enacted> {
     const { store, executor, log } = this.#parts
     let plan = this.plan(running, desired, atLeast)
-    if (plan.steps.length === 0) return this.#withOwn(running, desired, { recorded: 0, warnings: [] }, false)
-    await store.openJournal({ ...header, steps: plan.steps.map((step) => step.why), attempted: this.#kept(attempted) })
+    if (plan.steps.length === 0) return this.#withOwn(running, desired, { recorded: 0, warnings: [] }, new Set())
+    const touched = new Set(plan.owners)
+    await store.openJournal({
+      ...header,
+      steps: plan.steps.map((step) => step.why),
+      drivers: [...touched].map(({ name }) => name),
+      attempted: this.#kept(attempted),
+    })
     let result = await executor.execute(plan.steps)
     if (!result.ok && result.kind === 'socket') {
       log.info('a runtime command was refused; reloading instead', { why: result.why, output: result.output })
@@ -93,9 +99,9 @@ export class Enactor {
       // Runtime commands that could not be taken back stay a doubt, even when the reload was taken back cleanly.
       if (!result.ok) result = { ...result, undone: result.undone && undone }
     }
-    if (result.ok) return this.#withOwn(running, desired, result, true)
+    if (result.ok) return this.#withOwn(running, desired, result, touched)
     if (result.undone) await store.closeJournal()
-    else await this.#restore(desired, running)
+    else await this.#restore(desired, running, touched)
     throw this.refusal(result, plan, desired)
   }
 
@@ -104,13 +110,13 @@ export class Enactor {
     running: ConfigView,
     desired: ConfigView,
     { recorded, warnings }: { readonly recorded: number; readonly warnings: readonly string[] },
-    isMachineChanged: boolean,
+    touched: ReadonlySet<Driver>,
   ): Promise<Enacted> {
     const done: { keep(): void; takeBack(): void }[] = []
     const { nodeId } = this.#parts
     const takeBack = async (why: string, output: string): Promise<ApiError> => {
       for (const part of done.toReversed()) part.takeBack()
-      if (isMachineChanged) await this.#restore(desired, running)
+      if (touched.size > 0) await this.#restore(desired, running, touched)
       return applyFailed({ why, output, nodeId })
     }
     for (const part of this.#parts.own) {
@@ -132,9 +138,9 @@ export class Enactor {
   }
 
   /** The machine back to running, whatever of `attempted` it holds. The journal closes only when that is certain. */
-  async #restore(attempted: ConfigView, running: ConfigView): Promise<void> {
+  async #restore(attempted: ConfigView, running: ConfigView, touched: ReadonlySet<Driver>): Promise<void> {
     const { store, log } = this.#parts
-    const failed = await this.#each(this.#parts.drivers, (driver) => backTo(running, attempted, driver))
+    const failed = await this.#each([...touched], (driver) => backTo(running, attempted, driver))
     if (failed === undefined) return store.closeJournal()
     log.error('the previous configuration could not be restored; it is tried again at the next start', {
       why: failed.why,
@@ -144,7 +150,7 @@ export class Enactor {
 
   /**
    * Makes the machine what running says, whatever it is now, each driver by itself: what one cannot do keeps no other from
-   * its work. After a crash in the middle of an apply (open journal) all of them, whatever was asked for.
+   * its work. After a crash in the middle of an apply (open journal) also those that it had begun with.
    */
   async converge(select: (driver: Driver) => boolean): Promise<PlanResult> {
     const { store, drivers, log } = this.#parts
@@ -153,11 +159,12 @@ export class Enactor {
     if (journal !== undefined) log.warn('an apply did not finish; restoring running', { applyId: journal.applyId })
     await prepare(drivers, running)
     const attempted = journal === undefined ? undefined : attemptedView(store.running, journal.attempted ?? [])
-    const wanted = attempted === undefined ? drivers.filter(select) : drivers
+    const isInDoubt = ({ name }: Driver) => journal !== undefined && journal.drivers?.includes(name) !== false
+    const wanted = drivers.filter((driver) => isInDoubt(driver) || select(driver))
     const failed = await this.#each(wanted, (driver) =>
-      attempted === undefined
-        ? driver.plan(undefined, running, { atLeast: 'runtime' })
-        : backTo(running, attempted, driver),
+      attempted !== undefined && isInDoubt(driver)
+        ? backTo(running, attempted, driver)
+        : driver.plan(undefined, running, { atLeast: 'runtime' }),
     )
     if (failed === undefined && journal !== undefined) await store.closeJournal()
     return failed ?? { ok: true, done: wanted.length, recorded: 0, warnings: [] }

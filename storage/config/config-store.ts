@@ -95,6 +95,8 @@ export interface Revision extends RevisionHeader {
 
 export interface Journal extends RevisionHeader {
   readonly steps: readonly string[]
+  /** Names of the drivers whose part of the machine is in doubt; without them, all. */
+  readonly drivers?: readonly string[]
   /** What recovery must know of the changes that may be on the machine. */
   readonly attempted?: readonly RecordChangeValue[]
 }

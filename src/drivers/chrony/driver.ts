@@ -56,7 +56,8 @@ function isSame(before: Ntp, after: Ntp): boolean {
 function plan(running: Ntp | undefined, desired: Ntp, options: PlanOptions): readonly Step[] {
   if (running !== undefined && isSame(running, desired)) return []
   if (desired === null) return running === undefined || running === null ? [] : givenBack(running.enabled)
-  if (!desired.enabled) return [serviceStep('disabled')]
+  // Its file goes as well, so that the machine does not depend on which servers there were before.
+  if (!desired.enabled) return [serviceStep('disabled'), REMOVAL]
   const isAdoption = running === undefined && options.atLeast === 'runtime'
   return [...fileSteps(renderChrony(desired.servers)), restartStep(isAdoption ? 'skip' : 'act'), serviceStep('enabled')]
 }
@@ -80,15 +81,16 @@ function fileSteps(content: string): readonly Step[] {
   ]
 }
 
+const REMOVAL: Step = {
+  kind: 'removeFile',
+  why: 'give chrony.conf back as it was found',
+  timeout_ms: TIMEOUT_MS,
+  path: CONFIG_FILE,
+  givesBack: true,
+}
+
 function givenBack(wasEnabled: boolean): readonly Step[] {
-  const remove: Step = {
-    kind: 'removeFile',
-    why: 'give chrony.conf back as it was found',
-    timeout_ms: TIMEOUT_MS,
-    path: CONFIG_FILE,
-    givesBack: true,
-  }
-  return [remove, ...(wasEnabled ? [restartStep('act')] : []), serviceStep(undefined)]
+  return [REMOVAL, ...(wasEnabled ? [restartStep('act')] : []), serviceStep(undefined)]
 }
 
 function restartStep(whenUnchanged: UnitStep['whenUnchanged']): Step {

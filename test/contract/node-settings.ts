@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import type { Test } from 'tap'
+import { LmdbConfigStore } from '../../storage/config/lmdb-config-store.ts'
+import type { Write } from '../../storage/config/config-store.ts'
+import { ApplyEngine } from '../../src/config/apply.ts'
+import type { Step } from '../../src/drivers/driver.ts'
+import { supervisedPaths } from '../../src/drivers/haproxy/paths.ts'
+import { createDrivers } from '../../src/drivers/index.ts'
+import type { SectionName, SectionRecords } from '../../src/model/sections.ts'
+import { checkPlan, executePlan } from '../../workers/executor.ts'
+import { type JournalEntry, RecordingHost } from '../../workers/host/recording-host.ts'
+import { ENGINE_DEFAULTS, temporaryFolder } from '../config-fixture.ts'
+
+export const NODE = 'node-1'
+const ORIGIN = { actor: 'tester', endpoint: 'test', at: '' }
+
+export const record = <N extends SectionName>(section: N, value: SectionRecords[N]): Write => ({
+  section,
+  scope: '',
+  key: value.id,
+  value,
+})
+export const removed = (section: SectionName, key: string): Write => ({ section, scope: '', key, value: undefined })
+
+/** What is on a machine after everything that was recorded: files, settings, and the network that is wanted. */
+export function machineState(journal: readonly JournalEntry[]): Readonly<Record<string, unknown>> {
+  const state = new Map<string, unknown>()
+  for (const entry of journal) {
+    if (entry.verb === 'replaceFile') state.set(entry.path, entry.content)
+    if (entry.verb === 'removeFile') state.delete(entry.path)
+    if (entry.verb === 'renameFile') {
+      state.set(entry.to, state.get(entry.from))
+      state.delete(entry.from)
+    }
+    // A recording host finds every setting empty.
+    // A module that was loaded stays: others may use it by now.
+    if (entry.verb === 'setting' && entry.key.startsWith('kernelModule')) continue
+    if (entry.verb === 'setting' && entry.value === '') state.delete(entry.key)
+    else if (entry.verb === 'setting') state.set(entry.key, entry.value)
+    if (entry.verb === 'network' && entry.phase === 'settle') state.set('network', entry.desired)
+  }
+  return Object.fromEntries([...state].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** A store, a machine that only records, and engines over both: each `engine()` is another start of the daemon. */
+export function recordedNode(test: Test) {
+  const store = new LmdbConfigStore(temporaryFolder(test, 'node'), randomUUID)
+  test.teardown(() => store.close())
+  const host = new RecordingHost()
+  const engine = (beforeStep?: (index: number) => void) =>
+    new ApplyEngine({
+      ...ENGINE_DEFAULTS,
+      nodeId: NODE,
+      store,
+      drivers: createDrivers({ haproxy: supervisedPaths('/state/haproxy'), stateFolder: '/state' }, NODE),
+      executor: {
+        execute: (steps: readonly Step[]) => executePlan(host, steps, beforeStep === undefined ? {} : { beforeStep }),
+        check: (steps) => checkPlan(host, steps),
+      },
+    })
+  const apply = (from = engine()) => from.apply({ force: undefined }, { by: 'tester', address: undefined })
+  /** As an appliance starts that has no HAProxy of its own. */
+  const start = () => engine().converge(({ name }) => name !== 'layer7proxy')
+  const stage = (writes: readonly Write[]) => store.stage(writes, ORIGIN)
+  return { store, host, engine, apply, start, stage, state: () => machineState(host.journal) }
+}
