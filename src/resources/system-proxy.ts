@@ -20,12 +20,11 @@ const AddressValue = Type.Union(
   },
 )
 const AddressPort = Type.Union([Port, Type.Null()], { description: 'TCP port, 1 to 65535; null when there is none.' })
-const Address = closed({ value: AddressValue, port: AddressPort })
 
 const Body = closed({
   enable,
   address: Type.Optional(
-    Type.Union([Address, Type.Null()], {
+    Type.Union([closed({ value: Type.Optional(AddressValue), port: Type.Optional(AddressPort) }), Type.Null()], {
       description:
         'Where the proxy listens. Omitted keeps the stored address; null clears it. Both parts, or null in both.',
     }),
@@ -44,7 +43,7 @@ type Sent = Static<typeof Body>
 
 const Shown = closed({
   enable,
-  address: Type.Object(Address.properties, { description: 'Where the proxy listens.' }),
+  address: closed({ value: AddressValue, port: AddressPort }, 'Where the proxy listens.'),
   username,
   password: Type.Enum(['', MASK], { description: '** when a password is stored, empty when none is.' }),
   bypass,
@@ -56,15 +55,14 @@ type Settings = Omit<SystemProxy, 'id'>
 /** Rule 1: omitted keeps, null clears, and so does an object of nulls, which is how none is read. */
 function addressFrom(sent: Sent['address'], stored: Settings['address']) {
   if (sent === undefined) return { address: stored, problems: [] }
-  const value = sent?.value ?? null
-  const port = sent?.port ?? null
-  if (value === null && port === null) return { address: null, problems: [] }
+  if (sent === null || (sent.value === null && sent.port === null)) return { address: null, problems: [] }
+  const { value, port } = sent
   const about = (field: string, message: string): FieldProblem => ({ field, code: 'INVALID_BODY', message })
   const problems: FieldProblem[] = []
-  if (value === null) problems.push(about('address.value', 'is required beside a port'))
+  if (typeof value !== 'string') problems.push(about('address.value', 'is required'))
   else if (!isHost(value)) problems.push(about('address.value', 'must be an IP address or a host name'))
-  if (port === null) problems.push(about('address.port', 'is required beside a value'))
-  return { address: value === null || port === null ? null : { value, port }, problems }
+  if (typeof port !== 'number') problems.push(about('address.port', 'is required'))
+  return { address: typeof value === 'string' && typeof port === 'number' ? { value, port } : null, problems }
 }
 
 /** Rule 3: omitted and ** keep, empty and null clear. */
