@@ -123,9 +123,9 @@ function received(answer: Answer): Received {
 }
 
 /** A daemon on a recording machine, with its administrator logged in. */
-export async function applianceFixture(test: Test, more: Partial<Settings> = {}) {
+export async function applianceFixture(test: Test, more: Partial<Settings> = {}, machineMore: Partial<Machine> = {}) {
   const state = temporaryFolder(test, 'appliance')
-  const machine = recordingMachine(state)
+  const machine = { ...recordingMachine(state), ...machineMore }
   const appliance = await createAppliance(testSettings(state, more), machine, silentLog)
   test.teardown(() => appliance.close())
   const anonymous = caller(appliance)

@@ -132,10 +132,11 @@ export const staticIps = [
     path: '/{applianceId}/sips/{id}',
     effect: 'stage',
     staged: true,
-    summary: 'Delete a static IP that nothing uses',
+    summary: 'Delete a static IP that nothing uses; refused while a transaction is open',
     message: 'Static IP {id} will be deleted with apply',
     query: closed({ ip: Ip }),
     handle: (ctx, { params, query }) => {
+      ctx.transactions.refuseOpen()
       const addresses = ctx.section('staticIps')
       const stored = ofNode(addresses, params.id, params.applianceId)
       if (canonicalIp(query.ip) !== stored.ip) {

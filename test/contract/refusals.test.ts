@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { ErrorCode } from '../../src/errors.ts'
 import { ERRORS } from '../../src/errors.ts'
-import { ADMIN, applianceFixture, type Received } from '../appliance-fixture.ts'
+import { ADMIN, applianceFixture, type Received, stillFacts } from '../appliance-fixture.ts'
 
 /** The shape of every refusal: status, code and message, and headers where the contract names them. */
 function refused(test: Test, answer: Received, code: ErrorCode): Received {
@@ -386,3 +386,64 @@ t.test(
     )
   },
 )
+
+/** The caller is connected to the static IP that goes. */
+const cutting = () => stillFacts({ connections: async () => [{ local: '192.0.2.9', destination: '0.0.0.0/0' }] })
+
+t.test(
+  'TRANSACTION_OPEN: the user interface, a deleted static IP and a second transaction, inside and outside it',
+  async (test) => {
+    const { call, node } = await applianceFixture(test)
+    const groupId = (
+      await call('POST', '/ipgroups', { body: { name: 'lan', networkIp: '192.0.2.0', networkMask: 24 } })
+    ).json.data.id
+    const sip = (await call('POST', `/${node}/sips`, { body: { groupId, ip: '192.0.2.9' } })).json.data.id
+    const { id } = (await call('POST', '/transactions')).json.data
+    for (const headers of [{}, { 'x-transaction-id': id }]) {
+      for (const [method, path, body] of [
+        ['PUT', `/${node}/system/userinterface`, { apiPort: 9444 }],
+        ['DELETE', `/${node}/sips/${sip}?ip=192.0.2.9`, undefined],
+        ['POST', '/transactions', undefined],
+      ] as const) {
+        const answer = await call(method, path, { headers, ...(body === undefined ? {} : { body }) })
+        test.match(answer, { status: 409, json: { code: 'TRANSACTION_OPEN', data: { id } } }, `${method} ${path}`)
+      }
+    }
+    await call('PUT', `/transactions/${id}/rollback`)
+    test.equal((await call('DELETE', `/${node}/sips/${sip}?ip=192.0.2.9`)).status, 200)
+  },
+)
+
+t.test(
+  'INVALID_BODY CONFIRMATION_REQUIRED: an apply that could cut the caller off, until it says how it wants that',
+  async (test) => {
+    const { machine, call, node } = await applianceFixture(test, {}, { touchesPackages: true, facts: cutting() })
+    const groupId = (
+      await call('POST', '/ipgroups', { body: { name: 'lan', networkIp: '192.0.2.0', networkMask: 24 } })
+    ).json.data.id
+    const sip = (await call('POST', `/${node}/sips`, { body: { groupId, ip: '192.0.2.9' } })).json.data.id
+    await call('PUT', '/services/apply')
+    await call('DELETE', `/${node}/sips/${sip}?ip=192.0.2.9`)
+    machine.host.takeJournal()
+    const refused = await call('PUT', '/services/apply')
+    test.match(refused, {
+      status: 422,
+      json: { code: 'INVALID_BODY', errors: [{ field: 'confirmWithin', code: 'CONFIRMATION_REQUIRED' }] },
+    })
+    test.match(refused.json.message, /192\.0\.2\.9, which you are connected to, would be taken away/)
+    test.same(machine.host.journal, [], 'nothing was touched')
+    test.equal((await call('PUT', '/services/apply', { body: { confirmWithin: 600 } })).status, 200)
+    await call('PUT', '/services/apply/confirm')
+  },
+)
+
+t.test('force applies it as well', async (test) => {
+  const { call, node } = await applianceFixture(test, {}, { touchesPackages: true, facts: cutting() })
+  const groupId = (await call('POST', '/ipgroups', { body: { name: 'lan', networkIp: '192.0.2.0', networkMask: 24 } }))
+    .json.data.id
+  const sip = (await call('POST', `/${node}/sips`, { body: { groupId, ip: '192.0.2.9' } })).json.data.id
+  await call('PUT', '/services/apply')
+  await call('DELETE', `/${node}/sips/${sip}?ip=192.0.2.9`)
+  test.equal((await call('PUT', '/services/apply')).status, 422)
+  test.match((await call('PUT', '/services/apply', { body: { force: true } })).json.data, { confirmBy: null })
+})
