@@ -29,3 +29,14 @@ t.test('each fact is one task of the probe pool', async (test) => {
     ['ssh', undefined],
   ])
 })
+
+t.test('time zones are read once, but asked for again while there are none', async (test) => {
+  const answers = [undefined, ['Etc/UTC'], ['never asked']]
+  let asked = 0
+  const pool = { run: async () => answers[asked++], close: async () => undefined }
+  const facts = machineFacts(pool as unknown as ProbePool)
+  test.equal(await facts.timeZones(), undefined, 'tzdata is not installed yet')
+  test.same(await facts.timeZones(), ['Etc/UTC'])
+  test.same(await facts.timeZones(), ['Etc/UTC'])
+  test.equal(asked, 2)
+})

@@ -90,6 +90,8 @@ t.test('an update runs the package manager once and keeps our configuration file
   if (step?.kind !== 'run') throw new Error('no program is run')
   test.equal(step.argv[0], 'systemd-run')
   test.ok(step.argv.includes('apt-get'))
+  const before = step.argv.slice(0, step.argv.indexOf('apt-get'))
+  test.ok(before.includes('--property=EnvironmentFile=-/state/machine/proxy.env'), 'through the proxy, if there is one')
   test.equal(step.argv.at(-1), 'haproxy')
   for (const option of ['--yes', '--only-upgrade', 'Dpkg::Options::=--force-confold']) {
     test.ok(step.argv.includes(option), option)

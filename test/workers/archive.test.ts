@@ -15,6 +15,7 @@ t.test('the thread starts, serves and ends when told', async (t) => {
   const exited = once(worker, 'exit')
   worker.on('message', ({ type }: { readonly type: string }) => {
     types.push(type)
+    if (type === 'ready') worker.postMessage({ type: 'clockStepped' })
     if (type === 'tick' && !types.includes('done')) worker.postMessage({ type: 'check', request: 1 })
     if (type === 'done') worker.postMessage({ type: 'stop' })
   })

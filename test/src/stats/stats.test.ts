@@ -234,3 +234,22 @@ t.test('an archive that cannot be opened is a refusal, not a hang', async (t) =>
   const source = { kind: 'master-socket' as const, path: '/nowhere' }
   await t.rejects(createStats({ directory, source, names, applianceId: 'node-1', log: silentLog, clock: systemClock }))
 })
+
+t.test('a step of the clock that was meant is passed on to the archive thread', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'stats-step-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const source = { kind: 'stats-socket' as const, path: '/nonexistent' }
+  const stats = await createStats({
+    directory,
+    source,
+    names,
+    applianceId: 'node-1',
+    log: silentLog,
+    clock: systemClock,
+  })
+  await stats.waitTick()
+  stats.clockStepped()
+  await stats.waitTick()
+  t.strictSame(await stats.check(), [], 'a clock that did not move leaves everything as it is')
+  await stats.close()
+})

@@ -125,3 +125,37 @@ t.test('a thread that was held up covers the seconds it missed, and their sum is
   t.ok(rates.every((rate) => rate >= 999 && rate <= 1_050))
   await writer.close()
 })
+
+t.test('a clock that was set back on purpose is followed at the next second', async (t) => {
+  const directory = temporaryFolder(t)
+  const path = await listen(t, () => ANSWER)
+  const [start_ms, back_ms] = [Date.parse('2026-03-04T05:06:07Z'), 30 * 86_400_000]
+  let passed_ms = 0
+  let shift_ms = 0
+  let ticks = 0
+  const messages: FromArchiveThread[] = []
+  let ended: () => void = () => undefined
+  const done = new Promise<void>((resolve) => (ended = resolve))
+  const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
+    passed_ms += ms
+    if (++ticks === 3) {
+      shift_ms = -back_ms
+      thread.clockStepped()
+    }
+    if (ticks < 5) return
+    ended()
+    await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))))
+  }
+  const clock = { now_ms: () => start_ms + shift_ms + passed_ms, monotonic_ms: () => passed_ms }
+  const options = { directory, source: { kind: 'stats-socket' as const, path } }
+  const thread = new ArchiveThread(options, clock, (message) => messages.push(message), pause)
+  void thread.run()
+  await done
+  await thread.stop()
+  t.match(
+    messages.filter(({ type }) => type === 'warning'),
+    [{ message: /stepped-back/ }, { message: 'the clock was set back: newer statistics are dropped' }],
+  )
+  const marks = messages.flatMap((message) => (message.type === 'tick' ? [message.hwm_s * 1_000 < start_ms] : []))
+  t.strictSame(marks, [false, false, false, true, true], 'of the tick after the step on')
+})

@@ -15,5 +15,6 @@ t.test('what to do about a missing program', (t) => {
     output: 'haproxy is not installed: run "apt-get install haproxy" as root',
   })
   t.match(notInstalled('systemctl').output, 'apt-get install systemd')
+  t.match(notInstalled('chronyd').output, 'apt-get install chrony')
   t.end()
 })

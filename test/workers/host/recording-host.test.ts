@@ -30,3 +30,18 @@ t.test('answers come from where the options say', async (t) => {
   t.strictSame(await host.run(['x']), { exitCode: 3, output: 'x' })
   t.equal(await host.socket('/s', 'y'), '/s y')
 })
+
+t.test('a sysctl whose module is not loaded is written down all the same, other settings are missing', async (t) => {
+  const host = new RecordingHost({
+    base: {
+      readFile: async () => undefined,
+      unitState: async () => 'missing',
+      readSetting: async () => undefined,
+    },
+  })
+  const size = { kind: 'sysctl', key: 'net.netfilter.nf_conntrack_max' } as const
+  t.equal(await host.readSetting(size), '')
+  await host.writeSetting(size, '4096')
+  t.equal(await host.readSetting(size), '4096')
+  t.equal(await host.readSetting({ kind: 'ipvsTimeouts' }), undefined)
+})
