@@ -91,3 +91,23 @@ export async function cable(
   await b.ip(`link set ${nameB} up`)
   return { macA, macB }
 }
+
+/** What differs between two kernels although nothing else does. */
+const CHANCE = new Set(['ifindex', 'link_index', 'link_netnsid', 'stats64', 'valid_life_time', 'preferred_life_time'])
+
+/** Addresses in their order, routes and rules of a namespace, to be compared with another's. */
+export async function kernelText(of: Namespace): Promise<Readonly<Record<string, readonly string[]>>> {
+  const read = async (...words: readonly string[]) => {
+    const text = await of.output('ip', '-j', ...words)
+    const entries = JSON.parse(text === '' ? '[]' : text) as readonly object[]
+    return entries.map((entry) => JSON.stringify(entry, (key, value: unknown) => (CHANCE.has(key) ? undefined : value)))
+  }
+  const sorted = async (...words: readonly string[]) => (await read(...words)).toSorted()
+  return {
+    addresses: await read('address', 'show'),
+    routes4: await sorted('-4', 'route', 'show', 'table', 'all'),
+    routes6: await sorted('-6', 'route', 'show', 'table', 'all'),
+    rules4: await read('-4', 'rule', 'show'),
+    rules6: await read('-6', 'rule', 'show'),
+  }
+}

@@ -21,6 +21,7 @@ import type { Layer7ProxySettings } from './host-settings.ts'
 import { KeyValueFile } from './key-value-file.ts'
 import type { Detached, ManagedProgram, RunOptions } from './managed-program.ts'
 import { KernelNetwork } from './network/kernel-network.ts'
+import { networkFile } from './network/memory.ts'
 import { NOT_PERMITTED, portProblem } from './port-probe.ts'
 import { findProgram, notInstalled, PROGRAM_FOLDERS } from './programs.ts'
 import { readSetting, writeSetting } from './machine-settings.ts'
@@ -43,7 +44,7 @@ export class LinuxHost implements Host {
   /** `folder` keeps what must be remembered about the machine. */
   constructor(layer7proxy: Layer7ProxySettings, folder: string) {
     this.found = new KeyValueFile(`${folder}/found.json`)
-    this.#network = new KernelNetwork(`${folder}/network.json`, runProgram)
+    this.#network = new KernelNetwork(networkFile(folder), runProgram)
     this.#mode = layer7proxy.mode
     this.#programs = {
       layer7proxy:

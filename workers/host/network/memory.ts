@@ -25,6 +25,10 @@ export interface Memory {
 }
 
 const MODE = 0o600
+
+/** In the folder where things about the machine are remembered. */
+export const networkFile = (folder: string): string => `${folder}/network.json`
+
 export const NOTHING: DesiredNetwork = { addresses: [], routes: [], rules: [] }
 export const isNothing = ({ addresses, routes, rules }: DesiredNetwork): boolean =>
   addresses.length + routes.length + rules.length === 0
