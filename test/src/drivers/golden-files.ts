@@ -13,7 +13,7 @@ const joined = (files: readonly { readonly path: string; readonly content: strin
 export function goldenFiles(
   test: Test,
   folder: string,
-  { verify }: Driver,
+  driver: Driver,
   render: (records: Records) => readonly { readonly path: string; readonly content: string }[],
 ): void {
   const url = new URL(`../../golden/${folder}/`, import.meta.url)
@@ -24,7 +24,7 @@ export function goldenFiles(
       for (const record of list)
         test.ok(Value.Check(schema, record), `${name}: ${section} ${record.id} fits its schema`)
     }
-    test.same(verify(viewOf(records)), [], `${name}: the driver has nothing against it`)
+    test.same(driver.verify(viewOf(records)), [], `${name}: the driver has nothing against it`)
     test.equal(joined(render(records)), readFileSync(new URL(name.replace('.json', '.txt'), url), 'utf8'), name)
   }
 }
