@@ -107,10 +107,8 @@ export class RecordingHost implements Host {
   async readSetting(setting: Setting): Promise<string | undefined> {
     const known = await this.#memory.get(settingKey(setting))
     if (known !== undefined) return known
-    const { base } = this.#options
-    if (base?.readSetting === undefined) return ''
-    // The module that brings it would have been loaded by now.
-    return (await base.readSetting(setting)) ?? (setting.kind === 'sysctl' ? '' : undefined)
+    // What this machine lacks can still be tried: nothing of it is needed.
+    return (await this.#options.base?.readSetting?.(setting)) ?? ''
   }
   async writeSetting(setting: Setting, value: string): Promise<RunResult> {
     const key = settingKey(setting)
