@@ -39,7 +39,15 @@ export async function writeEnabled(unit: UnitName, value: string, run: Run, time
   let result: RunResult = { exitCode: 1, output: `a unit cannot be ${value}` }
   for (const words of COMMANDS[value] ?? []) {
     result = await run(['systemctl', ...words, UNITS[unit]], timeout_ms, UNCONFINED)
-    if (result.exitCode !== 0) break
+    if (result.exitCode !== 0) return result
   }
-  return result
+  if (value !== 'enabled' || (await readEnabled(unit, run)) === 'enabled') return result
+  return { exitCode: 1, output: await whyStopped(UNITS[unit], run) }
+}
+
+/** systemd calls it no failure when a condition of the unit keeps it from starting. */
+async function whyStopped(unit: string, run: Run): Promise<string> {
+  const { output } = await run(['systemctl', 'status', '--no-pager', '--lines=0', unit], QUERY_TIMEOUT_MS)
+  const condition = /(\S+=\S+ was not met)/.exec(output)?.[1]
+  return `${unit} does not run${condition === undefined ? '' : `: ${condition}`}`
 }

@@ -35,13 +35,32 @@ t.test('each state is read of its own unit and written with the commands that ma
   test.same(ran, [
     'systemctl show --property=LoadState,UnitFileState,ActiveState chrony.service',
     'systemctl enable --now chrony.service outside',
+    'systemctl show --property=LoadState,UnitFileState,ActiveState chrony.service',
     'systemctl disable --now chrony.service outside',
     'systemctl enable chrony.service outside',
     'systemctl stop chrony.service outside',
     'systemctl disable chrony.service outside',
     'systemctl start chrony.service outside',
     'systemctl enable --now ssh.service outside',
+    'systemctl show --property=LoadState,UnitFileState,ActiveState ssh.service',
   ])
+})
+
+t.test('a unit that systemd does not let run is a failure that says why', async (test) => {
+  const status =
+    'Condition: start condition failed at Fri\n           └─ ConditionCapability=CAP_SYS_TIME was not met\n'
+  const answering =
+    (said: string): Run =>
+    async ([, verb]) => ({
+      exitCode: verb === 'status' ? 3 : 0,
+      output: verb === 'status' ? said : shown('loaded', 'enabled', 'inactive'),
+    })
+  test.same(await writeEnabled('ntp', 'enabled', answering(status), 1000), {
+    exitCode: 1,
+    output: 'chrony.service does not run: ConditionCapability=CAP_SYS_TIME was not met',
+  })
+  const silent = await writeEnabled('ntp', 'enabled', answering(''), 1000)
+  test.same(silent, { exitCode: 1, output: 'chrony.service does not run' })
 })
 
 t.test('a failure ends it, an unknown state is one, and without systemd nothing is known', async (test) => {
