@@ -204,6 +204,15 @@ t.test('a route of somebody else steps aside and comes back', { skip }, async (t
   test.same(await shown(node), before)
 })
 
+t.test('routes of others stay when the last address of their interface goes', { skip }, async (test) => {
+  const { node, make, on } = await bench(test)
+  await node.ip('route add 10.7.0.0/16 dev eth0 proto static', 'route add default dev eth0 metric 9')
+  const before = await shown(node)
+  await make({ addresses: [on('10.0.0.5', 24), on('10.0.0.6', 24)] })
+  await make({})
+  test.same(await shown(node), before)
+})
+
 t.test('a route that cannot come back is named, and ours is gone all the same', { skip }, async (test) => {
   const { node, make, to, router } = await bench(test)
   await cable(node, 'eth1', router, 'r1', 2)

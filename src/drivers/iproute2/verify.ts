@@ -1,13 +1,10 @@
-import { familyOf } from '../../ip-network.ts'
 import type { ConfigView, SectionName } from '../../model/sections.ts'
 import { addressProblems, groupProblems, routeProblems, type RuleProblem } from '../../network-rules.ts'
 import type { Problem } from '../driver.ts'
 import type { DesiredRoute } from '../host.ts'
 import { defaultGateways, desiredNetwork, desiredRoute, enabledRoutes } from './desired.ts'
+import { kernelMetric } from './kernel-metric.ts'
 import { policyTables } from './policy-tables.ts'
-
-/** What the kernel gives an IPv6 route without a metric. */
-const METRIC_6 = 1024
 
 /** Everything that can be seen without the machine. */
 export function verifyNetwork(view: ConfigView, nodeId: string): readonly Problem[] {
@@ -90,6 +87,4 @@ function sameRoutes(view: ConfigView, nodeId: string): readonly Problem[] {
   })
 }
 
-function placeOf({ table, destination, metric }: DesiredRoute): string {
-  return `${table} ${destination} ${metric ?? (familyOf(destination) === 6 ? METRIC_6 : 0)}`
-}
+const placeOf = (route: DesiredRoute): string => `${route.table} ${route.destination} ${kernelMetric(route)}`

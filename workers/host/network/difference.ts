@@ -30,7 +30,7 @@ export interface Comparison {
 export interface Difference {
   readonly lines: Readonly<Record<Family, readonly string[]>>
   readonly adds: readonly KernelAddress[]
-  /** Routes of others that ours replace. */
+  /** Routes of others that ours replace, or that the kernel takes away with the last address of an interface. */
   readonly displaces: readonly KernelRoute[]
   readonly givesBack: readonly DisplacedRoute[]
   /** Interfaces that lose the first address of a subnet whose others must stay. */
@@ -68,7 +68,8 @@ export function differenceOf(comparison: Comparison): Difference {
     ]
   }
   const lines = { 4: linesOf(4), 6: linesOf(6) }
-  const { displaces, givesBack } = routes
+  const { givesBack } = routes
+  const displaces = [...routes.displaces, ...endangered(comparison.kernel, addresses.removes)]
   return { lines, adds: addresses.adds, displaces, givesBack, promotes: addresses.promotes }
 }
 
@@ -140,9 +141,8 @@ function addressChanges({ kernel, target, owned, isOrdered }: Comparison) {
   return { adds, moved, inTheWay, removes, promotes: promotedLinks(kernel, leaving) }
 }
 
-/** Addresses that compete for being the first of their subnet (IPv4) or of their interface (IPv6). */
+/** Addresses of one subnet compete for being the one that the kernel sends from. */
 function contest({ linkId, ip, prefix }: KernelAddress): string {
-  if (ip.includes(':')) return `${linkId} 6`
   const network = parseNetwork(`${ip}/${prefix}`)
   return `${linkId} ${network === undefined ? ip : networkText(networkOf(network))}`
 }
@@ -189,6 +189,18 @@ function promotedLinks(kernel: KernelState, leaving: readonly KernelState['addre
     (first) => kernel.addresses.filter((address) => contest(address) === contest(first)).length > 1,
   )
   return [...new Set(withOthers.map(({ link }) => link))]
+}
+
+/** An interface that loses its last IPv4 address loses its IPv4 routes, whoever made them. */
+function endangered({ addresses, routes }: KernelState, removes: readonly KernelAddress[]): readonly KernelRoute[] {
+  const leaving = new Set(removes.map(addressText))
+  const staying = addresses.filter((address) => familyOfAddress(address) === 4 && !leaving.has(addressText(address)))
+  const links = new Set(removes.map(({ link }) => link))
+  for (const { link } of staying) links.delete(link)
+  return routes.filter(
+    ({ family, device, isOurs, isKernels }) =>
+      family === 4 && !isOurs && !isKernels && device !== undefined && links.has(device),
+  )
 }
 
 function routeChanges({ kernel, target, displaced, refused }: Comparison) {

@@ -158,7 +158,7 @@ export class KernelNetwork {
         if (lines[family].length === 0) continue
         const argv = ['ip', `-${family}`, '-force', '-batch', '-']
         const input = `${lines[family].join('\n')}\n`
-        outputs.push((await this.#run(argv, left_ms(), { input, isUnconfined: true })).output)
+        outputs.push((await this.#run(argv, left_ms(), { input })).output)
       }
       return outputs.join('\n').trim()
     })

@@ -8,8 +8,7 @@ export const FAMILIES = [4, 6] as const
 /** Marks routes and rules as this daemon's, in the kernel itself. */
 export const PROTOCOL = 70
 export const MAIN_TABLE = 254
-/** What the kernel gives an IPv6 route without a metric. */
-export const METRIC_6 = 1024
+const KERNEL_PROTOCOL = '2'
 
 export interface KernelAddress {
   readonly link: string
@@ -37,13 +36,15 @@ export interface KernelRule {
   readonly suppressPrefixLength: number | undefined
 }
 type Owned = { readonly isOurs: boolean }
+/** Routes that the kernel makes for an address come and go with it. */
+type Made = { readonly isKernels: boolean }
 
 /** The part of the kernel that is compared: addresses of all, routes and rules of all, by whose they are. */
 export interface KernelState {
   readonly links: readonly Link[]
   /** In the order of the kernel, which prefers the first IPv4 address of a subnet. */
   readonly addresses: readonly (KernelAddress & { readonly isSecondary: boolean })[]
-  readonly routes: readonly (KernelRoute & Owned)[]
+  readonly routes: readonly (KernelRoute & Owned & Made)[]
   readonly rules: readonly (KernelRule & Owned)[]
 }
 
@@ -142,6 +143,7 @@ function routeOf(raw: RawRoute, family: Family): KernelState['routes'] {
       via: isUnicast && raw.gateway !== undefined ? canonicalIp(raw.gateway) : undefined,
       device: isUnicast ? raw.dev : undefined,
       isOurs: raw.protocol === String(PROTOCOL),
+      isKernels: raw.protocol === KERNEL_PROTOCOL,
     },
   ]
 }

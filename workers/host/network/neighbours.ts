@@ -63,7 +63,7 @@ async function resolvedMacs(addresses: readonly TargetAddress[], run: Run): Prom
     ]
     if (lines.length === 0) continue
     const input = `${lines.join('\n')}\n`
-    await run(['ip', `-${family}`, '-force', '-batch', '-'], READ_TIMEOUT_MS, { input, isUnconfined: true })
+    await run(['ip', `-${family}`, '-force', '-batch', '-'], READ_TIMEOUT_MS, { input })
   }
   return answersOf(new Set(asked.map(keyOf)), run)
 }

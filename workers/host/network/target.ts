@@ -1,4 +1,5 @@
 import type { DesiredAddress, DesiredNetwork, DesiredRoute } from '../../../src/drivers/host.ts'
+import { kernelMetric } from '../../../src/drivers/iproute2/kernel-metric.ts'
 import { canonicalIp, canonicalNetwork, contains, familyOf, parseNetwork } from '../../../src/ip-network.ts'
 import {
   addressText,
@@ -7,7 +8,6 @@ import {
   type KernelRoute,
   type KernelRule,
   type KernelState,
-  METRIC_6,
   routeKey,
   ruleText,
 } from './kernel-state.ts'
@@ -92,7 +92,7 @@ function routeOf(wanted: DesiredRoute, reach: Reach, warnings: Set<string>): rea
   const destination = canonicalNetwork(wanted.destination)
   const family = familyOf(destination)
   const { table, type } = wanted
-  const route = { family, table, destination, metric: wanted.metric ?? (family === 6 ? METRIC_6 : 0), type }
+  const route = { family, table, destination, metric: kernelMetric({ destination, metric: wanted.metric }), type }
   if (type === 'blackhole') return [{ ...route, via: undefined, device: undefined }]
   const via = wanted.via === undefined ? undefined : canonicalIp(wanted.via)
   const link = linkTowards(wanted.interfaceId, via, reach)

@@ -37,6 +37,7 @@ const route = (destination: string, more: Partial<KernelState['routes'][number]>
   via: undefined,
   device: undefined,
   isOurs: true,
+  isKernels: false,
   ...more,
 })
 
@@ -118,6 +119,15 @@ t.test('addresses out of order are taken out and added again, but only when sett
   test.same(settled.promotes, ['eth0'])
   const added = differenceOf(comparison({ ...both, isOrdered: false }))
   test.same(added.lines[4], ['address add 10.0.0.6/24 brd + dev eth0'])
+})
+
+t.test('routes of others are remembered when the last IPv4 address of their interface goes', async (test) => {
+  const others = route('10.7.0.0/16', { type: 'unicast', device: 'eth0', isOurs: false })
+  const routes = [others, { ...others, destination: '10.0.0.0/24', isKernels: true }, { ...others, device: 'eth1' }]
+  const one = kernelState({ addresses: [address('10.0.0.5', 24)], routes })
+  test.same(differenceOf(comparison({ kernel: one, owned: owned('10.0.0.5/24') })).displaces, [others])
+  const two = kernelState({ addresses: [address('10.0.0.5', 24), address('10.1.0.5', 24)], routes })
+  test.same(differenceOf(comparison({ kernel: two, owned: owned('10.0.0.5/24') })).displaces, [])
 })
 
 t.test('only a first address with others behind it needs them kept', async (test) => {

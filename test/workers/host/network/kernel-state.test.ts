@@ -41,11 +41,11 @@ t.test('routes and rules are read in one form, whatever iproute2 leaves out', as
     { link: 'eth0', ip: '10.0.0.5', prefix: 24, isSecondary: false },
     { ip: '10.0.0.6', isSecondary: true },
   ])
-  const route = { family: 4, table: 254, metric: 0, via: undefined, device: undefined }
+  const route = { family: 4, table: 254, metric: 0, via: undefined, device: undefined, isKernels: false }
   test.same(routes, [
     { ...route, destination: '0.0.0.0/0', type: 'unicast', via: '10.0.0.1', device: 'eth0', isOurs: true },
     { ...route, destination: '10.9.0.0/16', type: 'blackhole', metric: 5, isOurs: true },
-    { ...route, destination: '10.0.0.5/32', type: '2', table: 255, isOurs: false },
+    { ...route, destination: '10.0.0.5/32', type: '2', table: 255, isOurs: false, isKernels: true },
     { ...route, family: 6, destination: '2001:db8:9::/48', type: 'blackhole', metric: 1024, isOurs: true },
   ])
   const rule = { family: 4, from: undefined, to: undefined, suppressPrefixLength: undefined }

@@ -78,7 +78,15 @@ t.test('what cannot be made is left out and named once', async (test) => {
 })
 
 t.test('ours is what carries our mark, and the addresses we remember as far as they are there', async (test) => {
-  const route = { family: 4, table: 254, metric: 0, type: 'blackhole', via: undefined, device: undefined } as const
+  const route = {
+    family: 4,
+    table: 254,
+    metric: 0,
+    type: 'blackhole',
+    via: undefined,
+    device: undefined,
+    isKernels: false,
+  } as const
   const kernel = kernelState({
     addresses: [address('10.0.0.5', 24), address('10.0.0.9', 24)],
     routes: [
