@@ -3,6 +3,7 @@ import { run as archive } from './archive.ts'
 import { run as config } from './config.ts'
 import { environment } from './environment.ts'
 import { run as http } from './http.ts'
+import { run as node } from './node.ts'
 import { run as peers } from './peers/index.ts'
 import { run as realHaproxy } from './real-haproxy.ts'
 import { run as start } from './start.ts'
@@ -12,6 +13,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   config,
   start,
   archive,
+  node,
   peers,
   'real-haproxy': realHaproxy,
 }

@@ -24,6 +24,7 @@ const PACKAGES = [
   'procps',
   'haproxy',
   'iproute2',
+  'iputils-ping',
   'openssh-server',
   'chrony',
 ] as const

@@ -47,7 +47,7 @@ export interface Namespace {
 }
 
 /** A namespace that ends with the test. */
-export async function namespace(test: Test, label = 'n'): Promise<Namespace> {
+export async function namespace(test: Pick<Test, 'teardown'>, label = 'n'): Promise<Namespace> {
   const name = `fulcrum-${label}-${randomBytes(4).toString('hex')}`
   const path = `/run/netns/${name}`
   const added = await command(['ip', 'netns', 'add', name])
