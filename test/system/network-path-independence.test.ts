@@ -10,6 +10,7 @@ import { readInterfaces } from '../../workers/probe/interfaces.ts'
 import { temporaryFolder } from '../config-fixture.ts'
 import { ipGroup, ipRoute, NODE, staticIp } from '../src/drivers/iproute2/network-records.ts'
 import { viewOf } from '../view-fixture.ts'
+import { seededRandom } from '../storage/archive/reference-model.ts'
 import { cable, kernelText, namespace, namespaceObstacle } from './network-namespace.ts'
 
 /** Random changes of records, applied one by one, end where their last state leads at once. */
@@ -21,17 +22,6 @@ const RUNS = Number(process.env['FULCRUM_TEST_NETWORK_RUNS'] ?? 3)
 const FIRST_SEED = Number(process.env['FULCRUM_TEST_NETWORK_SEED'] ?? 1)
 const TIMEOUT_MS = 20_000
 t.setTimeout(60_000 * (RUNS + 1))
-
-/** Mulberry32: numbers from 0 up to 1. */
-function random(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
 
 /** A node with two interfaces on which others already have addresses and a default route. */
 async function kernel(test: Test, label: string) {
@@ -149,7 +139,7 @@ for (let run = 0; run < RUNS; run += 1) {
     const untouched = await kernelText(walked.node)
     const found = await readInterfaces(walked.node.run)
     const ids = INTERFACES.map((name) => found.find((one) => one.name === name)?.id ?? '')
-    const next = random(seed)
+    const next = seededRandom(seed)
     let records: Records = { ipGroups: new Map(), staticIps: new Map(), ipRoutes: new Map() }
     const viewFrom = ({ ipGroups, staticIps, ipRoutes }: Records) =>
       viewOf({ ipGroups: [...ipGroups.values()], staticIps: [...staticIps.values()], ipRoutes: [...ipRoutes.values()] })
