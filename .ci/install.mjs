@@ -22,6 +22,7 @@ const PROGRAMS = {
     strace: 'strace',
     curl: 'curl',
     ip: 'iproute2',
+    sysctl: 'procps',
     ping: 'iputils-ping',
     'systemd-nspawn': 'systemd-container',
     mmdebstrap: 'mmdebstrap',

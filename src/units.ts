@@ -67,7 +67,18 @@ export class Units {
     if (updated === undefined) throw new ApiError('NOT_SUPPORTED', `${name} is not updated from here`)
     if (!this.#touchesPackages) return Promise.resolve({ isDryRun: true })
     const keep = ['-o', 'Dpkg::Options::=--force-confdef', '-o', 'Dpkg::Options::=--force-confold']
-    const install = ['apt-get', 'install', '--yes', '--quiet', '--only-upgrade', ...keep, updated]
+    // apt would take no_proxy for endings of names; what bypasses the proxy it asks of our script.
+    const install = [
+      'env',
+      '--unset=no_proxy',
+      'apt-get',
+      'install',
+      '--yes',
+      '--quiet',
+      '--only-upgrade',
+      ...keep,
+      updated,
+    ]
     // In a unit of its own: the daemon's unit may not write to the system.
     const environment = `--property=EnvironmentFile=-${this.#environmentFile}`
     const argv = ['systemd-run', '--quiet', '--collect', '--wait', '--pipe', environment, ...install]

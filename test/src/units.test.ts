@@ -91,6 +91,7 @@ t.test('an update runs the package manager once and keeps our configuration file
   test.equal(step.argv[0], 'systemd-run')
   test.ok(step.argv.includes('apt-get'))
   const before = step.argv.slice(0, step.argv.indexOf('apt-get'))
+  test.same(before.slice(-2), ['env', '--unset=no_proxy'])
   test.ok(before.includes('--property=EnvironmentFile=-/state/machine/proxy.env'), 'through the proxy, if there is one')
   test.equal(step.argv.at(-1), 'haproxy')
   for (const option of ['--yes', '--only-upgrade', 'Dpkg::Options::=--force-confold']) {

@@ -70,7 +70,7 @@ async function aptFixture(test: Test) {
     running = settings
   }
   let count = 0
-  const fetched = async (url: string) => {
+  const fetched = async (url: string, environment: readonly string[] = []) => {
     const folder = join(root, `out-${++count}`)
     mkdirSync(folder)
     // So that apt does not fetch as root, because its own account could not write here.
@@ -79,6 +79,7 @@ async function aptFixture(test: Test) {
     const { exitCode, stdout, stderr } = await finished('env', [
       '-i',
       `APT_CONFIG=${main}`,
+      ...environment,
       HELPER,
       'download-file',
       url,
@@ -172,4 +173,16 @@ t.test('what bypasses the proxy never reaches it', { skip }, async (test) => {
   test.notOk(exists(paths.bypassScript), 'an empty list needs no script')
   await fetched(`http://localhost:${origin}/again`)
   test.equal(asked.length, 1)
+})
+
+t.test('apt takes no_proxy for endings of names, and so is started without it', { skip }, async (test) => {
+  const { asked, port } = await forwardProxy(test, 'fetcher:secret')
+  const { apply, fetched } = await aptFixture(test)
+  await apply(settings(port, { bypass: ['example.test'] }))
+  const url = 'http://anexample.test/a'
+  test.match(await fetched(url), { exitCode: 0, text: 'through the proxy' })
+  test.same(asked.splice(0), [url])
+  test.match(await fetched(url, ['no_proxy=example.test']), { text: undefined })
+  test.same(asked.splice(0), [], 'a host that bypasses nothing')
+  test.match(await fetched(url, ['NO_PROXY=example.test']), { exitCode: 0, text: 'through the proxy' })
 })
