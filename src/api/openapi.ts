@@ -113,7 +113,9 @@ function envelope(endpoint: Endpoint): Json {
       status: { type: 'string', const: 'success', description: 'Always `success`.' },
       message: { type: 'string', description: 'What was done, for people.' },
       ...(hasData && endpoint.data !== undefined ? { data: plain(endpoint.data) } : {}),
-      ...(endpoint.beside === undefined ? {} : (plain(endpoint.beside)['properties'] as Json)),
+      ...Object.fromEntries(
+        Object.entries(endpoint.beside?.properties ?? {}).map(([name, schema]) => [name, plain(schema)]),
+      ),
     },
   }
 }

@@ -8,7 +8,7 @@ const plan = (running: Records | undefined, desired: Records) =>
   driver
     .plan(running === undefined ? undefined : viewOf(running), viewOf(desired), { atLeast: 'runtime' })
     .map((step) =>
-      step.kind === 'network' ? `${step.phase} ${step.desired.addresses.map(({ ip }) => ip)}` : step.kind,
+      step.kind === 'network' ? `${step.phase} ${step.desired.addresses.map(({ ip }) => ip).join()}` : step.kind,
     )
 
 const ONE: Records = { ipGroups: [ipGroup('a')], staticIps: [staticIp('1', 'a', '10.0.0.5')] }
