@@ -425,12 +425,12 @@ t.test(
     await call('PUT', '/services/apply')
     await call('DELETE', `/${node}/sips/${sip}?ip=192.0.2.9`)
     machine.host.takeJournal()
-    const refused = await call('PUT', '/services/apply')
-    test.match(refused, {
+    const answer = await call('PUT', '/services/apply')
+    test.match(answer, {
       status: 422,
       json: { code: 'INVALID_BODY', errors: [{ field: 'confirmWithin', code: 'CONFIRMATION_REQUIRED' }] },
     })
-    test.match(refused.json.message, /192\.0\.2\.9, which you are connected to, would be taken away/)
+    test.match(answer.json.message, /192\.0\.2\.9, which you are connected to, would be taken away/)
     test.same(machine.host.journal, [], 'nothing was touched')
     test.equal((await call('PUT', '/services/apply', { body: { confirmWithin: 600 } })).status, 200)
     await call('PUT', '/services/apply/confirm')
