@@ -22,14 +22,23 @@ export function networkDriver(nodeId: string): Driver {
   }
 }
 
-/** From an unknown state it is settled as well: on a node that never had a network of ours that costs one look at a file. */
+/**
+ * From an unknown state it is settled as well: on a node that never had a network of ours that costs one look at a file.
+ * Then nobody is asked about addresses: what was applied stays in force when the daemon or the machine starts again.
+ */
 function planFor(running: ConfigView | undefined, desired: ConfigView, nodeId: string): readonly Step[] {
   const wanted = desiredNetwork(desired, nodeId)
   if (running !== undefined && isSame(desiredNetwork(running, nodeId), wanted)) return []
-  const add = step(wanted, 'add', 'add what is missing of addresses and routes')
-  const settle = step(wanted, 'settle', 'make addresses and routes as configured')
-  return isNothing(wanted) ? [settle] : [add, settle]
+  const network = running === undefined ? unasked(wanted) : wanted
+  const add = step(network, 'add', 'add what is missing of addresses and routes')
+  const settle = step(network, 'settle', 'make addresses and routes as configured')
+  return isNothing(network) ? [settle] : [add, settle]
 }
+
+const unasked = (network: DesiredNetwork): DesiredNetwork => ({
+  ...network,
+  addresses: network.addresses.map((address) => ({ ...address, pingCheck: false })),
+})
 
 const step = (desired: DesiredNetwork, phase: NetworkStep['phase'], why: string): NetworkStep => ({
   kind: 'network',

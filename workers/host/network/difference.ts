@@ -170,12 +170,15 @@ function outOfOrder(
   const wanted = new Map<string, string[]>()
   for (const address of target.addresses) {
     const text = addressText(address)
-    if (ours.has(text) || missing.has(text))
-      wanted.set(contest(address), [...(wanted.get(contest(address)) ?? []), text])
+    if (!ours.has(text) && !missing.has(text)) continue
+    const group = wanted.get(contest(address)) ?? []
+    group.push(text)
+    wanted.set(contest(address), group)
   }
   const moved = new Set<string>()
   for (const [group, texts] of wanted) {
-    const order = (standing.get(group) ?? []).filter((text) => texts.includes(text))
+    const members = new Set(texts)
+    const order = (standing.get(group) ?? []).filter((text) => members.has(text))
     const kept = texts.findIndex((text, index) => order[index] !== text)
     if (kept === -1) continue
     for (const text of order.slice(kept)) moved.add(text)
@@ -185,10 +188,10 @@ function outOfOrder(
 
 function promotedLinks(kernel: KernelState, leaving: readonly KernelState['addresses'][number][]): readonly string[] {
   const firsts = leaving.filter((address) => familyOfAddress(address) === 4 && !address.isSecondary)
-  const withOthers = firsts.filter(
-    (first) => kernel.addresses.filter((address) => contest(address) === contest(first)).length > 1,
-  )
-  return [...new Set(withOthers.map(({ link }) => link))]
+  if (firsts.length === 0) return []
+  const rivals = new Map<string, number>()
+  for (const address of kernel.addresses) rivals.set(contest(address), (rivals.get(contest(address)) ?? 0) + 1)
+  return [...new Set(firsts.filter((first) => (rivals.get(contest(first)) ?? 0) > 1).map(({ link }) => link))]
 }
 
 /** An interface that loses its last IPv4 address loses its IPv4 routes, whoever made them. */

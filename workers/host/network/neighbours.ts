@@ -17,29 +17,32 @@ const READ_TIMEOUT_MS = 5_000
 /** A machine on the same network answers within milliseconds. */
 const ANSWER_TIMEOUT_MS = 1_000
 const POLL_MS = 100
-const PARALLEL_MAX = 32
+const GROUP_MAX = 100
 
-/** Those that another machine answers for, each with a sentence about it. Takes little more than a second. */
+/** A sentence for each address that another machine answers for. Takes little more than a second for a hundred addresses. */
 export async function takenAddresses(addresses: readonly TargetAddress[], run: Run): Promise<readonly string[]> {
-  if (addresses.length === 0) return []
-  const pings = limited(addresses, ({ link, ip }) => sendEchoes({ from: link, to: ip, count: 1 }, run))
-  const macs = await resolvedMacs(addresses, run)
-  const answers = await pings
-  return addresses.flatMap((address, index) => {
-    const mac = macs.get(keyOf(address))
-    if (mac === undefined && answers[index]?.ok !== true) return []
-    const who = mac === undefined ? 'another machine answers for it' : `the machine with MAC ${mac} has it`
-    return [`${address.ip} on ${address.link} is taken: ${who}`]
+  return inGroups(addresses, async (group) => {
+    const pings = Promise.all(group.map(({ link, ip }) => sendEchoes({ from: link, to: ip, count: 1 }, run)))
+    const macs = await resolvedMacs(group, run)
+    const answers = await pings
+    return group.flatMap((address, index) => {
+      const mac = macs.get(keyOf(address))
+      if (mac === undefined && answers[index]?.ok !== true) return []
+      const who = mac === undefined ? 'another machine answers for it' : `the machine with MAC ${mac} has it`
+      return [`${address.ip} on ${address.link} is taken: ${who}`]
+    })
   })
 }
 
 /** A sentence for each address from which its gateway does not answer. */
 export async function silentGateways(addresses: readonly TargetAddress[], run: Run): Promise<readonly string[]> {
   const asked = addresses.flatMap(({ ip, gateway }) => (gateway === undefined ? [] : [{ ip, gateway }]))
-  const answers = await limited(asked, ({ ip, gateway }) => sendEchoes({ from: ip, to: gateway, count: 1 }, run))
-  return asked.flatMap(({ ip, gateway }, index) => {
-    const answer = answers[index]
-    return answer?.ok === true ? [] : [`${ip} does not reach its gateway ${gateway}: ${answer?.reason}`]
+  return inGroups(asked, async (group) => {
+    const silent = group.map(async ({ ip, gateway }) => {
+      const { ok, reason } = await sendEchoes({ from: ip, to: gateway, count: 1 }, run)
+      return ok ? [] : [`${ip} does not reach its gateway ${gateway}: ${reason}`]
+    })
+    return (await Promise.all(silent)).flat()
   })
 }
 
@@ -94,10 +97,12 @@ async function neighbours(run: Run) {
   }))
 }
 
-async function limited<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
-  const results: R[] = []
-  for (let at = 0; at < items.length; at += PARALLEL_MAX) {
-    results.push(...(await Promise.all(items.slice(at, at + PARALLEL_MAX).map(work))))
-  }
-  return results
+/** Group by group: the kernel's table of neighbours and this machine's processes are not without end. */
+async function inGroups<T>(
+  items: readonly T[],
+  work: (group: readonly T[]) => Promise<readonly string[]>,
+): Promise<readonly string[]> {
+  const found: string[] = []
+  for (let at = 0; at < items.length; at += GROUP_MAX) found.push(...(await work(items.slice(at, at + GROUP_MAX))))
+  return found
 }

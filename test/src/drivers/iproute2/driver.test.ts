@@ -35,6 +35,15 @@ t.test('from an unknown state everything is made, and what a crash left is taken
   test.equal(driver.makesAnew, true)
 })
 
+t.test('other machines are asked about addresses by a change, not by a start', async (test) => {
+  const asked = (running: Records | undefined) =>
+    driver
+      .plan(running === undefined ? undefined : viewOf(running), viewOf(ONE), { atLeast: 'runtime' })
+      .flatMap((one) => (one.kind === 'network' ? one.desired.addresses.map(({ pingCheck }) => pingCheck) : []))
+  test.same(asked({}), [true, true])
+  test.same(asked(undefined), [false, false])
+})
+
 t.test(
   'a change costs the network, unless it only changes words; other sections and nodes are not ours',
   async (test) => {
