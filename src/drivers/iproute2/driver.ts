@@ -4,7 +4,7 @@ import type { DesiredNetwork } from '../host.ts'
 import { desiredNetwork } from './desired.ts'
 import { verifyNetwork } from './verify.ts'
 
-const TIMEOUT_MS = 30_000
+const TIMEOUT_MS = 60_000
 const SECTIONS = ['ipGroups', 'staticIps', 'ipRoutes'] as const
 
 /** Addresses, routes and rules of one node. */
