@@ -22,7 +22,7 @@ async function isKept(host: Pick<Host, 'readSetting'>, run: Run): Promise<boolea
   if (chrony === 'enabled' || chrony === 'disabled running') return true
   const { exitCode, output } = await run(['timedatectl', 'show', '--property=NTP', '--value'], QUERY_TIMEOUT_MS)
   if (exitCode === 0) return output.trim() === 'yes'
-  return chrony === undefined ? undefined : false
+  return chrony === undefined || chrony === '' ? undefined : false
 }
 
 async function readTracking(run: Run): Promise<ClockTracking | undefined> {
