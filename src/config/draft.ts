@@ -2,6 +2,7 @@ import { Compile, type Validator } from 'typebox/compile'
 import type { ConfigStore, StoredRecord, Write } from '../../storage/config/config-store.ts'
 import type { SectionEditor } from '../api/context.ts'
 import { ApiError, type FieldError } from '../errors.ts'
+import { canonicalIp } from '../ip-network.ts'
 import { type SectionName, type SectionRecords, SECTION_NAMES, SECTIONS } from '../model/sections.ts'
 import { discardable } from './discard.ts'
 import type { TransactionWrite } from './transactions.ts'
@@ -239,7 +240,7 @@ export class Draft {
     for (const record of this.#list(resource)) {
       const reference =
         references(record).find((candidate) => candidate.section === section && candidate.id === id) ??
-        addresses?.(record).find((candidate) => candidate.ip === ip)
+        addresses?.(record).find((candidate) => ip !== undefined && canonicalIp(candidate.ip) === ip)
       if (reference === undefined) continue
       found.push({ resource, id: record.id, name: String(record[nameField]), field: reference.field })
     }

@@ -105,6 +105,14 @@ t.test('DELETE needs the address: absent INVALID_QUERY, another 409 IP_MISMATCH,
   test.equal((await call('GET', `${path}/${id}`)).status, 404)
 })
 
+t.test('an address is in use however its listener writes it', async (test) => {
+  const { call, path } = await fixture(test)
+  const groupId = (await call('POST', '/ipgroups', { body: { name: 'loose' } })).json.data.id
+  const id = (await call('POST', path, { body: { groupId, ip: '2001:db8::7' } })).json.data.id
+  await call('POST', '/layer7proxy/frontends', { body: frontend('2001:DB8:0::7') })
+  test.match((await call('DELETE', `${path}/${id}?ip=2001:db8:0:0::7`)).json, { code: 'IN_USE' })
+})
+
 t.test('an address that the API listens on stays: 409 IN_USE', async (test) => {
   const { created, call, path, group, node } = await fixture(test)
   const id = await created({ ip: '192.0.2.10' })
