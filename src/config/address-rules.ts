@@ -1,4 +1,5 @@
 import type { Problem } from '../drivers/driver.ts'
+import { canonicalIp } from '../ip-network.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 
 /**
@@ -20,7 +21,7 @@ function listenersOn<N extends SectionName>(
   if (addresses === undefined) return []
   return [...desired.list(section)].flatMap((record) =>
     addresses(record)
-      .filter(({ ip }) => gone.has(ip))
+      .filter(({ ip }) => gone.has(canonicalIp(ip)))
       .map(({ field, ip }) => ({
         section,
         id: record.id,

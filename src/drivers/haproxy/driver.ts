@@ -1,3 +1,4 @@
+import { canonicalIp } from '../../ip-network.ts'
 import type { ConfigView, RecordChange, SectionRecords } from '../../model/sections.ts'
 import type { ChangeEffect, Driver, PlanOptions, PortClaim, Step, UnitStep } from '../driver.ts'
 import { backendDifference, type Difference, differenceOf, serverEffect, same } from './changes.ts'
@@ -65,7 +66,9 @@ function planFor(
 function claimedPorts(running: ConfigView, desired: ConfigView): readonly PortClaim[] {
   const had = new Set([...running.list('staticIps')].map(({ ip }) => ip))
   const added = new Set([...desired.list('staticIps')].map(({ ip }) => ip).filter((ip) => !had.has(ip)))
-  return newPorts(running.list('l7Frontends'), desired.list('l7Frontends')).filter(({ ip }) => !added.has(ip))
+  return newPorts(running.list('l7Frontends'), desired.list('l7Frontends')).filter(
+    ({ ip }) => !added.has(canonicalIp(ip)),
+  )
 }
 
 interface Whole {

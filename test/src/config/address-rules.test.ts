@@ -18,3 +18,12 @@ t.test('addresses that stay, that nobody listens on, or that were never ours are
   test.same(verifyAddresses(viewOf(listening), viewOf(listening)), [])
   test.same(verifyAddresses(viewOf({}), ours), [], 'the frontend goes with it')
 })
+
+t.test('an address is the same however it is written', async (test) => {
+  const before = viewOf({
+    l7Frontends: [frontend('f', null, { ip: '2001:DB8:0::1' })],
+    staticIps: [address('2001:db8::1')],
+  })
+  const after = viewOf({ l7Frontends: [frontend('f', null, { ip: '2001:DB8:0::1' })] })
+  test.equal(verifyAddresses(after, before).length, 1)
+})
