@@ -22,7 +22,7 @@ export async function startAppliance(test: Test) {
   let password: string | undefined
   // The journal may be a moment behind what it is told.
   await until('password', async () => {
-    password = /password\W+([\w-]{20})\b/i.exec(await journal())?.[1]
+    password = /password\W+([\w-]{20})(?!\S)/i.exec(await journal())?.[1]
     return password !== undefined
   })
   const { status, data } = await api.logIn('admin@localhost', password ?? '')
