@@ -147,6 +147,22 @@ t.test('rule 2: console changes apply at once, the other fields wait for apply',
   test.strictSame(machine.host.takeJournal(), [], 'and nothing else has happened')
 })
 
+t.test('apply makes the settings of sshd real, and a change back is one more', async (test) => {
+  const { put, call, machine, read } = await fixture(test)
+  const reloads = () => machine.host.takeJournal().filter((entry) => entry.verb === 'unit' && entry.name === 'ssh')
+  await put({ apiPort: port, sshPort: 2222 })
+  const { changes } = (await call('GET', '/services/pending')).json.data
+  test.match(changes, [{ resource: 'userInterfaces', services: ['ssh'] }])
+  test.strictSame(reloads(), [])
+  test.equal((await call('PUT', '/services/apply')).status, 200)
+  test.strictSame(reloads(), [{ verb: 'unit', name: 'ssh', unitVerb: 'reload' }])
+  test.match(await machine.host.readFile('/etc/ssh/sshd_config.d/fulcrum.conf'), /^Port 2222$/m)
+  await put({ apiPort: 8443 })
+  test.equal((await call('PUT', '/services/apply')).status, 200)
+  test.strictSame(reloads(), [], 'the port of the API is not sshd’s')
+  test.match(await read(), { apiPort: 8443, sshPort: 2222 })
+})
+
 t.test('when only the console changes, nothing is staged', async (test) => {
   const { put, pending, accounts, read } = await fixture(test)
   await put({ apiPort: port })
