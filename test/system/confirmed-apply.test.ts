@@ -39,7 +39,7 @@ t.test('a confirmed apply over a real network', { skip: obstacle ?? false }, asy
     return { exitCode, stdout, stderr: '' }
   }
   const far = apiClient(run, API)
-  const password = /password\W+([\w-]{20})\b/i.exec(await journal())?.[1] ?? ''
+  const password = /password\W+([\w-]{20})(?!\S)/i.exec(await journal())?.[1] ?? ''
   t.equal((await far.logIn('admin@localhost', password)).status, 200, 'the client works over the address')
   // The link's own IPv6 address is nobody's business here.
   const kernel = async () => JSON.parse(await output('ip', '-j', '-4', 'address', 'show', 'dev', 'lan0')) as unknown
