@@ -6,7 +6,6 @@ import type { ChangeEffect, Driver, PlanOptions, PortClaim, Problem, RunStep, St
 const FRAGMENT = '/etc/ssh/sshd_config.d/fulcrum.conf'
 const FILE_MODE = 0o644
 const TIMEOUT_MS = 30_000
-const UNIT = 'ssh.service'
 /** sshd checks itself only under its absolute path. */
 const SSHD = '/usr/sbin/sshd'
 /** Outside the confinement of the daemon's unit, which must not see what sshd has to see. */
@@ -15,11 +14,8 @@ const OUTSIDE = ['systemd-run', '--quiet', '--collect', '--wait', '--pipe', 'sh'
 const READY = `if ! test -x ${SSHD}; then echo 'sshd is not installed: run "apt-get install openssh-server" as root'; exit 127; fi; mkdir -p -m 0755 /run/sshd`
 /** A reload only sends a signal: that sshd could take the port shows afterwards. */
 const LISTENS = `for _ in $(seq 50); do ss -Hltnp "sport = :$1" | grep -q '"sshd"' && exit 0; sleep 0.1; done; echo "sshd does not listen on port $1"; exit 1`
-/**
- * For what follows to be undone: when the files are back, an sshd that is wanted reads them again, or is started again. One
- * that refuses to read what was there before it goes on as it was.
- */
-const RESUME = `if systemctl --quiet is-enabled ${UNIT}; then systemctl reload-or-restart ${UNIT} || systemctl is-active ${UNIT}; fi`
+/** Starts nothing: whether sshd is to run is a matter of its own. */
+const RELOAD = 'if systemctl --quiet is-active ssh.service; then systemctl reload ssh.service; fi'
 
 type Ssh = Pick<UserInterface, 'sshEnabled' | 'sshPort'>
 
@@ -85,14 +81,16 @@ function switchedOn(before: Ssh | 'unknown' | undefined, after: Ssh, { atLeast }
     [...OUTSIDE, `${READY} && exec ${SSHD} -T`, 'sh'],
     { prefix: 'port ', lines: [`port ${after.sshPort}`] },
   )
+  const isAdoption = before === 'unknown' && atLeast === 'runtime'
   const reload: Step = {
     kind: 'unit',
     why: 'let sshd read its settings; established sessions go on',
     timeout_ms: TIMEOUT_MS,
     unit: 'ssh',
     verb: atLeast === 'restart' ? 'restart' : 'reload',
-    undo: 'none',
-    whenUnchanged: before === 'unknown' && atLeast === 'runtime' ? 'skip' : 'act',
+    // One that could not take its port has died; undone, it runs again.
+    undo: 'asFound',
+    whenUnchanged: isAdoption ? 'skip' : 'act',
   }
   const listens = runStep(`wait until sshd listens on port ${after.sshPort}`, [
     ...OUTSIDE,
@@ -100,7 +98,8 @@ function switchedOn(before: Ssh | 'unknown' | undefined, after: Ssh, { atLeast }
     'sh',
     String(after.sshPort),
   ])
-  return [check, pointOfReturn(), replace, wholeConfig, reload, listens, enabled('enabled', 'start sshd at every boot')]
+  // How the service was found is kept before it is started: a crash in between starts nobody's sshd for good.
+  return [check, replace, wholeConfig, enabled('enabled', 'have sshd run, now and after each boot'), reload, listens]
 }
 
 /** Only a port that sshd is known not to have can be tried: without a record it may be listening there. */
@@ -110,15 +109,11 @@ function claims(before: Ssh | 'unknown' | undefined, after: Ssh): readonly PortC
   return [{ ip: '0.0.0.0', port: after.sshPort, claimant: 'sshd' }]
 }
 
-/** As the machine was found. */
+/** As the machine was found. The first step does nothing: its undo comes when the file is back. */
 function givenBack(): readonly Step[] {
-  const reload: RunStep = { ...runStep('let sshd read its settings', ['sh', '-c', RESUME]), undo: 'irreversible' }
-  return [pointOfReturn(), removal(), reload, enabled(undefined, 'sshd runs or not, as it was found')]
-}
-
-/** Does nothing itself: its undo comes after the undo of the files that follow it. */
-function pointOfReturn(): RunStep {
-  return { ...runStep('keep a way back for sshd', ['true']), undo: ['sh', '-c', RESUME] }
+  const reload = runStep('let an sshd that runs read its settings', ['sh', '-c', RELOAD])
+  const wayBack: RunStep = { ...runStep('keep a way back for sshd', ['true']), undo: reload.argv }
+  return [wayBack, removal(), reload, enabled(undefined, 'sshd runs or not, as it was found')]
 }
 
 function removal(): Step {
