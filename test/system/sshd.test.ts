@@ -54,6 +54,21 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     await discard()
   })
 
+  await t.test('an apply that nobody confirms: the machine is as it was found', async (t) => {
+    t.equal((await put({ sshPort: 2222 })).status, 200)
+    const { status, text } = await api.request('PUT', '/services/apply', { confirmWithin: 5 })
+    t.equal(status, 200, text)
+    t.ok(await answers(2222))
+    await until('port as it was found', () => answers(22), 30_000)
+    t.notOk(await answers(2222))
+    t.equal((await machine.run('test', '-e', FRAGMENT)).exitCode, 1, 'no file is left')
+    t.match((await api.request('GET', path)).data, { sshPort: 22, sshEnabled: true })
+    t.equal((await set({ sshEnabled: false })).status, 200)
+    t.equal(await output('systemctl', 'is-enabled', 'ssh'), 'disabled')
+    await set({ sshEnabled: true, sshPort: 22 })
+    t.ok(await answers(22))
+  })
+
   await t.test('another port is answered after apply, the old one is not, and sessions go on', async (t) => {
     const key =
       'mkdir -pm 700 .ssh && ssh-keygen -qt ed25519 -N "" -f .ssh/id_ed25519 && cp .ssh/id_ed25519.pub .ssh/authorized_keys'
