@@ -1,7 +1,7 @@
 import type { Change, RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
 import type { Applied, ApplyOptions } from '../api/context.ts'
 import type { MachineClock } from '../clock.ts'
-import type { Driver, PlanResult, Problem, Step } from '../drivers/driver.ts'
+import type { Driver, PlanOptions, PlanResult, Problem, Step } from '../drivers/driver.ts'
 import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { ConfigView, RecordChange } from '../model/sections.ts'
@@ -73,7 +73,7 @@ export class ApplyEngine {
     await prepare(this.#parts.drivers, desired)
     await this.#verify(desired)
     await this.#refuseCut(running, desired, options, caller)
-    return this.#make(frozen, desired, options, header)
+    return this.#make(frozen, desired, { atLeast: options.force ?? 'runtime' }, header, options.confirmWithin)
   }
 
   /** A revision that was not confirmed in time is taken back as a new one. */
@@ -86,7 +86,7 @@ export class ApplyEngine {
       const desired = frozenView(store.running, frozen)
       await prepare(drivers, desired)
       const header = this.#header('fulcrum', `revision ${unconfirmed.revision} was not confirmed in time`)
-      await this.#make(frozen, desired, { force: undefined }, header)
+      await this.#make(frozen, desired, { atLeast: 'runtime', isReturn: true }, header)
     })
   }
 
@@ -104,8 +104,9 @@ export class ApplyEngine {
   async #make(
     frozen: readonly Change[],
     desired: ConfigView,
-    { force, confirmWithin }: Pick<ApplyOptions, 'force' | 'confirmWithin'>,
+    options: PlanOptions,
     header: RevisionHeader,
+    confirmWithin?: number,
   ): Promise<Applied> {
     const { store, clock, log, onPromoted } = this.#parts
     const attempted = frozen.map(({ section, scope, key, after }) => ({
@@ -115,7 +116,7 @@ export class ApplyEngine {
       after: after?.value ?? null,
     }))
     const running = configView(store.running)
-    const enacted = await this.#enactor.enact(running, desired, force ?? 'runtime', header, attempted)
+    const enacted = await this.#enactor.enact(running, desired, options, header, attempted)
     // Counted from the moment that things are different, so that nobody loses the time that an apply takes.
     const unconfirmed = confirmWithin === undefined ? undefined : waiting(header, confirmWithin, clock)
     try {
@@ -141,7 +142,7 @@ export class ApplyEngine {
       const view = frozenView(store.running, store.changes())
       await prepare(drivers, view)
       await this.#verify(view)
-      return [view, this.#enactor.plan(configView(store.running), view, 'reload')] as const
+      return [view, this.#enactor.plan(configView(store.running), view, { atLeast: 'reload' })] as const
     })
     const result = await executor.check(plan.steps)
     if (!result.ok) throw this.#enactor.refusal(result, plan, desired, 'The check could not be run')

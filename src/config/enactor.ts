@@ -65,23 +65,21 @@ export class Enactor {
     this.#parts = parts
   }
 
-  plan(running: ConfigView | undefined, desired: ConfigView, atLeast: PlanOptions['atLeast']): Plan {
+  plan(running: ConfigView | undefined, desired: ConfigView, options: PlanOptions): Plan {
     return ordered(
-      this.#parts.drivers.flatMap((owner) =>
-        owner.plan(running, desired, { atLeast }).map((step) => ({ step, owner })),
-      ),
+      this.#parts.drivers.flatMap((owner) => owner.plan(running, desired, options).map((step) => ({ step, owner }))),
     )
   }
 
   async enact(
     running: ConfigView,
     desired: ConfigView,
-    atLeast: PlanOptions['atLeast'],
+    options: PlanOptions,
     header: RevisionHeader,
     attempted: readonly RecordChangeValue[],
   ): Promise<Enacted> {
     const { store, executor, log } = this.#parts
-    let plan = this.plan(running, desired, atLeast)
+    let plan = this.plan(running, desired, options)
     if (plan.steps.length === 0) return this.#withOwn(running, desired, { recorded: 0, warnings: [] }, new Set())
     const touched = new Set(plan.owners)
     await store.openJournal({
@@ -94,7 +92,7 @@ export class Enactor {
     if (!result.ok && result.kind === 'socket') {
       log.info('a runtime command was refused; reloading instead', { why: result.why, output: result.output })
       const { undone } = result
-      plan = this.plan(running, desired, 'reload')
+      plan = this.plan(running, desired, { ...options, atLeast: 'reload' })
       result = await executor.execute(plan.steps)
       // Runtime commands that could not be taken back stay a doubt, even when the reload was taken back cleanly.
       if (!result.ok) result = { ...result, undone: result.undone && undone }
@@ -206,7 +204,7 @@ export class Enactor {
 }
 
 function backTo(running: ConfigView, attempted: ConfigView, driver: Driver): readonly Step[] {
-  const back = driver.plan(attempted, running, { atLeast: 'reload' })
+  const back = driver.plan(attempted, running, { atLeast: 'reload', isReturn: true })
   return back.length > 0 ? back : driver.plan(undefined, running, { atLeast: 'reload' })
 }
 

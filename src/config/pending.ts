@@ -116,9 +116,11 @@ export class PendingChanges {
 }
 
 function fileDiffs(before: ReturnType<Driver['render']>, after: ReturnType<Driver['render']>): readonly FilePreview[] {
-  return after.flatMap(({ path, content }) => {
-    const old = before.find((file) => file.path === path)?.content ?? ''
-    if (old === content) return []
-    return [{ path, diff: fileDiff(path, old, content) }]
+  const contentOf = (files: typeof before, path: string) => files.find((file) => file.path === path)?.content ?? ''
+  // A file that goes is shown as well.
+  const paths = [...new Set([...after, ...before].map(({ path }) => path))]
+  return paths.flatMap((path) => {
+    const [old, content] = [contentOf(before, path), contentOf(after, path)]
+    return old === content ? [] : [{ path, diff: fileDiff(path, old, content) }]
   })
 }

@@ -156,6 +156,8 @@ export interface Problem {
 export interface PlanOptions {
   /** Never plan anything cheaper than this: `reload` after a refused runtime command, `restart` on ?force=restart. */
   readonly atLeast: 'runtime' | 'reload' | 'restart'
+  /** The way back to what was applied before: nothing outside this machine may stand in its way. */
+  readonly isReturn?: true
 }
 
 /**

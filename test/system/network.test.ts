@@ -248,7 +248,7 @@ t.test('undo takes back exactly what was done', { skip }, async (test) => {
 })
 
 t.test(
-  'an unknown interface, an interface that is down and a next hop out of reach are warnings',
+  'an unknown interface and a next hop out of reach are warnings; an interface that is down is brought up',
   { skip },
   async (test) => {
     const { node, make, on, to, router } = await bench(test)
@@ -266,11 +266,13 @@ t.test(
     test.equal(result.exitCode, 0)
     test.same(result.warnings, [
       'this node has no interface gone: 10.3.0.5 waits for it',
-      'interface eth1 is down: its addresses and routes carry no traffic',
       'the route to 10.8.0.0/16 waits: its next hop 10.77.0.1 is in no network of this node',
     ])
     test.same(await addresses(node), ['10.0.0.5/24'])
     test.same(await addresses(node, 'eth1'), ['10.1.0.5/24'])
+    test.match(await node.output('ip', '-br', 'link', 'show', 'eth1'), /\bUP\b/)
+    await result.undo?.()
+    test.match(await node.output('ip', '-br', 'link', 'show', 'eth1'), /\bDOWN\b/, 'and down again by an undo')
   },
 )
 

@@ -1,7 +1,8 @@
 import type { ConfigView, RecordChange } from '../../model/sections.ts'
-import type { ChangeEffect, Driver, NetworkStep, Step } from '../driver.ts'
+import type { ChangeEffect, Driver, NetworkStep, PlanOptions, Step } from '../driver.ts'
 import type { DesiredNetwork } from '../host.ts'
 import { desiredNetwork } from './desired.ts'
+import { SHOWN_AS, textOf } from './text.ts'
 import { verifyNetwork } from './verify.ts'
 
 const TIMEOUT_MS = 60_000
@@ -15,21 +16,26 @@ export function networkDriver(nodeId: string): Driver {
     makesAnew: true,
     prepare: () => [],
     verify: (desired) => verifyNetwork(desired, nodeId),
-    plan: (running, desired) => planFor(running, desired, nodeId),
+    plan: (running, desired, options) => planFor(running, desired, options, nodeId),
     effectOf: (change, running, desired) => effectOf(change, running, desired, nodeId),
-    render: () => [],
+    render: (desired) => [{ path: SHOWN_AS, content: textOf(desiredNetwork(desired, nodeId)) }],
     diagnose: (output) => [{ section: undefined, id: undefined, field: undefined, message: output }],
   }
 }
 
 /**
  * From an unknown state it is settled as well: on a node that never had a network of ours that costs one look at a file.
- * Then nobody is asked about addresses: what was applied stays in force when the daemon or the machine starts again.
+ * Then nobody is asked about addresses: what was applied stays in force when the daemon or the machine starts again, or when a change is taken back.
  */
-function planFor(running: ConfigView | undefined, desired: ConfigView, nodeId: string): readonly Step[] {
+function planFor(
+  running: ConfigView | undefined,
+  desired: ConfigView,
+  { isReturn }: PlanOptions,
+  nodeId: string,
+): readonly Step[] {
   const wanted = desiredNetwork(desired, nodeId)
   if (running !== undefined && isSame(desiredNetwork(running, nodeId), wanted)) return []
-  const network = running === undefined ? unasked(wanted) : wanted
+  const network = running === undefined || isReturn === true ? unasked(wanted) : wanted
   const add = step(network, 'add', 'add what is missing of addresses and routes')
   const settle = step(network, 'settle', 'make addresses and routes as configured')
   return isNothing(network) ? [settle] : [add, settle]

@@ -19,6 +19,7 @@ const proxy = (username: string): SystemProxy => ({
   bypass: [],
 })
 const settings = (username: string) => viewOf({ systemProxies: [proxy(username)] })
+const RUNTIME = { atLeast: 'runtime' } as const
 const header = { applyId: 'a', revision: 1, by: 'tester', at: '', comment: '' }
 const basics = { why: 'w', timeout_ms: 1000 }
 
@@ -64,7 +65,7 @@ t.test('checks of every driver come first, what is taken away comes last', async
   const steps = (phase: 'add' | 'settle'): Step => ({ ...basics, kind: 'network', desired: NOTHING, phase })
   const check: Step = { ...basics, kind: 'check', path: '/c', content: '', mode: 0o600, argv: ['true'] }
   const { enactor } = fixture(test, [settingDriver('a', [steps('settle'), steps('add')]), settingDriver('b', [check])])
-  const { steps: planned, owners } = enactor.plan(viewOf({}), settings('x'), 'runtime')
+  const { steps: planned, owners } = enactor.plan(viewOf({}), settings('x'), RUNTIME)
   test.same(
     planned.map((step) => (step.kind === 'network' ? step.phase : step.kind)),
     ['check', 'add', 'replaceFile', 'replaceFile', 'settle'],
@@ -81,7 +82,7 @@ t.test('a refused check is explained by the driver that asked for it', async (te
   const error = await refuses(
     test,
     'CONFIG_INVALID',
-    enactor.enact(viewOf({}), settings('x'), 'runtime', header, attempted),
+    enactor.enact(viewOf({}), settings('x'), RUNTIME, header, attempted),
   )
   test.match(error.details.errors, [{ message: 'b: bad' }])
   test.equal(error.details.errors?.length, 1)
@@ -92,7 +93,7 @@ t.test(
   'the journal keeps what was attempted, so that a start takes back a setting that running does not know',
   async (test) => {
     const { enactor, host, store, again } = fixture(test, [settingDriver('a')])
-    const enacted = await enactor.enact(viewOf({}), settings('new'), 'runtime', header, attempted)
+    const enacted = await enactor.enact(viewOf({}), settings('new'), RUNTIME, header, attempted)
     test.ok(enacted.isDryRun, 'recorded only')
     test.equal(await host.readFile('/a'), 'new')
     test.match(store.journal(), { attempted: [{ section: 'systemProxies', key: 'n' }] })
@@ -105,7 +106,7 @@ t.test(
 
 t.test('a driver that makes everything anew needs nothing in the journal', async (test) => {
   const { enactor, store } = fixture(test, [{ ...settingDriver('a'), makesAnew: true }])
-  await enactor.enact(viewOf({}), settings('new'), 'runtime', header, attempted)
+  await enactor.enact(viewOf({}), settings('new'), RUNTIME, header, attempted)
   test.same(store.journal()?.attempted, [])
 })
 
@@ -119,7 +120,7 @@ t.test('a part of the daemon that fails takes the machine back, and the parts be
   const error = await refuses(
     test,
     'APPLY_PARTIAL',
-    broken.enactor.enact(viewOf({}), settings('new'), 'runtime', header, attempted),
+    broken.enactor.enact(viewOf({}), settings('new'), RUNTIME, header, attempted),
   )
   test.match(error.details.data, { nodes: [{ output: 'cannot listen' }] })
   test.same(kept, ['back one'])
@@ -127,7 +128,7 @@ t.test('a part of the daemon that fails takes the machine back, and the parts be
   test.equal(broken.store.journal(), undefined)
 
   const whole = fixture(test, [settingDriver('a')], [part('one'), part('two')])
-  const enacted = await whole.enactor.enact(viewOf({}), settings('new'), 'runtime', header, attempted)
+  const enacted = await whole.enactor.enact(viewOf({}), settings('new'), RUNTIME, header, attempted)
   enacted.keep()
   test.same(kept.slice(1), ['keep one', 'keep two'])
   test.equal((await enacted.takeBack('keep it', 'full')).code, 'APPLY_PARTIAL')

@@ -80,3 +80,26 @@ t.test('validate answers what is pending, and changes nothing', async (test) => 
   )
   test.same(await pending(), before)
 })
+
+t.test('a review shows the network as text, and what goes as well', async (test) => {
+  const { call, pending, node } = await fixture(test)
+  const group = { name: 'lan', networkIp: '192.0.2.0', networkMask: 24 }
+  const groupId = (await call('POST', '/ipgroups', { body: group })).json.data.id
+  const sip = (await call('POST', `/${node}/sips`, { body: { groupId, ip: '192.0.2.9' } })).json.data.id
+  test.match((await pending('?render=true')).files, [
+    { path: 'addresses and routes', diff: /^\+address 192\.0\.2\.9\/24 dev /m },
+  ])
+  const proxy = { enable: true, address: { value: 'proxy', port: 3128 } }
+  await call('PUT', `/${node}/system/proxy`, { body: proxy })
+  await call('PUT', '/services/apply')
+  await call('DELETE', `/${node}/sips/${sip}?ip=192.0.2.9`)
+  await call('PUT', `/${node}/system/proxy`, { body: { enable: false } })
+  const { files } = await pending('?render=true')
+  test.match(
+    files
+      .map(({ diff }: { diff: string }) => /^-(address|Acquire|http_proxy)/m.exec(diff)?.[1])
+      .filter(Boolean)
+      .sort(),
+    ['Acquire', 'address', 'http_proxy'],
+  )
+})

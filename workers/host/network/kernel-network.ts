@@ -7,6 +7,7 @@ import { addressText, FAMILIES, type KernelState, readKernel, routeKey, Unreadab
 import { isNothing, type Memory, NetworkMemory, NOTHING } from './memory.ts'
 import { silentGateways, takenAddresses } from './neighbours.ts'
 import { keepingSecondaries } from './promotion.ts'
+import { raiseLinks, setLinks } from './raised-links.ts'
 import { ourPart, resolve, type Target, type TargetAddress, together } from './target.ts'
 
 /** Each round makes up for what the kernel did on its own in the round before. */
@@ -71,12 +72,17 @@ export class KernelNetwork {
     const memory = await this.#memory.load()
     if (memory === undefined && isNothing(desired)) return DONE
     const { addresses: owned, displaced, wanted } = memory ?? { addresses: [], displaced: [], wanted: NOTHING }
-    const kernel = await readKernel(this.#run, left_ms())
+    let kernel = await readKernel(this.#run, left_ms())
+    const raised = await raiseLinks(desired, kernel, this.#run, left_ms())
+    if (raised.length > 0) kernel = await readKernel(this.#run, left_ms())
     const { target, warnings } = resolve(desired, kernel, owned)
     const before = ourPart(kernel, owned)
     const missing = isTrusted ? [] : unseen(target.addresses, kernel)
     const taken = await takenAddresses(missing, this.#run)
-    if (taken.length > 0) return { exitCode: 1, output: taken.join('\n'), undo: undefined, warnings: [] }
+    if (taken.length > 0) {
+      await setLinks(raised, 'down', this.#run, left_ms())
+      return { exitCode: 1, output: taken.join('\n'), undo: undefined, warnings: [] }
+    }
     this.#fresh = [...this.#fresh, ...missing]
     const isSettling = phase === 'settle'
     const result = await this.#turn({
@@ -87,7 +93,11 @@ export class KernelNetwork {
       isOrdered: isSettling,
       left_ms,
     })
-    const undo = () => this.#undo(before, memory?.wanted, timeout_ms)
+    const undo = async () => {
+      const undone = await this.#undo(before, memory?.wanted, timeout_ms)
+      await setLinks(raised, 'down', this.#run, timeout_ms)
+      return undone
+    }
     const silent = isSettling && result.exitCode === 0 ? await this.#silentGateways(target) : []
     return {
       exitCode: result.exitCode,

@@ -10,7 +10,7 @@ export interface Restoring {
   readonly file: string
   readonly run: Run
   readonly say: (line: string) => void
-  /** How long interfaces are waited for that are not there yet, or down. */
+  /** How long interfaces are waited for that are not there yet. */
   readonly wait_ms: number
 }
 
@@ -39,7 +39,7 @@ async function interfacesOf(wanted: DesiredNetwork, run: Run, wait_ms: number): 
   const ids = new Set([...wanted.addresses, ...wanted.routes].flatMap(({ interfaceId }) => interfaceId ?? []))
   for (;;) {
     const { links } = await readKernel(run, TIMEOUT_MS)
-    const ready = new Set(links.filter(({ isUp }) => isUp).map(({ id }) => id))
+    const ready = new Set(links.map(({ id }) => id))
     if ([...ids].every((id) => ready.has(id)) || performance.now() > end_ms) return
     await sleep(POLL_MS)
   }

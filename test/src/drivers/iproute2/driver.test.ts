@@ -61,8 +61,22 @@ t.test(
   },
 )
 
-t.test('output that nobody can be blamed for is one problem, and there are no files', async (test) => {
+t.test('output that nobody can be blamed for is one problem; reviews show the network as text', async (test) => {
   test.same(driver.diagnose('x', viewOf({})), [{ section: undefined, id: undefined, field: undefined, message: 'x' }])
-  test.same([driver.render(viewOf(ONE)), [...driver.prepare(viewOf(ONE))]], [[], []])
+  test.match(driver.render(viewOf(ONE)), [{ path: 'addresses and routes', content: /^address 10\.0\.0\.5\/24 dev / }])
+  test.same([...driver.prepare(viewOf(ONE))], [])
   test.same(driver.verify(viewOf(ONE)), [])
+})
+
+t.test('the way back asks nobody whether an address is free, as a start does', async (test) => {
+  const checks = (running: Records | undefined, isReturn?: true) =>
+    driver
+      .plan(running === undefined ? undefined : viewOf(running), viewOf(TWO), {
+        atLeast: 'runtime',
+        ...(isReturn === undefined ? {} : { isReturn }),
+      })
+      .flatMap((step) => (step.kind === 'network' ? step.desired.addresses.map(({ pingCheck }) => pingCheck) : []))
+  test.ok(checks(ONE).every(Boolean))
+  test.notOk(checks(ONE, true).some(Boolean))
+  test.notOk(checks(undefined).some(Boolean))
 })
