@@ -13,6 +13,7 @@ import { newId } from './ids.ts'
 import type { Log } from './log.ts'
 import type { Machine } from './machine.ts'
 import type { ConfigView } from './model/sections.ts'
+import { NetworkUpkeep } from './network-upkeep.ts'
 import type { Settings } from './settings.ts'
 import type { Stats } from './stats/stats.ts'
 import { Supervision } from './supervision.ts'
@@ -50,6 +51,7 @@ export class RunningAppliance implements Appliance {
   readonly #parts: ApplianceParts
   readonly #supervision: Supervision
   readonly #confirmation: Confirmation
+  readonly #upkeep: NetworkUpkeep
   readonly #nextId = requestIds(newId().slice(0, 13))
 
   constructor(parts: ApplianceParts) {
@@ -61,6 +63,7 @@ export class RunningAppliance implements Appliance {
       parts.clock,
       parts.log,
     )
+    this.#upkeep = new NetworkUpkeep(parts.engine, parts.running)
     this.#confirmation = new Confirmation(parts.engine, parts.store, parts.clock, parts.log)
   }
 
@@ -94,6 +97,8 @@ export class RunningAppliance implements Appliance {
     await listeners.settle()
     await this.#confirmation.start()
     this.#supervision.start()
+    // In trial the network is only recorded.
+    if (settings.profile === 'appliance') this.#upkeep.start()
     const isFirstTrial = this.firstAdministrator !== undefined && settings.profile === 'trial'
     const wantsDemo = settings.demo ?? (isFirstTrial || demo.exists)
     return { demoUrl: wantsDemo ? await demo.start() : undefined }
@@ -112,6 +117,7 @@ export class RunningAppliance implements Appliance {
     const { demo, stats, engine, machine, store, listeners } = this.#parts
     this.#supervision.stop()
     this.#confirmation.stop()
+    this.#upkeep.stop()
     demo.stop()
     listeners.close()
     await engine.idle()
