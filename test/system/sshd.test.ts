@@ -7,6 +7,7 @@ import { containerObstacle } from './container.ts'
 
 const FRAGMENT = '/etc/ssh/sshd_config.d/fulcrum.conf'
 const CONFIG = '/etc/ssh/sshd_config'
+const HEAD = '# Written by Fulcrum; changes to this file are lost. Use the API instead.'
 const API_PORT = 9443
 /** Where something else listens. */
 const TAKEN = 7022
@@ -85,7 +86,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     t.ok(await answers(2222))
     t.notOk(await answers(22))
     t.strictSame(await ports(), ['port 2222'])
-    t.equal(await file(), '# Written by Fulcrum; changes here are overwritten.\nPort 2222')
+    t.equal(await file(), `${HEAD}\nPort 2222`)
     t.equal(await output('stat', '-c', '%a %U', FRAGMENT), '644 root')
     t.equal(await session(), before)
     t.match((await api.request('GET', path)).data, { sshPort: 2222, sshEnabled: true })
@@ -116,7 +117,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
       const { status, text } = await set({ sshPort: 2200 })
       t.equal(status, 502, text)
       t.match(text, said)
-      t.equal(await file(), '# Written by Fulcrum; changes here are overwritten.\nPort 2222')
+      t.equal(await file(), `${HEAD}\nPort 2222`)
       // A moment after the undo, which is a signal as well.
       await until('sshd where it was', () => answers(2222))
       t.notOk(await answers(2200))

@@ -1,6 +1,7 @@
 import type { UserInterface } from '../../model/node.ts'
 import type { ConfigView, RecordChange } from '../../model/sections.ts'
 import type { ChangeEffect, Driver, PlanOptions, PortClaim, Problem, RunStep, Step } from '../driver.ts'
+import { writtenHere } from '../fragment.ts'
 
 /** Read by Debian's sshd_config before its own lines. */
 const FRAGMENT = '/etc/ssh/sshd_config.d/fulcrum.conf'
@@ -39,7 +40,7 @@ export function sshdDriver(nodeId: string): Driver {
 }
 
 function fragment({ sshPort }: Ssh): string {
-  return `# Written by Fulcrum; changes here are overwritten.\nPort ${sshPort}\n`
+  return writtenHere([`Port ${sshPort}`])
 }
 
 function planFor(before: Ssh | 'unknown' | undefined, after: Ssh | undefined, options: PlanOptions): readonly Step[] {
