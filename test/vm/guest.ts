@@ -1,0 +1,156 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Finished } from '../system/debian-tree.ts'
+import { guestImage, type GuestImage, projectDisk } from './guest-image.ts'
+
+/** A Debian machine with a kernel, a clock and a power button of its own. What it writes is forgotten with it. */
+export interface Guest {
+  /** Runs a program inside; the answer holds what failed, it does not throw. */
+  run(...argv: readonly string[]): Promise<Finished>
+  /** Returns when the machine is up again. */
+  reboot(): Promise<void>
+  stop(): Promise<void>
+}
+
+const PROGRAMS = ['mmdebstrap', 'mke2fs', 'unshare', 'setpriv', 'chroot', 'systemctl'] as const
+const BOOT_MS_MAX = 300_000
+// The emulator runs in a Debian tree of its own; the folders that it needs are mounted where only it sees them.
+const IN_TREE =
+  'mount --bind "$1" "$3/media" && mount --bind "$2" "$3/mnt" && tree="$3" && shift 3 && exec chroot "$tree" "$@"'
+const MACHINE = [
+  '-M q35 -accel tcg,thread=multi -cpu max -smp 2 -m 1024',
+  '-display none -nodefaults -serial file:/mnt/console.log',
+  '-kernel /media/vmlinuz -initrd /media/initrd.img',
+  '-drive file=/media/root.img,if=virtio,format=raw,snapshot=on',
+  '-drive file=/mnt/project.img,if=virtio,format=raw,readonly=on',
+  '-chardev socket,id=agent,path=/mnt/agent,server=on,wait=off',
+  '-device virtio-serial-pci -device virtserialport,chardev=agent,name=fulcrum',
+  // A network that leads nowhere.
+  '-netdev user,id=net0,restrict=on -device virtio-net-pci,netdev=net0,mac=52:54:00:00:00:01,romfile=',
+]
+const KERNEL = 'console=ttyS0 root=/dev/vda rw quiet net.ifnames=0'
+const EMULATOR = ['env', 'TMPDIR=/mnt', 'qemu-system-x86_64', '-append', KERNEL, ...MACHINE.join(' ').split(' ')]
+
+/** Why no guest can be started here, or undefined. */
+export function guestObstacle(): string | undefined {
+  if (process.env['FULCRUM_TEST_VM'] === undefined) return 'takes minutes: npm run test:vm'
+  if (process.getuid?.() !== 0) return 'needs root'
+  const missing = PROGRAMS.filter((name) => !isOnPath(name))
+  return missing.length > 0 ? `not installed: ${missing.join(', ')}` : undefined
+}
+
+function isOnPath(program: string): boolean {
+  return [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin'].some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+export async function startGuest(): Promise<Guest> {
+  const image = await guestImage()
+  const folder = mkdtempSync(join(tmpdir(), 'fulcrum-guest-'))
+  await projectDisk(join(folder, 'project.img'))
+  const emulator = startEmulator(image, folder)
+  const stop = async () => {
+    if (emulator.exitCode === null && emulator.signalCode === null) {
+      const ended = once(emulator, 'exit')
+      emulator.kill('SIGKILL')
+      await ended
+    }
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    const agent = await Agent.connect(join(folder, 'agent'), emulator)
+    await agent.booted()
+    return {
+      run: (...argv) => agent.run(argv),
+      async reboot() {
+        const before = await agent.bootId()
+        await agent.run(['systemctl', 'reboot'])
+        await agent.booted(before)
+      },
+      stop,
+    }
+  } catch (error) {
+    const log = join(folder, 'console.log')
+    const said = existsSync(log) ? readFileSync(log, 'utf8').slice(-2000) : ''
+    await stop()
+    throw new Error(`the guest did not start: ${said}`, { cause: error })
+  }
+}
+
+function startEmulator({ emulator, folder: image }: GuestImage, folder: string): ChildProcess {
+  const argv = ['--pdeathsig', 'KILL', 'unshare', '-m', 'sh', '-c', IN_TREE, 'sh', image, folder, emulator, ...EMULATOR]
+  return spawn('setpriv', argv, { stdio: ['ignore', 'ignore', 'inherit'] })
+}
+
+/** The other end of guest-agent.mjs. */
+class Agent {
+  readonly #socket: Socket
+  readonly #waiting = new Map<number, (finished: Finished) => void>()
+  #last = 0
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+    const lines = createInterface({ input: socket })
+    lines.on('line', (line) => {
+      const { id, ...finished } = JSON.parse(line) as Finished & { id: number }
+      this.#waiting.get(id)?.(finished)
+      this.#waiting.delete(id)
+    })
+    // The end of the emulator; who waits runs into a deadline.
+    for (const stream of [socket, lines]) stream.on('error', () => undefined)
+  }
+
+  static async connect(path: string, emulator: ChildProcess): Promise<Agent> {
+    const deadline = performance.now() + BOOT_MS_MAX
+    while (performance.now() < deadline && emulator.exitCode === null) {
+      if (existsSync(path)) {
+        const socket = connect(path)
+        await once(socket, 'connect')
+        return new Agent(socket)
+      }
+      await sleep(100)
+    }
+    throw new Error('the emulator does not run')
+  }
+
+  /** While the guest is down the question waits for it, unless `limit_ms` ends that. */
+  run(argv: readonly string[], limit_ms?: number): Promise<Finished> {
+    const id = (this.#last += 1)
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, resolve)
+      this.#socket.write(`${JSON.stringify({ id, argv })}\n`)
+      if (limit_ms === undefined) return
+      setTimeout(() => reject(new Error('no answer from the guest')), limit_ms).unref()
+    })
+  }
+
+  async bootId(limit_ms?: number): Promise<string> {
+    return (await this.run(['cat', '/proc/sys/kernel/random/boot_id'], limit_ms)).stdout.trim()
+  }
+
+  /** Once its start-up jobs are done; of another boot than `before`. */
+  async booted(before?: string): Promise<void> {
+    const deadline = performance.now() + BOOT_MS_MAX
+    while (performance.now() < deadline) {
+      const now = await this.bootId(2_000).catch(() => undefined)
+      if (now !== undefined && now !== before) {
+        await this.run(['systemctl', 'is-system-running', '--wait'], BOOT_MS_MAX)
+        return
+      }
+      await sleep(250)
+    }
+    throw new Error('the guest did not come up')
+  }
+}
