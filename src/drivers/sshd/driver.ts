@@ -141,7 +141,7 @@ function effectOf(change: RecordChange, nodeId: string): ChangeEffect | undefine
   if (change.section !== 'userInterfaces' || change.id !== nodeId) return undefined
   const { before, after } = change
   if (after !== undefined && isSame(before, after)) return undefined
-  return before?.sshEnabled === after?.sshEnabled ? 'reload' : 'restart'
+  return after?.sshEnabled === false ? 'restart' : 'reload'
 }
 
 function diagnosis(output: string, desired: Ssh | undefined, nodeId: string): Problem {

@@ -100,8 +100,9 @@ t.test('what a change costs', (t) => {
   }
   t.equal(effect({}, { sshPort: 2222 }), 'reload')
   t.equal(effect({}, { sshEnabled: false }), 'restart')
-  t.equal(effect(undefined, {}), 'restart')
-  t.equal(effect({}, undefined), 'restart')
+  t.equal(effect(undefined, {}), 'reload')
+  t.equal(effect({}, undefined), 'reload')
+  t.equal(effect({ sshEnabled: false }, {}), 'reload')
   t.equal(effect({}, { apiPort: 1 }), undefined)
   t.equal(effect({ sshEnabled: false }, { sshEnabled: false, sshPort: 1 }), undefined)
   t.equal(effect({}, { sshPort: 2222 }, 'node-2'), undefined)
