@@ -4,6 +4,7 @@ import type { Step } from '../../../../src/drivers/driver.ts'
 import { sshdDriver } from '../../../../src/drivers/sshd/driver.ts'
 import type { UserInterface } from '../../../../src/model/node.ts'
 import { executePlan } from '../../../../workers/executor.ts'
+import { KeyValueMemory } from '../../../../workers/host/key-value-file.ts'
 import { RecordingHost } from '../../../../workers/host/recording-host.ts'
 import { viewOf } from '../../../view-fixture.ts'
 
@@ -143,5 +144,63 @@ t.test('after a failure the file is back before sshd reads its settings again', 
     )
     const setting = last(({ verb }) => verb === 'setting')
     t.ok(setting < restored && restored < resumed, `${setting} < ${restored} < ${resumed}`)
+  }
+})
+
+/** A machine as it was found, and what there is of sshd on it. */
+async function machine(found: 'enabled' | 'disabled') {
+  const memory = new KeyValueMemory()
+  await memory.set('unitEnabled ssh', found)
+  const host = new RecordingHost({ memory })
+  const state = async () => `${await memory.get('unitEnabled ssh')}: ${(await host.readFile(FRAGMENT)) ?? 'no file'}`
+  return { host, state }
+}
+const CONFIGURATIONS = [
+  none,
+  of(),
+  of({ sshPort: 2222 }),
+  of({ sshEnabled: false }),
+  of({ apiPort: 8443, sshPort: 2200 }),
+]
+
+t.test('whatever came before, the end is the same', async (t) => {
+  for (const found of ['enabled', 'disabled'] as const) {
+    for (const end of CONFIGURATIONS) {
+      const once = await machine(found)
+      await executePlan(once.host, driver.plan(none, end, runtime))
+      for (const before of CONFIGURATIONS) {
+        for (const earlier of CONFIGURATIONS) {
+          const { host, state } = await machine(found)
+          const path = [none, earlier, before, end]
+          for (const [i, desired] of path.entries()) {
+            if (i > 0) await executePlan(host, driver.plan(path[i - 1], desired, runtime))
+          }
+          t.equal(await state(), await once.state())
+        }
+      }
+    }
+  }
+})
+
+t.test('killed before any step: what was running is made again', async (t) => {
+  for (const found of ['enabled', 'disabled'] as const) {
+    for (const running of CONFIGURATIONS) {
+      for (const attempted of CONFIGURATIONS) {
+        const steps = driver.plan(running, attempted, runtime)
+        for (let killed = 0; killed <= steps.length; killed += 1) {
+          const { host, state } = await machine(found)
+          await executePlan(host, driver.plan(none, running, runtime))
+          const before = await state()
+          const beforeStep = (index: number) => {
+            if (index === killed) throw new Error('killed')
+          }
+          await t.rejects(executePlan(host, steps, { beforeStep }))
+          const back = driver.plan(attempted, running, { atLeast: 'reload' })
+          const again = back.length > 0 ? back : driver.plan(undefined, running, { atLeast: 'reload' })
+          t.match(await executePlan(host, again), { ok: true })
+          t.equal(await state(), before, `${steps.length} steps, killed before ${killed}`)
+        }
+      }
+    }
   }
 })
