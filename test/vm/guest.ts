@@ -59,10 +59,9 @@ function isOnPath(program: string): boolean {
 export async function startGuest(): Promise<Guest> {
   const image = await guestImage()
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-guest-'))
-  await projectDisk(join(folder, 'project.img'))
-  const emulator = startEmulator(image, folder)
+  let emulator: ChildProcess | undefined
   const stop = async () => {
-    if (emulator.exitCode === null && emulator.signalCode === null) {
+    if (emulator?.exitCode === null && emulator.signalCode === null) {
       const ended = once(emulator, 'exit')
       emulator.kill('SIGKILL')
       await ended
@@ -70,6 +69,8 @@ export async function startGuest(): Promise<Guest> {
     rmSync(folder, { recursive: true, force: true })
   }
   try {
+    await projectDisk(join(folder, 'project.img'))
+    emulator = startEmulator(image, folder)
     const agent = await Agent.connect(join(folder, 'agent'), emulator)
     await agent.booted()
     return {
