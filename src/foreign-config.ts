@@ -1,4 +1,4 @@
-import { constants, copyFileSync, existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** How every file begins that this daemon wrote. */
@@ -9,9 +9,12 @@ const OURS = '# Written by Fulcrum'
  * Answers where the copy is when it was made now.
  */
 export function keepForeignConfig(configFile: string, stateFolder: string): string | undefined {
-  if (!existsSync(configFile) || readFileSync(configFile, 'utf8').startsWith(OURS)) return undefined
+  if (!existsSync(configFile)) return undefined
+  const content = readFileSync(configFile, 'utf8')
+  if (content.startsWith(OURS)) return undefined
   const copy = join(stateFolder, 'haproxy.cfg.before-fulcrum')
   if (existsSync(copy)) return undefined
-  copyFileSync(configFile, copy, constants.COPYFILE_EXCL)
+  // It may hold passwords, whoever was allowed to read it before.
+  writeFileSync(copy, content, { flag: 'wx', mode: 0o600 })
   return copy
 }

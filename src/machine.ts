@@ -79,7 +79,8 @@ export function createMachine(settings: Settings): Machine {
     drivers: (nodeId) => createDrivers({ haproxy, stateFolder: state }, nodeId),
     executor: {
       async execute(steps) {
-        if (!supervised) keepForeignConfig(configFile, state)
+        const isReplaced = steps.some((step) => step.kind === 'replaceFile' && step.path === configFile)
+        if (!supervised && isReplaced) keepForeignConfig(configFile, state)
         return pool.run('executePlan', { steps })
       },
       check: (steps) => pool.run('checkPlan', { steps }),

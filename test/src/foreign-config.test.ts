@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { keepForeignConfig } from '../../src/foreign-config.ts'
@@ -14,6 +14,7 @@ t.test('a foreign file is kept once; what this daemon renders is not foreign', a
   writeFileSync(configFile, 'global\n  maxconn 7\n')
   const copy = keepForeignConfig(configFile, folder)
   test.equal(readFileSync(copy ?? '', 'utf8'), 'global\n  maxconn 7\n')
+  test.equal(statSync(copy ?? '').mode & 0o777, 0o600, 'for nobody else')
   writeFileSync(configFile, 'global\n  maxconn 8\n')
   test.equal(keepForeignConfig(configFile, folder), undefined)
   test.match(readFileSync(copy ?? '', 'utf8'), /maxconn 7/, 'the first one stays')

@@ -12,6 +12,8 @@ const FILE_MODE = 0o644
 const TIMEOUT_MS = 10_000
 
 const MODULE: Setting = { kind: 'kernelModule', name: 'nf_conntrack' }
+/** Its timeouts exist, and are kept over a reboot, while it is loaded. */
+const IPVS_MODULE: Setting = { kind: 'kernelModule', name: 'ip_vs' }
 const MAX = 'net.netfilter.nf_conntrack_max'
 const ESTABLISHED = 'net.netfilter.nf_conntrack_tcp_timeout_established'
 const FIN_WAIT = 'net.netfilter.nf_conntrack_tcp_timeout_fin_wait'
@@ -87,7 +89,8 @@ function ipvs(running: Wanted | undefined, desired: Wanted): readonly Step[] {
   const { timeouts } = desired
   if (timeouts === undefined && running?.timeouts === undefined) return []
   const value = timeouts && [timeouts.tcpTimeout, timeouts.tcpFinTimeout, timeouts.udpTimeout].map(seconds).join(' ')
-  return [settingStep({ kind: 'ipvsTimeouts' }, value)]
+  const loaded = value === undefined ? [] : [settingStep(IPVS_MODULE, 'loaded')]
+  return [...loaded, settingStep({ kind: 'ipvsTimeouts' }, value)]
 }
 
 /** Values of the kernel by name, in a fixed order. */

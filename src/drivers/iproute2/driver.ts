@@ -18,7 +18,10 @@ export function networkDriver(nodeId: string): Driver {
     verify: (desired) => verifyNetwork(desired, nodeId),
     plan: (running, desired, options) => planFor(running, desired, options, nodeId),
     effectOf: (change, running, desired) => effectOf(change, running, desired, nodeId),
-    render: (desired) => [{ path: SHOWN_AS, content: textOf(desiredNetwork(desired, nodeId)) }],
+    render(desired) {
+      const content = textOf(desiredNetwork(desired, nodeId))
+      return content === '' ? [] : [{ path: SHOWN_AS, content }]
+    },
     diagnose: (output) => [{ section: undefined, id: undefined, field: undefined, message: output }],
   }
 }

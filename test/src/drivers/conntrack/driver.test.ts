@@ -39,6 +39,7 @@ t.test('size and timeouts are set in the kernel and kept for the next boot, afte
     ['sysctl net.netfilter.nf_conntrack_tcp_timeout_fin_wait', '120'],
     ['sysctl net.netfilter.nf_conntrack_udp_timeout', '300'],
     ['sysctl net.netfilter.nf_conntrack_udp_timeout_stream', '300'],
+    ['kernelModule ip_vs', 'loaded'],
     ['ipvsTimeouts', '900 120 300'],
   ])
   test.same(files(steps, 'replaceFile'), [
@@ -48,7 +49,7 @@ t.test('size and timeouts are set in the kernel and kept for the next boot, afte
   const optional = steps.flatMap((step) =>
     step.kind === 'setting' && step.isOptional ? [settingKey(step.setting)] : [],
   )
-  test.same(optional, ['kernelModule nf_conntrack', 'ipvsTimeouts'], 'a machine without IPVS is no failure')
+  test.same(optional, ['kernelModule nf_conntrack', 'kernelModule ip_vs', 'ipvsTimeouts'], 'a machine without IPVS is no failure')
 })
 
 t.test('the same values in other words need nothing', async (test) => {
