@@ -19,7 +19,7 @@ export async function check(run: Run, step: CheckStep): Promise<Failure | undefi
   } catch (error) {
     return { output: messageOf(error), missing: false, instead: { kind: 'replaceFile', why: `write ${candidate}` } }
   }
-  const verdict = await run.host.run(step.argv, step.timeout_ms)
+  const verdict = await run.host.run(step.argv, step.timeout_ms, step.outside)
   const failure = failureOf(verdict)
   if (failure !== undefined) {
     return NO_VERDICT.has(verdict.exitCode) ? { ...failure, instead: { kind: 'run', why: step.why } } : failure

@@ -1,4 +1,5 @@
-import type { AccountStep, NetworkStep, RunStep, SettingStep, SocketStep, UnitStep } from '../src/drivers/driver.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AccountStep, Expectation, NetworkStep, RunStep, SettingStep, SocketStep, UnitStep } from '../src/drivers/driver.ts'
 import { settingKey } from '../src/drivers/host.ts'
 import { deadline, refusedCommand } from './commands.ts'
 import { rowProblem } from './read-back.ts'
@@ -10,21 +11,30 @@ const TIMED_OUT = 124
 const UNDO_UNANSWERED_MS = 500
 /** With less than this left, the time for the commands is over; timers are not exact. */
 const SPENT_MS = 20
+/** Between two looks at what is to come about. */
+const PATIENCE_MS = 100
 
 export async function program({ host, undos }: Run, step: RunStep): Promise<Failure | undefined> {
-  const { argv, undo, timeout_ms, expect } = step
+  const { argv, undo, timeout_ms, outside, expect } = step
   if (undo !== 'irreversible' && undo.length > 0) {
     undos.push({ order: 'file', run: async () => problemOf(await host.run(undo, timeout_ms)) })
   }
   const recordedBefore = host.recorded
-  const result = await host.run(argv, timeout_ms)
-  // What was only recorded has no output to judge.
-  if (result.exitCode !== 0 || expect === undefined || host.recorded > recordedBefore) return failureOf(result)
-  const unexpected = unexpectedLines(result.output, expect)
-  return unexpected === undefined ? undefined : { output: unexpected, missing: false }
+  const left_ms = deadline(timeout_ms)
+  for (;;) {
+    const result = await host.run(argv, left_ms(), outside)
+    // What was only recorded has no output to judge.
+    if (result.exitCode !== 0 || expect === undefined || host.recorded > recordedBefore) return failureOf(result)
+    const unexpected = unexpectedOutput(result.output, expect)
+    if (unexpected === undefined) return undefined
+    if ('lines' in expect || left_ms() < PATIENCE_MS) return { output: unexpected, missing: false }
+    await sleep(PATIENCE_MS)
+  }
 }
 
-function unexpectedLines(output: string, { prefix, lines }: NonNullable<RunStep['expect']>): string | undefined {
+function unexpectedOutput(output: string, expect: Expectation): string | undefined {
+  if ('comes' in expect) return output.includes(expect.comes) ? undefined : expect.otherwise
+  const { prefix, lines } = expect
   const found = output.split('\n').filter((line) => line.startsWith(prefix))
   const differs = found.some((line) => !lines.includes(line)) || lines.some((line) => !found.includes(line))
   return differs ? `expected ${lines.join(', ')}, found ${found.join(', ') || 'nothing'}` : undefined

@@ -1,5 +1,5 @@
 import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
-import type { AccountChange, DesiredNetwork, NetworkPhase, Setting, UnitName, UnitVerb } from './host.ts'
+import type { AccountChange, DesiredNetwork, NetworkPhase, Outside, Setting, UnitName, UnitVerb } from './host.ts'
 
 interface StepBase {
   /** What this step is for, shown in plan previews and in failures. */
@@ -24,6 +24,7 @@ export interface CheckStep extends StepBase {
   readonly content: string
   readonly mode: number
   readonly argv: readonly string[]
+  readonly outside?: Outside
   readonly ports?: readonly PortClaim[]
 }
 /** Makes `path` hold `content` (by renaming a checked candidate when `checked`). Undo: the previous file. */
@@ -47,9 +48,15 @@ export interface RunStep extends StepBase {
   readonly kind: 'run'
   readonly argv: readonly string[]
   readonly undo: readonly string[] | 'irreversible'
-  /** Lines of the output that begin with `prefix` must be these and no others, in any order and any number. */
-  readonly expect?: { readonly prefix: string; readonly lines: readonly string[] }
+  readonly outside?: Outside
+  readonly expect?: Expectation
 }
+/** What the output must hold. */
+export type Expectation =
+  /** Lines that begin with `prefix` are these and no others, in any order and any number. */
+  | { readonly prefix: string; readonly lines: readonly string[] }
+  /** This text comes about within the time of the step: the program runs again until it does. */
+  | { readonly comes: string; readonly otherwise: string }
 /**
  * Starts, stops, reloads or restarts a managed program. Undo: the verb in `undo`, run after files are restored; `asFound` is
  * a restart of what ran before, and a stop of what did not.

@@ -1,7 +1,7 @@
 /** What a plan may do to the machine. Implemented by workers/host; drivers only describe. */
 export interface Host {
   /** Runs a program without a shell. Output is capped; the environment is LC_ALL=C. */
-  run(argv: readonly string[], timeout_ms: number): Promise<RunResult>
+  run(argv: readonly string[], timeout_ms: number, outside?: Outside): Promise<RunResult>
   readFile(path: string): Promise<string | undefined>
   /** Temporary file, fsync, rename, fsync of the folder: old or new, never between. */
   replaceFile(path: string, content: string, mode: number): Promise<void>
@@ -28,6 +28,12 @@ export interface Host {
   account(change: AccountChange, timeout_ms: number): Promise<RunResult>
   /** Whether the account can log in; undefined when that cannot be read. */
   hasShell(account: AccountChange['account']): Promise<boolean | undefined>
+}
+
+/** Runs outside the confinement of the daemon's own unit, which may not read or write all of the machine. */
+export interface Outside {
+  /** Made under /run when it is not there, and left: some programs insist on theirs even for a check. */
+  readonly runtimeDirectory?: string
 }
 
 /** One value of the machine that is not a file of ours: kept by the kernel or by a program. */

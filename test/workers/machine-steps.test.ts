@@ -121,3 +121,15 @@ t.test('a unit that was stopped is stopped again', async (t) => {
     t.match(host.journal.at(-1), { verb: 'unit', unitVerb: after }, `after ${before}`)
   }
 })
+
+t.test('what is to come about is waited for, within the time of the step', async (t) => {
+  const outputs = ['', 'LISTEN users:(("sshd",pid=7))']
+  const host = new RecordingHost({ answerRun: () => ({ exitCode: 0, output: outputs.shift() ?? 'nothing' }) })
+  // A host that does things has no recorded ones.
+  Object.defineProperty(host, 'recorded', { value: 0 })
+  const expect = { comes: '"sshd"', otherwise: 'sshd does not listen' }
+  const wait: Step = { why: 'test', kind: 'run', argv: ['ss'], undo: [], expect, timeout_ms: 5_000 }
+  t.match(await executePlan(host, [wait]), { ok: true })
+  t.equal(host.journal.length, 2)
+  t.match(await executePlan(host, [{ ...wait, timeout_ms: 150 }]), { ok: false, output: 'sshd does not listen' })
+})

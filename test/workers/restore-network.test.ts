@@ -32,6 +32,8 @@ t.test('the unit starts this program with the interpreter of the daemon, before 
   test.same(started, [
     interpreter,
     '--disable-warning=ExperimentalWarning',
+    '--import',
+    './src/code-cache.mjs',
     'workers/restore-network.ts',
     '${FULCRUM_STATE}',
   ])

@@ -8,6 +8,7 @@ import type {
   KeptValues,
   NetworkOutcome,
   NetworkPhase,
+  Outside,
   RunResult,
   Setting,
   UnitName,
@@ -56,8 +57,8 @@ export class LinuxHost implements Host {
     }
   }
 
-  run(argv: readonly string[], timeout_ms: number): Promise<RunResult> {
-    return runProgram(argv, timeout_ms)
+  run(argv: readonly string[], timeout_ms: number, outside?: Outside): Promise<RunResult> {
+    return runProgram(argv, timeout_ms, outside === undefined ? {} : { isUnconfined: true, ...outside })
   }
   readFile(path: string): Promise<string | undefined> {
     return readText(path)
@@ -106,11 +107,12 @@ export class LinuxHost implements Host {
 export async function runProgram(
   argv: readonly string[],
   timeout_ms: number,
-  { input, isUnconfined = false, output_max = OUTPUT_BYTES_MAX }: RunOptions = {},
+  { input, isUnconfined = false, runtimeDirectory, output_max = OUTPUT_BYTES_MAX }: RunOptions = {},
 ): Promise<RunResult> {
-  const [name = '', ...args] = isUnconfined ? unconfined(argv) : argv
-  const program = await findProgram(name)
-  if (program === undefined) return notInstalled(name)
+  const [name = ''] = argv
+  const wanted = await findProgram(name)
+  if (wanted === undefined) return notInstalled(name)
+  const [program = '', ...args] = [...(isUnconfined ? transientUnit(runtimeDirectory) : []), wanted, ...argv.slice(1)]
   return new Promise((resolve) => {
     const child = spawn(program, args, { detached: true, env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'pipe'] })
     // A program that does not read its input is no problem of ours.
@@ -141,9 +143,11 @@ export async function runProgram(
 }
 
 /** The daemon's unit may not write to the system; where systemd runs, what must goes into a unit of its own. */
-function unconfined(argv: readonly string[]): readonly string[] {
-  if (!existsSync('/run/systemd/system')) return argv
-  return ['systemd-run', '--quiet', '--collect', '--wait', '--pipe', ...argv]
+function transientUnit(runtimeDirectory: string | undefined): readonly string[] {
+  if (!existsSync('/run/systemd/system')) return []
+  const folder = [`--property=RuntimeDirectory=${runtimeDirectory}`, '--property=RuntimeDirectoryPreserve=yes']
+  const properties = runtimeDirectory === undefined ? [] : folder
+  return ['/usr/bin/systemd-run', '--quiet', '--collect', '--wait', '--pipe', ...properties]
 }
 
 function killGroup(pid: number | undefined): void {

@@ -11,6 +11,8 @@ export interface RunOptions {
   readonly input?: string
   /** Outside the confinement of the daemon's own unit. */
   readonly isUnconfined?: boolean
+  /** See Outside. */
+  readonly runtimeDirectory?: string
   /** Bytes of output that are kept; 64 KiB unless told. */
   readonly output_max?: number
 }

@@ -12,6 +12,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   journalctl: 'systemd',
   modprobe: 'kmod',
   ping: 'iputils-ping',
+  sshd: 'openssh-server',
+  ss: 'iproute2',
   sysctl: 'procps',
   systemctl: 'systemd',
   timedatectl: 'systemd',

@@ -6,6 +6,7 @@ import type {
   KeptValues,
   NetworkOutcome,
   NetworkPhase,
+  Outside,
   RunResult,
   Setting,
   UnitName,
@@ -47,8 +48,8 @@ export class TrialHost implements Host {
     return this.#recorder.found
   }
 
-  run(argv: readonly string[], timeout_ms: number): Promise<RunResult> {
-    return (this.#programs.has(argv[0] ?? '') ? this.#real : this.#recorder).run(argv, timeout_ms)
+  run(argv: readonly string[], timeout_ms: number, outside?: Outside): Promise<RunResult> {
+    return (this.#programs.has(argv[0] ?? '') ? this.#real : this.#recorder).run(argv, timeout_ms, outside)
   }
   readFile(path: string): Promise<string | undefined> {
     return this.#forPath(path).readFile(path)

@@ -2,21 +2,19 @@ import type { UserInterface } from '../../model/node.ts'
 import type { ConfigView, RecordChange } from '../../model/sections.ts'
 import type { ChangeEffect, Driver, PlanOptions, PortClaim, Problem, RunStep, Step } from '../driver.ts'
 import { writtenHere } from '../fragment.ts'
+import type { Outside } from '../host.ts'
 
 /** Read by Debian's sshd_config before its own lines. */
 const FRAGMENT = '/etc/ssh/sshd_config.d/fulcrum.conf'
 const FILE_MODE = 0o644
 const TIMEOUT_MS = 30_000
+const LISTEN_TIMEOUT_MS = 5_000
 /** sshd checks itself only under its absolute path. */
 const SSHD = '/usr/sbin/sshd'
-/** Outside the confinement of the daemon's unit, which must not see what sshd has to see. */
-const OUTSIDE = ['systemd-run', '--quiet', '--collect', '--wait', '--pipe', 'sh', '-c'] as const
-/** While ssh.service is stopped, the folder that sshd insists on is not there. */
-const READY = `if ! test -x ${SSHD}; then echo 'sshd is not installed: run "apt-get install openssh-server" as root'; exit 127; fi; mkdir -p -m 0755 /run/sshd`
-/** A reload only sends a signal: that sshd could take the port shows afterwards. */
-const LISTENS = `for _ in $(seq 50); do ss -Hltnp "sport = :$1" | grep -q '"sshd"' && exit 0; sleep 0.1; done; echo "sshd does not listen on port $1"; exit 1`
+/** Its keys are not for the daemon's eyes; while ssh.service is stopped, the folder that it insists on is not there. */
+const OUTSIDE: Outside = { runtimeDirectory: 'sshd' }
 /** Starts nothing: whether sshd is to run is a matter of its own. */
-const RELOAD = 'if systemctl --quiet is-active ssh.service; then systemctl reload ssh.service; fi'
+const RELOAD = ['systemctl', 'try-reload-or-restart', 'ssh.service'] as const
 
 type Ssh = Pick<UserInterface, 'sshEnabled' | 'sshPort'>
 
@@ -65,7 +63,8 @@ function switchedOn(before: Ssh | 'unknown' | undefined, after: Ssh, { atLeast }
     path: FRAGMENT,
     content,
     mode: FILE_MODE,
-    argv: [...OUTSIDE, `${READY} && exec ${SSHD} -t -f "$1"`, 'sh', `${FRAGMENT}.candidate`],
+    argv: [SSHD, '-t', '-f', `${FRAGMENT}.candidate`],
+    outside: OUTSIDE,
     ports: claims(before, after),
   }
   const replace: Step = {
@@ -77,11 +76,14 @@ function switchedOn(before: Ssh | 'unknown' | undefined, after: Ssh, { atLeast }
     mode: FILE_MODE,
     checked: true,
   }
-  const wholeConfig = runStep(
-    `make sure that sshd listens on port ${after.sshPort} alone: remove every other "Port" line from sshd_config and sshd_config.d`,
-    [...OUTSIDE, `${READY} && exec ${SSHD} -T`, 'sh'],
-    { prefix: 'port ', lines: [`port ${after.sshPort}`] },
-  )
+  const wholeConfig: RunStep = {
+    ...runStep(
+      `make sure that sshd listens on port ${after.sshPort} alone: remove every other "Port" line from sshd_config and sshd_config.d`,
+      [SSHD, '-T'],
+    ),
+    outside: OUTSIDE,
+    expect: { prefix: 'port ', lines: [`port ${after.sshPort}`] },
+  }
   const isAdoption = before === 'unknown' && atLeast === 'runtime'
   const reload: Step = {
     kind: 'unit',
@@ -93,12 +95,21 @@ function switchedOn(before: Ssh | 'unknown' | undefined, after: Ssh, { atLeast }
     undo: 'asFound',
     whenUnchanged: isAdoption ? 'skip' : 'act',
   }
-  const listens = runStep(`wait until sshd listens on port ${after.sshPort}`, [
-    ...OUTSIDE,
-    LISTENS,
-    'sh',
-    String(after.sshPort),
-  ])
+  // A reload only sends a signal: that sshd could take the port shows afterwards.
+  const listens: RunStep = {
+    ...runStep(`wait until sshd listens on port ${after.sshPort}`, [
+      'ss',
+      '--no-header',
+      '--listening',
+      '--numeric',
+      '--tcp',
+      '--processes',
+      `sport = :${after.sshPort}`,
+    ]),
+    timeout_ms: LISTEN_TIMEOUT_MS,
+    outside: {},
+    expect: { comes: '"sshd"', otherwise: `sshd does not listen on port ${after.sshPort}` },
+  }
   // How the service was found is kept before it is started: a crash in between starts nobody's sshd for good.
   return [check, replace, wholeConfig, enabled('enabled', 'have sshd run, now and after each boot'), reload, listens]
 }
@@ -112,7 +123,7 @@ function claims(before: Ssh | 'unknown' | undefined, after: Ssh): readonly PortC
 
 /** As the machine was found. The first step does nothing: its undo comes when the file is back. */
 function givenBack(): readonly Step[] {
-  const reload = runStep('let an sshd that runs read its settings', ['sh', '-c', RELOAD])
+  const reload = runStep('let an sshd that runs read its settings', RELOAD)
   const wayBack: RunStep = { ...runStep('keep a way back for sshd', ['true']), undo: reload.argv }
   return [wayBack, removal(), reload, enabled(undefined, 'sshd runs or not, as it was found')]
 }
@@ -132,9 +143,8 @@ function enabled(value: 'enabled' | 'disabled' | undefined, why: string): Step {
   return { kind: 'setting', why, timeout_ms: TIMEOUT_MS, setting, value, isOptional: true }
 }
 
-function runStep(why: string, argv: readonly string[], expect?: NonNullable<RunStep['expect']>): RunStep {
-  const step: RunStep = { kind: 'run', why, timeout_ms: TIMEOUT_MS, argv, undo: 'irreversible' }
-  return expect === undefined ? step : { ...step, expect }
+function runStep(why: string, argv: readonly string[]): RunStep {
+  return { kind: 'run', why, timeout_ms: TIMEOUT_MS, argv, undo: 'irreversible' }
 }
 
 function effectOf(change: RecordChange, nodeId: string): ChangeEffect | undefined {
