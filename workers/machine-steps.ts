@@ -1,5 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AccountStep, Expectation, NetworkStep, RunStep, SettingStep, SocketStep, UnitStep } from '../src/drivers/driver.ts'
+import type {
+  AccountStep,
+  Expectation,
+  NetworkStep,
+  RunStep,
+  SettingStep,
+  SocketStep,
+  UnitStep,
+} from '../src/drivers/driver.ts'
 import { settingKey } from '../src/drivers/host.ts'
 import { deadline, refusedCommand } from './commands.ts'
 import { rowProblem } from './read-back.ts'

@@ -49,7 +49,11 @@ t.test('size and timeouts are set in the kernel and kept for the next boot, afte
   const optional = steps.flatMap((step) =>
     step.kind === 'setting' && step.isOptional ? [settingKey(step.setting)] : [],
   )
-  test.same(optional, ['kernelModule nf_conntrack', 'kernelModule ip_vs', 'ipvsTimeouts'], 'a machine without IPVS is no failure')
+  test.same(
+    optional,
+    ['kernelModule nf_conntrack', 'kernelModule ip_vs', 'ipvsTimeouts'],
+    'a machine without IPVS is no failure',
+  )
 })
 
 t.test('the same values in other words need nothing', async (test) => {
