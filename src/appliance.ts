@@ -16,6 +16,7 @@ import { Editing } from './config/editing.ts'
 import { PendingChanges } from './config/pending.ts'
 import { cutOffGuard } from './cut-off.ts'
 import { verifyAddresses } from './config/address-rules.ts'
+import { verifyNames } from './config/name-rules.ts'
 import { verifyReferences } from './config/reference-rules.ts'
 import { configView } from './config/views.ts'
 import { consoleAccess } from './console-access.ts'
@@ -140,7 +141,12 @@ function createEngine(
     ...node,
     executor: keepingFigures(machine.executor, stats),
     own: [listeners],
-    rules: [verifyReferences, verifyAddresses, (desired) => verifyAdministrators(desired, ADMINISTRATOR.id)],
+    rules: [
+      verifyReferences,
+      verifyNames,
+      verifyAddresses,
+      (desired) => verifyAdministrators(desired, ADMINISTRATOR.id),
+    ],
     // In trial nothing of the network is touched.
     wouldCut: machine.touchesPackages
       ? cutOffGuard({ nodeId: node.nodeId, facts: machine.facts, api: listeners })

@@ -76,17 +76,25 @@ export class ApplyEngine {
     return this.#make(frozen, desired, { atLeast: options.force ?? 'runtime' }, header, options.confirmWithin)
   }
 
-  /** A revision that was not confirmed in time is taken back as a new one. */
+  /**
+   * A revision that was not confirmed in time is taken back as a new one. Running is the old configuration from that moment;
+   * the machine follows driver by driver, as at a start, so that what one cannot do holds back nothing else.
+   */
   async revert(unconfirmed: Unconfirmed): Promise<void> {
     await this.#machine.run('maintenance', async () => {
-      const { store, drivers } = this.#parts
+      const { store, drivers, log, onPromoted } = this.#parts
       // Confirmed while this waited for its turn.
       if (store.unconfirmed()?.applyId !== unconfirmed.applyId) return
       const frozen = reversed(store, unconfirmed.revision)
       const desired = frozenView(store.running, frozen)
       await prepare(drivers, desired)
       const header = this.#header('fulcrum', `revision ${unconfirmed.revision} was not confirmed in time`)
-      await this.#make(frozen, desired, { atLeast: 'runtime', isReturn: true }, header)
+      const done = await this.#enactor.openReturn(desired, header, frozen)
+      await store.promote(frozen, header, { keepsJournal: true })
+      await onPromoted(frozen.map(recordChange))
+      log.info('taken back', { revision: header.revision, changes: frozen.length })
+      await this.#enactor.converge(() => false)
+      await done()
     })
   }
 
@@ -120,7 +128,7 @@ export class ApplyEngine {
     // Counted from the moment that things are different, so that nobody loses the time that an apply takes.
     const unconfirmed = confirmWithin === undefined ? undefined : waiting(header, confirmWithin, clock)
     try {
-      await store.promote(frozen, header, unconfirmed)
+      await store.promote(frozen, header, { unconfirmed })
     } catch (error) {
       // The machine is new and the store is old: go back, as for any other step that failed.
       const output = error instanceof Error ? error.message : String(error)

@@ -4,21 +4,22 @@ import type { Log } from '../log.ts'
 import type { ApplyEngine } from './apply.ts'
 
 const LOOK_EVERY_MS = 250
-const RETRY_MS = 5_000
+const RETRY_MS = 10_000
 
 /**
  * Takes an apply back that nobody confirmed in time. What it waits for is in the store, so neither the end of the client nor
- * of the daemon stops it; a machine that was started anew has not been confirmed.
+ * of the daemon stops it; a machine that was started anew has not been confirmed. What of the machine could not be brought
+ * back to running, then or after a failed apply, is tried again.
  */
 export class Confirmation {
   readonly #engine: ApplyEngine
-  readonly #store: Pick<ConfigStore, 'unconfirmed'>
+  readonly #store: Pick<ConfigStore, 'unconfirmed' | 'journal'>
   readonly #clock: MachineClock
   readonly #log: Log
   #timer: NodeJS.Timeout | undefined
   #notBefore_ms = 0
 
-  constructor(engine: ApplyEngine, store: Pick<ConfigStore, 'unconfirmed'>, clock: MachineClock, log: Log) {
+  constructor(engine: ApplyEngine, store: Pick<ConfigStore, 'unconfirmed' | 'journal'>, clock: MachineClock, log: Log) {
     this.#engine = engine
     this.#store = store
     this.#clock = clock
@@ -36,10 +37,17 @@ export class Confirmation {
   }
 
   async #look(): Promise<void> {
+    if (this.#engine.busy || this.#clock.monotonic_ms() < this.#notBefore_ms) return
     const unconfirmed = this.#store.unconfirmed()
-    if (unconfirmed === undefined || !this.#isOverdue(unconfirmed)) return
-    if (this.#clock.monotonic_ms() < this.#notBefore_ms) return
+    const isOverdue = unconfirmed !== undefined && this.#isOverdue(unconfirmed)
+    if (!isOverdue && this.#store.journal() === undefined) return
     this.#notBefore_ms = this.#clock.monotonic_ms() + RETRY_MS
+    if (isOverdue) await this.#revert(unconfirmed)
+    // Its failures are in the log.
+    else await this.#engine.converge(() => false)
+  }
+
+  async #revert(unconfirmed: Unconfirmed): Promise<void> {
     const { revision, by } = unconfirmed
     this.#log.warn('an apply was not confirmed in time; taking it back', { revision, by })
     try {

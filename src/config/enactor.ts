@@ -1,9 +1,16 @@
-import type { ConfigStore, Journal, RecordChangeValue, RevisionHeader } from '../../storage/config/config-store.ts'
+import type {
+  Change,
+  ConfigStore,
+  Journal,
+  RecordChangeValue,
+  RevisionHeader,
+} from '../../storage/config/config-store.ts'
 import type { Driver, PlanOptions, PlanResult, Step } from '../drivers/driver.ts'
 import type { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { applyFailed, planRefusal, type PlanFailure } from './apply-refusals.ts'
+import { backTo, ordered, type Plan } from './plan.ts'
 import { prepare } from './turns.ts'
 import { attemptedView, configView } from './views.ts'
 
@@ -32,12 +39,6 @@ export interface EnactorParts {
   readonly log: Log
 }
 
-export interface Plan {
-  readonly steps: readonly Step[]
-  /** The driver of each step: it knows what a failure means. */
-  readonly owners: readonly Driver[]
-}
-
 /** What took effect, and is kept or taken back by who asked for it. */
 export interface Enacted {
   /** Some of it was only recorded, because the profile keeps hands off the machine. */
@@ -45,16 +46,6 @@ export interface Enacted {
   readonly warnings: readonly string[]
   keep(): void
   takeBack(why: string, output: string): Promise<ApiError>
-}
-
-/** Checks of every driver come before the first change of any; what may be taken away goes last. */
-function ordered(planned: readonly { readonly step: Step; readonly owner: Driver }[]): Plan {
-  const place = ({ step }: { readonly step: Step }): number => {
-    if (step.kind === 'check') return 0
-    return step.kind === 'network' && step.phase === 'settle' ? 2 : 1
-  }
-  const sorted = planned.toSorted((a, b) => place(a) - place(b))
-  return { steps: sorted.map(({ step }) => step), owners: sorted.map(({ owner }) => owner) }
 }
 
 /** Makes plans of all drivers and carries them out, with a journal, so that a crash never leaves the machine between two configurations. */
@@ -82,12 +73,7 @@ export class Enactor {
     let plan = this.plan(running, desired, options)
     if (plan.steps.length === 0) return this.#withOwn(running, desired, { recorded: 0, warnings: [] }, new Set())
     const touched = new Set(plan.owners)
-    await store.openJournal({
-      ...header,
-      steps: plan.steps.map((step) => step.why),
-      drivers: [...touched].map(({ name }) => name),
-      attempted: this.#kept(attempted),
-    })
+    await store.openJournal(this.#journal(header, plan.steps, touched, attempted))
     let result = await executor.execute(plan.steps)
     if (!result.ok && result.kind === 'socket') {
       log.info('a runtime command was refused; reloading instead', { why: result.why, output: result.output })
@@ -101,6 +87,48 @@ export class Enactor {
     if (result.undone) await store.closeJournal()
     else await this.#restore(desired, running, touched)
     throw this.refusal(result, plan, desired)
+  }
+
+  /** Writes down what of the machine has to go back to `desired`, before running says so. The answer moves the daemon's own parts. */
+  async openReturn(
+    desired: ConfigView,
+    header: RevisionHeader,
+    frozen: readonly Change[],
+  ): Promise<() => Promise<void>> {
+    const { store, own, log } = this.#parts
+    const running = configView(store.running)
+    const { steps, owners } = this.plan(running, desired, { atLeast: 'runtime', isReturn: true })
+    const attempted = frozen.map(({ section, scope, key, before }) => ({
+      section,
+      scope,
+      key,
+      after: before?.value ?? null,
+    }))
+    if (steps.length > 0) await store.openJournal(this.#journal(header, steps, new Set(owners), attempted))
+    return async () => {
+      for (const part of own) {
+        try {
+          const change = await part.enact(attemptedView(store.running, attempted), desired)
+          change?.keep()
+        } catch (error) {
+          log.error('a part of the daemon could not go back', { reason: reasonOf(error) })
+        }
+      }
+    }
+  }
+
+  #journal(
+    header: RevisionHeader,
+    steps: readonly Step[],
+    touched: ReadonlySet<Driver>,
+    attempted: readonly RecordChangeValue[],
+  ): Journal {
+    return {
+      ...header,
+      steps: steps.map((step) => step.why),
+      drivers: [...touched].map(({ name }) => name),
+      attempted: this.#kept(attempted),
+    }
   }
 
   /** The parts of the daemon itself follow the machine: an address must exist before it can be listened on. */
@@ -201,11 +229,6 @@ export class Enactor {
     )
     return changes.filter((change) => sections.has(change.section))
   }
-}
-
-function backTo(running: ConfigView, attempted: ConfigView, driver: Driver): readonly Step[] {
-  const back = driver.plan(attempted, running, { atLeast: 'reload', isReturn: true })
-  return back.length > 0 ? back : driver.plan(undefined, running, { atLeast: 'reload' })
 }
 
 function reasonOf(error: unknown): string {

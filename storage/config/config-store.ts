@@ -27,7 +27,7 @@ export interface ConfigStore {
   journal(): Journal | undefined
   closeJournal(): Promise<void>
   /** Makes frozen changes running, records the revision, closes the journal and says whether it waits for a confirmation, in one transaction. */
-  promote(frozen: readonly Change[], revision: RevisionHeader, unconfirmed?: Unconfirmed): Promise<void>
+  promote(frozen: readonly Change[], revision: RevisionHeader, options?: PromoteOptions): Promise<void>
   /** The revision that waits to be confirmed, the last one. */
   unconfirmed(): Unconfirmed | undefined
   confirm(): Promise<void>
@@ -99,6 +99,13 @@ export interface Journal extends RevisionHeader {
   readonly drivers?: readonly string[]
   /** What recovery must know of the changes that may be on the machine. */
   readonly attempted?: readonly RecordChangeValue[]
+}
+
+export interface PromoteOptions {
+  /** The revision waits to be confirmed. */
+  readonly unconfirmed?: Unconfirmed | undefined
+  /** The machine has yet to follow: the journal stays open. */
+  readonly keepsJournal?: boolean
 }
 
 /** A record and what an apply wanted it to be; null: gone. */

@@ -1,4 +1,4 @@
-import type { RecordKey } from './config-store.ts'
+import type { Change, RecordKey, Revision } from './config-store.ts'
 
 /** The key of a record in LMDB. */
 export type StoreKey = [section: string, scope: string, key: string]
@@ -8,3 +8,23 @@ export const decode = ([section, scope, key]: StoreKey): RecordKey => ({ section
 
 /** Revisions sort as text. */
 export const padded = (revision: number) => String(revision).padStart(12, '0')
+
+/** The changes of a revision, as they are kept. */
+export function recorded(changes: readonly Change[]): Revision['changes'] {
+  return changes.map(({ section, scope, key, before, after }) => ({
+    section,
+    scope,
+    key,
+    before: before?.value ?? null,
+    after: after?.value ?? null,
+  }))
+}
+
+/** Changes that no editor staged get a revision of their own: whoever read the record before must notice. */
+export function renumbered(changes: readonly Change[], nextRevision: () => number): readonly Change[] {
+  return changes.map((change) =>
+    change.id !== '' || change.after === undefined
+      ? change
+      : { ...change, after: { value: change.after.value, revision: nextRevision() } },
+  )
+}

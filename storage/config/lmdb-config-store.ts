@@ -2,12 +2,12 @@ import { mkdirSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { open, type Database, type RootDatabase } from 'lmdb'
 import type { Change, ConfigStore, Journal, Origin, RecordKey, Revision, RevisionHeader } from './config-store.ts'
-import type { SideTable, StoredRecord, Unconfirmed, Write } from './config-store.ts'
+import type { PromoteOptions, SideTable, StoredRecord, Unconfirmed, Write } from './config-store.ts'
 import { usedBytes } from '../env.ts'
 import { assertWholeFile } from '../file-check.ts'
 import { ROOM_BYTES_MIN, ROOM_BYTES_PER_RECORD } from '../limits.ts'
 import { FileRoom, makeLockFile } from '../room.ts'
-import { decode, encode, padded, type StoreKey } from './keys.ts'
+import { decode, encode, padded, recorded, renumbered, type StoreKey } from './keys.ts'
 import { changesNothing, Mirror, type OverlayEntry } from './mirror.ts'
 
 /** Version of the layout below; raised by one with each migration. */
@@ -99,11 +99,12 @@ export class LmdbConfigStore implements ConfigStore {
       const stored = value === undefined ? undefined : { value, revision: sequence }
       entries.push({ key, entry: unchanged ? undefined : { ...key, ...origin, changeId, stored, revision: sequence } })
     }
+    // Taken before the wait: another write meanwhile counts on from here.
+    this.#sequence = sequence
     await this.#write(entries.length, () => {
       for (const { key, entry } of entries) this.#putOverlay(key, entry)
-      queued(this.#meta.put('sequence', sequence))
+      queued(this.#meta.put('sequence', this.#sequence))
     })
-    this.#sequence = sequence
     for (const { key, entry } of entries) this.#mirror.setOverlay(key, entry)
   }
 
@@ -156,25 +157,21 @@ export class LmdbConfigStore implements ConfigStore {
     await this.#write(0, () => queued(this.#meta.remove('unconfirmed')))
   }
 
-  async promote(frozen: readonly Change[], header: RevisionHeader, unconfirmed?: Unconfirmed): Promise<void> {
+  async promote(changed: readonly Change[], header: RevisionHeader, options: PromoteOptions = {}): Promise<void> {
     this.#frozen.clear()
+    const { unconfirmed, keepsJournal = false } = options
+    const frozen = renumbered(changed, () => (this.#sequence += 1))
     const settled = frozen.filter((change) => this.#settles(change))
-    const changes = frozen.map(({ section, scope, key, before, after }) => ({
-      section,
-      scope,
-      key,
-      before: before?.value ?? null,
-      after: after?.value ?? null,
-    }))
     await this.#write(frozen.length, () => {
       for (const change of frozen) this.#putRunning(change)
       for (const change of settled) this.#putOverlay(change, undefined)
-      queued(this.#revisions.put(padded(header.revision), { ...header, changes }))
+      queued(this.#revisions.put(padded(header.revision), { ...header, changes: recorded(frozen) }))
       const expired = header.revision - REVISIONS_KEPT
       if (expired > 0) queued(this.#revisions.remove(padded(expired)))
       queued(this.#meta.put('revision', header.revision))
       queued(unconfirmed === undefined ? this.#meta.remove('unconfirmed') : this.#meta.put('unconfirmed', unconfirmed))
-      queued(this.#meta.remove('journal'))
+      queued(this.#meta.put('sequence', this.#sequence))
+      if (!keepsJournal) queued(this.#meta.remove('journal'))
     })
     this.#revision = header.revision
     for (const change of frozen) this.#mirror.setRunning(change, change.after)

@@ -2,12 +2,14 @@ import t, { type Test } from 'tap'
 import type { Unconfirmed } from '../../../storage/config/config-store.ts'
 import { ApplyEngine } from '../../../src/config/apply.ts'
 import { Confirmation } from '../../../src/config/confirmation.ts'
+import type { Driver } from '../../../src/drivers/driver.ts'
 import { silentLog } from '../../../src/log.ts'
+import type { ConfigView } from '../../../src/model/sections.ts'
 import { configFixture, ENGINE_DEFAULTS, realServer, refuses } from '../../config-fixture.ts'
 import { manualClock } from '../../manual-clock.ts'
 
 const TESTER = { by: 'tester', address: undefined }
-const done = async () => ({ ok: true, done: 0, recorded: 0, warnings: [] }) as const
+const DONE = async () => ({ ok: true, done: 0, recorded: 0, warnings: [] }) as const
 
 function fixture(test: Test) {
   const config = configFixture(test)
@@ -16,7 +18,7 @@ function fixture(test: Test) {
     ...ENGINE_DEFAULTS,
     store: config.store,
     drivers: [],
-    executor: { execute: done, check: done },
+    executor: { execute: DONE, check: DONE },
     clock,
   })
   const confirmation = (boot = clock) => {
@@ -119,4 +121,75 @@ t.test('a revert that comes after the confirmation does nothing', async (test) =
   await engine.confirm()
   await engine.revert(unconfirmed)
   test.same(names(), ['a'])
+})
+
+t.test('a record that comes back has a revision of its own: who read it before must read again', async (test) => {
+  const { add, apply, edit, store, clock, confirmation } = fixture(test)
+  await add('a')
+  await apply()
+  await edit((draft) => draft.section('realServers').merge('a', { weight: 7 }))
+  await apply(30)
+  const read = store.candidate.get('realServers', '', 'a')?.revision
+  clock.advance(30_000)
+  await confirmation().start()
+  test.match(store.running.get('realServers', '', 'a')?.value, { weight: 100 })
+  test.not(store.running.get('realServers', '', 'a')?.revision, read)
+  await refuses(
+    test,
+    'REVISION_MISMATCH',
+    edit((draft) => draft.section('realServers').merge('a', { weight: 8 }), `"${read}"`),
+  )
+})
+
+t.test('what one driver cannot take back holds back nothing else, and is tried again', async (test) => {
+  const config = configFixture(test)
+  const clock = manualClock()
+  const machine = { isBroken: false }
+  const done: string[] = []
+  const driver = (name: string): Driver => ({
+    name,
+    sections: ['realServers'],
+    prepare: () => [],
+    verify: () => [],
+    plan: (running, desired) => {
+      const names = (view: ConfigView | undefined) => [...(view?.list('realServers') ?? [])].map(({ id }) => id).join()
+      if (running !== undefined && names(running) === names(desired)) return []
+      return [{ kind: 'run', argv: [name, names(desired)], undo: [], why: name, timeout_ms: 1000 }]
+    },
+    effectOf: () => undefined,
+    render: () => [],
+    diagnose: () => [],
+  })
+  const engine = new ApplyEngine({
+    ...ENGINE_DEFAULTS,
+    store: config.store,
+    drivers: [driver('first'), driver('second')],
+    executor: {
+      check: DONE,
+      async execute(steps) {
+        const [step] = steps
+        if (step?.kind === 'run' && step.argv[0] === 'first' && machine.isBroken) {
+          return { ok: false, failedStep: 0, kind: 'run', why: 'first', output: 'no', missing: false, undone: true }
+        }
+        for (const each of steps) if (each.kind === 'run') done.push(each.argv.join(' '))
+        return DONE()
+      },
+    },
+    clock,
+  })
+  const confirmation = new Confirmation(engine, config.store, clock, silentLog)
+  test.teardown(() => confirmation.stop())
+  await config.edit((draft) => draft.section('realServers').create(realServer('a')))
+  await engine.apply({ force: undefined, confirmWithin: 30 }, TESTER)
+  machine.isBroken = true
+  clock.advance(30_000)
+  await confirmation.start()
+  test.same(config.store.running.list('realServers', ''), [], 'running is the old one')
+  test.same(done, ['first a', 'second a', 'second '])
+  test.ok(config.store.journal(), 'and remembers that a part of the machine is not')
+  machine.isBroken = false
+  clock.advance(10_000)
+  await new Confirmation(engine, config.store, clock, silentLog).start()
+  test.ok(done.includes('first '))
+  test.equal(config.store.journal(), undefined)
 })

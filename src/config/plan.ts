@@ -1,0 +1,24 @@
+import type { Driver, Step } from '../drivers/driver.ts'
+import type { ConfigView } from '../model/sections.ts'
+
+export interface Plan {
+  readonly steps: readonly Step[]
+  /** The driver of each step: it knows what a failure means. */
+  readonly owners: readonly Driver[]
+}
+
+/** Checks of every driver come before the first change of any; what may be taken away goes last. */
+export function ordered(planned: readonly { readonly step: Step; readonly owner: Driver }[]): Plan {
+  const place = ({ step }: { readonly step: Step }): number => {
+    if (step.kind === 'check') return 0
+    return step.kind === 'network' && step.phase === 'settle' ? 2 : 1
+  }
+  const sorted = planned.toSorted((a, b) => place(a) - place(b))
+  return { steps: sorted.map(({ step }) => step), owners: sorted.map(({ owner }) => owner) }
+}
+
+/** The way back of one driver, from whatever an apply has left to running. */
+export function backTo(running: ConfigView, attempted: ConfigView, driver: Driver): readonly Step[] {
+  const back = driver.plan(attempted, running, { atLeast: 'reload', isReturn: true })
+  return back.length > 0 ? back : driver.plan(undefined, running, { atLeast: 'reload' })
+}
