@@ -1,14 +1,14 @@
 import { desiredNetwork } from './drivers/iproute2/desired.ts'
-import { networkChange, type RouteChange } from './drivers/iproute2/network-change.ts'
+import { networkChange, type RouteChange, type Standing } from './drivers/iproute2/network-change.ts'
 import { canonicalIp, contains, parseIp, parseNetwork } from './ip-network.ts'
-import type { Connection, MachineFacts } from './model/machine-facts.ts'
+import type { Connection, MachineFacts, NetworkInterface } from './model/machine-facts.ts'
 import type { ConfigView } from './model/sections.ts'
 
 const MAPPED = /^(?:::ffff:|0000:0000:0000:0000:0000:ffff:)(?=\d+\.)/i
 
 export interface CutOffParts {
   readonly nodeId: string
-  readonly facts: Pick<MachineFacts, 'connections'>
+  readonly facts: Pick<MachineFacts, 'connections' | 'interfaces'>
   /** Port of the API now. */
   readonly api: { readonly port: number }
 }
@@ -19,7 +19,9 @@ export interface CutOffParts {
  */
 export function cutOffGuard({ nodeId, facts, api }: CutOffParts) {
   return async (running: ConfigView, desired: ConfigView, address: string): Promise<string | undefined> => {
-    const change = networkChange(desiredNetwork(running, nodeId), desiredNetwork(desired, nodeId))
+    const [before, after] = [desiredNetwork(running, nodeId), desiredNetwork(desired, nodeId)]
+    if (JSON.stringify(before) === JSON.stringify(after)) return undefined
+    const change = networkChange(before, after, standingOn(await facts.interfaces()))
     if (change.removedAddresses.length + change.routes.length === 0) return undefined
     const client = canonicalIp(address.replace(MAPPED, ''))
     for (const connection of await facts.connections(client, api.port)) {
@@ -36,13 +38,20 @@ export function cutOffGuard({ nodeId, facts, api }: CutOffParts) {
   }
 }
 
-/** A narrower route wins, so only one that is as narrow as what is used now matters; a rule for a source comes before all. */
+/** Addresses of the kernel now, of others as well: one that keeps a network connected makes it no change. */
+const standingOn = (interfaces: readonly NetworkInterface[]): readonly Standing[] =>
+  interfaces.flatMap(({ id, addresses }) => addresses.map(({ ip, prefix }) => ({ interfaceId: id, ip, prefix })))
+
+/** A narrower route wins, so only one that is as narrow as what is used now matters; a rule for a source comes before all.
+ * The way to the router that is used now matters as well. */
 function concerns(
   { destination, source }: RouteChange,
   client: string,
-  { local, destination: used }: Connection,
+  { local, destination: used, via }: Connection,
 ): boolean {
   const [to, target, now] = [parseNetwork(destination), parseIp(client), parseNetwork(used)]
+  const hop = via === undefined ? undefined : parseIp(via)
+  if (source === undefined && to !== undefined && hop !== undefined && to.prefix > 0 && contains(to, hop)) return true
   if (to === undefined || target === undefined || now === undefined || !contains(to, target)) return false
   if (source === undefined) return to.prefix >= now.prefix
   const [from, origin] = [parseNetwork(source), parseIp(local)]

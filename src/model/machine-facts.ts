@@ -23,6 +23,8 @@ export interface Connection {
   readonly local: string
   /** CIDR of the route that packets to the client take. */
   readonly destination: string
+  /** Next hop of that route; absent when the client's network is connected. */
+  readonly via?: string
 }
 
 export interface NetworkInterface {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { cutOffGuard } from '../../src/cut-off.ts'
 import type { IpGroup, IpRoute, StaticIp } from '../../src/model/network.ts'
-import type { Connection } from '../../src/model/machine-facts.ts'
+import type { Connection, NetworkInterface } from '../../src/model/machine-facts.ts'
 import { type Records, viewOf } from '../view-fixture.ts'
 
 const CLIENT = '198.51.100.7'
@@ -29,14 +29,31 @@ const route = (more: Partial<IpRoute>): IpRoute => ({
   enabled: true,
   ...more,
 })
-const base: Records = { ipGroups: [group], staticIps: [address('192.0.2.10')] }
+const base = { ipGroups: [group], staticIps: [address('192.0.2.10')] } satisfies Records
 
-const verdict = (before: Records, after: Records, client = CLIENT, connections: readonly Connection[] = [ADMIN_SIDE]) =>
-  cutOffGuard({ nodeId: 'n', facts: { connections: async () => connections }, api: { port: 9443 } })(
-    viewOf(before),
-    viewOf(after),
-    client,
-  )
+/** The interface `id` with these addresses. */
+const link = (id: string, ...addresses: readonly string[]): NetworkInterface => ({
+  id,
+  name: id,
+  mac: '',
+  mtu: 1500,
+  state: 'up',
+  addresses: addresses.map((text) => ({ ip: text.split('/')[0] ?? '', prefix: Number(text.split('/')[1]) })),
+})
+const LAN = [link('i', '192.0.2.10/24')]
+
+const verdict = (
+  before: Records,
+  after: Records,
+  client = CLIENT,
+  connections: readonly Connection[] = [ADMIN_SIDE],
+  interfaces: readonly NetworkInterface[] = LAN,
+) =>
+  cutOffGuard({
+    nodeId: 'n',
+    facts: { connections: async () => connections, interfaces: async () => interfaces },
+    api: { port: 9443 },
+  })(viewOf(before), viewOf(after), client)
 
 t.test('the address the client is connected to', async (test) => {
   test.match(await verdict(base, { ipGroups: [group] }), /192\.0\.2\.10, which you are connected to/)
@@ -64,6 +81,74 @@ t.test('a policy counts for the source it is for', async (test) => {
   test.match(await verdict(base, narrow, CLIENT, near), /would change/, 'but not over a rule for a destination')
 })
 
+const NEAR = '192.0.2.200'
+const CONNECTED: Connection = { local: '192.0.2.10', destination: '192.0.2.0/24' }
+const near = (before: Records, after: Records, interfaces = LAN, connection = CONNECTED) =>
+  verdict(before, after, NEAR, [connection], interfaces)
+
+t.test('a mask that leaves the client outside of the connected network', async (test) => {
+  test.match(
+    await near(base, { ...base, ipGroups: [{ ...group, networkMask: 25 }] }),
+    /would change \(192\.0\.2\.0\/24\)/,
+  )
+})
+
+t.test('a group that loses its subnet, and with it the client', async (test) => {
+  const bare = { ...group, networkIp: '', networkMask: 0 }
+  test.match(await near(base, { ...base, ipGroups: [bare] }), /would change \(192\.0\.2\.0\/24\)/)
+})
+
+const elsewhere: IpGroup = { ...group, id: 'h', assignedInterfaces: [{ nodeId: 'n', interfaceId: 'j' }] }
+
+t.test('a narrower network on another interface takes the client over', async (test) => {
+  const narrow = { ...elsewhere, networkIp: '192.0.2.192', networkMask: 26 }
+  const after = {
+    ipGroups: [group, narrow],
+    staticIps: [...base.staticIps, { ...address('192.0.2.193'), groupId: 'h' }],
+  }
+  test.match(await near(base, after), /would change \(192\.0\.2\.192\/26\)/)
+})
+
+t.test('another address goes whose network carries the answers', async (test) => {
+  const other = { ...elsewhere, networkIp: '203.0.113.0' }
+  const before = {
+    ipGroups: [group, other],
+    staticIps: [...base.staticIps, { ...address('203.0.113.10'), groupId: 'h' }],
+  }
+  const links = [...LAN, link('j', '203.0.113.10/24')]
+  const direct = { local: '192.0.2.10', destination: '203.0.113.0/24' }
+  const change = /would change \(203\.0\.113\.0\/24\)/
+  test.match(await verdict(before, base, '203.0.113.7', [direct], links), change)
+  const routed = { ...ADMIN_SIDE, via: '203.0.113.1' }
+  test.match(await verdict(before, base, CLIENT, [routed], links), change, 'the router is in it')
+  test.equal(await verdict(before, base, CLIENT, [ADMIN_SIDE], links), undefined, 'it is not')
+  const ours = [route({ type: 'default', viaIp: '203.0.113.1' })]
+  const waiting = await verdict({ ...before, ipRoutes: ours }, { ...base, ipRoutes: ours }, CLIENT, [ADMIN_SIDE], links)
+  test.match(waiting, /would change \(0\.0\.0\.0\/0\)/, 'a route of ours then waits')
+})
+
+t.test('a network that stays connected on its interface is no change', async (test) => {
+  const two = { ...base, staticIps: [address('192.0.2.10'), address('192.0.2.11')] }
+  const both = [link('i', '192.0.2.10/24', '192.0.2.11/24')]
+  test.equal(await near(base, two), undefined, 'a second address')
+  test.equal(await near(two, base, both), undefined, 'and away with it')
+  test.equal(
+    await near({}, base, [link('i', '192.0.2.9/24')], { ...CONNECTED, local: '192.0.2.9' }),
+    undefined,
+    'the first of ours',
+  )
+  const away = await near(
+    two,
+    { ipGroups: [group] },
+    [link('i', '192.0.2.9/24', ...['192.0.2.10/24', '192.0.2.11/24'])],
+    {
+      ...CONNECTED,
+      local: '192.0.2.9',
+    },
+  )
+  test.equal(away, undefined, 'the last of ours beside one that was found')
+})
+
 t.test('a client on this machine is never cut off, nor one of whom nothing is known', async (test) => {
   const after = { ipGroups: [group] }
   test.equal(await verdict(base, after, '127.0.0.1', [{ local: '127.0.0.1', destination: '127.0.0.0/8' }]), undefined)
@@ -74,7 +159,10 @@ t.test('a client on this machine is never cut off, nor one of whom nothing is kn
 t.test('a change of names asks nobody', async (test) => {
   const guard = cutOffGuard({
     nodeId: 'n',
-    facts: { connections: () => Promise.reject(new Error('asked')) },
+    facts: {
+      connections: () => Promise.reject(new Error('asked')),
+      interfaces: () => Promise.reject(new Error('asked')),
+    },
     api: { port: 1 },
   })
   test.equal(await guard(viewOf(base), viewOf({ ...base, ipGroups: [{ ...group, name: 'x' }] }), CLIENT), undefined)

@@ -11,7 +11,7 @@ const MAPPED = '00000000000000000000ffff'
 export async function readConnections(client: string, port: number, run: Run): Promise<readonly Connection[]> {
   const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map((file) => readFile(file, 'utf8')))
   const locals = new Set(tables.flatMap((table) => localAddresses(table, client, port)))
-  return Promise.all([...locals].map(async (local) => ({ local, destination: await routeTo(client, local, run) })))
+  return Promise.all([...locals].map(async (local) => ({ local, ...(await routeTo(client, local, run)) })))
 }
 
 /** From a table as the kernel prints it. */
@@ -41,14 +41,20 @@ function addressOf(bytes: string): string {
   return canonicalIp((bytes.match(/.{4}/g) ?? []).join(':'))
 }
 
-/** CIDR of the route; everything when the kernel does not say, so that any change of a route counts. */
-async function routeTo(client: string, local: string, run: Run): Promise<string> {
-  const { exitCode, output } = await run(
-    ['ip', '-j', '-N', 'route', 'get', 'fibmatch', client, 'from', local],
-    TIMEOUT_MS,
-  )
-  const [route]: readonly { readonly dst?: string }[] = exitCode === 0 ? JSON.parse(output) : []
-  const { dst = 'default' } = route ?? {}
-  if (dst === 'default') return familyOf(client) === 6 ? '::/0' : '0.0.0.0/0'
-  return dst.includes('/') ? dst : `${dst}/${fullPrefix(familyOf(dst))}`
+interface RawMatch {
+  readonly dst?: string
+  readonly gateway?: string
+  readonly via?: { readonly host?: string }
+}
+
+/** The route; everything when the kernel does not say, so that any change of a route counts. */
+async function routeTo(client: string, local: string, run: Run): Promise<Omit<Connection, 'local'>> {
+  const argv = ['ip', '-j', '-N', 'route', 'get', 'fibmatch', client, 'from', local]
+  const { exitCode, output } = await run(argv, TIMEOUT_MS)
+  const [route]: readonly RawMatch[] = exitCode === 0 ? JSON.parse(output) : []
+  const { dst = 'default', gateway, via } = route ?? {}
+  const hop = gateway ?? via?.host
+  const next = hop === undefined ? {} : { via: canonicalIp(hop) }
+  if (dst === 'default') return { destination: familyOf(client) === 6 ? '::/0' : '0.0.0.0/0', ...next }
+  return { destination: dst.includes('/') ? dst : `${dst}/${fullPrefix(familyOf(dst))}`, ...next }
 }

@@ -1,6 +1,10 @@
-import type { DesiredNetwork, DesiredRoute, DesiredRule } from '../host.ts'
+import { canonicalNetwork, contains, parseNetwork } from '../../ip-network.ts'
+import type { DesiredAddress, DesiredNetwork, DesiredRoute, DesiredRule } from '../host.ts'
 
 const MAIN_TABLE = 254
+
+/** An address that an interface has, whoever gave it. */
+export type Standing = Pick<DesiredAddress, 'interfaceId' | 'ip' | 'prefix'>
 
 /** One route or rule that came, went or leads elsewhere. */
 export interface RouteChange {
@@ -13,32 +17,76 @@ export interface RouteChange {
 export interface NetworkChange {
   /** Addresses that an interface loses, even when another one gets them. */
   readonly removedAddresses: readonly string[]
-  /** Routes and rules that were added, removed or changed. */
+  /** Routes, networks of addresses among them, and rules that were added, removed or changed. */
   readonly routes: readonly RouteChange[]
 }
 
-/** What of a change can cut a connection off. */
-export function networkChange(running: DesiredNetwork, desired: DesiredNetwork): NetworkChange {
+/**
+ * What of a change can cut a connection off. `standing` are the addresses of all now: the network of an address that comes
+ * or goes is a route as well, unless another address of its interface keeps it.
+ */
+export function networkChange(
+  running: DesiredNetwork,
+  desired: DesiredNetwork,
+  standing: readonly Standing[] = running.addresses,
+): NetworkChange {
   const kept = new Set(desired.addresses.map(placeOf))
   const removed = running.addresses.filter((address) => !kept.has(placeOf(address)))
+  const ours = new Set(running.addresses.map(wholeOf))
+  const remaining = [...standing.filter((address) => !ours.has(wholeOf(address))), ...desired.addresses]
+  const connected = differing(connectedTo(standing), connectedTo(remaining))
   const rules = [...running.rules, ...desired.rules]
   // A route of a table of its own concerns the packets that are sent there.
-  const routes = differing(running.routes, desired.routes).flatMap(({ destination, table }): readonly RouteChange[] =>
-    table === MAIN_TABLE
-      ? [{ destination, source: undefined }]
-      : rules.filter((rule) => rule.table === table).map((rule) => ({ destination, source: rule.from })),
+  const routes = differing(carried(running.routes, standing), carried(desired.routes, remaining)).flatMap(
+    ({ destination, table }): readonly RouteChange[] =>
+      table === MAIN_TABLE
+        ? [{ destination, source: undefined }]
+        : rules.filter((rule) => rule.table === table).map((rule) => ({ destination, source: rule.from })),
   )
+  const networks = connected.map(({ destination }) => ({ destination, source: undefined }))
   const moved = differing(running.rules, desired.rules)
     .filter((rule) => rule.table !== MAIN_TABLE)
     .map((rule) => ({ destination: targetOf(rule), source: rule.from }))
-  const unique = new Map([...routes, ...moved].map((change) => [`${change.destination} ${change.source}`, change]))
+  const unique = new Map(
+    [...networks, ...routes, ...moved].map((change) => [`${change.destination} ${change.source}`, change]),
+  )
   return { removedAddresses: removed.map(({ ip }) => ip), routes: [...unique.values()] }
 }
 
-const placeOf = ({ ip, interfaceId }: DesiredNetwork['addresses'][number]): string => `${interfaceId} ${ip}`
+const placeOf = ({ ip, interfaceId }: Standing): string => `${interfaceId} ${ip}`
+const wholeOf = ({ ip, interfaceId, prefix }: Standing): string => `${interfaceId} ${ip}/${prefix}`
 const targetOf = ({ to, from }: DesiredRule): string => to ?? (from.includes(':') ? '::/0' : '0.0.0.0/0')
 
-function differing<T extends DesiredRoute | DesiredRule>(before: readonly T[], after: readonly T[]): readonly T[] {
+interface Connected {
+  readonly interfaceId: string
+  readonly destination: string
+}
+
+/** The networks that interfaces are in by their addresses. */
+const connectedTo = (standing: readonly Standing[]): readonly Connected[] =>
+  standing.map(({ interfaceId, ip, prefix }) => ({ interfaceId, destination: canonicalNetwork(`${ip}/${prefix}`) }))
+
+/** A route without an interface goes where its next hop is connected, or waits. */
+function carried(routes: readonly DesiredRoute[], standing: readonly Standing[]): readonly DesiredRoute[] {
+  return routes.map((route) => ({ ...route, interfaceId: route.interfaceId ?? carrierOf(route.via, standing) }))
+}
+
+function carrierOf(via: string | undefined, standing: readonly Standing[]): string | undefined {
+  const hop = via === undefined ? undefined : parseNetwork(via)
+  if (hop === undefined) return undefined
+  let nearest: Standing | undefined
+  for (const address of standing) {
+    const network = parseNetwork(`${address.ip}/${address.prefix}`)
+    if (network === undefined || !contains(network, hop)) continue
+    if (nearest === undefined || address.prefix > nearest.prefix) nearest = address
+  }
+  return nearest?.interfaceId
+}
+
+function differing<T extends DesiredRoute | DesiredRule | Connected>(
+  before: readonly T[],
+  after: readonly T[],
+): readonly T[] {
   const [old, new_] = [
     new Set(before.map((item) => JSON.stringify(item))),
     new Set(after.map((item) => JSON.stringify(item))),

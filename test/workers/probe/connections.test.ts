@@ -39,3 +39,25 @@ t.test('a real connection, with the route of its answers', async (test) => {
   test.match(found?.destination, /^127\./)
   test.same(await readConnections('192.0.2.77', port, runProgram), [])
 })
+
+t.test('the route of the answers with its next hop, of either family', async (test) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = Object(server.address()) as { port: number }
+  const client = connect(port, '127.0.0.1')
+  await once(client, 'connect')
+  test.teardown(() => {
+    client.destroy()
+    server.close()
+  })
+  const answered = (route: object) =>
+    readConnections('127.0.0.1', port, async () => ({ exitCode: 0, output: JSON.stringify([route]) }))
+  const local = '127.0.0.1'
+  test.same(await answered({ dst: 'default', gateway: '192.0.2.1' }), [
+    { local, destination: '0.0.0.0/0', via: '192.0.2.1' },
+  ])
+  test.same(await answered({ dst: '10.0.0.0/8', via: { family: 'inet6', host: 'fe80::1' } }), [
+    { local, destination: '10.0.0.0/8', via: 'fe80::1' },
+  ])
+  test.same(await answered({ dst: '192.0.2.7', dev: 'eth0' }), [{ local, destination: '192.0.2.7/32' }])
+})
