@@ -1,12 +1,14 @@
 import { get } from 'node:https'
 import type { OwnPart } from './config/enactor.ts'
+import type { Problem } from './drivers/driver.ts'
+import { freePlace } from './http/listening.ts'
 import { type Handler, type Listener, listen, type ListenOptions, type Tls } from './http/server.ts'
 import type { Log } from './log.ts'
 import type { ConfigView } from './model/sections.ts'
+import { ANY, overlap, portProblems } from './own-ports.ts'
 import type { Address, Settings } from './settings.ts'
 
 const ANSWER_TIMEOUT_MS = 5_000
-const ANY = new Set(['0.0.0.0', '::'])
 
 export interface ApiListenerParts {
   readonly settings: Pick<Settings, 'profile' | 'listen' | 'http'>
@@ -24,12 +26,15 @@ export interface ApiListenerParts {
  */
 export class ApiListeners implements OwnPart {
   readonly #parts: ApiListenerParts
+  /** Where the command line has it. */
+  #given: Address
   #api: Listener | undefined
   #plain: Listener | undefined
   readonly #draining: Listener[] = []
 
   constructor(parts: ApiListenerParts) {
     this.#parts = parts
+    this.#given = parts.settings.listen
   }
 
   /** Of the API now; 0 before it listens. */
@@ -41,19 +46,28 @@ export class ApiListeners implements OwnPart {
     return [this.#api, this.#plain].filter((listener) => listener !== undefined)
   }
 
-  /** A stored place that cannot be had must not lock everybody out: then it is the one of the command line. */
+  /**
+   * A stored place that cannot be had must not lock everybody out, nor end the daemon: its address may only come when the
+   * machine is made as configured.
+   */
   async open(): Promise<void> {
     const { settings, running, handle, nextId, log } = this.#parts
-    const wanted = this.#wanted(running)
-    try {
-      this.#api = await this.#listen(wanted)
-    } catch (error) {
-      if (same(wanted, settings.listen)) throw error
-      log.error('the stored place of the API cannot be had; it is reached where the command line says', {
-        reason: String(error),
-      })
-      this.#api = await this.#listen(settings.listen)
+    const stored = running.get('userInterfaces', this.#parts.nodeId) !== undefined
+    const loopback = { host: settings.listen.host.includes(':') ? '::1' : '127.0.0.1', port: settings.listen.port }
+    const places = stored
+      ? [this.#wanted(running), settings.listen, loopback, { ...loopback, port: 0 }]
+      : [settings.listen]
+    for (const [index, place] of places.entries()) {
+      try {
+        this.#api = await this.#listen(place)
+        break
+      } catch (error) {
+        if (index === places.length - 1) throw error
+        log.error('the API cannot be reached where it should', { place: textOf(place), reason: String(error) })
+      }
     }
+    // A port that the system chose stays.
+    if (!stored && this.#api !== undefined) this.#given = { host: settings.listen.host, port: this.#api.port }
     if (settings.http !== undefined) this.#plain = await listen(settings.http, undefined, handle, nextId)
   }
 
@@ -70,9 +84,34 @@ export class ApiListeners implements OwnPart {
     }
   }
 
+  /** Before anything changes: the place must be free, and nobody else may be configured to take it. */
+  async verify(running: ConfigView, desired: ConfigView): Promise<readonly Problem[]> {
+    const { nodeId, settings } = this.#parts
+    const [before, wanted] = [this.#wanted(running), this.#wanted(desired)]
+    const plain = settings.http === undefined ? [] : [{ owner: 'the API', place: settings.http }]
+    const problems = [...portProblems(desired, nodeId, [{ owner: 'the API', place: wanted }, ...plain])]
+    const isAdded = ![...running.list('staticIps')].some(({ ip }) => ip === wanted.host)
+    const isUntried = same(before, wanted) || (this.#api !== undefined && overlap(this.#api, wanted))
+    if (isUntried || (wanted.host !== this.#given.host && isAdded)) return problems
+    try {
+      await freePlace(wanted)
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      problems.push({ section: 'userInterfaces', id: nodeId, field: 'apiPort', message })
+    }
+    return problems
+  }
+
+  /** Whether a client that is connected to this address would find nobody there any more. */
+  leaves(running: ConfigView, desired: ConfigView, local: string): boolean {
+    const [before, wanted] = [this.#wanted(running), this.#wanted(desired)]
+    return before.host !== wanted.host && !ANY.has(wanted.host) && wanted.host !== local
+  }
+
   async enact(running: ConfigView, desired: ConfigView): ReturnType<OwnPart['enact']> {
-    if (this.#api === undefined || same(this.#wanted(running), this.#wanted(desired))) return undefined
-    return this.#move(this.#wanted(desired))
+    const wanted = this.#wanted(desired)
+    if (this.#api === undefined || same(this.#wanted(running), wanted) || same(this.#api, wanted)) return undefined
+    return this.#move(wanted)
   }
 
   close(): void {
@@ -111,17 +150,15 @@ export class ApiListeners implements OwnPart {
   #wanted(view: ConfigView): Address {
     const { settings, nodeId } = this.#parts
     const stored = view.get('userInterfaces', nodeId)
-    if (stored === undefined) return settings.listen
+    if (stored === undefined) return this.#given
     // In trial static IPs are only recorded, so nobody can listen on one.
     const ip = settings.profile === 'trial' ? undefined : view.get('staticIps', stored.ipId)?.ip
-    return { host: ip ?? settings.listen.host, port: stored.apiPort }
+    return { host: ip ?? this.#given.host, port: stored.apiPort }
   }
 }
 
 const same = (a: Address, b: Address) => a.host === b.host && a.port === b.port
-
-const overlap = (a: Address, b: Address) =>
-  a.port === b.port && (a.host === b.host || ANY.has(a.host) || ANY.has(b.host))
+const textOf = ({ host, port }: Address) => `${host}:${port}`
 
 /** Rejects unless the listener answers a request. */
 function answers({ host, port }: Address): Promise<void> {

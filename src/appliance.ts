@@ -9,7 +9,7 @@ import { ensureCertificate } from './certificate.ts'
 import { ApiListeners } from './api-listeners.ts'
 import { type MachineClock, systemClock } from './clock.ts'
 import { verifyAdministrators } from './config/access-rules.ts'
-import { ApplyEngine } from './config/apply.ts'
+import { ApplyEngine, type ApplyParts } from './config/apply.ts'
 import type { PlanExecutor } from './config/enactor.ts'
 import { Transactions } from './config/transactions.ts'
 import { Editing } from './config/editing.ts'
@@ -27,6 +27,7 @@ import { egressProxyPaths } from './drivers/egress-proxy/driver.ts'
 import { Pipeline } from './http/pipeline.ts'
 import { type Handler, requestIds } from './http/server.ts'
 import { newId } from './ids.ts'
+import { leftBehindGuard } from './left-behind.ts'
 import type { Log } from './log.ts'
 import type { Machine } from './machine.ts'
 import type { ConfigView } from './model/sections.ts'
@@ -148,11 +149,20 @@ function createEngine(
       (desired) => verifyAdministrators(desired, ADMINISTRATOR.id),
     ],
     // In trial nothing of the network is touched.
-    wouldCut: machine.touchesPackages
-      ? cutOffGuard({ nodeId: node.nodeId, facts: machine.facts, api: listeners })
-      : async () => undefined,
+    wouldCut: machine.touchesPackages ? cutGuard(node, machine, listeners) : async () => undefined,
     onPromoted: (changes) => access.onPromoted(changes),
   })
+}
+
+function cutGuard({ nodeId }: Node, { facts }: Machine, api: ApiListeners): ApplyParts['wouldCut'] {
+  const guards = [cutOffGuard({ nodeId, facts, api }), leftBehindGuard(api, facts)]
+  return async (running, desired, address) => {
+    for (const guard of guards) {
+      const reason = await guard(running, desired, address)
+      if (reason !== undefined) return reason
+    }
+    return undefined
+  }
 }
 
 const aboutTheTable = () => ({ catalog: catalogOf(endpoints), documents: new Documents(endpoints, VERSION) })

@@ -11,11 +11,14 @@ const SECTIONS = ['staticIps', 'ipRoutes', 'ipGroups'] as const
 export class NetworkUpkeep {
   readonly #engine: ApplyEngine
   readonly #running: ConfigView
+  readonly #settleApi: () => Promise<void>
   #timer: NodeJS.Timeout | undefined
 
-  constructor(engine: ApplyEngine, running: ConfigView) {
+  /** `settleApi` makes the API listen where running says: its address may have come back. */
+  constructor(engine: ApplyEngine, running: ConfigView, settleApi: () => Promise<void>) {
     this.#engine = engine
     this.#running = running
+    this.#settleApi = settleApi
   }
 
   start(): void {
@@ -27,7 +30,13 @@ export class NetworkUpkeep {
   }
 
   async look(): Promise<void> {
-    if (this.#engine.busy || SECTIONS.every((section) => [...this.#running.list(section)].length === 0)) return
+    if (this.#engine.busy) return
+    await this.#settleNetwork()
+    await this.#settleApi()
+  }
+
+  async #settleNetwork(): Promise<void> {
+    if (SECTIONS.every((section) => [...this.#running.list(section)].length === 0)) return
     // What fails is in the log, and tried again a minute later.
     await this.#engine.converge(({ name }) => name === 'network')
   }

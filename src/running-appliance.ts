@@ -63,7 +63,7 @@ export class RunningAppliance implements Appliance {
       parts.clock,
       parts.log,
     )
-    this.#upkeep = new NetworkUpkeep(parts.engine, parts.running)
+    this.#upkeep = new NetworkUpkeep(parts.engine, parts.running, () => parts.listeners.settle())
     this.#confirmation = new Confirmation(parts.engine, parts.store, parts.clock, parts.log)
   }
 

@@ -178,13 +178,14 @@ export class ApplyEngine {
   }
 
   async #verify(desired: ConfigView): Promise<void> {
-    const { drivers, rules, store } = this.#parts
+    const { drivers, rules, own, store } = this.#parts
     const running = configView(store.running)
     const problems: Problem[] = []
     for (const rule of [...drivers.map((driver) => driver.verify.bind(driver)), ...rules]) {
       problems.push(...rule(desired, running))
       await turn()
     }
+    for (const part of own) problems.push(...(await part.verify(running, desired)))
     if (problems.length > 0) throw configInvalid(problems, undefined)
   }
 

@@ -5,7 +5,7 @@ import type {
   RecordChangeValue,
   RevisionHeader,
 } from '../../storage/config/config-store.ts'
-import type { Driver, PlanOptions, PlanResult, Step } from '../drivers/driver.ts'
+import type { Driver, PlanOptions, PlanResult, Problem, Step } from '../drivers/driver.ts'
 import type { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { ConfigView } from '../model/sections.ts'
@@ -23,6 +23,8 @@ export interface PlanExecutor {
 
 /** Something of the daemon itself that a configuration changes, such as where the API listens. */
 export interface OwnPart {
+  /** What is wrong with the desired configuration as far as this part knows. Changes nothing. */
+  verify(running: ConfigView, desired: ConfigView): Promise<readonly Problem[]>
   /**
    * Makes it as desired beside what is there now; undefined when there is nothing to do. Throws when that is impossible,
    * and then nothing has changed.

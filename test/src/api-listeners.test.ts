@@ -7,7 +7,7 @@ import { ensureCertificate } from '../../src/certificate.ts'
 import { success } from '../../src/http/envelope.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Records } from '../view-fixture.ts'
-import { temporaryFolder } from '../config-fixture.ts'
+import { frontend, temporaryFolder } from '../config-fixture.ts'
 import { viewOf } from '../view-fixture.ts'
 
 const LOOPBACK = '127.0.0.1'
@@ -40,18 +40,18 @@ const stored = (apiPort: number, ipId = ''): Records => ({
   ],
 })
 
-async function fixture(test: Test, records: Records = {}, host = LOOPBACK) {
+async function fixture(test: Test, records: Records = {}, host = LOOPBACK, asked?: number) {
   const folder = temporaryFolder(test, 'listeners')
   const held: (() => void)[] = []
-  const state = { isSlow: false, running: viewOf(records) }
-  const port = await freePort()
+  const state = { isSlow: false, status: 200, running: viewOf(records) }
+  const port = asked ?? (await freePort())
   const listeners = new ApiListeners({
     settings: { profile: 'appliance', listen: { host, port }, http: undefined },
     nodeId: 'n',
     running: { get: (section, id) => state.running.get(section, id), list: (section) => state.running.list(section) },
     handle: async () => {
       if (state.isSlow) await new Promise<void>((resolve) => held.push(resolve))
-      return success(200, 'pong', [])
+      return success(state.status, 'pong', [])
     },
     nextId: () => 'id',
     tls: () => ensureCertificate(folder, [LOOPBACK]),
@@ -144,3 +144,57 @@ t.test(
     test.equal(await get('127.0.0.2', later, new Agent()), 200)
   },
 )
+
+t.test('a new place that does not answer well is given up before the old one closes', async (test) => {
+  const { listeners, state, port } = await fixture(test)
+  const next = await freePort()
+  state.status = 500
+  await test.rejects(listeners.enact(state.running, viewOf(stored(next))), /answers 500/)
+  await test.rejects(get(LOOPBACK, next, new Agent()), { code: 'ECONNREFUSED' })
+  test.equal(await get(LOOPBACK, port, new Agent()), 500, 'the old place is still there')
+})
+
+t.test('a place that cannot be had is a problem of its field, before anything changes', async (test) => {
+  const { listeners, state, port } = await fixture(test)
+  const taken = createServer().listen(0, LOOPBACK)
+  await once(taken, 'listening')
+  test.teardown(() => taken.close())
+  const strangers = (Object(taken.address()) as { port: number }).port
+  test.match(await listeners.verify(state.running, viewOf(stored(strangers))), [
+    { section: 'userInterfaces', id: 'n', field: 'apiPort', message: /in use/ },
+  ])
+  test.same(await listeners.verify(state.running, viewOf(stored(await freePort()))), [])
+  test.same(await listeners.verify(state.running, viewOf(stored(port))), [], 'its own port')
+  test.same(await listeners.verify(state.running, viewOf(stored(port, 'away'))), [], 'an address that is added with it')
+  const inTheWay = { ...stored(port), l7Frontends: [frontend('f', null, { ports: String(port) })] }
+  test.match(await listeners.verify(state.running, viewOf(inTheWay)), [{ section: 'l7Frontends', id: 'f' }])
+})
+
+t.test('neither the stored place nor the one of the command line can be had: it starts all the same', async (test) => {
+  const taken = createServer().listen(0, LOOPBACK)
+  await once(taken, 'listening')
+  test.teardown(() => taken.close())
+  const { port } = Object(taken.address()) as { port: number }
+  const { listeners, state } = await fixture(test, stored(await freePort(), 'away'), LOOPBACK, port)
+  test.equal(await get(LOOPBACK, listeners.port, new Agent()), 200)
+  test.not(listeners.port, port)
+  const later = await freePort()
+  state.running = viewOf(stored(later, 'two'))
+  await listeners.settle()
+  test.equal(await get('127.0.0.2', later, new Agent()), 200, 'and goes where it should when it can')
+})
+
+t.test('who is connected to an address that the API leaves', async (test) => {
+  const { listeners, state, port } = await fixture(test)
+  const moved = viewOf(stored(port, 'two'))
+  test.ok(listeners.leaves(state.running, moved, '192.0.2.10'))
+  test.notOk(listeners.leaves(state.running, moved, '127.0.0.2'), 'it is where the API goes')
+  test.notOk(listeners.leaves(state.running, viewOf(stored(1)), '192.0.2.10'), 'another port is no other address')
+})
+
+t.test('a port that the system chose stays', async (test) => {
+  const { listeners } = await fixture(test, {}, LOOPBACK, 0)
+  const { port } = listeners
+  await listeners.settle()
+  test.equal(listeners.port, port)
+})

@@ -15,7 +15,7 @@ function fixture(test: Test) {
   const plans: (readonly Step[])[] = []
   const lines: string[] = []
   const log = createLog((line) => lines.push(line))
-  const machine = { result: DONE }
+  const machine = { result: DONE, settled: 0 }
   const engine = new ApplyEngine({
     ...ENGINE_DEFAULTS,
     nodeId: 'n',
@@ -30,7 +30,7 @@ function fixture(test: Test) {
       check: async () => DONE,
     },
   })
-  const upkeep = new NetworkUpkeep(engine, configView(config.store.running))
+  const upkeep = new NetworkUpkeep(engine, configView(config.store.running), async () => void (machine.settled += 1))
   const texts = { networkIp: '192.0.2.0', networkMask: 24, gateway: '', defaultGateway: false }
   const assigned = { assignedInterfaces: [{ nodeId: 'n', interfaceId: 'card' }] }
   const apply = async () => {
@@ -46,7 +46,7 @@ function fixture(test: Test) {
 }
 
 t.test('the network alone is made as running says, and nobody is asked about addresses', async (test) => {
-  const { upkeep, plans, apply } = fixture(test)
+  const { upkeep, plans, machine, apply } = fixture(test)
   await upkeep.look()
   test.same(plans, [], 'where nothing is configured nothing is looked at')
   await apply()
@@ -57,6 +57,7 @@ t.test('the network alone is made as running says, and nobody is asked about add
       { kind: 'network', phase: 'settle' },
     ],
   ])
+  test.equal(machine.settled, 2, 'the API as well')
   test.notOk(JSON.stringify(plans).includes('"pingCheck":true'))
 })
 

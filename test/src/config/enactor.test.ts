@@ -113,9 +113,10 @@ t.test('a driver that makes everything anew needs nothing in the journal', async
 t.test('a part of the daemon that fails takes the machine back, and the parts before it', async (test) => {
   const kept: string[] = []
   const part = (name: string): OwnPart => ({
+    verify: async () => [],
     enact: async () => ({ keep: () => kept.push(`keep ${name}`), takeBack: () => kept.push(`back ${name}`) }),
   })
-  const failing: OwnPart = { enact: () => Promise.reject(new Error('cannot listen')) }
+  const failing: OwnPart = { verify: async () => [], enact: () => Promise.reject(new Error('cannot listen')) }
   const broken = fixture(test, [settingDriver('a')], [part('one'), failing])
   const error = await refuses(
     test,

@@ -1,0 +1,40 @@
+import type { Problem } from './drivers/driver.ts'
+import { canonicalIp } from './ip-network.ts'
+import { parsePorts } from './model/layer7.ts'
+import type { ConfigView } from './model/sections.ts'
+import type { Address } from './settings.ts'
+
+/** Every address of the machine. */
+export const ANY: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
+
+export const overlap = (a: Address, b: Address): boolean =>
+  a.port === b.port && (canonicalIp(a.host) === canonicalIp(b.host) || ANY.has(a.host) || ANY.has(b.host))
+
+export interface OwnPlace {
+  /** Who listens there, for people. */
+  readonly owner: string
+  readonly place: Address
+}
+
+/**
+ * Frontends that would take a port of the appliance itself. HAProxy could share an address with the API for a while; after
+ * the next start nobody would reach the API any more.
+ */
+export function portProblems(view: ConfigView, nodeId: string, places: readonly OwnPlace[]): readonly Problem[] {
+  const stored = view.get('userInterfaces', nodeId)
+  const ssh = { owner: 'sshd', place: { host: '0.0.0.0', port: stored?.sshPort ?? 0 } }
+  const own = stored?.sshEnabled === true ? [...places, ssh] : places
+  return [...view.list('l7Frontends')].flatMap(({ id, ip, ports, enabled }): readonly Problem[] => {
+    if (!enabled) return []
+    const ranges = parsePorts(ports) ?? []
+    const taken = own.find(({ place }) =>
+      ranges.some(
+        ({ first, last }) =>
+          first <= place.port && place.port <= last && overlap(place, { host: ip, port: place.port }),
+      ),
+    )
+    if (taken === undefined) return []
+    const message = `port ${taken.place.port} on ${ip} is the one of ${taken.owner}`
+    return [{ section: 'l7Frontends', id, field: 'ports', message }]
+  })
+}
