@@ -42,19 +42,23 @@ export function cutOffGuard({ nodeId, facts, api }: CutOffParts) {
 const standingOn = (interfaces: readonly NetworkInterface[]): readonly Standing[] =>
   interfaces.flatMap(({ id, addresses }) => addresses.map(({ ip, prefix }) => ({ interfaceId: id, ip, prefix })))
 
-/** A narrower route wins, so only one that is as narrow as what is used now matters; a rule for a source comes before all.
- * The way to the router that is used now matters as well. */
-function concerns(
-  { destination, source }: RouteChange,
-  client: string,
-  { local, destination: used, via }: Connection,
-): boolean {
-  const [to, target, now] = [parseNetwork(destination), parseIp(client), parseNetwork(used)]
-  const hop = via === undefined ? undefined : parseIp(via)
-  if (source === undefined && to !== undefined && hop !== undefined && to.prefix > 0 && contains(to, hop)) return true
-  if (to === undefined || target === undefined || now === undefined || !contains(to, target)) return false
-  if (source === undefined) return to.prefix >= now.prefix
-  const [from, origin] = [parseNetwork(source), parseIp(local)]
-  if (from === undefined || origin === undefined || !contains(from, origin)) return false
-  return to.prefix > 0 || now.prefix === 0
+/**
+ * A narrower route wins, so only one that is as narrow as what is used now matters; a rule for a source comes before all.
+ * The way to the router that is used now matters as well.
+ */
+function concerns({ destination, source }: RouteChange, client: string, connection: Connection): boolean {
+  const { local, destination: used, via } = connection
+  const [prefix, usedPrefix] = [prefixOf(destination), prefixOf(used)]
+  if (source !== undefined) {
+    return covers(source, local) && covers(destination, client) && (prefix > 0 || usedPrefix === 0)
+  }
+  if (via !== undefined && prefix > 0 && covers(destination, via)) return true
+  return covers(destination, client) && prefix >= usedPrefix
+}
+
+const prefixOf = (network: string): number => parseNetwork(network)?.prefix ?? 0
+
+function covers(network: string, ip: string): boolean {
+  const [outer, inner] = [parseNetwork(network), parseIp(ip)]
+  return outer !== undefined && inner !== undefined && contains(outer, inner)
 }

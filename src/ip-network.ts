@@ -86,6 +86,20 @@ export function contains(outer: Network, inner: Network): boolean {
   return networkOf(outer).value === networkOf({ ...inner, prefix: outer.prefix }).value
 }
 
+/** The one of these addresses in whose network, the narrowest if several, `hop` is. */
+export function nearestTo<T extends { readonly ip: string; readonly prefix: number }>(
+  hop: Network,
+  addresses: readonly T[],
+): T | undefined {
+  let nearest: T | undefined
+  for (const address of addresses) {
+    const network = parseNetwork(`${address.ip}/${address.prefix}`)
+    if (network === undefined || !contains(network, hop)) continue
+    if (nearest === undefined || address.prefix > nearest.prefix) nearest = address
+  }
+  return nearest
+}
+
 /** What an address of this network cannot be; point-to-point networks and IPv6 have no such addresses. */
 export function reservedAddress(network: Network, ip: Network): 'network' | 'broadcast' | undefined {
   if (network.family === 6 || network.prefix >= 31) return undefined

@@ -137,15 +137,10 @@ t.test('a network that stays connected on its interface is no change', async (te
     undefined,
     'the first of ours',
   )
-  const away = await near(
-    two,
-    { ipGroups: [group] },
-    [link('i', '192.0.2.9/24', ...['192.0.2.10/24', '192.0.2.11/24'])],
-    {
-      ...CONNECTED,
-      local: '192.0.2.9',
-    },
-  )
+  const away = await near(two, { ipGroups: [group] }, [link('i', '192.0.2.9/24', '192.0.2.10/24', '192.0.2.11/24')], {
+    ...CONNECTED,
+    local: '192.0.2.9',
+  })
   test.equal(away, undefined, 'the last of ours beside one that was found')
 })
 

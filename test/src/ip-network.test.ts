@@ -5,6 +5,7 @@ import {
   contains,
   familyOf,
   fullPrefix,
+  nearestTo,
   networkText,
   type Network,
   parseIp,
@@ -71,4 +72,14 @@ t.test('network and broadcast address are nobody’s, except where a network has
   test.equal(reserved('192.0.2.0/31', '192.0.2.0'), undefined)
   test.equal(reserved('192.0.2.1/32', '192.0.2.1'), undefined)
   test.equal(reserved('2001:db8::/64', '2001:db8::'), undefined)
+})
+
+t.test('an address in the narrowest network around another', async (test) => {
+  const [wide, narrow] = [
+    { ip: '10.0.0.5', prefix: 8 },
+    { ip: '10.0.1.5', prefix: 24 },
+  ]
+  test.equal(nearestTo(network('10.0.1.1'), [wide, narrow]), narrow)
+  test.equal(nearestTo(network('10.9.0.1'), [wide, narrow]), wide)
+  test.equal(nearestTo(network('11.0.0.1'), [wide, narrow]), undefined)
 })

@@ -1,4 +1,4 @@
-import { canonicalNetwork, contains, parseNetwork } from '../../ip-network.ts'
+import { canonicalNetwork, nearestTo, parseNetwork } from '../../ip-network.ts'
 import type { DesiredAddress, DesiredNetwork, DesiredRoute, DesiredRule } from '../host.ts'
 
 const MAIN_TABLE = 254
@@ -73,14 +73,7 @@ function carried(routes: readonly DesiredRoute[], standing: readonly Standing[])
 
 function carrierOf(via: string | undefined, standing: readonly Standing[]): string | undefined {
   const hop = via === undefined ? undefined : parseNetwork(via)
-  if (hop === undefined) return undefined
-  let nearest: Standing | undefined
-  for (const address of standing) {
-    const network = parseNetwork(`${address.ip}/${address.prefix}`)
-    if (network === undefined || !contains(network, hop)) continue
-    if (nearest === undefined || address.prefix > nearest.prefix) nearest = address
-  }
-  return nearest?.interfaceId
+  return hop === undefined ? undefined : nearestTo(hop, standing)?.interfaceId
 }
 
 function differing<T extends DesiredRoute | DesiredRule | Connected>(

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { runProgram } from '../../../workers/host/linux-host.ts'
 import { localAddresses, readConnections } from '../../../workers/probe/connections.ts'
 
@@ -24,7 +24,8 @@ t.test('the kernel’s table: words of four bytes, newest machine order', async 
   test.same(localAddresses(six, '198.51.100.7', 9443), ['192.0.2.10'], 'IPv4 on a socket of both families')
 })
 
-t.test('a real connection, with the route of its answers', async (test) => {
+/** The port of a connection over loopback. */
+async function connected(test: Test): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = Object(server.address()) as { port: number }
@@ -34,6 +35,11 @@ t.test('a real connection, with the route of its answers', async (test) => {
     client.destroy()
     server.close()
   })
+  return port
+}
+
+t.test('a real connection, with the route of its answers', async (test) => {
+  const port = await connected(test)
   const [found] = await readConnections('127.0.0.1', port, runProgram)
   test.equal(found?.local, '127.0.0.1')
   test.match(found?.destination, /^127\./)
@@ -41,15 +47,7 @@ t.test('a real connection, with the route of its answers', async (test) => {
 })
 
 t.test('the route of the answers with its next hop, of either family', async (test) => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = Object(server.address()) as { port: number }
-  const client = connect(port, '127.0.0.1')
-  await once(client, 'connect')
-  test.teardown(() => {
-    client.destroy()
-    server.close()
-  })
+  const port = await connected(test)
   const answered = (route: object) =>
     readConnections('127.0.0.1', port, async () => ({ exitCode: 0, output: JSON.stringify([route]) }))
   const local = '127.0.0.1'

@@ -1,6 +1,6 @@
 import type { DesiredAddress, DesiredNetwork, DesiredRoute } from '../../../src/drivers/host.ts'
 import { kernelMetric } from '../../../src/drivers/iproute2/kernel-metric.ts'
-import { canonicalIp, canonicalNetwork, contains, familyOf, parseNetwork } from '../../../src/ip-network.ts'
+import { canonicalIp, canonicalNetwork, familyOf, nearestTo, parseNetwork } from '../../../src/ip-network.ts'
 import {
   addressText,
   familyOfAddress,
@@ -107,12 +107,7 @@ function linkTowards(id: string | undefined, via: string | undefined, { links, n
   if (id !== undefined) return links.get(id) ?? `this node has no interface ${id}`
   const hop = via === undefined ? undefined : parseNetwork(via)
   if (hop === undefined) return 'it has neither a next hop nor an interface'
-  let nearest: KernelAddress | undefined
-  for (const address of networks) {
-    const network = parseNetwork(`${address.ip}/${address.prefix}`)
-    if (network === undefined || !contains(network, hop)) continue
-    if (nearest === undefined || address.prefix > nearest.prefix) nearest = address
-  }
+  const nearest = nearestTo(hop, networks)
   const link = nearest === undefined ? undefined : links.get(nearest.linkId)
   return link ?? `its next hop ${via} is in no network of this node`
 }
