@@ -22,6 +22,9 @@ const NO_HOSTS = ['0.0.0.0/8', '127.0.0.0/8', '224.0.0.0/3', '::/128', '::1/128'
 )
 const LINK_LOCAL = parseNetwork('fe80::/10')
 
+/** IPv4 addresses in the notation of IPv6, as programs see them on sockets of both families. */
+const MAPPED = parseNetwork('::ffff:0:0/96')
+
 const isNobody = (ip: Network): boolean => NO_HOSTS.some((network) => contains(network, ip))
 
 type GroupFields = Pick<IpGroup, 'networkIp' | 'networkMask' | 'gateway' | 'defaultGateway'>
@@ -72,6 +75,12 @@ export function addressProblems(text: string, group: IpGroup): RuleProblem[] {
   const problem = (message: string): RuleProblem[] => [{ field: 'ip', message }]
   if (ip === undefined) return problem('must be an IPv4 or IPv6 address')
   if (isNobody(ip)) return problem('is no address that a machine can have')
+  if (LINK_LOCAL !== undefined && contains(LINK_LOCAL, ip)) {
+    return problem('is a link-local address (fe80::/10), which the kernel gives each interface itself')
+  }
+  if (MAPPED !== undefined && contains(MAPPED, ip)) {
+    return problem('is an IPv4 address in IPv6 notation (::ffff:0:0/96); write it as IPv4')
+  }
   const subnet = subnetOf(group)
   if (subnet === undefined) return []
   if (!contains(subnet, ip)) {

@@ -31,6 +31,16 @@ t.test('point-to-point subnets have no reserved addresses', async (test) => {
   test.same(addressProblems('10.0.0.1', group), [{ field: 'ip', message: 'is the gateway of its IP group' }])
 })
 
+t.test('link-local and IPv4-mapped addresses are no static IPs, in any notation', async (test) => {
+  const bare = ipGroup('a', { networkIp: '', networkMask: 0 })
+  for (const text of ['fe80::1234', 'FEBF::1'])
+    test.match(addressProblems(text, bare), [{ field: 'ip', message: /link-local/ }])
+  for (const text of ['::ffff:10.0.0.5', '::FFFF:a00:5']) {
+    test.match(addressProblems(text, bare), [{ field: 'ip', message: /write it as IPv4/ }])
+  }
+  for (const text of ['fec0::1', '::fffe:10.0.0.5', '2001:db8::ffff:a00:5']) test.same(addressProblems(text, bare), [])
+})
+
 t.test('a route is judged field by field', async (test) => {
   const empty = { destination: '', source: '', viaIp: '', interface: '' }
   test.same(routeProblems({ ...empty, type: 'blackhole', destination: '10.0.0.0/8' }), [])

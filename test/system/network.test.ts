@@ -183,6 +183,45 @@ t.test('addresses stand in the order of the configuration, whatever came first',
   test.same(await addresses(node), ['10.0.0.5/24', '10.0.0.6/24', '10.0.0.7/24', '2001:db8::6/64', '2001:db8::5/64'])
 })
 
+t.test('routes of others that send from an address of ours are not lost to the order', { skip }, async (test) => {
+  const { node, make, on } = await bench(test)
+  const [early, pinned, late] = ['10.0.0.51', '10.0.0.52', '10.0.0.53'].map((ip) => on(ip, 24))
+  if (early === undefined || pinned === undefined || late === undefined) throw new Error('no addresses')
+  const six = [on('2001:db8::51', 64), on('2001:db8::52', 64)]
+  await make({ addresses: [pinned, late, ...six.slice(1)] })
+  await node.ip(
+    'route add default via 10.0.0.1 src 10.0.0.52 metric 50',
+    'route add 10.66.0.0/16 via 10.0.0.1 src 10.0.0.52',
+    'route add 10.67.0.0/16 via 10.0.0.1 src 10.0.0.52 table 200',
+  )
+  await node.ip6('route add 2001:db8:66::/48 via 2001:db8::1 src 2001:db8::52')
+  const others = async () => [
+    ...(await routes(node, '-4')).filter((line) => line.includes('src 10.0.0.52') && line.includes('via')),
+    await node.output('ip', 'route', 'show', 'table', '200'),
+    ...(await routes(node, '-6')).filter((line) => line.includes('2001:db8:66')),
+  ]
+  const before = await others()
+  test.equal(before.length, 4)
+  test.match(await make({ addresses: [early, pinned, late, ...six] }), { exitCode: 0, warnings: [] })
+  test.same(await others(), before)
+  test.same(new Set(await addresses(node)).size, 5, 'and all addresses are there')
+  test.match(await make({ addresses: [pinned, ...six.slice(1)] }), { exitCode: 0 })
+  test.same(await others(), before, 'nor when the first one goes')
+})
+
+t.test('an address of the link only is taken back as any other', { skip }, async (test) => {
+  const { node, make, on } = await bench(test)
+  await make({ addresses: [on('10.0.0.5', 24)] })
+  const before = await shown(node)
+  const { undo } = await make({ addresses: [on('10.0.0.5', 24), on('fe80::1234', 128)] }, 'add')
+  test.match(await undo?.(), { exitCode: 0 })
+  test.same(await shown(node), before)
+  const ways = [on('10.0.0.5', 24), on('::ffff:10.0.0.77', 128)]
+  const mapped = await make({ addresses: ways }, 'add')
+  await mapped.undo?.()
+  test.same(await shown(node), before, 'also when the kernel shows it in other words')
+})
+
 t.test('a route of somebody else steps aside and comes back', { skip }, async (test) => {
   const { node, make, on, to } = await bench(test)
   await node.ip(

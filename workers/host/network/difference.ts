@@ -149,7 +149,8 @@ function contest({ linkId, ip, prefix }: KernelAddress): string {
 
 /**
  * The kernel chooses the source of its own packets by the order in which addresses came. That must not depend on the
- * way that led here, so what stands out of order is taken out and added again.
+ * way that led here, so what stands out of order is taken out and added again - unless a route of somebody else would be
+ * lost on the way.
  */
 function outOfOrder(
   kernel: KernelState,
@@ -175,13 +176,16 @@ function outOfOrder(
     group.push(text)
     wanted.set(contest(address), group)
   }
+  const pinned = new Set(kernel.addresses.filter(({ ip }) => kernel.sources.has(ip)).map(addressText))
   const moved = new Set<string>()
   for (const [group, texts] of wanted) {
     const members = new Set(texts)
     const order = (standing.get(group) ?? []).filter((text) => members.has(text))
     const kept = texts.findIndex((text, index) => order[index] !== text)
     if (kept === -1) continue
-    for (const text of order.slice(kept)) moved.add(text)
+    const late = order.slice(kept)
+    if (late.some((text) => pinned.has(text))) continue
+    for (const text of late) moved.add(text)
   }
   return moved
 }

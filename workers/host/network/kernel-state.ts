@@ -1,6 +1,6 @@
 import { canonicalIp, canonicalNetwork, familyOf } from '../../../src/ip-network.ts'
 import type { Run } from '../managed-program.ts'
-import { globalAddresses, type Link, linksOf, parsedJson, type RawLink } from './links.ts'
+import { type Link, linksOf, parsedJson, type RawLink } from './links.ts'
 
 export type Family = 4 | 6
 export const FAMILIES = [4, 6] as const
@@ -46,6 +46,8 @@ export interface KernelState {
   readonly addresses: readonly (KernelAddress & { readonly isSecondary: boolean })[]
   readonly routes: readonly (KernelRoute & Owned & Made)[]
   readonly rules: readonly (KernelRule & Owned)[]
+  /** Addresses that routes of others name as the source of their packets: those routes go with them. */
+  readonly sources: ReadonlySet<string>
 }
 
 interface RawRoute {
@@ -57,6 +59,7 @@ interface RawRoute {
   readonly protocol?: string
   readonly metric?: number
   readonly tos?: string
+  readonly prefsrc?: string
 }
 interface RawRule {
   readonly priority?: number
@@ -101,15 +104,10 @@ async function shown<T>(run: Run, timeout_ms: number, ...words: readonly string[
 
 /** Reads everything at once. Throws UnreadableKernel when iproute2 cannot. */
 export async function readKernel(run: Run, timeout_ms: number): Promise<KernelState> {
-  const [raws, routes, rules] = await Promise.all([
+  const [raws, routes4, routes6, rules] = await Promise.all([
     shown<RawLink>(run, timeout_ms, '-d', 'address', 'show'),
-    Promise.all(
-      FAMILIES.map(async (family) =>
-        (await shown<RawRoute>(run, timeout_ms, `-${family}`, 'route', 'show', 'table', 'all')).flatMap((raw) =>
-          routeOf(raw, family),
-        ),
-      ),
-    ),
+    shown<RawRoute>(run, timeout_ms, '-4', 'route', 'show', 'table', 'all'),
+    shown<RawRoute>(run, timeout_ms, '-6', 'route', 'show', 'table', 'all'),
     Promise.all(
       FAMILIES.map(async (family) =>
         (await shown<RawRule>(run, timeout_ms, `-${family}`, 'rule', 'show')).flatMap((raw) => ruleOf(raw, family)),
@@ -117,11 +115,20 @@ export async function readKernel(run: Run, timeout_ms: number): Promise<KernelSt
     ),
   ])
   const links = linksOf(raws)
-  return { links, addresses: links.flatMap(addressesOf), routes: routes.flat(), rules: rules.flat() }
+  const routes = [...routes4.flatMap((raw) => routeOf(raw, 4)), ...routes6.flatMap((raw) => routeOf(raw, 6))]
+  const sources = new Set([...routes4, ...routes6].flatMap(sourceOf))
+  return { links, addresses: links.flatMap(addressesOf), routes, rules: rules.flat(), sources }
+}
+
+function sourceOf({ protocol, prefsrc }: RawRoute): readonly string[] {
+  // Routes that the kernel made for an address come back with it.
+  const isMade = protocol === String(PROTOCOL) || protocol === KERNEL_PROTOCOL
+  return isMade || prefsrc === undefined ? [] : [canonicalIp(prefsrc)]
 }
 
 function addressesOf({ id, name, raw }: Link): KernelState['addresses'] {
-  return globalAddresses(raw).flatMap(({ local, prefixlen, secondary = false }) =>
+  // Those of the link as well: one that was added by mistake can be taken away only when it is seen.
+  return (raw.addr_info ?? []).flatMap(({ local, prefixlen, secondary = false }) =>
     local === undefined || prefixlen === undefined
       ? []
       : [{ link: name, linkId: id, ip: canonicalIp(local), prefix: prefixlen, isSecondary: secondary }],

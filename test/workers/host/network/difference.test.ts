@@ -121,6 +121,19 @@ t.test('addresses out of order are taken out and added again, but only when sett
   test.same(added.lines[4], ['address add 10.0.0.6/24 brd + dev eth0'])
 })
 
+t.test('addresses that routes of others name stay out of order', async (test) => {
+  const addresses = [address('10.0.0.7', 24), address('10.0.0.5', 24, 'eth0', true)]
+  const target = { ...NONE, addresses: ['10.0.0.5', '10.0.0.7'].map((ip) => wanted(ip, 24)) }
+  const linesWith = (...sources: readonly string[]) => {
+    const kernel = kernelState({ addresses, sources: new Set(sources) })
+    return differenceOf(comparison({ kernel, target, owned: owned('10.0.0.5/24', '10.0.0.7/24') })).lines[4]
+  }
+  test.equal(linesWith().length, 4)
+  test.same(linesWith('10.0.0.7'), [])
+  test.same(linesWith('10.0.0.5'), [])
+  test.equal(linesWith('10.0.0.99').length, 4)
+})
+
 t.test('routes of others are remembered when the last IPv4 address of their interface goes', async (test) => {
   const others = route('10.7.0.0/16', { type: 'unicast', device: 'eth0', isOurs: false })
   const routes = [others, { ...others, destination: '10.0.0.0/24', isKernels: true }, { ...others, device: 'eth1' }]

@@ -17,5 +17,6 @@ export const kernelState = (more: Partial<KernelState> = {}): KernelState => ({
   addresses: [],
   routes: [],
   rules: [],
+  sources: new Set(),
   ...more,
 })

@@ -55,6 +55,25 @@ t.test('routes and rules are read in one form, whatever iproute2 leaves out', as
   ])
 })
 
+t.test('addresses of the link are seen, and sources that routes of others name', async (test) => {
+  const { addresses, sources } = await readKernel(
+    kernel({
+      'address show': [
+        { ifname: 'eth0', addr_info: [{ family: 'inet6', local: 'fe80::1234', prefixlen: 128, scope: '253' }] },
+      ],
+      '-4 route': [
+        { dst: '10.0.0.0/24', dev: 'eth0', protocol: '2', prefsrc: '10.0.0.5' },
+        { dst: 'default', gateway: '10.0.0.1', protocol: '70', prefsrc: '10.0.0.6' },
+        { dst: '10.7.0.0/16', gateway: '10.0.0.1', protocol: '3', prefsrc: '10.0.0.7', tos: '4' },
+      ],
+      '-6 route': [{ dst: '2001:db8:7::/48', protocol: '4', prefsrc: '2001:db8::7' }],
+    }),
+    1000,
+  )
+  test.match(addresses, [{ link: 'eth0', ip: 'fe80::1234', prefix: 128 }])
+  test.same([...sources], ['10.0.0.7', '2001:db8::7'])
+})
+
 t.test('what iproute2 cannot read is a failure with its exit code and words', async (test) => {
   const missing = async () => ({ exitCode: 127, output: 'ip is not installed' })
   const error = await readKernel(missing, 1000).catch((reason: unknown) => reason)
