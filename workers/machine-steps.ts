@@ -30,7 +30,8 @@ export async function program({ host, undos }: Run, step: RunStep): Promise<Fail
   const recordedBefore = host.recorded
   const left_ms = deadline(timeout_ms)
   for (;;) {
-    const result = await host.run(argv, left_ms(), outside)
+    // Each look has the whole time: one that is cut short by the end of the waiting would say nothing.
+    const result = await host.run(argv, timeout_ms, outside)
     // What was only recorded has no output to judge.
     if (result.exitCode !== 0 || expect === undefined || host.recorded > recordedBefore) return failureOf(result)
     const unexpected = unexpectedOutput(result.output, expect)
