@@ -36,7 +36,7 @@ export const ERRORS = {
   OUT_OF_RANGE: { status: 422, meaning: 'A timeout is shorter than 1s or longer than 31d.' },
   ADDRESS_REQUIRED: { status: 422, meaning: 'An enabled proxy needs an address, sent or stored.' },
   INVALID_BYPASS_ENTRY: { status: 422, meaning: 'A bypass entry has a port or a wildcard, or is no host or network.' },
-  PASSWORD_NOT_STORED: { status: 422, meaning: '** keeps the stored password, and none is stored.' },
+  PASSWORD_NOT_STORED: { status: 422, meaning: 'The mask ** keeps the stored password, and none is stored.' },
   CONSOLE_PASSWORD_REQUIRED: { status: 422, meaning: 'Console access is switched on with a password only.' },
   CONSOLE_DISABLED: { status: 422, meaning: 'A console password is refused while console access stays off.' },
   PASSWORD_POLICY: { status: 422, meaning: 'The password breaks rules; errors names every one.' },

@@ -3,7 +3,22 @@ import { SECTION_NAMES, SECTIONS } from '../../../src/model/sections.ts'
 import { backend, frontend, realServer, user } from '../../config-fixture.ts'
 
 t.test('every section can be shown: label, schema with an id, and a name', async (test) => {
-  test.same(SECTION_NAMES, ['users', 'groups', 'roles', 'realServers', 'l7Frontends', 'l7Backends'])
+  test.same(SECTION_NAMES, [
+    'users',
+    'groups',
+    'roles',
+    'realServers',
+    'l7Frontends',
+    'l7Backends',
+    'ipGroups',
+    'staticIps',
+    'ipRoutes',
+    'conntrackLimits',
+    'conntrackTimeouts',
+    'systemProxies',
+    'userInterfaces',
+    'clocks',
+  ])
   for (const name of SECTION_NAMES) {
     const { label, schema, nameField } = SECTIONS[name]
     test.ok(label.length > 0, name)
