@@ -192,7 +192,6 @@ function createPipeline(services: Services, access: AccessControl, log: Log): Pi
     nodeId: services.nodeId,
     log,
     authenticate: (token) => access.authenticate(token),
-    hasTransaction: () => services.transactions.isOpen,
     createContext: (endpoint, actor, facts) => new RequestContext(services, endpoint, actor, facts),
   })
 }

@@ -87,6 +87,12 @@ export class RequestContext implements HandlerContext {
     return this.#services.editing.edit(this.#origin, this.#ifMatch, work, this.#join)
   }
 
+  enter(transactionId: string): void {
+    const { transactions } = this.#services
+    if (this.#endpoint.outsideTransactions) transactions.refuseInside(transactionId)
+    else transactions.refuseUnknown(transactionId)
+  }
+
   get #origin() {
     const at = new Date(this.#services.clock.now_ms()).toISOString()
     return { actor: this.actor.email, endpoint: this.#endpoint.name, at }

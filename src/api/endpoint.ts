@@ -44,6 +44,8 @@ export interface EndpointSpec<
   readonly reveals?: true
   /** Not served: roles grant it, and other endpoints ask for that right (`ctx.may`). */
   readonly permissionOnly?: true
+  /** About the pending changes of everybody: refused inside a transaction, whose edits are none of them. Every apply is. */
+  readonly outsideTransactions?: true
   /** 201 for a POST that creates a record. */
   readonly status?: 200 | 201
   /** The answer is not the JSON envelope: a file, a page, or CSV beside JSON. */
@@ -73,6 +75,7 @@ export interface Endpoint {
   readonly extension: boolean
   readonly reveals: boolean
   readonly permissionOnly: boolean
+  readonly outsideTransactions: boolean
   readonly status: 200 | 201
   readonly produces: readonly string[]
   readonly summary: string
@@ -104,6 +107,7 @@ export function endpoint<
     extension: spec.extension ?? false,
     reveals: spec.reveals ?? false,
     permissionOnly: spec.permissionOnly ?? false,
+    outsideTransactions: spec.outsideTransactions ?? spec.effect === 'apply',
     status: spec.status ?? 200,
     produces: spec.produces ?? ['application/json'],
     query: spec.query,

@@ -1,6 +1,6 @@
 import type { ConfigStore, SideTable, Write } from '../../storage/config/config-store.ts'
 import type { Actor, TransactionEntry } from '../api/context.ts'
-import type { Clock } from '../clock.ts'
+import type { MachineClock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
@@ -20,7 +20,8 @@ interface Stored {
   readonly id: string
   readonly owner: { readonly userId: string; readonly email: string }
   readonly openedAt_ms: number
-  readonly usedAt_ms: number
+  /** In time since the machine was started: setting its clock neither ends a transaction nor keeps it. */
+  readonly used: { readonly bootId: string; readonly uptime_ms: number }
   readonly writes: readonly TransactionWrite[]
 }
 
@@ -37,11 +38,11 @@ export interface Joined {
  */
 export class Transactions {
   readonly #table: SideTable
-  readonly #clock: Clock
+  readonly #clock: MachineClock
   readonly #log: Log
   #open: Stored | undefined
 
-  constructor(store: Pick<ConfigStore, 'transactions'>, clock: Clock, log: Log) {
+  constructor(store: Pick<ConfigStore, 'transactions'>, clock: MachineClock, log: Log) {
     this.#table = store.transactions
     this.#clock = clock
     this.#log = log
@@ -49,28 +50,36 @@ export class Transactions {
     this.#open = this.#table.entries()[0]?.value as Stored | undefined
   }
 
-  /** Whether a request's transaction is worth asking for. */
-  get isOpen(): boolean {
-    return this.#current() !== undefined
-  }
-
   list(): readonly TransactionEntry[] {
     const open = this.#current()
-    return open === undefined ? [] : [entryOf(open)]
+    return open === undefined ? [] : [this.#entryOf(open)]
   }
 
   refuseOpen(): void {
     const open = this.#current()
     if (open === undefined) return
     const message = `The transaction ${open.id} of ${open.owner.email} is open; commit it or roll it back first`
-    throw new ApiError('TRANSACTION_OPEN', message, { data: entryOf(open) })
+    throw new ApiError('TRANSACTION_OPEN', message, { data: this.#entryOf(open) })
+  }
+
+  refuseUnknown(id: string): void {
+    this.#named(id)
+  }
+
+  /** What acts on everybody's pending changes must not look as if it acted on a transaction. */
+  refuseInside(id: string): void {
+    const open = this.#named(id)
+    const message =
+      'This request is about pending changes and never about the edits of a transaction; ' +
+      `send it without X-Transaction-Id, or commit or roll back the transaction ${id} first`
+    throw new ApiError('TRANSACTION_OPEN', message, { data: this.#entryOf(open) })
   }
 
   async begin(owner: Actor): Promise<TransactionEntry> {
     this.refuseOpen()
-    const now_ms = this.#clock.now_ms()
     const { userId, email } = owner
-    const opened = { id: newId(), owner: { userId, email }, openedAt_ms: now_ms, usedAt_ms: now_ms, writes: [] }
+    const openedAt_ms = this.#clock.now_ms()
+    const opened = { id: newId(), owner: { userId, email }, openedAt_ms, used: this.#now(), writes: [] }
     // Before it is durable, so that of two requests at once one is refused.
     this.#open = opened
     try {
@@ -80,7 +89,7 @@ export class Transactions {
       this.#open = undefined
       throw error
     }
-    return entryOf(opened)
+    return this.#entryOf(opened)
   }
 
   /** The transaction that a request names; refuses one that is not open, or somebody else's. */
@@ -89,7 +98,7 @@ export class Transactions {
     if (open.owner.userId !== actor.userId) {
       throw new ApiError('PERMISSION_DENIED', `The transaction ${id} belongs to ${open.owner.email}`)
     }
-    const used = { ...open, usedAt_ms: this.#clock.now_ms() }
+    const used = { ...open, used: this.#now() }
     this.#open = used
     return { id, writes: open.writes, save: (writes) => this.#put({ ...used, writes }) }
   }
@@ -112,10 +121,31 @@ export class Transactions {
 
   #current(): Stored | undefined {
     const open = this.#open
-    if (open === undefined || this.#clock.now_ms() - open.usedAt_ms <= IDLE_MS_MAX) return open
+    if (open === undefined || this.#idle_ms(open) <= IDLE_MS_MAX) return open
     this.#open = undefined
     this.#log.info('an idle transaction was rolled back', { id: open.id, owner: open.owner.email })
     return undefined
+  }
+
+  #now(): Stored['used'] {
+    return { bootId: this.#clock.bootId, uptime_ms: this.#clock.uptime_ms() }
+  }
+
+  /** Over a start of the machine: nobody knows how long it was off, so it counts from there. */
+  #idle_ms({ used }: Stored): number {
+    const uptime_ms = this.#clock.uptime_ms()
+    return used.bootId === this.#clock.bootId ? uptime_ms - used.uptime_ms : uptime_ms
+  }
+
+  #entryOf(stored: Stored): TransactionEntry {
+    const { id, owner, openedAt_ms, writes } = stored
+    return {
+      id,
+      owner: owner.email,
+      openedAt: new Date(openedAt_ms).toISOString(),
+      expiresAt: new Date(this.#clock.now_ms() + IDLE_MS_MAX - this.#idle_ms(stored)).toISOString(),
+      count: writes.length,
+    }
   }
 
   async #put(stored: Stored): Promise<void> {
@@ -127,15 +157,5 @@ export class Transactions {
   async #drop(except: string): Promise<void> {
     const left = this.#table.entries().filter(({ key }) => key !== except)
     if (left.length > 0) await this.#table.remove(left.map(({ key }) => key))
-  }
-}
-
-function entryOf({ id, owner, openedAt_ms, usedAt_ms, writes }: Stored): TransactionEntry {
-  return {
-    id,
-    owner: owner.email,
-    openedAt: new Date(openedAt_ms).toISOString(),
-    expiresAt: new Date(usedAt_ms + IDLE_MS_MAX).toISOString(),
-    count: writes.length,
   }
 }

@@ -38,6 +38,8 @@ export interface Incoming {
 export interface HandlerContext {
   /** Runs the handler; for staging effects inside one atomic edit. */
   run(handler: () => unknown): unknown
+  /** Refuses a transaction that is not open, or that this endpoint has nothing to do with. */
+  enter(transactionId: string): void
   /** Revision of the record that was read, for the ETag. */
   readonly revisionRead: number | undefined
 }
@@ -48,8 +50,6 @@ export interface PipelineParts {
   readonly log: Log
   /** Who holds this token: rights, or the refusal. */
   authenticate(token: string): { readonly rights: Rights; readonly sessionId: string } | ApiError
-  /** Whether the header X-Transaction-Id of a read means anything now. */
-  hasTransaction(): boolean
   createContext(endpoint: Endpoint, actor: Actor, request: RequestFacts): HandlerContext
 }
 export interface RequestFacts {
@@ -185,13 +185,14 @@ export class Pipeline {
     const query = parseQuery(incoming.query, this.#compiledOf(route).query)
     const isRead = endpoint.method === 'GET'
     const ifMatch = isRead ? '' : incoming.header('if-match')
-    const transactionId = isRead && !this.#parts.hasTransaction() ? '' : incoming.header('x-transaction-id')
+    const transactionId = endpoint.access === 'public' ? '' : incoming.header('x-transaction-id')
     const context = this.#parts.createContext(endpoint, actor, {
       requestId,
       client: incoming,
       ifMatch: ifMatch === '' ? undefined : ifMatch,
       transactionId: transactionId === '' ? undefined : transactionId,
     })
+    if (transactionId !== '') context.enter(transactionId)
     const accept = endpoint.produces.length > 1 ? incoming.header('accept') : ''
     const request = { params, query, body, accept }
     const handle = () => endpoint.handle(context as never, request as never)

@@ -72,9 +72,9 @@ t.test('idle for fifteen minutes: rolled back; each use starts them anew', async
   clock.advance(IDLE_MS_MAX)
   await within(id, (draft) => draft.section('realServers').create(realServer('a')))
   clock.advance(IDLE_MS_MAX)
-  test.ok(transactions.isOpen)
+  test.ok(transactions.list().length === 1)
   clock.advance(1)
-  test.notOk(transactions.isOpen)
+  test.notOk(transactions.list().length === 1)
   await refuses(test, 'NOT_FOUND', () => transactions.join(id, ANNA))
   test.same(candidate(), [])
   await transactions.begin(BERT)
@@ -100,7 +100,7 @@ t.test(
     const error = await refuses(test, 'REVISION_MISMATCH', commit(id))
     test.match(error.details.data, { records: [{ resource: 'realServers', resourceId: 'a' }] })
     test.match(store.candidate.get('realServers', '', 'a')?.value, { weight: 9 })
-    test.ok(transactions.isOpen)
+    test.ok(transactions.list().length === 1)
   },
 )
 
@@ -136,4 +136,31 @@ t.test('created and removed inside it: the commit leaves nothing', async (test) 
   await within(id, (draft) => draft.section('realServers').remove('a'))
   await commit(id)
   test.same(store.changes(), [])
+})
+
+t.test('setting the clock neither keeps an idle transaction nor ends one', async (test) => {
+  const { store } = configFixture(test)
+  const clock = manualClock()
+  let set_ms = 0
+  const moved = { ...clock, now_ms: () => clock.now_ms() + set_ms }
+  const transactions = new Transactions(store, moved, silentLog)
+  await transactions.begin(ANNA)
+  set_ms = 24 * 3_600_000
+  test.ok(transactions.list().length === 1, 'a day forward')
+  const expiresAt = new Date(moved.now_ms() + IDLE_MS_MAX).toISOString()
+  test.match(transactions.list(), [{ expiresAt }], 'its end is told in the time that holds now')
+  set_ms = -24 * 3_600_000
+  clock.advance(IDLE_MS_MAX + 1)
+  test.notOk(transactions.list().length === 1, 'a day back')
+})
+
+t.test('over a start of the machine it is idle since the start', async (test) => {
+  const { transactions, store, clock } = fixture(test)
+  await transactions.begin(ANNA)
+  let uptime_ms = IDLE_MS_MAX
+  const booted = { ...clock, bootId: 'boot-2', uptime_ms: () => uptime_ms }
+  const again = new Transactions(store, booted, silentLog)
+  test.ok(again.list().length === 1)
+  uptime_ms += 1
+  test.notOk(again.list().length === 1)
 })

@@ -62,9 +62,8 @@ function fixture(authenticate: () => typeof SOMEBODY | ApiError = () => new ApiE
     endpoints: table,
     nodeId: 'n',
     log: createLog((line) => lines.push(line)),
-    hasTransaction: () => false,
     authenticate,
-    createContext: () => ({ run: (handler) => handler(), revisionRead: undefined }),
+    createContext: () => ({ run: (handler) => handler(), enter: () => undefined, revisionRead: undefined }),
   })
   const send = (path: string, headers: Record<string, string> = {}, body?: string) =>
     pipeline.handle(

@@ -42,3 +42,44 @@ t.test('TRANSACTION_OPEN: a second one names the first and its owner', async (te
   test.equal(second.status, 409)
   test.match(second.json, { code: 'TRANSACTION_OPEN', data: { id, owner: ADMIN.email } })
 })
+
+t.test(
+  'TRANSACTION_OPEN: apply, confirm, validate and discard are about pending changes, never inside one',
+  async (test) => {
+    const { call, node } = await applianceFixture(test)
+    await call('POST', '/ipvsDirector/rips', { body: WEB })
+    const change = (await call('GET', '/services/pending')).json.data.changes[0].id
+    const { id } = (await call('POST', '/transactions')).json.data
+    const headers = { 'x-transaction-id': id }
+    await call('POST', '/ipvsDirector/rips', { body: { ...WEB, name: 'inside' }, headers })
+    for (const [method, path] of [
+      ['DELETE', '/services/pending'],
+      ['DELETE', `/services/pending/${change}`],
+      ['PUT', '/services/apply'],
+      ['PUT', `/${node}/services/apply`],
+      ['PUT', '/services/apply/confirm'],
+      ['POST', '/services/validate'],
+    ] as const) {
+      const answer = await call(method, path, { headers })
+      test.equal(answer.status, 409, `${method} ${path}`)
+      test.match(answer.json, { code: 'TRANSACTION_OPEN', data: { id, owner: ADMIN.email } })
+    }
+    test.match((await call('GET', '/services/pending')).json.data, { revision: 1, count: 1 }, 'and nothing was touched')
+    test.equal((await call('PUT', `/transactions/${id}/rollback`)).status, 200)
+    test.equal((await call('DELETE', '/services/pending')).status, 200, 'without the header')
+  },
+)
+
+t.test('NOT_FOUND: a transaction that is not open, for reads as well', async (test) => {
+  const { call } = await applianceFixture(test)
+  const headers = { 'x-transaction-id': 'nobody-opened-this' }
+  for (const [method, path] of [
+    ['GET', '/ipvsDirector/rips'],
+    ['GET', '/services/pending'],
+    ['PUT', '/services/apply'],
+    ['DELETE', '/services/pending'],
+  ] as const) {
+    test.match((await call(method, path, { headers })).json, { code: 'NOT_FOUND' }, `${method} ${path}`)
+  }
+  test.equal((await call('GET', '/ping', { headers })).status, 200, 'what is public has no transactions')
+})
