@@ -1,32 +1,60 @@
 import type { Problem } from '../drivers/driver.ts'
 import { canonicalIp } from '../ip-network.ts'
+import type { StaticIp } from '../model/network.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 
 /**
- * A static IP may not go while something listens on it. Drafts see to that; discarding or applying a part of the pending
- * changes could still take it away.
+ * A static IP may not go while something listens on it. Drafts see to that as far as they can; discarding or applying a part
+ * of the pending changes could still take it away, and so could its IP group, when it loses its interface.
  */
 export function verifyAddresses(desired: ConfigView, running: ConfigView): readonly Problem[] {
-  const kept = new Set([...desired.list('staticIps')].map(({ ip }) => ip))
-  const gone = new Set([...running.list('staticIps')].map(({ ip }) => ip).filter((ip) => !kept.has(ip)))
-  return gone.size === 0 ? [] : SECTION_NAMES.flatMap((section) => listenersOn(gone, desired, section))
+  const gone = goneAddresses(desired, running)
+  if (gone.size === 0) return []
+  return [...SECTION_NAMES.flatMap((section) => listenersOn(gone, desired, section)), ...interfaceOf(gone, desired)]
+}
+
+/** Addresses that running makes and desired does not, with the reason. */
+function goneAddresses(desired: ConfigView, running: ConfigView): ReadonlyMap<string, string> {
+  const kept = new Map([...desired.list('staticIps')].map((address) => [address.ip, address]))
+  return new Map(
+    [...running.list('staticIps')].flatMap((address): readonly [string, string][] => {
+      const after = kept.get(address.ip)
+      if (after === undefined) return [[address.ip, 'is taken away']]
+      if (!isMade(address, running) || isMade(after, desired)) return []
+      const group = desired.get('ipGroups', after.groupId)?.name ?? after.groupId
+      return [[address.ip, `is taken away, because its IP group ${group} has no interface on its node any more,`]]
+    }),
+  )
+}
+
+function isMade({ nodeId, groupId }: StaticIp, view: ConfigView): boolean {
+  const assigned = view.get('ipGroups', groupId)?.assignedInterfaces ?? []
+  return assigned.some((one) => one.nodeId === nodeId)
 }
 
 function listenersOn<N extends SectionName>(
-  gone: ReadonlySet<string>,
+  gone: ReadonlyMap<string, string>,
   desired: ConfigView,
   section: N,
 ): readonly Problem[] {
   const { addresses } = SECTIONS[section]
   if (addresses === undefined) return []
   return [...desired.list(section)].flatMap((record) =>
-    addresses(record)
-      .filter(({ ip }) => gone.has(canonicalIp(ip)))
-      .map(({ field, ip }) => ({
-        section,
-        id: record.id,
-        field,
-        message: `${ip} is taken away and still listened on`,
-      })),
+    addresses(record).flatMap(({ field, ip }) => {
+      const reason = gone.get(canonicalIp(ip))
+      if (reason === undefined) return []
+      return [{ section, id: record.id, field, message: `${ip} ${reason} and still listened on` }]
+    }),
   )
+}
+
+/** The API names its address by the record, which may stand although nobody has the address. */
+function interfaceOf(gone: ReadonlyMap<string, string>, desired: ConfigView): readonly Problem[] {
+  return [...desired.list('userInterfaces')].flatMap(({ id, ipId }) => {
+    const ip = desired.get('staticIps', ipId)?.ip
+    const reason = ip === undefined ? undefined : gone.get(ip)
+    if (reason === undefined) return []
+    const message = `${ip} ${reason} and the API still listens on it`
+    return [{ section: 'userInterfaces', id, field: 'ipId', message } as const]
+  })
 }

@@ -27,3 +27,46 @@ t.test('an address is the same however it is written', async (test) => {
   const after = viewOf({ l7Frontends: [frontend('f', null, { ip: '2001:DB8:0::1' })] })
   test.equal(verifyAddresses(after, before).length, 1)
 })
+
+const group = (interfaces: readonly string[]) => ({
+  id: 'g',
+  name: 'lan',
+  networkIp: '192.0.2.0',
+  networkMask: 24,
+  gateway: '',
+  defaultGateway: false,
+  assignedInterfaces: interfaces.map((interfaceId) => ({ nodeId: 'n', interfaceId })),
+})
+
+t.test('an IP group that loses its interface takes no address away that a frontend listens on', async (test) => {
+  const records = { ...listening, staticIps: [address('192.0.2.1'), address('192.0.2.2')] }
+  const made = viewOf({ ...records, ipGroups: [group(['eth0'])] })
+  const unmade = viewOf({ ...records, ipGroups: [group([])] })
+  test.match(verifyAddresses(unmade, made), [
+    { section: 'l7Frontends', id: 'f', field: 'ip', message: /IP group lan has no interface/ },
+  ])
+  const other = { ...group([]), assignedInterfaces: [{ nodeId: 'other', interfaceId: 'eth0' }] }
+  test.equal(verifyAddresses(viewOf({ ...records, ipGroups: [other] }), made).length, 1, 'of another node')
+  test.same(verifyAddresses(viewOf({ ...records, ipGroups: [group(['eth1'])] }), made), [], 'to another interface')
+  test.same(verifyAddresses(unmade, unmade), [], 'never made')
+  test.same(verifyAddresses(made, unmade), [], 'now made')
+})
+
+t.test('an IP group that loses its interface takes no address away that the API listens on', async (test) => {
+  const settings = { id: 'n', apiPort: 9443, ipId: '192.0.2.2', SSLCertificate: '', sshPort: 22, sshEnabled: false }
+  const records = { userInterfaces: [settings], staticIps: [address('192.0.2.2')] }
+  const made = viewOf({ ...records, ipGroups: [group(['eth0'])] })
+  const unmade = { ...records, ipGroups: [group([])] }
+  test.match(verifyAddresses(viewOf(unmade), made), [
+    { section: 'userInterfaces', id: 'n', field: 'ipId', message: /192.0.2.2/ },
+  ])
+  test.same(verifyAddresses(viewOf({ ...unmade, userInterfaces: [{ ...settings, ipId: '' }] }), made), [], 'no longer')
+})
+
+t.test('an address that moves to an IP group without an interface is taken away', async (test) => {
+  const loose = { ...group([]), id: 'h', name: 'loose' }
+  const ipGroups = [group(['eth0']), loose]
+  const before = viewOf({ ...listening, ipGroups, staticIps: [address('192.0.2.1')] })
+  const after = viewOf({ ...listening, ipGroups, staticIps: [{ ...address('192.0.2.1'), groupId: 'h' }] })
+  test.match(verifyAddresses(after, before), [{ message: /IP group loose has no interface/ }])
+})
