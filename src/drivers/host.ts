@@ -67,6 +67,8 @@ export interface DesiredNetwork {
   readonly addresses: readonly DesiredAddress[]
   readonly routes: readonly DesiredRoute[]
   readonly rules: readonly DesiredRule[]
+  /** What the configuration has and is not made, in sentences: a warning for each. */
+  readonly leftOut?: readonly string[]
 }
 export interface DesiredAddress {
   readonly ip: string

@@ -315,6 +315,53 @@ t.test(
   },
 )
 
+t.test('a warning is said once, and what is left out with it', { skip }, async (test) => {
+  const { make, on, to, file } = await bench(test)
+  const desired = {
+    addresses: [on('10.0.0.5', 24)],
+    routes: [to('10.8.0.0/16', { via: '10.77.0.1' })],
+    leftOut: ['static IP 10.3.0.5 is not made'],
+  }
+  test.same((await make(desired, 'add')).warnings, [])
+  test.match((await make(desired)).warnings, ['static IP 10.3.0.5 is not made', /the route to 10.8.0.0\/16 waits/])
+  test.notMatch(readFileSync(file, 'utf8'), 'leftOut')
+  test.same((await make({ leftOut: ['x'] })).warnings, ['x'])
+})
+
+t.test('a route never takes the place of a connected network, whichever came first', { skip }, async (test) => {
+  const { node, make, on, to, eth0 } = await bench(test)
+  const [ours, ours6] = [on('10.0.0.5', 24), on('2001:db8::5', 64)]
+  const ways = [
+    to('10.0.0.0/24', { via: '10.1.0.1', interfaceId: eth0 }),
+    to('2001:db8::/64', { via: '2001:db8:1::1', interfaceId: eth0, metric: 256 }),
+  ]
+  const other = on('10.1.0.5', 24)
+  const wayTo = async (family: string, network: string) => node.output('ip', family, 'route', 'show', 'exact', network)
+  await make({ addresses: [ours, ours6, other] })
+  const connected = [await wayTo('-4', '10.0.0.0/24'), await wayTo('-6', '2001:db8::/64')]
+  test.match(connected, [/^10.0.0.0\/24 dev eth0 proto kernel/, /^2001:db8::\/64 dev eth0 proto kernel/])
+  const waiting = ['10.0.0.0/24', '2001:db8::/64'].map(
+    (network) => `the route to ${network} waits: that network is connected`,
+  )
+  for (const way of ['addresses first', 'at once', 'routes first'] as const) {
+    if (way !== 'addresses first') await make({ addresses: [other], routes: way === 'routes first' ? ways : [] })
+    test.equal((await wayTo('-4', '10.0.0.0/24')).includes('proto 70'), way === 'routes first')
+    const desired = { addresses: [ours, ours6, other], routes: ways }
+    test.match(await make(desired, 'add'), { exitCode: 0 })
+    test.same((await make(desired)).warnings, waiting, way)
+    test.same([await wayTo('-4', '10.0.0.0/24'), await wayTo('-6', '2001:db8::/64')], connected, way)
+  }
+  await make({ addresses: [other], routes: ways })
+  test.match(
+    await wayTo('-4', '10.0.0.0/24'),
+    /^10.0.0.0\/24 via 10.1.0.1 dev eth0 proto 70 onlink\s*$/,
+    'when its address went',
+  )
+  await node.ip('address add 10.0.0.9/24 dev eth0')
+  await make({ addresses: [other], routes: ways })
+  test.match(await wayTo('-4', '10.0.0.0/24'), /^10.0.0.0\/24 dev eth0 proto kernel scope link src 10.0.0.9\s*$/)
+})
+
 t.test(
   'an address that another machine has is refused, by address and MAC, before anything changes',
   { skip },

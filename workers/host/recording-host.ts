@@ -117,14 +117,15 @@ export class RecordingHost implements Host {
     return DONE
   }
   async network(desired: DesiredNetwork, phase: NetworkPhase): Promise<NetworkOutcome> {
+    const warnings = phase === 'settle' ? (desired.leftOut ?? []) : []
     const isNothing = desired.addresses.length + desired.routes.length + desired.rules.length === 0
     // As on a real machine: a network that never was of this daemon is not even looked at.
     if (isNothing && (await this.#memory.get('network')) === undefined) {
-      return { ...DONE, undo: undefined, warnings: [] }
+      return { ...DONE, undo: undefined, warnings }
     }
     this.#record({ verb: 'network', desired, phase })
     if (phase === 'settle') await this.#memory.set('network', isNothing ? undefined : 'made')
-    return { ...DONE, undo: undefined, warnings: [] }
+    return { ...DONE, undo: undefined, warnings }
   }
   async account({ account, shell }: AccountChange): Promise<RunResult> {
     this.#record({ verb: 'account', account, shell })

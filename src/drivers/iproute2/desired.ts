@@ -22,32 +22,47 @@ export const interfaceOn = (group: Group, nodeId: string): string | undefined =>
 export function desiredNetwork(view: ConfigView, nodeId: string): DesiredNetwork {
   const routes = enabledRoutes(view, nodeId)
   const tables = policyTables(routes.filter(({ type }) => type === 'policy'))
+  const leftOut = unplaced(view, nodeId)
   return {
-    addresses: addressesOf(view, nodeId),
+    addresses: placedAddresses(view, nodeId).map(({ address }) => address),
     routes: [
       ...defaultGateways(view, nodeId).map(({ route }) => route),
       ...routes.map((route) => desiredRoute(route, tables)),
     ],
     rules: rulesOf(routes, tables),
+    ...(leftOut.length === 0 ? {} : { leftOut }),
   }
 }
 
 export const enabledRoutes = (view: ConfigView, nodeId: string): readonly Route[] =>
   [...view.list('ipRoutes')].filter((route) => route.nodeId === nodeId && route.enabled).toSorted(byId)
 
+export interface PlacedAddress {
+  readonly group: Group
+  readonly address: DesiredAddress
+}
+
 /** In the order of creation: the first of a subnet is the one the kernel sends from. */
-function addressesOf(view: ConfigView, nodeId: string): readonly DesiredAddress[] {
-  return [...view.list('staticIps')]
-    .filter((address) => address.nodeId === nodeId)
-    .toSorted(byId)
-    .flatMap(({ ip, groupId, externalPingCheck }) => {
-      const group = view.get('ipGroups', groupId)
-      const interfaceId = group === undefined ? undefined : interfaceOn(group, nodeId)
-      if (group === undefined || interfaceId === undefined) return []
-      const prefix = subnetOf(group)?.prefix ?? fullPrefix(familyOf(ip))
-      const gateway = group.gateway === '' ? undefined : canonicalIp(group.gateway)
-      return [{ ip: canonicalIp(ip), prefix, interfaceId, pingCheck: externalPingCheck, gateway }]
-    })
+export function placedAddresses(view: ConfigView, nodeId: string): readonly PlacedAddress[] {
+  return addressesOf(view, nodeId).flatMap(({ ip, groupId, externalPingCheck }) => {
+    const group = view.get('ipGroups', groupId)
+    const interfaceId = group === undefined ? undefined : interfaceOn(group, nodeId)
+    if (group === undefined || interfaceId === undefined) return []
+    const prefix = subnetOf(group)?.prefix ?? fullPrefix(familyOf(ip))
+    const gateway = group.gateway === '' ? undefined : canonicalIp(group.gateway)
+    return [{ group, address: { ip: canonicalIp(ip), prefix, interfaceId, pingCheck: externalPingCheck, gateway } }]
+  })
+}
+
+const addressesOf = (view: ConfigView, nodeId: string) =>
+  [...view.list('staticIps')].filter((address) => address.nodeId === nodeId).toSorted(byId)
+
+function unplaced(view: ConfigView, nodeId: string): readonly string[] {
+  return addressesOf(view, nodeId).flatMap(({ ip, groupId }) => {
+    const group = view.get('ipGroups', groupId)
+    if (group === undefined || interfaceOn(group, nodeId) !== undefined) return []
+    return [`static IP ${ip} is not made: its IP group ${group.name} has no interface on this node`]
+  })
 }
 
 export interface GroupRoute {

@@ -37,16 +37,20 @@ function planFor(
   nodeId: string,
 ): readonly Step[] {
   const wanted = desiredNetwork(desired, nodeId)
-  if (running !== undefined && isSame(desiredNetwork(running, nodeId), wanted)) return []
+  const before = running === undefined ? undefined : desiredNetwork(running, nodeId)
+  const isMade = before !== undefined && isSame(before, wanted)
+  if (isMade && isSameText(before.leftOut, wanted.leftOut)) return []
   const network = running === undefined || isReturn === true ? unasked(wanted) : wanted
   const add = step(network, 'add', 'add what is missing of addresses and routes')
   const settle = step(network, 'settle', 'make addresses and routes as configured')
-  return isNothing(network) ? [settle] : [add, settle]
+  return isMade || isNothing(network) ? [settle] : [add, settle]
 }
 
-const unasked = (network: DesiredNetwork): DesiredNetwork => ({
-  ...network,
-  addresses: network.addresses.map((address) => ({ ...address, pingCheck: false })),
+/** What is left out was said when it was applied. */
+const unasked = ({ addresses, routes, rules }: DesiredNetwork): DesiredNetwork => ({
+  routes,
+  rules,
+  addresses: addresses.map((address) => ({ ...address, pingCheck: false })),
 })
 
 const step = (desired: DesiredNetwork, phase: NetworkStep['phase'], why: string): NetworkStep => ({
@@ -59,7 +63,9 @@ const step = (desired: DesiredNetwork, phase: NetworkStep['phase'], why: string)
 
 const isNothing = ({ addresses, routes, rules }: DesiredNetwork): boolean =>
   addresses.length + routes.length + rules.length === 0
-const isSame = (a: DesiredNetwork, b: DesiredNetwork): boolean => JSON.stringify(a) === JSON.stringify(b)
+const isSameText = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+const isSame = (a: DesiredNetwork, b: DesiredNetwork): boolean =>
+  isSameText([a.addresses, a.routes, a.rules], [b.addresses, b.routes, b.rules])
 
 /** A change of names only costs nothing; anything else of these records may move packets. */
 function effectOf(

@@ -8,3 +8,6 @@ const METRIC_6 = 1024
 export function kernelMetric({ destination, metric = 0 }: Pick<DesiredRoute, 'destination' | 'metric'>): number {
   return metric === 0 && familyOf(destination) === 6 ? METRIC_6 : metric
 }
+
+/** The metric of the route that the kernel makes for the network of an address. */
+export const connectedMetric = (network: string): number => (familyOf(network) === 6 ? 256 : 0)

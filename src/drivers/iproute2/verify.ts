@@ -1,16 +1,19 @@
+import { canonicalNetwork } from '../../ip-network.ts'
 import type { ConfigView, SectionName } from '../../model/sections.ts'
 import { addressProblems, groupProblems, routeProblems, type RuleProblem } from '../../network-rules.ts'
 import type { Problem } from '../driver.ts'
 import type { DesiredRoute } from '../host.ts'
-import { defaultGateways, desiredNetwork, desiredRoute, enabledRoutes } from './desired.ts'
-import { kernelMetric } from './kernel-metric.ts'
+import { defaultGateways, desiredNetwork, desiredRoute, enabledRoutes, placedAddresses } from './desired.ts'
+import { connectedMetric, kernelMetric } from './kernel-metric.ts'
 import { policyTables } from './policy-tables.ts'
 
 /** Everything that can be seen without the machine. */
 export function verifyNetwork(view: ConfigView, nodeId: string): readonly Problem[] {
   const own = ownProblems(view, nodeId)
   // Records that are wrong by themselves are named once, not again for what follows from them.
-  return own.length > 0 ? own : [...gatewaysOfOurs(view, nodeId), ...sameRoutes(view, nodeId)]
+  return own.length > 0
+    ? own
+    : [...gatewaysOfOurs(view, nodeId), ...connectedNetworks(view, nodeId), ...sameRoutes(view, nodeId)]
 }
 
 function ownProblems(view: ConfigView, nodeId: string): readonly Problem[] {
@@ -52,6 +55,25 @@ function gatewaysOfOurs(view: ConfigView, nodeId: string): readonly Problem[] {
     return [{ ...problem, message: message(`IP group ${group.name}`, via) }]
   })
   return [...ofRoutes, ...ofGroups]
+}
+
+/** The kernel's own route to the network of an address is not ours to replace, nor does it matter which came first. */
+function connectedNetworks(view: ConfigView, nodeId: string): readonly Problem[] {
+  const groups = new Map(
+    placedAddresses(view, nodeId).map(({ group, address: { ip, prefix } }) => [
+      canonicalNetwork(`${ip}/${prefix}`),
+      group.name,
+    ]),
+  )
+  return enabledRoutes(view, nodeId).flatMap((route) => {
+    if (route.type !== 'static' && route.type !== 'blackhole') return []
+    const wanted = desiredRoute(route, new Map())
+    const group = groups.get(wanted.destination)
+    // With a larger metric it stands behind the connected one.
+    if (group === undefined || kernelMetric(wanted) > connectedMetric(wanted.destination)) return []
+    const message = `route ${route.name}: ${wanted.destination} is the network of IP group ${group}, which is connected`
+    return [{ section: 'ipRoutes', id: route.id, field: 'destination', message } as const]
+  })
 }
 
 /** The kernel holds one route for a destination and a metric: the second would silently take the place of the first. */

@@ -1,4 +1,5 @@
-import { networkOf, networkText, parseNetwork } from '../../../src/ip-network.ts'
+import { connectedMetric } from '../../../src/drivers/iproute2/kernel-metric.ts'
+import { canonicalNetwork, fullPrefix, networkOf, networkText, parseNetwork } from '../../../src/ip-network.ts'
 import {
   addressText,
   type Family,
@@ -7,6 +8,7 @@ import {
   type KernelRoute,
   type KernelRule,
   type KernelState,
+  MAIN_TABLE,
   PROTOCOL,
   routeKey,
   routeText,
@@ -35,6 +37,8 @@ export interface Difference {
   readonly givesBack: readonly DisplacedRoute[]
   /** Interfaces that lose the first address of a subnet whose others must stay. */
   readonly promotes: readonly string[]
+  /** Wanted routes in whose place the kernel's own stands. */
+  readonly waits: readonly KernelRoute[]
 }
 
 /** What turns the kernel into the target as far as it is ours. Makes before it breaks. */
@@ -68,9 +72,9 @@ export function differenceOf(comparison: Comparison): Difference {
     ]
   }
   const lines = { 4: linesOf(4), 6: linesOf(6) }
-  const { givesBack } = routes
+  const { givesBack, waits } = routes
   const displaces = [...routes.displaces, ...endangered(comparison.kernel, addresses.removes)]
-  return { lines, adds: addresses.adds, displaces, givesBack, promotes: addresses.promotes }
+  return { lines, adds: addresses.adds, displaces, givesBack, promotes: addresses.promotes, waits }
 }
 
 export const isSame = ({ lines }: Difference): boolean => lines[4].length + lines[6].length === 0
@@ -210,16 +214,33 @@ function endangered({ addresses, routes }: KernelState, removes: readonly Kernel
   )
 }
 
-function routeChanges({ kernel, target, displaced, refused }: Comparison) {
-  const wanted = new Set(target.routes.map(routeKey))
+/** Places of the routes that the kernel makes for addresses. */
+function connectedPlaces({ kernel, target }: Comparison): ReadonlySet<string> {
+  const networks = target.addresses.flatMap((address) => {
+    const destination = canonicalNetwork(`${address.ip}/${address.prefix}`)
+    const family = familyOfAddress(address)
+    if (family === 4 && address.prefix === fullPrefix(4)) return []
+    return [routeKey({ family, table: MAIN_TABLE, destination, metric: connectedMetric(destination) })]
+  })
+  return new Set([...networks, ...kernel.routes.filter(({ isKernels }) => isKernels).map(routeKey)])
+}
+
+function routeChanges(comparison: Comparison) {
+  const { kernel, target, displaced, refused } = comparison
+  const places = connectedPlaces(comparison)
+  const waits = target.routes.filter((route) => places.has(routeKey(route)))
+  const possible = target.routes.filter((route) => !places.has(routeKey(route)))
+  const wanted = new Set(possible.map(routeKey))
   const ours = new Set(kernel.routes.filter(({ isOurs }) => isOurs).map(routeText))
   const foreign = new Map(kernel.routes.filter(({ isOurs }) => !isOurs).map((route) => [routeKey(route), route]))
-  const makes = target.routes.filter((route) => !ours.has(routeText(route)))
+  const makes = possible.filter((route) => !ours.has(routeText(route)))
   const displaces = makes.flatMap((route) => foreign.get(routeKey(route)) ?? [])
-  const givesBack = displaced.filter(({ key }) => !wanted.has(key) && !foreign.has(key) && !refused.has(key))
+  const givesBack = displaced.filter(
+    ({ key }) => !wanted.has(key) && !places.has(key) && !foreign.has(key) && !refused.has(key),
+  )
   const returning = new Set(givesBack.map(({ key }) => key))
   const removes = kernel.routes.filter(
     (route) => route.isOurs && !wanted.has(routeKey(route)) && !returning.has(routeKey(route)),
   )
-  return { makes, displaces, givesBack, removes }
+  return { makes, displaces, givesBack, removes, waits }
 }

@@ -55,8 +55,11 @@ export class KernelNetwork {
     timeout_ms: number,
     isTrusted = false,
   ): Promise<NetworkOutcome> {
+    const { leftOut = [], ...network } = desired
     try {
-      return await this.#make(desired, phase, timeout_ms, isTrusted)
+      const outcome = await this.#make(network, phase, timeout_ms, isTrusted)
+      // Each is said once: every change ends with this phase.
+      return { ...outcome, warnings: phase === 'settle' ? [...leftOut, ...outcome.warnings] : [] }
     } catch (error) {
       return { ...failed(error), undo: undefined, warnings: [] }
     }
@@ -155,7 +158,11 @@ export class KernelNetwork {
     const keys = new Set(target.routes.map(routeKey))
     displaced = displaced.filter(({ key }) => keys.has(key))
     await this.#remember({ addresses: owned, displaced, wanted: isSame(difference) ? work.wanted : memory.wanted })
-    const warnings = [...refused].map((key) => `the route that was found at ${key} could not be given back`)
+    const waits = isOrdered ? difference.waits : []
+    const warnings = [
+      ...[...refused].map((key) => `the route that was found at ${key} could not be given back`),
+      ...waits.map(({ destination }) => `the route to ${destination} waits: that network is connected`),
+    ]
     if (isSame(difference)) return { exitCode: 0, output: '', hasChanged, warnings }
     const open = [...difference.lines[4], ...difference.lines[6]].join('; ')
     return { exitCode: 1, output: `the kernel does not take: ${open}\n${output}`.trim(), hasChanged, warnings }

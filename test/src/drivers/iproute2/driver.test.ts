@@ -29,6 +29,23 @@ t.test('nothing is planned when the network stays the same, whatever is renamed'
   test.same(plan(ONE, { ...ONE, ipRoutes: [ipRoute('1', { type: 'default', viaIp: '10.0.0.1', enabled: false })] }), [])
 })
 
+t.test(
+  'an address whose IP group has no interface here is said when it is applied, and not at a start',
+  async (test) => {
+    const unassigned = { ...ONE, ipGroups: [ipGroup('a', { assignedInterfaces: [] })] }
+    const said = (running: Records | undefined, more: { readonly isReturn?: true } = {}) =>
+      driver
+        .plan(running === undefined ? undefined : viewOf(running), viewOf(unassigned), { atLeast: 'runtime', ...more })
+        .flatMap((one) => (one.kind === 'network' ? [one.phase, ...(one.desired.leftOut ?? [])] : []))
+    const sentence = 'static IP 10.0.0.5 is not made: its IP group group a has no interface on this node'
+    test.same(said({}), ['settle', sentence])
+    test.same(said(ONE), ['settle', sentence])
+    test.same(said(unassigned), [])
+    test.same(said(undefined), ['settle'])
+    test.same(said(ONE, { isReturn: true }), ['settle'])
+  },
+)
+
 t.test('from an unknown state everything is made, and what a crash left is taken away', async (test) => {
   test.same(plan(undefined, ONE), ['add 10.0.0.5', 'settle 10.0.0.5'])
   test.same(plan(undefined, {}), ['settle '])
@@ -55,6 +72,8 @@ t.test(
     const [before, after] = [ipGroup('a'), ipGroup('a', { name: 'other' })]
     const rename = { section: 'ipGroups', id: 'a', before, after } as const
     test.equal(effect(ONE, { ...ONE, ipGroups: [after] }, rename), 'runtime')
+    const unassigned = { ...ONE, ipGroups: [ipGroup('a', { assignedInterfaces: [] })] }
+    test.equal(effect({ ...unassigned, staticIps: [] }, unassigned, address), 'runtime', 'nobody has it')
     const elsewhere = ipRoute('9', { nodeId: 'other', type: 'blackhole', destination: '10.9.0.0/16' })
     test.equal(effect(ONE, ONE, { section: 'ipRoutes', id: '9', before: undefined, after: elsewhere }), undefined)
     test.equal(effect(ONE, ONE, { section: 'realServers', id: 'r', before: undefined, after: undefined }), undefined)

@@ -98,6 +98,28 @@ t.test('a next hop that is an address of this node', async (test) => {
   )
 })
 
+t.test('a route to a network that an address of ours connects', async (test) => {
+  const ipGroups = [
+    ipGroup('a'),
+    ipGroup('b', { networkIp: '2001:db8::', networkMask: 64 }),
+    ipGroup('c', { networkMask: 16 }),
+  ]
+  const staticIps = [staticIp('1', 'a', '10.0.0.5'), staticIp('2', 'b', '2001:db8::5')]
+  const ipRoutes = [
+    ipRoute('1', { destination: '10.0.0.0/24', viaIp: '10.88.0.1' }),
+    ipRoute('2', { type: 'blackhole', destination: '2001:db8:0::/64', metric: 256 }),
+    ipRoute('3', { destination: '10.0.0.0/24', viaIp: '10.88.0.1', metric: 1 }),
+    ipRoute('4', { destination: '2001:db8::/64', viaIp: '2001:db8:1::1' }),
+    ipRoute('5', { destination: '10.0.0.0/16', viaIp: '10.88.0.1' }),
+    ipRoute('6', { destination: '10.0.0.128/25', viaIp: '10.88.0.1' }),
+    ipRoute('7', { destination: '10.0.0.0/24', viaIp: '10.88.0.2', enabled: false }),
+  ]
+  test.same(problems({ ipGroups, staticIps, ipRoutes }), [
+    'ipRoutes 1 destination: route route 1: 10.0.0.0/24 is the network of IP group group a, which is connected',
+    'ipRoutes 2 destination: route route 2: 2001:db8::/64 is the network of IP group group b, which is connected',
+  ])
+})
+
 t.test('records of other nodes are theirs', async (test) => {
   const staticIps = [staticIp('1', 'a', '11.0.0.5', { nodeId: 'other' })]
   const ipRoutes = [ipRoute('1', { nodeId: 'other', type: 'default' })]
