@@ -1,7 +1,7 @@
 import type { CheckStep, RemoveFileStep, ReplaceFileStep } from '../src/drivers/driver.ts'
 import { isOurs } from '../src/drivers/fragment.ts'
 import type { Host } from '../src/drivers/host.ts'
-import { type Failure, failureOf, messageOf, type Run, type Undo } from './step-run.ts'
+import { type Failure, failureOf, forgetFound, messageOf, type Run, type Undo } from './step-run.ts'
 import { takenPorts } from './taken-ports.ts'
 
 /** Exit codes of a checker that did not come to judge: its deadline passed, or it could not be started. */
@@ -32,9 +32,7 @@ export async function replaceFile(run: Run, step: ReplaceFileStep): Promise<Fail
   const { host } = run
   const previous = await host.readFile(step.path)
   if (previous !== step.content) run.filesChanged = true
-  if (step.keepsFound === true && previous !== undefined && !isOurs(previous)) {
-    await host.found.set(foundFile(step.path), previous)
-  }
+  if (step.keepsFound === true && previous !== undefined && !isOurs(previous)) await keepFound(run, step.path, previous)
   run.undos.push(fileUndo(host, step.path, previous, step.mode))
   if (step.checked) await host.renameFile(`${step.path}.candidate`, step.path)
   else await host.replaceFile(step.path, step.content, step.mode)
@@ -46,12 +44,24 @@ export async function removeFile(run: Run, { path, givesBack }: RemoveFileStep):
   // Left by a check that was killed.
   if ((await host.readFile(`${path}.candidate`)) !== undefined) await host.removeFile(`${path}.candidate`)
   const previous = await host.readFile(path)
-  if (previous === undefined || (givesBack === true && !isOurs(previous))) return
+  if (previous === undefined || (givesBack === true && !isOurs(previous))) {
+    if (givesBack === true) await forgetFound(run, foundFile(path))
+    return
+  }
   const found = givesBack === true ? await host.found.get(foundFile(path)) : undefined
   run.undos.push(fileUndo(host, path, previous, found === undefined ? RESTORED_MODE : FOUND_MODE))
   run.filesChanged = true
   if (found === undefined) await host.removeFile(path)
   else await host.replaceFile(path, found, FOUND_MODE)
+  if (found !== undefined) await forgetFound(run, foundFile(path))
+}
+
+/** Before the file is changed; taken back after it was restored. */
+async function keepFound({ host, undos }: Run, path: string, content: string): Promise<void> {
+  const key = foundFile(path)
+  const kept = await host.found.get(key)
+  undos.push({ order: 'file', run: () => silently(host.found.set(key, kept)) })
+  await host.found.set(key, content)
 }
 
 const foundFile = (path: string) => `file ${path}`

@@ -11,7 +11,7 @@ import type {
 import { settingKey } from '../src/drivers/host.ts'
 import { deadline, refusedCommand } from './commands.ts'
 import { rowProblem } from './read-back.ts'
-import { type Failure, failureOf, problemOf, type Run } from './step-run.ts'
+import { type Failure, failureOf, forgetFound, problemOf, type Run } from './step-run.ts'
 
 /** Exit code of a run or unit whose deadline passed: how far it came is unknown. */
 const TIMED_OUT = 124
@@ -50,7 +50,8 @@ function unexpectedOutput(output: string, expect: Expectation): string | undefin
 }
 
 /** What was found before the first change is kept before it is changed: a crash in between loses nothing. */
-export async function setting({ host, undos }: Run, step: SettingStep): Promise<Failure | undefined> {
+export async function setting(run: Run, step: SettingStep): Promise<Failure | undefined> {
+  const { host, undos } = run
   const key = settingKey(step.setting)
   const before = await host.readSetting(step.setting)
   if (before === undefined) {
@@ -59,16 +60,27 @@ export async function setting({ host, undos }: Run, step: SettingStep): Promise<
   }
   const found = await host.found.get(key)
   const wanted = step.value ?? found
-  if (wanted === undefined || wanted === before) return undefined
+  const givesBack = step.value === undefined
+  if (wanted === undefined || wanted === before) {
+    if (givesBack) await forgetFound(run, key)
+    return undefined
+  }
   if (found === undefined) await host.found.set(key, before)
   undos.push({
     order: 'file',
-    run: async () => problemOf(await host.writeSetting(step.setting, before, step.timeout_ms)),
+    run: async () => {
+      const problem = problemOf(await host.writeSetting(step.setting, before, step.timeout_ms))
+      // As it was found again: it is its owner's, and what he makes of it next is not ours to keep.
+      if (problem === undefined) await host.found.set(key, found)
+      return problem
+    },
   })
   const failure = failureOf(await host.writeSetting(step.setting, wanted, step.timeout_ms))
   if (failure !== undefined) return failure
   const now = await host.readSetting(step.setting)
-  return now === wanted ? undefined : { output: `${key} is ${now ?? 'gone'} and not ${wanted}`, missing: false }
+  if (now !== wanted) return { output: `${key} is ${now ?? 'gone'} and not ${wanted}`, missing: false }
+  if (givesBack) await forgetFound(run, key)
+  return undefined
 }
 
 export async function network({ host, undos, warnings }: Run, step: NetworkStep): Promise<Failure | undefined> {

@@ -42,3 +42,17 @@ export function problemOf({ exitCode, output }: Outcome): string | undefined {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
+
+/** After it was given back: who changes it next is its owner, and a later give-back must not bring this value back. */
+export async function forgetFound({ host, undos }: Run, key: string): Promise<void> {
+  const found = await host.found.get(key)
+  if (found === undefined) return
+  undos.push({
+    order: 'file',
+    run: async () => {
+      await host.found.set(key, found)
+      return undefined
+    },
+  })
+  await host.found.set(key, undefined)
+}

@@ -44,3 +44,32 @@ t.test('a later failure brings back what was there', async (t) => {
   t.match(await executePlan(host, [giveBack, failing]), { ok: false, undone: true })
   t.equal(await host.readFile(path), ours)
 })
+
+const FOUND = `file ${path}`
+const refused: Step = { ...basics, kind: 'run', argv: ['x'], undo: [] }
+
+t.test('what a failed plan found is forgotten, and so is what was given back', async (t) => {
+  const host = new RecordingHost({ answerRun: () => ({ exitCode: 1, output: 'no' }) })
+  await host.replaceFile(path, 'first\n', 0o644)
+  t.match(await executePlan(host, [write, refused]), { ok: false, undone: true })
+  t.equal(await host.found.get(FOUND), undefined)
+  await executePlan(host, [write])
+  t.match(await executePlan(host, [giveBack, refused]), { ok: false, undone: true })
+  t.equal(await host.found.get(FOUND), 'first\n', 'nothing was given back')
+  await executePlan(host, [giveBack])
+  t.equal(await host.readFile(path), 'first\n')
+  t.equal(await host.found.get(FOUND), undefined)
+})
+
+t.test('a file that its owner replaced or removed himself is not given back later', async (t) => {
+  for (const owners of ['second\n', undefined]) {
+    const host = new RecordingHost()
+    await host.replaceFile(path, 'first\n', 0o644)
+    await executePlan(host, [write])
+    if (owners === undefined) await host.removeFile(path)
+    else await host.replaceFile(path, owners, 0o644)
+    await executePlan(host, [giveBack])
+    t.equal(await host.readFile(path), owners)
+    t.equal(await host.found.get(FOUND), undefined)
+  }
+})

@@ -57,6 +57,46 @@ t.test('a later failure takes a setting back; a refused one fails', async (t) =>
   t.match(await executePlan(host, [size('1000')]), { ok: false, kind: 'setting', output: /Invalid argument/ })
 })
 
+const FOUND = 'sysctl net.netfilter.nf_conntrack_max'
+
+t.test('what a failed plan found is forgotten: a later change of the owner is what is given back', async (t) => {
+  const host = new OneSetting()
+  t.match(await executePlan(host, [size('1000'), broken]), { ok: false, undone: true })
+  t.equal(await host.found.get(FOUND), undefined)
+  host.value = '131072'
+  await executePlan(host, [size('1000')])
+  await executePlan(host, [size(undefined)])
+  t.equal(host.value, '131072')
+})
+
+t.test('what was given back is forgotten, also when the owner had given it back himself', async (t) => {
+  const host = new OneSetting()
+  await executePlan(host, [size('1000')])
+  await executePlan(host, [size(undefined)])
+  t.equal(await host.found.get(FOUND), undefined)
+  await executePlan(host, [size('1000')])
+  host.value = '262144'
+  await executePlan(host, [size(undefined)])
+  t.equal(await host.found.get(FOUND), undefined)
+})
+
+t.test('a give-back that is taken back, and a later failed change, keep what was found', async (t) => {
+  const host = new OneSetting()
+  await executePlan(host, [size('1000')])
+  t.match(await executePlan(host, [size(undefined), broken]), { ok: false, undone: true })
+  t.equal(host.value, '1000')
+  t.equal(await host.found.get(FOUND), '262144')
+  t.match(await executePlan(host, [size('2000'), broken]), { ok: false, undone: true })
+  t.equal(await host.found.get(FOUND), '262144')
+})
+
+t.test('a setting that could not be taken back keeps what was found', async (t) => {
+  const host = new OneSetting()
+  host.accepts = (value) => ({ exitCode: value === '1000' ? 0 : 1, output: 'no' })
+  t.match(await executePlan(host, [size('1000'), broken]), { ok: false, undone: false })
+  t.equal(await host.found.get(FOUND), '262144')
+})
+
 t.test('a setting that does not take is noticed', async (t) => {
   const host = new OneSetting()
   host.writeSetting = async () => ({ exitCode: 0, output: '' })

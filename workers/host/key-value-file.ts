@@ -1,5 +1,5 @@
 import type { KeptValues } from '../../src/drivers/host.ts'
-import { readText, replaceFileDurably } from './durable-files.ts'
+import { readText, removeDurably, replaceFileDurably } from './durable-files.ts'
 
 const MODE = 0o600
 
@@ -17,9 +17,13 @@ export class KeyValueFile implements KeptValues {
 
   async set(key: string, value: string | undefined): Promise<void> {
     const values = await this.#load()
+    if (values.get(key) === value) return
     if (value === undefined) values.delete(key)
     else values.set(key, value)
-    await replaceFileDurably(this.#path, `${JSON.stringify(Object.fromEntries(values), undefined, 1)}\n`, MODE)
+    if (values.size === 0) return removeDurably(this.#path)
+    // In one order, so that what is set and taken back leaves the same bytes.
+    const sorted = Object.fromEntries([...values].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    await replaceFileDurably(this.#path, `${JSON.stringify(sorted, undefined, 1)}\n`, MODE)
   }
 
   async #load(): Promise<Map<string, string>> {

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { KeyValueFile, KeyValueMemory } from '../../../workers/host/key-value-file.ts'
@@ -17,4 +17,20 @@ t.test('values are kept, forgotten, and seen by who opens the file later', async
   test.equal(await new KeyValueFile(path).get('b'), 'x "y"\n')
   test.equal(statSync(path).mode & 0o777, 0o600, 'for nobody else')
   test.match(readFileSync(path, 'utf8'), /\n$/)
+})
+
+t.test('what is set and taken back leaves the same bytes, or no file', async (test) => {
+  const path = join(temporaryFolder(test, 'values'), 'values.json')
+  const values = new KeyValueFile(path)
+  await values.set('b', '1')
+  await values.set('b', undefined)
+  test.notOk(existsSync(path))
+  await values.set('c', '1')
+  await values.set('b', '2')
+  const before = readFileSync(path, 'utf8')
+  await values.set('b', undefined)
+  await values.set('a', '3')
+  await values.set('b', '2')
+  await values.set('a', undefined)
+  test.equal(readFileSync(path, 'utf8'), before)
 })
