@@ -2,6 +2,7 @@ import t from 'tap'
 import { verifyAddresses } from '../../../src/config/address-rules.ts'
 import { frontend } from '../../config-fixture.ts'
 import { viewOf } from '../../view-fixture.ts'
+import { ipGroup } from '../drivers/iproute2/network-records.ts'
 
 const address = (ip: string) => ({ id: ip, nodeId: 'n', groupId: 'g', ip, externalPingCheck: false })
 const listening = { l7Frontends: [frontend('f', null, { ip: '192.0.2.1' })] }
@@ -28,15 +29,8 @@ t.test('an address is the same however it is written', async (test) => {
   test.equal(verifyAddresses(after, before).length, 1)
 })
 
-const group = (interfaces: readonly string[]) => ({
-  id: 'g',
-  name: 'lan',
-  networkIp: '192.0.2.0',
-  networkMask: 24,
-  gateway: '',
-  defaultGateway: false,
-  assignedInterfaces: interfaces.map((interfaceId) => ({ nodeId: 'n', interfaceId })),
-})
+const group = (interfaces: readonly string[]) =>
+  ipGroup('g', { name: 'lan', assignedInterfaces: interfaces.map((interfaceId) => ({ nodeId: 'n', interfaceId })) })
 
 t.test('an IP group that loses its interface takes no address away that a frontend listens on', async (test) => {
   const records = { ...listening, staticIps: [address('192.0.2.1'), address('192.0.2.2')] }

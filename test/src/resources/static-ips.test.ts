@@ -123,6 +123,28 @@ t.test('an address that the API listens on stays: 409 IN_USE', async (test) => {
   test.match(moved.json, { code: 'IN_USE' })
 })
 
+t.test('apply: an address whose group has no interface is named; one in use does not lose it', async (test) => {
+  const { created, call, group, node } = await fixture(test)
+  const applied = () => call('PUT', '/services/apply', { body: { comment: 'x' } })
+  await created({ ip: '192.0.2.10' })
+  await created({ ip: '192.0.2.11' })
+  test.same((await applied()).json.data.warnings, [])
+  const { name, networkIp, networkMask } = (await call('GET', `/ipgroups/${group}`)).json.data
+  const withInterfaces = (assignedInterfaces: readonly object[]) =>
+    call('PUT', `/ipgroups/${group}`, { body: { name, networkIp, networkMask, assignedInterfaces } })
+  await withInterfaces([])
+  const unmade = `is not made: its IP group ${name} has no interface on this node`
+  test.same((await applied()).json.data.warnings, [`static IP 192.0.2.10 ${unmade}`, `static IP 192.0.2.11 ${unmade}`])
+  await withInterfaces([{ nodeId: node, interfaceId: 'eth0' }])
+  const id = (await call('POST', '/layer7proxy/frontends', { body: frontend('192.0.2.10') })).json.data.id
+  test.same((await applied()).json.data.warnings, [])
+  await withInterfaces([])
+  const refused = await applied()
+  test.not(refused.status, 200)
+  test.match(refused.text, `IP group ${name} has no interface on its node any more`)
+  test.match(refused.text, id)
+})
+
 t.test('ping: the gateway of the group, or who is named, from the address', async (test) => {
   const { created, call, path, machine } = await fixture(test)
   const id = await created({ ip: '192.0.2.10' })
