@@ -41,7 +41,7 @@ function refuseSameNames<N extends SectionName>(view: ConfigView, section: N): v
   for (const record of view.list(section)) {
     const name = String(record[nameField])
     if (seen.has(name.toLowerCase())) {
-      throw new ApiError('NAME_NOT_UNIQUE', `Without this change two records would be a ${label} named ${name}`)
+      throw new ApiError('NAME_NOT_UNIQUE', `Without this change more than one ${label} would be named ${name}`)
     }
     seen.add(name.toLowerCase())
   }

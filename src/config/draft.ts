@@ -1,23 +1,13 @@
-import { Compile, type Validator } from 'typebox/compile'
 import type { ConfigStore, StoredRecord, Write } from '../../storage/config/config-store.ts'
 import type { SectionEditor } from '../api/context.ts'
 import { ApiError, type FieldError } from '../errors.ts'
 import { canonicalIp } from '../ip-network.ts'
 import { type SectionName, type SectionRecords, SECTION_NAMES, SECTIONS } from '../model/sections.ts'
 import { discardable } from './discard.ts'
+import { refuseMismatch } from './if-match.ts'
+import { assertRecord } from './record-schema.ts'
 import type { TransactionWrite } from './transactions.ts'
 import { asRecord, CLUSTER } from './views.ts'
-
-const validators = new Map<SectionName, Validator>()
-
-/** A record that breaks its own schema is a defect of a handler, never of the caller. */
-function assertRecord(section: SectionName, record: unknown): void {
-  let validator = validators.get(section)
-  if (validator === undefined) validators.set(section, (validator = Compile(SECTIONS[section].schema)))
-  if (validator.Check(record)) return
-  const [first] = validator.Errors(record)
-  throw new Error(`a ${SECTIONS[section].label} does not fit its schema: ${first?.instancePath} ${first?.message}`)
-}
 
 const keyOf = ({ section, key }: Pick<Write, 'section' | 'key'>) => `${section}\0${key}`
 
@@ -91,8 +81,10 @@ export class Draft {
     return {
       find: (id) => this.#find(name, id),
       get: (id) => this.#get(name, id),
+      settings: (id) => this.#read(name, id),
       list: () => this.#list(name),
       create: (record) => this.#create(name, record),
+      put: (record) => this.#put(name, record),
       merge: (id, patch) => this.#merge(name, id, patch),
       refuseInUse: (id) => this.#refuseInUse(name, id),
       remove: (id) => this.#remove(name, id),
@@ -113,7 +105,13 @@ export class Draft {
   #get<N extends SectionName>(section: N, id: string): SectionRecords[N] {
     const record = this.#find(section, id)
     if (record === undefined) throw new ApiError('NOT_FOUND', `There is no ${SECTIONS[section].label} with id ${id}`)
-    this.revisionRead = this.#revisionOf(section, id)
+    this.#read(section, id)
+    return record
+  }
+
+  #read<N extends SectionName>(section: N, id: string): SectionRecords[N] | undefined {
+    const record = this.#find(section, id)
+    this.revisionRead = record === undefined ? undefined : this.#revisionOf(section, id)
     this.#match()
     return record
   }
@@ -132,12 +130,18 @@ export class Draft {
 
   #create<N extends SectionName>(section: N, record: SectionRecords[N]): void {
     if (this.#find(section, record.id) !== undefined) {
-      throw new ApiError('ID_NOT_UNIQUE', `There is a ${SECTIONS[section].label} with id ${record.id} already`, {
+      throw new ApiError('ID_NOT_UNIQUE', `Another ${SECTIONS[section].label} has the id ${record.id} already`, {
         errors: [{ field: 'id', code: 'ID_NOT_UNIQUE', message: 'is taken' }],
       })
     }
     this.#checkName(section, record)
-    this.#put(section, record)
+    this.#write(section, record)
+  }
+
+  #put<N extends SectionName>(section: N, record: SectionRecords[N]): void {
+    this.#read(section, record.id)
+    this.#checkName(section, record)
+    this.#write(section, record)
   }
 
   #merge<N extends SectionName>(
@@ -149,7 +153,7 @@ export class Draft {
     const after: SectionRecords[N] = { ...before, ...defined(patch) }
     const name = SECTIONS[section].nameField
     if (after[name] !== before[name]) this.#checkName(section, after)
-    this.#put(section, after)
+    this.#write(section, after)
   }
 
   #refuseInUse(section: SectionName, id: string): void {
@@ -171,7 +175,7 @@ export class Draft {
     this.#edits.set(keyOf({ section, key: id }), { section, scope: CLUSTER, key: id, value: undefined })
   }
 
-  #put<N extends SectionName>(section: N, record: SectionRecords[N]): void {
+  #write<N extends SectionName>(section: N, record: SectionRecords[N]): void {
     assertRecord(section, record)
     this.#checkReferences(section, record)
     this.#edits.set(keyOf({ section, key: record.id }), { section, scope: CLUSTER, key: record.id, value: record })
@@ -181,12 +185,7 @@ export class Draft {
   #match(): void {
     if (this.#ifMatch === undefined || this.#matched) return
     this.#matched = true
-    const current = `"${this.revisionRead}"`
-    const tags = new Set(this.#ifMatch.split(',').map((tag) => tag.trim()))
-    if (tags.has('*') || tags.has(current)) return
-    throw new ApiError('REVISION_MISMATCH', 'The record has changed since you read it; read it again and repeat', {
-      data: { current, sent: this.#ifMatch },
-    })
+    refuseMismatch(this.#ifMatch, this.revisionRead)
   }
 
   /** The newest of what an answer about this record is made of: a group shows its members, so a new member counts. */
@@ -211,7 +210,7 @@ export class Draft {
     const wanted = String(record[nameField]).toLowerCase()
     for (const other of this.#list(section)) {
       if (other.id === record.id || String(other[nameField]).toLowerCase() !== wanted) continue
-      throw new ApiError('NAME_NOT_UNIQUE', `There is a ${label} named ${String(other[nameField])} already`, {
+      throw new ApiError('NAME_NOT_UNIQUE', `Another ${label} is named ${String(other[nameField])} already`, {
         errors: [{ field: nameField, code: 'NAME_NOT_UNIQUE', message: 'is taken' }],
       })
     }

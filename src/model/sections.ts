@@ -133,7 +133,7 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     shownWith: [],
     references: () => [],
   },
-  conntrackLimits: ofNode('connection tracking size', ConntrackLimit),
+  conntrackLimits: { ...ofNode('connection tracking size', ConntrackLimit), shownWith: ['conntrackTimeouts'] },
   conntrackTimeouts: ofNode('connection tracking timeouts', ConntrackTimeouts),
   systemProxies: { ...ofNode('system proxy', SystemProxy), secrets: ['password'] },
   userInterfaces: {

@@ -43,7 +43,7 @@ function problemsOf(sent: Timeouts): readonly FieldProblem[] {
 
 async function shown(ctx: ContextOf['read']) {
   const { tcpTimeout, tcpFinTimeout, udpTimeout } = ctx.section('conntrackTimeouts').find(SHARED) ?? DEFAULTS
-  const stored = ctx.section('conntrackLimits').find(ctx.nodeId)?.size
+  const stored = ctx.section('conntrackLimits').settings(ctx.nodeId)?.size
   const size = stored ?? (await ctx.machine.conntrackSize()) ?? DEFAULT_SIZE
   return { size, tcpTimeout, tcpFinTimeout, udpTimeout }
 }
@@ -78,14 +78,11 @@ export const conntrack = [
     handle: (ctx, { body }) => {
       const { size, ...sent } = body
       refuseFields(problemsOf(sent))
-      const limits = ctx.section('conntrackLimits')
-      if (limits.find(ctx.nodeId) === undefined) limits.create({ id: ctx.nodeId, size })
-      else limits.merge(ctx.nodeId, { size })
+      ctx.section('conntrackLimits').put({ id: ctx.nodeId, size })
       const shared = ctx.section('conntrackTimeouts')
       const { tcpTimeout, tcpFinTimeout, udpTimeout } = { ...DEFAULTS, ...shared.find(SHARED), ...sent }
       const wanted = { tcpTimeout, tcpFinTimeout, udpTimeout }
-      if (shared.find(SHARED) === undefined) shared.create({ id: SHARED, ...wanted })
-      else shared.merge(SHARED, wanted)
+      shared.put({ id: SHARED, ...wanted })
       return { size, ...wanted }
     },
   }),

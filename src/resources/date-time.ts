@@ -68,7 +68,7 @@ function byRegion(zones: readonly string[]) {
 
 /** What was chosen for this node, and what the machine says of the rest. */
 async function clockOf(ctx: Anywhere) {
-  const { timezone, ntp } = ctx.section('clocks').find(ctx.nodeId) ?? NO_SETTINGS
+  const { timezone, ntp } = ctx.section('clocks').settings(ctx.nodeId) ?? NO_SETTINGS
   if (timezone !== '' && ntp !== null) return { timezone, ntpEnabled: ntp.enabled, ntp: [...ntp.servers] }
   const found = await ctx.machine.clock()
   const { enabled, servers } = ntp ?? ntpOf(found)
@@ -83,8 +83,7 @@ function ntpOf({ ntpEnabled, tracking }: ClockFacts): NonNullable<ClockSettings[
 
 function store(ctx: ContextOf['stage'], settings: Partial<Omit<ClockSettings, 'id'>>): void {
   const clocks = ctx.section('clocks')
-  if (clocks.find(ctx.nodeId) === undefined) clocks.create({ id: ctx.nodeId, ...NO_SETTINGS, ...settings })
-  else clocks.merge(ctx.nodeId, settings)
+  clocks.put({ ...NO_SETTINGS, ...clocks.find(ctx.nodeId), ...settings, id: ctx.nodeId })
 }
 
 /** A clock that is kept would be set back at once. */

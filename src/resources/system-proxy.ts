@@ -110,7 +110,7 @@ export const systemProxy = [
     message: 'Proxy settings',
     data: Shown,
     handle: (ctx) => {
-      const stored = ctx.section('systemProxies').find(ctx.nodeId) ?? NOTHING
+      const stored = ctx.section('systemProxies').settings(ctx.nodeId) ?? NOTHING
       return {
         enable: stored.enable,
         address: stored.address ?? { value: null, port: null },
@@ -131,10 +131,8 @@ export const systemProxy = [
     body: Body,
     handle: (ctx, { body }) => {
       const proxies = ctx.section('systemProxies')
-      const stored = proxies.find(ctx.nodeId)
-      const settings = merged(body, stored ?? { ...NOTHING, bypass: [] })
-      if (stored === undefined) proxies.create({ id: ctx.nodeId, ...settings })
-      else proxies.merge(ctx.nodeId, settings)
+      const stored = proxies.settings(ctx.nodeId) ?? { ...NOTHING, bypass: [] }
+      proxies.put({ id: ctx.nodeId, ...merged(body, stored) })
     },
   }),
 ]

@@ -69,8 +69,7 @@ async function settingsOf(ctx: ContextOf['read'], record: UserInterface | undefi
 
 /** What is stored; reading it also compares If-Match. */
 function recordOf(ctx: ContextOf['read']): UserInterface | undefined {
-  const section = ctx.section('userInterfaces')
-  return section.find(ctx.nodeId) === undefined ? undefined : section.get(ctx.nodeId)
+  return ctx.section('userInterfaces').settings(ctx.nodeId)
 }
 
 function settingsProblems(ctx: ContextOf['read'], sent: Update, next: Settings): readonly FieldProblem[] {
@@ -115,13 +114,12 @@ async function update(ctx: ContextOf['stage-and-act'], sent: Update): Promise<Re
     throw new ApiError('PERMISSION_DENIED', 'Console access needs the right to PUT /{applianceId}/system/console')
   }
   ctx.transactions.refuseOpen()
-  const record = recordOf(ctx)
-  const before = await settingsOf(ctx, record)
+  const before = await settingsOf(ctx, recordOf(ctx))
   const { consoleEnabled: _, consolePassword: __, ...settings } = sent
   const next: Settings = { ...before, ...settings }
   const isOn = isAboutConsole ? await ctx.machine.consoleEnabled() : undefined
   refuseFields([...settingsProblems(ctx, sent, next), ...consoleProblems(sent, isOn)])
-  stage(ctx, record, before, next)
+  stage(ctx, before, next)
   // Last: what it does cannot be taken back, and what it refuses leaves nothing staged.
   const change = consoleChange(sent, isOn)
   if (change === undefined) return Reply.with(undefined, {})
@@ -129,17 +127,9 @@ async function update(ctx: ContextOf['stage-and-act'], sent: Update): Promise<Re
   return Reply.with(undefined, consoleSaid(change, isDryRun))
 }
 
-function stage(
-  ctx: ContextOf['stage-and-act'],
-  record: UserInterface | undefined,
-  before: Settings,
-  next: Settings,
-): void {
+function stage(ctx: ContextOf['stage-and-act'], before: Settings, next: Settings): void {
   const isSame = (Object.keys(next) as (keyof Settings)[]).every((name) => next[name] === before[name])
-  if (isSame) return
-  const section = ctx.section('userInterfaces')
-  if (record === undefined) section.create({ id: ctx.nodeId, ...next })
-  else section.merge(ctx.nodeId, next)
+  if (!isSame) ctx.section('userInterfaces').put({ id: ctx.nodeId, ...next })
 }
 
 function consoleSaid({ shell }: ConsoleChange, isDryRun: boolean) {
