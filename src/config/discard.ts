@@ -1,12 +1,13 @@
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import { ApiError } from '../errors.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
-import { danglingReferences } from './reference-rules.ts'
+import { type Dangling, danglingReferences } from './reference-rules.ts'
 import { frozenView } from './views.ts'
 
 /**
- * The ids of the changes to take back: all, or the named one. Refuses when what is left would refer to a record that
- * is gone, or would give two records one name.
+ * The ids of the changes to take back: all, or the named one. Refuses when what is left would newly refer to a record that
+ * is gone, or newly give two records one name. What was broken before, by an apply that was taken back, stops nobody who
+ * discards one change after the other.
  */
 export function discardable(store: ConfigStore, changeId: string | undefined): readonly string[] {
   const changes = store.changes()
@@ -23,26 +24,51 @@ export function discardable(store: ConfigStore, changeId: string | undefined): r
     store.running,
     changes.filter((change) => change.id !== changeId),
   )
-  const usage = danglingReferences(rest).map(({ section, id, name, field }) => ({ resource: section, id, name, field }))
+  const before = frozenView(store.running, changes)
+  const usage = newlyDangling(before, rest).map(({ section, id, name, field }) => ({
+    resource: section,
+    id,
+    name,
+    field,
+  }))
   if (usage.length > 0) {
     const users = usage.map((user) => user.name).join(', ')
     throw new ApiError('IN_USE', `Other pending changes need this one: ${users}; discard them first`, {
       data: { usage },
     })
   }
-  for (const section of SECTION_NAMES) refuseSameNames(rest, section)
+  for (const section of SECTION_NAMES) refuseSameNames(before, rest, section)
   return [changeId]
 }
 
+function newlyDangling(before: ConfigView, rest: ConfigView): readonly Dangling[] {
+  const left = danglingReferences(rest)
+  if (left.length === 0) return left
+  const keyOf = ({ section, id, refersTo }: Dangling) => [section, id, refersTo.section, refersTo.id].join('\0')
+  const known = new Set(danglingReferences(before).map(keyOf))
+  return left.filter((dangling) => !known.has(keyOf(dangling)))
+}
+
 /** Taking a rename back must not leave two records with one name. */
-function refuseSameNames<N extends SectionName>(view: ConfigView, section: N): void {
-  const { label, nameField } = SECTIONS[section]
+function refuseSameNames(before: ConfigView, rest: ConfigView, section: SectionName): void {
+  const shared = sharedNames(rest, section)
+  if (shared.size === 0) return
+  const known = sharedNames(before, section)
+  for (const [name, shown] of shared) {
+    if (known.has(name)) continue
+    const { label } = SECTIONS[section]
+    throw new ApiError('NAME_NOT_UNIQUE', `Without this change more than one ${label} would be named ${shown}`)
+  }
+}
+
+/** Names that more than one record has, in lower case and as one of them writes it. */
+function sharedNames<N extends SectionName>(view: ConfigView, section: N): ReadonlyMap<string, string> {
   const seen = new Set<string>()
+  const shared = new Map<string, string>()
   for (const record of view.list(section)) {
-    const name = String(record[nameField])
-    if (seen.has(name.toLowerCase())) {
-      throw new ApiError('NAME_NOT_UNIQUE', `Without this change more than one ${label} would be named ${name}`)
-    }
+    const name = String(record[SECTIONS[section].nameField])
+    if (seen.has(name.toLowerCase())) shared.set(name.toLowerCase(), name)
     seen.add(name.toLowerCase())
   }
+  return shared
 }

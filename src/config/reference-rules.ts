@@ -1,5 +1,5 @@
 import type { Problem } from '../drivers/driver.ts'
-import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
+import { type ConfigView, type Reference, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 
 /** One reference that points nowhere. */
 export interface Dangling {
@@ -8,17 +8,20 @@ export interface Dangling {
   /** Of the record that refers, as people know it. */
   readonly name: string
   readonly field: string
-  readonly refersTo: string
+  readonly refersTo: Pick<Reference, 'section' | 'id'>
 }
 
-/** References that point nowhere. Drafts keep the candidate whole; applying only a part of it could still break one. */
+/**
+ * References that point nowhere, with what to do about each. Drafts keep the candidate whole; applying only a part of it, or
+ * taking an apply back that pending changes build on, could still break one.
+ */
 export function verifyReferences(desired: ConfigView): readonly Problem[] {
-  return danglingReferences(desired).map(({ section, id, field, refersTo }) => ({
-    section,
-    id,
-    field,
-    message: `${field} names ${refersTo}, which does not exist`,
-  }))
+  return danglingReferences(desired).map(({ section, id, name, field, refersTo }) => {
+    const [label, missing] = [SECTIONS[section].label, SECTIONS[refersTo.section].label]
+    const next = `discard the pending change of this ${label}, or create the ${missing} again`
+    const message = `${field} of the ${label} ${name} names the ${missing} ${refersTo.id}, which does not exist: ${next}`
+    return { section, id, field, message }
+  })
 }
 
 export function danglingReferences(view: ConfigView): readonly Dangling[] {
@@ -36,7 +39,7 @@ function danglingOf<N extends SectionName>(view: ConfigView, section: N): readon
         id: record.id,
         name: String(record[nameField]),
         field: reference.field,
-        refersTo: reference.id,
+        refersTo: { section: reference.section, id: reference.id },
       })
     }
   }

@@ -56,3 +56,23 @@ t.test('taking a rename back must not make two records of one name', async (test
     edit((draft) => draft.discard(rename?.id)),
   )
 })
+
+t.test('what an apply that was taken back has broken is discarded one by one', async (test) => {
+  const { edit, store } = configFixture(test)
+  // As a revert leaves it: pending changes over records that are gone from running.
+  const origin = { actor: 'x', endpoint: 'x', at: '2026-01-02T03:04:05.000Z' }
+  const records = [backend('b', ['gone']), backend('c', ['gone'])]
+  await store.stage(
+    records.map((value) => ({ section: 'l7Backends', scope: '', key: value.id, value })),
+    origin,
+  )
+  await edit((draft) => draft.section('realServers').create(realServer('unrelated')))
+  await store.stage(
+    ['s', 't'].map((id) => ({ section: 'groups', scope: '', key: id, value: { id, name: 'same', roles: [] } })),
+    origin,
+  )
+  while (store.changes().length > 0) {
+    const [{ id } = { id: '' }] = store.changes()
+    await edit((draft) => draft.discard(id))
+  }
+})

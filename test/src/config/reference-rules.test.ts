@@ -48,7 +48,11 @@ t.test('every reference that points nowhere names its record and field', async (
       'l7Backends b reals.2.ripId',
     ],
   )
-  test.equal(found[3]?.message, 'defaultBackendId names z, which does not exist')
+  test.equal(
+    found[3]?.message,
+    'defaultBackendId of the Layer 7 frontend f names the Layer 7 backend z, which does not exist: ' +
+      'discard the pending change of this Layer 7 frontend, or create the Layer 7 backend again',
+  )
 })
 
 t.test('an id of another section is no match', async (test) => {
