@@ -1,4 +1,5 @@
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
 import { cutOffGuard } from '../../src/cut-off.ts'
 import { runProgram } from '../../workers/host/linux-host.ts'
 import { readConnections } from '../../workers/probe/connections.ts'
@@ -14,10 +15,9 @@ const facts = {
   interfaces: () => readInterfaces(runProgram),
 }
 const guard = cutOffGuard({ nodeId, facts, api: { port: Number(port) } })
-const server = createServer(async (socket) => {
-  const verdict = await guard(viewOf(running ?? {}), viewOf(desired ?? {}), socket.remoteAddress ?? '')
-  process.stdout.write(verdict ?? 'nothing')
-  socket.destroy()
-  server.close()
-})
-server.listen(Number(port), ip)
+const server = createServer().listen(Number(port), ip)
+const [socket]: Socket[] = await once(server, 'connection')
+const verdict = await guard(viewOf(running ?? {}), viewOf(desired ?? {}), socket?.remoteAddress ?? '')
+process.stdout.write(verdict ?? 'nothing')
+socket?.destroy()
+server.close()
