@@ -1,6 +1,7 @@
 import type { Static, TObject, TSchema, TVoid } from 'typebox'
 import { Type } from 'typebox'
 import type { ContextOf, Effect } from './context.ts'
+import type { FieldProblem } from './refuse.ts'
 import type { Reply } from './reply.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -55,6 +56,11 @@ export interface EndpointSpec<
   readonly message: string
   readonly query?: Q
   readonly body?: B
+  /**
+   * Rules about single fields that no schema can say. When the body does not fit its schema, they are asked about the
+   * fields that do, so that every problem is answered at once; a body that fits is the handler's to judge.
+   */
+  readonly rules?: (body: Partial<Static<NoInfer<B>>>) => readonly FieldProblem[]
   readonly data?: R
   /** Fields of the envelope beside `data`, such as a count. */
   readonly beside?: TObject
@@ -82,6 +88,7 @@ export interface Endpoint {
   readonly message: string
   readonly query: TObject | undefined
   readonly body: TSchema | undefined
+  readonly rules: ((body: never) => readonly FieldProblem[]) | undefined
   readonly data: TSchema | undefined
   readonly beside: TObject | undefined
   readonly handle: (ctx: never, request: never) => unknown
@@ -112,6 +119,7 @@ export function endpoint<
     produces: spec.produces ?? ['application/json'],
     query: spec.query,
     body: spec.body,
+    rules: spec.rules,
     data: spec.data,
     beside: spec.beside,
   }

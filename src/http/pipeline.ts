@@ -79,7 +79,7 @@ export class Pipeline {
     this.#parts = parts
     this.#router = new Router(API_PREFIX, parts.endpoints)
     this.#compiled = parts.endpoints.map((endpoint) => ({
-      body: new Validation(endpoint.body),
+      body: new Validation(endpoint.body, endpoint.rules),
       query: new Validation(endpoint.query),
     }))
   }

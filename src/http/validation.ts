@@ -16,10 +16,13 @@ export class Validation {
   /** The properties that are integers. */
   readonly integers: ReadonlySet<string>
   readonly #schema: TSchema
+  readonly #rules: ((value: never) => readonly FieldError[]) | undefined
   #validator: Validator | undefined
 
-  constructor(schema: TSchema | undefined) {
+  /** `rules` are about single fields; see EndpointSpec. */
+  constructor(schema: TSchema | undefined, rules?: (value: never) => readonly FieldError[]) {
     this.#schema = schema ?? closed({})
+    this.#rules = rules
     const properties: unknown = Reflect.get(this.#schema, 'properties')
     const all = Object.entries(typeof properties === 'object' && properties !== null ? properties : {})
     this.isEmpty = all.length === 0
@@ -32,7 +35,16 @@ export class Validation {
     if (this.#validator.Check(value)) return []
     const problems = fieldErrors([...this.#validator.Errors(value)])
     // Never empty when the check failed, whatever the library reports.
-    return problems.length > 0 ? problems : [{ field: '', code: 'INVALID', message: 'does not fit the schema' }]
+    if (problems.length === 0) return [{ field: '', code: 'INVALID', message: 'does not fit the schema' }]
+    return [...problems, ...this.#ruleProblems(value, problems)]
+  }
+
+  /** What the rules say of the fields that fit. */
+  #ruleProblems(value: unknown, known: readonly FieldError[]): readonly FieldError[] {
+    if (this.#rules === undefined || typeof value !== 'object' || value === null) return []
+    const broken = new Set(known.map(({ field }) => field.split('.')[0]))
+    const fitting = Object.fromEntries(Object.entries(value).filter(([name]) => !broken.has(name)))
+    return this.#rules(fitting as never)
   }
 }
 

@@ -75,6 +75,7 @@ export const conntrack = [
       udpTimeout: Type.Optional(timeouts.udpTimeout),
     }),
     data: ConntrackData,
+    rules: problemsOf,
     handle: (ctx, { body }) => {
       const { size, ...sent } = body
       refuseFields(problemsOf(sent))

@@ -81,6 +81,13 @@ function ntpOf({ ntpEnabled, tracking }: ClockFacts): NonNullable<ClockSettings[
   return { enabled: ntpEnabled ?? false, servers: [...names] }
 }
 
+function serverProblems(servers: readonly string[] = []): readonly FieldProblem[] {
+  const message = 'must be a host name or an IP address'
+  return servers.flatMap((server, index): FieldProblem[] =>
+    isHost(server) ? [] : [{ field: `ntp.${index}`, code: 'INVALID_BODY', message }],
+  )
+}
+
 function store(ctx: ContextOf['stage'], settings: Partial<Omit<ClockSettings, 'id'>>): void {
   const clocks = ctx.section('clocks')
   clocks.put({ ...NO_SETTINGS, ...clocks.find(ctx.nodeId), ...settings, id: ctx.nodeId })
@@ -179,13 +186,9 @@ export const dateTime = [
         }),
       ),
     }),
+    rules: ({ ntp }) => serverProblems(ntp),
     handle: async (ctx, { body }) => {
-      const problems = (body.ntp ?? []).flatMap((server, index): FieldProblem[] =>
-        isHost(server)
-          ? []
-          : [{ field: `ntp.${index}`, code: 'INVALID_BODY', message: 'must be a host name or an IP address' }],
-      )
-      refuseFields(problems)
+      refuseFields(serverProblems(body.ntp))
       const servers = body.ntp ?? (await clockOf(ctx)).ntp
       store(ctx, { ntp: { enabled: body.ntpEnabled, servers } })
     },

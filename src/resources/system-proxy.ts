@@ -129,6 +129,7 @@ export const systemProxy = [
     summary: 'Change the proxy of this node; omitted fields keep their value',
     message: 'Proxy settings stored',
     body: Body,
+    rules: ({ bypass: sent }) => bypassProblems(sent),
     handle: (ctx, { body }) => {
       const proxies = ctx.section('systemProxies')
       const stored = proxies.settings(ctx.nodeId) ?? { ...NOTHING, bypass: [] }

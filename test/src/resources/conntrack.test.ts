@@ -118,3 +118,16 @@ t.test('rule 5: the size is a change of this node, the timeouts are one for all'
     { resource: 'conntrackTimeouts', op: 'update' },
   ])
 })
+
+t.test('every problem at once: those of the schema do not hide those of the rules', async (test) => {
+  const { put } = await fixture(test)
+  const answer = await put({ size: 4096, tcpTimeout: '1h30m', tcpFinTimeout: 900, udpTimeout: '32d', x: 1 })
+  test.equal(answer.json.code, 'INVALID_BODY')
+  const codes = Object.fromEntries(answer.json.errors.map(({ field, code }: Record<string, string>) => [field, code]))
+  test.same(codes, {
+    x: 'UNKNOWN',
+    tcpFinTimeout: 'TYPE',
+    tcpTimeout: 'INVALID_DURATION',
+    udpTimeout: 'OUT_OF_RANGE',
+  })
+})

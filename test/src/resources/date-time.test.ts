@@ -204,3 +204,9 @@ t.test('tracking: what chrony says, or that it does not run', async (test) => {
     servers: [],
   })
 })
+
+t.test('every problem at once: those of the schema do not hide those of the rules', async (test) => {
+  const { put } = await fixture(test)
+  const answer = await put('/ntp', { ntp: ['a b'] })
+  test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field: 'ntpEnabled' }, { field: 'ntp.0' }] })
+})

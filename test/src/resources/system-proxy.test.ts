@@ -206,3 +206,13 @@ t.test('the password is in no answer: not read, pending, previewed, refused or a
   for (const text of texts) test.notMatch(text, /secret|%22/, text.slice(0, 80))
   test.match(texts[2], /http:\/\/u:\*\*@proxy\.example\.test:3128\//, 'the preview masks it')
 })
+
+t.test('every problem at once: those of the schema do not hide those of the rules', async (test) => {
+  const { put } = await fixture(test)
+  const answer = await put({ enable: 'yes', bypass: ['*.example.test'] })
+  test.match(answer.json, {
+    code: 'INVALID_BODY',
+    errors: [{ field: 'enable' }, { field: 'bypass.0', code: 'INVALID_BYPASS_ENTRY' }],
+  })
+  test.match((await put({ enable: 'yes', bypass: 5 })).json, { errors: [{ field: 'enable' }, { field: 'bypass' }] })
+})
