@@ -14,6 +14,8 @@ import type { Poll, ProcessStats } from './source.ts'
 export interface PollTime {
   readonly archive_s: number
   readonly monotonic_s: number
+  /** Of the wall clock, wherever it was set to. */
+  readonly wall_s?: number
 }
 
 export interface Absorbed {
@@ -124,7 +126,7 @@ export class Collector implements BaselineSource {
     const sinceSample_s = this.#sinceSample_s(time)
     const { pid, uptime_s } = stats
     const known = this.#processes.get(pid)
-    const age = { uptime_s, asked_s: time.monotonic_s }
+    const age = { uptime_s, asked_s: time.monotonic_s, wall_s: time.wall_s }
     const restarted = uptime_s !== undefined && uptime_s + 1 < sinceSample_s
     if (known !== undefined && !restarted && !isAnother(known.age, age)) {
       this.#elapsed_s = sinceSample_s

@@ -5,6 +5,8 @@ const AGE_SLACK_S = 5
 export interface ProcessAge {
   readonly uptime_s: number | undefined
   readonly asked_s: number
+  /** The same on the wall clock. */
+  readonly wall_s?: number | undefined
 }
 
 /**
@@ -18,9 +20,14 @@ export function beganSince(uptime_s: number | undefined, since_s: number, hasPol
   return uptime_s <= since_s + (hasPolled ? AGE_SLACK_S : 0)
 }
 
-/** Whether the number of a process stands for another process than before: the ages do not fit the time between. */
+/**
+ * Whether the number of a process stands for another process than before: the ages do not fit the time between. HAProxy's
+ * master reckons with the wall clock (`show proc`, 2.6): an age that went with a step of the clock is the same process's.
+ */
 export function isAnother(before: ProcessAge, now: ProcessAge): boolean {
   if (before.uptime_s === undefined || now.uptime_s === undefined) return false
-  const passed_s = now.asked_s - before.asked_s
-  return Math.abs(now.uptime_s - before.uptime_s - passed_s) > AGE_SLACK_S
+  const grown_s = now.uptime_s - before.uptime_s
+  const fits = (passed_s: number) => Math.abs(grown_s - passed_s) <= AGE_SLACK_S
+  if (fits(now.asked_s - before.asked_s)) return false
+  return before.wall_s === undefined || now.wall_s === undefined || !fits(now.wall_s - before.wall_s)
 }

@@ -97,7 +97,8 @@ export class ArchiveThread {
   }
 
   #time(): PollTime {
-    return { archive_s: this.#clock.now_ms() / 1_000, monotonic_s: this.#clock.monotonic_s() }
+    const [archive_s, wall_s] = [this.#clock.now_ms() / 1_000, this.#clock.wall_ms() / 1_000]
+    return { archive_s, monotonic_s: this.#clock.monotonic_s(), wall_s }
   }
 
   async #tick(planned_s: number): Promise<void> {

@@ -32,6 +32,11 @@ export class TickClock {
     return this.#clock.monotonic_ms() + this.#offset_ms
   }
 
+  /** The wall clock itself, jumps included. */
+  wall_ms(): number {
+    return this.#clock.now_ms()
+  }
+
   monotonic_s(): number {
     return this.#clock.monotonic_ms() / 1_000
   }

@@ -19,3 +19,12 @@ t.test('a number that was given to another process is noticed by its age', async
   t.ok(isAnother(before, { uptime_s: 3, asked_s: 80 }))
   t.notOk(isAnother({ uptime_s: undefined, asked_s: 0 }, { uptime_s: 3, asked_s: 80 }), 'nothing is known')
 })
+
+t.test('an age that goes with a step of the wall clock is the same process’s', async (test) => {
+  const before = { uptime_s: 100, asked_s: 50, wall_s: 1_000 }
+  test.notOk(isAnother(before, { uptime_s: 3_701, asked_s: 51, wall_s: 4_601 }), 'an hour forward')
+  test.notOk(isAnother(before, { uptime_s: 40, asked_s: 51, wall_s: 940 }), 'a minute back')
+  test.notOk(isAnother(before, { uptime_s: 101, asked_s: 51, wall_s: 4_601 }), 'one that does not reckon with it')
+  test.ok(isAnother(before, { uptime_s: 3, asked_s: 51, wall_s: 1_001 }), 'a process that has just begun')
+  test.ok(isAnother(before, { uptime_s: 3_701, asked_s: 51 }), 'nothing is known of the wall clock')
+})
