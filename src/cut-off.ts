@@ -1,10 +1,8 @@
 import { desiredNetwork } from './drivers/iproute2/desired.ts'
 import { networkChange, type RouteChange, type Standing } from './drivers/iproute2/network-change.ts'
-import { canonicalIp, contains, parseIp, parseNetwork } from './ip-network.ts'
+import { clientIp, contains, parseIp, parseNetwork } from './ip-network.ts'
 import type { Connection, MachineFacts, NetworkInterface } from './model/machine-facts.ts'
 import type { ConfigView } from './model/sections.ts'
-
-const MAPPED = /^(?:::ffff:|0000:0000:0000:0000:0000:ffff:)(?=\d+\.)/i
 
 export interface CutOffParts {
   readonly nodeId: string
@@ -23,7 +21,7 @@ export function cutOffGuard({ nodeId, facts, api }: CutOffParts) {
     if (JSON.stringify(before) === JSON.stringify(after)) return undefined
     const change = networkChange(before, after, standingOn(await facts.interfaces()))
     if (change.removedAddresses.length + change.routes.length === 0) return undefined
-    const client = canonicalIp(address.replace(MAPPED, ''))
+    const client = clientIp(address)
     for (const connection of await facts.connections(client, api.port)) {
       // Over loopback, or from this machine itself: no route is needed.
       if (connection.local === client || client.startsWith('127.') || client === '::1') continue

@@ -1,8 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-
-/** How every file begins that this daemon wrote. */
-const OURS = '# Written by Fulcrum'
+import { isOurs } from './drivers/fragment.ts'
 
 /**
  * Keeps a copy of a configuration that somebody else wrote, once, before the first apply replaces it.
@@ -11,7 +9,7 @@ const OURS = '# Written by Fulcrum'
 export function keepForeignConfig(configFile: string, stateFolder: string): string | undefined {
   if (!existsSync(configFile)) return undefined
   const content = readFileSync(configFile, 'utf8')
-  if (content.startsWith(OURS)) return undefined
+  if (isOurs(content)) return undefined
   const copy = join(stateFolder, 'haproxy.cfg.before-fulcrum')
   if (existsSync(copy)) return undefined
   // It may hold passwords, whoever was allowed to read it before.

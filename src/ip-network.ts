@@ -70,6 +70,11 @@ export function canonicalIp(text: string): string {
   return ip === undefined ? text : ipText(ip)
 }
 
+const MAPPED = /^(?:::ffff:|0000:0000:0000:0000:0000:ffff:)(?=\d+\.)/i
+
+/** A client's address as its own side knows it: a socket of both families shows IPv4 inside IPv6. */
+export const clientIp = (text: string): string => canonicalIp(text.replace(MAPPED, ''))
+
 /** Network and prefix length in the shortest form, such as 10.0.0.0/8; one address gets its full length. */
 export function canonicalNetwork(text: string): string {
   const network = parseNetwork(text)

@@ -9,7 +9,7 @@ import { configInvalid, planRefusal } from './apply-refusals.ts'
 import { Enactor, type EnactorParts } from './enactor.ts'
 import { Exclusive } from './exclusive.ts'
 import { onOneRevision, prepare, turn } from './turns.ts'
-import { configView, frozenView, recordChange, reversed } from './views.ts'
+import { configView, frozenView, recordChange, reversed, sideOf } from './views.ts'
 
 export interface Caller {
   /** E-mail, or what the daemon calls itself. */
@@ -117,14 +117,8 @@ export class ApplyEngine {
     confirmWithin?: number,
   ): Promise<Applied> {
     const { store, clock, log, onPromoted } = this.#parts
-    const attempted = frozen.map(({ section, scope, key, after }) => ({
-      section,
-      scope,
-      key,
-      after: after?.value ?? null,
-    }))
     const running = configView(store.running)
-    const enacted = await this.#enactor.enact(running, desired, options, header, attempted)
+    const enacted = await this.#enactor.enact(running, desired, options, header, sideOf(frozen, 'after'))
     // Counted from the moment that things are different, so that nobody loses the time that an apply takes.
     const unconfirmed = confirmWithin === undefined ? undefined : waiting(header, confirmWithin, clock)
     try {

@@ -1,6 +1,7 @@
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import { ApiError } from '../errors.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
+import { sharedNames } from './name-rules.ts'
 import { type Dangling, danglingReferences } from './reference-rules.ts'
 import { frozenView } from './views.ts'
 
@@ -52,23 +53,10 @@ function newlyDangling(before: ConfigView, rest: ConfigView): readonly Dangling[
 /** Taking a rename back must not leave two records with one name. */
 function refuseSameNames(before: ConfigView, rest: ConfigView, section: SectionName): void {
   const shared = sharedNames(rest, section)
-  if (shared.size === 0) return
-  const known = sharedNames(before, section)
-  for (const [name, shown] of shared) {
-    if (known.has(name)) continue
-    const { label } = SECTIONS[section]
-    throw new ApiError('NAME_NOT_UNIQUE', `Without this change more than one ${label} would be named ${shown}`)
-  }
-}
-
-/** Names that more than one record has, in lower case and as one of them writes it. */
-function sharedNames<N extends SectionName>(view: ConfigView, section: N): ReadonlyMap<string, string> {
-  const seen = new Set<string>()
-  const shared = new Map<string, string>()
-  for (const record of view.list(section)) {
-    const name = String(record[SECTIONS[section].nameField])
-    if (seen.has(name.toLowerCase())) shared.set(name.toLowerCase(), name)
-    seen.add(name.toLowerCase())
-  }
-  return shared
+  if (shared.length === 0) return
+  const known = new Set(sharedNames(before, section).map(({ name }) => name.toLowerCase()))
+  const added = shared.find(({ name }) => !known.has(name.toLowerCase()))
+  if (added === undefined) return
+  const { label } = SECTIONS[section]
+  throw new ApiError('NAME_NOT_UNIQUE', `Without this change more than one ${label} would be named ${added.name}`)
 }

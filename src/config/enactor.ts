@@ -12,7 +12,7 @@ import type { ConfigView } from '../model/sections.ts'
 import { applyFailed, planRefusal, type PlanFailure } from './apply-refusals.ts'
 import { backTo, ordered, type Plan } from './plan.ts'
 import { prepare } from './turns.ts'
-import { attemptedView, configView } from './views.ts'
+import { attemptedView, configView, sideOf } from './views.ts'
 
 /** The only door to the machine: the system worker in the daemon, a recording host in tests. */
 export interface PlanExecutor {
@@ -100,12 +100,7 @@ export class Enactor {
     const { store, own, log } = this.#parts
     const running = configView(store.running)
     const { steps, owners } = this.plan(running, desired, { atLeast: 'runtime', isReturn: true })
-    const attempted = frozen.map(({ section, scope, key, before }) => ({
-      section,
-      scope,
-      key,
-      after: before?.value ?? null,
-    }))
+    const attempted = sideOf(frozen, 'before')
     if (steps.length > 0) await store.openJournal(this.#journal(header, steps, new Set(owners), attempted))
     return async () => {
       for (const part of own) {
@@ -170,7 +165,7 @@ export class Enactor {
     const { store, log } = this.#parts
     const failed = await this.#each([...touched], (driver) => backTo(running, attempted, driver))
     if (failed === undefined) return store.closeJournal()
-    log.error('the previous configuration could not be restored; it is tried again at the next start', {
+    log.error('the previous configuration could not be restored; it is tried again', {
       why: failed.why,
       output: failed.output,
     })

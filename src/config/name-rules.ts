@@ -9,15 +9,26 @@ export function verifyNames(desired: ConfigView): readonly Problem[] {
   return SECTION_NAMES.flatMap((section) => duplicates(desired, section))
 }
 
-function duplicates<N extends SectionName>(view: ConfigView, section: N): readonly Problem[] {
+function duplicates(view: ConfigView, section: SectionName): readonly Problem[] {
   const { label, nameField } = SECTIONS[section]
+  return sharedNames(view, section).map(({ id, name }) => {
+    const message = `another ${label} is named ${name}; rename or delete one of them`
+    return { section, id, field: nameField, message }
+  })
+}
+
+/** The records whose name, whatever its case, one before them has. */
+export function sharedNames<N extends SectionName>(
+  view: ConfigView,
+  section: N,
+): readonly { readonly id: string; readonly name: string }[] {
+  const { nameField } = SECTIONS[section]
   const seen = new Set<string>()
-  const problems: Problem[] = []
+  const shared: { readonly id: string; readonly name: string }[] = []
   for (const record of view.list(section)) {
     const name = String(record[nameField])
-    const message = `another ${label} is named ${name}; rename or delete one of them`
-    if (seen.has(name.toLowerCase())) problems.push({ section, id: record.id, field: nameField, message })
+    if (seen.has(name.toLowerCase())) shared.push({ id: record.id, name })
     seen.add(name.toLowerCase())
   }
-  return problems
+  return shared
 }

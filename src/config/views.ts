@@ -57,6 +57,16 @@ function changedTo<N extends SectionName>(section: N, { after }: Change): Sectio
   return after === undefined ? undefined : asRecord(section, after.value)
 }
 
+/** One side of changes, as the journal keeps it. */
+export function sideOf(changes: readonly Change[], side: 'before' | 'after'): readonly RecordChangeValue[] {
+  return changes.map(({ section, scope, key, [side]: stored }) => ({
+    section,
+    scope,
+    key,
+    after: stored?.value ?? null,
+  }))
+}
+
 /** Running with what an apply that did not finish wanted. */
 export function attemptedView(running: RecordReader, attempted: readonly RecordChangeValue[]): ConfigView {
   return frozenView(

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { ContextOf } from '../api/context.ts'
 import { endpoint, NoData } from '../api/endpoint.ts'
 import { type FieldProblem, refuseFields } from '../api/refuse.ts'
-import { Reply } from '../api/reply.ts'
+import { dryRun } from '../api/reply.ts'
 import { ApiError } from '../errors.ts'
 import { isHost } from '../host-name.ts'
 import { closed } from '../model/fields.ts'
@@ -149,7 +149,7 @@ export const dateTime = [
       const { isDryRun } = await ctx.setClock(wallTime)
       if (!isDryRun) return undefined
       const message = 'Recorded only: the trial profile does not set the clock of this machine'
-      return Reply.with(undefined, { message, headers: { 'X-Dry-Run': 'true' } })
+      return dryRun(undefined, message)
     },
   }),
   endpoint({

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { ConsoleChange, ContextOf } from '../api/context.ts'
 import { endpoint } from '../api/endpoint.ts'
 import { type FieldProblem, refuseFields } from '../api/refuse.ts'
-import { Reply } from '../api/reply.ts'
+import { dryRun, Reply } from '../api/reply.ts'
 import { passwordProblems } from '../console-password.ts'
 import { ApiError } from '../errors.ts'
 import { closed, Port } from '../model/fields.ts'
@@ -124,7 +124,9 @@ async function update(ctx: ContextOf['stage-and-act'], sent: Update): Promise<Re
   const change = consoleChange(sent, isOn)
   if (change === undefined) return Reply.with(undefined, {})
   const { isDryRun } = await ctx.setConsole(change)
-  return Reply.with(undefined, consoleSaid(change, isDryRun))
+  if (isDryRun)
+    return dryRun(undefined, 'Recorded only: the trial profile does not change console access on this machine')
+  return Reply.with(undefined, { message: consoleSaid(change) })
 }
 
 function stage(ctx: ContextOf['stage-and-act'], before: Settings, next: Settings): void {
@@ -132,13 +134,9 @@ function stage(ctx: ContextOf['stage-and-act'], before: Settings, next: Settings
   if (!isSame) ctx.section('userInterfaces').put({ id: ctx.nodeId, ...next })
 }
 
-function consoleSaid({ shell }: ConsoleChange, isDryRun: boolean) {
-  if (isDryRun) {
-    const message = 'Recorded only: the trial profile does not change console access on this machine'
-    return { message, headers: { 'X-Dry-Run': 'true' } }
-  }
+function consoleSaid({ shell }: ConsoleChange): string {
   const done = shell === undefined ? 'has a new password' : `is ${shell ? 'on' : 'off'}`
-  return { message: `Console access ${done}; other changes take effect with apply` }
+  return `Console access ${done}; other changes take effect with apply`
 }
 
 export const userInterface = [

@@ -1,5 +1,6 @@
 import t from 'tap'
 import {
+  clientIp,
   canonicalIp,
   canonicalNetwork,
   contains,
@@ -82,4 +83,11 @@ t.test('an address in the narrowest network around another', async (test) => {
   test.equal(nearestTo(network('10.0.1.1'), [wide, narrow]), narrow)
   test.equal(nearestTo(network('10.9.0.1'), [wide, narrow]), wide)
   test.equal(nearestTo(network('11.0.0.1'), [wide, narrow]), undefined)
+})
+
+t.test('a client is known by its own address, however a socket of both families writes it', async (test) => {
+  for (const text of ['192.0.2.7', '::ffff:192.0.2.7', '0000:0000:0000:0000:0000:ffff:192.0.2.7']) {
+    test.equal(clientIp(text), '192.0.2.7', text)
+  }
+  test.equal(clientIp('2001:0db8:0:0:0:0:0:9'), '2001:db8::9')
 })

@@ -13,3 +13,11 @@ t.test('a client whose address the API leaves is told', async (test) => {
   test.equal(await guard('192.0.2.10', false), undefined)
   test.equal(await guard('198.51.100.7', true), undefined, 'a client on this machine')
 })
+
+t.test('an apply that leaves the API where it is looks up nobody', async (test) => {
+  const asking = leftBehindGuard(
+    { port: 9443, leaves: () => false },
+    { connections: () => Promise.reject(new Error('asked')) },
+  )
+  test.equal(await asking(viewOf({}), viewOf({}), '198.51.100.7'), undefined)
+})
