@@ -1,6 +1,7 @@
 import { get } from 'node:https'
 import type { OwnPart } from './config/enactor.ts'
 import type { Problem } from './drivers/driver.ts'
+import { nodeIn } from './drivers/this-node.ts'
 import { freePlace } from './http/listening.ts'
 import { type Handler, type Listener, listen, type ListenOptions, type Tls } from './http/server.ts'
 import type { Log } from './log.ts'
@@ -52,7 +53,7 @@ export class ApiListeners implements OwnPart {
    */
   async open(): Promise<void> {
     const { settings, running, handle, nextId, log } = this.#parts
-    const stored = running.get('userInterfaces', this.#parts.nodeId) !== undefined
+    const stored = running.get('userInterfaces', nodeIn(running, this.#parts.nodeId)) !== undefined
     const loopback = { host: settings.listen.host.includes(':') ? '::1' : '127.0.0.1', port: settings.listen.port }
     const places = stored
       ? [this.#wanted(running), settings.listen, loopback, { ...loopback, port: 0 }]
@@ -97,7 +98,7 @@ export class ApiListeners implements OwnPart {
       await freePlace(wanted)
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
-      problems.push({ section: 'userInterfaces', id: nodeId, field: 'apiPort', message })
+      problems.push({ section: 'userInterfaces', id: nodeIn(desired, nodeId), field: 'apiPort', message })
     }
     return problems
   }
@@ -149,7 +150,7 @@ export class ApiListeners implements OwnPart {
 
   #wanted(view: ConfigView): Address {
     const { settings, nodeId } = this.#parts
-    const stored = view.get('userInterfaces', nodeId)
+    const stored = view.get('userInterfaces', nodeIn(view, nodeId))
     if (stored === undefined) return this.#given
     // In trial static IPs are only recorded, so nobody can listen on one.
     const ip = settings.profile === 'trial' ? undefined : view.get('staticIps', stored.ipId)?.ip

@@ -28,6 +28,7 @@ import { Pipeline } from './http/pipeline.ts'
 import { type Handler, requestIds } from './http/server.ts'
 import { newId } from './ids.ts'
 import { leftBehindGuard } from './left-behind.ts'
+import { RunningLifecycle } from './lifecycle.ts'
 import type { Log } from './log.ts'
 import type { Machine } from './machine.ts'
 import type { ConfigView } from './model/sections.ts'
@@ -73,6 +74,7 @@ export async function createAppliance(
   const editing = new Editing(store)
   const transactions = new Transactions(store, clock, log)
   const demo = new Demo({ store, editing, engine, clock, log })
+  const lifecycle = new RunningLifecycle(node)
   const services: Services = {
     ...identity(nodeId),
     clock,
@@ -90,6 +92,7 @@ export async function createAppliance(
     sessions: access.sessions,
     login: access.login,
     machine: machine.facts,
+    lifecycle,
     may: (userId, endpoint) => access.may(userId, endpoint),
     setClock: clockSetter(engine, () => stats.clockStepped()),
     api: listeners,
@@ -98,7 +101,7 @@ export async function createAppliance(
     apply: (options, caller) => engine.apply(options, caller),
     confirm: () => engine.confirm(),
   }
-  const pipeline: Pipeline = createPipeline(services, access, log)
+  const pipeline: Pipeline = createPipeline(services, access, machine, log)
   return new RunningAppliance({
     settings,
     machine,
@@ -108,6 +111,7 @@ export async function createAppliance(
     stats,
     engine,
     demo,
+    lifecycle,
     pipeline,
     listeners,
     nodeId,
@@ -186,11 +190,12 @@ function pendingReader(pending: PendingChanges, engine: ApplyEngine): PendingRea
   }
 }
 
-function createPipeline(services: Services, access: AccessControl, log: Log): Pipeline {
+function createPipeline(services: Services, access: AccessControl, { compute }: Machine, log: Log): Pipeline {
   return new Pipeline({
     endpoints,
     nodeId: services.nodeId,
     log,
+    parseLarge: (raw) => compute.run('parseJson', raw),
     authenticate: (token) => access.authenticate(token),
     createContext: (endpoint, actor, facts) => new RequestContext(services, endpoint, actor, facts),
   })

@@ -1,5 +1,6 @@
 import { desiredNetwork } from './drivers/iproute2/desired.ts'
 import { networkChange, type RouteChange, type Standing } from './drivers/iproute2/network-change.ts'
+import { nodeIn } from './drivers/this-node.ts'
 import { clientIp, contains, parseIp, parseNetwork } from './ip-network.ts'
 import type { Connection, MachineFacts, NetworkInterface } from './model/machine-facts.ts'
 import type { ConfigView } from './model/sections.ts'
@@ -17,7 +18,10 @@ export interface CutOffParts {
  */
 export function cutOffGuard({ nodeId, facts, api }: CutOffParts) {
   return async (running: ConfigView, desired: ConfigView, address: string): Promise<string | undefined> => {
-    const [before, after] = [desiredNetwork(running, nodeId), desiredNetwork(desired, nodeId)]
+    const [before, after] = [
+      desiredNetwork(running, nodeIn(running, nodeId)),
+      desiredNetwork(desired, nodeIn(desired, nodeId)),
+    ]
     if (JSON.stringify(before) === JSON.stringify(after)) return undefined
     const change = networkChange(before, after, standingOn(await facts.interfaces()))
     if (change.removedAddresses.length + change.routes.length === 0) return undefined

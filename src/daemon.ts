@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { createAppliance } from './appliance.ts'
+import { FirstPassword } from './auth/first-password.ts'
 import { checkState } from './check.ts'
 import { createLog } from './log.ts'
 import { createMachine } from './machine.ts'
@@ -33,9 +34,10 @@ export async function runDaemon(settings: Settings, end: (code: number) => void)
   const listeners = await appliance.listen()
   process.once('SIGTERM', () => void stop('SIGTERM'))
   process.once('SIGINT', () => void stop('SIGINT'))
+  const password = await tellPassword(settings, appliance)
   const [api] = listeners
   if (api !== undefined)
-    greet(settings, appliance, `https://${api.host.includes(':') ? `[${api.host}]` : api.host}:${api.port}`)
+    greet(settings, appliance, password, `https://${api.host.includes(':') ? `[${api.host}]` : api.host}:${api.port}`)
   await appliance.passwordWasShown()
   notifier.ready(`version ${VERSION}`)
   notifier.startWatchdog(() => true)
@@ -45,7 +47,17 @@ export async function runDaemon(settings: Settings, end: (code: number) => void)
   if (demoUrl !== undefined) say(`  Demo           ${demoUrl} (remove it: DELETE /api/v1/demo)`)
 }
 
-function greet(settings: Settings, appliance: Appliance, url: string): void {
+/** How the first administrator gets the password: an appliance's output goes to the journal, where no secret belongs. */
+async function tellPassword({ profile, state }: Settings, { firstAdministrator }: Appliance): Promise<string> {
+  const password = firstAdministrator?.oneTimePassword
+  if (password === undefined) return 'the one in FULCRUM_ADMIN_PASSWORD'
+  if (profile === 'trial') return `${password}   (shown this once)`
+  const file = new FirstPassword(state)
+  await file.keep(password)
+  return `in ${file.path} until the first login`
+}
+
+function greet(settings: Settings, appliance: Appliance, password: string, url: string): void {
   say(`Fulcrum ${VERSION}, ${settings.profile} profile, state in ${settings.state}`)
   say(`  API            ${url}/api/v1`)
   say(`  Documentation  ${url}/api/v1/docs`)
@@ -54,11 +66,7 @@ function greet(settings: Settings, appliance: Appliance, url: string): void {
   const first = appliance.firstAdministrator
   if (first === undefined) return
   say(`  Administrator  ${first.email}`)
-  say(
-    first.oneTimePassword === undefined
-      ? '  Password       the one in FULCRUM_ADMIN_PASSWORD'
-      : `  Password       ${first.oneTimePassword}   (shown this once)`,
-  )
+  say(`  Password       ${password}`)
 }
 
 async function check(state: string): Promise<number> {

@@ -9,7 +9,7 @@ import { keepForeignConfig } from './foreign-config.ts'
 import { type Settings, SettingsError } from './settings.ts'
 import type { MachineFacts } from './model/machine-facts.ts'
 import { machineFacts } from './machine-facts.ts'
-import { probePool, systemPool } from './worker-pool.ts'
+import { type ComputePool, computePool, probePool, systemPool } from './worker-pool.ts'
 
 /** The machine behind the daemon: what is rendered for it and what executes. */
 export interface Machine {
@@ -21,6 +21,7 @@ export interface Machine {
   readonly statsSocket: string | undefined
   readonly touchesPackages: boolean
   readonly facts: MachineFacts
+  readonly compute: ComputePool
   /** Ends what the daemon supervises itself (nothing on an appliance). */
   stopSupervised(): Promise<void>
   close(): Promise<void>
@@ -33,6 +34,7 @@ function untouchedMachine({ profile, state }: Settings): Machine {
   // Reads do not need HAProxy.
   const layer7proxy = { mode: 'systemd', unit: 'haproxy.service', masterSocket: '' } as const
   const probes = probePool({ profile, stateFolder: state, layer7proxy })
+  const compute = computePool()
   const nothing = async (steps: readonly unknown[]) => {
     if (steps.length > 0) throw new Error('an observer has no plan to carry out')
     return { ok: true, done: 0, recorded: 0, warnings: [] } as const
@@ -44,8 +46,11 @@ function untouchedMachine({ profile, state }: Settings): Machine {
     statsSocket: undefined,
     touchesPackages: false,
     facts: machineFacts(probes),
+    compute,
     stopSupervised: async () => undefined,
-    close: () => probes.close(),
+    async close() {
+      await Promise.all([probes.close(), compute.close()])
+    },
   }
 }
 
@@ -75,6 +80,7 @@ export function createMachine(settings: Settings): Machine {
   const host: HostSettings = { profile, stateFolder: state, layer7proxy }
   const pool = systemPool(host)
   const probes = probePool(host)
+  const compute = computePool()
   return {
     drivers: (nodeId) => createDrivers({ haproxy, stateFolder: state }, nodeId),
     executor: {
@@ -89,6 +95,7 @@ export function createMachine(settings: Settings): Machine {
     statsSocket: haproxy.statsSocket,
     touchesPackages: !supervised,
     facts: machineFacts(probes),
+    compute,
     async stopSupervised() {
       if (!supervised) return
       const common = { undo: 'none', whenUnchanged: 'act', timeout_ms: STOP_TIMEOUT_MS } as const
@@ -96,7 +103,7 @@ export function createMachine(settings: Settings): Machine {
       await pool.run('executePlan', { steps: [{ kind: 'unit', unit: 'layer7proxy', verb: 'stop', why, ...common }] })
     },
     async close() {
-      await Promise.all([pool.close(), probes.close()])
+      await Promise.all([pool.close(), probes.close(), compute.close()])
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { Problem } from './drivers/driver.ts'
+import { nodeIn } from './drivers/this-node.ts'
 import { canonicalIp } from './ip-network.ts'
 import { parsePorts } from './model/layer7.ts'
 import type { ConfigView } from './model/sections.ts'
@@ -21,7 +22,7 @@ export interface OwnPlace {
  * the next start nobody would reach the API any more.
  */
 export function portProblems(view: ConfigView, nodeId: string, places: readonly OwnPlace[]): readonly Problem[] {
-  const stored = view.get('userInterfaces', nodeId)
+  const stored = view.get('userInterfaces', nodeIn(view, nodeId))
   const ssh = { owner: 'sshd', place: { host: '0.0.0.0', port: stored?.sshPort ?? 0 } }
   const own = stored?.sshEnabled === true ? [...places, ssh] : places
   return [...view.list('l7Frontends')].flatMap(({ id, ip, ports, enabled }): readonly Problem[] => {

@@ -5,14 +5,14 @@ import type {
   ApplyOptions,
   Catalog,
   ConsoleChange,
-  HistoryFigures,
-  LiveFigures,
   PendingReader,
   SectionEditor,
   SessionData,
   UnitEntry,
 } from './api/context.ts'
 import type { Endpoint } from './api/endpoint.ts'
+import type { HistoryFigures, LiveFigures } from './api/figures.ts'
+import type { Lifecycle } from './api/lifecycle.ts'
 import type { MachineFacts } from './model/machine-facts.ts'
 import type { Rendered } from './api/reply.ts'
 import type { Clock } from './clock.ts'
@@ -21,7 +21,7 @@ import { Draft } from './config/draft.ts'
 import type { Editing } from './config/editing.ts'
 import type { Joined, Transactions } from './config/transactions.ts'
 import type { HandlerContext, RequestFacts } from './http/pipeline.ts'
-import type { ConfigView, SectionName } from './model/sections.ts'
+import type { ConfigView, SectionContents, SectionName } from './model/sections.ts'
 import type { ObservedHaproxy } from './observe/observed-haproxy.ts'
 
 /** What the composition root puts together; handlers see parts of it through their context. */
@@ -49,6 +49,7 @@ export interface Services {
   setClock(wallTime: string): Promise<{ readonly isDryRun: boolean }>
   readonly demo: { remove(by: string): Promise<void> }
   readonly machine: MachineFacts
+  readonly lifecycle: Lifecycle
   may(userId: string, endpoint: string): boolean
   readonly api: { readonly port: number }
   readonly transactions: Transactions
@@ -142,6 +143,9 @@ export class RequestContext implements HandlerContext {
     return this.#services.passwords
   }
 
+  get lifecycle(): Lifecycle {
+    return this.#services.lifecycle
+  }
   get machine(): MachineFacts {
     return this.#services.machine
   }
@@ -153,6 +157,11 @@ export class RequestContext implements HandlerContext {
     if (this.#endpoint.effect !== 'read') this.#services.observed?.refuseEdit(name)
     this.#draft ??= new Draft(this.#services.store, undefined, this.#join?.().writes)
     return this.#draft.section(name)
+  }
+
+  restore(contents: SectionContents): void {
+    this.#services.observed?.refuse()
+    this.#draft?.restore(contents)
   }
 
   discard(changeId: string | undefined): void {

@@ -7,9 +7,11 @@ import type { ApplyEngine } from './config/apply.ts'
 import { Confirmation } from './config/confirmation.ts'
 import type { Demo } from './demo.ts'
 import { type Answer, collected } from './http/envelope.ts'
-import type { Incoming, Pipeline } from './http/pipeline.ts'
+import type { Incoming } from './http/incoming.ts'
+import type { Pipeline } from './http/pipeline.ts'
 import { type Listener, requestIds } from './http/server.ts'
 import { newId } from './ids.ts'
+import type { RunningLifecycle } from './lifecycle.ts'
 import type { Log } from './log.ts'
 import type { Machine } from './machine.ts'
 import type { ConfigView } from './model/sections.ts'
@@ -39,6 +41,7 @@ export interface ApplianceParts {
   readonly stats: Stats
   readonly engine: ApplyEngine
   readonly demo: Demo
+  readonly lifecycle: RunningLifecycle
   readonly pipeline: Pipeline
   readonly listeners: ApiListeners
   readonly nodeId: string
@@ -90,13 +93,14 @@ export class RunningAppliance implements Appliance {
   }
 
   async run(): Promise<{ readonly demoUrl: string | undefined }> {
-    const { engine, demo, settings, listeners, log } = this.#parts
+    const { engine, demo, settings, listeners, lifecycle, log } = this.#parts
     const isManaged = this.#managesHaproxy()
     const result = await engine.converge(({ name }) => name !== 'layer7proxy' || isManaged)
     if (!result.ok) log.warn('not everything is as running says', { why: result.why, reason: result.output })
     await listeners.settle()
     await this.#confirmation.start()
     this.#supervision.start()
+    lifecycle.start()
     // In trial the network is only recorded.
     if (settings.profile === 'appliance') this.#upkeep.start()
     const isFirstTrial = this.firstAdministrator !== undefined && settings.profile === 'trial'
@@ -114,13 +118,14 @@ export class RunningAppliance implements Appliance {
 
   /** What is under way ends first: an apply that was answered for is never cut off by a stop. */
   async close(): Promise<void> {
-    const { demo, stats, engine, machine, store, listeners } = this.#parts
+    const { demo, stats, engine, machine, store, listeners, lifecycle } = this.#parts
     this.#supervision.stop()
     this.#confirmation.stop()
     this.#upkeep.stop()
     demo.stop()
     listeners.close()
     await engine.idle()
+    await lifecycle.close()
     await stats.close()
     await machine.stopSupervised()
     await machine.close()

@@ -1,4 +1,5 @@
 import { Piscina } from 'piscina'
+import type * as ComputeTasks from '../workers/compute.ts'
 import type * as ProbeTasks from '../workers/probe.ts'
 import type * as SystemTasks from '../workers/system.ts'
 import type { HostSettings } from '../workers/host/host-settings.ts'
@@ -97,6 +98,18 @@ export function systemPool(settings: HostSettings): SystemPool {
     idle_ms: 5 * 60_000,
     queue_max: 64,
     workerData: settings,
+  })
+}
+
+export type ComputePool = Pool<typeof ComputeTasks>
+
+/** Work on bytes, beside the main thread. One thread: a large backup takes a lot of memory while it is parsed. */
+export function computePool(): ComputePool {
+  return new WorkerPool<typeof ComputeTasks>(new URL('../workers/compute.ts', import.meta.url), {
+    threads: 1,
+    idle_ms: 30_000,
+    queue_max: 64,
+    workerData: undefined,
   })
 }
 

@@ -10,6 +10,8 @@ import type { Answer } from '../src/http/envelope.ts'
 import { silentLog } from '../src/log.ts'
 import type { MachineFacts } from '../src/model/machine-facts.ts'
 import type { Settings } from '../src/settings.ts'
+import { InlinePool } from '../src/worker-pool.ts'
+import * as computeTasks from '../workers/compute.ts'
 import { checkPlan, executePlan } from '../workers/executor.ts'
 import { RecordingHost } from '../workers/host/recording-host.ts'
 import { temporaryFolder } from './config-fixture.ts'
@@ -68,6 +70,7 @@ export function recordingMachine(state: string): Machine & { readonly host: Reco
     statsSocket: haproxy.statsSocket,
     touchesPackages: false,
     facts: stillFacts(),
+    compute: new InlinePool(computeTasks),
     stopSupervised: async () => undefined,
     close: async () => undefined,
   }

@@ -1,9 +1,15 @@
-import { type ConfigView, SECTION_NAMES, type SectionName, type SectionRecords } from '../src/model/sections.ts'
+import {
+  type ConfigView,
+  SECTION_NAMES,
+  type SectionContents,
+  type SectionName,
+  type SectionRecords,
+} from '../src/model/sections.ts'
 
-export type Records = { readonly [N in SectionName]?: readonly SectionRecords[N][] }
+export type { SectionContents as Records }
 
 /** A whole configuration from lists of records. */
-export function viewOf(records: Records): ConfigView {
+export function viewOf(records: SectionContents): ConfigView {
   const sections = new Map<SectionName, ReadonlyMap<string, unknown>>(
     SECTION_NAMES.map((name) => [name, new Map((records[name] ?? []).map((record) => [record.id, record]))]),
   )

@@ -1,7 +1,7 @@
-import type { ConfigView, SectionName, SectionRecords } from '../model/sections.ts'
-import type { Consolidation, Metric } from '../model/metrics.ts'
-import type { Health } from '../model/real-server.ts'
+import type { ConfigView, SectionContents, SectionName, SectionRecords } from '../model/sections.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
+import type { Lifecycle, LifecycleReading } from './lifecycle.ts'
+import type { HistoryFigures, LiveFigures } from './figures.ts'
 import type { Rendered } from './reply.ts'
 
 /** Who calls, as established by the token and looked up in running. */
@@ -122,35 +122,6 @@ export interface UnitEntry {
   readonly canUpdate: boolean
 }
 
-/** Which part of the live figures; `rip` answers one element per backend that holds the real server. */
-export type LiveView =
-  | { readonly kind: 'all' | 'frontends' | 'backends' | 'rips' }
-  | { readonly kind: 'frontend' | 'backend' | 'backend-rips' | 'rip'; readonly id: string }
-
-/** Figures as whole answers; undefined when running has no such object. */
-export interface LiveFigures {
-  render(view: LiveView): Rendered | undefined
-  /** What the health checks say of a real server. */
-  health(ripId: string): Health
-}
-
-export interface HistoryQuery {
-  /** Unix seconds. */
-  readonly start: number
-  readonly end: number
-  /** Preferred seconds per point; undefined is the finest available. */
-  readonly resolution: number | undefined
-  readonly consolidation: Consolidation
-  readonly metrics: readonly Metric[]
-  readonly format: 'json' | 'csv'
-}
-export interface HistoryFigures {
-  frontend(id: string, query: HistoryQuery): Rendered | undefined
-  backend(id: string, query: HistoryQuery): Rendered | undefined
-  backendReals(id: string, query: HistoryQuery): Rendered | undefined
-  rip(id: string, query: HistoryQuery): Rendered | undefined
-}
-
 export interface SessionData {
   readonly user: { readonly id: string; readonly email: string; readonly name: string }
   readonly token: string
@@ -197,6 +168,7 @@ interface Common {
   }
   /** Where this API is reached now. */
   readonly api: { readonly port: number }
+  readonly lifecycle: LifecycleReading
   /** What the machine says of itself now. */
   readonly machine: MachineFacts
   /** Whether a role of the caller grants the endpoint with this name. */
@@ -208,10 +180,13 @@ interface Reading {
 interface Staging {
   section<N extends SectionName>(name: N): SectionEditor<N>
   readonly passwords: { hash(password: string): Promise<string> }
+  /** Makes whole sections hold exactly these records; refuses what would leave the candidate broken. */
+  restore(contents: SectionContents): void
   /** Takes pending changes back; all of them without an id. */
   discard(changeId: string | undefined): void
 }
 interface Acting {
+  readonly lifecycle: Lifecycle
   readonly login: {
     withPassword(email: string, password: string): Promise<SessionData>
     options(email: string): Promise<{ readonly loginType: 'password' }>

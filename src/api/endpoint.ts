@@ -47,8 +47,10 @@ export interface EndpointSpec<
   readonly permissionOnly?: true
   /** About the pending changes of everybody: refused inside a transaction, whose edits are none of them. Every apply is. */
   readonly outsideTransactions?: true
-  /** 201 for a POST that creates a record. */
-  readonly status?: 200 | 201
+  /** 201 for a POST that creates a record, 202 for a job that goes on. */
+  readonly status?: 200 | 201 | 202
+  /** Of the body, when more than 1 MiB is wanted. Such a body is parsed in a worker. */
+  readonly bodyBytes_max?: number
   /** The answer is not the JSON envelope: a file, a page, or CSV beside JSON. */
   readonly produces?: readonly string[]
   readonly summary: string
@@ -82,7 +84,8 @@ export interface Endpoint {
   readonly reveals: boolean
   readonly permissionOnly: boolean
   readonly outsideTransactions: boolean
-  readonly status: 200 | 201
+  readonly status: 200 | 201 | 202
+  readonly bodyBytes_max: number | undefined
   readonly produces: readonly string[]
   readonly summary: string
   readonly message: string
@@ -116,6 +119,7 @@ export function endpoint<
     permissionOnly: spec.permissionOnly ?? false,
     outsideTransactions: spec.outsideTransactions ?? spec.effect === 'apply',
     status: spec.status ?? 200,
+    bodyBytes_max: spec.bodyBytes_max,
     produces: spec.produces ?? ['application/json'],
     query: spec.query,
     body: spec.body,

@@ -1,3 +1,5 @@
+import { Type } from 'typebox'
+
 /**
  * A long answer, made a little at a time. A slice is valid until the next is asked for. What is returned at the end says why
  * the answer could not be completed; `undefined` when it is whole.
@@ -21,6 +23,8 @@ export interface Rendered {
 }
 
 export interface ReplyOptions {
+  /** Instead of the endpoint's. */
+  readonly status?: 200 | 202
   readonly message?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly beside?: Readonly<Record<string, unknown>>
@@ -32,13 +36,19 @@ export class Reply<T> {
   readonly rendered: Rendered | undefined
   /** Replaces the endpoint's message. */
   readonly message: string | undefined
+  readonly status: 200 | 202 | undefined
   readonly headers: Readonly<Record<string, string>>
   /** Fields of the envelope beside `data`, which the endpoint declares. */
   readonly beside: Readonly<Record<string, unknown>>
-  private constructor(data: T | undefined, rendered: Rendered | undefined, { message, headers, beside }: ReplyOptions) {
+  private constructor(
+    data: T | undefined,
+    rendered: Rendered | undefined,
+    { message, status, headers, beside }: ReplyOptions,
+  ) {
     this.data = data
     this.rendered = rendered
     this.message = message
+    this.status = status
     this.headers = headers ?? {}
     this.beside = beside ?? {}
   }
@@ -54,6 +64,15 @@ export class Reply<T> {
 /** An answer that says, in a header as well, that the profile keeps hands off the machine. */
 export function dryRun<T>(data: T, message: string): Reply<T> {
   return Reply.with(data, { message, headers: { 'X-Dry-Run': 'true' } })
+}
+
+/** `data` of what goes on as a job. */
+export const StartedJob = Type.Object({ job: Type.String({ description: 'Job that goes on, see GET /jobs/{id}.' }) })
+
+/** 202: the work goes on as a job. */
+export function accepted(job: string, options: Omit<ReplyOptions, 'status'> = {}): Reply<{ readonly job: string }> {
+  const headers = { ...options.headers, Location: `/api/v1/jobs/${job}` }
+  return Reply.with({ job }, { ...options, status: 202, headers })
 }
 
 const PLACEHOLDER = /\{(\w+)\}/g

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
+import { FirstPassword } from './first-password.ts'
 import { type FirstAdministrator, prepareAccess } from './first-start.ts'
 import { Lockout } from './lockout.ts'
 import { PasswordLogin } from './login.ts'
@@ -41,7 +42,8 @@ export class AccessControl {
     this.passwords = passwords
     this.firstAdministrator = first
     this.sessions = new Sessions(store.sessions, new Tokens(join(stateFolder, 'token-key.pem')), clock)
-    this.login = new PasswordLogin(running, passwords, this.sessions, new Lockout(clock), log)
+    const file = new FirstPassword(stateFolder)
+    this.login = new PasswordLogin(running, passwords, this.sessions, new Lockout(clock), file, log)
     this.#permissions = new Permissions(endpoints, running)
     this.#places = new Map(endpoints.map(({ name }, place) => [name, place]))
   }

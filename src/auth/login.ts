@@ -2,6 +2,7 @@ import type { SessionData } from '../api/context.ts'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { ConfigView, SectionRecords } from '../model/sections.ts'
+import type { FirstPassword } from './first-password.ts'
 import type { Lockout } from './lockout.ts'
 import type { Passwords } from './password.ts'
 import type { Sessions } from './sessions.ts'
@@ -12,10 +13,19 @@ export class PasswordLogin {
   readonly #passwords: Passwords
   readonly #sessions: Sessions
   readonly #lockout: Lockout
+  readonly #firstPassword: FirstPassword
   readonly #log: Log
 
-  constructor(running: ConfigView, passwords: Passwords, sessions: Sessions, lockout: Lockout, log: Log) {
+  constructor(
+    running: ConfigView,
+    passwords: Passwords,
+    sessions: Sessions,
+    lockout: Lockout,
+    firstPassword: FirstPassword,
+    log: Log,
+  ) {
     this.#running = running
+    this.#firstPassword = firstPassword
     this.#passwords = passwords
     this.#sessions = sessions
     this.#lockout = lockout
@@ -40,6 +50,7 @@ export class PasswordLogin {
     }
     if (user.disabled) throw new ApiError('USER_DISABLED', 'This user is disabled; ask an administrator')
     const { token } = await this.#sessions.create(user.id, address)
+    await this.#firstPassword.forget()
     return { user: { id: user.id, email: user.email, name: `${user.firstName} ${user.lastName}`.trim() }, token }
   }
 

@@ -1,12 +1,20 @@
 import type { ConfigStore, StoredRecord, Write } from '../../storage/config/config-store.ts'
 import type { SectionEditor } from '../api/context.ts'
 import { ApiError, type FieldError } from '../errors.ts'
-import { canonicalIp } from '../ip-network.ts'
-import { type SectionName, type SectionRecords, SECTION_NAMES, SECTIONS } from '../model/sections.ts'
+import {
+  type ConfigView,
+  type SectionContents,
+  type SectionName,
+  type SectionRecords,
+  SECTION_NAMES,
+  SECTIONS,
+} from '../model/sections.ts'
 import { discardable } from './discard.ts'
 import { refuseMismatch } from './if-match.ts'
 import { assertRecord } from './record-schema.ts'
+import { refuseBroken, replacements } from './whole.ts'
 import type { TransactionWrite } from './transactions.ts'
+import { usageOf } from './usage.ts'
 import { asRecord, CLUSTER } from './views.ts'
 
 const keyOf = ({ section, key }: Pick<Write, 'section' | 'key'>) => `${section}\0${key}`
@@ -27,7 +35,8 @@ export class Draft {
   /** What the transaction that this request belongs to holds already. */
   readonly #base: ReadonlyMap<string, TransactionWrite>
   #matched = false
-  readonly #discarded: string[] = []
+  /** Ids of pending changes this request takes back. */
+  readonly discarded: string[] = []
   /** Revision of the record that was read last: the ETag of a read. */
   revisionRead: number | undefined
 
@@ -68,13 +77,23 @@ export class Draft {
     this.#checkReferences(section, record)
   }
 
-  /** Ids of pending changes this request takes back. */
-  get discarded(): readonly string[] {
-    return this.#discarded
+  discard(changeId: string | undefined): void {
+    this.discarded.push(...discardable(this.#store, changeId))
   }
 
-  discard(changeId: string | undefined): void {
-    this.#discarded.push(...discardable(this.#store, changeId))
+  /** The candidate with these edits. */
+  get view(): ConfigView {
+    return { get: (section, id) => this.#find(section, id), list: (section) => this.#list(section) }
+  }
+
+  /** Makes whole sections hold exactly these records. Refuses what would leave the candidate broken, all problems at once. */
+  restore(contents: SectionContents): void {
+    for (const write of replacements(this.view, contents)) this.#set(write)
+    refuseBroken(this.view)
+  }
+
+  #set(write: Write): void {
+    this.#edits.set(keyOf(write), write)
   }
 
   section<N extends SectionName>(name: N): SectionEditor<N> {
@@ -161,7 +180,7 @@ export class Draft {
   }
 
   #refuseUsed(section: SectionName, id: string, record: unknown): void {
-    const usage = this.#usage(section, id)
+    const usage = usageOf(this.view, section, id)
     if (usage.length === 0) return
     const { label, nameField } = SECTIONS[section]
     const title = String(Reflect.get(Object(record), nameField))
@@ -172,13 +191,13 @@ export class Draft {
 
   #remove(section: SectionName, id: string): void {
     this.#refuseInUse(section, id)
-    this.#edits.set(keyOf({ section, key: id }), { section, scope: CLUSTER, key: id, value: undefined })
+    this.#set({ section, scope: CLUSTER, key: id, value: undefined })
   }
 
   #write<N extends SectionName>(section: N, record: SectionRecords[N]): void {
     assertRecord(section, record)
     this.#checkReferences(section, record)
-    this.#edits.set(keyOf({ section, key: record.id }), { section, scope: CLUSTER, key: record.id, value: record })
+    this.#set({ section, scope: CLUSTER, key: record.id, value: record })
   }
 
   /** If-Match speaks of the record that the request names, which is the first one that its handler reads. */
@@ -225,24 +244,5 @@ export class Draft {
     }
     if (errors.length > 0)
       throw new ApiError('INVALID_BODY', 'The body refers to records that do not exist', { errors })
-  }
-
-  /** Who refers to a record, over all sections. */
-  #usage(section: SectionName, id: string): readonly { resource: string; id: string; name: string; field: string }[] {
-    return SECTION_NAMES.flatMap((resource) => this.#usageIn(resource, section, id))
-  }
-
-  #usageIn<N extends SectionName>(resource: N, section: SectionName, id: string) {
-    const { references, addresses, nameField } = SECTIONS[resource]
-    const ip = section === 'staticIps' ? this.#find('staticIps', id)?.ip : undefined
-    const found = []
-    for (const record of this.#list(resource)) {
-      const reference =
-        references(record).find((candidate) => candidate.section === section && candidate.id === id) ??
-        addresses?.(record).find((candidate) => ip !== undefined && canonicalIp(candidate.ip) === ip)
-      if (reference === undefined) continue
-      found.push({ resource, id: record.id, name: String(record[nameField]), field: reference.field })
-    }
-    return found
   }
 }

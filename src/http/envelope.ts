@@ -48,7 +48,7 @@ export function replied(
 ): Answer {
   if (result instanceof Reply) {
     const message = result.message ?? fillMessage(endpoint.message, params, result.data)
-    return success(endpoint.status, message, result.data, result.headers, result.beside)
+    return success(result.status ?? endpoint.status, message, result.data, result.headers, result.beside)
   }
   const message = fillMessage(endpoint.message, params, result)
   const tag = endpoint.method === 'GET' ? revision : undefined

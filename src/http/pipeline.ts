@@ -5,10 +5,11 @@ import type { Rights } from '../auth/permissions.ts'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type Answer, failure, replied } from './envelope.ts'
+import { type Incoming, keepHeaders } from './incoming.ts'
 import { reported } from './long-answers.ts'
 import { rendered } from './prepared.ts'
 import { decoded, type Match, matched, type Route, Router } from './router.ts'
-import { parseBody, parseQuery, Validation } from './validation.ts'
+import { parseQuery, parseSmall, validBody, Validation } from './validation.ts'
 
 export const API_PREFIX = '/api/v1'
 const BODY_BYTES_MAX = 1024 * 1024
@@ -18,21 +19,6 @@ const PUBLIC_BODY_BYTES_MAX = 8 * 1024
 const KNOWN_PATHS_MAX = 4_096
 const KNOWN_PATH_LENGTH = 256
 const HAS_BODY = new Set(['POST', 'PUT', 'DELETE'])
-
-/** A request behind the socket. `header` answers '' for an absent header and is valid only until `handle` returns. */
-export interface Incoming {
-  /** Upper case. */
-  readonly method: string
-  /** As sent, without the query. */
-  readonly path: string
-  readonly query: string
-  readonly address: string
-  header(lowerCaseName: string): string
-  /** Framing headers that can be read in two ways; asked for requests with a body only. */
-  readonly isAmbiguous: boolean
-  /** undefined: larger than the limit. */
-  readBody(bytes_max: number): Promise<Uint8Array | undefined>
-}
 
 /** What a request context must offer the pipeline; implemented beside the composition root. */
 export interface HandlerContext {
@@ -50,6 +36,8 @@ export interface PipelineParts {
   readonly log: Log
   /** Who holds this token: rights, or the refusal. */
   authenticate(token: string): { readonly rights: Rights; readonly sessionId: string } | ApiError
+  /** Parses a large body without holding up anybody; undefined when it is not JSON in UTF-8, or nested too deeply. */
+  parseLarge(raw: Uint8Array): Promise<{ readonly value: unknown } | undefined>
   createContext(endpoint: Endpoint, actor: Actor, request: RequestFacts): HandlerContext
 }
 export interface RequestFacts {
@@ -155,7 +143,8 @@ export class Pipeline {
       const contentType = incoming.header('content-type')
       // Headers are gone after the first await.
       const kept = keepHeaders(incoming)
-      const bytes_max = route.endpoint.access === 'public' ? PUBLIC_BODY_BYTES_MAX : BODY_BYTES_MAX
+      const small_max = route.endpoint.access === 'public' ? PUBLIC_BODY_BYTES_MAX : BODY_BYTES_MAX
+      const bytes_max = route.endpoint.bodyBytes_max ?? small_max
       const raw = await incoming.readBody(bytes_max)
       if (raw === undefined) {
         throw new ApiError('PAYLOAD_TOO_LARGE', `The body may hold ${bytes_max} bytes at the most`)
@@ -163,7 +152,8 @@ export class Pipeline {
       if (raw.length > 0 && !/^application\/json\s*(;|$)/i.test(contentType)) {
         throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body with Content-Type: application/json')
       }
-      const body = parseBody(raw, this.#compiledOf(route).body)
+      const parsed = raw.length > BODY_BYTES_MAX ? await this.#parts.parseLarge(raw) : parseSmall(raw)
+      const body = validBody(parsed, this.#compiledOf(route).body)
       answer = await this.#answer(route, kept, actor, params, requestId, body)
     } catch (error) {
       answer = this.#refuse(error, requestId)
@@ -229,20 +219,5 @@ export class Pipeline {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
     this.#parts.log.error('defect', { requestId, detail })
     return failure(new ApiError('INTERNAL', `Something is wrong with the daemon; its log explains ${requestId}`))
-  }
-}
-
-function keepHeaders(incoming: Incoming): Incoming {
-  const kept = new Map(
-    ['accept', 'if-match', 'if-none-match', 'x-transaction-id'].map((name) => [name, incoming.header(name)]),
-  )
-  return {
-    method: incoming.method,
-    path: incoming.path,
-    query: incoming.query,
-    address: incoming.address,
-    header: (name) => kept.get(name) ?? '',
-    isAmbiguous: false,
-    readBody: () => Promise.reject(new Error('the body was read already')),
   }
 }

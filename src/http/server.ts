@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import { type Answer, failure, headOf } from './envelope.ts'
 import { LARGE_BODY_BYTES, LONG_ANSWERS_MAX, LongAnswers, sendLarge } from './long-answers.ts'
 import { freePlace, opened, stopListening } from './listening.ts'
-import type { Incoming } from './pipeline.ts'
+import type { Incoming } from './incoming.ts'
 
 export interface Listener {
   readonly host: string
@@ -40,10 +40,12 @@ const STATUS_LINES: Readonly<Record<number, string>> = {
   500: '500 Internal Server Error',
   501: '501 Not Implemented',
   502: '502 Bad Gateway',
+  503: '503 Service Unavailable',
 }
 
-/** A whole body has to arrive in this time; a client that drips bytes would hold memory for ever. */
+/** A whole body has to arrive in this time, a large one in more; a client that drips bytes would hold memory for ever. */
 const BODY_TIMEOUT_MS = 30_000
+const BODY_BYTES_PER_MS_MIN = 256
 const SINGLE_HEADERS = new Set(['content-length', 'transfer-encoding', 'host', 'authorization', 'content-type'])
 
 /** Unique in this process and, by its prefix, across restarts. */
@@ -160,9 +162,12 @@ class Exchange implements Incoming {
     return new Promise((resolve) => {
       const chunks: Buffer[] = []
       let size = 0
-      const deadline = setTimeout(() => {
-        if (!this.aborted) this.#response.close()
-      }, BODY_TIMEOUT_MS)
+      const deadline = setTimeout(
+        () => {
+          if (!this.aborted) this.#response.close()
+        },
+        BODY_TIMEOUT_MS + bytes_max / BODY_BYTES_PER_MS_MIN,
+      )
       this.#ended = () => clearTimeout(deadline)
       this.#response.onData((chunk, last) => {
         size += chunk.byteLength

@@ -113,9 +113,16 @@ function sentence(error: SchemaError): string {
   return error.message
 }
 
-/** The body of a request: an object that fits the schema. An empty body is an empty object. */
-export function parseBody(raw: Uint8Array, validation: Validation): unknown {
-  const body = raw.length === 0 ? {} : parseObject(raw)
+/** What was parsed of a body; undefined when it is not JSON in UTF-8. */
+export type ParsedBody = { readonly value: unknown } | undefined
+
+/** The body of a request: an object that fits the schema. */
+export function validBody(parsed: ParsedBody, validation: Validation): unknown {
+  if (parsed === undefined) throw new ApiError('MALFORMED_REQUEST', 'The body is not JSON in UTF-8')
+  const body = parsed.value
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new ApiError('MALFORMED_REQUEST', 'The body must be a JSON object')
+  }
   const errors = problemsOf(body, validation)
   if (errors.length > 0) {
     throw new ApiError('INVALID_BODY', `The body has ${counted(errors.length)}: ${list(errors)}`, { errors })
@@ -134,17 +141,14 @@ function problemsOf(body: unknown, validation: Validation): readonly FieldError[
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-function parseObject(raw: Uint8Array): object {
-  let body: unknown
+/** An empty body is an empty object. */
+export function parseSmall(raw: Uint8Array): ParsedBody {
+  if (raw.length === 0) return { value: {} }
   try {
-    body = JSON.parse(decoder.decode(raw))
+    return { value: JSON.parse(decoder.decode(raw)) }
   } catch {
-    throw new ApiError('MALFORMED_REQUEST', 'The body is not JSON in UTF-8')
+    return undefined
   }
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new ApiError('MALFORMED_REQUEST', 'The body must be a JSON object')
-  }
-  return body
 }
 
 const EMPTY_QUERY = Object.freeze({})

@@ -2,7 +2,7 @@ import type { TObject } from 'typebox'
 import { Group, Role, User } from './access.ts'
 import { L7Backend, L7Frontend } from './layer7.ts'
 import { IpGroup, IpRoute, StaticIp } from './network.ts'
-import { ClockSettings, ConntrackLimit, ConntrackTimeouts, SystemProxy, UserInterface } from './node.ts'
+import { ClockSettings, ConntrackLimit, ConntrackTimeouts, NodeIdentity, SystemProxy, UserInterface } from './node.ts'
 import { RealServer } from './real-server.ts'
 
 /** The record of each section of the configuration. */
@@ -21,8 +21,12 @@ export interface SectionRecords {
   readonly systemProxies: SystemProxy
   readonly userInterfaces: UserInterface
   readonly clocks: ClockSettings
+  readonly nodeIdentities: NodeIdentity
 }
 export type SectionName = keyof SectionRecords
+
+/** Whole sections: each holds exactly these records. */
+export type SectionContents = { readonly [N in SectionName]?: readonly SectionRecords[N][] }
 
 /** One place where a record names another: `field` is a dotted path in the record. */
 export interface Reference {
@@ -142,6 +146,7 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
       settings.ipId === '' ? [] : [{ field: 'ipId', section: 'staticIps', id: settings.ipId }],
   },
   clocks: ofNode('clock', ClockSettings),
+  nodeIdentities: { ...ofNode('node identity', NodeIdentity), nameField: 'nodeId' },
 }
 
 export const SECTION_NAMES = Object.keys(SECTIONS) as readonly SectionName[]

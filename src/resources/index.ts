@@ -19,6 +19,7 @@ import { realServers } from './real-servers.ts'
 import { roles } from './roles.ts'
 import { services } from './services.ts'
 import { staticIps } from './static-ips.ts'
+import { jobs } from './jobs.ts'
 import { systemProxy } from './system-proxy.ts'
 import { transactions } from './transactions.ts'
 import { userInterface } from './user-interface.ts'
@@ -44,6 +45,7 @@ export const endpoints: readonly Endpoint[] = [
   ...systemProxy,
   ...dateTime,
   ...userInterface,
+  ...jobs,
   ...l7Stats,
   ...l7History,
   ...documents,

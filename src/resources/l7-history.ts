@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { prefersCsv } from '../api/accept.ts'
-import type { HistoryFigures, HistoryQuery } from '../api/context.ts'
+import type { HistoryFigures, HistoryQuery } from '../api/figures.ts'
 import { endpoint } from '../api/endpoint.ts'
 import { type Rendered, Reply } from '../api/reply.ts'
 import { ApiError, type FieldError } from '../errors.ts'

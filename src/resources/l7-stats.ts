@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { LiveFigures, LiveView } from '../api/context.ts'
+import type { LiveFigures, LiveView } from '../api/figures.ts'
 import { endpoint } from '../api/endpoint.ts'
 import { Reply } from '../api/reply.ts'
 import { ApiError } from '../errors.ts'

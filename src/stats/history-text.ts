@@ -1,4 +1,4 @@
-import type { HistoryQuery } from '../api/context.ts'
+import type { HistoryQuery } from '../api/figures.ts'
 import type { Arrangement, Subject } from './arrangement.ts'
 import { METRICS, type Metric } from '../model/metrics.ts'
 import type { JsonBuffer } from './json-buffer.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { HistoryQuery } from '../api/context.ts'
+import type { HistoryQuery } from '../api/figures.ts'
 import { coverageStart } from '../../storage/archive/layout.ts'
 import { selectTier, servedWindow } from '../../storage/archive/select.ts'
 import { METRIC_COUNT, type Tier, tierAt } from '../../storage/archive/tiers.ts'

@@ -1,4 +1,4 @@
-import type { LiveView } from '../api/context.ts'
+import type { LiveView } from '../api/figures.ts'
 import { ascii } from './json-buffer.ts'
 import type { LiveKind } from './live-fields.ts'
 import type { NamedBackend, NamedObject, ObjectNames } from './names.ts'

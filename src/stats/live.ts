@@ -1,4 +1,4 @@
-import type { LiveView } from '../api/context.ts'
+import type { LiveView } from '../api/figures.ts'
 import type { Health } from '../model/real-server.ts'
 // oxlint-disable-next-line no-restricted-imports -- live answers are copied byte by byte from HAProxy's own; its pure scanner is the one part of a driver that statistics need
 import {

@@ -1,4 +1,4 @@
-import type { HistoryQuery, LiveView } from '../api/context.ts'
+import type { HistoryQuery, LiveView } from '../api/figures.ts'
 import { randomBytes } from 'node:crypto'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
 import { TIERS } from '../../storage/archive/tiers.ts'

@@ -31,13 +31,18 @@ export interface ConfigStore {
   /** The revision that waits to be confirmed, the last one. */
   unconfirmed(): Unconfirmed | undefined
   confirm(): Promise<void>
-  revisions(limit: number): readonly Revision[]
+  /** Newest first; those before `before` when it is given. */
+  revisions(limit: number, before?: number): readonly Revision[]
   getMeta(key: string): unknown
   putMeta(key: string, value: unknown): Promise<void>
   /** Small durable records beside the configuration, such as login sessions. */
   readonly sessions: SideTable
   /** Editing sessions, with what was edited in them. */
   readonly transactions: SideTable
+  /** Long work, under way and done. */
+  readonly jobs: SideTable
+  /** What happened lately, in order. */
+  readonly events: SideTable
   close(): Promise<void>
 }
 
@@ -128,4 +133,6 @@ export interface SideTable {
   entries(): readonly { readonly key: string; readonly value: unknown }[]
   put(key: string, value: unknown): Promise<void>
   remove(keys: readonly string[]): Promise<void>
+  /** All of it, or nothing. */
+  write(puts: readonly { readonly key: string; readonly value: unknown }[], removed: readonly string[]): Promise<void>
 }

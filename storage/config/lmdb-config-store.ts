@@ -7,6 +7,8 @@ import { usedBytes } from '../env.ts'
 import { assertWholeFile } from '../file-check.ts'
 import { ROOM_BYTES_MIN, ROOM_BYTES_PER_RECORD } from '../limits.ts'
 import { FileRoom, makeLockFile } from '../room.ts'
+import { queued } from './queued.ts'
+import { sideTable } from './side-table.ts'
 import { decode, encode, padded, recorded, renumbered, type StoreKey } from './keys.ts'
 import { changesNothing, Mirror, type OverlayEntry } from './mirror.ts'
 
@@ -16,17 +18,12 @@ const REVISIONS_KEPT = 1000
 
 type OverlayRow = Omit<OverlayEntry, 'section' | 'scope' | 'key' | 'stored'> & { readonly value?: unknown }
 
-/** The promise of the whole batch reports a failure; the promises of its parts would report it again, unhandled. */
-function queued(part: Promise<unknown>): void {
-  part.catch(() => undefined)
-}
-
 /**
  * Layout (all values JSON, all keys strings, or [section, scope, key] where a record is named):
  *   running     record key → {value, revision}
  *   candidate   record key → {value?, revision, changeId, actor, endpoint, at}; no value = removed
  *   revisions   revision, zero-padded → Revision
- *   sessions    session id → whatever the caller stores; transactions likewise
+ *   sessions    session id → whatever the caller stores; transactions, jobs and events likewise
  *   meta        schema, sequence, revision, journal, unconfirmed, and what callers put under their own keys
  * Commits are flushed before their promise resolves (overlappingSync off): an answered write survives power loss.
  */
@@ -39,6 +36,8 @@ export class LmdbConfigStore implements ConfigStore {
   readonly #mirror = new Mirror()
   readonly sessions: SideTable
   readonly transactions: SideTable
+  readonly jobs: SideTable
+  readonly events: SideTable
   readonly #room: FileRoom
   readonly #newId: () => string
   readonly #frozen = new Map<string, Change>()
@@ -50,7 +49,7 @@ export class LmdbConfigStore implements ConfigStore {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     assertWholeFile(directory)
     makeLockFile(directory)
-    this.#root = open({ path: directory, noSubdir: false, overlappingSync: false, encoding: 'json', maxDbs: 8 })
+    this.#root = open({ path: directory, noSubdir: false, overlappingSync: false, encoding: 'json', maxDbs: 16 })
     const database = <V, K extends string | StoreKey>(name: string): Database<V, K> =>
       this.#root.openDB<V, K>({ name, encoding: 'json' })
     this.#running = database('running')
@@ -58,8 +57,11 @@ export class LmdbConfigStore implements ConfigStore {
     this.#revisions = database('revisions')
     this.#meta = database('meta')
     this.#room = new FileRoom(directory, () => usedBytes(this.#root))
-    this.sessions = this.#sideTable(database('sessions'))
-    this.transactions = this.#sideTable(database('transactions'))
+    const write = (records: number, work: () => void) => this.#write(records, work)
+    this.sessions = sideTable(database('sessions'), write)
+    this.transactions = sideTable(database('transactions'), write)
+    this.jobs = sideTable(database('jobs'), write)
+    this.events = sideTable(database('events'), write)
     const schema = this.#meta.get('schema')
     if (schema === undefined) {
       this.#room.ensure(ROOM_BYTES_MIN)
@@ -178,8 +180,9 @@ export class LmdbConfigStore implements ConfigStore {
     for (const change of settled) this.#mirror.setOverlay(change, undefined)
   }
 
-  revisions(limit: number): readonly Revision[] {
-    return [...this.#revisions.getRange({ reverse: true, limit })].map((row) => row.value)
+  revisions(limit: number, before?: number): readonly Revision[] {
+    const start = before === undefined ? {} : { start: padded(before), exclusiveStart: true }
+    return [...this.#revisions.getRange({ reverse: true, limit, ...start })].map((row) => row.value)
   }
 
   getMeta(key: string): unknown {
@@ -197,17 +200,6 @@ export class LmdbConfigStore implements ConfigStore {
   async #write(records: number, work: () => void): Promise<void> {
     this.#room.ensure(ROOM_BYTES_MIN + ROOM_BYTES_PER_RECORD * records)
     await this.#root.batch(work)
-  }
-
-  #sideTable(table: Database<unknown, string>): SideTable {
-    return {
-      entries: () => [...table.getRange()].map(({ key, value }) => ({ key, value })),
-      put: (key, value) => this.#write(1, () => queued(table.put(key, value))),
-      remove: (keys) =>
-        this.#write(keys.length, () => {
-          for (const key of keys) queued(table.remove(key))
-        }),
-    }
   }
 
   /** True when nothing was staged over the frozen change since it was frozen (or what was staged equals it). */

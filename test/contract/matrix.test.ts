@@ -234,7 +234,9 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
     frontend: made.frontend,
     rip: made.rip,
   }
-  for (const endpoint of endpoints.filter((candidate) => candidate.method === 'GET')) {
+  // Nothing here has started a job; test/src/resources/jobs.test.ts reads one.
+  const asked = endpoints.filter(({ method, name }) => method === 'GET' && name !== 'jobs.get')
+  for (const endpoint of asked) {
     const title = `GET ${endpoint.path}`
     const [resource = '', verb = ''] = endpoint.name.split('.')
     const id = resource.startsWith('l7Stats') || resource === 'l7History' ? figures[verb] : ids[resource]

@@ -2,6 +2,7 @@ import { isHost } from '../../host-name.ts'
 import type { ClockSettings } from '../../model/node.ts'
 import type { Driver, PlanOptions, Problem, Step, UnitStep } from '../driver.ts'
 import type { Setting } from '../host.ts'
+import { nodeIn } from '../this-node.ts'
 import { renderChrony } from './render.ts'
 
 const CONFIG_FILE = '/etc/chrony/chrony.conf'
@@ -19,22 +20,22 @@ export function chronyDriver(nodeId: string): Driver {
     name: 'ntp',
     sections: ['clocks'],
     prepare: () => [],
-    verify: (desired) => verify(desired.get('clocks', nodeId)),
+    verify: (desired) => verify(desired.get('clocks', nodeIn(desired, nodeId))),
     plan: (running, desired, options) =>
       plan(
-        running === undefined ? undefined : (running.get('clocks', nodeId)?.ntp ?? null),
-        desired.get('clocks', nodeId)?.ntp ?? null,
+        running === undefined ? undefined : (running.get('clocks', nodeIn(running, nodeId))?.ntp ?? null),
+        desired.get('clocks', nodeIn(desired, nodeId))?.ntp ?? null,
         options,
       ),
-    effectOf({ section, id, before, after }) {
-      if (section !== 'clocks' || id !== nodeId) return undefined
+    effectOf({ section, id, before, after }, _, desired) {
+      if (section !== 'clocks' || id !== nodeIn(desired, nodeId)) return undefined
       return isSame(before?.ntp ?? null, after?.ntp ?? null) ? undefined : 'restart'
     },
     render(desired) {
-      const ntp = desired.get('clocks', nodeId)?.ntp
+      const ntp = desired.get('clocks', nodeIn(desired, nodeId))?.ntp
       return ntp?.enabled === true ? [{ path: CONFIG_FILE, content: renderChrony(ntp.servers) }] : []
     },
-    diagnose: (output, desired) => diagnose(output, desired.get('clocks', nodeId)),
+    diagnose: (output, desired) => diagnose(output, desired.get('clocks', nodeIn(desired, nodeId))),
   }
 }
 

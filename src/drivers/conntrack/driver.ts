@@ -4,6 +4,7 @@ import type { ConfigView } from '../../model/sections.ts'
 import type { Driver, Problem, Step } from '../driver.ts'
 import { writtenHere } from '../fragment.ts'
 import type { Setting } from '../host.ts'
+import { nodeIn } from '../this-node.ts'
 
 /** Loaded at boot before the values are set: without the module they do not exist. */
 const MODULES_FILE = '/etc/modules-load.d/fulcrum.conf'
@@ -29,7 +30,7 @@ interface Wanted {
 /** Size of this node's connection table, and the timeouts that every node shares, of netfilter and of IPVS. */
 export function conntrackDriver(nodeId: string): Driver {
   const wanted = (view: ConfigView): Wanted => ({
-    limit: view.get('conntrackLimits', nodeId),
+    limit: view.get('conntrackLimits', nodeIn(view, nodeId)),
     timeouts: view.get('conntrackTimeouts', SHARED),
   })
   return {
@@ -38,8 +39,10 @@ export function conntrackDriver(nodeId: string): Driver {
     prepare: () => [],
     verify: (desired) => verify(wanted(desired).timeouts),
     plan: (running, desired) => plan(running === undefined ? undefined : wanted(running), wanted(desired)),
-    effectOf: ({ section, id }) =>
-      (section === 'conntrackLimits' && id === nodeId) || section === 'conntrackTimeouts' ? 'runtime' : undefined,
+    effectOf: ({ section, id }, _, desired) =>
+      (section === 'conntrackLimits' && id === nodeIn(desired, nodeId)) || section === 'conntrackTimeouts'
+        ? 'runtime'
+        : undefined,
     render: (desired) => files(wanted(desired)),
     diagnose: () => [],
   }

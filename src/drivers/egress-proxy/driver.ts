@@ -2,6 +2,7 @@ import { isHost } from '../../host-name.ts'
 import type { SystemProxy } from '../../model/node.ts'
 import { bypassKind, bypassProblem } from '../../proxy-bypass.ts'
 import type { Driver, Problem, Step } from '../driver.ts'
+import { nodeIn } from '../this-node.ts'
 import { proxyInUse, renderApt, renderBypass, renderEnvironment } from './render.ts'
 
 export interface EgressProxyPaths {
@@ -39,16 +40,17 @@ export function egressProxyDriver(nodeId: string, paths: EgressProxyPaths): Driv
     name: 'proxy',
     sections: ['systemProxies'],
     prepare: () => [],
-    verify: (desired) => verify(desired.get('systemProxies', nodeId)),
+    verify: (desired) => verify(desired.get('systemProxies', nodeIn(desired, nodeId))),
     plan(running, desired) {
-      const after = desired.get('systemProxies', nodeId)
+      const after = desired.get('systemProxies', nodeIn(desired, nodeId))
       if (running === undefined) return after === undefined ? [] : steps([], files(after), paths)
-      const [old, wanted] = [files(running.get('systemProxies', nodeId)), files(after)]
+      const [old, wanted] = [files(running.get('systemProxies', nodeIn(running, nodeId))), files(after)]
       return JSON.stringify(old) === JSON.stringify(wanted) ? [] : steps(old, wanted, paths)
     },
-    effectOf: ({ section, id }) => (section === 'systemProxies' && id === nodeId ? 'runtime' : undefined),
+    effectOf: ({ section, id }, _, desired) =>
+      section === 'systemProxies' && id === nodeIn(desired, nodeId) ? 'runtime' : undefined,
     render(desired) {
-      const settings = desired.get('systemProxies', nodeId)
+      const settings = desired.get('systemProxies', nodeIn(desired, nodeId))
       if (settings === undefined) return []
       const password = settings.password === '' ? '' : MASK
       return files({ ...settings, password }).map(({ path, content }) => ({ path, content: unmasked(content) }))

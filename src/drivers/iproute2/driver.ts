@@ -1,6 +1,7 @@
 import type { ConfigView, RecordChange } from '../../model/sections.ts'
 import type { ChangeEffect, Driver, NetworkStep, PlanOptions, Step } from '../driver.ts'
 import type { DesiredNetwork } from '../host.ts'
+import { nodeIn } from '../this-node.ts'
 import { desiredNetwork } from './desired.ts'
 import { SHOWN_AS, textOf } from './text.ts'
 import { verifyNetwork } from './verify.ts'
@@ -15,11 +16,11 @@ export function networkDriver(nodeId: string): Driver {
     sections: SECTIONS,
     makesAnew: true,
     prepare: () => [],
-    verify: (desired) => verifyNetwork(desired, nodeId),
+    verify: (desired) => verifyNetwork(desired, nodeIn(desired, nodeId)),
     plan: (running, desired, options) => planFor(running, desired, options, nodeId),
     effectOf: (change, running, desired) => effectOf(change, running, desired, nodeId),
     render(desired) {
-      const content = textOf(desiredNetwork(desired, nodeId))
+      const content = textOf(desiredNetwork(desired, nodeIn(desired, nodeId)))
       return content === '' ? [] : [{ path: SHOWN_AS, content }]
     },
     diagnose: (output) => [{ section: undefined, id: undefined, field: undefined, message: output }],
@@ -36,8 +37,8 @@ function planFor(
   { isReturn }: PlanOptions,
   nodeId: string,
 ): readonly Step[] {
-  const wanted = desiredNetwork(desired, nodeId)
-  const before = running === undefined ? undefined : desiredNetwork(running, nodeId)
+  const wanted = desiredNetwork(desired, nodeIn(desired, nodeId))
+  const before = running === undefined ? undefined : desiredNetwork(running, nodeIn(running, nodeId))
   const isMade = before !== undefined && isSame(before, wanted)
   if (isMade && isSameText(before.leftOut, wanted.leftOut)) return []
   const network = running === undefined || isReturn === true ? unasked(wanted) : wanted
@@ -76,6 +77,8 @@ function effectOf(
 ): ChangeEffect | undefined {
   if (!SECTIONS.some((section) => section === change.section)) return undefined
   const known = change.after ?? change.before
-  if (known !== undefined && 'nodeId' in known && known.nodeId !== nodeId) return undefined
-  return isSame(desiredNetwork(running, nodeId), desiredNetwork(desired, nodeId)) ? 'runtime' : 'network'
+  if (known !== undefined && 'nodeId' in known && known.nodeId !== nodeIn(desired, nodeId)) return undefined
+  return isSame(desiredNetwork(running, nodeIn(running, nodeId)), desiredNetwork(desired, nodeIn(desired, nodeId)))
+    ? 'runtime'
+    : 'network'
 }

@@ -3,6 +3,7 @@ import type { ConfigView, RecordChange } from '../../model/sections.ts'
 import type { ChangeEffect, Driver, PlanOptions, PortClaim, Problem, RunStep, Step } from '../driver.ts'
 import { writtenHere } from '../fragment.ts'
 import type { Outside } from '../host.ts'
+import { nodeIn } from '../this-node.ts'
 
 /** Read by Debian's sshd_config before its own lines. */
 const FRAGMENT = '/etc/ssh/sshd_config.d/fulcrum.conf'
@@ -20,7 +21,7 @@ type Ssh = Pick<UserInterface, 'sshEnabled' | 'sshPort'>
 
 /** sshd of one node: its port, and whether it runs. Everything else in its configuration is the machine's own. */
 export function sshdDriver(nodeId: string): Driver {
-  const ssh = (view: ConfigView): Ssh | undefined => view.get('userInterfaces', nodeId)
+  const ssh = (view: ConfigView): Ssh | undefined => view.get('userInterfaces', nodeIn(view, nodeId))
   return {
     name: 'ssh',
     sections: ['userInterfaces'],
@@ -28,12 +29,12 @@ export function sshdDriver(nodeId: string): Driver {
     verify: () => [],
     plan: (running, desired, options) =>
       planFor(running === undefined ? 'unknown' : ssh(running), ssh(desired), options),
-    effectOf: (change) => effectOf(change, nodeId),
+    effectOf: (change, _, desired) => effectOf(change, nodeIn(desired, nodeId)),
     render: (desired) => {
       const wanted = ssh(desired)
       return wanted?.sshEnabled === true ? [{ path: FRAGMENT, content: fragment(wanted) }] : []
     },
-    diagnose: (output, desired) => [diagnosis(output, ssh(desired), nodeId)],
+    diagnose: (output, desired) => [diagnosis(output, ssh(desired), nodeIn(desired, nodeId))],
   }
 }
 

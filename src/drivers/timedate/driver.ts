@@ -1,11 +1,12 @@
 import type { ConfigView } from '../../model/sections.ts'
 import type { Driver, Step } from '../driver.ts'
+import { nodeIn } from '../this-node.ts'
 
 const TIMEOUT_MS = 10_000
 
 /** The time zone of one node. */
 export function timedateDriver(nodeId: string): Driver {
-  const zoneOf = (view: ConfigView) => view.get('clocks', nodeId)?.timezone ?? ''
+  const zoneOf = (view: ConfigView) => view.get('clocks', nodeIn(view, nodeId))?.timezone ?? ''
   return {
     name: 'timezone',
     sections: ['clocks'],
@@ -17,8 +18,8 @@ export function timedateDriver(nodeId: string): Driver {
       if (zone === before || (zone === '' && before === undefined)) return []
       return [zoneStep(zone === '' ? undefined : zone)]
     },
-    effectOf({ section, id, before, after }) {
-      if (section !== 'clocks' || id !== nodeId) return undefined
+    effectOf({ section, id, before, after }, _, desired) {
+      if (section !== 'clocks' || id !== nodeIn(desired, nodeId)) return undefined
       return (before?.timezone ?? '') === (after?.timezone ?? '') ? undefined : 'runtime'
     },
     render: () => [],

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { FirstPassword } from '../../../src/auth/first-password.ts'
 import { FAILURES_MAX, Lockout, WINDOW_MS } from '../../../src/auth/lockout.ts'
 import { PasswordLogin } from '../../../src/auth/login.ts'
 import { Passwords } from '../../../src/auth/password.ts'
@@ -17,8 +19,11 @@ async function fixture(test: Test) {
   const passwords = new Passwords()
   // Tokens carry real time, so the manual clock starts now.
   const clock = manualClock(Date.now())
-  const sessions = new Sessions(store.sessions, new Tokens(join(temporaryFolder(test, 'login'), 'key.pem')), clock)
-  const access = new PasswordLogin(configView(store.running), passwords, sessions, new Lockout(clock), silentLog)
+  const folder = temporaryFolder(test, 'login')
+  const sessions = new Sessions(store.sessions, new Tokens(join(folder, 'key.pem')), clock)
+  const first = new FirstPassword(folder)
+  const running = configView(store.running)
+  const access = new PasswordLogin(running, passwords, sessions, new Lockout(clock), first, silentLog)
   const passwordHash = await passwords.hash(PASSWORD)
   await edit((draft) => {
     const users = draft.section('users')
@@ -28,7 +33,7 @@ async function fixture(test: Test) {
   })
   await promote()
   const login = (email: string, password = PASSWORD, address = '192.0.2.1') => access.login(email, password, address)
-  return { store, edit, sessions, clock, login }
+  return { store, edit, sessions, clock, first, login }
 }
 
 t.test('a login answers who it is, with a token of a session of this address', async (test) => {
@@ -37,6 +42,15 @@ t.test('a login answers who it is, with a token of a session of this address', a
   test.same(who, { id: 'u', email: 'Jane.Doe@Example.test', name: 'Jane Doe' })
   test.match(sessions.authenticate(token), { userId: 'u', address: '192.0.2.7' })
   test.equal((await login('mono@example.test')).user.name, 'Mono')
+})
+
+t.test('the file with the first password goes with the first login', async (test) => {
+  const { first, login } = await fixture(test)
+  await first.keep('made up')
+  await refuses(test, 'INVALID_CREDENTIALS', login('jane.doe@example.test', 'wrong'))
+  test.ok(existsSync(first.path), 'not with one that is refused')
+  await login('jane.doe@example.test')
+  test.notOk(existsSync(first.path))
 })
 
 t.test('unknown e-mail and wrong password are one refusal, and open no session', async (test) => {

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Answer } from '../../../src/http/envelope.ts'
 import { LARGE_BODY_BYTES, LONG_ANSWERS_MAX, reported } from '../../../src/http/long-answers.ts'
-import type { Incoming } from '../../../src/http/pipeline.ts'
+import type { Incoming } from '../../../src/http/incoming.ts'
 import { listen, requestIds } from '../../../src/http/server.ts'
 
 const SLICE = 64 * 1_024

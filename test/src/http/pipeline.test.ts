@@ -6,6 +6,7 @@ import { ApiError } from '../../../src/errors.ts'
 import { createLog } from '../../../src/log.ts'
 import { closed } from '../../../src/model/fields.ts'
 import { Pipeline } from '../../../src/http/pipeline.ts'
+import { parseLimited } from '../../../workers/compute/limited-json.ts'
 
 const common = { effect: 'read', staged: false, access: 'public', summary: 's' } as const
 const at = (path: string, handle: () => unknown): Endpoint =>
@@ -63,6 +64,7 @@ function fixture(authenticate: () => typeof SOMEBODY | ApiError = () => new ApiE
     nodeId: 'n',
     log: createLog((line) => lines.push(line)),
     authenticate,
+    parseLarge: async (raw) => parseLimited(raw),
     createContext: () => ({ run: (handler) => handler(), enter: () => undefined, revisionRead: undefined }),
   })
   const send = (path: string, headers: Record<string, string> = {}, body?: string) =>

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Answer } from '../../../src/http/envelope.ts'
-import type { Incoming } from '../../../src/http/pipeline.ts'
+import type { Incoming } from '../../../src/http/incoming.ts'
 import { listen, requestIds } from '../../../src/http/server.ts'
 
 const LIMIT_BYTES = 1000

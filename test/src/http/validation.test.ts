@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import t from 'tap'
 import { ApiError, type FieldError } from '../../../src/errors.ts'
-import { parseBody, parseQuery, Validation } from '../../../src/http/validation.ts'
+import { parseQuery, parseSmall, validBody, Validation } from '../../../src/http/validation.ts'
 import { closed, Ip, Port } from '../../../src/model/fields.ts'
 
 const Body = closed({
@@ -23,7 +23,7 @@ function refusal(work: () => unknown): ApiError {
   }
   throw new Error('nothing was refused')
 }
-const refused = (text: string) => refusal(() => parseBody(Buffer.from(text), validation))
+const refused = (text: string) => refusal(() => validBody(parseSmall(Buffer.from(text)), validation))
 const fields = (error: ApiError) =>
   Object.fromEntries((error.details.errors ?? []).map((entry: FieldError) => [entry.field, entry.code]))
 
@@ -58,7 +58,10 @@ t.test('a union says what each form would need, or what is wrong inside the valu
 t.test('what is not a JSON object is malformed', async (test) => {
   for (const text of ['{', '[]', '"x"', 'null', '3', '{"a":1}x', '['.repeat(500_000)])
     test.equal(refused(text).code, 'MALFORMED_REQUEST')
-  test.equal(refusal(() => parseBody(new Uint8Array([0x7b, 0xff, 0x7d]), validation)).code, 'MALFORMED_REQUEST')
+  test.equal(
+    refusal(() => validBody(parseSmall(new Uint8Array([0x7b, 0xff, 0x7d])), validation)).code,
+    'MALFORMED_REQUEST',
+  )
 })
 
 t.test('a prototype key is an unknown field and reaches no prototype', async (test) => {

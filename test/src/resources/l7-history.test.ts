@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { HistoryQuery } from '../../../src/api/context.ts'
+import type { HistoryQuery } from '../../../src/api/figures.ts'
 import { Reply } from '../../../src/api/reply.ts'
 import { METRICS } from '../../../src/model/metrics.ts'
 import { l7History } from '../../../src/resources/l7-history.ts'

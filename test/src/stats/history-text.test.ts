@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { HistoryQuery } from '../../../src/api/context.ts'
+import type { HistoryQuery } from '../../../src/api/figures.ts'
 import { METRICS } from '../../../src/model/metrics.ts'
 import { realsOf } from '../../../src/stats/arrangement.ts'
 import { HistoryText, type SliceSize } from '../../../src/stats/history-text.ts'

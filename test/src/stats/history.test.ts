@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { HistoryQuery } from '../../../src/api/context.ts'
+import type { HistoryQuery } from '../../../src/api/figures.ts'
 import { METRICS } from '../../../src/model/metrics.ts'
 import type { HistoryAnswer } from '../../../src/stats/answers.ts'
 import { HISTORY_SERIES_POINTS_MAX, HistoryAnswers, type HistoryReader } from '../../../src/stats/history.ts'

@@ -1,0 +1,29 @@
+import { canonicalIp } from '../ip-network.ts'
+import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
+
+/** One record that refers to another. */
+export interface Usage {
+  readonly resource: string
+  readonly id: string
+  readonly name: string
+  readonly field: string
+}
+
+/** Who refers to a record, over all sections. */
+export function usageOf(view: ConfigView, section: SectionName, id: string): readonly Usage[] {
+  return SECTION_NAMES.flatMap((resource) => usageIn(view, resource, section, id))
+}
+
+function usageIn<N extends SectionName>(view: ConfigView, resource: N, section: SectionName, id: string): Usage[] {
+  const { references, addresses, nameField } = SECTIONS[resource]
+  const ip = section === 'staticIps' ? view.get('staticIps', id)?.ip : undefined
+  const found: Usage[] = []
+  for (const record of view.list(resource)) {
+    const reference =
+      references(record).find((candidate) => candidate.section === section && candidate.id === id) ??
+      addresses?.(record).find((candidate) => ip !== undefined && canonicalIp(candidate.ip) === ip)
+    if (reference === undefined) continue
+    found.push({ resource, id: record.id, name: String(record[nameField]), field: reference.field })
+  }
+  return found
+}

@@ -1,0 +1,40 @@
+import { Type, type Static } from 'typebox'
+
+/** Long work that was started for somebody and goes on after its request was answered. */
+
+export const JobState = Type.Enum(['running', 'succeeded', 'failed', 'cancelled'], {
+  description: 'running until it ends in one of the others.',
+})
+
+const Moment = (description: string) => Type.String({ description: `ISO 8601. ${description}` })
+
+export const Job = Type.Object({
+  id: Type.String({ description: 'Id of the job; sorts by the time of its start.' }),
+  kind: Type.String({ description: 'What is done, such as update or snapshot.create.' }),
+  title: Type.String({ description: 'The same for people.' }),
+  state: JobState,
+  progress: Type.Union([Type.Integer({ minimum: 0, maximum: 100 }), Type.Null()], {
+    description: 'Percent, 0 to 100; null when nobody can tell.',
+  }),
+  step: Type.String({ description: 'What is done right now; empty before the first step.' }),
+  log: Type.Array(Type.String(), { description: 'The last lines of its output, 200 at the most.' }),
+  result: Type.Unknown({ description: 'What came of it, by kind; null unless it succeeded.' }),
+  problem: Type.Union(
+    [
+      Type.Object({ code: Type.String({ description: 'Code.' }), message: Type.String({ description: 'Sentence.' }) }),
+      Type.Null(),
+    ],
+    {
+      description: 'Why it failed; null unless it did.',
+    },
+  ),
+  by: Type.String({ description: 'E-mail of who started it, or fulcrum for the daemon itself.' }),
+  startedAt: Moment('Start.'),
+  endedAt: Type.Union([Moment('End.'), Type.Null()], { description: 'End; null while it runs.' }),
+  canCancel: Type.Boolean({ description: 'Whether PUT /jobs/{id}/cancel ends it now.' }),
+})
+export type Job = Static<typeof Job>
+
+/** What kinds of things happen, in the words of `event:` of GET /events. */
+export const EVENT_KINDS = ['apply', 'job', 'realServer', 'certificate', 'login', 'node'] as const
+export type EventKind = (typeof EVENT_KINDS)[number]

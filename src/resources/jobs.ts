@@ -1,0 +1,41 @@
+import { Type } from 'typebox'
+import { endpoint } from '../api/endpoint.ts'
+import { Job } from '../model/job.ts'
+
+export const jobs = [
+  endpoint({
+    name: 'jobs.list',
+    method: 'GET',
+    path: '/jobs',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'List long work of this node, newest first',
+    message: 'Jobs',
+    data: Type.Array(Job),
+    handle: (ctx) => [...ctx.lifecycle.jobs.list()],
+  }),
+  endpoint({
+    name: 'jobs.get',
+    method: 'GET',
+    path: '/jobs/{id}',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'Progress, log and result of one job',
+    message: 'Job {id}',
+    data: Job,
+    handle: (ctx, { params }) => ctx.lifecycle.jobs.get(params.id),
+  }),
+  endpoint({
+    name: 'jobs.cancel',
+    method: 'PUT',
+    path: '/jobs/{id}/cancel',
+    effect: 'act',
+    staged: false,
+    extension: true,
+    summary: 'End a job, where that is safe',
+    message: 'Job {id} is asked to end',
+    handle: (ctx, { params }) => ctx.lifecycle.jobs.cancel(params.id),
+  }),
+]

@@ -1,0 +1,18 @@
+import t from 'tap'
+import { usageOf } from '../../../src/config/usage.ts'
+import { backend, frontend, realServer } from '../../config-fixture.ts'
+import { viewOf } from '../../view-fixture.ts'
+
+t.test('usage names who refers to a record, and where', async (test) => {
+  const view = viewOf({
+    realServers: [realServer('a'), realServer('b')],
+    l7Backends: [backend('be', ['b', 'a'])],
+    staticIps: [{ id: 's', nodeId: 'n', groupId: 'g', ip: '192.0.2.9', externalPingCheck: false }],
+    l7Frontends: [frontend('fe', 'be', { ip: '192.0.2.9' })],
+  })
+  test.same(usageOf(view, 'realServers', 'a'), [
+    { resource: 'l7Backends', id: 'be', name: 'be', field: 'reals.1.ripId' },
+  ])
+  test.same(usageOf(view, 'l7Frontends', 'fe'), [])
+  test.match(usageOf(view, 'staticIps', 's'), [{ resource: 'l7Frontends', field: 'ip' }], 'by its address')
+})

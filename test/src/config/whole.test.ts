@@ -1,0 +1,50 @@
+import t from 'tap'
+import { refuseBroken, replacements } from '../../../src/config/whole.ts'
+import { backend, configFixture, realServer, refuses } from '../../config-fixture.ts'
+import { viewOf } from '../../view-fixture.ts'
+
+t.test('only what differs is written', async (test) => {
+  const view = viewOf({ realServers: [realServer('a'), realServer('b'), realServer('c')] })
+  const writes = replacements(view, { realServers: [realServer('a'), realServer('b', { weight: 5 }), realServer('d')] })
+  test.match(writes, [
+    { section: 'realServers', key: 'b', value: { weight: 5 } },
+    { section: 'realServers', key: 'd' },
+    { section: 'realServers', key: 'c', value: undefined },
+  ])
+  test.equal(writes.length, 3)
+})
+
+t.test('every problem of a configuration that is not whole is named at once', async (test) => {
+  const broken = viewOf({
+    realServers: [realServer('a'), realServer('b', { name: 'A' })],
+    l7Backends: [backend('be', ['gone'])],
+  })
+  const error = await refuses(test, 'INVALID_BODY', () => refuseBroken(broken))
+  test.same(
+    error.details.errors?.map(({ field }) => field),
+    ['l7Backends.be.reals.0.ripId', 'realServers.b.name'],
+  )
+})
+
+t.test('a draft restores whole sections, or nothing', async (test) => {
+  const { edit, promote, store } = configFixture(test)
+  await edit((draft) => {
+    draft.section('realServers').create(realServer('a'))
+    draft.section('l7Backends').create(backend('be', ['a']))
+  })
+  await promote()
+  await refuses(
+    test,
+    'INVALID_BODY',
+    edit((draft) => draft.restore({ realServers: [] })),
+  )
+  test.same(store.changes(), [])
+  await edit((draft) => draft.restore({ realServers: [realServer('z')], l7Backends: [backend('be', ['z'])] }))
+  test.same(
+    store
+      .changes()
+      .map(({ key, after }) => `${key} ${after === undefined ? 'gone' : 'there'}`)
+      .toSorted((a, b) => a.localeCompare(b)),
+    ['a gone', 'be there', 'z there'],
+  )
+})

@@ -1,0 +1,19 @@
+import t from 'tap'
+import { RunningLifecycle } from '../../src/lifecycle.ts'
+import { silentLog } from '../../src/log.ts'
+import { openStore } from '../config-fixture.ts'
+import { manualClock } from '../manual-clock.ts'
+
+t.test('a job of a kind that nobody knows any more has failed after a restart', async (test) => {
+  const store = openStore(test)
+  const parts = { store, clock: manualClock(), log: silentLog }
+  const before = new RunningLifecycle(parts)
+  const work = () => new Promise<never>(() => undefined)
+  const id = await before.jobs.start({ kind: 'gone', title: 'Gone', group: 'g', work }, {}, 'a@b')
+  const after = new RunningLifecycle(parts)
+  after.start()
+  // The end is told when the promise of the work is settled.
+  await new Promise((resolve) => setImmediate(resolve))
+  await after.close()
+  test.match(after.jobs.get(id), { state: 'failed' })
+})

@@ -1,0 +1,10 @@
+import t from 'tap'
+import { computePool } from '../../src/worker-pool.ts'
+
+t.test('a large body is parsed in a thread of its own', async (test) => {
+  const pool = computePool()
+  test.teardown(() => pool.close())
+  const text = JSON.stringify({ backup: 'x'.repeat(2_000_000) })
+  test.same(await pool.run('parseJson', Buffer.from(text)), { value: JSON.parse(text) })
+  test.equal(await pool.run('parseJson', Buffer.from('{')), undefined)
+})

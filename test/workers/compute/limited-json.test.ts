@@ -1,0 +1,20 @@
+import t from 'tap'
+import { DEPTH_MAX, parseLimited } from '../../../workers/compute/limited-json.ts'
+
+const parse = (text: string) => parseLimited(Buffer.from(text))
+
+t.test('JSON in UTF-8 is parsed, anything else is not', async (test) => {
+  test.same(parse('{"a":[1,"]]]]\\"[[["]}'), { value: { a: [1, ']]]]"[[['] } })
+  test.equal(parse('{"a":'), undefined)
+  test.equal(parse(''), undefined)
+  test.equal(parseLimited(new Uint8Array([0x22, 0xff, 0x22])), undefined)
+})
+
+t.test('nesting is limited, in text it does not count', async (test) => {
+  const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  test.not(parse(nested(DEPTH_MAX)), undefined)
+  test.equal(parse(nested(DEPTH_MAX + 1)), undefined)
+  test.equal(parse(nested(1_000_000)), undefined)
+  test.equal(parse('{"a":'.repeat(1_000_000)), undefined)
+  test.not(parse(JSON.stringify('['.repeat(1000))), undefined)
+})
