@@ -1,4 +1,4 @@
-// Brings a fresh clone to where it can run: `node .ci/install.mjs start|test|bench`. Plain JavaScript for any Node from 20 on.
+// Brings a fresh clone to where it can run: `node .ci/install.mjs start|test|bench|package`. Plain JavaScript for any Node from 20 on.
 // Says nothing when nothing is missing.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -13,8 +13,9 @@ const BUSY = join(ROOT, '.cache', 'install.lock')
 const BUSY_AGE_MS_MAX = 15 * 60_000
 const NODE_MAJOR_MIN = 20
 
-/** Program → Debian package. Each mode includes what the modes before it need. */
+/** Program → Debian package. Each mode includes what the modes before it need, but `package`. */
 const PROGRAMS = {
+  package: { 'dpkg-deb': 'dpkg', git: 'git' },
   start: { haproxy: 'haproxy' },
   test: {
     openssl: 'openssl',
@@ -158,7 +159,8 @@ function apt(...words) {
 }
 
 function installPrograms(mode) {
-  const wanted = MODES.slice(0, MODES.indexOf(mode) + 1).flatMap((name) => Object.entries(PROGRAMS[name]))
+  const first = mode === 'package' ? 0 : 1
+  const wanted = MODES.slice(first, MODES.indexOf(mode) + 1).flatMap((name) => Object.entries(PROGRAMS[name]))
   const missing = wanted.filter(([program]) => !isOnPath(program))
   if (missing.length === 0) return
   const programs = missing.map(([program]) => program).join(', ')

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { apiClient, until } from './api-client.ts'
+import { apiClient } from './api-client.ts'
 import { startContainer } from './container.ts'
 import type { Finished } from './debian-tree.ts'
 
@@ -19,16 +19,11 @@ export async function startAppliance(test: Test) {
   const journal = () => output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')
   if (started.exitCode !== 0) throw new Error(`the daemon did not start: ${await journal()}`)
   const api = apiClient((...argv) => machine.inNetwork(...argv))
-  let password: string | undefined
-  // The journal may be a moment behind what it is told.
-  await until('password', async () => {
-    password = /password\W+([\w-]{20})(?!\S)/i.exec(await journal())?.[1]
-    return password !== undefined
-  })
-  const { status, data } = await api.logIn('admin@localhost', password ?? '')
+  const password = await output('cat', '/var/lib/fulcrum/first-password')
+  const { status, data } = await api.logIn('admin@localhost', password)
   if (status !== 200) throw new Error(`no login: ${await journal()}`)
   const { appliance_id: node } = data as { appliance_id: string }
-  return { machine, api, output, write, journal, node }
+  return { machine, api, output, write, journal, node, password }
 }
 
 export const textOf = ({ stdout }: Finished): string => stdout.trim()

@@ -59,8 +59,9 @@ export function containerObstacle(): string | undefined {
 
 export async function startContainer(
   binds: readonly { readonly host: string; readonly inside: string }[],
+  of: () => Promise<string> = containerTree,
 ): Promise<Container> {
-  const tree = await containerTree()
+  const tree = await of()
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-container-'))
   for (const name of ['upper', 'work', 'root']) mkdirSync(join(folder, name))
   const root = join(folder, 'root')

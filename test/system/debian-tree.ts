@@ -17,9 +17,22 @@ export function hostSuite(): string {
   return /^VERSION_CODENAME=(\w+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'bookworm'
 }
 
-/** The root folder of a minimal Debian with these packages; built once and kept under a name that its recipe decides. */
-export async function debianTree(suite: string, packages: readonly string[]): Promise<string> {
-  const recipe = ['--variant=minbase', `--include=${packages.join(',')}`, suite]
+/**
+ * The root folder of a minimal Debian with these packages; built once and kept under a name that its recipe decides.
+ * What is `offered` is downloaded as well, with all that it needs: it can be installed without a network.
+ */
+export async function debianTree(
+  suite: string,
+  packages: readonly string[],
+  offered: readonly string[] = [],
+): Promise<string> {
+  const download = `chroot "$1" apt-get install -y --no-install-recommends --download-only ${offered.join(' ')}`
+  const recipe = [
+    '--variant=minbase',
+    `--include=${packages.join(',')}`,
+    ...(offered.length === 0 ? [] : ['--skip=cleanup/apt', `--customize-hook=${download}`]),
+    suite,
+  ]
   const cache = join(tmpdir(), 'fulcrum-test-cache')
   const tree = join(cache, `debian-${createHash('sha256').update(recipe.join('\n')).digest('hex').slice(0, 16)}`)
   if (existsSync(tree)) return tree

@@ -19,14 +19,9 @@ export async function startApplianceGuest(test: Test) {
   const journal = () => output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')
   if (started.exitCode !== 0) throw new Error(`the daemon did not start: ${await journal()}`)
   const api = apiClient((...argv) => guest.run(...argv))
-  let password: string | undefined
-  // The journal may be a moment behind what it is told.
-  await soon('password', async () => {
-    password = /password\W+([\w-]{20})(?!\S)/i.exec(await journal())?.[1]
-    return password !== undefined
-  })
+  const password = await output('cat', '/var/lib/fulcrum/first-password')
   const logIn = async () => {
-    const { status, data, text } = await api.logIn('admin@localhost', password ?? '')
+    const { status, data, text } = await api.logIn('admin@localhost', password)
     if (status !== 200) throw new Error(`no login: ${text}`)
     return (data as { appliance_id: string }).appliance_id
   }

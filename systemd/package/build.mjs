@@ -1,0 +1,130 @@
+// `npm run package [-- --output DIR --version V --level N]`: fulcrum_V_amd64.deb, the same bytes for the same commit.
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  cpSync,
+  lutimesSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { copyProductionTree } from './production-tree.mjs'
+
+const HERE = dirname(fileURLToPath(import.meta.url))
+const ROOT = join(HERE, '../..')
+const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm']
+const EXECUTABLE = /^(opt\/fulcrum\/systemd\/notify-exec|.*\/bin\/node|DEBIAN\/(pre|post)(inst|rm))$/
+/** What a version of a Debian package may be, without an epoch. */
+const VERSION = /^\d[A-Za-z0-9.+~-]*$/
+
+const OPTIONS = {
+  output: { type: 'string', default: join(ROOT, '.cache') },
+  version: { type: 'string' },
+  level: { type: 'string', default: '19' },
+}
+
+const here = (name) => readFileSync(join(HERE, name), 'utf8')
+
+/** Of the last commit, so that a build can be repeated. */
+function buildTime_s() {
+  const given = process.env.SOURCE_DATE_EPOCH
+  return Number(given ?? execFileSync('git', ['-C', ROOT, 'log', '-1', '--format=%ct'], { encoding: 'utf8' }))
+}
+
+function walk(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    return entry.isDirectory() ? [...walk(path), path] : [path]
+  })
+}
+
+/** Everything that is installed, below `tree`. */
+function fill(tree, version, time_s) {
+  const opt = join(tree, 'opt/fulcrum')
+  const packages = copyProductionTree(ROOT, opt)
+  const manifest = JSON.parse(readFileSync(join(opt, 'package.json'), 'utf8'))
+  writeFileSync(join(opt, 'package.json'), `${JSON.stringify({ ...manifest, version }, null, 2)}\n`)
+  const place = (from, to) => {
+    mkdirSync(join(tree, dirname(to)), { recursive: true })
+    cpSync(from, join(tree, to))
+  }
+  for (const unit of ['fulcrum.service', 'fulcrum-network.service'])
+    place(join(ROOT, 'systemd', unit), `lib/systemd/system/${unit}`)
+  place(join(ROOT, 'systemd/fulcrum.tmpfiles'), 'usr/lib/tmpfiles.d/fulcrum.conf')
+  place(join(HERE, 'fulcrum.default'), 'etc/default/fulcrum')
+  const documents = join(tree, 'usr/share/doc/fulcrum')
+  mkdirSync(documents, { recursive: true })
+  writeFileSync(join(documents, 'copyright'), copyright(packages))
+  writeFileSync(join(documents, 'changelog.gz'), gzipSync(changelog(version, time_s), { level: 9 }))
+}
+
+function copyright(packages) {
+  const bundled = packages.map(({ name, version, license }) => `  ${name} ${version}: ${license}`)
+  return `Fulcrum
+License: Apache-2.0, see /usr/share/common-licenses/Apache-2.0.
+
+Below /opt/fulcrum/node_modules, each with its licence in its folder:
+${bundled.join('\n')}
+`
+}
+
+function changelog(version, time_s) {
+  const date = new Date(time_s * 1000).toUTCString().replace('GMT', '+0000')
+  return `fulcrum (${version}) stable; urgency=medium\n\n  * See /opt/fulcrum/CHANGELOG.md.\n\n -- Fulcrum <fulcrum@localhost>  ${date}\n`
+}
+
+function describe(tree, version) {
+  const folder = join(tree, 'DEBIAN')
+  const bytes = walk(tree).reduce((sum, path) => sum + Math.ceil(statSync(path).size / 1024) * 1024, 0)
+  mkdirSync(folder)
+  const control = here('control').replace('@VERSION@', version)
+  writeFileSync(join(folder, 'control'), control.replace('@KIB@', String(bytes / 1024)))
+  writeFileSync(join(folder, 'conffiles'), '/etc/default/fulcrum\n')
+  for (const name of SCRIPTS) writeFileSync(join(folder, name), here(name))
+}
+
+/** Nothing of who built it, and when, is left. */
+function settle(tree, time_s) {
+  for (const path of [...walk(tree), tree]) {
+    const isProgram = statSync(path).isDirectory() || EXECUTABLE.test(relative(tree, path))
+    chmodSync(path, isProgram ? 0o755 : 0o644)
+    lutimesSync(path, time_s, time_s)
+  }
+}
+
+function build({ output, version = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version, level }) {
+  if (!VERSION.test(version)) throw new Error(`--version ${version}: must be like 1.2.3`)
+  const time_s = buildTime_s()
+  const tree = mkdtempSync(join(tmpdir(), 'fulcrum-package-'))
+  try {
+    fill(tree, version, time_s)
+    describe(tree, version)
+    settle(tree, time_s)
+    mkdirSync(output, { recursive: true })
+    const target = resolve(output, `fulcrum_${version}_amd64.deb`)
+    const words = ['--root-owner-group', '-Zzstd', `-z${level}`, '--build', tree, target]
+    const env = { ...process.env, SOURCE_DATE_EPOCH: String(time_s) }
+    execFileSync('dpkg-deb', words, { env, stdio: ['ignore', 'ignore', 'inherit'] })
+    const mib = (bytes) => `${(bytes / 1024 ** 2).toFixed(0)} MiB`
+    const installed = walk(tree).reduce((sum, path) => sum + statSync(path).size, 0)
+    console.log(`${target}: ${mib(statSync(target).size)}, installed ${mib(installed)}`)
+  } finally {
+    rmSync(tree, { recursive: true, force: true })
+  }
+}
+
+try {
+  build(parseArgs({ options: OPTIONS, strict: true }).values)
+} catch (error) {
+  console.error(`package: ${error.message}`)
+  process.exitCode = 1
+}
