@@ -1,0 +1,86 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { DetachedPlan, DetachedStatus, DetachedStep, ProgramStep } from '../../../workers/detached/plan.ts'
+import { PlanRun } from '../../../workers/detached/run-plan.ts'
+import { temporaryFolder } from '../../config-fixture.ts'
+
+const shell = (why: string, script: string, more: Partial<ProgramStep> = {}): DetachedStep => ({
+  kind: 'program',
+  why,
+  weight: 1,
+  argv: ['sh', '-c', script],
+  timeout_ms: 10_000,
+  ...more,
+})
+
+function fixture(test: Test, plan: Partial<DetachedPlan>) {
+  const folder = temporaryFolder(test, 'plan')
+  writeFileSync(join(folder, 'plan.json'), JSON.stringify({ steps: [], repair: [], ...plan }))
+  const read = (name: string) => readFileSync(join(folder, name), 'utf8')
+  const status = (): DetachedStatus => JSON.parse(read('status.json'))
+  return {
+    folder,
+    read,
+    status,
+    put: (value: object) => writeFileSync(join(folder, 'status.json'), JSON.stringify(value)),
+  }
+}
+
+t.test('steps in order, their output in the log, wanted output in a file', async (test) => {
+  const { folder, read, status } = fixture(test, {
+    steps: [
+      shell('look', 'echo a 1', { output: 'before' }),
+      shell('work', 'echo pmstatus:x:50:half >&3; echo working'),
+      shell('forgiven', 'exit 3', { mayFail: true }),
+    ],
+  })
+  await new PlanRun(folder).run()
+  test.match(status(), { state: 'succeeded', progress: 100, problem: null, starts: 1 })
+  test.equal(read('before'), 'a 1\n')
+  test.match(read('log'), /# look\n# work\nworking\n# forgiven\n/)
+})
+
+t.test('a failure ends the plan with the last lines, after what is done otherwise', async (test) => {
+  const { folder, read, status } = fixture(test, {
+    steps: [
+      shell('break', 'echo "the reason"; exit 100', { otherwise: [shell('tidy', 'echo tidied')] }),
+      shell('never', 'echo never'),
+    ],
+  })
+  await new PlanRun(folder).run()
+  test.match(status(), { state: 'failed', step: 0, problem: 'break: sh ended with exit code 100\n# break\nthe reason' })
+  test.match(read('log'), /tidied/)
+  test.notMatch(read('log'), /never/)
+  await new PlanRun(folder).run()
+  test.match(status(), { state: 'failed', starts: 1 }, 'what has ended is not begun again')
+})
+
+t.test('what was interrupted is repaired, and the step is begun again', async (test) => {
+  const { folder, read, status, put } = fixture(test, {
+    repair: [shell('repair', 'exit 1')],
+    steps: [shell('first', 'echo first'), shell('second', 'echo second')],
+  })
+  let isStopping = false
+  const run = new PlanRun(folder, () => isStopping)
+  isStopping = true
+  await run.run()
+  test.match(status(), { state: 'running', step: 0 }, 'a stop ends it between two steps')
+  put({ ...status(), step: 1 })
+  await new PlanRun(folder).run()
+  test.match(status(), { state: 'succeeded', starts: 2 })
+  test.match(read('log'), /goes on\)\n# repair\n# second\nsecond\n$/)
+  put({ ...status(), state: 'running', starts: 8 })
+  await new PlanRun(folder).run()
+  test.match(status(), { state: 'failed', problem: /interrupted 8 times/ })
+})
+
+t.test('the log is bounded', async (test) => {
+  const { folder, read, status } = fixture(test, {
+    steps: [shell('flood', `yes ${'x'.repeat(2000)} | head -n 3000; echo last >&2; exit 1`)],
+  })
+  await new PlanRun(folder).run()
+  test.ok(read('log').length < 1_100_000)
+  test.match(read('log'), /the log is full/)
+  test.match(status().problem, /last/, 'the reason is told all the same')
+})

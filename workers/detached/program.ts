@@ -1,0 +1,77 @@
+// The one other place that starts programs: it runs beside the daemon, and wants their output while they run.
+// oxlint-disable-next-line no-restricted-imports
+import { type ChildProcess, spawn } from 'node:child_process'
+import { Readable } from 'node:stream'
+import type { ProgramStep } from './plan.ts'
+
+export interface Told {
+  /** A line of the output. */
+  readonly line: (text: string) => void
+  /** A line of descriptor 3. */
+  readonly status: (text: string) => void
+  /** The standard output, when it is wanted as a whole. */
+  readonly output: (text: string) => void
+}
+
+const KILL_AFTER_MS = 30_000
+const LAST_WORDS_MS = 1000
+
+/** Runs a program to its end. Answers undefined, or why it failed. */
+export function runToEnd(step: ProgramStep, told: Told): Promise<string | undefined> {
+  const [program = '', ...args] = step.argv
+  const child: ChildProcess = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'] })
+  const [, out, err, status] = child.stdio
+  const collected: string[] = []
+  if (step.output === undefined) lines(out, told.line)
+  else text(out)?.on('data', (chunk: string) => void collected.push(chunk))
+  lines(err, told.line)
+  lines(status, told.status)
+  return new Promise((resolve) => {
+    let isLate = false
+    let kill: NodeJS.Timeout | undefined
+    const timer = setTimeout(() => {
+      isLate = true
+      child.kill('SIGTERM')
+      kill = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)
+    }, step.timeout_ms)
+    const finish = (code: number | null, signal: NodeJS.Signals | null) => {
+      clearTimeout(timer)
+      clearTimeout(kill)
+      if (step.output !== undefined) told.output(collected.join(''))
+      if (isLate) resolve(`${program} did not end within ${step.timeout_ms / 1000} s`)
+      else if (signal !== null) resolve(`${program} was ended by ${signal}`)
+      else resolve(code === 0 ? undefined : `${program} ended with exit code ${code}`)
+      for (const stream of child.stdio) stream?.destroy()
+    }
+    child.on('error', ({ message }) => resolve(message))
+    // A service that a maintainer script has started may keep the output open for ever: it is waited for a moment only.
+    child.on('exit', (code, signal) => {
+      const moment = setTimeout(() => finish(code, signal), LAST_WORDS_MS)
+      child.on('close', () => {
+        clearTimeout(moment)
+        finish(code, signal)
+      })
+    })
+  })
+}
+
+type Stream = ChildProcess['stdio'][number] | undefined
+
+function text(stream: Stream): Readable | undefined {
+  return stream instanceof Readable ? stream.setEncoding('utf8') : undefined
+}
+
+function lines(stream: Stream, take: (line: string) => void): void {
+  let rest = ''
+  const whole = (line: string) => {
+    if (line.trim() !== '') take(line)
+  }
+  text(stream)
+    ?.on('data', (chunk: string) => {
+      // What rewrites a line, such as a progress bar, ends it.
+      const parts = `${rest}${chunk}`.split(/[\r\n]+/)
+      rest = parts.pop() ?? ''
+      parts.forEach(whole)
+    })
+    .on('end', () => whole(rest))
+}

@@ -1,0 +1,138 @@
+import { appendFileSync, existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { replaceFileDurably } from '../host/durable-files.ts'
+import { type DetachedPlan, type DetachedStatus, type DetachedStep, LOG_FILE, PLAN_FILE, STATUS_FILE } from './plan.ts'
+import { ownMark } from './process-mark.ts'
+import { runToEnd } from './program.ts'
+import { aptProgress } from './status-fd.ts'
+import { changeSuites, putBack } from './suites.ts'
+
+const LOG_BYTES_MAX = 1024 * 1024
+const LINE_LENGTH_MAX = 500
+/** Of the output, told with a failure. */
+const LAST_LINES = 12
+const TELL_EVERY_MS = 300
+const STARTS_MAX = 8
+
+/** One run over a plan, from where the last one ended. `isStopping` ends it after the program that runs. */
+export class PlanRun {
+  readonly #folder: string
+  readonly #plan: DetachedPlan
+  readonly #isStopping: () => boolean
+  readonly #last: string[] = []
+  #status: DetachedStatus
+  #logBytes: number
+  #writing: Promise<void> = Promise.resolve()
+  #toldAt_ms = 0
+
+  constructor(folder: string, isStopping: () => boolean = () => false) {
+    this.#folder = folder
+    this.#isStopping = isStopping
+    this.#plan = JSON.parse(readFileSync(join(folder, PLAN_FILE), 'utf8'))
+    const log = join(folder, LOG_FILE)
+    this.#logBytes = existsSync(log) ? statSync(log).size : 0
+    const fresh: DetachedStatus = {
+      state: 'running',
+      step: 0,
+      text: '',
+      progress: 0,
+      starts: 0,
+      problem: null,
+      process: ownMark(),
+    }
+    const file = join(folder, STATUS_FILE)
+    this.#status = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : fresh
+  }
+
+  async run(): Promise<void> {
+    if (this.#status.state !== 'running') return
+    const starts = this.#status.starts + 1
+    await this.#tell({ starts, process: ownMark() })
+    if (starts > STARTS_MAX) return this.#fail('go on', `it was interrupted ${starts - 1} times`)
+    if (starts > 1) await this.#repair()
+    const { steps } = this.#plan
+    for (let index = this.#status.step; index < steps.length; index++) {
+      const step = steps[index]
+      if (step === undefined || this.#isStopping()) return undefined
+      await this.#tell({ step: index, text: step.why, progress: this.#progress(index, 0) })
+      const problem = await this.#perform(step, index)
+      if (problem === undefined || isForgiven(step)) continue
+      if (this.#isStopping()) return undefined
+      const output = this.#last.slice(-LAST_LINES).join('\n')
+      for (const other of otherwise(step)) await this.#perform(other, index)
+      return this.#fail(step.why, `${problem}\n${output}`.trim())
+    }
+    return this.#tell({ state: 'succeeded', step: steps.length, text: '', progress: 100 })
+  }
+
+  async #repair(): Promise<void> {
+    this.#log('(interrupted; it goes on)')
+    for (const step of this.#plan.repair) {
+      await this.#tell({ text: step.why })
+      await this.#perform(step, this.#status.step)
+    }
+  }
+
+  #perform(step: DetachedStep, index: number): Promise<string | undefined> {
+    this.#last.length = 0
+    this.#log(`# ${step.why}`)
+    if (step.kind === 'suites') return changeSuites(this.#folder, step)
+    if (step.kind === 'putBack') return putBack(this.#folder)
+    return this.#program(step, index)
+  }
+
+  async #program(step: Extract<DetachedStep, { kind: 'program' }>, index: number): Promise<string | undefined> {
+    let whole = ''
+    const problem = await runToEnd(step, {
+      line: (text) => this.#log(text),
+      status: (text) => this.#follow(step, index, text),
+      output: (text) => (whole = text),
+    })
+    if (step.output !== undefined) await replaceFileDurably(join(this.#folder, step.output), whole, 0o600)
+    return problem
+  }
+
+  #follow(step: DetachedStep, index: number, line: string): void {
+    const told = aptProgress(line)
+    if (told === undefined) return
+    const now_ms = performance.now()
+    if (now_ms - this.#toldAt_ms < TELL_EVERY_MS) return
+    this.#toldAt_ms = now_ms
+    const progress = Math.max(this.#status.progress, this.#progress(index, told.share))
+    void this.#tell({ text: `${step.why}: ${told.text}`, progress })
+  }
+
+  /** Percent, when this share of the step with this index is done. */
+  #progress(index: number, share: number): number {
+    const weights = this.#plan.steps.map(({ weight }) => weight)
+    const sum = (some: readonly number[]) => some.reduce((total, weight) => total + weight, 0)
+    const done = sum(weights.slice(0, index)) + (weights[index] ?? 0) * share
+    return Math.min(99, Math.floor((100 * done) / Math.max(1, sum(weights))))
+  }
+
+  #fail(why: string, problem: string): Promise<void> {
+    return this.#tell({ state: 'failed', problem: `${why}: ${problem}` })
+  }
+
+  /** In the order of the calls; what is told is on the disk when it resolves. */
+  #tell(news: Partial<DetachedStatus>): Promise<void> {
+    this.#status = { ...this.#status, ...news }
+    const text = `${JSON.stringify(this.#status)}\n`
+    this.#writing = this.#writing.then(() => replaceFileDurably(join(this.#folder, STATUS_FILE), text, 0o600))
+    return this.#writing
+  }
+
+  #log(line: string): void {
+    const text = line.slice(0, LINE_LENGTH_MAX)
+    this.#last.push(text)
+    if (this.#last.length > 4 * LAST_LINES) this.#last.splice(0, 2 * LAST_LINES)
+    if (this.#logBytes > LOG_BYTES_MAX) return
+    this.#logBytes += Buffer.byteLength(text) + 1
+    const end = this.#logBytes > LOG_BYTES_MAX ? '\n(the log is full; what follows is not kept)' : ''
+    appendFileSync(join(this.#folder, LOG_FILE), `${text}${end}\n`, { mode: 0o600 })
+  }
+}
+
+const isForgiven = (step: DetachedStep) => step.kind === 'program' && step.mayFail === true
+
+const otherwise = (step: DetachedStep) => (step.kind === 'program' ? (step.otherwise ?? []) : [])

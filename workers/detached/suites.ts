@@ -1,0 +1,49 @@
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { withSuites } from '../../src/drivers/apt/sources.ts'
+import { replaceFileDurably } from '../host/durable-files.ts'
+import type { SuitesStep } from './plan.ts'
+
+const SAVED = 'saved'
+const DISABLED = /(^|\/)\.|\.disabled$/
+
+/** Answers undefined, or why it could not be done. */
+export async function changeSuites(folder: string, { files, suites, into }: SuitesStep): Promise<string | undefined> {
+  try {
+    if (into === undefined) save(folder, files)
+    else mkdirSync(join(folder, into), { recursive: true, mode: 0o700 })
+    for (const file of files.filter((path) => !DISABLED.test(path))) {
+      const text = withSuites(readFileSync(file, 'utf8'), file, suites)
+      const target = into === undefined ? file : join(folder, into, basename(file))
+      await replaceFileDurably(target, text, statSync(file).mode & 0o777)
+    }
+    return undefined
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+/** Once: what was changed already must not be saved as what was found. */
+function save(folder: string, files: readonly string[]): void {
+  const saved = join(folder, SAVED)
+  mkdirSync(saved, { recursive: true, mode: 0o700 })
+  for (const [index, file] of files.entries()) {
+    const copy = join(saved, `${index}-${file.replaceAll('/', '%')}`)
+    if (!existsSync(copy)) copyFileSync(file, copy)
+  }
+}
+
+export async function putBack(folder: string): Promise<string | undefined> {
+  try {
+    const saved = join(folder, SAVED)
+    for (const name of existsSync(saved) ? readdirSync(saved) : []) {
+      const file = name.slice(name.indexOf('-') + 1).replaceAll('%', '/')
+      await replaceFileDurably(file, readFileSync(join(saved, name), 'utf8'), statSync(file).mode & 0o777)
+    }
+    return undefined
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
