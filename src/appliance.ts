@@ -24,6 +24,7 @@ import type { Driver } from './drivers/driver.ts'
 import { Demo } from './demo.ts'
 import { Documents } from './documents.ts'
 import { egressProxyPaths } from './drivers/egress-proxy/driver.ts'
+import type { AuditTrail } from './http/audited.ts'
 import { Pipeline } from './http/pipeline.ts'
 import { type Handler, requestIds } from './http/server.ts'
 import { newId } from './ids.ts'
@@ -74,7 +75,7 @@ export async function createAppliance(
   const editing = new Editing(store)
   const transactions = new Transactions(store, clock, log)
   const demo = new Demo({ store, editing, engine, clock, log })
-  const lifecycle = new RunningLifecycle(node)
+  const lifecycle = new RunningLifecycle({ ...node, stateFolder, compute: machine.compute })
   const services: Services = {
     ...identity(nodeId),
     clock,
@@ -101,7 +102,7 @@ export async function createAppliance(
     apply: (options, caller) => engine.apply(options, caller),
     confirm: () => engine.confirm(),
   }
-  const pipeline: Pipeline = createPipeline(services, access, machine, log)
+  const pipeline: Pipeline = createPipeline(services, access, lifecycle.audit, machine, log)
   return new RunningAppliance({
     settings,
     machine,
@@ -190,11 +191,18 @@ function pendingReader(pending: PendingChanges, engine: ApplyEngine): PendingRea
   }
 }
 
-function createPipeline(services: Services, access: AccessControl, { compute }: Machine, log: Log): Pipeline {
+function createPipeline(
+  services: Services,
+  access: AccessControl,
+  audit: AuditTrail,
+  { compute }: Machine,
+  log: Log,
+): Pipeline {
   return new Pipeline({
     endpoints,
     nodeId: services.nodeId,
     log,
+    audit,
     parseLarge: (raw) => compute.run('parseJson', raw),
     authenticate: (token) => access.authenticate(token),
     createContext: (endpoint, actor, facts) => new RequestContext(services, endpoint, actor, facts),

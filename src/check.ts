@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkArchiveDirectory } from '../storage/archive/check.ts'
+import { checkAudit } from '../storage/audit/check.ts'
 import { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
+import { auditFolder, knownHead } from './audit.ts'
 import { checkConfig } from './config/check.ts'
 import { newId } from './ids.ts'
 
@@ -14,7 +16,7 @@ export async function checkState(stateFolder: string): Promise<readonly string[]
     const archive = isThere('archive')
       ? await checkArchiveDirectory(join(stateFolder, 'archive'))
       : [`there is no archive in ${stateFolder}`]
-    return [...checkConfig(store), ...archive]
+    return [...checkConfig(store), ...checkAudit(auditFolder(stateFolder), knownHead(store)), ...archive]
   } finally {
     await store.close()
   }

@@ -1,12 +1,17 @@
 import type { ConfigStore } from '../storage/config/config-store.ts'
 import type { Lifecycle } from './api/lifecycle.ts'
+import { Audit } from './audit.ts'
 import type { Clock } from './clock.ts'
+import { Revisions } from './config/revisions.ts'
 import { Events } from './events.ts'
 import { type JobKind, Jobs } from './jobs.ts'
 import type { Log } from './log.ts'
+import type { ComputePool } from './worker-pool.ts'
 
 export interface LifecycleParts {
   readonly store: ConfigStore
+  readonly stateFolder: string
+  readonly compute: ComputePool
   readonly clock: Clock
   readonly log: Log
 }
@@ -15,10 +20,14 @@ export interface LifecycleParts {
 export class RunningLifecycle implements Lifecycle {
   readonly events: Events
   readonly jobs: Jobs
+  readonly audit: Audit
+  readonly revisions: Revisions
 
-  constructor({ store, clock, log }: LifecycleParts) {
+  constructor({ store, clock, log, stateFolder, compute }: LifecycleParts) {
     this.events = new Events(store.events, clock, log)
     this.jobs = new Jobs(store.jobs, this.events, clock, log)
+    this.audit = new Audit({ store, clock, log, stateFolder, compute, events: this.events })
+    this.revisions = new Revisions(store)
   }
 
   /** Every kind of job that an earlier run of the daemon may have left under way. */
@@ -33,6 +42,7 @@ export class RunningLifecycle implements Lifecycle {
 
   async close(): Promise<void> {
     await this.jobs.close()
+    await this.audit.close()
     await this.events.close()
   }
 }

@@ -18,10 +18,11 @@ import type { Rendered } from './api/reply.ts'
 import type { Clock } from './clock.ts'
 import type { Caller } from './config/apply.ts'
 import { Draft } from './config/draft.ts'
+import { takenBackBy } from './config/made.ts'
 import type { Editing } from './config/editing.ts'
 import type { Joined, Transactions } from './config/transactions.ts'
 import type { HandlerContext, RequestFacts } from './http/pipeline.ts'
-import type { ConfigView, SectionContents, SectionName } from './model/sections.ts'
+import type { ConfigView, RecordChange, SectionContents, SectionName } from './model/sections.ts'
 import type { ObservedHaproxy } from './observe/observed-haproxy.ts'
 
 /** What the composition root puts together; handlers see parts of it through their context. */
@@ -68,6 +69,7 @@ export class RequestContext implements HandlerContext {
   readonly #ifMatch: string | undefined
   readonly #transactionId: string | undefined
   #draft: Draft | undefined
+  #changes: readonly RecordChange[] = []
 
   constructor(services: Services, endpoint: Endpoint, actor: Actor, facts: RequestFacts) {
     this.#services = services
@@ -81,11 +83,18 @@ export class RequestContext implements HandlerContext {
 
   run(handler: () => unknown): unknown {
     if (this.#endpoint.effect !== 'stage' && this.#endpoint.effect !== 'stage-and-act') return handler()
-    const work = (draft: Draft): unknown => {
+    const work = async (draft: Draft): Promise<unknown> => {
       this.#draft = draft
-      return handler()
+      const result = await handler()
+      // Before they are written, while it can be seen what was there.
+      this.#changes = [...draft.made, ...takenBackBy(this.#services.store.changes(), draft.discarded)]
+      return result
     }
     return this.#services.editing.edit(this.#origin, this.#ifMatch, work, this.#join)
+  }
+
+  get changes(): readonly RecordChange[] {
+    return this.#changes
   }
 
   enter(transactionId: string): void {

@@ -35,3 +35,6 @@ export const ROOM_BYTES_MIN = 1_024 * 1_024
 export const ROOM_BYTES_PER_OBJECT = 512
 /** Of the configuration: the record, what was before, its place in a revision, and the pages around them. */
 export const ROOM_BYTES_PER_RECORD = 8 * 1_024
+/** Of the audit log: a file of some ten thousand entries, and so many of them. */
+export const AUDIT_SEGMENT_BYTES_MAX = 4 * 1_024 * 1_024
+export const AUDIT_SEGMENTS_MAX = 64

@@ -1,6 +1,27 @@
 /** Tasks of the compute pool: work on bytes that would hold up the main thread. They touch nothing of the machine. */
+import { type AuditQuery, searchAudit as search } from '../storage/audit/search.ts'
+import type { AuditEntry } from '../storage/audit/segments.ts'
+import { type BackupFile, describeBackup as describe, openBackup as open } from './compute/backup-file.ts'
 import { parseLimited } from './compute/limited-json.ts'
 
 export function parseJson(raw: Uint8Array): { readonly value: unknown } | undefined {
   return parseLimited(raw)
+}
+
+export function openBackup(file: BackupFile) {
+  return open(file)
+}
+
+export function describeBackup(raw: Uint8Array) {
+  return describe(raw)
+}
+
+export function searchAudit({
+  folder,
+  query,
+}: {
+  readonly folder: string
+  readonly query: AuditQuery
+}): readonly AuditEntry[] {
+  return search(folder, query)
 }

@@ -44,18 +44,22 @@ export interface ConsoleChange {
   readonly password: { readonly secret: string } | 'random' | undefined
 }
 
-/** One pending change as `GET /services/pending` shows it. */
-export interface PendingChange {
-  readonly id: string
+/** What a change does to one record. */
+export interface ShownChange {
   readonly op: 'create' | 'update' | 'delete'
   readonly resource: string
   readonly resourceId: string
   readonly name: string
-  readonly by: string
-  readonly at: string
   /** The record, or for an update its changed fields only; secrets read `**`. */
   readonly before: Readonly<Record<string, unknown>> | null
   readonly after: Readonly<Record<string, unknown>> | null
+}
+
+/** One pending change as `GET /services/pending` shows it. */
+export interface PendingChange extends ShownChange {
+  readonly id: string
+  readonly by: string
+  readonly at: string
   readonly effect: string
   readonly services: readonly string[]
 }

@@ -19,6 +19,8 @@ export interface Request<P extends string, Q, B> {
   readonly body: B
   /** Value of the Accept header; '' when absent, or when the endpoint produces one type only. */
   readonly accept: string
+  /** The headers that the endpoint names; '' for an absent one. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** The whole truth of one endpoint. Router, validation, OpenAPI, rights and the contract tests are derived from it. */
@@ -56,6 +58,8 @@ export interface EndpointSpec<
   readonly summary: string
   /** Answered in the envelope; {placeholders} are parameters or data fields. */
   readonly message: string
+  /** Lower-case names of the request headers that its handler reads. */
+  readonly headers?: readonly string[]
   readonly query?: Q
   readonly body?: B
   /**
@@ -89,6 +93,7 @@ export interface Endpoint {
   readonly produces: readonly string[]
   readonly summary: string
   readonly message: string
+  readonly headers: readonly string[]
   readonly query: TObject | undefined
   readonly body: TSchema | undefined
   readonly rules: ((body: never) => readonly FieldProblem[]) | undefined
@@ -121,6 +126,7 @@ export function endpoint<
     status: spec.status ?? 200,
     bodyBytes_max: spec.bodyBytes_max,
     produces: spec.produces ?? ['application/json'],
+    headers: spec.headers ?? [],
     query: spec.query,
     body: spec.body,
     rules: spec.rules,

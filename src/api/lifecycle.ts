@@ -1,4 +1,6 @@
 import type { Job } from '../model/job.ts'
+import type { SectionContents } from '../model/sections.ts'
+import type { ShownChange } from './context.ts'
 
 /** What handlers see of the parts that keep an appliance alive. Readers first; what acts extends them. */
 
@@ -13,7 +15,54 @@ export interface JobsActor extends JobsReader {
   cancel(id: string): void
 }
 
+/** What a search of the audit log looks for; every field that is given must fit. */
+export interface AuditFilter {
+  readonly limit: number
+  /** Entries with smaller numbers only. */
+  readonly before?: number | undefined
+  /** ISO 8601, inclusive. */
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  /** Text that the entry holds, whatever its case. */
+  readonly text?: string | undefined
+  readonly by?: string | undefined
+  readonly endpoint?: string | undefined
+  readonly address?: string | undefined
+  readonly outcome?: string | undefined
+}
+export interface AuditEntry {
+  readonly seq: number
+  readonly at: string
+  readonly [field: string]: unknown
+}
+export interface AuditReader {
+  /** Newest first. */
+  search(filter: AuditFilter): Promise<readonly AuditEntry[]>
+}
+
+/** One apply, as it is kept. */
+export interface RevisionEntry {
+  readonly revision: number
+  readonly applyId: string
+  readonly by: string
+  /** ISO 8601. */
+  readonly at: string
+  readonly comment: string
+  /** Records it changed. */
+  readonly count: number
+}
+export interface RevisionsReader {
+  /** Newest first. */
+  list(limit: number, before: number | undefined): readonly RevisionEntry[]
+  /** What differs between two revisions; refuses with NOT_FOUND. */
+  diff(a: number, b: number): Promise<readonly ShownChange[]>
+  /** Every section as it was; refuses with NOT_FOUND. */
+  contents(revision: number): Promise<SectionContents>
+}
+
 export interface LifecycleReading {
+  readonly audit: AuditReader
+  readonly revisions: RevisionsReader
   readonly jobs: JobsReader
 }
 export interface Lifecycle extends LifecycleReading {

@@ -6,6 +6,16 @@ import { Type } from 'typebox'
  */
 export type Slices = Iterator<Uint8Array, string | undefined>
 
+/** Where an answer without an end is written to. */
+export interface StreamSink {
+  /** A client that does not take what is written to it is cut off. */
+  write(text: string): void
+  end(): void
+}
+
+/** Writes to the sink for as long as the client stays; the answer is called when it is gone. */
+export type Stream = (sink: StreamSink) => () => void
+
 /** Bytes that were rendered beforehand: the whole answer, envelope included. */
 export interface Rendered {
   readonly body: Uint8Array | string
@@ -13,6 +23,8 @@ export interface Rendered {
   readonly isTransient?: true
   /** Instead of `body`: made while it is sent. When it cannot be completed, the connection is closed. */
   readonly slices?: () => Slices
+  /** Instead of `body`: an answer without an end. */
+  readonly stream?: Stream
   /** Names of the request headers that choose between forms of this answer, for `Vary`. */
   readonly vary?: string
   readonly contentType?: string

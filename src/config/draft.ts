@@ -1,16 +1,11 @@
 import type { ConfigStore, StoredRecord, Write } from '../../storage/config/config-store.ts'
 import type { SectionEditor } from '../api/context.ts'
 import { ApiError, type FieldError } from '../errors.ts'
-import {
-  type ConfigView,
-  type SectionContents,
-  type SectionName,
-  type SectionRecords,
-  SECTION_NAMES,
-  SECTIONS,
-} from '../model/sections.ts'
+import type { ConfigView, RecordChange, SectionContents, SectionName, SectionRecords } from '../model/sections.ts'
+import { SECTION_NAMES, SECTIONS } from '../model/sections.ts'
 import { discardable } from './discard.ts'
 import { refuseMismatch } from './if-match.ts'
+import { madeBy } from './made.ts'
 import { assertRecord } from './record-schema.ts'
 import { refuseBroken, replacements } from './whole.ts'
 import type { TransactionWrite } from './transactions.ts'
@@ -63,6 +58,11 @@ export class Draft {
     })
   }
 
+  /** What this request changed. */
+  get made(): readonly RecordChange[] {
+    return madeBy(this.#store, this.#base, this.#edits)
+  }
+
   /** Checks every write again, as if it were made now: what it needs may have changed since. */
   checkAll(): void {
     for (const write of this.#edits.values()) this.#checkAgain(write)
@@ -82,18 +82,15 @@ export class Draft {
   }
 
   /** The candidate with these edits. */
-  get view(): ConfigView {
-    return { get: (section, id) => this.#find(section, id), list: (section) => this.#list(section) }
+  readonly view: ConfigView = {
+    get: (section, id) => this.#find(section, id),
+    list: (section) => this.#list(section),
   }
 
   /** Makes whole sections hold exactly these records. Refuses what would leave the candidate broken, all problems at once. */
   restore(contents: SectionContents): void {
-    for (const write of replacements(this.view, contents)) this.#set(write)
+    for (const write of replacements(this.view, contents)) this.#edits.set(keyOf(write), write)
     refuseBroken(this.view)
-  }
-
-  #set(write: Write): void {
-    this.#edits.set(keyOf(write), write)
   }
 
   section<N extends SectionName>(name: N): SectionEditor<N> {
@@ -191,13 +188,13 @@ export class Draft {
 
   #remove(section: SectionName, id: string): void {
     this.#refuseInUse(section, id)
-    this.#set({ section, scope: CLUSTER, key: id, value: undefined })
+    this.#edits.set(keyOf({ section, key: id }), { section, scope: CLUSTER, key: id, value: undefined })
   }
 
   #write<N extends SectionName>(section: N, record: SectionRecords[N]): void {
     assertRecord(section, record)
     this.#checkReferences(section, record)
-    this.#set({ section, scope: CLUSTER, key: record.id, value: record })
+    this.#edits.set(keyOf({ section, key: record.id }), { section, scope: CLUSTER, key: record.id, value: record })
   }
 
   /** If-Match speaks of the record that the request names, which is the first one that its handler reads. */

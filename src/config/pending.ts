@@ -1,40 +1,11 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Change, ConfigStore } from '../../storage/config/config-store.ts'
 import type { FilePreview, Pending, PendingChange, PlanPreview } from '../api/context.ts'
 import { EFFECTS, type ChangeEffect, type Driver, type Step } from '../drivers/driver.ts'
-import { type ConfigView, type RecordChange, type SectionName, SECTIONS } from '../model/sections.ts'
+import type { ConfigView, SectionName } from '../model/sections.ts'
 import { fileDiff } from './file-diff.ts'
+import { shownChange } from './shown-change.ts'
 import { inTurns, onOneRevision, prepare, turn } from './turns.ts'
 import { configView, frozenView, recordChange } from './views.ts'
-
-const MASK = '**'
-
-/** A record as people may see it. */
-function shown(section: SectionName, record: object | undefined): Readonly<Record<string, unknown>> | null {
-  if (record === undefined) return null
-  const secrets: readonly string[] = SECTIONS[section].secrets
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, secrets.includes(key) ? MASK : value]))
-}
-
-/** Keeps the fields in which two records differ; a secret that changed differs although both sides read `**`. */
-function differing(change: RecordChange): Pick<PendingChange, 'before' | 'after'> {
-  const before = shown(change.section, change.before)
-  const after = shown(change.section, change.after)
-  if (change.before === undefined || change.after === undefined) return { before, after }
-  const [old, next]: readonly object[] = [change.before, change.after]
-  const changed = Object.keys({ ...old, ...next }).filter(
-    (key) => !isDeepStrictEqual(field(old, key), field(next, key)),
-  )
-  const pick = (record: typeof before) => Object.fromEntries(changed.map((key) => [key, record?.[key] ?? null]))
-  return { before: pick(before), after: pick(after) }
-}
-
-const field = (record: object | undefined, key: string): unknown => record && Reflect.get(record, key)
-
-function operation(change: RecordChange): PendingChange['op'] {
-  if (change.before === undefined) return 'create'
-  return change.after === undefined ? 'delete' : 'update'
-}
 
 /** The cheapest effect is the default: a change no driver cares about takes hold at once. */
 function dearest(effects: readonly ChangeEffect[]): ChangeEffect {
@@ -99,16 +70,14 @@ export class PendingChanges {
       const effect = driver.effectOf(change, running, candidate)
       return effect === undefined ? [] : [{ service: driver.name, effect }]
     })
-    const record: object | undefined = change.after ?? change.before
+    const { before, after, ...what } = shownChange(change)
     return {
       id: stored.id,
-      op: operation(change),
-      resource: change.section,
-      resourceId: change.id,
-      name: record === undefined ? '' : String(Reflect.get(record, SECTIONS[change.section].nameField)),
+      ...what,
       by: stored.actor,
       at: stored.at,
-      ...differing(change),
+      before,
+      after,
       effect: dearest(affected.map((entry) => entry.effect)),
       services: affected.map((entry) => entry.service),
     }

@@ -1,11 +1,13 @@
 import type { Endpoint } from '../api/endpoint.ts'
-import { fillMessage, Reply, type Slices } from '../api/reply.ts'
+import { fillMessage, Reply, type Slices, type Stream } from '../api/reply.ts'
 import type { ApiError, ErrorCode } from '../errors.ts'
 
 /** An answer ready for the socket. */
 export interface Answer {
   readonly status: number
   readonly contentType: string
+  /** Of a refusal. */
+  readonly code?: string | undefined
   readonly body: string | Uint8Array
   readonly headers: Readonly<Record<string, string>>
   /** Type and headers as they are sent, made once for an answer that is sent many times. */
@@ -14,6 +16,8 @@ export interface Answer {
   readonly isTransient?: true | undefined
   /** Instead of `body`: made while it is sent. */
   readonly slices?: (() => Slices) | undefined
+  /** Instead of `body`: without an end. */
+  readonly stream?: Stream | undefined
 }
 
 export const JSON_TYPE = 'application/json'
@@ -68,6 +72,7 @@ export function failure(error: ApiError): Answer {
   return {
     status: error.status,
     contentType: JSON_TYPE,
+    code: error.code,
     body: JSON.stringify(body),
     headers: { ...challenge, ...headers },
   }

@@ -1,3 +1,5 @@
+import type { Endpoint } from '../api/endpoint.ts'
+
 /** A request behind the socket. `header` answers '' for an absent header and is valid only until `handle` returns. */
 export interface Incoming {
   /** Upper case. */
@@ -14,10 +16,9 @@ export interface Incoming {
 }
 
 /** The headers that are needed after the first wait, when uWebSockets.js has taken the request back. */
-export function keepHeaders(incoming: Incoming): Incoming {
-  const kept = new Map(
-    ['accept', 'if-match', 'if-none-match', 'x-transaction-id'].map((name) => [name, incoming.header(name)]),
-  )
+export function keepHeaders(incoming: Incoming, more: readonly string[] = []): Incoming {
+  const names = ['accept', 'if-match', 'if-none-match', 'x-transaction-id', ...more]
+  const kept = new Map(names.map((name) => [name, incoming.header(name)]))
   return {
     method: incoming.method,
     path: incoming.path,
@@ -27,4 +28,18 @@ export function keepHeaders(incoming: Incoming): Incoming {
     isAmbiguous: false,
     readBody: () => Promise.reject(new Error('the body was read already')),
   }
+}
+
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
+
+/** The headers that the endpoint names. */
+export function headersFor({ headers }: Endpoint, incoming: Incoming): Readonly<Record<string, string>> {
+  if (headers.length === 0) return NO_HEADERS
+  return Object.fromEntries(headers.map((name) => [name, incoming.header(name)]))
+}
+
+/** What `Authorization: Bearer` holds; undefined without it. */
+export function tokenOf(incoming: Pick<Incoming, 'header'>): string | undefined {
+  const header = incoming.header('authorization')
+  return header.startsWith('Bearer ') || /^bearer /i.test(header) ? header.slice('bearer '.length) : undefined
 }

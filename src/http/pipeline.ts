@@ -1,20 +1,21 @@
 import type { Actor } from '../api/context.ts'
 import type { Endpoint } from '../api/endpoint.ts'
-import { Reply } from '../api/reply.ts'
-import type { Rights } from '../auth/permissions.ts'
+import { Reply, type Stream } from '../api/reply.ts'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import type { RecordChange } from '../model/sections.ts'
+import { admitted, type Asked, type Authenticate, denied, mayAsk, NOBODY } from './admission.ts'
+import { type AuditedRequest, type AuditTrail, isAudited, isNotedBefore, noteOf } from './audited.ts'
+import { type ParseLarge, readBody } from './body.ts'
 import { type Answer, failure, replied } from './envelope.ts'
-import { type Incoming, keepHeaders } from './incoming.ts'
+import { headersFor, type Incoming, keepHeaders, tokenOf } from './incoming.ts'
 import { reported } from './long-answers.ts'
 import { rendered } from './prepared.ts'
 import { decoded, type Match, matched, type Route, Router } from './router.ts'
-import { parseQuery, parseSmall, validBody, Validation } from './validation.ts'
+import { whileAllowed } from './streams.ts'
+import { parseQuery, Validation } from './validation.ts'
 
 export const API_PREFIX = '/api/v1'
-const BODY_BYTES_MAX = 1024 * 1024
-/** Before anybody logged in: enough for a login, too little to fill the memory with. */
-const PUBLIC_BODY_BYTES_MAX = 8 * 1024
 /** Some hundred bytes each: longer paths are not remembered, whoever sends them. */
 const KNOWN_PATHS_MAX = 4_096
 const KNOWN_PATH_LENGTH = 256
@@ -28,16 +29,17 @@ export interface HandlerContext {
   enter(transactionId: string): void
   /** Revision of the record that was read, for the ETag. */
   readonly revisionRead: number | undefined
+  /** What the request changed of the candidate. */
+  readonly changes: readonly RecordChange[]
 }
 
 export interface PipelineParts {
   readonly endpoints: readonly Endpoint[]
   readonly nodeId: string
   readonly log: Log
-  /** Who holds this token: rights, or the refusal. */
-  authenticate(token: string): { readonly rights: Rights; readonly sessionId: string } | ApiError
-  /** Parses a large body without holding up anybody; undefined when it is not JSON in UTF-8, or nested too deeply. */
-  parseLarge(raw: Uint8Array): Promise<{ readonly value: unknown } | undefined>
+  readonly audit: AuditTrail
+  readonly authenticate: Authenticate
+  readonly parseLarge: ParseLarge
   createContext(endpoint: Endpoint, actor: Actor, request: RequestFacts): HandlerContext
 }
 export interface RequestFacts {
@@ -47,8 +49,6 @@ export interface RequestFacts {
   readonly ifMatch: string | undefined
   readonly transactionId: string | undefined
 }
-
-const NOBODY: Actor = { userId: '', email: '', sessionId: '' }
 
 interface Compiled {
   readonly body: Validation
@@ -73,48 +73,46 @@ export class Pipeline {
   }
 
   handle(incoming: Incoming, requestId: string): Answer | Promise<Answer> {
+    let route: Route | undefined
+    let actor = NOBODY
     try {
       const { method, path } = incoming
       const known = method === 'GET' ? this.#known.get(path) : undefined
       const match = known ?? matched(this.#router.find(method, path))
-      const { route } = match
-      const actor = this.#admit(route, incoming)
+      route = match.route
+      const who = admitted(route.endpoint, incoming, this.#parts.authenticate)
+      actor = who.actor
+      if (!mayAsk(route, who)) throw new ApiError('PERMISSION_DENIED', denied(route.endpoint))
       const params = known?.params ?? this.#params(match)
-      if (HAS_BODY.has(method)) return this.#withBody(route, incoming, actor, params, requestId)
+      const asked = { route, incoming, actor, params, requestId }
+      if (HAS_BODY.has(method)) return this.#withBody(asked)
       if (known === undefined) this.#keep(path, { ...match, params })
-      return this.#answer(route, incoming, actor, params, requestId)
+      return route.endpoint.reveals ? this.#revealed(asked) : this.#answer(asked, this.#contextFor(asked))
     } catch (error) {
-      const answer = this.#refuse(error, requestId)
-      // Whoever was turned away, and every attempt to change something, leaves a line.
-      if (HAS_BODY.has(incoming.method) || answer.status === 401 || answer.status === 403) {
-        const { method, path, address } = incoming
-        this.#parts.log.info('request', { requestId, method, path, address, by: '', status: answer.status })
-      }
-      return answer
+      return this.#turnedAway(route, incoming, actor, requestId, this.#refuse(error, requestId))
     }
+  }
+
+  /** Whoever was turned away, and every attempt to change something, leaves a line. */
+  #turnedAway(
+    route: Route | undefined,
+    incoming: Incoming,
+    actor: Actor,
+    requestId: string,
+    answer: Answer,
+  ): Answer | Promise<Answer> {
+    const { method, path, address } = incoming
+    if (HAS_BODY.has(method) || answer.status === 401 || answer.status === 403) {
+      this.#parts.log.info('request', { requestId, method, path, address, by: actor.email, status: answer.status })
+    }
+    if (route === undefined || actor === NOBODY || !isAudited(route.endpoint)) return answer
+    return this.#noted(noteOf({ route, incoming, actor, requestId }), answer)
   }
 
   #keep(path: string, match: Match & { readonly params: Readonly<Record<string, string>> }): void {
     if (path.length > KNOWN_PATH_LENGTH) return
     if (this.#known.size >= KNOWN_PATHS_MAX) this.#known.clear()
     this.#known.set(path, match)
-  }
-
-  /** Who calls, and whether a role grants it. */
-  #admit(route: Route, incoming: Incoming): Actor {
-    if (route.endpoint.access === 'public') return NOBODY
-    const header = incoming.header('authorization')
-    const token = header.startsWith('Bearer ') || /^bearer /i.test(header) ? header.slice('bearer '.length) : undefined
-    if (token === undefined) {
-      throw new ApiError('UNAUTHENTICATED', 'Send the header Authorization: Bearer with the token of POST /token')
-    }
-    const who = this.#parts.authenticate(token)
-    if (who instanceof ApiError) throw who
-    if (route.endpoint.access === 'granted' && who.rights.granted[route.index] !== 1) {
-      const { method, path } = route.endpoint
-      throw new ApiError('PERMISSION_DENIED', `None of your roles grants ${method} ${path}`)
-    }
-    return { userId: who.rights.userId, email: who.rights.email, sessionId: who.sessionId }
   }
 
   #params({ route, values }: Match): Readonly<Record<string, string>> {
@@ -127,54 +125,57 @@ export class Pipeline {
     return params
   }
 
-  async #withBody(
-    route: Route,
-    incoming: Incoming,
-    actor: Actor,
-    params: Readonly<Record<string, string>>,
-    requestId: string,
-  ): Promise<Answer> {
+  async #withBody(asked: Asked): Promise<Answer> {
     const started_ms = performance.now()
-    const facts = { method: incoming.method, path: incoming.path, address: incoming.address }
+    const { route, incoming, actor, requestId } = asked
+    const { endpoint } = route
+    const { method, path, address } = incoming
+    const note = noteOf(asked)
+    let [body, context]: [unknown?, HandlerContext?] = []
     let answer: Answer
     try {
-      if (incoming.isAmbiguous)
-        throw new ApiError('MALFORMED_REQUEST', 'The headers say more than once where the body ends')
-      const contentType = incoming.header('content-type')
       // Headers are gone after the first await.
-      const kept = keepHeaders(incoming)
-      const small_max = route.endpoint.access === 'public' ? PUBLIC_BODY_BYTES_MAX : BODY_BYTES_MAX
-      const bytes_max = route.endpoint.bodyBytes_max ?? small_max
-      const raw = await incoming.readBody(bytes_max)
-      if (raw === undefined) {
-        throw new ApiError('PAYLOAD_TOO_LARGE', `The body may hold ${bytes_max} bytes at the most`)
-      }
-      if (raw.length > 0 && !/^application\/json\s*(;|$)/i.test(contentType)) {
-        throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body with Content-Type: application/json')
-      }
-      const parsed = raw.length > BODY_BYTES_MAX ? await this.#parts.parseLarge(raw) : parseSmall(raw)
-      const body = validBody(parsed, this.#compiledOf(route).body)
-      answer = await this.#answer(route, kept, actor, params, requestId, body)
+      const kept = { ...asked, incoming: keepHeaders(incoming, endpoint.headers) }
+      body = await readBody(endpoint, incoming, this.#compiledOf(route.index).body, this.#parts.parseLarge)
+      if (isNotedBefore(endpoint)) await this.#parts.audit.record({ ...note, body }, {})
+      context = this.#contextFor(kept)
+      answer = await this.#answer(kept, context, body)
     } catch (error) {
       answer = this.#refuse(error, requestId)
     }
     const duration_ms = Math.round(performance.now() - started_ms)
-    this.#parts.log.info('request', { requestId, ...facts, by: actor.email, status: answer.status, duration_ms })
+    const { status } = answer
+    this.#parts.log.info('request', { requestId, method, path, address, by: actor.email, status, duration_ms })
+    return isAudited(endpoint) ? this.#noted({ ...note, body, changes: context?.changes ?? [] }, answer) : answer
+  }
+
+  /** A secret is given out when it is on the disk who got it. */
+  async #revealed(asked: Asked): Promise<Answer> {
+    const note = noteOf(asked)
+    const kept = { ...asked, incoming: keepHeaders(asked.incoming, note.endpoint.headers) }
+    try {
+      await this.#parts.audit.record(note, {})
+      return await this.#noted(note, await this.#answer(kept, this.#contextFor(kept)))
+    } catch (error) {
+      return this.#refuse(error, asked.requestId)
+    }
+  }
+
+  /** The answer, once it is on the disk what came of the request. */
+  async #noted(request: AuditedRequest, answer: Answer): Promise<Answer> {
+    const { status, code } = answer
+    try {
+      await this.#parts.audit.record(request, { status, code })
+    } catch (error) {
+      // What was done is done: to say that it was not would be worse.
+      this.#parts.log.error('an audit entry was lost', { requestId: request.requestId, reason: String(error) })
+    }
     return answer
   }
 
-  #answer(
-    route: Route,
-    incoming: Incoming,
-    actor: Actor,
-    params: Readonly<Record<string, string>>,
-    requestId: string,
-    body?: unknown,
-  ): Answer | Promise<Answer> {
+  #contextFor({ route, incoming, actor, requestId }: Asked): HandlerContext {
     const { endpoint } = route
-    const query = parseQuery(incoming.query, this.#compiledOf(route).query)
-    const isRead = endpoint.method === 'GET'
-    const ifMatch = isRead ? '' : incoming.header('if-match')
+    const ifMatch = endpoint.method === 'GET' ? '' : incoming.header('if-match')
     const transactionId = endpoint.access === 'public' ? '' : incoming.header('x-transaction-id')
     const context = this.#parts.createContext(endpoint, actor, {
       requestId,
@@ -183,8 +184,15 @@ export class Pipeline {
       transactionId: transactionId === '' ? undefined : transactionId,
     })
     if (transactionId !== '') context.enter(transactionId)
+    return context
+  }
+
+  #answer(asked: Asked, context: HandlerContext, body?: unknown): Answer | Promise<Answer> {
+    const { route, incoming, params, requestId } = asked
+    const { endpoint } = route
+    const query = parseQuery(incoming.query, this.#compiledOf(route.index).query)
     const accept = endpoint.produces.length > 1 ? incoming.header('accept') : ''
-    const request = { params, query, body, accept }
+    const request = { params, query, body, accept, headers: headersFor(endpoint, incoming) }
     const handle = () => endpoint.handle(context as never, request as never)
     const result = endpoint.effect === 'read' ? handle() : context.run(handle)
     const finish = (settled: unknown): Answer | Promise<Answer> => {
@@ -194,10 +202,22 @@ export class Pipeline {
         ifNoneMatch: incoming.header('if-none-match'),
         acceptEncoding: incoming.header('accept-encoding'),
       }
-      return this.#watched(rendered(settled.rendered, wanted), requestId)
+      const { stream } = settled.rendered
+      const ready =
+        stream === undefined ? settled.rendered : { ...settled.rendered, stream: this.#guarded(asked, stream) }
+      return this.#watched(rendered(ready, wanted), requestId)
     }
     const answer = result instanceof Promise ? result.then(finish) : finish(result)
     return answer instanceof Promise ? answer.catch((error: unknown) => this.#refuse(error, requestId)) : answer
+  }
+
+  /** A stream ends with the session, or the right, that it was opened with. */
+  #guarded({ route, incoming }: Asked, stream: Stream): Stream {
+    const token = tokenOf(incoming) ?? ''
+    return whileAllowed(stream, () => {
+      const who = this.#parts.authenticate(token)
+      return !(who instanceof ApiError) && mayAsk(route, who)
+    })
   }
 
   /** Why a long answer broke off stands in the log: its status was sent long before. */
@@ -208,8 +228,8 @@ export class Pipeline {
     return { ...answer, slices: () => reported(slices(), warn, (error) => this.#refuse(error, requestId)) }
   }
 
-  #compiledOf(route: Route): Compiled {
-    const compiled = this.#compiled[route.index]
+  #compiledOf(index: number): Compiled {
+    const compiled = this.#compiled[index]
     if (compiled === undefined) throw new Error('a route points outside the endpoint table')
     return compiled
   }

@@ -40,7 +40,7 @@ export function rendered(ready: Rendered, { ifNoneMatch, acceptEncoding }: Wante
 
 /** Bytes that are about to change, or are not there yet, have no form that could be sent again. */
 function formsOf(ready: Rendered): Forms {
-  if (ready.isTransient === true || ready.slices !== undefined) return { unchanged: {} }
+  if (ready.isTransient === true || ready.slices !== undefined || ready.stream !== undefined) return { unchanged: {} }
   let forms = prepared.get(ready)
   if (forms === undefined) prepared.set(ready, (forms = { unchanged: {} }))
   return forms
@@ -53,13 +53,31 @@ function encodingOf({ body, contentType = JSON_TYPE, slices }: Rendered, acceptE
 }
 
 function plain(ready: Rendered, encoding: Encoding): Answer {
-  const { body, contentType = JSON_TYPE, etag, cacheControl, vary = 'Accept-Encoding', slices, isTransient } = ready
+  const {
+    body,
+    contentType = JSON_TYPE,
+    etag,
+    cacheControl,
+    vary = 'Accept-Encoding',
+    slices,
+    stream,
+    isTransient,
+  } = ready
   const headers: Record<string, string> = { ...ready.headers }
   if (etag !== undefined) headers['ETag'] = tagOf(etag, encoding)
   if (cacheControl !== undefined) headers['Cache-Control'] = cacheControl
   headers['Vary'] = vary
   if (encoding !== 'identity') headers['Content-Encoding'] = encoding
-  return { status: 200, contentType, body, headers, head: headOf({ contentType, headers }), slices, isTransient }
+  return {
+    status: 200,
+    contentType,
+    body,
+    headers,
+    head: headOf({ contentType, headers }),
+    slices,
+    stream,
+    isTransient,
+  }
 }
 
 function compressed(ready: Rendered, encoding: Compressed, forms: Forms): Form {

@@ -1,6 +1,7 @@
 import { App, type HttpRequest, type HttpResponse, SSLApp } from 'uWebSockets.js'
 import { ApiError } from '../errors.ts'
 import { type Answer, failure, headOf } from './envelope.ts'
+import { STREAMS_MAX, Streams } from './streams.ts'
 import { LARGE_BODY_BYTES, LONG_ANSWERS_MAX, LongAnswers, sendLarge } from './long-answers.ts'
 import { freePlace, opened, stopListening } from './listening.ts'
 import type { Incoming } from './incoming.ts'
@@ -183,6 +184,7 @@ class Exchange implements Incoming {
 
 /** Of the whole process: all listeners share one event loop. */
 const longAnswers = new LongAnswers()
+const streams = new Streams()
 
 function serve(
   response: HttpResponse,
@@ -207,17 +209,23 @@ function serve(
 }
 
 function write(response: HttpResponse, answer: Answer, requestId: string, exchange: Exchange): void {
-  const { slices, body } = answer
+  const { slices, stream, body } = answer
   if (slices !== undefined && !longAnswers.hasRoom) return write(response, BUSY, requestId, exchange)
+  if (stream !== undefined && !streams.hasRoom) return write(response, TOO_MANY_STREAMS, requestId, exchange)
   if (answer.status !== 200) response.writeStatus(STATUS_LINES[answer.status] ?? String(answer.status))
   response.writeHeader('Content-Type', `${answer.head ?? headOf(answer)}\r\nX-Request-Id: ${requestId}`)
   if (exchange.method === 'HEAD') {
     // uWebSockets.js' own way to say the length of a body that is not sent waits for that body in this version.
-    if (slices === undefined) response.writeHeader('Content-Length', String(Buffer.byteLength(body)))
+    if (slices === undefined && stream === undefined)
+      response.writeHeader('Content-Length', String(Buffer.byteLength(body)))
     response.endWithoutBody()
   } else if (slices !== undefined) {
     const finish = longAnswers.send(response, slices())
     exchange.onGone(finish)
+  } else if (stream !== undefined) {
+    let gone = () => undefined as void
+    exchange.onGone(() => gone())
+    gone = streams.send(response, stream)
   } else if (body.length >= LARGE_BODY_BYTES && typeof body !== 'string' && answer.isTransient !== true) {
     exchange.onGone(() => undefined)
     sendLarge(response, body)
@@ -227,5 +235,11 @@ function write(response: HttpResponse, answer: Answer, requestId: string, exchan
 const BUSY = failure(
   new ApiError('RATE_LIMITED', `${LONG_ANSWERS_MAX} long answers are being sent; try again when one has ended`, {
     headers: { 'Retry-After': '1' },
+  }),
+)
+
+const TOO_MANY_STREAMS = failure(
+  new ApiError('RATE_LIMITED', `${STREAMS_MAX} streams are open; close one, or try again later`, {
+    headers: { 'Retry-After': '10' },
   }),
 )

@@ -19,7 +19,9 @@ import { realServers } from './real-servers.ts'
 import { roles } from './roles.ts'
 import { services } from './services.ts'
 import { staticIps } from './static-ips.ts'
+import { audit } from './audit.ts'
 import { jobs } from './jobs.ts'
+import { revisions } from './revisions.ts'
 import { systemProxy } from './system-proxy.ts'
 import { transactions } from './transactions.ts'
 import { userInterface } from './user-interface.ts'
@@ -46,6 +48,8 @@ export const endpoints: readonly Endpoint[] = [
   ...dateTime,
   ...userInterface,
   ...jobs,
+  ...revisions,
+  ...audit,
   ...l7Stats,
   ...l7History,
   ...documents,

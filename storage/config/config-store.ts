@@ -31,6 +31,8 @@ export interface ConfigStore {
   /** The revision that waits to be confirmed, the last one. */
   unconfirmed(): Unconfirmed | undefined
   confirm(): Promise<void>
+  /** How many revisions are kept at the most. */
+  readonly revisionsKept: number
   /** Newest first; those before `before` when it is given. */
   revisions(limit: number, before?: number): readonly Revision[]
   getMeta(key: string): unknown

@@ -34,6 +34,7 @@ export class LmdbConfigStore implements ConfigStore {
   readonly #revisions: Database<Revision, string>
   readonly #meta: Database<unknown, string>
   readonly #mirror = new Mirror()
+  readonly revisionsKept = REVISIONS_KEPT
   readonly sessions: SideTable
   readonly transactions: SideTable
   readonly jobs: SideTable

@@ -241,7 +241,7 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
     const [resource = '', verb = ''] = endpoint.name.split('.')
     const id = resource.startsWith('l7Stats') || resource === 'l7History' ? figures[verb] : ids[resource]
     const query = resource === 'l7History' ? '?start=1790000000&end=1790000060' : ''
-    const answer = await call('GET', `${concrete(endpoint, node, { id: id ?? '', file: 'start.js' })}${query}`)
+    const answer = await call('GET', `${concrete(endpoint, node, { id: id ?? '', file: 'start.js', a: '1', b: '2' })}${query}`)
     test.equal(answer.status, 200, title)
     test.notMatch(answer.text, SECRET, title)
     if (endpoint.data === undefined || Reflect.get(endpoint.data, '~kind') === 'Void') continue
@@ -305,7 +305,7 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     const body = bodies[endpoint.name]
     const answer = await call(
       endpoint.method,
-      `${concrete(endpoint, node, { id: ids[resource] ?? '' })}${queries[endpoint.name] ?? ''}`,
+      `${concrete(endpoint, node, { id: ids[resource] ?? '', n: '2' })}${queries[endpoint.name] ?? ''}`,
       body === undefined ? {} : { body },
     )
     const title = `${endpoint.method} ${endpoint.path}`

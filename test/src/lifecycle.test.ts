@@ -1,12 +1,15 @@
 import t from 'tap'
 import { RunningLifecycle } from '../../src/lifecycle.ts'
 import { silentLog } from '../../src/log.ts'
-import { openStore } from '../config-fixture.ts'
+import { InlinePool } from '../../src/worker-pool.ts'
+import * as computeTasks from '../../workers/compute.ts'
+import { openStore, temporaryFolder } from '../config-fixture.ts'
 import { manualClock } from '../manual-clock.ts'
 
 t.test('a job of a kind that nobody knows any more has failed after a restart', async (test) => {
   const store = openStore(test)
-  const parts = { store, clock: manualClock(), log: silentLog }
+  const stateFolder = temporaryFolder(test, 'lifecycle')
+  const parts = { store, stateFolder, compute: new InlinePool(computeTasks), clock: manualClock(), log: silentLog }
   const before = new RunningLifecycle(parts)
   const work = () => new Promise<never>(() => undefined)
   const id = await before.jobs.start({ kind: 'gone', title: 'Gone', group: 'g', work }, {}, 'a@b')

@@ -64,8 +64,14 @@ function fixture(authenticate: () => typeof SOMEBODY | ApiError = () => new ApiE
     nodeId: 'n',
     log: createLog((line) => lines.push(line)),
     authenticate,
+    audit: { record: async () => undefined },
     parseLarge: async (raw) => parseLimited(raw),
-    createContext: () => ({ run: (handler) => handler(), enter: () => undefined, revisionRead: undefined }),
+    createContext: () => ({
+      run: (handler) => handler(),
+      enter: () => undefined,
+      revisionRead: undefined,
+      changes: [],
+    }),
   })
   const send = (path: string, headers: Record<string, string> = {}, body?: string) =>
     pipeline.handle(

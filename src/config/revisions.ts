@@ -1,0 +1,105 @@
+import type { ConfigStore, Revision } from '../../storage/config/config-store.ts'
+import type { ShownChange } from '../api/context.ts'
+import type { RevisionEntry, RevisionsReader } from '../api/lifecycle.ts'
+import { ApiError } from '../errors.ts'
+import { type RecordChange, SECTION_NAMES, type SectionContents, type SectionName } from '../model/sections.ts'
+import { shownChange } from './shown-change.ts'
+import { inTurns, onOneRevision, turn } from './turns.ts'
+import { CLUSTER } from './views.ts'
+
+/** Revisions that are read at once. One may hold thousands of records. */
+const READ_AT_ONCE = 8
+
+/** One record over several revisions: what it was before the first, and after the last. */
+interface Span {
+  readonly section: string
+  readonly key: string
+  before: unknown
+  after: unknown
+}
+
+/** Every apply that is kept. */
+export class Revisions implements RevisionsReader {
+  readonly #store: ConfigStore
+
+  constructor(store: ConfigStore) {
+    this.#store = store
+  }
+
+  list(limit: number, before: number | undefined): readonly RevisionEntry[] {
+    return this.#store
+      .revisions(limit, before)
+      .map(({ changes, ...header }): RevisionEntry => ({ ...header, count: changes.length }))
+  }
+
+  diff(a: number, b: number): Promise<readonly ShownChange[]> {
+    return onOneRevision(this.#store, async () => {
+      const spans = await this.#between(Math.min(a, b), Math.max(a, b))
+      const shown: ShownChange[] = []
+      await inTurns(spans, (span) => {
+        const change = a <= b ? asChange(span, span.before, span.after) : asChange(span, span.after, span.before)
+        if (JSON.stringify(change.before) !== JSON.stringify(change.after)) shown.push(shownChange(change))
+      })
+      return shown
+    })
+  }
+
+  contents(revision: number): Promise<SectionContents> {
+    return onOneRevision(this.#store, async () => {
+      const spans = await this.#between(revision, this.#store.revision)
+      const records = new Map<string, Map<string, unknown>>()
+      for (const section of SECTION_NAMES) {
+        const running = this.#store.running.list(section, CLUSTER)
+        // Every record carries its own id.
+        records.set(section, new Map(running.map(({ value }) => [String(Reflect.get(Object(value), 'id')), value])))
+        await turn()
+      }
+      for (const { section, key, before } of spans) {
+        if (before === null) records.get(section)?.delete(key)
+        else records.get(section)?.set(key, before)
+      }
+      const of = (section: SectionName) => [...(records.get(section)?.values() ?? [])]
+      // Sound: every one of them was a record of its section when it was applied.
+      return Object.fromEntries(SECTION_NAMES.map((section) => [section, of(section)])) as SectionContents
+    })
+  }
+
+  /** What happened to each record after revision `from`, up to and with revision `to`. */
+  async #between(from: number, to: number): Promise<readonly Span[]> {
+    this.#refuseUnknown(from)
+    this.#refuseUnknown(to)
+    const spans = new Map<string, Span>()
+    for (let next = to; next > from;) {
+      const batch: readonly Revision[] = this.#store
+        .revisions(READ_AT_ONCE, next + 1)
+        .filter(({ revision }) => revision > from)
+      const oldest = batch.at(-1)
+      if (oldest === undefined) break
+      for (const { changes } of batch) await inTurns(changes, (change) => widen(spans, change))
+      next = oldest.revision - 1
+      await turn()
+    }
+    return [...spans.values()]
+  }
+
+  #refuseUnknown(revision: number): void {
+    const { revision: last } = this.#store
+    const oldest = last - this.#store.revisionsKept
+    if (Number.isInteger(revision) && revision >= Math.max(0, oldest) && revision <= last) return
+    const kept = `${Math.max(0, oldest)} to ${last}`
+    throw new ApiError('NOT_FOUND', `There is no such revision; those from ${kept} are kept`)
+  }
+}
+
+/** Revisions come newest first, so each older one only says what was before. */
+function widen(spans: Map<string, Span>, { section, key, before, after }: Revision['changes'][number]): void {
+  const id = `${section}\0${key}`
+  const span = spans.get(id)
+  if (span === undefined) spans.set(id, { section, key, before, after })
+  else span.before = before
+}
+
+function asChange({ section, key: id }: Span, before: unknown, after: unknown): RecordChange {
+  // Sound: what revisions hold was a record of its section.
+  return { section, id, before: before ?? undefined, after: after ?? undefined } as RecordChange
+}

@@ -1,0 +1,46 @@
+import type { Actor } from '../api/context.ts'
+import type { Endpoint } from '../api/endpoint.ts'
+import type { RecordChange } from '../model/sections.ts'
+import type { Asked } from './admission.ts'
+
+/** A request as the audit log takes note of it. */
+export interface AuditedRequest {
+  readonly requestId: string
+  readonly endpoint: Endpoint
+  readonly actor: Actor
+  readonly address: string
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  /** As it was found valid; undefined before. */
+  readonly body?: unknown
+  /** Of the candidate. */
+  readonly changes?: readonly RecordChange[]
+}
+
+export interface AuditOutcome {
+  /** Undefined: it is about to act. */
+  readonly status?: number
+  readonly code?: string | undefined
+}
+
+/** Resolves when the entry is on the disk. */
+export interface AuditTrail {
+  record(request: AuditedRequest, outcome: AuditOutcome): Promise<void>
+}
+
+/** What is told of a request, while its headers can be read. */
+export function noteOf({ route, incoming, actor, requestId }: Omit<Asked, 'params'>): AuditedRequest {
+  const { method, path, query, address } = incoming
+  return { requestId, endpoint: route.endpoint, actor, address, method, path, query }
+}
+
+/** Every attempt to change something or to see a secret, and every login. */
+export function isAudited({ access, method, name, reveals }: Endpoint): boolean {
+  if (access === 'public') return name === 'auth.login'
+  return method !== 'GET' || reveals
+}
+
+/** What cannot be undone by discarding it is noted before it begins, so that a crash in the middle leaves a trace. */
+export const isNotedBefore = (endpoint: Endpoint): boolean =>
+  isAudited(endpoint) && endpoint.access !== 'public' && ['act', 'stage-and-act', 'apply'].includes(endpoint.effect)

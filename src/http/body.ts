@@ -1,0 +1,32 @@
+import type { Endpoint } from '../api/endpoint.ts'
+import { ApiError } from '../errors.ts'
+import type { Incoming } from './incoming.ts'
+import { type ParsedBody, parseSmall, validBody, type Validation } from './validation.ts'
+
+const BODY_BYTES_MAX = 1024 * 1024
+/** Before anybody logged in: enough for a login, too little to fill the memory with. */
+const PUBLIC_BODY_BYTES_MAX = 8 * 1024
+/** Parses a large body without holding up anybody; undefined when it is not JSON in UTF-8, or nested too deeply. */
+export type ParseLarge = (raw: Uint8Array) => Promise<ParsedBody>
+
+/** Reads and judges the body of a request. */
+export async function readBody(
+  endpoint: Endpoint,
+  incoming: Incoming,
+  validation: Validation,
+  parseLarge: ParseLarge,
+): Promise<unknown> {
+  if (incoming.isAmbiguous)
+    throw new ApiError('MALFORMED_REQUEST', 'The headers say more than once where the body ends')
+  const contentType = incoming.header('content-type')
+  const small_max = endpoint.access === 'public' ? PUBLIC_BODY_BYTES_MAX : BODY_BYTES_MAX
+  const bytes_max = endpoint.bodyBytes_max ?? small_max
+  const raw = await incoming.readBody(bytes_max)
+  if (raw === undefined) {
+    throw new ApiError('PAYLOAD_TOO_LARGE', `The body may hold ${bytes_max} bytes at the most`)
+  }
+  if (raw.length > 0 && !/^application\/json\s*(;|$)/i.test(contentType)) {
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body with Content-Type: application/json')
+  }
+  return validBody(raw.length > BODY_BYTES_MAX ? await parseLarge(raw) : parseSmall(raw), validation)
+}

@@ -1,0 +1,71 @@
+import type { HttpResponse } from 'uWebSockets.js'
+import type { Stream } from '../api/reply.ts'
+
+/** Answers without an end, at the same time. */
+export const STREAMS_MAX = 256
+/** What a client that reads too slowly may leave in the socket. */
+const UNREAD_BYTES_MAX = 1024 * 1024
+
+/** Keeps answers without an end, such as streams of events. */
+export class Streams {
+  #open = 0
+
+  get hasRoom(): boolean {
+    return this.#open < STREAMS_MAX
+  }
+
+  get open(): number {
+    return this.#open
+  }
+
+  /** The status and headers are written. Answers a function to call when the client is gone. */
+  send(response: HttpResponse, stream: Stream): () => void {
+    let isOver = false
+    let unread = 0
+    let stop: (() => void) | undefined
+    const finish = () => {
+      if (isOver) return
+      isOver = true
+      this.#open--
+      stop?.()
+    }
+    const close = (how: 'end' | 'close') => {
+      if (isOver) return
+      finish()
+      response.cork(() => (how === 'end' ? response.end() : response.close()))
+    }
+    response.onWritable(() => {
+      unread = 0
+      return true
+    })
+    this.#open++
+    stop = stream({
+      write(text) {
+        // An empty chunk would be the end.
+        if (isOver || text === '') return
+        response.cork(() => {
+          if (!response.write(text)) unread += text.length
+        })
+        if (unread > UNREAD_BYTES_MAX) close('close')
+      },
+      end: () => close('end'),
+    })
+    // The stream may have ended before it could say how to stop it.
+    if (isOver) stop()
+    return finish
+  }
+}
+
+const LOOK_EVERY_MS = 15_000
+
+/** The same stream; it ends when `isAllowed` says so. A comment now and then keeps what is in between from giving up on it. */
+export function whileAllowed(stream: Stream, isAllowed: () => boolean, every_ms = LOOK_EVERY_MS): Stream {
+  return (sink) => {
+    const stop = stream(sink)
+    const timer = setInterval(() => (isAllowed() ? sink.write(': \n\n') : sink.end()), every_ms)
+    return () => {
+      clearInterval(timer)
+      stop()
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import { Type } from 'typebox'
+import { endpoint } from '../api/endpoint.ts'
+import { closed } from '../model/fields.ts'
+
+const text = (description: string) => Type.String({ description })
+const filter = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 320, description }))
+const moment = (description: string) =>
+  Type.Optional(
+    Type.String({
+      maxLength: 40,
+      pattern: '^\\d{4}-\\d{2}-\\d{2}(T[0-9:.]{5,15}Z)?$',
+      description: `${description} YYYY-MM-DD, or ISO 8601 in UTC.`,
+    }),
+  )
+
+const AuditEntry = Type.Object({
+  seq: Type.Integer({ description: 'Number; rises by one.' }),
+  at: text('ISO 8601.'),
+  requestId: text('As in X-Request-Id.'),
+  by: text('E-mail of who asked, or the one that a login tried.'),
+  address: text('Where from.'),
+  endpoint: text('Name of the endpoint, see GET /rbac/endpoints.'),
+  method: text('Method.'),
+  path: text('Path as sent, 320 characters at the most.'),
+  query: Type.Optional(text('Query as sent, 320 characters at the most.')),
+  outcome: Type.Enum(['begun', 'done', 'refused'], {
+    description: 'What acts at once has two entries: one before it begins, one with what came of it.',
+  }),
+  status: Type.Optional(Type.Integer({ description: 'HTTP status; absent when begun.' })),
+  code: Type.Optional(text('Code of a refusal.')),
+  body: Type.Optional(Type.Unknown({ description: 'Of what acts at once; secrets and files read `**`.' })),
+  changes: Type.Optional(
+    Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+      description: 'Of the candidate, as GET /services/pending shows them, 100 at the most; secrets read `**`.',
+    }),
+  ),
+  moreChanges: Type.Optional(Type.Integer({ description: 'Changes that are not listed.' })),
+  unrecorded: Type.Optional(
+    Type.Integer({ description: 'Refused logins that were counted only, since the last entry.' }),
+  ),
+  hash: text('SHA-256 over the entry and the hash of the one before it, in hexadecimal.'),
+})
+
+export const audit = [
+  endpoint({
+    name: 'audit.list',
+    method: 'GET',
+    path: '/audit',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'Search who did what, from where, and what came of it; newest first',
+    message: 'Audit entries',
+    query: closed({
+      limit: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: 1000, description: 'At most so many, 1 to 1000; 100.' }),
+      ),
+      before: Type.Optional(Type.Integer({ minimum: 1, description: 'Only those with a smaller number.' })),
+      from: moment('Not before.'),
+      to: moment('Not after.'),
+      by: filter('E-mail.'),
+      endpoint: filter('Name of the endpoint.'),
+      address: filter('Where from.'),
+      outcome: Type.Optional(Type.Enum(['begun', 'done', 'refused'], { description: 'What came of it.' })),
+      text: filter('Text that the entry holds, such as an id; whatever its case.'),
+    }),
+    data: Type.Array(AuditEntry),
+    // Sound: only this daemon writes entries, and a line that somebody changed is left out.
+    handle: async (ctx, { query }) =>
+      [...(await ctx.lifecycle.audit.search({ ...query, limit: query.limit ?? 100 }))] as never,
+  }),
+]

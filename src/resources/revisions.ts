@@ -1,0 +1,75 @@
+import { Type } from 'typebox'
+import { endpoint } from '../api/endpoint.ts'
+import { closed } from '../model/fields.ts'
+
+const text = (description: string) => Type.String({ description })
+const Fields = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
+  description: 'The record, or for an update its changed fields; null when there was none. Secrets read `**`.',
+})
+
+const RevisionEntry = Type.Object({
+  revision: Type.Integer({ description: 'Number; rises by one with each apply.' }),
+  applyId: text('Id of the apply that made it.'),
+  by: text('E-mail of who applied, or fulcrum when an apply was taken back.'),
+  at: text('ISO 8601.'),
+  comment: text('What was given with the apply.'),
+  count: Type.Integer({ description: 'Records it changed.' }),
+})
+
+const Difference = Type.Object({
+  op: Type.Enum(['create', 'update', 'delete'], { description: 'From the first revision to the second.' }),
+  resource: text('Section of the configuration.'),
+  resourceId: text('Record.'),
+  name: text('Its name.'),
+  before: Fields,
+  after: Fields,
+})
+
+export const revisions = [
+  endpoint({
+    name: 'revisions.list',
+    method: 'GET',
+    path: '/revisions',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'List applies, newest first',
+    message: 'Revisions',
+    query: closed({
+      limit: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: 1000, description: 'At most so many, 1 to 1000; 100.' }),
+      ),
+      before: Type.Optional(Type.Integer({ minimum: 1, description: 'Only those with a smaller number.' })),
+    }),
+    data: Type.Array(RevisionEntry),
+    handle: (ctx, { query }) => [...ctx.lifecycle.revisions.list(query.limit ?? 100, query.before)],
+  }),
+  endpoint({
+    name: 'revisions.diff',
+    method: 'GET',
+    path: '/revisions/{a}/diff/{b}',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'What differs between two revisions; 0 is what was before the first apply',
+    message: 'From revision {a} to revision {b}',
+    data: Type.Array(Difference),
+    handle: async (ctx, { params }) => [
+      ...(await ctx.lifecycle.revisions.diff(numberOf(params.a), numberOf(params.b))),
+    ],
+  }),
+  endpoint({
+    name: 'revisions.restore',
+    method: 'PUT',
+    path: '/revisions/{n}/restore',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Make the candidate what an earlier revision was; review it, then apply',
+    message: 'The candidate is as revision {n} was; see GET /services/pending, then apply or discard',
+    handle: async (ctx, { params }) => ctx.restore(await ctx.lifecycle.revisions.contents(numberOf(params.n))),
+  }),
+]
+
+/** NaN is no revision. */
+const numberOf = (text: string): number => (/^\d{1,9}$/.test(text) ? Number(text) : Number.NaN)

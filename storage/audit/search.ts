@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs'
+import { type AuditEntry, segmentsIn, unchained } from './segments.ts'
+
+export interface AuditQuery {
+  readonly limit: number
+  /** Entries with smaller numbers only. */
+  readonly before?: number | undefined
+  /** ISO 8601, inclusive. */
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  /** Fields that must be equal, as text. */
+  readonly equal?: Readonly<Record<string, string>> | undefined
+  /** Text that the line holds, whatever its case. */
+  readonly text?: string | undefined
+}
+
+/** Entries that fit, newest first. */
+export function searchAudit(folder: string, query: AuditQuery): readonly AuditEntry[] {
+  const found: AuditEntry[] = []
+  const wanted = query.text?.toLowerCase()
+  for (const path of segmentsIn(folder).toReversed()) {
+    for (const line of readFileSync(path, 'utf8').split('\n').slice(0, -1).toReversed()) {
+      if (wanted !== undefined && !line.toLowerCase().includes(wanted)) continue
+      const entry = unchained(line)
+      if (entry === undefined || !fits(entry, query)) continue
+      const { prev: _, ...shown } = entry
+      found.push(shown)
+      if (found.length >= query.limit) return found
+    }
+  }
+  return found
+}
+
+function fits(entry: AuditEntry, { before, from, to, equal = {} }: AuditQuery): boolean {
+  if (before !== undefined && entry.seq >= before) return false
+  if ((from !== undefined && entry.at < from) || (to !== undefined && entry.at.slice(0, to.length) > to)) return false
+  return Object.entries(equal).every(([field, value]) => String(entry[field] ?? '') === value)
+}
