@@ -62,6 +62,11 @@ export class Editing {
     })
   }
 
+  /** Resolves when every edit that was begun is written, or has failed. */
+  settled(): Promise<void> {
+    return this.#inTurn(() => Promise.resolve())
+  }
+
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work)
     this.#last = turn.catch(() => undefined)

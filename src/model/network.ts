@@ -40,6 +40,15 @@ export const StaticIp = closed({
 })
 export type StaticIp = Static<typeof StaticIp>
 
+/** An address of the service rather than of a node: one node has it at a time. */
+export const FloatingIp = closed({
+  id: Id,
+  ip: Ip,
+  groupId: Id,
+  enabled: Type.Boolean({ description: 'A disabled floating IP is stored and on no node; frontends on it rest.' }),
+})
+export type FloatingIp = Static<typeof FloatingIp>
+
 export const RouteType = Type.Enum(['default', 'static', 'policy', 'blackhole'], {
   description:
     'default: everything without a better route; static: one destination; policy: packets from `source`; blackhole: dropped.',

@@ -1,7 +1,7 @@
 import type { TObject } from 'typebox'
 import { Group, Role, User } from './access.ts'
 import { L7Backend, L7Frontend } from './layer7.ts'
-import { IpGroup, IpRoute, StaticIp } from './network.ts'
+import { FloatingIp, IpGroup, IpRoute, StaticIp } from './network.ts'
 import { ClockSettings, ConntrackLimit, ConntrackTimeouts, NodeIdentity, SystemProxy, UserInterface } from './node.ts'
 import { RealServer } from './real-server.ts'
 
@@ -15,6 +15,7 @@ export interface SectionRecords {
   readonly l7Backends: L7Backend
   readonly ipGroups: IpGroup
   readonly staticIps: StaticIp
+  readonly floatingIps: FloatingIp
   readonly ipRoutes: IpRoute
   readonly conntrackLimits: ConntrackLimit
   readonly conntrackTimeouts: ConntrackTimeouts
@@ -124,6 +125,14 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
   staticIps: {
     label: 'static IP',
     schema: StaticIp,
+    nameField: 'ip',
+    secrets: [],
+    shownWith: [],
+    references: (address) => [{ field: 'groupId', section: 'ipGroups', id: address.groupId }],
+  },
+  floatingIps: {
+    label: 'floating IP',
+    schema: FloatingIp,
     nameField: 'ip',
     secrets: [],
     shownWith: [],

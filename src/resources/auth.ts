@@ -3,27 +3,9 @@ import { endpoint, NoData } from '../api/endpoint.ts'
 import { Reply } from '../api/reply.ts'
 import { Email } from '../model/access.ts'
 import { closed } from '../model/fields.ts'
+import { LICENCE } from '../model/licence.ts'
 
 const text = (description: string) => Type.String({ description })
-
-/** decisions.md §5: what an open project answers where others check a licence. 0 means unlimited. */
-const LICENCE = {
-  updateType: 'community',
-  platform: 'linux',
-  serial: '',
-  model: 'Fulcrum',
-  supportExpired: false,
-  daysToExpire: 0,
-  companyName: '',
-  maxVips: 0,
-  maxRips: 0,
-  supportExpireDate: '31/12/9999',
-  modules: [
-    { name: 'layer4', fullName: 'Layer 4 load balancing (IPVS)', enabled: true },
-    { name: 'layer7', fullName: 'Layer 7 load balancing (HAProxy)', enabled: true },
-  ],
-  licenceType: 'community',
-}
 
 const Licence = Type.Object(
   {

@@ -1,0 +1,185 @@
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import type { BackupEntry, BackupsActor, Restoration, RestoreRequest } from '../api/backups.ts'
+import type { Rendered } from '../api/reply.ts'
+import type { Clock } from '../clock.ts'
+import { turn } from '../config/turns.ts'
+import { ApiError, type FieldError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { LICENCE } from '../model/licence.ts'
+import type { MachineFacts } from '../model/machine-facts.ts'
+import { type ConfigView, SECTION_NAMES, type SectionContents } from '../model/sections.ts'
+import type { ComputePool } from '../worker-pool.ts'
+import { BACKUP_BYTES_MAX, BackupFolder, type Kept } from './folder.ts'
+import { type AutoKind, kindOf, namesFor, oldestFirst, shownTime } from './names.ts'
+import type { BackupHead, OpenBackup } from './reading.ts'
+import { restoration } from './restoring.ts'
+import { newSealingKey } from './sealing.ts'
+import { BACKUP_SECTIONS } from './sections.ts'
+import { type BackupSource, backupText } from './writing.ts'
+
+/** Uploads stay until somebody deletes them. */
+const UPLOADS_MAX = 50
+/** Automatic ones make room for the next. */
+export const KEPT_MAX: Readonly<Record<AutoKind, number>> = { apply: 20, daily: 14 }
+
+export interface BackupsParts {
+  readonly running: ConfigView
+  readonly candidate: ConfigView
+  /** Whether an apply is under way. */
+  readonly engine: () => { readonly busy: boolean }
+  readonly facts: Pick<MachineFacts, 'interfaces'>
+  readonly nodeId: string
+  readonly version: string
+  readonly stateFolder: string
+  readonly compute: ComputePool
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** The backup files of this node: made of running, kept as they were uploaded, read completely before anything is made of them. */
+export class Backups implements BackupsActor {
+  readonly #parts: BackupsParts
+  readonly #uploads: BackupFolder
+  readonly #auto: BackupFolder
+
+  constructor(parts: BackupsParts) {
+    this.#parts = parts
+    const folder = (name: string) =>
+      new BackupFolder(join(parts.stateFolder, 'backups', name), (raw) => this.#describe(raw), parts.log)
+    this.#uploads = folder('uploads')
+    this.#auto = folder('auto')
+  }
+
+  async list(): Promise<{ readonly uploads: BackupEntry[]; readonly auto: BackupEntry[] }> {
+    const [uploads, auto] = [await this.#uploads.list(), await this.#auto.list()]
+    return { uploads: uploads.map(entryOf), auto: auto.map(entryOf) }
+  }
+
+  /** A backup of running as it is at this moment, written while it is sent. */
+  async make(passphrase: string | undefined): Promise<Rendered> {
+    const source = this.source()
+    const key = passphrase === undefined ? undefined : await newSealingKey(passphrase)
+    const [name] = namesFor(hostname(), source.createdAt, undefined)
+    return {
+      body: '',
+      slices: () => wholly(backupText(source, key)),
+      contentType: 'application/json',
+      cacheControl: 'no-store',
+      headers: { 'Content-Disposition': `attachment; filename="${name}"` },
+    }
+  }
+
+  /** Everything that a backup holds, by reference: records are never changed in place. */
+  source(): BackupSource {
+    const { running, nodeId, version, clock } = this.#parts
+    const contents = Object.fromEntries(SECTION_NAMES.map((name) => [name, [...running.list(name)]]))
+    return {
+      applianceVersion: version,
+      createdAt: new Date(clock.now_ms()).toISOString(),
+      nodes: [{ id: nodeId, hostname: hostname() }],
+      // Sound: each section's own list.
+      contents: contents as SectionContents,
+      beside: { licence: LICENCE },
+    }
+  }
+
+  /** A file with its records; refuses with NOT_FOUND, or with everything that is wrong with it. */
+  async #read(file: string, passphrase: string | undefined): Promise<OpenBackup> {
+    const raw = (await this.#uploads.read(file)) ?? (await this.#auto.read(file))
+    if (raw === undefined) throw new ApiError('NOT_FOUND', `There is no backup ${file}; GET /backup/list names them`)
+    const read = await this.#parts.compute.run('openBackup', { raw, passphrase })
+    if ('problems' in read) throw refusal('file', read.problems)
+    const { head, contents } = read
+    if (contents !== undefined) return { head, contents }
+    const message = 'is needed: this backup was made under a passphrase'
+    throw refusal('file', [{ field: 'X-Backup-Passphrase', code: 'PASSPHRASE_REQUIRED', message }])
+  }
+
+  async restoration(request: RestoreRequest, passphrase: string | undefined): Promise<Restoration> {
+    const { nodeId, running, candidate, engine, facts } = this.#parts
+    const read = await this.#read(request.file, passphrase)
+    const interfaces = request.sections === undefined ? await facts.interfaces() : []
+    if (engine().busy) {
+      throw new ApiError('APPLY_IN_PROGRESS', 'An apply is running; restore when it has ended', {
+        headers: { 'Retry-After': '1' },
+      })
+    }
+    return restoration(request, read, { nodeId, running, candidate, interfaces })
+  }
+
+  /** Keeps the text of a backup file; refuses one in which anything is wrong. Answers its name. */
+  async upload(text: string): Promise<string> {
+    const raw = Buffer.from(text)
+    if (raw.length > BACKUP_BYTES_MAX) {
+      throw new ApiError('PAYLOAD_TOO_LARGE', `A backup may hold ${BACKUP_BYTES_MAX} bytes at the most`)
+    }
+    const described = await this.#parts.compute.run('describeBackup', raw)
+    if ('problems' in described) throw refusal('backup', described.problems)
+    if ((await this.#uploads.names()).length >= UPLOADS_MAX) {
+      const message = `cannot be kept beside ${UPLOADS_MAX} others: delete some with DELETE /backup/{filename}`
+      throw refusal('backup', [{ field: '', code: 'TOO_MANY', message }])
+    }
+    const { nodes, createdAt } = described.head
+    const file = await this.#uploads.add(namesFor(nodes[0]?.hostname ?? '', createdAt, undefined), [raw])
+    this.#parts.log.info('backup uploaded', { file, bytes: raw.length })
+    return file
+  }
+
+  async remove(file: string): Promise<void> {
+    if ((await this.#uploads.remove(file)) || (await this.#auto.remove(file))) return
+    throw new ApiError('NOT_FOUND', `There is no backup ${file}; GET /backup/list names them`)
+  }
+
+  async removeAll(which: 'uploads' | 'auto' | 'all'): Promise<void> {
+    const folders = { uploads: [this.#uploads], auto: [this.#auto], all: [this.#uploads, this.#auto] }[which]
+    for (const folder of folders) for (const name of await folder.names()) await folder.remove(name)
+  }
+
+  /** Names of the automatic backups of a kind, oldest first. */
+  async automatic(kind: AutoKind): Promise<readonly string[]> {
+    return oldestFirst((await this.#auto.names()).filter((name) => kindOf(name) === kind))
+  }
+
+  /** Writes an automatic backup, a portion in each turn of the loop, and drops those it takes the place of. */
+  async keep(source: BackupSource, kind: AutoKind): Promise<string> {
+    const file = await this.#auto.add(namesFor(hostname(), source.createdAt, kind), backupText(source, undefined), turn)
+    const names = await this.automatic(kind)
+    for (const name of names.slice(0, Math.max(0, names.length - KEPT_MAX[kind]))) await this.#auto.remove(name)
+    this.#parts.log.info('backup kept', { file })
+    return file
+  }
+
+  async #describe(raw: Uint8Array): Promise<BackupHead | undefined> {
+    const described = await this.#parts.compute.run('describeBackup', raw)
+    return 'head' in described ? described.head : undefined
+  }
+}
+
+/** What is wrong in a file, as problems of the field that named it. */
+function refusal(field: string, problems: readonly FieldError[]): ApiError {
+  const errors = problems.map((problem) =>
+    problem.field.startsWith('X-') ? problem : { ...problem, field: [field, problem.field].filter(Boolean).join('.') },
+  )
+  const [first] = errors
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
+  return new ApiError('INVALID_BODY', `The backup is refused: ${first?.field} ${first?.message}${more}`, { errors })
+}
+
+function entryOf({ file, head: { createdAt, nodes, sections } }: Kept): BackupEntry {
+  return {
+    file,
+    dateTime: shownTime(createdAt),
+    nodes: nodes.map(({ id, hostname: name }) => ({ id, hostname: name })),
+    sections: sections.map(({ name, version }) => {
+      const known = BACKUP_SECTIONS.find((section) => section.name === name)
+      return { name, nameFull: known?.nameFull ?? name, version, partRestore: known?.partRestore ?? false }
+    }),
+  }
+}
+
+/** Whatever is told at the end of an answer that was completed: nothing. */
+function* wholly(portions: Iterable<Uint8Array>): Generator<Uint8Array, undefined> {
+  yield* portions
+  return undefined
+}

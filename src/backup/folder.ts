@@ -1,0 +1,104 @@
+import { constants } from 'node:fs'
+import { open, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Log } from '../log.ts'
+import { createDurably, hasCode, openFolder, removeDurably } from './durable-file.ts'
+import { isBackupName } from './names.ts'
+import type { BackupHead } from './reading.ts'
+
+export const BACKUP_BYTES_MAX = 64 * 1024 * 1024
+
+export interface Kept {
+  readonly file: string
+  readonly head: BackupHead
+}
+
+interface Known {
+  readonly mtime_ms: number
+  readonly size: number
+  /** undefined: something is wrong with the file. */
+  readonly head: BackupHead | undefined
+}
+
+/** The backups of one folder. Nobody else writes there; who does is found out and listed when the file is right. */
+export class BackupFolder {
+  readonly #folder: string
+  readonly #describe: (raw: Uint8Array) => Promise<BackupHead | undefined>
+  readonly #log: Log
+  /** What each file says of itself, so that listing reads none twice. */
+  readonly #known = new Map<string, Known>()
+  #opened: Promise<void> | undefined
+
+  constructor(folder: string, describe: (raw: Uint8Array) => Promise<BackupHead | undefined>, log: Log) {
+    this.#folder = folder
+    this.#describe = describe
+    this.#log = log
+  }
+
+  /** Names of the files, in the order of their names. */
+  async names(): Promise<readonly string[]> {
+    await this.#open()
+    return (await readdir(this.#folder)).filter(isBackupName).sort()
+  }
+
+  /** Every file in which all is right, newest first. */
+  async list(): Promise<readonly Kept[]> {
+    const kept: Kept[] = []
+    for (const file of await this.names()) {
+      const head = await this.#headOf(file)
+      if (head !== undefined) kept.push({ file, head })
+    }
+    return kept.sort((a, b) => (a.head.createdAt < b.head.createdAt ? 1 : -1))
+  }
+
+  /** The file's bytes; undefined without such a file, or when it is too large to be a backup. */
+  async read(name: string): Promise<Uint8Array | undefined> {
+    if (!isBackupName(name)) return undefined
+    try {
+      // A link is none of ours: it could lead anywhere.
+      const file = await open(join(this.#folder, name), constants.O_RDONLY | constants.O_NOFOLLOW)
+      try {
+        const facts = await file.stat()
+        return facts.isFile() && facts.size <= BACKUP_BYTES_MAX ? await file.readFile() : undefined
+      } finally {
+        await file.close()
+      }
+    } catch (error) {
+      if (hasCode(error, 'ENOENT') || hasCode(error, 'ELOOP')) return undefined
+      throw error
+    }
+  }
+
+  async add(names: Iterable<string>, portions: Iterable<Uint8Array>, rest?: () => Promise<void>): Promise<string> {
+    await this.#open()
+    return createDurably(this.#folder, names, portions, rest)
+  }
+
+  /** Answers whether it was there. */
+  async remove(name: string): Promise<boolean> {
+    if (!isBackupName(name)) return false
+    await this.#open()
+    this.#known.delete(name)
+    return removeDurably(this.#folder, name)
+  }
+
+  async #headOf(file: string): Promise<BackupHead | undefined> {
+    const facts = await stat(join(this.#folder, file)).catch(() => undefined)
+    if (facts === undefined) return undefined
+    const known = this.#known.get(file)
+    if (known?.mtime_ms === facts.mtimeMs && known.size === facts.size) return known.head
+    const raw = await this.read(file)
+    const head = raw === undefined ? undefined : await this.#describe(raw)
+    if (head === undefined) this.#log.warn('a file among the backups is not whole and not listed', { file })
+    this.#known.set(file, { mtime_ms: facts.mtimeMs, size: facts.size, head })
+    return head
+  }
+
+  #open(): Promise<void> {
+    this.#opened ??= openFolder(this.#folder).catch((error: unknown) => {
+      this.#opened = undefined
+      throw error
+    })
+    return this.#opened
+  }
+}

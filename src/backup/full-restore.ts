@@ -1,0 +1,110 @@
+import { canonicalNetwork, familyOf } from '../ip-network.ts'
+import { newId } from '../ids.ts'
+import type { NetworkInterface } from '../model/machine-facts.ts'
+import type { IpGroup, IpRoute, StaticIp } from '../model/network.ts'
+import { type NodeIdentity, THIS_NODE } from '../model/node.ts'
+import { SECTION_NAMES, type SectionContents } from '../model/sections.ts'
+
+/** Where the node is reached after the restore, whatever the backup says. */
+export interface Management {
+  readonly ip: string
+  readonly subnet: Pick<IpGroup, 'networkIp' | 'networkMask' | 'gateway' | 'defaultGateway'>
+  readonly interfaceId: string
+}
+
+/** Who the node is now, and who it is to be. */
+export interface Identity {
+  readonly nodeId: string
+  readonly wanted: string
+  /** What running says. */
+  readonly records: readonly NodeIdentity[]
+}
+
+const MANAGEMENT = 'management'
+
+/** Every section as this one node takes it over: what belongs to other nodes stays out, floating IPs are off. */
+export function fullContents(
+  contents: SectionContents,
+  identity: Identity,
+  management: Management | undefined,
+): SectionContents {
+  const { wanted } = identity
+  const all = Object.fromEntries(SECTION_NAMES.map((name) => [name, contents[name] ?? []])) as Required<SectionContents>
+  const ofNode = ({ nodeId }: { readonly nodeId: string }) => nodeId === wanted
+  const own = ({ id }: { readonly id: string }) => id === wanted
+  const restored = {
+    ...all,
+    nodeIdentities: wanted === identity.nodeId ? identity.records : [{ id: THIS_NODE, nodeId: wanted }],
+    floatingIps: all.floatingIps.map((address) => ({ ...address, enabled: false })),
+    staticIps: all.staticIps.filter(ofNode),
+    ipRoutes: all.ipRoutes.filter(ofNode),
+    ipGroups: all.ipGroups.map((group) => ({ ...group, assignedInterfaces: group.assignedInterfaces.filter(ofNode) })),
+    conntrackLimits: all.conntrackLimits.filter(own),
+    systemProxies: all.systemProxies.filter(own),
+    userInterfaces: all.userInterfaces.filter(own),
+    clocks: all.clocks.filter(own),
+  }
+  return management === undefined ? restored : managed(restored, management, wanted)
+}
+
+/** The address is there, its group has the interface, and the API listens where it is reached. What stands in the way gives way. */
+function managed(contents: Required<SectionContents>, management: Management, nodeId: string): SectionContents {
+  const { ip, subnet, interfaceId } = management
+  const network = networkOf(subnet)
+  const known = contents.ipGroups.find((group) => group.networkIp !== '' && networkOf(group) === network)
+  const assignedInterfaces = [{ nodeId, interfaceId }]
+  const group: IpGroup =
+    known === undefined
+      ? { id: newId(), name: MANAGEMENT, ...subnet, assignedInterfaces }
+      : { ...known, ...(subnet.gateway === '' ? {} : subnet), assignedInterfaces }
+  const others = contents.ipGroups.filter(({ id }) => id !== group.id)
+  const old = contents.staticIps.find((address) => address.ip === ip)
+  const address: StaticIp = { id: old?.id ?? newId(), nodeId, groupId: group.id, ip, externalPingCheck: false }
+  const family = familyOf(ip)
+  const isOtherWay = (gateway: string) => subnet.defaultGateway && gateway !== '' && familyOf(gateway) === family
+  return {
+    ...contents,
+    ipGroups: [
+      ...others.map((other) => ({
+        ...other,
+        name: known === undefined && other.name.toLowerCase() === MANAGEMENT ? freeName(contents.ipGroups) : other.name,
+        defaultGateway: other.defaultGateway && !isOtherWay(other.gateway),
+      })),
+      group,
+    ],
+    staticIps: [...contents.staticIps.filter(({ id }) => id !== address.id), address],
+    floatingIps: contents.floatingIps.filter((floating) => floating.ip !== ip),
+    ipRoutes: contents.ipRoutes.map((route) =>
+      route.type === 'default' && route.metric === null && isOtherWay(route.viaIp)
+        ? { ...route, enabled: false }
+        : route,
+    ),
+    userInterfaces: contents.userInterfaces.map((settings) =>
+      settings.ipId === '' ? settings : { ...settings, ipId: address.id },
+    ),
+  }
+}
+
+const networkOf = ({ networkIp, networkMask }: Pick<IpGroup, 'networkIp' | 'networkMask'>): string =>
+  canonicalNetwork(`${networkIp}/${networkMask}`)
+
+/** For the group that had the name before. */
+function freeName(groups: readonly IpGroup[]): string {
+  const taken = new Set(groups.map(({ name }) => name.toLowerCase()))
+  let number = 2
+  while (taken.has(`${MANAGEMENT} ${number}`)) number += 1
+  return `${MANAGEMENT} ${number}`
+}
+
+/** What a machine with other interfaces than that of the backup has to have repaired before the apply. */
+export function strangeInterfaces(contents: SectionContents, found: readonly NetworkInterface[]): readonly string[] {
+  const isThere = (text: string) => text === '' || found.some(({ id, name }) => id === text || name === text)
+  const groups = (contents.ipGroups ?? []).filter((group) =>
+    group.assignedInterfaces.some(({ interfaceId }) => !isThere(interfaceId)),
+  )
+  const routes = (contents.ipRoutes ?? []).filter((route: IpRoute) => !isThere(route.interface))
+  return [
+    ...groups.map(({ name }) => `IP group ${name} is on an interface that this machine does not have`),
+    ...routes.map(({ name }) => `route ${name} leads over an interface that this machine does not have`),
+  ]
+}

@@ -1,0 +1,45 @@
+import type { RestoreRequest } from '../api/backups.ts'
+import { danglingReferences } from '../config/reference-rules.ts'
+import type { FieldError } from '../errors.ts'
+import { type ConfigView, type SectionContents, SECTIONS } from '../model/sections.ts'
+import { contentsView } from './contents-view.ts'
+import { BACKUP_SECTIONS, backupSectionOf } from './sections.ts'
+
+/** The sections that are asked for. Floating IPs come enabled only when somebody says so: another node may have them. */
+export function partContents(contents: SectionContents, { sections = [], fipActive }: RestoreRequest): SectionContents {
+  const wanted = BACKUP_SECTIONS.filter(({ name }) => sections.includes(name)).flatMap(({ config }) => config)
+  const parts: SectionContents = Object.fromEntries(wanted.map((name) => [name, contents[name] ?? []]))
+  const { floatingIps } = parts
+  if (floatingIps === undefined) return parts
+  return {
+    ...parts,
+    floatingIps: floatingIps.map((address) => ({ ...address, enabled: address.enabled && fipActive === true })),
+  }
+}
+
+/** References that restoring only these sections would leave open, with the section that would close them. */
+export function openReferences(
+  contents: SectionContents,
+  candidate: ConfigView,
+  { sections = [] }: RestoreRequest,
+): readonly FieldError[] {
+  const needs = new Map<string, string[]>()
+  for (const { section, name, refersTo } of danglingReferences(contentsView(contents, candidate))) {
+    const [from, to] = [backupSectionOf(section) ?? section, backupSectionOf(refersTo.section) ?? refersTo.section]
+    const missing = sections.includes(to) ? from : to
+    const user = `the ${SECTIONS[section].label} ${name} names a ${SECTIONS[refersTo.section].label}`
+    const users = needs.get(missing)
+    if (users === undefined) needs.set(missing, [user])
+    else users.push(user)
+  }
+  return [...needs].map(([missing, [first, ...more]]) => {
+    const canBeAdded = BACKUP_SECTIONS.some(({ name, partRestore }) => name === missing && partRestore)
+    const advice = canBeAdded ? `add the section ${missing}` : 'create it first, or restore the whole backup'
+    const others = more.length === 0 ? '' : ` (and ${more.length} more)`
+    return {
+      field: 'sections',
+      code: 'SECTION_NEEDED',
+      message: `${first}${others} that would not be there: ${advice}`,
+    }
+  })
+}

@@ -1,0 +1,38 @@
+import type { ConfigStore } from '../../storage/config/config-store.ts'
+import type { Editing } from '../config/editing.ts'
+import { ApiError } from '../errors.ts'
+import type { JobHandle, JobKind } from '../jobs.ts'
+
+export interface RestoreCheckParts {
+  readonly store: ConfigStore
+  readonly engine: () => { validate(): Promise<void> }
+  readonly editing: Pick<Editing, 'settled'>
+}
+
+/** What the check needs to know of the restore. */
+export interface Restored {
+  readonly file: string
+  readonly warnings: readonly string[]
+}
+
+const NEXT =
+  'Look at GET /services/pending, then PUT /services/apply with confirmWithin and, within that time, PUT /services/apply/confirm; DELETE /services/pending takes the restore back.'
+
+/** After a full restore was staged, the whole candidate is checked as by POST /services/validate. */
+export function restoreCheck({ store, engine, editing }: RestoreCheckParts): JobKind<Restored> {
+  const work = async (job: JobHandle, { file, warnings }: Restored) => {
+    job.report({ step: 'check the restored configuration with every program' })
+    // The request that started this stages when its handler has returned.
+    await editing.settled()
+    const changes = store.changes().length
+    try {
+      await engine().validate()
+    } catch (error) {
+      const errors = error instanceof ApiError ? (error.details.errors ?? []) : []
+      job.report({ log: errors.map(({ field, message }) => `${field}: ${message}`) })
+      throw error
+    }
+    return { file, changes, warnings, next: NEXT }
+  }
+  return { kind: 'backup.restore', title: 'Check of a full restore', group: 'restore', work, resume: work }
+}

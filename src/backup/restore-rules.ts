@@ -1,0 +1,101 @@
+import type { RestoreRequest } from '../api/backups.ts'
+import type { FieldError } from '../errors.ts'
+import { canonicalIp, familyOf, fullPrefix, networkOf, networkText, parseIp } from '../ip-network.ts'
+import type { NetworkInterface } from '../model/machine-facts.ts'
+import { addressProblems, groupProblems, interfaceIdOf } from '../network-rules.ts'
+import type { Management } from './full-restore.ts'
+import type { BackupHead } from './reading.ts'
+import { BACKUP_SECTIONS } from './sections.ts'
+
+const FULL_FIELDS = ['nodeId', 'ip', 'mask', 'gateway', 'interface'] as const
+
+/** What is wrong with the names of a part restore, and which of its fields belong to a full one. */
+export function partProblems(request: RestoreRequest): readonly FieldError[] {
+  const names = (request.sections ?? []).flatMap((name, at): FieldError[] => {
+    const field = `sections.${at}`
+    const known = BACKUP_SECTIONS.find((section) => section.name === name)
+    if (known === undefined) {
+      const all = BACKUP_SECTIONS.filter(({ partRestore }) => partRestore).map((section) => section.name)
+      return [{ field, code: 'SECTION_UNKNOWN', message: `is no section; there are ${all.join(', ')}` }]
+    }
+    return known.partRestore ? [] : [{ field, code: 'FULL_RESTORE_ONLY', message: 'is restored with all others only' }]
+  })
+  const fields = FULL_FIELDS.filter((field) => request[field] !== undefined).map((field) => ({
+    field,
+    code: 'FULL_RESTORE_ONLY',
+    message: 'is for a full restore: leave it out, or leave out sections',
+  }))
+  return [...names, ...fields]
+}
+
+/** What is wrong with the fields of a full restore. */
+export function fullProblems(
+  request: RestoreRequest,
+  { nodes }: BackupHead,
+  interfaces: readonly NetworkInterface[],
+): readonly FieldError[] {
+  const problems: FieldError[] = []
+  const add = (field: string, code: string, message: string) => problems.push({ field, code, message })
+  const list = nodes.map(({ id, hostname }) => `${id} (${hostname})`).join(', ')
+  if (request.nodeId !== undefined && !nodes.some(({ id }) => id === request.nodeId)) {
+    add('nodeId', 'NOT_FOUND', `is no node of this backup, which holds ${list}`)
+  } else if (request.nodeId === undefined && nodes.length > 1) {
+    add('nodeId', 'REQUIRED', `is needed: this backup holds ${list}`)
+  }
+  if (request.fipActive === true)
+    add('fipActive', 'PART_RESTORE_ONLY', 'is for a part restore: a full one disables floating IPs')
+  problems.push(...addressFields(request, interfaces))
+  return problems
+}
+
+function addressFields(request: RestoreRequest, interfaces: readonly NetworkInterface[]): readonly FieldError[] {
+  const { ip, mask, gateway, interface: named } = request
+  if (ip === undefined) {
+    const alone = (['mask', 'gateway', 'interface'] as const).filter((field) => request[field] !== undefined)
+    return alone.map((field) => ({ field, code: 'ADDRESS_REQUIRED', message: 'means nothing without ip' }))
+  }
+  const problems: FieldError[] = []
+  const needed = (['mask', 'interface'] as const).filter((field) => request[field] === undefined)
+  for (const field of needed) problems.push({ field, code: 'REQUIRED', message: 'is needed with ip' })
+  if (named !== undefined && interfaceIdOf(named, interfaces) === undefined) {
+    problems.push({
+      field: 'interface',
+      code: 'NOT_FOUND',
+      message: 'is no interface of this node, see GET /{applianceId}/interfaces',
+    })
+  }
+  if (mask === undefined) return problems
+  if (mask < 1 || mask > fullPrefix(familyOf(ip))) {
+    return [...problems, { field: 'mask', code: 'OUT_OF_RANGE', message: `must be 1 to ${fullPrefix(familyOf(ip))}` }]
+  }
+  const group = groupOf(ip, mask, gateway)
+  const rules = [...groupProblems(group), ...addressProblems(ip, { ...group, assignedInterfaces: [] })]
+  return [
+    ...problems,
+    ...rules.map(({ field, message }) => ({ field: FIELD_OF[field] ?? field, code: 'INVALID', message })),
+  ]
+}
+
+const FIELD_OF: Readonly<Record<string, string>> = { networkIp: 'ip', networkMask: 'mask' }
+
+function groupOf(ip: string, mask: number, gateway: string | undefined) {
+  const address = parseIp(ip)
+  const [networkIp = ''] = address === undefined ? [] : networkText(networkOf({ ...address, prefix: mask })).split('/')
+  return {
+    id: 'management',
+    name: 'management',
+    networkIp,
+    networkMask: mask,
+    gateway: gateway ?? '',
+    defaultGateway: gateway !== undefined && gateway !== '',
+  }
+}
+
+/** The management address that was asked for; undefined when none was. Only for a request without problems. */
+export function managementOf(request: RestoreRequest, interfaces: readonly NetworkInterface[]): Management | undefined {
+  const { ip, mask, gateway } = request
+  const interfaceId = interfaceIdOf(request.interface ?? '', interfaces)
+  if (ip === undefined || mask === undefined || interfaceId === undefined) return undefined
+  const { id: _, name: __, ...subnet } = groupOf(ip, mask, gateway)
+  return { ip: canonicalIp(ip), subnet, interfaceId }
+}

@@ -1,0 +1,47 @@
+import type { Restoration, RestoreRequest } from '../api/backups.ts'
+import { ApiError, type FieldError } from '../errors.ts'
+import type { NetworkInterface } from '../model/machine-facts.ts'
+import type { ConfigView } from '../model/sections.ts'
+import { fullContents, strangeInterfaces } from './full-restore.ts'
+import { openReferences, partContents } from './part-restore.ts'
+import type { OpenBackup } from './reading.ts'
+import { fullProblems, managementOf, partProblems } from './restore-rules.ts'
+
+export interface RestoreState {
+  readonly nodeId: string
+  readonly running: ConfigView
+  readonly candidate: ConfigView
+  readonly interfaces: readonly NetworkInterface[]
+}
+
+/** What a request makes of a backup; refuses with every problem of its fields. */
+export function restoration(
+  request: RestoreRequest,
+  { head, contents }: OpenBackup,
+  { nodeId, running, candidate, interfaces }: RestoreState,
+): Restoration {
+  if (request.sections !== undefined) {
+    refuse(partProblems(request))
+    const parts = partContents(contents, request)
+    refuse(openReferences(parts, candidate, request))
+    return { contents: parts, isFull: false, warnings: [] }
+  }
+  refuse(fullProblems(request, head, interfaces))
+  const identity = {
+    nodeId,
+    wanted: request.nodeId ?? head.nodes[0]?.id ?? nodeId,
+    records: [...running.list('nodeIdentities')],
+  }
+  const all = fullContents(contents, identity, managementOf(request, interfaces))
+  return { contents: all, isFull: true, warnings: strangeInterfaces(all, interfaces) }
+}
+
+function refuse(errors: readonly FieldError[]): void {
+  if (errors.length === 0) return
+  const list = errors.map(({ field, message }) => `${field} ${message}`).join('; ')
+  throw new ApiError(
+    'INVALID_BODY',
+    `The body has ${errors.length === 1 ? '1 problem' : `${errors.length} problems`}: ${list}`,
+    { errors },
+  )
+}

@@ -1,0 +1,66 @@
+import type { SectionName } from '../model/sections.ts'
+
+/** `data` of one section of a backup file: lists of records by the name of their configuration section. */
+export type SectionData = Readonly<Record<string, unknown>>
+
+/** Turns the data of one version into that of the next. What it is given may be anything: it throws when that cannot be read. */
+export type Migration = (data: SectionData) => SectionData
+
+/** One section of a backup file. */
+export interface BackupSection {
+  readonly name: string
+  /** For people. */
+  readonly nameFull: string
+  /** Raised by one, with a migration, whenever records of an older file would not fit their schemas any more. */
+  readonly version: number
+  /** Whether it can be restored by itself. */
+  readonly partRestore: boolean
+  /** The sections of the configuration that it holds. */
+  readonly config: readonly SectionName[]
+  /** What else is in its data, for people: it is written and never restored. */
+  readonly beside: readonly string[]
+  /** By the version that each starts from. */
+  readonly migrations: Readonly<Record<number, Migration>>
+}
+
+const section = (
+  name: string,
+  nameFull: string,
+  config: readonly SectionName[] = [],
+  more: Partial<BackupSection> = {},
+): BackupSection => ({ name, nameFull, version: 1, partRestore: true, config, beside: [], migrations: {}, ...more })
+
+const WHOLE_ONLY = { partRestore: false } as const
+
+/** The sections of a backup file, in the order in which they are listed. Every section of the configuration is in one of them. */
+export const BACKUP_SECTIONS: readonly BackupSection[] = [
+  section('rbac', 'Users, groups and roles', ['users', 'groups', 'roles']),
+  section('gslb', 'Global server load balancing'),
+  section('certs', 'Certificates'),
+  section('layer7proxy', 'Layer 7 frontends and backends', ['l7Frontends', 'l7Backends']),
+  section('fallbackServer', 'Fallback server'),
+  section('clusterha', 'Nodes of the cluster', ['nodeIdentities'], WHOLE_ONLY),
+  section('fip', 'Floating IPs', ['floatingIps']),
+  section('healthchecks', 'Health check scripts'),
+  section(
+    'system',
+    'Network and settings of the nodes',
+    [
+      'ipGroups',
+      'staticIps',
+      'ipRoutes',
+      'conntrackLimits',
+      'conntrackTimeouts',
+      'systemProxies',
+      'userInterfaces',
+      'clocks',
+    ],
+    WHOLE_ONLY,
+  ),
+  section('licence', 'Licence', [], { ...WHOLE_ONLY, beside: ['licence'] }),
+  // Both layers use them, so that neither can own them.
+  section('realServers', 'Real servers', ['realServers']),
+]
+
+export const backupSectionOf = (config: SectionName): string | undefined =>
+  BACKUP_SECTIONS.find((one) => one.config.includes(config))?.name
