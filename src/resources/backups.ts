@@ -1,0 +1,169 @@
+import { type Static, Type } from 'typebox'
+import type { ContextOf } from '../api/context.ts'
+import { endpoint } from '../api/endpoint.ts'
+import { accepted, Reply, StartedJob } from '../api/reply.ts'
+import { ApiError } from '../errors.ts'
+import { closed, Ip } from '../model/fields.ts'
+
+const MIB = 1024 * 1024
+/** 64 MiB of file, with room for the backslashes that quotes need in JSON text. */
+const UPLOAD_BYTES_MAX = 96 * MIB
+const PASSPHRASE = 'x-backup-passphrase'
+/** A shorter one is guessed; others than these characters reach no two machines alike in a header. */
+const PASSPHRASE_FORM = /^[\x20-\x7e]{8,256}$/
+
+const text = (description: string) => Type.String({ description })
+
+const Entry = Type.Object({
+  file: text('Name for restoring and deleting it.'),
+  dateTime: text('When it was made, DD/MM/YYYY HH:MM:SS +0000.'),
+  nodes: Type.Array(Type.Object({ id: text('Node.'), hostname: text('What the node was called.') }), {
+    description: 'The nodes it was made of.',
+  }),
+  sections: Type.Array(
+    Type.Object({
+      name: text('Name for a part restore.'),
+      nameFull: text('Name for people.'),
+      version: Type.Integer({ description: 'Version of the section in this file.' }),
+      partRestore: Type.Boolean({ description: 'Whether it can be restored by itself.' }),
+    }),
+    { description: 'What it holds.' },
+  ),
+})
+
+const RestoreBody = closed({
+  file: Type.String({ minLength: 1, maxLength: 128, description: 'Name of the backup, see GET /backup/list.' }),
+  nodeId: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'Node of the backup that this node becomes (full restore); the only one of the file when omitted.',
+    }),
+  ),
+  ip: Type.Optional(Ip),
+  mask: Type.Optional(Type.Integer({ minimum: 1, maximum: 128, description: 'Prefix length of ip, 1 to 32 or 128.' })),
+  gateway: Type.Optional(Ip),
+  interface: Type.Optional(Type.String({ maxLength: 64, description: 'Interface (id or name) that gets ip.' })),
+  sections: Type.Optional(
+    Type.Array(Type.String({ maxLength: 64, description: 'Section.' }), {
+      minItems: 1,
+      maxItems: 64,
+      uniqueItems: true,
+      description: 'What to restore; omitted for a full restore.',
+    }),
+  ),
+  fipActive: Type.Optional(
+    Type.Boolean({ description: 'Whether floating IPs come enabled as they were (part restore). Default false.' }),
+  ),
+})
+
+/** The passphrase of an existing backup, whatever it is; undefined without one. */
+const passphraseIn = (headers: Readonly<Record<string, string>>): string | undefined =>
+  headers[PASSPHRASE] === '' ? undefined : headers[PASSPHRASE]
+
+function newPassphrase(headers: Readonly<Record<string, string>>): string | undefined {
+  const passphrase = passphraseIn(headers)
+  if (passphrase === undefined || PASSPHRASE_FORM.test(passphrase)) return passphrase
+  const message = 'must be 8 to 256 printable ASCII characters'
+  throw new ApiError('INVALID_QUERY', `The header X-Backup-Passphrase ${message}`, {
+    errors: [{ field: 'X-Backup-Passphrase', code: 'FORMAT', message }],
+  })
+}
+
+async function restore(ctx: ContextOf['stage'], body: Static<typeof RestoreBody>, passphrase: string | undefined) {
+  ctx.transactions.refuseOpen()
+  const { contents, isFull, warnings } = await ctx.lifecycle.backups.restoration(body, passphrase)
+  ctx.restore(contents)
+  if (isFull)
+    return accepted(await ctx.checkRestored(body.file, warnings), {
+      message: `The whole of ${body.file} is staged; the job checks it`,
+    })
+  const list = (body.sections ?? []).join(', ')
+  // Message only, as the table of the specification has it; only a full restore has a job.
+  return Reply.with(undefined as never, { message: `${list} of ${body.file}: staged, see GET /services/pending` })
+}
+
+const DELETES = [
+  { name: 'backups.deleteAll', path: '/backup', which: 'all', what: 'every backup file, uploaded and automatic' },
+  { name: 'backups.deleteAutomatic', path: '/backup/auto', which: 'auto', what: 'the automatic backups' },
+  { name: 'backups.deleteUploads', path: '/backup/uploads', which: 'uploads', what: 'the uploaded backups' },
+] as const
+
+export const backups = [
+  endpoint({
+    name: 'backups.get',
+    method: 'GET',
+    path: '/backup',
+    effect: 'read',
+    staged: false,
+    reveals: true,
+    summary: 'Running as one backup file, secrets included; encrypted with the header X-Backup-Passphrase',
+    message: 'The backup file.',
+    headers: [PASSPHRASE],
+    handle: async (ctx, { headers }) => Reply.bytes(await ctx.lifecycle.backups.make(newPassphrase(headers))),
+  }),
+  endpoint({
+    name: 'backups.list',
+    method: 'GET',
+    path: '/backup/list',
+    effect: 'read',
+    staged: false,
+    summary: 'List backup files with their nodes and sections',
+    message: 'Backups',
+    data: Type.Object({
+      uploads: Type.Array(Entry, { description: 'Uploaded, newest first.' }),
+      auto: Type.Array(Entry, { description: 'Made by the daemon itself, newest first.' }),
+    }),
+    handle: (ctx) => ctx.lifecycle.backups.list(),
+  }),
+  endpoint({
+    name: 'backups.upload',
+    method: 'POST',
+    path: '/backup/upload',
+    effect: 'act',
+    staged: true,
+    bodyBytes_max: UPLOAD_BYTES_MAX,
+    summary: 'Keep a backup file here, once everything in it was found right',
+    message: 'Backup stored',
+    body: closed({ backup: Type.String({ minLength: 1, description: 'Text of the file, 64 MiB at the most.' }) }),
+    handle: async (ctx, { body }) => {
+      const file = await ctx.lifecycle.backups.upload(body.backup)
+      return Reply.with(undefined, { message: `Backup stored as ${file}` })
+    },
+  }),
+  endpoint({
+    name: 'backups.restore',
+    method: 'POST',
+    path: '/backup/restore',
+    effect: 'stage',
+    staged: true,
+    outsideTransactions: true,
+    summary: 'Stage sections of a backup, or all of it (202 with a job that checks it); apply makes it running',
+    message: 'The backup is staged',
+    headers: [PASSPHRASE],
+    body: RestoreBody,
+    data: StartedJob,
+    handle: (ctx, { body, headers }) => restore(ctx, body, passphraseIn(headers)),
+  }),
+  ...DELETES.map(({ name, path, which, what }) =>
+    endpoint({
+      name,
+      method: 'DELETE',
+      path,
+      effect: 'act',
+      staged: true,
+      summary: `Delete ${what}`,
+      message: `Deleted ${what}`,
+      handle: (ctx) => ctx.lifecycle.backups.removeAll(which),
+    }),
+  ),
+  endpoint({
+    name: 'backups.delete',
+    method: 'DELETE',
+    path: '/backup/{filename}',
+    effect: 'act',
+    staged: true,
+    summary: 'Delete one backup file',
+    message: 'Backup {filename} deleted',
+    handle: (ctx, { params }) => ctx.lifecycle.backups.remove(params.filename),
+  }),
+]
