@@ -64,6 +64,8 @@ async function stretchesOf(count: number): Promise<ReadonlyMap<string, readonly 
     log: silentLog,
     own: [],
     wouldCut: async () => undefined,
+    tell: () => undefined,
+    beforeApply: async () => undefined,
     onPromoted: () => undefined,
   })
   const pending = new PendingChanges(store, drivers)

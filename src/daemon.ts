@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { createAppliance } from './appliance.ts'
 import { FirstPassword } from './auth/first-password.ts'
 import { checkState } from './check.ts'
-import { createLog } from './log.ts'
+import { createLog, type Log } from './log.ts'
 import { createMachine } from './machine.ts'
 import { addressText } from './observe/address.ts'
-import { createNotifier } from './sd-notify.ts'
+import { createNotifier, type Notifier } from './sd-notify.ts'
 import type { Settings } from './settings.ts'
 import type { Appliance } from './running-appliance.ts'
 import { lockState } from './state-lock.ts'
@@ -19,32 +19,54 @@ export async function runDaemon(settings: Settings, end: (code: number) => void)
   if (settings.check && !existsSync(settings.state)) throw new Error(`there is nothing in ${settings.state}`)
   await lockState(settings.state)
   if (settings.check) return end(await check(settings.state))
-  const log = createLog((line) => void process.stderr.write(line))
-  const notifier = createNotifier(settings.notify)
-  const appliance = await createAppliance(settings, createMachine(settings), log)
-  let started: Promise<unknown> = Promise.resolve()
-  const stop = async (signal: string) => {
-    notifier.stopping()
-    log.info('stopping', { signal })
-    // A start that was taken back half-way would have to be repaired by the next one.
-    await started.catch(() => undefined)
-    await appliance.close()
-    end(0)
+  const daemon: Daemon = {
+    settings,
+    log: createLog((line) => void process.stderr.write(line)),
+    notifier: createNotifier(settings.notify),
+    signal: undefined,
   }
-  const listeners = await appliance.listen()
-  process.once('SIGTERM', () => void stop('SIGTERM'))
-  process.once('SIGINT', () => void stop('SIGINT'))
+  while ((await live(daemon)) === 'reborn') daemon.log.info('starting as the node that was assumed')
+  end(0)
+}
+
+interface Daemon {
+  readonly settings: Settings
+  readonly log: Log
+  readonly notifier: Notifier
+  /** Resolves with the signal that ends the daemon. Until it listens for the first time, a signal ends it at once. */
+  signal: Promise<NodeJS.Signals> | undefined
+}
+
+/** From a start to a signal, or until the node is another one. */
+async function live(daemon: Daemon): Promise<'stopped' | 'reborn'> {
+  const { settings, log, notifier } = daemon
+  const appliance = await createAppliance(settings, createMachine(settings), log)
+  const [api] = await appliance.listen()
+  const signal = (daemon.signal ??= endingSignal())
   const password = await tellPassword(settings, appliance)
-  const [api] = listeners
   if (api !== undefined)
     greet(settings, appliance, password, `https://${api.host.includes(':') ? `[${api.host}]` : api.host}:${api.port}`)
   await appliance.passwordWasShown()
   notifier.ready(`version ${VERSION}`)
   notifier.startWatchdog(() => true)
   const running = appliance.run()
-  started = running
-  const { demoUrl } = await running
-  if (demoUrl !== undefined) say(`  Demo           ${demoUrl} (remove it: DELETE /api/v1/demo)`)
+  const failed = running.then(({ demoUrl }) => {
+    if (demoUrl !== undefined) say(`  Demo           ${demoUrl} (remove it: DELETE /api/v1/demo)`)
+    return new Promise<never>(() => undefined)
+  })
+  const why = await Promise.race([signal, appliance.reborn.then(() => 'reborn' as const), failed])
+  if (why !== 'reborn') notifier.stopping()
+  log.info('stopping', { why })
+  // A start that was taken back half-way would have to be repaired by the next one.
+  await running.catch(() => undefined)
+  await appliance.close({ keepsPrograms: why === 'reborn' })
+  return why === 'reborn' ? 'reborn' : 'stopped'
+}
+
+function endingSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
+  })
 }
 
 /** How the first administrator gets the password: an appliance's output goes to the journal, where no secret belongs. */

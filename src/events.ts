@@ -1,9 +1,11 @@
 import type { SideTable } from '../storage/config/config-store.ts'
+import type { EventsReader } from './api/lifecycle.ts'
+import type { Stream } from './api/reply.ts'
 import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'
 import type { EventKind } from './model/job.ts'
 
-const KEPT_MAX = 10_000
+const KEPT_MAX = 5_000
 
 /** Something that happened. */
 export interface Event {
@@ -17,13 +19,16 @@ export interface Event {
 
 export type Subscriber = (event: Event) => void
 
+/** After so long a client that lost its stream comes back. */
+const RETRY_MS = 2000
+
 const keyOf = (id: number) => String(id).padStart(16, '0')
 
 /**
  * What happened lately, for those who watch. An event is told when it is on the disk, so that no number is ever given twice:
  * who comes back with the last number it saw gets exactly what came after it.
  */
-export class Events {
+export class Events implements EventsReader {
   readonly #table: SideTable
   readonly #clock: Clock
   readonly #log: Log
@@ -66,6 +71,25 @@ export class Events {
     return () => void this.#subscribers.delete(subscriber)
   }
 
+  stream(after: number | undefined, kinds: readonly EventKind[]): Stream {
+    const wanted = ({ kind }: Event) => kinds.length === 0 || kinds.includes(kind)
+    return (sink) => {
+      const missed = after === undefined ? [] : this.after(after)
+      sink.write(
+        `retry: ${RETRY_MS}\n\n${(missed === undefined ? [this.#gap()] : missed.filter(wanted)).map(eventText).join('')}`,
+      )
+      return this.subscribe((event) => {
+        if (wanted(event)) sink.write(eventText(event))
+      })
+    }
+  }
+
+  /** Said to whom some events cannot be told any more. */
+  #gap() {
+    const message = 'Some events since your last one are not kept any more; read again what you need to know'
+    return { id: this.lastId, kind: 'reset', data: { message } }
+  }
+
   /** When everything that was published is on the disk. */
   async close(): Promise<void> {
     await this.#writing
@@ -92,4 +116,14 @@ export class Events {
     }
     this.#writing = undefined
   }
+}
+
+/** As `text/event-stream` has it; JSON holds no line break. */
+function eventText({
+  id,
+  kind,
+  data,
+  ...more
+}: Pick<Event, 'id' | 'data'> & { readonly kind: string; readonly at?: string }) {
+  return `id: ${id}\nevent: ${kind}\ndata: ${JSON.stringify({ ...more, ...data })}\n\n`
 }

@@ -5,6 +5,7 @@ import { type FirstAdministrator, passwordWasShown } from './auth/first-start.ts
 import type { MachineClock } from './clock.ts'
 import type { ApplyEngine } from './config/apply.ts'
 import { Confirmation } from './config/confirmation.ts'
+import { deferred } from './deferred.ts'
 import type { Demo } from './demo.ts'
 import { type Answer, collected } from './http/envelope.ts'
 import type { Incoming } from './http/incoming.ts'
@@ -19,6 +20,7 @@ import { NetworkUpkeep } from './network-upkeep.ts'
 import type { Settings } from './settings.ts'
 import type { Stats } from './stats/stats.ts'
 import { Supervision } from './supervision.ts'
+import { VERSION } from './version.ts'
 
 export interface Appliance {
   readonly nodeId: string
@@ -29,7 +31,9 @@ export interface Appliance {
   listen(): Promise<readonly Listener[]>
   /** Makes the machine what running says and starts to watch it. Answers the URL of the demonstration, if there is one. */
   run(): Promise<{ readonly demoUrl: string | undefined }>
-  close(): Promise<void>
+  /** Resolves when the node has assumed another identity: what was put together for the old one has to end. */
+  readonly reborn: Promise<void>
+  close(options?: { readonly keepsPrograms?: boolean }): Promise<void>
 }
 
 export interface ApplianceParts {
@@ -45,9 +49,13 @@ export interface ApplianceParts {
   readonly pipeline: Pipeline
   readonly listeners: ApiListeners
   readonly nodeId: string
+  /** Of the configuration that runs now. */
+  readonly identity: () => string
   readonly clock: MachineClock
   readonly log: Log
 }
+
+const LOOK_WHO_EVERY_MS = 500
 
 /** What was put together, as a thing that starts, answers and stops. */
 export class RunningAppliance implements Appliance {
@@ -55,6 +63,8 @@ export class RunningAppliance implements Appliance {
   readonly #supervision: Supervision
   readonly #confirmation: Confirmation
   readonly #upkeep: NetworkUpkeep
+  readonly #reborn = deferred()
+  #identityTimer: NodeJS.Timeout | undefined
   readonly #nextId = requestIds(newId().slice(0, 13))
 
   constructor(parts: ApplianceParts) {
@@ -65,9 +75,15 @@ export class RunningAppliance implements Appliance {
       () => this.#managesHaproxy(),
       parts.clock,
       parts.log,
+      (up, reason) => parts.lifecycle.events.publish('node', { state: up ? 'haproxy up' : 'haproxy down', reason }),
     )
     this.#upkeep = new NetworkUpkeep(parts.engine, parts.running, () => parts.listeners.settle())
     this.#confirmation = new Confirmation(parts.engine, parts.store, parts.clock, parts.log)
+  }
+
+  /** An apply that changed who this node is was answered before anything ends. */
+  get reborn(): Promise<void> {
+    return this.#reborn.promise
   }
 
   get nodeId(): string {
@@ -101,11 +117,19 @@ export class RunningAppliance implements Appliance {
     await this.#confirmation.start()
     this.#supervision.start()
     lifecycle.start()
+    lifecycle.events.publish('node', { state: 'started', version: VERSION, nodeId: this.nodeId })
+    this.#identityTimer = setInterval(() => this.#lookWho(), LOOK_WHO_EVERY_MS).unref()
     // In trial the network is only recorded.
     if (settings.profile === 'appliance') this.#upkeep.start()
     const isFirstTrial = this.firstAdministrator !== undefined && settings.profile === 'trial'
     const wantsDemo = settings.demo ?? (isFirstTrial || demo.exists)
     return { demoUrl: wantsDemo ? await demo.start() : undefined }
+  }
+
+  /** By the next look, the apply that made it another node was answered. */
+  #lookWho(): void {
+    const { engine, identity, nodeId } = this.#parts
+    if (!engine.busy && identity() !== nodeId) this.#reborn.resolve()
   }
 
   /** An appliance's HAProxy is left as it was found until something of Layer 7 was applied. */
@@ -117,17 +141,19 @@ export class RunningAppliance implements Appliance {
   }
 
   /** What is under way ends first: an apply that was answered for is never cut off by a stop. */
-  async close(): Promise<void> {
+  async close({ keepsPrograms = false }: { readonly keepsPrograms?: boolean } = {}): Promise<void> {
     const { demo, stats, engine, machine, store, listeners, lifecycle } = this.#parts
+    lifecycle.events.publish('node', { state: 'stopping', nodeId: this.nodeId })
     this.#supervision.stop()
     this.#confirmation.stop()
     this.#upkeep.stop()
+    clearInterval(this.#identityTimer)
     demo.stop()
     listeners.close()
     await engine.idle()
     await lifecycle.close()
     await stats.close()
-    await machine.stopSupervised()
+    if (!keepsPrograms) await machine.stopSupervised()
     await machine.close()
     await store.close()
   }

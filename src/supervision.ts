@@ -21,6 +21,9 @@ export class Supervision {
   readonly #isOurs: () => boolean
   readonly #clock: Clock
   readonly #log: Log
+  readonly #onChange: (up: boolean, reason: string | undefined) => void
+  /** What was told last; before the first, nobody was told anything. */
+  #told: boolean | undefined
   #timer: NodeJS.Timeout | undefined
   #wait_ms = DOWN_FOR_MS
   #tried_ms = 0
@@ -31,12 +34,14 @@ export class Supervision {
     isOurs: () => boolean,
     clock: Clock,
     log: Log,
+    onChange: (up: boolean, reason: string | undefined) => void = () => undefined,
   ) {
     this.#engine = engine
     this.#state = state
     this.#isOurs = isOurs
     this.#clock = clock
     this.#log = log
+    this.#onChange = onChange
   }
 
   start(): void {
@@ -48,8 +53,17 @@ export class Supervision {
     clearInterval(this.#timer)
   }
 
+  /** A poll or two that are missed while it reloads are no news. */
+  #tell(up: boolean, since_ms: number, reason: string | undefined): void {
+    if (up === this.#told || (!up && this.#clock.now_ms() - since_ms < DOWN_FOR_MS)) return
+    // That it is up after a start is what everybody expects.
+    if (this.#told !== undefined || !up) this.#onChange(up, reason)
+    this.#told = up
+  }
+
   async #look(): Promise<void> {
     const { up, since_ms, reason } = this.#state()
+    this.#tell(up, since_ms, reason)
     if (up) {
       this.#wait_ms = DOWN_FOR_MS
       return

@@ -56,6 +56,8 @@ export const ENGINE_DEFAULTS = {
   clock: systemClock,
   log: silentLog,
   wouldCut: async () => undefined,
+  beforeApply: async () => undefined,
+  tell: () => undefined,
   onPromoted: () => undefined,
 }
 

@@ -186,6 +186,8 @@ interface Staging {
   readonly passwords: { hash(password: string): Promise<string> }
   /** Makes whole sections hold exactly these records; refuses what would leave the candidate broken. */
   restore(contents: SectionContents): void
+  /** Starts the job that checks the candidate with what this request restores of a file. Answers its id. */
+  checkRestored(file: string, warnings: readonly string[]): Promise<string>
   /** Takes pending changes back; all of them without an id. */
   discard(changeId: string | undefined): void
 }

@@ -4,29 +4,13 @@ import type { MachineClock } from '../clock.ts'
 import type { Driver, PlanOptions, PlanResult, Problem, Step } from '../drivers/driver.ts'
 import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
-import type { ConfigView, RecordChange } from '../model/sections.ts'
+import type { ConfigView } from '../model/sections.ts'
 import { configInvalid, planRefusal } from './apply-refusals.ts'
-import { Enactor, type EnactorParts } from './enactor.ts'
+import type { ApplyParts, Caller } from './apply-parts.ts'
+import { Enactor } from './enactor.ts'
 import { Exclusive } from './exclusive.ts'
 import { onOneRevision, prepare, turn } from './turns.ts'
 import { configView, frozenView, recordChange, reversed, sideOf } from './views.ts'
-
-export interface Caller {
-  /** E-mail, or what the daemon calls itself. */
-  readonly by: string
-  /** Where the request came from; undefined for the daemon's own. */
-  readonly address: string | undefined
-}
-
-export interface ApplyParts extends EnactorParts {
-  /** Rules over the whole configuration that belong to no driver. */
-  readonly rules: readonly ((desired: ConfigView, running: ConfigView) => readonly Problem[])[]
-  readonly clock: MachineClock
-  /** Why the change would cut this caller off; undefined when it would not. */
-  readonly wouldCut: (running: ConfigView, desired: ConfigView, address: string) => Promise<string | undefined>
-  /** Called after a promotion, before the apply is answered. */
-  readonly onPromoted: (changes: readonly RecordChange[]) => Promise<void> | void
-}
 
 /** Turns staged changes into the machine's state: verify, plan, journal, execute, promote; undo when a step fails. */
 export class ApplyEngine {
@@ -56,6 +40,10 @@ export class ApplyEngine {
       const frozen = store.freeze(only ?? (() => true))
       try {
         return await this.#applyFrozen(frozen, options, caller)
+      } catch (error) {
+        const reason = error instanceof ApiError ? error.message : 'a defect of the daemon; its log explains it'
+        this.#parts.tell({ state: 'refused', by: caller.by, revision: store.revision, reason })
+        throw error
       } finally {
         await store.thaw()
       }
@@ -73,7 +61,11 @@ export class ApplyEngine {
     await prepare(this.#parts.drivers, desired)
     await this.#verify(desired)
     await this.#refuseCut(running, desired, options, caller)
-    return this.#make(frozen, desired, { atLeast: options.force ?? 'runtime' }, header, options.confirmWithin)
+    const prepared = this.#parts.beforeApply(frozen)
+    const plan = { atLeast: options.force ?? 'runtime' } as const
+    const applied = await this.#make(frozen, desired, plan, header, options.confirmWithin)
+    const warning = await prepared
+    return warning === undefined ? applied : { ...applied, warnings: [...applied.warnings, warning] }
   }
 
   /**
@@ -82,7 +74,7 @@ export class ApplyEngine {
    */
   async revert(unconfirmed: Unconfirmed): Promise<void> {
     await this.#machine.run('maintenance', async () => {
-      const { store, drivers, log, onPromoted } = this.#parts
+      const { store, drivers, log, tell, onPromoted } = this.#parts
       // Confirmed while this waited for its turn.
       if (store.unconfirmed()?.applyId !== unconfirmed.applyId) return
       const frozen = reversed(store, unconfirmed.revision)
@@ -93,6 +85,8 @@ export class ApplyEngine {
       await store.promote(frozen, header, { keepsJournal: true })
       await onPromoted(frozen.map(recordChange))
       log.info('taken back', { revision: header.revision, changes: frozen.length })
+      const { revision, by, comment } = header
+      tell({ state: 'reverted', by, revision, comment, changes: frozen.length })
       await this.#enactor.converge(() => false)
       await done()
     })
@@ -105,6 +99,7 @@ export class ApplyEngine {
       const unconfirmed = store.unconfirmed()
       if (unconfirmed === undefined) throw new ApiError('NOT_FOUND', 'No apply waits for a confirmation')
       await store.confirm()
+      this.#parts.tell({ state: 'kept', by: unconfirmed.by, revision: unconfirmed.revision })
       return unconfirmed
     })
   }
@@ -116,7 +111,7 @@ export class ApplyEngine {
     header: RevisionHeader,
     confirmWithin?: number,
   ): Promise<Applied> {
-    const { store, clock, log, onPromoted } = this.#parts
+    const { store, clock, log, tell, onPromoted } = this.#parts
     const running = configView(store.running)
     const enacted = await this.#enactor.enact(running, desired, options, header, sideOf(frozen, 'after'))
     // Counted from the moment that things are different, so that nobody loses the time that an apply takes.
@@ -133,8 +128,11 @@ export class ApplyEngine {
     await onPromoted(frozen.map(recordChange))
     const { isDryRun, warnings } = enacted
     for (const warning of warnings) log.warn(warning, { revision: header.revision })
-    log.info('applied', { revision: header.revision, changes: frozen.length, by: header.by })
-    return { ...header, confirmBy: unconfirmed?.confirmBy, isDryRun, warnings }
+    const { revision, by, comment } = header
+    const confirmBy = unconfirmed?.confirmBy
+    log.info('applied', { revision, changes: frozen.length, by })
+    tell({ state: 'applied', by, revision, comment, changes: frozen.length, confirmBy })
+    return { ...header, confirmBy, isDryRun, warnings }
   }
 
   /** All problems of the candidate, the checker's included. Touches nothing. */

@@ -4,7 +4,7 @@ import type { Stream } from '../api/reply.ts'
 /** Answers without an end, at the same time. */
 export const STREAMS_MAX = 256
 /** What a client that reads too slowly may leave in the socket. */
-const UNREAD_BYTES_MAX = 1024 * 1024
+const UNREAD_BYTES_MAX = 4 * 1024 * 1024
 
 /** Keeps answers without an end, such as streams of events. */
 export class Streams {

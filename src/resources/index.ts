@@ -1,6 +1,7 @@
 import type { Endpoint } from '../api/endpoint.ts'
 import { apply } from './apply.ts'
 import { auth } from './auth.ts'
+import { backups } from './backups.ts'
 import { conntrack } from './conntrack.ts'
 import { dateTime } from './date-time.ts'
 import { demo } from './demo.ts'
@@ -20,6 +21,7 @@ import { roles } from './roles.ts'
 import { services } from './services.ts'
 import { staticIps } from './static-ips.ts'
 import { audit } from './audit.ts'
+import { events } from './events.ts'
 import { jobs } from './jobs.ts'
 import { revisions } from './revisions.ts'
 import { systemProxy } from './system-proxy.ts'
@@ -48,8 +50,10 @@ export const endpoints: readonly Endpoint[] = [
   ...dateTime,
   ...userInterface,
   ...jobs,
+  ...backups,
   ...revisions,
   ...audit,
+  ...events,
   ...l7Stats,
   ...l7History,
   ...documents,

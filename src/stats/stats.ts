@@ -2,7 +2,7 @@ import type { HistoryQuery, LiveView } from '../api/figures.ts'
 import { randomBytes } from 'node:crypto'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
 import { TIERS } from '../../storage/archive/tiers.ts'
-import type { FromArchiveThread, StatsSource, TickMessage } from '../../workers/archive/messages.ts'
+import type { FromArchiveThread, HealthChange, StatsSource, TickMessage } from '../../workers/archive/messages.ts'
 import type { Clock } from '../clock.ts'
 import { deferred } from '../deferred.ts'
 import type { Health } from '../model/real-server.ts'
@@ -25,6 +25,8 @@ export interface StatsOptions {
   /** Told what HAProxy's answers hold, when the names come from them. */
   readonly observer?: ArchiveObserver | undefined
   readonly applianceId: string
+  /** Told which servers went up or down. */
+  readonly onHealth: (changes: readonly HealthChange[]) => void
   readonly log: Log
   readonly clock: Clock
 }
@@ -83,6 +85,7 @@ export class StatsService implements Stats {
   readonly #directory: string
   readonly #log: Log
   readonly #observer: ArchiveObserver | undefined
+  readonly #onHealth: StatsOptions['onHealth']
   readonly #thread: ArchiveThreadKeeper
   readonly #objects = new ArchiveObjects()
   readonly #open = deferred()
@@ -102,6 +105,7 @@ export class StatsService implements Stats {
     this.#directory = directory
     this.#log = log
     this.#observer = options.observer
+    this.#onHealth = options.onHealth
     this.#state = { up: false, since_ms: clock.now_ms(), reason: 'it has not been asked yet', storage: undefined }
     this.live = new LiveAnswers(names, nonce)
     this.history = new HistoryAnswers(this.#windows(), this.#objects, names, applianceId, nonce)
@@ -171,6 +175,7 @@ export class StatsService implements Stats {
     this.#hwm_s = hwm_s
     this.#losses = losses
     if (message.listed !== undefined) this.#observer?.list(message.listed)
+    if (message.health !== undefined) this.#onHealth(message.health)
     // Who points at a socket is told when nobody answers there; a HAProxy of ours is only just being started.
     if (up !== this.#state.up || (this.#sequence === 0 && this.#observer !== undefined)) {
       if (up) this.#log.info('HAProxy answers with statistics')

@@ -22,6 +22,8 @@ export interface Absorbed {
   readonly header: StatHeader
   readonly starts: Uint32Array<ArrayBuffer>
   readonly layout: number
+  /** Where the status of each row but the header is. */
+  readonly statuses: Uint32Array<ArrayBuffer>
   /** The object of each row but the header; `undefined` beyond the archive's cap. */
   readonly objects: readonly (ArchiveObject | undefined)[]
 }
@@ -75,6 +77,7 @@ export class Collector implements BaselineSource {
     const starts = new Uint32Array(this.#statRows.count + 1)
     starts[0] = header.start
     starts.set(this.#statRows.starts.subarray(0, this.#statRows.count), 1)
+    const statuses = this.#statRows.statuses.slice(0, this.#statRows.count)
     const predecessor = this.#current ?? this.#restored
     const current = this.#knownOrNew(poll.current, time)
     const inherited = current === predecessor ? undefined : this.#inherited(poll.current, predecessor)
@@ -87,7 +90,8 @@ export class Collector implements BaselineSource {
     // What was taken over is only known once the predecessor has been heard.
     if (inherited !== undefined && scanStats(poll.current.bytes, this.#statRows, poll.current.from) !== undefined)
       this.#add(current, poll.current, 'current', inherited)
-    return { header, starts, layout: this.#layoutBase + current.rows.layout, objects: current.rows.objects }
+    const { layout, objects } = current.rows
+    return { header, starts, statuses, layout: this.#layoutBase + layout, objects }
   }
 
   #absorbOld({ old, oldPids }: Poll & { readonly ok: true }, wasReloaded: boolean): void {

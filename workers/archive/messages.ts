@@ -28,6 +28,16 @@ export interface ObjectPlace {
   readonly slot: number
 }
 
+/** A health check came to another verdict. */
+export interface HealthChange {
+  /** Names of HAProxy's rows. */
+  readonly backend: string
+  readonly server: string
+  readonly up: boolean
+  /** What the check said, in HAProxy's words. */
+  readonly reason: string
+}
+
 export interface TickMessage {
   readonly type: 'tick'
   /** Seconds before this one are committed. */
@@ -45,6 +55,8 @@ export interface TickMessage {
   readonly rows: Uint32Array<ArrayBuffer> | undefined
   /** Changes when the set or the order of the rows changes. */
   readonly layout: number
+  /** Servers that went up or down; absent when none did. */
+  readonly health: readonly HealthChange[] | undefined
   /** Numbers of the objects of the rows, in their order; sent when the layout is another one than at the tick before. */
   readonly listed: Uint32Array<ArrayBuffer> | undefined
 }

@@ -4,6 +4,7 @@ import type { ArchiveObject } from '../../storage/archive/catalog.ts'
 import { checkArchive } from '../../storage/archive/check.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { type Absorbed, Collector, type PollTime } from './collector.ts'
+import { HealthWatch } from './health-watch.ts'
 import type { ArchiveThreadOptions, FromArchiveThread, ObjectPlace } from './messages.ts'
 import { StorageWatch } from './storage-watch.ts'
 import { createSource, type Poll, type Source } from './source.ts'
@@ -42,6 +43,7 @@ export class ArchiveThread {
   readonly #post: Post
   readonly #pause: Pause
   readonly #storage: StorageWatch
+  readonly #health = new HealthWatch()
   readonly #stopping = new AbortController()
   /** Polls, captures and checks one after the other. */
   #queue: Promise<void> = Promise.resolve()
@@ -177,6 +179,7 @@ export class ArchiveThread {
     this.#up = up
     this.#reason = reason
     const csv = poll.ok && up ? poll.current.bytes : undefined
+    const health = csv === undefined || absorbed === undefined ? undefined : this.#health.changes(csv, absorbed)
     const rows = absorbed?.starts
     const transfer = csv === undefined || rows === undefined ? [] : [csv.buffer, rows.buffer]
     const state = { up, since_ms: Math.round(this.#since_ms), reason: this.#reason }
@@ -185,7 +188,7 @@ export class ArchiveThread {
     const { losses } = this.#writer.ring
     const listed = absorbed === undefined ? undefined : this.#listed(absorbed)
     this.#post(
-      { type: 'tick', hwm_s, ...state, storage, losses, csv, rows, layout: absorbed?.layout ?? 0, listed },
+      { type: 'tick', hwm_s, ...state, storage, losses, csv, rows, layout: absorbed?.layout ?? 0, health, listed },
       transfer,
     )
   }

@@ -69,11 +69,12 @@ export function fieldText(bytes: Uint8Array, at: number): string {
   return text.startsWith('"') ? text.slice(1, -1).replaceAll('""', '"') : text
 }
 
-/** A row that counts: where it begins, where its second field (svname) ends, and its values. Arrays are reused by the next scan. */
+/** A row that counts: where it begins, where its second field (svname) ends, where its status is (0: it has none), and its values. Arrays are reused by the next scan. */
 export interface StatRows {
   count: number
   starts: Uint32Array
   nameEnds: Uint32Array
+  statuses: Uint32Array
   kinds: Uint8Array
   /** STORED_COUNT values per row; NaN where HAProxy leaves the column empty or the value is no safe integer. */
   values: Float64Array
@@ -84,6 +85,7 @@ export function createStatRows(): StatRows {
     count: 0,
     starts: new Uint32Array(256),
     nameEnds: new Uint32Array(256),
+    statuses: new Uint32Array(256),
     kinds: new Uint8Array(256),
     values: new Float64Array(256 * STORED_COUNT),
   }
@@ -91,11 +93,13 @@ export function createStatRows(): StatRows {
 
 function grow(rows: StatRows): void {
   const size = rows.starts.length * 2
-  const { starts, nameEnds, kinds, values } = rows
+  const { starts, nameEnds, statuses, kinds, values } = rows
   rows.starts = new Uint32Array(size)
   rows.starts.set(starts)
   rows.nameEnds = new Uint32Array(size)
   rows.nameEnds.set(nameEnds)
+  rows.statuses = new Uint32Array(size)
+  rows.statuses.set(statuses)
   rows.kinds = new Uint8Array(size)
   rows.kinds.set(kinds)
   rows.values = new Float64Array(size * STORED_COUNT)
@@ -122,7 +126,7 @@ function isInternal(bytes: Uint8Array, at: number): boolean {
 
 /** What the columns of one header version mean for the scan. */
 interface ScanPlan {
-  /** Per column: index of the stored value, TYPE, or SKIP. */
+  /** Per column: index of the stored value, TYPE, STATUS, or SKIP. */
   readonly roles: Int8Array
   /** Columns after this one are skipped as a whole. */
   readonly last: number
@@ -130,15 +134,18 @@ interface ScanPlan {
 
 const SKIP = -1
 const TYPE = STORED_COUNT
+const STATUS = STORED_COUNT + 1
 
 function planScan(header: StatHeader): ScanPlan | undefined {
   const type = header.columns.get('type')
   const stored = STORED_COLUMNS.map((name) => header.columns.get(name))
+  const status = header.columns.get('status')
   if (type === undefined || stored.includes(undefined)) return undefined
-  const last = Math.max(type, ...stored.map((column) => column ?? 0))
+  const last = Math.max(type, status ?? 0, ...stored.map((column) => column ?? 0))
   const roles = new Int8Array(last + 1).fill(SKIP)
   for (const [index, column] of stored.entries()) roles[column ?? 0] = index
   roles[type] = TYPE
+  if (status !== undefined) roles[status] = STATUS
   return { roles, last }
 }
 
@@ -171,11 +178,13 @@ function scanRow(bytes: Uint8Array, start: number, rows: StatRows, plan: ScanPla
   const base = rows.count * STORED_COUNT
   let at = start
   let kind = 255
+  rows.statuses[rows.count] = 0
   for (let column = 0; column <= last; column++) {
     const end = fieldEnd(bytes, at)
     if (column < last && bytes[end] !== COMMA) return -1
     const role = roles[column] ?? SKIP
     if (role === TYPE) kind = parseNumber(bytes, at, end)
+    else if (role === STATUS) rows.statuses[rows.count] = at
     else if (role !== SKIP) rows.values[base + role] = parseNumber(bytes, at, end)
     if (column === 1) rows.nameEnds[rows.count] = end
     at = end + 1

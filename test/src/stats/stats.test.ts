@@ -1,3 +1,4 @@
+import type { HealthChange } from '../../../workers/archive/messages.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -100,8 +101,13 @@ async function prepare(t: Test, kind: 'master-socket' | 'stats-socket' = 'master
   })
   const path = kind === 'master-socket' ? haproxy.masterSocket : haproxy.statsSocket
   const source = { kind, path }
-  return { haproxy, options: { directory, source, names, applianceId: 'node-1', log: silentLog, clock: systemClock } }
+  const health: HealthChange[] = []
+  const onHealth = (changes: readonly HealthChange[]) => void health.push(...changes)
+  const options = { directory, source, names, onHealth, applianceId: 'node-1', log: silentLog, clock: systemClock }
+  return { haproxy, health, options }
 }
+
+const UNHEARD = { onHealth: () => undefined }
 
 t.test('N requests are N sessions in history, and their bytes', { skip }, async (t) => {
   const { haproxy, options } = await prepare(t)
@@ -232,7 +238,9 @@ t.test('the archive thread crashes and is started again', { skip }, async (t) =>
 t.test('an archive that cannot be opened is a refusal, not a hang', async (t) => {
   const directory = join(tmpdir(), `stats-none-${process.pid}`, '\0')
   const source = { kind: 'master-socket' as const, path: '/nowhere' }
-  await t.rejects(createStats({ directory, source, names, applianceId: 'node-1', log: silentLog, clock: systemClock }))
+  await t.rejects(
+    createStats({ ...UNHEARD, directory, source, names, applianceId: 'node-1', log: silentLog, clock: systemClock }),
+  )
 })
 
 t.test('a step of the clock that was meant is passed on to the archive thread', async (t) => {
@@ -240,6 +248,7 @@ t.test('a step of the clock that was meant is passed on to the archive thread', 
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   const source = { kind: 'stats-socket' as const, path: '/nonexistent' }
   const stats = await createStats({
+    ...UNHEARD,
     directory,
     source,
     names,

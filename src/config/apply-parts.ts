@@ -1,0 +1,38 @@
+import type { Change } from '../../storage/config/config-store.ts'
+import type { MachineClock } from '../clock.ts'
+import type { Problem } from '../drivers/driver.ts'
+import type { ConfigView, RecordChange } from '../model/sections.ts'
+import type { EnactorParts } from './enactor.ts'
+
+export interface Caller {
+  /** E-mail, or what the daemon calls itself. */
+  readonly by: string
+  /** Where the request came from; undefined for the daemon's own. */
+  readonly address: string | undefined
+}
+
+export interface ApplyOutcome {
+  /** `kept` is a confirmed one, `reverted` one that was taken back because nobody confirmed it. */
+  readonly state: 'applied' | 'refused' | 'reverted' | 'kept'
+  readonly by: string
+  /** That runs now. */
+  readonly revision: number
+  readonly comment?: string
+  readonly changes?: number
+  readonly confirmBy?: string | undefined
+  readonly reason?: string
+}
+
+export interface ApplyParts extends EnactorParts {
+  /** Rules over the whole configuration that belong to no driver. */
+  readonly rules: readonly ((desired: ConfigView, running: ConfigView) => readonly Problem[])[]
+  readonly clock: MachineClock
+  /** Why the change would cut this caller off; undefined when it would not. */
+  readonly wouldCut: (running: ConfigView, desired: ConfigView, address: string) => Promise<string | undefined>
+  /** Told what came of each apply. */
+  readonly tell: (outcome: ApplyOutcome) => void
+  /** Called before anything is made; goes on meanwhile. Resolves with a warning, or undefined. */
+  readonly beforeApply: (changes: readonly Change[]) => Promise<string | undefined>
+  /** Called after a promotion, before the apply is answered. */
+  readonly onPromoted: (changes: readonly RecordChange[]) => Promise<void> | void
+}

@@ -1,0 +1,51 @@
+import { Type } from 'typebox'
+import { endpoint } from '../api/endpoint.ts'
+import { ApiError } from '../errors.ts'
+import { Reply } from '../api/reply.ts'
+import { closed } from '../model/fields.ts'
+import { EVENT_KINDS } from '../model/job.ts'
+
+const KIND = `(${EVENT_KINDS.join('|')})`
+
+export const events = [
+  endpoint({
+    name: 'events.stream',
+    method: 'GET',
+    path: '/events',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    produces: ['text/event-stream'],
+    summary: 'Follow what happens: applies, jobs, real servers up and down, certificates, refused logins, the node',
+    message: 'Events',
+    headers: ['last-event-id'],
+    query: closed({
+      kinds: Type.Optional(
+        Type.String({
+          maxLength: 100,
+          pattern: `^${KIND}(,${KIND})*$`,
+          description: `Of ${EVENT_KINDS.join(', ')}, separated by commas; all.`,
+        }),
+      ),
+      after: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          description: 'Begin after this event, as Last-Event-ID does. Without both, begin now.',
+        }),
+      ),
+    }),
+    handle(ctx, { query, headers }) {
+      const last = headers['last-event-id'] ?? ''
+      if (!/^\d{0,15}$/.test(last)) {
+        const message = 'must be the number of an event'
+        throw new ApiError('INVALID_QUERY', `Last-Event-ID ${message}`, {
+          errors: [{ field: 'Last-Event-ID', code: 'FORMAT', message }],
+        })
+      }
+      const after = last === '' ? query.after : Number(last)
+      const kinds = EVENT_KINDS.filter((kind) => query.kinds?.split(',').includes(kind))
+      const stream = ctx.lifecycle.events.stream(after, kinds)
+      return Reply.bytes({ body: '', contentType: 'text/event-stream', cacheControl: 'no-store', stream })
+    },
+  }),
+]

@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { segmentsIn } from '../../storage/audit/segments.ts'
+import { Audit, auditFolder, knownHead } from '../../src/audit.ts'
+import { checkState } from '../../src/check.ts'
+import { Events } from '../../src/events.ts'
+import { silentLog } from '../../src/log.ts'
+import { endpoints } from '../../src/resources/index.ts'
+import { InlinePool } from '../../src/worker-pool.ts'
+import * as computeTasks from '../../workers/compute.ts'
+import { ADMIN, applianceFixture } from '../appliance-fixture.ts'
+import { backend, openStore, realServer, temporaryFolder } from '../config-fixture.ts'
+import { manualClock } from '../manual-clock.ts'
+
+function fixture(test: Test) {
+  const store = openStore(test)
+  const stateFolder = temporaryFolder(test, 'audit')
+  const clock = manualClock()
+  const events = new Events(store.events, clock, silentLog)
+  const audit = new Audit({ store, stateFolder, clock, log: silentLog, events, compute: new InlinePool(computeTasks) })
+  const request = (name: string, more: object = {}) => {
+    const endpoint = endpoints.find((candidate) => candidate.name === name)
+    if (endpoint === undefined) throw new Error(`no endpoint ${name}`)
+    const actor = { userId: 'u', email: 'a@b', sessionId: 's' }
+    return { requestId: 'r-1', endpoint, actor, address: '192.0.2.1', method: 'PUT', path: '/x', query: '', ...more }
+  }
+  return { audit, store, clock, events, stateFolder, request }
+}
+
+t.test('an entry says who, when, from where, what and what came of it', async (test) => {
+  const { audit, request, store } = fixture(test)
+  await audit.record(request('dateTime.update', { body: { dateTime: 'now' } }), {})
+  await audit.record(
+    request('realServers.update', {
+      changes: [{ section: 'realServers', id: 'r', before: realServer('r'), after: realServer('r', { weight: 5 }) }],
+    }),
+    { status: 200 },
+  )
+  await audit.record(request('realServers.update', { query: 'a=1' }), { status: 422, code: 'INVALID_BODY' })
+  const [refused, done, begun] = await audit.search({ limit: 10 })
+  test.match(begun, { seq: 1, by: 'a@b', address: '192.0.2.1', outcome: 'begun', body: { dateTime: 'now' } })
+  test.match(done, {
+    outcome: 'done',
+    status: 200,
+    changes: [{ resourceId: 'r', before: { weight: 100 }, after: { weight: 5 } }],
+  })
+  test.match(refused, { outcome: 'refused', status: 422, code: 'INVALID_BODY', query: 'a=1' })
+  await audit.close()
+  test.match(knownHead(store), { seq: 3 })
+})
+
+t.test('secrets of records are masked, and long ones are left out', async (test) => {
+  const { audit, request, stateFolder } = fixture(test)
+  const proxy = { id: 'n', enable: true, address: null, username: 'u', password: 'hunter2', bypass: [] }
+  const many = Array.from({ length: 2000 }, (_, n) => `r${n}`)
+  const changes = [
+    { section: 'systemProxies', id: 'n', before: undefined, after: proxy },
+    { section: 'l7Backends', id: 'b', before: undefined, after: backend('b', many) },
+  ]
+  await audit.record(request('systemProxy.update', { changes }), { status: 200 })
+  await audit.close()
+  const text = readFileSync(segmentsIn(auditFolder(stateFolder))[0] ?? '', 'utf8')
+  test.match(text, /"password":"\*\*"/)
+  test.notMatch(text, /hunter2/)
+  test.ok(text.length < 2000)
+})
+
+t.test('refused logins are told and bounded, so that nobody pushes older entries out with them', async (test) => {
+  const { audit, request, clock, events } = fixture(test)
+  const told: unknown[] = []
+  events.subscribe(({ data }) => told.push(data))
+  const refused = () => audit.record(request('auth.login', { body: { email: 'x@y', password: 'p' } }), { status: 401 })
+  for (let i = 0; i < 100; i++) await refused()
+  test.equal((await audit.search({ limit: 1000 })).length, 30)
+  clock.advance(5_000)
+  await refused()
+  const [last] = await audit.search({ limit: 1 })
+  test.match(last, { by: 'x@y', outcome: 'refused', unrecorded: 70 })
+  test.notMatch(JSON.stringify(last), /"p"/)
+  await events.close()
+  test.equal(told.length, 31)
+  test.match(told[0], { state: 'refused', email: 'x@y', address: '192.0.2.1' })
+  await audit.close()
+})
+
+t.test('requests are on the disk before they are answered', async (test) => {
+  const { call, anonymous, node, appliance, state } = await applianceFixture(test)
+  const last = async (query = '') => (await call('GET', `/audit${query}`)).json.data
+  test.match(await last(), [
+    { endpoint: 'auth.login', by: ADMIN.email, outcome: 'done', status: 200, body: { password: '**' } },
+  ])
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'web', ip: '192.0.2.9', port: 80 } })
+  test.match(await last('?limit=1'), [
+    { endpoint: 'realServers.create', by: ADMIN.email, changes: [{ op: 'create', after: { ip: '192.0.2.9' } }] },
+  ])
+  await call('DELETE', '/services/pending')
+  test.match(await last('?limit=1'), [{ endpoint: 'services.discardAll', changes: [{ op: 'delete', name: 'web' }] }])
+  await call('PUT', '/services/apply')
+  test.match(await last('?limit=2'), [{ outcome: 'done' }, { endpoint: 'services.apply', outcome: 'begun' }])
+  await call('PUT', `/${node}/system/conntrack`, { body: { size: 1 } })
+  test.match(await last('?limit=1&outcome=refused'), [
+    { endpoint: 'conntrack.update', status: 422, code: 'INVALID_BODY' },
+  ])
+  await anonymous('PUT', '/services/apply')
+  test.equal((await last('?limit=1'))[0].status, 422, 'who has no account is in the log, not here')
+  await call('GET', '/ipvsDirector/rips')
+  test.equal((await last('?limit=1'))[0].status, 422, 'reads leave no entry')
+  await appliance.close()
+  test.same(
+    (await checkState(state)).filter((problem) => /audit/.test(problem)),
+    [],
+  )
+})
+
+t.test('whoever is refused a right is on record', async (test) => {
+  const { call, login, anonymous } = await applianceFixture(test)
+  const body = {
+    email: 'nobody@localhost',
+    firstname: 'No',
+    lastname: 'Body',
+    password: 'nobody-may',
+    disabled: 'false',
+  }
+  await call('POST', '/localUsers/users', { body })
+  await call('PUT', '/services/apply')
+  const token = await login(body.email, body.password)
+  await anonymous('PUT', '/services/apply', { token })
+  test.match((await call('GET', '/audit?limit=1')).json.data, [
+    { by: body.email, endpoint: 'services.apply', outcome: 'refused', code: 'PERMISSION_DENIED' },
+  ])
+})

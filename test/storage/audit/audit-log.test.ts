@@ -1,0 +1,106 @@
+import { appendFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import t from 'tap'
+import { AuditLog } from '../../../storage/audit/audit-log.ts'
+import { checkAudit } from '../../../storage/audit/check.ts'
+import { searchAudit } from '../../../storage/audit/search.ts'
+import { type ChainHead, segmentsIn } from '../../../storage/audit/segments.ts'
+import { temporaryFolder } from '../../config-fixture.ts'
+
+const entry = (n: number) => ({ at: `2026-01-02T03:04:${String(n % 60).padStart(2, '0')}.000Z`, n })
+
+t.test('entries that wait together are one write, in order, and only root reads them', async (test) => {
+  const folder = temporaryFolder(test, 'audit')
+  const heads: ChainHead[] = []
+  const log = new AuditLog(folder, { onHead: (head) => heads.push(head) })
+  await Promise.all(Array.from({ length: 100 }, (_, n) => log.append(entry(n))))
+  test.same(heads.at(-1), log.head)
+  test.equal(heads.length, 1)
+  await log.append(entry(100))
+  await log.close()
+  test.same(
+    searchAudit(folder, { limit: 3 }).map(({ seq, n }) => [seq, n]),
+    [
+      [101, 100],
+      [100, 99],
+      [99, 98],
+    ],
+  )
+  test.same(checkAudit(folder, log.head), [])
+  test.equal(statSync(segmentsIn(folder)[0] ?? '').mode & 0o777, 0o600)
+})
+
+t.test('it goes on where it ended; what a crash left unfinished is taken off', async (test) => {
+  const folder = temporaryFolder(test, 'audit')
+  const first = new AuditLog(folder)
+  await first.append(entry(0))
+  await first.close()
+  const [path = ''] = segmentsIn(folder)
+  const whole = readFileSync(path)
+  appendFileSync(path, '{"seq":2,"at":"20')
+  const second = new AuditLog(folder)
+  test.equal(second.problem, undefined)
+  test.ok(readFileSync(path).equals(whole))
+  await second.append(entry(1))
+  await second.close()
+  test.same(checkAudit(folder, second.head), [])
+  test.equal(segmentsIn(folder).length, 1)
+})
+
+t.test('killed at every byte of a write, it opens with what was whole', async (test) => {
+  const folder = temporaryFolder(test, 'audit')
+  const log = new AuditLog(folder)
+  await log.append(entry(0))
+  await log.append(entry(1))
+  await log.close()
+  const [path = ''] = segmentsIn(folder)
+  const content = readFileSync(path)
+  const firstLine = content.indexOf(10) + 1
+  for (let length = content.length; length >= 0; length -= 7) {
+    writeFileSync(path, content.subarray(0, length))
+    const again = new AuditLog(folder)
+    test.equal(again.head.seq, length === content.length ? 2 : length >= firstLine ? 1 : 0, `${length} bytes`)
+    await again.append(entry(9))
+    await again.close()
+    test.same(checkAudit(folder, again.head), [])
+  }
+})
+
+t.test('segments are bounded in size and number, and the chain goes through them', async (test) => {
+  const folder = temporaryFolder(test, 'audit')
+  const log = new AuditLog(folder, { segmentBytes_max: 1000, segments_max: 3 })
+  for (let n = 0; n < 60; n++) await log.append(entry(n))
+  await log.close()
+  test.equal(segmentsIn(folder).length, 3)
+  test.same(checkAudit(folder, log.head), [])
+  const again = new AuditLog(folder, { segmentBytes_max: 1000, segments_max: 3 })
+  test.same(again.head, log.head)
+  await again.close()
+})
+
+t.test('a damaged end is said, and what follows stands in a file of its own', async (test) => {
+  const folder = temporaryFolder(test, 'audit')
+  const log = new AuditLog(folder)
+  for (let n = 0; n < 3; n++) await log.append(entry(n))
+  await log.close()
+  const [path = ''] = segmentsIn(folder)
+  writeFileSync(path, readFileSync(path, 'utf8').replace('"n":2', '"n":7'))
+  const again = new AuditLog(folder)
+  test.match(again.problem, /1 lines at its end are damaged/)
+  await again.append(entry(3))
+  await again.close()
+  test.equal(segmentsIn(folder).length, 2)
+  test.match(checkAudit(folder, again.head), [/the line was changed/])
+})
+
+t.test('an entry that cannot be written is refused, and the next one takes its place', async (test) => {
+  const folder = temporaryFolder(test, 'audit')
+  const log = new AuditLog(folder)
+  await log.append(entry(0))
+  await test.rejects(log.append({ at: 'x', n: 1n as never }), 'JSON has no such number')
+  await log.append(entry(2))
+  await log.close()
+  test.equal(log.head.seq, 2)
+  test.same(checkAudit(folder, log.head), [])
+  truncateSync(segmentsIn(folder)[0] ?? '', 0)
+  test.match(checkAudit(folder, log.head), [/are not those that were written/])
+})

@@ -1,0 +1,24 @@
+import t from 'tap'
+import { AuditLog } from '../../../storage/audit/audit-log.ts'
+import { searchAudit } from '../../../storage/audit/search.ts'
+import { temporaryFolder } from '../../config-fixture.ts'
+
+t.test('entries are found by number, time, field and text, newest first', async (test) => {
+  const folder = temporaryFolder(test, 'audit')
+  const log = new AuditLog(folder, { segmentBytes_max: 500 })
+  for (let n = 1; n <= 9; n++)
+    await log.append({ at: `2026-01-0${n}T10:00:00.000Z`, by: n % 2 === 0 ? 'a@b' : 'c@d', path: `/Rips/${n}` })
+  await log.close()
+  const found = (query: Parameters<typeof searchAudit>[1]) => searchAudit(folder, query).map(({ seq }) => seq)
+  const all = { limit: 100 }
+  test.same(found(all), [9, 8, 7, 6, 5, 4, 3, 2, 1])
+  test.same(found({ limit: 2 }), [9, 8])
+  test.same(found({ limit: 2, before: 8 }), [7, 6])
+  test.same(found({ ...all, from: '2026-01-08' }), [9, 8])
+  test.same(found({ ...all, to: '2026-01-02' }), [2, 1], 'the whole of a day')
+  test.same(found({ ...all, from: '2026-01-03T10:00:00.000Z', to: '2026-01-04T09:00:00Z' }), [3])
+  test.same(found({ ...all, equal: { by: 'a@b' } }), [8, 6, 4, 2])
+  test.same(found({ ...all, text: 'rips/7' }), [7])
+  test.same(found({ ...all, text: 'nothing' }), [])
+  test.equal('prev' in (searchAudit(folder, all)[0] ?? {}), false)
+})

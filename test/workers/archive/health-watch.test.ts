@@ -1,0 +1,40 @@
+import t from 'tap'
+import { createStatRows, scanStats } from '../../../src/drivers/haproxy/stats-csv.ts'
+import type { ArchiveObject } from '../../../storage/archive/catalog.ts'
+import { HealthWatch } from '../../../workers/archive/health-watch.ts'
+
+const HEADER = '# pxname,svname,scur,stot,bin,bout,status,type,check_status,last_chk,'
+const object = (id: number, kind: ArchiveObject['kind']) =>
+  ({ id, kind, name: `s${id}`, backend: 'be', slot: id }) as ArchiveObject
+
+/** A poll in which the servers have these states; a frontend comes first. */
+function poll(states: readonly string[]) {
+  const servers = states.map((state, index) => `be,s${index + 1},0,0,0,0,${state},2,L4CON,"refused, again",`)
+  const bytes = new Uint8Array(Buffer.from(`${[HEADER, 'fe,FRONTEND,0,0,0,0,OPEN,0,,,', ...servers].join('\n')}\n\n`))
+  const rows = createStatRows()
+  const header = scanStats(bytes, rows)
+  if (header === undefined) throw new Error('torn')
+  const objects = [object(0, 'frontend'), ...states.map((_, index) => object(index + 1, 'server'))]
+  const starts = Uint32Array.from([header.start, ...rows.starts.subarray(0, rows.count)])
+  return [bytes, { header, starts, statuses: rows.statuses.slice(0, rows.count), layout: 1, objects }] as const
+}
+
+t.test('a server that goes down or comes back is told, with what its check said', async (test) => {
+  const watch = new HealthWatch()
+  test.equal(watch.changes(...poll(['UP', 'DOWN', 'no check'])), undefined, 'what was found is no news')
+  test.equal(watch.changes(...poll(['UP 1/2', 'DOWN 1/2', 'no check'])), undefined, 'nothing was decided yet')
+  test.same(watch.changes(...poll(['DOWN', 'UP', 'no check'])), [
+    { backend: 'be', server: 's1', up: false, reason: 'L4CON refused, again' },
+    { backend: 'be', server: 's2', up: true, reason: 'L4CON refused, again' },
+  ])
+  test.equal(watch.changes(...poll(['DOWN', 'UP', 'no check'])), undefined)
+})
+
+t.test('maintenance is no verdict of a check', async (test) => {
+  const watch = new HealthWatch()
+  watch.changes(...poll(['UP']))
+  test.equal(watch.changes(...poll(['MAINT'])), undefined)
+  test.equal(watch.changes(...poll(['UP'])), undefined, 'it was up before')
+  test.equal(watch.changes(...poll(['DRAIN'])), undefined)
+  test.match(watch.changes(...poll(['DOWN'])), [{ up: false }])
+})
