@@ -61,6 +61,7 @@ function fill(tree, version, time_s) {
     place(join(ROOT, 'systemd', unit), `lib/systemd/system/${unit}`)
   place(join(ROOT, 'systemd/fulcrum.tmpfiles'), 'usr/lib/tmpfiles.d/fulcrum.conf')
   place(join(HERE, 'fulcrum.default'), 'etc/default/fulcrum')
+  place(join(HERE, 'major-versions.json'), 'usr/share/fulcrum/major-versions.json')
   const documents = join(tree, 'usr/share/doc/fulcrum')
   mkdirSync(documents, { recursive: true })
   writeFileSync(join(documents, 'copyright'), copyright(packages))

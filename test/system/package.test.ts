@@ -7,6 +7,7 @@ import t from 'tap'
 import { apiClient, until } from './api-client.ts'
 import { containerObstacle, startContainer } from './container.ts'
 import { debianTree, type Finished, finished, hostSuite } from './debian-tree.ts'
+import { BUILDER, buildPackage } from './fulcrum-package.ts'
 
 /** The Debian package: built here, installed by apt on a machine that has nothing of what it needs. */
 
@@ -26,18 +27,9 @@ t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const textOf = ({ stdout }: Finished): string => stdout.trim()
 const sum = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex')
 
-/** As `npm run package`, packed in haste. */
-async function build(version: string, output = folder): Promise<string> {
-  const builder = join(PROJECT, 'systemd/package/build.mjs')
-  const words = [builder, '--output', output, '--version', version, '--level', '1']
-  const { exitCode, stderr } = await finished(process.execPath, words)
-  if (exitCode !== 0) throw new Error(`no package: ${stderr}`)
-  return join(output, `fulcrum_${version}_amd64.deb`)
-}
-
 t.test('the package is the same each time, and holds what runs and nothing else', async (t) => {
-  const file = await build(OLD)
-  t.equal(sum(await build(OLD, join(folder, 'again'))), sum(file))
+  const file = await buildPackage(OLD, folder)
+  t.equal(sum(await buildPackage(OLD, join(folder, 'again'))), sum(file))
   const info = textOf(await finished('dpkg-deb', ['--info', file]))
   t.match(info, /^ Package: fulcrum\n Version: 0\.1\.0~1\n Architecture: amd64\n/m)
   t.match(info, /^ Depends: haproxy \(>= [\d.]+\), iproute2, /m)
@@ -56,6 +48,7 @@ t.test('the package is the same each time, and holds what runs and nothing else'
     'lib/systemd/system/fulcrum-network.service',
     'usr/lib/tmpfiles.d/fulcrum.conf',
     'etc/default/fulcrum',
+    'usr/share/fulcrum/major-versions.json',
     'usr/share/doc/fulcrum/copyright',
     'usr/share/doc/fulcrum/changelog.gz',
   ])
@@ -80,14 +73,14 @@ t.test('the package is the same each time, and holds what runs and nothing else'
     [],
     'nothing of other platforms',
   )
-  t.match(await finished(process.execPath, [join(PROJECT, 'systemd/package/build.mjs'), '--version', '../x']), {
+  t.match(await finished(process.execPath, [BUILDER, '--version', '../x']), {
     exitCode: 1,
     stderr: /--version \.\.\/x: must be like 1\.2\.3/,
   })
 })
 
 t.test('the package on a machine', { skip: containerObstacle() ?? false }, async (t) => {
-  await build(NEW)
+  await buildPackage(NEW, folder)
   const bare = () => debianTree(hostSuite(), PRESENT, OFFERED)
   const machine = await startContainer([{ host: folder, inside: '/mnt' }], bare)
   t.teardown(() => machine.stop())

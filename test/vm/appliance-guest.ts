@@ -1,23 +1,28 @@
 import type { Test } from 'tap'
 import { apiClient, until } from '../system/api-client.ts'
 import type { Finished } from '../system/debian-tree.ts'
+import { buildPackage } from '../system/fulcrum-package.ts'
 import { startGuest } from './guest.ts'
 
 /** What a guest needs for things that take it a second elsewhere. */
 const PATIENCE_MS = 120_000
 
-/** A guest on which the daemon of this working copy runs as its units say, with its administrator logged in. */
-export async function startApplianceGuest(test: Test) {
-  const guest = await startGuest()
+/** The version that is installed. */
+export const VERSION = '0.1.0~1'
+
+/** A guest with the package of this working copy, and its administrator logged in. `fill` brings more in /srv/payload. */
+export async function startApplianceGuest(test: Test, fill?: (folder: string) => Promise<void>) {
+  const guest = await startGuest(async (folder) => {
+    await buildPackage(VERSION, folder)
+    await fill?.(folder)
+  })
   test.teardown(() => guest.stop())
   const output = async (...argv: readonly string[]) => textOf(await guest.run(...argv))
   const shell = (script: string) => output('sh', '-c', script)
-  await shell('cp /opt/fulcrum/systemd/*.service /etc/systemd/system/ && systemctl daemon-reload')
-  await shell('cp /opt/fulcrum/systemd/fulcrum.tmpfiles /etc/tmpfiles.d/fulcrum.conf')
-  const started = await guest.run('systemctl', 'enable', '--now', 'fulcrum-network', 'fulcrum')
+  const installed = await guest.run('dpkg', '--install', `/srv/payload/fulcrum_${VERSION}_amd64.deb`)
   const soon = (what: string, isDone: () => Promise<boolean>) => until(what, isDone, PATIENCE_MS)
   const journal = () => output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')
-  if (started.exitCode !== 0) throw new Error(`the daemon did not start: ${await journal()}`)
+  if (installed.exitCode !== 0) throw new Error(`not installed: ${installed.stderr}${await journal()}`)
   const api = apiClient((...argv) => guest.run(...argv))
   const password = await output('cat', '/var/lib/fulcrum/first-password')
   const logIn = async () => {
@@ -26,7 +31,12 @@ export async function startApplianceGuest(test: Test) {
     return (data as { appliance_id: string }).appliance_id
   }
   const node = await logIn()
-  return { guest, api, output, shell, journal, node, logIn, soon }
+  const reboot = async () => {
+    const before = await guest.bootId()
+    await shell('systemctl reboot')
+    await guest.upAgain(before)
+  }
+  return { guest, reboot, api, output, shell, journal, node, logIn, soon }
 }
 
 const textOf = ({ stdout }: Finished): string => stdout.trim()

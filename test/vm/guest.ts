@@ -7,18 +7,22 @@ import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Finished } from '../system/debian-tree.ts'
-import { guestImage, type GuestImage, projectDisk } from './guest-image.ts'
+import { guestImage, type GuestImage, payloadDisk } from './guest-image.ts'
 
 /** A Debian machine with a kernel, a clock and a power button of its own. What it writes is forgotten with it. */
 export interface Guest {
   /** Runs a program inside; the answer holds what failed, it does not throw. */
   run(...argv: readonly string[]): Promise<Finished>
-  /** Returns when the machine is up again. */
-  reboot(): Promise<void>
+  /** Names the time since the machine was started last. */
+  bootId(): Promise<string>
+  /** Returns when the machine is up again after that boot; who wanted it down asked for that. */
+  upAgain(before: string): Promise<void>
+  /** Returns when the machine has switched itself off. */
+  off(): Promise<void>
   stop(): Promise<void>
 }
 
-const PROGRAMS = ['mmdebstrap', 'mke2fs', 'unshare', 'setpriv', 'chroot', 'systemctl'] as const
+const PROGRAMS = ['mmdebstrap', 'mke2fs', 'unshare', 'setpriv', 'chroot', 'systemctl', 'losetup', 'dpkg-deb'] as const
 const BOOT_MS_MAX = 300_000
 // The emulator runs in a Debian tree of its own; the folders that it needs are mounted where only it sees them.
 const IN_TREE =
@@ -27,14 +31,14 @@ const MACHINE = [
   '-M q35 -accel tcg,thread=multi -cpu max -smp 2 -m 1024',
   '-display none -nodefaults -serial file:/mnt/console.log',
   '-kernel /media/vmlinuz -initrd /media/initrd.img',
-  '-drive file=/media/root.img,if=virtio,format=raw,snapshot=on',
-  '-drive file=/mnt/project.img,if=virtio,format=raw,readonly=on',
+  '-drive file=/media/disk.img,if=virtio,format=raw,snapshot=on',
+  '-drive file=/mnt/payload.img,if=virtio,format=raw,readonly=on',
   '-chardev socket,id=agent,path=/mnt/agent,server=on,wait=off',
   '-device virtio-serial-pci -device virtserialport,chardev=agent,name=fulcrum',
   // A network that leads nowhere.
   '-netdev user,id=net0,restrict=on -device virtio-net-pci,netdev=net0,mac=52:54:00:00:00:01,romfile=',
 ]
-const KERNEL = 'console=ttyS0 root=/dev/vda rw quiet net.ifnames=0'
+const KERNEL = 'console=ttyS0 root=/dev/mapper/vg0-root rw quiet net.ifnames=0'
 const EMULATOR = ['env', 'TMPDIR=/mnt', 'qemu-system-x86_64', '-append', KERNEL, ...MACHINE.join(' ').split(' ')]
 
 /** Why no guest can be started here, or undefined. */
@@ -56,7 +60,8 @@ function isOnPath(program: string): boolean {
   })
 }
 
-export async function startGuest(): Promise<Guest> {
+/** With what `fill` puts into its folder as /srv/payload. */
+export async function startGuest(fill: (folder: string) => Promise<void>): Promise<Guest> {
   const image = await guestImage()
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-guest-'))
   let emulator: ChildProcess | undefined
@@ -69,17 +74,16 @@ export async function startGuest(): Promise<Guest> {
     rmSync(folder, { recursive: true, force: true })
   }
   try {
-    await projectDisk(join(folder, 'project.img'))
+    await payloadDisk(fill, join(folder, 'payload.img'))
     emulator = startEmulator(image, folder)
+    const ended = once(emulator, 'exit').then(() => undefined)
     const agent = await Agent.connect(join(folder, 'agent'), emulator)
     await agent.booted()
     return {
       run: (...argv) => agent.run(argv),
-      async reboot() {
-        const before = await agent.bootId()
-        await agent.run(['systemctl', 'reboot'])
-        await agent.booted(before)
-      },
+      bootId: () => agent.bootId(),
+      upAgain: (before) => agent.booted(before),
+      off: () => ended,
       stop,
     }
   } catch (error) {

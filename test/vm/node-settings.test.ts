@@ -14,7 +14,7 @@ const ROUND = 20
 t.setTimeout(1_200_000)
 
 t.test('a node with a kernel of its own', { skip: guestObstacle() ?? false }, async (t) => {
-  const { guest, api, output, shell, journal, node, logIn, soon } = await startApplianceGuest(t)
+  const { guest, reboot, api, output, shell, journal, node, logIn, soon } = await startApplianceGuest(t)
   const apply = async () => {
     const { status, text } = await api.request('PUT', '/services/apply')
     t.equal(status, 200, text)
@@ -149,7 +149,7 @@ t.test('a node with a kernel of its own', { skip: guestObstacle() ?? false }, as
     await asWanted()
     // As on a machine whose IPVS is used: its timeouts live as long as the module is loaded.
     await shell('echo ip_vs > /etc/modules-load.d/ipvs.conf')
-    await guest.reboot()
+    await reboot()
     await startOrigin()
     t.equal(await logIn(), node, 'the same node')
     await asWanted()
