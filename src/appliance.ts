@@ -17,7 +17,6 @@ import { consoleAccess } from './console-access.ts'
 import { Demo } from './demo.ts'
 import { nodeIn } from './drivers/this-node.ts'
 import { Documents } from './documents.ts'
-import { egressProxyPaths } from './drivers/egress-proxy/driver.ts'
 import type { AuditTrail } from './http/audited.ts'
 import { Pipeline } from './http/pipeline.ts'
 import { type Handler, requestIds } from './http/server.ts'
@@ -58,7 +57,8 @@ export async function createAppliance(
   const editing = new Editing(store)
   const lifecycle: RunningLifecycle = new RunningLifecycle({
     ...{ store, clock, log, stateFolder, nodeId, editing },
-    ...{ compute: machine.compute, facts: machine.facts, engine: () => engine },
+    ...{ compute: machine.compute, facts: machine.facts, engine: () => engine, machine },
+    refuseObserver: () => observedHaproxy(settings, store)?.refuse(),
   })
   const stats = await createStats({
     onHealth: healthEvents(lifecycle.events, running),
@@ -98,7 +98,7 @@ function servicesOf(parts: Parts, editing: Editing): Services {
     catalog: catalogOf(endpoints),
     documents: new Documents(endpoints, VERSION),
     pending: pendingReader(new PendingChanges(store, drivers), engine),
-    units: observed?.units ?? unitsOf(engine, machine, listeners, settings.state),
+    units: observed?.units ?? unitsOf(engine, lifecycle, listeners),
     observed,
     live: stats.live,
     history: stats.history,
@@ -123,9 +123,12 @@ function createListeners(settings: Settings, { born, running, log }: Node, handl
   return new ApiListeners({ settings, nodeId: born, running, handle, nextId, tls, log })
 }
 
-function unitsOf(engine: ApplyEngine, machine: Machine, listeners: ApiListeners, stateFolder: string): Units {
-  const { environment } = egressProxyPaths(stateFolder)
-  return new Units(engine, machine.touchesPackages, () => listeners.settle(), environment)
+function unitsOf(engine: ApplyEngine, { updates }: RunningLifecycle, listeners: ApiListeners): Units {
+  return new Units(
+    engine,
+    (name, by) => updates.updatePackage(name, by),
+    () => listeners.settle(),
+  )
 }
 
 function pendingReader(pending: PendingChanges, engine: ApplyEngine): PendingReader {

@@ -13,5 +13,11 @@ export function machineFacts(pool: ProbePool): MachineFacts {
     clock: () => pool.run('clock', undefined),
     timeZones: async () => (zones ??= await pool.run('timeZones', undefined)),
     ssh: () => pool.run('ssh', undefined),
+    packages: () => pool.run('packages', undefined),
+    packagesStamp: () => pool.run('packagesAge', undefined),
+    updateGround: () => pool.run('updateGround', undefined),
+    restartRequired: () => pool.run('restartRequired', undefined),
+    volume: () => pool.run('volume', undefined),
+    sessions: (statsSocket, frontends) => pool.run('sessions', { statsSocket, frontends }),
   }
 }

@@ -9,6 +9,8 @@ import { keepForeignConfig } from './foreign-config.ts'
 import { type Settings, SettingsError } from './settings.ts'
 import type { MachineFacts } from './model/machine-facts.ts'
 import { machineFacts } from './machine-facts.ts'
+import { UPLOADS_MAX, uploadsFolder } from './updates/uploads.ts'
+import type { UploadedPackage } from './api/machine-lifecycle.ts'
 import { type ComputePool, computePool, probePool, systemPool } from './worker-pool.ts'
 
 /** The machine behind the daemon: what is rendered for it and what executes. */
@@ -22,6 +24,8 @@ export interface Machine {
   readonly touchesPackages: boolean
   readonly facts: MachineFacts
   readonly compute: ComputePool
+  /** Checks an uploaded .deb file, given as base64, and keeps it in the state folder. */
+  keepPackage(text: string): Promise<UploadedPackage | { readonly problem: string }>
   /** Ends what the daemon supervises itself (nothing on an appliance). */
   stopSupervised(): Promise<void>
   close(): Promise<void>
@@ -47,6 +51,7 @@ function untouchedMachine({ profile, state }: Settings): Machine {
     touchesPackages: false,
     facts: machineFacts(probes),
     compute,
+    keepPackage: async () => ({ problem: 'is not kept by a daemon that only observes' }),
     stopSupervised: async () => undefined,
     async close() {
       await Promise.all([probes.close(), compute.close()])
@@ -96,6 +101,7 @@ export function createMachine(settings: Settings): Machine {
     touchesPackages: !supervised,
     facts: machineFacts(probes),
     compute,
+    keepPackage: (text) => pool.run('keepPackage', { text, folder: uploadsFolder(state), files_max: UPLOADS_MAX }),
     async stopSupervised() {
       if (!supervised) return
       const common = { undo: 'none', whenUnchanged: 'act', timeout_ms: STOP_TIMEOUT_MS } as const

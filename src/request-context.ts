@@ -13,10 +13,11 @@ import type {
 import type { Endpoint } from './api/endpoint.ts'
 import type { HistoryFigures, LiveFigures } from './api/figures.ts'
 import type { Lifecycle } from './api/lifecycle.ts'
+import type { RunningLifecycle } from './lifecycle.ts'
 import type { MachineFacts } from './model/machine-facts.ts'
 import type { Rendered } from './api/reply.ts'
 import type { Clock } from './clock.ts'
-import type { Caller } from './config/apply.ts'
+import type { Caller } from './config/apply-parts.ts'
 import { Draft } from './config/draft.ts'
 import { takenBackBy } from './config/made.ts'
 import type { Editing } from './config/editing.ts'
@@ -37,7 +38,7 @@ export interface Services {
   readonly pending: PendingReader
   readonly units: {
     list(): readonly UnitEntry[]
-    operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly isDryRun: boolean }>
+    operate(service: string, verb: 'reload' | 'restart' | 'update', by: string): Promise<{ readonly isDryRun: boolean }>
   }
   readonly live: LiveFigures
   readonly history: HistoryFigures
@@ -50,7 +51,7 @@ export interface Services {
   setClock(wallTime: string): Promise<{ readonly isDryRun: boolean }>
   readonly demo: { remove(by: string): Promise<void> }
   readonly machine: MachineFacts
-  readonly lifecycle: Lifecycle
+  readonly lifecycle: RunningLifecycle
   may(userId: string, endpoint: string): boolean
   readonly api: { readonly port: number }
   readonly transactions: Transactions
@@ -173,6 +174,10 @@ export class RequestContext implements HandlerContext {
     this.#draft?.restore(contents)
   }
 
+  checkRestored(file: string, warnings: readonly string[]): Promise<string> {
+    return this.#services.lifecycle.checkRestored({ file, warnings }, this.actor.email)
+  }
+
   discard(changeId: string | undefined): void {
     this.#draft?.discard(changeId)
   }
@@ -190,7 +195,7 @@ export class RequestContext implements HandlerContext {
   }
 
   operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly isDryRun: boolean }> {
-    return this.#services.units.operate(service, verb)
+    return this.#services.units.operate(service, verb, this.actor.email)
   }
 
   get transactions(): Transactions {

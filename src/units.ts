@@ -20,25 +20,22 @@ const UNITS: readonly ManagedUnit[] = [
   { name: 'webui', fullName: 'User interface and API', canReload: true, canUpdate: false, package: undefined },
 ]
 
+/** Resolves when the package was updated. */
+type UpdatePackage = (name: string, by: string) => Promise<{ readonly isDryRun: boolean }>
+
 type Verb = 'reload' | 'restart' | 'update'
-const UPDATE_TIMEOUT_MS = 600_000
 const UNIT_TIMEOUT_MS = 60_000
 
 /** Reload, restart and update of managed daemons. In the trial profile the machine's own stay as they are. */
 export class Units {
   readonly #engine: ApplyEngine
-  readonly #touchesPackages: boolean
+  readonly #updatePackage: UpdatePackage
   readonly #settleApi: () => Promise<void>
-  readonly #environmentFile: string
 
-  /**
-   * `settleApi` makes the API listen where running says; `environmentFile` names the proxy for
-   * what is started here, when there is one.
-   */
-  constructor(engine: ApplyEngine, touchesPackages: boolean, settleApi: () => Promise<void>, environmentFile: string) {
+  /** `settleApi` makes the API listen where running says. */
+  constructor(engine: ApplyEngine, updatePackage: UpdatePackage, settleApi: () => Promise<void>) {
     this.#engine = engine
-    this.#environmentFile = environmentFile
-    this.#touchesPackages = touchesPackages
+    this.#updatePackage = updatePackage
     this.#settleApi = settleApi
   }
 
@@ -46,13 +43,13 @@ export class Units {
     return UNITS.map(({ name, fullName, canReload, canUpdate }) => ({ name, fullName, canReload, canUpdate }))
   }
 
-  async operate(service: string, verb: Verb): Promise<{ readonly isDryRun: boolean }> {
+  async operate(service: string, verb: Verb, by: string): Promise<{ readonly isDryRun: boolean }> {
     const unit = UNITS.find((candidate) => candidate.name === service)
     if (unit === undefined) {
       throw new ApiError('NOT_FOUND', `There is no service ${service}; GET /services lists them`)
     }
     const { name } = unit
-    if (verb === 'update') return this.#update(unit)
+    if (verb === 'update') return this.#update(unit, by)
     if (name === 'webui') await this.#settleApi()
     else if (name === 'layer7proxy') await this.#engine.enforce(name, verb)
     else {
@@ -62,27 +59,8 @@ export class Units {
     return { isDryRun: false }
   }
 
-  /** Keeps changed configuration files: they are this daemon's. */
-  #update({ name, package: updated }: ManagedUnit): Promise<{ readonly isDryRun: boolean }> {
+  #update({ name, package: updated }: ManagedUnit, by: string): Promise<{ readonly isDryRun: boolean }> {
     if (updated === undefined) throw new ApiError('NOT_SUPPORTED', `${name} is not updated from here`)
-    if (!this.#touchesPackages) return Promise.resolve({ isDryRun: true })
-    const keep = ['-o', 'Dpkg::Options::=--force-confdef', '-o', 'Dpkg::Options::=--force-confold']
-    // apt would take no_proxy for endings of names; what bypasses the proxy it asks of our script.
-    const install = [
-      'env',
-      '--unset=no_proxy',
-      'apt-get',
-      'install',
-      '--yes',
-      '--quiet',
-      '--only-upgrade',
-      ...keep,
-      updated,
-    ]
-    // In a unit of its own: the daemon's unit may not write to the system.
-    const environment = `--property=EnvironmentFile=-${this.#environmentFile}`
-    const argv = ['systemd-run', '--quiet', '--collect', '--wait', '--pipe', environment, ...install]
-    const why = `update the package ${updated}`
-    return this.#engine.run([{ kind: 'run', argv, undo: 'irreversible', timeout_ms: UPDATE_TIMEOUT_MS, why }])
+    return this.#updatePackage(updated, by)
   }
 }

@@ -13,7 +13,9 @@ import type { Settings } from '../src/settings.ts'
 import { InlinePool } from '../src/worker-pool.ts'
 import * as computeTasks from '../workers/compute.ts'
 import { checkPlan, executePlan } from '../workers/executor.ts'
+import { runProgram } from '../workers/host/linux-host.ts'
 import { RecordingHost } from '../workers/host/recording-host.ts'
+import { keepPackage } from '../workers/uploaded-package.ts'
 import { temporaryFolder } from './config-fixture.ts'
 
 export const ADMIN = { email: 'admin@localhost', password: 'correct horse battery' }
@@ -36,6 +38,8 @@ export function testSettings(state: string, more: Partial<Settings> = {}): Setti
 export const ETH0 = 'aaaaaaaa-0000-5000-8000-000000000001'
 export const ETH1 = 'aaaaaaaa-0000-5000-8000-000000000002'
 
+const GIBIBYTE = 2 ** 30
+
 /** A machine of which nothing moves: two interfaces, the first with 192.0.2.5/24. */
 export function stillFacts(more: Partial<MachineFacts> = {}): MachineFacts {
   const card = { mac: '02:00:00:00:00:01', mtu: 1500, state: 'up' } as const
@@ -51,6 +55,16 @@ export function stillFacts(more: Partial<MachineFacts> = {}): MachineFacts {
     clock: async () => ({ timezone: 'Etc/UTC', ntpEnabled: false, tracking: undefined }),
     timeZones: async () => ['America/Argentina/Salta', 'Etc/UTC', 'Europe/Paris', 'UTC'],
     ssh: async () => ({ enabled: true, port: 22 }),
+    packages: async () => ({ pending: [], problem: undefined }),
+    packagesStamp: async () => 'unchanged',
+    updateGround: async () => ({ lockedFile: undefined, download_bytes: 0, free: [], sources: [] }),
+    restartRequired: async () => false,
+    volume: async () => ({
+      isSupported: true,
+      volume: { group: 'vg0', name: 'root', size_bytes: 8 * GIBIBYTE, free_bytes: 2 * GIBIBYTE, extent_bytes: 4 << 20 },
+      snapshot: undefined,
+    }),
+    sessions: async () => 0,
     ...more,
   }
 }
@@ -71,6 +85,7 @@ export function recordingMachine(state: string): Machine & { readonly host: Reco
     touchesPackages: false,
     facts: stillFacts(),
     compute: new InlinePool(computeTasks),
+    keepPackage: (text) => keepPackage({ text, folder: join(state, 'packages'), files_max: 8 }, runProgram),
     stopSupervised: async () => undefined,
     close: async () => undefined,
   }

@@ -1,6 +1,7 @@
 /** Tasks of the probe pool: reads of the machine, which change nothing and may run beside a plan. */
 import { workerData } from 'node:worker_threads'
 import type { ClockFacts, Connection, NetworkInterface, PingResult, SshFacts } from '../src/model/machine-facts.ts'
+import type { PackageFacts, UpdateGround, VolumeFacts } from '../src/model/software.ts'
 import type { Host } from '../src/drivers/host.ts'
 import { createHost } from './host/create-host.ts'
 import type { HostSettings } from './host/host-settings.ts'
@@ -8,7 +9,10 @@ import { runProgram } from './host/linux-host.ts'
 import { readClock, readTimeZones } from './probe/clock.ts'
 import { readConnections } from './probe/connections.ts'
 import { readInterfaces } from './probe/interfaces.ts'
+import { isRestartRequired, packagesStamp, readPackages, readUpdateGround } from './probe/packages.ts'
 import { ping as send } from './probe/ping.ts'
+import { readSessions } from './probe/sessions.ts'
+import { readVolume } from './probe/snapshot.ts'
 import { readSsh } from './probe/ssh.ts'
 
 let made: Host | undefined
@@ -54,4 +58,34 @@ export function timeZones(): Promise<readonly string[] | undefined> {
 
 export function ssh(): Promise<SshFacts> {
   return readSsh(host(), runProgram)
+}
+
+export function packages(): Promise<PackageFacts | undefined> {
+  return readPackages(runProgram)
+}
+
+export function packagesAge(): string {
+  return packagesStamp()
+}
+
+export function updateGround(): Promise<UpdateGround> {
+  return readUpdateGround(runProgram)
+}
+
+export function restartRequired(): boolean {
+  return isRestartRequired()
+}
+
+export function volume(): Promise<VolumeFacts> {
+  return readVolume(runProgram)
+}
+
+export function sessions({
+  statsSocket,
+  frontends,
+}: {
+  readonly statsSocket: string
+  readonly frontends: readonly string[]
+}): Promise<number> {
+  return readSessions(statsSocket, frontends)
 }

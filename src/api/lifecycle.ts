@@ -1,6 +1,9 @@
-import type { Job } from '../model/job.ts'
+import type { EventKind, Job } from '../model/job.ts'
 import type { SectionContents } from '../model/sections.ts'
+import type { BackupsActor, BackupsReader } from './backups.ts'
 import type { ShownChange } from './context.ts'
+import type { Stream } from './reply.ts'
+import type { PowerActor, SnapshotsActor, SnapshotsReader, UpdatesActor, UpdatesReader } from './machine-lifecycle.ts'
 
 /** What handlers see of the parts that keep an appliance alive. Readers first; what acts extends them. */
 
@@ -60,11 +63,24 @@ export interface RevisionsReader {
   contents(revision: number): Promise<SectionContents>
 }
 
+export interface EventsReader {
+  /** What comes, after what came since the event with this number; of these kinds, of all when there are none. */
+  stream(after: number | undefined, kinds: readonly EventKind[]): Stream
+}
+
 export interface LifecycleReading {
+  readonly backups: BackupsReader
+  readonly events: EventsReader
   readonly audit: AuditReader
   readonly revisions: RevisionsReader
   readonly jobs: JobsReader
+  readonly updates: UpdatesReader
+  readonly snapshots: SnapshotsReader
 }
 export interface Lifecycle extends LifecycleReading {
+  readonly backups: BackupsActor
   readonly jobs: JobsActor
+  readonly updates: UpdatesActor
+  readonly snapshots: SnapshotsActor
+  readonly power: PowerActor
 }

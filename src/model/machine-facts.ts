@@ -1,3 +1,5 @@
+import type { PackageFacts, UpdateGround, VolumeFacts } from './software.ts'
+
 /** Reads of the machine itself. They run in a probe worker and never change anything. */
 export interface MachineFacts {
   /** Network interfaces but loopback, ordered by name. */
@@ -15,6 +17,16 @@ export interface MachineFacts {
   /** Names of tzdata, in order; undefined when it is not installed. */
   timeZones(): Promise<readonly string[] | undefined>
   ssh(): Promise<SshFacts>
+  /** What apt would install now, without asking a repository; undefined where there is no apt. */
+  packages(): Promise<PackageFacts | undefined>
+  /** Another text means that what is installed or offered may have changed. */
+  packagesStamp(): Promise<string>
+  updateGround(): Promise<UpdateGround>
+  /** Whether something that was updated counts after a restart only. */
+  restartRequired(): Promise<boolean>
+  volume(): Promise<VolumeFacts>
+  /** Connections that these frontends have now; 0 when HAProxy does not run. */
+  sessions(statsSocket: string, frontends: readonly string[]): Promise<number>
 }
 
 /** How a client and this node reach each other. */

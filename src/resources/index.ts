@@ -15,7 +15,9 @@ import { l7Frontends } from './l7-frontends.ts'
 import { l7History } from './l7-history.ts'
 import { l7Stats } from './l7-stats.ts'
 import { localUsers } from './local-users.ts'
+import { lvmSnapshots } from './lvm-snapshots.ts'
 import { pending } from './pending.ts'
+import { power } from './power.ts'
 import { realServers } from './real-servers.ts'
 import { roles } from './roles.ts'
 import { services } from './services.ts'
@@ -26,6 +28,7 @@ import { jobs } from './jobs.ts'
 import { revisions } from './revisions.ts'
 import { systemProxy } from './system-proxy.ts'
 import { transactions } from './transactions.ts'
+import { updates } from './updates.ts'
 import { userInterface } from './user-interface.ts'
 
 /** The contract, one line per resource. The place of an endpoint in this table is its number in compiled rights. */
@@ -49,6 +52,9 @@ export const endpoints: readonly Endpoint[] = [
   ...systemProxy,
   ...dateTime,
   ...userInterface,
+  ...updates,
+  ...lvmSnapshots,
+  ...power,
   ...jobs,
   ...backups,
   ...revisions,

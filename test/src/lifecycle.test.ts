@@ -1,15 +1,22 @@
 import t from 'tap'
+import { Editing } from '../../src/config/editing.ts'
 import { RunningLifecycle } from '../../src/lifecycle.ts'
 import { silentLog } from '../../src/log.ts'
 import { InlinePool } from '../../src/worker-pool.ts'
 import * as computeTasks from '../../workers/compute.ts'
+import { recordingMachine, stillFacts } from '../appliance-fixture.ts'
 import { openStore, temporaryFolder } from '../config-fixture.ts'
 import { manualClock } from '../manual-clock.ts'
 
 t.test('a job of a kind that nobody knows any more has failed after a restart', async (test) => {
   const store = openStore(test)
   const stateFolder = temporaryFolder(test, 'lifecycle')
-  const parts = { store, stateFolder, compute: new InlinePool(computeTasks), clock: manualClock(), log: silentLog }
+  const parts = {
+    ...{ store, stateFolder, compute: new InlinePool(computeTasks), clock: manualClock(), log: silentLog },
+    ...{ nodeId: 'node-1', editing: new Editing(store), facts: stillFacts(), machine: recordingMachine(stateFolder) },
+    refuseObserver: () => undefined,
+    engine: () => ({ busy: false, validate: async () => undefined }),
+  }
   const before = new RunningLifecycle(parts)
   const work = () => new Promise<never>(() => undefined)
   const id = await before.jobs.start({ kind: 'gone', title: 'Gone', group: 'g', work }, {}, 'a@b')

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
-import { isAlive, ownMark } from '../../../workers/detached/process-mark.ts'
+import { isAlive, ownMark } from '../../../src/updates/process-mark.ts'
 
 t.test('a process is alive while it is this very one', async (test) => {
   const mark = ownMark()

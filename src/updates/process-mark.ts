@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { ProcessMark } from './plan.ts'
+import type { ProcessMark } from '../../workers/detached/plan.ts'
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id'
 /** Of /proc/PID/stat, counted after the name of the program, which may hold spaces and brackets. */

@@ -1,0 +1,45 @@
+import { Type } from 'typebox'
+import { endpoint, NoData } from '../api/endpoint.ts'
+import { dryRun } from '../api/reply.ts'
+import { closed } from '../model/fields.ts'
+
+const DRAIN_S = 30
+
+const Query = closed({
+  drain: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 300,
+      description: `Seconds that connections have to end, 0 to 300; ${DRAIN_S} unless told (extension).`,
+    }),
+  ),
+  force: Type.Optional(
+    Type.Enum(['true', 'false'], {
+      description: 'Also while packages are being changed; that goes on after the next start (extension).',
+    }),
+  ),
+})
+
+const CHANGES = [
+  { change: 'halt', summary: 'Shut the machine down', message: 'The server is shutting down' },
+  { change: 'reboot', summary: 'Restart the machine', message: 'The server is restarting' },
+] as const
+
+export const power = CHANGES.map(({ change, summary, message }) =>
+  endpoint({
+    name: `power.${change}`,
+    method: 'PUT',
+    path: `/{applianceId}/system/${change}`,
+    effect: 'act',
+    staged: true,
+    summary: `${summary}, after its connections had time to end`,
+    message,
+    query: Query,
+    data: NoData,
+    handle: (ctx, { query }) => {
+      const request = { drain_s: query.drain ?? DRAIN_S, isForced: query.force === 'true', by: ctx.actor.email }
+      const { isDryRun } = ctx.lifecycle.power.request(change, request)
+      return isDryRun ? dryRun([], `Recorded only: the trial profile does not ${change} this machine`) : []
+    },
+  }),
+)

@@ -1,0 +1,165 @@
+import { Type } from 'typebox'
+import type { ForcedStatus, SoftwareStatus, Started } from '../api/machine-lifecycle.ts'
+import { endpoint } from '../api/endpoint.ts'
+import { accepted, Reply, StartedJob } from '../api/reply.ts'
+import { closed } from '../model/fields.ts'
+
+const PATH = '/{applianceId}/system/update'
+/** Of the body: a package of 96 MiB, in base64. */
+const UPLOAD_BYTES_MAX = 128 * 1024 * 1024
+
+const text = (description: string) => Type.String({ description })
+
+const MajorVersion = Type.Object({
+  versionNumber: text('Version of this software.'),
+  osRelease: text('Release of the operating system that comes with it.'),
+  changelogURL: text('What is new.'),
+  osUpdate: Type.Boolean({ description: 'Whether the operating system changes with it.' }),
+})
+
+const packageFields = {
+  name: text('Name of the package.'),
+  summary: text('One line about it.'),
+  description: text('More about it; empty when the repository has nothing.'),
+  url: text('Its home page; empty when it has none.'),
+  license: text('Licence; empty, because Debian has no such field.'),
+  architecture: text('Architecture, or all.'),
+  repository: text('Label and version of its repository, such as Debian-Security:12.'),
+  release: text('Suite of its repository, such as stable-security.'),
+  currentVersion: text('Version that is installed; empty when none is.'),
+  security: Type.Boolean({ description: 'Whether it comes from a security repository (extension).' }),
+}
+const PendingPackage = Type.Object(packageFields)
+const ForcedPackage = Type.Object({
+  ...packageFields,
+  pendingVersion: text('Version that an update installs.'),
+})
+
+const restartRequired = Type.Boolean({
+  description: 'Whether a part that was updated counts after a restart only: a kernel, or libraries of this daemon.',
+})
+const Status = Type.Object({
+  restartRequired,
+  majorVersion: Type.Array(MajorVersion, { description: 'Newer major versions, oldest first.' }),
+  details: Type.Array(PendingPackage, { description: 'Packages that an update would bring, by name.' }),
+})
+const ForcedStatusData = Type.Object({
+  restartRequired,
+  majorVersion: Type.Array(Type.String(), { description: 'Numbers of newer major versions, oldest first.' }),
+  details: Type.Array(ForcedPackage, { description: 'Packages that an update would bring, by name.' }),
+})
+
+function about({ problem, details }: SoftwareStatus): string {
+  const count = details.length === 1 ? '1 package' : `${details.length} packages`
+  return problem === undefined ? `Software update status: ${count} pending` : `Software update status: ${problem}`
+}
+
+function plain({ restartRequired: isRequired, majorVersion, details }: SoftwareStatus) {
+  return {
+    restartRequired: isRequired,
+    majorVersion: majorVersion.map((version) => ({ ...version })),
+    details: details.map(({ pendingVersion: _pending, ...shown }) => shown),
+  }
+}
+
+function forced(status: ForcedStatus) {
+  const data = {
+    restartRequired: status.restartRequired,
+    majorVersion: status.majorVersion.map(({ versionNumber }) => versionNumber),
+    details: status.details.map((shown) => ({ ...shown })),
+  }
+  if (!status.isDryRun) return Reply.with(data, { message: about(status) })
+  const message = `${about(status)}; the trial profile does not ask the repositories`
+  return Reply.with(data, { message, headers: { 'X-Dry-Run': 'true' } })
+}
+
+const begun = ({ job, isDryRun }: Started) =>
+  isDryRun
+    ? accepted(job, {
+        message: 'Recorded only: the trial profile changes no packages of this machine',
+        headers: { 'X-Dry-Run': 'true' },
+      })
+    : accepted(job)
+
+export const updates = [
+  endpoint({
+    name: 'updates.status',
+    method: 'GET',
+    path: `${PATH}/status`,
+    effect: 'read',
+    staged: false,
+    summary: 'What an update of the software would bring, as far as is known without asking the repositories',
+    message: 'Software update status',
+    data: Status,
+    handle: async (ctx) => {
+      const status = await ctx.lifecycle.updates.status()
+      return Reply.with(plain(status), { message: about(status) })
+    },
+  }),
+  endpoint({
+    name: 'updates.force',
+    method: 'GET',
+    path: `${PATH}/status/force`,
+    effect: 'read',
+    staged: false,
+    summary: 'Ask the repositories, then what an update would bring',
+    message: 'Software update status',
+    data: ForcedStatusData,
+    handle: async (ctx) => forced(await ctx.lifecycle.updates.forced()),
+  }),
+  endpoint({
+    name: 'updates.upload',
+    method: 'POST',
+    path: PATH,
+    effect: 'act',
+    staged: true,
+    bodyBytes_max: UPLOAD_BYTES_MAX,
+    summary: 'Upload a Debian package for the next update; the same package is replaced',
+    message: 'Package uploaded',
+    body: closed({
+      packages: Type.String({
+        minLength: 1,
+        description: 'Base64, without line breaks, of one .deb file for this machine.',
+      }),
+    }),
+    data: Type.Object({
+      packages: Type.Object(
+        {
+          name: text('Name of the package.'),
+          version: text('Its version.'),
+          arch: text('Its architecture.'),
+        },
+        { description: 'What was uploaded.' },
+      ),
+    }),
+    handle: async (ctx, { body }) => {
+      const { name, version, arch } = await ctx.lifecycle.updates.upload(body.packages)
+      return { packages: { name, version, arch } }
+    },
+  }),
+  endpoint({
+    name: 'updates.start',
+    method: 'PUT',
+    path: PATH,
+    effect: 'act',
+    staged: true,
+    status: 202,
+    summary: 'Install every pending update and the uploaded packages',
+    message: 'The update has begun',
+    data: StartedJob,
+    handle: async (ctx) => begun(await ctx.lifecycle.updates.start(ctx.actor.email)),
+  }),
+  endpoint({
+    name: 'updates.majorVersion',
+    method: 'PUT',
+    path: `${PATH}/majorversion`,
+    effect: 'act',
+    staged: true,
+    status: 202,
+    summary: 'Change to another major version; with LVM, after a snapshot of the root file system',
+    message: 'The change to the major version has begun',
+    body: closed({ versionNumber: text('A version that the update status offers.') }),
+    data: StartedJob,
+    handle: async (ctx, { body }) => begun(await ctx.lifecycle.updates.startMajor(body.versionNumber, ctx.actor.email)),
+  }),
+]

@@ -1,0 +1,193 @@
+import type { SnapshotsActor, SnapshotStatus, Started } from '../api/machine-lifecycle.ts'
+import type { PlanExecutor } from '../config/enactor.ts'
+import { createArgv, mebibytes, mergeArgv, pollArgv, removeArgv, snapshotSize } from '../drivers/lvm/commands.ts'
+import { ApiError } from '../errors.ts'
+import type { JobHandle, JobKind, Jobs } from '../jobs.ts'
+import type { Log } from '../log.ts'
+import type { MachineFacts } from '../model/machine-facts.ts'
+import type { LogicalVolume, VolumeFacts, VolumeSnapshot } from '../model/software.ts'
+
+const GROUP = 'snapshot'
+const TIMEOUT_MS = 300_000
+
+export interface SnapshotsParts {
+  readonly jobs: Pick<Jobs, 'start' | 'list'>
+  readonly executor: Pick<PlanExecutor, 'execute'>
+  readonly facts: Pick<MachineFacts, 'volume'>
+  /** false: what would be done is only recorded. */
+  readonly touchesMachine: boolean
+  /** Of this start of the machine. */
+  readonly bootId: string
+  /** Takes the node down and up again; does not wait for it. */
+  readonly reboot: (by: string) => void
+  readonly refuseObserver: () => void
+  readonly log: Log
+}
+
+interface CreateMemory {
+  readonly bootId: string
+}
+interface RestoreMemory {
+  readonly reboot: boolean
+  readonly by: string
+}
+
+interface Supported {
+  readonly volume: LogicalVolume
+  readonly snapshot: VolumeSnapshot | undefined
+}
+
+/** The snapshot of the root file system: one, by LVM. */
+export class Snapshots implements SnapshotsActor {
+  readonly #parts: SnapshotsParts
+
+  constructor(parts: SnapshotsParts) {
+    this.#parts = parts
+  }
+
+  get kinds(): readonly JobKind<never>[] {
+    return [this.#create, this.#restore, this.#remove]
+  }
+
+  async status(): Promise<SnapshotStatus> {
+    const { snapshot } = await this.#supported()
+    const isCreating = this.#parts.jobs
+      .list()
+      .some(({ kind, state }) => kind === 'snapshot.create' && state === 'running')
+    if (isCreating && snapshot?.state !== 'merging') return { created: '', status: 'creating', size: '', used: '' }
+    return shown(snapshot)
+  }
+
+  async create(by: string): Promise<Started> {
+    await this.createArgv()
+    return this.#started(await this.#parts.jobs.start(this.#create, { bootId: this.#parts.bootId }, by))
+  }
+
+  async restore(reboot: boolean, by: string): Promise<Started> {
+    this.#parts.refuseObserver()
+    const { snapshot } = await this.#supported()
+    if (snapshot === undefined) throw new ApiError('NOT_FOUND', 'There is no snapshot to restore')
+    if (snapshot.state === 'invalid') {
+      const message = 'The snapshot is invalid: it was full, and what it kept is lost. Delete it'
+      throw new ApiError('NOT_SUPPORTED', message)
+    }
+    if (snapshot.state === 'merging') throw merging()
+    return this.#started(await this.#parts.jobs.start(this.#restore, { reboot, by }, by))
+  }
+
+  async remove(by: string): Promise<Started> {
+    this.#parts.refuseObserver()
+    const { snapshot } = await this.#supported()
+    if (snapshot === undefined) throw new ApiError('NOT_FOUND', 'There is no snapshot to delete')
+    if (snapshot.state === 'merging') throw merging()
+    return this.#started(await this.#parts.jobs.start(this.#remove, {}, by))
+  }
+
+  /** The program that makes a snapshot now; refuses when none can be made. */
+  async createArgv(): Promise<readonly string[]> {
+    this.#parts.refuseObserver()
+    const { volume, snapshot } = await this.#supported()
+    if (snapshot?.state === 'merging') throw merging()
+    if (snapshot !== undefined) {
+      const message = `There is a snapshot of ${snapshot.created} already; delete it first`
+      throw new ApiError('NAME_NOT_UNIQUE', message)
+    }
+    const size = snapshotSize(volume)
+    if (typeof size === 'string')
+      throw new ApiError('NOT_SUPPORTED', `There is too little space for a snapshot: ${size}`)
+    return createArgv(volume, size)
+  }
+
+  /** Before a change that may have to be taken back; undefined where there is no LVM. */
+  async firstArgv(): Promise<readonly string[] | undefined> {
+    const { isSupported } = await this.#parts.facts.volume()
+    return isSupported ? this.createArgv() : undefined
+  }
+
+  /** A merge that began with this start of the machine: LVM removes the snapshot when somebody looks at its end. */
+  async finishMerge(): Promise<void> {
+    if (!this.#parts.touchesMachine) return
+    try {
+      const found = await this.#parts.facts.volume()
+      if (found.isSupported && found.snapshot?.state === 'merging') {
+        await this.#execute(pollArgv(found.volume), 'finish the merge of the snapshot')
+      }
+    } catch (error) {
+      this.#parts.log.warn('the merge of the snapshot is not looked at', { reason: String(error) })
+    }
+  }
+
+  get #create(): JobKind<CreateMemory> {
+    const title = 'Snapshot of the root file system'
+    const work = async (job: JobHandle) => {
+      job.report({ step: 'make the snapshot' })
+      await this.#execute(await this.createArgv(), 'make the snapshot')
+      return this.#result()
+    }
+    // Either it was made before the daemon ended, or this is what it kept, come back by a restore: this very job with it.
+    const resume = async (_: JobHandle, { bootId }: CreateMemory) => {
+      const { snapshot } = await this.#supported()
+      if (snapshot?.state === 'merging') return { restored: true }
+      if (snapshot !== undefined) return this.#result()
+      if (bootId !== this.#parts.bootId) return { restored: true }
+      throw new ApiError('APPLY_PARTIAL', 'The daemon ended before the snapshot was made; start it again')
+    }
+    return { kind: 'snapshot.create', title, group: GROUP, work, resume }
+  }
+
+  get #restore(): JobKind<RestoreMemory> {
+    const work = async (job: JobHandle, { reboot, by }: RestoreMemory) => {
+      const { volume, snapshot } = await this.#supported()
+      job.report({ step: 'have the snapshot restored' })
+      if (snapshot?.state !== 'merging') await this.#execute(mergeArgv(volume), 'restore the snapshot')
+      if (reboot) this.#parts.reboot(by)
+      return this.#result({ rebootRequired: !reboot })
+    }
+    // Only a daemon that was started anew takes it up; one that came with a reboot finds the job of another time.
+    return { kind: 'snapshot.restore', title: 'Restore of the snapshot', group: GROUP, work, resume: work }
+  }
+
+  get #remove(): JobKind<object> {
+    const work = async (job: JobHandle) => {
+      const { volume, snapshot } = await this.#supported()
+      job.report({ step: 'delete the snapshot' })
+      if (snapshot !== undefined) await this.#execute(removeArgv(volume), 'delete the snapshot')
+      return this.#result()
+    }
+    return { kind: 'snapshot.delete', title: 'Deletion of the snapshot', group: GROUP, work, resume: work }
+  }
+
+  async #result(more: object = {}): Promise<object> {
+    return this.#parts.touchesMachine
+      ? { ...shown((await this.#supported()).snapshot), ...more }
+      : { recorded: true, ...more }
+  }
+
+  async #execute(argv: readonly string[], why: string): Promise<void> {
+    const step = { kind: 'run', argv, undo: 'irreversible', outside: {}, timeout_ms: TIMEOUT_MS, why } as const
+    const result = await this.#parts.executor.execute([step])
+    if (result.ok) return
+    throw new ApiError(result.missing ? 'NOT_SUPPORTED' : 'APPLY_PARTIAL', `${why}: ${result.output}`)
+  }
+
+  async #supported(): Promise<Supported> {
+    const found: VolumeFacts = await this.#parts.facts.volume()
+    if (found.isSupported) return found
+    throw new ApiError('NOT_SUPPORTED', `There are no snapshots here: ${found.reason}`)
+  }
+
+  #started(job: string): Started {
+    return { job, isDryRun: !this.#parts.touchesMachine }
+  }
+}
+
+function shown(snapshot: VolumeSnapshot | undefined): SnapshotStatus {
+  if (snapshot === undefined) return { created: '', status: 'none', size: '', used: '' }
+  const { created, state, size_bytes, used } = snapshot
+  return { created, status: state, size: mebibytes(size_bytes), used: used === undefined ? '' : `${used}%` }
+}
+
+const merging = () =>
+  new ApiError('APPLY_IN_PROGRESS', 'The snapshot is being restored; that ends with the next start of the machine', {
+    headers: { 'Retry-After': '60' },
+  })

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { debFields } from '../src/drivers/apt/parse.ts'
+import { removeDurably, renameDurably } from './host/durable-files.ts'
+import type { Run } from './host/managed-program.ts'
+
+const QUERY_TIMEOUT_MS = 120_000
+const AR_MAGIC = '!<arch>\n'
+const NAME = /^[a-z0-9][a-z0-9+.-]+$/
+const VERSION = /^[0-9][A-Za-z0-9.+:~-]*$/
+
+export interface UploadedPackage {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+}
+export interface Upload {
+  /** Base64 of a .deb file. */
+  readonly text: string
+  /** Where it is kept; one file a package. */
+  readonly folder: string
+  /** Packages that are kept at the most. */
+  readonly files_max: number
+}
+
+/** Checks the file and keeps it as NAME_VERSION_ARCH.deb, durably; or says what is wrong with it and keeps nothing. */
+export async function keepPackage(
+  { text, folder, files_max }: Upload,
+  run: Run,
+): Promise<UploadedPackage | { readonly problem: string }> {
+  const bytes = decoded(text)
+  if (typeof bytes === 'string') return { problem: bytes }
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const temporary = join(folder, `.${randomUUID()}.deb`)
+  try {
+    await writeWhole(temporary, bytes)
+    const found = await fieldsOf(temporary, run)
+    if ('problem' in found) return found
+    const others = (await readdir(folder)).filter((name) => /^[a-z0-9].*\.deb$/.test(name))
+    const same = others.filter((name) => name.startsWith(`${found.name}_`))
+    if (same.length === 0 && others.length >= files_max) {
+      return { problem: `${others.length} uploaded packages wait already; install them first` }
+    }
+    const file = `${found.name}_${found.version.replaceAll(':', '%3a')}_${found.arch}.deb`
+    await renameDurably(temporary, join(folder, file))
+    for (const name of same.filter((other) => other !== file)) await removeDurably(join(folder, name))
+    return found
+  } finally {
+    await rm(temporary, { force: true })
+  }
+}
+
+function decoded(text: string): Buffer | string {
+  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return 'must be base64 without line breaks'
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.toString('latin1', 0, AR_MAGIC.length) !== AR_MAGIC) return 'is no Debian package'
+  return bytes
+}
+
+async function writeWhole(path: string, bytes: Buffer): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await file.writeFile(bytes)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+async function fieldsOf(file: string, run: Run): Promise<UploadedPackage | { readonly problem: string }> {
+  const fields = await run(['dpkg-deb', '--field', file, 'Package', 'Version', 'Architecture'], QUERY_TIMEOUT_MS)
+  if (fields.exitCode !== 0) return { problem: `is no Debian package: ${firstLine(fields.output, file)}` }
+  const found = debFields(fields.output)
+  if (!NAME.test(found.name)) return { problem: 'has no valid package name' }
+  if (!VERSION.test(found.version)) return { problem: `has no valid version: ${found.version}` }
+  const { output } = await run(['dpkg', '--print-architecture'], QUERY_TIMEOUT_MS)
+  if (found.arch !== 'all' && found.arch !== output.trim()) {
+    return { problem: `is for the architecture ${found.arch}, and this machine is ${output.trim()}` }
+  }
+  // Reads all of it: a file that was cut off is found here.
+  const contents = await run(['dpkg-deb', '--contents', file], QUERY_TIMEOUT_MS)
+  return contents.exitCode === 0 ? found : { problem: `is damaged: ${firstLine(contents.output.slice(-500), file)}` }
+}
+
+const firstLine = (output: string, file: string) =>
+  (output.trim().split('\n').at(-1) ?? '').replaceAll(file, 'it').slice(0, 200)
