@@ -19,12 +19,14 @@ export class Problems {
   fit(schema: TSchema, field: string, value: unknown): boolean {
     const validator = validatorOf(schema)
     if (validator.Check(value)) return true
-    const found = validator.Errors(value)
-    for (const { instancePath, message } of found) {
-      const path = instancePath.split('/').slice(1)
-      this.add([field, ...path].filter((part) => part !== '').join('.'), 'INVALID', message)
+    // Each branch of a union complains about the same place.
+    const found = new Map<string, string>()
+    for (const { instancePath, message } of validator.Errors(value)) {
+      const path = [field, ...instancePath.split('/').slice(1)].filter((part) => part !== '').join('.')
+      if (!found.has(path)) found.set(path, message)
     }
-    if (found.length === 0) this.add(field, 'INVALID', 'does not fit')
+    for (const [path, message] of found) this.add(path, 'INVALID', message)
+    if (found.size === 0) this.add(field, 'INVALID', 'does not fit')
     return false
   }
 }

@@ -1,0 +1,79 @@
+import { canonical } from '../src/backup/canonical.ts'
+import type { SealingKey } from '../src/backup/sealing.ts'
+import type { BackupSection } from '../src/backup/sections.ts'
+import { type BackupSource, backupText, checksumOf } from '../src/backup/writing.ts'
+import { LICENCE } from '../src/model/licence.ts'
+import type { SectionContents } from '../src/model/sections.ts'
+import { backend, frontend, realServer, user } from './config-fixture.ts'
+
+export const sourceOf = (contents: SectionContents, more: Partial<BackupSource> = {}): BackupSource => ({
+  applianceVersion: '0.1.0',
+  createdAt: '2026-01-02T03:04:05.678Z',
+  nodes: [{ id: 'node-1', hostname: 'lb-1' }],
+  beside: { licence: LICENCE },
+  contents,
+  ...more,
+})
+
+export function textOf(source: BackupSource, key?: SealingKey, sections?: readonly BackupSection[]): string {
+  return Buffer.concat([...backupText(source, key, sections)]).toString()
+}
+
+/** The text of a file that was changed, with a checksum that is right again: what checks the rest is reached. */
+export function signed(file: object): string {
+  return canonical({ ...file, checksum: checksumOf(file) })
+}
+
+/** A few records of several sections. */
+export const SOME: SectionContents = {
+  users: [user('admin', { roles: ['role-1'] })],
+  roles: [{ id: 'role-1', name: 'Administrator', builtin: true, endpoints: [] }],
+  realServers: [realServer('web-1'), realServer('web-2', { port: null })],
+  l7Backends: [backend('be', ['web-1', 'web-2'])],
+  l7Frontends: [frontend('fe', 'be')],
+  ipGroups: [
+    {
+      ...{ id: 'lan', name: 'lan', networkIp: '192.0.2.0', networkMask: 24, gateway: '', defaultGateway: false },
+      assignedInterfaces: [{ nodeId: 'node-1', interfaceId: 'eth0' }],
+    },
+  ],
+  staticIps: [{ id: 'sip-1', nodeId: 'node-1', groupId: 'lan', ip: '192.0.2.9', externalPingCheck: true }],
+  floatingIps: [{ id: 'fip-1', groupId: 'lan', ip: '192.0.2.10', enabled: true }],
+}
+
+/** Something of everything, on two nodes. */
+export const EVERYTHING: Required<SectionContents> = {
+  ...{ users: [], roles: [], realServers: [], l7Backends: [], l7Frontends: [], ipGroups: [], floatingIps: [] },
+  ...SOME,
+  groups: [{ id: 'ops', name: 'Ops', roles: ['role-1'] }],
+  staticIps: [
+    { id: 'sip-1', nodeId: 'node-1', groupId: 'lan', ip: '192.0.2.9', externalPingCheck: true },
+    { id: 'sip-2', nodeId: 'node-2', groupId: 'lan', ip: '192.0.2.11', externalPingCheck: false },
+  ],
+  ipRoutes: (['node-1', 'node-2'] as const).map((nodeId) => ({
+    ...{ id: `route-${nodeId}`, nodeId, name: `to the office of ${nodeId}`, type: 'static', metric: 10 },
+    ...{ destination: '203.0.113.0/24', source: '', viaIp: '192.0.2.254', interface: 'eth0', enabled: true },
+  })),
+  conntrackLimits: [
+    { id: 'node-1', size: 100_000 },
+    { id: 'node-2', size: 200_000 },
+  ],
+  conntrackTimeouts: [{ id: 'cluster', tcpTimeout: '15m', tcpFinTimeout: '120', udpTimeout: '5m' }],
+  systemProxies: [
+    {
+      ...{ id: 'node-1', enable: true, address: { value: 'proxy.example.test', port: 3128 }, username: 'u' },
+      ...{ password: 'p', bypass: ['.example.test'] },
+    },
+  ],
+  userInterfaces: [
+    { id: 'node-1', apiPort: 9443, ipId: 'sip-1', SSLCertificate: '', sshEnabled: true, sshPort: 22 },
+    { id: 'node-2', apiPort: 9443, ipId: 'sip-2', SSLCertificate: '', sshEnabled: true, sshPort: 22 },
+  ],
+  clocks: [{ id: 'node-1', timezone: 'Europe/Paris', ntp: { enabled: true, servers: ['ntp.example.test'] } }],
+  nodeIdentities: [{ id: 'this', nodeId: 'node-1' }],
+}
+
+export const TWO_NODES = [
+  { id: 'node-1', hostname: 'lb-1' },
+  { id: 'node-2', hostname: 'lb-2' },
+]
