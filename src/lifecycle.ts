@@ -4,13 +4,14 @@ import { Audit } from './audit.ts'
 import { AutomaticBackups } from './backup/automatic.ts'
 import { Backups } from './backup/backups.ts'
 import { type Restored, restoreCheck } from './backup/restore-check.ts'
-import type { Clock } from './clock.ts'
+import type { Clock, MachineClock } from './clock.ts'
 import type { Editing } from './config/editing.ts'
 import { Revisions } from './config/revisions.ts'
 import { configView } from './config/views.ts'
 import { Events } from './events.ts'
 import { type JobKind, Jobs } from './jobs.ts'
 import type { Log } from './log.ts'
+import { MachineCare, type MachineCareParts } from './machine-care.ts'
 import type { MachineFacts } from './model/machine-facts.ts'
 import { VERSION } from './version.ts'
 import type { ComputePool } from './worker-pool.ts'
@@ -21,10 +22,13 @@ export interface LifecycleParts {
   readonly engine: () => { readonly busy: boolean; validate(): Promise<void> }
   readonly editing: Editing
   readonly facts: MachineFacts
+  readonly machine: MachineCareParts['machine']
+  /** Refuses when nothing of this machine is to be changed. */
+  readonly refuseObserver: () => void
   readonly nodeId: string
   readonly stateFolder: string
   readonly compute: ComputePool
-  readonly clock: Clock
+  readonly clock: Clock & Pick<MachineClock, 'bootId'>
   readonly log: Log
 }
 
@@ -36,6 +40,10 @@ export class RunningLifecycle implements Lifecycle {
   readonly revisions: Revisions
   readonly backups: Backups
   readonly automatic: AutomaticBackups
+  readonly updates: MachineCare['updates']
+  readonly snapshots: MachineCare['snapshots']
+  readonly power: MachineCare['power']
+  readonly #care: MachineCare
   readonly #restoreCheck: JobKind<Restored>
 
   constructor(parts: LifecycleParts) {
@@ -48,6 +56,11 @@ export class RunningLifecycle implements Lifecycle {
     this.backups = new Backups({ ...parts, running, candidate: configView(store.candidate), version: VERSION })
     this.automatic = new AutomaticBackups({ backups: this.backups, running, clock, log })
     this.#restoreCheck = restoreCheck(parts)
+    this.#care = new MachineCare({ ...parts, jobs: this.jobs, events: this.events, running })
+    const { updates, snapshots, power } = this.#care
+    this.updates = updates
+    this.snapshots = snapshots
+    this.power = power
   }
 
   /** Checks the candidate when it holds what is being restored. Answers the job. */
@@ -57,16 +70,18 @@ export class RunningLifecycle implements Lifecycle {
 
   /** Every kind of job that an earlier run of the daemon may have left under way. */
   get #kinds(): readonly JobKind<never>[] {
-    return [this.#restoreCheck]
+    return [this.#restoreCheck, ...this.#care.kinds]
   }
 
   /** When the machine is as running says. */
   start(): void {
     this.jobs.resume(this.#kinds)
+    this.#care.start()
     this.automatic.start()
   }
 
   async close(): Promise<void> {
+    this.#care.close()
     await this.automatic.close()
     await this.jobs.close()
     await this.audit.close()

@@ -38,7 +38,7 @@ export interface Services {
   readonly pending: PendingReader
   readonly units: {
     list(): readonly UnitEntry[]
-    operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly isDryRun: boolean }>
+    operate(service: string, verb: 'reload' | 'restart' | 'update', by: string): Promise<{ readonly isDryRun: boolean }>
   }
   readonly live: LiveFigures
   readonly history: HistoryFigures
@@ -195,7 +195,7 @@ export class RequestContext implements HandlerContext {
   }
 
   operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly isDryRun: boolean }> {
-    return this.#services.units.operate(service, verb)
+    return this.#services.units.operate(service, verb, this.actor.email)
   }
 
   get transactions(): Transactions {

@@ -3,6 +3,7 @@ import type { SectionContents } from '../model/sections.ts'
 import type { BackupsActor, BackupsReader } from './backups.ts'
 import type { ShownChange } from './context.ts'
 import type { Stream } from './reply.ts'
+import type { PowerActor, SnapshotsActor, SnapshotsReader, UpdatesActor, UpdatesReader } from './machine-lifecycle.ts'
 
 /** What handlers see of the parts that keep an appliance alive. Readers first; what acts extends them. */
 
@@ -73,8 +74,13 @@ export interface LifecycleReading {
   readonly audit: AuditReader
   readonly revisions: RevisionsReader
   readonly jobs: JobsReader
+  readonly updates: UpdatesReader
+  readonly snapshots: SnapshotsReader
 }
 export interface Lifecycle extends LifecycleReading {
   readonly backups: BackupsActor
   readonly jobs: JobsActor
+  readonly updates: UpdatesActor
+  readonly snapshots: SnapshotsActor
+  readonly power: PowerActor
 }

@@ -235,7 +235,7 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
     rip: made.rip,
   }
   // Nothing here has started a job; test/src/resources/jobs.test.ts reads one.
-  const asked = endpoints.filter(({ method, name, reveals }) => method === 'GET' && name !== 'jobs.get' && !reveals)
+  const asked = endpoints.filter(({ method, name }) => method === 'GET' && name !== 'jobs.get')
   for (const endpoint of asked) {
     const title = `GET ${endpoint.path}`
     const [resource = '', verb = ''] = endpoint.name.split('.')
@@ -298,10 +298,7 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
   const order = (endpoint: Endpoint) => (endpoint.method === 'DELETE' ? (endpoint.path.startsWith('/ipvs') ? 2 : 1) : 0)
   const frontendsFirst = (endpoint: Endpoint) => (endpoint.name === 'l7Frontends.delete' ? 0 : 1)
   const staging = endpoints
-    .filter(
-      (endpoint) =>
-        endpoint.effect === 'stage' && !endpoint.name.startsWith('services.') && !endpoint.name.startsWith('backups.'),
-    )
+    .filter((endpoint) => endpoint.effect === 'stage' && !endpoint.name.startsWith('services.'))
     .sort((a, b) => order(a) - order(b) || frontendsFirst(a) - frontendsFirst(b))
   for (const endpoint of staging) {
     const [resource = ''] = endpoint.name.split('.')

@@ -29,6 +29,9 @@ const DELIVERED: Readonly<Record<string, number>> = {
   Routes: 5,
   'Static IPs, IP groups': 11,
   'Backup and restore': 8,
+  'Software updates': 5,
+  'LVM snapshots': 4,
+  Power: 2,
   'Layer 7 statistics': 4,
   'Historical statistics (Layer 7)': 4,
 }
@@ -40,6 +43,9 @@ function areaOf(operation: Operation): string {
   if (operation.path.endsWith('/system/conntrack')) return 'Connection tracking'
   if (operation.path.endsWith('/system/proxy')) return 'System proxy'
   if (operation.path.includes('/system/datetime')) return 'Date and time'
+  if (operation.path.includes('/system/update')) return 'Software updates'
+  if (operation.path.endsWith('/lvmsnapshots')) return 'LVM snapshots'
+  if (/\/system\/(halt|reboot)$/.test(operation.path)) return 'Power'
   if (operation.path.includes('/routes')) return 'Routes'
   return operation.area
 }
@@ -65,12 +71,20 @@ const STAGED_BUT_ACTING = [
   'DELETE /backup/auto',
   'DELETE /backup/uploads',
   'DELETE /backup/{filename}',
+  'DELETE /{applianceId}/lvmsnapshots',
   'POST /backup/upload',
   'POST /login/options',
   'POST /token',
+  'POST /{applianceId}/lvmsnapshots',
+  'POST /{applianceId}/system/update',
   'PUT /services/{service}/update',
+  'PUT /{applianceId}/lvmsnapshots',
   'PUT /{applianceId}/services/{service}/update',
   'PUT /{applianceId}/system/datetime',
+  'PUT /{applianceId}/system/halt',
+  'PUT /{applianceId}/system/reboot',
+  'PUT /{applianceId}/system/update',
+  'PUT /{applianceId}/system/update/majorversion',
 ]
 
 t.test('endpoints marked as staged stage, except the list that acts', async (test) => {

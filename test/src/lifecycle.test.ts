@@ -4,7 +4,7 @@ import { RunningLifecycle } from '../../src/lifecycle.ts'
 import { silentLog } from '../../src/log.ts'
 import { InlinePool } from '../../src/worker-pool.ts'
 import * as computeTasks from '../../workers/compute.ts'
-import { stillFacts } from '../appliance-fixture.ts'
+import { recordingMachine, stillFacts } from '../appliance-fixture.ts'
 import { openStore, temporaryFolder } from '../config-fixture.ts'
 import { manualClock } from '../manual-clock.ts'
 
@@ -13,7 +13,8 @@ t.test('a job of a kind that nobody knows any more has failed after a restart', 
   const stateFolder = temporaryFolder(test, 'lifecycle')
   const parts = {
     ...{ store, stateFolder, compute: new InlinePool(computeTasks), clock: manualClock(), log: silentLog },
-    ...{ nodeId: 'node-1', editing: new Editing(store), facts: stillFacts() },
+    ...{ nodeId: 'node-1', editing: new Editing(store), facts: stillFacts(), machine: recordingMachine(stateFolder) },
+    refuseObserver: () => undefined,
     engine: () => ({ busy: false, validate: async () => undefined }),
   }
   const before = new RunningLifecycle(parts)
