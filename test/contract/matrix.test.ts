@@ -235,13 +235,16 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
     rip: made.rip,
   }
   // Nothing here has started a job; test/src/resources/jobs.test.ts reads one.
-  const asked = endpoints.filter(({ method, name }) => method === 'GET' && name !== 'jobs.get')
+  const asked = endpoints.filter(({ method, name, reveals }) => method === 'GET' && name !== 'jobs.get' && !reveals)
   for (const endpoint of asked) {
     const title = `GET ${endpoint.path}`
     const [resource = '', verb = ''] = endpoint.name.split('.')
     const id = resource.startsWith('l7Stats') || resource === 'l7History' ? figures[verb] : ids[resource]
     const query = resource === 'l7History' ? '?start=1790000000&end=1790000060' : ''
-    const answer = await call('GET', `${concrete(endpoint, node, { id: id ?? '', file: 'start.js', a: '1', b: '2' })}${query}`)
+    const answer = await call(
+      'GET',
+      `${concrete(endpoint, node, { id: id ?? '', file: 'start.js', a: '1', b: '2' })}${query}`,
+    )
     test.equal(answer.status, 200, title)
     test.notMatch(answer.text, SECRET, title)
     if (endpoint.data === undefined || Reflect.get(endpoint.data, '~kind') === 'Void') continue
@@ -298,7 +301,10 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
   const order = (endpoint: Endpoint) => (endpoint.method === 'DELETE' ? (endpoint.path.startsWith('/ipvs') ? 2 : 1) : 0)
   const frontendsFirst = (endpoint: Endpoint) => (endpoint.name === 'l7Frontends.delete' ? 0 : 1)
   const staging = endpoints
-    .filter((endpoint) => endpoint.effect === 'stage' && !endpoint.name.startsWith('services.'))
+    .filter(
+      (endpoint) =>
+        endpoint.effect === 'stage' && !endpoint.name.startsWith('services.') && !endpoint.name.startsWith('backups.'),
+    )
     .sort((a, b) => order(a) - order(b) || frontendsFirst(a) - frontendsFirst(b))
   for (const endpoint of staging) {
     const [resource = ''] = endpoint.name.split('.')
