@@ -90,7 +90,14 @@ function wholeFile(parsed: unknown, problems: Problems): File | undefined {
   }
   // Names that mean something to every object are none of ours, wherever they stand.
   if (hasSpecialName(parsed)) problems.add('', 'NOT_A_BACKUP', 'has a field named __proto__, constructor or prototype')
-  return problems.list.length === 0 && problems.fit(Head, '', parsed) ? (parsed as File) : undefined
+  if (problems.list.length > 0 || !problems.fit(Head, '', parsed)) return undefined
+  // Sound: it fits.
+  const file = parsed as File
+  for (const [at, { id }] of file.nodes.entries()) {
+    const isAgain = file.nodes.findIndex((node) => node.id === id) < at
+    if (isAgain) problems.add(`nodes.${at}.id`, 'ID_NOT_UNIQUE', 'is the id of another node')
+  }
+  return file
 }
 
 const SPECIAL = new Set(['__proto__', 'constructor', 'prototype'])
