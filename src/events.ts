@@ -37,6 +37,7 @@ export class Events implements EventsReader {
   #waiting: Event[] = []
   #next: number
   #writing: Promise<void> | undefined
+  #isClosed = false
 
   constructor(table: SideTable, clock: Clock, log: Log) {
     this.#table = table
@@ -48,6 +49,7 @@ export class Events implements EventsReader {
   }
 
   publish(kind: EventKind, data: object): void {
+    if (this.#isClosed) return
     const at = new Date(this.#clock.now_ms()).toISOString()
     this.#waiting.push({ id: this.#next++, at, kind, data })
     this.#writing ??= this.#write()
@@ -90,8 +92,14 @@ export class Events implements EventsReader {
     return { id: this.lastId, kind: 'reset', data: { message } }
   }
 
-  /** When everything that was published is on the disk. */
+  /** When everything that was published is on the disk; nothing is told after it. */
   async close(): Promise<void> {
+    await this.stored()
+    this.#isClosed = true
+  }
+
+  /** When everything that was published is on the disk. */
+  async stored(): Promise<void> {
     await this.#writing
   }
 

@@ -77,7 +77,7 @@ t.test('refused logins are told and bounded, so that nobody pushes older entries
   const [last] = await audit.search({ limit: 1 })
   test.match(last, { by: 'x@y', outcome: 'refused', unrecorded: 70 })
   test.notMatch(JSON.stringify(last), /"p"/)
-  await events.close()
+  await events.stored()
   test.equal(told.length, 31)
   test.match(told[0], { state: 'refused', email: 'x@y', address: '192.0.2.1' })
   await audit.close()

@@ -18,7 +18,7 @@ t.test('an event is told once it is on the disk, and numbers go on after a resta
   events.publish('apply', { revision: 1 })
   events.publish('job', { id: 'a' })
   test.same(told, [], 'not yet')
-  await events.close()
+  await events.stored()
   test.match(told, [
     { id: 1, kind: 'apply', at: '2026-01-02T03:04:05.000Z', data: { revision: 1 } },
     { id: 2, kind: 'job' },
@@ -40,9 +40,9 @@ t.test('a bounded number is kept; whoever missed more is told so', async (test) 
   const store = openStore(test)
   const events = new Events(store.events, manualClock(), silentLog)
   for (let i = 0; i < 5_050; i++) events.publish('realServer', { i })
-  await events.close()
+  await events.stored()
   events.publish('realServer', { i: 'last' })
-  await events.close()
+  await events.stored()
   test.equal(store.events.entries().length, 5_000)
   test.equal(events.after(10), undefined)
   test.equal(events.after(51)?.length, 5_000)
@@ -55,6 +55,6 @@ t.test('when the disk is full, events are told all the same', async (test) => {
   const told: Event[] = []
   events.subscribe((event) => told.push(event))
   events.publish('node', { state: 'started' })
-  await events.close()
+  await events.stored()
   test.equal(told.length, 1)
 })

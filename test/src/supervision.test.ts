@@ -53,9 +53,17 @@ function fixture(test: Test) {
     clock,
     log,
   })
+  const told: string[] = []
   const interval = ownInterval(test)
   const state = () => ({ up: machine.up, since_ms: machine.since_ms, reason: machine.up ? undefined : 'no socket' })
-  const supervision = new Supervision(engine, state, () => machine.isOurs, clock, log)
+  const supervision = new Supervision(
+    engine,
+    state,
+    () => machine.isOurs,
+    clock,
+    log,
+    (up, reason) => told.push(`${up ? 'up' : 'down'} ${reason ?? ''}`.trim()),
+  )
   /** Seconds pass, one look each; what a look began has ended before the next. */
   const pass = async (seconds: number) => {
     const before = attempts
@@ -69,8 +77,37 @@ function fixture(test: Test) {
   const goDown = () => Object.assign(machine, { up: false, since_ms: clock.now_ms() })
   const goUp = () => Object.assign(machine, { up: true, since_ms: clock.now_ms() })
   const answer = (next: () => Promise<PlanResult>) => (execute = next)
-  return { supervision, interval, clock, machine, engine, pass, goDown, goUp, answer, lines, attempts: () => attempts }
+  return {
+    supervision,
+    interval,
+    clock,
+    machine,
+    engine,
+    pass,
+    goDown,
+    goUp,
+    answer,
+    lines,
+    told,
+    attempts: () => attempts,
+  }
 }
+
+t.test('that it went down and came back is told once each, a missed poll is not', async (test) => {
+  const { supervision, pass, goDown, goUp, told } = fixture(test)
+  supervision.start()
+  await pass(5)
+  goDown()
+  await pass(2)
+  goUp()
+  await pass(5)
+  test.same(told, [])
+  goDown()
+  await pass(10)
+  goUp()
+  await pass(5)
+  test.same(told, ['down no socket', 'up'])
+})
 
 t.test('as long as HAProxy answers, nothing is done', async (test) => {
   const { supervision, pass } = fixture(test)

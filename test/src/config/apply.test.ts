@@ -102,16 +102,18 @@ function fixture(test: Test, problems: readonly Problem[] = []) {
   const config = configFixture(test)
   const host = machine()
   const promoted: RecordChange[] = []
+  const told: unknown[] = []
   const engine = new ApplyEngine({
     ...ENGINE_DEFAULTS,
     store: config.store,
     drivers: [namesDriver(problems)],
     executor: host.executor,
+    tell: (outcome) => void told.push(outcome),
     onPromoted: (changes) => void promoted.push(...changes),
   })
   const apply = (force?: 'restart') => engine.apply({ force, comment: 'why' }, TESTER)
   const add = (id: string) => config.edit((draft) => draft.section('realServers').create(realServer(id)))
-  return { ...config, host, engine, apply, add, promoted }
+  return { ...config, host, engine, apply, add, promoted, told }
 }
 
 t.test('an apply makes the candidate running, keeps the revision and tells what changed', async (test) => {
@@ -125,6 +127,23 @@ t.test('an apply makes the candidate running, keeps the revision and tells what 
   test.equal(store.journal(), undefined)
   test.match(promoted, [{ section: 'realServers', id: 'a', before: undefined }])
   test.match(store.revisions(1), [{ revision: 1, by: 'tester', comment: 'why' }])
+})
+
+t.test('what came of each apply is told', async (test) => {
+  const { add, apply, engine, host, told } = fixture(test)
+  await add('a')
+  await apply()
+  test.match(told, [{ state: 'applied', by: 'tester', revision: 1, comment: 'why', changes: 1 }])
+  await add('b')
+  host.fail({ kind: 'replaceFile', output: 'no space' })
+  await refuses(test, 'APPLY_PARTIAL', apply())
+  test.match(told[1], { state: 'refused', by: 'tester', revision: 1, reason: /./ })
+  await engine.apply({ force: undefined, confirmWithin: 60 }, TESTER)
+  await engine.confirm()
+  test.match(told.slice(2), [
+    { state: 'applied', confirmBy: String },
+    { state: 'kept', revision: 2 },
+  ])
 })
 
 t.test('nothing pending: success, and nothing is executed', async (test) => {

@@ -89,6 +89,7 @@ async function untilUp(stats: Stats, up: boolean): Promise<void> {
 
 interface Fixture {
   readonly haproxy: HaproxyFixture
+  readonly health: readonly HealthChange[]
   readonly options: Parameters<typeof createStats>[0]
 }
 

@@ -1,0 +1,52 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import { readBody } from '../../../src/http/body.ts'
+import { Validation } from '../../../src/http/validation.ts'
+import { closed } from '../../../src/model/fields.ts'
+import { parseLimited } from '../../../workers/compute/limited-json.ts'
+import { refuses } from '../../config-fixture.ts'
+
+const validation = new Validation(closed({ text: Type.String() }))
+
+function fixture(bodyBytes_max?: number, access = 'granted') {
+  let isLarge = 0
+  const read = (text: string, contentType = 'application/json', isAmbiguous = false) => {
+    const bytes = Buffer.from(text)
+    const incoming = {
+      isAmbiguous,
+      header: () => contentType,
+      readBody: async (bytes_max: number) => (bytes.length > bytes_max ? undefined : bytes),
+    }
+    const parse = async (raw: Uint8Array) => {
+      isLarge++
+      return parseLimited(raw)
+    }
+    return readBody({ access, bodyBytes_max } as never, incoming as never, validation, parse)
+  }
+  return { read, large: () => isLarge }
+}
+
+t.test('a body has its limit; a large one is parsed by somebody else', async (test) => {
+  const text = JSON.stringify({ text: 'x'.repeat(2_000_000) })
+  await refuses(test, 'PAYLOAD_TOO_LARGE', fixture().read(text))
+  const { read, large } = fixture(4_000_000)
+  test.same(await read(text), JSON.parse(text))
+  test.same(await read('{"text":"small"}'), { text: 'small' })
+  test.equal(large(), 1)
+  await refuses(test, 'MALFORMED_REQUEST', read(`[${'['.repeat(1_100_000)}`))
+  await refuses(
+    test,
+    'PAYLOAD_TOO_LARGE',
+    fixture(undefined, 'public').read(JSON.stringify({ text: 'x'.repeat(9000) })),
+  )
+})
+
+t.test('framing, content type and shape are judged', async (test) => {
+  const { read } = fixture()
+  await refuses(test, 'MALFORMED_REQUEST', read('{}', 'application/json', true))
+  await refuses(test, 'UNSUPPORTED_MEDIA_TYPE', read('{}', 'text/plain'))
+  await refuses(test, 'MALFORMED_REQUEST', read('[]'))
+  await refuses(test, 'MALFORMED_REQUEST', read('{'))
+  await refuses(test, 'INVALID_BODY', read('{"text":1}'))
+  await refuses(test, 'INVALID_BODY', read(''))
+})

@@ -1,0 +1,70 @@
+import t, { type Test } from 'tap'
+import { whileAllowed } from '../../../src/http/streams.ts'
+import { listen } from '../../../src/http/server.ts'
+import type { StreamSink } from '../../../src/api/reply.ts'
+
+const until = async (isSo: () => boolean) => {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+/** A server that answers every request with one stream. */
+async function fixture(test: Test) {
+  const sinks: StreamSink[] = []
+  let stopped = 0
+  const stream = (sink: StreamSink) => {
+    sinks.push(sink)
+    // Nothing is sent before something is written, not even the headers.
+    sink.write('begin\n')
+    return () => void stopped++
+  }
+  const handle = () => ({ status: 200, contentType: 'text/event-stream', body: '', headers: {}, stream })
+  const listener = await listen({ host: '127.0.0.1', port: 0 }, undefined, handle, () => 'r')
+  test.teardown(() => listener.close())
+  return { url: `http://127.0.0.1:${listener.port}/`, sinks, stopped: () => stopped }
+}
+
+t.test('what is written arrives; the stream is stopped when the client leaves, or ends', async (test) => {
+  const { url, sinks, stopped } = await fixture(test)
+  const abort = new AbortController()
+  const answer = await fetch(url, { signal: abort.signal })
+  const reader = answer.body?.getReader()
+  test.equal(Buffer.from((await reader?.read())?.value ?? '').toString(), 'begin\n')
+  sinks[0]?.write('')
+  sinks[0]?.write('data: 1\n\n')
+  test.equal(Buffer.from((await reader?.read())?.value ?? '').toString(), 'data: 1\n\n')
+  abort.abort()
+  await until(() => stopped() === 1)
+  sinks[0]?.write('after the end\n')
+  const second = await fetch(url)
+  sinks[1]?.write('x')
+  sinks[1]?.end()
+  test.equal(await second.text(), 'begin\nx')
+  test.equal(stopped(), 2)
+})
+
+t.test('a client that does not read is cut off', async (test) => {
+  const { url, sinks, stopped } = await fixture(test)
+  const answer = await fetch(url)
+  const text = 'x'.repeat(256 * 1024)
+  for (let i = 0; i < 200 && stopped() === 0; i++) sinks[0]?.write(text)
+  test.equal(stopped(), 1)
+  await test.rejects(answer.text())
+})
+
+t.test('a stream ends with the right that opened it', async (test) => {
+  let isAllowed = true
+  const written: string[] = []
+  let stopped = 0
+  const stream = whileAllowed(
+    () => () => void stopped++,
+    () => isAllowed,
+    5,
+  )
+  const stop = stream({ write: (text) => void written.push(text), end: () => void written.push('END') })
+  await until(() => written.length > 1)
+  test.match(written, [': \n\n'], 'a comment keeps it open')
+  isAllowed = false
+  await until(() => written.includes('END'))
+  stop()
+  test.equal(stopped, 1)
+})

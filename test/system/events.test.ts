@@ -1,0 +1,81 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import t, { type Test } from 'tap'
+import { type Daemon, daemonFixture, until } from '../daemon-fixture.ts'
+import { freePort } from '../traffic-fixture.ts'
+
+/** Follows the stream of events of a daemon; its text so far, and whether it has ended. */
+function follow(test: Test, daemon: Daemon, token: string, headers: Record<string, string> = {}) {
+  const stream = { text: '', hasEnded: false, close: () => undefined as void }
+  const options = { host: '127.0.0.1', port: daemon.port, path: '/api/v1/events', rejectUnauthorized: false }
+  const request = httpsRequest({ ...options, headers: { authorization: `Bearer ${token}`, ...headers } }, (answer) => {
+    answer.setEncoding('utf8').on('data', (text: string) => (stream.text += text))
+    answer.on('close', () => (stream.hasEnded = true))
+    answer.on('error', () => (stream.hasEnded = true))
+  })
+  request.on('error', () => (stream.hasEnded = true))
+  request.end()
+  stream.close = () => void request.destroy()
+  test.teardown(stream.close)
+  return stream
+}
+
+async function originOn(port: number) {
+  const server = createServer((_, response) => response.end('ok')).listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return async () => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  }
+}
+
+t.test(
+  'a real server that fails its check and comes back is told, also to who was away over a kill -9',
+  async (test) => {
+    const daemon = await daemonFixture(test)
+    const port = await freePort()
+    const stop = await originOn(port)
+    const id = async (path: string, body: object) => (await daemon.call('POST', path, { body })).json.data.id
+    const rip = await id('/ipvsDirector/rips', { name: 'web 1', ip: '127.0.0.1', port })
+    await id('/layer7proxy/backends', {
+      name: 'shop',
+      mode: 'http',
+      reals: [{ ripId: rip }],
+      healthCheck: { type: 'tcp', interval: 1, rise: 1, fall: 1 },
+    })
+    const token = await daemon.login()
+    const stream = follow(test, daemon, token)
+    await daemon.call('PUT', '/services/apply')
+    await until('the apply is told', async () => stream.text.includes('"state":"applied"'), Boolean)
+    const health = async () => (await daemon.call('GET', `/ipvsDirector/rips/${rip}`)).json.data.health
+    await until('it is up', health, (now) => now === 'up')
+    await stop()
+    await until('it is told to be down', async () => stream.text.includes('"state":"down"'), Boolean)
+    const down = stream.text.split('\n\n').find((event) => event.includes('"state":"down"')) ?? ''
+    test.match(down, /event: realServer/)
+    test.match(
+      down,
+      new RegExp(`"id":"${rip}","name":"web 1","backendId":"[^"]+","backendName":"shop","reason":"L4CON`),
+    )
+    const last = /^id: (\d+)/m.exec(down)?.[1] ?? ''
+
+    await daemon.kill('SIGKILL')
+    await until('the stream ends', async () => stream.hasEnded, Boolean)
+    await daemon.start()
+    const again = follow(test, daemon, await daemon.login(), { 'last-event-id': last })
+    // The health that the new daemon finds is no news to it; that the server comes back is.
+    await until('the start is told', async () => again.text.includes('"state":"started"'), Boolean)
+    await until('it is down', health, (now) => now === 'down')
+    const stopAgain = await originOn(port)
+    test.teardown(stopAgain)
+    await until('it is told to be up', async () => again.text.includes('"state":"up"'), Boolean)
+    const ids = [...again.text.matchAll(/^id: (\d+)$/gm)].map((match) => Number(match[1]))
+    test.same(
+      ids,
+      ids.map((_, index) => Number(last) + 1 + index),
+      'no number is missing and none is twice',
+    )
+  },
+)
