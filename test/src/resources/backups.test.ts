@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { applianceFixture, type Caller, ETH1, type Received } from '../../appliance-fixture.ts'
+import { signed } from '../../backup-fixture.ts'
 
 const PASSPHRASE = { 'x-backup-passphrase': 'correct horse' }
 
@@ -222,21 +223,34 @@ t.test('TRANSACTION_OPEN, inside and outside it', async (test) => {
   }
 })
 
-t.test('a restore that leaves no administrator is refused by the check and by the apply', async (test) => {
-  const { call, anonymous, node } = await applianceFixture(test)
+t.test('a restore that would leave no administrator is told by its check and refused by the apply', async (test) => {
+  const { call, node } = await applianceFixture(test)
   await populate(call, node)
-  const other = await applianceFixture(test)
-  const mine = (await other.call('GET', '/localUsers/users')).json.data[0].id
-  const text = (await other.call('GET', '/backup')).text
-  test.ok(mine)
-  const file = await upload(call, text)
-  test.match(await restored(test, call, { file }), { state: 'succeeded' })
-  test.equal((await call('PUT', '/services/apply', { body: { force: true } })).status, 200)
-  test.equal(
-    (await anonymous('POST', '/token', { body: { email: 'admin@localhost', password: 'correct horse battery' } }))
-      .status,
-    200,
-  )
+  const backup = (await call('GET', '/backup')).json
+  for (const user of backup.sections.rbac.data.users) user.disabled = true
+  const file = await upload(call, signed(backup))
+  test.match(await restored(test, call, { file }), { state: 'failed', problem: { code: 'CONFIG_INVALID' } })
+  test.match((await call('PUT', '/services/apply')).json, { code: 'CONFIG_INVALID' })
+  test.equal((await call('DELETE', '/services/pending')).status, 200, 'and can be taken back')
+  test.equal((await call('GET', '/services/pending')).json.data.count, 0)
+})
+
+t.test('an apply of a restore is preceded by an automatic backup of what was', async (test) => {
+  const { call, node } = await applianceFixture(test)
+  await populate(call, node)
+  await call('DELETE', '/backup')
+  const before = (await call('GET', '/backup')).json
+  before.sections.realServers.data.realServers[0].weight = 7
+  const file = await upload(call, signed(before))
+  await call('POST', '/backup/restore', { body: { file, sections: ['realServers'] } })
+  test.same((await call('GET', '/backup/list')).json.data.auto, [])
+  await call('PUT', '/services/apply')
+  const [kept] = (await call('GET', '/backup/list')).json.data.auto
+  test.match(kept, { file: /-apply\.json$/ })
+  await call('POST', '/backup/restore', { body: { file: kept.file, sections: ['realServers'] } })
+  test.match((await call('GET', '/services/pending')).json.data.changes, [
+    { before: { weight: 7 }, after: { weight: 100 } },
+  ])
 })
 
 t.test('a file that was damaged after its upload is not listed and not restored', async (test) => {

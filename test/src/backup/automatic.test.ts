@@ -1,0 +1,83 @@
+import t, { type Test } from 'tap'
+import { AutomaticBackups } from '../../../src/backup/automatic.ts'
+import { configView } from '../../../src/config/views.ts'
+import { silentLog } from '../../../src/log.ts'
+import { sourceOf } from '../../backup-fixture.ts'
+import { configFixture, realServer } from '../../config-fixture.ts'
+import { manualClock } from '../../manual-clock.ts'
+
+const DAY_MS = 86_400_000
+
+function fixture(test: Test, fails = false) {
+  const { store, edit, promote } = configFixture(test)
+  const clock = manualClock()
+  const kept: string[] = []
+  const backups = {
+    source: () => sourceOf({}),
+    async keep(_: unknown, kind: string) {
+      if (fails) throw new Error('ENOSPC: no space left on device')
+      const stamp = new Date(clock.now_ms()).toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-')
+      kept.push(`lb-${stamp}-${kind}.json`)
+      return ''
+    },
+    automatic: async (kind: string) => kept.filter((name) => name.includes(kind)),
+  }
+  const automatic = new AutomaticBackups({ backups, running: configView(store.running), clock, log: silentLog })
+  const stage = (count: number, from = 0) =>
+    edit((draft) => {
+      for (let n = from; n < from + count; n += 1) draft.section('realServers').put(realServer(`r${n}`))
+    })
+  return { store, automatic, kept, clock, edit, promote, stage }
+}
+
+t.test('an apply that changes much is preceded by a backup, another one is not', async (test) => {
+  const { store, automatic, kept, edit, promote, stage } = fixture(test)
+  const asked = async () => {
+    const before = kept.length
+    test.equal(await automatic.beforeApply(store.changes()), undefined)
+    return kept.length > before
+  }
+  test.equal(await asked(), false, 'nothing changes')
+  await stage(2)
+  test.equal(await asked(), false, 'two are never much')
+  await stage(3)
+  test.equal(await asked(), true, 'three of none')
+  await stage(100)
+  await promote()
+  await stage(9, 200)
+  test.equal(await asked(), false, 'nine of a hundred')
+  await stage(10, 200)
+  test.equal(await asked(), true, 'ten')
+  await promote()
+  await edit((draft) => draft.restore({ realServers: [realServer('r0')] }))
+  test.equal(await asked(), true)
+})
+
+t.test('any restore is much', async (test) => {
+  const { store, automatic, kept } = fixture(test)
+  const origin = { actor: 'a@b', endpoint: 'backups.restore', at: '' }
+  await store.stage([{ section: 'realServers', scope: '', key: 'x', value: realServer('x') }], origin)
+  await automatic.beforeApply(store.changes())
+  test.equal(kept.length, 1)
+})
+
+t.test('a full disk is said and stops nothing', async (test) => {
+  const { store, automatic, stage } = fixture(test, true)
+  await stage(20)
+  test.match(await automatic.beforeApply(store.changes()), /could not be written: ENOSPC/)
+  await automatic.daily()
+  await automatic.close()
+})
+
+t.test('there is one a day', async (test) => {
+  const { automatic, kept, clock } = fixture(test)
+  await automatic.daily()
+  await automatic.daily()
+  test.equal(kept.length, 1)
+  clock.advance(DAY_MS - 5000)
+  await automatic.daily()
+  test.equal(kept.length, 1)
+  clock.advance(10_000)
+  await automatic.daily()
+  test.equal(kept.length, 2)
+})

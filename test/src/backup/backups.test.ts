@@ -1,0 +1,73 @@
+import t, { type Test } from 'tap'
+import { Backups, KEPT_MAX } from '../../../src/backup/backups.ts'
+import { silentLog } from '../../../src/log.ts'
+import { InlinePool } from '../../../src/worker-pool.ts'
+import * as computeTasks from '../../../workers/compute.ts'
+import { stillFacts } from '../../appliance-fixture.ts'
+import { SOME, sourceOf, textOf } from '../../backup-fixture.ts'
+import { refuses, temporaryFolder } from '../../config-fixture.ts'
+import { manualClock } from '../../manual-clock.ts'
+import { viewOf } from '../../view-fixture.ts'
+
+function fixture(test: Test, busy = false) {
+  const clock = manualClock()
+  const backups = new Backups({
+    ...{ running: viewOf(SOME), candidate: viewOf(SOME), nodeId: 'node-1', version: '0.1.0' },
+    ...{ stateFolder: temporaryFolder(test, 'backups'), compute: new InlinePool(computeTasks), facts: stillFacts() },
+    ...{ engine: () => ({ busy }), clock, log: silentLog },
+  })
+  return { backups, clock }
+}
+
+t.test('of the automatic ones the newest are kept', async (test) => {
+  const { backups, clock } = fixture(test)
+  for (let n = 0; n < KEPT_MAX.daily + 3; n += 1) {
+    await backups.keep(backups.source(), 'daily')
+    clock.advance(86_400_000)
+  }
+  await backups.keep(backups.source(), 'apply')
+  const { auto, uploads } = await backups.list()
+  test.same(uploads, [])
+  test.equal(auto.length, KEPT_MAX.daily + 1)
+  test.equal((await backups.automatic('daily')).length, KEPT_MAX.daily)
+  test.match(auto[0], {
+    file: /-apply\.json$/,
+    sections: [{ name: 'rbac', nameFull: String, version: 1, partRestore: true }],
+  })
+  await backups.removeAll('auto')
+  test.same((await backups.list()).auto, [])
+})
+
+t.test('an upload is kept as it came, beside one of the same name', async (test) => {
+  const { backups } = fixture(test)
+  const text = textOf(sourceOf(SOME))
+  test.equal(await backups.upload(text), 'lb-1-20260102-030405.json')
+  test.equal(await backups.upload(text), 'lb-1-20260102-030405-2.json')
+  await backups.removeAll('all')
+  test.same((await backups.list()).uploads, [])
+})
+
+t.test('uploads are no endless store', async (test) => {
+  const { backups } = fixture(test)
+  const text = textOf(sourceOf({}))
+  for (let n = 0; n < 50; n += 1) await backups.upload(text)
+  const error = await refuses(test, 'INVALID_BODY', backups.upload(text))
+  test.match(error.details.errors, [{ field: 'backup', code: 'TOO_MANY' }])
+})
+
+t.test('PAYLOAD_TOO_LARGE: more than 64 MiB', async (test) => {
+  const { backups } = fixture(test)
+  await refuses(test, 'PAYLOAD_TOO_LARGE', backups.upload('x'.repeat(64 * 1024 * 1024 + 1)))
+})
+
+t.test('APPLY_IN_PROGRESS: nothing is restored while an apply runs', async (test) => {
+  const { backups } = fixture(test, true)
+  const file = await backups.upload(textOf(sourceOf(SOME)))
+  await refuses(test, 'APPLY_IN_PROGRESS', backups.restoration({ file, sections: ['rbac'] }, undefined))
+})
+
+t.test('NOT_FOUND: no such file', async (test) => {
+  const { backups } = fixture(test)
+  await refuses(test, 'NOT_FOUND', backups.restoration({ file: 'nope' }, undefined))
+  await refuses(test, 'NOT_FOUND', backups.remove('../config'))
+})

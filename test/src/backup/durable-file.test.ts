@@ -1,0 +1,39 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { createDurably, openFolder, removeDurably } from '../../../src/backup/durable-file.ts'
+import { temporaryFolder } from '../../config-fixture.ts'
+
+const portions = (...texts: readonly string[]) => texts.map((text) => Buffer.from(text))
+
+t.test('a file has the first free name, is for its owner only and never takes the place of another', async (test) => {
+  const folder = temporaryFolder(test, 'durable')
+  test.equal(await createDurably(folder, ['a', 'b'], portions('x', '', 'y')), 'a')
+  test.equal(await createDurably(folder, ['a', 'b'], portions('z')), 'b')
+  await test.rejects(createDurably(folder, ['a', 'b'], portions('z')), /every name/)
+  test.same(readdirSync(folder), ['a', 'b'])
+  test.equal(readFileSync(join(folder, 'a'), 'utf8'), 'xy')
+  test.equal(statSync(join(folder, 'a')).mode & 0o777, 0o600)
+})
+
+t.test('nothing is left of a file that could not be completed', async (test) => {
+  const folder = temporaryFolder(test, 'durable')
+  function* broken() {
+    yield Buffer.from('half')
+    throw new Error('no more')
+  }
+  await test.rejects(createDurably(folder, ['a'], broken()), /no more/)
+  test.same(readdirSync(folder), [])
+})
+
+t.test('opening a folder makes it and drops what a crash left', async (test) => {
+  const folder = join(temporaryFolder(test, 'durable'), 'deep', 'er')
+  await openFolder(folder)
+  test.equal(statSync(folder).mode & 0o777, 0o700)
+  writeFileSync(join(folder, '.unfinished-0123'), 'half')
+  writeFileSync(join(folder, 'whole'), '')
+  await openFolder(folder)
+  test.same(readdirSync(folder), ['whole'])
+  test.equal(await removeDurably(folder, 'whole'), true)
+  test.equal(await removeDurably(folder, 'whole'), false)
+})

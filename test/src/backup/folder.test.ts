@@ -1,0 +1,61 @@
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { BackupFolder } from '../../../src/backup/folder.ts'
+import type { BackupHead } from '../../../src/backup/reading.ts'
+import { silentLog } from '../../../src/log.ts'
+import { temporaryFolder } from '../../config-fixture.ts'
+
+const head = (createdAt: string): BackupHead => ({
+  ...{ applianceVersion: '0.1.0', createdAt, nodes: [], sections: [], isSealed: false },
+})
+
+/** A file says when it was made; `half` is not whole. */
+function fixture(test: Test) {
+  const folder = temporaryFolder(test, 'backups')
+  let described = 0
+  const backups = new BackupFolder(
+    folder,
+    async (raw) => {
+      described += 1
+      const text = Buffer.from(raw).toString()
+      return text === 'half' ? undefined : head(text)
+    },
+    silentLog,
+  )
+  return { folder, backups, described: () => described }
+}
+
+const name = (day: number) => `lb-202601${String(day).padStart(2, '0')}-000000.json`
+
+t.test('files are listed newest first, each read once only', async (test) => {
+  const { backups, described } = fixture(test)
+  for (const day of [2, 4, 3]) await backups.add([name(day)], [Buffer.from(`2026-01-0${day}`)])
+  const listed = async () => (await backups.list()).map(({ file }) => file)
+  test.same(await listed(), [name(4), name(3), name(2)])
+  test.same(await listed(), [name(4), name(3), name(2)])
+  test.equal(described(), 3)
+  test.equal(await backups.remove(name(3)), true)
+  test.equal(await backups.remove(name(3)), false)
+  test.same(await listed(), [name(4), name(2)])
+})
+
+t.test('what is not whole, or none of ours, is not listed and not read', async (test) => {
+  const { folder, backups } = fixture(test)
+  await backups.add([name(1)], [Buffer.from('half')])
+  writeFileSync(join(folder, 'notes.txt'), 'x')
+  symlinkSync('/etc/hostname', join(folder, name(2)))
+  test.same(await backups.list(), [])
+  for (const file of ['notes.txt', '../config', name(2), name(9)]) {
+    test.equal(await backups.read(file), undefined, file)
+  }
+  test.equal(await backups.remove('notes.txt'), false)
+})
+
+t.test('a file that somebody changed is looked at again', async (test) => {
+  const { folder, backups } = fixture(test)
+  await backups.add([name(1)], [Buffer.from('2026-01-01')])
+  await backups.list()
+  writeFileSync(join(folder, name(1)), 'half')
+  test.same(await backups.list(), [])
+})

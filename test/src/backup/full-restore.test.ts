@@ -1,0 +1,94 @@
+import t from 'tap'
+import { fullContents, strangeInterfaces } from '../../../src/backup/full-restore.ts'
+import { refuseBroken } from '../../../src/config/whole.ts'
+import type { SectionContents } from '../../../src/model/sections.ts'
+import { EVERYTHING } from '../../backup-fixture.ts'
+import { viewOf } from '../../view-fixture.ts'
+
+const as = (wanted: string, nodeId = 'node-1') => ({ wanted, nodeId, records: [] })
+const ids = (records: readonly { readonly id: string }[] | undefined) => records?.map(({ id }) => id)
+
+t.test('a node takes over what is of the node that it becomes; the rest of the nodes stays out', (test) => {
+  const contents = fullContents(EVERYTHING, as('node-2'), undefined)
+  test.same(contents.nodeIdentities, [{ id: 'this', nodeId: 'node-2' }])
+  test.same(ids(contents.staticIps), ['sip-2'])
+  test.same(ids(contents.ipRoutes), ['route-node-2'])
+  test.same(ids(contents.conntrackLimits), ['node-2'])
+  test.same(ids(contents.userInterfaces), ['node-2'])
+  test.same(contents.clocks, [])
+  test.same(contents.systemProxies, [])
+  test.same(contents.ipGroups?.[0]?.assignedInterfaces, [])
+  test.match(contents, {
+    realServers: EVERYTHING.realServers,
+    users: EVERYTHING.users,
+    conntrackTimeouts: [{ id: 'cluster' }],
+  })
+  refuseBroken(viewOf(contents))
+  test.same(fullContents({}, as('node-1'), undefined).nodeIdentities, [], 'who it is already needs no record')
+  test.end()
+})
+
+t.test('floating IPs are off after a full restore', (test) => {
+  test.match(fullContents(EVERYTHING, as('node-1'), undefined).floatingIps, [{ id: 'fip-1', enabled: false }])
+  test.end()
+})
+
+const subnet = { networkIp: '198.51.100.0', networkMask: 24, gateway: '198.51.100.1', defaultGateway: true }
+
+t.test('the management address is on its interface, in a group of its own', (test) => {
+  const contents = fullContents(EVERYTHING, as('node-1'), { ip: '198.51.100.7', subnet, interfaceId: 'eth1' })
+  const group = contents.ipGroups?.find(({ name }) => name === 'management')
+  test.match(group, { ...subnet, assignedInterfaces: [{ nodeId: 'node-1', interfaceId: 'eth1' }] })
+  const address = contents.staticIps?.find(({ ip }) => ip === '198.51.100.7')
+  test.match(address, { nodeId: 'node-1', groupId: group?.id })
+  test.match(contents.userInterfaces, [{ ipId: address?.id }], 'the API is reached there')
+  refuseBroken(viewOf(contents))
+  test.end()
+})
+
+t.test('a group of the same subnet and a record of the same address are taken over', (test) => {
+  const management = {
+    ip: '192.0.2.9',
+    interfaceId: 'eth1',
+    subnet: { ...subnet, networkIp: '192.0.2.0', gateway: '', defaultGateway: false },
+  }
+  const contents = fullContents(EVERYTHING, as('node-1'), management)
+  test.match(contents.ipGroups, [{ id: 'lan', name: 'lan', assignedInterfaces: [{ interfaceId: 'eth1' }] }])
+  test.match(contents.staticIps, [{ id: 'sip-1', groupId: 'lan' }])
+  const taken = fullContents(EVERYTHING, as('node-1'), { ...management, ip: '192.0.2.10' })
+  test.same(taken.floatingIps, [], 'an address is of one kind')
+  refuseBroken(viewOf(taken))
+  test.end()
+})
+
+t.test('there is one default way only, and a name that was taken is given up', (test) => {
+  const [lan] = EVERYTHING.ipGroups
+  const route = {
+    ...EVERYTHING.ipRoutes[0],
+    id: 'r',
+    name: 'out',
+    type: 'default',
+    destination: '',
+    viaIp: '192.0.2.254',
+    metric: null,
+  }
+  const before = {
+    ...EVERYTHING,
+    ipGroups: [{ ...lan, name: 'Management', gateway: '192.0.2.254', defaultGateway: true }],
+    ipRoutes: [route],
+  } as SectionContents
+  const { ipGroups, ipRoutes } = fullContents(before, as('node-1'), { ip: '198.51.100.7', subnet, interfaceId: 'eth1' })
+  test.match(ipGroups, [
+    { id: 'lan', name: 'management 2', defaultGateway: false },
+    { name: 'management', defaultGateway: true },
+  ])
+  test.match(ipRoutes, [{ id: 'r', enabled: false }])
+  test.end()
+})
+
+t.test('interfaces that this machine does not have are told', (test) => {
+  const card = { id: 'x', name: 'eth0', mac: '', mtu: 1500, state: 'up', addresses: [] } as const
+  test.same(strangeInterfaces(EVERYTHING, [card]), [])
+  test.match(strangeInterfaces(EVERYTHING, []), [/^IP group lan/, /^route to the office of node-1/, /^route/])
+  test.end()
+})

@@ -1,0 +1,32 @@
+import t from 'tap'
+import { openReferences, partContents } from '../../../src/backup/part-restore.ts'
+import { SOME } from '../../backup-fixture.ts'
+import { backend, realServer } from '../../config-fixture.ts'
+import { viewOf } from '../../view-fixture.ts'
+
+const part = (sections: readonly string[], fipActive = false) => partContents(SOME, { file: 'f', sections, fipActive })
+
+t.test('a part is the sections that were asked for', (test) => {
+  test.same(Object.keys(part(['rbac'])), ['users', 'groups', 'roles'])
+  test.same(part(['gslb', 'certs']), {})
+  test.end()
+})
+
+t.test('floating IPs come enabled only when that is asked for', (test) => {
+  test.match(part(['fip']), { floatingIps: [{ enabled: false }] })
+  test.match(part(['fip'], true), { floatingIps: [{ enabled: true }] })
+  test.end()
+})
+
+t.test('open references name the section that closes them, from either side', (test) => {
+  const open = (sections: readonly string[], candidate: Parameters<typeof viewOf>[0]) =>
+    openReferences(part(sections), viewOf(candidate), { file: 'f', sections })
+  test.match(open(['layer7proxy'], {}), [
+    { field: 'sections', message: /be names a real server.*add the section realServers/ },
+  ])
+  const other = { realServers: [realServer('other')], l7Backends: [backend('b2', ['other'])] }
+  test.match(open(['realServers'], other), [{ message: /b2 names a real server.*add the section layer7proxy/ }])
+  test.match(open(['fip'], {}), [{ message: /floating IP 192\.0\.2\.10.*create it first, or restore the whole/ }])
+  test.same(open(['layer7proxy', 'realServers'], other), [])
+  test.end()
+})

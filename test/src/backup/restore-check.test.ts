@@ -1,0 +1,33 @@
+import t, { type Test } from 'tap'
+import { restoreCheck } from '../../../src/backup/restore-check.ts'
+import { ApiError } from '../../../src/errors.ts'
+import type { JobNews } from '../../../src/jobs.ts'
+import { configFixture, realServer, refusalOf } from '../../config-fixture.ts'
+
+function fixture(test: Test, validate: () => Promise<void>) {
+  const { store, editing, edit } = configFixture(test)
+  const news: JobNews[] = []
+  const job = { id: 'j', signal: new AbortController().signal, report: (one: JobNews) => void news.push(one) }
+  const kind = restoreCheck({ store, editing, engine: () => ({ validate }) })
+  return { edit, news, work: () => kind.work(job, { file: 'f', warnings: ['w'] }), resume: kind.resume }
+}
+
+t.test('the candidate is checked once the request that restores is written', async (test) => {
+  let validated = 0
+  const { edit, work } = fixture(test, async () => void (validated += 1))
+  const edited = edit((draft) => draft.restore({ realServers: [realServer('a'), realServer('b')] }))
+  test.match(await work(), { file: 'f', changes: 2, warnings: ['w'], next: /confirmWithin/ })
+  test.equal(validated, 1)
+  await edited
+})
+
+t.test('what the check finds stands in the log of the job', async (test) => {
+  const { news, work, resume } = fixture(test, async () => {
+    throw new ApiError('CONFIG_INVALID', 'no', {
+      errors: [{ field: 'l7Frontends.fe', code: 'X', message: 'is wrong' }],
+    })
+  })
+  test.equal((await refusalOf(work())).code, 'CONFIG_INVALID')
+  test.same(news.at(-1), { log: ['l7Frontends.fe: is wrong'] })
+  test.ok(resume, 'a restart of the daemon checks again')
+})
