@@ -2,8 +2,22 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import type { WatchedCertificate } from './certificate-watch.ts'
 
 const YEARS = 10
+
+const filesIn = (directory: string): CertificateFiles => ({
+  keyFile: join(directory, 'api-key.pem'),
+  certificateFile: join(directory, 'api-certificate.pem'),
+})
+
+/** What the API shows, for whoever watches over its end; [] before the first start. */
+export function apiCertificate(directory: string): readonly WatchedCertificate[] {
+  const { certificateFile } = filesIn(directory)
+  if (!existsSync(certificateFile)) return []
+  const { fingerprint256, validTo } = new X509Certificate(readFileSync(certificateFile))
+  return [{ name: 'certificate of the API', fingerprint: fingerprint256, notAfter: new Date(validTo) }]
+}
 
 export interface CertificateFiles {
   readonly keyFile: string
@@ -13,7 +27,7 @@ export interface CertificateFiles {
 /** The certificate the API shows until an administrator uploads one: self-signed, EC P-256, made at the first start. */
 export async function ensureCertificate(directory: string, addresses: readonly string[]): Promise<CertificateFiles> {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  const files = { keyFile: join(directory, 'api-key.pem'), certificateFile: join(directory, 'api-certificate.pem') }
+  const files = filesIn(directory)
   if (existsSync(files.keyFile) && existsSync(files.certificateFile)) {
     assertPair(files)
     return files

@@ -1,7 +1,10 @@
+import { join } from 'node:path'
 import type { ConfigStore } from '../storage/config/config-store.ts'
 import type { ApiListeners } from './api-listeners.ts'
 import type { AccessControl } from './auth/access.ts'
 import { type FirstAdministrator, passwordWasShown } from './auth/first-start.ts'
+import { CertificateWatch } from './certificate-watch.ts'
+import { apiCertificate } from './certificate.ts'
 import type { MachineClock } from './clock.ts'
 import type { ApplyEngine } from './config/apply.ts'
 import { Confirmation } from './config/confirmation.ts'
@@ -63,6 +66,7 @@ export class RunningAppliance implements Appliance {
   readonly #supervision: Supervision
   readonly #confirmation: Confirmation
   readonly #upkeep: NetworkUpkeep
+  readonly #certificates: CertificateWatch
   readonly #reborn = deferred()
   #identityTimer: NodeJS.Timeout | undefined
   readonly #nextId = requestIds(newId().slice(0, 13))
@@ -78,6 +82,8 @@ export class RunningAppliance implements Appliance {
       (up, reason) => parts.lifecycle.events.publish('node', { state: up ? 'haproxy up' : 'haproxy down', reason }),
     )
     this.#upkeep = new NetworkUpkeep(parts.engine, parts.running, () => parts.listeners.settle())
+    const certificates = () => apiCertificate(join(parts.settings.state, 'tls'))
+    this.#certificates = new CertificateWatch({ ...parts, certificates, events: parts.lifecycle.events })
     this.#confirmation = new Confirmation(parts.engine, parts.store, parts.clock, parts.log)
   }
 
@@ -117,6 +123,7 @@ export class RunningAppliance implements Appliance {
     await this.#confirmation.start()
     this.#supervision.start()
     lifecycle.start()
+    await this.#certificates.start()
     lifecycle.events.publish('node', { state: 'started', version: VERSION, nodeId: this.nodeId })
     this.#identityTimer = setInterval(() => this.#lookWho(), LOOK_WHO_EVERY_MS).unref()
     // In trial the network is only recorded.
@@ -147,6 +154,7 @@ export class RunningAppliance implements Appliance {
     this.#supervision.stop()
     this.#confirmation.stop()
     this.#upkeep.stop()
+    this.#certificates.stop()
     clearInterval(this.#identityTimer)
     demo.stop()
     listeners.close()

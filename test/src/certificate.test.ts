@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import t from 'tap'
-import { ensureCertificate } from '../../src/certificate.ts'
+import { apiCertificate, ensureCertificate } from '../../src/certificate.ts'
 import { temporaryFolder } from '../config-fixture.ts'
 
 t.test('a self-signed certificate is made once and fits its key', async (test) => {
@@ -18,4 +18,6 @@ t.test('a self-signed certificate is made once and fits its key', async (test) =
   const before = readFileSync(files.certificateFile, 'utf8')
   await ensureCertificate(folder, ['127.0.0.1'])
   test.equal(readFileSync(files.certificateFile, 'utf8'), before)
+  test.match(apiCertificate(folder), [{ notAfter: new Date(certificate.validTo) }])
+  test.same(apiCertificate(`${folder}/none`), [])
 })

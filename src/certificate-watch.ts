@@ -1,0 +1,64 @@
+import type { ConfigStore } from '../storage/config/config-store.ts'
+import type { MachineClock } from './clock.ts'
+import type { Events } from './events.ts'
+
+const LOOK_EVERY_MS = 3_600_000
+const DAY_MS = 86_400_000
+/** Days before the end at which somebody should hear of it; 0 is when it has ended. */
+const WARN_AT_DAYS = [30, 14, 7, 1, 0] as const
+const TOLD_KEY = 'certificates told'
+
+/** A certificate that somebody should replace in time. */
+export interface WatchedCertificate {
+  readonly name: string
+  readonly fingerprint: string
+  readonly notAfter: Date
+}
+
+export interface CertificateWatchParts {
+  readonly certificates: () => readonly WatchedCertificate[]
+  readonly store: Pick<ConfigStore, 'getMeta' | 'putMeta'>
+  readonly events: Pick<Events, 'publish'>
+  readonly clock: Pick<MachineClock, 'now_ms'>
+}
+
+/** Tells of certificates that are about to expire: 30, 14, 7 and 1 days before, and when it has happened; each once. */
+export class CertificateWatch {
+  readonly #parts: CertificateWatchParts
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(parts: CertificateWatchParts) {
+    this.#parts = parts
+  }
+
+  async start(): Promise<void> {
+    this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS).unref()
+    await this.look()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  async look(): Promise<void> {
+    const { certificates, store, events, clock } = this.#parts
+    const before = told(store)
+    const now: Record<string, number> = {}
+    for (const { name, fingerprint, notAfter } of certificates()) {
+      const days = Math.max(0, Math.ceil((notAfter.getTime() - clock.now_ms()) / DAY_MS))
+      const step = WARN_AT_DAYS.findLast((warning) => days <= warning)
+      if (step === undefined) continue
+      now[fingerprint] = step
+      if ((before[fingerprint] ?? Number.POSITIVE_INFINITY) <= step) continue
+      const state = days === 0 ? 'expired' : 'expires'
+      events.publish('certificate', { state, name, days, notAfter: notAfter.toISOString(), fingerprint })
+    }
+    if (JSON.stringify(now) !== JSON.stringify(before)) await store.putMeta(TOLD_KEY, now)
+  }
+}
+
+/** By fingerprint: the last of WARN_AT_DAYS that was told. */
+function told(store: Pick<ConfigStore, 'getMeta'>): Readonly<Record<string, number>> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `look` only
+  return (store.getMeta(TOLD_KEY) as Record<string, number> | undefined) ?? {}
+}

@@ -1,0 +1,48 @@
+import t from 'tap'
+import { CertificateWatch } from '../../src/certificate-watch.ts'
+import { openStore } from '../config-fixture.ts'
+import { manualClock } from '../manual-clock.ts'
+
+const DAY_MS = 86_400_000
+
+t.test('each warning is told once, also over restarts; a new certificate begins anew', async (test) => {
+  const store = openStore(test)
+  const clock = manualClock()
+  const told: string[] = []
+  const publish = (_: string, data: object) =>
+    void told.push(`${Reflect.get(data, 'state')} ${Reflect.get(data, 'days')}`)
+  let certificate = { name: 'API', fingerprint: 'a', notAfter: new Date(clock.now_ms() + 31.5 * DAY_MS) }
+  const look = () =>
+    new CertificateWatch({ certificates: () => [certificate], store, events: { publish }, clock }).look()
+  await look()
+  test.same(told, [])
+  for (let day = 0; day < 34; day++) {
+    clock.advance(DAY_MS)
+    await look()
+    await look()
+  }
+  test.same(told, ['expires 30', 'expires 14', 'expires 7', 'expires 1', 'expired 0'])
+  certificate = { name: 'API', fingerprint: 'b', notAfter: new Date(clock.now_ms() + 3 * DAY_MS) }
+  await look()
+  test.equal(told.at(-1), 'expires 3', 'late, but once')
+  await look()
+  test.equal(told.length, 6)
+})
+
+t.test('it looks at its start, and no more after its end', async (test) => {
+  const store = openStore(test)
+  let looks = 0
+  const certificates = () => {
+    looks++
+    return []
+  }
+  const watch = new CertificateWatch({
+    certificates,
+    store,
+    events: { publish: () => undefined },
+    clock: manualClock(),
+  })
+  await watch.start()
+  watch.stop()
+  test.equal(looks, 1)
+})
