@@ -1,5 +1,6 @@
 /** `npm run bench [NAME…]`: every benchmark, or the named ones. Prints Markdown for docs/benchmarks.md. */
 import { run as archive } from './archive.ts'
+import { run as backup } from './backup.ts'
 import { run as config } from './config.ts'
 import { environment } from './environment.ts'
 import { run as http } from './http.ts'
@@ -14,6 +15,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   start,
   archive,
   node,
+  backup,
   peers,
   'real-haproxy': realHaproxy,
 }
