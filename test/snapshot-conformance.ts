@@ -1,0 +1,37 @@
+import type { Test } from 'tap'
+
+export interface SnapshotApi {
+  /** Paths after /api/v1/NODE. */
+  request(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ readonly status: number; readonly data: unknown; readonly text: string }>
+  /** Resolves with the job when it has ended. */
+  ended(job: string): Promise<{ readonly state: string }>
+}
+
+const PATH = '/lvmsnapshots'
+
+/** What the snapshot endpoints do on any machine with LVM and without a snapshot; leaves it so. */
+export async function snapshotConformance(t: Test, { request, ended }: SnapshotApi): Promise<void> {
+  const state = async () => (await request('GET', PATH)).data
+  const begin = async (method: string, body?: unknown) => {
+    const { status, data, text } = await request(method, PATH, body)
+    t.equal(status, 202, text)
+    t.equal((await ended((data as { job: string }).job)).state, 'succeeded')
+  }
+  t.same(await state(), { created: '', status: 'none', size: '', used: '' })
+  t.equal((await request('PUT', PATH, { reboot: false })).status, 404, 'nothing to restore')
+  t.equal((await request('DELETE', PATH)).status, 404, 'nothing to delete')
+  await begin('POST')
+  t.match(await state(), {
+    created: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000$/,
+    status: 'available',
+    size: /^\d+\.\d\d MiB$/,
+    used: /^\d+\.\d\d%$/,
+  })
+  t.equal((await request('POST', PATH)).status, 409, 'one at a time')
+  await begin('DELETE')
+  t.same(await state(), { created: '', status: 'none', size: '', used: '' })
+}
