@@ -51,9 +51,13 @@ export class Audit implements AuditTrail, AuditReader {
   constructor(parts: AuditParts) {
     this.#parts = parts
     this.#folder = auditFolder(parts.stateFolder)
-    this.#log = new AuditLog(this.#folder, { onHead: () => (this.#noting ??= this.#note()) })
+    const known = knownHead(parts.store)
+    this.#log = new AuditLog(this.#folder, { known, onHead: () => (this.#noting ??= this.#note()) })
     this.#refilled_ms = parts.clock.monotonic_ms()
-    if (this.#log.problem !== undefined) parts.log.error('the audit log was damaged', { reason: this.#log.problem })
+    const { problem: reason } = this.#log
+    if (reason === undefined) return
+    parts.log.error('the audit log was tampered with', { reason })
+    parts.events.publish('node', { state: 'audit log tampered with', reason })
   }
 
   async record(request: AuditedRequest, outcome: AuditOutcome): Promise<void> {

@@ -13,7 +13,8 @@ export interface DefaultRole {
   grants(endpoint: Endpoint): boolean
 }
 
-const reads = (endpoint: Endpoint) => endpoint.method === 'GET' && !endpoint.reveals
+/** Who did what is for those who audit. */
+const reads = (endpoint: Endpoint) => endpoint.method === 'GET' && !endpoint.reveals && !under(endpoint, '/audit')
 const under = (endpoint: Endpoint, ...prefixes: readonly string[]) =>
   prefixes.some((prefix) => endpoint.path === prefix || endpoint.path.startsWith(`${prefix}/`))
 const named = (endpoint: Endpoint, ...names: readonly string[]) => names.includes(endpoint.name)
@@ -24,13 +25,16 @@ function role(name: string, grants: (endpoint: Endpoint) => boolean): DefaultRol
 
 export const ADMINISTRATOR = role('Administrator', () => true)
 
+/** Who may write here could give rights to anybody, by restoring users and roles as they were or never were. */
+const OVER_RIGHTS = ['/localUsers', '/rbac', '/backup', '/revisions', '/audit'] as const
+
 /**
  * The roles every installation has. Their rights are rules over the endpoint table, so that endpoints of later versions
  * fall under them without an upgrade step. Operator may apply because a staged drain is otherwise without effect.
  */
 export const DEFAULT_ROLES: readonly DefaultRole[] = [
   ADMINISTRATOR,
-  role('Manager', (endpoint) => reads(endpoint) || !under(endpoint, '/localUsers', '/rbac', '/backup')),
+  role('Manager', (endpoint) => reads(endpoint) || !under(endpoint, ...OVER_RIGHTS)),
   role(
     'Operator',
     (endpoint) =>
@@ -40,14 +44,14 @@ export const DEFAULT_ROLES: readonly DefaultRole[] = [
       (endpoint.effect === 'act' && under(endpoint, '/ipvsDirector/sticktable')),
   ),
   role('Certificates', (endpoint) => under(endpoint, '/certificates', '/ciphers')),
-  role('Backup', (endpoint) => under(endpoint, '/backup')),
+  role('Backup', (endpoint) => under(endpoint, '/backup') || named(endpoint, 'jobs.list', 'jobs.get')),
   role(
     'Monitoring',
     (endpoint) =>
       reads(endpoint) &&
       (endpoint.path.includes('/stats') || under(endpoint, '/metrics') || named(endpoint, 'services.list')),
   ),
-  role('Auditor', reads),
+  role('Auditor', (endpoint) => reads(endpoint) || under(endpoint, '/audit')),
 ]
 
 /** The table as roles see it. */

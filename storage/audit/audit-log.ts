@@ -13,6 +13,8 @@ interface Waiting {
 }
 
 export interface AuditLogOptions {
+  /** How far somebody else knows that the chain was: a log without it was tampered with. */
+  readonly known?: ChainHead | undefined
   /** Told after each write what the chain has come to. */
   readonly onHead?: (head: ChainHead) => void
   readonly segmentBytes_max?: number
@@ -22,7 +24,7 @@ export interface AuditLogOptions {
 /** Appends to the audit log. One writer; entries that wait together become durable together. */
 export class AuditLog {
   readonly #folder: string
-  readonly #options: Required<AuditLogOptions>
+  readonly #options: Required<Omit<AuditLogOptions, 'known'>>
   readonly #waiting: Waiting[] = []
   #head: ChainHead
   #file: FileHandle | undefined
@@ -32,7 +34,7 @@ export class AuditLog {
   /** What was found wrong when it was opened. */
   readonly problem: string | undefined
 
-  constructor(folder: string, options: AuditLogOptions = {}) {
+  constructor(folder: string, { known, ...options }: AuditLogOptions = {}) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     this.#folder = folder
     this.#options = {
@@ -43,10 +45,13 @@ export class AuditLog {
     }
     const last = segmentsIn(folder).at(-1)
     const found = last === undefined ? undefined : lastOf(last)
-    this.problem = found?.problem
-    this.#head = found?.head ?? GENESIS
+    const head = found?.head ?? GENESIS
+    const isKept = known === undefined || holds(folder, known)
+    this.problem = isKept ? found?.problem : `the entries up to ${known.seq} are not those that were written`
+    // The chain goes on from what is known, and shows for ever that what was before it is not.
+    this.#head = isKept ? head : { seq: Math.max(head.seq, known.seq), hash: known.hash }
     // After a line that somebody touched a new file begins, so that what follows can be told from it.
-    this.#bytes = found === undefined || found.problem !== undefined ? Number.POSITIVE_INFINITY : found.bytes
+    this.#bytes = found === undefined || this.problem !== undefined ? Number.POSITIVE_INFINITY : found.bytes
   }
 
   get head(): ChainHead {
@@ -122,6 +127,13 @@ export class AuditLog {
     fsyncSync(folder)
     closeSync(folder)
   }
+}
+
+/** Whether one of the last segments has this entry. What is known is at most a few entries old. */
+function holds(folder: string, known: ChainHead): boolean {
+  return segmentsIn(folder)
+    .slice(-2)
+    .some((path) => readFileSync(path, 'utf8').includes(`,"hash":"${known.hash}"}\n`))
 }
 
 async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {

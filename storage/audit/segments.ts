@@ -35,6 +35,9 @@ export function segmentsIn(folder: string): readonly string[] {
 export const segmentPath = (folder: string, first: number): string =>
   join(folder, `${String(first).padStart(12, '0')}.jsonl`)
 
+/** Number of the first entry of a segment. */
+export const firstOf = (path: string): number => Number(path.slice(-'000000000000.jsonl'.length, -'.jsonl'.length))
+
 const ENDING = /,"hash":"([0-9a-f]{64})"\}$/
 
 /** The line of an entry that follows `head`, without its newline. */

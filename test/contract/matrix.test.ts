@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Compile } from 'typebox/compile'
@@ -175,9 +176,19 @@ function snapshot(folder: string, skip: readonly string[]): Readonly<Record<stri
     if (skip.includes(name)) continue
     const path = join(folder, name)
     if (statSync(path).isDirectory()) Object.assign(files, snapshot(path, skip))
-    else files[path] = readFileSync(path).toString('base64')
+    else files[path] = createHash('sha256').update(readFileSync(path)).digest('hex')
   }
   return files
+}
+
+/** The same, once what is noted after an answer (how far the audit log is) has been written. */
+async function settled(folder: string): Promise<ReturnType<typeof snapshot>> {
+  for (let before = snapshot(folder, ['lock.mdb']); ;) {
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    const now = snapshot(folder, ['lock.mdb'])
+    if (JSON.stringify(now) === JSON.stringify(before)) return now
+    before = now
+  }
 }
 
 /** Some records of every section, applied. */
@@ -216,7 +227,7 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
   const { call, node, state, machine } = await applianceFixture(test)
   const made = await populate(call, node)
   machine.host.takeJournal()
-  const before = snapshot(join(state, 'config'), ['lock.mdb'])
+  const before = await settled(join(state, 'config'))
   const ids: Readonly<Record<string, string>> = {
     localUsers: made.user,
     groups: made.group,
@@ -298,7 +309,10 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     staticIps: made.staticIp,
     ipRoutes: made.ipRoute,
   }
-  const order = (endpoint: Endpoint) => (endpoint.method === 'DELETE' ? (endpoint.path.startsWith('/ipvs') ? 2 : 1) : 0)
+  // Restoring a revision takes back what was staged before.
+  const isRestore = (endpoint: Endpoint) => endpoint.name === 'revisions.restore'
+  const order = (endpoint: Endpoint) =>
+    isRestore(endpoint) ? -1 : endpoint.method === 'DELETE' ? (endpoint.path.startsWith('/ipvs') ? 2 : 1) : 0
   const frontendsFirst = (endpoint: Endpoint) => (endpoint.name === 'l7Frontends.delete' ? 0 : 1)
   const staging = endpoints
     .filter(

@@ -65,9 +65,16 @@ t.test('a prefix is a whole segment of the path', async (test) => {
 })
 
 t.test('Manager reads users, rights and backups but does not change them', async (test) => {
-  for (const path of ['/localUsers/users', '/rbac/groups', '/backup']) {
+  for (const path of ['/localUsers/users', '/rbac/groups', '/backup', '/revisions']) {
     test.ok(grants('Manager', made('GET', path, { effect: 'read' })), path)
     test.notOk(grants('Manager', made('PUT', path)), path)
+  }
+})
+
+t.test('who did what is for Administrator and Auditor', async (test) => {
+  const audit = made('GET', '/audit', { effect: 'read' })
+  for (const { name } of DEFAULT_ROLES) {
+    test.equal(grants(name, audit), ['Administrator', 'Auditor'].includes(name), name)
   }
 })
 

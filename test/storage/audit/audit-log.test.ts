@@ -92,6 +92,30 @@ t.test('a damaged end is said, and what follows stands in a file of its own', as
   test.match(checkAudit(folder, again.head), [/the line was changed/])
 })
 
+t.test('a log that lost its end, or was made anew, shows that for ever', async (test) => {
+  for (const forged of [0, 1, 9]) {
+    const folder = temporaryFolder(test, 'audit')
+    const log = new AuditLog(folder)
+    for (let n = 0; n < 4; n++) await log.append(entry(n))
+    await log.close()
+    const known = log.head
+    writeFileSync(segmentsIn(folder)[0] ?? '', '')
+    const forger = new AuditLog(folder)
+    for (let n = 0; n < forged; n++) await forger.append(entry(50 + n))
+    await forger.close()
+    const again = new AuditLog(folder, { known })
+    test.match(again.problem, /up to 4 are not those that were written/, `${forged} entries instead`)
+    await again.append(entry(10))
+    await again.close()
+    test.equal(again.head.seq, Math.max(4, forged) + 1)
+    const later = new AuditLog(folder, { known: again.head })
+    test.equal(later.problem, undefined)
+    await later.close()
+    const found = checkAudit(folder, later.head)
+    test.match(found[0], forged === 0 ? /from 1 to 4 are gone/ : /are gone|taken out or put in/)
+  }
+})
+
 t.test('an entry that cannot be written is refused, and the next one takes its place', async (test) => {
   const folder = temporaryFolder(test, 'audit')
   const log = new AuditLog(folder)

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { chained, GENESIS, segmentPath, segmentsIn, unchained } from '../../../storage/audit/segments.ts'
+import { chained, firstOf, GENESIS, segmentPath, segmentsIn, unchained } from '../../../storage/audit/segments.ts'
 import { temporaryFolder } from '../../config-fixture.ts'
 
 t.test('a line is bound to the one before it, and to every byte of itself', async (test) => {
@@ -20,6 +20,7 @@ t.test('segments are listed in the order of their entries, and nothing else is',
   const folder = join(temporaryFolder(test, 'audit'), 'audit')
   mkdirSync(folder)
   for (const first of [100, 9, 1]) writeFileSync(segmentPath(folder, first), '')
+  test.equal(firstOf(segmentPath(folder, 100)), 100)
   writeFileSync(join(folder, 'notes.jsonl'), '')
   test.same(segmentsIn(folder), [segmentPath(folder, 1), segmentPath(folder, 9), segmentPath(folder, 100)])
 })
