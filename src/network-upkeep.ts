@@ -2,7 +2,7 @@ import type { ApplyEngine } from './config/apply.ts'
 import type { ConfigView } from './model/sections.ts'
 
 const LOOK_EVERY_MS = 60_000
-const SECTIONS = ['staticIps', 'ipRoutes', 'ipGroups'] as const
+const SECTIONS = ['staticIps', 'floatingIps', 'ipRoutes', 'ipGroups'] as const
 
 /**
  * The kernel forgets routes and IPv6 addresses of an interface that goes down and comes back, and other programs change

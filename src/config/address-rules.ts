@@ -16,15 +16,19 @@ export function verifyAddresses(desired: ConfigView, running: ConfigView): reado
 /** Addresses that running makes and desired does not, with the reason. */
 function goneAddresses(desired: ConfigView, running: ConfigView): ReadonlyMap<string, string> {
   const kept = new Map([...desired.list('staticIps')].map((address) => [address.ip, address]))
-  return new Map(
-    [...running.list('staticIps')].flatMap((address): readonly [string, string][] => {
+  const floating = new Set([...desired.list('floatingIps')].map(({ ip }) => ip))
+  // A disabled one is no loss: what listens on it rests.
+  const lost = [...running.list('floatingIps')].filter(({ ip }) => !kept.has(ip) && !floating.has(ip))
+  return new Map([
+    ...lost.map(({ ip }) => [ip, 'is taken away'] as const),
+    ...[...running.list('staticIps')].flatMap((address): readonly (readonly [string, string])[] => {
       const after = kept.get(address.ip)
-      if (after === undefined) return [[address.ip, 'is taken away']]
+      if (after === undefined) return floating.has(address.ip) ? [] : [[address.ip, 'is taken away']]
       if (!isMade(address, running) || isMade(after, desired)) return []
       const group = desired.get('ipGroups', after.groupId)?.name ?? after.groupId
       return [[address.ip, `is taken away, because its IP group ${group} has no interface on its node any more,`]]
     }),
-  )
+  ])
 }
 
 function isMade({ nodeId, groupId }: StaticIp, view: ConfigView): boolean {

@@ -16,7 +16,7 @@ export function usageOf(view: ConfigView, section: SectionName, id: string): rea
 
 function usageIn<N extends SectionName>(view: ConfigView, resource: N, section: SectionName, id: string): Usage[] {
   const { references, addresses, nameField } = SECTIONS[resource]
-  const ip = section === 'staticIps' ? view.get('staticIps', id)?.ip : undefined
+  const ip = section === 'staticIps' || section === 'floatingIps' ? view.get(section, id)?.ip : undefined
   const found: Usage[] = []
   for (const record of view.list(resource)) {
     const reference =

@@ -6,6 +6,7 @@ import { conntrack } from './conntrack.ts'
 import { dateTime } from './date-time.ts'
 import { demo } from './demo.ts'
 import { documents } from './documents.ts'
+import { floatingIps } from './floating-ips.ts'
 import { groups } from './groups.ts'
 import { interfaces } from './interfaces.ts'
 import { ipGroups } from './ip-groups.ts'
@@ -46,6 +47,7 @@ export const endpoints: readonly Endpoint[] = [
   ...transactions,
   ...ipGroups,
   ...staticIps,
+  ...floatingIps,
   ...ipRoutes,
   ...interfaces,
   ...conntrack,

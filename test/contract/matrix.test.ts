@@ -115,6 +115,7 @@ t.test('an unknown record, service or node is 404', async (test) => {
     'realServers.update': { port: 80 },
     'ipGroups.update': { name: 'x' },
     'staticIps.update': { groupId: 'x', ip: '192.0.2.1' },
+    'floatingIps.update': { groupId: 'x', ip: '192.0.2.1' },
     'ipRoutes.update': { name: 'x', type: 'blackhole', destination: '192.0.2.0/24' },
   }
   const queries: Readonly<Record<string, string>> = { 'staticIps.delete': '?ip=192.0.2.1' }
@@ -218,9 +219,10 @@ async function populate(call: Caller, node: string) {
   const ipGroup = await id('/ipgroups', { name: 'lan', networkIp: '192.0.2.0', networkMask: 24 })
   const subnet = await id('/ipgroups', { name: 'dmz', networkIp: '198.51.100.0', networkMask: 25 })
   const staticIp = await id(`/${node}/sips`, { groupId: subnet, ip: '198.51.100.10' })
+  const floatingIp = await id('/fips', { groupId: subnet, ip: '198.51.100.20' })
   const ipRoute = await id(`/${node}/routes`, { name: 'r', type: 'blackhole', destination: '203.0.113.0/24' })
   await call('PUT', '/services/apply')
-  return { rip, backend, frontend, group, role, user, ipGroup, subnet, staticIp, ipRoute }
+  return { rip, backend, frontend, group, role, user, ipGroup, subnet, staticIp, floatingIp, ipRoute }
 }
 
 t.test('every GET answers 200 with data that fits its schema, tells no secret and changes nothing', async (test) => {
@@ -237,6 +239,7 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
     l7Backends: made.backend,
     ipGroups: made.ipGroup,
     staticIps: made.staticIp,
+    floatingIps: made.floatingIp,
     ipRoutes: made.ipRoute,
   }
   const figures: Readonly<Record<string, string>> = {
@@ -294,6 +297,8 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     'ipGroups.update': { name: 'renamed' },
     'staticIps.create': { groupId: made.subnet, ip: '198.51.100.11' },
     'staticIps.update': { groupId: made.subnet, ip: '198.51.100.12' },
+    'floatingIps.create': { groupId: made.subnet, ip: '198.51.100.21' },
+    'floatingIps.update': { groupId: made.subnet, ip: '198.51.100.22' },
     'ipRoutes.create': { name: 'another', type: 'default', interface: 'eth0' },
     'ipRoutes.update': { name: 'renamed', type: 'policy', source: '198.51.100.0/25', interface: 'eth1' },
   }
@@ -307,6 +312,7 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     l7Backends: made.backend,
     ipGroups: made.ipGroup,
     staticIps: made.staticIp,
+    floatingIps: made.floatingIp,
     ipRoutes: made.ipRoute,
   }
   // Restoring a revision takes back what was staged before.

@@ -7,6 +7,7 @@ import { frontendStatements } from './frontend.ts'
 import type { HaproxyPaths } from './paths.ts'
 import { newPorts } from './port-clashes.ts'
 import { renderConfig } from './render.ts'
+import { servedFrontends } from './resting.ts'
 import { RUNTIME_COMMANDS_MAX, runtimeStep } from './runtime.ts'
 import { memberOf, portionsOf, serverOf } from './server.ts'
 import { verifyConfig } from './verify.ts'
@@ -19,7 +20,7 @@ const UNIT_TIMEOUT_MS = 60_000
 export function haproxyDriver(paths: HaproxyPaths): Driver {
   return {
     name: 'layer7proxy',
-    sections: ['l7Frontends', 'l7Backends', 'realServers'],
+    sections: ['l7Frontends', 'l7Backends', 'realServers', 'floatingIps'],
     makesAnew: true,
     prepare: preparedBackends,
     verify: (desired) => verifyConfig(desired, paths),
@@ -64,12 +65,13 @@ function planFor(
 
 /** An address that this very apply adds cannot be tried before it is there, and nobody else can listen on it. */
 function claimedPorts(running: ConfigView, desired: ConfigView): readonly PortClaim[] {
-  const had = new Set([...running.list('staticIps')].map(({ ip }) => ip))
-  const added = new Set([...desired.list('staticIps')].map(({ ip }) => ip).filter((ip) => !had.has(ip)))
-  return newPorts(running.list('l7Frontends'), desired.list('l7Frontends')).filter(
-    ({ ip }) => !added.has(canonicalIp(ip)),
-  )
+  const had = new Set(ownAddresses(running))
+  const added = new Set(ownAddresses(desired).filter((ip) => !had.has(ip)))
+  return newPorts(servedFrontends(running), servedFrontends(desired)).filter(({ ip }) => !added.has(canonicalIp(ip)))
 }
+
+const ownAddresses = (view: ConfigView): readonly string[] =>
+  [...view.list('staticIps'), ...[...view.list('floatingIps')].filter(({ enabled }) => enabled)].map(({ ip }) => ip)
 
 interface Whole {
   readonly text: string
@@ -121,6 +123,7 @@ function replaceStep(content: string, paths: HaproxyPaths) {
 function effectOf(change: RecordChange, running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
   if (change.section === 'realServers') return realServerEffect(change.id, running, desired)
   if (change.section === 'l7Frontends') return frontendEffect(change.before, change.after, running, desired)
+  if (change.section === 'floatingIps') return floatingEffect(running, desired)
   if (change.section === 'l7Backends') return backendEffect(change.before, change.after, running, desired)
   return undefined
 }
@@ -147,6 +150,13 @@ function frontendEffect(
   desired: ConfigView,
 ): ChangeEffect {
   return syntaxOf(before, running) === syntaxOf(after, desired) ? 'runtime' : 'reload'
+}
+
+/** A frontend rests or serves with its floating IP. */
+function floatingEffect(running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
+  const served = (view: ConfigView) => new Map(servedFrontends(view).map(({ id, enabled }) => [id, enabled]))
+  const [before, after] = [served(running), served(desired)]
+  return [...after].some(([id, enabled]) => enabled !== (before.get(id) ?? enabled)) ? 'reload' : undefined
 }
 
 function syntaxOf(frontend: SectionRecords['l7Frontends'] | undefined, view: ConfigView): string {

@@ -1,6 +1,7 @@
 import { type L7Frontend, parsePorts } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { canonicalIp, isIpv6 } from './address.ts'
+import { isResting } from './resting.ts'
 import { commentText, type Owner, type Statement } from './statement.ts'
 
 /** Longest wait for the headers of a request, so that slow senders cannot hold connections open. */
@@ -9,8 +10,9 @@ const REQUEST_HEADERS_S = 10
 /** A disabled frontend is left out: its ports are free for others, and `enabled` is a reload like any new frontend. */
 export function frontendStatements(frontend: L7Frontend, view: ConfigView): readonly Statement[] {
   const owned = (field: string | undefined): Owner => ({ section: 'l7Frontends', id: frontend.id, field })
-  if (!frontend.enabled) {
-    const text = `# frontend ${frontend.id} (${commentText(frontend.name)}) is disabled`
+  if (!frontend.enabled || isResting(frontend, view)) {
+    const state = frontend.enabled ? 'rests: its floating IP is disabled' : 'is disabled'
+    const text = `# frontend ${frontend.id} (${commentText(frontend.name)}) ${state}`
     return [{ text, owner: owned(undefined), kind: 'comment' }]
   }
   const line = (text: string, field?: string): Statement => ({

@@ -5,11 +5,12 @@ import { whyUnusable } from './address.ts'
 import { FALLBACK } from './backend.ts'
 import { type HaproxyPaths, SOCKET_PATH_MAX } from './paths.ts'
 import { portClashes } from './port-clashes.ts'
+import { servedFrontends } from './resting.ts'
 import { membersOf } from './server.ts'
 
 /** Problems that HAProxy's own checker reports badly, late or not at all. Disabled objects must be right as well. */
 export function verifyConfig(desired: ConfigView, paths: HaproxyPaths): readonly Problem[] {
-  const frontends = [...desired.list('l7Frontends')]
+  const frontends = servedFrontends(desired)
   const problems = [...pathProblems(paths), ...portClashes(frontends)]
   for (const frontend of frontends) problems.push(...frontendProblems(frontend, desired))
   for (const backend of desired.list('l7Backends')) problems.push(...backendProblems(backend, desired))

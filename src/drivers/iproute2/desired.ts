@@ -44,24 +44,37 @@ export interface PlacedAddress {
 
 /** In the order of creation: the first of a subnet is the one the kernel sends from. */
 export function placedAddresses(view: ConfigView, nodeId: string): readonly PlacedAddress[] {
-  return addressesOf(view, nodeId).flatMap(({ ip, groupId, externalPingCheck }) => {
+  return addressesOf(view, nodeId).flatMap(({ ip, groupId, pingCheck }) => {
     const group = view.get('ipGroups', groupId)
     const interfaceId = group === undefined ? undefined : interfaceOn(group, nodeId)
     if (group === undefined || interfaceId === undefined) return []
     const prefix = subnetOf(group)?.prefix ?? fullPrefix(familyOf(ip))
     const gateway = group.gateway === '' ? undefined : canonicalIp(group.gateway)
-    return [{ group, address: { ip: canonicalIp(ip), prefix, interfaceId, pingCheck: externalPingCheck, gateway } }]
+    return [{ group, address: { ip: canonicalIp(ip), prefix, interfaceId, pingCheck, gateway } }]
   })
 }
 
-const addressesOf = (view: ConfigView, nodeId: string) =>
-  [...view.list('staticIps')].filter((address) => address.nodeId === nodeId).toSorted(byId)
+/** Floating ones come after those of the node, so that nothing is sent from them unasked. */
+function addressesOf(view: ConfigView, nodeId: string) {
+  const own = [...view.list('staticIps')].filter((address) => address.nodeId === nodeId).toSorted(byId)
+  // A cluster of one node has them all.
+  const floating = [...view.list('floatingIps')].filter(({ enabled }) => enabled).toSorted(byId)
+  return [
+    ...own.map(({ ip, groupId, externalPingCheck }) => ({
+      kind: 'static IP',
+      ip,
+      groupId,
+      pingCheck: externalPingCheck,
+    })),
+    ...floating.map(({ ip, groupId }) => ({ kind: 'floating IP', ip, groupId, pingCheck: true })),
+  ]
+}
 
 function unplaced(view: ConfigView, nodeId: string): readonly string[] {
-  return addressesOf(view, nodeId).flatMap(({ ip, groupId }) => {
+  return addressesOf(view, nodeId).flatMap(({ kind, ip, groupId }) => {
     const group = view.get('ipGroups', groupId)
     if (group === undefined || interfaceOn(group, nodeId) !== undefined) return []
-    return [`static IP ${ip} is not made: its IP group ${group.name} has no interface on this node`]
+    return [`${kind} ${ip} is not made: its IP group ${group.name} has no interface on this node`]
   })
 }
 

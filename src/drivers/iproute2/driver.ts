@@ -7,7 +7,7 @@ import { SHOWN_AS, textOf } from './text.ts'
 import { verifyNetwork } from './verify.ts'
 
 const TIMEOUT_MS = 60_000
-const SECTIONS = ['ipGroups', 'staticIps', 'ipRoutes'] as const
+const SECTIONS = ['ipGroups', 'staticIps', 'floatingIps', 'ipRoutes'] as const
 
 /** Addresses, routes and rules of one node. */
 export function networkDriver(nodeId: string): Driver {

@@ -30,6 +30,14 @@ function ownProblems(view: ConfigView, nodeId: string): readonly Problem[] {
     if (address.nodeId !== nodeId || group === undefined) continue
     add('staticIps', { id: address.id, title: `static IP ${address.ip}` }, addressProblems(address.ip, group))
   }
+  const nodes = new Set([...view.list('staticIps')].map(({ ip }) => ip))
+  for (const { id, ip, groupId } of view.list('floatingIps')) {
+    const group = view.get('ipGroups', groupId)
+    if (group === undefined) continue
+    const found = addressProblems(ip, group)
+    if (nodes.has(ip)) found.push({ field: 'ip', message: 'is a static IP as well' })
+    add('floatingIps', { id, title: `floating IP ${ip}` }, found)
+  }
   for (const route of view.list('ipRoutes')) {
     if (route.nodeId !== nodeId) continue
     add('ipRoutes', { id: route.id, title: `route ${route.name}` }, routeProblems(route))

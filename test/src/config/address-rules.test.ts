@@ -64,3 +64,15 @@ t.test('an address that moves to an IP group without an interface is taken away'
   const after = viewOf({ ...listening, ipGroups, staticIps: [{ ...address('192.0.2.1'), groupId: 'h' }] })
   test.match(verifyAddresses(after, before), [{ message: /IP group loose has no interface/ }])
 })
+
+t.test('a floating IP may be disabled under a frontend, but not go', async (test) => {
+  const floating = (enabled: boolean) => [{ id: '1', groupId: 'g', ip: '192.0.2.1', enabled }]
+  const before = viewOf({ ...listening, floatingIps: floating(true) })
+  test.same(verifyAddresses(viewOf({ ...listening, floatingIps: floating(false) }), before), [])
+  test.match(verifyAddresses(viewOf(listening), before), [
+    { section: 'l7Frontends', message: /192.0.2.1 is taken away/ },
+  ])
+  const moved = viewOf({ ...listening, staticIps: [address('192.0.2.1')] })
+  test.same(verifyAddresses(moved, before), [], 'to a static IP')
+  test.same(verifyAddresses(before, moved), [], 'and back')
+})

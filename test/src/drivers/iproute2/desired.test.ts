@@ -128,3 +128,18 @@ t.test('routes for the same packets share a table, and the order of records does
   const turned = { ipRoutes: ipRoutes.toReversed(), ipGroups: ipGroups.toReversed(), staticIps: staticIps.toReversed() }
   test.same(desired(turned), { routes, rules, addresses })
 })
+
+t.test('enabled floating IPs come after the addresses of the node; one that cannot be made is said', async (test) => {
+  const floatingIps = [
+    { id: '1', groupId: 'a', ip: '10.0.0.9', enabled: true },
+    { id: '2', groupId: 'a', ip: '10.0.0.8', enabled: false },
+    { id: '3', groupId: 'b', ip: '10.0.0.7', enabled: true },
+  ]
+  const ipGroups = [ipGroup('a'), ipGroup('b', { assignedInterfaces: [] })]
+  const { addresses, leftOut } = desired({ ipGroups, floatingIps, staticIps: [staticIp('9', 'a', '10.0.0.5')] })
+  test.same(
+    addresses.map(({ ip }) => ip),
+    ['10.0.0.5', '10.0.0.9'],
+  )
+  test.same(leftOut, ['floating IP 10.0.0.7 is not made: its IP group group b has no interface on this node'])
+})

@@ -125,3 +125,14 @@ t.test('records of other nodes are theirs', async (test) => {
   const ipRoutes = [ipRoute('1', { nodeId: 'other', type: 'default' })]
   test.same(problems({ ipGroups: [ipGroup('a')], staticIps, ipRoutes }), [])
 })
+
+t.test('a floating IP keeps the rules of addresses, and is no static IP as well', async (test) => {
+  const floatingIps = [
+    { id: '1', groupId: 'a', ip: '11.0.0.5', enabled: true },
+    { id: '2', groupId: 'a', ip: '10.0.0.5', enabled: false },
+  ]
+  test.same(problems({ ipGroups: [ipGroup('a')], floatingIps, staticIps: [staticIp('1', 'a', '10.0.0.5')] }), [
+    'floatingIps 1 ip: floating IP 11.0.0.5: ip is not in 10.0.0.0/24, the network of the IP group group a',
+    'floatingIps 2 ip: floating IP 10.0.0.5: ip is a static IP as well',
+  ])
+})
