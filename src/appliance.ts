@@ -56,8 +56,16 @@ export async function createAppliance(
   const access = await AccessControl.open({ store, running, endpoints, stateFolder, clock, log, administrator })
   const editing = new Editing(store)
   const lifecycle: RunningLifecycle = new RunningLifecycle({
-    ...{ store, clock, log, stateFolder, nodeId, editing },
-    ...{ compute: machine.compute, facts: machine.facts, engine: () => engine, machine },
+    store,
+    clock,
+    log,
+    stateFolder,
+    nodeId,
+    editing,
+    compute: machine.compute,
+    facts: machine.facts,
+    engine: () => engine,
+    machine,
     refuseObserver: () => observedHaproxy(settings, store)?.refuse(),
   })
   const stats = await createStats({

@@ -33,8 +33,18 @@ export const SOME: SectionContents = {
   l7Frontends: [frontend('fe', 'be')],
   ipGroups: [
     {
-      ...{ id: 'lan', name: 'lan', networkIp: '192.0.2.0', networkMask: 24, gateway: '', defaultGateway: false },
-      assignedInterfaces: [{ nodeId: 'node-1', interfaceId: 'eth0' }],
+      id: 'lan',
+      name: 'lan',
+      networkIp: '192.0.2.0',
+      networkMask: 24,
+      gateway: '',
+      defaultGateway: false,
+      assignedInterfaces: [
+        {
+          nodeId: 'node-1',
+          interfaceId: 'eth0',
+        },
+      ],
     },
   ],
   staticIps: [{ id: 'sip-1', nodeId: 'node-1', groupId: 'lan', ip: '192.0.2.9', externalPingCheck: true }],
@@ -43,34 +53,114 @@ export const SOME: SectionContents = {
 
 /** Something of everything, on two nodes. */
 export const EVERYTHING: Required<SectionContents> = {
-  ...{ users: [], roles: [], realServers: [], l7Backends: [], l7Frontends: [], ipGroups: [], floatingIps: [] },
+  users: [],
+  roles: [],
+  realServers: [],
+  l7Backends: [],
+  l7Frontends: [],
+  ipGroups: [],
+  floatingIps: [],
   ...SOME,
-  groups: [{ id: 'ops', name: 'Ops', roles: ['role-1'] }],
+  groups: [
+    {
+      id: 'ops',
+      name: 'Ops',
+      roles: ['role-1'],
+    },
+  ],
   staticIps: [
-    { id: 'sip-1', nodeId: 'node-1', groupId: 'lan', ip: '192.0.2.9', externalPingCheck: true },
-    { id: 'sip-2', nodeId: 'node-2', groupId: 'lan', ip: '192.0.2.11', externalPingCheck: false },
+    {
+      id: 'sip-1',
+      nodeId: 'node-1',
+      groupId: 'lan',
+      ip: '192.0.2.9',
+      externalPingCheck: true,
+    },
+    {
+      id: 'sip-2',
+      nodeId: 'node-2',
+      groupId: 'lan',
+      ip: '192.0.2.11',
+      externalPingCheck: false,
+    },
   ],
   ipRoutes: (['node-1', 'node-2'] as const).map((nodeId) => ({
-    ...{ id: `route-${nodeId}`, nodeId, name: `to the office of ${nodeId}`, type: 'static', metric: 10 },
-    ...{ destination: '203.0.113.0/24', source: '', viaIp: '192.0.2.254', interface: 'eth0', enabled: true },
+    id: `route-${nodeId}`,
+    nodeId,
+    name: `to the office of ${nodeId}`,
+    type: 'static',
+    metric: 10,
+    destination: '203.0.113.0/24',
+    source: '',
+    viaIp: '192.0.2.254',
+    interface: 'eth0',
+    enabled: true,
   })),
   conntrackLimits: [
-    { id: 'node-1', size: 100_000 },
-    { id: 'node-2', size: 200_000 },
+    {
+      id: 'node-1',
+      size: 1e5,
+    },
+    {
+      id: 'node-2',
+      size: 2e5,
+    },
   ],
-  conntrackTimeouts: [{ id: 'cluster', tcpTimeout: '15m', tcpFinTimeout: '120', udpTimeout: '5m' }],
+  conntrackTimeouts: [
+    {
+      id: 'cluster',
+      tcpTimeout: '15m',
+      tcpFinTimeout: '120',
+      udpTimeout: '5m',
+    },
+  ],
   systemProxies: [
     {
-      ...{ id: 'node-1', enable: true, address: { value: 'proxy.example.test', port: 3128 }, username: 'u' },
-      ...{ password: 'p', bypass: ['.example.test'] },
+      id: 'node-1',
+      enable: true,
+      address: {
+        value: 'proxy.example.test',
+        port: 3128,
+      },
+      username: 'u',
+      password: 'p',
+      bypass: ['.example.test'],
     },
   ],
   userInterfaces: [
-    { id: 'node-1', apiPort: 9443, ipId: 'sip-1', SSLCertificate: '', sshEnabled: true, sshPort: 22 },
-    { id: 'node-2', apiPort: 9443, ipId: 'sip-2', SSLCertificate: '', sshEnabled: true, sshPort: 22 },
+    {
+      id: 'node-1',
+      apiPort: 9443,
+      ipId: 'sip-1',
+      SSLCertificate: '',
+      sshEnabled: true,
+      sshPort: 22,
+    },
+    {
+      id: 'node-2',
+      apiPort: 9443,
+      ipId: 'sip-2',
+      SSLCertificate: '',
+      sshEnabled: true,
+      sshPort: 22,
+    },
   ],
-  clocks: [{ id: 'node-1', timezone: 'Europe/Paris', ntp: { enabled: true, servers: ['ntp.example.test'] } }],
-  nodeIdentities: [{ id: 'this', nodeId: 'node-1' }],
+  clocks: [
+    {
+      id: 'node-1',
+      timezone: 'Europe/Paris',
+      ntp: {
+        enabled: true,
+        servers: ['ntp.example.test'],
+      },
+    },
+  ],
+  nodeIdentities: [
+    {
+      id: 'this',
+      nodeId: 'node-1',
+    },
+  ],
 }
 
 export const TWO_NODES = [

@@ -11,7 +11,7 @@ const MANY = 10
 const MUCH_SHARE = 0.1
 const FEW = 2
 /** Requests that replace whole sections. */
-const RESTORES = ['backups.restore', 'revisions.restore']
+const RESTORES = new Set(['backups.restore', 'revisions.restore'])
 
 const DAY_MS = 86_400_000
 const LOOK_EVERY_MS = 3_600_000
@@ -86,7 +86,7 @@ export class AutomaticBackups {
 }
 
 function changesMuch(changes: readonly Change[], running: ConfigView): boolean {
-  if (changes.length >= MANY || changes.some(({ endpoint }) => RESTORES.includes(endpoint))) return true
+  if (changes.length >= MANY || changes.some(({ endpoint }) => RESTORES.has(endpoint))) return true
   if (changes.length <= FEW) return false
   const records = SECTION_NAMES.reduce((sum, name) => sum + [...running.list(name)].length, 0)
   return changes.length > records * MUCH_SHARE

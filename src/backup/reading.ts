@@ -210,9 +210,9 @@ function recordsOf(
   field: string,
   problems: Problems,
 ): Readonly<Record<string, readonly unknown[]>> {
-  const known: readonly string[] = [...config, ...beside]
+  const known = new Set<string>([...config, ...beside])
   for (const name of Object.keys(data)) {
-    if (!known.includes(name)) problems.add(`${field}.${name}`, 'UNKNOWN', 'is not part of this section')
+    if (!known.has(name)) problems.add(`${field}.${name}`, 'UNKNOWN', 'is not part of this section')
   }
   return Object.fromEntries(
     config.flatMap((name) => {

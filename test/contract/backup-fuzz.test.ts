@@ -160,24 +160,20 @@ const MUTATIONS: Readonly<Record<string, (next: Random) => string | Uint8Array>>
 }
 
 const FILE_TRICKS = [
-  ...[
-    '../../config/data.mdb',
-    '/etc/passwd',
-    '..',
-    '.',
-    './x',
-    'x\u0000.json',
-    '%2e%2e%2fconfig',
-    'a/../b-20260101-000000.json',
-  ],
-  ...[
-    'lb-20260101-000000.json/',
-    '..\\x',
-    '.unfinished-1',
-    'lb-20260101-000000.json\n',
-    `${'a'.repeat(120)}.json`,
-    'ｌb-20260101-000000.json',
-  ],
+  '../../config/data.mdb',
+  '/etc/passwd',
+  '..',
+  '.',
+  './x',
+  'x\u0000.json',
+  '%2e%2e%2fconfig',
+  'a/../b-20260101-000000.json',
+  'lb-20260101-000000.json/',
+  '..\\x',
+  '.unfinished-1',
+  'lb-20260101-000000.json\n',
+  `${'a'.repeat(120)}.json`,
+  'ｌb-20260101-000000.json',
   'link-20260101-000000.json',
 ]
 

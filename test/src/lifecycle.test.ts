@@ -12,10 +12,20 @@ t.test('a job of a kind that nobody knows any more has failed after a restart', 
   const store = openStore(test)
   const stateFolder = temporaryFolder(test, 'lifecycle')
   const parts = {
-    ...{ store, stateFolder, compute: new InlinePool(computeTasks), clock: manualClock(), log: silentLog },
-    ...{ nodeId: 'node-1', editing: new Editing(store), facts: stillFacts(), machine: recordingMachine(stateFolder) },
+    store,
+    stateFolder,
+    compute: new InlinePool(computeTasks),
+    clock: manualClock(),
+    log: silentLog,
+    nodeId: 'node-1',
+    editing: new Editing(store),
+    facts: stillFacts(),
+    machine: recordingMachine(stateFolder),
     refuseObserver: () => undefined,
-    engine: () => ({ busy: false, validate: async () => undefined }),
+    engine: () => ({
+      busy: false,
+      validate: async () => undefined,
+    }),
   }
   const before = new RunningLifecycle(parts)
   const work = () => new Promise<never>(() => undefined)

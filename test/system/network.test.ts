@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { desiredNetwork } from '../../src/drivers/iproute2/desired.ts'
 import type { DesiredAddress, DesiredNetwork, DesiredRoute, NetworkPhase } from '../../src/drivers/host.ts'
 import { KernelNetwork } from '../../workers/host/network/kernel-network.ts'
 import { readInterfaces } from '../../workers/probe/interfaces.ts'
 import { temporaryFolder } from '../config-fixture.ts'
+import { viewOf } from '../view-fixture.ts'
 import { cable, type Namespace, namespace, namespaceObstacle } from './network-namespace.ts'
 
 /** The kernel's own addresses, routes and rules, in namespaces. */
@@ -401,6 +403,22 @@ t.test('a gateway that answers is no news, one that does not is a warning', { sk
   test.equal(warnings.length, 1)
   test.match(warnings[0], /^10.0.0.6 does not reach its gateway 10.0.0.254: /)
   test.same((await make(all)).warnings, [], 'and only of an address that is new')
+})
+
+t.test('a floating IP is on the interface of its IP group while it is enabled', { skip }, async (test) => {
+  const { node, make, eth0 } = await bench(test)
+  const settings = { networkIp: '10.0.0.0', networkMask: 24, gateway: '', defaultGateway: false }
+  const group = { id: 'g', name: 'lan', ...settings, assignedInterfaces: [{ nodeId: 'n', interfaceId: eth0 }] }
+  const desired = (enabled: boolean) =>
+    desiredNetwork(
+      viewOf({ ipGroups: [group], floatingIps: [{ id: 'f', groupId: 'g', ip: '10.0.0.9', enabled }] }),
+      'n',
+    )
+  test.match(await make(desired(true)), { exitCode: 0, warnings: [] })
+  test.same(await addresses(node), ['10.0.0.9/24'])
+  await node.output('ping', '-c1', '-W2', '-I', '10.0.0.9', '10.0.0.1')
+  test.match(await make(desired(false)), { exitCode: 0 })
+  test.same(await addresses(node), [])
 })
 
 t.test('a node that never had a network here is not even looked at', { skip }, async (test) => {

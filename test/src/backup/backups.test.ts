@@ -12,9 +12,16 @@ import { viewOf } from '../../view-fixture.ts'
 function fixture(test: Test, busy = false) {
   const clock = manualClock()
   const backups = new Backups({
-    ...{ running: viewOf(SOME), candidate: viewOf(SOME), nodeId: 'node-1', version: '0.1.0' },
-    ...{ stateFolder: temporaryFolder(test, 'backups'), compute: new InlinePool(computeTasks), facts: stillFacts() },
-    ...{ engine: () => ({ busy }), clock, log: silentLog },
+    running: viewOf(SOME),
+    candidate: viewOf(SOME),
+    nodeId: 'node-1',
+    version: '0.1.0',
+    stateFolder: temporaryFolder(test, 'backups'),
+    compute: new InlinePool(computeTasks),
+    facts: stillFacts(),
+    engine: () => ({ busy }),
+    clock,
+    log: silentLog,
   })
   return { backups, clock }
 }

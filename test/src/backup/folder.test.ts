@@ -7,7 +7,11 @@ import { silentLog } from '../../../src/log.ts'
 import { temporaryFolder } from '../../config-fixture.ts'
 
 const head = (createdAt: string): BackupHead => ({
-  ...{ applianceVersion: '0.1.0', createdAt, nodes: [], sections: [], isSealed: false },
+  applianceVersion: '0.1.0',
+  createdAt,
+  nodes: [],
+  sections: [],
+  isSealed: false,
 })
 
 /** A file says when it was made; `half` is not whole. */

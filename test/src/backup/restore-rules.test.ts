@@ -12,8 +12,10 @@ t.test('a part restore names known sections that stand alone, and nothing of a f
   test.same(partProblems({ file: 'f', sections: ['rbac', 'fip', 'realServers'] }), [])
   const request = { file: 'f', sections: ['licence', 'x'], gateway: '192.0.2.1', interface: 'eth0' }
   test.same(told(partProblems(request)), [
-    ...['sections.0 FULL_RESTORE_ONLY', 'sections.1 SECTION_UNKNOWN'],
-    ...['gateway FULL_RESTORE_ONLY', 'interface FULL_RESTORE_ONLY'],
+    'sections.0 FULL_RESTORE_ONLY',
+    'sections.1 SECTION_UNKNOWN',
+    'gateway FULL_RESTORE_ONLY',
+    'interface FULL_RESTORE_ONLY',
   ])
   test.end()
 })

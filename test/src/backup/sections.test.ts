@@ -11,24 +11,11 @@ t.test('every section of the configuration is in exactly one section of a backup
 t.test('the specified names come first, in their order; some are restored with all others only', (test) => {
   test.same(
     BACKUP_SECTIONS.slice(0, 10).map(({ name }) => name),
-    [
-      ...[
-        'rbac',
-        'gslb',
-        'certs',
-        'layer7proxy',
-        'fallbackServer',
-        'clusterha',
-        'fip',
-        'healthchecks',
-        'system',
-        'licence',
-      ],
-    ],
+    ['rbac', 'gslb', 'certs', 'layer7proxy', 'fallbackServer', 'clusterha', 'fip', 'healthchecks', 'system', 'licence'],
   )
   test.same(
     BACKUP_SECTIONS.flatMap(({ name, partRestore }) => (partRestore ? [] : [name])),
-    [...['clusterha', 'system', 'licence']],
+    ['clusterha', 'system', 'licence'],
   )
   test.end()
 })

@@ -15,7 +15,10 @@ async function populate(call: Caller, node: string) {
   const rip = await id('/ipvsDirector/rips', { name: 'web 1', ip: '198.51.100.7', port: 8001 })
   const backend = await id('/layer7proxy/backends', { name: 'be', mode: 'http', reals: [{ ripId: rip }] })
   await id('/layer7proxy/frontends', {
-    ...{ name: 'fe', mode: 'http', ip: '127.0.0.1', ports: '8000' },
+    name: 'fe',
+    mode: 'http',
+    ip: '127.0.0.1',
+    ports: '8000',
     defaultBackendId: backend,
   })
   const group = await id('/ipgroups', { name: 'lan', networkIp: '192.0.2.0', networkMask: 24 })

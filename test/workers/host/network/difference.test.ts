@@ -157,7 +157,7 @@ t.test('only a first address with others behind it needs them kept', async (test
 for (const name of readdirSync(GOLDEN).filter((file) => file.endsWith('.json'))) {
   t.test(`golden ${name}`, async (test) => {
     const records: Records = JSON.parse(readFileSync(new URL(name, GOLDEN), 'utf8'))
-    for (const section of ['ipGroups', 'staticIps', 'ipRoutes'] as const) {
+    for (const section of ['ipGroups', 'staticIps', 'floatingIps', 'ipRoutes'] as const) {
       for (const record of records[section] ?? []) {
         test.ok(Value.Check(SECTIONS[section].schema, record), `${section} ${record.id} fits its schema`)
       }
