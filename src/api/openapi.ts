@@ -70,7 +70,7 @@ export function openapiDocument(table: readonly Endpoint[], version: string): Js
 const tag = (endpoint: Endpoint) => endpoint.name.split('.')[0] ?? endpoint.name
 
 function operation(endpoint: Endpoint): Json {
-  const parameters = [...pathParameters(endpoint.path), ...queryParameters(endpoint)]
+  const parameters = [...pathParameters(endpoint.path), ...queryParameters(endpoint), ...headerParameters(endpoint)]
   return {
     operationId: endpoint.name,
     summary: endpoint.summary,
@@ -127,6 +127,21 @@ function pathParameters(path: string): readonly Json[] {
     required: true,
     schema: { type: 'string' },
     description: /^applianceI[dD]$/.test(name) ? 'Id of the node that answers.' : `The ${name} of the record.`,
+  }))
+}
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'last-event-id': 'Number of the last event that was received.',
+  'x-backup-passphrase': 'Passphrase of the backup, 8 to 256 printable ASCII characters; without it, none.',
+}
+
+function headerParameters({ headers }: Endpoint): readonly Json[] {
+  return headers.map((name) => ({
+    name,
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
+    description: HEADERS[name] ?? name,
   }))
 }
 

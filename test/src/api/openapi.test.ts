@@ -128,6 +128,14 @@ t.test('methods of one path share it; tags are named once', async (test) => {
   test.match(document, { openapi: '3.1.0', info: { version: '1.2.3' }, servers: [{ url: '/api/v1' }] })
 })
 
+t.test('headers that the endpoint reads are listed', async (test) => {
+  const headers = ['x-backup-passphrase']
+  test.match(
+    operationOf(endpoint({ ...common, name: 'a.b', path: '/a', headers, handle: () => undefined })).parameters,
+    [{ name: 'x-backup-passphrase', in: 'header', required: false, description: /Passphrase/ }],
+  )
+})
+
 t.test('every code of a refusal is listed with its status', async (test) => {
   const { components } = documentOf()
   test.same(components.schemas.Error.properties.code.enum, Object.keys(ERRORS))
