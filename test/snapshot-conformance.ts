@@ -1,14 +1,15 @@
 import type { Test } from 'tap'
 
+interface Answered {
+  readonly status: number
+  readonly data: unknown
+  readonly text: string
+}
 export interface SnapshotApi {
   /** Paths after /api/v1/NODE. */
-  request(
-    method: string,
-    path: string,
-    body?: unknown,
-  ): Promise<{ readonly status: number; readonly data: unknown; readonly text: string }>
+  readonly request: (method: string, path: string, body?: unknown) => Promise<Answered>
   /** Resolves with the job when it has ended. */
-  ended(job: string): Promise<{ readonly state: string }>
+  readonly ended: (job: string) => Promise<{ readonly state: string }>
 }
 
 const PATH = '/lvmsnapshots'

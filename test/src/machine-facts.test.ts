@@ -19,6 +19,12 @@ t.test('each fact is one task of the probe pool', async (test) => {
   await facts.conntrackSize()
   await facts.clock()
   await facts.ssh()
+  await facts.packages()
+  await facts.packagesStamp()
+  await facts.updateGround()
+  await facts.restartRequired()
+  await facts.volume()
+  await facts.sessions('/run/haproxy/admin.sock', ['a'])
   test.same(asked, [
     ['interfaces', undefined],
     ['ping', { from: '192.0.2.1', to: '192.0.2.2' }],
@@ -27,6 +33,12 @@ t.test('each fact is one task of the probe pool', async (test) => {
     ['conntrackSize', undefined],
     ['clock', undefined],
     ['ssh', undefined],
+    ['packages', undefined],
+    ['packagesAge', undefined],
+    ['updateGround', undefined],
+    ['restartRequired', undefined],
+    ['volume', undefined],
+    ['sessions', { statsSocket: '/run/haproxy/admin.sock', frontends: ['a'] }],
   ])
 })
 

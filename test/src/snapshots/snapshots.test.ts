@@ -1,12 +1,13 @@
 import t, { type Test } from 'tap'
+import type { Step } from '../../../src/drivers/driver.ts'
 import type { Job } from '../../../src/model/job.ts'
 import { Snapshots } from '../../../src/snapshots/snapshots.ts'
 import { silentLog } from '../../../src/log.ts'
-import { executePlan } from '../../../workers/executor.ts'
+import { checkPlan, executePlan } from '../../../workers/executor.ts'
 import { RecordingHost } from '../../../workers/host/recording-host.ts'
 import { readVolume } from '../../../workers/probe/snapshot.ts'
-import { applianceFixture, recordingMachine, stillFacts } from '../../appliance-fixture.ts'
-import { refuses, temporaryFolder } from '../../config-fixture.ts'
+import { applianceFixture, stillFacts } from '../../appliance-fixture.ts'
+import { refuses } from '../../config-fixture.ts'
 import { LvmSimulator } from '../../lvm-simulator.ts'
 import { snapshotConformance } from '../../snapshot-conformance.ts'
 import { until } from '../../system/api-client.ts'
@@ -17,8 +18,8 @@ async function fixture(test: Test, lvm = new LvmSimulator()) {
   host.run = lvm.run
   const machine = {
     executor: {
-      execute: executePlan.bind(undefined, host),
-      check: recordingMachine(temporaryFolder(test, 'x')).executor.check,
+      execute: (steps: readonly Step[]) => executePlan(host, steps),
+      check: (steps: readonly Step[]) => checkPlan(host, steps),
     },
     facts: stillFacts({ volume: () => readVolume(lvm.run) }),
     touchesPackages: true,

@@ -1,0 +1,106 @@
+import t, { type Test } from 'tap'
+import type { Step } from '../../../src/drivers/driver.ts'
+import { silentLog } from '../../../src/log.ts'
+import type { Job } from '../../../src/model/job.ts'
+import { Power } from '../../../src/power/power.ts'
+import { applianceFixture } from '../../appliance-fixture.ts'
+import { refuses } from '../../config-fixture.ts'
+import { until } from '../../system/api-client.ts'
+
+/** A machine that really goes down is in test/system/power.test.ts. */
+
+const REQUEST = { drain_s: 30, isForced: false, by: 'a@b' } as const
+
+function fixture(test: Test, { sessions = [0], job = undefined as Partial<Job> | undefined, fails = false } = {}) {
+  const done: string[] = []
+  const told: object[] = []
+  const left = [...sessions]
+  const power = new Power({
+    jobs: { running: () => job as Job | undefined },
+    executor: {
+      execute: async (steps: readonly Step[]) => {
+        const [step] = steps
+        if (step?.kind === 'socket') done.push(...step.commands.map(({ request }) => request))
+        if (step?.kind !== 'run') return { ok: true, done: 1, recorded: 0, warnings: [] }
+        done.push(step.argv.join(' '))
+        if (!fails) return { ok: true, done: 1, recorded: 0, warnings: [] }
+        return { ok: false, failedStep: 0, kind: 'run', why: 'x', output: 'not today', missing: false, undone: true }
+      },
+    },
+    facts: {
+      sessions: async () => {
+        const now = left.shift() ?? 0
+        done.push(`${now} connections`)
+        return now
+      },
+    },
+    statsSocket: '/run/haproxy/admin.sock',
+    frontends: () => ['a', 'b'],
+    touchesMachine: true,
+    refuseObserver: () => undefined,
+    events: { publish: (_, data) => void told.push(data) },
+    log: silentLog,
+  })
+  test.teardown(() => power.close())
+  return { power, done, told }
+}
+
+t.test('no new connections, those that are there end, then the machine', async (test) => {
+  const { power, done, told } = fixture(test, { sessions: [2, 1, 0] })
+  test.same(power.request('reboot', REQUEST), { isDryRun: false })
+  test.same(done, [], 'it is answered first')
+  await until('end', async () => done.length === 6)
+  test.same(done, [
+    'disable frontend a',
+    'disable frontend b',
+    '2 connections',
+    '1 connections',
+    '0 connections',
+    'systemctl --no-wall --no-block reboot',
+  ])
+  test.match(told, [{ power: 'reboot', by: 'a@b' }])
+  await refuses(test, 'APPLY_IN_PROGRESS', () => power.request('halt', REQUEST))
+})
+
+t.test('the time for connections is bounded', async (test) => {
+  const { power, done } = fixture(test, { sessions: [5, 5, 5] })
+  power.request('halt', { ...REQUEST, drain_s: 0 })
+  await until('end', async () => done.some((line) => line.startsWith('systemctl')))
+  test.same(done.slice(-2), ['5 connections', 'systemctl --no-wall --no-block poweroff'])
+})
+
+t.test('packages that are being changed come first, unless it is forced', async (test) => {
+  const { power } = fixture(test, { job: { id: 'job-1', title: 'Software update' } })
+  const error = await refuses(test, 'APPLY_IN_PROGRESS', () => power.request('halt', REQUEST))
+  test.match(error.message, /job-1.*force=true/)
+  power.request('halt', { ...REQUEST, isForced: true })
+})
+
+t.test('a machine that stays up takes connections again, and can be asked again', async (test) => {
+  const { power, done, told } = fixture(test, { fails: true })
+  power.request('reboot', REQUEST)
+  await until('end', async () => done.at(-1) === 'enable frontend b')
+  test.match(told.at(-1), { power: 'reboot failed', reason: 'not today' })
+  await until('again', async () => {
+    try {
+      power.request('reboot', REQUEST)
+      return true
+    } catch {
+      return false
+    }
+  })
+})
+
+t.test('in trial it is recorded, and HAProxy is left alone', async (test) => {
+  const { call, node, machine } = await applianceFixture(test)
+  for (const [change, verb] of [
+    ['halt', 'poweroff'],
+    ['reboot', 'reboot'],
+  ] as const) {
+    machine.host.takeJournal()
+    const answer = await call('PUT', `/${node}/system/${change}`)
+    test.match(answer, { status: 200, headers: { 'X-Dry-Run': 'true' }, json: { data: [] } })
+    await until('record', async () => machine.host.journal.length > 0)
+    test.match(machine.host.journal, [{ verb: 'run', argv: ['systemctl', '--no-wall', '--no-block', verb] }])
+  }
+})

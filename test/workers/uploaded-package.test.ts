@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { runProgram } from '../../workers/host/linux-host.ts'
+import { keepPackage } from '../../workers/uploaded-package.ts'
+import { temporaryFolder } from '../config-fixture.ts'
+import { packed, type TestPackage } from '../system/apt-repository.ts'
+
+const FILES_MAX = 2
+
+t.test('an uploaded package', async (t) => {
+  const work = temporaryFolder(t, 'packages')
+  const folder = join(work, 'kept')
+  const keep = (text: string) => keepPackage({ text, folder, files_max: FILES_MAX }, runProgram)
+  const base64 = async (one: TestPackage) => readFileSync(await packed(work, one)).toString('base64')
+
+  await t.test('is kept whole, for root alone, one file a package', async (t) => {
+    t.same(await keep(await base64({ name: 'one', version: '1:1.0' })), { name: 'one', version: '1:1.0', arch: 'all' })
+    t.same(readdirSync(folder), ['one_1%3a1.0_all.deb'])
+    t.equal(statSync(join(folder, 'one_1%3a1.0_all.deb')).mode & 0o777, 0o600)
+    await keep(await base64({ name: 'one', version: '2.0' }))
+    t.same(readdirSync(folder), ['one_2.0_all.deb'], 'the newer takes its place')
+    await keep(await base64({ name: 'two', version: '1' }))
+    t.match(await keep(await base64({ name: 'three', version: '1' })), { problem: /2 uploaded packages wait already/ })
+  })
+
+  await t.test('that is none, damaged or of another machine is refused, and nothing of it stays', async (t) => {
+    const before = readdirSync(folder)
+    const whole = await base64({ name: 'four', version: '1' })
+    const bytes = Buffer.from(whole, 'base64')
+    const cases: readonly (readonly [text: string, problem: RegExp])[] = [
+      [`${whole.slice(0, 8)}\n${whole.slice(8)}===`, /base64/],
+      ['', /no Debian package/],
+      [Buffer.from('#!/bin/sh').toString('base64'), /no Debian package/],
+      [Buffer.from('!<arch>\nnothing more').toString('base64'), /no Debian package/],
+      [bytes.subarray(0, bytes.length - 100).toString('base64'), /damaged|no Debian package/],
+      [await base64({ name: 'five', version: '1', arch: 'mips' }), /architecture mips/],
+    ]
+    for (const [text, problem] of cases) t.match(await keep(text), { problem })
+    t.same(readdirSync(folder), before)
+  })
+})
