@@ -52,7 +52,7 @@ export class Audit implements AuditTrail, AuditReader {
     this.#parts = parts
     this.#folder = auditFolder(parts.stateFolder)
     const known = knownHead(parts.store)
-    this.#log = new AuditLog(this.#folder, { known, onHead: () => (this.#noting ??= this.#note()) })
+    this.#log = new AuditLog(this.#folder, { known, onHead: () => this.#noteSoon() })
     this.#refilled_ms = parts.clock.monotonic_ms()
     const { problem: reason } = this.#log
     if (reason === undefined) return
@@ -103,6 +103,10 @@ export class Audit implements AuditTrail, AuditReader {
     if (changes.length === 0) return {}
     const more = changes.length - CHANGES_MAX
     return { changes: changes.slice(0, CHANGES_MAX).map(bounded), ...(more > 0 ? { moreChanges: more } : {}) }
+  }
+
+  #noteSoon(): void {
+    this.#noting ??= this.#note()
   }
 
   /** After the line is on the disk, and without keeping anybody waiting; a crash in between leaves a note that is a little old. */

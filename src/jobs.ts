@@ -244,6 +244,7 @@ export class Jobs implements JobsActor {
   }
 }
 
-function shown({ memory: _, group: __, ...job }: Stored): Job {
-  return job
+function shown(job: Stored): Job {
+  const { memory: _, group: __, ...rest } = job
+  return rest
 }

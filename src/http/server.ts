@@ -5,6 +5,7 @@ import { STREAMS_MAX, Streams } from './streams.ts'
 import { LARGE_BODY_BYTES, LONG_ANSWERS_MAX, LongAnswers, sendLarge } from './long-answers.ts'
 import { freePlace, opened, stopListening } from './listening.ts'
 import type { Incoming } from './incoming.ts'
+import { STATUS_LINES } from './status-lines.ts'
 
 export interface Listener {
   readonly host: string
@@ -20,28 +21,6 @@ export type Handler = (incoming: Incoming, requestId: string) => Answer | Promis
 export interface Tls {
   readonly keyFile: string
   readonly certificateFile: string
-}
-
-const STATUS_LINES: Readonly<Record<number, string>> = {
-  200: '200 OK',
-  201: '201 Created',
-  202: '202 Accepted',
-  304: '304 Not Modified',
-  400: '400 Bad Request',
-  401: '401 Unauthorized',
-  403: '403 Forbidden',
-  404: '404 Not Found',
-  405: '405 Method Not Allowed',
-  409: '409 Conflict',
-  412: '412 Precondition Failed',
-  413: '413 Content Too Large',
-  415: '415 Unsupported Media Type',
-  422: '422 Unprocessable Content',
-  429: '429 Too Many Requests',
-  500: '500 Internal Server Error',
-  501: '501 Not Implemented',
-  502: '502 Bad Gateway',
-  503: '503 Service Unavailable',
 }
 
 /** A whole body has to arrive in this time, a large one in more; a client that drips bytes would hold memory for ever. */
@@ -208,28 +187,39 @@ function serve(
   })
 }
 
-function write(response: HttpResponse, answer: Answer, requestId: string, exchange: Exchange): void {
-  const { slices, stream, body } = answer
-  if (slices !== undefined && !longAnswers.hasRoom) return write(response, BUSY, requestId, exchange)
-  if (stream !== undefined && !streams.hasRoom) return write(response, TOO_MANY_STREAMS, requestId, exchange)
+function write(response: HttpResponse, wanted: Answer, requestId: string, exchange: Exchange): void {
+  const answer = (wanted.slices ?? wanted.stream) === undefined ? wanted : whereRoom(wanted)
   if (answer.status !== 200) response.writeStatus(STATUS_LINES[answer.status] ?? String(answer.status))
   response.writeHeader('Content-Type', `${answer.head ?? headOf(answer)}\r\nX-Request-Id: ${requestId}`)
-  if (exchange.method === 'HEAD') {
-    // uWebSockets.js' own way to say the length of a body that is not sent waits for that body in this version.
-    if (slices === undefined && stream === undefined)
-      response.writeHeader('Content-Length', String(Buffer.byteLength(body)))
-    response.endWithoutBody()
-  } else if (slices !== undefined) {
-    const finish = longAnswers.send(response, slices())
-    exchange.onGone(finish)
-  } else if (stream !== undefined) {
+  if (exchange.method === 'HEAD') writeHead(response, answer)
+  else if (answer.slices !== undefined) exchange.onGone(longAnswers.send(response, answer.slices()))
+  else if (answer.stream !== undefined) {
     let gone = () => undefined as void
     exchange.onGone(() => gone())
-    gone = streams.send(response, stream)
-  } else if (body.length >= LARGE_BODY_BYTES && typeof body !== 'string' && answer.isTransient !== true) {
-    exchange.onGone(() => undefined)
-    sendLarge(response, body)
-  } else response.end(body, exchange.isLast)
+    gone = streams.send(response, answer.stream)
+  } else writeBody(response, answer, exchange.isLast, exchange)
+}
+
+/** The answer, or a refusal when too many of its kind are being sent. */
+function whereRoom(answer: Answer): Answer {
+  if (answer.slices !== undefined) return longAnswers.hasRoom ? answer : BUSY
+  return streams.hasRoom ? answer : TOO_MANY_STREAMS
+}
+
+function writeHead(response: HttpResponse, { slices, stream, body }: Answer): void {
+  // uWebSockets.js' own way to say the length of a body that is not sent waits for that body in this version.
+  if ((slices ?? stream) === undefined) response.writeHeader('Content-Length', String(Buffer.byteLength(body)))
+  response.endWithoutBody()
+}
+
+function writeBody(response: HttpResponse, answer: Answer, isLast: boolean, exchange: Exchange): void {
+  const { body, isTransient } = answer
+  if (body.length < LARGE_BODY_BYTES || typeof body === 'string' || isTransient === true) {
+    response.end(body, isLast)
+    return
+  }
+  exchange.onGone(() => undefined)
+  sendLarge(response, body)
 }
 
 const BUSY = failure(

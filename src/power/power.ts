@@ -77,7 +77,7 @@ export class Power implements PowerActor {
   #begin(change: PowerChange, request: PowerRequest): void {
     this.#underWay = change
     this.#parts.log.info('power', { change, by: request.by })
-    this.#parts.events.publish('node', { power: change, by: request.by })
+    this.#parts.events.publish('node', { state: `${change} begins`, by: request.by })
     void this.#go(change, request.drain_s).catch((error: unknown) => this.#failed(change, String(error)))
   }
 
@@ -132,7 +132,7 @@ export class Power implements PowerActor {
 
   async #failed(change: PowerChange, reason: string): Promise<void> {
     this.#parts.log.error('the machine did not go down', { change, reason })
-    this.#parts.events.publish('node', { power: `${change} failed`, reason })
+    this.#parts.events.publish('node', { state: `${change} failed`, reason })
     await this.#command('enable', 'take connections again')
     this.#underWay = undefined
   }

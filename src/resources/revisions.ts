@@ -72,4 +72,4 @@ export const revisions = [
 ]
 
 /** NaN is no revision. */
-const numberOf = (text: string): number => (/^\d{1,9}$/.test(text) ? Number(text) : Number.NaN)
+const numberOf = (given: string): number => (/^\d{1,9}$/.test(given) ? Number(given) : Number.NaN)

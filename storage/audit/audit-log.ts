@@ -171,9 +171,7 @@ function emptySegment(
   damaged: number,
 ): { head: ChainHead; bytes: number; problem: string | undefined } | undefined {
   const folder = path.slice(0, path.lastIndexOf('/'))
-  const before = segmentsIn(folder)
-    .filter((segment) => segment < path)
-    .at(-1)
+  const before = segmentsIn(folder).findLast((segment) => segment < path)
   const found = before === undefined ? undefined : lastOf(before)
   const head = found?.head ?? GENESIS
   const problem = damaged === 0 ? found?.problem : `${path}: all of its lines are damaged`

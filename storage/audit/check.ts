@@ -7,31 +7,59 @@ import { type ChainHead, firstOf, segmentsIn, unchained } from './segments.ts'
  */
 export function checkAudit(folder: string, known: ChainHead | undefined): readonly string[] {
   if (!existsSync(folder)) return known === undefined ? [] : ['the audit log is gone']
-  const problems: string[] = []
-  let before: ChainHead | undefined
-  let isKnown = known === undefined
-  let next: number | undefined
+  const chain = new ChainCheck(known)
   for (const path of segmentsIn(folder)) {
-    const first = firstOf(path)
-    if (next !== undefined && first > next) problems.push(`${path}: the entries from ${next} to ${first - 1} are gone`)
-    next = first
-    const text = readFileSync(path, 'utf8')
+    chain.begin(path)
     // A line without its newline is what a crash left; the next start takes it off.
-    for (const [index, line] of text.split('\n').slice(0, -1).entries()) {
-      const entry = unchained(line)
-      if (entry === undefined) {
-        problems.push(`${path}:${index + 1}: the line was changed`)
-        before = undefined
-        continue
-      }
-      if (before !== undefined && (entry.prev !== before.hash || entry.seq !== before.seq + 1)) {
-        problems.push(`${path}:${index + 1}: lines before entry ${entry.seq} were taken out or put in`)
-      }
-      before = { seq: entry.seq, hash: entry.hash }
-      next = entry.seq + 1
-      if (entry.seq === known?.seq && entry.hash === known.hash) isKnown = true
-    }
+    for (const line of readFileSync(path, 'utf8').split('\n').slice(0, -1)) chain.add(line)
   }
-  if (!isKnown) problems.push(`${folder}: the entries up to ${known?.seq} are not those that were written`)
-  return problems
+  if (!chain.isKnown) chain.problems.push(`${folder}: the entries up to ${known?.seq} are not those that were written`)
+  return chain.problems
+}
+
+/** Follows the chain from line to line. */
+class ChainCheck {
+  readonly problems: string[] = []
+  readonly #known: ChainHead | undefined
+  /** Whether the known entry is there. */
+  isKnown: boolean
+  /** The entry before; undefined at the beginning and after a line that was changed. */
+  #before: ChainHead | undefined
+  /** Number of the entry that comes next. */
+  #next: number | undefined
+  #path = ''
+  #line = 0
+
+  constructor(known: ChainHead | undefined) {
+    this.#known = known
+    this.isKnown = known === undefined
+  }
+
+  begin(path: string): void {
+    const first = firstOf(path)
+    if (this.#next !== undefined && first > this.#next) {
+      this.problems.push(`${path}: the entries from ${this.#next} to ${first - 1} are gone`)
+    }
+    this.#next = first
+    this.#path = path
+    this.#line = 0
+  }
+
+  add(line: string): void {
+    this.#line += 1
+    const entry = unchained(line)
+    if (entry === undefined) {
+      this.problems.push(`${this.#path}:${this.#line}: the line was changed`)
+      this.#before = undefined
+      return
+    }
+    const { seq, hash, prev } = entry
+    const before = this.#before
+    if (before !== undefined && (prev !== before.hash || seq !== before.seq + 1)) {
+      this.problems.push(`${this.#path}:${this.#line}: lines before entry ${seq} were taken out or put in`)
+    }
+    this.#before = { seq, hash }
+    this.#next = seq + 1
+    this.isKnown ||= seq === this.#known?.seq && hash === this.#known.hash
+  }
 }

@@ -34,5 +34,5 @@ export function searchAudit(folder: string, query: AuditQuery): readonly AuditEn
 function fits(entry: AuditEntry, { before, from, to, equal = {} }: AuditQuery): boolean {
   if (before !== undefined && entry.seq >= before) return false
   if ((from !== undefined && entry.at < from) || (to !== undefined && entry.at.slice(0, to.length) > to)) return false
-  return Object.entries(equal).every(([field, value]) => String(entry[field] ?? '') === value)
+  return Object.entries(equal).every(([field, value]) => entry[field] === value)
 }
