@@ -19,7 +19,7 @@ import type { ComputePool } from './worker-pool.ts'
 export interface LifecycleParts {
   readonly store: ConfigStore
   /** Made later than this. */
-  readonly engine: () => { readonly busy: boolean; validate(): Promise<void> }
+  readonly engine: () => { readonly busy: boolean; readonly isApplying: boolean; validate(): Promise<void> }
   readonly editing: Editing
   readonly facts: MachineFacts
   readonly machine: MachineCareParts['machine']

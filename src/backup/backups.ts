@@ -27,7 +27,7 @@ export interface BackupsParts {
   readonly running: ConfigView
   readonly candidate: ConfigView
   /** Whether an apply is under way. */
-  readonly engine: () => { readonly busy: boolean }
+  readonly engine: () => { readonly isApplying: boolean }
   readonly facts: Pick<MachineFacts, 'interfaces'>
   readonly nodeId: string
   readonly version: string
@@ -100,7 +100,7 @@ export class Backups implements BackupsActor {
     const { nodeId, running, candidate, engine, facts } = this.#parts
     const read = await this.#read(request.file, passphrase)
     const interfaces = request.sections === undefined ? await facts.interfaces() : []
-    if (engine().busy) {
+    if (engine().isApplying) {
       throw new ApiError('APPLY_IN_PROGRESS', 'An apply is running; restore when it has ended', {
         headers: { 'Retry-After': '1' },
       })

@@ -27,6 +27,11 @@ export class ApplyEngine {
     return this.#machine.busy
   }
 
+  /** Unlike `busy`, false while the daemon only makes the machine what running says. */
+  get isApplying(): boolean {
+    return this.#machine.isCalled
+  }
+
   /** Resolves when nothing holds the machine. */
   idle(): Promise<void> {
     return this.#machine.idle()

@@ -12,6 +12,11 @@ export class Exclusive {
     return this.#holder !== undefined
   }
 
+  /** Whether somebody's apply is under way, and not only the daemon's own maintenance. */
+  get isCalled(): boolean {
+    return this.#holder?.kind === 'caller'
+  }
+
   /** Refuses a caller with APPLY_IN_PROGRESS while another one works; maintenance waits for its turn. */
   async run<T>(kind: Kind, work: () => Promise<T>): Promise<T> {
     while (this.#holder !== undefined && waits(kind, this.#holder.kind)) await this.#holder.done

@@ -24,6 +24,7 @@ t.test('a job of a kind that nobody knows any more has failed after a restart', 
     refuseObserver: () => undefined,
     engine: () => ({
       busy: false,
+      isApplying: false,
       validate: async () => undefined,
     }),
   }

@@ -9,7 +9,7 @@ import { refuses, temporaryFolder } from '../../config-fixture.ts'
 import { manualClock } from '../../manual-clock.ts'
 import { viewOf } from '../../view-fixture.ts'
 
-function fixture(test: Test, busy = false) {
+function fixture(test: Test, isApplying = false) {
   const clock = manualClock()
   const backups = new Backups({
     running: viewOf(SOME),
@@ -19,7 +19,7 @@ function fixture(test: Test, busy = false) {
     stateFolder: temporaryFolder(test, 'backups'),
     compute: new InlinePool(computeTasks),
     facts: stillFacts(),
-    engine: () => ({ busy }),
+    engine: () => ({ isApplying }),
     clock,
     log: silentLog,
   })

@@ -38,3 +38,15 @@ t.test('a caller waits for maintenance, and what fails lets the next one in', as
   await test.rejects(failing, /no/)
   test.equal(await waiting, 'mine')
 })
+
+t.test('maintenance keeps the machine busy, but nobody called for it', async (test) => {
+  const machine = new Exclusive()
+  const seen: boolean[] = []
+  const look = async () => void seen.push(machine.isCalled)
+  const later = (kind: 'caller' | 'maintenance') =>
+    machine.run(kind, () => new Promise((resolve) => setImmediate(() => resolve(look()))))
+  await later('maintenance')
+  await later('caller')
+  test.same(seen, [false, true])
+  test.equal(machine.isCalled, false)
+})
