@@ -7,6 +7,7 @@ import type { Run } from './host/managed-program.ts'
 
 const QUERY_TIMEOUT_MS = 120_000
 const AR_MAGIC = '!<arch>\n'
+const NO_SPACE = 'cannot be kept: no space is left where this daemon keeps its files'
 const NAME = /^[a-z0-9][a-z0-9+.-]+$/
 const VERSION = /^[0-9][A-Za-z0-9.+:~-]*$/
 
@@ -46,6 +47,9 @@ export async function keepPackage(
     await renameDurably(temporary, join(folder, file))
     for (const name of same.filter((other) => other !== file)) await removeDurably(join(folder, name))
     return found
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') return { problem: NO_SPACE }
+    throw error
   } finally {
     await rm(temporary, { force: true })
   }

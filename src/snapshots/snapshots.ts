@@ -1,6 +1,14 @@
 import type { SnapshotsActor, SnapshotStatus, Started } from '../api/machine-lifecycle.ts'
 import type { PlanExecutor } from '../config/enactor.ts'
-import { createArgv, mebibytes, mergeArgv, pollArgv, removeArgv, snapshotSize } from '../drivers/lvm/commands.ts'
+import {
+  createArgv,
+  mebibytes,
+  mergeArgv,
+  pollArgv,
+  removeArgv,
+  snapshotSize,
+  unlessMade,
+} from '../drivers/lvm/commands.ts'
 import { ApiError } from '../errors.ts'
 import type { JobHandle, JobKind, Jobs } from '../jobs.ts'
 import type { Log } from '../log.ts'
@@ -98,10 +106,10 @@ export class Snapshots implements SnapshotsActor {
     return createArgv(volume, size)
   }
 
-  /** Before a change that may have to be taken back; undefined where there is no LVM. */
+  /** Before a change that may have to be taken back; undefined where there is no LVM. Run twice, it makes one. */
   async firstArgv(): Promise<readonly string[] | undefined> {
-    const { isSupported } = await this.#parts.facts.volume()
-    return isSupported ? this.createArgv() : undefined
+    const found = await this.#parts.facts.volume()
+    return found.isSupported ? unlessMade(found.volume, await this.createArgv()) : undefined
   }
 
   /** A merge that began with this start of the machine: LVM removes the snapshot when somebody looks at its end. */

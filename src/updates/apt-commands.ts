@@ -67,7 +67,8 @@ const installedTo = (output: string, why: string) =>
 export function refresh(more: Partial<ProgramStep> = {}): ProgramStep {
   const timeouts = ['-o', 'Acquire::Retries=1', '-o', 'Acquire::http::Timeout=20', '-o', 'Acquire::https::Timeout=20']
   const words = [...timeouts, '-o', 'APT::Update::Error-Mode=any', 'update']
-  return apt(words, 'ask the repositories', { weight: 10, timeout_ms: REFRESH_TIMEOUT_MS, ...more })
+  const common = { weight: 10, timeout_ms: REFRESH_TIMEOUT_MS, retriedFor: 'Could not get lock' }
+  return apt(words, 'ask the repositories', { ...common, ...more })
 }
 
 /** Everything that is pending, and then the uploaded files. */

@@ -13,6 +13,8 @@ export interface ProgramStep {
   readonly timeout_ms: number
   /** Failures that do not end the plan: it is tried, and goes on. */
   readonly mayFail?: true
+  /** Text of a failure that passes by itself: it is tried again for some minutes. */
+  readonly retriedFor?: string
   /** `apt` tells its progress on descriptor 3, see APT::Status-Fd. */
   readonly progress?: 'apt'
   /** File of the folder that gets the standard output, instead of the log. */

@@ -34,23 +34,23 @@ export function runToEnd(step: ProgramStep, told: Told): Promise<string | undefi
       child.kill('SIGTERM')
       kill = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)
     }, step.timeout_ms)
-    const finish = (code: number | null, signal: NodeJS.Signals | null) => {
+    let isOver = false
+    const finish = (problem: string | undefined) => {
+      if (isOver) return
+      isOver = true
       clearTimeout(timer)
       clearTimeout(kill)
       if (step.output !== undefined) told.output(collected.join(''))
-      if (isLate) resolve(`${program} did not end within ${step.timeout_ms / 1000} s`)
-      else if (signal !== null) resolve(`${program} was ended by ${signal}`)
-      else resolve(code === 0 ? undefined : `${program} ended with exit code ${code}`)
+      resolve(isLate ? `${program} did not end within ${step.timeout_ms / 1000} s` : problem)
       for (const stream of child.stdio) stream?.destroy()
     }
-    child.on('error', ({ message }) => resolve(message))
+    child.on('error', ({ message }) => finish(message))
     // A service that a maintainer script has started may keep the output open for ever: it is waited for a moment only.
     child.on('exit', (code, signal) => {
-      const moment = setTimeout(() => finish(code, signal), LAST_WORDS_MS)
-      child.on('close', () => {
-        clearTimeout(moment)
-        finish(code, signal)
-      })
+      const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`
+      const problem = code === 0 ? undefined : `${program} ${how}`
+      setTimeout(() => finish(problem), LAST_WORDS_MS).unref()
+      child.on('close', () => finish(problem))
     })
   })
 }

@@ -1,7 +1,16 @@
 import { appendFileSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { replaceFileDurably } from '../host/durable-files.ts'
-import { type DetachedPlan, type DetachedStatus, type DetachedStep, LOG_FILE, PLAN_FILE, STATUS_FILE } from './plan.ts'
+import {
+  type DetachedPlan,
+  type DetachedStatus,
+  type DetachedStep,
+  LOG_FILE,
+  PLAN_FILE,
+  type ProgramStep,
+  STATUS_FILE,
+} from './plan.ts'
 import { ownMark } from '../../src/updates/process-mark.ts'
 import { runToEnd } from './program.ts'
 import { aptProgress } from './status-fd.ts'
@@ -13,6 +22,10 @@ const LINE_LENGTH_MAX = 500
 const LAST_LINES = 12
 const TELL_EVERY_MS = 300
 const STARTS_MAX = 8
+const ATTEMPTS_MAX = 60
+const RETRY_AFTER_MS = 3000
+/** User and password in an address. */
+const CREDENTIALS = /(:\/\/)[^\s/@]+@/g
 
 /** One run over a plan, from where the last one ended. `isStopping` ends it after the program that runs. */
 export class PlanRun {
@@ -81,15 +94,24 @@ export class PlanRun {
     return this.#program(step, index)
   }
 
-  async #program(step: Extract<DetachedStep, { kind: 'program' }>, index: number): Promise<string | undefined> {
+  async #program(step: ProgramStep, index: number): Promise<string | undefined> {
     let whole = ''
-    const problem = await runToEnd(step, {
-      line: (text) => this.#log(text),
-      status: (text) => this.#follow(step, index, text),
-      output: (text) => (whole = text),
-    })
+    const told = {
+      line: (text: string) => this.#log(text),
+      status: (text: string) => this.#follow(step, index, text),
+      output: (text: string) => void (whole = text),
+    }
+    let problem = await runToEnd(step, told)
+    for (let attempt = 1; problem !== undefined && attempt < ATTEMPTS_MAX && this.#passes(step); attempt++) {
+      await sleep(RETRY_AFTER_MS)
+      problem = await runToEnd(step, told)
+    }
     if (step.output !== undefined) await replaceFileDurably(join(this.#folder, step.output), whole, 0o600)
     return problem
+  }
+
+  #passes({ retriedFor }: ProgramStep): boolean {
+    return retriedFor !== undefined && !this.#isStopping() && this.#last.slice(-2).join().includes(retriedFor)
   }
 
   #follow(step: DetachedStep, index: number, line: string): void {
@@ -123,7 +145,7 @@ export class PlanRun {
   }
 
   #log(line: string): void {
-    const text = line.slice(0, LINE_LENGTH_MAX)
+    const text = line.replaceAll(CREDENTIALS, '$1**@').slice(0, LINE_LENGTH_MAX)
     this.#last.push(text)
     if (this.#last.length > 4 * LAST_LINES) this.#last.splice(0, 2 * LAST_LINES)
     if (this.#logBytes > LOG_BYTES_MAX) return

@@ -62,16 +62,14 @@ function volumeOf(row: Row): LogicalVolume {
   }
 }
 
-function snapshotOf(origin: Row, row: Row | undefined): VolumeSnapshot | undefined {
-  const attributes = row?.['lv_attr'] ?? ''
+function snapshotOf(origin: Row, row: Row = {}): VolumeSnapshot | undefined {
+  const { lv_attr: attributes = '', lv_time: created = '', lv_size = '0', data_percent = '' } = row
   const isMerging = origin['lv_attr']?.startsWith('O') === true || attributes.startsWith('S')
-  if (row === undefined && !isMerging) return undefined
-  const state = isMerging ? 'merging' : attributes[4] === 'I' ? 'invalid' : 'available'
-  const used = row?.['data_percent'] ?? ''
+  if (attributes === '' && !isMerging) return undefined
   return {
-    created: row?.['lv_time'] ?? '',
-    size_bytes: Number(row?.['lv_size'] ?? 0),
-    used: used === '' ? undefined : Number(used).toFixed(2),
-    state,
+    created,
+    size_bytes: Number(lv_size),
+    used: data_percent === '' ? undefined : Number(data_percent).toFixed(2),
+    state: isMerging ? 'merging' : attributes[4] === 'I' ? 'invalid' : 'available',
   }
 }

@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { DetachedPlan, DetachedStatus, DetachedStep, ProgramStep } from '../../../workers/detached/plan.ts'
+import type { DetachedPlan, DetachedStatus, ProgramStep } from '../../../workers/detached/plan.ts'
 import { PlanRun } from '../../../workers/detached/run-plan.ts'
 import { temporaryFolder } from '../../config-fixture.ts'
 
-const shell = (why: string, script: string, more: Partial<ProgramStep> = {}): DetachedStep => ({
+const shell = (why: string, script: string, more: Partial<ProgramStep> = {}): ProgramStep => ({
   kind: 'program',
   why,
   weight: 1,
@@ -73,6 +73,24 @@ t.test('what was interrupted is repaired, and the step is begun again', async (t
   put({ ...status(), state: 'running', starts: 8 })
   await new PlanRun(folder).run()
   test.match(status(), { state: 'failed', problem: /interrupted 8 times/ })
+})
+
+t.test('who waits for a lock tries again; credentials are in no log', async (test) => {
+  const { folder, read, status } = fixture(test, {
+    steps: [
+      shell(
+        'ask',
+        'echo https://me:secret@repo.test/x; test -e $MARK && exit 0; touch $MARK; echo no lock here; exit 100',
+        {
+          retriedFor: 'no lock',
+        },
+      ),
+    ].map((step) => ({ ...step, argv: ['env', `MARK=${temporaryFolder(test, 'mark')}/mark`, ...step.argv] })),
+  })
+  await new PlanRun(folder).run()
+  test.match(status(), { state: 'succeeded' })
+  test.match(read('log'), /https:\/\/\*\*@repo\.test\/x/)
+  test.notMatch(read('log'), /secret/)
 })
 
 t.test('the log is bounded', async (test) => {
