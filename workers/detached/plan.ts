@@ -68,7 +68,3 @@ export interface ProcessMark {
   readonly startedAt: string
   readonly bootId: string
 }
-
-export const PLAN_FILE = 'plan.json'
-export const STATUS_FILE = 'status.json'
-export const LOG_FILE = 'log'

@@ -2,20 +2,15 @@ import { appendFileSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { replaceFileDurably } from '../host/durable-files.ts'
-import {
-  type DetachedPlan,
-  type DetachedStatus,
-  type DetachedStep,
-  LOG_FILE,
-  PLAN_FILE,
-  type ProgramStep,
-  STATUS_FILE,
-} from './plan.ts'
+import type { DetachedPlan, DetachedStatus, DetachedStep, ProgramStep } from './plan.ts'
 import { ownMark } from '../../src/updates/process-mark.ts'
 import { runToEnd } from './program.ts'
 import { aptProgress } from './status-fd.ts'
 import { changeSuites, putBack } from './suites.ts'
 
+const PLAN_FILE = 'plan.json'
+const STATUS_FILE = 'status.json'
+const LOG_FILE = 'log'
 const LOG_BYTES_MAX = 1024 * 1024
 const LINE_LENGTH_MAX = 500
 /** Of the output, told with a failure. */
