@@ -120,8 +120,9 @@ export class Backups implements BackupsActor {
       const message = `cannot be kept beside ${UPLOADS_MAX} others: delete some with DELETE /backup/{filename}`
       throw refusal('backup', [{ field: '', code: 'TOO_MANY', message }])
     }
-    const { nodes, createdAt } = described.head
-    const file = await this.#uploads.add(namesFor(nodes[0]?.hostname ?? '', createdAt, undefined), [raw])
+    const { head } = described
+    const { nodes, createdAt } = head
+    const file = await this.#uploads.add(head, namesFor(nodes[0]?.hostname ?? '', createdAt, undefined), [raw])
     this.#parts.log.info('backup uploaded', { file, bytes: raw.length })
     return file
   }
@@ -143,7 +144,8 @@ export class Backups implements BackupsActor {
 
   /** Writes an automatic backup, a portion in each turn of the loop, and drops those it takes the place of. */
   async keep(source: BackupSource, kind: AutoKind): Promise<string> {
-    const file = await this.#auto.add(namesFor(hostname(), source.createdAt, kind), backupText(source, undefined), turn)
+    const wanted = namesFor(hostname(), source.createdAt, kind)
+    const file = await this.#auto.add(headOf(source), wanted, backupText(source, undefined), turn)
     const names = await this.automatic(kind)
     for (const name of names.slice(0, Math.max(0, names.length - KEPT_MAX[kind]))) await this.#auto.remove(name)
     this.#parts.log.info('backup kept', { file })
@@ -154,6 +156,11 @@ export class Backups implements BackupsActor {
     const described = await this.#parts.compute.run('describeBackup', raw)
     return 'head' in described ? described.head : undefined
   }
+}
+
+function headOf({ applianceVersion, createdAt, nodes }: BackupSource): BackupHead {
+  const sections = BACKUP_SECTIONS.map(({ name, version }) => ({ name, version }))
+  return { applianceVersion, createdAt, nodes, sections, isSealed: false }
 }
 
 /** What is wrong in a file, as problems of the field that named it. */

@@ -69,9 +69,18 @@ export class BackupFolder {
     }
   }
 
-  async add(names: Iterable<string>, portions: Iterable<Uint8Array>, rest?: () => Promise<void>): Promise<string> {
+  /** `head` is what the new file says of itself. */
+  async add(
+    head: BackupHead,
+    names: Iterable<string>,
+    portions: Iterable<Uint8Array>,
+    rest?: () => Promise<void>,
+  ): Promise<string> {
     await this.#open()
-    return createDurably(this.#folder, names, portions, rest)
+    const name = await createDurably(this.#folder, names, portions, rest)
+    const { mtimeMs, size } = await stat(join(this.#folder, name))
+    this.#known.set(name, { mtime_ms: mtimeMs, size, head })
+    return name
   }
 
   /** Answers whether it was there. */

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { applianceFixture, type Caller, ETH1, type Received } from '../../appliance-fixture.ts'
@@ -264,4 +264,17 @@ t.test('a file that was damaged after its upload is not listed and not restored'
   writeFileSync(path, readFileSync(path, 'utf8').slice(0, -40))
   test.same((await call('GET', '/backup/list')).json.data.uploads, [])
   test.same(codes(await call('POST', '/backup/restore', { body: { file } })), ['file NOT_A_BACKUP'])
+})
+
+t.test('an automatic backup that cannot be written is a warning of the apply', async (test) => {
+  const { call, state } = await applianceFixture(test)
+  mkdirSync(join(state, 'backups'))
+  writeFileSync(join(state, 'backups', 'auto'), 'in the way')
+  for (const name of ['a', 'b', 'c']) {
+    await call('POST', '/ipvsDirector/rips', { body: { name, ip: '192.0.2.1', port: 80 } })
+  }
+  const answer = await call('PUT', '/services/apply', { body: { comment: 'x' } })
+  test.match(answer, { status: 200, json: { data: { warnings: [/automatic backup could not be written/] } } })
+  rmSync(join(state, 'backups', 'auto'))
+  test.match((await call('GET', '/backup/list')).json, { status: 'success', data: { auto: [] } })
 })
