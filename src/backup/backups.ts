@@ -73,13 +73,12 @@ export class Backups implements BackupsActor {
   /** Everything that a backup holds, by reference: records are never changed in place. */
   source(): BackupSource {
     const { running, nodeId, version, clock } = this.#parts
-    const contents = Object.fromEntries(SECTION_NAMES.map((name) => [name, [...running.list(name)]]))
+    const contents: SectionContents = Object.fromEntries(SECTION_NAMES.map((name) => [name, [...running.list(name)]]))
     return {
       applianceVersion: version,
       createdAt: new Date(clock.now_ms()).toISOString(),
       nodes: [{ id: nodeId, hostname: hostname() }],
-      // Sound: each section's own list.
-      contents: contents as SectionContents,
+      contents,
       beside: { licence: LICENCE },
     }
   }
