@@ -12,12 +12,14 @@ t.test('every section can be shown: label, schema with an id, and a name', async
     'l7Backends',
     'ipGroups',
     'staticIps',
+    'floatingIps',
     'ipRoutes',
     'conntrackLimits',
     'conntrackTimeouts',
     'systemProxies',
     'userInterfaces',
     'clocks',
+    'nodeIdentities',
   ])
   for (const name of SECTION_NAMES) {
     const { label, schema, nameField } = SECTIONS[name]
