@@ -92,6 +92,7 @@ export class MachineCare {
   close(): void {
     this.#work.close()
     this.power.close()
+    this.snapshots.close()
   }
 
   #refuseWhileApplying(): void {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { SnapshotsActor, SnapshotStatus, Started } from '../api/machine-lifecycle.ts'
 import type { PlanExecutor } from '../config/enactor.ts'
 import {
@@ -17,6 +18,8 @@ import type { LogicalVolume, VolumeFacts, VolumeSnapshot } from '../model/softwa
 
 const GROUP = 'snapshot'
 const TIMEOUT_MS = 300_000
+const MERGE_LOOK_MS = 3000
+const MERGE_LOOKS_MAX = 400
 
 export interface SnapshotsParts {
   readonly jobs: Pick<Jobs, 'start' | 'list'>
@@ -48,6 +51,7 @@ interface Supported {
 /** The snapshot of the root file system: one, by LVM. */
 export class Snapshots implements SnapshotsActor {
   readonly #parts: SnapshotsParts
+  #isClosing = false
 
   constructor(parts: SnapshotsParts) {
     this.#parts = parts
@@ -112,17 +116,27 @@ export class Snapshots implements SnapshotsActor {
     return found.isSupported ? unlessMade(found.volume, await this.createArgv()) : undefined
   }
 
-  /** A merge that began with this start of the machine: LVM removes the snapshot when somebody looks at its end. */
+  /**
+   * A merge that began with this start of the machine: LVM removes the snapshot when somebody looks at its end. Whoever looks
+   * may be gone before it, so it is done until there is nothing left to look at.
+   */
   async finishMerge(): Promise<void> {
     if (!this.#parts.touchesMachine) return
     try {
-      const found = await this.#parts.facts.volume()
-      if (found.isSupported && found.snapshot?.state === 'merging') {
+      for (let look = 0; look < MERGE_LOOKS_MAX; look++) {
+        const found = await this.#parts.facts.volume()
+        if (!found.isSupported || found.snapshot?.state !== 'merging' || this.#isClosing) return
         await this.#execute(pollArgv(found.volume), 'finish the merge of the snapshot')
+        await sleep(MERGE_LOOK_MS, undefined, { ref: false })
       }
     } catch (error) {
-      this.#parts.log.warn('the merge of the snapshot is not looked at', { reason: String(error) })
+      if (!this.#isClosing)
+        this.#parts.log.warn('the merge of the snapshot is not looked at', { reason: String(error) })
     }
+  }
+
+  close(): void {
+    this.#isClosing = true
   }
 
   get #create(): JobKind<CreateMemory> {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { runProgram } from '../../workers/host/linux-host.ts'
@@ -18,6 +18,7 @@ t.test('an uploaded package', async (t) => {
     t.same(await keep(await base64({ name: 'one', version: '1:1.0' })), { name: 'one', version: '1:1.0', arch: 'all' })
     t.same(readdirSync(folder), ['one_1%3a1.0_all.deb'])
     t.equal(statSync(join(folder, 'one_1%3a1.0_all.deb')).mode & 0o777, 0o600)
+    writeFileSync(join(folder, '.half.deb'), 'of an upload that was cut off')
     await keep(await base64({ name: 'one', version: '2.0' }))
     t.same(readdirSync(folder), ['one_2.0_all.deb'], 'the newer takes its place')
     await keep(await base64({ name: 'two', version: '1' }))
