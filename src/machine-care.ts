@@ -25,6 +25,7 @@ export interface MachineCareParts {
   readonly running: ConfigView
   readonly engine: () => { readonly busy: boolean }
   readonly refuseObserver: () => void
+  readonly nodeId: string
   readonly stateFolder: string
   readonly clock: Pick<MachineClock, 'bootId'>
   readonly log: Log
@@ -61,6 +62,7 @@ export class MachineCare {
     })
     this.updates = new Updates({
       jobs,
+      nodeId: parts.nodeId,
       work: this.#work,
       facts,
       stateFolder,

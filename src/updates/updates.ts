@@ -1,4 +1,5 @@
 import type { ForcedStatus, SoftwareStatus, Started, UpdatesActor, UploadedPackage } from '../api/machine-lifecycle.ts'
+import { applyFailed } from '../config/apply-refusals.ts'
 import { changedPackages } from '../drivers/apt/parse.ts'
 import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
@@ -20,6 +21,7 @@ export interface UpdatesParts {
   readonly work: DetachedWork
   readonly facts: Pick<MachineFacts, 'packages' | 'packagesStamp' | 'updateGround' | 'restartRequired'>
   readonly keep: (text: string) => Promise<UploadedPackage | { readonly problem: string }>
+  readonly nodeId: string
   readonly stateFolder: string
   readonly version: string
   readonly majorVersionsFile: string
@@ -128,7 +130,13 @@ export class Updates implements UpdatesActor {
     } finally {
       this.#waiting.delete(name)
     }
-    await ended
+    try {
+      await ended
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      const { nodeId } = this.#parts
+      throw applyFailed({ why: `package ${name}`, output: error.message, nodeId, title: 'The update failed' })
+    }
     return { isDryRun: !this.#parts.touchesPackages }
   }
 

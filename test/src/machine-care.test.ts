@@ -28,6 +28,7 @@ t.test('folders of work that nobody asks about any more go at the start; an obse
     refuseObserver: () => {
       if (isObserver) throw new Error('observer')
     },
+    nodeId: 'node-1',
     stateFolder,
     clock,
     log: silentLog,
@@ -67,6 +68,7 @@ t.test('while the configuration is being applied, packages wait', async (test) =
     running: viewOf({}),
     engine: () => ({ busy: true }),
     refuseObserver: () => undefined,
+    nodeId: 'node-1',
     stateFolder,
     clock,
     log: silentLog,

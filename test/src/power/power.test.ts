@@ -58,7 +58,7 @@ t.test('no new connections, those that are there end, then the machine', async (
     '0 connections',
     'systemctl --no-wall --no-block reboot',
   ])
-  test.match(told, [{ power: 'reboot', by: 'a@b' }])
+  test.match(told, [{ state: 'reboot begins', by: 'a@b' }])
   await refuses(test, 'APPLY_IN_PROGRESS', () => power.request('halt', REQUEST))
 })
 
@@ -80,7 +80,7 @@ t.test('a machine that stays up takes connections again, and can be asked again'
   const { power, done, told } = fixture(test, { fails: true })
   power.request('reboot', REQUEST)
   await until('end', async () => done.at(-1) === 'enable frontend b')
-  test.match(told.at(-1), { power: 'reboot failed', reason: 'not today' })
+  test.match(told.at(-1), { state: 'reboot failed', reason: 'not today' })
   await until('again', async () => {
     try {
       power.request('reboot', REQUEST)
