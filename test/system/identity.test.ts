@@ -55,3 +55,30 @@ t.test('a full restore makes another machine the node of the backup, while its H
   await other.start()
   test.equal(other.node, old.node, 'also after the next start')
 })
+
+t.test('an identity that nobody confirmed is given back, also over a kill -9', async (test) => {
+  const daemon = await daemonFixture(test)
+  const born = daemon.node
+  const other = await daemonFixture(test)
+  await other.data('POST', '/ipvsDirector/rips', { name: 'web', ip: '127.0.0.1', port: 8001 })
+  await other.data('PUT', '/services/apply')
+  const backup = (await other.call('GET', '/backup')).text
+  await daemon.data('POST', '/backup/upload', { backup })
+  const { uploads } = await daemon.data('GET', '/backup/list')
+  await daemon.data('POST', '/backup/restore', { file: uploads[0].file })
+  await daemon.data('PUT', '/services/apply', { confirmWithin: 6 })
+  await until(
+    'it is the other node',
+    async () => daemon.node,
+    (node) => node === other.node,
+  )
+  await daemon.kill('SIGKILL')
+  await daemon.start()
+  await until(
+    'it is itself again',
+    async () => daemon.node,
+    (node) => node === born,
+  )
+  await daemon.login()
+  test.same(await daemon.data('GET', '/ipvsDirector/rips'), [])
+})
