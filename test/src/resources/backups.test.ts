@@ -140,7 +140,7 @@ t.test('path independence: backup, everything changed, full restore, apply: the 
 })
 
 t.test('a backup under a passphrase shows no secret and needs it for a restore', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node, state } = await applianceFixture(test)
   await populate(call, node)
   const short = await call('GET', '/backup', { headers: { 'x-backup-passphrase': 'short' } })
   test.match(short.json, { code: 'INVALID_QUERY', errors: [{ field: 'X-Backup-Passphrase' }] })
@@ -156,6 +156,9 @@ t.test('a backup under a passphrase shows no secret and needs it for a restore',
     'X-Backup-Passphrase PASSPHRASE_WRONG',
   ])
   test.match(await restored(test, call, { file }, PASSPHRASE), { state: 'succeeded', result: { changes: 0 } })
+  const files = readdirSync(state, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const told = files.filter(({ parentPath, name }) => readFileSync(join(parentPath, name)).includes('correct horse'))
+  test.same(told, [], 'the passphrase is kept nowhere, the audit log included')
 })
 
 t.test('fields belong to one kind of restore; every problem is told at once', async (test) => {
