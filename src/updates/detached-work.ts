@@ -8,7 +8,7 @@ import type { PlanExecutor } from '../config/enactor.ts'
 import type { Step } from '../drivers/driver.ts'
 import { ApiError } from '../errors.ts'
 import type { JobHandle } from '../jobs.ts'
-import { isAlive } from './process-mark.ts'
+import { bootIdHere, isAlive } from './process-mark.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../workers/detached.ts', import.meta.url))
 const WATCH_EVERY_MS = 250
@@ -19,6 +19,8 @@ const GOING_DOWN_MS = 5000
 /** Of the log, when the daemon takes up work that went on without it. */
 const TAKEN_UP_BYTES = 4096
 const START_TIMEOUT_MS = 30_000
+const STARTS_MAX = 60
+const AGAIN_MS = 1000
 
 export interface DetachedParts {
   readonly executor: Pick<PlanExecutor, 'execute'>
@@ -86,20 +88,30 @@ export class DetachedWork {
 
   async #write(path: string, plan: DetachedPlan): Promise<void> {
     const content = `${JSON.stringify(plan)}\n`
-    const step = { kind: 'replaceFile', path, content, mode: 0o600, checked: false } as const
-    await this.#execute({ ...step, why: 'write down what is to be done', timeout_ms: START_TIMEOUT_MS })
+    const why = 'write down what is to be done'
+    const common = { mode: 0o600, checked: false, timeout_ms: START_TIMEOUT_MS } as const
+    const problem = await this.#problemOf({ kind: 'replaceFile', path, content, why, ...common })
+    if (problem !== undefined) throw failed(problem)
   }
 
   /** Starts it, or starts it again where it was interrupted, and waits for its first word. */
   async #begin(id: string, before: DetachedStatus | undefined): Promise<void> {
     if (before !== undefined) await this.#pause(GOING_DOWN_MS)
-    await this.#execute({
-      kind: 'run',
-      argv: this.#startArgv(id),
-      undo: 'irreversible',
-      why: 'start what outlives this daemon',
-      timeout_ms: START_TIMEOUT_MS,
-    })
+    for (let attempt = 1; ; attempt++) {
+      const problem = await this.#problemOf({
+        kind: 'run',
+        argv: this.#startArgv(id),
+        undo: 'irreversible',
+        why: 'start what outlives this daemon',
+        timeout_ms: START_TIMEOUT_MS,
+      })
+      if (problem === undefined) break
+      // What is left of its unit is about to end, or it has begun and not told of itself yet.
+      if (!problem.includes('already') || attempt === STARTS_MAX) throw failed(problem)
+      await this.#pause(AGAIN_MS)
+      const status = await this.#status(id)
+      if (status !== undefined && (status.state !== 'running' || isAlive(status.process))) return
+    }
     const deadline_ms = performance.now() + FIRST_WORD_MS
     while (performance.now() < deadline_ms) {
       const status = await this.#status(id)
@@ -110,7 +122,7 @@ export class DetachedWork {
   }
 
   #startArgv(id: string): readonly string[] {
-    const run = [process.execPath, '--disable-warning=ExperimentalWarning', PROGRAM, this.folderOf(id)]
+    const run = [process.execPath, '--disable-warning=ExperimentalWarning', PROGRAM, this.folderOf(id), bootIdHere()]
     if (!existsSync('/run/systemd/system')) return ['setsid', '--fork', ...run, '--background']
     const properties = [
       `EnvironmentFile=-${this.#parts.environmentFile}`,
@@ -123,9 +135,9 @@ export class DetachedWork {
     return ['systemd-run', ...unit, ...properties.map((property) => `--property=${property}`), ...run]
   }
 
-  async #execute(step: Step): Promise<void> {
+  async #problemOf(step: Step): Promise<string | undefined> {
     const result = await this.#open(this.#parts.executor.execute([step]))
-    if (!result.ok) throw failed(`${result.why}: ${result.output}`)
+    return result.ok ? undefined : `${result.why}: ${result.output}`
   }
 
   async #status(id: string): Promise<DetachedStatus | undefined> {

@@ -1,16 +1,21 @@
 import { readFileSync } from 'node:fs'
 import type { ProcessMark } from '../../workers/detached/plan.ts'
 
-const BOOT_ID = '/proc/sys/kernel/random/boot_id'
 /** Of /proc/PID/stat, counted after the name of the program, which may hold spaces and brackets. */
 const START_FIELD = 19
 
-export function ownMark(): ProcessMark {
-  return { pid: process.pid, startedAt: startOf(process.pid) ?? '', bootId: readFileSync(BOOT_ID, 'utf8').trim() }
+/** This start of the machine, as this process sees it: another one may see another text, in a container. */
+export function bootIdHere(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+}
+
+/** `bootId` as seen by who will ask. */
+export function ownMark(bootId: string): ProcessMark {
+  return { pid: process.pid, startedAt: startOf(process.pid) ?? '', bootId }
 }
 
 export function isAlive({ pid, startedAt, bootId }: ProcessMark): boolean {
-  return startOf(pid) === startedAt && readFileSync(BOOT_ID, 'utf8').trim() === bootId
+  return startOf(pid) === startedAt && bootIdHere() === bootId
 }
 
 /** undefined when there is no such process, or nothing but its entry is left. */

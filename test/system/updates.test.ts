@@ -121,8 +121,10 @@ t.test('updates of a real machine', { skip: obstacle ?? false }, async (t) => {
 
   await t.test('an update brings everything in and keeps configuration files that were changed', async (t) => {
     await write('/etc/probe.conf', 'changed here\n')
-    const job = await succeeded(await begin())
+    const id = await begin()
+    const job = await succeeded(id)
     t.match(job, { problem: null, result: { restartRequired: false } })
+    t.equal(await shell(`journalctl -o cat --no-pager | grep -c "^Started fulcrum-job-${id}"`), '1', 'begun once')
     t.strictSame(job.result?.packages, [
       { name: 'probe', from: '1.0', to: '2.0' },
       { name: 'safe', from: '1.0', to: '1.1' },

@@ -19,7 +19,15 @@ t.test('in a session of its own it outlives who started it', async (test) => {
   })
   const steps = [step('sleep 0.3; echo said'), step(`echo done > ${folder}/done`)]
   writeFileSync(join(folder, 'plan.json'), JSON.stringify({ repair: [], steps }))
-  const argv = ['--fork', process.execPath, '--disable-warning=ExperimentalWarning', PROGRAM, folder, '--background']
+  const argv = [
+    '--fork',
+    process.execPath,
+    '--disable-warning=ExperimentalWarning',
+    PROGRAM,
+    folder,
+    'boot',
+    '--background',
+  ]
   // Ends at once: nobody waits for the output of what goes on.
   const started = spawnSync('setsid', argv, { encoding: 'utf8', timeout: 9000 })
   test.match(started, { status: 0, stdout: '', stderr: '' })

@@ -66,5 +66,6 @@ export interface ProcessMark {
   readonly pid: number
   /** Ticks after the start of the machine. */
   readonly startedAt: string
+  /** Of the start of the machine, as the daemon sees it. */
   readonly bootId: string
 }

@@ -26,6 +26,7 @@ const CREDENTIALS = /(:\/\/)[^\s/@]+@/g
 export class PlanRun {
   readonly #folder: string
   readonly #plan: DetachedPlan
+  readonly #mark: DetachedStatus['process']
   readonly #isStopping: () => boolean
   readonly #last: string[] = []
   #status: DetachedStatus
@@ -33,8 +34,10 @@ export class PlanRun {
   #writing: Promise<void> = Promise.resolve()
   #toldAt_ms = 0
 
-  constructor(folder: string, isStopping: () => boolean = () => false) {
+  /** `bootId` is the start of the machine as the daemon sees it. */
+  constructor(folder: string, bootId: string, isStopping: () => boolean = () => false) {
     this.#folder = folder
+    this.#mark = ownMark(bootId)
     this.#isStopping = isStopping
     this.#plan = JSON.parse(readFileSync(join(folder, PLAN_FILE), 'utf8'))
     const log = join(folder, LOG_FILE)
@@ -46,7 +49,7 @@ export class PlanRun {
       progress: 0,
       starts: 0,
       problem: null,
-      process: ownMark(),
+      process: this.#mark,
     }
     const file = join(folder, STATUS_FILE)
     this.#status = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : fresh
@@ -55,7 +58,7 @@ export class PlanRun {
   async run(): Promise<void> {
     if (this.#status.state !== 'running') return
     const starts = this.#status.starts + 1
-    await this.#tell({ starts, process: ownMark() })
+    await this.#tell({ starts, process: this.#mark })
     if (starts > STARTS_MAX) return this.#fail('go on', `it was interrupted ${starts - 1} times`)
     if (starts > 1) await this.#repair()
     const { steps } = this.#plan

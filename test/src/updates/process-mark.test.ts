@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
-import { isAlive, ownMark } from '../../../src/updates/process-mark.ts'
+import { bootIdHere, isAlive, ownMark } from '../../../src/updates/process-mark.ts'
 
 t.test('a process is alive while it is this very one', async (test) => {
-  const mark = ownMark()
+  const mark = ownMark(bootIdHere())
   test.ok(isAlive(mark))
   test.notOk(isAlive({ ...mark, startedAt: '1' }), 'the number was given to another process')
   test.notOk(isAlive({ ...mark, bootId: 'before' }), 'the machine started anew')

@@ -35,7 +35,7 @@ t.test('steps in order, their output in the log, wanted output in a file', async
       shell('forgiven', 'exit 3', { mayFail: true }),
     ],
   })
-  await new PlanRun(folder).run()
+  await new PlanRun(folder, 'boot').run()
   test.match(status(), { state: 'succeeded', progress: 100, problem: null, starts: 1 })
   test.equal(read('before'), 'a 1\n')
   test.match(read('log'), /# look\n# work\nworking\n# forgiven\n/)
@@ -48,11 +48,11 @@ t.test('a failure ends the plan with the last lines, after what is done otherwis
       shell('never', 'echo never'),
     ],
   })
-  await new PlanRun(folder).run()
+  await new PlanRun(folder, 'boot').run()
   test.match(status(), { state: 'failed', step: 0, problem: 'break: sh ended with exit code 100\n# break\nthe reason' })
   test.match(read('log'), /tidied/)
   test.notMatch(read('log'), /never/)
-  await new PlanRun(folder).run()
+  await new PlanRun(folder, 'boot').run()
   test.match(status(), { state: 'failed', starts: 1 }, 'what has ended is not begun again')
 })
 
@@ -62,16 +62,16 @@ t.test('what was interrupted is repaired, and the step is begun again', async (t
     steps: [shell('first', 'echo first'), shell('second', 'echo second')],
   })
   let isStopping = false
-  const run = new PlanRun(folder, () => isStopping)
+  const run = new PlanRun(folder, 'boot', () => isStopping)
   isStopping = true
   await run.run()
   test.match(status(), { state: 'running', step: 0 }, 'a stop ends it between two steps')
   put({ ...status(), step: 1 })
-  await new PlanRun(folder).run()
+  await new PlanRun(folder, 'boot').run()
   test.match(status(), { state: 'succeeded', starts: 2 })
   test.match(read('log'), /goes on\)\n# repair\n# second\nsecond\n$/)
   put({ ...status(), state: 'running', starts: 8 })
-  await new PlanRun(folder).run()
+  await new PlanRun(folder, 'boot').run()
   test.match(status(), { state: 'failed', problem: /interrupted 8 times/ })
 })
 
@@ -87,7 +87,7 @@ t.test('who waits for a lock tries again; credentials are in no log', async (tes
       ),
     ].map((step) => ({ ...step, argv: ['env', `MARK=${temporaryFolder(test, 'mark')}/mark`, ...step.argv] })),
   })
-  await new PlanRun(folder).run()
+  await new PlanRun(folder, 'boot').run()
   test.match(status(), { state: 'succeeded' })
   test.match(read('log'), /https:\/\/\*\*@repo\.test\/x/)
   test.notMatch(read('log'), /secret/)
@@ -97,7 +97,7 @@ t.test('the log is bounded', async (test) => {
   const { folder, read, status } = fixture(test, {
     steps: [shell('flood', `yes ${'x'.repeat(2000)} | head -n 3000; echo last >&2; exit 1`)],
   })
-  await new PlanRun(folder).run()
+  await new PlanRun(folder, 'boot').run()
   test.ok(read('log').length < 1_100_000)
   test.match(read('log'), /the log is full/)
   test.match(status().problem, /last/, 'the reason is told all the same')
