@@ -75,15 +75,21 @@ export function refresh(more: Partial<ProgramStep> = {}): ProgramStep {
 export function upgradeSteps(files: readonly string[]): readonly DetachedStep[] {
   // An appliance without a network can be updated by upload.
   const isOffline = files.length > 0 ? ({ mayFail: true } as const) : {}
+  const remove = program({ why: 'remove the uploaded files', argv: ['rm', '-f', '--', ...files] })
   const uploaded = [
-    apt(['--allow-downgrades', 'install', ...files], 'install the uploaded packages', { weight: 30 }),
-    program({ why: 'remove the uploaded files', argv: ['rm', '-f', '--', ...files] }),
+    apt(['--no-remove', '--allow-downgrades', 'install', ...files], 'install the uploaded packages', {
+      weight: 30,
+      // Else every later update would fail by them as well.
+      otherwise: [remove],
+    }),
+    remove,
   ]
   return [
     installedTo(BEFORE, 'list what is installed'),
     ...REPAIR,
     refresh(isOffline),
-    apt(['dist-upgrade'], 'install updates', { weight: 80 }),
+    // What serves here is not taken away by an update; another major version may.
+    apt(['--no-remove', 'dist-upgrade'], 'install updates', { weight: 80 }),
     ...(files.length === 0 ? [] : uploaded),
     apt(['clean'], 'remove downloaded files', { mayFail: true }),
     installedTo(AFTER, 'list what is installed now'),
@@ -96,7 +102,7 @@ export function packageSteps(name: string): readonly DetachedStep[] {
     installedTo(BEFORE, 'list what is installed'),
     ...REPAIR,
     refresh({ mayFail: true }),
-    apt(['install', '--only-upgrade', name], `update the package ${name}`, { weight: 80 }),
+    apt(['--no-remove', 'install', '--only-upgrade', name], `update the package ${name}`, { weight: 80 }),
     installedTo(AFTER, 'list what is installed now'),
   ]
 }

@@ -7,6 +7,7 @@ export interface TestPackage {
   readonly name: string
   readonly version: string
   readonly arch?: string
+  readonly conflicts?: string
   readonly postinst?: string
   /** Configuration files, by path. */
   readonly conffiles?: Readonly<Record<string, string>>
@@ -14,7 +15,7 @@ export interface TestPackage {
 
 /** Packs it into `folder` and answers the file. */
 export async function packed(folder: string, one: TestPackage): Promise<string> {
-  const { name, version, arch = 'all', postinst, conffiles = {} } = one
+  const { name, version, arch = 'all', conflicts, postinst, conffiles = {} } = one
   const tree = join(folder, 'trees', `${name}-${version}`)
   rmSync(tree, { recursive: true, force: true })
   const write = (path: string, text: string, mode = 0o644) => {
@@ -27,6 +28,7 @@ export async function packed(folder: string, one: TestPackage): Promise<string> 
     Package: name,
     Version: version,
     Architecture: arch,
+    ...(conflicts === undefined ? {} : { Conflicts: conflicts }),
     Maintainer: 'Tests <tests@localhost>',
     Homepage: `https://packages.test/${name}`,
     Description: `package ${name} of the tests\n It has two\n .\n paragraphs.`,

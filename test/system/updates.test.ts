@@ -174,6 +174,16 @@ t.test('updates of a real machine', { skip: obstacle ?? false }, async (t) => {
     t.equal(await shell('ls -A /var/lib/fulcrum/packages'), '')
   })
 
+  await t.test('an update takes nothing away', async (t) => {
+    const upload = readFileSync(await make({ name: 'rival', version: '1', conflicts: 'extra' }))
+    const { status: code } = await api.request('POST', path, { packages: upload.toString('base64') })
+    t.equal(code, 200)
+    const job = await ended(await begin())
+    t.match(job, { state: 'failed', problem: { message: /install the uploaded packages[^]*remove/i } })
+    t.equal(await versionOf('extra'), '1:1.0~a installed')
+    t.equal(await shell('ls -A /var/lib/fulcrum/packages'), '', 'it does not stand in the way of later updates')
+  })
+
   await t.test('the daemon is killed half-way: the update goes on and its result is known', async (t) => {
     await offer(await probe('4.0', { postinst: WAITS }))
     const id = await begin()
