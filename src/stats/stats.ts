@@ -84,8 +84,7 @@ export class StatsService implements Stats {
   readonly opened: Promise<void>
   readonly #directory: string
   readonly #log: Log
-  readonly #observer: ArchiveObserver | undefined
-  readonly #onHealth: StatsOptions['onHealth']
+  readonly #told: Pick<StatsOptions, 'observer' | 'onHealth'>
   readonly #thread: ArchiveThreadKeeper
   readonly #objects = new ArchiveObjects()
   readonly #open = deferred()
@@ -104,8 +103,7 @@ export class StatsService implements Stats {
     const nonce = randomBytes(6).toString('base64url')
     this.#directory = directory
     this.#log = log
-    this.#observer = options.observer
-    this.#onHealth = options.onHealth
+    this.#told = options
     this.#state = { up: false, since_ms: clock.now_ms(), reason: 'it has not been asked yet', storage: undefined }
     this.live = new LiveAnswers(names, nonce)
     this.history = new HistoryAnswers(this.#windows(), this.#objects, names, applianceId, nonce)
@@ -140,9 +138,9 @@ export class StatsService implements Stats {
       case 'objects':
         // First, as an object may be there again under its old name and another number.
         this.#objects.forget(message.forgotten)
-        this.#observer?.forget(message.forgotten)
+        this.#told.observer?.forget(message.forgotten)
         this.#objects.add(message.added)
-        this.#observer?.know(message.added)
+        this.#told.observer?.know(message.added)
         return this.#objects.remove(message.removed)
       case 'tick':
         return this.#ticked(message)
@@ -162,10 +160,10 @@ export class StatsService implements Stats {
     const stored = this.#reader.objects()
     this.#objects.reset(stored, objects)
     this.#hwm_s = this.#reader.hwm_s()
-    this.#observer?.know(stored.map(({ id, kind, name, backend }) => ({ objectId: id, kind, name, backend })))
-    this.#observer?.know(objects)
+    this.#told.observer?.know(stored.map(({ id, kind, name, backend }) => ({ objectId: id, kind, name, backend })))
+    this.#told.observer?.know(objects)
     // Until HAProxy answers: what was there when it answered last.
-    this.#observer?.list(stored.flatMap(({ id, died_s }) => (died_s === undefined ? [id] : [])))
+    this.#told.observer?.list(stored.flatMap(({ id, died_s }) => (died_s === undefined ? [id] : [])))
     this.#open.resolve()
   }
 
@@ -174,10 +172,10 @@ export class StatsService implements Stats {
     if (hwm_s < this.#hwm_s || losses !== this.#losses) this.history.forget()
     this.#hwm_s = hwm_s
     this.#losses = losses
-    if (message.listed !== undefined) this.#observer?.list(message.listed)
-    if (message.health !== undefined) this.#onHealth(message.health)
+    if (message.listed !== undefined) this.#told.observer?.list(message.listed)
+    if (message.health !== undefined) this.#told.onHealth(message.health)
     // Who points at a socket is told when nobody answers there; a HAProxy of ours is only just being started.
-    if (up !== this.#state.up || (this.#sequence === 0 && this.#observer !== undefined)) {
+    if (up !== this.#state.up || (this.#sequence === 0 && this.#told.observer !== undefined)) {
       if (up) this.#log.info('HAProxy answers with statistics')
       else this.#log.warn('HAProxy does not answer with statistics', { reason })
     }
