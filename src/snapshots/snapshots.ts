@@ -16,13 +16,14 @@ import type { Log } from '../log.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
 import type { LogicalVolume, VolumeFacts, VolumeSnapshot } from '../model/software.ts'
 
-const GROUP = 'snapshot'
+/** Jobs that make, restore or delete the snapshot. */
+export const SNAPSHOT_GROUP = 'snapshot'
 const TIMEOUT_MS = 300_000
 const MERGE_LOOK_MS = 3000
 const MERGE_LOOKS_MAX = 400
 
 export interface SnapshotsParts {
-  readonly jobs: Pick<Jobs, 'start' | 'list'>
+  readonly jobs: Pick<Jobs, 'start' | 'list' | 'running'>
   readonly executor: Pick<PlanExecutor, 'execute'>
   readonly facts: Pick<MachineFacts, 'volume'>
   /** false: what would be done is only recorded. */
@@ -71,12 +72,13 @@ export class Snapshots implements SnapshotsActor {
   }
 
   async create(by: string): Promise<Started> {
+    this.#refuse()
     await this.createArgv()
     return this.#started(await this.#parts.jobs.start(this.#create, { bootId: this.#parts.bootId }, by))
   }
 
   async restore(reboot: boolean, by: string): Promise<Started> {
-    this.#parts.refuseObserver()
+    this.#refuse()
     const { snapshot } = await this.#supported()
     if (snapshot === undefined) throw new ApiError('NOT_FOUND', 'There is no snapshot to restore')
     if (snapshot.state === 'invalid') {
@@ -88,7 +90,7 @@ export class Snapshots implements SnapshotsActor {
   }
 
   async remove(by: string): Promise<Started> {
-    this.#parts.refuseObserver()
+    this.#refuse()
     const { snapshot } = await this.#supported()
     if (snapshot === undefined) throw new ApiError('NOT_FOUND', 'There is no snapshot to delete')
     if (snapshot.state === 'merging') throw merging()
@@ -154,7 +156,7 @@ export class Snapshots implements SnapshotsActor {
       if (bootId !== this.#parts.bootId) return { restored: true }
       throw new ApiError('APPLY_PARTIAL', 'The daemon ended before the snapshot was made; start it again')
     }
-    return { kind: 'snapshot.create', title, group: GROUP, work, resume }
+    return { kind: 'snapshot.create', title, group: SNAPSHOT_GROUP, work, resume }
   }
 
   get #restore(): JobKind<RestoreMemory> {
@@ -166,7 +168,7 @@ export class Snapshots implements SnapshotsActor {
       return this.#result({ rebootRequired: !reboot })
     }
     // Only a daemon that was started anew takes it up; one that came with a reboot finds the job of another time.
-    return { kind: 'snapshot.restore', title: 'Restore of the snapshot', group: GROUP, work, resume: work }
+    return { kind: 'snapshot.restore', title: 'Restore of the snapshot', group: SNAPSHOT_GROUP, work, resume: work }
   }
 
   get #remove(): JobKind<object> {
@@ -176,7 +178,7 @@ export class Snapshots implements SnapshotsActor {
       if (snapshot !== undefined) await this.#execute(removeArgv(volume), 'delete the snapshot')
       return this.#result()
     }
-    return { kind: 'snapshot.delete', title: 'Deletion of the snapshot', group: GROUP, work, resume: work }
+    return { kind: 'snapshot.delete', title: 'Deletion of the snapshot', group: SNAPSHOT_GROUP, work, resume: work }
   }
 
   async #result(more: object = {}): Promise<object> {
@@ -196,6 +198,16 @@ export class Snapshots implements SnapshotsActor {
     const found: VolumeFacts = await this.#parts.facts.volume()
     if (found.isSupported) return found
     throw new ApiError('NOT_SUPPORTED', `There are no snapshots here: ${found.reason}`)
+  }
+
+  /** What packages are doing would be half in the snapshot, and half gone after its restore. */
+  #refuse(): void {
+    const { refuseObserver, jobs } = this.#parts
+    refuseObserver()
+    const job = jobs.running('packages')
+    if (job === undefined) return
+    const message = `The job ${job.id} (${job.title}) is still running; wait for its end`
+    throw new ApiError('APPLY_IN_PROGRESS', message, { data: { job: job.id }, headers: { 'Retry-After': '30' } })
   }
 
   #started(job: string): Started {

@@ -7,6 +7,7 @@ import type { JobHandle, JobKind, Jobs } from '../jobs.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
 import type { PackageFacts } from '../model/software.ts'
 import type { DetachedPlan } from '../../workers/detached/plan.ts'
+import { SNAPSHOT_GROUP } from '../snapshots/snapshots.ts'
 import { AFTER, BEFORE, majorSteps, packageSteps, refresh, REPAIR, upgradeSteps } from './apt-commands.ts'
 import type { DetachedWork } from './detached-work.ts'
 import { majorVersions, type MajorVersion } from './major-versions.ts'
@@ -212,7 +213,7 @@ export class Updates implements UpdatesActor {
     const { refuseObserver, refuseWhileApplying, facts, jobs, touchesPackages } = this.#parts
     refuseObserver()
     refuseWhileApplying()
-    const running = jobs.running(PACKAGES_GROUP)
+    const running = jobs.running(PACKAGES_GROUP) ?? jobs.running(SNAPSHOT_GROUP)
     if (running !== undefined) {
       throw inProgress(`The job ${running.id} (${running.title}) is still running; wait for its end`)
     }

@@ -116,11 +116,12 @@ t.test('in trial a snapshot is only recorded', async (test) => {
   test.match(machine.host.journal, [{ verb: 'run', argv: ['lvcreate'] }])
 })
 
-t.test('what a restart of the daemon finds of a job', async (test) => {
+t.test('what a restart of the daemon finds of a job; what must wait while packages are changed', async (test) => {
   const lvm = new LvmSimulator()
+  let packages: Job | undefined
   const open = (bootId: string) =>
     new Snapshots({
-      jobs: { start: async () => 'job', list: () => [] },
+      jobs: { start: async () => 'job', list: () => [], running: () => packages },
       executor: { execute: (steps) => executePlan(Object.assign(new RecordingHost(), { run: lvm.run }), steps) },
       facts: { volume: () => readVolume(lvm.run) },
       touchesMachine: true,
@@ -145,4 +146,8 @@ t.test('what a restart of the daemon finds of a job', async (test) => {
   test.equal(lvm.calls.at(-1), 'lvchange --poll y vg0/root')
   test.match(await after.status(), { status: 'none' })
   test.same(await resume(after), { restored: true })
+  packages = { id: 'p', title: 'Software update' } as Job
+  for (const refused of [after.create('a@b'), after.restore(true, 'a@b'), after.remove('a@b')]) {
+    await refuses(test, 'APPLY_IN_PROGRESS', refused)
+  }
 })
