@@ -281,3 +281,29 @@ t.test('an automatic backup that cannot be written is a warning of the apply', a
   rmSync(join(state, 'backups', 'auto'))
   test.match((await call('GET', '/backup/list')).json, { status: 'success', data: { auto: [] } })
 })
+
+t.test(
+  'a full restore disables floating IPs: their frontends rest, a part restore may bring them back',
+  async (test) => {
+    const { call, node, machine } = await applianceFixture(test)
+    const { group } = await populate(call, node)
+    await call('POST', '/fips', { body: { groupId: group, ip: '192.0.2.20' } })
+    await call('POST', '/layer7proxy/frontends', { body: { name: 'vip', mode: 'http', ip: '192.0.2.20', ports: '80' } })
+    await call('PUT', '/services/apply')
+    const file = await upload(call, (await call('GET', '/backup')).text)
+    const restoredBy = async (body: object) => {
+      if ('sections' in body) await call('POST', '/backup/restore', { body })
+      else await restored(test, call, body)
+      machine.host.takeJournal()
+      test.equal((await call('PUT', '/services/apply')).status, 200)
+      const [address] = (await call('GET', '/fips')).json.data
+      return { enabled: address.enabled, journal: JSON.stringify(machine.host.journal) }
+    }
+    test.match(await restoredBy({ file }), { enabled: false, journal: /rests: its floating IP is disabled/ })
+    test.match(await restoredBy({ file, sections: ['fip'] }), { enabled: false })
+    test.match(await restoredBy({ file, sections: ['fip'], fipActive: true }), {
+      enabled: true,
+      journal: /bind 192\.0\.2\.20:80/,
+    })
+  },
+)
