@@ -7,9 +7,6 @@ import { shownChange } from './shown-change.ts'
 import { inTurns, onOneRevision, turn } from './turns.ts'
 import { CLUSTER } from './views.ts'
 
-/** Revisions that are read at once. One may hold thousands of records. */
-const READ_AT_ONCE = 8
-
 /** One record over several revisions: what it was before the first, and after the last. */
 interface Span {
   readonly section: string
@@ -27,9 +24,7 @@ export class Revisions implements RevisionsReader {
   }
 
   list(limit: number, before: number | undefined): readonly RevisionEntry[] {
-    return this.#store
-      .revisions(limit, before)
-      .map(({ changes, ...header }): RevisionEntry => ({ ...header, count: changes.length }))
+    return this.#store.revisionHeaders(limit, before)
   }
 
   diff(a: number, b: number): Promise<readonly ShownChange[]> {
@@ -64,19 +59,16 @@ export class Revisions implements RevisionsReader {
     })
   }
 
-  /** What happened to each record after revision `from`, up to and with revision `to`. */
+  /** What happened to each record after revision `from`, up to and with `to`. One is read at a time: it may hold thousands of records. */
   async #between(from: number, to: number): Promise<readonly Span[]> {
     this.#refuseUnknown(from)
     this.#refuseUnknown(to)
     const spans = new Map<string, Span>()
     for (let next = to; next > from;) {
-      const batch: readonly Revision[] = this.#store
-        .revisions(READ_AT_ONCE, next + 1)
-        .filter(({ revision }) => revision > from)
-      const oldest = batch.at(-1)
-      if (oldest === undefined) break
-      for (const { changes } of batch) await inTurns(changes, (change) => widen(spans, change))
-      next = oldest.revision - 1
+      const [revision] = this.#store.revisions(1, next + 1)
+      if (revision === undefined || revision.revision <= from) break
+      await inTurns(revision.changes, (change) => widen(spans, change))
+      next = revision.revision - 1
       await turn()
     }
     return [...spans.values()]

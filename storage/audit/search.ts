@@ -17,10 +17,10 @@ export interface AuditQuery {
 /** Entries that fit, newest first. */
 export function searchAudit(folder: string, query: AuditQuery): readonly AuditEntry[] {
   const found: AuditEntry[] = []
-  const wanted = query.text?.toLowerCase()
+  const mayFit = lookingFor(query)
   for (const path of segmentsIn(folder).toReversed()) {
     for (const line of readFileSync(path, 'utf8').split('\n').slice(0, -1).toReversed()) {
-      if (wanted !== undefined && !line.toLowerCase().includes(wanted)) continue
+      if (!mayFit(line)) continue
       const entry = unchained(line)
       if (entry === undefined || !fits(entry, query)) continue
       const { prev: _, ...shown } = entry
@@ -29,6 +29,14 @@ export function searchAudit(folder: string, query: AuditQuery): readonly AuditEn
     }
   }
   return found
+}
+
+/** A look at the text of a line, which costs far less than taking it apart. */
+function lookingFor({ text, equal = {} }: AuditQuery): (line: string) => boolean {
+  const wanted = text?.toLowerCase()
+  const fields = Object.entries(equal).map(([field, value]) => `${JSON.stringify(field)}:${JSON.stringify(value)}`)
+  return (line) =>
+    fields.every((field) => line.includes(field)) && (wanted === undefined || line.toLowerCase().includes(wanted))
 }
 
 function fits(entry: AuditEntry, { before, from, to, equal = {} }: AuditQuery): boolean {

@@ -33,6 +33,8 @@ export interface ConfigStore {
   confirm(): Promise<void>
   /** How many revisions are kept at the most. */
   readonly revisionsKept: number
+  /** What `revisions` answers without its changes, however many they are. */
+  revisionHeaders(limit: number, before?: number): readonly (RevisionHeader & { readonly count: number })[]
   /** Newest first; those before `before` when it is given. */
   revisions(limit: number, before?: number): readonly Revision[]
   getMeta(key: string): unknown

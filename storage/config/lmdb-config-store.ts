@@ -8,8 +8,9 @@ import { assertWholeFile } from '../file-check.ts'
 import { ROOM_BYTES_MIN, ROOM_BYTES_PER_RECORD } from '../limits.ts'
 import { FileRoom, makeLockFile } from '../room.ts'
 import { queued } from './queued.ts'
+import { type CountedHeader, RevisionTable } from './revision-table.ts'
 import { sideTable } from './side-table.ts'
-import { decode, encode, padded, recorded, renumbered, type StoreKey } from './keys.ts'
+import { decode, encode, recorded, renumbered, type StoreKey } from './keys.ts'
 import { changesNothing, Mirror, type OverlayEntry } from './mirror.ts'
 
 /** Version of the layout below; raised by one with each migration. */
@@ -23,6 +24,7 @@ type OverlayRow = Omit<OverlayEntry, 'section' | 'scope' | 'key' | 'stored'> & {
  *   running     record key → {value, revision}
  *   candidate   record key → {value?, revision, changeId, actor, endpoint, at}; no value = removed
  *   revisions   revision, zero-padded → Revision
+ *   headers     revision, zero-padded → RevisionHeader with the number of changes
  *   sessions    session id → whatever the caller stores; transactions, jobs and events likewise
  *   meta        schema, sequence, revision, journal, unconfirmed, and what callers put under their own keys
  * Commits are flushed before their promise resolves (overlappingSync off): an answered write survives power loss.
@@ -31,7 +33,7 @@ export class LmdbConfigStore implements ConfigStore {
   readonly #root: RootDatabase
   readonly #running: Database<StoredRecord, StoreKey>
   readonly #candidate: Database<OverlayRow, StoreKey>
-  readonly #revisions: Database<Revision, string>
+  readonly #revisions: RevisionTable
   readonly #meta: Database<unknown, string>
   readonly #mirror = new Mirror()
   readonly revisionsKept = REVISIONS_KEPT
@@ -55,7 +57,7 @@ export class LmdbConfigStore implements ConfigStore {
       this.#root.openDB<V, K>({ name, encoding: 'json' })
     this.#running = database('running')
     this.#candidate = database('candidate')
-    this.#revisions = database('revisions')
+    this.#revisions = new RevisionTable(database('revisions'), database('headers'), REVISIONS_KEPT)
     this.#meta = database('meta')
     this.#room = new FileRoom(directory, () => usedBytes(this.#root))
     const write = (records: number, work: () => void) => this.#write(records, work)
@@ -168,9 +170,7 @@ export class LmdbConfigStore implements ConfigStore {
     await this.#write(frozen.length, () => {
       for (const change of frozen) this.#putRunning(change)
       for (const change of settled) this.#putOverlay(change, undefined)
-      queued(this.#revisions.put(padded(header.revision), { ...header, changes: recorded(frozen) }))
-      const expired = header.revision - REVISIONS_KEPT
-      if (expired > 0) queued(this.#revisions.remove(padded(expired)))
+      this.#revisions.put({ ...header, changes: recorded(frozen) })
       queued(this.#meta.put('revision', header.revision))
       queued(unconfirmed === undefined ? this.#meta.remove('unconfirmed') : this.#meta.put('unconfirmed', unconfirmed))
       queued(this.#meta.put('sequence', this.#sequence))
@@ -182,8 +182,10 @@ export class LmdbConfigStore implements ConfigStore {
   }
 
   revisions(limit: number, before?: number): readonly Revision[] {
-    const start = before === undefined ? {} : { start: padded(before), exclusiveStart: true }
-    return [...this.#revisions.getRange({ reverse: true, limit, ...start })].map((row) => row.value)
+    return this.#revisions.list(limit, before)
+  }
+  revisionHeaders(limit: number, before?: number): readonly CountedHeader[] {
+    return this.#revisions.headers(limit, before)
   }
 
   getMeta(key: string): unknown {
