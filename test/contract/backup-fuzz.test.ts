@@ -49,6 +49,8 @@ function otherType(value: unknown, next: Random): unknown {
   if (typeof value === 'string') return pick([7, true, ['x'], { x: 1 }], next)
   if (typeof value === 'number') return pick(['7', true, [7], { x: 7 }, 0.5], next)
   if (typeof value === 'boolean') return pick([0, 'true', [], {}], next)
+  // Where nothing may stand, a number or a text often may as well.
+  if (value === null) return pick([true, ['x'], { x: 1 }], next)
   if (Array.isArray(value)) return pick([7, 'x', true, {}], next)
   return pick([7, 'x', true, []], next)
 }
