@@ -21,6 +21,7 @@ import type { Caller } from './config/apply-parts.ts'
 import { Draft } from './config/draft.ts'
 import { takenBackBy } from './config/made.ts'
 import type { Editing } from './config/editing.ts'
+import { refuseOverRights } from './config/over-rights.ts'
 import type { Joined, Transactions } from './config/transactions.ts'
 import type { HandlerContext, RequestFacts } from './http/pipeline.ts'
 import type { ConfigView, RecordChange, SectionContents, SectionName } from './model/sections.ts'
@@ -172,6 +173,7 @@ export class RequestContext implements HandlerContext {
   restore(contents: SectionContents): void {
     this.#services.observed?.refuse()
     this.#draft?.restore(contents)
+    refuseOverRights(this.#draft?.made ?? [], this.may('roles.create'))
   }
 
   checkRestored(file: string, warnings: readonly string[]): Promise<string> {

@@ -218,6 +218,29 @@ t.test('the management address of a full restore is there, whatever the backup s
   test.same(ips.toSorted(), ['192.0.2.9', '203.0.113.5'])
 })
 
+t.test('who may not change roles restores no users and roles either', async (test) => {
+  const { call, anonymous, login } = await applianceFixture(test)
+  const roles = (await call('GET', '/rbac/roles')).json.data
+  const role = roles.find(({ name }: { name: string }) => name === 'Backup').id
+  const person = { email: 'b@localhost', firstname: 'B', lastname: 'B', password: 'b-password', disabled: 'false' }
+  await call('POST', '/localUsers/users', { body: { ...person, roles: [role] } })
+  await call('PUT', '/services/apply')
+  const token = await login(person.email, person.password)
+  const file = await upload(call, (await call('GET', '/backup')).text)
+  const restore = (sections?: readonly string[]) =>
+    anonymous('POST', '/backup/restore', { token, body: { file, ...(sections === undefined ? {} : { sections }) } })
+  test.equal((await restore(['rbac'])).status, 200, 'nothing of them would change')
+  await call('POST', '/rbac/groups', { body: { id: '', name: 'new' } })
+  await call('PUT', '/services/apply')
+  for (const sections of [['rbac'], undefined]) {
+    const answer = await restore(sections)
+    test.match(answer.json, { code: 'PERMISSION_DENIED' })
+    test.equal(answer.status, 403)
+  }
+  test.match((await call('GET', '/services/pending')).json.data, { count: 0 })
+  test.equal((await restore(['layer7proxy', 'realServers'])).status, 200)
+})
+
 t.test('TRANSACTION_OPEN, inside and outside it', async (test) => {
   const { call, node } = await applianceFixture(test)
   await populate(call, node)
