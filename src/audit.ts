@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { AuditLog } from '../storage/audit/audit-log.ts'
-import type { ChainHead } from '../storage/audit/segments.ts'
+import type { KnownChain } from '../storage/audit/segments.ts'
 import type { ConfigStore } from '../storage/config/config-store.ts'
 import type { AuditEntry, AuditFilter, AuditReader } from './api/lifecycle.ts'
 import { auditedBody } from './audited-body.ts'
@@ -12,7 +12,7 @@ import type { Log } from './log.ts'
 import type { RecordChange } from './model/sections.ts'
 import type { ComputePool } from './worker-pool.ts'
 
-/** Where the configuration store keeps how far the chain was: the log cannot quietly lose its end. */
+/** Where the configuration store keeps from where to where the chain was: the log cannot quietly lose an end. */
 const HEAD_KEY = 'audit head'
 const CHANGES_MAX = 100
 const CHANGE_LENGTH_MAX = 16 * 1024
@@ -33,9 +33,9 @@ export interface AuditParts {
 export const auditFolder = (stateFolder: string): string => join(stateFolder, 'audit')
 
 /** How far the audit log was when the configuration store took note of it. */
-export function knownHead(store: Pick<ConfigStore, 'getMeta'>): ChainHead | undefined {
+export function knownHead(store: Pick<ConfigStore, 'getMeta'>): KnownChain | undefined {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by Audit only
-  return store.getMeta(HEAD_KEY) as ChainHead | undefined
+  return store.getMeta(HEAD_KEY) as KnownChain | undefined
 }
 
 /** Who did what, from where, and what came of it. */
@@ -44,6 +44,8 @@ export class Audit implements AuditTrail, AuditReader {
   readonly #folder: string
   readonly #log: AuditLog
   #noting: Promise<void> | undefined
+  /** Number of the oldest entry that is kept. */
+  #first: number
   #unrecorded = 0
   #loginsLeft = LOGINS_AT_ONCE
   #refilled_ms: number
@@ -52,7 +54,9 @@ export class Audit implements AuditTrail, AuditReader {
     this.#parts = parts
     this.#folder = auditFolder(parts.stateFolder)
     const known = knownHead(parts.store)
-    this.#log = new AuditLog(this.#folder, { known, onHead: () => this.#noteSoon() })
+    this.#first = known?.first ?? 1
+    const beforeDrop = (first: number) => this.#drop(first)
+    this.#log = new AuditLog(this.#folder, { known, onHead: () => this.#noteSoon(), beforeDrop })
     this.#refilled_ms = parts.clock.monotonic_ms()
     const { problem: reason } = this.#log
     if (reason === undefined) return
@@ -105,6 +109,12 @@ export class Audit implements AuditTrail, AuditReader {
     return { changes: changes.slice(0, CHANGES_MAX).map(bounded), ...(more > 0 ? { moreChanges: more } : {}) }
   }
 
+  /** Old entries go only after it was noted that they are not missed. */
+  async #drop(first: number): Promise<void> {
+    this.#first = first
+    await this.#parts.store.putMeta(HEAD_KEY, { ...this.#log.head, first })
+  }
+
   #noteSoon(): void {
     this.#noting ??= this.#note()
   }
@@ -114,7 +124,7 @@ export class Audit implements AuditTrail, AuditReader {
     try {
       for (let noted = 0; noted < this.#log.head.seq;) {
         const { head } = this.#log
-        await this.#parts.store.putMeta(HEAD_KEY, head)
+        await this.#parts.store.putMeta(HEAD_KEY, { ...head, first: this.#first })
         noted = head.seq
       }
     } catch (error) {

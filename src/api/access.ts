@@ -25,7 +25,7 @@ function role(name: string, grants: (endpoint: Endpoint) => boolean): DefaultRol
 
 export const ADMINISTRATOR = role('Administrator', () => true)
 
-/** Who may write here could give rights to anybody, by restoring users and roles as they were or never were. */
+/** Who may write here could give rights to anybody, by restoring users and roles as they were or never were. So could who installs a package of his own, or takes the whole system back. */
 const OVER_RIGHTS = ['/localUsers', '/rbac', '/backup', '/revisions', '/audit'] as const
 
 /**
@@ -34,7 +34,12 @@ const OVER_RIGHTS = ['/localUsers', '/rbac', '/backup', '/revisions', '/audit'] 
  */
 export const DEFAULT_ROLES: readonly DefaultRole[] = [
   ADMINISTRATOR,
-  role('Manager', (endpoint) => reads(endpoint) || !under(endpoint, ...OVER_RIGHTS)),
+  role(
+    'Manager',
+    (endpoint) =>
+      reads(endpoint) ||
+      (!under(endpoint, ...OVER_RIGHTS) && !named(endpoint, 'updates.upload', 'lvmSnapshots.restore')),
+  ),
   role(
     'Operator',
     (endpoint) =>

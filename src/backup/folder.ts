@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { open, readdir, stat } from 'node:fs/promises'
+import { open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Log } from '../log.ts'
 import { createDurably, hasCode, openFolder, removeDurably } from './durable-file.ts'
@@ -7,6 +7,9 @@ import { isBackupName } from './names.ts'
 import type { BackupHead } from './reading.ts'
 
 export const BACKUP_BYTES_MAX = 64 * 1024 * 1024
+
+/** What each file says of itself, kept between the files. */
+const HEADS = '.heads.json'
 
 export interface Kept {
   readonly file: string
@@ -28,6 +31,9 @@ export class BackupFolder {
   /** What each file says of itself, so that listing reads none twice. */
   readonly #known = new Map<string, Known>()
   #opened: Promise<void> | undefined
+  #listing: Promise<readonly Kept[]> | undefined
+  /** Something was found out that the folder does not keep yet. */
+  #isNews = false
 
   constructor(folder: string, describe: (raw: Uint8Array) => Promise<BackupHead | undefined>, log: Log) {
     this.#folder = folder
@@ -41,13 +47,20 @@ export class BackupFolder {
     return (await readdir(this.#folder)).filter(isBackupName).sort()
   }
 
-  /** Every file in which all is right, newest first. */
-  async list(): Promise<readonly Kept[]> {
+  /** Every file in which all is right, newest first. Who asks while it is found out shares the answer. */
+  list(): Promise<readonly Kept[]> {
+    this.#listing ??= this.#list().finally(() => (this.#listing = undefined))
+    return this.#listing
+  }
+
+  async #list(): Promise<readonly Kept[]> {
     const kept: Kept[] = []
-    for (const file of await this.names()) {
+    const names = await this.names()
+    for (const file of names) {
       const head = await this.#headOf(file)
       if (head !== undefined) kept.push({ file, head })
     }
+    if (this.#isNews) await this.#remember(new Set(names))
     return kept.sort((a, b) => (a.head.createdAt < b.head.createdAt ? 1 : -1))
   }
 
@@ -100,11 +113,41 @@ export class BackupFolder {
     const head = raw === undefined ? undefined : await this.#describe(raw)
     if (head === undefined) this.#log.warn('a file among the backups is not whole and not listed', { file })
     this.#known.set(file, { mtime_ms: facts.mtimeMs, size: facts.size, head })
+    this.#isNews = true
     return head
   }
 
+  /** For the next daemon. A hint only: what is restored is read again, and a file that is not there costs time, nothing else. */
+  async #remember(names: ReadonlySet<string>): Promise<void> {
+    for (const name of this.#known.keys()) if (!names.has(name)) this.#known.delete(name)
+    const path = join(this.#folder, HEADS)
+    try {
+      await writeFile(`${path}.new`, JSON.stringify([...this.#known]), { mode: 0o600 })
+      await rename(`${path}.new`, path)
+      this.#isNews = false
+    } catch (error) {
+      this.#log.warn('what the backups say of themselves is not kept', { reason: String(error) })
+    }
+  }
+
+  async #recall(): Promise<void> {
+    try {
+      const entries: readonly (readonly [string, Known])[] = JSON.parse(
+        await readFile(join(this.#folder, HEADS), 'utf8'),
+      )
+      for (const [name, known] of entries) this.#known.set(name, known)
+    } catch {
+      // Not there yet, or not whole: the files themselves say it.
+    }
+  }
+
+  async #begin(): Promise<void> {
+    await openFolder(this.#folder)
+    await this.#recall()
+  }
+
   #open(): Promise<void> {
-    this.#opened ??= openFolder(this.#folder).catch((error: unknown) => {
+    this.#opened ??= this.#begin().catch((error: unknown) => {
       this.#opened = undefined
       throw error
     })

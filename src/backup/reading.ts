@@ -93,6 +93,7 @@ function wholeFile(parsed: unknown, problems: Problems): File | undefined {
   if (problems.list.length > 0 || !problems.fit(Head, '', parsed)) return undefined
   // Sound: it fits.
   const file = parsed as File
+  if (Number.isNaN(Date.parse(file.createdAt))) problems.add('createdAt', 'FORMAT', 'is no moment')
   for (const [at, { id }] of file.nodes.entries()) {
     const isAgain = file.nodes.findIndex((node) => node.id === id) < at
     if (isAgain) problems.add(`nodes.${at}.id`, 'ID_NOT_UNIQUE', 'is the id of another node')

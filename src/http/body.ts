@@ -9,6 +9,29 @@ const PUBLIC_BODY_BYTES_MAX = 8 * 1024
 /** Parses a large body without holding up anybody; undefined when it is not JSON in UTF-8, or nested too deeply. */
 export type ParseLarge = (raw: Uint8Array) => Promise<ParsedBody>
 
+/** Whether the body may be so large that only one is taken at a time. Known before any of it is read. */
+export function mayBeLarge({ bodyBytes_max }: Endpoint, incoming: Incoming): boolean {
+  if (bodyBytes_max === undefined) return false
+  const length = incoming.header('content-length')
+  return !/^\d{1,12}$/.test(length) || Number(length) > BODY_BYTES_MAX
+}
+
+/** Each takes several times its size while it is read, parsed and checked; several at once would take all memory. */
+export class LargeBodies {
+  #isTaken = false
+
+  /** Answers what gives the place back; refuses while it is taken. */
+  take(): () => void {
+    if (this.#isTaken) {
+      throw new ApiError('RATE_LIMITED', 'Another large body is being read; try again when it has been', {
+        headers: { 'Retry-After': '5' },
+      })
+    }
+    this.#isTaken = true
+    return () => (this.#isTaken = false)
+  }
+}
+
 /** Reads and judges the body of a request. */
 export async function readBody(
   endpoint: Endpoint,

@@ -6,7 +6,7 @@ import type { Log } from '../log.ts'
 import type { RecordChange } from '../model/sections.ts'
 import { admitted, type Asked, type Authenticate, denied, mayAsk, NOBODY } from './admission.ts'
 import { type AuditedRequest, type AuditTrail, isAudited, isNotedBefore, noteOf } from './audited.ts'
-import { type ParseLarge, readBody } from './body.ts'
+import { LargeBodies, mayBeLarge, type ParseLarge, readBody } from './body.ts'
 import { type Answer, failure, replied } from './envelope.ts'
 import { headersFor, type Incoming, keepHeaders, tokenOf } from './incoming.ts'
 import { reported } from './long-answers.ts'
@@ -60,6 +60,7 @@ export class Pipeline {
   readonly #parts: PipelineParts
   readonly #router: Router
   readonly #compiled: readonly Compiled[]
+  readonly #largeBodies = new LargeBodies()
   /** Paths that were asked for, with what they lead to: pollers ask for the same few. */
   readonly #known = new Map<string, Match & { readonly params: Readonly<Record<string, string>> }>()
 
@@ -133,7 +134,9 @@ export class Pipeline {
     const note = noteOf(asked)
     let [body, context]: [unknown?, HandlerContext?] = []
     let answer: Answer
+    let free = () => undefined as unknown
     try {
+      if (mayBeLarge(endpoint, incoming)) free = this.#largeBodies.take()
       // Headers are gone after the first await.
       const kept = { ...asked, incoming: keepHeaders(incoming, endpoint.headers) }
       body = await readBody(endpoint, incoming, this.#compiledOf(route.index).body, this.#parts.parseLarge)
@@ -142,6 +145,8 @@ export class Pipeline {
       answer = await this.#answer(kept, context, body)
     } catch (error) {
       answer = this.#refuse(error, requestId)
+    } finally {
+      free()
     }
     const duration_ms = Math.round(performance.now() - started_ms)
     const { status } = answer

@@ -1,7 +1,17 @@
 import { closeSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readFileSync, unlinkSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { AUDIT_SEGMENT_BYTES_MAX, AUDIT_SEGMENTS_MAX } from '../limits.ts'
-import { type AuditEntry, chained, type ChainHead, GENESIS, segmentPath, segmentsIn, unchained } from './segments.ts'
+import {
+  type AuditEntry,
+  chained,
+  type ChainHead,
+  firstOf,
+  GENESIS,
+  type KnownChain,
+  segmentPath,
+  segmentsIn,
+  unchained,
+} from './segments.ts'
 
 /** An entry before it has its place in the chain. */
 export type Unnumbered = Omit<AuditEntry, 'seq'> & { readonly at: string }
@@ -14,9 +24,11 @@ interface Waiting {
 
 export interface AuditLogOptions {
   /** How far somebody else knows that the chain was: a log without it was tampered with. */
-  readonly known?: ChainHead | undefined
+  readonly known?: KnownChain | undefined
   /** Told after each write what the chain has come to. */
-  readonly onHead?: (head: ChainHead) => void
+  readonly onHead?: () => void
+  /** Called before the oldest entries go: what is older than `first` is not missed any more when it resolves. */
+  readonly beforeDrop?: (first: number) => Promise<void>
   readonly segmentBytes_max?: number
   readonly segments_max?: number
 }
@@ -39,6 +51,7 @@ export class AuditLog {
     this.#folder = folder
     this.#options = {
       onHead: () => undefined,
+      beforeDrop: async () => undefined,
       segmentBytes_max: AUDIT_SEGMENT_BYTES_MAX,
       segments_max: AUDIT_SEGMENTS_MAX,
       ...options,
@@ -47,7 +60,9 @@ export class AuditLog {
     const found = last === undefined ? undefined : lastOf(last)
     const head = found?.head ?? GENESIS
     const isKept = known === undefined || holds(folder, known)
-    this.problem = isKept ? found?.problem : `the entries up to ${known.seq} are not those that were written`
+    this.problem = isKept
+      ? found?.problem
+      : `the entries from ${known.first} to ${known.seq} are not those that were written`
     // The chain goes on from what is known, and shows for ever that what was before it is not.
     this.#head = isKept ? head : { seq: Math.max(head.seq, known.seq), hash: known.hash }
     // After a line that somebody touched a new file begins, so that what follows can be told from it.
@@ -107,7 +122,7 @@ export class AuditLog {
     }
     this.#bytes += bytes.length
     this.#head = head
-    this.#options.onHead(head)
+    this.#options.onHead()
   }
 
   #openLast(): Promise<FileHandle> {
@@ -122,7 +137,9 @@ export class AuditLog {
     await this.#file.sync()
     this.#bytes = 0
     const segments = segmentsIn(this.#folder)
-    for (const old of segments.slice(0, Math.max(0, segments.length - this.#options.segments_max))) unlinkSync(old)
+    const expired = segments.slice(0, Math.max(0, segments.length - this.#options.segments_max))
+    if (expired.length > 0) await this.#options.beforeDrop(firstOf(segments[expired.length] ?? ''))
+    for (const old of expired) unlinkSync(old)
     const folder = openSync(this.#folder, 'r')
     fsyncSync(folder)
     closeSync(folder)
@@ -130,10 +147,11 @@ export class AuditLog {
 }
 
 /** Whether one of the last segments has this entry. What is known is at most a few entries old. */
-function holds(folder: string, known: ChainHead): boolean {
-  return segmentsIn(folder)
-    .slice(-2)
-    .some((path) => readFileSync(path, 'utf8').includes(`,"hash":"${known.hash}"}\n`))
+function holds(folder: string, known: KnownChain): boolean {
+  const segments = segmentsIn(folder)
+  const [oldest] = segments
+  if (oldest === undefined || firstOf(oldest) > known.first) return false
+  return segments.slice(-2).some((path) => readFileSync(path, 'utf8').includes(`,"hash":"${known.hash}"}\n`))
 }
 
 async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {

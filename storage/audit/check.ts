@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { type ChainHead, firstOf, segmentsIn, unchained } from './segments.ts'
+import { type ChainHead, firstOf, GENESIS, type KnownChain, segmentsIn, unchained } from './segments.ts'
 
 /**
  * Every sign that the audit log was tampered with, as sentences; [] when it is whole. `known` is how far the chain was when
  * somebody else took note of it: the log may have gone on, it cannot end before.
  */
-export function checkAudit(folder: string, known: ChainHead | undefined): readonly string[] {
+export function checkAudit(folder: string, known: KnownChain | undefined): readonly string[] {
   if (!existsSync(folder)) return known === undefined ? [] : ['the audit log is gone']
   const chain = new ChainCheck(known)
   for (const path of segmentsIn(folder)) {
@@ -20,7 +20,7 @@ export function checkAudit(folder: string, known: ChainHead | undefined): readon
 /** Follows the chain from line to line. */
 class ChainCheck {
   readonly problems: string[] = []
-  readonly #known: ChainHead | undefined
+  readonly #known: KnownChain | undefined
   /** Whether the known entry is there. */
   isKnown: boolean
   /** The entry before; undefined at the beginning and after a line that was changed. */
@@ -30,9 +30,10 @@ class ChainCheck {
   #path = ''
   #line = 0
 
-  constructor(known: ChainHead | undefined) {
+  constructor(known: KnownChain | undefined) {
     this.#known = known
     this.isKnown = known === undefined
+    this.#next = known?.first
   }
 
   begin(path: string): void {
@@ -54,7 +55,10 @@ class ChainCheck {
       return
     }
     const { seq, hash, prev } = entry
-    const before = this.#before
+    // The first line of a file is the entry that the file is named after.
+    const before =
+      this.#before ??
+      (this.#line === 1 ? { seq: firstOf(this.#path) - 1, hash: seq === 1 ? GENESIS.hash : prev } : undefined)
     if (before !== undefined && (prev !== before.hash || seq !== before.seq + 1)) {
       this.problems.push(`${this.#path}:${this.#line}: lines before entry ${seq} were taken out or put in`)
     }

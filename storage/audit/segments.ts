@@ -21,6 +21,12 @@ export interface ChainHead {
   readonly hash: string
 }
 
+/** The same with where the kept entries begin, as somebody else takes note of it. */
+export interface KnownChain extends ChainHead {
+  /** Number of the oldest entry that is kept. */
+  readonly first: number
+}
+
 /** Before the first entry. */
 export const GENESIS: ChainHead = { seq: 0, hash: '0'.repeat(64) }
 

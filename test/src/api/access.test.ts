@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { endpoints } from '../../../src/resources/index.ts'
 import t from 'tap'
 import { ADMINISTRATOR, catalogOf, DEFAULT_ROLES, endpointId, grantedEndpoints } from '../../../src/api/access.ts'
 import { type Endpoint, endpoint, type Method } from '../../../src/api/endpoint.ts'
@@ -69,6 +70,17 @@ t.test('Manager reads users, rights and backups but does not change them', async
     test.ok(grants('Manager', made('GET', path, { effect: 'read' })), path)
     test.notOk(grants('Manager', made('PUT', path)), path)
   }
+})
+
+t.test('Manager neither installs packages of his own nor takes the whole system back', async (test) => {
+  for (const name of ['updates.upload', 'lvmSnapshots.restore']) {
+    test.notOk(grants('Manager', made('PUT', '/{applianceId}/x', { name, effect: 'act' })), name)
+    test.ok(
+      endpoints.some((endpoint) => endpoint.name === name),
+      name,
+    )
+  }
+  test.ok(grants('Manager', made('PUT', '/{applianceId}/x', { name: 'updates.start', effect: 'act' })))
 })
 
 t.test('who did what is for Administrator and Auditor', async (test) => {

@@ -67,3 +67,18 @@ t.test('a file that somebody changed is looked at again', async (test) => {
   writeFileSync(join(folder, name(1)), 'half')
   test.same(await backups.list(), [])
 })
+
+t.test('who asks together shares one reading, and the next daemon reads none again', async (test) => {
+  const { folder, backups, described } = fixture(test)
+  for (const day of [1, 2, 3]) writeFileSync(join(folder, name(day)), `2026-01-0${day}`)
+  const [first, second] = await Promise.all([backups.list(), backups.list()])
+  test.same(first, second)
+  test.equal(described(), 3)
+  let again = 0
+  const next = new BackupFolder(folder, async () => void again++, silentLog)
+  test.same(await next.list(), first)
+  test.equal(again, 0)
+  writeFileSync(join(folder, '.heads.json'), '{"half')
+  const careful = new BackupFolder(folder, async (raw) => head(Buffer.from(raw).toString()), silentLog)
+  test.same(await careful.list(), first)
+})

@@ -18,7 +18,13 @@ async function fixture(test: Test) {
     change(lines)
     writeFileSync(path, lines.join('\n'))
   }
-  return { folder, head: log.head, paths, edit, check: () => checkAudit(folder, log.head) }
+  return {
+    folder,
+    head: { ...log.head, first: 1 },
+    paths,
+    edit,
+    check: () => checkAudit(folder, { ...log.head, first: 1 }),
+  }
 }
 
 t.test('a changed line is found', async (test) => {

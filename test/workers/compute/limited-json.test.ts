@@ -1,5 +1,5 @@
 import t from 'tap'
-import { DEPTH_MAX, parseLimited } from '../../../workers/compute/limited-json.ts'
+import { DEPTH_MAX, parseLimited, VALUES_MAX } from '../../../workers/compute/limited-json.ts'
 
 const parse = (text: string) => parseLimited(Buffer.from(text))
 
@@ -17,4 +17,11 @@ t.test('nesting is limited, in text it does not count', async (test) => {
   test.equal(parse(nested(1_000_000)), undefined)
   test.equal(parse('{"a":'.repeat(1_000_000)), undefined)
   test.not(parse(JSON.stringify('['.repeat(1000))), undefined)
+})
+
+t.test('so is the number of values', async (test) => {
+  const list = (values: number) => `[${'0,'.repeat(values - 1)}0]`
+  test.not(parse(list(VALUES_MAX)), undefined)
+  test.equal(parse(list(VALUES_MAX + 1)), undefined)
+  test.equal(parse(`[${'{},'.repeat(VALUES_MAX / 2 + 1)}0]`), undefined)
 })
