@@ -10,6 +10,7 @@ import type { Events } from './events.ts'
 import type { AuditedRequest, AuditOutcome, AuditTrail } from './http/audited.ts'
 import type { Log } from './log.ts'
 import type { RecordChange } from './model/sections.ts'
+import { Refusals } from './refusals.ts'
 import type { ComputePool } from './worker-pool.ts'
 
 /** Where the configuration store keeps from where to where the chain was: the log cannot quietly lose an end. */
@@ -17,9 +18,12 @@ const HEAD_KEY = 'audit head'
 const CHANGES_MAX = 100
 const CHANGE_LENGTH_MAX = 16 * 1024
 const TEXT_MAX = 320
-/** Failed logins need no account: more than this are counted, so that nobody pushes older entries out of the log with them. */
-const LOGINS_AT_ONCE = 30
-const LOGIN_EVERY_MS = 5_000
+/** Of all changes of one entry. */
+const ENTRY_LENGTH_MAX = 48 * 1024
+/** Whoever that was: a login that fails has no user. */
+const LOGINS = ''
+/** What goes before this age makes room for what came in unusual numbers, which somebody should know. */
+const YOUNG_MS = 30 * 86_400_000
 
 export interface AuditParts {
   readonly stateFolder: string
@@ -46,18 +50,16 @@ export class Audit implements AuditTrail, AuditReader {
   #noting: Promise<void> | undefined
   /** Number of the oldest entry that is kept. */
   #first: number
-  #unrecorded = 0
-  #loginsLeft = LOGINS_AT_ONCE
-  #refilled_ms: number
+  readonly #refusals: Refusals
 
   constructor(parts: AuditParts) {
     this.#parts = parts
     this.#folder = auditFolder(parts.stateFolder)
     const known = knownHead(parts.store)
     this.#first = known?.first ?? 1
-    const beforeDrop = (first: number) => this.#drop(first)
+    const beforeDrop = (first: number, newest: string) => this.#drop(first, newest)
     this.#log = new AuditLog(this.#folder, { known, onHead: () => this.#noteSoon(), beforeDrop })
-    this.#refilled_ms = parts.clock.monotonic_ms()
+    this.#refusals = new Refusals(parts.clock)
     const { problem: reason } = this.#log
     if (reason === undefined) return
     parts.log.error('the audit log was tampered with', { reason })
@@ -67,7 +69,9 @@ export class Audit implements AuditTrail, AuditReader {
   async record(request: AuditedRequest, outcome: AuditOutcome): Promise<void> {
     const { endpoint, actor, address, requestId, method, path, query, body } = request
     const isLogin = endpoint.name === 'auth.login'
-    if (isLogin && outcome.status !== 200 && !this.#mayRecordLogin()) return
+    const caller = isLogin ? LOGINS : actor.userId
+    if ((outcome.status ?? 0) >= 400 && !this.#refusals.mayRecord(caller)) return
+    const unrecorded = this.#refusals.takeUnrecorded(caller)
     const by = isLogin ? emailIn(body) : actor.email
     if (isLogin && outcome.status !== 200) this.#parts.events.publish('login', { state: 'refused', email: by, address })
     await this.#log.append({
@@ -83,7 +87,7 @@ export class Audit implements AuditTrail, AuditReader {
       ...(outcome.status === undefined ? {} : { status: outcome.status }),
       ...(outcome.code === undefined ? {} : { code: outcome.code }),
       ...this.#detail(request),
-      ...(isLogin && this.#unrecorded > 0 ? { unrecorded: this.#takeUnrecorded() } : {}),
+      ...(unrecorded > 0 ? { unrecorded } : {}),
     })
   }
 
@@ -105,13 +109,26 @@ export class Audit implements AuditTrail, AuditReader {
       return audited === undefined ? {} : { body: audited }
     }
     if (changes.length === 0) return {}
-    const more = changes.length - CHANGES_MAX
-    return { changes: changes.slice(0, CHANGES_MAX).map(bounded), ...(more > 0 ? { moreChanges: more } : {}) }
+    const told: object[] = []
+    let length = 0
+    for (const change of changes.slice(0, CHANGES_MAX)) {
+      const one = bounded(change)
+      length += JSON.stringify(one).length
+      if (length > ENTRY_LENGTH_MAX) break
+      told.push(one)
+    }
+    const more = changes.length - told.length
+    return { changes: told, ...(more > 0 ? { moreChanges: more } : {}) }
   }
 
   /** Old entries go only after it was noted that they are not missed. */
-  async #drop(first: number): Promise<void> {
+  async #drop(first: number, newest: string): Promise<void> {
     this.#first = first
+    if (this.#parts.clock.now_ms() - Date.parse(newest) < YOUNG_MS) {
+      const reason = `entries up to ${newest} make room for newer ones`
+      this.#parts.log.warn('the audit log is full', { reason })
+      this.#parts.events.publish('node', { state: 'audit log full', reason })
+    }
     await this.#parts.store.putMeta(HEAD_KEY, { ...this.#log.head, first })
   }
 
@@ -132,25 +149,6 @@ export class Audit implements AuditTrail, AuditReader {
     } finally {
       this.#noting = undefined
     }
-  }
-
-  #mayRecordLogin(): boolean {
-    const now_ms = this.#parts.clock.monotonic_ms()
-    const refill = Math.floor((now_ms - this.#refilled_ms) / LOGIN_EVERY_MS)
-    this.#refilled_ms += refill * LOGIN_EVERY_MS
-    this.#loginsLeft = Math.min(LOGINS_AT_ONCE, this.#loginsLeft + refill)
-    if (this.#loginsLeft > 0) {
-      this.#loginsLeft--
-      return true
-    }
-    this.#unrecorded++
-    return false
-  }
-
-  #takeUnrecorded(): number {
-    const count = this.#unrecorded
-    this.#unrecorded = 0
-    return count
   }
 }
 

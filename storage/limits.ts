@@ -37,4 +37,6 @@ export const ROOM_BYTES_PER_OBJECT = 512
 export const ROOM_BYTES_PER_RECORD = 8 * 1_024
 /** Of the audit log: a file of some ten thousand entries, and so many of them. */
 export const AUDIT_SEGMENT_BYTES_MAX = 4 * 1_024 * 1_024
-export const AUDIT_SEGMENTS_MAX = 64
+export const AUDIT_SEGMENTS_MAX = 128
+/** Of the entries of one answer; the rest comes with the next question. */
+export const AUDIT_ANSWER_BYTES_MAX = 1_024 * 1_024

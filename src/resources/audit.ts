@@ -36,7 +36,9 @@ const AuditEntry = Type.Object({
   ),
   moreChanges: Type.Optional(Type.Integer({ description: 'Changes that are not listed.' })),
   unrecorded: Type.Optional(
-    Type.Integer({ description: 'Refused logins that were counted only, since the last entry.' }),
+    Type.Integer({
+      description: 'Refusals of this caller, or of logins, that were only counted since the last entry.',
+    }),
   ),
   hash: text('SHA-256 over the entry and the hash of the one before it, in hexadecimal.'),
 })
@@ -53,7 +55,11 @@ export const audit = [
     message: 'Audit entries',
     query: closed({
       limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 1000, description: 'At most so many, 1 to 1000; 100.' }),
+        Type.Integer({
+          minimum: 1,
+          maximum: 1000,
+          description: 'At most so many, 1 to 1000; 100. Fewer when they are long: ask again with `before`.',
+        }),
       ),
       before: Type.Optional(Type.Integer({ minimum: 1, description: 'Only those with a smaller number.' })),
       from: moment('Not before.'),

@@ -27,8 +27,8 @@ export interface AuditLogOptions {
   readonly known?: KnownChain | undefined
   /** Told after each write what the chain has come to. */
   readonly onHead?: () => void
-  /** Called before the oldest entries go: what is older than `first` is not missed any more when it resolves. */
-  readonly beforeDrop?: (first: number) => Promise<void>
+  /** Called before the oldest entries go: what is older than `first` is not missed any more when it resolves. `newest` is when the last of them was made. */
+  readonly beforeDrop?: (first: number, newest: string) => Promise<void>
   readonly segmentBytes_max?: number
   readonly segments_max?: number
 }
@@ -138,7 +138,10 @@ export class AuditLog {
     this.#bytes = 0
     const segments = segmentsIn(this.#folder)
     const expired = segments.slice(0, Math.max(0, segments.length - this.#options.segments_max))
-    if (expired.length > 0) await this.#options.beforeDrop(firstOf(segments[expired.length] ?? ''))
+    const last = expired.at(-1)
+    if (last !== undefined) {
+      await this.#options.beforeDrop(firstOf(segments[expired.length] ?? ''), lastOf(last)?.at ?? '')
+    }
     for (const old of expired) unlinkSync(old)
     const folder = openSync(this.#folder, 'r')
     fsyncSync(folder)
@@ -162,8 +165,16 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): 
   }
 }
 
+interface SegmentEnd {
+  readonly head: ChainHead
+  /** When its last entry was made. */
+  readonly at: string
+  readonly bytes: number
+  readonly problem: string | undefined
+}
+
 /** The end of the chain in a segment; a line that a crash left unfinished is taken off. */
-function lastOf(path: string): { head: ChainHead; bytes: number; problem: string | undefined } | undefined {
+function lastOf(path: string): SegmentEnd | undefined {
   const content = readFileSync(path)
   const bytes = content.lastIndexOf(0x0a) + 1
   if (bytes < content.length) {
@@ -178,20 +189,17 @@ function lastOf(path: string): { head: ChainHead; bytes: number; problem: string
     if (entry === undefined) continue
     const isLast = at === lines.length - 2
     const problem = isLast ? undefined : `${path}: ${lines.length - 2 - at} lines at its end are damaged`
-    return { head: { seq: entry.seq + (lines.length - 2 - at), hash: entry.hash }, bytes, problem }
+    return { head: { seq: entry.seq + (lines.length - 2 - at), hash: entry.hash }, at: entry.at, bytes, problem }
   }
   return emptySegment(path, lines.length - 1)
 }
 
 /** A segment that a crash left empty goes on where its name says; the chain goes on from the segment before it. */
-function emptySegment(
-  path: string,
-  damaged: number,
-): { head: ChainHead; bytes: number; problem: string | undefined } | undefined {
+function emptySegment(path: string, damaged: number): SegmentEnd | undefined {
   const folder = path.slice(0, path.lastIndexOf('/'))
   const before = segmentsIn(folder).findLast((segment) => segment < path)
   const found = before === undefined ? undefined : lastOf(before)
   const head = found?.head ?? GENESIS
   const problem = damaged === 0 ? found?.problem : `${path}: all of its lines are damaged`
-  return { head: { seq: head.seq + damaged, hash: head.hash }, bytes: 0, problem }
+  return { head: { seq: head.seq + damaged, hash: head.hash }, at: found?.at ?? '', bytes: 0, problem }
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { AUDIT_ANSWER_BYTES_MAX } from '../limits.ts'
 import { type AuditEntry, segmentsIn, unchained } from './segments.ts'
 
 export interface AuditQuery {
@@ -14,10 +15,11 @@ export interface AuditQuery {
   readonly text?: string | undefined
 }
 
-/** Entries that fit, newest first. */
+/** Entries that fit, newest first: as many as are wanted, or as an answer may hold. */
 export function searchAudit(folder: string, query: AuditQuery): readonly AuditEntry[] {
   const found: AuditEntry[] = []
   const mayFit = lookingFor(query)
+  let length = 0
   for (const path of segmentsIn(folder).toReversed()) {
     for (const line of readFileSync(path, 'utf8').split('\n').slice(0, -1).toReversed()) {
       if (!mayFit(line)) continue
@@ -25,7 +27,8 @@ export function searchAudit(folder: string, query: AuditQuery): readonly AuditEn
       if (entry === undefined || !fits(entry, query)) continue
       const { prev: _, ...shown } = entry
       found.push(shown)
-      if (found.length >= query.limit) return found
+      length += line.length
+      if (found.length >= query.limit || length >= AUDIT_ANSWER_BYTES_MAX) return found
     }
   }
   return found

@@ -83,6 +83,35 @@ t.test('refused logins are told and bounded, so that nobody pushes older entries
   await audit.close()
 })
 
+t.test('a user who is refused again and again does not fill the log', async (test) => {
+  const { audit, request } = fixture(test)
+  const refused = () => audit.record(request('services.apply'), { status: 403, code: 'PERMISSION_DENIED' })
+  for (let i = 0; i < 50; i++) await refused()
+  await audit.record(request('realServers.update'), { status: 200 })
+  const entries = await audit.search({ limit: 1000 })
+  test.equal(entries.length, 31)
+  test.match(entries[0], { outcome: 'done', unrecorded: 20 })
+  await audit.close()
+})
+
+t.test('an entry is bounded, however many records were changed', async (test) => {
+  const { audit, request } = fixture(test)
+  const long = Array.from({ length: 100 }, (_, n) => `${n}`.padStart(60, 'x'))
+  const changes = Array.from({ length: 90 }, (_, n) => ({
+    section: 'l7Backends',
+    id: `b${n}`,
+    before: undefined,
+    after: backend(`b${n}`, long),
+  }))
+  await audit.record(request('realServers.update', { changes }), { status: 200 })
+  const [entry] = await audit.search({ limit: 1 })
+  test.ok(JSON.stringify(entry).length < 64 * 1024)
+  const listed = entry?.['changes']
+  test.ok(Array.isArray(listed) && listed.length > 3)
+  test.equal(Number(entry?.['moreChanges']) + (Array.isArray(listed) ? listed.length : 0), 90)
+  await audit.close()
+})
+
 t.test('requests are on the disk before they are answered', async (test) => {
   const { call, anonymous, node, appliance, state } = await applianceFixture(test)
   const last = async (query = '') => (await call('GET', `/audit${query}`)).json.data

@@ -22,3 +22,22 @@ t.test('entries are found by number, time, field and text, newest first', async 
   test.same(found({ ...all, text: 'nothing' }), [])
   test.equal('prev' in (searchAudit(folder, all)[0] ?? {}), false)
 })
+
+t.test('an answer is bounded in its length as well; the rest comes with the next question', async (test) => {
+  const folder = temporaryFolder(test, 'audit')
+  const log = new AuditLog(folder)
+  for (let n = 1; n <= 40; n++) await log.append({ at: 'a', text: 'x'.repeat(60_000) })
+  await log.close()
+  const seqs: number[] = []
+  for (let before: number | undefined; ;) {
+    const page = searchAudit(folder, { limit: 1000, before })
+    if (page.length === 0) break
+    test.ok(page.length < 20)
+    seqs.push(...page.map(({ seq }) => seq))
+    before = seqs.at(-1)
+  }
+  test.same(
+    seqs,
+    Array.from({ length: 40 }, (_, n) => 40 - n),
+  )
+})
