@@ -6,8 +6,10 @@ import type { AuditEntry, AuditFilter, AuditReader } from './api/lifecycle.ts'
 import { auditedBody } from './audited-body.ts'
 import type { Clock } from './clock.ts'
 import { shownChange } from './config/shown-change.ts'
+import { ApiError } from './errors.ts'
 import type { Events } from './events.ts'
 import type { AuditedRequest, AuditOutcome, AuditTrail } from './http/audited.ts'
+import { noRoom } from './http/no-room.ts'
 import type { Log } from './log.ts'
 import type { RecordChange } from './model/sections.ts'
 import { Refusals } from './refusals.ts'
@@ -64,6 +66,10 @@ export class Audit implements AuditTrail, AuditReader {
     if (reason === undefined) return
     parts.log.error('the audit log was tampered with', { reason })
     parts.events.publish('node', { state: 'audit log tampered with', reason })
+  }
+
+  assertRoom(): void {
+    if (!this.#log.hasReserve) throw new ApiError('INTERNAL', noRoom('the disk is full'))
   }
 
   async record(request: AuditedRequest, outcome: AuditOutcome): Promise<void> {

@@ -8,7 +8,9 @@ const PIECE = new Uint8Array(1_024 * 1_024)
 const LOCK_BYTES = 8_192
 
 /** There is no room for another transaction. Nothing was written. */
-export class NoRoomError extends Error {}
+export class NoRoomError extends Error {
+  override readonly name = 'NoRoomError'
+}
 
 /**
  * Makes LMDB's lock file before LMDB does: mapped without blocks behind it, as a full disk leaves it, its first use would end

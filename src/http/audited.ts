@@ -24,8 +24,10 @@ export interface AuditOutcome {
   readonly code?: string | undefined
 }
 
-/** Resolves when the entry is on the disk. */
 export interface AuditTrail {
+  /** Throws when the disk is so full that an entry could be lost after the deed. */
+  assertRoom(): void
+  /** Resolves when the entry is on the disk. */
   record(request: AuditedRequest, outcome: AuditOutcome): Promise<void>
 }
 

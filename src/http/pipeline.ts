@@ -7,10 +7,12 @@ import type { RecordChange } from '../model/sections.ts'
 import { admitted, type Asked, type Authenticate, denied, mayAsk, NOBODY } from './admission.ts'
 import { type AuditedRequest, type AuditTrail, isAudited, isNotedBefore, noteOf } from './audited.ts'
 import { LargeBodies, mayBeLarge, type ParseLarge, readBody } from './body.ts'
-import { type Answer, failure, replied } from './envelope.ts'
+import { type Answer, replied } from './envelope.ts'
+import { handled } from './handling.ts'
 import { headersFor, type Incoming, keepHeaders, tokenOf } from './incoming.ts'
 import { reported } from './long-answers.ts'
 import { rendered } from './prepared.ts'
+import { refused } from './refused.ts'
 import { decoded, type Match, matched, type Route, Router } from './router.ts'
 import { whileAllowed } from './streams.ts'
 import { parseQuery, Validation } from './validation.ts'
@@ -90,7 +92,7 @@ export class Pipeline {
       if (known === undefined) this.#keep(path, { ...match, params })
       return route.endpoint.reveals ? this.#revealed(asked) : this.#answer(asked, this.#contextFor(asked))
     } catch (error) {
-      return this.#turnedAway(route, incoming, actor, requestId, this.#refuse(error, requestId))
+      return this.#turnedAway(route, incoming, actor, requestId, refused(error, requestId, this.#parts.log))
     }
   }
 
@@ -140,11 +142,12 @@ export class Pipeline {
       // Headers are gone after the first await.
       const kept = { ...asked, incoming: keepHeaders(incoming, endpoint.headers) }
       body = await readBody(endpoint, incoming, this.#compiledOf(route.index).body, this.#parts.parseLarge)
+      if (endpoint.effect === 'stage') this.#parts.audit.assertRoom()
       if (isNotedBefore(endpoint)) await this.#parts.audit.record({ ...note, body }, {})
       context = this.#contextFor(kept)
       answer = await this.#answer(kept, context, body)
     } catch (error) {
-      answer = this.#refuse(error, requestId)
+      answer = refused(error, requestId, this.#parts.log)
     } finally {
       free()
     }
@@ -162,7 +165,7 @@ export class Pipeline {
       await this.#parts.audit.record(note, {})
       return await this.#noted(note, await this.#answer(kept, this.#contextFor(kept)))
     } catch (error) {
-      return this.#refuse(error, asked.requestId)
+      return refused(error, asked.requestId, this.#parts.log)
     }
   }
 
@@ -198,8 +201,7 @@ export class Pipeline {
     const query = parseQuery(incoming.query, this.#compiledOf(route.index).query)
     const accept = endpoint.produces.length > 1 ? incoming.header('accept') : ''
     const request = { params, query, body, accept, headers: headersFor(endpoint, incoming) }
-    const handle = () => endpoint.handle(context as never, request as never)
-    const result = endpoint.effect === 'read' ? handle() : context.run(handle)
+    const result = handled(endpoint, context, request)
     const finish = (settled: unknown): Answer | Promise<Answer> => {
       if (!(settled instanceof Reply) || settled.rendered === undefined)
         return replied(endpoint, params, settled, context.revisionRead)
@@ -213,7 +215,9 @@ export class Pipeline {
       return this.#watched(rendered(ready, wanted), requestId)
     }
     const answer = result instanceof Promise ? result.then(finish) : finish(result)
-    return answer instanceof Promise ? answer.catch((error: unknown) => this.#refuse(error, requestId)) : answer
+    return answer instanceof Promise
+      ? answer.catch((error: unknown) => refused(error, requestId, this.#parts.log))
+      : answer
   }
 
   /** A stream ends with the session, or the right, that it was opened with. */
@@ -230,19 +234,12 @@ export class Pipeline {
     if (answer instanceof Promise || answer.slices === undefined) return answer
     const { slices } = answer
     const warn = (reason: string) => this.#parts.log.warn('answer broken off', { requestId, reason })
-    return { ...answer, slices: () => reported(slices(), warn, (error) => this.#refuse(error, requestId)) }
+    return { ...answer, slices: () => reported(slices(), warn, (error) => refused(error, requestId, this.#parts.log)) }
   }
 
   #compiledOf(index: number): Compiled {
     const compiled = this.#compiled[index]
     if (compiled === undefined) throw new Error('a route points outside the endpoint table')
     return compiled
-  }
-
-  #refuse(error: unknown, requestId: string): Answer {
-    if (error instanceof ApiError) return failure(error)
-    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    this.#parts.log.error('defect', { requestId, detail })
-    return failure(new ApiError('INTERNAL', `Something is wrong with the daemon; its log explains ${requestId}`))
   }
 }

@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readFileSync, unlinkSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { AUDIT_SEGMENT_BYTES_MAX, AUDIT_SEGMENTS_MAX } from '../limits.ts'
+import { Reserve } from './reserve.ts'
 import {
   type AuditEntry,
   chained,
@@ -37,6 +38,7 @@ export interface AuditLogOptions {
 export class AuditLog {
   readonly #folder: string
   readonly #options: Required<Omit<AuditLogOptions, 'known'>>
+  readonly #reserve: Reserve
   readonly #waiting: Waiting[] = []
   #head: ChainHead
   #file: FileHandle | undefined
@@ -49,6 +51,8 @@ export class AuditLog {
   constructor(folder: string, { known, ...options }: AuditLogOptions = {}) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     this.#folder = folder
+    this.#reserve = new Reserve(folder)
+    this.#reserve.ensure()
     this.#options = {
       onHead: () => undefined,
       beforeDrop: async () => undefined,
@@ -67,6 +71,12 @@ export class AuditLog {
     this.#head = isKept ? head : { seq: Math.max(head.seq, known.seq), hash: known.hash }
     // After a line that somebody touched a new file begins, so that what follows can be told from it.
     this.#bytes = found === undefined || this.problem !== undefined ? Number.POSITIVE_INFINITY : found.bytes
+  }
+
+  /** Entries would be written also on a disk that is full now. */
+  get hasReserve(): boolean {
+    this.#reserve.ensure()
+    return this.#reserve.isThere
   }
 
   get head(): ChainHead {
@@ -110,8 +120,21 @@ export class AuditLog {
       head = link.head
       text += `${link.line}\n`
     }
-    const file = (this.#file ??= await this.#openLast())
     const bytes = Buffer.from(text)
+    try {
+      await this.#writeDown(bytes)
+    } catch (error) {
+      if (!this.#reserve.release()) throw error
+      await this.#writeDown(bytes)
+    }
+    this.#bytes += bytes.length
+    this.#head = head
+    this.#reserve.ensure()
+    this.#options.onHead()
+  }
+
+  async #writeDown(bytes: Uint8Array): Promise<void> {
+    const file = (this.#file ??= await this.#openLast())
     try {
       // At its place: what an earlier attempt left there, when the disk was full, is overwritten.
       await writeAll(file, bytes, this.#bytes)
@@ -120,9 +143,6 @@ export class AuditLog {
       await file.truncate(this.#bytes).catch(() => undefined)
       throw error
     }
-    this.#bytes += bytes.length
-    this.#head = head
-    this.#options.onHead()
   }
 
   #openLast(): Promise<FileHandle> {
