@@ -29,7 +29,8 @@ for (const { change, exitCode } of [
     { skip: obstacle ?? false },
     async (t) => {
       const { machine, api, node } = await startAppliance(t)
-      machine.start(NODE, '-e', ORIGIN)
+      // As a unit of its own: what was entered from outside would stand still when the machine stops everything, and keep it.
+      t.equal((await machine.run('systemd-run', '--quiet', '--unit=origin', NODE, '-e', ORIGIN)).exitCode, 0)
       const ripId = await api.create('/ipvsDirector/rips', { name: 'origin', ip: '127.0.0.1', port: 18_080 })
       const defaultBackendId = await api.create('/layer7proxy/backends', {
         name: 'web',
