@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { AuditLog } from '../storage/audit/audit-log.ts'
 import type { KnownChain } from '../storage/audit/segments.ts'
 import type { ConfigStore } from '../storage/config/config-store.ts'
+import type { Actor } from './api/context.ts'
 import type { AuditEntry, AuditFilter, AuditReader } from './api/lifecycle.ts'
 import { auditedBody } from './audited-body.ts'
 import type { Clock } from './clock.ts'
@@ -72,6 +73,13 @@ export class Audit implements AuditTrail, AuditReader {
     if (!this.#log.hasReserve) throw new ApiError('INTERNAL', noRoom('the disk is full'))
   }
 
+  assertCalm({ userId }: Actor): void {
+    if (!this.#refusals.isExhausted(userId)) return
+    throw new ApiError('RATE_LIMITED', 'Too many requests of yours were refused; wait, and look at what they said', {
+      headers: { 'Retry-After': '5' },
+    })
+  }
+
   async record(request: AuditedRequest, outcome: AuditOutcome): Promise<void> {
     const { endpoint, actor, address, requestId, method, path, query, body } = request
     const isLogin = endpoint.name === 'auth.login'
@@ -88,7 +96,8 @@ export class Audit implements AuditTrail, AuditReader {
       endpoint: endpoint.name,
       method,
       path: path.slice(0, TEXT_MAX),
-      ...(query === '' ? {} : { query: query.slice(0, TEXT_MAX) }),
+      // What nobody knows the meaning of may be a secret.
+      ...(query === '' || outcome.code === 'INVALID_QUERY' ? {} : { query: query.slice(0, TEXT_MAX) }),
       outcome: outcome.status === undefined ? 'begun' : outcome.status < 400 ? 'done' : 'refused',
       ...(outcome.status === undefined ? {} : { status: outcome.status }),
       ...(outcome.code === undefined ? {} : { code: outcome.code }),

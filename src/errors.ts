@@ -46,7 +46,8 @@ export const ERRORS = {
   },
   RATE_LIMITED: {
     status: 429,
-    meaning: 'Too many logins, long answers or large bodies at once; retry after the seconds in Retry-After.',
+    meaning:
+      'Too many logins or refused requests, or long answers or large bodies at once; retry after the seconds in Retry-After.',
   },
   INTERNAL: { status: 500, meaning: 'A defect of the daemon; the log has the details under the request id.' },
   NOT_SUPPORTED: { status: 501, meaning: 'This machine lacks what the operation needs.' },

@@ -24,13 +24,14 @@ export class Refusals {
     this.#clock = clock
   }
 
+  /** Whether the next refusal would only be counted. */
+  isExhausted(key: string): boolean {
+    return this.#callers.has(key) && this.#caller(key).left === 0
+  }
+
   /** Whether this refusal is an entry; otherwise it is counted. */
   mayRecord(key: string): boolean {
     const caller = this.#caller(key)
-    const now_ms = this.#clock.monotonic_ms()
-    const refill = Math.floor((now_ms - caller.refilled_ms) / ONE_EVERY_MS)
-    caller.refilled_ms += refill * ONE_EVERY_MS
-    caller.left = Math.min(AT_ONCE, caller.left + refill)
     if (caller.left > 0) {
       caller.left--
       return true
@@ -49,12 +50,16 @@ export class Refusals {
   }
 
   #caller(key: string): Caller {
+    const now_ms = this.#clock.monotonic_ms()
     let caller = this.#callers.get(key)
     if (caller === undefined) {
       if (this.#callers.size >= CALLERS_MAX) this.#callers.clear()
-      caller = { left: AT_ONCE, refilled_ms: this.#clock.monotonic_ms(), unrecorded: 0 }
+      caller = { left: AT_ONCE, refilled_ms: now_ms, unrecorded: 0 }
       this.#callers.set(key, caller)
     }
+    const refill = Math.floor((now_ms - caller.refilled_ms) / ONE_EVERY_MS)
+    caller.refilled_ms += refill * ONE_EVERY_MS
+    caller.left = Math.min(AT_ONCE, caller.left + refill)
     return caller
   }
 }

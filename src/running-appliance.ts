@@ -133,10 +133,10 @@ export class RunningAppliance implements Appliance {
     return { demoUrl: wantsDemo ? await demo.start() : undefined }
   }
 
-  /** By the next look, the apply that made it another node was answered. */
+  /** The apply that made it another node is answered first. */
   #lookWho(): void {
-    const { engine, identity, nodeId } = this.#parts
-    if (!engine.busy && identity() !== nodeId) this.#reborn.resolve()
+    const { engine, identity, nodeId, pipeline } = this.#parts
+    if (!engine.busy && pipeline.isQuiet && identity() !== nodeId) this.#reborn.resolve()
   }
 
   /** An appliance's HAProxy is left as it was found until something of Layer 7 was applied. */

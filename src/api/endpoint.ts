@@ -30,6 +30,7 @@ export interface EndpointSpec<
   Q extends TSchema,
   B extends TSchema,
   R extends TSchema,
+  S,
 > {
   /** `resource.verb`, unique; the OpenAPI operation id. */
   readonly name: string
@@ -70,9 +71,12 @@ export interface EndpointSpec<
   readonly data?: R
   /** Fields of the envelope beside `data`, such as a count. */
   readonly beside?: TObject
+  /** What takes its time, such as reading a file: before the turn to edit, for which everybody else would wait. */
+  readonly prepare?: (ctx: ContextOf['read'], request: Request<P, Static<Q>, Static<B>>) => Promise<S>
   readonly handle: (
     ctx: ContextOf[E],
     request: Request<P, Static<Q>, Static<B>>,
+    prepared: S,
   ) => Static<R> | Reply<Static<R>> | Promise<Static<R> | Reply<Static<R>>>
 }
 
@@ -99,7 +103,8 @@ export interface Endpoint {
   readonly rules: ((body: never) => readonly FieldProblem[]) | undefined
   readonly data: TSchema | undefined
   readonly beside: TObject | undefined
-  readonly handle: (ctx: never, request: never) => unknown
+  readonly prepare: ((ctx: never, request: never) => Promise<unknown>) | undefined
+  readonly handle: (ctx: never, request: never, prepared: never) => unknown
 }
 
 /** `data` of the many answers that carry an empty array. */
@@ -115,7 +120,8 @@ export function endpoint<
   Q extends TObject = TObject<Record<never, never>>,
   B extends TSchema = TVoid,
   R extends TSchema = TVoid,
->(spec: EndpointSpec<E, P, Q, B, R>): Endpoint {
+  S = undefined,
+>(spec: EndpointSpec<E, P, Q, B, R, S>): Endpoint {
   return {
     ...spec,
     access: spec.access ?? 'granted',
@@ -130,6 +136,7 @@ export function endpoint<
     query: spec.query,
     body: spec.body,
     rules: spec.rules,
+    prepare: spec.prepare,
     data: spec.data,
     beside: spec.beside,
   }

@@ -27,6 +27,8 @@ export interface AuditOutcome {
 export interface AuditTrail {
   /** Throws when the disk is so full that an entry could be lost after the deed. */
   assertRoom(): void
+  /** Refuses who was refused so often that even beginnings would fill the log. */
+  assertCalm(actor: Actor): void
   /** Resolves when the entry is on the disk. */
   record(request: AuditedRequest, outcome: AuditOutcome): Promise<void>
 }

@@ -13,14 +13,12 @@ import { headersFor, type Incoming, keepHeaders, tokenOf } from './incoming.ts'
 import { reported } from './long-answers.ts'
 import { rendered } from './prepared.ts'
 import { refused } from './refused.ts'
-import { decoded, type Match, matched, type Route, Router } from './router.ts'
+import { KnownPaths, paramsOf } from './known-paths.ts'
+import { matched, type Route, Router } from './router.ts'
 import { whileAllowed } from './streams.ts'
 import { parseQuery, Validation } from './validation.ts'
 
 export const API_PREFIX = '/api/v1'
-/** Some hundred bytes each: longer paths are not remembered, whoever sends them. */
-const KNOWN_PATHS_MAX = 4_096
-const KNOWN_PATH_LENGTH = 256
 const HAS_BODY = new Set(['POST', 'PUT', 'DELETE'])
 
 /** What a request context must offer the pipeline; implemented beside the composition root. */
@@ -63,8 +61,8 @@ export class Pipeline {
   readonly #router: Router
   readonly #compiled: readonly Compiled[]
   readonly #largeBodies = new LargeBodies()
-  /** Paths that were asked for, with what they lead to: pollers ask for the same few. */
-  readonly #known = new Map<string, Match & { readonly params: Readonly<Record<string, string>> }>()
+  #unanswered = 0
+  readonly #known = new KnownPaths()
 
   constructor(parts: PipelineParts) {
     this.#parts = parts
@@ -73,6 +71,11 @@ export class Pipeline {
       body: new Validation(endpoint.body, endpoint.rules),
       query: new Validation(endpoint.query),
     }))
+  }
+
+  /** Whether every request that changes something was answered. */
+  get isQuiet(): boolean {
+    return this.#unanswered === 0
   }
 
   handle(incoming: Incoming, requestId: string): Answer | Promise<Answer> {
@@ -86,10 +89,10 @@ export class Pipeline {
       const who = admitted(route.endpoint, incoming, this.#parts.authenticate)
       actor = who.actor
       if (!mayAsk(route, who)) throw new ApiError('PERMISSION_DENIED', denied(route.endpoint))
-      const params = known?.params ?? this.#params(match)
+      const params = known?.params ?? paramsOf(match, this.#parts.nodeId)
       const asked = { route, incoming, actor, params, requestId }
-      if (HAS_BODY.has(method)) return this.#withBody(asked)
-      if (known === undefined) this.#keep(path, { ...match, params })
+      if (HAS_BODY.has(method)) return this.#counted(this.#withBody(asked))
+      if (known === undefined) this.#known.keep(path, { ...match, params })
       return route.endpoint.reveals ? this.#revealed(asked) : this.#answer(asked, this.#contextFor(asked))
     } catch (error) {
       return this.#turnedAway(route, incoming, actor, requestId, refused(error, requestId, this.#parts.log))
@@ -112,20 +115,13 @@ export class Pipeline {
     return this.#noted(noteOf({ route, incoming, actor, requestId }), answer)
   }
 
-  #keep(path: string, match: Match & { readonly params: Readonly<Record<string, string>> }): void {
-    if (path.length > KNOWN_PATH_LENGTH) return
-    if (this.#known.size >= KNOWN_PATHS_MAX) this.#known.clear()
-    this.#known.set(path, match)
-  }
-
-  #params({ route, values }: Match): Readonly<Record<string, string>> {
-    const params: Record<string, string> = {}
-    for (let i = 0; i < values.length; i++) params[route.names[i] ?? ''] = decoded(values[i] ?? '')
-    const node = params['applianceId'] ?? params['applianceID']
-    if (node !== undefined && node !== this.#parts.nodeId) {
-      throw new ApiError('NOT_FOUND', `There is no node with id ${node}`)
+  async #counted(work: Promise<Answer>): Promise<Answer> {
+    this.#unanswered++
+    try {
+      return await work
+    } finally {
+      this.#unanswered--
     }
-    return params
   }
 
   async #withBody(asked: Asked): Promise<Answer> {
@@ -143,7 +139,12 @@ export class Pipeline {
       const kept = { ...asked, incoming: keepHeaders(incoming, endpoint.headers) }
       body = await readBody(endpoint, incoming, this.#compiledOf(route.index).body, this.#parts.parseLarge)
       if (endpoint.effect === 'stage') this.#parts.audit.assertRoom()
-      if (isNotedBefore(endpoint)) await this.#parts.audit.record({ ...note, body }, {})
+      if (isNotedBefore(endpoint)) {
+        // What is refused anyway begins nothing.
+        parseQuery(incoming.query, this.#compiledOf(route.index).query)
+        this.#parts.audit.assertCalm(actor)
+        await this.#parts.audit.record({ ...note, body }, {})
+      }
       context = this.#contextFor(kept)
       answer = await this.#answer(kept, context, body)
     } catch (error) {
@@ -162,6 +163,7 @@ export class Pipeline {
     const note = noteOf(asked)
     const kept = { ...asked, incoming: keepHeaders(asked.incoming, note.endpoint.headers) }
     try {
+      this.#parts.audit.assertCalm(note.actor)
       await this.#parts.audit.record(note, {})
       return await this.#noted(note, await this.#answer(kept, this.#contextFor(kept)))
     } catch (error) {

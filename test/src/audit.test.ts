@@ -141,6 +141,29 @@ t.test('requests are on the disk before they are answered', async (test) => {
   )
 })
 
+t.test('who is refused at everything begins nothing any more, and fills nothing', async (test) => {
+  const { call } = await applianceFixture(test)
+  const codes: string[] = []
+  for (let n = 0; n < 60; n++) codes.push((await call('DELETE', `/backup/none-2026010${n % 10}-000000.json`)).json.code)
+  test.equal(codes.filter((code) => code === 'NOT_FOUND').length, 30)
+  test.equal(codes.at(-1), 'RATE_LIMITED')
+  const before = (await call('GET', '/audit?limit=1')).json.data[0].seq
+  await call('DELETE', '/backup/none-20260101-000000.json')
+  await call('PUT', '/services/apply?token=S3CRET')
+  test.equal((await call('GET', '/audit?limit=1')).json.data[0].seq, before)
+  test.equal((await call('POST', '/ipvsDirector/rips', { body: { name: 'w', ip: '192.0.2.1', port: 1 } })).status, 201)
+  const [entry] = (await call('GET', '/audit?limit=1')).json.data
+  test.match(entry, { outcome: 'done', unrecorded: 32 })
+})
+
+t.test('a query that nobody understands is not kept: it may hold a secret', async (test) => {
+  const { call } = await applianceFixture(test)
+  await call('PUT', '/services/apply?token=S3CRET')
+  const [entry] = (await call('GET', '/audit?limit=1')).json.data
+  test.match(entry, { outcome: 'refused', code: 'INVALID_QUERY' })
+  test.notOk('query' in entry)
+})
+
 t.test('whoever is refused a right is on record', async (test) => {
   const { call, login, anonymous } = await applianceFixture(test)
   const body = {

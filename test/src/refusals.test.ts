@@ -9,6 +9,9 @@ t.test('of each caller a bounded number of refusals is recorded, the rest is cou
     Array.from({ length: times }, () => refusals.mayRecord(key)).filter(Boolean).length
   test.equal(recorded('a', 100), 30)
   test.equal(recorded('b', 10), 10, 'another caller has his own')
+  test.ok(refusals.isExhausted('a'))
+  test.notOk(refusals.isExhausted('b'))
+  test.notOk(refusals.isExhausted('nobody'))
   test.equal(refusals.takeUnrecorded('a'), 70)
   test.equal(refusals.takeUnrecorded('a'), 0)
   test.equal(refusals.takeUnrecorded('nobody'), 0)

@@ -24,7 +24,7 @@ function ask(name: string, query: object, { accept = '', found = true } = {}) {
   const endpoint = l7History.find((candidate) => candidate.name === `l7History.${name}`)
   if (endpoint === undefined) throw new Error(`there is no history of ${name}`)
   const request = { params: { applianceId: 'n', id: 'x' }, query, body: undefined, accept, ifNoneMatch: '' }
-  const answer = endpoint.handle({ history } as never, request as never)
+  const answer = endpoint.handle({ history } as never, request as never, undefined as never)
   const [first, ...more] = asked
   if (first === undefined || more.length > 0) throw new Error('the figures were not asked once')
   return { ...first, answer }

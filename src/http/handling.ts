@@ -1,0 +1,14 @@
+import type { Endpoint } from '../api/endpoint.ts'
+
+/** Runs what the handler does of a staging effect inside one atomic edit. */
+export interface Running {
+  run(handler: () => unknown): unknown
+}
+
+/** What the endpoint answers. What it prepares is done before its turn to edit, and of no effect when that is refused. */
+export function handled({ effect, prepare, handle }: Endpoint, context: Running, request: unknown): unknown {
+  const call = (prepared?: unknown) => handle(context as never, request as never, prepared as never)
+  if (effect === 'read') return call()
+  if (prepare === undefined) return context.run(call)
+  return prepare(context as never, request as never).then((prepared) => context.run(() => call(prepared)))
+}
