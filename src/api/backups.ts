@@ -40,8 +40,11 @@ export interface BackupsReader {
   list(): Promise<{ readonly uploads: BackupEntry[]; readonly auto: BackupEntry[] }>
   /** Running as a backup file, under the passphrase when one is given. */
   make(passphrase: string | undefined): Promise<Rendered>
-  /** What restoring a file stages; refuses with NOT_FOUND, APPLY_IN_PROGRESS, or with everything that is wrong. */
-  restoration(request: RestoreRequest, passphrase: string | undefined): Promise<Restoration>
+  /**
+   * Reads the file, which takes its time; refuses with NOT_FOUND, with everything that is wrong with it, or with
+   * APPLY_IN_PROGRESS while another one is read. Then says what restoring it stages at that moment.
+   */
+  opened(request: RestoreRequest, passphrase: string | undefined): Promise<() => Restoration>
 }
 
 export interface BackupsActor extends BackupsReader {

@@ -42,6 +42,8 @@ export class Backups implements BackupsActor {
   readonly #parts: BackupsParts
   readonly #uploads: BackupFolder
   readonly #auto: BackupFolder
+  /** Each one takes memory and seconds of the thread that others wait for. */
+  #isOpening = false
 
   constructor(parts: BackupsParts) {
     this.#parts = parts
@@ -95,16 +97,20 @@ export class Backups implements BackupsActor {
     throw refusal('file', [{ field: 'X-Backup-Passphrase', code: 'PASSPHRASE_REQUIRED', message }])
   }
 
-  async restoration(request: RestoreRequest, passphrase: string | undefined): Promise<Restoration> {
+  async opened(request: RestoreRequest, passphrase: string | undefined): Promise<() => Restoration> {
     const { nodeId, running, candidate, engine, facts } = this.#parts
-    const read = await this.#read(request.file, passphrase)
-    const interfaces = request.sections === undefined ? await facts.interfaces() : []
-    if (engine().isApplying) {
-      throw new ApiError('APPLY_IN_PROGRESS', 'An apply is running; restore when it has ended', {
-        headers: { 'Retry-After': '1' },
-      })
+    if (this.#isOpening) throw busy('Another backup is being read for a restore; try again in a second')
+    this.#isOpening = true
+    try {
+      const read = await this.#read(request.file, passphrase)
+      const interfaces = request.sections === undefined ? await facts.interfaces() : []
+      return () => {
+        if (engine().isApplying) throw busy('An apply is running; restore when it has ended')
+        return restoration(request, read, { nodeId, running, candidate, interfaces })
+      }
+    } finally {
+      this.#isOpening = false
     }
-    return restoration(request, read, { nodeId, running, candidate, interfaces })
   }
 
   /** Keeps the text of a backup file; refuses one in which anything is wrong. Answers its name. */
@@ -161,6 +167,8 @@ function headOf({ applianceVersion, createdAt, nodes }: BackupSource): BackupHea
   const sections = BACKUP_SECTIONS.map(({ name, version }) => ({ name, version }))
   return { applianceVersion, createdAt, nodes, sections, isSealed: false }
 }
+
+const busy = (message: string) => new ApiError('APPLY_IN_PROGRESS', message, { headers: { 'Retry-After': '1' } })
 
 /** What is wrong in a file, as problems of the field that named it. */
 function refusal(field: string, problems: readonly FieldError[]): ApiError {

@@ -66,6 +66,7 @@ export function readBackup(
   if (isSealed && !known.every(({ data }) => 'encrypted' in data)) {
     problems.add('sections', 'NOT_A_BACKUP', 'some are encrypted and some are not')
   }
+  if (isSealed && problems.list.length === 0) checkSealing(known, problems)
   const unsealer = passphrase === undefined ? undefined : new Unsealer(passphrase, parse)
   const contents = problems.list.length > 0 ? undefined : contentsOf(known, isSealed, unsealer, problems)
   if (problems.list.length > 0) return { problems: problems.list }
@@ -136,6 +137,18 @@ function knownSections(file: File, sections: readonly BackupSection[], problems:
   })
 }
 
+/** One key opens all sections: each costs a second, and whoever made the file chose how many there are. */
+function checkSealing(known: readonly KnownSection[], problems: Problems): void {
+  const keys = new Set<string>()
+  for (const { section, data } of known) {
+    if (!problems.fit(EncryptedData, `sections.${section.name}.data`, data)) continue
+    // Sound: it fits.
+    const { salt, n } = (data as Static<typeof EncryptedData>).encrypted
+    keys.add(`${n} ${salt}`)
+  }
+  if (keys.size > 1) problems.add('sections', 'NOT_A_BACKUP', 'are not all encrypted with the same key')
+}
+
 /** The records of all sections; undefined when they cannot be read without the passphrase. */
 function contentsOf(
   known: readonly KnownSection[],
@@ -147,7 +160,8 @@ function contentsOf(
   for (const { section, version, data } of known) {
     const field = `sections.${section.name}.data`
     const plain = isSealed ? unsealed({ section, version, data }, unsealer, field, problems) : data
-    if (plain === undefined) continue
+    // Nothing more of the file can be read.
+    if (plain === undefined) break
     const migrated = migratedData(section, version, plain, problems)
     if (migrated !== undefined) Object.assign(contents, recordsOf(section, migrated, field, problems))
   }
@@ -167,14 +181,11 @@ function unsealed(
   field: string,
   problems: Problems,
 ): SectionData | undefined {
-  if (!problems.fit(EncryptedData, field, data) || unsealer === undefined) return undefined
-  // Sound: it fits.
+  if (unsealer === undefined) return undefined
+  // Sound: checkSealing has found that it fits.
   const opened = unsealer.open(name, version, (data as Static<typeof EncryptedData>).encrypted)
   if (opened === undefined) {
-    // The same for each section: said once.
-    if (problems.list.length === 0) {
-      problems.add('X-Backup-Passphrase', 'PASSPHRASE_WRONG', 'is not the passphrase of this backup')
-    }
+    problems.add('X-Backup-Passphrase', 'PASSPHRASE_WRONG', 'is not the passphrase of this backup')
   } else if (isObject(opened.value) && !hasSpecialName(opened.value)) return { ...opened.value }
   else problems.add(field, 'NOT_A_BACKUP', 'holds no section of a backup')
   return undefined

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import type { Restoration } from '../api/backups.ts'
 import type { ContextOf } from '../api/context.ts'
 import { endpoint } from '../api/endpoint.ts'
 import { accepted, Reply, StartedJob } from '../api/reply.ts'
@@ -69,10 +70,10 @@ function newPassphrase(headers: Readonly<Record<string, string>>): string | unde
   })
 }
 
-async function restore(ctx: ContextOf['stage'], body: Static<typeof RestoreBody>, passphrase: string | undefined) {
+async function restore(ctx: ContextOf['stage'], body: Static<typeof RestoreBody>, restoration: () => Restoration) {
   ctx.transactions.refuseOpen()
-  const { contents, isFull, warnings } = await ctx.lifecycle.backups.restoration(body, passphrase)
-  ctx.restore(contents)
+  const { contents, isFull, warnings } = restoration()
+  await ctx.restore(contents)
   if (isFull)
     return accepted(await ctx.checkRestored(body.file, warnings), {
       message: `The whole of ${body.file} is staged; the job checks it`,
@@ -142,7 +143,11 @@ export const backups = [
     headers: [PASSPHRASE],
     body: RestoreBody,
     data: StartedJob,
-    handle: (ctx, { body, headers }) => restore(ctx, body, passphraseIn(headers)),
+    prepare: async (ctx, { body, headers }) => {
+      ctx.transactions.refuseOpen()
+      return ctx.lifecycle.backups.opened(body, passphraseIn(headers))
+    },
+    handle: (ctx, { body }, restoration) => restore(ctx, body, restoration),
   }),
   ...DELETES.map(({ name, path, which, what }) =>
     endpoint({

@@ -67,7 +67,8 @@ export const revisions = [
     extension: true,
     summary: 'Make the candidate what an earlier revision was; review it, then apply',
     message: 'The candidate is as revision {n} was; see GET /services/pending, then apply or discard',
-    handle: async (ctx, { params }) => ctx.restore(await ctx.lifecycle.revisions.contents(numberOf(params.n))),
+    prepare: async (ctx, { params }) => ctx.lifecycle.revisions.contents(numberOf(params.n)),
+    handle: (ctx, _request, contents) => ctx.restore(contents),
   }),
 ]
 

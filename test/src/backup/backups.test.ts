@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { Backups, KEPT_MAX } from '../../../src/backup/backups.ts'
 import { silentLog } from '../../../src/log.ts'
-import { InlinePool } from '../../../src/worker-pool.ts'
+import { type ComputePool, InlinePool } from '../../../src/worker-pool.ts'
 import * as computeTasks from '../../../workers/compute.ts'
 import { stillFacts } from '../../appliance-fixture.ts'
 import { SOME, sourceOf, textOf } from '../../backup-fixture.ts'
@@ -9,7 +9,7 @@ import { refuses, temporaryFolder } from '../../config-fixture.ts'
 import { manualClock } from '../../manual-clock.ts'
 import { viewOf } from '../../view-fixture.ts'
 
-function fixture(test: Test, isApplying = false) {
+function fixture(test: Test, isApplying = false, compute: ComputePool = new InlinePool(computeTasks)) {
   const clock = manualClock()
   const backups = new Backups({
     running: viewOf(SOME),
@@ -17,7 +17,7 @@ function fixture(test: Test, isApplying = false) {
     nodeId: 'node-1',
     version: '0.1.0',
     stateFolder: temporaryFolder(test, 'backups'),
-    compute: new InlinePool(computeTasks),
+    compute,
     facts: stillFacts(),
     engine: () => ({ isApplying }),
     clock,
@@ -70,11 +70,24 @@ t.test('PAYLOAD_TOO_LARGE: more than 64 MiB', async (test) => {
 t.test('APPLY_IN_PROGRESS: nothing is restored while an apply runs', async (test) => {
   const { backups } = fixture(test, true)
   const file = await backups.upload(textOf(sourceOf(SOME)))
-  await refuses(test, 'APPLY_IN_PROGRESS', backups.restoration({ file, sections: ['rbac'] }, undefined))
+  const restoration = await backups.opened({ file, sections: ['rbac'] }, undefined)
+  await refuses(test, 'APPLY_IN_PROGRESS', restoration)
+})
+
+t.test('APPLY_IN_PROGRESS: one file is opened for a restore at a time', async (test) => {
+  const { backups } = fixture(test)
+  const file = await backups.upload(textOf(sourceOf(SOME)))
+  const open = () => backups.opened({ file, sections: ['rbac'] }, undefined)
+  const first = open()
+  const { details } = await refuses(test, 'APPLY_IN_PROGRESS', open())
+  test.match(details.headers, { 'Retry-After': '1' })
+  test.match((await first)(), { contents: { users: SOME.users } })
+  await refuses(test, 'NOT_FOUND', backups.opened({ file: 'nope' }, undefined))
+  test.match((await open())(), { isFull: false }, 'also after a refusal')
 })
 
 t.test('NOT_FOUND: no such file', async (test) => {
   const { backups } = fixture(test)
-  await refuses(test, 'NOT_FOUND', backups.restoration({ file: 'nope' }, undefined))
+  await refuses(test, 'NOT_FOUND', backups.opened({ file: 'nope' }, undefined))
   await refuses(test, 'NOT_FOUND', backups.remove('../config'))
 })

@@ -174,6 +174,29 @@ t.test('sealed sections are checked as far as they can be seen, and completely w
   test.match(problems(signed(costly), 'correct horse'), [/sections\.rbac\.data\.encrypted/])
 })
 
+t.test('one key for the whole file: each costs a second, and memory', async (test) => {
+  const text = textOf(sourceOf(SOME), await newSealingKey('correct horse'))
+  for (const change of [{ salt: `${'A'.repeat(22)}==` }, { n: 131_072 }]) {
+    const file = JSON.parse(text)
+    Object.assign(file.sections.system.data.encrypted, change)
+    test.same(problems(signed(file)), ['sections NOT_A_BACKUP'], 'so that none is kept')
+    test.same(problems(signed(file), 'wrong horse'), ['sections NOT_A_BACKUP'])
+  }
+})
+
+t.test('after one section that the passphrase does not open, no other is tried', async (test) => {
+  const file = JSON.parse(textOf(sourceOf(SOME), await newSealingKey('correct horse')))
+  const { encrypted } = file.sections.rbac.data
+  encrypted.text = `AAAA${encrypted.text.slice(4)}`
+  let parsed = 0
+  const found = readBackup(Buffer.from(signed(file)), 'correct horse', (raw) => {
+    parsed += 1
+    return parseLimited(raw)
+  })
+  test.match(found, { problems: [{ code: 'PASSPHRASE_WRONG' }] })
+  test.equal(parsed, 1, 'the file itself')
+})
+
 t.test('sections of an older version are migrated, step by step', (test) => {
   const migrations = {
     1: (data: Readonly<Record<string, unknown>>) => ({ servers: data['reals'] }),

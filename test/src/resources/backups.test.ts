@@ -2,6 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { applianceFixture, type Caller, ETH1, type Received } from '../../appliance-fixture.ts'
+import { type ComputePool, InlinePool } from '../../../src/worker-pool.ts'
+import * as computeTasks from '../../../workers/compute.ts'
 import { signed } from '../../backup-fixture.ts'
 
 const PASSPHRASE = { 'x-backup-passphrase': 'correct horse' }
@@ -239,6 +241,33 @@ t.test('who may not change roles restores no users and roles either', async (tes
   }
   test.match((await call('GET', '/services/pending')).json.data, { count: 0 })
   test.equal((await restore(['layer7proxy', 'realServers'])).status, 200)
+})
+
+t.test('nobody waits to edit while a backup is opened', async (test) => {
+  const pool = new InlinePool(computeTasks)
+  let [begun, goOn] = [() => {}, () => {}]
+  const opening = new Promise<void>((resolve) => (begun = resolve))
+  const held = new Promise<void>((resolve) => (goOn = resolve))
+  const compute: ComputePool = {
+    run: async (name, input) => {
+      if (name === 'openBackup') begun()
+      if (name === 'openBackup') await held
+      return pool.run(name, input)
+    },
+    close: () => pool.close(),
+  }
+  const { call, node } = await applianceFixture(test, {}, { compute })
+  await populate(call, node)
+  const file = await upload(call, (await call('GET', '/backup')).text)
+  const restoring = call('POST', '/backup/restore', { body: { file, sections: ['realServers'] } })
+  await opening
+  const body = { name: 'meanwhile', ip: '192.0.2.77', port: 80 }
+  test.equal((await call('POST', '/ipvsDirector/rips', { body })).status, 201)
+  const second = await call('POST', '/backup/restore', { body: { file, sections: ['realServers'] } })
+  test.match(second, { status: 409, headers: { 'Retry-After': '1' }, json: { code: 'APPLY_IN_PROGRESS' } })
+  goOn()
+  test.equal((await restoring).status, 200)
+  test.same((await call('GET', '/services/pending')).json.data.changes, [], 'what it stages is of that moment')
 })
 
 t.test('TRANSACTION_OPEN, inside and outside it', async (test) => {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { revisions } from '../../../src/resources/revisions.ts'
 import { applianceFixture } from '../../appliance-fixture.ts'
 
 t.test('an earlier revision is compared, restored into the candidate, and applied', async (test) => {
@@ -21,4 +22,16 @@ t.test('an earlier revision is compared, restored into the candidate, and applie
   for (const path of ['/revisions/99/restore', '/revisions/x/restore', '/revisions/1e1/restore']) {
     test.match((await call('PUT', path)).json, { code: 'NOT_FOUND' }, path)
   }
+})
+
+t.test('what a revision was is read before the turn to edit, for which others would wait', async (test) => {
+  const restore = revisions.find(({ name }) => name === 'revisions.restore')
+  const contents = { users: [] }
+  const lifecycle = { revisions: { contents: async (revision: number) => ({ ...contents, revision }) } }
+  const request = { params: { n: '7' } }
+  const prepared = await restore?.prepare?.({ lifecycle } as never, request as never)
+  const restored: unknown[] = []
+  const ctx = { restore: (given: unknown) => restored.push(given) }
+  restore?.handle(ctx as never, request as never, prepared as never)
+  test.same(restored, [{ ...contents, revision: 7 }], 'at once')
 })
