@@ -98,9 +98,7 @@ export class Audit implements AuditTrail, AuditReader {
       path: path.slice(0, TEXT_MAX),
       // What nobody knows the meaning of may be a secret.
       ...(query === '' || outcome.code === 'INVALID_QUERY' ? {} : { query: query.slice(0, TEXT_MAX) }),
-      outcome: outcome.status === undefined ? 'begun' : outcome.status < 400 ? 'done' : 'refused',
-      ...(outcome.status === undefined ? {} : { status: outcome.status }),
-      ...(outcome.code === undefined ? {} : { code: outcome.code }),
+      ...cameOf(outcome),
       ...this.#detail(request),
       ...(unrecorded > 0 ? { unrecorded } : {}),
     })
@@ -165,6 +163,11 @@ export class Audit implements AuditTrail, AuditReader {
       this.#noting = undefined
     }
   }
+}
+
+function cameOf({ status, code }: AuditOutcome): object {
+  if (status === undefined) return { outcome: 'begun' }
+  return { outcome: status < 400 ? 'done' : 'refused', status, ...(code === undefined ? {} : { code }) }
 }
 
 function bounded(change: RecordChange): object {

@@ -170,9 +170,9 @@ export class RequestContext implements HandlerContext {
     return this.#draft.section(name)
   }
 
-  restore(contents: SectionContents): void {
+  async restore(contents: SectionContents): Promise<void> {
     this.#services.observed?.refuse()
-    this.#draft?.restore(contents)
+    await this.#draft?.restore(contents)
     refuseOverRights(this.#draft?.made ?? [], this.may('roles.create'))
   }
 

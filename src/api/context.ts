@@ -185,7 +185,7 @@ interface Staging {
   section<N extends SectionName>(name: N): SectionEditor<N>
   readonly passwords: { hash(password: string): Promise<string> }
   /** Makes whole sections hold exactly these records; refuses what would leave the candidate broken. */
-  restore(contents: SectionContents): void
+  restore(contents: SectionContents): Promise<void>
   /** Starts the job that checks the candidate with what this request restores of a file. Answers its id. */
   checkRestored(file: string, warnings: readonly string[]): Promise<string>
   /** Takes pending changes back; all of them without an id. */

@@ -7,8 +7,9 @@ import { discardable } from './discard.ts'
 import { refuseMismatch } from './if-match.ts'
 import { madeBy } from './made.ts'
 import { assertRecord } from './record-schema.ts'
-import { refuseBroken, replacements } from './whole.ts'
+import { refuseBroken, refuseTooMany, replacements } from './whole.ts'
 import type { TransactionWrite } from './transactions.ts'
+import { inTurns } from './turns.ts'
 import { usageOf } from './usage.ts'
 import { asRecord, CLUSTER } from './views.ts'
 
@@ -49,7 +50,7 @@ export class Draft {
 
   /** The writes as a transaction keeps them. */
   get transactionWrites(): readonly TransactionWrite[] {
-    let lowest = Math.min(0, ...[...this.#base.values()].map((write) => write.revision))
+    let lowest = [...this.#base.values()].reduce((least, { revision }) => Math.min(least, revision), 0)
     return [...this.#edits].map(([key, write]) => {
       const known = this.#base.get(key)
       if (known === write) return known
@@ -78,7 +79,7 @@ export class Draft {
   }
 
   discard(changeId: string | undefined): void {
-    this.discarded.push(...discardable(this.#store, changeId))
+    for (const id of discardable(this.#store, changeId)) this.discarded.push(id)
   }
 
   /** The candidate with these edits. */
@@ -88,9 +89,10 @@ export class Draft {
   }
 
   /** Makes whole sections hold exactly these records. Refuses what would leave the candidate broken, all problems at once. */
-  restore(contents: SectionContents): void {
-    for (const write of replacements(this.view, contents)) this.#edits.set(keyOf(write), write)
-    refuseBroken(this.view)
+  async restore(contents: SectionContents): Promise<void> {
+    refuseTooMany(contents)
+    await inTurns(replacements(this.view, contents), (write) => this.#edits.set(keyOf(write), write))
+    await refuseBroken(this.view)
   }
 
   section<N extends SectionName>(name: N): SectionEditor<N> {

@@ -6,10 +6,11 @@ import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../m
  * name that was given again meanwhile.
  */
 export function verifyNames(desired: ConfigView): readonly Problem[] {
-  return SECTION_NAMES.flatMap((section) => duplicates(desired, section))
+  return SECTION_NAMES.flatMap((section) => nameProblems(desired, section))
 }
 
-function duplicates(view: ConfigView, section: SectionName): readonly Problem[] {
+/** The same for one section. */
+export function nameProblems(view: ConfigView, section: SectionName): readonly Problem[] {
   const { label, nameField } = SECTIONS[section]
   return sharedNames(view, section).map(({ id, name }) => {
     const message = `another ${label} is named ${name}; rename or delete one of them`

@@ -16,7 +16,12 @@ export interface Dangling {
  * taking an apply back that pending changes build on, could still break one.
  */
 export function verifyReferences(desired: ConfigView): readonly Problem[] {
-  return danglingReferences(desired).map(({ section, id, name, field, refersTo }) => {
+  return SECTION_NAMES.flatMap((section) => referenceProblems(desired, section))
+}
+
+/** The same for one section. */
+export function referenceProblems(desired: ConfigView, of: SectionName): readonly Problem[] {
+  return danglingOf(desired, of).map(({ section, id, name, field, refersTo }) => {
     const [label, missing] = [SECTIONS[section].label, SECTIONS[refersTo.section].label]
     const next = `discard the pending change of this ${label}, or create the ${missing} again`
     const message = `${field} of the ${label} ${name} names the ${missing} ${refersTo.id}, which does not exist: ${next}`

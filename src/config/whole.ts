@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Write } from '../../storage/config/config-store.ts'
+import type { Problem } from '../drivers/driver.ts'
 import { ApiError, type FieldError } from '../errors.ts'
 import {
   type ConfigView,
@@ -8,36 +9,54 @@ import {
   type SectionName,
   type SectionRecords,
 } from '../model/sections.ts'
-import { verifyNames } from './name-rules.ts'
+import { nameProblems } from './name-rules.ts'
 import { assertRecord } from './record-schema.ts'
-import { verifyReferences } from './reference-rules.ts'
+import { referenceProblems } from './reference-rules.ts'
+import { turn } from './turns.ts'
 import { CLUSTER } from './views.ts'
 
-/** The writes that make whole sections hold exactly these records. */
-export function replacements(view: ConfigView, contents: SectionContents): readonly Write[] {
-  return SECTION_NAMES.flatMap((section) => replaced(view, section, contents[section]))
+/** Ten times what this product is made for; far more would hold up everybody while it is stored. */
+export const RECORDS_MAX = 100_000
+
+export function refuseTooMany(contents: SectionContents): void {
+  const count = SECTION_NAMES.reduce((sum, section) => sum + (contents[section]?.length ?? 0), 0)
+  if (count <= RECORDS_MAX) return
+  const message = `holds ${count} records; ${RECORDS_MAX} can be restored at once`
+  throw new ApiError('INVALID_BODY', `What is restored ${message}`, {
+    errors: [{ field: 'file', code: 'TOO_MANY', message }],
+  })
 }
 
-function replaced<N extends SectionName>(
+/** The writes that make whole sections hold exactly these records. */
+export function* replacements(view: ConfigView, contents: SectionContents): Generator<Write, void> {
+  for (const section of SECTION_NAMES) yield* replaced(view, section, contents[section])
+}
+
+function* replaced<N extends SectionName>(
   view: ConfigView,
   section: N,
   records: readonly SectionRecords[N][] | undefined,
-): readonly Write[] {
-  if (records === undefined) return []
+): Generator<Write, void> {
+  if (records === undefined) return
   const gone = new Map([...view.list(section)].map((record) => [record.id, record]))
-  const writes: Write[] = []
   for (const value of records) {
     assertRecord(section, value)
     const stays = isDeepStrictEqual(gone.get(value.id), value)
     gone.delete(value.id)
-    if (!stays) writes.push({ section, scope: CLUSTER, key: value.id, value })
+    if (!stays) yield { section, scope: CLUSTER, key: value.id, value }
   }
-  return [...writes, ...[...gone.keys()].map((key) => ({ section, scope: CLUSTER, key, value: undefined }))]
+  for (const key of gone.keys()) yield { section, scope: CLUSTER, key, value: undefined }
 }
 
-/** Refuses a configuration in which references point nowhere or records share a name. */
-export function refuseBroken(view: ConfigView): void {
-  const problems = [...verifyReferences(view), ...verifyNames(view)]
+/** Refuses a configuration in which references point nowhere or records share a name. The loop turns between sections. */
+export async function refuseBroken(view: ConfigView): Promise<void> {
+  const problems: Problem[] = []
+  for (const section of SECTION_NAMES) {
+    for (const problem of referenceProblems(view, section)) problems.push(problem)
+    await turn()
+    for (const problem of nameProblems(view, section)) problems.push(problem)
+    await turn()
+  }
   if (problems.length === 0) return
   const errors = problems.map(({ section, id, field, message }): FieldError => ({
     field: `${section ?? ''}.${id ?? ''}.${field ?? ''}`,

@@ -76,7 +76,7 @@ t.test('Manager neither installs packages of his own nor takes the whole system 
   for (const name of ['updates.upload', 'lvmSnapshots.restore']) {
     test.notOk(grants('Manager', made('PUT', '/{applianceId}/x', { name, effect: 'act' })), name)
     test.ok(
-      endpoints.some((endpoint) => endpoint.name === name),
+      endpoints.some((known) => known.name === name),
       name,
     )
   }

@@ -8,7 +8,7 @@ import { viewOf } from '../../view-fixture.ts'
 const as = (wanted: string, nodeId = 'node-1') => ({ wanted, nodeId, records: [] })
 const ids = (records: readonly { readonly id: string }[] | undefined) => records?.map(({ id }) => id)
 
-t.test('a node takes over what is of the node that it becomes; the rest of the nodes stays out', (test) => {
+t.test('a node takes over what is of the node that it becomes; the rest of the nodes stays out', async (test) => {
   const contents = fullContents(EVERYTHING, as('node-2'), undefined)
   test.same(contents.nodeIdentities, [{ id: 'this', nodeId: 'node-2' }])
   test.same(ids(contents.staticIps), ['sip-2'])
@@ -23,9 +23,8 @@ t.test('a node takes over what is of the node that it becomes; the rest of the n
     users: EVERYTHING.users,
     conntrackTimeouts: [{ id: 'cluster' }],
   })
-  refuseBroken(viewOf(contents))
+  await refuseBroken(viewOf(contents))
   test.same(fullContents({}, as('node-1'), undefined).nodeIdentities, [], 'who it is already needs no record')
-  test.end()
 })
 
 t.test('floating IPs are off after a full restore', (test) => {
@@ -35,18 +34,17 @@ t.test('floating IPs are off after a full restore', (test) => {
 
 const subnet = { networkIp: '198.51.100.0', networkMask: 24, gateway: '198.51.100.1', defaultGateway: true }
 
-t.test('the management address is on its interface, in a group of its own', (test) => {
+t.test('the management address is on its interface, in a group of its own', async (test) => {
   const contents = fullContents(EVERYTHING, as('node-1'), { ip: '198.51.100.7', subnet, interfaceId: 'eth1' })
   const group = contents.ipGroups?.find(({ name }) => name === 'management')
   test.match(group, { ...subnet, assignedInterfaces: [{ nodeId: 'node-1', interfaceId: 'eth1' }] })
   const address = contents.staticIps?.find(({ ip }) => ip === '198.51.100.7')
   test.match(address, { nodeId: 'node-1', groupId: group?.id })
   test.match(contents.userInterfaces, [{ ipId: address?.id }], 'the API is reached there')
-  refuseBroken(viewOf(contents))
-  test.end()
+  await refuseBroken(viewOf(contents))
 })
 
-t.test('a group of the same subnet and a record of the same address are taken over', (test) => {
+t.test('a group of the same subnet and a record of the same address are taken over', async (test) => {
   const management = {
     ip: '192.0.2.9',
     interfaceId: 'eth1',
@@ -57,8 +55,7 @@ t.test('a group of the same subnet and a record of the same address are taken ov
   test.match(contents.staticIps, [{ id: 'sip-1', groupId: 'lan' }])
   const taken = fullContents(EVERYTHING, as('node-1'), { ...management, ip: '192.0.2.10' })
   test.same(taken.floatingIps, [], 'an address is of one kind')
-  refuseBroken(viewOf(taken))
-  test.end()
+  await refuseBroken(viewOf(taken))
 })
 
 t.test('there is one default way only, and a name that was taken is given up', (test) => {

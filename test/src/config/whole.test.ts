@@ -1,11 +1,13 @@
 import t from 'tap'
-import { refuseBroken, replacements } from '../../../src/config/whole.ts'
+import { RECORDS_MAX, refuseBroken, refuseTooMany, replacements } from '../../../src/config/whole.ts'
 import { backend, configFixture, realServer, refuses } from '../../config-fixture.ts'
 import { viewOf } from '../../view-fixture.ts'
 
 t.test('only what differs is written', async (test) => {
   const view = viewOf({ realServers: [realServer('a'), realServer('b'), realServer('c')] })
-  const writes = replacements(view, { realServers: [realServer('a'), realServer('b', { weight: 5 }), realServer('d')] })
+  const writes = [
+    ...replacements(view, { realServers: [realServer('a'), realServer('b', { weight: 5 }), realServer('d')] }),
+  ]
   test.match(writes, [
     { section: 'realServers', key: 'b', value: { weight: 5 } },
     { section: 'realServers', key: 'd' },
@@ -19,10 +21,10 @@ t.test('every problem of a configuration that is not whole is named at once', as
     realServers: [realServer('a'), realServer('b', { name: 'A' })],
     l7Backends: [backend('be', ['gone'])],
   })
-  const error = await refuses(test, 'INVALID_BODY', () => refuseBroken(broken))
+  const error = await refuses(test, 'INVALID_BODY', refuseBroken(broken))
   test.same(
     error.details.errors?.map(({ field }) => field),
-    ['l7Backends.be.reals.0.ripId', 'realServers.b.name'],
+    ['realServers.b.name', 'l7Backends.be.reals.0.ripId'],
   )
 })
 
@@ -47,4 +49,22 @@ t.test('a draft restores whole sections, or nothing', async (test) => {
       .toSorted((a, b) => a.localeCompare(b)),
     ['a gone', 'be there', 'z there'],
   )
+})
+
+t.test('a number of records that would hold everybody up is refused with the numbers', async (test) => {
+  const one = realServer('a')
+  refuseTooMany({ realServers: Array.from({ length: RECORDS_MAX }, () => one) })
+  const error = await refuses(test, 'INVALID_BODY', () =>
+    refuseTooMany({ realServers: Array.from({ length: RECORDS_MAX }, () => one), l7Backends: [backend('b', [])] }),
+  )
+  test.match(error.details.errors, [{ code: 'TOO_MANY', message: /100001 records/ }])
+})
+
+t.test('a hundred thousand pending changes are taken back like one', async (test) => {
+  const { edit, store } = configFixture(test)
+  const many = Array.from({ length: 130_000 }, (_, n) => ({ id: `${n}` }))
+  test.intercept(store, 'changes', { value: () => many })
+  test.intercept(store, 'isFrozen', { value: () => false })
+  test.intercept(store, 'discard', { value: async (ids: readonly string[]) => void test.equal(ids.length, 130_000) })
+  await edit((draft) => draft.discard(undefined))
 })
