@@ -11,7 +11,7 @@ import type { MachineFacts } from './model/machine-facts.ts'
 import { machineFacts } from './machine-facts.ts'
 import { UPLOADS_MAX, uploadsFolder } from './updates/uploads.ts'
 import type { UploadedPackage } from './api/machine-lifecycle.ts'
-import { type ComputePool, computePool, probePool, systemPool } from './worker-pool.ts'
+import { type ComputePool, computePool, intakePool, probePool, systemPool } from './worker-pool.ts'
 
 /** The machine behind the daemon: what is rendered for it and what executes. */
 export interface Machine {
@@ -86,6 +86,7 @@ export function createMachine(settings: Settings): Machine {
   const pool = systemPool(host)
   const probes = probePool(host)
   const compute = computePool()
+  const intake = intakePool()
   return {
     drivers: (nodeId) => createDrivers({ haproxy, stateFolder: state }, nodeId),
     executor: {
@@ -101,7 +102,7 @@ export function createMachine(settings: Settings): Machine {
     touchesPackages: !supervised,
     facts: machineFacts(probes),
     compute,
-    keepPackage: (text) => pool.run('keepPackage', { text, folder: uploadsFolder(state), files_max: UPLOADS_MAX }),
+    keepPackage: (text) => intake.run('keepPackage', { text, folder: uploadsFolder(state), files_max: UPLOADS_MAX }),
     async stopSupervised() {
       if (!supervised) return
       const common = { undo: 'none', whenUnchanged: 'act', timeout_ms: STOP_TIMEOUT_MS } as const
@@ -109,7 +110,7 @@ export function createMachine(settings: Settings): Machine {
       await pool.run('executePlan', { steps: [{ kind: 'unit', unit: 'layer7proxy', verb: 'stop', why, ...common }] })
     },
     async close() {
-      await Promise.all([pool.close(), probes.close(), compute.close()])
+      await Promise.all([pool.close(), probes.close(), compute.close(), intake.close()])
     },
   }
 }

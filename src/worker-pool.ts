@@ -1,15 +1,20 @@
 import { Piscina } from 'piscina'
 import type * as ComputeTasks from '../workers/compute.ts'
+import type * as IntakeTasks from '../workers/intake.ts'
 import type * as ProbeTasks from '../workers/probe.ts'
 import type * as SystemTasks from '../workers/system.ts'
 import type { HostSettings } from '../workers/host/host-settings.ts'
+import { ApiError } from './errors.ts'
 
 /** The exports of a task file that are tasks: functions of one plain value. */
 type TaskName<T> = { [K in keyof T]: T[K] extends (input: never) => unknown ? K : never }[keyof T] & string
 type Input<T, K extends keyof T> = T[K] extends (input: infer I) => unknown ? I : never
 type Output<T, K extends keyof T> = T[K] extends (input: never) => infer O ? Awaited<O> : never
 
-/** Runs the tasks of one file: in threads, or inline in tests. What a task throws is a defect; outcomes are values. */
+/**
+ * Runs the tasks of one file: in threads, or inline in tests. What a task throws is a defect; outcomes are values. Refuses with
+ * RATE_LIMITED when too many wait.
+ */
 export interface Pool<T> {
   run<K extends TaskName<T>>(name: K, input: Input<T, K>): Promise<Output<T, K>>
   close(): Promise<void>
@@ -19,7 +24,10 @@ export interface PoolOptions {
   readonly threads: number
   /** An unused thread ends after this time; its memory (about 20 MB) is worth more than its start (about 50 ms). */
   readonly idle_ms: number
+  /** Tasks of one name that may wait. */
   readonly queue_max: number
+  /** Whether tasks of another name go first: many of one name then keep nobody else waiting. Otherwise in order of arrival. */
+  readonly isFair?: boolean
   /** Plain data that every thread starts with. */
   readonly workerData: unknown
 }
@@ -29,10 +37,12 @@ export class WorkerPool<T> implements Pool<T> {
   readonly #pool: Piscina
   readonly #threads: number
   readonly #queue_max: number
-  readonly #waiting: (() => void)[] = []
+  readonly #isFair: boolean
+  readonly #waiting: { readonly name: string; readonly begin: () => void }[] = []
   #busy = 0
 
-  constructor(file: URL, { threads, idle_ms, queue_max, workerData }: PoolOptions) {
+  constructor(file: URL, { threads, idle_ms, queue_max, isFair = false, workerData }: PoolOptions) {
+    this.#isFair = isFair
     this.#threads = threads
     this.#queue_max = queue_max
     this.#pool = new Piscina({
@@ -48,29 +58,39 @@ export class WorkerPool<T> implements Pool<T> {
 
   /** The cast is sound: Piscina hands over what the export `name` of the very file that `T` describes returned. */
   async run<K extends TaskName<T>>(name: K, input: Input<T, K>): Promise<Output<T, K>> {
-    await this.#turn()
+    await this.#turn(name)
     try {
       return (await this.#pool.run(input, { name })) as Output<T, K>
     } finally {
-      const next = this.#waiting.shift()
+      const next = this.#next(name)
       if (next === undefined) this.#busy -= 1
-      else next()
+      else next.begin()
     }
   }
 
-  #turn(): Promise<void> | undefined {
+  #turn(name: string): Promise<void> | undefined {
     if (this.#busy < this.#threads) {
       this.#busy += 1
       return undefined
     }
-    if (this.#waiting.length >= this.#queue_max) return Promise.reject(new Error('too many tasks wait for a thread'))
-    return new Promise((resolve) => this.#waiting.push(resolve))
+    if (this.#waiting.filter((task) => task.name === name).length >= this.#queue_max) return refused()
+    return new Promise((begin) => this.#waiting.push({ name, begin }))
+  }
+
+  #next(ended: string) {
+    const other = this.#isFair ? this.#waiting.findIndex(({ name }) => name !== ended) : 0
+    return this.#waiting.splice(Math.max(0, other), 1)[0]
   }
 
   /** Waits for what runs; what still waits is refused. */
   close(): Promise<void> {
     return this.#pool.close()
   }
+}
+
+function refused(): Promise<never> {
+  const message = 'Too many others wait for the same; try again in a few seconds'
+  return Promise.reject(new ApiError('RATE_LIMITED', message, { headers: { 'Retry-After': '3' } }))
 }
 
 /** The same tasks without threads. */
@@ -108,7 +128,21 @@ export function computePool(): ComputePool {
   return new WorkerPool<typeof ComputeTasks>(new URL('../workers/compute.ts', import.meta.url), {
     threads: 1,
     idle_ms: 30_000,
-    queue_max: 64,
+    // A search of the audit log may take a second.
+    queue_max: 16,
+    isFair: true,
+    workerData: undefined,
+  })
+}
+
+export type IntakePool = Pool<typeof IntakeTasks>
+
+/** Files that were handed in. */
+export function intakePool(): IntakePool {
+  return new WorkerPool<typeof IntakeTasks>(new URL('../workers/intake.ts', import.meta.url), {
+    threads: 1,
+    idle_ms: 10_000,
+    queue_max: 4,
     workerData: undefined,
   })
 }

@@ -5,8 +5,6 @@ import type { Host, UnitName, UnitState } from '../src/drivers/host.ts'
 import { checkPlan as check, executePlan as execute } from './executor.ts'
 import { createHost } from './host/create-host.ts'
 import type { HostSettings } from './host/host-settings.ts'
-import { runProgram } from './host/linux-host.ts'
-import { keepPackage as keep, type Upload, type UploadedPackage } from './uploaded-package.ts'
 
 // One host for the life of the thread, made at the first task.
 let made: Host | undefined
@@ -25,8 +23,4 @@ export function checkPlan({ steps }: { readonly steps: readonly Step[] }): Promi
 
 export function unitState({ unit }: { readonly unit: UnitName }): Promise<UnitState> {
   return host().unitState(unit)
-}
-
-export function keepPackage(upload: Upload): Promise<UploadedPackage | { readonly problem: string }> {
-  return keep(upload, runProgram)
 }

@@ -5,7 +5,11 @@ import { debFields } from '../src/drivers/apt/parse.ts'
 import { removeDurably, renameDurably } from './host/durable-files.ts'
 import type { Run } from './host/managed-program.ts'
 
-const QUERY_TIMEOUT_MS = 120_000
+const QUERY_TIMEOUT_MS = 30_000
+/** Reading 96 MiB takes seconds. What takes longer unpacks to more than any machine here holds. */
+const READ_TIMEOUT_S = 60
+/** What a program that was ended by its deadline answers. */
+const TIMED_OUT = 124
 const AR_MAGIC = '!<arch>\n'
 const NO_SPACE = 'cannot be kept: no space is left where this daemon keeps its files'
 const NAME = /^[a-z0-9][a-z0-9+.-]+$/
@@ -85,7 +89,8 @@ async function fieldsOf(file: string, run: Run): Promise<UploadedPackage | { rea
     return { problem: `is for the architecture ${found.arch}, and this machine is ${output.trim()}` }
   }
   // Reads all of it: a file that was cut off is found here.
-  const contents = await run(['dpkg-deb', '--contents', file], QUERY_TIMEOUT_MS)
+  const contents = await run(['dpkg-deb', '--contents', file], READ_TIMEOUT_S * 1000)
+  if (contents.exitCode === TIMED_OUT) return { problem: `holds more than can be read in ${READ_TIMEOUT_S} s` }
   return contents.exitCode === 0 ? found : { problem: `is damaged: ${firstLine(contents.output.slice(-500), file)}` }
 }
 

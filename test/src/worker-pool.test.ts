@@ -1,6 +1,9 @@
-import t from 'tap'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t, { type Test } from 'tap'
 import { InlinePool, systemPool, WorkerPool } from '../../src/worker-pool.ts'
-import type * as SystemTasks from '../../workers/system.ts'
+import { refuses, temporaryFolder } from '../config-fixture.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 
 const tasks = {
@@ -34,19 +37,56 @@ t.test('tasks of the system pool run one after another in a thread', async (t) =
   await pool.close()
 })
 
-t.test('more waiting than agreed is refused', async (t) => {
-  const { settings } = haproxyFixture(t)
-  const pool = new WorkerPool<typeof SystemTasks>(new URL('../../workers/system.ts', import.meta.url), {
-    threads: 1,
-    idle_ms: 0,
-    queue_max: 1,
-    workerData: settings,
-  })
-  const results = await Promise.allSettled([0, 1, 2].map(() => pool.run('unitState', { unit: 'layer7proxy' })))
-  t.strictSame(
-    results.map(({ status }) => status),
-    ['fulfilled', 'fulfilled', 'rejected'],
+/** One thread that is busy until `free` is called; tells in which order tasks ran. */
+function busyPool(t: Test, more: { readonly queue_max: number; readonly isFair?: true }) {
+  const file = join(temporaryFolder(t, 'pool'), 'tasks.mjs')
+  writeFileSync(
+    file,
+    `const done = []
+    const note = (name) => done.push(name)
+    export const wait = async (lock) => { Atomics.wait(lock, 0, 0); return note('wait') }
+    export const search = () => note('search')
+    export const restore = () => note('restore')
+    export const order = () => done`,
   )
-  t.equal(await pool.run('unitState', { unit: 'layer7proxy' }), 'stopped', 'and later there is room again')
-  await pool.close()
+  const pool = new WorkerPool<BusyTasks>(pathToFileURL(file), {
+    threads: 1,
+    idle_ms: 60_000,
+    workerData: undefined,
+    ...more,
+  })
+  t.teardown(() => pool.close())
+  const lock = new Int32Array(new SharedArrayBuffer(4))
+  const free = () => {
+    Atomics.store(lock, 0, 1)
+    Atomics.notify(lock, 0)
+  }
+  return { pool, busy: pool.run('wait', lock), free }
+}
+interface BusyTasks {
+  wait(lock: Int32Array): number
+  search(input: undefined): number
+  restore(input: undefined): number
+  order(input: undefined): readonly string[]
+}
+
+t.test('RATE_LIMITED: more of a kind wait than agreed', async (t) => {
+  const { pool, busy, free } = busyPool(t, { queue_max: 1 })
+  const waiting = pool.run('search', undefined)
+  const { details } = await refuses(t, 'RATE_LIMITED', pool.run('search', undefined))
+  t.match(details.headers, { 'Retry-After': '3' })
+  const other = pool.run('restore', undefined)
+  free()
+  await Promise.all([busy, waiting, other])
+  t.same(await pool.run('order', undefined), ['wait', 'search', 'restore'], 'in order of arrival')
+})
+
+t.test('many of a kind keep no other kind waiting', async (t) => {
+  const { pool, busy, free } = busyPool(t, { queue_max: 4, isFair: true })
+  const searches = [1, 2, 3, 4].map(() => pool.run('search', undefined))
+  const restores = [1, 2].map(() => pool.run('restore', undefined))
+  free()
+  await Promise.all([busy, ...searches, ...restores])
+  const order = ['wait', 'search', 'restore', 'search', 'restore', 'search', 'search']
+  t.same(await pool.run('order', undefined), order)
 })

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { systemPool } from '../../src/worker-pool.ts'
+import * as tasks from '../../workers/system.ts'
 import { viewOf } from '../src/drivers/haproxy/records.ts'
 import { haproxyFixture } from './host/haproxy-fixture.ts'
 
@@ -31,4 +32,9 @@ t.test('a failed plan comes back as a value', async (t) => {
     checked: true,
   } as const
   t.match(await pool.run('executePlan', { steps: [swap] }), { ok: false, failedStep: 0, why: 'swap', output: /ENOENT/ })
+})
+
+t.test('nothing but plans, and what is asked about units, runs in this thread: an apply would wait for it', (t) => {
+  t.strictSame(Object.keys(tasks).toSorted(), ['checkPlan', 'executePlan', 'unitState'])
+  t.end()
 })

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import type { Run } from '../../workers/host/managed-program.ts'
 import { runProgram } from '../../workers/host/linux-host.ts'
 import { keepPackage } from '../../workers/uploaded-package.ts'
 import { temporaryFolder } from '../config-fixture.ts'
@@ -38,6 +39,18 @@ t.test('an uploaded package', async (t) => {
       [await base64({ name: 'five', version: '1', arch: 'mips' }), /architecture mips/],
     ]
     for (const [text, problem] of cases) t.match(await keep(text), { problem })
+    t.same(readdirSync(folder), before)
+  })
+
+  await t.test('that unpacks without an end is given up', async (t) => {
+    const before = readdirSync(folder)
+    const run: Run = async (argv, timeout_ms) => {
+      if (!argv.includes('--contents')) return runProgram(argv, timeout_ms)
+      t.equal(timeout_ms, 60_000)
+      return { exitCode: 124, output: 'killed' }
+    }
+    const text = await base64({ name: 'bomb', version: '1' })
+    t.match(await keepPackage({ text, folder, files_max: 9 }, run), { problem: /more than can be read in 60 s/ })
     t.same(readdirSync(folder), before)
   })
 })
