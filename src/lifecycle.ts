@@ -13,6 +13,7 @@ import { type JobKind, Jobs } from './jobs.ts'
 import type { Log } from './log.ts'
 import { MachineCare, type MachineCareParts } from './machine-care.ts'
 import type { MachineFacts } from './model/machine-facts.ts'
+import { leavesRoom } from './spare-room.ts'
 import { VERSION } from './version.ts'
 import type { ComputePool } from './worker-pool.ts'
 
@@ -28,7 +29,7 @@ export interface LifecycleParts {
   readonly nodeId: string
   readonly stateFolder: string
   readonly compute: ComputePool
-  readonly clock: Clock & Pick<MachineClock, 'bootId'>
+  readonly clock: MachineClock
   readonly log: Log
 }
 
@@ -53,7 +54,8 @@ export class RunningLifecycle implements Lifecycle {
     this.audit = new Audit({ store, clock, log, stateFolder, compute, events: this.events })
     this.revisions = new Revisions(store)
     const running = configView(store.running)
-    this.backups = new Backups({ ...parts, running, candidate: configView(store.candidate), version: VERSION })
+    const candidate = configView(store.candidate)
+    this.backups = new Backups({ ...parts, running, candidate, leavesRoom, version: VERSION })
     this.automatic = new AutomaticBackups({ backups: this.backups, running, clock, log })
     this.#restoreCheck = restoreCheck(parts)
     this.#care = new MachineCare({ ...parts, jobs: this.jobs, events: this.events, running })

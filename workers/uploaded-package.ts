@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { debFields } from '../src/drivers/apt/parse.ts'
+import { leavesRoom } from '../src/spare-room.ts'
 import { removeDurably, renameDurably } from './host/durable-files.ts'
 import type { Run } from './host/managed-program.ts'
 
@@ -33,12 +34,14 @@ export interface Upload {
 export async function keepPackage(
   { text, folder, files_max }: Upload,
   run: Run,
+  hasRoom: typeof leavesRoom = leavesRoom,
 ): Promise<UploadedPackage | { readonly problem: string }> {
   const bytes = decoded(text)
   if (typeof bytes === 'string') return { problem: bytes }
   await mkdir(folder, { recursive: true, mode: 0o700 })
   // One upload at a time: what is half here is of one that was cut off.
   for (const name of await readdir(folder)) if (name.startsWith('.')) await rm(join(folder, name))
+  if (!(await hasRoom(folder, bytes.length))) return { problem: NO_SPACE }
   const temporary = join(folder, `.${randomUUID()}.deb`)
   try {
     await writeWhole(temporary, bytes)

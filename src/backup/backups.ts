@@ -32,6 +32,7 @@ export interface BackupsParts {
   readonly nodeId: string
   readonly version: string
   readonly stateFolder: string
+  readonly leavesRoom: (folder: string, bytes: number) => Promise<boolean>
   readonly compute: ComputePool
   readonly clock: Clock
   readonly log: Log
@@ -124,6 +125,10 @@ export class Backups implements BackupsActor {
     if ((await this.#uploads.names()).length >= UPLOADS_MAX) {
       const message = `cannot be kept beside ${UPLOADS_MAX} others: delete some with DELETE /backup/{filename}`
       throw refusal('backup', [{ field: '', code: 'TOO_MANY', message }])
+    }
+    if (!(await this.#parts.leavesRoom(this.#parts.stateFolder, raw.length))) {
+      const message = 'cannot be kept: it would take the last of the disk; DELETE /backup/uploads makes room'
+      throw refusal('backup', [{ field: '', code: 'NO_SPACE', message }])
     }
     const { head } = described
     const { nodes, createdAt } = head

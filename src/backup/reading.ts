@@ -59,7 +59,9 @@ export function readBackup(
   sections: readonly BackupSection[] = BACKUP_SECTIONS,
 ): BackupRead {
   const problems = new Problems()
-  const file = wholeFile(parse(raw)?.value, problems)
+  const parsed = parse(raw)
+  if (parsed === undefined) problems.add('', 'NOT_A_BACKUP', 'is no JSON, or holds more than a backup may hold')
+  const file = parsed === undefined ? undefined : wholeFile(parsed.value, problems)
   if (file === undefined) return { problems: problems.list }
   const known = knownSections(file, sections, problems)
   const isSealed = known.some(({ data }) => 'encrypted' in data)

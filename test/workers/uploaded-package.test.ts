@@ -42,6 +42,13 @@ t.test('an uploaded package', async (t) => {
     t.same(readdirSync(folder), before)
   })
 
+  await t.test('that would take the last of the disk is refused', async (t) => {
+    const text = await base64({ name: 'large', version: '1' })
+    const before = readdirSync(folder)
+    t.match(await keepPackage({ text, folder, files_max: 9 }, runProgram, async () => false), { problem: /no space/ })
+    t.same(readdirSync(folder), before)
+  })
+
   await t.test('that unpacks without an end is given up', async (t) => {
     const before = readdirSync(folder)
     const run: Run = async (argv, timeout_ms) => {

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { Backups, KEPT_MAX } from '../../../src/backup/backups.ts'
 import { silentLog } from '../../../src/log.ts'
-import { type ComputePool, InlinePool } from '../../../src/worker-pool.ts'
+import { InlinePool } from '../../../src/worker-pool.ts'
 import * as computeTasks from '../../../workers/compute.ts'
 import { stillFacts } from '../../appliance-fixture.ts'
 import { SOME, sourceOf, textOf } from '../../backup-fixture.ts'
@@ -9,7 +9,7 @@ import { refuses, temporaryFolder } from '../../config-fixture.ts'
 import { manualClock } from '../../manual-clock.ts'
 import { viewOf } from '../../view-fixture.ts'
 
-function fixture(test: Test, isApplying = false, compute: ComputePool = new InlinePool(computeTasks)) {
+function fixture(test: Test, { isApplying = false, hasRoom = true } = {}) {
   const clock = manualClock()
   const backups = new Backups({
     running: viewOf(SOME),
@@ -17,7 +17,8 @@ function fixture(test: Test, isApplying = false, compute: ComputePool = new Inli
     nodeId: 'node-1',
     version: '0.1.0',
     stateFolder: temporaryFolder(test, 'backups'),
-    compute,
+    leavesRoom: async () => hasRoom,
+    compute: new InlinePool(computeTasks),
     facts: stillFacts(),
     engine: () => ({ isApplying }),
     clock,
@@ -62,13 +63,22 @@ t.test('uploads are no endless store', async (test) => {
   test.match(error.details.errors, [{ field: 'backup', code: 'TOO_MANY' }])
 })
 
+t.test('uploads leave the last of the disk to what needs it', async (test) => {
+  const { backups } = fixture(test, { hasRoom: false })
+  const error = await refuses(test, 'INVALID_BODY', backups.upload(textOf(sourceOf({}))))
+  test.match(error.details.errors, [{ field: 'backup', code: 'NO_SPACE' }])
+  test.same((await backups.list()).uploads, [])
+  await backups.keep(backups.source(), 'daily')
+  test.equal((await backups.list()).auto.length, 1, 'an automatic one is made as long as it can be')
+})
+
 t.test('PAYLOAD_TOO_LARGE: more than 64 MiB', async (test) => {
   const { backups } = fixture(test)
   await refuses(test, 'PAYLOAD_TOO_LARGE', backups.upload('x'.repeat(64 * 1024 * 1024 + 1)))
 })
 
 t.test('APPLY_IN_PROGRESS: nothing is restored while an apply runs', async (test) => {
-  const { backups } = fixture(test, true)
+  const { backups } = fixture(test, { isApplying: true })
   const file = await backups.upload(textOf(sourceOf(SOME)))
   const restoration = await backups.opened({ file, sections: ['rbac'] }, undefined)
   await refuses(test, 'APPLY_IN_PROGRESS', restoration)
