@@ -27,7 +27,7 @@ export interface MachineCareParts {
   readonly refuseObserver: () => void
   readonly nodeId: string
   readonly stateFolder: string
-  readonly clock: Pick<MachineClock, 'bootId'>
+  readonly clock: Pick<MachineClock, 'bootId' | 'uptime_ms'>
   readonly log: Log
 }
 
@@ -52,8 +52,13 @@ export class MachineCare {
       statsSocket: machine.statsSocket,
       frontends: () => [...running.list('l7Frontends')].filter(({ enabled }) => enabled).map(({ id }) => id),
     })
+    const refuseHands = () => {
+      refuseObserver()
+      this.power.refuseGoingDown()
+    }
     this.snapshots = new Snapshots({
       ...parts,
+      refuseObserver: refuseHands,
       executor,
       facts,
       touchesMachine: touchesPackages,
@@ -67,7 +72,7 @@ export class MachineCare {
       facts,
       stateFolder,
       touchesPackages,
-      refuseObserver,
+      refuseObserver: refuseHands,
       version: VERSION,
       keep: (text) => machine.keepPackage(text),
       majorVersionsFile: touchesPackages ? MAJOR_VERSIONS_FILE : join(stateFolder, 'major-versions.json'),
@@ -88,6 +93,9 @@ export class MachineCare {
       .tidy((id) => ids.has(id))
       .catch((error: unknown) => log.warn('folders of ended jobs stay', { reason: String(error) }))
     void this.snapshots.finishMerge()
+    this.power
+      .resume()
+      .catch((error: unknown) => log.error('going down was not taken up again', { reason: String(error) }))
   }
 
   /** What goes on without this daemon is taken up by the next one. */

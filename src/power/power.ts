@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ConfigStore } from '../../storage/config/config-store.ts'
 import type { PowerActor } from '../api/machine-lifecycle.ts'
+import type { MachineClock } from '../clock.ts'
 import type { PlanExecutor } from '../config/enactor.ts'
 import type { SocketCommand, Step } from '../drivers/driver.ts'
 import { ApiError } from '../errors.ts'
@@ -7,6 +9,8 @@ import type { Events } from '../events.ts'
 import type { Jobs } from '../jobs.ts'
 import type { Log } from '../log.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
+import type { ProcessMark } from '../../workers/detached/plan.ts'
+import { isAlive, machineMark } from '../updates/process-mark.ts'
 
 export type PowerChange = 'halt' | 'reboot'
 
@@ -15,10 +19,23 @@ const VERBS = { halt: 'poweroff', reboot: 'reboot' } as const
 const ANSWER_MS = 500
 const LOOK_EVERY_MS = 250
 const TIMEOUT_MS = 30_000
+/** Where it is kept that the machine is going down. */
+const BEGUN_KEY = 'power'
 /** The machine goes down within this time, or it does not. */
 const GONE_MS = 120_000
 
+/** What was begun, for a daemon that is started before the machine went down. */
+interface Begun {
+  readonly change: PowerChange
+  readonly by: string
+  readonly machine: ProcessMark
+  /** In the time since the machine was started: connections have until then. */
+  readonly deadline_ms: number
+}
+
 export interface PowerParts {
+  readonly store: Pick<ConfigStore, 'getMeta' | 'putMeta'>
+  readonly clock: Pick<MachineClock, 'uptime_ms'>
   readonly jobs: Pick<Jobs, 'running'>
   readonly executor: Pick<PlanExecutor, 'execute'>
   readonly facts: Pick<MachineFacts, 'sessions'>
@@ -48,13 +65,32 @@ export class Power implements PowerActor {
     this.#parts = parts
   }
 
+  /** Nothing long is begun on a machine that goes down. */
+  refuseGoingDown(): void {
+    if (this.#underWay === undefined) return
+    const message = `The machine is going down already (${this.#underWay})`
+    throw new ApiError('APPLY_IN_PROGRESS', message, { headers: { 'Retry-After': '60' } })
+  }
+
+  /**
+   * An earlier run of the daemon ended while the machine was going down, which it would forget with its frontends disabled. In time
+   * it goes on; when somebody had stopped the daemon for long, nobody expects it any more, and connections are taken again.
+   */
+  async resume(): Promise<void> {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by #remember only
+    const begun = (this.#parts.store.getMeta(BEGUN_KEY) ?? undefined) as Begun | undefined
+    if (begun === undefined || !this.#parts.touchesMachine) return
+    const { change, by, machine, deadline_ms } = begun
+    const left_ms = deadline_ms - this.#parts.clock.uptime_ms()
+    if (!isAlive(machine)) return this.#remember(undefined)
+    if (left_ms > -GONE_MS) this.#begin(change, { drain_s: Math.max(0, left_ms / 1000), isForced: true, by })
+    else await this.#failed(change, 'the daemon was stopped meanwhile')
+  }
+
   request(change: PowerChange, request: PowerRequest): { readonly isDryRun: boolean } {
     const { refuseObserver, touchesMachine, jobs } = this.#parts
     refuseObserver()
-    if (this.#underWay !== undefined) {
-      const message = `The machine is going down already (${this.#underWay})`
-      throw new ApiError('APPLY_IN_PROGRESS', message, { headers: { 'Retry-After': '60' } })
-    }
+    this.refuseGoingDown()
     const job = jobs.running('packages')
     if (job !== undefined && !request.isForced) {
       const message = `The job ${job.id} (${job.title}) is still running; wait for its end, or send force=true`
@@ -78,12 +114,14 @@ export class Power implements PowerActor {
     this.#underWay = change
     this.#parts.log.info('power', { change, by: request.by })
     this.#parts.events.publish('node', { state: `${change} begins`, by: request.by })
-    void this.#go(change, request.drain_s).catch((error: unknown) => this.#failed(change, String(error)))
+    void this.#go(change, request).catch((error: unknown) => this.#failed(change, String(error)))
   }
 
-  async #go(change: PowerChange, drain_s: number): Promise<void> {
-    const { touchesMachine, executor } = this.#parts
+  async #go(change: PowerChange, { drain_s, by }: PowerRequest): Promise<void> {
+    const { touchesMachine, executor, clock } = this.#parts
     if (touchesMachine) {
+      const deadline_ms = clock.uptime_ms() + drain_s * 1000
+      await this.#remember({ change, by, machine: machineMark(), deadline_ms })
       await sleep(ANSWER_MS)
       await this.#drain(drain_s)
     }
@@ -95,6 +133,10 @@ export class Power implements PowerActor {
     if (!this.#isClosing && touchesMachine) {
       await this.#failed(change, result.ok ? `it is still up after ${GONE_MS / 1000} s` : result.output)
     }
+  }
+
+  #remember(begun: Begun | undefined): Promise<void> {
+    return this.#parts.store.putMeta(BEGUN_KEY, begun ?? null)
   }
 
   async #drain(drain_s: number): Promise<void> {
@@ -134,6 +176,7 @@ export class Power implements PowerActor {
     this.#parts.log.error('the machine did not go down', { change, reason })
     this.#parts.events.publish('node', { state: `${change} failed`, reason })
     await this.#command('enable', 'take connections again')
+    await this.#remember(undefined)
     this.#underWay = undefined
   }
 }

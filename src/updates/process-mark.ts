@@ -14,6 +14,11 @@ export function ownMark(bootId: string): ProcessMark {
   return { pid: process.pid, startedAt: startOf(process.pid) ?? '', bootId }
 }
 
+/** This run of the machine: another one, of a container as well, has another first process. */
+export function machineMark(): ProcessMark {
+  return { pid: 1, startedAt: startOf(1) ?? '', bootId: bootIdHere() }
+}
+
 export function isAlive({ pid, startedAt, bootId }: ProcessMark): boolean {
   return startOf(pid) === startedAt && bootIdHere() === bootId
 }

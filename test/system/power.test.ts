@@ -75,3 +75,28 @@ t.test('what cannot be done takes connections again', { skip: obstacle ?? false 
   t.equal((await api.request('PUT', `/${node}/system/reboot?drain=0`)).status, 200, 'it can be asked again')
   t.equal(await machine.ended, ENDED_BY_RESTART)
 })
+
+t.test('a daemon that is killed while connections end goes on with it', { skip: obstacle ?? false }, async (t) => {
+  const { machine, api, node } = await startAppliance(t)
+  t.equal((await machine.run('systemd-run', '--quiet', '--unit=origin', NODE, '-e', ORIGIN)).exitCode, 0)
+  const ripId = await api.create('/ipvsDirector/rips', { name: 'origin', ip: '127.0.0.1', port: 18_080 })
+  const defaultBackendId = await api.create('/layer7proxy/backends', { name: 'web', mode: 'http', reals: [{ ripId }] })
+  const frontend = { name: 'web', mode: 'http', ip: '127.0.0.1', ports: `${FRONTEND_PORT}`, defaultBackendId }
+  await api.create('/layer7proxy/frontends', frontend)
+  t.equal((await api.request('PUT', '/services/apply')).status, 200)
+  const fetch = (path: string) =>
+    machine.inNetwork('curl', '-s', '-m', '60', `http://127.0.0.1:${FRONTEND_PORT}${path}`)
+  await until('traffic', async () => (await fetch('/')).stdout === 'origin')
+  const slow = fetch('/slow')
+  await until('slow request', async () => (await machine.run('test', '-e', '/run/asked')).exitCode === 0)
+  t.equal((await api.request('PUT', `/${node}/system/reboot?drain=120`)).status, 200)
+  await until('closed door', async () => (await fetch('/')).exitCode === 7)
+  await machine.run('systemctl', 'kill', '--signal=KILL', 'fulcrum.service')
+  await until(
+    'another daemon',
+    async () => (await machine.run('systemctl', 'is-active', 'fulcrum.service')).exitCode === 0,
+  )
+  await machine.run('touch', '/run/answer')
+  t.equal((await slow).stdout, 'slow')
+  t.equal(await machine.ended, ENDED_BY_RESTART)
+})

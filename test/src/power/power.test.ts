@@ -4,18 +4,27 @@ import { silentLog } from '../../../src/log.ts'
 import type { Job } from '../../../src/model/job.ts'
 import { Power } from '../../../src/power/power.ts'
 import { applianceFixture } from '../../appliance-fixture.ts'
+import { machineMark } from '../../../src/updates/process-mark.ts'
 import { refuses } from '../../config-fixture.ts'
+import { manualClock } from '../../manual-clock.ts'
 import { until } from '../../system/api-client.ts'
 
 /** A machine that really goes down is in test/system/power.test.ts. */
 
 const REQUEST = { drain_s: 30, isForced: false, by: 'a@b' } as const
 
-function fixture(test: Test, { sessions = [0], job = undefined as Partial<Job> | undefined, fails = false } = {}) {
+function fixture(
+  test: Test,
+  { sessions = [0], job = undefined as Partial<Job> | undefined, fails = false, begun = null as unknown } = {},
+) {
+  const memory = { power: begun }
+  const clock = manualClock()
   const done: string[] = []
   const told: object[] = []
   const left = [...sessions]
   const power = new Power({
+    store: { getMeta: () => memory.power, putMeta: async (_, value) => void (memory.power = value) },
+    clock,
     jobs: { running: () => job as Job | undefined },
     executor: {
       execute: async (steps: readonly Step[]) => {
@@ -42,7 +51,7 @@ function fixture(test: Test, { sessions = [0], job = undefined as Partial<Job> |
     log: silentLog,
   })
   test.teardown(() => power.close())
-  return { power, done, told }
+  return { power, done, told, memory, clock }
 }
 
 t.test('no new connections, those that are there end, then the machine', async (test) => {
@@ -103,4 +112,48 @@ t.test('in trial it is recorded, and HAProxy is left alone', async (test) => {
     await until('record', async () => machine.host.journal.length > 0)
     test.match(machine.host.journal, [{ verb: 'run', argv: ['systemctl', '--no-wall', '--no-block', verb] }])
   }
+})
+
+t.test('a daemon that is started again while the machine goes down goes on with it', async (test) => {
+  const deadline_ms = manualClock().uptime_ms() + 1000
+  const begun = { change: 'reboot', by: 'a@b', machine: machineMark(), deadline_ms }
+  const { power, done, told, memory } = fixture(test, { sessions: [3, 0], begun })
+  await power.resume()
+  await refuses(test, 'APPLY_IN_PROGRESS', () => power.refuseGoingDown())
+  await until('end', async () => done.at(-1) === 'systemctl --no-wall --no-block reboot')
+  test.same(done.slice(0, 2), ['disable frontend a', 'disable frontend b'])
+  test.match(told, [{ state: 'reboot begins', by: 'a@b' }])
+  test.match(memory.power, { change: 'reboot' }, 'until the machine is another one')
+})
+
+t.test(
+  'nobody expects it any more after the daemon was stopped for long: connections are taken again',
+  async (test) => {
+    const deadline_ms = manualClock().uptime_ms() - 600_000
+    const begun = { change: 'halt', by: 'a@b', machine: machineMark(), deadline_ms }
+    const { power, done, told, memory } = fixture(test, { begun })
+    await power.resume()
+    test.same(done, ['enable frontend a', 'enable frontend b'])
+    test.match(told, [{ state: 'halt failed', reason: 'the daemon was stopped meanwhile' }])
+    test.equal(memory.power, null)
+    power.refuseGoingDown()
+  },
+)
+
+t.test('a machine that was started since has done it', async (test) => {
+  const machine = { ...machineMark(), startedAt: '1' }
+  const begun = { change: 'reboot', by: 'a@b', machine, deadline_ms: 1e12 }
+  const { power, done, memory } = fixture(test, { begun })
+  await power.resume()
+  test.same(done, [])
+  test.equal(memory.power, null)
+})
+
+t.test('what failed is remembered no more', async (test) => {
+  const { power, done, memory } = fixture(test, { fails: true })
+  power.request('reboot', { ...REQUEST, drain_s: 0 })
+  await until('memory', async () => memory.power !== null)
+  await until('enabled', async () => done.includes('enable frontend b'))
+  await until('forgotten', async () => memory.power === null)
+  power.refuseGoingDown()
 })

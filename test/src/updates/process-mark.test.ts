@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
-import { bootIdHere, isAlive, ownMark } from '../../../src/updates/process-mark.ts'
+import { bootIdHere, isAlive, machineMark, ownMark } from '../../../src/updates/process-mark.ts'
 
 t.test('a process is alive while it is this very one', async (test) => {
   const mark = ownMark(bootIdHere())
@@ -13,4 +13,9 @@ t.test('a process is alive while it is this very one', async (test) => {
   child.kill('SIGKILL')
   await exited
   test.notOk(isAlive({ ...mark, pid: child.pid ?? 0 }))
+})
+
+t.test('the machine is the same as long as its first process is', async (test) => {
+  test.ok(isAlive(machineMark()))
+  test.notOk(isAlive({ ...machineMark(), startedAt: '1' }))
 })
