@@ -60,7 +60,7 @@ export function readBackup(
 ): BackupRead {
   const problems = new Problems()
   const parsed = parse(raw)
-  if (parsed === undefined) problems.add('', 'NOT_A_BACKUP', 'is no JSON, or holds more than a backup may hold')
+  if (parsed === undefined) problems.add('', 'NOT_A_BACKUP', 'is no JSON, has a name twice, or holds too much')
   const file = parsed === undefined ? undefined : wholeFile(parsed.value, problems)
   if (file === undefined) return { problems: problems.list }
   const known = knownSections(file, sections, problems)

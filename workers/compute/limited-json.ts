@@ -3,12 +3,22 @@ export const DEPTH_MAX = 64
 /** Neither is this many values: each takes a hundred bytes of memory, however few it has in the text. */
 export const VALUES_MAX = 2_000_000
 
-const [QUOTE, BACKSLASH, COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\,[]{}')
+const [QUOTE, BACKSLASH, COMMA, COLON, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\,:[]{}')
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /** The value of a JSON text in UTF-8; undefined when it is none, nested too deeply, or of too many values. */
 export function parseLimited(raw: Uint8Array): { readonly value: unknown } | undefined {
-  if (isTooMuch(raw)) return undefined
+  return namesWithinLimits(raw) === undefined ? undefined : parsed(raw)
+}
+
+/** The same, and undefined when an object has a name twice: the first is what a person reads, the last is what counts. */
+export function parseUnambiguous(raw: Uint8Array): { readonly value: unknown } | undefined {
+  const names = namesWithinLimits(raw)
+  const whole = names === undefined ? undefined : parsed(raw)
+  return whole !== undefined && namesOf(whole.value) === names ? whole : undefined
+}
+
+function parsed(raw: Uint8Array): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(decoder.decode(raw)) }
   } catch {
@@ -16,9 +26,9 @@ export function parseLimited(raw: Uint8Array): { readonly value: unknown } | und
   }
 }
 
-function isTooMuch(raw: Uint8Array): boolean {
-  let depth = 0
-  let values = 0
+/** How many names of fields the text has; undefined when it is too much. */
+function namesWithinLimits(raw: Uint8Array): number | undefined {
+  let [depth, values, names] = [0, 0, 0]
   let isText = false
   for (let at = 0; at < raw.length; at++) {
     const byte = raw[at]
@@ -27,10 +37,17 @@ function isTooMuch(raw: Uint8Array): boolean {
       else if (byte === QUOTE) isText = false
     } else if (byte === QUOTE) isText = true
     else if (byte === COMMA) values++
+    else if (byte === COLON) names++
     else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
       values++
-      if (++depth > DEPTH_MAX) return true
+      if (++depth > DEPTH_MAX) return undefined
     } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--
   }
-  return values > VALUES_MAX
+  return values > VALUES_MAX ? undefined : names
+}
+
+function namesOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const fields: readonly unknown[] = Object.values(value)
+  return fields.reduce<number>((sum, field) => sum + namesOf(field), Array.isArray(value) ? 0 : fields.length)
 }

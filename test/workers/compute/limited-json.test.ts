@@ -1,5 +1,5 @@
 import t from 'tap'
-import { DEPTH_MAX, parseLimited, VALUES_MAX } from '../../../workers/compute/limited-json.ts'
+import { DEPTH_MAX, parseLimited, parseUnambiguous, VALUES_MAX } from '../../../workers/compute/limited-json.ts'
 
 const parse = (text: string) => parseLimited(Buffer.from(text))
 
@@ -24,4 +24,16 @@ t.test('so is the number of values', async (test) => {
   test.not(parse(list(VALUES_MAX)), undefined)
   test.equal(parse(list(VALUES_MAX + 1)), undefined)
   test.equal(parse(`[${'{},'.repeat(VALUES_MAX / 2 + 1)}0]`), undefined)
+})
+
+t.test('a name that an object has twice', async (test) => {
+  const unambiguous = (text: string) => parseUnambiguous(Buffer.from(text))
+  const once = '{"a":1,"b":{"a":[{"a":":"},{"a":"\\":"}]},"7":{},"__proto__":{"constructor":2}}'
+  test.same(Object.keys(Object(unambiguous(once)?.value)), ['7', 'a', 'b', '__proto__'])
+  for (const text of ['{"a":1,"a":1}', '[{"b":{"a":1,"\\u0061":2}}]', '{"__proto__":1,"__proto__":2}']) {
+    test.not(parse(text), undefined)
+    test.equal(unambiguous(text), undefined, text)
+  }
+  for (const text of ['', '{', '['.repeat(1000)]) test.equal(unambiguous(text), undefined)
+  test.same(unambiguous('3'), { value: 3 })
 })
