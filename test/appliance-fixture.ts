@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { createAppliance } from '../src/appliance.ts'
+import { type MachineClock, systemClock } from '../src/clock.ts'
 import type { Appliance } from '../src/running-appliance.ts'
 import type { Machine } from '../src/machine.ts'
 import { supervisedPaths } from '../src/drivers/haproxy/paths.ts'
@@ -141,10 +142,15 @@ function received(answer: Answer): Received {
 }
 
 /** A daemon on a recording machine, with its administrator logged in. */
-export async function applianceFixture(test: Test, more: Partial<Settings> = {}, machineMore: Partial<Machine> = {}) {
+export async function applianceFixture(
+  test: Test,
+  more: Partial<Settings> = {},
+  machineMore: Partial<Machine> = {},
+  clock: MachineClock = systemClock,
+) {
   const state = temporaryFolder(test, 'appliance')
   const machine = { ...recordingMachine(state), ...machineMore }
-  const appliance = await createAppliance(testSettings(state, more), machine, silentLog)
+  const appliance = await createAppliance(testSettings(state, more), machine, silentLog, clock)
   test.teardown(() => appliance.close())
   const anonymous = caller(appliance)
   const login = async (email: string, password: string) => {
