@@ -7,7 +7,7 @@ import type { Endpoint } from '../../src/api/endpoint.ts'
 import { DEFAULT_ROLES } from '../../src/api/access.ts'
 import { openapiDocument } from '../../src/api/openapi.ts'
 import { endpoints as table } from '../../src/resources/index.ts'
-import { applianceFixture, type Caller } from '../appliance-fixture.ts'
+import { applianceFixture, type Caller, patientFixture } from '../appliance-fixture.ts'
 
 /** Rights that no path answers to are part of the table, and cannot be called. */
 const endpoints = table.filter((endpoint) => !endpoint.permissionOnly)
@@ -64,7 +64,7 @@ t.test('a user without roles gets 403 everywhere a grant is needed, before the b
 })
 
 t.test('an empty body is 422 naming every required field; an empty query likewise', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node } = await patientFixture(test)
   for (const endpoint of endpoints) {
     const title = `${endpoint.method} ${endpoint.path}`
     for (const [kind, required] of [
@@ -86,7 +86,7 @@ t.test('an empty body is 422 naming every required field; an empty query likewis
 })
 
 t.test('unknown fields and query parameters are refused by name on every endpoint', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node } = await patientFixture(test)
   for (const endpoint of endpoints) {
     const title = `${endpoint.method} ${endpoint.path}`
     const path = concrete(endpoint, node)
@@ -109,7 +109,7 @@ t.test('unknown fields and query parameters are refused by name on every endpoin
 })
 
 t.test('an unknown record, service or node is 404', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node } = await patientFixture(test)
   const samples: Readonly<Record<string, unknown>> = {
     'groups.update': { name: 'x' },
     'realServers.update': { port: 80 },
@@ -137,7 +137,7 @@ t.test('an unknown record, service or node is 404', async (test) => {
 })
 
 t.test('every other method on a known path is 405 with Allow', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node } = await patientFixture(test)
   const judged = new Set<string>()
   const paths = new Set(endpoints.map((endpoint) => endpoint.path))
   for (const path of paths) {
