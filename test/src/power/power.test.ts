@@ -15,9 +15,14 @@ const REQUEST = { drain_s: 30, isForced: false, by: 'a@b' } as const
 
 function fixture(
   test: Test,
-  { sessions = [0], job = undefined as Partial<Job> | undefined, fails = false, begun = null as unknown } = {},
+  {
+    sessions = [0],
+    job = undefined as Partial<Job> | undefined,
+    fails = false,
+    begun = undefined as object | undefined,
+  } = {},
 ) {
-  const memory = { power: begun }
+  const memory: { power: unknown } = { power: begun ?? null }
   const clock = manualClock()
   const done: string[] = []
   const told: object[] = []
