@@ -1,15 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SnapshotsActor, SnapshotStatus, Started } from '../api/machine-lifecycle.ts'
 import type { PlanExecutor } from '../config/enactor.ts'
-import {
-  createArgv,
-  mebibytes,
-  mergeArgv,
-  pollArgv,
-  removeArgv,
-  snapshotSize,
-  unlessMade,
-} from '../drivers/lvm/commands.ts'
+import { createArgv, mebibytes, mergeArgv, pollArgv, removeArgv, snapshotSize } from '../drivers/lvm/commands.ts'
 import { ApiError } from '../errors.ts'
 import type { JobHandle, JobKind, Jobs } from '../jobs.ts'
 import type { Log } from '../log.ts'
@@ -112,10 +104,10 @@ export class Snapshots implements SnapshotsActor {
     return createArgv(volume, size)
   }
 
-  /** Before a change that may have to be taken back; undefined where there is no LVM. Run twice, it makes one. */
+  /** Before a change that may have to be taken back; undefined where there is no LVM. */
   async firstArgv(): Promise<readonly string[] | undefined> {
     const found = await this.#parts.facts.volume()
-    return found.isSupported ? unlessMade(found.volume, await this.createArgv()) : undefined
+    return found.isSupported ? ['env', 'LC_ALL=C', ...(await this.createArgv())] : undefined
   }
 
   /**

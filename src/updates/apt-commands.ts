@@ -111,7 +111,7 @@ export interface MajorChange {
   readonly folder: string
   readonly files: readonly string[]
   readonly suites: readonly SuiteChange[]
-  /** Program that makes a snapshot; undefined where there is no LVM. */
+  /** Program that makes a snapshot, in English; undefined where there is no LVM. */
   readonly snapshot: readonly string[] | undefined
 }
 
@@ -135,12 +135,15 @@ export function majorSteps({ folder, files, suites, snapshot }: MajorChange): re
     ...REPAIR,
     program({
       why: 'see that no package is half installed',
-      argv: ['sh', '-c', 'dpkg --audit && test -z "$(dpkg --audit)"'],
+      argv: ['dpkg', '--audit'],
+      isSilent: true,
     }),
     { ...rewrite, why: 'prepare the new package sources', into: TRIAL_SOURCES },
     apt(aside, 'ask the repositories of the new version', { weight: 10, timeout_ms: REFRESH_TIMEOUT_MS }),
     program({ why: 'remove what was asked on the side', argv: ['rm', '-rf', '--', `${folder}/lists`] }),
-    ...(snapshot === undefined ? [] : [program({ why: 'make a snapshot of the root file system', argv: snapshot })]),
+    ...(snapshot === undefined
+      ? []
+      : [program({ why: 'make a snapshot of the root file system', argv: snapshot, doneWhen: 'already exists' })]),
     { ...rewrite, why: 'change the package sources' },
     refresh({ otherwise: back }),
     apt(['dist-upgrade'], 'install the new version', { weight: 150 }),

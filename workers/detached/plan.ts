@@ -15,6 +15,10 @@ export interface ProgramStep {
   readonly mayFail?: true
   /** Text of a failure that passes by itself: it is tried again for some minutes. */
   readonly retriedFor?: string
+  /** Text of a failure that says that it was done before. */
+  readonly doneWhen?: string
+  /** Any output is a failure. */
+  readonly isSilent?: true
   /** `apt` tells its progress on descriptor 3, see APT::Status-Fd. */
   readonly progress?: 'apt'
   /** File of the folder that gets the standard output, instead of the log. */

@@ -105,7 +105,14 @@ export class PlanRun {
       problem = await runToEnd(step, told)
     }
     if (step.output !== undefined) await replaceFileDurably(join(this.#folder, step.output), whole, 0o600)
-    return problem
+    return this.#judged(step, problem)
+  }
+
+  #judged({ doneWhen, isSilent }: ProgramStep, problem: string | undefined): string | undefined {
+    // The first line says what is done.
+    const said = this.#last.slice(1).join('\n')
+    if (problem === undefined) return isSilent === true && said !== '' ? 'there is something to say' : undefined
+    return doneWhen !== undefined && said.includes(doneWhen) ? undefined : problem
   }
 
   #passes({ retriedFor }: ProgramStep): boolean {

@@ -30,14 +30,6 @@ export const createArgv = (volume: LogicalVolume, size_bytes: number) => [
   `${size_bytes}b`,
   origin(volume),
 ]
-/** The same for a plan that may be interrupted and gone on with. */
-export const unlessMade = (volume: LogicalVolume, argv: readonly string[]) => [
-  'sh',
-  '-c',
-  'lvs "$0" >/dev/null 2>&1 || exec "$@"',
-  path(volume),
-  ...argv,
-]
 /** Begins when the origin is not in use: for the root file system, at the next start of the machine. */
 export const mergeArgv = (volume: LogicalVolume) => ['lvconvert', '--yes', '--merge', path(volume)]
 export const removeArgv = (volume: LogicalVolume) => ['lvremove', '--yes', path(volume)]

@@ -93,6 +93,23 @@ t.test('who waits for a lock tries again; credentials are in no log', async (tes
   test.notMatch(read('log'), /secret/)
 })
 
+t.test('what was done before is no failure; what should say nothing and does is one', async (test) => {
+  const done = fixture(test, {
+    steps: [
+      shell('make', 'echo it already exists >&2; exit 5', { doneWhen: 'already exists' }),
+      shell('quiet', 'true', { isSilent: true }),
+    ],
+  })
+  await new PlanRun(done.folder, 'boot').run()
+  test.match(done.status(), { state: 'succeeded' })
+  const other = fixture(test, { steps: [shell('make', 'echo no space >&2; exit 5', { doneWhen: 'already exists' })] })
+  await new PlanRun(other.folder, 'boot').run()
+  test.match(other.status(), { state: 'failed', problem: /no space/ })
+  const loud = fixture(test, { steps: [shell('audit', 'echo half installed', { isSilent: true })] })
+  await new PlanRun(loud.folder, 'boot').run()
+  test.match(loud.status(), { state: 'failed', problem: /half installed/ })
+})
+
 t.test('the log is bounded', async (test) => {
   const { folder, read, status } = fixture(test, {
     steps: [shell('flood', `yes ${'x'.repeat(2000)} | head -n 3000; echo last >&2; exit 1`)],

@@ -6,7 +6,6 @@ import {
   pollArgv,
   removeArgv,
   snapshotSize,
-  unlessMade,
 } from '../../../../src/drivers/lvm/commands.ts'
 
 const MEBIBYTE = 1024 * 1024
@@ -38,10 +37,4 @@ t.test('programs are asked nothing back, and name group and volume', async (test
       'lvchange --poll y vg0/root',
     ],
   )
-})
-
-t.test('a plan that is gone on with makes no second one', async (test) => {
-  const argv = unlessMade(volume(1, 1), ['lvcreate', 'x'])
-  test.same(argv.slice(0, 2), ['sh', '-c'])
-  test.same(argv.slice(3), ['vg0/fulcrum', 'lvcreate', 'x'])
 })
