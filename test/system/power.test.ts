@@ -20,6 +20,27 @@ const ENDED_BY_RESTART = 133
 const obstacle = containerObstacle()
 t.setTimeout(240_000)
 
+type Site = Awaited<ReturnType<typeof startAppliance>>
+
+/** A balanced origin, and a request to it that ends when /run/answer is there. */
+async function slowRequest(machine: Site['machine'], api: Site['api']) {
+  // As a unit of its own: what was entered from outside would stand still when the machine stops everything, and keep it.
+  const origin = await machine.run('systemd-run', '--quiet', '--unit=origin', NODE, '-e', ORIGIN)
+  if (origin.exitCode !== 0) throw new Error(origin.stderr)
+  const ripId = await api.create('/ipvsDirector/rips', { name: 'origin', ip: '127.0.0.1', port: 18_080 })
+  const defaultBackendId = await api.create('/layer7proxy/backends', { name: 'web', mode: 'http', reals: [{ ripId }] })
+  const frontend = { name: 'web', mode: 'http', ip: '127.0.0.1', ports: `${FRONTEND_PORT}`, defaultBackendId }
+  await api.create('/layer7proxy/frontends', frontend)
+  const applied = await api.request('PUT', '/services/apply')
+  if (applied.status !== 200) throw new Error(applied.text)
+  const fetch = (path: string) =>
+    machine.inNetwork('curl', '-s', '-m', '60', `http://127.0.0.1:${FRONTEND_PORT}${path}`)
+  await until('traffic', async () => (await fetch('/')).stdout === 'origin')
+  const slow = fetch('/slow')
+  await until('slow request', async () => (await machine.run('test', '-e', '/run/asked')).exitCode === 0)
+  return { fetch, slow }
+}
+
 for (const { change, exitCode } of [
   { change: 'reboot', exitCode: ENDED_BY_RESTART },
   { change: 'halt', exitCode: 0 },
@@ -29,22 +50,7 @@ for (const { change, exitCode } of [
     { skip: obstacle ?? false },
     async (t) => {
       const { machine, api, node } = await startAppliance(t)
-      // As a unit of its own: what was entered from outside would stand still when the machine stops everything, and keep it.
-      t.equal((await machine.run('systemd-run', '--quiet', '--unit=origin', NODE, '-e', ORIGIN)).exitCode, 0)
-      const ripId = await api.create('/ipvsDirector/rips', { name: 'origin', ip: '127.0.0.1', port: 18_080 })
-      const defaultBackendId = await api.create('/layer7proxy/backends', {
-        name: 'web',
-        mode: 'http',
-        reals: [{ ripId }],
-      })
-      const frontend = { name: 'web', mode: 'http', ip: '127.0.0.1', ports: `${FRONTEND_PORT}`, defaultBackendId }
-      await api.create('/layer7proxy/frontends', frontend)
-      t.equal((await api.request('PUT', '/services/apply')).status, 200)
-      const fetch = (path: string) =>
-        machine.inNetwork('curl', '-s', '-m', '60', `http://127.0.0.1:${FRONTEND_PORT}${path}`)
-      await until('traffic', async () => (await fetch('/')).stdout === 'origin')
-      const slow = fetch('/slow')
-      await until('slow request', async () => (await machine.run('test', '-e', '/run/asked')).exitCode === 0)
+      const { fetch, slow } = await slowRequest(machine, api)
       const answer = await api.request('PUT', `/${node}/system/${change}?drain=60`)
       t.equal(answer.status, 200, answer.text)
       t.strictSame(answer.data, [])
@@ -78,17 +84,7 @@ t.test('what cannot be done takes connections again', { skip: obstacle ?? false 
 
 t.test('a daemon that is killed while connections end goes on with it', { skip: obstacle ?? false }, async (t) => {
   const { machine, api, node } = await startAppliance(t)
-  t.equal((await machine.run('systemd-run', '--quiet', '--unit=origin', NODE, '-e', ORIGIN)).exitCode, 0)
-  const ripId = await api.create('/ipvsDirector/rips', { name: 'origin', ip: '127.0.0.1', port: 18_080 })
-  const defaultBackendId = await api.create('/layer7proxy/backends', { name: 'web', mode: 'http', reals: [{ ripId }] })
-  const frontend = { name: 'web', mode: 'http', ip: '127.0.0.1', ports: `${FRONTEND_PORT}`, defaultBackendId }
-  await api.create('/layer7proxy/frontends', frontend)
-  t.equal((await api.request('PUT', '/services/apply')).status, 200)
-  const fetch = (path: string) =>
-    machine.inNetwork('curl', '-s', '-m', '60', `http://127.0.0.1:${FRONTEND_PORT}${path}`)
-  await until('traffic', async () => (await fetch('/')).stdout === 'origin')
-  const slow = fetch('/slow')
-  await until('slow request', async () => (await machine.run('test', '-e', '/run/asked')).exitCode === 0)
+  const { fetch, slow } = await slowRequest(machine, api)
   t.equal((await api.request('PUT', `/${node}/system/reboot?drain=120`)).status, 200)
   await until('closed door', async () => (await fetch('/')).exitCode === 7)
   await machine.run('systemctl', 'kill', '--signal=KILL', 'fulcrum.service')
