@@ -89,7 +89,10 @@ export class RequestContext implements HandlerContext {
       this.#draft = draft
       const result = await handler()
       // Before they are written, while it can be seen what was there.
-      this.#changes = [...draft.made, ...takenBackBy(this.#services.store.changes(), draft.discarded)]
+      const { made, discarded } = draft
+      // The list of pending changes may be long, and most requests take none back.
+      this.#changes =
+        discarded.length === 0 ? made : [...made, ...takenBackBy(this.#services.store.changes(), discarded)]
       return result
     }
     return this.#services.editing.edit(this.#origin, this.#ifMatch, work, this.#join)
