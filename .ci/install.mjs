@@ -27,6 +27,11 @@ const PROGRAMS = {
     ping: 'iputils-ping',
     'systemd-nspawn': 'systemd-container',
     mmdebstrap: 'mmdebstrap',
+    snmpd: 'snmpd',
+    snmpget: 'snmp',
+    freeradius: 'freeradius',
+    radclient: 'freeradius-utils',
+    sslscan: 'sslscan',
   },
   bench: { wrk: 'wrk' },
 }

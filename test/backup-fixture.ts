@@ -53,6 +53,54 @@ export const SOME: SectionContents = {
 
 /** Something of everything, on two nodes. */
 export const EVERYTHING: Required<SectionContents> = {
+  certificates: [],
+  cipherLists: [{ id: 'ciphers', name: 'Modern', ciphers: ['TLS_AES_128_GCM_SHA256'] }],
+  snmpSettings: [
+    {
+      id: 'cluster',
+      enabledV2: true,
+      enabledV3: false,
+      community: 'not public',
+      location: 'Rack 1',
+      contact: '',
+      serviceIpId: 'sip-1',
+      port: 161,
+      engineId: '8000000001020304',
+    },
+  ],
+  snmpUsers: [
+    {
+      id: 'snmp-1',
+      username: 'watcher',
+      writeAccess: false,
+      authAlgorithm: 'sha',
+      privacyAlgorithm: 'aes',
+      authKey: 'aa'.repeat(20),
+      privacyKey: 'bb'.repeat(16),
+    },
+  ],
+  radiusConfigs: [
+    {
+      id: 'cluster',
+      enabled: true,
+      port: 1812,
+      authProtocol: 'PAP',
+      sharedSecret: 'radius secret',
+      timeout: 5,
+      retries: 2,
+      nasIdentifier: '',
+      requireMessageAuthenticator: true,
+      hosts: [{ host: '192.0.2.200', port: 1812, sharedSecret: '', priority: 1 }],
+      groupAttribute: 'Class',
+      groupMappings: [{ value: 'ops', groupId: 'ops' }],
+      denyUnmapped: true,
+    },
+  ],
+  radiusUsers: [
+    { id: 'radius-1', username: 'alice', disabled: false, groups: ['ops'], createdAt: '2026-11-01T00:00:00.000Z' },
+  ],
+  samlConfigs: [],
+  loginPolicies: [{ id: 'cluster', twoFactorRequired: false }],
   users: [],
   roles: [],
   realServers: [],

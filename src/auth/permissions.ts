@@ -1,10 +1,12 @@
 import { endpointId, grantedEndpoints } from '../api/access.ts'
 import type { Endpoint } from '../api/endpoint.ts'
-import type { ConfigView, SectionRecords } from '../model/sections.ts'
+import type { ConfigView } from '../model/sections.ts'
+import { type Principal, principalOf } from './principal.ts'
 
 /** What one user may do: `granted[i]` for the endpoint at place i of the table. */
 export interface Rights {
   readonly userId: string
+  /** Login name: an e-mail, but for users of RADIUS. */
   readonly email: string
   readonly granted: Uint8Array
 }
@@ -30,14 +32,14 @@ export class Permissions {
   of(userId: string): Rights | undefined {
     const known = this.#rights.get(userId)
     if (known !== undefined) return known
-    const user = this.#running.get('users', userId)
+    const user = principalOf(this.#running, userId)
     if (user === undefined || user.disabled) return undefined
-    const rights = { userId, email: user.email, granted: this.#union(user) }
+    const rights = { userId, email: user.name, granted: this.#union(user) }
     this.#rights.set(userId, rights)
     return rights
   }
 
-  #union(user: SectionRecords['users']): Uint8Array {
+  #union(user: Principal): Uint8Array {
     this.#roles ??= this.#compile()
     const held = new Set(user.roles)
     for (const id of user.groups) for (const role of this.#running.get('groups', id)?.roles ?? []) held.add(role)

@@ -30,13 +30,26 @@ const section = (
   more: Partial<BackupSection> = {},
 ): BackupSection => ({ name, nameFull, version: 1, partRestore: true, config, beside: [], migrations: {}, ...more })
 
+/** To a version that holds more lists: an older file has none of theirs. */
+const withEmpty =
+  (...added: readonly SectionName[]): Migration =>
+  (data) => ({ ...Object.fromEntries(added.map((name) => [name, []])), ...data })
+
 const WHOLE_ONLY = { partRestore: false } as const
 
 /** The sections of a backup file, in the order in which they are listed. Every section of the configuration is in one of them. */
 export const BACKUP_SECTIONS: readonly BackupSection[] = [
-  section('rbac', 'Users, groups and roles', ['users', 'groups', 'roles']),
+  section(
+    'rbac',
+    'Users, groups, roles and how they log in',
+    ['users', 'groups', 'roles', 'radiusConfigs', 'radiusUsers', 'samlConfigs', 'loginPolicies'],
+    { version: 2, migrations: { 1: withEmpty('radiusConfigs', 'radiusUsers', 'samlConfigs', 'loginPolicies') } },
+  ),
   section('gslb', 'Global server load balancing'),
-  section('certs', 'Certificates'),
+  section('certs', 'Certificates', ['certificates', 'cipherLists'], {
+    version: 2,
+    migrations: { 1: withEmpty('certificates', 'cipherLists') },
+  }),
   section('layer7proxy', 'Layer 7 frontends and backends', ['l7Frontends', 'l7Backends']),
   section('fallbackServer', 'Fallback server'),
   section('clusterha', 'Nodes of the cluster', ['nodeIdentities'], WHOLE_ONLY),
@@ -54,8 +67,10 @@ export const BACKUP_SECTIONS: readonly BackupSection[] = [
       'systemProxies',
       'userInterfaces',
       'clocks',
+      'snmpSettings',
+      'snmpUsers',
     ],
-    WHOLE_ONLY,
+    { ...WHOLE_ONLY, version: 2, migrations: { 1: withEmpty('snmpSettings', 'snmpUsers') } },
   ),
   section('licence', 'Licence', [], { ...WHOLE_ONLY, beside: ['licence'] }),
   // Both layers use them, so that neither can own them.

@@ -1,16 +1,17 @@
+import type { Patch } from '../../storage/config/amendment.ts'
 import type { Change, RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
 import type { Applied, ApplyOptions } from '../api/context.ts'
 import type { MachineClock } from '../clock.ts'
 import type { Driver, PlanOptions, PlanResult, Problem, Step } from '../drivers/driver.ts'
 import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
-import type { ConfigView } from '../model/sections.ts'
+import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
 import { configInvalid, planRefusal } from './apply-refusals.ts'
 import type { ApplyParts, Caller } from './apply-parts.ts'
 import { Enactor } from './enactor.ts'
 import { Exclusive } from './exclusive.ts'
 import { onOneRevision, prepare, turn } from './turns.ts'
-import { configView, frozenView, recordChange, reversed, sideOf } from './views.ts'
+import { CLUSTER, configView, frozenView, recordChange, reversed, sideOf } from './views.ts'
 
 /** Turns staged changes into the machine's state: verify, plan, journal, execute, promote; undo when a step fails. */
 export class ApplyEngine {
@@ -151,6 +152,19 @@ export class ApplyEngine {
     })
     const result = await executor.check(plan.steps)
     if (!result.ok) throw this.#enactor.refusal(result, plan, desired, 'The check could not be run')
+  }
+
+  /** Changes a record of somebody's account at once; no driver has anything to do with those. */
+  async amend(section: SectionName, id: string, patch: Patch): Promise<void> {
+    await this.#machine.run('maintenance', async () => {
+      const { store, onPromoted } = this.#parts
+      const key = { section, scope: CLUSTER, key: id }
+      const before = store.running.get(section, CLUSTER, id)?.value
+      await store.amend(key, patch)
+      const after = store.running.get(section, CLUSTER, id)?.value
+      // Sound: the store holds records of this section only.
+      await onPromoted([{ section, id, before, after } as RecordChange])
+    })
   }
 
   /** Makes the machine what running says, whatever it is now: at a start, and when a program has ended. */

@@ -16,6 +16,17 @@ export const PersonName = Type.String({
 
 export const Ids = (description: string) => Type.Array(Id, { maxItems: 10_000, uniqueItems: true, description })
 
+/** Proof beside the password: codes of RFC 6238 from a device of the user, and codes on paper in case it is lost. */
+export const SecondFactor = closed({
+  secret: Type.String({ pattern: '^[A-Z2-7]{16,64}$', description: 'Shared with the device, base32; secret.' }),
+  recoveryCodes: Type.Array(Type.String({ description: 'SHA-256 of a code, hexadecimal.' }), {
+    maxItems: 16,
+    description: 'Each is good for one login; secret.',
+  }),
+  since: Type.String({ description: 'ISO 8601.' }),
+})
+export type SecondFactor = Static<typeof SecondFactor>
+
 /** A local user as stored. The password is kept only as an argon2id hash. */
 export const User = closed({
   id: Id,
@@ -26,6 +37,7 @@ export const User = closed({
   passwordHash: Type.String({ description: 'argon2id hash in PHC form; secret.' }),
   groups: Ids('Ids of the groups this user belongs to.'),
   roles: Ids('Ids of the roles this user holds directly.'),
+  secondFactor: Type.Optional(SecondFactor),
 })
 export type User = Static<typeof User>
 

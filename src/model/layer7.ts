@@ -25,6 +25,8 @@ const Ports = Type.Refine(
   () => 'must list ports and ranges between 1 and 65535, such as "80,443,8000-8010"',
 )
 
+export const TLS_VERSIONS = ['1.0', '1.1', '1.2', '1.3'] as const
+
 /** A Layer 7 frontend as stored: what clients connect to. */
 export const L7Frontend = closed({
   id: Id,
@@ -41,6 +43,27 @@ export const L7Frontend = closed({
   timeoutClient: Seconds('Longest client inactivity.'),
   forwardFor: Type.Boolean({ description: 'Adds X-Forwarded-For with the client address (http only).' }),
   enabled: Enabled,
+  certificates: Type.Optional(
+    Type.Array(Id, {
+      maxItems: 1000,
+      uniqueItems: true,
+      description: 'Certificates; with any, the ports speak TLS. The first is shown to clients that name no other.',
+    }),
+  ),
+  cipherListId: Type.Optional(
+    Type.Union([Id, Type.Null()], { description: 'Cipher list; null leaves the choice to HAProxy.' }),
+  ),
+  minTls: Type.Optional(Type.Enum([...TLS_VERSIONS], { description: 'Oldest version of TLS that is spoken.' })),
+  httpRedirectToHttps: Type.Optional(
+    Type.Boolean({
+      description: 'Sends requests that came without TLS to https (http only). Port 80 then stays plain.',
+    }),
+  ),
+  hsts: Type.Optional(
+    Type.Union([Type.Boolean(), Type.Integer({ minimum: 0, maximum: 63_072_000 })], {
+      description: 'Tells browsers to come by https only (http only): for so many seconds; true is a year.',
+    }),
+  ),
 })
 export type L7Frontend = Static<typeof L7Frontend>
 

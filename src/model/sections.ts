@@ -1,9 +1,12 @@
 import type { TObject } from 'typebox'
 import { Group, Role, User } from './access.ts'
+import { Certificate, CipherList } from './certificates.ts'
 import { L7Backend, L7Frontend } from './layer7.ts'
 import { FloatingIp, IpGroup, IpRoute, StaticIp } from './network.ts'
 import { ClockSettings, ConntrackLimit, ConntrackTimeouts, NodeIdentity, SystemProxy, UserInterface } from './node.ts'
 import { RealServer } from './real-server.ts'
+import { LoginPolicy, RadiusConfig, RadiusUser, SamlConfig } from './sign-in.ts'
+import { SnmpSettings, SnmpUser } from './snmp.ts'
 
 /** The record of each section of the configuration. */
 export interface SectionRecords {
@@ -23,6 +26,14 @@ export interface SectionRecords {
   readonly userInterfaces: UserInterface
   readonly clocks: ClockSettings
   readonly nodeIdentities: NodeIdentity
+  readonly certificates: Certificate
+  readonly cipherLists: CipherList
+  readonly snmpSettings: SnmpSettings
+  readonly snmpUsers: SnmpUser
+  readonly radiusConfigs: RadiusConfig
+  readonly radiusUsers: RadiusUser
+  readonly samlConfigs: SamlConfig
+  readonly loginPolicies: LoginPolicy
 }
 export type SectionName = keyof SectionRecords
 
@@ -55,7 +66,11 @@ export interface SectionRules<N extends SectionName> {
 const named = (field: string, section: SectionName, ids: readonly string[]): Reference[] =>
   ids.map((id, index) => ({ field: `${field}.${index}`, section, id }))
 
-/** One record for each node, named by the node's id. */
+/** null, undefined and '' name nothing. */
+const maybe = (field: string, section: SectionName, id: string | null | undefined): Reference[] =>
+  id === null || id === undefined || id === '' ? [] : [{ field, section, id }]
+
+/** One record for each node, named by the node's id, or one for the cluster. */
 const ofNode = (label: string, schema: TObject) =>
   ({ label, schema, nameField: 'id', secrets: [], shownWith: [], references: () => [] }) as const
 
@@ -65,7 +80,7 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     label: 'user',
     schema: User,
     nameField: 'email',
-    secrets: ['passwordHash'],
+    secrets: ['passwordHash', 'secondFactor'],
     shownWith: [],
     references: (user) => [...named('groups', 'groups', user.groups), ...named('roles', 'roles', user.roles)],
   },
@@ -99,10 +114,11 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     nameField: 'name',
     secrets: [],
     shownWith: [],
-    references: (frontend) =>
-      frontend.defaultBackendId === null
-        ? []
-        : [{ field: 'defaultBackendId', section: 'l7Backends', id: frontend.defaultBackendId }],
+    references: ({ defaultBackendId, cipherListId, certificates }) => [
+      ...maybe('defaultBackendId', 'l7Backends', defaultBackendId),
+      ...maybe('cipherListId', 'cipherLists', cipherListId),
+      ...named('certificates', 'certificates', certificates ?? []),
+    ],
     addresses: (frontend) => [{ field: 'ip', ip: frontend.ip }],
   },
   l7Backends: {
@@ -151,11 +167,62 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
   systemProxies: { ...ofNode('system proxy', SystemProxy), secrets: ['password'] },
   userInterfaces: {
     ...ofNode('user interface', UserInterface),
-    references: (settings) =>
-      settings.ipId === '' ? [] : [{ field: 'ipId', section: 'staticIps', id: settings.ipId }],
+    references: ({ ipId, SSLCertificate }) => [
+      ...maybe('ipId', 'staticIps', ipId),
+      ...maybe('SSLCertificate', 'certificates', SSLCertificate),
+    ],
   },
   clocks: ofNode('clock', ClockSettings),
   nodeIdentities: { ...ofNode('node identity', NodeIdentity), nameField: 'nodeId' },
+  certificates: {
+    label: 'certificate',
+    schema: Certificate,
+    nameField: 'name',
+    secrets: ['privateKey'],
+    shownWith: ['l7Frontends', 'userInterfaces'],
+    references: () => [],
+  },
+  cipherLists: {
+    label: 'cipher list',
+    schema: CipherList,
+    nameField: 'name',
+    secrets: [],
+    shownWith: [],
+    references: () => [],
+  },
+  snmpSettings: { ...ofNode('SNMP settings', SnmpSettings), secrets: ['community'] },
+  snmpUsers: {
+    label: 'SNMP user',
+    schema: SnmpUser,
+    nameField: 'username',
+    secrets: ['authKey', 'privacyKey'],
+    shownWith: [],
+    references: () => [],
+  },
+  radiusConfigs: {
+    ...ofNode('RADIUS configuration', RadiusConfig),
+    secrets: ['sharedSecret', 'hosts'],
+    references: ({ groupMappings }) =>
+      groupMappings.map(({ groupId }, index) => ({
+        field: `groupMappings.${index}.groupId`,
+        section: 'groups',
+        id: groupId,
+      })),
+  },
+  radiusUsers: {
+    label: 'RADIUS user',
+    schema: RadiusUser,
+    nameField: 'username',
+    secrets: [],
+    shownWith: [],
+    // Its groups are none: who administers groups need not know of users that come and go.
+    references: () => [],
+  },
+  samlConfigs: {
+    ...ofNode('SAML configuration', SamlConfig),
+    references: ({ breakGlassUserId }) => maybe('breakGlassUserId', 'users', breakGlassUserId),
+  },
+  loginPolicies: ofNode('login policy', LoginPolicy),
 }
 
 export const SECTION_NAMES = Object.keys(SECTIONS) as readonly SectionName[]

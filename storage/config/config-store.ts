@@ -1,3 +1,5 @@
+import type { Patch } from './amendment.ts'
+
 /**
  * The configuration's home: running, the candidate as an overlay over it, change records, revisions and the apply
  * journal. One interface for every engine (LMDB on one node today, a cluster's store later): writes are asynchronous
@@ -28,6 +30,11 @@ export interface ConfigStore {
   closeJournal(): Promise<void>
   /** Makes frozen changes running, records the revision, closes the journal and says whether it waits for a confirmation, in one transaction. */
   promote(frozen: readonly Change[], revision: RevisionHeader, options?: PromoteOptions): Promise<void>
+  /**
+   * Changes one record at once, in running and in what is pending for it, and is no revision: for what people do to their
+   * own account. Not between `freeze` and its end. A patch of undefined removes the record.
+   */
+  amend(key: RecordKey, patch: Patch): Promise<void>
   /** The revision that waits to be confirmed, the last one. */
   unconfirmed(): Unconfirmed | undefined
   confirm(): Promise<void>
@@ -47,6 +54,10 @@ export interface ConfigStore {
   readonly jobs: SideTable
   /** What happened lately, in order. */
   readonly events: SideTable
+  /** Tokens that programs log in with; not part of any backup. */
+  readonly apiTokens: SideTable
+  /** What must not be accepted twice, by user. */
+  readonly signIns: SideTable
   close(): Promise<void>
 }
 

@@ -7,6 +7,7 @@ import { usedBytes } from '../env.ts'
 import { assertWholeFile } from '../file-check.ts'
 import { ROOM_BYTES_MIN, ROOM_BYTES_PER_RECORD } from '../limits.ts'
 import { FileRoom, makeLockFile } from '../room.ts'
+import { amended, type Patch } from './amendment.ts'
 import { queued } from './queued.ts'
 import { type CountedHeader, RevisionTable } from './revision-table.ts'
 import { sideTable } from './side-table.ts'
@@ -25,7 +26,7 @@ type OverlayRow = Omit<OverlayEntry, 'section' | 'scope' | 'key' | 'stored'> & {
  *   candidate   record key → {value?, revision, changeId, actor, endpoint, at}; no value = removed
  *   revisions   revision, zero-padded → Revision
  *   headers     revision, zero-padded → RevisionHeader with the number of changes
- *   sessions    session id → whatever the caller stores; transactions, jobs and events likewise
+ *   sessions    session id → whatever the caller stores; transactions, jobs, events, apiTokens and signIns likewise
  *   meta        schema, sequence, revision, journal, unconfirmed, and what callers put under their own keys
  * Commits are flushed before their promise resolves (overlappingSync off): an answered write survives power loss.
  */
@@ -41,6 +42,8 @@ export class LmdbConfigStore implements ConfigStore {
   readonly transactions: SideTable
   readonly jobs: SideTable
   readonly events: SideTable
+  readonly apiTokens: SideTable
+  readonly signIns: SideTable
   readonly #room: FileRoom
   readonly #newId: () => string
   readonly #frozen = new Map<string, Change>()
@@ -60,11 +63,13 @@ export class LmdbConfigStore implements ConfigStore {
     this.#revisions = new RevisionTable(database('revisions'), database('headers'), REVISIONS_KEPT)
     this.#meta = database('meta')
     this.#room = new FileRoom(directory, () => usedBytes(this.#root))
-    const write = (records: number, work: () => void) => this.#write(records, work)
-    this.sessions = sideTable(database('sessions'), write)
-    this.transactions = sideTable(database('transactions'), write)
-    this.jobs = sideTable(database('jobs'), write)
-    this.events = sideTable(database('events'), write)
+    const side = (name: string) => sideTable(database(name), (records, work) => this.#write(records, work))
+    this.sessions = side('sessions')
+    this.transactions = side('transactions')
+    this.jobs = side('jobs')
+    this.events = side('events')
+    this.apiTokens = side('apiTokens')
+    this.signIns = side('signIns')
     const schema = this.#meta.get('schema')
     if (schema === undefined) {
       this.#room.ensure(ROOM_BYTES_MIN)
@@ -86,6 +91,7 @@ export class LmdbConfigStore implements ConfigStore {
   get candidate(): ConfigStore['candidate'] {
     return this.#mirror.candidate
   }
+
   changes(): readonly Change[] {
     return this.#mirror.changes()
   }
@@ -150,23 +156,23 @@ export class LmdbConfigStore implements ConfigStore {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by openJournal only
     return this.#meta.get('journal') as Journal | undefined
   }
-  async closeJournal(): Promise<void> {
-    await this.#write(0, () => queued(this.#meta.remove('journal')))
+  closeJournal(): Promise<void> {
+    return this.#write(0, () => queued(this.#meta.remove('journal')))
   }
 
   unconfirmed(): Unconfirmed | undefined {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by promote only
     return this.#meta.get('unconfirmed') as Unconfirmed | undefined
   }
-  async confirm(): Promise<void> {
-    await this.#write(0, () => queued(this.#meta.remove('unconfirmed')))
+  confirm(): Promise<void> {
+    return this.#write(0, () => queued(this.#meta.remove('unconfirmed')))
   }
 
   async promote(changed: readonly Change[], header: RevisionHeader, options: PromoteOptions = {}): Promise<void> {
     this.#frozen.clear()
     const { unconfirmed, keepsJournal = false } = options
     const frozen = renumbered(changed, () => (this.#sequence += 1))
-    const settled = frozen.filter((change) => this.#settles(change))
+    const settled = frozen.filter((change) => this.#mirror.settles(change))
     await this.#write(frozen.length, () => {
       for (const change of frozen) this.#putRunning(change)
       for (const change of settled) this.#putOverlay(change, undefined)
@@ -181,6 +187,17 @@ export class LmdbConfigStore implements ConfigStore {
     for (const change of settled) this.#mirror.setOverlay(change, undefined)
   }
 
+  async amend(key: RecordKey, patch: Patch): Promise<void> {
+    if (this.#frozen.size > 0) throw new Error('nothing can be amended while an apply is under way')
+    const { running, overlay } = amended(this.#mirror, key, patch, (this.#sequence += 1))
+    await this.#write(2, () => {
+      this.#putRunning({ ...key, after: running })
+      this.#putOverlay(key, overlay)
+      queued(this.#meta.put('sequence', this.#sequence))
+    })
+    this.#mirror.setRunning(key, running)
+    this.#mirror.setOverlay(key, overlay)
+  }
   revisions(limit: number, before?: number): readonly Revision[] {
     return this.#revisions.list(limit, before)
   }
@@ -191,10 +208,9 @@ export class LmdbConfigStore implements ConfigStore {
   getMeta(key: string): unknown {
     return this.#meta.get(`caller ${key}`)
   }
-  async putMeta(key: string, value: unknown): Promise<void> {
-    await this.#write(1, () => queued(this.#meta.put(`caller ${key}`, value)))
+  putMeta(key: string, value: unknown): Promise<void> {
+    return this.#write(1, () => queued(this.#meta.put(`caller ${key}`, value)))
   }
-
   close(): Promise<void> {
     return this.#root.close()
   }
@@ -205,13 +221,7 @@ export class LmdbConfigStore implements ConfigStore {
     await this.#root.batch(work)
   }
 
-  /** True when nothing was staged over the frozen change since it was frozen (or what was staged equals it). */
-  #settles(change: Change): boolean {
-    const entry = this.#mirror.overlayEntry(change)
-    return entry === undefined || isDeepStrictEqual(entry.stored?.value, change.after?.value)
-  }
-
-  #putRunning(change: Change): void {
+  #putRunning(change: RecordKey & Pick<Change, 'after'>): void {
     if (change.after === undefined) queued(this.#running.remove(encode(change)))
     else queued(this.#running.put(encode(change), change.after))
   }

@@ -58,6 +58,12 @@ export class Mirror {
     set(this.#overlay, key, entry)
   }
 
+  /** True when nothing was staged over the frozen change since it was frozen (or what was staged equals it). */
+  settles(change: Change): boolean {
+    const entry = this.overlayEntry(change)
+    return entry === undefined || isDeepStrictEqual(entry.stored?.value, change.after?.value)
+  }
+
   changes(): readonly Change[] {
     const all: OverlayEntry[] = []
     for (const scopes of this.#overlay.values()) {

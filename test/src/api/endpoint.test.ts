@@ -150,7 +150,7 @@ const literals = (): readonly Endpoint[] => [
     path: '/j',
     effect: 'read',
     // @ts-expect-error there is no such section
-    handle: (ctx) => void ctx.section('certificates').list(),
+    handle: (ctx) => void ctx.section('nonesuch').list(),
   }),
 ]
 

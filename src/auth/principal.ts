@@ -1,0 +1,21 @@
+import type { ConfigView, SectionName } from '../model/sections.ts'
+
+/** Whoever can hold a session: a local user, or somebody whom a RADIUS server vouched for. */
+export interface Principal {
+  readonly id: string
+  /** Login name. */
+  readonly name: string
+  readonly disabled: boolean
+  readonly groups: readonly string[]
+  readonly roles: readonly string[]
+}
+
+/** Sections that hold users. */
+export const OF_USERS: ReadonlySet<SectionName> = new Set(['users', 'radiusUsers'])
+
+export function principalOf(view: ConfigView, id: string): Principal | undefined {
+  const local = view.get('users', id)
+  if (local !== undefined) return { ...local, name: local.email }
+  const remote = view.get('radiusUsers', id)
+  return remote === undefined ? undefined : { ...remote, name: remote.username, roles: [] }
+}

@@ -1,0 +1,43 @@
+import { Type, type Static } from 'typebox'
+import { closed, Id, Name } from './fields.ts'
+
+const text = (description: string) => Type.String({ maxLength: 4096, description })
+
+/** What a certificate says of itself, read once when it was handed in. */
+export const CertificateFacts = closed({
+  commonName: text('Common name of the subject; empty without one.'),
+  organisation: text('Organisation of the subject; empty without one.'),
+  country: text('Country of the subject, two letters; empty without one.'),
+  subjectAlt: Type.Array(text('Host name or address.'), { maxItems: 10_000, description: 'Names it is valid for.' }),
+  validFrom: text('ISO 8601.'),
+  validTo: text('ISO 8601.'),
+  fingerprint: text('SHA-256 of the certificate, hexadecimal with colons.'),
+  keyType: text('Kind and size of its key, such as "rsa 2048" or "ec prime256v1".'),
+})
+export type CertificateFacts = Static<typeof CertificateFacts>
+
+/** A certificate as stored: checked, in order, and with its key. */
+export const Certificate = closed({
+  id: Id,
+  name: Name,
+  chain: Type.String({
+    maxLength: 262_144,
+    description: 'PEM: the certificate itself, then each one that issued the one before it.',
+  }),
+  privateKey: Type.String({ maxLength: 65_536, description: 'PEM of the key, PKCS #8 without a passphrase; secret.' }),
+  facts: CertificateFacts,
+})
+export type Certificate = Static<typeof Certificate>
+
+/** A named choice of cipher suites, those of TLS 1.2 and 1.3 in one list. */
+export const CipherList = closed({
+  id: Id,
+  name: Name,
+  ciphers: Type.Array(Type.String({ pattern: '^[A-Z0-9_-]{1,64}$', description: 'Name of a suite in OpenSSL.' }), {
+    minItems: 1,
+    maxItems: 256,
+    uniqueItems: true,
+    description: 'Suites, the preferred one first.',
+  }),
+})
+export type CipherList = Static<typeof CipherList>

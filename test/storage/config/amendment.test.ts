@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
+
+const origin = { actor: 'tester', endpoint: 'test.write', at: '2026-01-02T03:04:05.000Z' }
+const key = { section: 'things', scope: '', key: 'a' }
+
+async function storeWith(test: Test, value: unknown) {
+  const directory = mkdtempSync(join(tmpdir(), 'fulcrum-amend-'))
+  test.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const store = new LmdbConfigStore(directory, randomUUID)
+  if (value !== undefined) {
+    await store.stage([{ ...key, value }], origin)
+    await store.promote(store.changes(), { applyId: 'one', revision: 1, by: 'tester', at: origin.at, comment: '' })
+  }
+  const reopened = async () => {
+    await store.close()
+    return new LmdbConfigStore(directory, randomUUID)
+  }
+  return { store, reopened }
+}
+
+t.test('a patch is in running and the candidate at once, survives a reopening, and is no revision', async (test) => {
+  const { store, reopened } = await storeWith(test, { n: 1, old: true })
+  await store.amend(key, { n: 2, old: undefined })
+  const again = await reopened()
+  test.same(again.running.get('things', '', 'a')?.value, { n: 2 })
+  test.same(again.candidate.get('things', '', 'a')?.value, { n: 2 })
+  test.same(again.changes(), [])
+  test.equal(again.revision, 1)
+  await again.close()
+})
+
+t.test('what is pending for the record keeps everything else that it wants', async (test) => {
+  const { store, reopened } = await storeWith(test, { n: 1, name: 'old' })
+  await store.stage([{ ...key, value: { n: 1, name: 'new' } }], origin)
+  await store.amend(key, { n: 2 })
+  const again = await reopened()
+  test.match(again.changes(), [{ before: { value: { n: 2, name: 'old' } }, after: { value: { n: 2, name: 'new' } } }])
+  await again.amend(key, { name: 'new' })
+  test.same(again.changes(), [], 'a pending change that wants nothing more is none')
+  await again.close()
+})
+
+t.test('a record is made and removed; a pending removal stays', async (test) => {
+  const { store } = await storeWith(test, undefined)
+  await store.amend(key, { n: 1 })
+  test.same(store.running.get('things', '', 'a')?.value, { n: 1 })
+  await store.stage([{ ...key, value: undefined }], origin)
+  await store.amend(key, { n: 2 })
+  test.match(store.changes(), [{ before: { value: { n: 2 } }, after: undefined }])
+  await store.amend(key, undefined)
+  test.same(store.changes(), [])
+  test.equal(store.running.get('things', '', 'a'), undefined)
+  await store.close()
+})
+
+t.test('nothing is amended under an apply', async (test) => {
+  const { store } = await storeWith(test, { n: 1 })
+  await store.stage([{ ...key, value: { n: 3 } }], origin)
+  store.freeze(() => true)
+  await test.rejects(store.amend(key, { n: 2 }), /while an apply is under way/)
+  await store.thaw()
+  await store.close()
+})
