@@ -6,9 +6,11 @@ import { viewOf } from '../../view-fixture.ts'
 
 const part = (sections: readonly string[], fipActive = false) => partContents(SOME, { file: 'f', sections, fipActive })
 
+const HOW_THEY_LOG_IN = ['radiusConfigs', 'radiusUsers', 'samlConfigs', 'loginPolicies']
+
 t.test('a part is the sections that were asked for', (test) => {
-  test.same(Object.keys(part(['rbac'])), ['users', 'groups', 'roles'])
-  test.same(part(['gslb', 'certs']), {})
+  test.same(Object.keys(part(['rbac'])), ['users', 'groups', 'roles', ...HOW_THEY_LOG_IN])
+  test.same(part(['gslb', 'healthchecks']), {})
   test.end()
 })
 

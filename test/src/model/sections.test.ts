@@ -20,6 +20,14 @@ t.test('every section can be shown: label, schema with an id, and a name', async
     'userInterfaces',
     'clocks',
     'nodeIdentities',
+    'certificates',
+    'cipherLists',
+    'snmpSettings',
+    'snmpUsers',
+    'radiusConfigs',
+    'radiusUsers',
+    'samlConfigs',
+    'loginPolicies',
   ])
   for (const name of SECTION_NAMES) {
     const { label, schema, nameField } = SECTIONS[name]
@@ -33,7 +41,7 @@ t.test('what reads like a secret is one', async (test) => {
   for (const name of SECTION_NAMES) {
     const { schema, secrets } = SECTIONS[name]
     const fields: readonly string[] = Object.keys(schema.properties)
-    for (const field of fields.filter((candidate) => /password|secret|key|hash/i.test(candidate))) {
+    for (const field of fields.filter((candidate) => /password|secret|key\b|Key$|hash|community/i.test(candidate))) {
       test.ok(
         [...secrets].some((secret) => secret === field),
         `${name}.${field}`,
@@ -41,7 +49,7 @@ t.test('what reads like a secret is one', async (test) => {
     }
     for (const secret of secrets) test.ok(fields.includes(secret), `${name}.${secret} exists`)
   }
-  test.same(SECTIONS.users.secrets, ['passwordHash'])
+  test.same(SECTIONS.users.secrets, ['passwordHash', 'secondFactor'])
 })
 
 t.test('references carry the field that holds them', async (test) => {
