@@ -1,15 +1,16 @@
-import { get } from 'node:https'
+import { asFiles, chosenCertificate, forgetLent } from './api-certificate.ts'
+import { assertAnswers } from './api-answers.ts'
 import type { OwnPart } from './config/enactor.ts'
 import type { Problem } from './drivers/driver.ts'
 import { nodeIn } from './drivers/this-node.ts'
 import { freePlace } from './http/listening.ts'
-import { type Handler, type Listener, listen, type ListenOptions, type Tls } from './http/server.ts'
+import { type Handler, type Listener, listen, type ListenOptions } from './http/server.ts'
+import type { Tls } from './http/tls-front.ts'
 import type { Log } from './log.ts'
+import type { Certificate } from './model/certificates.ts'
 import type { ConfigView } from './model/sections.ts'
 import { ANY, overlap, portProblems } from './own-ports.ts'
 import type { Address, Settings } from './settings.ts'
-
-const ANSWER_TIMEOUT_MS = 5_000
 
 export interface ApiListenerParts {
   readonly settings: Pick<Settings, 'profile' | 'listen' | 'http'>
@@ -17,19 +18,35 @@ export interface ApiListenerParts {
   readonly running: ConfigView
   readonly handle: Handler
   readonly nextId: () => string
+  /** The API's own certificate, for when no other is chosen. */
   readonly tls: () => Promise<Tls>
+  /** For files that only root may read. */
+  readonly folder: string
   readonly log: Log
+}
+
+/** Where the API is reached, and what it shows there; without a certificate its own. */
+interface Wanted extends Address {
+  readonly certificate: Certificate | undefined
+}
+
+/** What came of a change, until it is known whether it stays. */
+interface Moved {
+  keep(): void
+  takeBack(): void
 }
 
 /**
  * Where the API is reached. A new place is opened and answers before the old one closes; requests in flight are answered
- * where they came in.
+ * where they came in. Another certificate at the same place is shown from the next connection on.
  */
 export class ApiListeners implements OwnPart {
   readonly #parts: ApiListenerParts
   /** Where the command line has it. */
   #given: Address
   #api: Listener | undefined
+  /** What it shows. */
+  #shown: Certificate | undefined
   #plain: Listener | undefined
   readonly #draining: Listener[] = []
 
@@ -52,15 +69,22 @@ export class ApiListeners implements OwnPart {
    * machine is made as configured.
    */
   async open(): Promise<void> {
-    const { settings, running, handle, nextId, log } = this.#parts
+    const { settings, running, handle, nextId, folder, log } = this.#parts
+    await forgetLent(folder)
     const stored = running.get('userInterfaces', nodeIn(running, this.#parts.nodeId)) !== undefined
     const loopback = { host: settings.listen.host.includes(':') ? '::1' : '127.0.0.1', port: settings.listen.port }
-    const places = stored
-      ? [this.#wanted(running), settings.listen, loopback, { ...loopback, port: 0 }]
-      : [settings.listen]
+    const wanted = this.#wanted(running)
+    const own = { certificate: undefined }
+    const others = [
+      { ...wanted, ...own },
+      { ...settings.listen, ...own },
+      { ...loopback, ...own },
+    ]
+    const places = stored ? [wanted, ...others, { ...loopback, ...own, port: 0 }] : [{ ...settings.listen, ...own }]
     for (const [index, place] of places.entries()) {
       try {
         this.#api = await this.#listen(place)
+        this.#shown = place.certificate
         break
       } catch (error) {
         if (index === places.length - 1) throw error
@@ -76,7 +100,7 @@ export class ApiListeners implements OwnPart {
   async settle(): Promise<void> {
     const { running, log } = this.#parts
     const wanted = this.#wanted(running)
-    if (this.#api === undefined || same(this.#api, wanted)) return
+    if (this.#isAsWanted(wanted)) return
     try {
       const change = await this.#move(wanted)
       change.keep()
@@ -92,7 +116,7 @@ export class ApiListeners implements OwnPart {
     const plain = settings.http === undefined ? [] : [{ owner: 'the API', place: settings.http }]
     const problems = [...portProblems(desired, nodeId, [{ owner: 'the API', place: wanted }, ...plain])]
     const isAdded = ![...running.list('staticIps')].some(({ ip }) => ip === wanted.host)
-    const isUntried = same(before, wanted) || (this.#api !== undefined && overlap(this.#api, wanted))
+    const isUntried = samePlace(before, wanted) || (this.#api !== undefined && overlap(this.#api, wanted))
     if (isUntried || (wanted.host !== this.#given.host && isAdded)) return problems
     try {
       await freePlace(wanted)
@@ -110,20 +134,39 @@ export class ApiListeners implements OwnPart {
   }
 
   async enact(running: ConfigView, desired: ConfigView): ReturnType<OwnPart['enact']> {
-    const wanted = this.#wanted(desired)
-    if (this.#api === undefined || same(this.#wanted(running), wanted) || same(this.#api, wanted)) return undefined
-    return this.#move(wanted)
+    const [before, wanted] = [this.#wanted(running), this.#wanted(desired)]
+    const isSame = samePlace(before, wanted) && sameCertificate(before.certificate, wanted.certificate)
+    return isSame || this.#isAsWanted(wanted) ? undefined : this.#move(wanted)
+  }
+
+  #isAsWanted(wanted: Wanted): boolean {
+    return this.#api === undefined || (samePlace(this.#api, wanted) && sameCertificate(this.#shown, wanted.certificate))
   }
 
   close(): void {
     for (const listener of [...this.all, ...this.#draining]) listener.close()
   }
 
-  async #move(wanted: Address): Promise<{ keep(): void; takeBack(): void }> {
+  async #move(wanted: Wanted): Promise<Moved> {
+    const old = this.#api
+    const shown = this.#shown
+    const moved =
+      old !== undefined && samePlace(old, wanted) ? await this.#present(old, wanted) : await this.#open(wanted)
+    this.#shown = wanted.certificate
+    return {
+      keep: () => moved.keep(),
+      takeBack: () => {
+        this.#shown = shown
+        moved.takeBack()
+      },
+    }
+  }
+
+  async #open(wanted: Wanted): Promise<Moved> {
     const old = this.#api
     const fresh = await this.#listen(wanted, { isHandover: old !== undefined && overlap(old, wanted) })
     try {
-      await answers(fresh)
+      await assertAnswers(fresh, wanted.certificate)
     } catch (error) {
       fresh.close()
       throw error
@@ -143,45 +186,42 @@ export class ApiListeners implements OwnPart {
     }
   }
 
-  async #listen(address: Address, options?: ListenOptions): Promise<Listener> {
-    const { handle, nextId, tls } = this.#parts
-    return listen(address, await tls(), handle, nextId, options)
+  async #present(listener: Listener, { certificate }: Wanted): Promise<Moved> {
+    const takeBack = await this.#withTls(certificate, (tls) => listener.present(tls))
+    try {
+      await assertAnswers(listener, certificate)
+    } catch (error) {
+      takeBack()
+      throw error
+    }
+    const { log } = this.#parts
+    return {
+      keep: () => log.info('the API shows another certificate', { name: certificate?.name ?? 'its own' }),
+      takeBack,
+    }
   }
 
-  #wanted(view: ConfigView): Address {
+  #listen(wanted: Wanted, options?: ListenOptions): Promise<Listener> {
+    const { handle, nextId } = this.#parts
+    return this.#withTls(wanted.certificate, (tls) => listen(wanted, tls, handle, nextId, options))
+  }
+
+  async #withTls<T>(certificate: Certificate | undefined, use: (tls: Tls) => T | Promise<T>): Promise<T> {
+    const { tls, folder } = this.#parts
+    return certificate === undefined ? use(await tls()) : asFiles(certificate, folder, use)
+  }
+
+  #wanted(view: ConfigView): Wanted {
     const { settings, nodeId } = this.#parts
     const stored = view.get('userInterfaces', nodeIn(view, nodeId))
-    if (stored === undefined) return this.#given
+    if (stored === undefined) return { ...this.#given, certificate: undefined }
     // In trial static IPs are only recorded, so nobody can listen on one.
     const ip = settings.profile === 'trial' ? undefined : view.get('staticIps', stored.ipId)?.ip
-    return { host: ip ?? this.#given.host, port: stored.apiPort }
+    return { host: ip ?? this.#given.host, port: stored.apiPort, certificate: chosenCertificate(view, nodeId) }
   }
 }
 
-const same = (a: Address, b: Address) => a.host === b.host && a.port === b.port
+const samePlace = (a: Address, b: Address) => a.host === b.host && a.port === b.port
+const sameCertificate = (a: Certificate | undefined, b: Certificate | undefined) =>
+  a?.chain === b?.chain && a?.privateKey === b?.privateKey
 const textOf = ({ host, port }: Address) => `${host}:${port}`
-
-/** Rejects unless the listener answers a request. */
-function answers({ host, port }: Address): Promise<void> {
-  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  return new Promise((resolve, reject) => {
-    const request = get(
-      // Its certificate may name other hosts; what counts is that it answers.
-      {
-        host: reached,
-        port,
-        path: '/api/v1/ping',
-        rejectUnauthorized: false,
-        agent: false,
-        timeout: ANSWER_TIMEOUT_MS,
-      },
-      (response) => {
-        response.resume()
-        if (response.statusCode === 200) resolve()
-        else reject(new Error(`https://${host}:${port} answers ${response.statusCode}`))
-      },
-    )
-    request.on('timeout', () => request.destroy(new Error(`https://${host}:${port} does not answer`)))
-    request.on('error', reject)
-  })
-}

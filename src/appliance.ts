@@ -127,8 +127,9 @@ function servicesOf(parts: Parts, editing: Editing): Services {
 
 function createListeners(settings: Settings, { born, running, log }: Node, handle: Handler): ApiListeners {
   const nextId = requestIds(newId().slice(0, 13))
-  const tls = () => ensureCertificate(join(settings.state, 'tls'), ['127.0.0.1', '::1'])
-  return new ApiListeners({ settings, nodeId: born, running, handle, nextId, tls, log })
+  const folder = join(settings.state, 'tls')
+  const tls = () => ensureCertificate(folder, ['127.0.0.1', '::1'])
+  return new ApiListeners({ settings, nodeId: born, running, handle, nextId, tls, folder, log })
 }
 
 function unitsOf(engine: ApplyEngine, { updates }: RunningLifecycle, listeners: ApiListeners): Units {

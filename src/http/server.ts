@@ -1,4 +1,4 @@
-import { App, type HttpRequest, type HttpResponse, SSLApp } from 'uWebSockets.js'
+import { App, type HttpRequest, type HttpResponse, type TemplatedApp } from 'uWebSockets.js'
 import { ApiError } from '../errors.ts'
 import { type Answer, failure, headOf } from './envelope.ts'
 import { STREAMS_MAX, Streams } from './streams.ts'
@@ -6,10 +6,13 @@ import { LARGE_BODY_BYTES, LONG_ANSWERS_MAX, LongAnswers, sendLarge } from './lo
 import { freePlace, opened, stopListening } from './listening.ts'
 import type { Incoming } from './incoming.ts'
 import { STATUS_LINES } from './status-lines.ts'
+import { type Tls, TlsFront } from './tls-front.ts'
 
 export interface Listener {
   readonly host: string
   readonly port: number
+  /** Shows another certificate from the next connection on; the answer takes it back. Throws when it cannot be shown. */
+  present(tls: Tls): () => void
   /** Takes no new connections; each open one ends with its next answer. */
   drain(): void
   /** Ends every connection at once. */
@@ -17,11 +20,6 @@ export interface Listener {
 }
 
 export type Handler = (incoming: Incoming, requestId: string) => Answer | Promise<Answer>
-
-export interface Tls {
-  readonly keyFile: string
-  readonly certificateFile: string
-}
 
 /** A whole body has to arrive in this time, a large one in more; a client that drips bytes would hold memory for ever. */
 const BODY_TIMEOUT_MS = 30_000
@@ -49,17 +47,23 @@ export async function listen(
 ): Promise<Listener> {
   // Every listener may share its port, or it could not be handed over; a stranger's port is found out beforehand.
   const place = isHandover ? address : await freePlace(address)
-  const app = tls === undefined ? App() : SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certificateFile })
   const state = { isDraining: false }
-  app.any('/*', (response, request) => serve(response, request, handle, nextId(), state))
+  const answer = (app: TemplatedApp) =>
+    app.any('/*', (response, request) => serve(response, request, handle, nextId(), state))
+  const front = tls === undefined ? undefined : new TlsFront(tls, answer)
+  const app = front?.acceptor ?? answer(App())
   const socket = await opened(app, place)
   return {
     ...place,
+    present(other) {
+      if (front === undefined) throw new Error('plain HTTP shows no certificate')
+      return front.present(other)
+    },
     drain() {
       if (!state.isDraining) stopListening(socket)
       state.isDraining = true
     },
-    close: () => app.close(),
+    close: () => (front ?? app).close(),
   }
 }
 

@@ -79,7 +79,7 @@ function settingsProblems(ctx: ContextOf['read'], sent: Update, next: Settings):
   if (next.ipId !== '' && address?.nodeId !== ctx.nodeId) {
     refuse('ipId', `must be a static IP of this node: there is none with id ${next.ipId}`)
   }
-  if (next.SSLCertificate !== '') {
+  if (next.SSLCertificate !== '' && ctx.section('certificates').find(next.SSLCertificate) === undefined) {
     refuse('SSLCertificate', `must be a certificate: there is no certificate with id ${next.SSLCertificate}`)
   }
   if (next.sshEnabled && next.sshPort === next.apiPort) {

@@ -1,12 +1,14 @@
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { Agent, request } from 'node:https'
+import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { ApiListeners } from '../../src/api-listeners.ts'
 import { ensureCertificate } from '../../src/certificate.ts'
 import { success } from '../../src/http/envelope.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Records } from '../view-fixture.ts'
+import { certificateRecord } from '../certificate-fixture.ts'
 import { frontend, temporaryFolder } from '../config-fixture.ts'
 import { viewOf } from '../view-fixture.ts'
 
@@ -55,6 +57,7 @@ async function fixture(test: Test, records: Records = {}, host = LOOPBACK, asked
     },
     nextId: () => 'id',
     tls: () => ensureCertificate(folder, [LOOPBACK]),
+    folder,
     log: silentLog,
   })
   test.teardown(() => listeners.close())
@@ -197,4 +200,98 @@ t.test('a port that the system chose stays', async (test) => {
   const { port } = listeners
   await listeners.settle()
   test.equal(listeners.port, port)
+})
+
+/** Fingerprint of what is shown to a new connection. */
+function shown(port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: LOOPBACK, port, rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerCertificate().fingerprint256)
+      socket.end()
+    })
+    socket.on('error', reject)
+  })
+}
+
+t.test(
+  'another certificate is shown from the next connection on; no request fails, no connection ends',
+  async (test) => {
+    const { listeners, state, port } = await fixture(test)
+    const own = await shown(port)
+    const certificates = [await certificateRecord(test, 'one'), await certificateRecord(test, 'two')]
+    const showing = (SSLCertificate: string) => {
+      const records = stored(port)
+      return viewOf({
+        ...records,
+        certificates,
+        userInterfaces: records.userInterfaces?.map((ui) => ({ ...ui, SSLCertificate })),
+      })
+    }
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 })
+    test.teardown(() => kept.destroy())
+    test.equal(await get(LOOPBACK, port, kept), 200)
+    const [socket] = Object.values(kept.freeSockets)[0] ?? []
+    let isOver = false
+    let served = 0
+    const failures: unknown[] = []
+    const clients = Array.from({ length: 4 }, async () => {
+      while (!isOver) {
+        await get(LOOPBACK, port, new Agent()).then(
+          () => (served += 1),
+          (error: unknown) => failures.push(error),
+        )
+      }
+    })
+    for (const id of ['one', 'two', 'one', '', 'two', '']) {
+      const next = showing(id)
+      const change = await listeners.enact(state.running, next)
+      change?.keep()
+      state.running = next
+      test.equal(await shown(port), certificates.find((record) => record.id === id)?.facts.fingerprint ?? own, id)
+    }
+    isOver = true
+    await Promise.all(clients)
+    test.same(failures, [])
+    test.ok(served > 0, `${served} requests`)
+    test.equal(await get(LOOPBACK, port, kept), 200)
+    test.equal(Object.values(kept.freeSockets)[0]?.[0], socket, 'the connection from before is still the same')
+  },
+)
+
+t.test(
+  'a certificate that is taken back is not shown any more; one that cannot be shown changes nothing',
+  async (test) => {
+    const { listeners, state, port } = await fixture(test)
+    const own = await shown(port)
+    const certificate = await certificateRecord(test, 'one')
+    const records = stored(port)
+    const showing = (record: typeof certificate) =>
+      viewOf({
+        ...records,
+        certificates: [record],
+        userInterfaces: records.userInterfaces?.map((ui) => ({ ...ui, SSLCertificate: 'one' })),
+      })
+    const change = await listeners.enact(state.running, showing(certificate))
+    test.equal(await shown(port), certificate.facts.fingerprint)
+    change?.takeBack()
+    test.equal(await shown(port), own)
+    const other = await certificateRecord(test, 'two')
+    await test.rejects(listeners.enact(state.running, showing({ ...certificate, privateKey: other.privateKey })))
+    test.equal(await shown(port), own)
+  },
+)
+
+t.test('a start shows the stored certificate, and its own when that is none', async (test) => {
+  const certificate = await certificateRecord(test, 'one')
+  const records = (port: number, record: typeof certificate) => ({
+    ...stored(port),
+    certificates: [record],
+    userInterfaces: stored(port).userInterfaces?.map((ui) => ({ ...ui, SSLCertificate: 'one' })),
+  })
+  const first = await freePort()
+  await fixture(test, records(first, certificate))
+  test.equal(await shown(first), certificate.facts.fingerprint)
+  const second = await freePort()
+  await fixture(test, records(second, { ...certificate, privateKey: 'not a key' }))
+  test.not(await shown(second), certificate.facts.fingerprint)
 })

@@ -1,0 +1,53 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect } from 'node:tls'
+import t, { type Test } from 'tap'
+import { us_socket_local_port } from 'uWebSockets.js'
+import { opened } from '../../../src/http/listening.ts'
+import { TlsFront } from '../../../src/http/tls-front.ts'
+import { certificateRecord } from '../../certificate-fixture.ts'
+import { temporaryFolder } from '../../config-fixture.ts'
+
+async function filesOf(test: Test, id: string) {
+  const folder = temporaryFolder(test, id)
+  const { chain, privateKey, facts } = await certificateRecord(test, id)
+  const tls = { keyFile: join(folder, 'key.pem'), certificateFile: join(folder, 'certificate.pem') }
+  writeFileSync(tls.keyFile, privateKey)
+  writeFileSync(tls.certificateFile, chain)
+  return { tls, fingerprint: facts.fingerprint }
+}
+
+/** Asks on a connection of its own; the answer says which certificate it was shown. */
+function asked(port: number): Promise<{ readonly fingerprint: string; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
+      const fingerprint = socket.getPeerCertificate().fingerprint256
+      let text = ''
+      socket.on('data', (chunk) => (text += chunk.toString()))
+      socket.on('close', () => resolve({ fingerprint, text }))
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    })
+    socket.on('error', reject)
+  })
+}
+
+t.test('who connects is shown the certificate of the moment, and served alike', async (test) => {
+  const [one, two] = [await filesOf(test, 'one'), await filesOf(test, 'two')]
+  const addresses: string[] = []
+  const front = new TlsFront(one.tls, (app) => {
+    app.any('/*', (response) => {
+      addresses.push(Buffer.from(response.getRemoteAddressAsText()).toString())
+      response.end('served', true)
+    })
+  })
+  test.teardown(() => front.close())
+  const port = us_socket_local_port(await opened(front.acceptor, { host: '127.0.0.1', port: 0 }))
+  test.match(await asked(port), { fingerprint: one.fingerprint, text: /served$/ })
+  const takeBack = front.present(two.tls)
+  test.match(await asked(port), { fingerprint: two.fingerprint, text: /served$/ })
+  takeBack()
+  test.match(await asked(port), { fingerprint: one.fingerprint })
+  test.throws(() => front.present({ ...two.tls, keyFile: one.tls.keyFile }))
+  test.match(await asked(port), { fingerprint: one.fingerprint })
+  test.same(new Set(addresses), new Set(['127.0.0.1']), 'the address of a client is known as ever')
+})
