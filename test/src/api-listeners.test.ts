@@ -34,8 +34,8 @@ async function freePort(): Promise<number> {
   return port
 }
 
-const stored = (apiPort: number, ipId = ''): Records => ({
-  userInterfaces: [{ id: 'n', apiPort, ipId, SSLCertificate: '', sshEnabled: true, sshPort: 22 }],
+const stored = (apiPort: number, ipId = '', SSLCertificate = ''): Records => ({
+  userInterfaces: [{ id: 'n', apiPort, ipId, SSLCertificate, sshEnabled: true, sshPort: 22 }],
   staticIps: [
     { id: 'two', nodeId: 'n', groupId: 'g', ip: '127.0.0.2', externalPingCheck: false },
     { id: 'away', nodeId: 'n', groupId: 'g', ip: '192.0.2.1', externalPingCheck: false },
@@ -219,14 +219,7 @@ t.test(
     const { listeners, state, port } = await fixture(test)
     const own = await shown(port)
     const certificates = [await certificateRecord(test, 'one'), await certificateRecord(test, 'two')]
-    const showing = (SSLCertificate: string) => {
-      const records = stored(port)
-      return viewOf({
-        ...records,
-        certificates,
-        userInterfaces: records.userInterfaces?.map((ui) => ({ ...ui, SSLCertificate })),
-      })
-    }
+    const showing = (id: string) => viewOf({ ...stored(port, '', id), certificates })
     const kept = new Agent({ keepAlive: true, maxSockets: 1 })
     test.teardown(() => kept.destroy())
     test.equal(await get(LOOPBACK, port, kept), 200)
@@ -264,13 +257,7 @@ t.test(
     const { listeners, state, port } = await fixture(test)
     const own = await shown(port)
     const certificate = await certificateRecord(test, 'one')
-    const records = stored(port)
-    const showing = (record: typeof certificate) =>
-      viewOf({
-        ...records,
-        certificates: [record],
-        userInterfaces: records.userInterfaces?.map((ui) => ({ ...ui, SSLCertificate: 'one' })),
-      })
+    const showing = (record: typeof certificate) => viewOf({ ...stored(port, '', 'one'), certificates: [record] })
     const change = await listeners.enact(state.running, showing(certificate))
     test.equal(await shown(port), certificate.facts.fingerprint)
     change?.takeBack()
@@ -283,11 +270,7 @@ t.test(
 
 t.test('a start shows the stored certificate, and its own when that is none', async (test) => {
   const certificate = await certificateRecord(test, 'one')
-  const records = (port: number, record: typeof certificate) => ({
-    ...stored(port),
-    certificates: [record],
-    userInterfaces: stored(port).userInterfaces?.map((ui) => ({ ...ui, SSLCertificate: 'one' })),
-  })
+  const records = (port: number, record: typeof certificate) => ({ ...stored(port, '', 'one'), certificates: [record] })
   const first = await freePort()
   await fixture(test, records(first, certificate))
   test.equal(await shown(first), certificate.facts.fingerprint)
