@@ -2,6 +2,8 @@
 import { type AuditQuery, searchAudit as search } from '../storage/audit/search.ts'
 import type { AuditEntry } from '../storage/audit/segments.ts'
 import { type BackupFile, describeBackup as describe, openBackup as open } from './compute/backup-file.ts'
+import type { CertificateRead, CertificateUpload } from '../src/model/certificates.ts'
+import { readCertificate as read } from './compute/certificate.ts'
 import { parseLimited } from './compute/limited-json.ts'
 
 export function parseJson(raw: Uint8Array): { readonly value: unknown } | undefined {
@@ -24,4 +26,8 @@ export function searchAudit({
   readonly query: AuditQuery
 }): readonly AuditEntry[] {
   return search(folder, query)
+}
+
+export function readCertificate(upload: CertificateUpload): CertificateRead {
+  return read(upload)
 }

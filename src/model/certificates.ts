@@ -41,3 +41,40 @@ export const CipherList = closed({
   }),
 })
 export type CipherList = Static<typeof CipherList>
+
+/** A certificate as somebody hands it in: exactly one form. */
+export type CertificateForm =
+  | { readonly form: 'pem'; readonly pem: string }
+  | { readonly form: 'pfx'; readonly pfx: string }
+  | {
+      readonly form: 'parts'
+      readonly cert: string
+      readonly privateKey: string
+      readonly otherCerts: readonly string[]
+    }
+
+/** What is needed to read it. */
+export interface CertificateUpload {
+  readonly upload: CertificateForm
+  /** Of the PFX, or of an encrypted key; '' for none. */
+  readonly password: string
+  /** Whether one that has expired, or is not valid yet, is taken. */
+  readonly force: boolean
+  readonly now_ms: number
+}
+
+/** Codes are of the error table. */
+export interface CertificateProblem {
+  readonly field: string
+  readonly code: 'INVALID_BODY' | 'CERTIFICATE_EXPIRED' | 'KEY_MISMATCH' | 'PFX_PASSWORD' | 'PAYLOAD_TOO_LARGE'
+  readonly message: string
+}
+
+/** What came of reading it. */
+export type CertificateRead =
+  | {
+      readonly certificate: Pick<Certificate, 'chain' | 'privateKey' | 'facts'>
+      /** What a person should know although it was taken, in sentences. */
+      readonly warnings: readonly string[]
+    }
+  | { readonly problems: readonly CertificateProblem[] }
