@@ -28,6 +28,7 @@ import { ensureNodeId, refuseLostStore } from './node-identity.ts'
 import { healthEvents } from './health-events.ts'
 import { figuresOf } from './observe/figures.ts'
 import { observedHaproxy } from './observe/observed-haproxy.ts'
+import { radiusProbe } from './radius/config-test.ts'
 import { RequestContext, type Services } from './request-context.ts'
 import { endpoints } from './resources/index.ts'
 import { type Appliance, type ApplianceParts, RunningAppliance } from './running-appliance.ts'
@@ -103,6 +104,7 @@ function servicesOf(parts: Parts, editing: Editing): Services {
     running,
     editing,
     demo,
+    radius: radiusProbe({ running, clock, log }),
     catalog: catalogOf(endpoints),
     documents: new Documents(endpoints, VERSION),
     pending: pendingReader(new PendingChanges(store, drivers), engine),

@@ -13,6 +13,7 @@ import type {
 import type { Endpoint } from './api/endpoint.ts'
 import type { HistoryFigures, LiveFigures } from './api/figures.ts'
 import type { Lifecycle } from './api/lifecycle.ts'
+import type { RadiusProbe } from './api/radius.ts'
 import type { RunningLifecycle } from './lifecycle.ts'
 import type { MachineFacts } from './model/machine-facts.ts'
 import type { Rendered } from './api/reply.ts'
@@ -51,6 +52,7 @@ export interface Services {
   readonly login: { login(email: string, password: string, address: string): Promise<SessionData> }
   setClock(wallTime: string): Promise<{ readonly isDryRun: boolean }>
   readonly demo: { remove(by: string): Promise<void> }
+  readonly radius: RadiusProbe
   readonly machine: MachineFacts
   readonly lifecycle: RunningLifecycle
   may(userId: string, endpoint: string): boolean
@@ -235,6 +237,10 @@ export class RequestContext implements HandlerContext {
 
   get demo() {
     return { remove: () => this.#services.demo.remove(this.actor.email) }
+  }
+
+  get radius(): RadiusProbe {
+    return this.#services.radius
   }
 
   async apply(options: ApplyOptions): Promise<Applied> {

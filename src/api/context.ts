@@ -2,6 +2,7 @@ import type { ConfigView, SectionContents, SectionName, SectionRecords } from '.
 import type { MachineFacts } from '../model/machine-facts.ts'
 import type { Lifecycle, LifecycleReading } from './lifecycle.ts'
 import type { HistoryFigures, LiveFigures } from './figures.ts'
+import type { RadiusProbe } from './radius.ts'
 import type { Rendered } from './reply.ts'
 
 /** Who calls, as established by the token and looked up in running. */
@@ -202,6 +203,7 @@ interface Acting {
   /** Sets the clock to this wall time of the node's zone, YYYY-MM-DD HH:MM:SS. Answers true for a dry run. */
   setClock(wallTime: string): Promise<{ readonly isDryRun: boolean }>
   readonly demo: { remove(): Promise<void> }
+  readonly radius: RadiusProbe
   /** At once, and not to be undone. Answers true for a dry run. */
   setConsole(change: ConsoleChange): Promise<{ readonly isDryRun: boolean }>
   readonly transaction: {

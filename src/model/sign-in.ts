@@ -8,11 +8,12 @@ const NO_CONTROL = '^[^\\u0000-\\u001f\\u007f]*$'
 const line = (maxLength: number, description: string) =>
   Type.String({ maxLength, pattern: NO_CONTROL, description: `${description} Up to ${maxLength} characters.` })
 
+export const RADIUS_HOSTS_MAX = 16
 export const RADIUS_PROTOCOLS = ['PAP', 'CHAP', 'MSCHAPv2'] as const
 
 export const RadiusHost = closed({
   host: Type.String({ minLength: 1, maxLength: 253, description: 'Host name or address of the server.' }),
-  port: Port,
+  port: Type.Union([Port, Type.Null()], { description: 'UDP port, 1 to 65535; null for the common one.' }),
   sharedSecret: line(128, 'Secret of this server; empty for the common one; secret.'),
   priority: Type.Integer({ minimum: 0, maximum: 65_535, description: 'The lowest is asked first, 0 to 65535.' }),
 })
@@ -35,7 +36,7 @@ export const RadiusConfig = closed({
   requireMessageAuthenticator: Type.Boolean({
     description: 'Whether answers without Message-Authenticator are ignored.',
   }),
-  hosts: Type.Array(RadiusHost, { maxItems: 16, description: 'The servers.' }),
+  hosts: Type.Array(RadiusHost, { maxItems: RADIUS_HOSTS_MAX, description: 'The servers.' }),
   groupAttribute: line(64, 'Attribute of the answer that names groups.'),
   groupMappings: Type.Array(GroupMapping, { maxItems: 1000, description: 'Which value puts a user into which group.' }),
   denyUnmapped: Type.Boolean({ description: 'Whether a user whom no mapping puts into a group is refused.' }),

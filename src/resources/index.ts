@@ -19,6 +19,8 @@ import { localUsers } from './local-users.ts'
 import { lvmSnapshots } from './lvm-snapshots.ts'
 import { pending } from './pending.ts'
 import { power } from './power.ts'
+import { radiusConfig } from './radius-config.ts'
+import { radiusUsers } from './radius-users.ts'
 import { realServers } from './real-servers.ts'
 import { roles } from './roles.ts'
 import { services } from './services.ts'
@@ -57,6 +59,8 @@ export const endpoints: readonly Endpoint[] = [
   ...updates,
   ...lvmSnapshots,
   ...power,
+  ...radiusConfig,
+  ...radiusUsers,
   ...jobs,
   ...backups,
   ...revisions,

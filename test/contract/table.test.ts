@@ -28,6 +28,7 @@ const DELIVERED: Readonly<Record<string, number>> = {
   'Date and time': 5,
   Routes: 5,
   'Static IPs, IP groups': 11,
+  RADIUS: 7,
   'Backup and restore': 8,
   'Software updates': 5,
   'LVM snapshots': 4,
@@ -46,6 +47,7 @@ function areaOf(operation: Operation): string {
   if (operation.path.includes('/system/update')) return 'Software updates'
   if (operation.path.endsWith('/lvmsnapshots')) return 'LVM snapshots'
   if (/\/system\/(halt|reboot)$/.test(operation.path)) return 'Power'
+  if (operation.path.startsWith('/radius')) return 'RADIUS'
   if (operation.path.includes('/routes')) return 'Routes'
   return operation.area
 }
@@ -74,6 +76,7 @@ const STAGED_BUT_ACTING = [
   'DELETE /{applianceId}/lvmsnapshots',
   'POST /backup/upload',
   'POST /login/options',
+  'POST /radius/config/test',
   'POST /token',
   'POST /{applianceId}/lvmsnapshots',
   'POST /{applianceId}/system/update',

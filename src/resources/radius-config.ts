@@ -1,0 +1,114 @@
+import { Type } from 'typebox'
+import type { SectionReader } from '../api/context.ts'
+import { endpoint, NoData } from '../api/endpoint.ts'
+import { type FieldProblem, refuseFields } from '../api/refuse.ts'
+import { closed } from '../model/fields.ts'
+import { SHARED } from '../model/node.ts'
+import { RadiusConfig, RadiusHost } from '../model/sign-in.ts'
+import { MASK, mergedConfig, NO_RADIUS, SENT_CONFIG, SentConfig, sentProblems } from '../radius/sent-config.ts'
+
+const { id: _, ...properties } = RadiusConfig.properties
+const Masked = Type.Enum(['', MASK], { description: '** when a secret is stored, empty when none is.' })
+const masked = (secret: string) => (secret === '' ? ('' as const) : MASK)
+
+const Shown = closed({
+  ...properties,
+  sharedSecret: Masked,
+  hosts: Type.Array(closed({ ...RadiusHost.properties, sharedSecret: Masked }), { description: 'The servers.' }),
+})
+
+const TestBody = closed({
+  ...SENT_CONFIG,
+  username: Type.String({ minLength: 1, maxLength: 253, description: 'Who tries to log in.' }),
+  password: Type.String({ minLength: 1, maxLength: 1024, description: 'Password of this user. Never kept.' }),
+})
+
+const Tested = Type.Object({
+  stage: Type.Enum(['resolve', 'connect', 'authenticate', 'authorize'], {
+    description: 'The last one that was tried.',
+  }),
+  ok: Type.Boolean({ description: 'Whether this user would be logged in.' }),
+  message: Type.String({ description: 'What happened.' }),
+  values: Type.Array(Type.String(), { description: 'What the answer holds in the group attribute.' }),
+  groups: Type.Array(Type.String(), { description: 'Ids of the groups that this gives.' }),
+  attempts: Type.Array(
+    Type.Object({
+      host: Type.String({ description: 'As configured.' }),
+      port: Type.Integer({ description: 'UDP port.' }),
+      address: Type.String({ description: 'IP address; empty for a name that could not be resolved.' }),
+      outcome: Type.String({
+        description: 'unresolved, silent, unreachable, forged, unprotected, refused or accepted.',
+      }),
+    }),
+    { description: 'Who was asked, in that order.' },
+  ),
+})
+
+/** Groups that mappings name and nobody knows. */
+function unknownGroups(mappings: RadiusConfig['groupMappings'], groups: SectionReader<'groups'>) {
+  return mappings.flatMap(({ groupId }, index): FieldProblem[] => {
+    if (groups.find(groupId) !== undefined) return []
+    const message = `there is no group with id ${groupId}`
+    return [{ field: `groupMappings.${index}.groupId`, code: 'INVALID_BODY', message }]
+  })
+}
+
+export const radiusConfig = [
+  endpoint({
+    name: 'radiusConfig.get',
+    method: 'GET',
+    path: '/radius/config',
+    effect: 'read',
+    staged: false,
+    summary: 'Read how users of RADIUS servers log in',
+    message: 'RADIUS configuration',
+    data: Type.Array(Shown, { description: 'One configuration.' }),
+    handle: (ctx) => {
+      const { id: _id, ...stored } = ctx.section('radiusConfigs').settings(SHARED) ?? { id: SHARED, ...NO_RADIUS }
+      const hosts = stored.hosts.map((host) => ({ ...host, sharedSecret: masked(host.sharedSecret) }))
+      return [{ ...stored, hosts, sharedSecret: masked(stored.sharedSecret) }]
+    },
+  }),
+  endpoint({
+    name: 'radiusConfig.update',
+    method: 'PUT',
+    path: '/radius/config',
+    effect: 'stage',
+    staged: true,
+    summary: 'Change how users of RADIUS servers log in; omitted fields keep their value',
+    message: 'RADIUS configuration stored',
+    body: SentConfig,
+    rules: sentProblems,
+    data: NoData,
+    handle: (ctx, { body }) => {
+      const configs = ctx.section('radiusConfigs')
+      const { settings, problems } = mergedConfig(body, configs.settings(SHARED) ?? NO_RADIUS)
+      refuseFields([...problems, ...unknownGroups(settings.groupMappings, ctx.section('groups'))])
+      configs.put({ ...settings, id: SHARED })
+      return []
+    },
+  }),
+  endpoint({
+    name: 'radiusConfig.test',
+    method: 'POST',
+    path: '/radius/config/test',
+    effect: 'act',
+    staged: true,
+    summary: 'Try a login at the RADIUS servers with settings that need not be stored; omitted ones are as stored',
+    message: 'RADIUS tested',
+    body: TestBody,
+    rules: sentProblems,
+    data: Tested,
+    handle: async (ctx, { body: { username, password, ...sent } }) => {
+      const stored = ctx.section('radiusConfigs').settings(SHARED) ?? NO_RADIUS
+      const { settings, problems } = mergedConfig(sent, stored, true)
+      refuseFields([...problems, ...unknownGroups(settings.groupMappings, ctx.section('groups'))])
+      const { values, groups, attempts, ...said } = await ctx.radius.test(
+        { ...settings, id: SHARED },
+        username,
+        password,
+      )
+      return { ...said, values: [...values], groups: [...groups], attempts: [...attempts] }
+    },
+  }),
+]

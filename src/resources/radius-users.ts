@@ -1,0 +1,60 @@
+import { Type } from 'typebox'
+import { endpoint, NoData } from '../api/endpoint.ts'
+import { closed } from '../model/fields.ts'
+import { RadiusUser } from '../model/sign-in.ts'
+
+const { disabled } = RadiusUser.properties
+
+export const radiusUsers = [
+  endpoint({
+    name: 'radiusUsers.list',
+    method: 'GET',
+    path: '/radius/users',
+    effect: 'read',
+    staged: false,
+    summary: 'List users who logged in through RADIUS',
+    message: 'RADIUS users',
+    data: Type.Array(RadiusUser),
+    handle: (ctx) => [...ctx.section('radiusUsers').list()],
+  }),
+  endpoint({
+    name: 'radiusUsers.get',
+    method: 'GET',
+    path: '/radius/users/{id}',
+    effect: 'read',
+    staged: false,
+    summary: 'Read one user who logged in through RADIUS',
+    message: 'RADIUS user',
+    data: RadiusUser,
+    handle: (ctx, { params }) => ctx.section('radiusUsers').get(params.id),
+  }),
+  endpoint({
+    name: 'radiusUsers.update',
+    method: 'PUT',
+    path: '/radius/users/{id}',
+    effect: 'stage',
+    staged: true,
+    summary: 'Disable or enable a RADIUS user; disabling, when applied, ends the sessions',
+    message: 'RADIUS user stored',
+    body: closed({ disabled }),
+    data: NoData,
+    handle: (ctx, { params, body }) => {
+      ctx.section('radiusUsers').merge(params.id, body)
+      return []
+    },
+  }),
+  endpoint({
+    name: 'radiusUsers.delete',
+    method: 'DELETE',
+    path: '/radius/users/{id}',
+    effect: 'stage',
+    staged: true,
+    summary: 'Delete a RADIUS user, who is made anew at the next login',
+    message: 'RADIUS user deleted',
+    data: NoData,
+    handle: (ctx, { params }) => {
+      ctx.section('radiusUsers').remove(params.id)
+      return []
+    },
+  }),
+]
