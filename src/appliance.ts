@@ -4,6 +4,7 @@ import { catalogOf } from './api/access.ts'
 import type { PendingReader } from './api/context.ts'
 import { assertTable } from './api/integrity.ts'
 import { AccessControl } from './auth/access.ts'
+import type { Amend } from './auth/login.ts'
 import { ensureCertificate } from './certificate.ts'
 import { ApiListeners } from './api-listeners.ts'
 import { type MachineClock, systemClock } from './clock.ts'
@@ -29,11 +30,13 @@ import { healthEvents } from './health-events.ts'
 import { figuresOf } from './observe/figures.ts'
 import { observedHaproxy } from './observe/observed-haproxy.ts'
 import { radiusProbe } from './radius/config-test.ts'
-import { RequestContext, type Services } from './request-context.ts'
+import { radiusLogin } from './radius/login.ts'
+import { RequestContext } from './request-context.ts'
 import { endpoints } from './resources/index.ts'
 import { type Appliance, type ApplianceParts, RunningAppliance } from './running-appliance.ts'
 import { RunningNames } from './running-names.ts'
 import { clockSetter } from './set-clock.ts'
+import type { Services } from './services.ts'
 import type { Settings } from './settings.ts'
 import { createStats } from './stats/stats.ts'
 import { Units } from './units.ts'
@@ -54,7 +57,13 @@ export async function createAppliance(
   const identity = () => nodeIn(running, born)
   const nodeId = identity()
   const { administrator, state: stateFolder } = settings
-  const access = await AccessControl.open({ store, running, endpoints, stateFolder, clock, log, administrator })
+  const amend: Amend = (section, id, patch) => engine.amend(section, id, patch)
+  const external = radiusLogin({ running, clock, log })
+  const access = await AccessControl.open({
+    ...{ store, running, endpoints, stateFolder, clock, log, administrator },
+    external,
+    amend,
+  })
   const editing = new Editing(store)
   const lifecycle: RunningLifecycle = new RunningLifecycle({
     store,
@@ -117,7 +126,8 @@ function servicesOf(parts: Parts, editing: Editing): Services {
     login: access.login,
     machine: machine.facts,
     lifecycle,
-    may: (userId, endpoint) => access.may(userId, endpoint),
+    account: access.account,
+    may: (actor, endpoint) => access.may(actor, endpoint),
     setClock: clockSetter(engine, () => stats.clockStepped()),
     api: listeners,
     transactions: new Transactions(store, clock, log),

@@ -1,4 +1,4 @@
-import type { ConfigStore } from '../storage/config/config-store.ts'
+import type { Accounts } from './api/account.ts'
 import type {
   Actor,
   Applied,
@@ -7,61 +7,21 @@ import type {
   ConsoleChange,
   PendingReader,
   SectionEditor,
-  SessionData,
-  UnitEntry,
 } from './api/context.ts'
 import type { Endpoint } from './api/endpoint.ts'
 import type { HistoryFigures, LiveFigures } from './api/figures.ts'
 import type { Lifecycle } from './api/lifecycle.ts'
 import type { RadiusProbe } from './api/radius.ts'
-import type { RunningLifecycle } from './lifecycle.ts'
 import type { MachineFacts } from './model/machine-facts.ts'
-import type { Rendered } from './api/reply.ts'
-import type { Clock } from './clock.ts'
-import type { Caller } from './config/apply-parts.ts'
+import type { Credentials } from './auth/login.ts'
 import { Draft } from './config/draft.ts'
 import { takenBackBy } from './config/made.ts'
-import type { Editing } from './config/editing.ts'
 import { refuseOverRights } from './config/over-rights.ts'
 import type { Joined, Transactions } from './config/transactions.ts'
 import type { HandlerContext, RequestFacts } from './http/pipeline.ts'
 import type { ConfigView, RecordChange, SectionContents, SectionName } from './model/sections.ts'
-import type { ObservedHaproxy } from './observe/observed-haproxy.ts'
 
-/** What the composition root puts together; handlers see parts of it through their context. */
-export interface Services {
-  readonly nodeId: string
-  readonly version: string
-  readonly clock: Clock
-  readonly store: ConfigStore
-  readonly running: ConfigView
-  readonly editing: Editing
-  readonly catalog: Catalog
-  readonly pending: PendingReader
-  readonly units: {
-    list(): readonly UnitEntry[]
-    operate(service: string, verb: 'reload' | 'restart' | 'update', by: string): Promise<{ readonly isDryRun: boolean }>
-  }
-  readonly live: LiveFigures
-  readonly history: HistoryFigures
-  /** The HAProxy that is only watched, when this daemon has none of its own. */
-  readonly observed: ObservedHaproxy | undefined
-  readonly documents: { openapi(): Rendered; page(file: string): Rendered }
-  readonly passwords: { hash(password: string): Promise<string> }
-  readonly sessions: { token(sessionId: string): string }
-  readonly login: { login(email: string, password: string, address: string): Promise<SessionData> }
-  setClock(wallTime: string): Promise<{ readonly isDryRun: boolean }>
-  readonly demo: { remove(by: string): Promise<void> }
-  readonly radius: RadiusProbe
-  readonly machine: MachineFacts
-  readonly lifecycle: RunningLifecycle
-  may(userId: string, endpoint: string): boolean
-  readonly api: { readonly port: number }
-  readonly transactions: Transactions
-  setConsole(change: ConsoleChange): Promise<{ readonly isDryRun: boolean }>
-  apply(options: ApplyOptions, caller: Caller): Promise<Applied>
-  confirm(): Promise<{ readonly revision: number }>
-}
+import type { Services } from './services.ts'
 
 /** The one implementation of every context interface; the endpoint's effect decides what a handler can see of it. */
 export class RequestContext implements HandlerContext {
@@ -166,7 +126,7 @@ export class RequestContext implements HandlerContext {
     return this.#services.machine
   }
   may(endpoint: string): boolean {
-    return this.#services.may(this.actor.userId, endpoint)
+    return this.#services.may(this.actor, endpoint)
   }
 
   section<N extends SectionName>(name: N): SectionEditor<N> {
@@ -194,11 +154,10 @@ export class RequestContext implements HandlerContext {
     return { refresh: () => this.#services.sessions.token(this.actor.sessionId) }
   }
   get login() {
-    return {
-      withPassword: (email: string, password: string) => this.#services.login.login(email, password, this.address),
-      // The same for every e-mail, known or not: an answer that differs would tell who has an account.
-      options: () => Promise.resolve({ loginType: 'password' as const }),
-    }
+    return { withPassword: (credentials: Credentials) => this.#services.login.login(credentials, this.address) }
+  }
+  get accounts(): Accounts {
+    return this.#services.account.of(this.actor, () => this.address)
   }
 
   operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly isDryRun: boolean }> {

@@ -1,4 +1,5 @@
 import type { ConfigView, SectionContents, SectionName, SectionRecords } from '../model/sections.ts'
+import type { Accounts, AccountsReader } from './account.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
 import type { Lifecycle, LifecycleReading } from './lifecycle.ts'
 import type { HistoryFigures, LiveFigures } from './figures.ts'
@@ -130,6 +131,8 @@ export interface UnitEntry {
 export interface SessionData {
   readonly user: { readonly id: string; readonly email: string; readonly name: string }
   readonly token: string
+  /** The session may do nothing but set up a second factor. */
+  readonly mustEnrol: boolean
 }
 
 /** One endpoint as roles see it. */
@@ -166,6 +169,7 @@ interface Common {
     page(file: string): Rendered
   }
   readonly session: { refresh(): string }
+  readonly accounts: AccountsReader
   readonly transactions: {
     list(): readonly TransactionEntry[]
     /** Refuses with TRANSACTION_OPEN while one is open. */
@@ -195,9 +199,13 @@ interface Staging {
 interface Acting {
   readonly lifecycle: Lifecycle
   readonly login: {
-    withPassword(email: string, password: string): Promise<SessionData>
-    options(email: string): Promise<{ readonly loginType: 'password' }>
+    withPassword(credentials: {
+      readonly email: string
+      readonly password: string
+      readonly code?: string | undefined
+    }): Promise<SessionData>
   }
+  readonly accounts: Accounts
   /** Operates one managed program; refuses with NOT_FOUND, NOT_SUPPORTED or CONFIG_INVALID. Answers true for a dry run. */
   operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly isDryRun: boolean }>
   /** Sets the clock to this wall time of the node's zone, YYYY-MM-DD HH:MM:SS. Answers true for a dry run. */

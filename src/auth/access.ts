@@ -1,16 +1,22 @@
 import { join } from 'node:path'
 import type { ConfigStore } from '../../storage/config/config-store.ts'
+import type { Actor } from '../api/context.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
+import { Account } from './account.ts'
+import { ApiTokens } from './api-tokens.ts'
+import type { ExternalLogin } from './external-login.ts'
 import { FirstPassword } from './first-password.ts'
 import { type FirstAdministrator, prepareAccess } from './first-start.ts'
 import { Lockout } from './lockout.ts'
-import { PasswordLogin } from './login.ts'
+import { type Amend, Login } from './login.ts'
 import { Passwords } from './password.ts'
 import { Permissions, type Rights } from './permissions.ts'
+import { OF_USERS } from './principal.ts'
+import { SecondFactors } from './second-factors.ts'
 import { Sessions } from './sessions.ts'
 import { Tokens } from './token.ts'
 
@@ -22,6 +28,13 @@ export interface AccessParts {
   readonly clock: Clock
   readonly log: Log
   readonly administrator: { readonly email: string; readonly password: string | undefined }
+  readonly external: ExternalLogin
+  readonly amend: Amend
+}
+
+interface Admitted {
+  readonly rights: Rights
+  readonly sessionId: string
 }
 
 /** Who may come in, and what they may do: the parts of access control, put together. */
@@ -30,20 +43,30 @@ export class AccessControl {
   /** For passwords that administrators set: a flood of logins must not keep them waiting. */
   readonly hashing = new Passwords()
   readonly sessions: Sessions
-  readonly login: PasswordLogin
+  readonly login: Login
+  readonly account: Account
   /** Set when this start made the first administrator. */
   readonly firstAdministrator: FirstAdministrator | undefined
+  readonly #apiTokens: ApiTokens
+  readonly #factors: SecondFactors
   readonly #permissions: Permissions
+  /** By what stands for the session of a token: what it may do while its user may do `of`. */
+  readonly #narrowed = new Map<string, { readonly of: Rights; readonly rights: Rights }>()
   /** Place of each endpoint in the table. */
   readonly #places: ReadonlyMap<string, number>
 
   private constructor(parts: AccessParts, passwords: Passwords, first: FirstAdministrator | undefined) {
-    const { store, running, endpoints, stateFolder, clock, log } = parts
+    const { store, running, endpoints, stateFolder, clock, log, amend } = parts
     this.passwords = passwords
     this.firstAdministrator = first
     this.sessions = new Sessions(store.sessions, new Tokens(join(stateFolder, 'token-key.pem')), clock)
-    const file = new FirstPassword(stateFolder)
-    this.login = new PasswordLogin(running, passwords, this.sessions, new Lockout(clock), file, log)
+    this.#apiTokens = new ApiTokens(store.apiTokens, clock)
+    this.#factors = new SecondFactors(store.signIns, clock)
+    const shared = { running, clock, log, passwords, lockout: new Lockout(clock), factors: this.#factors, amend }
+    const { sessions } = this
+    const firstPassword = new FirstPassword(stateFolder)
+    this.login = new Login({ ...shared, sessions, external: parts.external, firstPassword })
+    this.account = new Account({ ...shared, sessions, tokens: this.#apiTokens })
     this.#permissions = new Permissions(endpoints, running)
     this.#places = new Map(endpoints.map(({ name }, place) => [name, place]))
   }
@@ -54,20 +77,42 @@ export class AccessControl {
     return new AccessControl(parts, passwords, first)
   }
 
-  authenticate(token: string): { readonly rights: Rights; readonly sessionId: string } | ApiError {
+  authenticate(token: string): Admitted | ApiError {
+    if (ApiTokens.isOne(token)) return this.#ofProgram(token)
     const session = this.sessions.authenticate(token)
     if (session === 'expired') return new ApiError('TOKEN_EXPIRED', 'The token has expired; log in again')
     if (session === 'invalid') return new ApiError('UNAUTHENTICATED', 'This is not a token of this daemon; log in')
     const rights = this.#permissions.of(session.userId)
-    if (rights === undefined) return new ApiError('UNAUTHENTICATED', 'The user of this token is gone or disabled')
-    return { rights, sessionId: session.id }
+    if (rights === undefined) return nobodyAnyMore()
+    const sessionId = session.id
+    // Until the second factor is there, only what belongs to the own account.
+    return session.isLimited === true
+      ? { rights: { ...rights, granted: new Uint8Array(rights.granted.length) }, sessionId }
+      : { rights, sessionId }
   }
 
-  /** Whether a role of this user grants the endpoint with this name. */
-  may(userId: string, endpoint: string): boolean {
+  #ofProgram(token: string): Admitted | ApiError {
+    const known = this.#apiTokens.authenticate(token)
+    if (known === undefined)
+      return new ApiError('UNAUTHENTICATED', 'This API token was revoked, has expired or never was')
+    const of = this.#permissions.of(known.userId)
+    if (of === undefined) return nobodyAnyMore()
+    const sessionId = `token ${known.id}`
+    const cached = this.#narrowed.get(sessionId)
+    if (cached?.of === of) return { rights: cached.rights, sessionId }
+    const rights = this.#permissions.narrowed(of, known.endpoints)
+    this.#narrowed.set(sessionId, { of, rights })
+    return { rights, sessionId }
+  }
+
+  /** Whether whoever asks may use the endpoint with this name: with a token, no more than the token may. */
+  may({ userId, sessionId }: Pick<Actor, 'userId' | 'sessionId'>, endpoint: string): boolean {
     const place = this.#places.get(endpoint)
     if (place === undefined) throw new Error(`there is no endpoint named ${endpoint}`)
-    return this.#permissions.of(userId)?.granted[place] === 1
+    const of = this.#permissions.of(userId)
+    const narrowed = this.#narrowed.get(sessionId)
+    if (narrowed !== undefined) return of === narrowed.of && narrowed.rights.granted[place] === 1
+    return of?.granted[place] === 1 && !this.sessions.isLimited(sessionId)
   }
 
   /** New rights count from the next request on; who is gone, disabled or has another password is logged out. */
@@ -75,14 +120,25 @@ export class AccessControl {
     // Compiling all roles takes milliseconds, which the next poller would wait: most applies are about servers.
     if (changes.some(({ section }) => OF_RIGHTS.has(section))) this.#permissions.invalidate()
     const ended = new Set(changes.filter(endsSessions).map((change) => change.id))
-    if (ended.size > 0) await this.sessions.end((session) => ended.has(session.userId))
+    if (ended.size > 0) {
+      await this.sessions.end((session) => ended.has(session.userId) && !this.account.isSpared(session.id))
+    }
+    const gone = changes
+      .filter(({ section, after }) => OF_USERS.has(section) && after === undefined)
+      .map(({ id }) => id)
+    if (gone.length === 0) return
+    await this.#apiTokens.revoke(({ userId }) => gone.includes(userId))
+    await this.#factors.forget(gone)
   }
 }
 
+const nobodyAnyMore = () => new ApiError('UNAUTHENTICATED', 'The user of this token is gone or disabled')
+
 /** The sections that rights are made of. */
-const OF_RIGHTS: ReadonlySet<SectionName> = new Set(['users', 'groups', 'roles'])
+const OF_RIGHTS: ReadonlySet<SectionName> = new Set([...OF_USERS, 'groups', 'roles'])
 
 function endsSessions(change: RecordChange): boolean {
+  if (change.section === 'radiusUsers') return change.after === undefined || change.after.disabled
   if (change.section !== 'users') return false
   if (change.after === undefined || change.after.disabled) return true
   return change.before !== undefined && change.before.passwordHash !== change.after.passwordHash

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
+import { networkOf, networkText, parseIp } from '../ip-network.ts'
 
 export const FAILURES_MAX = 5
 export const WINDOW_MS = 15 * 60_000
@@ -21,7 +22,7 @@ export class Lockout {
 
   /** Refuses with RATE_LIMITED, whether or not the account exists; otherwise counts the attempt until it is settled (undefined: neither). */
   begin(email: string, address: string): (succeeded: boolean | undefined) => void {
-    const key = `${email.toLowerCase()}\0${address}`
+    const key = `${email.toLowerCase()}\0${placeOf(address)}`
     const now_ms = this.#clock.monotonic_ms()
     const attempts = this.#entry(key)
     while ((attempts.failures_ms[0] ?? Infinity) <= now_ms - WINDOW_MS) attempts.failures_ms.shift()
@@ -57,4 +58,11 @@ export class Lockout {
       return
     }
   }
+}
+
+/** Whoever has an IPv6 network has eighteen trillion addresses of it: they count as one. IPv4 inside IPv6 is one address. */
+function placeOf(address: string): string {
+  const ip = parseIp(address)
+  if (ip?.family !== 6 || ip.value >> 32n === 0xffffn) return address
+  return networkText(networkOf({ ...ip, prefix: 64 }))
 }

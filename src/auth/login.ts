@@ -1,62 +1,195 @@
 import type { SessionData } from '../api/context.ts'
+import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
+import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
-import type { ConfigView, SectionRecords } from '../model/sections.ts'
+import { SHARED } from '../model/node.ts'
+import type { ConfigView, SectionName, SectionRecords } from '../model/sections.ts'
+import type { ExternalLogin } from './external-login.ts'
 import type { FirstPassword } from './first-password.ts'
 import type { Lockout } from './lockout.ts'
 import type { Passwords } from './password.ts'
-import type { Sessions } from './sessions.ts'
+import type { SecondFactors } from './second-factors.ts'
+import type { Sessions, Via } from './sessions.ts'
 
-/** Logs a local user in. Unknown e-mail and wrong password are the same answer after the same work. */
-export class PasswordLogin {
-  readonly #running: ConfigView
-  readonly #passwords: Passwords
-  readonly #sessions: Sessions
-  readonly #lockout: Lockout
-  readonly #firstPassword: FirstPassword
-  readonly #log: Log
+type LocalUser = SectionRecords['users']
+type RadiusUser = SectionRecords['radiusUsers']
 
-  constructor(
-    running: ConfigView,
-    passwords: Passwords,
-    sessions: Sessions,
-    lockout: Lockout,
-    firstPassword: FirstPassword,
-    log: Log,
-  ) {
-    this.#running = running
-    this.#firstPassword = firstPassword
-    this.#passwords = passwords
-    this.#sessions = sessions
-    this.#lockout = lockout
-    this.#log = log
+/** Changes a record of running at once. */
+export type Amend = (
+  section: SectionName,
+  id: string,
+  patch: Readonly<Record<string, unknown>> | undefined,
+) => Promise<void>
+
+export interface Credentials {
+  readonly email: string
+  readonly password: string
+  /** Of the second factor. */
+  readonly code?: string | undefined
+}
+
+export interface LoginParts {
+  readonly running: ConfigView
+  readonly passwords: Passwords
+  readonly sessions: Sessions
+  readonly lockout: Lockout
+  readonly factors: SecondFactors
+  readonly external: ExternalLogin
+  readonly firstPassword: FirstPassword
+  readonly amend: Amend
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Whose password it was. */
+type Identified =
+  | { readonly kind: 'local'; readonly user: LocalUser }
+  | { readonly kind: 'radius'; readonly user: RadiusUser }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'unjudged' }
+
+/** Logs people in. Unknown name and wrong password are the same answer after the same work. */
+export class Login {
+  readonly #parts: LoginParts
+  /** Users that are being made or changed: two first logins at once make one. */
+  #provisioning: Promise<unknown> = Promise.resolve()
+
+  constructor(parts: LoginParts) {
+    this.#parts = parts
   }
 
-  async login(email: string, password: string, address: string): Promise<SessionData> {
-    const settle = this.#lockout.begin(email, address)
-    const known = this.#find(email)
+  async login({ email, password, code }: Credentials, address: string): Promise<SessionData> {
+    const settle = this.#parts.lockout.begin(email, address)
     // An attempt that could not be judged, because too many were under way, is nobody's failure.
     let outcome: boolean | undefined
     try {
-      outcome = await this.#passwords.verify(known?.passwordHash, password)
+      const who = await this.#identify(email, password)
+      if (who.kind === 'refused') outcome = false
+      if (who.kind === 'refused' || who.kind === 'unjudged') {
+        this.#parts.log.warn('login refused', { account: email, address })
+        throw new ApiError('INVALID_CREDENTIALS', 'The e-mail or the password is wrong')
+      }
+      // Only who knows the password is told more than that.
+      if (who.user.disabled) throw new ApiError('USER_DISABLED', 'This user is disabled; ask an administrator')
+      this.#refuseWhereEnforced(who.user.id)
+      if (who.kind === 'local') {
+        outcome = await this.#hasSecondFactor(who.user, code)
+        if (!outcome) throw new ApiError('TWO_FACTOR_INVALID', 'The code is wrong, or was used before')
+      }
+      outcome = true
+      return who.kind === 'local'
+        ? await this.#admit(who.user, 'password', address)
+        : await this.#open(who.user.id, who.user.username, who.user.username, { via: 'radius', address })
     } finally {
       settle(outcome)
     }
-    // Read again: what was applied while the hash was computed counts.
-    const user = this.#find(email)
-    if (!outcome || user === undefined || user.passwordHash !== known?.passwordHash) {
-      this.#log.warn('login refused', { account: email, address })
-      throw new ApiError('INVALID_CREDENTIALS', 'The e-mail or the password is wrong')
-    }
-    if (user.disabled) throw new ApiError('USER_DISABLED', 'This user is disabled; ask an administrator')
-    const { token } = await this.#sessions.create(user.id, address)
-    await this.#firstPassword.forget()
-    return { user: { id: user.id, email: user.email, name: `${user.firstName} ${user.lastName}`.trim() }, token }
   }
 
-  #find(email: string): SectionRecords['users'] | undefined {
+  /** For whom an identity provider has vouched. */
+  async admitted(email: string, address: string): Promise<SessionData> {
+    const user = this.#find(email)
+    if (user === undefined) throw new ApiError('INVALID_CREDENTIALS', 'There is no user here with this e-mail')
+    if (user.disabled) throw new ApiError('USER_DISABLED', 'This user is disabled; ask an administrator')
+    return this.#admit(user, 'saml', address)
+  }
+
+  async #admit(user: LocalUser, via: Via, address: string): Promise<SessionData> {
+    const policy = this.#parts.running.get('loginPolicies', SHARED)
+    // The identity provider has factors of its own.
+    const isLimited = via === 'password' && policy?.twoFactorRequired === true && user.secondFactor === undefined
+    const data = await this.#open(user.id, user.email, `${user.firstName} ${user.lastName}`.trim(), {
+      via,
+      address,
+      isLimited,
+    })
+    if (via === 'password') await this.#parts.firstPassword.forget()
+    return data
+  }
+
+  async #open(
+    id: string,
+    email: string,
+    name: string,
+    how: { readonly via: Via; readonly address: string; readonly isLimited?: boolean },
+  ): Promise<SessionData> {
+    const { token } = await this.#parts.sessions.create(id, how)
+    return { user: { id, email, name }, token, mustEnrol: how.isLimited === true }
+  }
+
+  async #identify(email: string, password: string): Promise<Identified> {
+    const { passwords, external, log } = this.#parts
+    const known = this.#find(email)
+    if (known !== undefined) return this.#judged(known, password)
+    const [verdict] = await Promise.all([
+      external.authenticate(email, password),
+      // The same work as for a local user.
+      passwords.verify(undefined, password),
+    ])
+    if (verdict.outcome === 'accepted') {
+      return { kind: 'radius', user: await this.#provisioned(email, verdict.groups) }
+    }
+    if (verdict.outcome !== 'unreachable') return { kind: 'refused' }
+    log.error('no RADIUS server answers', { account: email })
+    return { kind: 'unjudged' }
+  }
+
+  async #judged(known: LocalUser, password: string): Promise<Identified> {
+    const isRight = await this.#parts.passwords.verify(known.passwordHash, password)
+    // Read again: what was applied while the hash was computed counts.
+    const user = this.#parts.running.get('users', known.id)
+    if (!isRight || user === undefined || user.passwordHash !== known.passwordHash) return { kind: 'refused' }
+    return { kind: 'local', user }
+  }
+
+  /** Resolves to whether the code is right; refuses when there is none, or after too many wrong ones from anywhere. */
+  async #hasSecondFactor(user: LocalUser, code: string | undefined): Promise<boolean> {
+    if (user.secondFactor === undefined) return true
+    if (code === undefined || code === '') {
+      throw new ApiError('TWO_FACTOR_REQUIRED', 'Send the code of the second factor, or a recovery code, as code')
+    }
+    // Who knows the password could guess from many addresses: a million codes are few.
+    const settle = this.#parts.lockout.begin(user.id, 'second factor')
+    let outcome: boolean | undefined
+    try {
+      outcome = await this.#parts.factors.accepts(user.id, user.secondFactor, code)
+      return outcome
+    } finally {
+      settle(outcome)
+    }
+  }
+
+  #refuseWhereEnforced(userId: string): void {
+    const saml = this.#parts.running.get('samlConfigs', SHARED)
+    if (saml?.enabled !== true || !saml.enforced || saml.breakGlassUserId === userId) return
+    throw new ApiError('SSO_ENFORCED', 'Passwords are off: log in through the identity provider, GET /saml/login')
+  }
+
+  #provisioned(name: string, groups: readonly string[]): Promise<RadiusUser> {
+    const work = this.#provisioning.then(() => this.#provision(name, groups))
+    this.#provisioning = work.catch(() => undefined)
+    return work
+  }
+
+  async #provision(username: string, groups: readonly string[]): Promise<RadiusUser> {
+    const { running, amend, clock } = this.#parts
+    const wanted = username.toLowerCase()
+    const known = [...running.list('radiusUsers')].find((user) => user.username.toLowerCase() === wanted)
+    const sorted = [...groups].toSorted()
+    if (known === undefined) {
+      const createdAt = new Date(clock.now_ms()).toISOString()
+      const user = { id: newId(), username, disabled: false, groups: sorted, createdAt }
+      await amend('radiusUsers', user.id, user)
+      return user
+    }
+    if (known.disabled || known.groups.join() === sorted.join()) return known
+    await amend('radiusUsers', known.id, { groups: sorted })
+    return { ...known, groups: sorted }
+  }
+
+  #find(email: string): LocalUser | undefined {
     const wanted = email.toLowerCase()
-    for (const user of this.#running.list('users')) if (user.email.toLowerCase() === wanted) return user
+    for (const user of this.#parts.running.list('users')) if (user.email.toLowerCase() === wanted) return user
     return undefined
   }
 }

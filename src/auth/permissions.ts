@@ -9,6 +9,8 @@ export interface Rights {
   /** Login name: an e-mail, but for users of RADIUS. */
   readonly email: string
   readonly granted: Uint8Array
+  /** A program with a token, which may not do what belongs to a person's own account. */
+  readonly isProgram?: true
 }
 
 /** Compiles the roles of running into one flag per user and endpoint. Call `invalidate` after each promotion that touches users, groups or roles. */
@@ -17,6 +19,8 @@ export class Permissions {
   readonly #running: ConfigView
   readonly #rights = new Map<string, Rights | undefined>()
   #roles: ReadonlyMap<string, Uint8Array> | undefined
+  /** Of the endpoints, in the order of the table. */
+  #ids: readonly string[] | undefined
 
   constructor(table: readonly Endpoint[], running: ConfigView) {
     this.#table = table
@@ -39,6 +43,15 @@ export class Permissions {
     return rights
   }
 
+  /** No more than the user may, and of that only these endpoints. */
+  narrowed(rights: Rights, endpoints: readonly string[] | undefined): Rights {
+    const wanted = endpoints === undefined ? undefined : new Set(endpoints)
+    this.#ids ??= this.#table.map((endpoint) => endpointId(endpoint))
+    const ids = this.#ids
+    const granted = rights.granted.map((flag, place) => (wanted?.has(ids[place] ?? '') === false ? 0 : flag))
+    return { ...rights, granted, isProgram: true }
+  }
+
   #union(user: Principal): Uint8Array {
     this.#roles ??= this.#compile()
     const held = new Set(user.roles)
@@ -52,7 +65,8 @@ export class Permissions {
   }
 
   #compile(): ReadonlyMap<string, Uint8Array> {
-    const ids = this.#table.map((endpoint) => endpointId(endpoint))
+    this.#ids ??= this.#table.map((endpoint) => endpointId(endpoint))
+    const ids = this.#ids
     const compiled = new Map<string, Uint8Array>()
     for (const role of this.#running.list('roles')) {
       const granted = grantedEndpoints(role, this.#table)

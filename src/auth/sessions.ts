@@ -6,13 +6,22 @@ import { TOKEN_LIFE_MS, type TokenFault, type Tokens } from './token.ts'
 export const SESSION_LIFE_MS = 12 * 3_600_000
 const CACHED_TOKENS_MAX = 10_000
 
+/** How somebody came in. */
+export type Via = 'password' | 'radius' | 'saml'
+
 export interface Session {
   readonly id: string
   readonly userId: string
   readonly createdAt_ms: number
   readonly expiresAt_ms: number
   readonly address: string
+  /** Absent in sessions of earlier versions. */
+  readonly via?: Via
+  /** May do nothing but set up the second factor. */
+  readonly isLimited?: boolean
 }
+
+export type Opening = Pick<Session, 'address' | 'isLimited'> & { readonly via: Via }
 
 interface KnownToken {
   readonly session: Session
@@ -40,14 +49,36 @@ export class Sessions {
     }
   }
 
-  async create(userId: string, address: string): Promise<{ readonly session: Session; readonly token: string }> {
+  async create(userId: string, how: Opening): Promise<{ readonly session: Session; readonly token: string }> {
     await this.#prune()
     const now_ms = this.#clock.now_ms()
     const expiresAt_ms = now_ms + SESSION_LIFE_MS
-    const session: Session = { id: randomUUID(), userId, createdAt_ms: now_ms, expiresAt_ms, address }
+    const session: Session = { id: randomUUID(), userId, createdAt_ms: now_ms, expiresAt_ms, ...how }
     await this.#table.put(session.id, session)
     this.#live.set(session.id, session)
     return { session, token: this.token(session.id) }
+  }
+
+  /** Live ones, oldest first. */
+  list(): readonly Session[] {
+    const now_ms = this.#clock.now_ms()
+    const live = [...this.#live.values()].filter(({ expiresAt_ms }) => expiresAt_ms > now_ms)
+    return live.sort((a, b) => a.createdAt_ms - b.createdAt_ms)
+  }
+
+  isLimited(id: string): boolean {
+    return this.#live.get(id)?.isLimited === true
+  }
+
+  /** The second factor is there: the session may do what its user may. */
+  async lift(id: string): Promise<void> {
+    const session = this.#live.get(id)
+    if (session?.isLimited !== true) return
+    const lifted = { ...session, isLimited: false }
+    await this.#table.put(id, lifted)
+    this.#live.set(id, lifted)
+    // Tokens that were verified hold the session as it was.
+    this.#known.clear()
   }
 
   /** A fresh token of a live session; it never outlives the session. */
@@ -69,10 +100,12 @@ export class Sessions {
     return known.session
   }
 
-  async end(gone: (session: Session) => boolean): Promise<void> {
+  /** Answers how many have ended. */
+  async end(gone: (session: Session) => boolean): Promise<number> {
     const ended = [...this.#live.values()].filter(gone).map((session) => session.id)
     for (const id of ended) this.#live.delete(id)
     if (ended.length > 0) await this.#table.remove(ended)
+    return ended.length
   }
 
   #learn(token: string): KnownToken | TokenFault {
@@ -86,7 +119,7 @@ export class Sessions {
     return known
   }
 
-  #prune(): Promise<void> {
+  #prune(): Promise<number> {
     const now_ms = this.#clock.now_ms()
     return this.end((session) => session.expiresAt_ms <= now_ms)
   }

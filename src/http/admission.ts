@@ -38,7 +38,12 @@ export function admitted(endpoint: Endpoint, incoming: Incoming, authenticate: A
   return { actor: { userId: rights.userId, email: rights.email, sessionId }, rights }
 }
 
+/** A program has no account of its own to look after: with a token it does what was granted to it, and nothing else. */
 export const mayAsk = ({ endpoint, index }: Route, { rights }: { readonly rights: Rights | undefined }): boolean =>
-  endpoint.access !== 'granted' || rights?.granted[index] === 1
+  endpoint.access === 'granted' ? rights?.granted[index] === 1 : endpoint.access === 'public' || !rights?.isProgram
 
-export const denied = ({ method, path }: Endpoint): string => `None of your roles grants ${method} ${path}`
+export function denied({ method, path, access }: Endpoint): string {
+  return access === 'granted'
+    ? `None of your roles grants ${method} ${path}`
+    : `${method} ${path} is for who logged in, not for API tokens`
+}

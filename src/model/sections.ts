@@ -3,48 +3,30 @@ import { Group, Role, User } from './access.ts'
 import { Certificate, CipherList } from './certificates.ts'
 import { L7Backend, L7Frontend } from './layer7.ts'
 import { FloatingIp, IpGroup, IpRoute, StaticIp } from './network.ts'
-import { ClockSettings, ConntrackLimit, ConntrackTimeouts, NodeIdentity, SystemProxy, UserInterface } from './node.ts'
+import {
+  ClockSettings,
+  ConntrackLimit,
+  ConntrackTimeouts,
+  NodeIdentity,
+  SHARED,
+  SystemProxy,
+  UserInterface,
+} from './node.ts'
 import { RealServer } from './real-server.ts'
 import { LoginPolicy, RadiusConfig, RadiusUser, SamlConfig } from './sign-in.ts'
 import { SnmpSettings, SnmpUser } from './snmp.ts'
 
-/** The record of each section of the configuration. */
-export interface SectionRecords {
-  readonly users: User
-  readonly groups: Group
-  readonly roles: Role
-  readonly realServers: RealServer
-  readonly l7Frontends: L7Frontend
-  readonly l7Backends: L7Backend
-  readonly ipGroups: IpGroup
-  readonly staticIps: StaticIp
-  readonly floatingIps: FloatingIp
-  readonly ipRoutes: IpRoute
-  readonly conntrackLimits: ConntrackLimit
-  readonly conntrackTimeouts: ConntrackTimeouts
-  readonly systemProxies: SystemProxy
-  readonly userInterfaces: UserInterface
-  readonly clocks: ClockSettings
-  readonly nodeIdentities: NodeIdentity
-  readonly certificates: Certificate
-  readonly cipherLists: CipherList
-  readonly snmpSettings: SnmpSettings
-  readonly snmpUsers: SnmpUser
-  readonly radiusConfigs: RadiusConfig
-  readonly radiusUsers: RadiusUser
-  readonly samlConfigs: SamlConfig
-  readonly loginPolicies: LoginPolicy
-}
-export type SectionName = keyof SectionRecords
+import type { SectionName, SectionRecords } from './section-records.ts'
 
-/** Whole sections: each holds exactly these records. */
-export type SectionContents = { readonly [N in SectionName]?: readonly SectionRecords[N][] }
+export type { ConfigView, RecordChange, SectionContents, SectionName, SectionRecords } from './section-records.ts'
 
 /** One place where a record names another: `field` is a dotted path in the record. */
 export interface Reference {
   readonly field: string
   readonly section: SectionName
   readonly id: string
+  /** Where the record is when it is not in `section`. */
+  readonly orSection?: SectionName
 }
 
 /** The rules of one section. */
@@ -190,14 +172,20 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     shownWith: [],
     references: () => [],
   },
-  snmpSettings: { ...ofNode('SNMP settings', SnmpSettings), secrets: ['community'] },
+  snmpSettings: {
+    ...ofNode('SNMP settings', SnmpSettings),
+    secrets: ['community'],
+    references: ({ serviceIpId }) =>
+      maybe('serviceIpId', 'staticIps', serviceIpId).map((one) => ({ ...one, orSection: 'floatingIps' })),
+  },
   snmpUsers: {
     label: 'SNMP user',
     schema: SnmpUser,
     nameField: 'username',
     secrets: ['authKey', 'privacyKey'],
     shownWith: [],
-    references: () => [],
+    // Their keys are made for the engine that is kept there.
+    references: () => [{ field: 'authKey', section: 'snmpSettings', id: SHARED }],
   },
   radiusConfigs: {
     ...ofNode('RADIUS configuration', RadiusConfig),
@@ -226,19 +214,3 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
 }
 
 export const SECTION_NAMES = Object.keys(SECTIONS) as readonly SectionName[]
-
-/** A whole configuration, read only: the candidate or running. */
-export interface ConfigView {
-  get<N extends SectionName>(section: N, id: string): SectionRecords[N] | undefined
-  list<N extends SectionName>(section: N): Iterable<SectionRecords[N]>
-}
-
-/** The difference of one record between running and a candidate. */
-export type RecordChange = {
-  readonly [N in SectionName]: {
-    readonly section: N
-    readonly id: string
-    readonly before: SectionRecords[N] | undefined
-    readonly after: SectionRecords[N] | undefined
-  }
-}[SectionName]

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { endpoint, NoData } from '../api/endpoint.ts'
 import { Reply } from '../api/reply.ts'
-import { Email } from '../model/access.ts'
 import { closed } from '../model/fields.ts'
 import { LICENCE } from '../model/licence.ts'
+import { SHARED } from '../model/node.ts'
 
 const text = (description: string) => Type.String({ description })
 
@@ -46,14 +46,27 @@ const Session = Type.Object({
   appliance_id: text('Id of the node that answered.'),
   applianceVersion: text('Version of the software.'),
   licence: Licence,
+  mustEnrol: Type.Optional(
+    Type.Boolean({ description: 'Nothing else is granted until a second factor is set up: POST /localUsers/me/2fa.' }),
+  ),
+})
+
+/** An e-mail, or what a RADIUS server knows somebody by. */
+const LoginName = Type.String({
+  minLength: 1,
+  maxLength: 254,
+  pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+  description: 'E-mail of a local user, or name of a user of the RADIUS server.',
 })
 
 const LoginOptions = Type.Object({
-  loginType: Type.Enum(['password'], { description: 'How this identity logs in.' }),
+  loginType: Type.Enum(['password', 'saml'], { description: 'How this identity logs in.' }),
   ssoEnforced: Type.Boolean({ description: 'Password login is off.' }),
   samlConfigured: Type.Boolean({ description: 'Single sign-on by SAML is set up.' }),
   samlEnforced: Type.Boolean({ description: 'Only SAML logs in.' }),
-  '2faRequired': Type.Boolean({ description: 'A second factor follows the password.' }),
+  '2faRequired': Type.Boolean({
+    description: 'Everybody needs a second factor; one that a user has set up is asked for in any case.',
+  }),
 })
 
 const CONFIRM_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Fulcrum</title>
@@ -80,11 +93,21 @@ export const auth = [
     staged: true,
     summary: 'How an identity logs in; the same answer for known and unknown e-mails',
     message: 'Login options',
-    body: closed({ email: Email }),
+    body: closed({ email: LoginName }),
     data: LoginOptions,
-    handle: async (ctx, { body }) => {
-      const { loginType } = await ctx.login.options(body.email)
-      return { loginType, ssoEnforced: false, samlConfigured: false, samlEnforced: false, '2faRequired': false }
+    // The same for every e-mail, known or not: an answer that differs would tell who has an account, or which one breaks glass.
+    handle: (ctx) => {
+      const saml = ctx.running.get('samlConfigs', SHARED)
+      const isConfigured = saml?.enabled === true
+      const isEnforced = isConfigured && saml.enforced
+      const policy = ctx.running.get('loginPolicies', SHARED)
+      return {
+        loginType: isEnforced ? ('saml' as const) : ('password' as const),
+        ssoEnforced: isEnforced,
+        samlConfigured: isConfigured,
+        samlEnforced: isEnforced,
+        '2faRequired': policy?.twoFactorRequired === true,
+      }
     },
   }),
   endpoint({
@@ -121,14 +144,32 @@ export const auth = [
     summary: 'Log in with e-mail and password',
     message: 'Login successful',
     body: closed({
-      email: Email,
+      email: LoginName,
       password: Type.String({ minLength: 1, maxLength: 1024, description: 'Password; at most 1024 characters.' }),
+      code: Type.Optional(
+        Type.String({
+          maxLength: 64,
+          description: 'Code of the second factor, or a recovery code; where one is set up.',
+        }),
+      ),
     }),
     data: Session,
     handle: async (ctx, { body }) => {
-      const { user, token } = await ctx.login.withPassword(body.email, body.password)
-      const session = { user: { ...user, extra: [] }, token }
+      const { user, token, mustEnrol } = await ctx.login.withPassword(body)
+      const session = { user: { ...user, extra: [] }, token, ...(mustEnrol ? { mustEnrol } : {}) }
       return { ...session, appliance_id: ctx.nodeId, applianceVersion: ctx.version, licence: LICENCE }
     },
+  }),
+  endpoint({
+    name: 'auth.logout',
+    method: 'DELETE',
+    path: '/token',
+    effect: 'act',
+    access: 'authenticated',
+    staged: false,
+    extension: true,
+    summary: 'Log out: the session and every token of it end at once',
+    message: 'Logged out',
+    handle: (ctx) => ctx.accounts.endSession(ctx.actor.sessionId),
   }),
 ]

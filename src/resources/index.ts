@@ -15,6 +15,9 @@ import { l7Backends } from './l7-backends.ts'
 import { l7Frontends } from './l7-frontends.ts'
 import { l7History } from './l7-history.ts'
 import { l7Stats } from './l7-stats.ts'
+import { account } from './account.ts'
+import { accounts } from './accounts.ts'
+import { loginPolicy } from './login-policy.ts'
 import { localUsers } from './local-users.ts'
 import { lvmSnapshots } from './lvm-snapshots.ts'
 import { pending } from './pending.ts'
@@ -24,6 +27,8 @@ import { radiusUsers } from './radius-users.ts'
 import { realServers } from './real-servers.ts'
 import { roles } from './roles.ts'
 import { services } from './services.ts'
+import { snmpUsers } from './snmp-users.ts'
+import { snmp } from './snmp.ts'
 import { staticIps } from './static-ips.ts'
 import { audit } from './audit.ts'
 import { events } from './events.ts'
@@ -37,6 +42,9 @@ import { userInterface } from './user-interface.ts'
 /** The contract, one line per resource. The place of an endpoint in this table is its number in compiled rights. */
 export const endpoints: readonly Endpoint[] = [
   ...auth,
+  ...loginPolicy,
+  ...account,
+  ...accounts,
   ...localUsers,
   ...groups,
   ...roles,
@@ -56,6 +64,8 @@ export const endpoints: readonly Endpoint[] = [
   ...systemProxy,
   ...dateTime,
   ...userInterface,
+  ...snmp,
+  ...snmpUsers,
   ...updates,
   ...lvmSnapshots,
   ...power,

@@ -1,6 +1,8 @@
 import { Type } from 'typebox'
 import type { SectionReader } from '../api/context.ts'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
+import { type FieldProblem, refuseFields } from '../api/refuse.ts'
+import { type Owner, policyProblems } from '../auth/password-policy.ts'
 import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { Email, Ids, PersonName, type User } from '../model/access.ts'
@@ -17,7 +19,10 @@ const UserRead = Type.Object({
   roles: Ids('Roles the user holds directly.'),
 })
 
-const Password = Type.String({ minLength: 8, maxLength: 1024, description: 'New password; 8 to 1024 characters.' })
+const Password = Type.String({
+  maxLength: 4096,
+  description: 'New password; 8 to 1024 characters, not one that everybody tries first, nor the name of its owner.',
+})
 
 /** The specification types it as a string when sent and as a boolean when read; both are accepted. */
 const Disabled = Type.Union([Type.Boolean(), Type.Enum(['true', 'false', '1', '0', ''])], {
@@ -74,6 +79,22 @@ function requiredNames(body: SentNames): { readonly firstName: string; readonly 
   })
 }
 
+function passwordProblems(password: unknown, owner: Partial<Owner>): readonly FieldProblem[] {
+  if (typeof password !== 'string') return []
+  const problems = policyProblems(password, { ...owner, email: owner.email ?? '' })
+  return problems.map((message) => ({ field: 'password', code: 'PASSWORD_POLICY', message }))
+}
+
+const ownerOf = ({ email, ...body }: SentNames & { readonly email?: string }): Partial<Owner> => ({
+  ...(email === undefined ? {} : { email }),
+  firstName: body.firstname ?? body.firstName,
+  lastName: body.lastname ?? body.lastName,
+})
+
+/** Without the fields that were not sent. */
+const defined = (owner: Partial<Owner>): Partial<Owner> =>
+  Object.fromEntries(Object.entries(owner).filter(([, value]) => value !== undefined))
+
 const listed = (users: SectionReader<'users'>) => users.list().map(shown)
 
 export const localUsers = [
@@ -98,9 +119,11 @@ export const localUsers = [
     summary: 'Create a local user; it can log in after apply',
     message: 'Local user stored; it can log in after apply',
     body: UserCreate,
+    rules: (body) => passwordProblems(body.password, ownerOf(body)),
     data: CreatedId,
     handle: async (ctx, { body }) => {
       const named = requiredNames(body)
+      refuseFields(passwordProblems(body.password, ownerOf(body)))
       const id = newId()
       const passwordHash = await ctx.passwords.hash(body.password)
       const { email, groups = [], roles = [] } = body
@@ -137,8 +160,10 @@ export const localUsers = [
     summary: 'Change a local user; omitted fields keep their value',
     message: 'Local user stored',
     body: UserUpdate,
+    rules: (body) => passwordProblems(body.password, ownerOf(body)),
     handle: async (ctx, { params, body }) => {
-      ctx.section('users').get(params.id)
+      const stored = ctx.section('users').get(params.id)
+      refuseFields(passwordProblems(body.password, { ...stored, ...defined(ownerOf(body)) }))
       ctx.section('users').merge(params.id, {
         email: body.email,
         firstName: body.firstname ?? body.firstName,

@@ -186,7 +186,6 @@ export class LmdbConfigStore implements ConfigStore {
     for (const change of frozen) this.#mirror.setRunning(change, change.after)
     for (const change of settled) this.#mirror.setOverlay(change, undefined)
   }
-
   async amend(key: RecordKey, patch: Patch): Promise<void> {
     if (this.#frozen.size > 0) throw new Error('nothing can be amended while an apply is under way')
     const { running, overlay } = amended(this.#mirror, key, patch, (this.#sequence += 1))

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { ADMINISTRATOR, endpointId } from '../../../src/api/access.ts'
 import { type Endpoint, endpoint } from '../../../src/api/endpoint.ts'
 import { AccessControl } from '../../../src/auth/access.ts'
+import type { Amend } from '../../../src/auth/login.ts'
 import { configView, recordChange } from '../../../src/config/views.ts'
 import type { Draft } from '../../../src/config/draft.ts'
 import { ApiError } from '../../../src/errors.ts'
@@ -22,8 +23,17 @@ async function fixture(test: Test) {
   const administrator = { email: 'admin@localhost', password: PASSWORD }
   const parts = { store, running: configView(store.running), endpoints: table, clock, log: silentLog, administrator }
   const stateFolder = temporaryFolder(test, 'access')
-  const open = () => AccessControl.open({ ...parts, stateFolder })
-  const access = await open()
+  const external = { authenticate: async () => ({ outcome: 'off' as const }) }
+  const amend: Amend = async (section, id, patch) => {
+    const key = { section, scope: '', key: id }
+    const before = store.running.get(section, '', id)
+    await store.amend(key, patch)
+    const after = store.running.get(section, '', id)
+    const at = { id, revision: 0, actor: 'test', endpoint: 'test', at: '' }
+    await access.onPromoted([recordChange({ ...at, ...key, before, after })])
+  }
+  const open = () => AccessControl.open({ ...parts, stateFolder, external, amend })
+  const access: AccessControl = await open()
   /** Stages and applies, as the engine does it. */
   const change = async (work: (draft: Draft) => void) => {
     await edit(work)
@@ -37,7 +47,7 @@ async function fixture(test: Test) {
     await change((draft) =>
       draft.section('users').create({ id, ...names, disabled: false, passwordHash, groups: [], roles: [...roles] }),
     )
-    return (await access.login.login(names.email, PASSWORD, '192.0.2.1')).token
+    return (await access.login.login({ email: names.email, password: PASSWORD }, '192.0.2.1')).token
   }
   const codeOf = (token: string) => {
     const who = access.authenticate(token)
@@ -49,7 +59,7 @@ async function fixture(test: Test) {
 t.test('the first administrator may do everything, also after a restart', async (test) => {
   const { access, open } = await fixture(test)
   test.match(access.firstAdministrator, { email: 'admin@localhost', oneTimePassword: undefined })
-  const { token } = await access.login.login('admin@localhost', PASSWORD, '192.0.2.1')
+  const { token } = await access.login.login({ email: 'admin@localhost', password: PASSWORD }, '192.0.2.1')
   test.match(access.authenticate(token), { rights: { email: 'admin@localhost' } })
   const again = await open()
   test.equal(again.firstAdministrator, undefined)
@@ -65,7 +75,7 @@ t.test('what is no token, has ended or belongs to nobody is told apart', async (
   test.same(codeOf(token), [0, 0])
   await change((draft) => draft.section('users').remove('u'))
   test.equal(codeOf(token), 'TOKEN_EXPIRED', 'the session ended with the user')
-  const orphan = await access.sessions.create('nobody', '192.0.2.1')
+  const orphan = await access.sessions.create('nobody', { via: 'password', address: '192.0.2.1' })
   test.equal(codeOf(orphan.token), 'UNAUTHENTICATED')
   const last = await addUser('v')
   clock.advance(3_600_000)

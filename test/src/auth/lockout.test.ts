@@ -46,3 +46,13 @@ t.test('attempts under way count: parallel guesses gain nothing', async (test) =
   for (const done of settle) done(true)
   lockout.begin('a@b', '10.0.0.1')(true)
 })
+
+t.test('an IPv6 network is one place, an IPv4 address inside IPv6 is one as well', async (test) => {
+  const lockout = new Lockout(manualClock())
+  for (let n = 1; n <= FAILURES_MAX; n += 1) lockout.begin('a@b', `2001:db8:1:2::${n}`)(false)
+  await refuses(test, 'RATE_LIMITED', () => lockout.begin('a@b', '2001:0db8:0001:0002:ffff:0000:0000:0001'))
+  lockout.begin('a@b', '2001:db8:1:3::1')(true)
+  failTimes(lockout, FAILURES_MAX, 'a@b', '::ffff:192.0.2.1')
+  await refuses(test, 'RATE_LIMITED', () => lockout.begin('a@b', '::ffff:192.0.2.1'))
+  lockout.begin('a@b', '::ffff:192.0.2.2')(true)
+})

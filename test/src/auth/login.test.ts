@@ -3,8 +3,12 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { FirstPassword } from '../../../src/auth/first-password.ts'
 import { FAILURES_MAX, Lockout, WINDOW_MS } from '../../../src/auth/lockout.ts'
-import { PasswordLogin } from '../../../src/auth/login.ts'
+import { type Amend, Login } from '../../../src/auth/login.ts'
+import type { Verdict } from '../../../src/auth/external-login.ts'
 import { Passwords } from '../../../src/auth/password.ts'
+import { newRecoveryCodes, recoveryHash } from '../../../src/auth/recovery-codes.ts'
+import { SecondFactors } from '../../../src/auth/second-factors.ts'
+import { hotp, newSecret } from '../../../src/auth/totp.ts'
 import { Sessions } from '../../../src/auth/sessions.ts'
 import { Tokens } from '../../../src/auth/token.ts'
 import { configView } from '../../../src/config/views.ts'
@@ -23,7 +27,16 @@ async function fixture(test: Test) {
   const sessions = new Sessions(store.sessions, new Tokens(join(folder, 'key.pem')), clock)
   const first = new FirstPassword(folder)
   const running = configView(store.running)
-  const access = new PasswordLogin(running, passwords, sessions, new Lockout(clock), first, silentLog)
+  const verdict: { is: Verdict } = { is: { outcome: 'off' } }
+  const amend: Amend = (section, id, patch) => store.amend({ section, scope: '', key: id }, patch)
+  const factors = new SecondFactors(store.signIns, clock)
+  const access = new Login({
+    ...{ running, passwords, sessions, factors, amend, clock },
+    lockout: new Lockout(clock),
+    external: { authenticate: async () => verdict.is },
+    firstPassword: first,
+    log: silentLog,
+  })
   const passwordHash = await passwords.hash(PASSWORD)
   await edit((draft) => {
     const users = draft.section('users')
@@ -32,8 +45,9 @@ async function fixture(test: Test) {
     users.create(user('mono', { email: 'mono@example.test', firstName: '', lastName: 'Mono', passwordHash }))
   })
   await promote()
-  const login = (email: string, password = PASSWORD, address = '192.0.2.1') => access.login(email, password, address)
-  return { store, edit, sessions, clock, first, login }
+  const login = (email: string, password = PASSWORD, address = '192.0.2.1', code?: string) =>
+    access.login({ email, password, code }, address)
+  return { store, edit, promote, sessions, clock, first, login, access, verdict, running }
 }
 
 t.test('a login answers who it is, with a token of a session of this address', async (test) => {
@@ -104,3 +118,92 @@ t.test(
     for (let i = 0; i <= FAILURES_MAX; i += 1) await refuses(test, 'USER_DISABLED', login('off@example.test'))
   },
 )
+
+async function enrolled(test: Test) {
+  const parts = await fixture(test)
+  const secret = newSecret()
+  const codes = newRecoveryCodes()
+  const secondFactor = { secret, recoveryCodes: codes.map(recoveryHash), since: '' }
+  await parts.edit((draft) => draft.section('users').merge('u', { secondFactor }))
+  await parts.promote()
+  const code = () => hotp(secret, Math.floor(parts.clock.now_ms() / 30_000))
+  const enter = (sent?: string, address?: string) => parts.login('jane.doe@example.test', PASSWORD, address, sent)
+  return { ...parts, codes, code, enter }
+}
+
+t.test('the second factor is asked for when the password is right, and only then', async (test) => {
+  const { login, enter, code, codes } = await enrolled(test)
+  await refuses(test, 'TWO_FACTOR_REQUIRED', enter())
+  await refuses(test, 'TWO_FACTOR_REQUIRED', enter(''))
+  await refuses(test, 'INVALID_CREDENTIALS', login('jane.doe@example.test', 'wrong', '192.0.2.1', code()))
+  await refuses(test, 'TWO_FACTOR_INVALID', enter('000000'))
+  test.ok((await enter(code())).token)
+  await refuses(test, 'TWO_FACTOR_INVALID', enter(code()))
+  test.ok((await enter(codes[0])).token)
+  await refuses(test, 'TWO_FACTOR_INVALID', enter(codes[0]))
+})
+
+t.test('codes are not guessed from many addresses', async (test) => {
+  const { enter, code, clock } = await enrolled(test)
+  for (let n = 0; n < FAILURES_MAX; n += 1) await refuses(test, 'TWO_FACTOR_INVALID', enter('000000', `192.0.2.${n}`))
+  await refuses(test, 'RATE_LIMITED', enter(code(), '192.0.2.99'))
+  clock.advance(WINDOW_MS)
+  test.ok((await enter(code(), '192.0.2.99')).token)
+})
+
+t.test('where a second factor is required, a session without one is limited', async (test) => {
+  const { login, edit, promote, sessions } = await fixture(test)
+  test.notOk((await login('mono@example.test')).mustEnrol)
+  await edit((draft) => draft.section('loginPolicies').put({ id: 'cluster', twoFactorRequired: true }))
+  await promote()
+  const { token, mustEnrol } = await login('mono@example.test')
+  test.ok(mustEnrol)
+  test.match(sessions.authenticate(token), { isLimited: true })
+})
+
+t.test('somebody unknown here comes in by the word of another server, and is made once', async (test) => {
+  const { login, verdict, sessions, running, edit, promote } = await fixture(test)
+  verdict.is = { outcome: 'accepted', groups: ['b', 'a'] }
+  const logins = await Promise.all([login('alice'), login('Alice')])
+  const users = [...running.list('radiusUsers')]
+  test.equal(users.length, 1)
+  test.match(users, [{ username: /^alice$/i, groups: ['a', 'b'], disabled: false }])
+  test.match(sessions.authenticate(logins[0]?.token ?? ''), { userId: users[0]?.id, via: 'radius' })
+  verdict.is = { outcome: 'accepted', groups: ['c'] }
+  await login('alice')
+  test.match([...running.list('radiusUsers')], [{ groups: ['c'] }])
+  await edit((draft) => draft.section('radiusUsers').merge(users[0]?.id ?? '', { disabled: true }))
+  await promote()
+  await refuses(test, 'USER_DISABLED', login('alice'))
+  verdict.is = { outcome: 'refused' }
+  await refuses(test, 'INVALID_CREDENTIALS', login('alice'))
+})
+
+t.test('a server that does not answer is nobody’s failure, and keeps no local user out', async (test) => {
+  const { login, verdict } = await fixture(test)
+  verdict.is = { outcome: 'unreachable' }
+  for (let n = 0; n < FAILURES_MAX + 2; n += 1) await refuses(test, 'INVALID_CREDENTIALS', login('alice'))
+  test.ok((await login('jane.doe@example.test')).token)
+  verdict.is = { outcome: 'accepted', groups: [] }
+  await refuses(test, 'INVALID_CREDENTIALS', login('jane.doe@example.test', 'wrong'))
+})
+
+t.test('where single sign-on is enforced, a password opens nothing but for who breaks the glass', async (test) => {
+  const { login, edit, promote, access, verdict } = await fixture(test)
+  const idp = { idpEntityId: 'idp', idpSsoUrl: 'https://idp.test/sso', idpCertificates: [], baseUrl: 'https://lb.test' }
+  await edit((draft) =>
+    draft.section('samlConfigs').put({
+      ...{ id: 'cluster', enabled: true, enforced: true, emailAttribute: '', breakGlassUserId: 'mono' },
+      ...idp,
+    }),
+  )
+  await promote()
+  await refuses(test, 'SSO_ENFORCED', login('jane.doe@example.test'))
+  await refuses(test, 'INVALID_CREDENTIALS', login('jane.doe@example.test', 'wrong'))
+  test.ok((await login('mono@example.test')).token)
+  verdict.is = { outcome: 'accepted', groups: [] }
+  await refuses(test, 'SSO_ENFORCED', login('alice'))
+  test.match(await access.admitted('jane.doe@example.test', '192.0.2.1'), { user: { id: 'u' }, mustEnrol: false })
+  await refuses(test, 'USER_DISABLED', access.admitted('off@example.test', '192.0.2.1'))
+  await refuses(test, 'INVALID_CREDENTIALS', access.admitted('nobody@example.test', '192.0.2.1'))
+})

@@ -20,7 +20,7 @@ function fixture(test: Test) {
 
 t.test('a token names its session, also after a restart', async (test) => {
   const { open, keyFile } = fixture(test)
-  const { session, token } = await open().create('user-1', '10.0.0.1')
+  const { session, token } = await open().create('user-1', { via: 'password', address: '10.0.0.1' })
   test.match(open().authenticate(token), { id: session.id, userId: 'user-1' })
   test.equal(statSync(keyFile).mode & 0o777, 0o600)
 })
@@ -28,8 +28,8 @@ t.test('a token names its session, also after a restart', async (test) => {
 t.test('ending a session revokes its tokens at once, also those already verified', async (test) => {
   const { open } = fixture(test)
   const sessions = open()
-  const { token } = await sessions.create('user-1', '')
-  const other = await sessions.create('user-2', '')
+  const { token } = await sessions.create('user-1', { via: 'password', address: '' })
+  const other = await sessions.create('user-2', { via: 'password', address: '' })
   test.match(sessions.authenticate(token), { userId: 'user-1' })
   await sessions.end((session) => session.userId === 'user-1')
   test.equal(sessions.authenticate(token), 'expired')
@@ -40,7 +40,7 @@ t.test('ending a session revokes its tokens at once, also those already verified
 t.test('a token lives one hour, its session twelve; a refreshed token never outlives the session', async (test) => {
   const { open, clock } = fixture(test)
   const sessions = open()
-  const { session, token } = await sessions.create('user-1', '')
+  const { session, token } = await sessions.create('user-1', { via: 'password', address: '' })
   test.match(sessions.authenticate(token), { userId: 'user-1' })
   clock.advance(TOKEN_LIFE_MS)
   test.equal(sessions.authenticate(token), 'expired')
@@ -54,7 +54,7 @@ t.test('a token lives one hour, its session twelve; a refreshed token never outl
 t.test('forged tokens are invalid', async (test) => {
   const { open, clock } = fixture(test)
   const sessions = open()
-  const { session, token } = await sessions.create('user-1', '')
+  const { session, token } = await sessions.create('user-1', { via: 'password', address: '' })
   const claims = { sub: 'user-1', sid: session.id, exp: Math.floor(clock.now_ms() / 1000) + 600 }
   const foreign = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   const none = `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.`

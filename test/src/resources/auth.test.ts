@@ -68,7 +68,7 @@ t.test('login options promise nothing that is not there', async (test) => {
     samlEnforced: false,
     '2faRequired': false,
   })
-  test.match((await anonymous('POST', '/login/options', { body: { email: 'nobody' } })).json, {
+  test.match((await anonymous('POST', '/login/options', { body: { email: 'no\u0007body' } })).json, {
     code: 'INVALID_BODY',
     errors: [{ field: 'email' }],
   })

@@ -1,0 +1,242 @@
+import type { Accounts, OwnAccount, SecondFactorState, SessionEntry, TokenEntry } from '../api/account.ts'
+import type { Actor } from '../api/context.ts'
+import { refuseFields } from '../api/refuse.ts'
+import type { Clock } from '../clock.ts'
+import { ApiError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { User } from '../model/access.ts'
+import type { ConfigView } from '../model/sections.ts'
+import { type ApiToken, type ApiTokens, type NewToken, TOKENS_PER_USER_MAX } from './api-tokens.ts'
+import type { Lockout } from './lockout.ts'
+import type { Amend } from './login.ts'
+import { policyProblems } from './password-policy.ts'
+import type { Passwords } from './password.ts'
+import { principalOf } from './principal.ts'
+import { newRecoveryCodes, recoveryHash } from './recovery-codes.ts'
+import type { SecondFactors } from './second-factors.ts'
+import type { Session, Sessions } from './sessions.ts'
+import { newSecret, otpauthUri, stepOfCode } from './totp.ts'
+
+const ISSUER = 'Fulcrum'
+/** How long somebody may take to set up a device. */
+const ENROLMENT_MS = 10 * 60_000
+const ENROLMENTS_MAX = 10_000
+
+export interface AccountParts {
+  readonly running: ConfigView
+  readonly passwords: Passwords
+  readonly sessions: Sessions
+  readonly tokens: ApiTokens
+  readonly factors: SecondFactors
+  readonly lockout: Lockout
+  readonly amend: Amend
+  readonly clock: Clock
+  readonly log: Log
+}
+
+interface Enrolment {
+  readonly secret: string
+  readonly until_ms: number
+}
+
+/** What people do to their own account, at once; and what is done for those who cannot any more. */
+export class Account {
+  readonly #parts: AccountParts
+  /** By user. */
+  readonly #enrolments = new Map<string, Enrolment>()
+  /** Sessions that stay although the password of their user changes. */
+  readonly #spared = new Set<string>()
+
+  constructor(parts: AccountParts) {
+    this.#parts = parts
+  }
+
+  isSpared(sessionId: string): boolean {
+    return this.#spared.has(sessionId)
+  }
+
+  /** As one actor sees it. */
+  of(actor: Actor, address: () => string): Accounts {
+    return {
+      own: () => this.#own(actor),
+      sessions: (userId) => this.#sessionsOf(userId).map((session) => this.#sessionEntry(session, actor)),
+      tokens: (userId) => this.#parts.tokens.list(userId).map((token) => this.#tokenEntry(token)),
+      changePassword: (current, next) => this.#changePassword(actor, address(), current, next),
+      endSession: async (id, userId) => {
+        const isIt = (session: Session) => session.id === id && (userId === undefined || session.userId === userId)
+        if ((await this.#parts.sessions.end(isIt)) === 0) throw new ApiError('NOT_FOUND', `There is no session ${id}`)
+      },
+      createToken: (wanted) => this.#createToken(actor, wanted),
+      revokeToken: async (id, userId) => {
+        const isIt = (token: ApiToken) => token.id === id && (userId === undefined || token.userId === userId)
+        if ((await this.#parts.tokens.revoke(isIt)) === 0)
+          throw new ApiError('NOT_FOUND', `There is no API token ${id}`)
+      },
+      beginSecondFactor: (password) => this.#begin(actor, address(), password),
+      confirmSecondFactor: (code) => this.#confirm(actor, code),
+      removeSecondFactor: (password, code) => this.#remove(actor, address(), password, code),
+      resetSecondFactor: async (userId) => {
+        if (this.#local(userId).secondFactor === undefined)
+          throw new ApiError('NOT_FOUND', 'This user has no second factor')
+        await this.#parts.amend('users', userId, { secondFactor: undefined })
+        this.#parts.log.info('second factor reset', { userId, by: actor.email })
+      },
+    }
+  }
+
+  #own(actor: Actor): OwnAccount {
+    const { running, sessions } = this.#parts
+    const local = running.get('users', actor.userId)
+    const principal = principalOf(running, actor.userId)
+    if (principal === undefined) throw new ApiError('UNAUTHENTICATED', 'This user is gone')
+    const { firstName, lastName } = local ?? { firstName: '', lastName: '' }
+    const { id, name: email, groups, roles } = principal
+    const kind = local === undefined ? 'radius' : 'local'
+    const mustEnrol = sessions.isLimited(actor.sessionId)
+    return { id, email, firstName, lastName, kind, groups, roles, secondFactor: this.#factorOf(local), mustEnrol }
+  }
+
+  #factorOf(user: User | undefined): SecondFactorState {
+    if (user?.secondFactor === undefined) return { enabled: false, since: null, recoveryCodesLeft: 0 }
+    const recoveryCodesLeft = this.#parts.factors.recoveryCodesLeft(user.id, user.secondFactor)
+    return { enabled: true, since: user.secondFactor.since, recoveryCodesLeft }
+  }
+
+  #sessionsOf(userId: string | undefined): readonly Session[] {
+    return this.#parts.sessions.list().filter((session) => userId === undefined || session.userId === userId)
+  }
+
+  #sessionEntry({ id, userId, address, via = 'password', ...times }: Session, actor: Actor): SessionEntry {
+    const name = principalOf(this.#parts.running, userId)?.name ?? ''
+    const [createdAt, expiresAt] = [isoOf(times.createdAt_ms), isoOf(times.expiresAt_ms)]
+    return { id, userId, name, address, via, createdAt, expiresAt, isCurrent: id === actor.sessionId }
+  }
+
+  #tokenEntry({ id, userId, name, endpoints, createdAt_ms, expiresAt_ms }: ApiToken): TokenEntry {
+    const userName = principalOf(this.#parts.running, userId)?.name ?? ''
+    const expiresAt = expiresAt_ms === undefined ? null : isoOf(expiresAt_ms)
+    return { id, userId, userName, name, endpoints: endpoints ?? null, createdAt: isoOf(createdAt_ms), expiresAt }
+  }
+
+  async #changePassword(actor: Actor, address: string, current: string, next: string): Promise<void> {
+    const user = await this.#proven(actor, address, current)
+    const problems = policyProblems(next, user)
+    refuseFields(problems.map((message) => ({ field: 'newPassword', code: 'PASSWORD_POLICY', message })))
+    const passwordHash = await this.#parts.passwords.hash(next)
+    this.#spared.add(actor.sessionId)
+    try {
+      await this.#parts.amend('users', user.id, { passwordHash })
+    } finally {
+      this.#spared.delete(actor.sessionId)
+    }
+    this.#parts.log.info('password changed', { account: user.email })
+  }
+
+  async #createToken(
+    { userId, sessionId }: Actor,
+    wanted: NewToken,
+  ): Promise<{ readonly id: string; readonly token: string }> {
+    const { tokens, sessions } = this.#parts
+    // A token would be a way around the second factor that is missing.
+    if (sessions.isLimited(sessionId)) throw new ApiError('PERMISSION_DENIED', 'Set up a second factor first')
+    const others = tokens.list(userId)
+    if (others.some(({ name }) => name === wanted.name)) {
+      throw new ApiError('NAME_NOT_UNIQUE', `You have an API token with the name ${wanted.name}`)
+    }
+    if (others.length >= TOKENS_PER_USER_MAX) {
+      throw new ApiError(
+        'RATE_LIMITED',
+        `You have ${TOKENS_PER_USER_MAX} API tokens, the most there may be; revoke one`,
+      )
+    }
+    return tokens.create(userId, wanted)
+  }
+
+  async #begin(actor: Actor, address: string, password: string) {
+    const user = await this.#proven(actor, address, password)
+    this.#refuseSecondOne(user)
+    if (this.#enrolments.size >= ENROLMENTS_MAX) this.#enrolments.clear()
+    const secret = newSecret()
+    this.#enrolments.set(user.id, { secret, until_ms: this.#parts.clock.monotonic_ms() + ENROLMENT_MS })
+    return { secret, uri: otpauthUri(secret, user.email, ISSUER) }
+  }
+
+  async #confirm(actor: Actor, code: string): Promise<{ readonly recoveryCodes: readonly string[] }> {
+    const { clock, factors, amend, sessions, log } = this.#parts
+    const user = this.#local(actor.userId)
+    this.#refuseSecondOne(user)
+    const enrolment = this.#enrolments.get(user.id)
+    if (enrolment === undefined || enrolment.until_ms < clock.monotonic_ms()) {
+      throw new ApiError('NOT_FOUND', 'No second factor is being set up; begin with POST /localUsers/me/2fa')
+    }
+    // Guessing gains nothing here: the secret was answered to whoever guesses.
+    if (stepOfCode(enrolment.secret, code, clock.now_ms(), 0) === undefined) {
+      throw new ApiError(
+        'TWO_FACTOR_INVALID',
+        'The code is wrong: look at the clock of the device, and at the account it shows',
+      )
+    }
+    const recoveryCodes = newRecoveryCodes()
+    const { secret } = enrolment
+    const secondFactor = { secret, recoveryCodes: recoveryCodes.map(recoveryHash), since: isoOf(clock.now_ms()) }
+    this.#enrolments.delete(user.id)
+    // What an earlier one had used up says nothing about this one.
+    await factors.forget([user.id])
+    await factors.accepts(user.id, secondFactor, code)
+    await amend('users', user.id, { secondFactor })
+    await sessions.lift(actor.sessionId)
+    log.info('second factor set up', { account: user.email })
+    return { recoveryCodes }
+  }
+
+  async #remove(actor: Actor, address: string, password: string, code: string): Promise<void> {
+    const user = await this.#proven(actor, address, password)
+    if (user.secondFactor === undefined) throw new ApiError('NOT_FOUND', 'You have no second factor')
+    const { secondFactor } = user
+    const isRight = await this.#counted(user.id, 'second factor', () =>
+      this.#parts.factors.accepts(user.id, secondFactor, code),
+    )
+    if (!isRight) throw new ApiError('TWO_FACTOR_INVALID', 'The code is wrong, or was used before')
+    await this.#parts.amend('users', user.id, { secondFactor: undefined })
+    this.#parts.log.info('second factor removed', { account: user.email })
+  }
+
+  #refuseSecondOne({ secondFactor }: User): void {
+    if (secondFactor === undefined) return
+    throw new ApiError('IN_USE', 'A second factor is set up; remove it first: DELETE /localUsers/me/2fa')
+  }
+
+  /** The user, whose password this is. */
+  async #proven(actor: Actor, address: string, password: string): Promise<User> {
+    const user = this.#local(actor.userId)
+    const isRight = await this.#counted(user.email, address, () =>
+      this.#parts.passwords.verify(user.passwordHash, password),
+    )
+    // Read again: what was applied while the hash was computed counts.
+    const now = this.#local(actor.userId)
+    if (isRight && now.passwordHash === user.passwordHash) return now
+    throw new ApiError('INVALID_CREDENTIALS', 'The password is wrong')
+  }
+
+  async #counted(account: string, place: string, work: () => Promise<boolean>): Promise<boolean> {
+    const settle = this.#parts.lockout.begin(account, place)
+    let outcome: boolean | undefined
+    try {
+      outcome = await work()
+      return outcome
+    } finally {
+      settle(outcome)
+    }
+  }
+
+  #local(userId: string): User {
+    const user = this.#parts.running.get('users', userId)
+    if (user !== undefined) return user
+    if (this.#parts.running.get('radiusUsers', userId) === undefined) {
+      throw new ApiError('NOT_FOUND', `There is no user ${userId}, or it was not applied yet`)
+    }
+    throw new ApiError('NOT_SUPPORTED', 'The RADIUS server keeps the password and the second factor of this user')
+  }
+}
+
+const isoOf = (at_ms: number) => new Date(at_ms).toISOString()

@@ -1,0 +1,81 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { SideTable } from '../../storage/config/config-store.ts'
+import type { Clock } from '../clock.ts'
+import { newId } from '../ids.ts'
+
+/** Tells a token of a program from a session's JWT, and lets scanners of leaked secrets find it. */
+const PREFIX = 'fulcrum_'
+const SECRET_BYTES = 32
+export const TOKENS_PER_USER_MAX = 50
+
+/** A token as stored: what it may do at most, and only the hash of its secret. */
+export interface ApiToken {
+  readonly id: string
+  readonly userId: string
+  readonly name: string
+  /** Ids of endpoints; of these its user must have the right as well. undefined: everything that the user may do. */
+  readonly endpoints: readonly string[] | undefined
+  readonly createdAt_ms: number
+  /** undefined: until it is revoked. */
+  readonly expiresAt_ms: number | undefined
+  /** SHA-256, hexadecimal. The secret is random, so a slow hash would protect nothing. */
+  readonly hash: string
+}
+
+export type NewToken = Pick<ApiToken, 'name' | 'endpoints' | 'expiresAt_ms'>
+
+/** Tokens that programs use instead of logging in. Kept beside the configuration: a backup brings none back to life. */
+export class ApiTokens {
+  readonly #table: SideTable
+  readonly #clock: Clock
+  readonly #live = new Map<string, ApiToken>()
+
+  constructor(table: SideTable, clock: Clock) {
+    this.#table = table
+    this.#clock = clock
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `create` only
+    for (const { key, value } of table.entries()) this.#live.set(key, value as ApiToken)
+  }
+
+  static isOne(token: string): boolean {
+    return token.startsWith(PREFIX)
+  }
+
+  list(userId?: string): readonly ApiToken[] {
+    const all = [...this.#live.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+    return userId === undefined ? all : all.filter((token) => token.userId === userId)
+  }
+
+  /** Durable when it resolves. `token` is shown this once. */
+  async create(userId: string, wanted: NewToken): Promise<{ readonly id: string; readonly token: string }> {
+    const id = newId()
+    const secret = randomBytes(SECRET_BYTES).toString('base64url')
+    const stored = { id, userId, ...wanted, createdAt_ms: this.#clock.now_ms(), hash: hashOf(secret) }
+    await this.#table.put(id, stored)
+    this.#live.set(id, stored)
+    return { id, token: `${PREFIX}${id}_${secret}` }
+  }
+
+  /** Ends those that fit; answers how many. */
+  async revoke(gone: (token: ApiToken) => boolean): Promise<number> {
+    const ids = this.list()
+      .filter(gone)
+      .map(({ id }) => id)
+    // From now on nobody comes in, whatever the disk does.
+    for (const id of ids) this.#live.delete(id)
+    if (ids.length > 0) await this.#table.remove(ids)
+    return ids.length
+  }
+
+  /** undefined: it is not one of ours, was revoked or has expired. */
+  authenticate(token: string): ApiToken | undefined {
+    const rest = token.slice(PREFIX.length)
+    const end = rest.indexOf('_')
+    const known = this.#live.get(rest.slice(0, end))
+    if (known === undefined || !isEqual(hashOf(rest.slice(end + 1)), known.hash)) return undefined
+    return known.expiresAt_ms !== undefined && known.expiresAt_ms <= this.#clock.now_ms() ? undefined : known
+  }
+}
+
+const hashOf = (secret: string) => createHash('sha256').update(secret).digest('hex')
+const isEqual = (a: string, b: string) => timingSafeEqual(Buffer.from(a), Buffer.from(b))

@@ -1,0 +1,67 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { SideTable } from '../../storage/config/config-store.ts'
+import type { Clock } from '../clock.ts'
+import type { SecondFactor } from '../model/access.ts'
+import { recoveryHash } from './recovery-codes.ts'
+import { looksLikeCode, stepOfCode } from './totp.ts'
+
+/** What one user has used up. */
+interface Used {
+  /** Of the last code that was accepted. */
+  readonly step: number
+  /** Hashes of recovery codes. */
+  readonly codes: readonly string[]
+}
+
+const NOTHING: Used = { step: 0, codes: [] }
+
+/** Judges codes. What was accepted once is on the disk before it counts, so that nothing is accepted twice, not even over a crash. */
+export class SecondFactors {
+  readonly #table: SideTable
+  readonly #clock: Clock
+  readonly #used = new Map<string, Used>()
+
+  constructor(table: SideTable, clock: Clock) {
+    this.#table = table
+    this.#clock = clock
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `#keep` only
+    for (const { key, value } of table.entries()) this.#used.set(key, value as Used)
+  }
+
+  /** A code of the device, or a recovery code. */
+  async accepts(userId: string, factor: SecondFactor, code: string): Promise<boolean> {
+    const used = this.#used.get(userId) ?? NOTHING
+    if (looksLikeCode(code)) {
+      const step = stepOfCode(factor.secret, code, this.#clock.now_ms(), used.step)
+      if (step === undefined) return false
+      await this.#keep(userId, { ...used, step })
+      return true
+    }
+    const hash = recoveryHash(code)
+    if (!factor.recoveryCodes.some((known) => isEqual(known, hash)) || used.codes.includes(hash)) return false
+    await this.#keep(userId, { ...used, codes: [...used.codes, hash] })
+    return true
+  }
+
+  recoveryCodesLeft(userId: string, factor: SecondFactor): number {
+    const used = new Set(this.#used.get(userId)?.codes)
+    return factor.recoveryCodes.filter((hash) => !used.has(hash)).length
+  }
+
+  /** Users that are gone. */
+  async forget(userIds: readonly string[]): Promise<void> {
+    const known = userIds.filter((id) => this.#used.delete(id))
+    if (known.length > 0) await this.#table.remove(known)
+  }
+
+  /** In memory first: a second login with the same code, while the first is being written, finds it used. */
+  async #keep(userId: string, used: Used): Promise<void> {
+    this.#used.set(userId, used)
+    await this.#table.put(userId, used)
+  }
+}
+
+function isEqual(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}

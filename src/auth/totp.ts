@@ -1,0 +1,79 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+
+/** RFC 6238 with what every authenticator app knows: SHA-1, six digits, thirty seconds. */
+const STEP_S = 30
+const DIGITS = 6
+/** Steps before and after now whose code counts: clocks of phones differ, and people are slow (RFC 6238 §5.2). */
+const DRIFT_STEPS = 1
+/** RFC 4226 §4 asks for 128 bits and recommends 160. */
+const SECRET_BYTES = 20
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+
+/** A new secret, base32. */
+export function newSecret(): string {
+  return base32(randomBytes(SECRET_BYTES))
+}
+
+/** For a QR code or a tap; the form every authenticator app reads. */
+export function otpauthUri(secret: string, account: string, issuer: string): string {
+  const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`
+  return `otpauth://totp/${label}?secret=${secret}&issuer=${encodeURIComponent(issuer)}&algorithm=SHA1&digits=${DIGITS}&period=${STEP_S}`
+}
+
+export const looksLikeCode = (text: string): boolean => /^\d{6}$/.test(text)
+
+/**
+ * The step whose code this is, or undefined. A step up to `lastStep` was used before: a code that somebody has seen being
+ * typed is worth nothing any more.
+ */
+export function stepOfCode(secret: string, code: string, now_ms: number, lastStep: number): number | undefined {
+  const now = Math.floor(now_ms / 1000 / STEP_S)
+  let found: number | undefined
+  // All are compared, so that the time taken does not tell which.
+  for (let step = now - DRIFT_STEPS; step <= now + DRIFT_STEPS; step += 1) {
+    if (equal(hotp(secret, step), code) && step > lastStep) found ??= step
+  }
+  return found
+}
+
+/** RFC 4226 §5.3. */
+export function hotp(secret: string, counter: number, digits = DIGITS): string {
+  const message = Buffer.alloc(8)
+  message.writeBigUInt64BE(BigInt(Math.max(0, counter)))
+  const mac = createHmac('sha1', fromBase32(secret)).update(message).digest()
+  const offset = (mac.at(-1) ?? 0) & 0x0f
+  const number = mac.readUInt32BE(offset) & 0x7fffffff
+  return String(number % 10 ** digits).padStart(digits, '0')
+}
+
+function equal(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+/** RFC 4648 §6, without padding. */
+export function base32(bytes: Uint8Array): string {
+  let [text, value, bits] = ['', 0, 0]
+  for (const byte of bytes) {
+    value = ((value << 8) | byte) & 0xfff
+    bits += 8
+    while (bits >= 5) {
+      bits -= 5
+      text += ALPHABET[(value >> bits) & 31]
+    }
+  }
+  return bits === 0 ? text : text + ALPHABET[(value << (5 - bits)) & 31]
+}
+
+function fromBase32(text: string): Buffer {
+  const bytes: number[] = []
+  let [value, bits] = [0, 0]
+  for (const letter of text) {
+    value = ((value << 5) | ALPHABET.indexOf(letter)) & 0xfff
+    bits += 5
+    if (bits < 8) continue
+    bits -= 8
+    bytes.push((value >> bits) & 0xff)
+  }
+  return Buffer.from(bytes)
+}

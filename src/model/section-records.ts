@@ -1,0 +1,63 @@
+import type { Group, Role, User } from './access.ts'
+import type { Certificate, CipherList } from './certificates.ts'
+import type { L7Backend, L7Frontend } from './layer7.ts'
+import type { FloatingIp, IpGroup, IpRoute, StaticIp } from './network.ts'
+import type {
+  ClockSettings,
+  ConntrackLimit,
+  ConntrackTimeouts,
+  NodeIdentity,
+  SystemProxy,
+  UserInterface,
+} from './node.ts'
+import type { RealServer } from './real-server.ts'
+import type { LoginPolicy, RadiusConfig, RadiusUser, SamlConfig } from './sign-in.ts'
+import type { SnmpSettings, SnmpUser } from './snmp.ts'
+
+/** The record of each section of the configuration. */
+export interface SectionRecords {
+  readonly users: User
+  readonly groups: Group
+  readonly roles: Role
+  readonly realServers: RealServer
+  readonly l7Frontends: L7Frontend
+  readonly l7Backends: L7Backend
+  readonly ipGroups: IpGroup
+  readonly staticIps: StaticIp
+  readonly floatingIps: FloatingIp
+  readonly ipRoutes: IpRoute
+  readonly conntrackLimits: ConntrackLimit
+  readonly conntrackTimeouts: ConntrackTimeouts
+  readonly systemProxies: SystemProxy
+  readonly userInterfaces: UserInterface
+  readonly clocks: ClockSettings
+  readonly nodeIdentities: NodeIdentity
+  readonly certificates: Certificate
+  readonly cipherLists: CipherList
+  readonly snmpSettings: SnmpSettings
+  readonly snmpUsers: SnmpUser
+  readonly radiusConfigs: RadiusConfig
+  readonly radiusUsers: RadiusUser
+  readonly samlConfigs: SamlConfig
+  readonly loginPolicies: LoginPolicy
+}
+export type SectionName = keyof SectionRecords
+
+/** Whole sections: each holds exactly these records. */
+export type SectionContents = { readonly [N in SectionName]?: readonly SectionRecords[N][] }
+
+/** A whole configuration, read only: the candidate or running. */
+export interface ConfigView {
+  get<N extends SectionName>(section: N, id: string): SectionRecords[N] | undefined
+  list<N extends SectionName>(section: N): Iterable<SectionRecords[N]>
+}
+
+/** The difference of one record between running and a candidate. */
+export type RecordChange = {
+  readonly [N in SectionName]: {
+    readonly section: N
+    readonly id: string
+    readonly before: SectionRecords[N] | undefined
+    readonly after: SectionRecords[N] | undefined
+  }
+}[SectionName]

@@ -1,0 +1,227 @@
+import { Type } from 'typebox'
+import type { TokenEntry } from '../api/account.ts'
+import { endpoint } from '../api/endpoint.ts'
+import { refuseFields } from '../api/refuse.ts'
+import { closed, Id, Name } from '../model/fields.ts'
+
+/** What everybody may do to the own account, whatever the roles; what acts, acts at once. */
+
+const text = (description: string) => Type.String({ description })
+const secret = (description: string) => Type.String({ minLength: 1, maxLength: 1024, description })
+const own = { access: 'authenticated', staged: false, extension: true } as const
+
+const DAY_MS = 86_400_000
+const DAYS_MAX = 3650
+const DAYS_DEFAULT = 365
+
+export const SessionShown = Type.Object({
+  id: text('Session id.'),
+  userId: text('User.'),
+  name: text('Login name; empty when the user is gone.'),
+  address: text('Address that the login came from.'),
+  via: Type.Enum(['password', 'radius', 'saml'], { description: 'How it was opened.' }),
+  createdAt: text('ISO 8601.'),
+  expiresAt: text('ISO 8601; twelve hours after the login.'),
+  isCurrent: Type.Boolean({ description: 'The one that asks.' }),
+})
+
+export const TokenShown = Type.Object({
+  id: text('Token id.'),
+  userId: text('User whose rights it has at most.'),
+  userName: text('Login name of that user.'),
+  name: text('Name.'),
+  endpoints: Type.Union([Type.Array(Type.String()), Type.Null()], {
+    description: 'Ids of the endpoints it may use; null for all that its user may.',
+  }),
+  createdAt: text('ISO 8601.'),
+  expiresAt: Type.Union([Type.String(), Type.Null()], { description: 'ISO 8601; null: until it is revoked.' }),
+})
+
+export const tokenShown = (token: TokenEntry) => ({
+  ...token,
+  endpoints: token.endpoints === null ? null : [...token.endpoints],
+})
+
+const OwnAccount = Type.Object({
+  id: text('User id.'),
+  email: text('Login name.'),
+  firstName: text('First name; empty for users of RADIUS.'),
+  lastName: text('Last name; empty for users of RADIUS.'),
+  kind: Type.Enum(['local', 'radius'], { description: 'Who keeps the password.' }),
+  groups: Type.Array(Type.String(), { description: 'Groups the user belongs to.' }),
+  roles: Type.Array(Type.String(), { description: 'Roles the user holds directly.' }),
+  secondFactor: Type.Object(
+    {
+      enabled: Type.Boolean({ description: 'Whether a login takes a code.' }),
+      since: Type.Union([Type.String(), Type.Null()], { description: 'ISO 8601; null without one.' }),
+      recoveryCodesLeft: Type.Integer({ description: 'Recovery codes that were not used yet, 0 to 10.' }),
+    },
+    { description: 'Second factor.' },
+  ),
+  mustEnrol: Type.Boolean({ description: 'Nothing else is granted until a second factor is set up.' }),
+})
+
+const NewToken = closed({
+  name: Name,
+  endpoints: Type.Optional(
+    Type.Array(Id, {
+      maxItems: 1000,
+      uniqueItems: true,
+      description: 'Ids of the endpoints it may use, see GET /rbac/endpoints; omitted: all that its user may.',
+    }),
+  ),
+  expiresInDays: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 1, maximum: DAYS_MAX }), Type.Null()], {
+      description: `Days, 1 to ${DAYS_MAX}; ${DAYS_DEFAULT} when omitted; null: until it is revoked.`,
+    }),
+  ),
+})
+
+const tokens = [
+  endpoint({
+    ...own,
+    name: 'account.tokens',
+    method: 'GET',
+    path: '/localUsers/me/tokens',
+    effect: 'read',
+    summary: 'List your API tokens',
+    message: 'API tokens',
+    data: Type.Array(TokenShown),
+    handle: (ctx) => ctx.accounts.tokens(ctx.actor.userId).map(tokenShown),
+  }),
+  endpoint({
+    ...own,
+    name: 'account.createToken',
+    method: 'POST',
+    path: '/localUsers/me/tokens',
+    effect: 'act',
+    status: 201,
+    summary: 'Make an API token for a program: it may do what you may, or less; shown this once',
+    message: 'API token made; it is not shown again',
+    body: NewToken,
+    data: Type.Object({ id: text('Token id.'), token: text('For the header Authorization: Bearer; not shown again.') }),
+    handle: (ctx, { body: { name, endpoints, expiresInDays = DAYS_DEFAULT } }) => {
+      const known = new Set(ctx.catalog.list().map(({ id }) => id))
+      const unknown = (endpoints ?? []).flatMap((id, index) => (known.has(id) ? [] : [{ id, index }]))
+      refuseFields(
+        unknown.map(({ id, index }) => ({
+          field: `endpoints.${index}`,
+          code: 'INVALID_BODY',
+          message: `must be an id of GET /rbac/endpoints: there is no ${id}`,
+        })),
+      )
+      const expiresAt_ms = expiresInDays === null ? undefined : Date.now() + expiresInDays * DAY_MS
+      return ctx.accounts.createToken({ name, endpoints, expiresAt_ms })
+    },
+  }),
+  endpoint({
+    ...own,
+    name: 'account.revokeToken',
+    method: 'DELETE',
+    path: '/localUsers/me/tokens/{id}',
+    effect: 'act',
+    summary: 'Revoke one of your API tokens, at once',
+    message: 'API token {id} revoked',
+    handle: (ctx, { params }) => ctx.accounts.revokeToken(params.id, ctx.actor.userId),
+  }),
+]
+
+const secondFactor = [
+  endpoint({
+    ...own,
+    name: 'account.beginSecondFactor',
+    method: 'POST',
+    path: '/localUsers/me/2fa',
+    effect: 'act',
+    summary: 'Begin to set up a second factor (TOTP): show the URI as a QR code to the device',
+    message: 'Confirm with a code of the device: POST /localUsers/me/2fa/confirm',
+    body: closed({ password: secret('Your password.') }),
+    data: Type.Object({
+      secret: text('For typing, base32. SHA-1, 6 digits, 30 seconds.'),
+      uri: text('otpauth URI, for a QR code.'),
+    }),
+    handle: (ctx, { body }) => ctx.accounts.beginSecondFactor(body.password),
+  }),
+  endpoint({
+    ...own,
+    name: 'account.confirmSecondFactor',
+    method: 'POST',
+    path: '/localUsers/me/2fa/confirm',
+    effect: 'act',
+    summary: 'Switch the second factor on with a code of the device; answers the recovery codes, once',
+    message: 'Second factor is on; keep the recovery codes where the device is not',
+    body: closed({ code: secret('Code that the device shows, six digits.') }),
+    data: Type.Object({
+      recoveryCodes: Type.Array(Type.String(), { description: 'Each is good for one login without the device.' }),
+    }),
+    handle: async (ctx, { body }) => {
+      const { recoveryCodes } = await ctx.accounts.confirmSecondFactor(body.code)
+      return { recoveryCodes: [...recoveryCodes] }
+    },
+  }),
+  endpoint({
+    ...own,
+    name: 'account.removeSecondFactor',
+    method: 'DELETE',
+    path: '/localUsers/me/2fa',
+    effect: 'act',
+    summary: 'Switch your second factor off',
+    message: 'Second factor is off',
+    body: closed({ password: secret('Your password.'), code: secret('Code of the device, or a recovery code.') }),
+    handle: (ctx, { body }) => ctx.accounts.removeSecondFactor(body.password, body.code),
+  }),
+]
+
+export const account = [
+  endpoint({
+    ...own,
+    name: 'account.get',
+    method: 'GET',
+    path: '/localUsers/me',
+    effect: 'read',
+    summary: 'Who you are',
+    message: 'Your account',
+    data: OwnAccount,
+    handle: (ctx) => {
+      const { groups, roles, ...about } = ctx.accounts.own()
+      return { ...about, groups: [...groups], roles: [...roles] }
+    },
+  }),
+  endpoint({
+    ...own,
+    name: 'account.changePassword',
+    method: 'PUT',
+    path: '/localUsers/me/password',
+    effect: 'act',
+    summary: 'Change your password, at once; your other sessions end',
+    message: 'Password changed; your other sessions have ended',
+    body: closed({
+      currentPassword: secret('Password until now.'),
+      newPassword: secret('New password; at least 8 characters, none that everybody tries first.'),
+    }),
+    handle: (ctx, { body }) => ctx.accounts.changePassword(body.currentPassword, body.newPassword),
+  }),
+  endpoint({
+    ...own,
+    name: 'account.sessions',
+    method: 'GET',
+    path: '/localUsers/me/sessions',
+    effect: 'read',
+    summary: 'List your sessions',
+    message: 'Sessions',
+    data: Type.Array(SessionShown),
+    handle: (ctx) => [...ctx.accounts.sessions(ctx.actor.userId)],
+  }),
+  endpoint({
+    ...own,
+    name: 'account.endSession',
+    method: 'DELETE',
+    path: '/localUsers/me/sessions/{id}',
+    effect: 'act',
+    summary: 'End one of your sessions, at once',
+    message: 'Session {id} ended',
+    handle: (ctx, { params }) => ctx.accounts.endSession(params.id, ctx.actor.userId),
+  }),
+  ...tokens,
+  ...secondFactor,
+]

@@ -1,0 +1,64 @@
+import { Type } from 'typebox'
+import { endpoint } from '../api/endpoint.ts'
+import { SessionShown, TokenShown, tokenShown } from './account.ts'
+
+/** Everybody's, for who looks after them. */
+export const accounts = [
+  endpoint({
+    name: 'sessions.list',
+    method: 'GET',
+    path: '/localUsers/sessions',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'List the sessions of everybody',
+    message: 'Sessions',
+    data: Type.Array(SessionShown),
+    handle: (ctx) => [...ctx.accounts.sessions()],
+  }),
+  endpoint({
+    name: 'sessions.end',
+    method: 'DELETE',
+    path: '/localUsers/sessions/{id}',
+    effect: 'act',
+    staged: false,
+    extension: true,
+    summary: 'End a session of anybody, at once',
+    message: 'Session {id} ended',
+    handle: (ctx, { params }) => ctx.accounts.endSession(params.id),
+  }),
+  endpoint({
+    name: 'apiTokens.list',
+    method: 'GET',
+    path: '/localUsers/tokens',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'List the API tokens of everybody',
+    message: 'API tokens',
+    data: Type.Array(TokenShown),
+    handle: (ctx) => ctx.accounts.tokens().map(tokenShown),
+  }),
+  endpoint({
+    name: 'apiTokens.revoke',
+    method: 'DELETE',
+    path: '/localUsers/tokens/{id}',
+    effect: 'act',
+    staged: false,
+    extension: true,
+    summary: 'Revoke an API token of anybody, at once',
+    message: 'API token {id} revoked',
+    handle: (ctx, { params }) => ctx.accounts.revokeToken(params.id),
+  }),
+  endpoint({
+    name: 'secondFactors.reset',
+    method: 'DELETE',
+    path: '/localUsers/users/{id}/2fa',
+    effect: 'act',
+    staged: false,
+    extension: true,
+    summary: 'Take the second factor off a user who has lost it, at once',
+    message: 'Second factor of user {id} is off',
+    handle: (ctx, { params }) => ctx.accounts.resetSecondFactor(params.id),
+  }),
+]

@@ -1,0 +1,53 @@
+import t, { type Test } from 'tap'
+import { newRecoveryCodes, recoveryHash } from '../../../src/auth/recovery-codes.ts'
+import { SecondFactors } from '../../../src/auth/second-factors.ts'
+import { hotp, newSecret } from '../../../src/auth/totp.ts'
+import { openStore } from '../../config-fixture.ts'
+import { manualClock } from '../../manual-clock.ts'
+
+function fixture(test: Test) {
+  const store = openStore(test)
+  const clock = manualClock(1_700_000_000_000)
+  const codes = newRecoveryCodes()
+  const factor = { secret: newSecret(), recoveryCodes: codes.map(recoveryHash), since: '' }
+  const code = () => hotp(factor.secret, Math.floor(clock.now_ms() / 30_000))
+  return { clock, codes, factor, code, open: () => new SecondFactors(store.signIns, clock) }
+}
+
+t.test('a code is accepted once, also over a restart, and the next one again', async (test) => {
+  const { open, factor, code, clock } = fixture(test)
+  const factors = open()
+  test.ok(await factors.accepts('u', factor, code()))
+  test.notOk(await factors.accepts('u', factor, code()))
+  test.notOk(await open().accepts('u', factor, code()))
+  test.ok(await open().accepts('v', factor, code()), 'what one user has used is nothing to another')
+  clock.advance(30_000)
+  test.ok(await open().accepts('u', factor, code()))
+})
+
+t.test('of two logins with one code at the same moment, one comes in', async (test) => {
+  const { open, factor, code, codes } = fixture(test)
+  const factors = open()
+  const at = code()
+  const outcomes = await Promise.all([factors.accepts('u', factor, at), factors.accepts('u', factor, at)])
+  test.same(outcomes.toSorted(), [false, true])
+  const [paper = ''] = codes
+  const again = await Promise.all([factors.accepts('u', factor, paper), factors.accepts('u', factor, paper)])
+  test.same(again.toSorted(), [false, true])
+})
+
+t.test('each recovery code is good for one login', async (test) => {
+  const { open, factor, codes } = fixture(test)
+  const factors = open()
+  test.equal(factors.recoveryCodesLeft('u', factor), 10)
+  for (const code of codes) {
+    test.ok(await factors.accepts('u', factor, code))
+    test.notOk(await open().accepts('u', factor, code))
+  }
+  test.equal(open().recoveryCodesLeft('u', factor), 0)
+  for (const wrong of ['', 'AAAAA-AAAAA', '123456 ', 'x'.repeat(10_000)]) {
+    test.notOk(await factors.accepts('u', factor, wrong))
+  }
+  await factors.forget(['u', 'nobody'])
+  test.equal(open().recoveryCodesLeft('u', factor), 10)
+})

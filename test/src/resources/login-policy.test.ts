@@ -1,0 +1,19 @@
+import t from 'tap'
+import { applianceFixture } from '../../appliance-fixture.ts'
+
+t.test('what a login takes is staged, and is the same for everybody who asks', async (test) => {
+  const { call, anonymous } = await applianceFixture(test)
+  test.match((await call('GET', '/login/policy')).json.data, { twoFactorRequired: false })
+  await call('PUT', '/login/policy', { body: { twoFactorRequired: true } })
+  const options = async (email: string) => (await anonymous('POST', '/login/options', { body: { email } })).json.data
+  test.match(await options('admin@localhost'), { '2faRequired': false }, 'not before it is applied')
+  await call('PUT', '/services/apply')
+  test.same(await options('admin@localhost'), await options('nobody@localhost'))
+  test.match(await options('nobody@localhost'), {
+    loginType: 'password',
+    ssoEnforced: false,
+    samlConfigured: false,
+    samlEnforced: false,
+    '2faRequired': true,
+  })
+})
