@@ -17,6 +17,7 @@ const UNITS: readonly ManagedUnit[] = [
   { name: 'layer7proxy', fullName: 'Layer 7 load balancer (HAProxy)', ...BOTH, package: 'haproxy' },
   { name: 'ntp', fullName: 'Clock synchronisation (chrony)', ...BOTH, package: 'chrony' },
   { name: 'ssh', fullName: 'Remote shell (OpenSSH)', ...BOTH, package: 'openssh-server' },
+  { name: 'snmp', fullName: 'SNMP agent (snmpd)', ...BOTH, package: 'snmpd' },
   { name: 'webui', fullName: 'User interface and API', canReload: true, canUpdate: false, package: undefined },
 ]
 

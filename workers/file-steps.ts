@@ -1,4 +1,4 @@
-import type { CheckStep, RemoveFileStep, ReplaceFileStep } from '../src/drivers/driver.ts'
+import type { CheckStep, FileContent, KeepOnlyStep, RemoveFileStep, ReplaceFileStep } from '../src/drivers/driver.ts'
 import { isOurs } from '../src/drivers/fragment.ts'
 import type { Host } from '../src/drivers/host.ts'
 import { type Failure, failureOf, forgetFound, messageOf, type Run, type Undo } from './step-run.ts'
@@ -8,13 +8,14 @@ import { takenPorts } from './taken-ports.ts'
 const NO_VERDICT: ReadonlySet<number> = new Set([124, 126])
 /** Mode of a removed file that comes back, whose own mode is not kept: the strictest. */
 const RESTORED_MODE = 0o600
-/** Mode of what was found: only files that everybody may read are kept. */
+/** Mode of what was found, unless a step says that not everybody may read it. */
 const FOUND_MODE = 0o644
 
 export async function check(run: Run, step: CheckStep): Promise<Failure | undefined> {
   const candidate = `${step.path}.candidate`
   run.undos.push({ order: 'file', run: () => silently(run.host.removeFile(candidate)) })
   try {
+    for (const file of step.beside ?? []) await writeBeside(run, file, step.mode)
     await run.host.replaceFile(candidate, step.content, step.mode)
   } catch (error) {
     return { output: messageOf(error), missing: false, instead: { kind: 'replaceFile', why: `write ${candidate}` } }
@@ -28,6 +29,25 @@ export async function check(run: Run, step: CheckStep): Promise<Failure | undefi
   return taken.length === 0 ? undefined : { output: taken.join('\n'), missing: false }
 }
 
+/** One that is there already is not touched: who only looks changes nothing. */
+async function writeBeside(run: Run, { path, content }: FileContent, mode: number): Promise<void> {
+  const previous = await run.host.readFile(path)
+  if (previous === content) return
+  run.filesChanged = true
+  run.undos.push(fileUndo(run.host, path, previous, mode))
+  await run.host.replaceFile(path, content, mode)
+}
+
+export async function keepOnly({ host, undos }: Run, { folder, names }: KeepOnlyStep): Promise<undefined> {
+  const kept = new Set(names)
+  for (const name of await host.listFiles(folder)) {
+    if (kept.has(name)) continue
+    const path = `${folder}/${name}`
+    undos.push(fileUndo(host, path, await host.readFile(path), RESTORED_MODE))
+    await host.removeFile(path)
+  }
+}
+
 export async function replaceFile(run: Run, step: ReplaceFileStep): Promise<Failure | undefined> {
   const { host } = run
   const previous = await host.readFile(step.path)
@@ -39,7 +59,10 @@ export async function replaceFile(run: Run, step: ReplaceFileStep): Promise<Fail
   return undefined
 }
 
-export async function removeFile(run: Run, { path, givesBack }: RemoveFileStep): Promise<undefined> {
+export async function removeFile(
+  run: Run,
+  { path, givesBack, foundMode = FOUND_MODE }: RemoveFileStep,
+): Promise<undefined> {
   const { host } = run
   // Left by a check that was killed.
   if ((await host.readFile(`${path}.candidate`)) !== undefined) await host.removeFile(`${path}.candidate`)
@@ -49,10 +72,10 @@ export async function removeFile(run: Run, { path, givesBack }: RemoveFileStep):
     return
   }
   const found = givesBack === true ? await host.found.get(foundFile(path)) : undefined
-  run.undos.push(fileUndo(host, path, previous, found === undefined ? RESTORED_MODE : FOUND_MODE))
+  run.undos.push(fileUndo(host, path, previous, found === undefined ? RESTORED_MODE : foundMode))
   run.filesChanged = true
   if (found === undefined) await host.removeFile(path)
-  else await host.replaceFile(path, found, FOUND_MODE)
+  else await host.replaceFile(path, found, foundMode)
   if (found !== undefined) await forgetFound(run, foundFile(path))
 }
 

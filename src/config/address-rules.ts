@@ -10,7 +10,7 @@ import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../m
 export function verifyAddresses(desired: ConfigView, running: ConfigView): readonly Problem[] {
   const gone = goneAddresses(desired, running)
   if (gone.size === 0) return []
-  return [...SECTION_NAMES.flatMap((section) => listenersOn(gone, desired, section)), ...interfaceOf(gone, desired)]
+  return [...SECTION_NAMES.flatMap((section) => listenersOn(gone, desired, section)), ...byRecord(gone, desired)]
 }
 
 /** Addresses that running makes and desired does not, with the reason. */
@@ -52,13 +52,21 @@ function listenersOn<N extends SectionName>(
   )
 }
 
-/** The API names its address by the record, which may stand although nobody has the address. */
-function interfaceOf(gone: ReadonlyMap<string, string>, desired: ConfigView): readonly Problem[] {
-  return [...desired.list('userInterfaces')].flatMap(({ id, ipId }) => {
+/** The API and the SNMP agent name their address by the record, which may stand although nobody has the address. */
+function byRecord(gone: ReadonlyMap<string, string>, desired: ConfigView): readonly Problem[] {
+  const problemOf = (ipId: string, listener: string): string | undefined => {
     const ip = desired.get('staticIps', ipId)?.ip
     const reason = ip === undefined ? undefined : gone.get(ip)
-    if (reason === undefined) return []
-    const message = `${ip} ${reason} and the API still listens on it`
-    return [{ section: 'userInterfaces', id, field: 'ipId', message } as const]
-  })
+    return reason === undefined ? undefined : `${ip} ${reason} and ${listener} still listens on it`
+  }
+  const problems: Problem[] = []
+  for (const { id, ipId } of desired.list('userInterfaces')) {
+    const message = problemOf(ipId, 'the API')
+    if (message !== undefined) problems.push({ section: 'userInterfaces', id, field: 'ipId', message })
+  }
+  for (const { id, serviceIpId, enabledV2, enabledV3 } of desired.list('snmpSettings')) {
+    const message = enabledV2 || enabledV3 ? problemOf(serviceIpId, 'the SNMP agent') : undefined
+    if (message !== undefined) problems.push({ section: 'snmpSettings', id, field: 'serviceIpId', message })
+  }
+  return problems
 }

@@ -3,6 +3,7 @@ import type { SectionEditor } from '../api/context.ts'
 import { ApiError, type FieldError } from '../errors.ts'
 import type { ConfigView, RecordChange, SectionContents, SectionName, SectionRecords } from '../model/sections.ts'
 import { SECTION_NAMES, SECTIONS } from '../model/sections.ts'
+import { referred } from './reference-rules.ts'
 import { discardable } from './discard.ts'
 import { refuseMismatch } from './if-match.ts'
 import { madeBy } from './made.ts'
@@ -237,7 +238,7 @@ export class Draft {
   #checkReferences<N extends SectionName>(section: N, record: SectionRecords[N]): void {
     const errors: FieldError[] = []
     for (const reference of SECTIONS[section].references(record)) {
-      if (this.#find(reference.section, reference.id) !== undefined) continue
+      if (referred(this.view, reference) !== undefined) continue
       const message = `there is no ${SECTIONS[reference.section].label} with id ${reference.id}`
       errors.push({ field: reference.field, code: 'NOT_FOUND', message })
     }

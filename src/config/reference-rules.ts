@@ -1,6 +1,11 @@
 import type { Problem } from '../drivers/driver.ts'
 import { type ConfigView, type Reference, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 
+/** What a reference names; undefined when it points nowhere. */
+export function referred(view: Pick<ConfigView, 'get'>, { section, orSection, id }: Reference) {
+  return view.get(section, id) ?? (orSection === undefined ? undefined : view.get(orSection, id))
+}
+
 /** One reference that points nowhere. */
 export interface Dangling {
   readonly section: SectionName
@@ -38,7 +43,7 @@ function danglingOf<N extends SectionName>(view: ConfigView, section: N): readon
   const found: Dangling[] = []
   for (const record of view.list(section)) {
     for (const reference of references(record)) {
-      if (view.get(reference.section, reference.id) !== undefined) continue
+      if (referred(view, reference) !== undefined) continue
       found.push({
         section,
         id: record.id,

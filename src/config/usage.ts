@@ -20,8 +20,9 @@ function usageIn<N extends SectionName>(view: ConfigView, resource: N, section: 
   const found: Usage[] = []
   for (const record of view.list(resource)) {
     const reference =
-      references(record).find((candidate) => candidate.section === section && candidate.id === id) ??
-      addresses?.(record).find((candidate) => ip !== undefined && canonicalIp(candidate.ip) === ip)
+      references(record).find(
+        (named) => (named.section === section || named.orSection === section) && named.id === id,
+      ) ?? addresses?.(record).find((candidate) => ip !== undefined && canonicalIp(candidate.ip) === ip)
     if (reference === undefined) continue
     found.push({ resource, id: record.id, name: String(record[nameField]), field: reference.field })
   }

@@ -26,6 +26,12 @@ export interface CheckStep extends StepBase {
   readonly argv: readonly string[]
   readonly outside?: Outside
   readonly ports?: readonly PortClaim[]
+  /** Files of ours that the checked one names; written before it is judged. Undo: the previous ones. */
+  readonly beside?: readonly FileContent[]
+}
+export interface FileContent {
+  readonly path: string
+  readonly content: string
 }
 /** Makes `path` hold `content` (by renaming a checked candidate when `checked`). Undo: the previous file. */
 export interface ReplaceFileStep extends StepBase {
@@ -37,12 +43,20 @@ export interface ReplaceFileStep extends StepBase {
   /** What somebody else wrote there is kept, for a RemoveFileStep to give back. */
   readonly keepsFound?: true
 }
+/** Removes the files of a folder of ours but these. Undo: the previous ones. */
+export interface KeepOnlyStep extends StepBase {
+  readonly kind: 'keepOnly'
+  readonly folder: string
+  readonly names: readonly string[]
+}
 /** Undo: the previous file. */
 export interface RemoveFileStep extends StepBase {
   readonly kind: 'removeFile'
   readonly path: string
   /** Instead of nothing, what was found there before; a file that is not this daemon's stays. */
   readonly givesBack?: true
+  /** Of what is given back; 0o644 unless told. */
+  readonly foundMode?: number
 }
 export interface RunStep extends StepBase {
   readonly kind: 'run'
@@ -71,7 +85,9 @@ export interface UnitStep extends StepBase {
 }
 export interface SocketCommand {
   readonly request: string
-  /** Accepted answers; one that ends in `*` is the beginning of accepted answers. */
+  /** Sent with it, and shown nowhere: it may be a key. */
+  readonly payload?: string
+  /** Accepted answers; one that ends in `*` is the beginning of accepted answers, one that begins with it the end. */
   readonly expect: readonly string[]
 }
 /** What one row of a table must hold, or that it must not be there. */
@@ -80,10 +96,13 @@ export interface RowExpectation {
   /** Accepted values by column; undefined when no such row may exist. */
   readonly columns: Readonly<Record<string, readonly string[]>> | undefined
 }
-/** A table whose header line starts with `# `, read after the commands: a silent no-op must not pass for success. */
+/** Read after the commands: a silent no-op must not pass for success. */
 export interface ReadBack {
   readonly request: string
-  readonly rows: readonly RowExpectation[]
+  /** Of a table whose header line starts with `# `. */
+  readonly rows?: readonly RowExpectation[]
+  /** Lines that the answer has to hold. */
+  readonly lines?: readonly string[]
 }
 /** Commands for a control socket, in order, then a read-back. Undo: `undo`, or a reload by the engine. */
 export interface SocketStep extends StepBase {
@@ -120,6 +139,7 @@ export type Step =
   | CheckStep
   | ReplaceFileStep
   | RemoveFileStep
+  | KeepOnlyStep
   | RunStep
   | UnitStep
   | SocketStep

@@ -8,13 +8,15 @@ export interface Host {
   /** Moves a file that was written by replaceFile over another one, durably. */
   renameFile(from: string, to: string): Promise<void>
   removeFile(path: string): Promise<void>
+  /** Names of the files in a folder; none when there is no such folder. */
+  listFiles(folder: string): Promise<readonly string[]>
   /** Why nobody could listen on this port now; undefined when it is free. */
   portProblem(ip: string, port: number): Promise<string | undefined>
   /** `start` of a running program does nothing; `reload` and `restart` of a stopped one start it. */
   unit(name: UnitName, verb: UnitVerb, timeout_ms: number): Promise<RunResult>
   unitState(name: UnitName): Promise<UnitState>
-  /** Sends one command to a control socket and reads the whole answer. */
-  socket(path: string, request: string, timeout_ms: number): Promise<string>
+  /** Sends one command to a control socket, perhaps with a payload of lines, and reads the whole answer. */
+  socket(path: string, request: string, timeout_ms: number, payload?: string): Promise<string>
   /** The value now; undefined when this machine has no such setting. */
   readSetting(setting: Setting): Promise<string | undefined>
   writeSetting(setting: Setting, value: string, timeout_ms: number): Promise<RunResult>
@@ -117,7 +119,7 @@ export interface AccountChange {
 }
 
 /** Managed programs by the name they have in /services. */
-export type UnitName = 'layer7proxy' | 'ntp' | 'ssh'
+export type UnitName = 'layer7proxy' | 'ntp' | 'ssh' | 'snmp'
 export type UnitVerb = 'start' | 'stop' | 'reload' | 'restart'
 export type UnitState = 'running' | 'stopped' | 'failed' | 'missing'
 

@@ -5,6 +5,7 @@ import { egressProxyDriver, egressProxyPaths } from './egress-proxy/driver.ts'
 import { haproxyDriver } from './haproxy/driver.ts'
 import type { HaproxyPaths } from './haproxy/paths.ts'
 import { networkDriver } from './iproute2/driver.ts'
+import { snmpdDriver } from './snmpd/driver.ts'
 import { sshdDriver } from './sshd/driver.ts'
 import { timedateDriver } from './timedate/driver.ts'
 
@@ -24,5 +25,6 @@ export function createDrivers(paths: DriverPaths, nodeId: string): readonly Driv
     chronyDriver(nodeId),
     egressProxyDriver(nodeId, egressProxyPaths(paths.stateFolder)),
     sshdDriver(nodeId),
+    snmpdDriver(nodeId),
   ]
 }

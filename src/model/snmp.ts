@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { closed, Id, Port } from './fields.ts'
+import { SHARED } from './node.ts'
 
 const NO_CONTROL = '^[^\\u0000-\\u001f\\u007f]*$'
 const line = (maxLength: number, description: string) =>
@@ -10,10 +11,14 @@ export const SnmpSettings = closed({
   id: Id,
   enabledV2: Type.Boolean({ description: 'Whether version 2c is answered, to who knows the community.' }),
   enabledV3: Type.Boolean({ description: 'Whether version 3 is answered, to the SNMP users.' }),
-  community: line(255, 'Community of version 2c; secret.'),
+  community: line(255, 'Community of version 2c, which reads and never writes; secret: ** keeps the stored one.'),
   location: line(255, 'Where the appliance stands (sysLocation).'),
   contact: line(255, 'Who looks after it (sysContact).'),
-  serviceIpId: Type.String({ maxLength: 64, description: 'Static or floating IP that the agent listens on.' }),
+  serviceIpId: Type.String({
+    maxLength: 64,
+    description:
+      'Static or floating IP that the agent listens on; empty leaves the agent of the machine as it was found.',
+  }),
   port: Port,
   engineId: Type.String({
     pattern: '^[0-9a-f]{10,64}$',
@@ -22,6 +27,19 @@ export const SnmpSettings = closed({
 })
 export type SnmpSettings = Static<typeof SnmpSettings>
 
+/** What a new installation means. */
+export const SNMP_OFF = {
+  id: SHARED,
+  enabledV2: false,
+  enabledV3: false,
+  community: '',
+  location: '',
+  contact: '',
+  serviceIpId: '',
+  port: 161,
+  engineId: '',
+} as const satisfies SnmpSettings
+
 export const AUTH_ALGORITHMS = ['md5', 'sha', 'sha224', 'sha256', 'sha384', 'sha512'] as const
 export const PRIVACY_ALGORITHMS = ['des', 'aes', 'aes192', 'aes256'] as const
 
@@ -29,9 +47,9 @@ export const PRIVACY_ALGORITHMS = ['des', 'aes', 'aes192', 'aes256'] as const
 export const SnmpUser = closed({
   id: Id,
   username: Type.String({ pattern: '^[A-Za-z0-9._@-]{1,32}$', description: 'Security name, 1 to 32 characters.' }),
-  writeAccess: Type.Boolean({ description: 'Whether the user may set what the agent lets be set.' }),
-  authAlgorithm: Type.Enum([...AUTH_ALGORITHMS], { description: 'Hash of authentication.' }),
-  privacyAlgorithm: Type.Enum([...PRIVACY_ALGORITHMS], { description: 'Cipher of privacy.' }),
+  writeAccess: Type.Boolean({ description: 'Whether the user may set what the agent lets be set; false unless told.' }),
+  authAlgorithm: Type.Enum([...AUTH_ALGORITHMS], { description: 'Hash of authentication; sha unless told.' }),
+  privacyAlgorithm: Type.Enum([...PRIVACY_ALGORITHMS], { description: 'Cipher of privacy; aes unless told.' }),
   authKey: Type.String({ pattern: '^[0-9a-f]*$', maxLength: 128, description: 'Localised key, hexadecimal; secret.' }),
   privacyKey: Type.String({
     pattern: '^[0-9a-f]*$',

@@ -41,6 +41,7 @@ t.test('the list says what can be done, and nothing of packages', async (test) =
     { name: 'layer7proxy', fullName: 'Layer 7 load balancer (HAProxy)', canReload: true, canUpdate: true },
     { name: 'ntp', fullName: 'Clock synchronisation (chrony)', canReload: true, canUpdate: true },
     { name: 'ssh', fullName: 'Remote shell (OpenSSH)', canReload: true, canUpdate: true },
+    { name: 'snmp', fullName: 'SNMP agent (snmpd)', canReload: true, canUpdate: true },
     { name: 'webui', fullName: 'User interface and API', canReload: true, canUpdate: false },
   ])
 })

@@ -17,7 +17,7 @@ import type {
 } from '../../src/drivers/host.ts'
 import { changeAccount, hasLoginShell } from './accounts.ts'
 import { sendCommand } from './control-socket.ts'
-import { readText, removeDurably, renameDurably, replaceFileDurably } from './durable-files.ts'
+import { fileNames, readText, removeDurably, renameDurably, replaceFileDurably } from './durable-files.ts'
 import type { Layer7ProxySettings } from './host-settings.ts'
 import { KeyValueFile } from './key-value-file.ts'
 import type { Detached, ManagedProgram, RunOptions } from './managed-program.ts'
@@ -54,6 +54,7 @@ export class LinuxHost implements Host {
           : new SupervisedProgram(layer7proxy, startDetached),
       ntp: new SystemdService('chrony.service', runProgram),
       ssh: new SystemdService('ssh.service', runProgram),
+      snmp: new SystemdService('snmpd.service', runProgram),
     }
   }
 
@@ -72,6 +73,9 @@ export class LinuxHost implements Host {
   removeFile(path: string): Promise<void> {
     return removeDurably(path)
   }
+  listFiles(folder: string): Promise<readonly string[]> {
+    return fileNames(folder)
+  }
   async portProblem(ip: string, port: number): Promise<string | undefined> {
     const problem = await portProblem(ip, port)
     // Under systemd HAProxy may listen where the daemon may not.
@@ -83,8 +87,8 @@ export class LinuxHost implements Host {
   unitState(name: UnitName): Promise<UnitState> {
     return this.#programs[name].state()
   }
-  socket(path: string, request: string, timeout_ms: number): Promise<string> {
-    return sendCommand(path, request, timeout_ms)
+  socket(path: string, request: string, timeout_ms: number, payload?: string): Promise<string> {
+    return sendCommand(path, request, timeout_ms, payload)
   }
   readSetting(setting: Setting): Promise<string | undefined> {
     return readSetting(setting, runProgram)

@@ -8,6 +8,7 @@ const UNITS: Readonly<Record<UnitName, string>> = {
   layer7proxy: 'haproxy.service',
   ntp: 'chrony.service',
   ssh: 'ssh.service',
+  snmp: 'snmpd.service',
 }
 
 /** Whether a unit starts at boot, and whether it runs now. The mixed ones are found, and given back, but never wanted. */

@@ -1,0 +1,113 @@
+import { type Static, Type } from 'typebox'
+import { endpoint } from '../api/endpoint.ts'
+import { type FieldProblem, refuseFields } from '../api/refuse.ts'
+import { Reply } from '../api/reply.ts'
+import { closed } from '../model/fields.ts'
+import { SHARED } from '../model/node.ts'
+import { SNMP_OFF, SnmpSettings } from '../model/snmp.ts'
+import { newEngineId } from '../snmp/keys.ts'
+import { communityProblem, directiveProblem } from '../snmp/text.ts'
+
+/** How a stored community reads to who may not change it; sent, it keeps the stored one. */
+const MASK = '**'
+
+const { enabledV2, enabledV3, community, location, contact, serviceIpId, port } = SnmpSettings.properties
+
+const Body = closed({
+  serviceIpId: Type.String({
+    maxLength: 64,
+    description:
+      'Id of the static or floating IP that the agent listens on. Empty only while both versions are off: then the machine is left as it was found.',
+  }),
+  enabledV2: Type.Optional(enabledV2),
+  enabledV3: Type.Optional(enabledV3),
+  community: Type.Optional(community),
+  location: Type.Optional(location),
+  contact: Type.Optional(contact),
+  port: Type.Optional(port),
+})
+type Sent = Static<typeof Body>
+
+const Shown = closed({
+  enabledV2,
+  enabledV3,
+  community: Type.String({ description: 'Community of version 2c; ** for who may not change it.' }),
+  location,
+  contact,
+  serviceIpId,
+  port,
+})
+
+function textProblems({ community: secret, location: place, contact: person }: Partial<Sent>): FieldProblem[] {
+  const problem = (field: string, message: string | undefined): FieldProblem[] =>
+    message === undefined ? [] : [{ field, code: 'INVALID_BODY', message }]
+  return [
+    ...problem('community', secret === undefined ? undefined : communityProblem(secret)),
+    ...problem('location', place === undefined ? undefined : directiveProblem(place)),
+    ...problem('contact', person === undefined ? undefined : directiveProblem(person)),
+  ]
+}
+
+/** What is sent over what is stored. Refuses with all problems at once. */
+function merged(sent: Sent, stored: Omit<SnmpSettings, 'id' | 'engineId'>) {
+  const keeps = sent.community === undefined || sent.community === MASK
+  const wanted = {
+    enabledV2: sent.enabledV2 ?? stored.enabledV2,
+    enabledV3: sent.enabledV3 ?? stored.enabledV3,
+    community: keeps ? stored.community : (sent.community ?? ''),
+    location: sent.location ?? stored.location,
+    contact: sent.contact ?? stored.contact,
+    serviceIpId: sent.serviceIpId,
+    port: sent.port ?? stored.port,
+  }
+  const problems = textProblems(sent)
+  if (sent.community === MASK && stored.community === '') {
+    problems.push({
+      field: 'community',
+      code: 'PASSWORD_NOT_STORED',
+      message: 'cannot be kept, because none is stored',
+    })
+  } else if (wanted.enabledV2 && wanted.community === '') {
+    problems.push({ field: 'community', code: 'INVALID_BODY', message: 'is required while version 2c is on' })
+  }
+  if (wanted.serviceIpId === '' && (wanted.enabledV2 || wanted.enabledV3)) {
+    problems.push({ field: 'serviceIpId', code: 'INVALID_BODY', message: 'is required while the agent is on' })
+  }
+  refuseFields(problems)
+  return wanted
+}
+
+export const snmp = [
+  endpoint({
+    name: 'snmp.get',
+    method: 'GET',
+    path: '/snmp',
+    effect: 'read',
+    staged: false,
+    summary: 'Read the settings of the SNMP agent',
+    message: 'SNMP settings',
+    data: Shown,
+    handle: (ctx) => {
+      const { id, engineId: _engineId, ...shown } = ctx.section('snmpSettings').settings(SHARED) ?? SNMP_OFF
+      const isMasked = shown.community !== '' && !ctx.may('snmp.update')
+      return Reply.with({ ...shown, ...(isMasked ? { community: MASK } : {}) }, { beside: { uid: id } })
+    },
+    beside: Type.Object({ uid: Type.String({ description: 'Id of the settings: there is one for the cluster.' }) }),
+  }),
+  endpoint({
+    name: 'snmp.update',
+    method: 'PUT',
+    path: '/snmp',
+    effect: 'stage',
+    staged: true,
+    summary: 'Change the settings of the SNMP agent; omitted fields keep their value',
+    message: 'SNMP settings stored',
+    body: Body,
+    rules: textProblems,
+    handle: (ctx, { body }) => {
+      const settings = ctx.section('snmpSettings')
+      const stored = settings.settings(SHARED) ?? { ...SNMP_OFF, engineId: newEngineId() }
+      settings.put({ id: SHARED, engineId: stored.engineId, ...merged(body, stored) })
+    },
+  }),
+]
