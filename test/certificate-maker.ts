@@ -3,6 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import type { Certificate } from '../src/model/certificates.ts'
+import { readCertificate } from '../workers/compute/certificate.ts'
 
 export interface Pair {
   readonly cert: string
@@ -74,5 +76,12 @@ export function certificateMaker(test: Test) {
   }
   const encryptedKey = ({ key }: Pair, password: string, ...more: readonly string[]): string =>
     openssl('pkey', '-in', written(key), '-aes256', '-passout', `pass:${password}`, ...more).toString()
-  return { folder, openssl, written, pair, pfx, encryptedKey }
+  /** As it is stored. */
+  const record = (id: string, { cert, key }: Pair, ...issuers: readonly Pair[]): Certificate => {
+    const pem = [cert, key, ...issuers.map((issuer) => issuer.cert)].join('')
+    const read = readCertificate({ upload: { form: 'pem', pem }, password: '', force: true, now_ms: Date.now() })
+    if ('problems' in read) throw new Error(JSON.stringify(read.problems))
+    return { id, name: id, ...read.certificate }
+  }
+  return { record, folder, openssl, written, pair, pfx, encryptedKey }
 }

@@ -14,8 +14,8 @@ export async function refusedCommand(
   commands: readonly SocketCommand[],
   left_ms: () => number,
 ): Promise<string | undefined> {
-  for (const { request, expect } of commands) {
-    const answer = (await host.socket(path, request, left_ms())).trim()
+  for (const { request, payload, expect } of commands) {
+    const answer = (await host.socket(path, request, left_ms(), payload)).trim()
     if (!expect.some((accepted) => fits(answer, accepted)))
       return `${request}: ${answer === '' ? '(no answer)' : answer}`
   }
@@ -23,5 +23,6 @@ export async function refusedCommand(
 }
 
 function fits(answer: string, accepted: string): boolean {
+  if (accepted.startsWith('*')) return answer.endsWith(accepted.slice(1))
   return accepted.endsWith('*') ? answer.startsWith(accepted.slice(0, -1)) : answer === accepted
 }

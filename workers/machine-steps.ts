@@ -10,7 +10,7 @@ import type {
 } from '../src/drivers/driver.ts'
 import { settingKey } from '../src/drivers/host.ts'
 import { deadline, refusedCommand } from './commands.ts'
-import { rowProblem } from './read-back.ts'
+import { lineProblem, rowProblem } from './read-back.ts'
 import { type Failure, failureOf, forgetFound, problemOf, type Run } from './step-run.ts'
 
 /** Exit code of a run or unit whose deadline passed: how far it came is unknown. */
@@ -119,8 +119,9 @@ export async function socket({ host, undos }: Run, step: SocketStep): Promise<Fa
   })
   const refused = await refusedCommand(host, step.path, step.commands, left_ms)
   if (refused !== undefined) return { output: refused, missing: false }
-  for (const { request, rows } of step.readBack) {
-    const problem = rowProblem(await host.socket(step.path, request, left_ms()), rows)
+  for (const { request, rows, lines } of step.readBack) {
+    const answer = await host.socket(step.path, request, left_ms())
+    const problem = (rows && rowProblem(answer, rows)) ?? (lines && lineProblem(answer, lines))
     if (problem !== undefined) return { output: `${request}: ${problem}`, missing: false }
   }
   return undefined

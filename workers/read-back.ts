@@ -21,6 +21,13 @@ export function rowProblem(table: string, rows: readonly RowExpectation[]): stri
   return undefined
 }
 
+/** Which of these lines an answer does not have; undefined when it has all. */
+export function lineProblem(answer: string, lines: readonly string[]): string | undefined {
+  const found = answer.split('\n').map((line) => line.trim())
+  const missing = lines.find((line) => !found.includes(line))
+  return missing === undefined ? undefined : `there is no line "${missing}"`
+}
+
 function cellProblem(
   row: ReadonlyMap<string | undefined, string> | undefined,
   label: string,

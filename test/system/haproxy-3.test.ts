@@ -11,6 +11,7 @@ const FILES = [
   'test/system/haproxy-runtime.test.ts',
   'test/system/haproxy-adoption.test.ts',
   'test/system/haproxy-balancing.test.ts',
+  'test/system/certificate-replacement.test.ts',
   'test/system/main-job.test.ts',
   'test/system/reload-accounting.test.ts',
   'test/system/preloaded-counters.test.ts',

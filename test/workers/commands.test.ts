@@ -34,3 +34,18 @@ t.test('the time that is left is shared and never nothing', async (t) => {
   await new Promise((resolve) => setTimeout(resolve, 60))
   t.equal(left_ms(), 1)
 })
+
+t.test('the end of an answer can be what counts, and a payload is in no refusal', async (t) => {
+  const sent: (string | undefined)[] = []
+  const host = {
+    socket: async (_path: string, _request: string, _timeout_ms: number, payload?: string) => {
+      sent.push(payload)
+      return 'Committing x...\nSuccess!\n'
+    },
+  }
+  const send = (accepted: string) =>
+    refusedCommand(host, '/s', [{ request: 'commit', payload: 'secret', expect: [accepted] }], () => 1000)
+  t.equal(await send('*Success!'), undefined)
+  t.notMatch(await send('*Failure!'), 'secret')
+  t.strictSame(sent, ['secret', 'secret'])
+})

@@ -73,3 +73,52 @@ t.test('a file that its owner replaced or removed himself is not given back late
     t.equal(await host.found.get(FOUND), undefined)
   }
 })
+
+const BESIDE = [
+  { path: '/certs/a.pem', content: 'new a' },
+  { path: '/certs/b.pem', content: 'b' },
+]
+const judged: Step = {
+  ...basics,
+  kind: 'check',
+  path: '/x.cfg',
+  content: 'names a and b',
+  mode: 0o600,
+  argv: ['judge'],
+  beside: BESIDE,
+}
+const keepOnly: Step = { ...basics, kind: 'keepOnly', folder: '/certs', names: ['a.pem', 'b.pem'] }
+const certificates = async (answerRun = () => ({ exitCode: 0, output: '' })) => {
+  const host = new RecordingHost({ answerRun })
+  for (const [name, content] of Object.entries({ 'a.pem': 'old a', 'b.pem': 'b', 'gone.pem': 'key' })) {
+    await host.replaceFile(`/certs/${name}`, content, 0o600)
+  }
+  host.takeJournal()
+  return host
+}
+const contents = (host: RecordingHost) =>
+  Promise.all(['a', 'b', 'gone'].map((name) => host.readFile(`/certs/${name}.pem`)))
+
+t.test(
+  'files beside a checked one are there before it is judged, and only those that differ are written',
+  async (t) => {
+    const host = await certificates()
+    t.match(await executePlan(host, [judged]), { ok: true })
+    t.match(host.journal, [{ path: '/certs/a.pem', mode: 0o600 }, { path: '/x.cfg.candidate' }, { verb: 'run' }])
+    t.strictSame(await contents(host), ['new a', 'b', 'key'])
+  },
+)
+
+t.test('what a refused check wrote beside the file is taken back', async (t) => {
+  const host = await certificates(() => ({ exitCode: 1, output: 'no' }))
+  t.match(await executePlan(host, [judged]), { ok: false, undone: true })
+  t.strictSame(await contents(host), ['old a', 'b', 'key'])
+})
+
+t.test('a folder of ours keeps the named files only; a later failure brings the others back', async (t) => {
+  const host = await certificates(() => ({ exitCode: 1, output: 'no' }))
+  t.match(await executePlan(host, [keepOnly, { ...basics, kind: 'run', argv: ['x'], undo: [] }]), { undone: true })
+  t.strictSame(await contents(host), ['old a', 'b', 'key'])
+  t.match(await executePlan(host, [keepOnly]), { ok: true })
+  t.strictSame(await contents(host), ['old a', 'b', undefined])
+})

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { rowProblem } from '../../workers/read-back.ts'
+import { lineProblem, rowProblem } from '../../workers/read-back.ts'
 
 const TABLE = ['1', '# be_name srv_name srv_uweight', 'b r1 10', 'b r2 0', ''].join('\n')
 
@@ -27,5 +27,12 @@ t.test('the first difference is told', (t) => {
 t.test('what is no table is itself the problem', (t) => {
   t.equal(rowProblem("Can't find backend.\n", []), "Can't find backend.")
   t.equal(rowProblem('', []), 'there is no table')
+  t.end()
+})
+
+t.test('lines that must be there', (t) => {
+  const answer = 'Filename: x\nStatus: Used\n  Serial: 01\n'
+  t.equal(lineProblem(answer, ['Status: Used', 'Serial: 01']), undefined)
+  t.equal(lineProblem(answer, ['Status: Used', 'Serial: 0']), 'there is no line "Serial: 0"')
   t.end()
 })

@@ -1,14 +1,20 @@
 import { connect } from 'node:net'
+import { requestWithPayload } from '../../src/drivers/haproxy/cli.ts'
 
 /** `show servers state` of 100,000 servers is 8 MB. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
+/** HAProxy's buffer holds 16 KiB, of which it keeps one for itself. */
+const REQUEST_BYTES_MAX = 15_000
 
 /**
  * One command, one connection: the whole answer, without the line breaks at its end. HAProxy's master answers until
  * the writing side is closed, and every answer ends with a line break: nothing at all means that it was cut off.
  */
-export function sendCommand(path: string, request: string, timeout_ms: number): Promise<string> {
+export function sendCommand(path: string, request: string, timeout_ms: number, payload?: string): Promise<string> {
   if (/[\r\n]/.test(request)) return Promise.reject(new Error('a command must be one line'))
+  const whole = payload === undefined ? `${request}\n` : requestWithPayload(request, payload)
+  // HAProxy 2.6 does not refuse what its buffer cannot hold: it dies of it.
+  if (Buffer.byteLength(whole) > REQUEST_BYTES_MAX) return Promise.reject(new Error(`"${request}" is too long`))
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0
@@ -32,6 +38,6 @@ export function sendCommand(path: string, request: string, timeout_ms: number): 
       if (answer.endsWith('\n')) resolve(answer.replace(/\n+$/, ''))
       else reject(new Error(`${path}: the answer to "${request}" was cut off`))
     })
-    socket.end(`${request}\n`)
+    socket.end(whole)
   })
 }

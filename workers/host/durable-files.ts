@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** The file's text, or undefined when there is none. */
@@ -7,6 +7,20 @@ export async function readText(path: string): Promise<string | undefined> {
     return await readFile(path, 'utf8')
   } catch (error) {
     if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+/** In order; none when there is no such folder. */
+export async function fileNames(folder: string): Promise<readonly string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true })
+    return entries
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => name)
+      .toSorted()
+  } catch (error) {
+    if (isMissing(error)) return []
     throw error
   }
 }

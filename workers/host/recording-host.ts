@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path'
 import {
   type AccountChange,
   type DesiredNetwork,
@@ -88,6 +89,10 @@ export class RecordingHost implements Host {
   async removeFile(path: string): Promise<void> {
     this.#record({ verb: 'removeFile', path })
     this.#files.set(path, undefined)
+  }
+  async listFiles(folder: string): Promise<readonly string[]> {
+    const paths = [...this.#files].flatMap(([path, content]) => (content === undefined ? [] : [path]))
+    return paths.filter((path) => dirname(path) === folder).map((path) => basename(path))
   }
   async portProblem(_ip: string, _port: number): Promise<string | undefined> {
     return undefined

@@ -63,6 +63,9 @@ export class TrialHost implements Host {
   removeFile(path: string): Promise<void> {
     return this.#forPath(path).removeFile(path)
   }
+  listFiles(folder: string): Promise<readonly string[]> {
+    return this.#forPath(folder).listFiles(folder)
+  }
   portProblem(ip: string, port: number): Promise<string | undefined> {
     return this.#real.portProblem(ip, port)
   }
@@ -72,8 +75,8 @@ export class TrialHost implements Host {
   unitState(name: UnitName): Promise<UnitState> {
     return this.#forUnit(name).unitState(name)
   }
-  socket(path: string, request: string, timeout_ms: number): Promise<string> {
-    return this.#forPath(path).socket(path, request, timeout_ms)
+  socket(path: string, request: string, timeout_ms: number, payload?: string): Promise<string> {
+    return this.#forPath(path).socket(path, request, timeout_ms, payload)
   }
   readSetting(setting: Setting): Promise<string | undefined> {
     return this.#recorder.readSetting(setting)

@@ -1,7 +1,7 @@
 import type { L7Backend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { backendSkeleton } from './backend.ts'
-import { frontendStatements } from './frontend.ts'
+import { frontendSyntax } from './frontend.ts'
 import { byId } from './render.ts'
 import { memberOf, type Server, serverOf, serversOf } from './server.ts'
 
@@ -72,10 +72,8 @@ function membersDifference(
 /** The frontends as HAProxy sees them, without comments. */
 function frontendsText(view: ConfigView): string {
   return byId(view.list('l7Frontends'))
-    .flatMap((frontend) => frontendStatements(frontend, view))
-    .filter(({ kind }) => kind !== 'comment')
-    .map(({ text }) => text)
-    .join('\n')
+    .map((frontend) => frontendSyntax(frontend, view))
+    .join('')
 }
 
 export function backendDifference(

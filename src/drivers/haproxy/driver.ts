@@ -1,9 +1,17 @@
 import { canonicalIp } from '../../ip-network.ts'
 import type { ConfigView, RecordChange, SectionRecords } from '../../model/sections.ts'
-import type { ChangeEffect, Driver, PlanOptions, PortClaim, Step, UnitStep } from '../driver.ts'
+import type { ChangeEffect, Driver, FileContent, PlanOptions, PortClaim, Step, UnitStep } from '../driver.ts'
+import {
+  certificateFiles,
+  certificatePreviews,
+  contentChanges,
+  fitsRuntime,
+  keepOnlyUsed,
+  replacementSteps,
+} from './certificates.ts'
 import { backendDifference, type Difference, differenceOf, serverEffect, same } from './changes.ts'
 import { diagnoseOutput } from './diagnose.ts'
-import { frontendStatements } from './frontend.ts'
+import { frontendSyntax } from './frontend.ts'
 import type { HaproxyPaths } from './paths.ts'
 import { newPorts } from './port-clashes.ts'
 import { renderConfig } from './render.ts'
@@ -20,13 +28,16 @@ const UNIT_TIMEOUT_MS = 60_000
 export function haproxyDriver(paths: HaproxyPaths): Driver {
   return {
     name: 'layer7proxy',
-    sections: ['l7Frontends', 'l7Backends', 'realServers', 'floatingIps'],
+    sections: ['l7Frontends', 'l7Backends', 'realServers', 'floatingIps', 'certificates', 'cipherLists'],
     makesAnew: true,
     prepare: preparedBackends,
     verify: (desired) => verifyConfig(desired, paths),
     plan: (running, desired, options) => planFor(running, desired, options, paths),
     effectOf,
-    render: (desired) => [{ path: paths.configFile, content: renderConfig(desired, paths) }],
+    render: (desired) => [
+      { path: paths.configFile, content: renderConfig(desired, paths) },
+      ...certificatePreviews(desired, paths),
+    ],
     diagnose: (output, desired) => diagnoseOutput(output, desired, paths),
   }
 }
@@ -47,6 +58,7 @@ function planFor(
     wholePlan(
       {
         text,
+        desired,
         ports,
         isAdoption: running === undefined && verb === 'runtime',
         verb: verb === 'restart' ? 'restart' : 'reload',
@@ -55,12 +67,16 @@ function planFor(
     )
   if (running === undefined || atLeast !== 'runtime') return whole(atLeast)
   const difference = differenceOf(running, desired)
-  if (difference === 'reload') return whole('reload')
+  const replaced = contentChanges(running, desired)
+  if (difference === 'reload' || !fitsRuntime(replaced)) return whole('reload')
+  const certificates = replacementSteps(replaced, paths)
   const keepFile: Step = { ...replaceStep(text, paths), why: 'keep haproxy.cfg equal to what runs', checked: false }
-  if (difference.length === 0) return text === renderConfig(running, paths) ? [] : [keepFile]
+  if (difference.length === 0) {
+    return text === renderConfig(running, paths) ? certificates : [...certificates, keepFile]
+  }
   const commands = runtimeStep(difference, paths.masterSocket)
   if (commands.commands.length > RUNTIME_COMMANDS_MAX) return whole('reload')
-  return [commands, keepFile]
+  return [commands, ...certificates, keepFile]
 }
 
 /** An address that this very apply adds cannot be tried before it is there, and nobody else can listen on it. */
@@ -75,13 +91,14 @@ const ownAddresses = (view: ConfigView): readonly string[] =>
 
 interface Whole {
   readonly text: string
+  readonly desired: ConfigView
   readonly ports: readonly PortClaim[]
   /** At a start of the daemon: a HAProxy that already runs this very file keeps its counters and connections. */
   readonly isAdoption: boolean
   readonly verb: 'reload' | 'restart'
 }
 
-function wholePlan({ text, ports, isAdoption, verb }: Whole, paths: HaproxyPaths): readonly Step[] {
+function wholePlan({ text, desired, ports, isAdoption, verb }: Whole, paths: HaproxyPaths): readonly Step[] {
   const unit: UnitStep = {
     kind: 'unit',
     why: verb === 'restart' ? 'restart HAProxy' : 'reload HAProxy without dropping a connection',
@@ -91,10 +108,16 @@ function wholePlan({ text, ports, isAdoption, verb }: Whole, paths: HaproxyPaths
     undo: verb,
     whenUnchanged: isAdoption ? 'skip' : 'act',
   }
-  return [checkStep(text, ports, paths), replaceStep(text, paths), unit]
+  const check = checkStep(text, certificateFiles(desired, paths), ports, paths)
+  return [check, replaceStep(text, paths), unit, keepOnlyUsed(desired, paths)]
 }
 
-function checkStep(content: string, ports: readonly PortClaim[], paths: HaproxyPaths): Step {
+function checkStep(
+  content: string,
+  beside: readonly FileContent[],
+  ports: readonly PortClaim[],
+  paths: HaproxyPaths,
+): Step {
   const { program, configFile: path } = paths
   return {
     kind: 'check',
@@ -105,6 +128,7 @@ function checkStep(content: string, ports: readonly PortClaim[], paths: HaproxyP
     mode: FILE_MODE,
     argv: [program, '-c', '-f', `${path}.candidate`],
     ports,
+    beside,
   }
 }
 
@@ -124,6 +148,8 @@ function effectOf(change: RecordChange, running: ConfigView, desired: ConfigView
   if (change.section === 'realServers') return realServerEffect(change.id, running, desired)
   if (change.section === 'l7Frontends') return frontendEffect(change.before, change.after, running, desired)
   if (change.section === 'floatingIps') return floatingEffect(running, desired)
+  if (change.section === 'certificates') return certificateEffect(change.id, running, desired)
+  if (change.section === 'cipherLists') return cipherListEffect(change.id, running, desired)
   if (change.section === 'l7Backends') return backendEffect(change.before, change.after, running, desired)
   return undefined
 }
@@ -160,11 +186,23 @@ function floatingEffect(running: ConfigView, desired: ConfigView): ChangeEffect 
 }
 
 function syntaxOf(frontend: SectionRecords['l7Frontends'] | undefined, view: ConfigView): string {
-  if (frontend === undefined) return ''
-  return frontendStatements(frontend, view)
-    .filter(({ kind }) => kind !== 'comment')
-    .map(({ text }) => text)
-    .join('\n')
+  return frontend === undefined ? '' : frontendSyntax(frontend, view)
+}
+
+/** One that some frontend shows before and after is replaced; one that comes or goes does so with its frontend. */
+function certificateEffect(id: string, running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
+  const changes = contentChanges(running, desired)
+  if (!changes.some(({ after }) => after.id === id)) return undefined
+  return fitsRuntime(changes) ? 'runtime' : 'reload'
+}
+
+function cipherListEffect(id: string, running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
+  for (const frontend of desired.list('l7Frontends')) {
+    if (frontend.cipherListId !== id) continue
+    const before = running.get('l7Frontends', frontend.id)
+    if (before?.cipherListId === id && syntaxOf(before, running) !== syntaxOf(before, desired)) return 'reload'
+  }
+  return undefined
 }
 
 function backendEffect(

@@ -1,8 +1,11 @@
 import type { ConfigView } from '../../model/sections.ts'
 import { backendStatements, backendText, PEERS } from './backend.ts'
+import { certificateFolder } from './certificates.ts'
 import { frontendStatements } from './frontend.ts'
 import type { HaproxyPaths } from './paths.ts'
+import { servedFrontends } from './resting.ts'
 import { type Owner, quoted, type Statement, textOf } from './statement.ts'
+import { needsDhParameters } from './tls.ts'
 
 /**
  * The whole haproxy.cfg. Proxies are named by record ids and servers by real-server ids, so nothing that a person
@@ -10,7 +13,9 @@ import { type Owner, quoted, type Statement, textOf } from './statement.ts'
  */
 export function renderConfig(view: ConfigView, paths: HaproxyPaths): string {
   let text = textOf(preamble(view, paths))
-  for (const frontend of byId(view.list('l7Frontends'))) text += `\n${textOf(frontendStatements(frontend, view))}`
+  const folder = certificateFolder(paths)
+  for (const frontend of byId(view.list('l7Frontends')))
+    text += `\n${textOf(frontendStatements(frontend, view, folder))}`
   for (const backend of byId(view.list('l7Backends'))) text += `\n${backendText(backend, view)}`
   return text
 }
@@ -18,7 +23,10 @@ export function renderConfig(view: ConfigView, paths: HaproxyPaths): string {
 /** The record behind each line of the same file; the first line is at index 0. */
 export function lineOwners(view: ConfigView, paths: HaproxyPaths): readonly (Owner | undefined)[] {
   const statements = [...preamble(view, paths)]
-  for (const frontend of byId(view.list('l7Frontends'))) statements.push(EMPTY, ...frontendStatements(frontend, view))
+  const folder = certificateFolder(paths)
+  for (const frontend of byId(view.list('l7Frontends'))) {
+    statements.push(EMPTY, ...frontendStatements(frontend, view, folder))
+  }
   for (const backend of byId(view.list('l7Backends'))) {
     statements.push(EMPTY)
     for (const statement of backendStatements(backend, view)) statements.push(statement)
@@ -27,7 +35,7 @@ export function lineOwners(view: ConfigView, paths: HaproxyPaths): readonly (Own
 }
 
 function preamble(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
-  const statements = [...globalStatements(paths), ...defaultsStatements(paths)]
+  const statements = [...globalStatements(view, paths), ...defaultsStatements(paths)]
   const sticky = [...view.list('l7Backends')].some(({ enabled, persistence }) => enabled && persistence.type === 'ip')
   return sticky ? [...statements, ...peersStatements(paths)] : statements
 }
@@ -41,8 +49,9 @@ const EMPTY: Statement = { text: '', owner: undefined, kind: 'comment' }
 const plain = (text: string): Statement => ({ text, owner: undefined, kind: 'statement' })
 const comment = (text: string): Statement => ({ text, owner: undefined, kind: 'comment' })
 
-function globalStatements(paths: HaproxyPaths): readonly Statement[] {
+function globalStatements(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
   const { runAs, stateFile } = paths
+  const wantsDh = needsDhParameters(servedFrontends(view), view)
   return [
     comment('# Written by Fulcrum from its configuration. Changes made here are lost at the next apply.'),
     plain('global'),
@@ -55,6 +64,7 @@ function globalStatements(paths: HaproxyPaths): readonly Statement[] {
     comment('    # Spread over a tenth of their interval, the checks of many servers do not come in bursts.'),
     plain('    spread-checks 10'),
     plain('    localpeer fulcrum'),
+    ...(wantsDh ? [plain('    tune.ssl.default-dh-param 2048')] : []),
     ...(stateFile === undefined ? [] : [plain(`    server-state-file ${quoted(stateFile)}`)]),
     EMPTY,
   ]

@@ -7,6 +7,7 @@ import { type HaproxyPaths, SOCKET_PATH_MAX } from './paths.ts'
 import { portClashes } from './port-clashes.ts'
 import { servedFrontends } from './resting.ts'
 import { membersOf } from './server.ts'
+import { tlsProblems } from './verify-tls.ts'
 
 /** Problems that HAProxy's own checker reports badly, late or not at all. Disabled objects must be right as well. */
 export function verifyConfig(desired: ConfigView, paths: HaproxyPaths): readonly Problem[] {
@@ -34,7 +35,7 @@ function pathProblems(paths: HaproxyPaths): readonly Problem[] {
 
 function frontendProblems(frontend: L7Frontend, view: ConfigView): readonly Problem[] {
   const { id, mode, ip, defaultBackendId } = frontend
-  const problems: Problem[] = []
+  const problems: Problem[] = [...tlsProblems(frontend, view)]
   const unusable = whyUnusable(ip)
   if (unusable !== undefined) {
     problems.push(problem('l7Frontends', id, 'ip', `Frontend ${frontend.name} cannot listen on ${ip}: ${unusable}`))

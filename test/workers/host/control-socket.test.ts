@@ -59,3 +59,17 @@ t.test('nobody there', async (t) => {
 t.test('two lines are never one command', async (t) => {
   await t.rejects(sendCommand('/nonexistent/socket', 'x\nshutdown', 5000), { message: /one line/ })
 })
+
+t.test('a payload goes with its command, ends at an empty line, and is in no error', async (t) => {
+  const path = await socketThat(t, (socket, request) => socket.end(`${JSON.stringify(request)}\n`))
+  t.equal(await sendCommand(path, 'set x', 5000, 'a\n\nb\n'), JSON.stringify('set x <<\na\nb\n\n'))
+  const silent = await socketThat(t, (socket) => socket.end())
+  for (const nobody of [silent, '/nonexistent']) {
+    t.notMatch(await sendCommand(nobody, 'set x', 5000, 'secret').catch(String), 'secret')
+  }
+})
+
+t.test('what the buffer of HAProxy cannot hold is not sent: version 2.6 dies of it', async (t) => {
+  const sent = sendCommand('/nonexistent/socket', 'set x', 5000, 'x\n'.repeat(9000))
+  await t.rejects(sent, { message: /"set x" is too long/ })
+})

@@ -2,7 +2,13 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, sta
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { readText, removeDurably, renameDurably, replaceFileDurably } from '../../../workers/host/durable-files.ts'
+import {
+  fileNames,
+  readText,
+  removeDurably,
+  renameDurably,
+  replaceFileDurably,
+} from '../../../workers/host/durable-files.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fulcrum-files-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
@@ -55,4 +61,11 @@ t.test('a rename moves', async (t) => {
   await renameDurably(join(folder, 'from'), join(folder, 'to'))
   t.equal(await readText(join(folder, 'to')), 'x')
   t.equal(await readText(join(folder, 'from')), undefined)
+})
+
+t.test('the files of a folder are listed, and nothing of one that is not there', async (t) => {
+  mkdirSync(join(folder, 'list', 'below'), { recursive: true })
+  for (const name of ['b', 'a']) writeFileSync(join(folder, 'list', name), name)
+  t.strictSame(await fileNames(join(folder, 'list')), ['a', 'b'])
+  t.strictSame(await fileNames(join(folder, 'none')), [])
 })

@@ -27,7 +27,7 @@ const kinds = (before: Records | undefined, after: Records, options: Parameters<
 
 t.test('plans by what changed', (t) => {
   const runtimeOnly = ['socket', 'replaceFile']
-  const reload = ['check', 'replaceFile', 'reload (act)']
+  const reload = ['check', 'replaceFile', 'reload (act)', 'keepOnly']
   t.strictSame(kinds(base, base), [], 'nothing')
   t.strictSame(kinds(base, replaced('realServers', realServer('r2', { weight: 5 }))), runtimeOnly, 'a weight')
   t.strictSame(kinds(base, replaced('realServers', realServer('r2', { state: 'halted' }))), runtimeOnly, 'a state')
@@ -42,10 +42,14 @@ t.test('plans by what changed', (t) => {
 
 t.test('plans of at least a given cost, and of an unknown machine', (t) => {
   const weight = replaced('realServers', realServer('r2', { weight: 5 }))
-  t.strictSame(kinds(base, weight, { atLeast: 'reload' }), ['check', 'replaceFile', 'reload (act)'])
-  t.strictSame(kinds(base, base, { atLeast: 'restart' }), ['check', 'replaceFile', 'restart (act)'])
-  t.strictSame(kinds(undefined, base), ['check', 'replaceFile', 'reload (skip)'], 'a HAProxy that runs is adopted')
-  t.strictSame(kinds(undefined, base, { atLeast: 'reload' }), ['check', 'replaceFile', 'reload (act)'])
+  t.strictSame(kinds(base, weight, { atLeast: 'reload' }), ['check', 'replaceFile', 'reload (act)', 'keepOnly'])
+  t.strictSame(kinds(base, base, { atLeast: 'restart' }), ['check', 'replaceFile', 'restart (act)', 'keepOnly'])
+  t.strictSame(
+    kinds(undefined, base),
+    ['check', 'replaceFile', 'reload (skip)', 'keepOnly'],
+    'a HAProxy that runs is adopted',
+  )
+  t.strictSame(kinds(undefined, base, { atLeast: 'reload' }), ['check', 'replaceFile', 'reload (act)', 'keepOnly'])
   t.end()
 })
 
@@ -67,7 +71,7 @@ t.test('very many changes are one reload', (t) => {
   ]
   const halved = realServers.map((real) => ({ ...real, weight: 50 }))
   const before = { realServers, l7Backends }
-  t.strictSame(kinds(before, { realServers: halved, l7Backends }), ['check', 'replaceFile', 'reload (act)'])
+  t.strictSame(kinds(before, { realServers: halved, l7Backends }), ['check', 'replaceFile', 'reload (act)', 'keepOnly'])
   t.strictSame(kinds(before, { realServers: [...halved.slice(0, 500), ...realServers.slice(500)], l7Backends }), [
     'socket',
     'replaceFile',

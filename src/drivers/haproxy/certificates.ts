@@ -1,0 +1,155 @@
+import { createPublicKey, createHash, X509Certificate } from 'node:crypto'
+import { dirname } from 'node:path'
+import type { Certificate } from '../../model/certificates.ts'
+import type { ConfigView } from '../../model/sections.ts'
+import type { FileContent, KeepOnlyStep, ReplaceFileStep, SocketCommand, SocketStep } from '../driver.ts'
+import { command, toWorker } from './cli.ts'
+import type { HaproxyPaths } from './paths.ts'
+import { servedFrontends } from './resting.ts'
+
+const FILE_MODE = 0o600
+const FILE_TIMEOUT_MS = 10_000
+const ANSWER_TIMEOUT_MS = 5_000
+const PER_CERTIFICATE_TIMEOUT_MS = 500
+/** A running HAProxy dies of a command that its buffer of 16 KiB cannot hold; the words before it count as well. */
+const PAYLOAD_BYTES_MAX = 14_000
+/** Each is a few commands; beyond this a reload is the quicker way. */
+const AT_RUNTIME_MAX = 50
+
+/** A folder of ours beside haproxy.cfg: what is not written here is removed from it. */
+export const certificateFolder = ({ configFile }: HaproxyPaths): string => `${dirname(configFile)}/fulcrum-certs`
+
+const pemName = (id: string) => `${id}.pem`
+/** Frontends and certificates may have the same id. */
+export const listName = (frontendId: string) => `${frontendId}.list`
+
+/** The certificates that some enabled frontend shows, ordered by id. */
+export function usedCertificates(view: ConfigView): readonly Certificate[] {
+  const ids = new Set<string>()
+  for (const { enabled, certificates = [] } of servedFrontends(view))
+    if (enabled) for (const id of certificates) ids.add(id)
+  return [...ids]
+    .toSorted()
+    .map((id) => view.get('certificates', id))
+    .filter((certificate) => certificate !== undefined)
+}
+
+/** What HAProxy reads of a certificate, its key last. */
+const pemOf = ({ chain, privateKey }: Certificate): string => `${chain.trimEnd()}\n${privateKey.trimEnd()}\n`
+
+/** The certificates of each frontend that speaks TLS, in its order: the first is the default. */
+function lists(view: ConfigView, folder: string): readonly FileContent[] {
+  return servedFrontends(view)
+    .filter(({ enabled, certificates = [] }) => enabled && certificates.length > 0)
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .map(({ id, certificates = [] }) => ({
+      path: `${folder}/${listName(id)}`,
+      content: certificates.map((certificate) => `${folder}/${pemName(certificate)}\n`).join(''),
+    }))
+}
+
+/** The files that haproxy.cfg names. */
+export function certificateFiles(view: ConfigView, paths: HaproxyPaths): readonly FileContent[] {
+  const folder = certificateFolder(paths)
+  const pems = usedCertificates(view).map((used) => ({ path: `${folder}/${pemName(used.id)}`, content: pemOf(used) }))
+  return [...pems, ...lists(view, folder)]
+}
+
+/** The same for people: of a key only what tells it from another. */
+export function certificatePreviews(view: ConfigView, paths: HaproxyPaths): readonly FileContent[] {
+  const folder = certificateFolder(paths)
+  const pems = usedCertificates(view).map(({ id, chain, privateKey }) => ({
+    path: `${folder}/${pemName(id)}`,
+    content: `${chain.trimEnd()}\n# private key of the public key with SHA-256 ${keyFingerprint(privateKey)}\n`,
+  }))
+  return [...pems, ...lists(view, folder)]
+}
+
+function keyFingerprint(privateKey: string): string {
+  const publicKey = createPublicKey(privateKey).export({ format: 'der', type: 'spki' })
+  return createHash('sha256').update(publicKey).digest('hex')
+}
+
+/** Removes what no frontend uses any more; after the reload, for HAProxy reads all of it then. */
+export function keepOnlyUsed(view: ConfigView, paths: HaproxyPaths): KeepOnlyStep {
+  const folder = certificateFolder(paths)
+  return {
+    kind: 'keepOnly',
+    why: 'keep no certificate file that nobody uses',
+    timeout_ms: FILE_TIMEOUT_MS,
+    folder,
+    names: certificateFiles(view, paths).map(({ path }) => path.slice(folder.length + 1)),
+  }
+}
+
+export interface ContentChange {
+  readonly before: Certificate
+  readonly after: Certificate
+}
+
+/** Certificates that are used before and after, with another content. */
+export function contentChanges(running: ConfigView, desired: ConfigView): readonly ContentChange[] {
+  const before = new Map(usedCertificates(running).map((certificate) => [certificate.id, certificate]))
+  return usedCertificates(desired).flatMap((after) => {
+    const old = before.get(after.id)
+    return old === undefined || old === after || pemOf(old) === pemOf(after) ? [] : [{ before: old, after }]
+  })
+}
+
+/** Whether a running HAProxy takes these without a reload. */
+export function fitsRuntime(changes: readonly ContentChange[]): boolean {
+  const fits = (certificate: Certificate) => Buffer.byteLength(pemOf(certificate)) <= PAYLOAD_BYTES_MAX
+  return changes.length <= AT_RUNTIME_MAX && changes.every(({ before, after }) => fits(before) && fits(after))
+}
+
+/** Replaces them in the running HAProxy, connections or not; new handshakes see the new ones. */
+export function replacementSteps(
+  changes: readonly ContentChange[],
+  paths: HaproxyPaths,
+): readonly (SocketStep | ReplaceFileStep)[] {
+  if (changes.length === 0) return []
+  const fileOf = ({ id }: Certificate) => `${certificateFolder(paths)}/${pemName(id)}`
+  const socket: SocketStep = {
+    kind: 'socket',
+    why: `give the running HAProxy ${changes.length === 1 ? 'another certificate' : `${changes.length} other certificates`}`,
+    timeout_ms: ANSWER_TIMEOUT_MS + changes.length * PER_CERTIFICATE_TIMEOUT_MS,
+    path: paths.masterSocket,
+    commands: changes.flatMap(({ after }) => replacement(fileOf(after), after)),
+    readBack: changes.map(({ after }) => ({
+      request: toWorker('current', command('show', 'ssl', 'cert', fileOf(after))),
+      lines: ['Status: Used', ...identity(after)],
+    })),
+    undo: changes.toReversed().flatMap(({ before }) => [
+      // One that was begun and not committed would stand in the way of every other.
+      { request: toWorker('current', command('abort', 'ssl', 'cert', fileOf(before))), expect: ['*'] },
+      ...replacement(fileOf(before), before),
+    ]),
+  }
+  const files = changes.map(({ after }): ReplaceFileStep => ({
+    kind: 'replaceFile',
+    why: 'keep the certificate file equal to what runs',
+    timeout_ms: FILE_TIMEOUT_MS,
+    path: fileOf(after),
+    content: pemOf(after),
+    mode: FILE_MODE,
+    checked: false,
+  }))
+  return [socket, ...files]
+}
+
+function replacement(file: string, certificate: Certificate): readonly SocketCommand[] {
+  return [
+    {
+      request: toWorker('current', command('set', 'ssl', 'cert', file)),
+      payload: pemOf(certificate),
+      expect: ['Transaction created for certificate *', 'Transaction updated for certificate *'],
+    },
+    { request: toWorker('current', command('commit', 'ssl', 'cert', file)), expect: ['*Success!'] },
+  ]
+}
+
+/** As `show ssl cert` prints what tells one certificate from another. */
+function identity({ chain }: Certificate): readonly string[] {
+  const { fingerprint } = new X509Certificate(chain)
+  return [`SHA1 FingerPrint: ${fingerprint.replaceAll(':', '')}`]
+}

@@ -1,0 +1,118 @@
+import type { CipherList } from '../../model/certificates.ts'
+import { type L7Frontend, parsePorts } from '../../model/layer7.ts'
+import type { ConfigView } from '../../model/sections.ts'
+import { quoted } from './statement.ts'
+
+/** A year, as browsers' lists of such hosts ask for. */
+const HSTS_S = 31_536_000
+const HTTP_PORT = 80
+const HTTPS_PORT = 443
+export const DEFAULT_MIN_TLS = '1.2'
+
+/** OpenSSL chooses those of TLS 1.3 apart from all others, and names only them like this. */
+export const isTls13 = (suite: string): boolean => suite.startsWith('TLS_')
+
+export function speaksTls({ certificates = [] }: L7Frontend): boolean {
+  return certificates.length > 0
+}
+
+export const minTlsOf = ({ minTls = DEFAULT_MIN_TLS }: L7Frontend) => minTls
+
+/** The cipher list that counts: without TLS none does. */
+export function cipherListOf(frontend: L7Frontend, view: ConfigView): CipherList | undefined {
+  const { cipherListId } = frontend
+  if (!speaksTls(frontend) || cipherListId === null || cipherListId === undefined) return undefined
+  return view.get('cipherLists', cipherListId)
+}
+
+export interface PortRange {
+  readonly first: number
+  readonly last: number
+  readonly isTls: boolean
+}
+
+/** The ports of a frontend, and which of them speak TLS: port 80 stays plain when it sends people to the others. */
+export function portRanges(frontend: L7Frontend): readonly PortRange[] {
+  const isTls = speaksTls(frontend)
+  const ranges = (parsePorts(frontend.ports) ?? []).map((range) => ({ ...range, isTls }))
+  if (!isTls || frontend.mode !== 'http' || frontend.httpRedirectToHttps !== true) return ranges
+  return ranges.flatMap((range) => {
+    const { first, last } = range
+    if (HTTP_PORT < first || last < HTTP_PORT) return [range]
+    const plain = { first: HTTP_PORT, last: HTTP_PORT, isTls: false }
+    const below = first < HTTP_PORT ? [{ ...range, last: HTTP_PORT - 1 }] : []
+    const above = last > HTTP_PORT ? [{ ...range, first: HTTP_PORT + 1 }] : []
+    return [...below, plain, ...above]
+  })
+}
+
+/** What a bind line says of TLS, with a space before it. */
+export function tlsOptions(frontend: L7Frontend, view: ConfigView, listFile: string): string {
+  const minTls = minTlsOf(frontend)
+  const words = ['ssl', 'crt-list', quoted(listFile)]
+  if (frontend.mode === 'http') words.push('alpn', 'h2,http/1.1')
+  words.push('ssl-min-ver', `TLSv${minTls}`)
+  const suites = cipherListOf(frontend, view)?.ciphers
+  const [tls13, older] = [suites?.filter(isTls13) ?? [], suites?.filter((suite) => !isTls13(suite)) ?? []]
+  // Otherwise OpenSSL would offer its own choice of the version that the list leaves out.
+  if (suites !== undefined && tls13.length === 0) words.push('ssl-max-ver', 'TLSv1.2')
+  const forOlder = [...(suites === undefined ? ['DEFAULT'] : older), ...oldVersions(minTls)]
+  if (suites !== undefined ? older.length > 0 : forOlder.length > 1) words.push('ciphers', forOlder.join(':'))
+  if (tls13.length > 0) words.push('ciphersuites', tls13.join(':'))
+  return ` ${words.join(' ')}`
+}
+
+/** Without parameters of its own, HAProxy leaves out the suites with Diffie-Hellman over numbers. */
+export function needsDhParameters(frontends: readonly L7Frontend[], view: ConfigView): boolean {
+  return frontends.some(
+    (frontend) => frontend.enabled && cipherListOf(frontend, view)?.ciphers.some((suite) => suite.startsWith('DHE-')),
+  )
+}
+
+/** OpenSSL 3 speaks the versions before 1.2 only when it is told that weak signatures are meant. */
+function oldVersions(minTls: string): readonly string[] {
+  return minTls === '1.0' || minTls === '1.1' ? ['@SECLEVEL=0'] : []
+}
+
+/** Host header with a name or an address, perhaps with a port, and nothing that could end the host of a URL early. */
+const HOST_PATTERN = String.raw`^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`
+
+/** Statements of an http frontend about https, by the field they come from. */
+export function httpsStatements(frontend: L7Frontend): readonly (readonly [text: string, field: string])[] {
+  const { httpRedirectToHttps = false, hsts = false, forwardFor } = frontend
+  const isTls = speaksTls(frontend)
+  const lines: [string, string][] = []
+  if (isTls && forwardFor) {
+    lines.push(
+      ['http-request set-header X-Forwarded-Proto https if { ssl_fc }', 'forwardFor'],
+      ['http-request set-header X-Forwarded-Proto http if !{ ssl_fc }', 'forwardFor'],
+    )
+  }
+  if (httpRedirectToHttps) {
+    const when = isTls ? ' if !{ ssl_fc }' : ''
+    const unless = (test: string) => ` if${isTls ? ' !{ ssl_fc }' : ''} !{ ${test} }`
+    const first = portRanges(frontend).find((range) => range.isTls)?.first ?? HTTPS_PORT
+    const port = portRanges(frontend).some(({ isTls: tls, ...range }) => tls && holds(range, HTTPS_PORT))
+      ? HTTPS_PORT
+      : first
+    const target = `https://%[req.hdr(host),host_only]${port === HTTPS_PORT ? '' : `:${port}`}%[pathq]`
+    lines.push(
+      // Whoever comes without a proper host or path must not decide where the redirect leads.
+      [
+        `http-request deny deny_status 400${unless(`req.hdr(host) -m reg ${quoted(HOST_PATTERN)}`)}`,
+        'httpRedirectToHttps',
+      ],
+      [`http-request deny deny_status 400${unless('pathq -m beg /')}`, 'httpRedirectToHttps'],
+      [`http-request redirect code 301 location ${target}${when}`, 'httpRedirectToHttps'],
+    )
+  }
+  const seconds = hsts === true ? HSTS_S : Number(hsts)
+  if (isTls && seconds > 0) {
+    // Answers of HAProxy itself have it as well.
+    lines.push([`http-after-response set-header Strict-Transport-Security max-age=${seconds} if { ssl_fc }`, 'hsts'])
+  }
+  return lines
+}
+
+const holds = ({ first, last }: { readonly first: number; readonly last: number }, port: number): boolean =>
+  first <= port && port <= last

@@ -1,0 +1,77 @@
+import type { Certificate, CipherList } from '../../model/certificates.ts'
+import type { L7Frontend } from '../../model/layer7.ts'
+import type { ConfigView } from '../../model/sections.ts'
+import type { Problem } from '../driver.ts'
+import { cipherListOf, isTls13, minTlsOf, speaksTls } from './tls.ts'
+
+/** What would leave a frontend without a single handshake, although HAProxy's checker has nothing against it. */
+export function tlsProblems(frontend: L7Frontend, view: ConfigView): readonly Problem[] {
+  const problems: Problem[] = httpOnlyProblems(frontend).map((problem) =>
+    about(frontend, problem.field, problem.message),
+  )
+  if (!speaksTls(frontend)) return problems
+  const certificates: Certificate[] = []
+  for (const [index, id] of (frontend.certificates ?? []).entries()) {
+    const certificate = view.get('certificates', id)
+    if (certificate !== undefined) certificates.push(certificate)
+    else problems.push(about(frontend, `certificates.${index}`, `There is no certificate ${id}`))
+  }
+  const list = cipherListOf(frontend, view)
+  if (list !== undefined) problems.push(...suiteProblems(frontend, list, certificates))
+  else if (typeof frontend.cipherListId === 'string') {
+    problems.push(about(frontend, 'cipherListId', `There is no cipher list ${frontend.cipherListId}`))
+  }
+  return problems
+}
+
+function about({ id }: L7Frontend, field: string, message: string): Problem {
+  return { section: 'l7Frontends', id, field, message }
+}
+
+/** Fields that mean nothing where bytes are only passed. */
+export function httpOnlyProblems({
+  mode,
+  name,
+  httpRedirectToHttps = false,
+  hsts = false,
+}: L7Frontend): readonly { readonly field: string; readonly message: string }[] {
+  if (mode !== 'tcp') return []
+  const asked = { httpRedirectToHttps, hsts: Number(hsts) > 0 }
+  return Object.entries(asked)
+    .filter(([, isAsked]) => isAsked)
+    .map(([field]) => ({ field, message: `Frontend ${name} is tcp: ${field} needs mode http` }))
+}
+
+function suiteProblems(
+  frontend: L7Frontend,
+  list: CipherList,
+  certificates: readonly Certificate[],
+): readonly Problem[] {
+  const minTls = minTlsOf(frontend)
+  const older = list.ciphers.filter((suite) => !isTls13(suite))
+  const hasTls13 = older.length < list.ciphers.length
+  const told = (message: string) => about(frontend, 'cipherListId', `Frontend ${frontend.name}: ${message}`)
+  if (older.length === 0 && minTls !== '1.3') {
+    return [
+      told(
+        `cipher list ${list.name} has suites of TLS 1.3 only, and minTls is ${minTls}: make that 1.3, or add suites of TLS 1.2`,
+      ),
+    ]
+  }
+  if (!hasTls13 && minTls === '1.3') {
+    return [told(`cipher list ${list.name} has no suite of TLS 1.3, which minTls asks for`)]
+  }
+  if (hasTls13) return []
+  return certificates
+    .filter((certificate) => !older.some((suite) => goesWith(suite, certificate)))
+    .map(({ name, facts }) =>
+      told(
+        `no suite of cipher list ${list.name} goes with certificate ${name}, whose key is of the kind ${facts.keyType}`,
+      ),
+    )
+}
+
+/** Suites before TLS 1.3 name the kind of key that they need; without a name it is RSA. */
+function goesWith(suite: string, { facts }: Certificate): boolean {
+  return facts.keyType.startsWith('rsa') !== suite.includes('ECDSA')
+}

@@ -1,0 +1,53 @@
+import t from 'tap'
+import { httpOnlyProblems, tlsProblems } from '../../../../src/drivers/haproxy/verify-tls.ts'
+import type { L7Frontend } from '../../../../src/model/layer7.ts'
+import { certificateMaker } from '../../../certificate-maker.ts'
+import { frontend } from '../../../config-fixture.ts'
+import { viewOf } from './records.ts'
+
+const { pair, record } = certificateMaker(t)
+const certificates = [
+  record('ec', pair({ name: 'ec.test' })),
+  record('rsa', pair({ name: 'rsa.test', key: 'rsa:2048' })),
+]
+const list = (id: string, ...ciphers: string[]) => ({ id, name: id, ciphers })
+const cipherLists = [
+  list('new', 'TLS_AES_128_GCM_SHA256'),
+  list('old', 'ECDHE-RSA-AES128-GCM-SHA256', 'AES128-SHA'),
+  list('ecdsa', 'ECDHE-ECDSA-AES128-GCM-SHA256'),
+  list('both', 'ECDHE-ECDSA-AES128-GCM-SHA256', 'TLS_AES_128_GCM_SHA256'),
+]
+const problems = (more: Partial<L7Frontend>) =>
+  tlsProblems(frontend('f', null, { certificates: ['rsa'], ...more }), viewOf({ certificates, cipherLists })).map(
+    ({ field, message }) => `${field}: ${message}`,
+  )
+
+t.test('a list of TLS 1.3 suites only needs minTls 1.3, and one without any refuses it', async (test) => {
+  test.match(problems({ cipherListId: 'new' }), [/^cipherListId: .* TLS 1\.3 only, and minTls is 1\.2/])
+  test.same(problems({ cipherListId: 'new', minTls: '1.3' }), [])
+  test.match(problems({ cipherListId: 'old', minTls: '1.3' }), [/^cipherListId: .* has no suite of TLS 1\.3/])
+  test.same(problems({ cipherListId: 'old' }), [])
+})
+
+t.test('each certificate needs a suite that goes with its key', async (test) => {
+  test.match(problems({ cipherListId: 'ecdsa' }), [/goes with certificate rsa, .* rsa 2048/])
+  test.match(problems({ cipherListId: 'old', certificates: ['ec'] }), [/goes with certificate ec, .* ec prime256v1/])
+  test.same(problems({ cipherListId: 'ecdsa', certificates: ['ec'] }), [])
+  test.same(problems({ cipherListId: 'both', certificates: ['rsa'] }), [], 'TLS 1.3 goes with every key')
+})
+
+t.test('redirect and hsts need mode http', async (test) => {
+  test.match(problems({ mode: 'tcp', httpRedirectToHttps: true, hsts: 5 }), [/^httpRedirectToHttps: /, /^hsts: /])
+  test.same(httpOnlyProblems(frontend('f', null, { mode: 'tcp', httpRedirectToHttps: false, hsts: 0 })), [])
+})
+
+t.test(
+  'certificates and cipher lists that are not there are named; without TLS the list does not matter',
+  async (test) => {
+    test.match(problems({ certificates: ['rsa', 'gone'], cipherListId: 'none' }), [
+      /^certificates\.1: /,
+      /^cipherListId: /,
+    ])
+    test.same(problems({ certificates: [], cipherListId: 'new' }), [])
+  },
+)
