@@ -16,6 +16,7 @@ import { PendingChanges } from './config/pending.ts'
 import { configView } from './config/views.ts'
 import { consoleAccess } from './console-access.ts'
 import { Demo } from './demo.ts'
+import { AGENTX_SOCKET } from './drivers/snmpd/render.ts'
 import { nodeIn } from './drivers/this-node.ts'
 import { Documents } from './documents.ts'
 import type { AuditTrail } from './http/audited.ts'
@@ -38,7 +39,9 @@ import { RunningNames } from './running-names.ts'
 import { clockSetter } from './set-clock.ts'
 import type { Services } from './services.ts'
 import type { Settings } from './settings.ts'
-import { createStats } from './stats/stats.ts'
+import { FulcrumAgent } from './snmp/fulcrum-agent.ts'
+import type { ObjectNames } from './stats/names.ts'
+import { createStats, type Stats } from './stats/stats.ts'
 import { Units } from './units.ts'
 import { VERSION } from './version.ts'
 
@@ -79,9 +82,10 @@ export async function createAppliance(
     refuseObserver: () => observedHaproxy(settings, store)?.refuse(),
   })
   const stats = await createStats({
+  const figures = figuresOf(settings.observe, machine, new RunningNames(running, () => store.revision))
     onHealth: healthEvents(lifecycle.events, running),
     directory: join(settings.state, 'archive'),
-    ...figuresOf(settings.observe, machine, new RunningNames(running, () => store.revision)),
+    ...figures,
     applianceId: nodeId,
     log,
     clock,
@@ -92,13 +96,19 @@ export async function createAppliance(
   const beforeApply = lifecycle.automatic.beforeApply.bind(lifecycle.automatic)
   const engine: ApplyEngine = createEngine({ node, machine, listeners, stats, access, tell, beforeApply })
   const demo = new Demo({ store, editing, engine, clock, log })
-  const parts = { ...node, settings, machine, access, stats, engine, demo, lifecycle, listeners, identity }
+  const snmp = snmpFigures(node, stats, figures.names)
+  const parts = { ...node, settings, machine, access, stats, engine, demo, lifecycle, listeners, identity, snmp }
   const services = servicesOf(parts, editing)
   const pipeline: Pipeline = createPipeline(services, access, lifecycle.audit, machine, log)
   return new RunningAppliance({ ...parts, pipeline })
 }
 
 type Parts = Omit<ApplianceParts, 'pipeline'> & Node
+function snmpFigures({ running, nodeId, log }: Node, stats: Stats, names: ObjectNames): FulcrumAgent {
+  const figures = { names, live: stats.live, answers: () => stats.state().up, nodeId, version: VERSION }
+  return new FulcrumAgent({ running, figures, path: AGENTX_SOCKET, log })
+}
+
 
 /** What handlers see parts of through their context. */
 function servicesOf(parts: Parts, editing: Editing): Services {

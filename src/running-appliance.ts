@@ -21,6 +21,7 @@ import type { Machine } from './machine.ts'
 import type { ConfigView } from './model/sections.ts'
 import { NetworkUpkeep } from './network-upkeep.ts'
 import type { Settings } from './settings.ts'
+import type { FulcrumAgent } from './snmp/fulcrum-agent.ts'
 import type { Stats } from './stats/stats.ts'
 import { Supervision } from './supervision.ts'
 import { VERSION } from './version.ts'
@@ -54,6 +55,7 @@ export interface ApplianceParts {
   readonly nodeId: string
   /** Of the configuration that runs now. */
   readonly identity: () => string
+  readonly snmp: FulcrumAgent
   readonly clock: MachineClock
   readonly log: Log
 }
@@ -115,7 +117,7 @@ export class RunningAppliance implements Appliance {
   }
 
   async run(): Promise<{ readonly demoUrl: string | undefined }> {
-    const { engine, demo, settings, listeners, lifecycle, log } = this.#parts
+    const { engine, demo, settings, listeners, lifecycle, snmp, log } = this.#parts
     const isManaged = this.#managesHaproxy()
     const result = await engine.converge(({ name }) => name !== 'layer7proxy' || isManaged)
     if (!result.ok) log.warn('not everything is as running says', { why: result.why, reason: result.output })
@@ -126,8 +128,11 @@ export class RunningAppliance implements Appliance {
     await this.#certificates.start()
     lifecycle.events.publish('node', { state: 'started', version: VERSION, nodeId: this.nodeId })
     this.#identityTimer = setInterval(() => this.#lookWho(), LOOK_WHO_EVERY_MS).unref()
-    // In trial the network is only recorded.
-    if (settings.profile === 'appliance') this.#upkeep.start()
+    // In trial the network is only recorded, and so is the SNMP agent.
+    if (settings.profile === 'appliance') {
+      this.#upkeep.start()
+      snmp.start()
+    }
     const isFirstTrial = this.firstAdministrator !== undefined && settings.profile === 'trial'
     const wantsDemo = settings.demo ?? (isFirstTrial || demo.exists)
     return { demoUrl: wantsDemo ? await demo.start() : undefined }
@@ -155,6 +160,7 @@ export class RunningAppliance implements Appliance {
     this.#confirmation.stop()
     this.#upkeep.stop()
     this.#certificates.stop()
+    this.#parts.snmp.stop()
     clearInterval(this.#identityTimer)
     demo.stop()
     listeners.close()

@@ -61,7 +61,7 @@ export class LiveAnswers {
   readonly #rowIndex = new Map<string, number>()
   #fields: Readonly<Record<LiveKind, readonly PreparedField[]>> = { frontend: [], backend: [], server: [] }
   #columns = 0
-  #statusColumn = 0
+  #columnsByName: StatHeader['columns'] = new Map()
   readonly #answers = new Map<string, KeptAnswer>()
   readonly #out = new JsonBuffer()
   #offsets = new Uint32Array(0)
@@ -109,15 +109,20 @@ export class LiveAnswers {
 
   /** HAProxy's own word, once per backend; `[]` while it does not answer. */
   #statuses(ripId: string): readonly string[] {
-    this.#indexRows()
-    const { csv, rows } = this.#tick
-    if (csv === undefined || rows === undefined) return []
     return (this.#names.backendsOfRip(ripId) ?? []).flatMap((backend) => {
       const called = backend.reals.find((real) => real.ripId === ripId)?.called ?? ripId
-      const row = this.#rowIndex.get(rowKey('server', backend.called ?? backend.id, called))
-      const start = row === undefined ? undefined : rows[row]
-      return start === undefined ? [] : [fieldText(csv, this.#skip(csv, start, this.#statusColumn))]
+      return this.figure(rowKey('server', backend.called ?? backend.id, called), 'status') ?? []
     })
+  }
+
+  /** What HAProxy's last answer says in one column of one row (see `rowKey`); undefined when it says nothing. */
+  figure(key: string, column: string): string | undefined {
+    this.#indexRows()
+    const { csv, rows } = this.#tick
+    const [row, index] = [this.#rowIndex.get(key), this.#columnsByName.get(column)]
+    const start = row === undefined ? undefined : rows?.[row]
+    if (csv === undefined || start === undefined || index === undefined) return undefined
+    return fieldText(csv, this.#skip(csv, start, index)) || undefined
   }
 
   #plan(key: string, view: LiveView): readonly LivePiece[] | undefined {
@@ -164,7 +169,7 @@ export class LiveAnswers {
     this.#layout = layout
     this.#prepareFields(header)
     const type = header.columns.get('type') ?? 0
-    this.#statusColumn = header.columns.get('status') ?? 0
+    this.#columnsByName = header.columns
     this.#rowIndex.clear()
     for (let row = 1; row < rows.length; row++) {
       const start = rows[row] ?? 0

@@ -37,6 +37,7 @@ export interface Stats {
     /** `undefined` when the id is not in the running configuration. */
     render(view: LiveView): LiveAnswer | undefined
     health(ripId: string): Health
+    figure(key: string, column: string): string | undefined
   }
   /** `undefined` when the id is not in the running configuration. */
   readonly history: {

