@@ -81,8 +81,8 @@ export async function createAppliance(
     machine,
     refuseObserver: () => observedHaproxy(settings, store)?.refuse(),
   })
-  const stats = await createStats({
   const figures = figuresOf(settings.observe, machine, new RunningNames(running, () => store.revision))
+  const stats = await createStats({
     onHealth: healthEvents(lifecycle.events, running),
     directory: join(settings.state, 'archive'),
     ...figures,
@@ -103,12 +103,12 @@ export async function createAppliance(
   return new RunningAppliance({ ...parts, pipeline })
 }
 
-type Parts = Omit<ApplianceParts, 'pipeline'> & Node
 function snmpFigures({ running, nodeId, log }: Node, stats: Stats, names: ObjectNames): FulcrumAgent {
   const figures = { names, live: stats.live, answers: () => stats.state().up, nodeId, version: VERSION }
   return new FulcrumAgent({ running, figures, path: AGENTX_SOCKET, log })
 }
 
+type Parts = Omit<ApplianceParts, 'pipeline'> & Node
 
 /** What handlers see parts of through their context. */
 function servicesOf(parts: Parts, editing: Editing): Services {
