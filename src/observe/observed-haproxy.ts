@@ -6,7 +6,7 @@ import { type Settings, SettingsError } from '../settings.ts'
 import { addressText, type SocketAddress } from './address.ts'
 
 /** What describes this daemon itself; everything else describes a machine that an observer leaves alone. */
-const OWN: ReadonlySet<SectionName> = new Set(['users', 'groups', 'roles'])
+const OWN: ReadonlySet<SectionName> = new Set(['users', 'groups', 'roles', 'radiusConfigs', 'radiusUsers'])
 
 /** A HAProxy that somebody else configures: everything that would change it is refused before anything is stored or sent. */
 export class ObservedHaproxy {

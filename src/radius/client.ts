@@ -59,12 +59,12 @@ export class RadiusClient {
     const until_ms = performance.now() + this.#deadline_ms
     const attempts: Attempt[] = []
     for await (const { host, port, target, left } of this.#servers.inTurn(config)) {
+      const left_ms = until_ms - performance.now()
+      if (left_ms <= 0) break
       if (target === undefined) {
         attempts.push({ host, port, address: '', outcome: 'unresolved' })
         continue
       }
-      const left_ms = until_ms - performance.now()
-      if (left_ms <= 0) break
       // The last server has its share of the time, however slow those before it are.
       const ending = await askServer(question, target, {
         attempt_ms: config.timeout * 1000,

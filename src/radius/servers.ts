@@ -9,6 +9,8 @@ import type { Target } from './exchange.ts'
 export const REMEMBERED_MS = 60_000
 const RESOLVED_MS = 60_000
 const RESOLVE_MS = 5_000
+/** How long a name that could not be resolved is not asked for again: nobody waits for that each time. */
+const UNRESOLVED_MS = 10_000
 const ADDRESSES_MAX = 8
 
 export type Resolve = (name: string) => Promise<readonly string[]>
@@ -83,8 +85,11 @@ export class Servers {
     const late = sleep(RESOLVE_MS, undefined, { signal: patience.signal }).catch(() => undefined)
     const found = await Promise.race([asking, late])
     patience.abort()
+    if (found !== undefined) return found
     // A name that cannot be resolved now is what it was.
-    return found ?? known?.addresses ?? []
+    const addresses = known?.addresses ?? []
+    this.#known.set(host, { addresses, until_ms: this.#clock.monotonic_ms() + UNRESOLVED_MS })
+    return addresses
   }
 
   async #ask(host: string): Promise<readonly string[] | undefined> {

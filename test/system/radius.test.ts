@@ -92,6 +92,12 @@ t.test('IPv6, and a name that has addresses of both families', { skip }, async (
   test.match(answer, { outcome: 'accepted', attempts: [{ address: '127.0.0.1' }, { address: '::1' }] })
 })
 
+t.test('a name that the system resolves', { skip }, async (test) => {
+  const { host } = await freeradius(test)
+  const config = radiusConfig([{ ...host, host: 'localhost' }], PATIENT)
+  test.match(await client().ask(config, 'alice', PASSWORD), { outcome: 'accepted' })
+})
+
 t.test('fifty logins at once', { skip }, async (test) => {
   const { host } = await freeradius(test)
   const config = radiusConfig([host], { ...PATIENT, authProtocol: 'MSCHAPv2' })

@@ -13,7 +13,7 @@ t.test('what would change HAProxy is refused, what would not is not', async (tes
   if (observed === undefined) throw new Error('nothing is observed')
   for (const section of ['l7Frontends', 'l7Backends', 'realServers'] as const)
     test.throws(() => observed.refuseEdit(section), refused)
-  test.doesNotThrow(() => observed.refuseEdit('users'))
+  for (const section of ['users', 'radiusConfigs'] as const) test.doesNotThrow(() => observed.refuseEdit(section))
   test.same(observed.units.list(), [])
   await test.rejects(observed.units.operate(), refused)
 })

@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import t from 'tap'
+import { groupValues } from '../../../src/radius/group-attribute.ts'
 import { CODE, decodePacket, vendorAttribute } from '../../../src/radius/packet.ts'
 import { AccessRequest } from '../../../src/radius/request.ts'
 import { answerTo, SECRET } from '../../radius-server.ts'
@@ -38,4 +40,27 @@ t.test('what is no answer to this request is not judged; a forged one says nothi
   test.equal(request.judge(request.bytes), undefined)
   const identifier = request.bytes[1] ?? 0
   test.match(request.judge(answerTo(another.bytes, { identifier })), { authenticity: 'forged', said: undefined })
+})
+
+t.test('a genuine answer may hold anything: it is read without an error', async (test) => {
+  const requests = (['PAP', 'CHAP', 'MSCHAPv2'] as const).map(
+    (protocol) => new AccessRequest({ ...QUESTION, protocol }, SECRET, '192.0.2.7'),
+  )
+  const attribute = fc.record({
+    type: fc.constantFrom(1, 6, 11, 18, 25, 26, 33, 77),
+    value: fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
+  })
+  const vendors = fc.tuple(fc.constantFrom(9, 311), fc.constantFrom(1, 2, 26), fc.uint8Array({ maxLength: 50 }))
+  const vendor = vendors.map(([id, type, value]) => vendorAttribute(id, type, value))
+  const attributes = fc.array(fc.oneof(attribute, vendor), { maxLength: 12 })
+  const code = fc.constantFrom(CODE.accessAccept, CODE.accessReject, CODE.accessChallenge)
+  fc.assert(
+    fc.property(fc.constantFrom(...requests), attributes, code, (request, held, said) => {
+      const judged = request.judge(answerTo(request.bytes, { code: said, attributes: held }))
+      if (judged?.authenticity !== 'genuine' || judged.said === undefined) throw new Error('not judged')
+      for (const name of ['Class', 'Service-Type', '26', '9:1', '311:26']) groupValues(name, held)
+    }),
+    { numRuns: 3000 },
+  )
+  test.pass('all were read')
 })
