@@ -37,6 +37,7 @@ import { endpoints } from './resources/index.ts'
 import { type Appliance, type ApplianceParts, RunningAppliance } from './running-appliance.ts'
 import { RunningNames } from './running-names.ts'
 import { clockSetter } from './set-clock.ts'
+import { SamlLogins } from './saml/logins.ts'
 import type { Services } from './services.ts'
 import type { Settings } from './settings.ts'
 import { FulcrumAgent } from './snmp/fulcrum-agent.ts'
@@ -137,6 +138,8 @@ function servicesOf(parts: Parts, editing: Editing): Services {
     machine: machine.facts,
     lifecycle,
     account: access.account,
+    sso: new SamlLogins({ ...parts, compute: machine.compute, admitted: (...who) => access.login.admitted(...who) }),
+    readCertificate: (upload) => machine.compute.run('readCertificate', upload),
     may: (actor, endpoint) => access.may(actor, endpoint),
     setClock: clockSetter(engine, () => stats.clockStepped()),
     api: listeners,

@@ -11,7 +11,9 @@ import type {
 import type { Endpoint } from './api/endpoint.ts'
 import type { HistoryFigures, LiveFigures } from './api/figures.ts'
 import type { Lifecycle } from './api/lifecycle.ts'
+import type { Sso } from './api/sso.ts'
 import type { RadiusProbe } from './api/radius.ts'
+import type { CertificateRead, CertificateUpload } from './model/certificates.ts'
 import type { MachineFacts } from './model/machine-facts.ts'
 import type { Credentials } from './auth/login.ts'
 import { Draft } from './config/draft.ts'
@@ -125,6 +127,9 @@ export class RequestContext implements HandlerContext {
   get machine(): MachineFacts {
     return this.#services.machine
   }
+  readCertificate(sent: Omit<CertificateUpload, 'now_ms'>): Promise<CertificateRead> {
+    return this.#services.readCertificate({ ...sent, now_ms: this.#services.clock.now_ms() })
+  }
   may(endpoint: string): boolean {
     return this.#services.may(this.actor, endpoint)
   }
@@ -155,6 +160,9 @@ export class RequestContext implements HandlerContext {
   }
   get login() {
     return { withPassword: (credentials: Credentials) => this.#services.login.login(credentials, this.address) }
+  }
+  get sso(): Sso {
+    return this.#services.sso.of(() => this.address)
   }
   get accounts(): Accounts {
     return this.#services.account.of(this.actor, () => this.address)

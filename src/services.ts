@@ -11,8 +11,10 @@ import type {
   UnitEntry,
 } from './api/context.ts'
 import type { HistoryFigures, LiveFigures } from './api/figures.ts'
+import type { Sso } from './api/sso.ts'
 import type { RadiusProbe } from './api/radius.ts'
 import type { RunningLifecycle } from './lifecycle.ts'
+import type { CertificateRead, CertificateUpload } from './model/certificates.ts'
 import type { MachineFacts } from './model/machine-facts.ts'
 import type { Rendered } from './api/reply.ts'
 import type { Credentials } from './auth/login.ts'
@@ -48,12 +50,14 @@ export interface Services {
   readonly passwords: { hash(password: string): Promise<string> }
   readonly sessions: { token(sessionId: string): string }
   readonly login: { login(credentials: Credentials, address: string): Promise<SessionData> }
+  readonly sso: { of(address: () => string): Sso }
   readonly account: { of(actor: Actor, address: () => string): Accounts }
   setClock(wallTime: string): Promise<{ readonly isDryRun: boolean }>
   readonly demo: { remove(by: string): Promise<void> }
   readonly radius: RadiusProbe
   readonly machine: MachineFacts
   readonly lifecycle: RunningLifecycle
+  readCertificate(upload: CertificateUpload): Promise<CertificateRead>
   may(actor: Actor, endpoint: string): boolean
   readonly api: { readonly port: number }
   readonly transactions: Transactions

@@ -1,10 +1,12 @@
 import type { ConfigView, SectionContents, SectionName, SectionRecords } from '../model/sections.ts'
 import type { Accounts, AccountsReader } from './account.ts'
+import type { CertificateRead, CertificateUpload } from '../model/certificates.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
 import type { Lifecycle, LifecycleReading } from './lifecycle.ts'
 import type { HistoryFigures, LiveFigures } from './figures.ts'
 import type { RadiusProbe } from './radius.ts'
 import type { Rendered } from './reply.ts'
+import type { Sso, SsoReader } from './sso.ts'
 
 /** Who calls, as established by the token and looked up in running. */
 export interface Actor {
@@ -170,6 +172,7 @@ interface Common {
   }
   readonly session: { refresh(): string }
   readonly accounts: AccountsReader
+  readonly sso: SsoReader
   readonly transactions: {
     list(): readonly TransactionEntry[]
     /** Refuses with TRANSACTION_OPEN while one is open. */
@@ -180,6 +183,8 @@ interface Common {
   readonly lifecycle: LifecycleReading
   /** What the machine says of itself now. */
   readonly machine: MachineFacts
+  /** Reads, checks and orders a certificate that was handed in; what is wrong with it is a value. */
+  readCertificate(sent: Omit<CertificateUpload, 'now_ms'>): Promise<CertificateRead>
   /** Whether a role of the caller grants the endpoint with this name. */
   may(endpoint: string): boolean
 }
@@ -206,6 +211,7 @@ interface Acting {
     }): Promise<SessionData>
   }
   readonly accounts: Accounts
+  readonly sso: Sso
   /** Operates one managed program; refuses with NOT_FOUND, NOT_SUPPORTED or CONFIG_INVALID. Answers true for a dry run. */
   operate(service: string, verb: 'reload' | 'restart' | 'update'): Promise<{ readonly isDryRun: boolean }>
   /** Sets the clock to this wall time of the node's zone, YYYY-MM-DD HH:MM:SS. Answers true for a dry run. */

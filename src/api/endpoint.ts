@@ -52,6 +52,8 @@ export interface EndpointSpec<
   readonly outsideTransactions?: true
   /** 201 for a POST that creates a record, 202 for a job that goes on. */
   readonly status?: 200 | 201 | 202
+  /** Takes the body of an HTML form as well: what a browser posts on its way from elsewhere. */
+  readonly isForm?: true
   /** Of the body, when more than 1 MiB is wanted. Such a body is parsed in a worker. */
   readonly bodyBytes_max?: number
   /** The answer is not the JSON envelope: a file, a page, or CSV beside JSON. */
@@ -93,6 +95,7 @@ export interface Endpoint {
   readonly permissionOnly: boolean
   readonly outsideTransactions: boolean
   readonly status: 200 | 201 | 202
+  readonly isForm: boolean
   readonly bodyBytes_max: number | undefined
   readonly produces: readonly string[]
   readonly summary: string
@@ -130,6 +133,7 @@ export function endpoint<
     permissionOnly: spec.permissionOnly ?? false,
     outsideTransactions: spec.outsideTransactions ?? spec.effect === 'apply',
     status: spec.status ?? 200,
+    isForm: spec.isForm ?? false,
     bodyBytes_max: spec.bodyBytes_max,
     produces: spec.produces ?? ['application/json'],
     headers: spec.headers ?? [],

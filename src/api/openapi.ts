@@ -82,15 +82,16 @@ function operation(endpoint: Endpoint): Json {
     'x-access': endpoint.access,
     ...(endpoint.extension ? { 'x-extension': true } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body) }),
+    ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, endpoint.isForm) }),
     responses: { [String(endpoint.status)]: success(endpoint), '4XX': { $ref: '#/components/responses/Error' } },
   }
 }
 
-function requestBody(body: TSchema): Json {
+function requestBody(body: TSchema, isForm: boolean): Json {
   const schema = plain(body)
   const required = Array.isArray(schema['required']) && schema['required'].length > 0
-  return { required, content: { 'application/json': { schema } } }
+  const form = isForm ? { 'application/x-www-form-urlencoded': { schema } } : {}
+  return { required, content: { ...form, 'application/json': { schema } } }
 }
 
 function success(endpoint: Endpoint): Json {

@@ -18,6 +18,8 @@ export type Stream = (sink: StreamSink) => () => void
 
 /** Bytes that were rendered beforehand: the whole answer, envelope included. */
 export interface Rendered {
+  /** 200, or where else the answer is: its header Location says it. */
+  readonly status?: 303
   readonly body: Uint8Array | string
   /** The next answer is written over the bytes: they are sent at once, and copied by whoever keeps them. */
   readonly isTransient?: true

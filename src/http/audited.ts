@@ -39,9 +39,12 @@ export function noteOf({ route, incoming, actor, requestId }: Omit<Asked, 'param
   return { requestId, endpoint: route.endpoint, actor, address, method, path, query }
 }
 
+/** Public endpoints by which somebody comes in. */
+const LOGINS: ReadonlySet<string> = new Set(['auth.login', 'saml.acs', 'saml.token'])
+
 /** Every attempt to change something or to see a secret, and every login. */
 export function isAudited({ access, method, name, reveals }: Endpoint): boolean {
-  if (access === 'public') return name === 'auth.login'
+  if (access === 'public') return LOGINS.has(name)
   return method !== 'GET' || reveals
 }
 

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../api/endpoint.ts'
 import { ApiError } from '../errors.ts'
 import type { Incoming } from './incoming.ts'
-import { type ParsedBody, parseSmall, validBody, type Validation } from './validation.ts'
+import { parseForm, type ParsedBody, parseSmall, validBody, type Validation } from './validation.ts'
 
 const BODY_BYTES_MAX = 1024 * 1024
 /** Before anybody logged in: enough for a login, too little to fill the memory with. */
@@ -11,7 +11,7 @@ export type ParseLarge = (raw: Uint8Array) => Promise<ParsedBody>
 
 /** Whether the body may be so large that only one is taken at a time. Known before any of it is read. */
 export function mayBeLarge({ bodyBytes_max }: Endpoint, incoming: Incoming): boolean {
-  if (bodyBytes_max === undefined) return false
+  if (bodyBytes_max === undefined || bodyBytes_max <= BODY_BYTES_MAX) return false
   const length = incoming.header('content-length')
   return !/^\d{1,12}$/.test(length) || Number(length) > BODY_BYTES_MAX
 }
@@ -47,6 +47,9 @@ export async function readBody(
   const raw = await incoming.readBody(bytes_max)
   if (raw === undefined) {
     throw new ApiError('PAYLOAD_TOO_LARGE', `The body may hold ${bytes_max} bytes at the most`)
+  }
+  if (endpoint.isForm && /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType)) {
+    return validBody(parseForm(raw), validation)
   }
   if (raw.length > 0 && !/^application\/json\s*(;|$)/i.test(contentType)) {
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body with Content-Type: application/json')

@@ -69,7 +69,7 @@ function plain(ready: Rendered, encoding: Encoding): Answer {
   headers['Vary'] = vary
   if (encoding !== 'identity') headers['Content-Encoding'] = encoding
   return {
-    status: 200,
+    status: ready.status ?? 200,
     contentType,
     body,
     headers,

@@ -3,6 +3,7 @@ export const STATUS_LINES: Readonly<Record<number, string>> = {
   200: '200 OK',
   201: '201 Created',
   202: '202 Accepted',
+  303: '303 See Other',
   304: '304 Not Modified',
   400: '400 Bad Request',
   401: '401 Unauthorized',

@@ -151,6 +151,16 @@ export function parseSmall(raw: Uint8Array): ParsedBody {
   }
 }
 
+/** The fields of an HTML form, each a text; undefined when one is there twice or it is not UTF-8. */
+export function parseForm(raw: Uint8Array): ParsedBody {
+  const value: Record<string, unknown> = { __proto__: null }
+  for (const [name, field] of new URLSearchParams(Buffer.from(raw).toString('latin1'))) {
+    if (name in value || field.includes('\ufffd')) return undefined
+    value[name] = field
+  }
+  return { value }
+}
+
 const EMPTY_QUERY = Object.freeze({})
 
 /** The query as the schema's types: integers are converted, a repeated or unknown name is refused. */

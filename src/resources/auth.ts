@@ -1,4 +1,5 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
+import type { ContextOf, SessionData } from '../api/context.ts'
 import { endpoint, NoData } from '../api/endpoint.ts'
 import { Reply } from '../api/reply.ts'
 import { closed } from '../model/fields.ts'
@@ -32,7 +33,7 @@ const Licence = Type.Object(
   { description: 'Licence of the installation.' },
 )
 
-const Session = Type.Object({
+export const OpenedSession = Type.Object({
   user: Type.Object(
     {
       id: text('User id.'),
@@ -68,6 +69,15 @@ const LoginOptions = Type.Object({
     description: 'Everybody needs a second factor; one that a user has set up is asked for in any case.',
   }),
 })
+
+/** However it was opened. */
+export function openedSession(
+  { nodeId, version }: Pick<ContextOf['act'], 'nodeId' | 'version'>,
+  { user, token, mustEnrol }: SessionData,
+): Static<typeof OpenedSession> {
+  const session = { user: { ...user, extra: [] }, token, ...(mustEnrol ? { mustEnrol } : {}) }
+  return { ...session, appliance_id: nodeId, applianceVersion: version, licence: LICENCE }
+}
 
 const CONFIRM_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Fulcrum</title>
 <h1>Connection confirmed</h1><p>Your browser accepts the certificate of this appliance. You may close this page.</p></html>`
@@ -153,12 +163,8 @@ export const auth = [
         }),
       ),
     }),
-    data: Session,
-    handle: async (ctx, { body }) => {
-      const { user, token, mustEnrol } = await ctx.login.withPassword(body)
-      const session = { user: { ...user, extra: [] }, token, ...(mustEnrol ? { mustEnrol } : {}) }
-      return { ...session, appliance_id: ctx.nodeId, applianceVersion: ctx.version, licence: LICENCE }
-    },
+    data: OpenedSession,
+    handle: async (ctx, { body }) => openedSession(ctx, await ctx.login.withPassword(body)),
   }),
   endpoint({
     name: 'auth.logout',

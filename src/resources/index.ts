@@ -2,6 +2,8 @@ import type { Endpoint } from '../api/endpoint.ts'
 import { apply } from './apply.ts'
 import { auth } from './auth.ts'
 import { backups } from './backups.ts'
+import { certificates } from './certificates.ts'
+import { cipherLists } from './cipher-lists.ts'
 import { conntrack } from './conntrack.ts'
 import { dateTime } from './date-time.ts'
 import { demo } from './demo.ts'
@@ -26,6 +28,7 @@ import { radiusConfig } from './radius-config.ts'
 import { radiusUsers } from './radius-users.ts'
 import { realServers } from './real-servers.ts'
 import { roles } from './roles.ts'
+import { saml } from './saml.ts'
 import { services } from './services.ts'
 import { snmpUsers } from './snmp-users.ts'
 import { snmp } from './snmp.ts'
@@ -43,6 +46,7 @@ import { userInterface } from './user-interface.ts'
 export const endpoints: readonly Endpoint[] = [
   ...auth,
   ...loginPolicy,
+  ...saml,
   ...account,
   ...accounts,
   ...localUsers,
@@ -51,6 +55,8 @@ export const endpoints: readonly Endpoint[] = [
   ...realServers,
   ...l7Frontends,
   ...l7Backends,
+  ...certificates,
+  ...cipherLists,
   ...apply,
   ...services,
   ...pending,

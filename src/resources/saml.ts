@@ -1,0 +1,209 @@
+import { X509Certificate } from 'node:crypto'
+import { type Static, Type } from 'typebox'
+import { endpoint } from '../api/endpoint.ts'
+import { type FieldProblem, refuseFields } from '../api/refuse.ts'
+import { Reply } from '../api/reply.ts'
+import { closed, optional } from '../model/fields.ts'
+import { SHARED } from '../model/node.ts'
+import { SamlConfig } from '../model/sign-in.ts'
+import { OpenedSession, openedSession } from './auth.ts'
+
+const { id: _, ...fields } = SamlConfig.properties
+const Shown = Type.Object(fields)
+const Update = closed(optional(fields))
+type Settings = Static<typeof Shown>
+
+const NONE: Settings = {
+  enabled: false,
+  enforced: false,
+  idpEntityId: '',
+  idpSsoUrl: '',
+  idpCertificates: [],
+  baseUrl: '',
+  emailAttribute: '',
+  breakGlassUserId: '',
+}
+
+/** Answers of identity providers have some ten thousand characters. */
+const RESPONSE_BYTES_MAX = 256 * 1024
+
+/** A page that anybody may be shown holds nothing but itself. */
+const PAGE_HEADERS = {
+  'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+} as const
+
+/** The code is made here, of letters that mean nothing in HTML. */
+const donePage = (code: string) => `<!doctype html><html lang="en"><meta charset="utf-8"><title>Fulcrum</title>
+<style>body{font:16px system-ui,sans-serif;max-width:34em;margin:12vh auto;padding:0 1em}code{user-select:all;overflow-wrap:anywhere}</style>
+<h1>You are logged in</h1><p>Give this code to the program that sent you here; it is good for one minute, once:</p>
+<p><code id="code">${code}</code></p><p>It opens a session with <code>POST /api/v1/saml/token</code>. You may close this page.</p></html>`
+
+function isUrl(text: string, protocols: readonly string[]): boolean {
+  const url = URL.parse(text)
+  return url !== null && protocols.includes(url.protocol) && url.username === '' && url.password === ''
+}
+
+function problemsOf(next: Partial<Settings>): readonly FieldProblem[] {
+  const problems: FieldProblem[] = []
+  const refuse = (field: string, message: string) => problems.push({ field, code: 'INVALID_BODY', message })
+  const { idpSsoUrl = '', baseUrl = '', idpCertificates = [] } = next
+  if (idpSsoUrl !== '' && !isUrl(idpSsoUrl, ['https:', 'http:'])) refuse('idpSsoUrl', 'must be a URL')
+  if (baseUrl !== '' && (!isUrl(baseUrl, ['https:']) || URL.parse(baseUrl)?.origin !== baseUrl)) {
+    refuse('baseUrl', 'must be https, a host and perhaps a port, without anything behind: https://lb.example.org:9443')
+  }
+  for (const [index, pem] of idpCertificates.entries()) {
+    if (!isCertificate(pem))
+      refuse(
+        `idpCertificates.${index}`,
+        'must be one certificate in PEM, with an RSA key: signatures of others are not judged',
+      )
+  }
+  return problems
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    const { publicKey } = new X509Certificate(pem)
+    return publicKey.asymmetricKeyType === 'rsa' && pem.match(/-----BEGIN /g)?.length === 1
+  } catch {
+    return false
+  }
+}
+
+/** What a login needs is there before logins are sent that way. */
+function missingFor(next: Settings): readonly FieldProblem[] {
+  const needed = ['idpEntityId', 'idpSsoUrl', 'baseUrl', 'idpCertificates'] as const
+  const missing = next.enabled ? needed.filter((field) => next[field].length === 0) : []
+  const problems = missing.map((field): FieldProblem => ({
+    field,
+    code: 'INVALID_BODY',
+    message: 'is required while single sign-on is on',
+  }))
+  if (!next.enforced) return problems
+  if (!next.enabled) problems.push({ field: 'enforced', code: 'INVALID_BODY', message: 'needs enabled' })
+  if (next.breakGlassUserId === '') {
+    problems.push({
+      field: 'breakGlassUserId',
+      code: 'INVALID_BODY',
+      message:
+        'is required: without a user who may use a password, nobody could log in when the identity provider fails',
+    })
+  }
+  return problems
+}
+
+const common = { staged: false, extension: true } as const
+
+export const saml = [
+  endpoint({
+    name: 'saml.config',
+    method: 'GET',
+    path: '/saml/config',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'Read how single sign-on is set up',
+    message: 'SAML configuration',
+    data: Shown,
+    handle: (ctx) => {
+      const stored = ctx.section('samlConfigs').settings(SHARED)
+      if (stored === undefined) return NONE
+      const { id: __, ...settings } = stored
+      return settings
+    },
+  }),
+  endpoint({
+    name: 'saml.update',
+    method: 'PUT',
+    path: '/saml/config',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Set up single sign-on; omitted fields keep their value',
+    message: 'SAML configuration stored',
+    body: Update,
+    rules: problemsOf,
+    handle: (ctx, { body }) => {
+      const section = ctx.section('samlConfigs')
+      const next: Settings & { id: string } = { ...NONE, ...section.settings(SHARED), ...body, id: SHARED }
+      refuseFields([...problemsOf(next), ...missingFor(next)])
+      section.put(next)
+    },
+  }),
+  endpoint({
+    ...common,
+    name: 'saml.metadata',
+    method: 'GET',
+    path: '/saml/metadata',
+    effect: 'read',
+    access: 'public',
+    produces: ['application/samlmetadata+xml'],
+    summary: 'What an identity provider has to know of this appliance',
+    message: 'SAML 2.0 metadata of the service provider, XML.',
+    handle: async (ctx) =>
+      Reply.bytes({
+        body: await ctx.sso.metadata(),
+        contentType: 'application/samlmetadata+xml',
+        cacheControl: 'no-store',
+      }),
+  }),
+  endpoint({
+    ...common,
+    name: 'saml.login',
+    method: 'GET',
+    path: '/saml/login',
+    effect: 'read',
+    access: 'public',
+    produces: ['text/html'],
+    summary: 'Begin a login at the identity provider: sends the browser there',
+    message: 'A redirect (303) to the identity provider.',
+    handle: async (ctx) => {
+      const { location, cookie } = await ctx.sso.begin()
+      const headers = { Location: location, 'Set-Cookie': cookie, ...PAGE_HEADERS }
+      return Reply.bytes({ status: 303, body: '', contentType: 'text/html', cacheControl: 'no-store', headers })
+    },
+  }),
+  endpoint({
+    ...common,
+    name: 'saml.acs',
+    method: 'POST',
+    path: '/saml/acs',
+    effect: 'act',
+    access: 'public',
+    isForm: true,
+    bodyBytes_max: RESPONSE_BYTES_MAX,
+    headers: ['cookie'],
+    produces: ['text/html'],
+    summary: 'Where the identity provider posts its answer: shows a code that opens one session',
+    message: 'A page with a code for POST /saml/token.',
+    body: closed({
+      SAMLResponse: Type.String({ minLength: 1, maxLength: RESPONSE_BYTES_MAX, description: 'Answer, base64.' }),
+      RelayState: Type.Optional(Type.String({ maxLength: 1024, description: 'Ignored.' })),
+    }),
+    handle: async (ctx, { body, headers }) => {
+      const code = await ctx.sso.finish(body.SAMLResponse, headers['cookie'] ?? '')
+      return Reply.bytes({
+        body: donePage(code),
+        contentType: 'text/html; charset=utf-8',
+        cacheControl: 'no-store',
+        headers: PAGE_HEADERS,
+      })
+    },
+  }),
+  endpoint({
+    ...common,
+    name: 'saml.token',
+    method: 'POST',
+    path: '/saml/token',
+    effect: 'act',
+    access: 'public',
+    summary: 'Open a session with the code that the page after single sign-on shows',
+    message: 'Login successful',
+    body: closed({
+      code: Type.String({ minLength: 1, maxLength: 128, description: 'Code; good for one minute, once.' }),
+    }),
+    data: OpenedSession,
+    handle: async (ctx, { body }) => openedSession(ctx, await ctx.sso.redeem(body.code)),
+  }),
+]

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto'
+import type { SessionData } from '../api/context.ts'
+import type { Sso } from '../api/sso.ts'
+import type { Clock } from '../clock.ts'
+import { ApiError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { SHARED } from '../model/node.ts'
+import type { ConfigView } from '../model/sections.ts'
+import type { SamlConfig } from '../model/sign-in.ts'
+import type { ComputePool } from '../worker-pool.ts'
+import { Passing } from './passing.ts'
+
+export const ACS_PATH = '/api/v1/saml/acs'
+const METADATA_PATH = '/api/v1/saml/metadata'
+/** Sent with the post that comes from the identity provider's page, hence SameSite=None. */
+const COOKIE = '__Host-fulcrum-saml'
+const LOGIN_MS = 10 * 60_000
+const CODE_MS = 60_000
+const WAITING_MAX = 10_000
+
+export interface SamlParts {
+  readonly running: ConfigView
+  readonly compute: ComputePool
+  readonly clock: Clock
+  readonly log: Log
+  admitted(email: string, address: string): Promise<SessionData>
+}
+
+/**
+ * Logins through an identity provider (SAML 2.0 web browser profile, requests by redirect, answers by post). An answer counts
+ * only in the browser that asked, once; what that browser gets is a code, and the code opens a session.
+ */
+export class SamlLogins {
+  readonly #parts: SamlParts
+  /** What a browser holds in its cookie → the id of its request. */
+  readonly #requests: Passing<string>
+  /** Code → e-mail. */
+  readonly #codes: Passing<string>
+
+  constructor(parts: SamlParts) {
+    this.#parts = parts
+    this.#requests = new Passing(parts.clock, LOGIN_MS, WAITING_MAX)
+    this.#codes = new Passing(parts.clock, CODE_MS, WAITING_MAX)
+  }
+
+  of(address: () => string): Sso {
+    return {
+      begin: () => this.#begin(),
+      metadata: () => this.#parts.compute.run('samlMetadata', partiesOf(this.#config())),
+      finish: (response, cookies) => this.#finish(response, cookies, address()),
+      redeem: (code) => this.#redeem(code, address()),
+    }
+  }
+
+  #config(): SamlConfig {
+    const config = this.#parts.running.get('samlConfigs', SHARED)
+    if (config?.enabled === true) return config
+    throw new ApiError('NOT_FOUND', 'Single sign-on is not set up: PUT /saml/config')
+  }
+
+  async #begin(): Promise<{ readonly location: string; readonly cookie: string }> {
+    const parties = partiesOf(this.#config())
+    // An XML id begins with a letter or an underscore.
+    const requestId = `_${randomBytes(20).toString('hex')}`
+    const location = await this.#parts.compute.run('samlRequest', { parties, requestId })
+    const cookie = `${COOKIE}=${this.#requests.keep(requestId)}; Path=/; Secure; HttpOnly; SameSite=None; Max-Age=${LOGIN_MS / 1000}`
+    return { location, cookie }
+  }
+
+  async #finish(response: string, cookies: string, address: string): Promise<string> {
+    const parties = partiesOf(this.#config())
+    const key = cookieOf(cookies)
+    const requestId = this.#requests.get(key)
+    if (requestId === undefined) {
+      throw new ApiError('INVALID_CREDENTIALS', 'This browser has begun no login, or took too long: GET /saml/login')
+    }
+    const verdict = await this.#parts.compute.run('judgeSaml', { parties, requestId, response })
+    if ('problem' in verdict) {
+      this.#parts.log.warn('answer of the identity provider refused', {
+        address,
+        reason: verdict.problem.slice(0, 200),
+      })
+      throw new ApiError('INVALID_CREDENTIALS', 'The answer of the identity provider is not valid; the log says why')
+    }
+    // Used up now, and not before: what anybody may post must not end a login that is under way.
+    if (this.#requests.take(key) === undefined) throw new ApiError('INVALID_CREDENTIALS', 'This answer was used before')
+    return this.#codes.keep(verdict.email)
+  }
+
+  async #redeem(code: string, address: string): Promise<SessionData> {
+    this.#config()
+    const email = this.#codes.take(code)
+    if (email === undefined)
+      throw new ApiError('INVALID_CREDENTIALS', 'The code is wrong, was used, or is older than a minute')
+    return this.#parts.admitted(email, address)
+  }
+}
+
+/** What both sides are called and where they are. */
+export function partiesOf(config: SamlConfig) {
+  const { baseUrl, idpEntityId, idpSsoUrl, idpCertificates, emailAttribute } = config
+  const places = { entityId: `${baseUrl}${METADATA_PATH}`, acsUrl: `${baseUrl}${ACS_PATH}` }
+  return { ...places, idpEntityId, idpSsoUrl, idpCertificates, emailAttribute }
+}
+
+function cookieOf(header: string): string {
+  for (const part of header.split(';')) {
+    const [name, value = ''] = part.trim().split('=', 2)
+    if (name === COOKIE) return value
+  }
+  return ''
+}

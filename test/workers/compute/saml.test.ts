@@ -1,0 +1,110 @@
+import t, { type Test } from 'tap'
+import { judgeSamlResponse, samlMetadataOf, samlRequestUrl } from '../../../workers/compute/saml.ts'
+import { assertionOf, type Claims, encoded, requestIdOf, responseAround, samlProvider } from '../../saml-provider.ts'
+
+const ID = '_request'
+const GOOD: Claims = { inResponseTo: ID }
+
+async function fixture(test: Test) {
+  const provider = await samlProvider(test)
+  const judge = (response: string, requestId = ID, more: object = {}) =>
+    judgeSamlResponse({ ...provider.parties, ...more }, requestId, response)
+  const refused = async (title: string, response: string, reason = /./) => {
+    const verdict = await judge(response)
+    test.match('problem' in verdict ? verdict.problem : 'accepted', reason, title)
+    test.ok('problem' in verdict, title)
+  }
+  return { ...provider, judge, refused }
+}
+
+t.test('a request names this service, and its id is the one that was asked for', async (test) => {
+  const { parties } = await fixture(test)
+  const url = await samlRequestUrl(parties, ID)
+  test.ok(url.startsWith(`${parties.idpSsoUrl}?`))
+  test.equal(requestIdOf(url), ID)
+  const metadata = await samlMetadataOf(parties)
+  test.ok(metadata.includes(`entityID="${parties.entityId}"`))
+  test.ok(metadata.includes(`Location="${parties.acsUrl}"`))
+  test.match(metadata, /WantAssertionsSigned="true"/)
+})
+
+t.test('a signed answer to the request vouches for an e-mail, in the NameID or an attribute', async (test) => {
+  const { judge, response } = await fixture(test)
+  test.same(await judge(response(GOOD)), { email: 'jane@example.org' })
+  const attributes = { mail: ['j.doe@example.org'], two: ['a@b.c', 'd@e.f'] }
+  const sent = response({ ...GOOD, email: 'opaque-1', attributes })
+  test.same(await judge(sent, ID, { emailAttribute: 'mail' }), { email: 'j.doe@example.org' })
+  test.match(await judge(sent, ID, { emailAttribute: 'two' }), { problem: /no e-mail/ })
+  test.match(await judge(sent, ID, { emailAttribute: 'none' }), { problem: /no e-mail/ })
+  test.match(await judge(sent, ID, { emailAttribute: 'constructor' }), { problem: /no e-mail/ })
+  test.match(await judge(sent), { problem: /no e-mail/ })
+})
+
+t.test('what is not signed by the provider, or not for us, or not now, is refused', async (test) => {
+  const { refused, response, signed } = await fixture(test)
+  const stranger = await samlProvider(test)
+  const good = Buffer.from(response(GOOD), 'base64').toString()
+  await refused('not signed', encoded(responseAround(assertionOf(GOOD), GOOD)), /signature/i)
+  await refused(
+    'only the answer around is signed',
+    encoded(signed(responseAround(assertionOf(GOOD), GOOD), 'Response')),
+    /signature/i,
+  )
+  await refused('signed by another', stranger.response(GOOD), /signature/i)
+  await refused('changed afterwards', encoded(good.replace('jane@', 'root@')), /signature/i)
+  await refused('for another audience', response({ ...GOOD, audience: 'https://other.test' }), /audience/i)
+  await refused('for another recipient', response({ ...GOOD, recipient: 'https://other.test/acs' }), /another service/)
+  await refused('of another issuer', response({ ...GOOD, issuer: 'https://other.test' }), /issuer/)
+  await refused('expired', response({ ...GOOD, notOnOrAfter_s: -120 }), /expired|confirmation/i)
+  await refused('not yet', response({ ...GOOD, notBefore_s: 300 }), /not yet/i)
+  await refused('to another request', response({ inResponseTo: '_other' }), /InResponseTo/)
+  await refused('to no request', response({ inResponseTo: '' }), /InResponseTo/)
+  const denied = 'urn:oasis:names:tc:SAML:2.0:status:Requester'
+  await refused('a refusal', encoded(responseAround('', { ...GOOD, status: denied })))
+})
+
+t.test('assertions that are wrapped around a signed one are not read', async (test) => {
+  const { judge, signed } = await fixture(test)
+  const honest = signed(assertionOf(GOOD))
+  const forged = assertionOf({ ...GOOD, email: 'root@example.org' }, '_forged')
+  const inside = forged.replace('</saml:Issuer>', `</saml:Issuer>${honest}`)
+  const forms = {
+    before: responseAround(forged + honest, GOOD),
+    after: responseAround(honest + forged, GOOD),
+    around: responseAround(inside, GOOD),
+    'the same id': responseAround(forged.replace('_forged', '_assertion') + honest, GOOD),
+    'in an extension': responseAround(`<samlp:Extensions>${honest}</samlp:Extensions>${forged}`, GOOD),
+  }
+  for (const [title, xml] of Object.entries(forms)) {
+    const verdict = await judge(encoded(xml))
+    test.notOk('email' in verdict && verdict.email === 'root@example.org', `${title}: ${JSON.stringify(verdict)}`)
+  }
+})
+
+t.test('a comment in an e-mail does not make another of it', async (test) => {
+  const { judge, response } = await fixture(test)
+  const verdict = await judge(response({ ...GOOD, email: 'root@example.org<!-- -->.evil.test' }))
+  test.not('email' in verdict ? verdict.email : '', 'root@example.org')
+})
+
+t.test('what is no answer is refused, however it looks', async (test) => {
+  const { refused } = await fixture(test)
+  const doctype = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
+  for (const text of [
+    '',
+    'x',
+    '<',
+    '<a>',
+    '<a/>',
+    '{}',
+    '<samlp:Response/>',
+    doctype,
+    `${doctype}<x>&b;</x>`,
+    '\u0000',
+  ]) {
+    await refused(JSON.stringify(text), encoded(text))
+  }
+  await refused('not base64', '%%%%')
+  await refused('deep', encoded('<a>'.repeat(50_000)), /too many/)
+  await refused('less deep', encoded(responseAround('<a>'.repeat(1900), GOOD)))
+})
