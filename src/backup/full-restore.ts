@@ -44,11 +44,25 @@ export function fullContents(
     userInterfaces: all.userInterfaces.filter(own),
     clocks: all.clocks.filter(own),
   }
-  return management === undefined ? restored : managed(restored, management, wanted)
+  return withoutLostAgent(management === undefined ? restored : managed(restored, management, wanted))
+}
+
+/** An SNMP agent that listened on an address which this node does not take over is off until it gets another. */
+function withoutLostAgent(contents: Required<SectionContents>): SectionContents {
+  const kept = new Set([...contents.staticIps, ...contents.floatingIps].map(({ id }) => id))
+  const off = { serviceIpId: '', enabledV2: false, enabledV3: false } as const
+  return {
+    ...contents,
+    snmpSettings: contents.snmpSettings.map((one) => (kept.has(one.serviceIpId) ? one : { ...one, ...off })),
+  }
 }
 
 /** The address is there, its group has the interface, and the API listens where it is reached. What stands in the way gives way. */
-function managed(contents: Required<SectionContents>, management: Management, nodeId: string): SectionContents {
+function managed(
+  contents: Required<SectionContents>,
+  management: Management,
+  nodeId: string,
+): Required<SectionContents> {
   const { ip, subnet, interfaceId } = management
   const network = networkOf(subnet)
   const known = contents.ipGroups.find((group) => group.networkIp !== '' && networkOf(group) === network)

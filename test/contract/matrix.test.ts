@@ -118,6 +118,7 @@ t.test('an unknown record, service or node is 404', async (test) => {
     'staticIps.update': { groupId: 'x', ip: '192.0.2.1' },
     'floatingIps.update': { groupId: 'x', ip: '192.0.2.1' },
     'ipRoutes.update': { name: 'x', type: 'blackhole', destination: '192.0.2.0/24' },
+    'snmpUsers.update': { writeAccess: true },
   }
   const queries: Readonly<Record<string, string>> = { 'staticIps.delete': '?ip=192.0.2.1' }
   for (const endpoint of endpoints) {
@@ -196,6 +197,8 @@ async function settled(folder: string): Promise<ReturnType<typeof snapshot>> {
 /** Records that no request makes: test/src/resources/radius-users.test.ts has some. */
 const madeAtLogin = (name: string) => /^radiusUsers\.(get|update|delete)$/.test(name)
 
+const SNMP_USER = { username: 'another', authPassphrase: 'a passphrase', privacyPassphrase: 'a passphrase' }
+
 /** Some records of every section, applied. */
 async function populate(call: Caller, node: string) {
   const id = async (path: string, body: unknown) => String((await call('POST', path, { body })).json.data.id)
@@ -225,8 +228,10 @@ async function populate(call: Caller, node: string) {
   const staticIp = await id(`/${node}/sips`, { groupId: subnet, ip: '198.51.100.10' })
   const floatingIp = await id('/fips', { groupId: subnet, ip: '198.51.100.20' })
   const ipRoute = await id(`/${node}/routes`, { name: 'r', type: 'blackhole', destination: '203.0.113.0/24' })
+  await call('POST', '/snmp/users', { body: { ...SNMP_USER, username: 'watcher' } })
+  const snmpUser = String((await call('GET', '/snmp/users')).json.data[0].id)
   await call('PUT', '/services/apply')
-  return { rip, backend, frontend, group, role, user, ipGroup, subnet, staticIp, floatingIp, ipRoute }
+  return { snmpUser, rip, backend, frontend, group, role, user, ipGroup, subnet, staticIp, floatingIp, ipRoute }
 }
 
 t.test('every GET answers 200 with data that fits its schema, tells no secret and changes nothing', async (test) => {
@@ -245,6 +250,7 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
     staticIps: made.staticIp,
     floatingIps: made.floatingIp,
     ipRoutes: made.ipRoute,
+    snmpUsers: made.snmpUser,
   }
   const figures: Readonly<Record<string, string>> = {
     backend: made.backend,
@@ -297,6 +303,9 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     'l7Backends.create': { name: 'be 2', mode: 'tcp' },
     'conntrack.update': { size: 100_000 },
     'systemProxy.update': { enable: false },
+    'snmp.update': { serviceIpId: '', location: 'Rack 7' },
+    'snmpUsers.create': SNMP_USER,
+    'snmpUsers.update': { writeAccess: true },
     'dateTime.ntp': { ntpEnabled: true },
     'dateTime.timezone': { zone: 'Europe/Paris' },
     'ipGroups.create': { name: 'another' },
@@ -320,6 +329,7 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     staticIps: made.staticIp,
     floatingIps: made.floatingIp,
     ipRoutes: made.ipRoute,
+    snmpUsers: made.snmpUser,
   }
   // Restoring a revision takes back what was staged before.
   const isRestore = (endpoint: Endpoint) => endpoint.name === 'revisions.restore'

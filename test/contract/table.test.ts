@@ -29,6 +29,7 @@ const DELIVERED: Readonly<Record<string, number>> = {
   Routes: 5,
   'Static IPs, IP groups': 11,
   RADIUS: 7,
+  SNMP: 6,
   'Backup and restore': 8,
   'Software updates': 5,
   'LVM snapshots': 4,
@@ -48,6 +49,7 @@ function areaOf(operation: Operation): string {
   if (operation.path.endsWith('/lvmsnapshots')) return 'LVM snapshots'
   if (/\/system\/(halt|reboot)$/.test(operation.path)) return 'Power'
   if (operation.path.startsWith('/radius')) return 'RADIUS'
+  if (operation.path.startsWith('/snmp')) return 'SNMP'
   if (operation.path.includes('/routes')) return 'Routes'
   return operation.area
 }

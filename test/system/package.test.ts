@@ -49,6 +49,7 @@ t.test('the package is the same each time, and holds what runs and nothing else'
     'usr/lib/tmpfiles.d/fulcrum.conf',
     'etc/default/fulcrum',
     'usr/share/fulcrum/major-versions.json',
+    'usr/share/snmp/mibs/FULCRUM-MIB.txt',
     'usr/share/doc/fulcrum/copyright',
     'usr/share/doc/fulcrum/changelog.gz',
   ])

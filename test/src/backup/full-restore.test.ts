@@ -27,6 +27,14 @@ t.test('a node takes over what is of the node that it becomes; the rest of the n
   test.same(fullContents({}, as('node-1'), undefined).nodeIdentities, [], 'who it is already needs no record')
 })
 
+t.test('an SNMP agent whose address the node takes over listens there; another is off, with its engine', (test) => {
+  const settings = (node: string) => fullContents(EVERYTHING, as(node), undefined).snmpSettings
+  test.same(settings('node-1'), EVERYTHING.snmpSettings)
+  const [{ engineId, community } = { engineId: '', community: '' }] = EVERYTHING.snmpSettings
+  test.match(settings('node-2'), [{ serviceIpId: '', enabledV2: false, enabledV3: false, engineId, community }])
+  test.end()
+})
+
 t.test('floating IPs are off after a full restore', (test) => {
   test.match(fullContents(EVERYTHING, as('node-1'), undefined).floatingIps, [{ id: 'fip-1', enabled: false }])
   test.end()
