@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Compile } from 'typebox/compile'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { Endpoint } from '../../src/api/endpoint.ts'
 import { DEFAULT_ROLES } from '../../src/api/access.ts'
 import { openapiDocument } from '../../src/api/openapi.ts'
 import { endpoints as table } from '../../src/resources/index.ts'
 import { applianceFixture, type Caller, patientFixture } from '../appliance-fixture.ts'
+import { certificateMaker } from '../certificate-maker.ts'
 
 /** Rights that no path answers to are part of the table, and cannot be called. */
 const endpoints = table.filter((endpoint) => !endpoint.permissionOnly)
@@ -194,13 +195,18 @@ async function settled(folder: string): Promise<ReturnType<typeof snapshot>> {
   }
 }
 
-/** Records that no request makes: test/src/resources/radius-users.test.ts has some. */
-const madeAtLogin = (name: string) => /^radiusUsers\.(get|update|delete)$/.test(name)
+/** What needs another server first: test/src/resources/{radius-users,saml}.test.ts have one. */
+const madeAtLogin = (name: string) => /^radiusUsers\.(get|update|delete)$|^saml\.(metadata|login)$/.test(name)
 
 const SNMP_USER = { username: 'another', authPassphrase: 'a passphrase', privacyPassphrase: 'a passphrase' }
 
+function certificateOf(test: Test) {
+  const { cert, key } = certificateMaker(test).pair({ name: 'www.test' })
+  return { cert, privateKey: key }
+}
+
 /** Some records of every section, applied. */
-async function populate(call: Caller, node: string) {
+async function populate(call: Caller, node: string, certificate: Readonly<Record<string, string>>) {
   const id = async (path: string, body: unknown) => String((await call('POST', path, { body })).json.data.id)
   const rip = await id('/ipvsDirector/rips', { name: 'web 1', ip: '127.0.0.1', port: 8001 })
   const backend = await id('/layer7proxy/backends', { name: 'be', mode: 'http', reals: [{ ripId: rip }] })
@@ -211,6 +217,9 @@ async function populate(call: Caller, node: string) {
     ports: '8000',
     defaultBackendId: backend,
   })
+  const certificateId = await id('/certificates/certs', { name: 'www', ...certificate })
+  const list = { name: 'modern', ciphers: ['TLS_AES_128_GCM_SHA256'] }
+  const cipherList = String((await call('POST', '/ciphers/lists', { body: list })).json.data.cipherListID)
   const group = await id('/rbac/groups', { id: 'ops', name: 'Ops' })
   const endpoint = (await call('GET', '/rbac/endpoints')).json.data[0].id
   const role = await id('/rbac/roles', { name: 'r', users: [], groups: [group], endpoints: [endpoint] })
@@ -231,12 +240,27 @@ async function populate(call: Caller, node: string) {
   await call('POST', '/snmp/users', { body: { ...SNMP_USER, username: 'watcher' } })
   const snmpUser = String((await call('GET', '/snmp/users')).json.data[0].id)
   await call('PUT', '/services/apply')
-  return { snmpUser, rip, backend, frontend, group, role, user, ipGroup, subnet, staticIp, floatingIp, ipRoute }
+  const more = { certificate: certificateId, cipherList }
+  return {
+    ...more,
+    snmpUser,
+    rip,
+    backend,
+    frontend,
+    group,
+    role,
+    user,
+    ipGroup,
+    subnet,
+    staticIp,
+    floatingIp,
+    ipRoute,
+  }
 }
 
 t.test('every GET answers 200 with data that fits its schema, tells no secret and changes nothing', async (test) => {
   const { call, node, state, machine } = await applianceFixture(test)
-  const made = await populate(call, node)
+  const made = await populate(call, node, certificateOf(test))
   machine.host.takeJournal()
   const before = await settled(join(state, 'config'))
   const ids: Readonly<Record<string, string>> = {
@@ -246,6 +270,8 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
     realServers: made.rip,
     l7Frontends: made.frontend,
     l7Backends: made.backend,
+    certificates: made.certificate,
+    cipherLists: made.cipherList,
     ipGroups: made.ipGroup,
     staticIps: made.staticIp,
     floatingIps: made.floatingIp,
@@ -284,7 +310,7 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
 
 t.test('a staging endpoint touches nothing but the candidate', async (test) => {
   const { call, node, machine } = await applianceFixture(test)
-  const made = await populate(call, node)
+  const made = await populate(call, node, certificateOf(test))
   machine.host.takeJournal()
   const bodies: Readonly<Record<string, unknown>> = {
     'localUsers.create': {
@@ -301,6 +327,11 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     'realServers.update': { port: 8002, weight: 7 },
     'l7Frontends.create': { name: 'fe 2', mode: 'tcp', ip: '127.0.0.1', ports: '8100-8110' },
     'l7Backends.create': { name: 'be 2', mode: 'tcp' },
+    'certificates.create': { name: 'another', ...certificateOf(test) },
+    'certificates.update': certificateOf(test),
+    'cipherLists.create': { name: 'another', ciphers: ['TLS_AES_256_GCM_SHA384'] },
+    'cipherLists.update': { ciphers: ['TLS_AES_256_GCM_SHA384'] },
+    'loginPolicy.update': { twoFactorRequired: true },
     'conntrack.update': { size: 100_000 },
     'systemProxy.update': { enable: false },
     'snmp.update': { serviceIpId: '', location: 'Rack 7' },
@@ -325,6 +356,8 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     realServers: made.rip,
     l7Frontends: made.frontend,
     l7Backends: made.backend,
+    certificates: made.certificate,
+    cipherLists: made.cipherList,
     ipGroups: made.ipGroup,
     staticIps: made.staticIp,
     floatingIps: made.floatingIp,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import t from 'tap'
 import { ApiError, type FieldError } from '../../../src/errors.ts'
-import { parseQuery, parseSmall, validBody, Validation } from '../../../src/http/validation.ts'
+import { parseForm, parseQuery, parseSmall, validBody, Validation } from '../../../src/http/validation.ts'
 import { closed, Ip, Port } from '../../../src/model/fields.ts'
 
 const Body = closed({
@@ -144,4 +144,13 @@ t.test('a query with many unknown names is refused', async (test) => {
 t.test('a body that is nested too deeply for the check is malformed, not a defect', async (test) => {
   const deep = `{"name":"a","ip":"::1","port":1,"reals":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
   test.match(refused(deep).code, /MALFORMED_REQUEST|INVALID_BODY/)
+})
+
+t.test('the fields of a form are texts; one that is there twice, or is no UTF-8, is no form', async (test) => {
+  const parse = (text: string) => parseForm(Buffer.from(text))?.value
+  test.same({ ...Object(parse('a=1&b=x+y%2B%C3%A9&c=')) }, { a: '1', b: 'x y+é', c: '' })
+  test.same({ ...Object(parse('')) }, {})
+  test.equal(Object.getPrototypeOf(parse('__proto__=x')), null)
+  test.equal(parse('a=1&a=2'), undefined)
+  test.equal(parse('a=%ff'), undefined)
 })
