@@ -50,7 +50,6 @@ const MICROSOFT_ERRORS: Readonly<Record<string, string>> = {
   647: ': the account is disabled',
   648: ': the password has expired',
   649: ': the account may not dial in',
-  691: ': the name or the password is wrong',
 }
 
 function rejection(attributes: readonly Attribute[]): string {

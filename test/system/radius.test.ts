@@ -42,6 +42,15 @@ for (const authProtocol of RADIUS_PROTOCOLS) {
   })
 }
 
+t.test('a domain before the name', { skip }, async (test) => {
+  const users = 'DEFAULT User-Name =~ "^CORP.bob$", Cleartext-Password := "pw"\n'
+  const { host } = await freeradius(test, { users })
+  for (const authProtocol of RADIUS_PROTOCOLS) {
+    const config = radiusConfig([host], { ...PATIENT, authProtocol })
+    test.match(await client().ask(config, String.raw`CORP\bob`, 'pw'), { outcome: 'accepted' }, authProtocol)
+  }
+})
+
 t.test('a wrong shared secret: FreeRADIUS keeps silent, and nobody comes in', { skip }, async (test) => {
   const { host } = await freeradius(test)
   const config = radiusConfig([{ ...host, sharedSecret: 'another' }])
