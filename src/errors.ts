@@ -43,6 +43,12 @@ export const ERRORS = {
   CONSOLE_PASSWORD_REQUIRED: { status: 422, meaning: 'Console access is switched on with a password only.' },
   CONSOLE_DISABLED: { status: 422, meaning: 'A console password is refused while console access stays off.' },
   PASSWORD_POLICY: { status: 422, meaning: 'The password breaks rules; errors names every one.' },
+  CERTIFICATE_EXPIRED: {
+    status: 422,
+    meaning: 'The certificate, or one that issued it, has expired or is not valid yet; force takes it.',
+  },
+  KEY_MISMATCH: { status: 422, meaning: 'The private key belongs to no certificate that was sent.' },
+  PFX_PASSWORD: { status: 422, meaning: 'The password does not open the PFX.' },
   CONFIG_INVALID: {
     status: 422,
     meaning: "The generated configuration was rejected by the program's own checker; nothing changed.",

@@ -1,9 +1,10 @@
-import type { MachineFacts } from './model/machine-facts.ts'
+import type { CipherSuite, MachineFacts } from './model/machine-facts.ts'
 import type { ProbePool } from './worker-pool.ts'
 
 /** The machine as a probe worker reads it. */
 export function machineFacts(pool: ProbePool): MachineFacts {
   let zones: readonly string[] | undefined
+  let suites: readonly CipherSuite[] | undefined
   return {
     interfaces: () => pool.run('interfaces', undefined),
     ping: (from, to) => pool.run('ping', { from, to }),
@@ -13,6 +14,7 @@ export function machineFacts(pool: ProbePool): MachineFacts {
     clock: () => pool.run('clock', undefined),
     timeZones: async () => (zones ??= await pool.run('timeZones', undefined)),
     ssh: () => pool.run('ssh', undefined),
+    cipherSuites: async () => (suites ??= await pool.run('cipherSuites', undefined)),
     packages: () => pool.run('packages', undefined),
     packagesStamp: () => pool.run('packagesAge', undefined),
     updateGround: () => pool.run('updateGround', undefined),

@@ -56,6 +56,12 @@ export function stillFacts(more: Partial<MachineFacts> = {}): MachineFacts {
     clock: async () => ({ timezone: 'Etc/UTC', ntpEnabled: false, tracking: undefined }),
     timeZones: async () => ['America/Argentina/Salta', 'Etc/UTC', 'Europe/Paris', 'UTC'],
     ssh: async () => ({ enabled: true, port: 22 }),
+    cipherSuites: async () => [
+      { name: 'TLS_AES_256_GCM_SHA384', isTls13: true },
+      { name: 'TLS_AES_128_GCM_SHA256', isTls13: true },
+      { name: 'ECDHE-ECDSA-AES128-GCM-SHA256', isTls13: false },
+      { name: 'ECDHE-RSA-AES128-GCM-SHA256', isTls13: false },
+    ],
     packages: async () => ({ pending: [], problem: undefined }),
     packagesStamp: async () => 'unchanged',
     updateGround: async () => ({ lockedFile: undefined, download_bytes: 0, free: [], sources: [] }),

@@ -1,11 +1,19 @@
 /** Tasks of the probe pool: reads of the machine, which change nothing and may run beside a plan. */
 import { workerData } from 'node:worker_threads'
-import type { ClockFacts, Connection, NetworkInterface, PingResult, SshFacts } from '../src/model/machine-facts.ts'
+import type {
+  CipherSuite,
+  ClockFacts,
+  Connection,
+  NetworkInterface,
+  PingResult,
+  SshFacts,
+} from '../src/model/machine-facts.ts'
 import type { PackageFacts, UpdateGround, VolumeFacts } from '../src/model/software.ts'
 import type { Host } from '../src/drivers/host.ts'
 import { createHost } from './host/create-host.ts'
 import type { HostSettings } from './host/host-settings.ts'
 import { runProgram } from './host/linux-host.ts'
+import { readCipherSuites } from './probe/ciphers.ts'
 import { readClock, readTimeZones } from './probe/clock.ts'
 import { readConnections } from './probe/connections.ts'
 import { readInterfaces } from './probe/interfaces.ts'
@@ -58,6 +66,10 @@ export function timeZones(): Promise<readonly string[] | undefined> {
 
 export function ssh(): Promise<SshFacts> {
   return readSsh(host(), runProgram)
+}
+
+export function cipherSuites(): Promise<readonly CipherSuite[] | undefined> {
+  return readCipherSuites(runProgram)
 }
 
 export function packages(): Promise<PackageFacts | undefined> {

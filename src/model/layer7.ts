@@ -26,6 +26,7 @@ const Ports = Type.Refine(
 )
 
 export const TLS_VERSIONS = ['1.0', '1.1', '1.2', '1.3'] as const
+export const DEFAULT_MIN_TLS = '1.2'
 
 /** A Layer 7 frontend as stored: what clients connect to. */
 export const L7Frontend = closed({
@@ -53,7 +54,9 @@ export const L7Frontend = closed({
   cipherListId: Type.Optional(
     Type.Union([Id, Type.Null()], { description: 'Cipher list; null leaves the choice to HAProxy.' }),
   ),
-  minTls: Type.Optional(Type.Enum([...TLS_VERSIONS], { description: 'Oldest version of TLS that is spoken.' })),
+  minTls: Type.Optional(
+    Type.Enum([...TLS_VERSIONS], { description: 'Oldest version of TLS that is spoken; 1.2 unless told.' }),
+  ),
   httpRedirectToHttps: Type.Optional(
     Type.Boolean({
       description: 'Sends requests that came without TLS to https (http only). Port 80 then stays plain.',

@@ -17,6 +17,8 @@ export interface MachineFacts {
   /** Names of tzdata, in order; undefined when it is not installed. */
   timeZones(): Promise<readonly string[] | undefined>
   ssh(): Promise<SshFacts>
+  /** Suites that HAProxy can use with a certificate, in the order of OpenSSL; undefined when openssl is not installed. */
+  cipherSuites(): Promise<readonly CipherSuite[] | undefined>
   /** What apt would install now, without asking a repository; undefined where there is no apt. */
   packages(): Promise<PackageFacts | undefined>
   /** Another text means that what is installed or offered may have changed. */
@@ -27,6 +29,12 @@ export interface MachineFacts {
   volume(): Promise<VolumeFacts>
   /** Connections that these frontends have now; 0 when HAProxy does not run. */
   sessions(statsSocket: string, frontends: readonly string[]): Promise<number>
+}
+
+export interface CipherSuite {
+  readonly name: string
+  /** Of TLS 1.3, and of no other version. */
+  readonly isTls13: boolean
 }
 
 /** How a client and this node reach each other. */

@@ -1,20 +1,17 @@
 import { type Static, Type } from 'typebox'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
 import { later, refuseUnserved } from '../api/not-served.ts'
+import { refuseFields } from '../api/refuse.ts'
 import { newId } from '../ids.ts'
+import { httpOnlyProblems } from '../layer7-rules.ts'
 import { closed } from '../model/fields.ts'
-import { L7Frontend } from '../model/layer7.ts'
+import { DEFAULT_MIN_TLS, L7Frontend } from '../model/layer7.ts'
 
 const { id: _id, name, mode, ip, ports, ...settings } = L7Frontend.properties
 
 /** What the contract has and this version does not serve. */
 const LATER = {
-  certificates: later('Ids of certificates.'),
-  cipherListId: later('Cipher list of TLS connections.'),
-  minTls: later('Oldest TLS version.'),
   rules: later('Ordered rules.'),
-  httpRedirectToHttps: later('Sends plain HTTP to HTTPS.'),
-  hsts: later('Strict transport security.'),
 }
 
 const optionalSettings = {
@@ -23,6 +20,11 @@ const optionalSettings = {
   timeoutClient: Type.Optional(settings.timeoutClient),
   forwardFor: Type.Optional(settings.forwardFor),
   enabled: Type.Optional(settings.enabled),
+  certificates: settings.certificates,
+  cipherListId: settings.cipherListId,
+  minTls: settings.minTls,
+  httpRedirectToHttps: settings.httpRedirectToHttps,
+  hsts: settings.hsts,
   ...LATER,
 }
 
@@ -37,9 +39,28 @@ const FrontendUpdate = closed({
 
 /** What can be stored of a body; refuses the fields of `LATER` that ask for something. */
 function served(body: Static<typeof FrontendUpdate>) {
-  const { certificates, cipherListId, minTls, rules, httpRedirectToHttps, hsts, ...stored } = body
-  refuseUnserved({ certificates, cipherListId, minTls, rules, httpRedirectToHttps, hsts })
+  const { rules, ...stored } = body
+  refuseUnserved({ rules })
   return stored
+}
+
+/** What a record without these fields means. */
+const TLS_DEFAULTS = {
+  certificates: [],
+  cipherListId: null,
+  minTls: DEFAULT_MIN_TLS,
+  httpRedirectToHttps: false,
+  hsts: false,
+} as const
+
+const shown = (frontend: L7Frontend) => ({
+  ...TLS_DEFAULTS,
+  certificates: [...(frontend.certificates ?? [])],
+  ...frontend,
+})
+
+function refuseHttpOnly(frontend: Pick<L7Frontend, 'mode' | 'httpRedirectToHttps' | 'hsts'>): void {
+  refuseFields(httpOnlyProblems(frontend).map((problem) => ({ ...problem, code: 'INVALID_BODY' })))
 }
 
 const DEFAULTS = { defaultBackendId: null, maxConn: null, timeoutClient: 30, forwardFor: true, enabled: true }
@@ -55,7 +76,7 @@ export const l7Frontends = [
     summary: 'List Layer 7 frontends',
     message: 'Layer 7 frontends',
     data: Type.Array(L7Frontend),
-    handle: (ctx) => [...ctx.section('l7Frontends').list()],
+    handle: (ctx) => ctx.section('l7Frontends').list().map(shown),
   }),
   endpoint({
     name: 'l7Frontends.create',
@@ -72,7 +93,9 @@ export const l7Frontends = [
     handle: (ctx, { body }) => {
       const id = newId()
       const required = { id, name: body.name, mode: body.mode, ip: body.ip, ports: body.ports }
-      ctx.section('l7Frontends').create({ ...DEFAULTS, ...served(body), ...required })
+      const frontend = { ...DEFAULTS, ...served(body), ...required }
+      refuseHttpOnly(frontend)
+      ctx.section('l7Frontends').create(frontend)
       return { id }
     },
   }),
@@ -86,7 +109,7 @@ export const l7Frontends = [
     summary: 'Read a Layer 7 frontend',
     message: 'Layer 7 frontend',
     data: L7Frontend,
-    handle: (ctx, { params }) => ctx.section('l7Frontends').get(params.id),
+    handle: (ctx, { params }) => shown(ctx.section('l7Frontends').get(params.id)),
   }),
   endpoint({
     name: 'l7Frontends.update',
@@ -98,7 +121,12 @@ export const l7Frontends = [
     summary: 'Change a Layer 7 frontend; omitted fields keep their value',
     message: 'Layer 7 frontend stored',
     body: FrontendUpdate,
-    handle: (ctx, { params, body }) => ctx.section('l7Frontends').merge(params.id, served(body)),
+    handle: (ctx, { params, body }) => {
+      const frontends = ctx.section('l7Frontends')
+      const changes = served(body)
+      refuseHttpOnly({ ...frontends.get(params.id), ...changes })
+      frontends.merge(params.id, changes)
+    },
   }),
   endpoint({
     name: 'l7Frontends.delete',

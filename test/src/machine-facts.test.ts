@@ -19,6 +19,7 @@ t.test('each fact is one task of the probe pool', async (test) => {
   await facts.conntrackSize()
   await facts.clock()
   await facts.ssh()
+  await facts.cipherSuites()
   await facts.packages()
   await facts.packagesStamp()
   await facts.updateGround()
@@ -33,6 +34,7 @@ t.test('each fact is one task of the probe pool', async (test) => {
     ['conntrackSize', undefined],
     ['clock', undefined],
     ['ssh', undefined],
+    ['cipherSuites', undefined],
     ['packages', undefined],
     ['packagesAge', undefined],
     ['updateGround', undefined],

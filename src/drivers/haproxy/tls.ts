@@ -1,5 +1,5 @@
 import type { CipherList } from '../../model/certificates.ts'
-import { type L7Frontend, parsePorts } from '../../model/layer7.ts'
+import { DEFAULT_MIN_TLS, type L7Frontend, parsePorts } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { quoted } from './statement.ts'
 
@@ -7,7 +7,6 @@ import { quoted } from './statement.ts'
 const HSTS_S = 31_536_000
 const HTTP_PORT = 80
 const HTTPS_PORT = 443
-export const DEFAULT_MIN_TLS = '1.2'
 
 /** OpenSSL chooses those of TLS 1.3 apart from all others, and names only them like this. */
 export const isTls13 = (suite: string): boolean => suite.startsWith('TLS_')

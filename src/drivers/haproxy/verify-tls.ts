@@ -1,3 +1,4 @@
+import { httpOnlyProblems } from '../../layer7-rules.ts'
 import type { Certificate, CipherList } from '../../model/certificates.ts'
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
@@ -7,7 +8,7 @@ import { cipherListOf, isTls13, minTlsOf, speaksTls } from './tls.ts'
 /** What would leave a frontend without a single handshake, although HAProxy's checker has nothing against it. */
 export function tlsProblems(frontend: L7Frontend, view: ConfigView): readonly Problem[] {
   const problems: Problem[] = httpOnlyProblems(frontend).map((problem) =>
-    about(frontend, problem.field, problem.message),
+    about(frontend, problem.field, `Frontend ${frontend.name} is tcp: ${problem.field} ${problem.message}`),
   )
   if (!speaksTls(frontend)) return problems
   const certificates: Certificate[] = []
@@ -26,20 +27,6 @@ export function tlsProblems(frontend: L7Frontend, view: ConfigView): readonly Pr
 
 function about({ id }: L7Frontend, field: string, message: string): Problem {
   return { section: 'l7Frontends', id, field, message }
-}
-
-/** Fields that mean nothing where bytes are only passed. */
-export function httpOnlyProblems({
-  mode,
-  name,
-  httpRedirectToHttps = false,
-  hsts = false,
-}: L7Frontend): readonly { readonly field: string; readonly message: string }[] {
-  if (mode !== 'tcp') return []
-  const asked = { httpRedirectToHttps, hsts: Number(hsts) > 0 }
-  return Object.entries(asked)
-    .filter(([, isAsked]) => isAsked)
-    .map(([field]) => ({ field, message: `Frontend ${name} is tcp: ${field} needs mode http` }))
 }
 
 function suiteProblems(

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { applianceFixture } from '../../appliance-fixture.ts'
 
 const PATH = '/layer7proxy/frontends'
+const TLS_DEFAULTS = { certificates: [], cipherListId: null, minTls: '1.2', httpRedirectToHttps: false, hsts: false }
 const LEAST = { name: 'www', mode: 'http', ip: '127.0.0.1', ports: '80' }
 
 async function fixture(test: Test) {
@@ -25,6 +26,7 @@ t.test('four fields make a frontend; the others have defaults', async (test) => 
     timeoutClient: 30,
     forwardFor: true,
     enabled: true,
+    ...TLS_DEFAULTS,
   })
 })
 
@@ -32,7 +34,7 @@ t.test('what is sent wins over a default, and an id is no field', async (test) =
   const { call, created, read, backend } = await fixture(test)
   const more = { maxConn: 7, timeoutClient: 1, forwardFor: false, enabled: false, defaultBackendId: await backend('b') }
   const id = await created({ ...LEAST, ...more })
-  test.same(await read(id), { ...LEAST, ...more, id })
+  test.same(await read(id), { ...LEAST, ...TLS_DEFAULTS, ...more, id })
   const answer = await call('POST', PATH, { body: { ...LEAST, name: 'x', id: 'mine' } })
   test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field: 'id', code: 'UNKNOWN' }] })
 })
@@ -57,35 +59,46 @@ t.test('a backend that does not exist is named, on creation and change', async (
   test.equal((await read(id)).defaultBackendId, null)
 })
 
-t.test('fields that are not served yet are never stored, and refused on change as on creation', async (test) => {
+t.test('rules are not served yet: never stored, and refused on change as on creation', async (test) => {
   const { created, read, change } = await fixture(test)
-  const nothing = {
-    certificates: [],
-    cipherListId: null,
-    minTls: '',
-    rules: [],
-    httpRedirectToHttps: false,
-    hsts: null,
-  }
-  const id = await created({ ...LEAST, ...nothing })
+  const id = await created({ ...LEAST, rules: [] })
   const before = await read(id)
-  for (const field of Object.keys(nothing)) test.notOk(field in before, field)
-  test.equal((await change(id, nothing)).status, 200)
+  test.notOk('rules' in before)
+  test.equal((await change(id, { rules: [] })).status, 200)
+  const answer = await change(id, { rules: [{}], timeoutClient: 9 })
+  test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field: 'rules', code: 'NOT_SERVED_YET' }] })
   test.same(await read(id), before)
-  for (const asked of [
-    { rules: [{}] },
-    { hsts: 'on' },
-    { certificates: ['a'] },
-    { minTls: '1.3' },
-    { cipherListId: 0 },
-  ]) {
-    const answer = await change(id, { ...asked, timeoutClient: 9 })
-    test.match(answer.json, {
-      code: 'INVALID_BODY',
-      errors: [{ field: Object.keys(asked)[0], code: 'NOT_SERVED_YET' }],
-    })
+})
+
+t.test('TLS: what is sent is read again; a change keeps what it leaves out', async (test) => {
+  const { call, created, read, change } = await fixture(test)
+  const ciphers = ['TLS_AES_128_GCM_SHA256']
+  const cipherListId = (await call('POST', '/ciphers/lists', { body: { name: 'l', ciphers } })).json.data.cipherListID
+  const tls = { cipherListId, minTls: '1.3', httpRedirectToHttps: true, hsts: 300 }
+  const id = await created({ ...LEAST, ...tls })
+  test.match(await read(id), tls)
+  await change(id, { hsts: true, cipherListId: null })
+  test.match(await read(id), { ...tls, hsts: true, cipherListId: null })
+  for (const [field, value] of [
+    ['minTls', '1.4'],
+    ['hsts', -1],
+    ['certificates', ['gone']],
+    ['cipherListId', 'gone'],
+  ] as const) {
+    const refused = await change(id, { [field]: value })
+    test.match(refused.json, { code: 'INVALID_BODY' }, field)
+    test.match(refused.json.errors[0].field, field)
   }
-  test.same(await read(id), before)
+})
+
+t.test('redirect and HSTS are refused for mode tcp, all at once', async (test) => {
+  const { call, created, change } = await fixture(test)
+  const sent = { ...LEAST, mode: 'tcp', httpRedirectToHttps: true, hsts: true }
+  const refused = await call('POST', PATH, { body: sent })
+  test.match(refused.json, { code: 'INVALID_BODY', errors: [{ field: 'httpRedirectToHttps' }, { field: 'hsts' }] })
+  const id = await created({ ...LEAST, hsts: true })
+  test.match((await change(id, { mode: 'tcp' })).json, { errors: [{ field: 'hsts' }] })
+  test.equal((await change(id, { mode: 'tcp', hsts: false })).status, 200)
 })
 
 t.test('a backend stays as long as a frontend names it', async (test) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { httpOnlyProblems, tlsProblems } from '../../../../src/drivers/haproxy/verify-tls.ts'
+import { tlsProblems } from '../../../../src/drivers/haproxy/verify-tls.ts'
 import type { L7Frontend } from '../../../../src/model/layer7.ts'
 import { certificateMaker } from '../../../certificate-maker.ts'
 import { frontend } from '../../../config-fixture.ts'
@@ -38,7 +38,6 @@ t.test('each certificate needs a suite that goes with its key', async (test) => 
 
 t.test('redirect and hsts need mode http', async (test) => {
   test.match(problems({ mode: 'tcp', httpRedirectToHttps: true, hsts: 5 }), [/^httpRedirectToHttps: /, /^hsts: /])
-  test.same(httpOnlyProblems(frontend('f', null, { mode: 'tcp', httpRedirectToHttps: false, hsts: 0 })), [])
 })
 
 t.test(

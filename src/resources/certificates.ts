@@ -1,0 +1,211 @@
+import { type Static, Type } from 'typebox'
+import type { ContextOf } from '../api/context.ts'
+import { CreatedId, endpoint, NoData } from '../api/endpoint.ts'
+import { refuseFields } from '../api/refuse.ts'
+import { Reply } from '../api/reply.ts'
+import { formOf, NO_FORM } from '../certificate-form.ts'
+import { newId } from '../ids.ts'
+import type { Certificate, CertificateRead } from '../model/certificates.ts'
+import { closed, Id, Name } from '../model/fields.ts'
+
+const text = (description: string) => Type.String({ description })
+
+const upload = {
+  pem: Type.Optional(
+    text('Certificate, its issuers and its key as PEM, in any order; 256 KiB in all. Empty counts as absent.'),
+  ),
+  pfx: Type.Optional(text('PFX (PKCS #12) as base64 instead, up to 256 KiB. Empty counts as absent.')),
+  password: Type.Optional(text('Password of the PFX, or of an encrypted private key; secret.')),
+  cert: Type.Optional(text('Certificate as PEM instead, with its key in privateKey. Empty counts as absent.')),
+  privateKey: Type.Optional(text('Private key of cert as PEM; secret. Empty counts as absent.')),
+  otherCerts: Type.Optional(
+    Type.Array(text('PEM.'), { maxItems: 40, description: 'Issuers of cert. An empty list counts as absent.' }),
+  ),
+  force: Type.Optional(Type.Boolean({ description: 'Takes one that has expired or is not valid yet.' })),
+}
+const Create = closed({ name: Name, ...upload })
+const Update = closed({ name: Type.Optional(Name), ...upload })
+
+const Usage = Type.Object({
+  service: text('Name of the service that shows it.'),
+  serviceFullName: text('The same for people.'),
+  serviceId: Type.Union([Id, Type.Null()], { description: 'Frontend that shows it; null for the user interface.' }),
+  serviceLabel: text('Name of what shows it.'),
+  serviceNodeId: text('Node that it is shown on.'),
+})
+const Listed = {
+  id: Id,
+  name: Name,
+  certInfo: Type.Object(
+    {
+      commonName: text('Common name of the subject; empty without one.'),
+      organisation: text('Organisation of the subject; empty without one.'),
+      country: text('Country of the subject; empty without one.'),
+      subjectAlt: Type.Array(text('Host name or address.'), { description: 'Names it is valid for.' }),
+    },
+    { description: 'What it says of its owner.' },
+  ),
+  validFrom: text('ISO 8601 with offset.'),
+  validTo: text('ISO 8601 with offset.'),
+  usage: Type.Array(Usage, { description: 'What shows it, pending changes included.' }),
+}
+const Whole = Type.Object({
+  ...Listed,
+  keyType: text('Kind and size of its key, such as "rsa 2048" or "ec prime256v1".'),
+  fingerprint: text('SHA-256 of the certificate, hexadecimal with colons.'),
+  chain: text('PEM: the certificate itself, then each one that issued the one before it.'),
+  privateKey: text('PEM of the key, PKCS #8.'),
+})
+
+type Reading = Pick<ContextOf['read'], 'section' | 'units' | 'nodeId'>
+
+/** Who shows a certificate, by its id. */
+function usages(ctx: Reading): (id: string) => Static<typeof Usage>[] {
+  const fullName = (service: string) => ctx.units.list().find(({ name }) => name === service)?.fullName ?? service
+  const found = new Map<string, Static<typeof Usage>[]>()
+  const add = (id: string, usage: Static<typeof Usage>) => found.set(id, [...(found.get(id) ?? []), usage])
+  for (const { id, name, certificates = [] } of ctx.section('l7Frontends').list()) {
+    const frontend = {
+      service: 'layer7proxy',
+      serviceFullName: fullName('layer7proxy'),
+      serviceId: id,
+      serviceLabel: name,
+    }
+    for (const certificate of certificates) add(certificate, { ...frontend, serviceNodeId: ctx.nodeId })
+  }
+  for (const { id, SSLCertificate } of ctx.section('userInterfaces').list()) {
+    const label = fullName('webui')
+    const usage = { service: 'webui', serviceFullName: label, serviceId: null, serviceLabel: label, serviceNodeId: id }
+    if (SSLCertificate !== '') add(SSLCertificate, usage)
+  }
+  return (id) => found.get(id) ?? []
+}
+
+const offset = (date: string) => date.replace(/(\.\d+)?Z$/, '+00:00')
+
+function listed({ id, name, facts }: Certificate, usageOf: ReturnType<typeof usages>) {
+  const { commonName, organisation, country, subjectAlt, validFrom, validTo } = facts
+  return {
+    id,
+    name,
+    certInfo: { commonName, organisation, country, subjectAlt },
+    validFrom: offset(validFrom),
+    validTo: offset(validTo),
+    usage: usageOf(id),
+  }
+}
+
+type Read = Extract<CertificateRead, { readonly warnings: readonly string[] }>
+
+/** What was sent, read and checked; undefined when no certificate was. */
+async function certificateIn(ctx: ContextOf['read'], sent: Static<typeof Update>): Promise<Read | undefined> {
+  const form = formOf(sent)
+  if (form === undefined) return undefined
+  if (!('form' in form)) {
+    refuseFields(form)
+    return undefined
+  }
+  const read = await ctx.readCertificate({ upload: form, password: sent.password ?? '', force: sent.force ?? false })
+  if ('certificate' in read) return read
+  refuseFields(read.problems)
+  return undefined
+}
+
+function answer(id: string, read: Read | undefined) {
+  const warnings = read?.warnings ?? []
+  return Reply.with({ id }, warnings.length === 0 ? {} : { message: `Certificate stored; but ${warnings.join('; ')}` })
+}
+
+export const certificates = [
+  endpoint({
+    name: 'certificates.list',
+    method: 'GET',
+    path: '/certificates/certs',
+    effect: 'read',
+    staged: false,
+    summary: 'List certificates, what they are for and what shows them',
+    message: 'Certificates',
+    data: Type.Array(Type.Object(Listed)),
+    handle: (ctx) => {
+      const usageOf = usages(ctx)
+      return ctx
+        .section('certificates')
+        .list()
+        .map((certificate) => listed(certificate, usageOf))
+    },
+  }),
+  endpoint({
+    name: 'certificates.create',
+    method: 'POST',
+    path: '/certificates/certs',
+    effect: 'stage',
+    staged: true,
+    status: 201,
+    summary: 'Hand in a certificate with its key: as PEM, as PFX, or in parts',
+    message: 'Certificate stored',
+    body: Create,
+    data: CreatedId,
+    prepare: async (ctx, { body }) => {
+      const read = await certificateIn(ctx, body)
+      if (read === undefined) refuseFields(NO_FORM)
+      return read
+    },
+    handle: (ctx, { body }, read) => {
+      const id = newId()
+      if (read !== undefined) ctx.section('certificates').create({ id, name: body.name, ...read.certificate })
+      return answer(id, read)
+    },
+  }),
+  endpoint({
+    name: 'certificates.get',
+    method: 'GET',
+    path: '/certificates/certs/{id}',
+    effect: 'read',
+    staged: false,
+    reveals: true,
+    summary: 'Read a certificate with its chain and its private key',
+    message: 'Certificate',
+    data: Whole,
+    handle: (ctx, { params }) => {
+      const certificate = ctx.section('certificates').get(params.id)
+      const { chain, privateKey, facts } = certificate
+      const { keyType, fingerprint } = facts
+      return { ...listed(certificate, usages(ctx)), keyType, fingerprint, chain, privateKey }
+    },
+  }),
+  endpoint({
+    name: 'certificates.update',
+    method: 'PUT',
+    path: '/certificates/certs/{id}',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Replace a certificate by another one, wherever it is shown, or rename it',
+    message: 'Certificate stored',
+    body: Update,
+    data: CreatedId,
+    prepare: (ctx, { params, body }) => {
+      ctx.section('certificates').get(params.id)
+      return certificateIn(ctx, body)
+    },
+    handle: (ctx, { params, body }, read) => {
+      ctx.section('certificates').merge(params.id, { name: body.name, ...read?.certificate })
+      return answer(params.id, read)
+    },
+  }),
+  endpoint({
+    name: 'certificates.delete',
+    method: 'DELETE',
+    path: '/certificates/certs/{id}',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Delete a certificate that nothing shows',
+    message: 'Certificate {id} will be deleted with apply',
+    data: NoData,
+    handle: (ctx, { params }) => {
+      ctx.section('certificates').remove(params.id)
+      return []
+    },
+  }),
+]

@@ -1,0 +1,143 @@
+import { type Static, Type } from 'typebox'
+import type { ContextOf } from '../api/context.ts'
+import { endpoint, NoData } from '../api/endpoint.ts'
+import { type FieldProblem, refuseFields } from '../api/refuse.ts'
+import { ApiError } from '../errors.ts'
+import { newId } from '../ids.ts'
+import { CipherList } from '../model/certificates.ts'
+import { closed, Id, Name, optional } from '../model/fields.ts'
+
+const Suite = Type.String({ description: 'Name of a suite in OpenSSL.' })
+
+const Shown = Type.Object(
+  {
+    id: Id,
+    cipherList: Type.Array(Suite, { description: 'Suites, the preferred one first.' }),
+    label: Name,
+  },
+  { description: 'A cipher list.' },
+)
+const shown = ({ id, name, ciphers }: CipherList): Static<typeof Shown> => ({ id, cipherList: ciphers, label: name })
+
+const { name } = CipherList.properties
+const Fields = {
+  name,
+  // Names are judged one by one: a refusal says which of them nobody knows.
+  ciphers: Type.Array(Type.String({ maxLength: 64, description: 'Name of a suite, as GET /ciphers lists them.' }), {
+    minItems: 1,
+    maxItems: 256,
+    description: 'Suites, the preferred one first; those of TLS 1.3 and of TLS 1.2 in one list.',
+  }),
+}
+
+async function suitesOf({ machine }: Pick<ContextOf['read'], 'machine'>) {
+  const suites = await machine.cipherSuites()
+  if (suites !== undefined) return suites
+  throw new ApiError('NOT_SUPPORTED', 'The program openssl, which knows the cipher suites, is not on this machine')
+}
+
+/** Refuses names that the OpenSSL of HAProxy does not know, and names that come twice. */
+async function refuseUnknown(ctx: Pick<ContextOf['read'], 'machine'>, names: readonly string[] | undefined) {
+  if (names === undefined) return
+  const known = new Set((await suitesOf(ctx)).map((suite) => suite.name))
+  const problems = names.flatMap((sent, index): FieldProblem[] => {
+    const about = (message: string): FieldProblem[] => [{ field: `ciphers.${index}`, code: 'INVALID_BODY', message }]
+    if (!known.has(sent)) return about('is no cipher suite that HAProxy can use here; GET /ciphers lists them')
+    return names.indexOf(sent) < index ? about('is in the list already') : []
+  })
+  refuseFields(problems)
+}
+
+export const cipherLists = [
+  endpoint({
+    name: 'ciphers.list',
+    method: 'GET',
+    path: '/ciphers',
+    effect: 'read',
+    staged: false,
+    summary: 'List the cipher suites that HAProxy can use on this machine',
+    message: 'Cipher suites',
+    data: Type.Object({
+      ciphers: Type.Array(Suite, { description: 'All of them, in the order of OpenSSL.' }),
+      tls13: Type.Array(Suite, { description: 'Those of TLS 1.3.' }),
+      tls12: Type.Array(Suite, { description: 'Those of TLS 1.2 and older versions.' }),
+    }),
+    handle: async (ctx) => {
+      const suites = await suitesOf(ctx)
+      const names = (isWanted: boolean) =>
+        suites.filter(({ isTls13 }) => isTls13 === isWanted).map((suite) => suite.name)
+      return { ciphers: suites.map((suite) => suite.name), tls13: names(true), tls12: names(false) }
+    },
+  }),
+  endpoint({
+    name: 'cipherLists.list',
+    method: 'GET',
+    path: '/ciphers/lists',
+    effect: 'read',
+    staged: false,
+    summary: 'List cipher lists',
+    message: 'Cipher lists',
+    data: Type.Object({ ciphersLists: Type.Array(Shown, { description: 'All of them.' }) }),
+    handle: (ctx) => ({ ciphersLists: ctx.section('cipherLists').list().map(shown) }),
+  }),
+  endpoint({
+    name: 'cipherLists.create',
+    method: 'POST',
+    path: '/ciphers/lists',
+    effect: 'stage',
+    staged: true,
+    status: 201,
+    summary: 'Create a cipher list for frontends',
+    message: 'Cipher list stored',
+    body: closed(Fields),
+    data: Type.Object({ cipherListID: Id }),
+    prepare: (ctx, { body }) => refuseUnknown(ctx, body.ciphers),
+    handle: (ctx, { body }) => {
+      const id = newId()
+      ctx.section('cipherLists').create({ id, name: body.name, ciphers: body.ciphers })
+      return { cipherListID: id }
+    },
+  }),
+  endpoint({
+    name: 'cipherLists.get',
+    method: 'GET',
+    path: '/ciphers/lists/{id}',
+    effect: 'read',
+    staged: false,
+    summary: 'Read a cipher list',
+    message: 'Cipher list',
+    data: Type.Object({ CiphersList: Shown }),
+    handle: (ctx, { params }) => ({ CiphersList: shown(ctx.section('cipherLists').get(params.id)) }),
+  }),
+  endpoint({
+    name: 'cipherLists.update',
+    method: 'PUT',
+    path: '/ciphers/lists/{id}',
+    effect: 'stage',
+    staged: true,
+    summary: 'Change a cipher list; omitted fields keep their value',
+    message: 'Cipher list stored',
+    body: closed(optional(Fields)),
+    data: Type.Object({ userCipherList: Shown }),
+    prepare: (ctx, { body }) => refuseUnknown(ctx, body.ciphers),
+    handle: (ctx, { params, body }) => {
+      const lists = ctx.section('cipherLists')
+      lists.merge(params.id, { name: body.name, ciphers: body.ciphers })
+      return { userCipherList: shown(lists.get(params.id)) }
+    },
+  }),
+  endpoint({
+    name: 'cipherLists.delete',
+    method: 'DELETE',
+    path: '/ciphers/lists/{id}',
+    effect: 'stage',
+    staged: true,
+    summary: 'Delete a cipher list that no frontend names',
+    message: 'Cipher list {id} will be deleted with apply',
+    data: NoData,
+    handle: (ctx, { params }) => {
+      ctx.section('cipherLists').remove(params.id)
+      return []
+    },
+  }),
+]
