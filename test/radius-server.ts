@@ -56,7 +56,14 @@ export async function radiusServer(test: Test, handle: Handler, address = '127.0
   return { port, host, requests, close }
 }
 
-/** A port of loopback where nobody listens. */
+/** An address of loopback, and a port, where nobody listens: no other test uses this address. */
+export async function closedHost(test: Test): Promise<RadiusHost> {
+  const { host, close } = await radiusServer(test, () => undefined, '127.77.0.1')
+  close()
+  return host
+}
+
+/** A server that never answers. */
 export async function silentHost(test: Test): Promise<RadiusHost> {
   const { host } = await radiusServer(test, () => undefined)
   return host

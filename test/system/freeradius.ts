@@ -13,6 +13,8 @@ import { finished } from './debian-tree.ts'
 
 export const SHARED_SECRET = 'between FreeRADIUS and this'
 
+const ATTEMPTS_MAX = 3
+
 /** Lines of the users file: a check item, then what is answered. */
 const USERS = `
 alice Cleartext-Password := "correct horse"
@@ -120,13 +122,8 @@ ${signature}
 `
 }
 
-export async function freeradius(test: Test, options: FreeradiusOptions = {}) {
-  const wanted = { address: '127.0.0.1', secret: SHARED_SECRET, signs: true, users: USERS, ...options }
-  const folder = temporaryFolder(test, 'freeradius')
-  const port = await freePort(wanted.address)
-  writeFileSync(join(folder, 'radiusd.conf'), configuration(folder, port, wanted))
-  writeFileSync(join(folder, 'users'), wanted.users)
-  writeFileSync(join(folder, 'dictionary'), '')
+/** The server, once it listens; undefined when it ended before. */
+async function started(test: Test, folder: string) {
   const server = spawn('freeradius', ['-f', '-l', 'stdout', '-d', folder], { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(server, 'exit')
   const stop = async () => {
@@ -135,15 +132,28 @@ export async function freeradius(test: Test, options: FreeradiusOptions = {}) {
   }
   test.teardown(stop)
   const said: string[] = []
-  const lines = createInterface(server.stdout)
-  const ready = new Promise<void>((resolve, reject) => {
-    lines.on('line', (line) => {
+  const listens = new Promise<boolean>((resolve) => {
+    createInterface(server.stdout).on('line', (line) => {
       said.push(line)
-      if (line.includes('Ready to process requests')) resolve()
+      if (line.includes('Ready to process requests')) resolve(true)
     })
-    void ended.then(() => reject(new Error(`freeradius ended: ${said.join('\n')}`)))
   })
-  await ready
-  const host: RadiusHost = { host: wanted.address, port, sharedSecret: wanted.secret, priority: 0 }
-  return { host, said, stop }
+  const isReady = await Promise.race([listens, ended.then(() => false)])
+  return { stop, said, isReady }
+}
+
+export async function freeradius(test: Test, options: FreeradiusOptions = {}) {
+  const wanted = { address: '127.0.0.1', secret: SHARED_SECRET, signs: true, users: USERS, ...options }
+  const folder = temporaryFolder(test, 'freeradius')
+  writeFileSync(join(folder, 'users'), wanted.users)
+  writeFileSync(join(folder, 'dictionary'), '')
+  // Another test may take a port that was free a moment ago.
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort(wanted.address)
+    writeFileSync(join(folder, 'radiusd.conf'), configuration(folder, port, wanted))
+    const { isReady, stop, said } = await started(test, folder)
+    const host: RadiusHost = { host: wanted.address, port, sharedSecret: wanted.secret, priority: 0 }
+    if (isReady) return { host, stop }
+    if (attempt === ATTEMPTS_MAX) throw new Error(`freeradius ended: ${said.join('\n')}`)
+  }
 }

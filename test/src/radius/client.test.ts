@@ -1,9 +1,17 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { silentLog } from '../../../src/log.ts'
 import type { RadiusConfig, RadiusHost } from '../../../src/model/sign-in.ts'
 import { type ClientParts, RadiusClient } from '../../../src/radius/client.ts'
 import { CODE } from '../../../src/radius/packet.ts'
-import { answerTo, type Handler, radiusConfig, radiusServer, SECRET, silentHost } from '../../radius-server.ts'
+import {
+  answerTo,
+  closedHost,
+  type Handler,
+  radiusConfig,
+  radiusServer,
+  SECRET,
+  silentHost,
+} from '../../radius-server.ts'
 
 const accepts: Handler = (request, reply) => reply(answerTo(request))
 const rejects: Handler = (request, reply) => reply(answerTo(request, { code: CODE.accessReject }))
@@ -11,12 +19,6 @@ const rejects: Handler = (request, reply) => reply(answerTo(request, { code: COD
 const client = (more: Partial<ClientParts> = {}) => new RadiusClient({ log: silentLog, ...more })
 const ask = (hosts: readonly RadiusHost[], more: Partial<RadiusConfig> = {}, asked = client()) =>
   asked.ask(radiusConfig(hosts, more), 'nemo', 'arctangent')
-
-async function closedHost(test: Test): Promise<RadiusHost> {
-  const { host, close } = await radiusServer(test, accepts)
-  close()
-  return host
-}
 
 t.test('the next server is asked when one is silent, and at once the next time', async (test) => {
   const silent = await silentHost(test)

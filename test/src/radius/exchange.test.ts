@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { askServer, type Patience } from '../../../src/radius/exchange.ts'
 import { CODE } from '../../../src/radius/packet.ts'
-import { answerTo, type Handler, radiusServer, SECRET } from '../../radius-server.ts'
+import { answerTo, closedHost, type Handler, radiusServer, SECRET } from '../../radius-server.ts'
 
 const QUESTION = { name: 'nemo', password: 'arctangent', protocol: 'PAP', nasIdentifier: 'lb' } as const
 const PATIENCE: Patience = { attempt_ms: 150, attempts: 2, budget_ms: 10_000, requireMessageAuthenticator: true }
@@ -180,9 +180,8 @@ t.test('a flood of forgeries does not keep the true answer out', async (test) =>
 })
 
 t.test('a port where nobody listens is told at once', async (test) => {
-  const { port, close } = await radiusServer(test, () => undefined)
-  close()
-  const target = { address: '127.0.0.1', port, secret: SECRET }
+  const { host, port } = await closedHost(test)
+  const target = { address: host, port: port ?? 0, secret: SECRET }
   test.same(await askServer(QUESTION, target, PATIENT), { outcome: 'unreachable' })
 })
 
