@@ -1,6 +1,7 @@
 import type { ConfigStore } from '../storage/config/config-store.ts'
 import type { MachineClock } from './clock.ts'
 import type { Events } from './events.ts'
+import type { ConfigView } from './model/sections.ts'
 
 const LOOK_EVERY_MS = 3_600_000
 const DAY_MS = 86_400_000
@@ -13,6 +14,25 @@ export interface WatchedCertificate {
   readonly name: string
   readonly fingerprint: string
   readonly notAfter: Date
+  /** Names of what shows it. */
+  readonly usedBy: readonly string[]
+}
+
+/** Those that were handed in, whether anything shows them or not: an unused one may wait for its turn. */
+export function certificatesIn(running: ConfigView): readonly WatchedCertificate[] {
+  const frontends = [...running.list('l7Frontends')]
+  const isApi = (id: string) => [...running.list('userInterfaces')].some((own) => own.SSLCertificate === id)
+  return [...running.list('certificates')].map(({ id, name, facts }) => ({
+    name,
+    fingerprint: facts.fingerprint,
+    notAfter: new Date(facts.validTo),
+    usedBy: [
+      ...frontends
+        .filter((frontend) => frontend.certificates?.includes(id))
+        .map((frontend) => `frontend ${frontend.name}`),
+      ...(isApi(id) ? ['user interface'] : []),
+    ],
+  }))
 }
 
 export interface CertificateWatchParts {
@@ -44,14 +64,14 @@ export class CertificateWatch {
     const { certificates, store, events, clock } = this.#parts
     const before = told(store)
     const now: Record<string, number> = {}
-    for (const { name, fingerprint, notAfter } of certificates()) {
+    for (const { name, fingerprint, notAfter, usedBy } of certificates()) {
       const days = Math.max(0, Math.ceil((notAfter.getTime() - clock.now_ms()) / DAY_MS))
       const step = WARN_AT_DAYS.findLast((warning) => days <= warning)
       if (step === undefined) continue
       now[fingerprint] = step
       if ((before[fingerprint] ?? Number.POSITIVE_INFINITY) <= step) continue
       const state = days === 0 ? 'expired' : 'expires'
-      events.publish('certificate', { state, name, days, notAfter: notAfter.toISOString(), fingerprint })
+      events.publish('certificate', { state, name, days, notAfter: notAfter.toISOString(), fingerprint, usedBy })
     }
     if (JSON.stringify(now) !== JSON.stringify(before)) await store.putMeta(TOLD_KEY, now)
   }

@@ -16,7 +16,8 @@ export function apiCertificate(directory: string): readonly WatchedCertificate[]
   const { certificateFile } = filesIn(directory)
   if (!existsSync(certificateFile)) return []
   const { fingerprint256, validTo } = new X509Certificate(readFileSync(certificateFile))
-  return [{ name: 'certificate of the API', fingerprint: fingerprint256, notAfter: new Date(validTo) }]
+  const name = 'certificate of the API'
+  return [{ name, fingerprint: fingerprint256, notAfter: new Date(validTo), usedBy: ['user interface'] }]
 }
 
 export interface CertificateFiles {

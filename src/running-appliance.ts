@@ -3,7 +3,7 @@ import type { ConfigStore } from '../storage/config/config-store.ts'
 import type { ApiListeners } from './api-listeners.ts'
 import type { AccessControl } from './auth/access.ts'
 import { type FirstAdministrator, passwordWasShown } from './auth/first-start.ts'
-import { CertificateWatch } from './certificate-watch.ts'
+import { CertificateWatch, certificatesIn } from './certificate-watch.ts'
 import { apiCertificate } from './certificate.ts'
 import type { MachineClock } from './clock.ts'
 import type { ApplyEngine } from './config/apply.ts'
@@ -84,7 +84,8 @@ export class RunningAppliance implements Appliance {
       (up, reason) => parts.lifecycle.events.publish('node', { state: up ? 'haproxy up' : 'haproxy down', reason }),
     )
     this.#upkeep = new NetworkUpkeep(parts.engine, parts.running, () => parts.listeners.settle())
-    const certificates = () => apiCertificate(join(parts.settings.state, 'tls'))
+    const own = join(parts.settings.state, 'tls')
+    const certificates = () => [...apiCertificate(own), ...certificatesIn(parts.running)]
     this.#certificates = new CertificateWatch({ ...parts, certificates, events: parts.lifecycle.events })
     this.#confirmation = new Confirmation(parts.engine, parts.store, parts.clock, parts.log)
   }

@@ -23,8 +23,8 @@ export function rowProblem(table: string, rows: readonly RowExpectation[]): stri
 
 /** Which of these lines an answer does not have; undefined when it has all. */
 export function lineProblem(answer: string, lines: readonly string[]): string | undefined {
-  const found = answer.split('\n').map((line) => line.trim())
-  const missing = lines.find((line) => !found.includes(line))
+  const found = new Set(answer.split('\n').map((line) => line.trim()))
+  const missing = lines.find((line) => !found.has(line))
   return missing === undefined ? undefined : `there is no line "${missing}"`
 }
 

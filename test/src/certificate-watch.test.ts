@@ -1,7 +1,9 @@
 import t from 'tap'
-import { CertificateWatch } from '../../src/certificate-watch.ts'
-import { openStore } from '../config-fixture.ts'
+import { CertificateWatch, certificatesIn } from '../../src/certificate-watch.ts'
+import { certificateMaker } from '../certificate-maker.ts'
+import { frontend, openStore } from '../config-fixture.ts'
 import { manualClock } from '../manual-clock.ts'
+import { viewOf } from '../view-fixture.ts'
 
 const DAY_MS = 86_400_000
 
@@ -11,7 +13,8 @@ t.test('each warning is told once, also over restarts; a new certificate begins 
   const told: string[] = []
   const publish = (_: string, data: object) =>
     void told.push(`${Reflect.get(data, 'state')} ${Reflect.get(data, 'days')}`)
-  let certificate = { name: 'API', fingerprint: 'a', notAfter: new Date(clock.now_ms() + 31.5 * DAY_MS) }
+  const usedBy = ['user interface']
+  let certificate = { name: 'API', fingerprint: 'a', notAfter: new Date(clock.now_ms() + 31.5 * DAY_MS), usedBy }
   const look = () =>
     new CertificateWatch({ certificates: () => [certificate], store, events: { publish }, clock }).look()
   await look()
@@ -22,7 +25,7 @@ t.test('each warning is told once, also over restarts; a new certificate begins 
     await look()
   }
   test.same(told, ['expires 30', 'expires 14', 'expires 7', 'expires 1', 'expired 0'])
-  certificate = { name: 'API', fingerprint: 'b', notAfter: new Date(clock.now_ms() + 3 * DAY_MS) }
+  certificate = { name: 'API', fingerprint: 'b', notAfter: new Date(clock.now_ms() + 3 * DAY_MS), usedBy }
   await look()
   test.equal(told.at(-1), 'expires 3', 'late, but once')
   await look()
@@ -45,4 +48,19 @@ t.test('it looks at its start, and no more after its end', async (test) => {
   await watch.start()
   watch.stop()
   test.equal(looks, 1)
+})
+
+t.test('every certificate of running is watched, with the names of what shows it', async (test) => {
+  const { pair, record } = certificateMaker(test)
+  const shown = record('shown', pair({ name: 'shown.test' }))
+  const running = viewOf({
+    certificates: [shown, { ...shown, id: 'spare', name: 'spare' }],
+    l7Frontends: [frontend('f', null, { certificates: ['shown'] })],
+    userInterfaces: [{ id: 'n', apiPort: 9443, ipId: '', SSLCertificate: 'shown', sshPort: 22, sshEnabled: true }],
+  })
+  test.match(certificatesIn(running), [
+    { name: 'shown', fingerprint: shown.facts.fingerprint, usedBy: ['frontend f', 'user interface'] },
+    { name: 'spare', usedBy: [] },
+  ])
+  test.equal(certificatesIn(running)[0]?.notAfter.toISOString(), shown.facts.validTo)
 })

@@ -53,7 +53,7 @@ t.test('a scanner finds the suites of the cipher list and no others', async (tes
     const found = [...table.matchAll(/^(?:Preferred|Accepted)\s+(TLSv1\.\d)\s+\d+ bits\s+(\S+)/gm)].map(
       ([, , suite]) => suite,
     )
-    test.same(found.toSorted(), [...ciphers].toSorted(), table)
+    test.same(new Set(found), new Set(ciphers), table)
     test.match(table, /TLSv1\.1\s+disabled/)
   }
 })

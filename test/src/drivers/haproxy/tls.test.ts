@@ -52,8 +52,8 @@ t.test('versions before 1.2 need weak signatures', async (test) => {
 })
 
 t.test('port 80 stays plain when it sends people to https, and no other', async (test) => {
-  const ports = (text: string, more: Partial<L7Frontend> = {}) =>
-    portRanges(tls({ ports: text, httpRedirectToHttps: true, ...more })).map(
+  const ports = (listed: string, more: Partial<L7Frontend> = {}) =>
+    portRanges(tls({ ports: listed, httpRedirectToHttps: true, ...more })).map(
       ({ first, last, isTls }) => `${first}-${last}${isTls ? ' tls' : ''}`,
     )
   test.same(ports('80,443'), ['80-80', '443-443 tls'])
