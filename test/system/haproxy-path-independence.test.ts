@@ -1,12 +1,19 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { ConfigView } from '../../src/model/sections.ts'
-import { backend, realServer } from '../config-fixture.ts'
+import { certificateMaker } from '../certificate-maker.ts'
+import { backend, frontend, realServer } from '../config-fixture.ts'
 import { viewOf } from '../src/drivers/haproxy/records.ts'
+import { freePort } from '../traffic-fixture.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 
 const RIP_IDS = ['r0', 'r1', 'r2', 'r3'] as const
 const FALLBACK = { ip: '127.0.0.3', port: 19_003 }
+
+const { pair, record } = certificateMaker(t)
+/** Two contents of each of two certificates. */
+const CERTIFICATES = ['a', 'b'].map((id) => [0, 1].map(() => record(id, pair({ name: `${id}.test` }))))
+const PORT = await freePort()
 
 /** A configuration of three backends that share real servers, small enough that changes often meet. */
 const configuration: fc.Arbitrary<ConfigView> = fc
@@ -28,13 +35,17 @@ const configuration: fc.Arbitrary<ConfigView> = fc
     // Rarely different, or every change would be a reload.
     fallback: fc.constantFrom(FALLBACK, FALLBACK, FALLBACK, null),
     timeoutServer: fc.constantFrom(30, 30, 30, 30, 31),
+    versions: fc.tuple(fc.nat(1), fc.nat(1)),
+    shown: fc.oneof({ weight: 20, arbitrary: fc.constant(['a', 'b']) }, fc.constantFrom(['b', 'a'], ['b'], [])),
   })
-  .map(({ reals, members, weight, fallback, timeoutServer }) => {
+  .map(({ reals, members, weight, fallback, timeoutServer, versions, shown }) => {
     const memberships = (ids: readonly string[]) =>
       ids.map((ripId) => ({ ripId, ...(ripId === 'r1' && weight !== undefined ? { weight } : {}) }))
     const withBackup = (ids: readonly string[]) =>
       memberships(ids).map((member) => ({ ...member, ...(member.ripId === 'r3' ? { backup: true } : {}) }))
     return viewOf({
+      certificates: CERTIFICATES.map((both, index) => both[versions[index] ?? 0]).filter((one) => one !== undefined),
+      l7Frontends: [frontend('f', null, { ports: String(PORT), certificates: [...shown] })],
       realServers: reals.map((real) => realServer(real.id, real)),
       l7Backends: [
         backend('b', [], { reals: memberships(members[0]), timeoutServer, healthCheck: { type: 'tcp', interval: 60 } }),
@@ -72,6 +83,18 @@ t.test('however a configuration was reached, HAProxy is as if it had been applie
       })
       .toSorted()
 
+  /** What the worker shows, and the files that the next one would read. */
+  const certificates = async (): Promise<readonly (string | undefined)[]> => {
+    const folder = paths.configFile.replace(/[^/]+$/, 'fulcrum-certs')
+    const names = await host.listFiles(folder)
+    const pems = names.filter((name) => name.endsWith('.pem'))
+    const answers: string[] = []
+    // One after the other: certificates are locked while somebody reads one.
+    for (const name of pems) answers.push(await ask(`@1 show ssl cert ${folder}/${name}`))
+    const contents = await Promise.all(names.map((name) => host.readFile(`${folder}/${name}`)))
+    return [...names, ...contents, ...answers.map((answer) => /FingerPrint: .*$/m.exec(answer)?.[0])]
+  }
+
   await fc.assert(
     fc.asyncProperty(fc.array(configuration, { minLength: 1, maxLength: 6 }), async (path) => {
       for (const desired of path) {
@@ -85,6 +108,7 @@ t.test('however a configuration was reached, HAProxy is as if it had been applie
         state: await state(),
         backups: await backupOrder(),
         file: await host.readFile(paths.configFile),
+        certificates: await certificates(),
       }
       const result = await apply(undefined, running, 'reload')
       if (!result.ok) throw new Error(result.output)
@@ -92,6 +116,7 @@ t.test('however a configuration was reached, HAProxy is as if it had been applie
         state: await state(),
         backups: await backupOrder(),
         file: await host.readFile(paths.configFile),
+        certificates: await certificates(),
       })
     }),
     { numRuns: 15, endOnFailure: true },
