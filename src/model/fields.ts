@@ -3,7 +3,11 @@ import { Type, type TObject, type TOptional, type TProperties } from 'typebox'
 
 /** Field schemas that several records share. Every one names its unit and range. */
 
-export const Id = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9-]+$', description: 'Record id.' })
+/** Id of a record, with what it is for. */
+export const idOf = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9-]+$', description })
+
+export const Id = idOf('Record id.')
 
 export const Name = Type.String({
   minLength: 1,

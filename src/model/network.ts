@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { closed, Id, Ip, Name } from './fields.ts'
+import { closed, Id, idOf, Ip, Name } from './fields.ts'
 
 /** Addresses and routes as stored. */
 
@@ -10,6 +10,8 @@ export const AssignedInterface = closed({
     description: 'Interface of that node, see GET /{applianceId}/interfaces.',
   }),
 })
+
+export const GroupId = idOf('IP group, whose subnet holds the address.')
 
 const Text = (description: string) => Type.String({ maxLength: 45, description })
 
@@ -32,7 +34,7 @@ export type IpGroup = Static<typeof IpGroup>
 export const StaticIp = closed({
   id: Id,
   nodeId: Id,
-  groupId: Id,
+  groupId: GroupId,
   ip: Ip,
   externalPingCheck: Type.Boolean({
     description: 'Before the address is added, whether another machine has it; afterwards, a ping from it.',
@@ -44,7 +46,7 @@ export type StaticIp = Static<typeof StaticIp>
 export const FloatingIp = closed({
   id: Id,
   ip: Ip,
-  groupId: Id,
+  groupId: GroupId,
   enabled: Type.Boolean({ description: 'A disabled floating IP is stored and on no node; frontends on it rest.' }),
 })
 export type FloatingIp = Static<typeof FloatingIp>

@@ -6,13 +6,13 @@ import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { canonicalIp } from '../ip-network.ts'
 import { closed } from '../model/fields.ts'
-import { FloatingIp } from '../model/network.ts'
+import { FloatingIp, GroupId } from '../model/network.ts'
 import { addressProblems } from '../network-rules.ts'
 
 const { ip } = FloatingIp.properties
 
 const Body = closed({
-  groupId: Type.String({ maxLength: 64, description: 'IP group, whose subnet holds the address.' }),
+  groupId: GroupId,
   ip,
   enabled: Type.Optional(
     Type.Boolean({

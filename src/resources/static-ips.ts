@@ -6,14 +6,14 @@ import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { canonicalIp, familyOf } from '../ip-network.ts'
 import { closed, Ip } from '../model/fields.ts'
-import { StaticIp } from '../model/network.ts'
+import { GroupId, StaticIp } from '../model/network.ts'
 import { addressProblems } from '../network-rules.ts'
 
 const { id, groupId, ip, externalPingCheck } = StaticIp.properties
 
 const Shown = Type.Object({ id, groupId, ip, externalPingCheck })
 const Body = closed({
-  groupId: Type.String({ maxLength: 64, description: 'IP group, whose subnet holds the address.' }),
+  groupId: GroupId,
   ip,
   externalPingCheck: Type.Optional(
     Type.Boolean({
