@@ -4,7 +4,7 @@ const DEPTH_MAX = 4
 const FIELDS_MAX = 50
 
 /** Fields whose value is a secret, or a file, whatever endpoint they belong to. */
-export const SECRET_FIELD = /pass|secret|token|key|pem|pfx|cert|community|otp|^code$|backup$|packages$/i
+export const SECRET_FIELD = /pass|secret|token|key|pem|pfx|cert|community|otp|saml|^code$|backup$|packages$/i
 
 /** The body of a request that acts, as the audit log may hold it; undefined when there is nothing to tell. */
 export function auditedBody(body: unknown): unknown {

@@ -1,12 +1,10 @@
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import { ApiError } from '../errors.ts'
+import { ACCESS_SECTIONS } from '../model/access-sections.ts'
 import { SECTION_NAMES, type SectionName } from '../model/sections.ts'
 import type { UnitEntry } from '../api/context.ts'
 import { type Settings, SettingsError } from '../settings.ts'
 import { addressText, type SocketAddress } from './address.ts'
-
-/** What describes this daemon itself; everything else describes a machine that an observer leaves alone. */
-const OWN: ReadonlySet<SectionName> = new Set(['users', 'groups', 'roles', 'radiusConfigs', 'radiusUsers'])
 
 /** A HAProxy that somebody else configures: everything that would change it is refused before anything is stored or sent. */
 export class ObservedHaproxy {
@@ -18,7 +16,7 @@ export class ObservedHaproxy {
 
   /** Of a section that is about to be edited. */
   refuseEdit(section: SectionName): void {
-    if (!OWN.has(section)) this.refuse()
+    if (!ACCESS_SECTIONS.has(section)) this.refuse()
   }
 
   refuse(): never {
@@ -41,7 +39,7 @@ export function observedHaproxy(
   store: ConfigStore,
 ): ObservedHaproxy | undefined {
   if (observe === undefined) return undefined
-  const isUsed = SECTION_NAMES.filter((section) => !OWN.has(section)).some(
+  const isUsed = SECTION_NAMES.filter((section) => !ACCESS_SECTIONS.has(section)).some(
     (section) => store.running.list(section, '').length > 0 || store.candidate.list(section, '').length > 0,
   )
   if (!isUsed && store.journal() === undefined) return new ObservedHaproxy(observe)

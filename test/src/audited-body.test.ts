@@ -39,6 +39,7 @@ const HARMLESS = new Set([
   'groupMappings',
   'nasIdentifier',
   'username',
+  'RelayState',
   'name',
   'endpoints',
   // The secrets of hosts are masked where they stand.
