@@ -7,6 +7,7 @@ import { run as http } from './http.ts'
 import { run as node } from './node.ts'
 import { run as peers } from './peers/index.ts'
 import { run as realHaproxy } from './real-haproxy.ts'
+import { run as snmp } from './snmp.ts'
 import { run as start } from './start.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
@@ -16,6 +17,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   archive,
   node,
   backup,
+  snmp,
   peers,
   'real-haproxy': realHaproxy,
 }

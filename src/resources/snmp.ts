@@ -48,32 +48,36 @@ function textProblems({ community: secret, location: place, contact: person }: P
   ]
 }
 
-/** What is sent over what is stored. Refuses with all problems at once. */
-function merged(sent: Sent, stored: Omit<SnmpSettings, 'id' | 'engineId'>) {
-  const keeps = sent.community === undefined || sent.community === MASK
+type Settings = Omit<SnmpSettings, 'id' | 'engineId'>
+
+/** What only shows when what is sent stands over what is stored. */
+function wholeProblems(sent: Sent, stored: Settings, wanted: Settings): FieldProblem[] {
+  const isOn = wanted.enabledV2 || wanted.enabledV3
+  const problems: FieldProblem[] = []
+  if (sent.community === MASK && stored.community === '') {
+    const message = 'cannot be kept, because none is stored'
+    problems.push({ field: 'community', code: 'PASSWORD_NOT_STORED', message })
+  } else if (wanted.enabledV2 && wanted.community === '') {
+    problems.push({ field: 'community', code: 'INVALID_BODY', message: 'is required while version 2c is on' })
+  }
+  if (wanted.serviceIpId === '' && isOn) {
+    problems.push({ field: 'serviceIpId', code: 'INVALID_BODY', message: 'is required while the agent is on' })
+  }
+  return problems
+}
+
+/** Omitted fields keep what is stored, and so does the mask. Refuses with all problems at once. */
+function merged(sent: Sent, stored: Settings): Settings {
   const wanted = {
     enabledV2: sent.enabledV2 ?? stored.enabledV2,
     enabledV3: sent.enabledV3 ?? stored.enabledV3,
-    community: keeps ? stored.community : (sent.community ?? ''),
+    community: sent.community === MASK ? stored.community : (sent.community ?? stored.community),
     location: sent.location ?? stored.location,
     contact: sent.contact ?? stored.contact,
     serviceIpId: sent.serviceIpId,
     port: sent.port ?? stored.port,
   }
-  const problems = textProblems(sent)
-  if (sent.community === MASK && stored.community === '') {
-    problems.push({
-      field: 'community',
-      code: 'PASSWORD_NOT_STORED',
-      message: 'cannot be kept, because none is stored',
-    })
-  } else if (wanted.enabledV2 && wanted.community === '') {
-    problems.push({ field: 'community', code: 'INVALID_BODY', message: 'is required while version 2c is on' })
-  }
-  if (wanted.serviceIpId === '' && (wanted.enabledV2 || wanted.enabledV3)) {
-    problems.push({ field: 'serviceIpId', code: 'INVALID_BODY', message: 'is required while the agent is on' })
-  }
-  refuseFields(problems)
+  refuseFields([...textProblems(sent), ...wholeProblems(sent, stored, wanted)])
   return wanted
 }
 

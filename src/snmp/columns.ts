@@ -7,7 +7,7 @@ export interface KeyedRow {
 }
 
 /** One column of a table, or one scalar, which is a column of one row with the index 0. */
-export interface Column<R extends KeyedRow = KeyedRow> {
+export interface Column<R extends KeyedRow> {
   readonly oid: Oid
   rows(): readonly R[]
   /** undefined while the row has no such value: then it is not there. */
@@ -15,10 +15,10 @@ export interface Column<R extends KeyedRow = KeyedRow> {
 }
 
 /** Values in the order of their object identifiers: looked up where they are, never copied. */
-export class ColumnMib implements Mib {
-  readonly #columns: readonly Column[]
+export class ColumnMib<R extends KeyedRow> implements Mib {
+  readonly #columns: readonly Column<R>[]
 
-  constructor(columns: readonly Column[]) {
+  constructor(columns: readonly Column<R>[]) {
     this.#columns = columns.toSorted((a, b) => compareOids(a.oid, b.oid))
   }
 

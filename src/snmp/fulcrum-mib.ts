@@ -86,13 +86,15 @@ export function fulcrumMib(source: FiguresSource): Mib {
   return new ColumnMib(columns)
 }
 
-const column = (oid: Oid, rows: () => readonly ObjectRow[], value: (row: ObjectRow) => Value | undefined): Column =>
-  // Sound: `value` is only given rows of `rows`.
-  ({ oid, rows, value: value as Column['value'] })
+const column = (
+  oid: Oid,
+  rows: () => readonly ObjectRow[],
+  value: (row: ObjectRow) => Value | undefined,
+): Column<ObjectRow> => ({ oid, rows, value })
 
 const ONLY_ROW: readonly ObjectRow[] = [{ key: '\0', name: '', figures: '' }]
 
-function scalars(source: FiguresSource, tables: () => Tables): readonly Column[] {
+function scalars(source: FiguresSource, tables: () => Tables): readonly Column<ObjectRow>[] {
   const scalar = (number: number, value: () => Value) => column([...OBJECTS, 1, number], () => ONLY_ROW, value)
   return [
     scalar(1, () => text(source.nodeId)),
@@ -104,9 +106,10 @@ function scalars(source: FiguresSource, tables: () => Tables): readonly Column[]
   ]
 }
 
-function tableColumns(entry: Oid, rows: () => readonly ObjectRow[], { live, answers }: FiguresSource): Column[] {
+function tableColumns(entry: Oid, rows: () => readonly ObjectRow[], source: FiguresSource): Column<ObjectRow>[] {
   // Without an answer no row has figures: nobody looks through all of them for the first that has.
-  const answered = () => (answers() ? rows() : [])
+  const answered = () => (source.answers() ? rows() : [])
+  const { live } = source
   return [
     column([...entry, 2], rows, ({ name }) => text(name)),
     column([...entry, 3], rows, (row) => ({ kind: 'integer', value: stateOf(live.figure(row.figures, 'status')) })),

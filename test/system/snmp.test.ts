@@ -37,10 +37,11 @@ const WRITER = user('writer', 'sha512', 'aes192')
 const HASHES: Readonly<Record<string, string>> = { md5: 'MD5', sha: 'SHA', sha256: 'SHA-256', sha512: 'SHA-512' }
 const CIPHERS: Readonly<Record<string, string>> = { des: 'DES', aes: 'AES', aes192: 'AES-192', aes256: 'AES-256' }
 
-const v3 = ({ username, authAlgorithm, authPassphrase, privacyAlgorithm, privacyPassphrase }: V3) => [
-  ...['-v3', '-l', 'authPriv', '-u', username, '-a', HASHES[authAlgorithm] ?? '', '-A', authPassphrase],
-  ...['-x', CIPHERS[privacyAlgorithm] ?? '', '-X', privacyPassphrase],
-]
+const v3 = ({ username, authAlgorithm, authPassphrase, privacyAlgorithm, privacyPassphrase }: V3) => {
+  const [hash = '', cipher = ''] = [HASHES[authAlgorithm], CIPHERS[privacyAlgorithm]]
+  const auth = ['-v3', '-l', 'authPriv', '-u', username, '-a', hash, '-A', authPassphrase]
+  return [...auth, '-x', cipher, '-X', privacyPassphrase]
+}
 const v2 = (community: string) => ['-v2c', '-c', community]
 
 t.setTimeout(300_000)
@@ -72,10 +73,8 @@ async function site(test: Test) {
   const idOf = async (name: string) => (await users()).find(({ username }) => username === name)?.id ?? ''
   /** What a program of Net-SNMP says; everything it says when it fails. */
   const ask = async (program: string, who: readonly string[], ...words: readonly string[]) => {
-    const { exitCode, stdout, stderr } = await machine.inNetwork(
-      program,
-      ...['-m', '', '-t', '2', '-r', '0', '-Onqt', ...who, `udp:${SERVICE_IP}:161`, ...words],
-    )
+    const argv = [program, '-m', '', '-t', '2', '-r', '0', '-Onqt', ...who, `udp:${SERVICE_IP}:161`, ...words]
+    const { exitCode, stdout, stderr } = await machine.inNetwork(...argv)
     return exitCode === 0 ? stdout.trim() : `failed: ${stdout}${stderr}`
   }
   const get = async (who: readonly string[], oid: string) => (await ask('snmpget', who, oid)).replace(`${oid} `, '')
@@ -91,7 +90,7 @@ async function walk({ ask }: Site, who: readonly string[], oid = FULCRUM): Promi
   return new Map(lines.map(([, name = '', value = '']) => [name.slice(FULCRUM.length + 1), value]))
 }
 
-const numbersOf = (text: string) => [...text].map((character) => character.charCodeAt(0)).join('.')
+const numbersOf = (text: string) => Array.from(text, (character) => character.charCodeAt(0)).join('.')
 
 const skip = containerObstacle() ?? false
 

@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import t from 'tap'
 import { compareOids } from '../../../src/snmp/agentx/answer.ts'
 import type { Oid } from '../../../src/snmp/agentx/bytes.ts'
-import { type Column, ColumnMib, countedKey, impliedKey, sortedRows } from '../../../src/snmp/columns.ts'
+import { type Column, ColumnMib, countedKey, impliedKey, type KeyedRow, sortedRows } from '../../../src/snmp/columns.ts'
 
-const numbersOf = (key: string) => [...key].map((character) => character.charCodeAt(0))
-const column = (oid: Oid, keys: readonly string[], missing: readonly string[] = []): Column => ({
+const numbersOf = (key: string) => Array.from(key, (character) => character.charCodeAt(0))
+const column = (oid: Oid, keys: readonly string[], missing: readonly string[] = []): Column<KeyedRow> => ({
   oid,
   rows: () =>
     sortedRows(

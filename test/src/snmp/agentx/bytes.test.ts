@@ -37,7 +37,7 @@ t.test('texts are filled up to four bytes with zeros', async (test) => {
 
 t.test('values have their type, their name and themselves', async (test) => {
   const oid = [1, 3, 6, 1, 2, 7]
-  const name = '01020000' + '00000007'
+  const name = '0102000000000007'
   test.equal(
     written((to) => to.varBind({ oid, value: { kind: 'integer', value: -1 } })),
     `00020000${name}ffffffff`,
@@ -75,7 +75,7 @@ t.test('what was written is read again, and both byte orders are understood', as
     }),
     { numRuns: 200 },
   )
-  const little = Buffer.from('01020100' + '07000000' + '03000000' + '61626300', 'hex')
+  const little = Buffer.from('01020100070000000300000061626300', 'hex')
   const reader = new Reader(little, false)
   test.same(reader.oid(), { oid: [1, 3, 6, 1, 2, 7], include: true })
   test.equal(reader.octets().toString(), 'abc')
