@@ -1,0 +1,173 @@
+import t, { type Test } from 'tap'
+import { applianceFixture, type Caller } from '../appliance-fixture.ts'
+import { concrete, createUser, endpoints, PASSWORD, roleIds } from './attack-fixture.ts'
+
+const ROLES = ['Administrator', 'Manager', 'Operator', 'Certificates', 'Backup', 'Monitoring', 'Auditor'] as const
+type RoleName = (typeof ROLES)[number] | 'nothing'
+
+/** Written by hand, and not from the rules of the daemon: who may do what must not be done by others. */
+const CRITICAL: readonly (readonly [who: string, ...endpoints: readonly string[]])[] = [
+  ['Administrator Backup', 'GET /backup', 'POST /backup/upload', 'POST /backup/restore', 'DELETE /backup'],
+  ['Administrator Backup', 'DELETE /backup/auto', 'DELETE /backup/uploads', 'DELETE /backup/{filename}'],
+  // Who manages certificates replaces keys, and reads them.
+  ['Administrator Manager Certificates', 'GET /certificates/certs/{id}'],
+  ['Administrator Auditor', 'GET /audit'],
+  ['Administrator', 'POST /localUsers/users', 'PUT /localUsers/users/{id}', 'DELETE /localUsers/users/{id}'],
+  ['Administrator', 'DELETE /localUsers/users/{id}/2fa', 'DELETE /localUsers/sessions/{id}'],
+  ['Administrator', 'DELETE /localUsers/tokens/{id}'],
+  ['Administrator', 'POST /rbac/groups', 'PUT /rbac/groups/{id}', 'DELETE /rbac/groups/{id}'],
+  ['Administrator', 'POST /rbac/roles', 'PUT /rbac/roles/{id}', 'DELETE /rbac/roles/{id}'],
+  ['Administrator', 'PUT /radius/config', 'POST /radius/config/test'],
+  ['Administrator', 'PUT /radius/users/{id}', 'DELETE /radius/users/{id}'],
+  ['Administrator', 'PUT /saml/config', 'PUT /login/policy', 'PUT /revisions/{n}/restore'],
+  ['Administrator', 'POST /{applianceId}/system/update', 'PUT /{applianceId}/lvmsnapshots'],
+  ['Administrator Manager', 'PUT /{applianceId}/system/update', 'PUT /{applianceId}/system/update/majorversion'],
+  ['Administrator Manager', 'PUT /{applianceId}/system/halt', 'PUT /{applianceId}/system/reboot'],
+  ['Administrator Manager', 'POST /{applianceId}/lvmsnapshots', 'DELETE /{applianceId}/lvmsnapshots'],
+  ['Administrator Manager', 'PUT /{applianceId}/system/userinterface', 'PUT /{applianceId}/system/proxy'],
+  ['Administrator Manager', 'PUT /snmp', 'POST /snmp/users', 'PUT /snmp/users/{id}', 'DELETE /snmp/users/{id}'],
+  ['Administrator Manager Certificates', 'POST /certificates/certs', 'PUT /certificates/certs/{id}'],
+  ['Administrator Manager Certificates', 'DELETE /certificates/certs/{id}'],
+  ['Administrator Manager Operator', 'PUT /services/apply', 'PUT /{applianceId}/services/apply'],
+  ['Administrator Manager', 'PUT /services/apply/confirm', 'DELETE /services/pending'],
+  ['Administrator Manager', 'POST /transactions', 'PUT /transactions/{id}/commit', 'PUT /transactions/{id}/rollback'],
+]
+const allowed = new Map(CRITICAL.flatMap(([who, ...list]) => list.map((key) => [key, new Set(who.split(' '))])))
+
+/** What is critical wherever it appears: a new endpoint of this kind has to be written into the table first. */
+const IS_CRITICAL =
+  /^(?!GET )\w+ (\/localUsers\/(?!me)|\/rbac|\/radius|\/saml\/config|\/login\/policy|\/backup|\/revisions|\/audit|\/snmp|\/\{applianceI[dD]\}\/(lvmsnapshots|system\/(halt|reboot|update|userinterface|proxy)))/
+
+const granted = endpoints.filter(({ access }) => access === 'granted')
+const keyOf = ({ method, path }: { readonly method: string; readonly path: string }) => `${method} ${path}`
+
+/** What a role may do at the most, where the table says nothing. */
+function mayAtMost(role: RoleName, { method, path }: { readonly method: string; readonly path: string }): boolean {
+  const isRead = method === 'GET'
+  switch (role) {
+    case 'Administrator':
+    case 'Manager':
+      return true
+    case 'Operator':
+      return isRead || /^\/ipvsDirector\/rips\/\{id\}\/(drain|halt|online)$|\/services\/\{service\}\/reload$/.test(path)
+    case 'Certificates':
+      return /^\/(certificates|ciphers)(\/|$)/.test(path)
+    case 'Backup':
+      return /^\/backup(\/|$)/.test(path) || (isRead && path.startsWith('/jobs'))
+    case 'Monitoring':
+      return isRead && /\/stats(\/|$)|^\/metrics|^\/services$/.test(path)
+    case 'Auditor':
+      return isRead
+    case 'nothing':
+      return false
+  }
+}
+
+interface Person {
+  readonly role: RoleName
+  readonly session: string
+  readonly program: string
+}
+
+async function people(test: Test) {
+  const { call, anonymous, login, node } = await applianceFixture(test)
+  const roles = await roleIds(call)
+  test.same(Object.keys(roles).toSorted(), [...ROLES].toSorted(), 'these are the roles there are')
+  const names: readonly RoleName[] = [...ROLES, 'nothing']
+  for (const name of names) await createUser(call, `${name}@localhost`, name === 'nothing' ? [] : [roles[name] ?? ''])
+  await call('PUT', '/services/apply')
+  const all: Person[] = []
+  for (const role of names) {
+    const session = await login(`${role}@localhost`, PASSWORD)
+    const made = await anonymous('POST', '/localUsers/me/tokens', { token: session, body: { name: 'a program' } })
+    all.push({ role, session, program: String(made.json.data.token) })
+  }
+  return { call, anonymous, login, node, all }
+}
+
+/** A broken body: whoever is let in changes nothing. */
+async function isLetIn(
+  call: Caller,
+  endpoint: { readonly method: string; readonly path: string },
+  node: string,
+  token: string,
+) {
+  const { method, path } = endpoint
+  // Who is let in must not be told of a stream that never ends.
+  const query = path === '/events' ? '?unheard-of=1' : ''
+  const { status } = await call(method, `${concrete(path, node)}${query}`, {
+    token,
+    ...(method === 'GET' ? {} : { raw: '{' }),
+  })
+  if (status === 401) throw new Error('the token counts no more')
+  return status !== 403
+}
+
+t.test('roles: the table of who may do what is critical names what there is, and all of it', async (test) => {
+  const known = new Set(endpoints.map(keyOf))
+  test.same(
+    [...allowed.keys()].filter((key) => !known.has(key)),
+    [],
+  )
+  const critical = granted.map(keyOf).filter((key) => IS_CRITICAL.test(key))
+  test.ok(critical.length > 30)
+  test.same(
+    critical.filter((key) => !allowed.has(key)),
+    [],
+    'to be written into the table',
+  )
+  const revealing = endpoints.filter(({ reveals }) => reveals).map(keyOf)
+  test.same(
+    revealing.filter((key) => !allowed.has(key)),
+    [],
+    'what gives out secrets is in the table',
+  )
+})
+
+t.test('roles: every endpoint by every default role, and by an API token of each', async (test) => {
+  const { anonymous, node, all } = await people(test)
+  for (const { role, session, program } of all) {
+    const wrong: string[] = []
+    for (const endpoint of granted) {
+      const key = keyOf(endpoint)
+      const [bySession, byProgram] = await Promise.all([
+        isLetIn(anonymous, endpoint, node, session),
+        isLetIn(anonymous, endpoint, node, program),
+      ])
+      if (bySession !== byProgram) wrong.push(`the API token differs: ${key}`)
+      const expected = allowed.get(key)?.has(role)
+      if (expected !== undefined && expected !== bySession) wrong.push(`${expected ? 'refused' : 'let in'}: ${key}`)
+      if (expected === undefined && bySession && !mayAtMost(role, endpoint)) wrong.push(`let in: ${key}`)
+    }
+    test.same(wrong, [], role)
+  }
+})
+
+t.test('roles: a session that lacks its second factor may only look after its own account', async (test) => {
+  const { call, anonymous, login, node } = await applianceFixture(test)
+  await call('PUT', '/login/policy', { body: { twoFactorRequired: true } })
+  await call('PUT', '/services/apply')
+  const token = await login('admin@localhost', 'correct horse battery')
+  const made = await anonymous('POST', '/localUsers/me/tokens', { token, body: { name: 'a way around' } })
+  test.equal(made.status, 403, 'no API token as a way around it')
+  const fresh = (await anonymous('GET', '/token', { token })).json.data.token
+  test.equal((await anonymous('GET', '/services', { token: fresh })).status, 403, 'nor by a refreshed token')
+  const letIn: string[] = []
+  for (const endpoint of granted) if (await isLetIn(anonymous, endpoint, node, token)) letIn.push(keyOf(endpoint))
+  test.same(letIn, [], 'an administrator without the second factor')
+})
+
+t.test('roles: who is let in to what he may not read learns nothing from the order of refusals', async (test) => {
+  const { anonymous, node, all } = await people(test)
+  const token = all.find(({ role }) => role === 'nothing')?.session ?? ''
+  for (const endpoint of granted) {
+    const { method, path } = endpoint
+    const raw = method === 'GET' ? '' : '{"a":'
+    const texts = await Promise.all(
+      ['unknown-1', '00000000-0000-4000-8000-000000000000', '%2e%2e'].map(
+        async (value) => (await anonymous(method, concrete(path, node, value), { token, raw })).status,
+      ),
+    )
+    test.same(texts, [403, 403, 403], keyOf(endpoint))
+  }
+})
