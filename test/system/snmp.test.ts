@@ -180,6 +180,29 @@ t.test('snmpd', { skip }, async (t) => {
     },
   )
 
+  await t.test('a port that somebody else has: the agent is back where it was', async (t) => {
+    const listener = `require('node:dgram').createSocket('udp4').bind(1161, '${SERVICE_IP}')`
+    t.equal((await machine.run('systemd-run', '--quiet', '--unit=taker', NODE, '-e', listener)).exitCode, 0)
+    await until('listener', async () => (await output('ss', '-Hlun', 'sport = :1161')) !== '')
+    await ok('PUT', '/snmp', { serviceIpId, port: 1161 })
+    const { status, text } = await api.request('PUT', '/services/apply')
+    t.equal(status, 502, text)
+    t.match(text, /snmpd/)
+    await until('answer', async () => /Rack/.test(await get(v3(MODERN), LOCATION)))
+    await ok('DELETE', '/services/pending')
+  })
+
+  await t.test('whatever a community is, it is one word and opens', async (t) => {
+    for (const community of ['"', '\\', "'; #x", '%s%n$IFS', 'ünï\u2028☃', 'x'.repeat(255)]) {
+      await ok('PUT', '/snmp', { serviceIpId, community, location: `at ${community.slice(0, 200)}` })
+      await apply()
+      t.match(await get(v2(community), LOCATION), /^"?at |^"61 74 20/, encodeURIComponent(community))
+    }
+    await ok('PUT', '/snmp', { serviceIpId, community: COMMUNITY, location: PLACE })
+    await apply()
+    t.notMatch((await ok('GET', '/audit')).text, /quoted/, 'no community is in the audit log')
+  })
+
   await t.test('a reload of the service keeps it all', async (t) => {
     await ok('PUT', '/services/snmp/reload')
     await until('answer', async () => /Rack/.test(await get(v3(MODERN), LOCATION)))
@@ -225,16 +248,43 @@ t.test('snmpd', { skip }, async (t) => {
     const who = v2(COMMUNITY)
     await ok('PUT', '/services/snmp/restart')
     await until('figures', async () => (await walk(it, who)).has('1.1.0'))
+    const pid = () => output('systemctl', 'show', '-P', 'MainPID', 'snmpd')
+    const before = await pid()
     await machine.run('systemctl', 'kill', '--signal=KILL', 'fulcrum')
     await machine.run('systemctl', 'stop', 'fulcrum')
     await until('end of the figures', async () => !(await walk(it, who)).has('1.1.0'))
     t.match(await get(who, LOCATION), /Rack/, 'the agent goes on')
     t.equal((await machine.run('systemctl', 'start', 'fulcrum')).exitCode, 0)
     await until('figures again', async () => (await walk(it, who)).has('1.1.0'))
+    t.equal(await pid(), before, 'a daemon that starts lets an agent be that does what it should')
+  })
+
+  await t.test('it listens on an IPv6 address as well, and only there', async (t) => {
+    await api.logIn('admin@localhost', it.password)
+    const assignedInterfaces = [{ nodeId: it.node, interfaceId: 'lan' }]
+    const subnet = { name: 'lan 6', networkIp: 'fd00:9::', networkMask: 64, assignedInterfaces }
+    const groupId = await api.create('/ipgroups', subnet)
+    const six = await api.create(`/${it.node}/sips`, { groupId, ip: 'fd00:9::10', externalPingCheck: false })
+    await ok('PUT', '/snmp', { serviceIpId: six })
+    await apply()
+    const argv = [
+      'snmpget',
+      '-m',
+      '',
+      '-t',
+      '2',
+      '-r',
+      '0',
+      '-Onqv',
+      ...v2(COMMUNITY),
+      'udp6:[fd00:9::10]:161',
+      LOCATION,
+    ]
+    t.match((await machine.inNetwork(...argv)).stdout, /Rack/)
+    t.match(await get(v2(COMMUNITY), LOCATION), /^failed/)
   })
 
   await t.test('without an address the machine is as it was found', async (t) => {
-    await api.logIn('admin@localhost', it.password)
     await ok('PUT', '/snmp', { serviceIpId: '', enabledV2: false, enabledV3: false })
     await apply()
     t.equal(await output('sh', '-c', `stat -c '%a %G' ${CONFIG}; cat ${CONFIG}`), found)

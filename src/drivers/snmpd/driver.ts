@@ -90,6 +90,7 @@ function plan(running: Wanted | undefined, desired: Wanted, options: PlanOptions
   const isAdoption = running === undefined && options.atLeast === 'runtime'
   return [
     ...fileSteps(renderSnmpd(desired)),
+    FRESH,
     restartStep(isAdoption ? 'skip' : 'act'),
     serviceStep('enabled'),
     listens(desired),
@@ -114,6 +115,15 @@ const OWNER: RunStep = {
   argv: ['chgrp', ACCOUNT, CONFIG_FILE],
   undo: 'irreversible',
   outside: {},
+}
+
+/** systemd starts a unit five times in ten seconds and then no more; people who try settings are no loop. */
+const FRESH: Step = {
+  kind: 'run',
+  why: 'let snmpd be restarted however often it was',
+  timeout_ms: TIMEOUT_MS,
+  argv: ['systemctl', 'reset-failed', 'snmpd.service'],
+  undo: 'irreversible',
 }
 
 const REMOVAL: Step = {
