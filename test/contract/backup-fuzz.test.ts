@@ -134,7 +134,7 @@ const MUTATIONS: Readonly<Record<string, (next: Random) => string | Uint8Array>>
     changed((places) =>
       put(
         of(places, ({ name }) => name === 'version' || name === 'format', next),
-        2 + Math.floor(next() * 9),
+        3 + Math.floor(next() * 9),
       ),
     ),
   renamed: (next) =>
