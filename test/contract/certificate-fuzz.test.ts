@@ -112,7 +112,7 @@ t.test('bombs: nesting, rounds of key derivation, very many parts', async (test)
   for (let depth = 0; depth < 10_000; depth++) nested = der(0x30, nested)
   const open = Buffer.alloc(200_000, Buffer.from([0x30, 0x80]))
   const rounds = withRounds(pfx(leaf, 'secret'))
-  const certificates = leaf.cert.repeat(400)
+  const certificates = leaf.cert.repeat(300)
   const uploads: Record<string, CertificateForm> = {
     nested: { form: 'pfx', pfx: nested.toString('base64') },
     'nested without ends': { form: 'pfx', pfx: open.toString('base64') },

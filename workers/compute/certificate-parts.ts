@@ -63,7 +63,7 @@ export class UploadParts {
     if (IGNORED.has(label)) return
     if (CERTIFICATE_LABELS.has(label)) {
       if (field === 'privateKey') return this.problem(field, 'holds a certificate where only the key belongs')
-      if (this.certificates.length >= BLOCKS_MAX) return
+      if (this.certificates.length === BLOCKS_MAX) return this.#tooMany(field)
       return this.#certificate(field, der)
     }
     const isKey = KEY_LABELS.has(label) || label === ENCRYPTED_KEY
@@ -74,6 +74,12 @@ export class UploadParts {
     if (text.includes('Proc-Type:')) return this.#oldEncryptedKey(field, text)
     const type = label === 'PRIVATE KEY' ? 'pkcs8' : label === 'RSA PRIVATE KEY' ? 'pkcs1' : 'sec1'
     this.#key(field, der, type)
+  }
+
+  /** Said once: each of thousands would make an answer longer than the question. */
+  #tooMany(field: string): void {
+    const message = `holds more than ${BLOCKS_MAX} certificates, with the other fields`
+    if (!this.problems.some((problem) => problem.message === message)) this.problem(field, message)
   }
 
   #certificate(field: string, der: Buffer): void {

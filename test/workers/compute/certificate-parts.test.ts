@@ -1,3 +1,4 @@
+import { rootCertificates } from 'node:tls'
 import t from 'tap'
 import { uploadBytes, UploadParts } from '../../../workers/compute/certificate-parts.ts'
 import { certificateMaker } from '../../certificate-maker.ts'
@@ -21,4 +22,14 @@ t.test('the size of an upload is that of all its parts, a PFX without base64', a
   test.equal(uploadBytes({ form: 'pem', pem: 'äb' }), 3)
   test.equal(uploadBytes({ form: 'pfx', pfx: 'AAAA' }), 3)
   test.equal(uploadBytes({ form: 'parts', cert: 'a', privateKey: 'bc', otherCerts: ['d', 'e'] }), 5)
+})
+
+t.test('certificates are counted over all fields', async (test) => {
+  const { pair } = certificateMaker(test)
+  const { cert, key } = pair({ name: 'one.test' })
+  const others = rootCertificates.slice(0, 45)
+  const { problems, certificates } = new UploadParts({ form: 'parts', cert, privateKey: key, otherCerts: others }, '')
+  test.match(problems, [{ field: 'otherCerts.39', message: /more than 40 certificates/ }])
+  test.equal(problems.length, 1)
+  test.equal(certificates.length, 40)
 })
