@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { readdirSync, statSync } from 'node:fs'
 import { connect, type TLSSocket } from 'node:tls'
 import t from 'tap'
+import { executePlan } from '../../workers/executor.ts'
 import { certificateMaker } from '../certificate-maker.ts'
 import { backend, realServer } from '../config-fixture.ts'
 import { echoOrigin } from './haproxy-traffic.ts'
@@ -124,3 +125,27 @@ t.test('files are for the owner alone, and go when nobody uses them', async (tes
   test.match(await apply(one, none), { ok: true })
   test.same(readdirSync(certs), [])
 })
+
+t.test(
+  'a kill between any two steps leaves no key behind, and the way back shows the old certificate',
+  async (test) => {
+    const { port, apply, view, driver, host, folder } = await listening(test, [first])
+    const running = view([first])
+    const next = record('first', pair({ name: 'next.test' }))
+    const targets = [view([next]), view([first, chained], { certificates: ['chained', 'first'] })]
+    for (const desired of targets) {
+      const steps = driver.plan(running, desired, { atLeast: 'runtime' })
+      for (let killedAt = 0; killedAt <= steps.length; killedAt++) {
+        const beforeStep = (index: number) => {
+          if (index === killedAt) throw new Error('killed')
+        }
+        await executePlan(host, steps, { beforeStep }).catch(() => undefined)
+        // As the apply engine does it after a crash.
+        test.match(await apply(desired, running, 'reload'), { ok: true })
+        test.same(readdirSync(`${folder}/fulcrum-certs`).toSorted(), ['f.list', 'first.pem'])
+        test.equal(await host.readFile(`${folder}/fulcrum-certs/first.pem`), first.chain + first.privateKey)
+        test.equal(subjectOf(await client(port)), 'first.test', `${steps[killedAt]?.kind ?? 'the end'}`)
+      }
+    }
+  },
+)

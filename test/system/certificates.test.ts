@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto'
+import { getuid } from 'node:process'
 import t from 'tap'
 import { readCertificate } from '../../workers/compute/certificate.ts'
 import { certificateMaker } from '../certificate-maker.ts'
@@ -115,3 +117,23 @@ t.test('HAProxy and the program openssl share one library, so that they know the
   test.match(await library('haproxy'), /libssl/)
   test.equal(await library('haproxy'), await library('openssl'))
 })
+
+t.test(
+  'port 80 of a frontend with certificates redirects to its TLS port',
+  { skip: getuid?.() !== 0 && 'needs root' },
+  async (test) => {
+    // An address of the loopback network that nobody else takes, so that others may have port 80 as well.
+    const ip = `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(2, 255)}`
+    const { port } = await listening(test, [first], { ip, ports: '80,8443', httpRedirectToHttps: true, hsts: true })
+    test.ok(port > 0)
+    const get = (url: string, ...more: string[]) => output('curl', '-sik', '--max-time', '10', ...more, url)
+    const moved = await get(`http://${ip}/a?b=c`, '-H', 'Host: www.example.test')
+    test.match(moved, /^HTTP\/1.1 301/)
+    test.match(moved, /^location: https:\/\/www\.example\.test:8443\/a\?b=c\r$/im)
+    test.notMatch(moved, /strict-transport/i)
+    const secure = await get(`https://${ip}:8443/`)
+    test.match(secure, /^HTTP\/2 503/, 'no backend')
+    test.match(secure, /strict-transport-security/i, 'an answer of HAProxy itself')
+    test.match(await get(`https://${ip}:8443/`, '--http1.1'), /^HTTP\/1.1 503/)
+  },
+)
