@@ -1,6 +1,7 @@
 import { App, type HttpRequest, type HttpResponse, type TemplatedApp } from 'uWebSockets.js'
 import { ApiError } from '../errors.ts'
 import { type Answer, failure, headOf } from './envelope.ts'
+import { behindWhatCame, type Framing, framingOf, UNWANTED_BODY } from './framing.ts'
 import { STREAMS_MAX, Streams } from './streams.ts'
 import { LARGE_BODY_BYTES, LONG_ANSWERS_MAX, LongAnswers, sendLarge } from './long-answers.ts'
 import { freePlace, opened, stopListening } from './listening.ts'
@@ -24,7 +25,6 @@ export type Handler = (incoming: Incoming, requestId: string) => Answer | Promis
 /** A whole body has to arrive in this time, a large one in more; a client that drips bytes would hold memory for ever. */
 const BODY_TIMEOUT_MS = 30_000
 const BODY_BYTES_PER_MS_MIN = 256
-const SINGLE_HEADERS = new Set(['content-length', 'transfer-encoding', 'host', 'authorization', 'content-type'])
 
 /** Unique in this process and, by its prefix, across restarts. */
 export function requestIds(prefix: string): () => string {
@@ -76,6 +76,7 @@ class Exchange implements Incoming {
   readonly method: string
   readonly path: string
   readonly query: string
+  readonly #framing: Framing
   readonly #response: HttpResponse
   #request: HttpRequest | undefined
   #address: string | undefined
@@ -83,7 +84,6 @@ class Exchange implements Incoming {
   #ended: () => void = () => undefined
 
   readonly #listener: ListenerState
-
   constructor(response: HttpResponse, request: HttpRequest, listener: ListenerState) {
     this.#listener = listener
     this.#response = response
@@ -91,11 +91,24 @@ class Exchange implements Incoming {
     this.method = request.getCaseSensitiveMethod()
     this.path = request.getUrl()
     this.query = request.getQuery() ?? ''
+    this.#framing = framingOf(request, this.method)
   }
 
-  /** The connection ends with this answer: its listener is closed. */
+  /** The connection ends with this answer. */
   get isLast(): boolean {
-    return this.#listener.isDraining
+    return this.#listener.isDraining || this.isUnclear
+  }
+
+  /**
+   * A proxy in front of us may have another opinion of where this request ends (uWebSockets.js is lenient with chunks), and
+   * what follows could be somebody else's.
+   */
+  get isUnclear(): boolean {
+    return this.#framing === 'chunked' || this.isAmbiguous || this.hasUnwantedBody
+  }
+
+  get hasUnwantedBody(): boolean {
+    return (this.method === 'GET' || this.method === 'HEAD') && this.#framing !== 'no body'
   }
 
   get aborted(): boolean {
@@ -123,16 +136,8 @@ class Exchange implements Incoming {
     this.#response.onAborted(() => this.abort())
   }
 
-  /** Repeated or unknown framing headers: two readings of where a body ends are how requests are smuggled past a proxy. */
   get isAmbiguous(): boolean {
-    const seen = new Set<string>()
-    let ambiguous = false
-    this.#request?.forEach((name, value) => {
-      if (!SINGLE_HEADERS.has(name)) return
-      ambiguous ||= seen.has(name) || (name === 'transfer-encoding' && value.toLowerCase() !== 'chunked')
-      seen.add(name)
-    })
-    return ambiguous || (seen.has('transfer-encoding') && seen.has('content-length'))
+    return this.#framing === 'ambiguous'
   }
 
   /** uWebSockets.js takes the request back when the handler returns. */
@@ -177,8 +182,13 @@ function serve(
   state: ListenerState,
 ): void {
   const exchange = new Exchange(response, request, state)
-  const answer = handle(exchange, requestId)
-  if (!(answer instanceof Promise)) {
+  if (exchange.hasUnwantedBody && exchange.method === 'HEAD') {
+    // An answer to HEAD has no body, and uWebSockets.js no way to end the connection behind one.
+    response.close()
+    return
+  }
+  const answer = exchange.hasUnwantedBody ? UNWANTED_BODY : handle(exchange, requestId)
+  if (!(answer instanceof Promise) && !exchange.isUnclear) {
     write(response, answer, requestId, exchange)
     return
   }
@@ -186,7 +196,7 @@ function serve(
     exchange.abort()
   })
   exchange.release()
-  void answer.then((late) => {
+  void (exchange.isUnclear ? behindWhatCame(answer) : Promise.resolve(answer)).then((late) => {
     if (!exchange.aborted) response.cork(() => write(response, late, requestId, exchange))
   })
 }
