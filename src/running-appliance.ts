@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { ConfigStore } from '../storage/config/config-store.ts'
+import { chosenCertificate } from './api-certificate.ts'
 import type { ApiListeners } from './api-listeners.ts'
 import type { AccessControl } from './auth/access.ts'
 import { type FirstAdministrator, passwordWasShown } from './auth/first-start.ts'
@@ -85,7 +86,11 @@ export class RunningAppliance implements Appliance {
     )
     this.#upkeep = new NetworkUpkeep(parts.engine, parts.running, () => parts.listeners.settle())
     const own = join(parts.settings.state, 'tls')
-    const certificates = () => [...apiCertificate(own), ...certificatesIn(parts.running)]
+    // Its own counts while the API shows it.
+    const certificates = () => [
+      ...(chosenCertificate(parts.running, parts.nodeId) === undefined ? apiCertificate(own) : []),
+      ...certificatesIn(parts.running),
+    ]
     this.#certificates = new CertificateWatch({ ...parts, certificates, events: parts.lifecycle.events })
     this.#confirmation = new Confirmation(parts.engine, parts.store, parts.clock, parts.log)
   }
