@@ -64,7 +64,13 @@ export async function createAppliance(
   const amend: Amend = (section, id, patch) => engine.amend(section, id, patch)
   const external = radiusLogin({ running, clock, log })
   const access = await AccessControl.open({
-    ...{ store, running, endpoints, stateFolder, clock, log, administrator },
+    store,
+    running,
+    endpoints,
+    stateFolder,
+    clock,
+    log,
+    administrator,
     external,
     amend,
   })

@@ -21,7 +21,7 @@ export interface TokenEntry {
   readonly userName: string
   readonly name: string
   /** Ids of endpoints; null: everything that its user may do. */
-  readonly endpoints: readonly string[] | null
+  readonly endpoints: string[] | null
   readonly createdAt: string
   /** null: until it is revoked. */
   readonly expiresAt: string | null

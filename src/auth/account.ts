@@ -6,10 +6,10 @@ import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { User } from '../model/access.ts'
 import type { ConfigView } from '../model/sections.ts'
+import { policyProblems } from '../password-policy.ts'
 import { type ApiToken, type ApiTokens, type NewToken, TOKENS_PER_USER_MAX } from './api-tokens.ts'
 import type { Lockout } from './lockout.ts'
 import type { Amend } from './login.ts'
-import { policyProblems } from './password-policy.ts'
 import type { Passwords } from './password.ts'
 import { principalOf } from './principal.ts'
 import { newRecoveryCodes, recoveryHash } from './recovery-codes.ts'
@@ -115,7 +115,15 @@ export class Account {
   #tokenEntry({ id, userId, name, endpoints, createdAt_ms, expiresAt_ms }: ApiToken): TokenEntry {
     const userName = principalOf(this.#parts.running, userId)?.name ?? ''
     const expiresAt = expiresAt_ms === undefined ? null : isoOf(expiresAt_ms)
-    return { id, userId, userName, name, endpoints: endpoints ?? null, createdAt: isoOf(createdAt_ms), expiresAt }
+    return {
+      id,
+      userId,
+      userName,
+      name,
+      endpoints: endpoints === undefined ? null : [...endpoints],
+      createdAt: isoOf(createdAt_ms),
+      expiresAt,
+    }
   }
 
   async #changePassword(actor: Actor, address: string, current: string, next: string): Promise<void> {

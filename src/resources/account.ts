@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import type { TokenEntry } from '../api/account.ts'
 import { endpoint } from '../api/endpoint.ts'
 import { refuseFields } from '../api/refuse.ts'
 import { closed, Id, Name } from '../model/fields.ts'
+import { SessionShown, TokenShown } from '../model/session.ts'
 
 /** What everybody may do to the own account, whatever the roles; what acts, acts at once. */
 
@@ -13,34 +13,6 @@ const own = { access: 'authenticated', staged: false, extension: true } as const
 const DAY_MS = 86_400_000
 const DAYS_MAX = 3650
 const DAYS_DEFAULT = 365
-
-export const SessionShown = Type.Object({
-  id: text('Session id.'),
-  userId: text('User.'),
-  name: text('Login name; empty when the user is gone.'),
-  address: text('Address that the login came from.'),
-  via: Type.Enum(['password', 'radius', 'saml'], { description: 'How it was opened.' }),
-  createdAt: text('ISO 8601.'),
-  expiresAt: text('ISO 8601; twelve hours after the login.'),
-  isCurrent: Type.Boolean({ description: 'The one that asks.' }),
-})
-
-export const TokenShown = Type.Object({
-  id: text('Token id.'),
-  userId: text('User whose rights it has at most.'),
-  userName: text('Login name of that user.'),
-  name: text('Name.'),
-  endpoints: Type.Union([Type.Array(Type.String()), Type.Null()], {
-    description: 'Ids of the endpoints it may use; null for all that its user may.',
-  }),
-  createdAt: text('ISO 8601.'),
-  expiresAt: Type.Union([Type.String(), Type.Null()], { description: 'ISO 8601; null: until it is revoked.' }),
-})
-
-export const tokenShown = (token: TokenEntry) => ({
-  ...token,
-  endpoints: token.endpoints === null ? null : [...token.endpoints],
-})
 
 const OwnAccount = Type.Object({
   id: text('User id.'),
@@ -87,7 +59,7 @@ const tokens = [
     summary: 'List your API tokens',
     message: 'API tokens',
     data: Type.Array(TokenShown),
-    handle: (ctx) => ctx.accounts.tokens(ctx.actor.userId).map(tokenShown),
+    handle: (ctx) => [...ctx.accounts.tokens(ctx.actor.userId)],
   }),
   endpoint({
     ...own,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
-import { SessionShown, TokenShown, tokenShown } from './account.ts'
+import { SessionShown, TokenShown } from '../model/session.ts'
 
 /** Everybody's, for who looks after them. */
 export const accounts = [
@@ -37,7 +37,7 @@ export const accounts = [
     summary: 'List the API tokens of everybody',
     message: 'API tokens',
     data: Type.Array(TokenShown),
-    handle: (ctx) => ctx.accounts.tokens().map(tokenShown),
+    handle: (ctx) => [...ctx.accounts.tokens()],
   }),
   endpoint({
     name: 'apiTokens.revoke',

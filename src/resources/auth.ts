@@ -1,56 +1,12 @@
-import { type Static, Type } from 'typebox'
-import type { ContextOf, SessionData } from '../api/context.ts'
+import { Type } from 'typebox'
 import { endpoint, NoData } from '../api/endpoint.ts'
 import { Reply } from '../api/reply.ts'
 import { closed } from '../model/fields.ts'
-import { LICENCE } from '../model/licence.ts'
 import { SHARED } from '../model/node.ts'
+import { OpenedSession } from '../model/session.ts'
+import { openedSession } from '../opened-session.ts'
 
 const text = (description: string) => Type.String({ description })
-
-const Licence = Type.Object(
-  {
-    updateType: text('Kind of updates.'),
-    platform: text('Operating system family.'),
-    serial: text('Serial number; empty.'),
-    model: text('Product name.'),
-    supportExpired: Type.Boolean({ description: 'Always false.' }),
-    daysToExpire: Type.Integer({ description: 'Days; 0, it does not expire.' }),
-    companyName: text('Licensee; empty.'),
-    maxVips: Type.Integer({ description: 'Most frontends; 0 is unlimited.' }),
-    maxRips: Type.Integer({ description: 'Most real servers; 0 is unlimited.' }),
-    supportExpireDate: text('DD/MM/YYYY.'),
-    modules: Type.Array(
-      Type.Object({
-        name: text('Module.'),
-        fullName: text('Module, for people.'),
-        enabled: Type.Boolean({ description: 'Whether it may be used.' }),
-      }),
-      { description: 'Parts of the product.' },
-    ),
-    licenceType: text('Always community.'),
-  },
-  { description: 'Licence of the installation.' },
-)
-
-export const OpenedSession = Type.Object({
-  user: Type.Object(
-    {
-      id: text('User id.'),
-      email: text('Login name.'),
-      name: text('First and last name.'),
-      extra: Type.Array(Type.Unknown(), { description: 'Empty.' }),
-    },
-    { description: 'Who logged in.' },
-  ),
-  token: text('JWT for the header Authorization: Bearer; lives one hour, the session twelve.'),
-  appliance_id: text('Id of the node that answered.'),
-  applianceVersion: text('Version of the software.'),
-  licence: Licence,
-  mustEnrol: Type.Optional(
-    Type.Boolean({ description: 'Nothing else is granted until a second factor is set up: POST /localUsers/me/2fa.' }),
-  ),
-})
 
 /** An e-mail, or what a RADIUS server knows somebody by. */
 const LoginName = Type.String({
@@ -69,15 +25,6 @@ const LoginOptions = Type.Object({
     description: 'Everybody needs a second factor; one that a user has set up is asked for in any case.',
   }),
 })
-
-/** However it was opened. */
-export function openedSession(
-  { nodeId, version }: Pick<ContextOf['act'], 'nodeId' | 'version'>,
-  { user, token, mustEnrol }: SessionData,
-): Static<typeof OpenedSession> {
-  const session = { user: { ...user, extra: [] }, token, ...(mustEnrol ? { mustEnrol } : {}) }
-  return { ...session, appliance_id: nodeId, applianceVersion: version, licence: LICENCE }
-}
 
 const CONFIRM_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Fulcrum</title>
 <h1>Connection confirmed</h1><p>Your browser accepts the certificate of this appliance. You may close this page.</p></html>`

@@ -5,8 +5,9 @@ import { type FieldProblem, refuseFields } from '../api/refuse.ts'
 import { Reply } from '../api/reply.ts'
 import { closed, optional } from '../model/fields.ts'
 import { SHARED } from '../model/node.ts'
+import { OpenedSession } from '../model/session.ts'
 import { SamlConfig } from '../model/sign-in.ts'
-import { OpenedSession, openedSession } from './auth.ts'
+import { openedSession } from '../opened-session.ts'
 
 const { id: _, ...fields } = SamlConfig.properties
 const Shown = Type.Object(fields)

@@ -144,7 +144,7 @@ t.test(
         test.match(await apply(desired, running, 'reload'), { ok: true })
         test.same(readdirSync(`${folder}/fulcrum-certs`).toSorted(), ['f.list', 'first.pem'])
         test.equal(await host.readFile(`${folder}/fulcrum-certs/first.pem`), first.chain + first.privateKey)
-        test.equal(subjectOf(await client(port)), 'first.test', `${steps[killedAt]?.kind ?? 'the end'}`)
+        test.equal(subjectOf(await client(port)), 'first.test', steps[killedAt]?.kind ?? 'the end')
       }
     }
   },

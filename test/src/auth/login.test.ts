@@ -31,7 +31,12 @@ async function fixture(test: Test) {
   const amend: Amend = (section, id, patch) => store.amend({ section, scope: '', key: id }, patch)
   const factors = new SecondFactors(store.signIns, clock)
   const access = new Login({
-    ...{ running, passwords, sessions, factors, amend, clock },
+    running,
+    passwords,
+    sessions,
+    factors,
+    amend,
+    clock,
     lockout: new Lockout(clock),
     external: { authenticate: async () => verdict.is },
     firstPassword: first,
@@ -193,8 +198,12 @@ t.test('where single sign-on is enforced, a password opens nothing but for who b
   const idp = { idpEntityId: 'idp', idpSsoUrl: 'https://idp.test/sso', idpCertificates: [], baseUrl: 'https://lb.test' }
   await edit((draft) =>
     draft.section('samlConfigs').put({
-      ...{ id: 'cluster', enabled: true, enforced: true, emailAttribute: '', breakGlassUserId: 'mono' },
       ...idp,
+      id: 'cluster',
+      enabled: true,
+      enforced: true,
+      emailAttribute: '',
+      breakGlassUserId: 'mono',
     }),
   )
   await promote()

@@ -30,10 +30,10 @@ t.test('of two logins with one code at the same moment, one comes in', async (te
   const factors = open()
   const at = code()
   const outcomes = await Promise.all([factors.accepts('u', factor, at), factors.accepts('u', factor, at)])
-  test.same(outcomes.toSorted(), [false, true])
+  test.equal(outcomes.filter(Boolean).length, 1)
   const [paper = ''] = codes
   const again = await Promise.all([factors.accepts('u', factor, paper), factors.accepts('u', factor, paper)])
-  test.same(again.toSorted(), [false, true])
+  test.equal(again.filter(Boolean).length, 1)
 })
 
 t.test('each recovery code is good for one login', async (test) => {

@@ -67,7 +67,7 @@ t.test('an answer counts once, in the browser that asked', async (test) => {
   const pair = await begin()
   const twice = provider.response({ inResponseTo: pair.requestId })
   const answers = await Promise.all([post(twice, pair.cookie), post(twice, pair.cookie)])
-  test.same(answers.map(({ status }) => status).toSorted(), [200, 401], 'also at the same moment')
+  test.equal(answers.filter(({ status }) => status === 200).length, 1, 'also at the same moment')
 })
 
 t.test('whom nobody knows here, or who is disabled, gets no session', async (test) => {

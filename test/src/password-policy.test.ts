@@ -1,5 +1,5 @@
 import t from 'tap'
-import { policyProblems } from '../../../src/auth/password-policy.ts'
+import { policyProblems } from '../../src/password-policy.ts'
 
 const OWNER = { email: 'jane.doe@example.org', firstName: 'Jane', lastName: 'Doefield' }
 

@@ -1,0 +1,72 @@
+import { Type } from 'typebox'
+
+/** Sessions and tokens as the API shows them. */
+
+const text = (description: string) => Type.String({ description })
+
+const Licence = Type.Object(
+  {
+    updateType: text('Kind of updates.'),
+    platform: text('Operating system family.'),
+    serial: text('Serial number; empty.'),
+    model: text('Product name.'),
+    supportExpired: Type.Boolean({ description: 'Always false.' }),
+    daysToExpire: Type.Integer({ description: 'Days; 0, it does not expire.' }),
+    companyName: text('Licensee; empty.'),
+    maxVips: Type.Integer({ description: 'Most frontends; 0 is unlimited.' }),
+    maxRips: Type.Integer({ description: 'Most real servers; 0 is unlimited.' }),
+    supportExpireDate: text('DD/MM/YYYY.'),
+    modules: Type.Array(
+      Type.Object({
+        name: text('Module.'),
+        fullName: text('Module, for people.'),
+        enabled: Type.Boolean({ description: 'Whether it may be used.' }),
+      }),
+      { description: 'Parts of the product.' },
+    ),
+    licenceType: text('Always community.'),
+  },
+  { description: 'Licence of the installation.' },
+)
+
+export const OpenedSession = Type.Object({
+  user: Type.Object(
+    {
+      id: text('User id.'),
+      email: text('Login name.'),
+      name: text('First and last name.'),
+      extra: Type.Array(Type.Unknown(), { description: 'Empty.' }),
+    },
+    { description: 'Who logged in.' },
+  ),
+  token: text('JWT for the header Authorization: Bearer; lives one hour, the session twelve.'),
+  appliance_id: text('Id of the node that answered.'),
+  applianceVersion: text('Version of the software.'),
+  licence: Licence,
+  mustEnrol: Type.Optional(
+    Type.Boolean({ description: 'Nothing else is granted until a second factor is set up: POST /localUsers/me/2fa.' }),
+  ),
+})
+
+export const SessionShown = Type.Object({
+  id: text('Session id.'),
+  userId: text('User.'),
+  name: text('Login name; empty when the user is gone.'),
+  address: text('Address that the login came from.'),
+  via: Type.Enum(['password', 'radius', 'saml'], { description: 'How it was opened.' }),
+  createdAt: text('ISO 8601.'),
+  expiresAt: text('ISO 8601; twelve hours after the login.'),
+  isCurrent: Type.Boolean({ description: 'The one that asks.' }),
+})
+
+export const TokenShown = Type.Object({
+  id: text('Token id.'),
+  userId: text('User whose rights it has at most.'),
+  userName: text('Login name of that user.'),
+  name: text('Name.'),
+  endpoints: Type.Union([Type.Array(Type.String()), Type.Null()], {
+    description: 'Ids of the endpoints it may use; null for all that its user may.',
+  }),
+  createdAt: text('ISO 8601.'),
+  expiresAt: Type.Union([Type.String(), Type.Null()], { description: 'ISO 8601; null: until it is revoked.' }),
+})

@@ -1,0 +1,16 @@
+import t from 'tap'
+import { openedSession } from '../../src/opened-session.ts'
+
+t.test('a session is answered with who, where, and what is still to be done', async (test) => {
+  const data = { user: { id: 'u', email: 'a@b', name: 'A B' }, token: 'jwt', mustEnrol: false }
+  const node = { nodeId: 'n', version: '1' }
+  test.match(openedSession(node, data), {
+    user: { id: 'u', email: 'a@b', name: 'A B', extra: [] },
+    token: 'jwt',
+    appliance_id: 'n',
+    applianceVersion: '1',
+    licence: { licenceType: 'community' },
+  })
+  test.notOk('mustEnrol' in openedSession(node, data))
+  test.equal(openedSession(node, { ...data, mustEnrol: true }).mustEnrol, true)
+})
