@@ -4,29 +4,43 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import type { Test } from 'tap'
 import { createAppliance } from '../../src/appliance.ts'
-import { silentLog } from '../../src/log.ts'
-import { ADMIN, caller, recordingMachine, testSettings } from '../appliance-fixture.ts'
+import { systemClock } from '../../src/clock.ts'
+import { createLog } from '../../src/log.ts'
+import { ADMIN, type Caller, caller, recordingMachine, testSettings } from '../appliance-fixture.ts'
 import { temporaryFolder } from '../config-fixture.ts'
 
-/** A daemon that really listens, with and without TLS, and its administrator. */
-export async function listeningFixture(test: Test) {
-  const state = temporaryFolder(test, 'raw')
+/** A daemon whose log is kept, whose clock moves on with each call so that nobody is kept waiting, and its administrator. */
+export async function loggedFixture(test: Test) {
+  const state = temporaryFolder(test, 'attack')
+  const machine = recordingMachine(state)
+  const lines: string[] = []
+  let waited_ms = 0
+  const clock = { ...systemClock, monotonic_ms: () => systemClock.monotonic_ms() + waited_ms }
   const settings = testSettings(state, { http: { host: '127.0.0.1', port: 0 } })
-  const appliance = await createAppliance(settings, recordingMachine(state), silentLog)
-  const [tls, plain] = await appliance.listen()
+  const appliance = await createAppliance(
+    settings,
+    machine,
+    createLog((line) => lines.push(line)),
+    clock,
+  )
   test.teardown(() => appliance.close())
-  if (tls === undefined || plain === undefined) throw new Error('it does not listen on both')
   const anonymous = caller(appliance)
   const { json } = await anonymous('POST', '/token', { body: ADMIN })
   const token = String(json.data.token)
-  return {
-    appliance,
-    node: appliance.nodeId,
-    token,
-    call: caller(appliance, token),
-    anonymous,
-    ports: { tls: tls.port, plain: plain.port },
+  const asked = caller(appliance, token)
+  const call: Caller = (...request) => {
+    waited_ms += 5_000
+    return asked(...request)
   }
+  return { appliance, machine, state, lines, node: appliance.nodeId, token, call, anonymous }
+}
+
+/** The same, and it really listens, with and without TLS. */
+export async function listeningFixture(test: Test) {
+  const made = await loggedFixture(test)
+  const [tls, plain] = await made.appliance.listen()
+  if (tls === undefined || plain === undefined) throw new Error('it does not listen on both')
+  return { ...made, ports: { tls: tls.port, plain: plain.port } }
 }
 
 export type Kind = 'tls' | 'plain'
