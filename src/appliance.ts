@@ -61,7 +61,7 @@ export async function createAppliance(
   const identity = () => nodeIn(running, born)
   const nodeId = identity()
   const { administrator, state: stateFolder } = settings
-  const amend: Amend = (section, id, patch) => engine.amend(section, id, patch)
+  const amend: Amend = (section, id, patch) => editing.between(() => engine.amend(section, id, patch))
   const external = radiusLogin({ running, clock, log })
   const access = await AccessControl.open({
     store,

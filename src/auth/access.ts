@@ -48,7 +48,6 @@ export class AccessControl {
   /** Set when this start made the first administrator. */
   readonly firstAdministrator: FirstAdministrator | undefined
   readonly #apiTokens: ApiTokens
-  readonly #factors: SecondFactors
   readonly #permissions: Permissions
   /** By what stands for the session of a token: what it may do while its user may do `of`. */
   readonly #narrowed = new Map<string, { readonly of: Rights; readonly rights: Rights }>()
@@ -61,8 +60,8 @@ export class AccessControl {
     this.firstAdministrator = first
     this.sessions = new Sessions(store.sessions, new Tokens(join(stateFolder, 'token-key.pem')), clock)
     this.#apiTokens = new ApiTokens(store.apiTokens, clock)
-    this.#factors = new SecondFactors(store.signIns, clock)
-    const shared = { running, clock, log, passwords, lockout: new Lockout(clock), factors: this.#factors, amend }
+    const factors = new SecondFactors(store.signIns, clock)
+    const shared = { running, clock, log, passwords, lockout: new Lockout(clock), factors, amend }
     const { sessions } = this
     const firstPassword = new FirstPassword(stateFolder)
     this.login = new Login({ ...shared, sessions, external: parts.external, firstPassword })
@@ -128,7 +127,6 @@ export class AccessControl {
       .map(({ id }) => id)
     if (gone.length === 0) return
     await this.#apiTokens.revoke(({ userId }) => gone.includes(userId))
-    await this.#factors.forget(gone)
   }
 }
 

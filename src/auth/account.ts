@@ -98,7 +98,7 @@ export class Account {
 
   #factorOf(user: User | undefined): SecondFactorState {
     if (user?.secondFactor === undefined) return { enabled: false, since: null, recoveryCodesLeft: 0 }
-    const recoveryCodesLeft = this.#parts.factors.recoveryCodesLeft(user.id, user.secondFactor)
+    const recoveryCodesLeft = this.#parts.factors.recoveryCodesLeft(user.secondFactor)
     return { enabled: true, since: user.secondFactor.since, recoveryCodesLeft }
   }
 
@@ -188,9 +188,8 @@ export class Account {
     const { secret } = enrolment
     const secondFactor = { secret, recoveryCodes: recoveryCodes.map(recoveryHash), since: isoOf(clock.now_ms()) }
     this.#enrolments.delete(user.id)
-    // What an earlier one had used up says nothing about this one.
-    await factors.forget([user.id])
-    await factors.accepts(user.id, secondFactor, code)
+    // Not to be used again for a login.
+    await factors.accepts(secondFactor, code)
     await amend('users', user.id, { secondFactor })
     await sessions.lift(actor.sessionId)
     log.info('second factor set up', { account: user.email })
@@ -201,9 +200,7 @@ export class Account {
     const user = await this.#proven(actor, address, password)
     if (user.secondFactor === undefined) throw new ApiError('NOT_FOUND', 'You have no second factor')
     const { secondFactor } = user
-    const isRight = await this.#counted(user.id, 'second factor', () =>
-      this.#parts.factors.accepts(user.id, secondFactor, code),
-    )
+    const isRight = await this.#counted(user.id, 'second factor', () => this.#parts.factors.accepts(secondFactor, code))
     if (!isRight) throw new ApiError('TWO_FACTOR_INVALID', 'The code is wrong, or was used before')
     await this.#parts.amend('users', user.id, { secondFactor: undefined })
     this.#parts.log.info('second factor removed', { account: user.email })

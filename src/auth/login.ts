@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
+import { comparedName } from '../login-name.ts'
 import { SHARED } from '../model/node.ts'
 import type { ConfigView, SectionName, SectionRecords } from '../model/sections.ts'
 import type { ExternalLogin } from './external-login.ts'
@@ -152,7 +153,7 @@ export class Login {
     const settle = this.#parts.lockout.begin(user.id, 'second factor')
     let outcome: boolean | undefined
     try {
-      outcome = await this.#parts.factors.accepts(user.id, user.secondFactor, code)
+      outcome = await this.#parts.factors.accepts(user.secondFactor, code)
       return outcome
     } finally {
       settle(outcome)
@@ -173,8 +174,8 @@ export class Login {
 
   async #provision(username: string, groups: readonly string[]): Promise<RadiusUser> {
     const { running, amend, clock } = this.#parts
-    const wanted = username.toLowerCase()
-    const known = [...running.list('radiusUsers')].find((user) => user.username.toLowerCase() === wanted)
+    const wanted = comparedName(username)
+    const known = [...running.list('radiusUsers')].find((user) => comparedName(user.username) === wanted)
     const sorted = [...groups].toSorted()
     if (known === undefined) {
       const createdAt = new Date(clock.now_ms()).toISOString()
@@ -188,8 +189,8 @@ export class Login {
   }
 
   #find(email: string): LocalUser | undefined {
-    const wanted = email.toLowerCase()
-    for (const user of this.#parts.running.list('users')) if (user.email.toLowerCase() === wanted) return user
+    const wanted = comparedName(email)
+    for (const user of this.#parts.running.list('users')) if (comparedName(user.email) === wanted) return user
     return undefined
   }
 }

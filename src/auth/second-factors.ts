@@ -1,11 +1,11 @@
-import { timingSafeEqual } from 'node:crypto'
+import { createHash, timingSafeEqual } from 'node:crypto'
 import type { SideTable } from '../../storage/config/config-store.ts'
 import type { Clock } from '../clock.ts'
 import type { SecondFactor } from '../model/access.ts'
 import { recoveryHash } from './recovery-codes.ts'
 import { looksLikeCode, stepOfCode } from './totp.ts'
 
-/** What one user has used up. */
+/** What of one enrolment is used up. */
 interface Used {
   /** Of the last code that was accepted. */
   readonly step: number
@@ -15,7 +15,10 @@ interface Used {
 
 const NOTHING: Used = { step: 0, codes: [] }
 
-/** Judges codes. What was accepted once is on the disk before it counts, so that nothing is accepted twice, not even over a crash. */
+/**
+ * Judges codes. What was accepted once is on the disk before it counts, so that nothing is accepted twice, not even over a crash.
+ * It is kept by enrolment and for ever: a user, or a second factor, that comes back with a restore brings no used code back.
+ */
 export class SecondFactors {
   readonly #table: SideTable
   readonly #clock: Clock
@@ -29,37 +32,35 @@ export class SecondFactors {
   }
 
   /** A code of the device, or a recovery code. */
-  async accepts(userId: string, factor: SecondFactor, code: string): Promise<boolean> {
-    const used = this.#used.get(userId) ?? NOTHING
+  async accepts(factor: SecondFactor, code: string): Promise<boolean> {
+    const key = keyOf(factor)
+    const used = this.#used.get(key) ?? NOTHING
     if (looksLikeCode(code)) {
       const step = stepOfCode(factor.secret, code, this.#clock.now_ms(), used.step)
       if (step === undefined) return false
-      await this.#keep(userId, { ...used, step })
+      await this.#keep(key, { ...used, step })
       return true
     }
     const hash = recoveryHash(code)
     if (!factor.recoveryCodes.some((known) => isEqual(known, hash)) || used.codes.includes(hash)) return false
-    await this.#keep(userId, { ...used, codes: [...used.codes, hash] })
+    await this.#keep(key, { ...used, codes: [...used.codes, hash] })
     return true
   }
 
-  recoveryCodesLeft(userId: string, factor: SecondFactor): number {
-    const used = new Set(this.#used.get(userId)?.codes)
+  recoveryCodesLeft(factor: SecondFactor): number {
+    const used = new Set(this.#used.get(keyOf(factor))?.codes)
     return factor.recoveryCodes.filter((hash) => !used.has(hash)).length
   }
 
-  /** Users that are gone. */
-  async forget(userIds: readonly string[]): Promise<void> {
-    const known = userIds.filter((id) => this.#used.delete(id))
-    if (known.length > 0) await this.#table.remove(known)
-  }
-
   /** In memory first: a second login with the same code, while the first is being written, finds it used. */
-  async #keep(userId: string, used: Used): Promise<void> {
-    this.#used.set(userId, used)
-    await this.#table.put(userId, used)
+  async #keep(key: string, used: Used): Promise<void> {
+    this.#used.set(key, used)
+    await this.#table.put(key, used)
   }
 }
+
+/** Nothing that the secret could be found by. */
+const keyOf = ({ secret }: SecondFactor) => createHash('sha256').update(`enrolment ${secret}`).digest('base64url')
 
 function isEqual(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)]

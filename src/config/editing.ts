@@ -62,6 +62,11 @@ export class Editing {
     })
   }
 
+  /** For what changes a record that somebody may be editing right now: that edit is written first, and the next sees this one. */
+  between<T>(work: () => Promise<T>): Promise<T> {
+    return this.#inTurn(work)
+  }
+
   /** Resolves when every edit that was begun is written, or has failed. */
   settled(): Promise<void> {
     return this.#inTurn(() => Promise.resolve())

@@ -2,6 +2,7 @@ import type { ConfigStore, Revision } from '../../storage/config/config-store.ts
 import type { ShownChange } from '../api/context.ts'
 import type { RevisionEntry, RevisionsReader } from '../api/lifecycle.ts'
 import { ApiError } from '../errors.ts'
+import { keepingAmendments } from './amended-since.ts'
 import { type RecordChange, SECTION_NAMES, type SectionContents, type SectionName } from '../model/sections.ts'
 import { shownChange } from './shown-change.ts'
 import { inTurns, onOneRevision, turn } from './turns.ts'
@@ -49,9 +50,10 @@ export class Revisions implements RevisionsReader {
         records.set(section, new Map(running.map(({ value }) => [String(Reflect.get(Object(value), 'id')), value])))
         await turn()
       }
-      for (const { section, key, before } of spans) {
-        if (before === null) records.get(section)?.delete(key)
-        else records.get(section)?.set(key, before)
+      for (const { section, key, before, after } of spans) {
+        const ofSection = records.get(section)
+        if (before === null) ofSection?.delete(key)
+        else ofSection?.set(key, keepingAmendments(before, after, ofSection.get(key)))
       }
       const of = (section: SectionName) => [...(records.get(section)?.values() ?? [])]
       // Sound: every one of them was a record of its section when it was applied.

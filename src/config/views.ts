@@ -6,6 +6,7 @@ import type {
   RecordReader,
 } from '../../storage/config/config-store.ts'
 import { merged } from '../../storage/config/sorted-records.ts'
+import { keepingAmendments } from './amended-since.ts'
 import type { ConfigView, RecordChange, SectionName, SectionRecords } from '../model/sections.ts'
 
 /** Sections that exist today are cluster-wide; settings of one node will carry its id here. */
@@ -75,11 +76,14 @@ export function attemptedView(running: RecordReader, attempted: readonly RecordC
   )
 }
 
-/** The changes that take a revision back: what running has now becomes what was before it. */
+/** The changes that take a revision back: what running has now becomes what was before it, but for what was amended since. */
 export function reversed(store: ConfigStore, revision: number): readonly Change[] {
   const made = store.revisions(1)[0]
   if (made?.revision !== revision) throw new Error(`revision ${revision} is not the last one`)
-  return made.changes.map((change) => changeTo(store.running, change, change.before))
+  return made.changes.map((change) => {
+    const now = store.running.get(change.section, change.scope, change.key)?.value
+    return changeTo(store.running, change, keepingAmendments(change.before, change.after, now))
+  })
 }
 
 function changeTo(running: RecordReader, { section, scope, key }: RecordKey, value: unknown): Change {

@@ -5,7 +5,7 @@ import { Confirmation } from '../../../src/config/confirmation.ts'
 import type { Driver } from '../../../src/drivers/driver.ts'
 import { silentLog } from '../../../src/log.ts'
 import type { ConfigView } from '../../../src/model/sections.ts'
-import { configFixture, ENGINE_DEFAULTS, realServer, refuses } from '../../config-fixture.ts'
+import { configFixture, ENGINE_DEFAULTS, realServer, refuses, user } from '../../config-fixture.ts'
 import { manualClock } from '../../manual-clock.ts'
 
 const TESTER = { by: 'tester', address: undefined }
@@ -192,4 +192,19 @@ t.test('what one driver cannot take back holds back nothing else, and is tried a
   await new Confirmation(engine, config.store, clock, silentLog).start()
   test.ok(done.includes('first '))
   test.equal(config.store.journal(), undefined)
+})
+
+t.test('what people did to their own account meanwhile is not taken back with it', async (test) => {
+  const { edit, apply, store, clock, engine, confirmation } = fixture(test)
+  await edit((draft) => draft.section('users').create(user('u', { firstName: 'Old', passwordHash: 'leaked' })))
+  await apply()
+  await edit((draft) => draft.section('users').merge('u', { firstName: 'New' }))
+  await apply(30)
+  const secondFactor = { secret: 'A'.repeat(32), recoveryCodes: [], since: '' }
+  await engine.amend('users', 'u', { passwordHash: 'better', secondFactor })
+  clock.advance(30_000)
+  await confirmation().start()
+  const [{ value } = { value: undefined }] = store.running.list('users', '')
+  test.match(value, { firstName: 'Old', passwordHash: 'better', secondFactor })
+  test.same(store.changes(), [])
 })

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { Revisions } from '../../../src/config/revisions.ts'
-import { backend, configFixture, realServer, refuses } from '../../config-fixture.ts'
+import { backend, configFixture, realServer, refuses, user } from '../../config-fixture.ts'
 
 /** Revision 1 creates a and b, 2 changes a, 3 removes b and creates c, 4 takes the change of a back. */
 async function fixture(test: Test) {
@@ -78,4 +78,14 @@ t.test('a revision that never was, or is not kept, is not found', async (test) =
     await refuses(test, 'NOT_FOUND', revisions.contents(wrong))
     await refuses(test, 'NOT_FOUND', revisions.diff(1, wrong))
   }
+})
+
+t.test('a password that was changed since stays when an earlier revision comes back', async (test) => {
+  const { store, edit, promote } = configFixture(test)
+  await edit((draft) => draft.section('users').create(user('u', { firstName: 'One', passwordHash: 'old' })))
+  await promote()
+  await edit((draft) => draft.section('users').merge('u', { firstName: 'Two' }))
+  await promote()
+  await store.amend({ section: 'users', scope: '', key: 'u' }, { passwordHash: 'new' })
+  test.match((await new Revisions(store).contents(1)).users, [{ firstName: 'One', passwordHash: 'new' }])
 })

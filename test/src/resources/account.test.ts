@@ -214,3 +214,49 @@ t.test('where everybody needs one, a session without does nothing but set it up'
   test.equal(again.json.data.mustEnrol, undefined)
   test.equal((await jane.call('GET', '/services')).status, 200, 'sessions of before go on')
 })
+
+t.test('what an administrator has staged for the same field is what an apply makes', async (test) => {
+  const { person, call, logIn } = await fixture(test)
+  const jane = await person('jane@localhost')
+  await call('PUT', `/localUsers/users/${jane.id}`, { body: { password: 'by the administrator' } })
+  const mine = { currentPassword: PASSWORD, newPassword: 'by the thief' }
+  test.equal((await jane.call('PUT', '/localUsers/me/password', { body: mine })).status, 200)
+  test.match((await call('GET', '/services/pending')).json.data.changes, [{ resource: 'users', resourceId: jane.id }])
+  await call('PUT', '/services/apply')
+  test.equal((await logIn('jane@localhost', undefined, 'by the thief')).status, 401)
+  test.equal((await logIn('jane@localhost', undefined, 'by the administrator')).status, 200)
+  test.equal((await jane.call('GET', '/localUsers/me')).status, 401, 'and the sessions of before have ended')
+})
+
+t.test('an edit of a user and his own change of the password at once lose neither', async (test) => {
+  const { person, call, logIn } = await fixture(test)
+  const jane = await person('jane@localhost')
+  const mine = { currentPassword: PASSWORD, newPassword: 'another-one' }
+  const rename = (firstname: string) => call('PUT', `/localUsers/users/${jane.id}`, { body: { firstname } })
+  const answers = await Promise.all([
+    rename('First'),
+    jane.call('PUT', '/localUsers/me/password', { body: mine }),
+    rename('Second'),
+  ])
+  test.same(
+    answers.map(({ status }) => status),
+    [200, 200, 200],
+  )
+  await call('PUT', '/services/apply')
+  test.equal((await logIn('jane@localhost', undefined, 'another-one')).status, 200)
+  test.equal((await call('GET', `/localUsers/users/${jane.id}`)).json.data.firstName, 'Second')
+})
+
+t.test('a used recovery code stays used when its user is deleted and comes back', async (test) => {
+  const { person, enrol, logIn, call } = await fixture(test)
+  const jane = await person('jane@localhost')
+  const { recoveryCodes } = await enrol(jane.call)
+  const before = (await call('GET', '/revisions?limit=1')).json.data[0].revision
+  test.equal((await logIn('jane@localhost', recoveryCodes[0])).status, 200)
+  await call('DELETE', `/localUsers/users/${jane.id}`)
+  await call('PUT', '/services/apply')
+  await call('PUT', `/revisions/${before}/restore`)
+  await call('PUT', '/services/apply')
+  test.match((await logIn('jane@localhost', recoveryCodes[0])).json, { code: 'TWO_FACTOR_INVALID' })
+  test.equal((await logIn('jane@localhost', recoveryCodes[1])).status, 200)
+})

@@ -40,6 +40,12 @@ t.test('what is pending for the record keeps everything else that it wants', asy
   await store.amend(key, { n: 2 })
   const again = await reopened()
   test.match(again.changes(), [{ before: { value: { n: 2, name: 'old' } }, after: { value: { n: 2, name: 'new' } } }])
+  await again.amend(key, { name: 'other' })
+  test.match(
+    again.changes(),
+    [{ before: { value: { name: 'other' } }, after: { value: { n: 2, name: 'new' } } }],
+    'its own field',
+  )
   await again.amend(key, { name: 'new' })
   test.same(again.changes(), [], 'a pending change that wants nothing more is none')
   await again.close()
