@@ -5,3 +5,8 @@
 export function comparedName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
 }
+
+/** Without the domain before a name, and without the realm behind it: CORP\\alice, alice@corp.example and alice may be one. */
+export function bareName(name: string): string {
+  return comparedName(name.slice(name.lastIndexOf('\\') + 1).replace(/@.*$/s, ''))
+}

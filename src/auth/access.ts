@@ -133,7 +133,7 @@ export class AccessControl {
 const nobodyAnyMore = () => new ApiError('UNAUTHENTICATED', 'The user of this token is gone or disabled')
 
 /** The sections that rights are made of. */
-const OF_RIGHTS: ReadonlySet<SectionName> = new Set([...OF_USERS, 'groups', 'roles'])
+const OF_RIGHTS: ReadonlySet<SectionName> = new Set([...OF_USERS, 'radiusConfigs', 'groups', 'roles'])
 
 function endsSessions(change: RecordChange): boolean {
   if (change.section === 'radiusUsers') return change.after === undefined || change.after.disabled

@@ -11,6 +11,7 @@ import { type ApiToken, type ApiTokens, type NewToken, TOKENS_PER_USER_MAX } fro
 import type { Lockout } from './lockout.ts'
 import type { Amend } from './login.ts'
 import type { Passwords } from './password.ts'
+import { placeOf } from './place.ts'
 import { principalOf } from './principal.ts'
 import { newRecoveryCodes, recoveryHash } from './recovery-codes.ts'
 import type { SecondFactors } from './second-factors.ts'
@@ -147,6 +148,8 @@ export class Account {
     const { tokens, sessions } = this.#parts
     // A token would be a way around the second factor that is missing.
     if (sessions.isLimited(sessionId)) throw new ApiError('PERMISSION_DENIED', 'Set up a second factor first')
+    // Nobody would tell when the server has let its user go.
+    this.#local(userId, 'API tokens are for local users: a RADIUS server is asked at logins only')
     const others = tokens.list(userId)
     if (others.some(({ name }) => name === wanted.name)) {
       throw new ApiError('NAME_NOT_UNIQUE', `You have an API token with the name ${wanted.name}`)
@@ -215,7 +218,7 @@ export class Account {
   async #proven(actor: Actor, address: string, password: string): Promise<User> {
     const user = this.#local(actor.userId)
     const isRight = await this.#counted(user.email, address, () =>
-      this.#parts.passwords.verify(user.passwordHash, password),
+      this.#parts.passwords.verify(user.passwordHash, password, placeOf(address)),
     )
     // Read again: what was applied while the hash was computed counts.
     const now = this.#local(actor.userId)
@@ -234,13 +237,13 @@ export class Account {
     }
   }
 
-  #local(userId: string): User {
+  #local(userId: string, otherwise = 'The RADIUS server keeps the password and the second factor of this user'): User {
     const user = this.#parts.running.get('users', userId)
     if (user !== undefined) return user
     if (this.#parts.running.get('radiusUsers', userId) === undefined) {
       throw new ApiError('NOT_FOUND', `There is no user ${userId}, or it was not applied yet`)
     }
-    throw new ApiError('NOT_SUPPORTED', 'The RADIUS server keeps the password and the second factor of this user')
+    throw new ApiError('NOT_SUPPORTED', otherwise)
   }
 }
 

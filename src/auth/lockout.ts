@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
-import { networkOf, networkText, parseIp } from '../ip-network.ts'
+import { placeOf } from './place.ts'
 
 export const FAILURES_MAX = 5
 export const WINDOW_MS = 15 * 60_000
@@ -58,11 +58,4 @@ export class Lockout {
       return
     }
   }
-}
-
-/** Whoever has an IPv6 network has eighteen trillion addresses of it: they count as one. IPv4 inside IPv6 is one address. */
-function placeOf(address: string): string {
-  const ip = parseIp(address)
-  if (ip?.family !== 6 || ip.value >> 32n === 0xffffn) return address
-  return networkText(networkOf({ ...ip, prefix: 64 }))
 }

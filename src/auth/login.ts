@@ -3,13 +3,14 @@ import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
-import { comparedName } from '../login-name.ts'
+import { bareName, comparedName } from '../login-name.ts'
 import { SHARED } from '../model/node.ts'
 import type { ConfigView, SectionName, SectionRecords } from '../model/sections.ts'
 import type { ExternalLogin } from './external-login.ts'
 import type { FirstPassword } from './first-password.ts'
 import type { Lockout } from './lockout.ts'
 import type { Passwords } from './password.ts'
+import { placeOf } from './place.ts'
 import type { SecondFactors } from './second-factors.ts'
 import type { Sessions, Via } from './sessions.ts'
 
@@ -65,7 +66,7 @@ export class Login {
     // An attempt that could not be judged, because too many were under way, is nobody's failure.
     let outcome: boolean | undefined
     try {
-      const who = await this.#identify(email, password)
+      const who = await this.#identify(email, password, placeOf(address))
       if (who.kind === 'refused') outcome = false
       if (who.kind === 'refused' || who.kind === 'unjudged') {
         this.#parts.log.warn('login refused', { account: email, address })
@@ -118,25 +119,25 @@ export class Login {
     return { user: { id, email, name }, token, mustEnrol: how.isLimited === true }
   }
 
-  async #identify(email: string, password: string): Promise<Identified> {
+  async #identify(email: string, password: string, place: string): Promise<Identified> {
     const { passwords, external, log } = this.#parts
     const known = this.#find(email)
-    if (known !== undefined) return this.#judged(known, password)
+    if (known !== undefined) return this.#judged(known, password, place)
     const [verdict] = await Promise.all([
       external.authenticate(email, password),
       // The same work as for a local user.
-      passwords.verify(undefined, password),
+      passwords.verify(undefined, password, place),
     ])
     if (verdict.outcome === 'accepted') {
-      return { kind: 'radius', user: await this.#provisioned(email, verdict.groups) }
+      return { kind: 'radius', user: await this.#provisioned(verdict.name ?? email, verdict.groups) }
     }
     if (verdict.outcome !== 'unreachable') return { kind: 'refused' }
     log.error('no RADIUS server answers', { account: email })
     return { kind: 'unjudged' }
   }
 
-  async #judged(known: LocalUser, password: string): Promise<Identified> {
-    const isRight = await this.#parts.passwords.verify(known.passwordHash, password)
+  async #judged(known: LocalUser, password: string, place: string): Promise<Identified> {
+    const isRight = await this.#parts.passwords.verify(known.passwordHash, password, place)
     // Read again: what was applied while the hash was computed counts.
     const user = this.#parts.running.get('users', known.id)
     if (!isRight || user === undefined || user.passwordHash !== known.passwordHash) return { kind: 'refused' }
@@ -175,7 +176,11 @@ export class Login {
   async #provision(username: string, groups: readonly string[]): Promise<RadiusUser> {
     const { running, amend, clock } = this.#parts
     const wanted = comparedName(username)
-    const known = [...running.list('radiusUsers')].find((user) => comparedName(user.username) === wanted)
+    const all = [...running.list('radiusUsers')]
+    const known = all.find((user) => comparedName(user.username) === wanted)
+    // A server may take one account under several names: with its domain before it, or its realm behind.
+    const disabled = all.find((user) => user.disabled && bareName(user.username) === bareName(username))
+    if (disabled !== undefined) return disabled
     const sorted = [...groups].toSorted()
     if (known === undefined) {
       const createdAt = new Date(clock.now_ms()).toISOString()

@@ -1,3 +1,4 @@
+import { SHARED } from '../model/node.ts'
 import type { ConfigView, SectionName } from '../model/sections.ts'
 
 /** Whoever can hold a session: a local user, or somebody whom a RADIUS server vouched for. */
@@ -17,5 +18,10 @@ export function principalOf(view: ConfigView, id: string): Principal | undefined
   const local = view.get('users', id)
   if (local !== undefined) return { ...local, name: local.email }
   const remote = view.get('radiusUsers', id)
-  return remote === undefined ? undefined : { ...remote, name: remote.username, roles: [] }
+  const config = view.get('radiusConfigs', SHARED)
+  // Nobody vouches for them any more.
+  if (remote === undefined || config?.enabled !== true) return undefined
+  const mapped = new Set(config.groupMappings.map(({ groupId }) => groupId))
+  // What the last login said counts as far as it would be said today.
+  return { ...remote, name: remote.username, roles: [], groups: remote.groups.filter((group) => mapped.has(group)) }
 }

@@ -19,8 +19,9 @@ const PASSWORD_LENGTH_MAX = 256
 
 /** Why nobody is asked about these; undefined when they can be sent. */
 export function credentialProblem(name: string, password: string, protocol: Protocol): string | undefined {
-  if (name === '' || Buffer.byteLength(name) > VALUE_LENGTH_MAX || /\p{Cc}/u.test(name)) {
-    return `The name must have 1 to ${VALUE_LENGTH_MAX} bytes and no control characters`
+  // Characters that nobody sees would make another name of one and the same.
+  if (name === '' || Buffer.byteLength(name) > VALUE_LENGTH_MAX || /[\p{Cc}\p{Cf}\p{Cs}]|^\p{Z}|\p{Z}$/u.test(name)) {
+    return `The name must have 1 to ${VALUE_LENGTH_MAX} bytes, no blanks around it and no characters that cannot be seen`
   }
   // Directories behind a server may take an empty password for an anonymous bind, and let everybody in.
   if (password === '') return 'The password is empty'

@@ -4,6 +4,8 @@ import { SHARED } from '../model/node.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { RadiusConfig } from '../model/sign-in.ts'
 import { type ClientParts, RadiusClient } from './client.ts'
+import { credentialProblem } from './credentials.ts'
+import { type Attribute, TYPE, valuesOf } from './packet.ts'
 import { groupValues, mappedGroups } from './group-attribute.ts'
 
 /** Each holds a socket, for as long as servers are silent. */
@@ -48,7 +50,7 @@ async function judged(
   const now = switchedOn(running)
   if (now === undefined) return { outcome: 'off' }
   const groups = mappedGroups(now, groupValues(now.groupAttribute, result.attributes))
-  if (groups !== undefined) return { outcome: 'accepted', groups }
+  if (groups !== undefined) return { outcome: 'accepted', groups, name: nameIn(result.attributes) }
   log.warn('a RADIUS server accepts a user whom no mapping puts into a group', { account: name })
   return { outcome: 'refused' }
 }
@@ -56,4 +58,11 @@ async function judged(
 function switchedOn(running: ConfigView): RadiusConfig | undefined {
   const config = running.get('radiusConfigs', SHARED)
   return config?.enabled === true && config.hosts.length > 0 ? config : undefined
+}
+
+/** RFC 2865, section 5.1: an acceptance may say the name to be used for the session. */
+function nameIn(attributes: readonly Attribute[]): string | undefined {
+  const [value] = valuesOf(attributes, TYPE.userName)
+  const name = value === undefined ? '' : Buffer.from(value).toString()
+  return credentialProblem(name, 'x', 'PAP') === undefined ? name : undefined
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { placeOf } from '../auth/place.ts'
 import type { SessionData } from '../api/context.ts'
 import type { Sso } from '../api/sso.ts'
 import type { Clock } from '../clock.ts'
@@ -9,6 +9,7 @@ import type { ConfigView } from '../model/sections.ts'
 import type { SamlConfig } from '../model/sign-in.ts'
 import type { ComputePool } from '../worker-pool.ts'
 import { Passing } from './passing.ts'
+import { Tickets } from './tickets.ts'
 
 export const ACS_PATH = '/api/v1/saml/acs'
 const METADATA_PATH = '/api/v1/saml/metadata'
@@ -16,6 +17,9 @@ const METADATA_PATH = '/api/v1/saml/metadata'
 const COOKIE = '__Host-fulcrum-saml'
 const LOGIN_MS = 10 * 60_000
 const CODE_MS = 60_000
+/** Answers of one login that may be wrong. */
+const FAILURES_MAX = 5
+/** Codes that wait to be redeemed: each took a signed answer. */
 const WAITING_MAX = 10_000
 
 export interface SamlParts {
@@ -32,14 +36,15 @@ export interface SamlParts {
  */
 export class SamlLogins {
   readonly #parts: SamlParts
-  /** What a browser holds in its cookie → the id of its request. */
-  readonly #requests: Passing<string>
+  readonly #tickets: Tickets
+  /** Places that an answer is being judged of. */
+  readonly #judging = new Set<string>()
   /** Code → e-mail. */
   readonly #codes: Passing<string>
 
   constructor(parts: SamlParts) {
     this.#parts = parts
-    this.#requests = new Passing(parts.clock, LOGIN_MS, WAITING_MAX)
+    this.#tickets = new Tickets(parts.clock, LOGIN_MS, FAILURES_MAX)
     this.#codes = new Passing(parts.clock, CODE_MS, WAITING_MAX)
   }
 
@@ -60,22 +65,21 @@ export class SamlLogins {
 
   async #begin(): Promise<{ readonly location: string; readonly cookie: string }> {
     const parties = partiesOf(this.#config())
-    // An XML id begins with a letter or an underscore.
-    const requestId = `_${randomBytes(20).toString('hex')}`
+    const { requestId, ticket } = this.#tickets.issue()
     const location = await this.#parts.compute.run('samlRequest', { parties, requestId })
-    const cookie = `${COOKIE}=${this.#requests.keep(requestId)}; Path=/; Secure; HttpOnly; SameSite=None; Max-Age=${LOGIN_MS / 1000}`
+    const cookie = `${COOKIE}=${ticket}; Path=/; Secure; HttpOnly; SameSite=None; Max-Age=${LOGIN_MS / 1000}`
     return { location, cookie }
   }
 
   async #finish(response: string, cookies: string, address: string): Promise<string> {
     const parties = partiesOf(this.#config())
-    const key = cookieOf(cookies)
-    const requestId = this.#requests.get(key)
+    const requestId = this.#tickets.requestOf(cookieOf(cookies))
     if (requestId === undefined) {
       throw new ApiError('INVALID_CREDENTIALS', 'This browser has begun no login, or took too long: GET /saml/login')
     }
-    const verdict = await this.#parts.compute.run('judgeSaml', { parties, requestId, response })
+    const verdict = await this.#judged(requestId, parties, response, placeOf(address))
     if ('problem' in verdict) {
+      this.#tickets.failed(requestId)
       this.#parts.log.warn('answer of the identity provider refused', {
         address,
         reason: verdict.problem.slice(0, 200),
@@ -83,8 +87,23 @@ export class SamlLogins {
       throw new ApiError('INVALID_CREDENTIALS', 'The answer of the identity provider is not valid; the log says why')
     }
     // Used up now, and not before: what anybody may post must not end a login that is under way.
-    if (this.#requests.take(key) === undefined) throw new ApiError('INVALID_CREDENTIALS', 'This answer was used before')
+    if (!this.#tickets.use(requestId)) throw new ApiError('INVALID_CREDENTIALS', 'This answer was used before')
     return this.#codes.keep(verdict.email)
+  }
+
+  /** XML takes its time: one at a time for each place, so that who floods waits for nobody but himself. */
+  async #judged(requestId: string, parties: ReturnType<typeof partiesOf>, response: string, place: string) {
+    if (this.#judging.has(place)) {
+      throw new ApiError('RATE_LIMITED', 'Another answer from your address is being judged; try again in a second', {
+        headers: { 'Retry-After': '1' },
+      })
+    }
+    this.#judging.add(place)
+    try {
+      return await this.#parts.compute.run('judgeSaml', { parties, requestId, response })
+    } finally {
+      this.#judging.delete(place)
+    }
   }
 
   async #redeem(code: string, address: string): Promise<SessionData> {

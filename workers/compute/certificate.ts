@@ -1,10 +1,11 @@
-import { createPublicKey, type KeyObject } from 'node:crypto'
+import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import type { CertificateRead, CertificateUpload } from '../../src/model/certificates.ts'
 import { chainOf, type Chain, type Found, isSelfSigned } from './certificate-chain.ts'
 import { UPLOAD_BYTES_MAX, uploadBytes, UploadParts } from './certificate-parts.ts'
 import { brokenSignature, factsOf, whyWeak } from './certificate-rules.ts'
 
 const KEY_BYTES_MAX = 65_536
+const CHALLENGE = Buffer.from('this key belongs to this certificate')
 
 /** Reads, checks and orders what somebody handed in. Whatever it is, the answer is a value. */
 export function readCertificate(sent: CertificateUpload): CertificateRead {
@@ -53,10 +54,21 @@ function judged(parts: UploadParts, sent: CertificateUpload, main: string): Cert
 
 /** The one that the key belongs to; of several the one that is valid longest. */
 function leafOf(key: KeyObject, certificates: readonly Found[]): Found | undefined {
-  const own = createPublicKey(key).export({ format: 'der', type: 'spki' })
   return certificates
-    .filter(({ certificate }) => certificate.publicKey.export({ format: 'der', type: 'spki' }).equals(own))
+    .filter(({ certificate }) => isKeyOf(key, certificate.publicKey))
     .toSorted((a, b) => Date.parse(b.certificate.validTo) - Date.parse(a.certificate.validTo))[0]
+}
+
+/** What a key file says of its public part may be wrong: what counts is that the certificate verifies what the key signs. */
+function isKeyOf(key: KeyObject, publicKey: KeyObject): boolean {
+  const spki = (of: KeyObject) => of.export({ format: 'der', type: 'spki' })
+  if (!spki(createPublicKey(key)).equals(spki(publicKey))) return false
+  const digest = key.asymmetricKeyType?.startsWith('ed') === true ? undefined : 'sha256'
+  try {
+    return verify(digest, CHALLENGE, publicKey, sign(digest, CHALLENGE, key))
+  } catch {
+    return false
+  }
 }
 
 function refuseChain(parts: UploadParts, { links, strangers }: Chain, { force, now_ms }: CertificateUpload): void {

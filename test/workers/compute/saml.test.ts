@@ -106,5 +106,11 @@ t.test('what is no answer is refused, however it looks', async (test) => {
   }
   await refused('not base64', '%%%%')
   await refused('deep', encoded('<a>'.repeat(50_000)), /too many/)
-  await refused('less deep', encoded(responseAround('<a>'.repeat(1900), GOOD)))
+  await refused('less deep', encoded(responseAround('<a>'.repeat(1100), GOOD)))
+  await refused(
+    'many attributes',
+    encoded(`<a ${Array.from({ length: 2000 }, (_, n) => `b${n}=""`).join(' ')}/>`),
+    /too many/,
+  )
+  await refused('long', encoded(`<a>${'x'.repeat(200_000)}</a>`), /too long/)
 })

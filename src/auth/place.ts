@@ -1,0 +1,11 @@
+import { networkOf, networkText, parseIp } from '../ip-network.ts'
+
+/**
+ * Where an attempt comes from. Whoever has an IPv6 network has eighteen trillion addresses of it: they count as one. IPv4
+ * inside IPv6 is one address.
+ */
+export function placeOf(address: string): string {
+  const ip = parseIp(address)
+  if (ip?.family !== 6 || ip.value >> 32n === 0xffffn) return address
+  return networkText(networkOf({ ...ip, prefix: 64 }))
+}

@@ -1,0 +1,71 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+
+/** Uses that are remembered at once; each took a signed answer, or a judgement. */
+const REMEMBERED_MAX = 100_000
+
+/**
+ * Says of each login that is under way which request it began with. The ticket is kept by the browser and by nobody else, so
+ * that however many are begun, none makes another one invalid; only what was used is remembered, for as long as it would count.
+ */
+export class Tickets {
+  readonly #clock: Clock
+  readonly #life_ms: number
+  readonly #failures_max: number
+  /** Of this process: a restart ends logins that are under way. */
+  readonly #key = randomBytes(32)
+  /** By request, in the order in which they end: how often it was judged in vain; Infinity when it was used. */
+  readonly #spent = new Map<string, { readonly until_ms: number; failures: number }>()
+
+  constructor(clock: Clock, life_ms: number, failures_max: number) {
+    this.#clock = clock
+    this.#life_ms = life_ms
+    this.#failures_max = failures_max
+  }
+
+  /** A new request, and its ticket. */
+  issue(): { readonly requestId: string; readonly ticket: string } {
+    // An XML id begins with a letter or an underscore.
+    const requestId = `_${randomBytes(20).toString('hex')}`
+    const said = `${requestId}.${Math.floor(this.#clock.monotonic_ms() + this.#life_ms)}`
+    return { requestId, ticket: `${said}.${this.#seal(said)}` }
+  }
+
+  /** The request of a ticket that still counts. */
+  requestOf(ticket: string): string | undefined {
+    const [requestId = '', until = '', seal = ''] = ticket.split('.', 3)
+    const [wanted, given] = [Buffer.from(this.#seal(`${requestId}.${until}`)), Buffer.from(seal)]
+    if (wanted.length !== given.length || !timingSafeEqual(wanted, given)) return undefined
+    if (Number(until) <= this.#clock.monotonic_ms()) return undefined
+    return (this.#spent.get(requestId)?.failures ?? 0) < this.#failures_max ? requestId : undefined
+  }
+
+  /** Whether it was this call that used it. */
+  use(requestId: string): boolean {
+    const entry = this.#entry(requestId)
+    if (entry.failures === Infinity) return false
+    entry.failures = Infinity
+    return true
+  }
+
+  failed(requestId: string): void {
+    this.#entry(requestId).failures += 1
+  }
+
+  #entry(requestId: string) {
+    const known = this.#spent.get(requestId)
+    if (known !== undefined) return known
+    const now_ms = this.#clock.monotonic_ms()
+    for (const [id, { until_ms }] of this.#spent) {
+      if (until_ms > now_ms && this.#spent.size < REMEMBERED_MAX) break
+      this.#spent.delete(id)
+    }
+    const entry = { until_ms: now_ms + this.#life_ms, failures: 0 }
+    this.#spent.set(requestId, entry)
+    return entry
+  }
+
+  #seal(said: string): string {
+    return createHmac('sha256', this.#key).update(said).digest('base64url')
+  }
+}

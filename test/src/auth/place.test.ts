@@ -1,0 +1,10 @@
+import t from 'tap'
+import { placeOf } from '../../../src/auth/place.ts'
+
+t.test('an IPv6 network of 64 bits is one place, an IPv4 address is one, also inside IPv6', async (test) => {
+  test.equal(placeOf('2001:db8:1:2::1'), placeOf('2001:0db8:0001:0002:ffff:0000:0000:0001'))
+  test.not(placeOf('2001:db8:1:2::1'), placeOf('2001:db8:1:3::1'))
+  test.equal(placeOf('192.0.2.1'), '192.0.2.1')
+  test.not(placeOf('::ffff:192.0.2.1'), placeOf('::ffff:192.0.2.2'))
+  test.equal(placeOf('second factor'), 'second factor')
+})
