@@ -3,6 +3,7 @@ import { AuditLog } from '../storage/audit/audit-log.ts'
 import type { KnownChain } from '../storage/audit/segments.ts'
 import type { ConfigStore } from '../storage/config/config-store.ts'
 import type { Actor } from './api/context.ts'
+import { isOfToken, TOKEN_SESSION } from './auth/api-tokens.ts'
 import type { AuditEntry, AuditFilter, AuditReader } from './api/lifecycle.ts'
 import { auditedBody } from './audited-body.ts'
 import type { Clock } from './clock.ts'
@@ -81,17 +82,19 @@ export class Audit implements AuditTrail, AuditReader {
   }
 
   async record(request: AuditedRequest, outcome: AuditOutcome): Promise<void> {
-    const { endpoint, actor, address, requestId, method, path, query, body } = request
-    const isLogin = endpoint.name === 'auth.login'
+    const { endpoint, actor, address, requestId, method, path, query, body, cameIn } = request
+    const isLogin = endpoint.access === 'public'
     const caller = isLogin ? LOGINS : actor.userId
     if ((outcome.status ?? 0) >= 400 && !this.#refusals.mayRecord(caller)) return
     const unrecorded = this.#refusals.takeUnrecorded(caller)
-    const by = isLogin ? emailIn(body) : actor.email
+    const by = cameIn?.name ?? (isLogin ? emailIn(body) : actor.email)
     if (isLogin && outcome.status !== 200) this.#parts.events.publish('login', { state: 'refused', email: by, address })
     await this.#log.append({
       at: new Date(this.#parts.clock.now_ms()).toISOString(),
       requestId,
       by,
+      ...(cameIn === undefined ? {} : { via: cameIn.via }),
+      ...tokenOf(actor),
       address,
       endpoint: endpoint.name,
       method,
@@ -163,6 +166,11 @@ export class Audit implements AuditTrail, AuditReader {
       this.#noting = undefined
     }
   }
+}
+
+/** A program is not the person whose token it holds. */
+function tokenOf({ sessionId }: Actor): object {
+  return isOfToken(sessionId) ? { token: sessionId.slice(TOKEN_SESSION.length) } : {}
 }
 
 function cameOf({ status, code }: AuditOutcome): object {

@@ -7,6 +7,7 @@ import type {
   ConsoleChange,
   PendingReader,
   SectionEditor,
+  SessionData,
 } from './api/context.ts'
 import type { Endpoint } from './api/endpoint.ts'
 import type { HistoryFigures, LiveFigures } from './api/figures.ts'
@@ -20,6 +21,7 @@ import { Draft } from './config/draft.ts'
 import { takenBackBy } from './config/made.ts'
 import { refuseOverRights } from './config/over-rights.ts'
 import type { Joined, Transactions } from './config/transactions.ts'
+import type { CameIn } from './http/audited.ts'
 import type { HandlerContext, RequestFacts } from './http/pipeline.ts'
 import type { ConfigView, RecordChange, SectionContents, SectionName } from './model/sections.ts'
 
@@ -36,6 +38,7 @@ export class RequestContext implements HandlerContext {
   readonly #transactionId: string | undefined
   #draft: Draft | undefined
   #changes: readonly RecordChange[] = []
+  #cameIn: CameIn | undefined
 
   constructor(services: Services, endpoint: Endpoint, actor: Actor, facts: RequestFacts) {
     this.#services = services
@@ -159,10 +162,23 @@ export class RequestContext implements HandlerContext {
     return { refresh: () => this.#services.sessions.token(this.actor.sessionId) }
   }
   get login() {
-    return { withPassword: (credentials: Credentials) => this.#services.login.login(credentials, this.address) }
+    return {
+      withPassword: (credentials: Credentials) => this.#admitted(this.#services.login.login(credentials, this.address)),
+    }
   }
   get sso(): Sso {
-    return this.#services.sso.of(() => this.address)
+    const sso = this.#services.sso.of(() => this.address)
+    return { ...sso, redeem: (code) => this.#admitted(sso.redeem(code)) }
+  }
+
+  /** For the audit log: a code does not say whose it is. */
+  async #admitted(login: Promise<SessionData>): Promise<SessionData> {
+    const session = await login
+    this.#cameIn = { name: session.user.email, via: session.via }
+    return session
+  }
+  get cameIn(): CameIn | undefined {
+    return this.#cameIn
   }
   get accounts(): Accounts {
     return this.#services.account.of(this.actor, () => this.address)

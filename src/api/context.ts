@@ -135,6 +135,7 @@ export interface SessionData {
   readonly token: string
   /** The session may do nothing but set up a second factor. */
   readonly mustEnrol: boolean
+  readonly via: 'password' | 'radius' | 'saml'
 }
 
 /** One endpoint as roles see it. */

@@ -7,7 +7,7 @@ import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
 import { Account } from './account.ts'
-import { ApiTokens } from './api-tokens.ts'
+import { ApiTokens, TOKEN_SESSION } from './api-tokens.ts'
 import type { ExternalLogin } from './external-login.ts'
 import { FirstPassword } from './first-password.ts'
 import { type FirstAdministrator, prepareAccess } from './first-start.ts'
@@ -96,7 +96,7 @@ export class AccessControl {
       return new ApiError('UNAUTHENTICATED', 'This API token was revoked, has expired or never was')
     const of = this.#permissions.of(known.userId)
     if (of === undefined) return nobodyAnyMore()
-    const sessionId = `token ${known.id}`
+    const sessionId = `${TOKEN_SESSION}${known.id}`
     const cached = this.#narrowed.get(sessionId)
     if (cached?.of === of) return { rights: cached.rights, sessionId }
     const rights = this.#permissions.narrowed(of, known.endpoints)

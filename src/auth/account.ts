@@ -160,7 +160,12 @@ export class Account {
         `You have ${TOKENS_PER_USER_MAX} API tokens, the most there may be; revoke one`,
       )
     }
-    return tokens.create(userId, wanted)
+    const made = await tokens.create(userId, wanted)
+    // Gone, or disabled, while the disk was waited for: what ends the tokens of a user has not seen this one.
+    const user = principalOf(this.#parts.running, userId)
+    if (user !== undefined && !user.disabled) return made
+    await tokens.revoke(({ id }) => id === made.id)
+    throw new ApiError('UNAUTHENTICATED', 'The user of this session is gone or disabled')
   }
 
   async #begin(actor: Actor, address: string, password: string) {

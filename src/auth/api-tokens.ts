@@ -6,6 +6,9 @@ import { newId } from '../ids.ts'
 /** Tells a token of a program from a session's JWT, and lets scanners of leaked secrets find it. */
 const PREFIX = 'fulcrum_'
 const SECRET_BYTES = 32
+/** What stands for the session of whoever holds a token, before the id of the token. */
+export const TOKEN_SESSION = 'token '
+export const isOfToken = (sessionId: string) => sessionId.startsWith(TOKEN_SESSION)
 export const TOKENS_PER_USER_MAX = 50
 
 /** A token as stored: what it may do at most, and only the hash of its secret. */
@@ -51,8 +54,14 @@ export class ApiTokens {
     const id = newId()
     const secret = randomBytes(SECRET_BYTES).toString('base64url')
     const stored = { id, userId, ...wanted, createdAt_ms: this.#clock.now_ms(), hash: hashOf(secret) }
-    await this.#table.put(id, stored)
+    // Its name and its place are taken before the disk is waited for; nobody knows the secret yet.
     this.#live.set(id, stored)
+    try {
+      await this.#table.put(id, stored)
+    } catch (error) {
+      this.#live.delete(id)
+      throw error
+    }
     return { id, token: `${PREFIX}${id}_${secret}` }
   }
 

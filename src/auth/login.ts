@@ -11,6 +11,7 @@ import type { FirstPassword } from './first-password.ts'
 import type { Lockout } from './lockout.ts'
 import type { Passwords } from './password.ts'
 import { placeOf } from './place.ts'
+import { principalOf } from './principal.ts'
 import type { SecondFactors } from './second-factors.ts'
 import type { Sessions, Via } from './sessions.ts'
 
@@ -82,7 +83,7 @@ export class Login {
       outcome = true
       return who.kind === 'local'
         ? await this.#admit(who.user, 'password', address)
-        : await this.#open(who.user.id, who.user.username, who.user.username, { via: 'radius', address })
+        : await this.#openRemote(who.user, address)
     } finally {
       settle(outcome)
     }
@@ -100,13 +101,18 @@ export class Login {
     const policy = this.#parts.running.get('loginPolicies', SHARED)
     // The identity provider has factors of its own.
     const isLimited = via === 'password' && policy?.twoFactorRequired === true && user.secondFactor === undefined
-    const data = await this.#open(user.id, user.email, `${user.firstName} ${user.lastName}`.trim(), {
-      via,
-      address,
-      isLimited,
+    const name = `${user.firstName} ${user.lastName}`.trim()
+    const data = await this.#open(user.id, user.email, name, { via, address, isLimited }, () => {
+      const now = this.#parts.running.get('users', user.id)
+      return now !== undefined && !now.disabled && (via !== 'password' || now.passwordHash === user.passwordHash)
     })
     if (via === 'password') await this.#parts.firstPassword.forget()
     return data
+  }
+
+  #openRemote({ id, username }: RadiusUser, address: string): Promise<SessionData> {
+    const isStillRight = () => principalOf(this.#parts.running, id)?.disabled === false
+    return this.#open(id, username, username, { via: 'radius', address }, isStillRight)
   }
 
   async #open(
@@ -114,9 +120,15 @@ export class Login {
     email: string,
     name: string,
     how: { readonly via: Via; readonly address: string; readonly isLimited?: boolean },
+    isStillRight: () => boolean,
   ): Promise<SessionData> {
-    const { token } = await this.#parts.sessions.create(id, how)
-    return { user: { id, email, name }, token, mustEnrol: how.isLimited === true }
+    const { session, token } = await this.#parts.sessions.create(id, how)
+    // What ends the sessions of a user has not seen one that was being written.
+    if (!isStillRight()) {
+      await this.#parts.sessions.end((other) => other.id === session.id)
+      throw new ApiError('INVALID_CREDENTIALS', 'The e-mail or the password is wrong')
+    }
+    return { user: { id, email, name }, token, mustEnrol: how.isLimited === true, via: how.via }
   }
 
   async #identify(email: string, password: string, place: string): Promise<Identified> {

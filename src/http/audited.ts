@@ -14,8 +14,16 @@ export interface AuditedRequest {
   readonly query: string
   /** As it was found valid; undefined before. */
   readonly body?: unknown
+  /** Who came in by this request, and how. */
+  readonly cameIn?: CameIn | undefined
   /** Of the candidate. */
   readonly changes?: readonly RecordChange[]
+}
+
+/** Somebody who logged in. */
+export interface CameIn {
+  readonly name: string
+  readonly via: 'password' | 'radius' | 'saml'
 }
 
 export interface AuditOutcome {

@@ -5,7 +5,7 @@ import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { RecordChange } from '../model/sections.ts'
 import { admitted, type Asked, type Authenticate, denied, mayAsk, NOBODY } from './admission.ts'
-import { type AuditedRequest, type AuditTrail, isAudited, isNotedBefore, noteOf } from './audited.ts'
+import { type AuditedRequest, type CameIn, type AuditTrail, isAudited, isNotedBefore, noteOf } from './audited.ts'
 import { LargeBodies, mayBeLarge, type ParseLarge, readBody } from './body.ts'
 import { type Answer, replied } from './envelope.ts'
 import { handled } from './handling.ts'
@@ -29,6 +29,8 @@ export interface HandlerContext {
   enter(transactionId: string): void
   /** Revision of the record that was read, for the ETag. */
   readonly revisionRead: number | undefined
+  /** Who logged in by the request, if somebody did. */
+  readonly cameIn: CameIn | undefined
   /** What the request changed of the candidate. */
   readonly changes: readonly RecordChange[]
 }
@@ -155,7 +157,9 @@ export class Pipeline {
     const duration_ms = Math.round(performance.now() - started_ms)
     const { status } = answer
     this.#parts.log.info('request', { requestId, method, path, address, by: actor.email, status, duration_ms })
-    return isAudited(endpoint) ? this.#noted({ ...note, body, changes: context?.changes ?? [] }, answer) : answer
+    return isAudited(endpoint)
+      ? this.#noted({ ...note, body, changes: context?.changes ?? [], cameIn: context?.cameIn }, answer)
+      : answer
   }
 
   /** A secret is given out when it is on the disk who got it. */

@@ -2,7 +2,12 @@ import t from 'tap'
 import { openedSession } from '../../src/opened-session.ts'
 
 t.test('a session is answered with who, where, and what is still to be done', async (test) => {
-  const data = { user: { id: 'u', email: 'a@b', name: 'A B' }, token: 'jwt', mustEnrol: false }
+  const data = {
+    user: { id: 'u', email: 'a@b', name: 'A B' },
+    token: 'jwt',
+    mustEnrol: false,
+    via: 'password',
+  } as const
   const node = { nodeId: 'n', version: '1' }
   test.match(openedSession(node, data), {
     user: { id: 'u', email: 'a@b', name: 'A B', extra: [] },

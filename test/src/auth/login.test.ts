@@ -124,6 +124,22 @@ t.test(
   },
 )
 
+const RADIUS = {
+  id: 'cluster',
+  enabled: true,
+  port: 1812,
+  authProtocol: 'PAP' as const,
+  sharedSecret: 'secret',
+  timeout: 5,
+  retries: 0,
+  nasIdentifier: '',
+  requireMessageAuthenticator: true,
+  hosts: [],
+  groupAttribute: 'Class',
+  groupMappings: [],
+  denyUnmapped: false,
+}
+
 async function enrolled(test: Test) {
   const parts = await fixture(test)
   const secret = newSecret()
@@ -168,6 +184,8 @@ t.test('where a second factor is required, a session without one is limited', as
 
 t.test('somebody unknown here comes in by the word of another server, and is made once', async (test) => {
   const { login, verdict, sessions, running, edit, promote } = await fixture(test)
+  await edit((draft) => draft.section('radiusConfigs').put(RADIUS))
+  await promote()
   verdict.is = { outcome: 'accepted', groups: ['b', 'a'] }
   const logins = await Promise.all([login('alice'), login('Alice')])
   const users = [...running.list('radiusUsers')]
@@ -180,6 +198,10 @@ t.test('somebody unknown here comes in by the word of another server, and is mad
   await edit((draft) => draft.section('radiusUsers').merge(users[0]?.id ?? '', { disabled: true }))
   await promote()
   await refuses(test, 'USER_DISABLED', login('alice'))
+  for (const alias of ['CORP\\alice', 'alice@corp.example']) await refuses(test, 'USER_DISABLED', login(alias))
+  test.equal([...running.list('radiusUsers')].length, 1, 'and no alias is made')
+  verdict.is = { outcome: 'accepted', groups: [], name: 'bob' }
+  test.equal((await login('CORP\\bob')).user.name, 'bob', 'as the server calls him')
   verdict.is = { outcome: 'refused' }
   await refuses(test, 'INVALID_CREDENTIALS', login('alice'))
 })

@@ -70,6 +70,7 @@ function fixture(authenticate: () => typeof SOMEBODY | ApiError = () => new ApiE
       run: (handler) => handler(),
       enter: () => undefined,
       revisionRead: undefined,
+      cameIn: undefined,
       changes: [],
     }),
   })

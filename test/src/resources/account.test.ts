@@ -142,6 +142,17 @@ t.test('an API token may do what its user may, or less, and nothing of the accou
   test.equal(await asked(narrow.token, 'GET', '/services'), 401)
 })
 
+t.test('what a program does is told from what its person does', async (test) => {
+  const { person, call, anonymous } = await fixture(test)
+  const jane = await person('jane@localhost', 'Administrator')
+  const { id, token } = (await jane.call('POST', '/localUsers/me/tokens', { body: { name: 'ci' } })).json.data
+  await anonymous('POST', '/rbac/groups', { token, body: { name: 'by a program' } })
+  await jane.call('POST', '/rbac/groups', { body: { name: 'by a person' } })
+  const entries = (await call('GET', '/audit?endpoint=groups.create&limit=2')).json.data
+  test.match(entries, [{ by: 'jane@localhost' }, { by: 'jane@localhost', token: id }])
+  test.notOk('token' in entries[0])
+})
+
 t.test('an API token follows the rights of its user, and goes with him', async (test) => {
   const { person, call, anonymous } = await fixture(test)
   const jane = await person('jane@localhost', 'Operator')
@@ -226,6 +237,34 @@ t.test('what an administrator has staged for the same field is what an apply mak
   test.equal((await logIn('jane@localhost', undefined, 'by the thief')).status, 401)
   test.equal((await logIn('jane@localhost', undefined, 'by the administrator')).status, 200)
   test.equal((await jane.call('GET', '/localUsers/me')).status, 401, 'and the sessions of before have ended')
+})
+
+t.test('a login with the old password that is under way while it changes opens nothing that lasts', async (test) => {
+  const { person, call, anonymous } = await fixture(test)
+  const jane = await person('jane@localhost')
+  let [current, next] = [PASSWORD, 'another-one']
+  for (let round = 0; round < 6; round += 1) {
+    const mine = { currentPassword: current, newPassword: next }
+    const body = { email: 'jane@localhost', password: current }
+    const logins = Array.from({ length: 4 }, (_, n) =>
+      anonymous('POST', '/token', { body, address: `198.51.100.${round * 4 + n}` }),
+    )
+    const changed = jane.call('PUT', '/localUsers/me/password', { body: mine })
+    await Promise.all([...logins, changed])
+    test.equal((await changed).status, 200)
+    const open = (await call('GET', '/localUsers/sessions')).json.data
+    test.equal(open.filter((session: { userId: string }) => session.userId === jane.id).length, 1, 'her own')
+    ;[current, next] = [next, `password of round ${round}`]
+  }
+})
+
+t.test('tokens are counted and named before the disk is waited for', async (test) => {
+  const { person } = await fixture(test)
+  const jane = await person('jane@localhost')
+  const made = await Promise.all(
+    Array.from({ length: 8 }, () => jane.call('POST', '/localUsers/me/tokens', { body: { name: 'one' } })),
+  )
+  test.equal(made.filter(({ status }) => status === 201).length, 1)
 })
 
 t.test('an edit of a user and his own change of the password at once lose neither', async (test) => {

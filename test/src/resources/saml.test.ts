@@ -39,7 +39,7 @@ async function fixture(test: Test, more: object = {}) {
 }
 
 t.test('through the identity provider, into a session', async (test) => {
-  const { finish, codeOf, redeem, anonymous, begin } = await fixture(test)
+  const { finish, codeOf, redeem, anonymous, begin, call } = await fixture(test)
   const login = await anonymous('GET', '/saml/login')
   test.match(login.headers['Set-Cookie'], /^__Host-[^;]+; Path=\/; Secure; HttpOnly; SameSite=None; Max-Age=600$/)
   test.not((await begin()).requestId, (await begin()).requestId)
@@ -52,6 +52,8 @@ t.test('through the identity provider, into a session', async (test) => {
   const { token } = session.json.data
   test.match((await anonymous('GET', '/localUsers/me/sessions', { token })).json.data, [{ via: 'saml' }])
   test.match((await redeem(codeOf(page.text))).json, { code: 'INVALID_CREDENTIALS' }, 'a code is good once')
+  const entries = (await call('GET', '/audit?endpoint=saml.token&limit=5')).json.data
+  test.match(entries, [{ outcome: 'refused' }, { outcome: 'done', by: 'jane@example.org', via: 'saml' }])
 })
 
 t.test('an answer counts once, in the browser that asked', async (test) => {
