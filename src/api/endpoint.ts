@@ -50,8 +50,8 @@ export interface EndpointSpec<
   readonly permissionOnly?: true
   /** About the pending changes of everybody: refused inside a transaction, whose edits are none of them. Every apply is. */
   readonly outsideTransactions?: true
-  /** 201 for a POST that creates a record, 202 for a job that goes on. */
-  readonly status?: 200 | 201 | 202
+  /** 201 for a POST that creates a record, 202 for a job that goes on, 303 where the answer is elsewhere. */
+  readonly status?: 200 | 201 | 202 | 303
   /** Takes the body of an HTML form as well: what a browser posts on its way from elsewhere. */
   readonly isForm?: true
   /** Of the body, when more than 1 MiB is wanted. Such a body is parsed in a worker. */
@@ -94,7 +94,7 @@ export interface Endpoint {
   readonly reveals: boolean
   readonly permissionOnly: boolean
   readonly outsideTransactions: boolean
-  readonly status: 200 | 201 | 202
+  readonly status: 200 | 201 | 202 | 303
   readonly isForm: boolean
   readonly bodyBytes_max: number | undefined
   readonly produces: readonly string[]

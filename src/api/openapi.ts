@@ -96,6 +96,10 @@ function requestBody(body: TSchema, isForm: boolean): Json {
 
 function success(endpoint: Endpoint): Json {
   const description = endpoint.message
+  if (endpoint.status === 303) {
+    const schema = { type: 'string' }
+    return { description, headers: { Location: { description: 'Where to go on.', schema } } }
+  }
   const content = Object.fromEntries(
     endpoint.produces.map((type) => [
       type,

@@ -152,6 +152,7 @@ export const saml = [
   endpoint({
     ...common,
     name: 'saml.login',
+    status: 303,
     method: 'GET',
     path: '/saml/login',
     effect: 'read',
