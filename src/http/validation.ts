@@ -3,6 +3,7 @@ import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { ApiError, type FieldError } from '../errors.ts'
 import { closed } from '../model/fields.ts'
+import { longListProblems } from './long-lists.ts'
 
 // Every problem of a body is reported at once, up to a number that nobody reads to its end.
 Settings.Set({ maxErrors: 200 })
@@ -31,6 +32,8 @@ export class Validation {
 
   /** All problems of `value`, one entry per field; [] when it fits. */
   problems(value: unknown): readonly FieldError[] {
+    const lists = longListProblems(this.#schema, value)
+    if (lists.length > 0) return lists
     this.#validator ??= Compile(this.#schema)
     if (this.#validator.Check(value)) return []
     const problems = fieldErrors([...this.#validator.Errors(value)])
