@@ -61,7 +61,7 @@ export async function createAppliance(
   const identity = () => nodeIn(running, born)
   const nodeId = identity()
   const { administrator, state: stateFolder } = settings
-  const amend: Amend = (section, id, patch) => editing.between(() => engine.amend(section, id, patch))
+  const amend: Amend = (section, id, patch) => amended(engine, editing, () => engine.amend(section, id, patch))
   const external = radiusLogin({ running, clock, log })
   const access = await AccessControl.open({
     store,
@@ -113,6 +113,19 @@ export async function createAppliance(
 function snmpFigures({ running, nodeId, log }: Node, stats: Stats, names: ObjectNames): FulcrumAgent {
   const figures = { names, live: stats.live, answers: () => stats.state().up, nodeId, version: VERSION }
   return new FulcrumAgent({ running, figures, path: AGENTX_SOCKET, log })
+}
+
+/** Between edits, and not while an apply is under way: for that, nobody who edits must wait. */
+async function amended(engine: ApplyEngine, editing: Editing, amend: () => Promise<void>): Promise<void> {
+  for (;;) {
+    await engine.idle()
+    const isDone = await editing.between(async () => {
+      if (engine.busy) return false
+      await amend()
+      return true
+    })
+    if (isDone) return
+  }
 }
 
 type Parts = Omit<ApplianceParts, 'pipeline'> & Node

@@ -11,7 +11,7 @@ import { type ApiToken, type ApiTokens, type NewToken, TOKENS_PER_USER_MAX } fro
 import type { Lockout } from './lockout.ts'
 import type { Amend } from './login.ts'
 import type { Passwords } from './password.ts'
-import { placeOf } from './place.ts'
+import { siteOf } from './place.ts'
 import { principalOf } from './principal.ts'
 import { newRecoveryCodes, recoveryHash } from './recovery-codes.ts'
 import type { SecondFactors } from './second-factors.ts'
@@ -223,7 +223,7 @@ export class Account {
   async #proven(actor: Actor, address: string, password: string): Promise<User> {
     const user = this.#local(actor.userId)
     const isRight = await this.#counted(user.email, address, () =>
-      this.#parts.passwords.verify(user.passwordHash, password, placeOf(address)),
+      this.#parts.passwords.verify(user.passwordHash, password, siteOf(address)),
     )
     // Read again: what was applied while the hash was computed counts.
     const now = this.#local(actor.userId)

@@ -10,7 +10,7 @@ import type { ExternalLogin } from './external-login.ts'
 import type { FirstPassword } from './first-password.ts'
 import type { Lockout } from './lockout.ts'
 import type { Passwords } from './password.ts'
-import { placeOf } from './place.ts'
+import { siteOf } from './place.ts'
 import { principalOf } from './principal.ts'
 import type { SecondFactors } from './second-factors.ts'
 import type { Sessions, Via } from './sessions.ts'
@@ -67,7 +67,7 @@ export class Login {
     // An attempt that could not be judged, because too many were under way, is nobody's failure.
     let outcome: boolean | undefined
     try {
-      const who = await this.#identify(email, password, placeOf(address))
+      const who = await this.#identify(email, password, siteOf(address))
       if (who.kind === 'refused') outcome = false
       if (who.kind === 'refused' || who.kind === 'unjudged') {
         this.#parts.log.warn('login refused', { account: email, address })

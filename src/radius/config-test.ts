@@ -4,6 +4,8 @@ import type { RadiusConfig } from '../model/sign-in.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { type Attempt, type ClientParts, RadiusClient, type Result } from './client.ts'
 import { groupValues, mappedGroups } from './group-attribute.ts'
+import { bareName } from '../login-name.ts'
+import { nameIn } from './login.ts'
 
 /** At once: each may wait for many silent servers. */
 export const TESTS_MAX = 4
@@ -54,7 +56,8 @@ export function radiusProbe({ running, ...parts }: ClientParts & { readonly runn
       underWay += 1
       try {
         const result = await new RadiusClient(parts).ask(settings, username, password)
-        return tested(settings, result, isDisabledHere(running, username))
+        const said = result.outcome === 'accepted' ? nameIn(result.attributes) : undefined
+        return tested(settings, result, isDisabledHere(running, said ?? username))
       } finally {
         underWay -= 1
       }
@@ -63,6 +66,6 @@ export function radiusProbe({ running, ...parts }: ClientParts & { readonly runn
 }
 
 function isDisabledHere(running: ConfigView, username: string): boolean {
-  const wanted = username.toLowerCase()
-  return [...running.list('radiusUsers')].some((user) => user.disabled && user.username.toLowerCase() === wanted)
+  const wanted = bareName(username)
+  return [...running.list('radiusUsers')].some((user) => user.disabled && bareName(user.username) === wanted)
 }

@@ -61,7 +61,7 @@ function switchedOn(running: ConfigView): RadiusConfig | undefined {
 }
 
 /** RFC 2865, section 5.1: an acceptance may say the name to be used for the session. */
-function nameIn(attributes: readonly Attribute[]): string | undefined {
+export function nameIn(attributes: readonly Attribute[]): string | undefined {
   const [value] = valuesOf(attributes, TYPE.userName)
   const name = value === undefined ? '' : Buffer.from(value).toString()
   return credentialProblem(name, 'x', 'PAP') === undefined ? name : undefined

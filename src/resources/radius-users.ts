@@ -3,7 +3,10 @@ import { endpoint, NoData } from '../api/endpoint.ts'
 import { closed } from '../model/fields.ts'
 import { RadiusUser } from '../model/sign-in.ts'
 
-const { disabled } = RadiusUser.properties
+const disabled = Type.Boolean({
+  description:
+    'Cannot log in, under no domain before the name and no realm behind it: a server may take one account under several names.',
+})
 
 export const radiusUsers = [
   endpoint({

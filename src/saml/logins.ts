@@ -1,8 +1,9 @@
-import { placeOf } from '../auth/place.ts'
+import { siteOf } from '../auth/place.ts'
 import type { SessionData } from '../api/context.ts'
 import type { Sso } from '../api/sso.ts'
 import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
+import { FairTurns } from '../fair-turns.ts'
 import type { Log } from '../log.ts'
 import { SHARED } from '../model/node.ts'
 import type { ConfigView } from '../model/sections.ts'
@@ -37,8 +38,13 @@ export interface SamlParts {
 export class SamlLogins {
   readonly #parts: SamlParts
   readonly #tickets: Tickets
-  /** Places that an answer is being judged of. */
-  readonly #judging = new Set<string>()
+  /** XML takes its time, and anybody may send some. */
+  readonly #turns = new FairTurns({
+    concurrent: 1,
+    waitingEach_max: 16,
+    waiting_max: 256,
+    busy: 'Too many logins at once; go back and try again in a few seconds',
+  })
   /** Code → e-mail. */
   readonly #codes: Passing<string>
 
@@ -77,7 +83,9 @@ export class SamlLogins {
     if (requestId === undefined) {
       throw new ApiError('INVALID_CREDENTIALS', 'This browser has begun no login, or took too long: GET /saml/login')
     }
-    const verdict = await this.#judged(requestId, parties, response, placeOf(address))
+    const verdict = await this.#turns.run(siteOf(address), () =>
+      this.#parts.compute.run('judgeSaml', { parties, requestId, response }),
+    )
     if ('problem' in verdict) {
       this.#tickets.failed(requestId)
       this.#parts.log.warn('answer of the identity provider refused', {
@@ -89,21 +97,6 @@ export class SamlLogins {
     // Used up now, and not before: what anybody may post must not end a login that is under way.
     if (!this.#tickets.use(requestId)) throw new ApiError('INVALID_CREDENTIALS', 'This answer was used before')
     return this.#codes.keep(verdict.email)
-  }
-
-  /** XML takes its time: one at a time for each place, so that who floods waits for nobody but himself. */
-  async #judged(requestId: string, parties: ReturnType<typeof partiesOf>, response: string, place: string) {
-    if (this.#judging.has(place)) {
-      throw new ApiError('RATE_LIMITED', 'Another answer from your address is being judged; try again in a second', {
-        headers: { 'Retry-After': '1' },
-      })
-    }
-    this.#judging.add(place)
-    try {
-      return await this.#parts.compute.run('judgeSaml', { parties, requestId, response })
-    } finally {
-      this.#judging.delete(place)
-    }
   }
 
   async #redeem(code: string, address: string): Promise<SessionData> {
