@@ -47,7 +47,10 @@ export const PRIVACY_ALGORITHMS = ['des', 'aes', 'aes192', 'aes256'] as const
 export const SnmpUser = closed({
   id: Id,
   username: Type.String({ pattern: '^[A-Za-z0-9._@-]{1,32}$', description: 'Security name, 1 to 32 characters.' }),
-  writeAccess: Type.Boolean({ description: 'Whether the user may set what the agent lets be set; false unless told.' }),
+  writeAccess: Type.Boolean({
+    description:
+      'Whether the user may set snmpEnableAuthenTraps, the only object that can be set at all; false unless told.',
+  }),
   authAlgorithm: Type.Enum([...AUTH_ALGORITHMS], { description: 'Hash of authentication; sha unless told.' }),
   privacyAlgorithm: Type.Enum([...PRIVACY_ALGORITHMS], { description: 'Cipher of privacy; aes unless told.' }),
   authKey: Type.String({ pattern: '^[0-9a-f]*$', maxLength: 128, description: 'Localised key, hexadecimal; secret.' }),

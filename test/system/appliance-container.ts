@@ -13,7 +13,8 @@ export async function startAppliance(test: Test, binds: readonly Bind[] = []) {
   const output = async (...argv: readonly string[]) => textOf(await machine.run(...argv))
   const write = (path: string, text: string) =>
     machine.run('sh', '-c', 'mkdir -p "$(dirname "$1")" && printf %s "$2" > "$1"', 'sh', path, text)
-  await machine.run('cp', '/opt/fulcrum/systemd/fulcrum.service', '/etc/systemd/system/')
+  const units = ['fulcrum.service', 'snmpd.service.d'].map((name) => `/opt/fulcrum/systemd/${name}`)
+  await machine.run('cp', '-r', ...units, '/etc/systemd/system/')
   await machine.run('systemctl', 'daemon-reload')
   const started = await machine.run('systemctl', 'start', 'fulcrum')
   const journal = () => output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')

@@ -11,6 +11,54 @@ const SERVICE_IP = '10.9.0.10'
 const FULCRUM = '.1.3.6.1.4.1.8072.9999.9999.70.1'
 const LOCATION = '.1.3.6.1.2.1.1.6.0'
 const NAME = '.1.3.6.1.2.1.1.5.0'
+const CONTACT = '.1.3.6.1.2.1.1.4.0'
+const TRAPS = '.1.3.6.1.2.1.11.30.0'
+const STATE = '/var/lib/snmp/fulcrum'
+const FOUND_STATE = '/var/lib/snmp/snmpd.conf'
+const INJECTED = 'rwcommunity hacked\nextend a /usr/bin/id'
+const A = '1.97'
+/** What it is, and what `snmpset` is given. */
+const NEVER_SET = [
+  ['contact', CONTACT, 's', `evil\n${INJECTED}`],
+  ['name of the system', NAME, 's', `evil\n${INJECTED}`],
+  ['location', LOCATION, 's', `evil\n${INJECTED}`],
+  ['state of an interface', '.1.3.6.1.2.1.2.2.1.7.1', 'i', '2'],
+  ['name of an interface', '.1.3.6.1.2.1.31.1.1.1.18.1', 's', `evil\n${INJECTED}`],
+  ['forwarding', '.1.3.6.1.2.1.4.1.0', 'i', '1'],
+  ['clock', '.1.3.6.1.2.1.25.1.2.0', 'x', '07EA01010000000000'],
+  ['serial number of sets', '.1.3.6.1.6.3.1.1.6.1.0', 'i', '1'],
+  ['a key of its own', '.1.3.6.1.6.3.15.1.2.2.1.7.1.97.1.97', 'x', '00'],
+  ['a user', `.1.3.6.1.6.3.15.1.2.2.1.13.${A}.${A}`, 'i', '4'],
+  ['a group', `.1.3.6.1.6.3.16.1.2.1.5.3.${A}`, 'i', '4'],
+  ['a right', `.1.3.6.1.6.3.16.1.4.1.9.${A}.0.3.1`, 'i', '4'],
+  ['a view', `.1.3.6.1.6.3.16.1.5.2.1.6.${A}.1.1`, 'i', '4'],
+  ['a right of Net-SNMP', `.1.3.6.1.4.1.8072.1.9.1.1.5.${A}.0.3.1.${A}`, 'i', '4'],
+  ['a community', `.1.3.6.1.6.3.18.1.1.1.8.${A}`, 'i', '4'],
+  ['a target', '.1.3.6.1.6.3.12.1.2.1.9.97', 'i', '4'],
+  ['a notification', '.1.3.6.1.6.3.13.1.1.1.5.97', 'i', '4'],
+  ['a proxy', '.1.3.6.1.6.3.14.1.2.1.9.97', 'i', '4'],
+  ['a program to run', `.1.3.6.1.4.1.8072.1.3.2.2.1.2.${A}`, 's', '/usr/bin/id'],
+  ['a program to create', `.1.3.6.1.4.1.8072.1.3.2.2.1.21.${A}`, 'i', '4'],
+  ['a program that mends', '.1.3.6.1.4.1.2021.2.1.102.1', 'i', '1'],
+  ['debugging', '.1.3.6.1.4.1.8072.1.7.1.1.0', 'i', '1'],
+  ['a debugging token', '.1.3.6.1.4.1.8072.1.7.1.4.1.4.97', 'i', '4'],
+  ['a log file', '.1.3.6.1.4.1.8072.1.7.2.1.5.7.1.97', 'i', '4'],
+  ['a module', '.1.3.6.1.4.1.8072.1.2.1.1.5.0.1.1.1', 'i', '1'],
+  ['a cache', '.1.3.6.1.4.1.8072.1.5.1.0', 'i', '1'],
+  ['reading the configuration again', '.1.3.6.1.4.1.2021.100.11.0', 'i', '1'],
+  ['a restart', '.1.3.6.1.4.1.2021.100.12.0', 'i', '1'],
+  ['saving', '.1.3.6.1.4.1.2021.100.13.0', 'i', '1'],
+  ['an event', `.1.3.6.1.2.1.88.1.4.2.1.5.${A}.${A}`, 'i', '4'],
+  ['a schedule', `.1.3.6.1.2.1.63.1.2.1.14.${A}.${A}`, 'i', '4'],
+] as const
+const NEVER_SEEN = [
+  ['users', '.1.3.6.1.6.3.15.1.2.2'],
+  ['rights', '.1.3.6.1.6.3.16'],
+  ['rights of Net-SNMP', '.1.3.6.1.4.1.8072.1.9'],
+  ['communities', '.1.3.6.1.6.3.18'],
+  ['targets', '.1.3.6.1.6.3.12'],
+  ['programs', '.1.3.6.1.4.1.8072.1.3'],
+] as const
 const BOOTS = '.1.3.6.1.6.3.10.2.1.2.0'
 const COMMUNITY = String.raw`it's "quoted" \ #not $(a) %n comment`
 const PLACE = String.raw`Rack "7" \ 'x' #2 $(id) %n`
@@ -100,6 +148,8 @@ t.test('snmpd', { skip }, async (t) => {
   const found = await output('sh', '-c', `stat -c '%a %G' ${CONFIG}; cat ${CONFIG}`)
   const state = () => output('systemctl', 'show', '-P', 'ActiveState', '-P', 'UnitFileState', 'snmpd')
   const foundState = await state()
+  await machine.run('systemctl', 'stop', 'snmpd')
+  await machine.run('sh', '-c', 'printf "%s\\n" "$2" > "$1"', 'sh', FOUND_STATE, INJECTED)
 
   await t.test('is left as it was found until something about it is applied', async (t) => {
     await apply()
@@ -140,13 +190,46 @@ t.test('snmpd', { skip }, async (t) => {
     t.match(await get(v3({ ...USUAL, username: 'nobody' }), LOCATION), /^failed: .*Unknown user name/s)
   })
 
-  await t.test('who has write access sets the name of the system, and nothing of users or interfaces', async (t) => {
-    t.equal(await ask('snmpset', v3(WRITER), NAME, 's', 'renamed'), `${NAME} "renamed"`)
-    t.equal(await get(v3(USUAL), NAME), '"renamed"')
-    t.match(await ask('snmpset', v3(USUAL), NAME, 's', 'x'), /^failed: .*noAccess/s)
-    t.match(await ask('snmpset', v3(WRITER), '.1.3.6.1.2.1.2.2.1.7.1', 'i', '2'), /^failed: .*noAccess/s)
-    const users = '.1.3.6.1.6.3.15.1.2.2'
-    t.match(await ask('snmpwalk', v3(WRITER), users), /No Such|No more/, 'the users are not to be seen')
+  await t.test('who has write access sets whether failed logins are told, and nothing else', async (t) => {
+    t.equal(await ask('snmpset', v3(WRITER), TRAPS, 'i', '1'), `${TRAPS} 1`)
+    t.match(await ask('snmpset', v3(USUAL), TRAPS, 'i', '2'), /^failed: .*noAccess/s, 'who has not sets nothing')
+    for (const [what, oid, type, value] of NEVER_SET) {
+      t.match(await ask('snmpset', v3(WRITER), oid, type, value), /^failed: .*noAccess/s, what)
+    }
+    for (const [what, oid] of NEVER_SEEN) {
+      t.match(await ask('snmpwalk', v3(WRITER), oid), /No Such|No more/, `${what} are not to be seen`)
+    }
+  })
+
+  await t.test('what is set is never read as configuration, whatever the agent has kept', async (t) => {
+    const restart = async () => {
+      await ok('PUT', '/services/snmp/restart')
+      await until('answer', async () => /Rack/.test(await get(v3(USUAL), LOCATION)))
+    }
+    const intrusion = async () => [
+      await get(v2('hacked'), LOCATION),
+      await ask('snmpwalk', v2('hacked'), '.1.3.6.1.4.1.8072.1.3'),
+      await get(v3(USUAL), CONTACT),
+    ]
+    const none = [/^failed: .*Timeout/s, /^failed: .*Timeout/s, /^"root"$/]
+    await restart()
+    t.match(await intrusion(), none, 'after what was tried above')
+    t.equal(await get(v3(USUAL), TRAPS), '1', 'the number that may be set is kept')
+    const kept = await output('cat', `${STATE}/snmpd.conf`)
+    t.notMatch(kept, /evil|hacked|usmUser|psys/)
+
+    // As if it had got there in another way, and in what a break-in of the agent could leave beside.
+    const boots = Number(await get(v3(USUAL), BOOTS))
+    t.equal((await machine.run('systemctl', 'kill', '--signal=KILL', 'snmpd')).exitCode, 0)
+    await machine.run('systemctl', 'stop', 'snmpd')
+    for (const name of ['snmpd.conf', 'snmpd.0.conf', 'snmpd.local.conf', 'snmp.conf']) {
+      const append = `printf '%s\\n' "$2" >> "$1"; chown Debian-snmp:Debian-snmp "$1"`
+      await machine.run('sh', '-c', append, 'sh', `${STATE}/${name}`, `psyscontact evil\n${INJECTED}`)
+    }
+    await restart()
+    t.match(await intrusion(), none)
+    t.ok(Number(await get(v3(USUAL), BOOTS)) > boots, 'and the boots of the engine are not lost with it')
+    t.equal(await output('cat', FOUND_STATE), INJECTED, 'what it kept before it was ours is neither read nor changed')
   })
 
   await t.test('passphrases are in no file, no log, no audit entry and no process list', async (t) => {
@@ -176,7 +259,7 @@ t.test('snmpd', { skip }, async (t) => {
       t.match(await get(v3(changed), LOCATION), /Rack/)
       t.match(await get(v3(OLD), LOCATION), /^failed: .*Unknown user name/s)
       t.ok(Number(await get(v3(changed), BOOTS)) > boots, 'so that nothing is replayed')
-      t.notMatch(await output('cat', '/var/lib/snmp/snmpd.conf'), /usmUser/, 'the agent keeps no user of ours')
+      t.notMatch(await output('cat', `${STATE}/snmpd.conf`), /usmUser/, 'the agent keeps no user of ours')
     },
   )
 

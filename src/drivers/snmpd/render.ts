@@ -21,10 +21,22 @@ const PRIVACY_PROTOCOLS: Readonly<Record<SnmpUser['privacyAlgorithm'], string>> 
   aes256: '.1.3.6.1.4.1.14832.1.4',
 }
 
-/** What nobody needs and an attacker could use: users, rights and communities of the agent, arguments of processes. */
-const HIDDEN = ['.1.3.6.1.6.3.15', '.1.3.6.1.6.3.16', '.1.3.6.1.6.3.18', '.1.3.6.1.2.1.25.4.2.1.5']
-/** The system group, and whether the agent tells of failed logins; interfaces and users are not set from outside. */
-const WRITABLE = ['.1.3.6.1.2.1.1', '.1.3.6.1.2.1.11.30']
+/**
+ * What nobody needs and an attacker could use: targets, proxies, users, rights and communities of the agent, its inner
+ * workings (where rights stand once more), arguments of processes.
+ */
+const HIDDEN = [
+  ...[12, 13, 14, 15, 16, 18].map((table) => `.1.3.6.1.6.3.${table}`),
+  '.1.3.6.1.4.1.8072.1',
+  '.1.3.6.1.2.1.25.4.2.1.5',
+]
+/**
+ * Only whether the agent tells of failed logins, a number. No text, ever: the agent writes what is set into its state file as
+ * it came, line breaks included, and reads that file as configuration, which may name programs to run.
+ */
+const WRITABLE = ['.1.3.6.1.2.1.11.30']
+/** Apart from what the agent kept before it was ours, and vetted before each start by systemd/snmpd.service.d/fulcrum.conf. */
+const STATE_FOLDER = '/var/lib/snmp/fulcrum'
 /** Active, and read only: the agent neither lets it be changed nor keeps it in a file of its own. */
 const ACTIVE_READ_ONLY = '1 5'
 
@@ -41,6 +53,7 @@ export function renderSnmpd({ settings, ip, users }: Agent, isShown = false): st
   return writtenHere([
     `agentaddress ${familyOf(ip) === 6 ? `udp6:[${ip}]` : `udp:${ip}`}:${port}`,
     `exactEngineID 0x${engineId}`,
+    `[snmp] persistentDir ${STATE_FOLDER}`,
     'master agentx',
     `agentxsocket ${AGENTX_SOCKET}`,
     ...directive('sysLocation', location),

@@ -57,6 +57,13 @@ t.test('nobody writes by community, and nobody reads or writes users and rights'
       'access fulcrumWriters "" usm priv exact fulcrumAll fulcrumSet none',
     ],
   )
-  for (const hidden of ['15', '16', '18']) test.ok(rendered.includes(`view fulcrumAll excluded .1.3.6.1.6.3.${hidden}`))
+  for (const hidden of ['12', '13', '14', '15', '16', '18'])
+    test.ok(rendered.includes(`view fulcrumAll excluded .1.3.6.1.6.3.${hidden}`))
   test.notMatch(rendered.join('\n'), /rwcommunity|createUser|v1 /)
+})
+
+t.test('no text can be set: the agent would read it as configuration at its next start', async (test) => {
+  const settable = lines({ location: 'x' }).filter((line) => line.startsWith('view fulcrumSet'))
+  test.same(settable, ['view fulcrumSet included .1.3.6.1.2.1.11.30'])
+  test.ok(lines({}).includes('[snmp] persistentDir /var/lib/snmp/fulcrum'), 'where the unit vets what it kept')
 })
