@@ -15,6 +15,8 @@ const FORGET_EVERY = 1000
 /** A transaction is opened in the middle between two that are ended. */
 const TRANSACTION_EVERY = 300
 const MEBIBYTE = 2 ** 20
+// As long as it takes.
+t.setTimeout(0)
 
 function memory(): { readonly heap: number; readonly rss: number } {
   setFlagsFromString('--expose-gc')
@@ -68,6 +70,7 @@ t.test(
     for (let n = 0; n < REQUESTS && faults.length < 10; n += 1) {
       const own = token === undefined ? {} : { token }
       if (n === Math.floor(REQUESTS / 2)) halfWay = memory()
+      if (n % 50_000 === 49_999) test.comment(`${n + 1} requests: ${JSON.stringify(statuses)}`)
       if (n % FORGET_EVERY === FORGET_EVERY - 1) await call('DELETE', '/services/pending', own)
       if (n % APPLY_EVERY === APPLY_EVERY - 1) {
         await call('PUT', '/services/apply', own)
