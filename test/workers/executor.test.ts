@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Step } from '../../src/drivers/driver.ts'
-import type { RunResult, UnitName, UnitVerb } from '../../src/drivers/host.ts'
+import type { RunResult, UnitName, UnitState, UnitVerb } from '../../src/drivers/host.ts'
 import { checkPlan, executePlan } from '../../workers/executor.ts'
 import { type JournalEntry, RecordingHost } from '../../workers/host/recording-host.ts'
 
@@ -124,9 +124,10 @@ t.test('units are taken back when the files are as they were', async (t) => {
   ])
 })
 
-t.test('a refused reload left the program alone, one without an end did not', async (t) => {
-  const reloadsAfter = async (result: RunResult) => {
+t.test('a refused reload left the program alone; one without an end, or that ended it, did not', async (t) => {
+  const reloadsAfter = async (result: RunResult, state: UnitState = 'running') => {
     const host = await machine()
+    host.unitState = async () => state
     host.failing = { verb: 'unit', about: 'reload', result }
     t.match(await executePlan(host, [check, swap, reload]), { ok: false, output: new RegExp(result.output) })
     t.strictSame(await files(host), OLD)
@@ -134,6 +135,7 @@ t.test('a refused reload left the program alone, one without an end did not', as
   }
   t.equal(await reloadsAfter({ exitCode: 1, output: 'cannot bind' }), 1)
   t.equal(await reloadsAfter({ exitCode: 124, output: 'no end' }), 2)
+  t.equal(await reloadsAfter({ exitCode: 1, output: 'address in use' }, 'failed'), 2, 'it has to be started again')
 })
 
 t.test('a kill at any step leaves each file old or new, and running the plan again makes it whole', async (t) => {
