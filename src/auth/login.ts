@@ -11,7 +11,7 @@ import type { FirstPassword } from './first-password.ts'
 import type { Lockout } from './lockout.ts'
 import type { Passwords } from './password.ts'
 import { siteOf } from './place.ts'
-import { principalOf } from './principal.ts'
+import { localUser, principalOf } from './principal.ts'
 import type { SecondFactors } from './second-factors.ts'
 import type { Sessions, Via } from './sessions.ts'
 
@@ -91,7 +91,7 @@ export class Login {
 
   /** For whom an identity provider has vouched. */
   async admitted(email: string, address: string): Promise<SessionData> {
-    const user = this.#find(email)
+    const user = localUser(this.#parts.running, email)
     if (user === undefined) throw new ApiError('INVALID_CREDENTIALS', 'There is no user here with this e-mail')
     if (user.disabled) throw new ApiError('USER_DISABLED', 'This user is disabled; ask an administrator')
     return this.#admit(user, 'saml', address)
@@ -133,7 +133,7 @@ export class Login {
 
   async #identify(email: string, password: string, place: string): Promise<Identified> {
     const { passwords, external, log } = this.#parts
-    const known = this.#find(email)
+    const known = localUser(this.#parts.running, email)
     if (known !== undefined) return this.#judged(known, password, place)
     const [verdict] = await Promise.all([
       external.authenticate(email, password),
@@ -141,7 +141,12 @@ export class Login {
       passwords.verify(undefined, password, place),
     ])
     if (verdict.outcome === 'accepted') {
-      return { kind: 'radius', user: await this.#provisioned(verdict.name ?? email, verdict.groups) }
+      const name = verdict.name ?? email
+      if (localUser(this.#parts.running, name) === undefined) {
+        return { kind: 'radius', user: await this.#provisioned(name, verdict.groups) }
+      }
+      log.warn('a RADIUS server gives somebody the name of a local user', { account: email, name })
+      return { kind: 'refused' }
     }
     if (verdict.outcome !== 'unreachable') return { kind: 'refused' }
     log.error('no RADIUS server answers', { account: email })
@@ -203,11 +208,5 @@ export class Login {
     if (known.disabled || known.groups.join() === sorted.join()) return known
     await amend('radiusUsers', known.id, { groups: sorted })
     return { ...known, groups: sorted }
-  }
-
-  #find(email: string): LocalUser | undefined {
-    const wanted = comparedName(email)
-    for (const user of this.#parts.running.list('users')) if (comparedName(user.email) === wanted) return user
-    return undefined
   }
 }

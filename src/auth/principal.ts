@@ -1,5 +1,6 @@
+import { comparedName } from '../login-name.ts'
 import { SHARED } from '../model/node.ts'
-import type { ConfigView, SectionName } from '../model/sections.ts'
+import type { ConfigView, SectionName, SectionRecords } from '../model/sections.ts'
 
 /** Whoever can hold a session: a local user, or somebody whom a RADIUS server vouched for. */
 export interface Principal {
@@ -21,7 +22,16 @@ export function principalOf(view: ConfigView, id: string): Principal | undefined
   const config = view.get('radiusConfigs', SHARED)
   // Nobody vouches for them any more.
   if (remote === undefined || config?.enabled !== true) return undefined
+  // What two people do would stand under one name in the audit log.
+  if (localUser(view, remote.username) !== undefined) return undefined
   const mapped = new Set(config.groupMappings.map(({ groupId }) => groupId))
   // What the last login said counts as far as it would be said today.
   return { ...remote, name: remote.username, roles: [], groups: remote.groups.filter((group) => mapped.has(group)) }
+}
+
+/** By login name. */
+export function localUser(view: ConfigView, name: string): SectionRecords['users'] | undefined {
+  const wanted = comparedName(name)
+  for (const user of view.list('users')) if (comparedName(user.email) === wanted) return user
+  return undefined
 }

@@ -202,6 +202,8 @@ t.test('somebody unknown here comes in by the word of another server, and is mad
   test.equal([...running.list('radiusUsers')].length, 1, 'and no alias is made')
   verdict.is = { outcome: 'accepted', groups: [], name: 'bob' }
   test.equal((await login('CORP\\bob')).user.name, 'bob', 'as the server calls him')
+  verdict.is = { outcome: 'accepted', groups: [], name: 'jane.doe@example.test' }
+  await refuses(test, 'INVALID_CREDENTIALS', login('mallory'))
   verdict.is = { outcome: 'refused' }
   await refuses(test, 'INVALID_CREDENTIALS', login('alice'))
 })

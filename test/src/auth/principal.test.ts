@@ -10,3 +10,15 @@ t.test('a local user and one of RADIUS are found by their ids; others are nobody
   test.match(principalOf(view, 'radius-1'), { name: 'alice', disabled: false, groups: ['ops'], roles: [] })
   test.equal(principalOf(view, 'ops'), undefined)
 })
+
+t.test('somebody of RADIUS is nobody while RADIUS is off, unmapped, or named like a local user', async (test) => {
+  const [config] = EVERYTHING.radiusConfigs
+  if (config === undefined) throw new Error('the fixture has no RADIUS')
+  const off = viewOf({ ...EVERYTHING, radiusConfigs: [{ ...config, enabled: false }] })
+  test.equal(principalOf(off, 'radius-1'), undefined)
+  const unmapped = viewOf({ ...EVERYTHING, radiusConfigs: [{ ...config, groupMappings: [] }] })
+  test.match(principalOf(unmapped, 'radius-1'), { groups: [] })
+  const names = { firstName: '', lastName: '', disabled: false, passwordHash: 'x', groups: [], roles: [] }
+  const twice = viewOf({ ...EVERYTHING, users: [{ id: 'u', email: 'Alice', ...names }] })
+  test.equal(principalOf(twice, 'radius-1'), undefined)
+})
