@@ -18,6 +18,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { copyProductionTree } from './production-tree.mjs'
+import { sbom } from './sbom.mjs'
 
 const HERE = dirname(fileURLToPath(import.meta.url))
 const ROOT = join(HERE, '../..')
@@ -68,6 +69,7 @@ function fill(tree, version, time_s) {
   const documents = join(tree, 'usr/share/doc/fulcrum')
   mkdirSync(documents, { recursive: true })
   writeFileSync(join(documents, 'copyright'), copyright(packages))
+  writeFileSync(join(documents, 'sbom.cdx.json'), sbom({ version, time_s, shipped: packages }))
   writeFileSync(join(documents, 'changelog.gz'), gzipSync(changelog(version, time_s), { level: 9 }))
 }
 

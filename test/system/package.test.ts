@@ -52,6 +52,7 @@ t.test('the package is the same each time, and holds what runs and nothing else'
     'usr/share/fulcrum/major-versions.json',
     'usr/share/snmp/mibs/FULCRUM-MIB.txt',
     'usr/share/doc/fulcrum/copyright',
+    'usr/share/doc/fulcrum/sbom.cdx.json',
     'usr/share/doc/fulcrum/changelog.gz',
   ])
     t.ok(paths.includes(path), path)
