@@ -220,12 +220,13 @@ t.test('snmpd', { skip }, async (t) => {
 
     // As if it had got there in another way, and in what a break-in of the agent could leave beside.
     const boots = Number(await get(v3(USUAL), BOOTS))
-    t.equal((await machine.run('systemctl', 'kill', '--signal=KILL', 'snmpd')).exitCode, 0)
+    await output('sh', '-c', 'kill -KILL "$(systemctl show -P MainPID snmpd)"')
     await machine.run('systemctl', 'stop', 'snmpd')
     for (const name of ['snmpd.conf', 'snmpd.0.conf', 'snmpd.local.conf', 'snmp.conf']) {
       const append = `printf '%s\\n' "$2" >> "$1"; chown Debian-snmp:Debian-snmp "$1"`
       await machine.run('sh', '-c', append, 'sh', `${STATE}/${name}`, `psyscontact evil\n${INJECTED}`)
     }
+    await machine.run('ln', '-s', FOUND_STATE, `${STATE}/snmpd.1.conf`)
     await restart()
     t.match(await intrusion(), none)
     t.ok(Number(await get(v3(USUAL), BOOTS)) > boots, 'and the boots of the engine are not lost with it')
