@@ -7,9 +7,18 @@ import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..')
-const WORDS = ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only']
+// With `--omit dev` npm leaves out what tests name as well, though it is needed to run.
+const WORDS = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only']
 
-/** `shipped` are the packages that are installed, of those that the lock names; all of them when it is left out. */
+/** What the lock names for more than development. */
+function ofProduction() {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+  return Object.entries(packages)
+    .filter(([path, { dev }]) => path !== '' && dev !== true)
+    .map(([path, { name, version }]) => ({ name: name ?? path.split('node_modules/').at(-1), version }))
+}
+
+/** `shipped` are the packages that are installed; otherwise all that the lock names for any machine. */
 export function sbom({ version, time_s, shipped }) {
   const said = execFileSync('npm', WORDS, {
     cwd: ROOT,
@@ -19,15 +28,15 @@ export function sbom({ version, time_s, shipped }) {
   })
   const bill = JSON.parse(said)
   const own = bill.metadata.component
-  const names = shipped === undefined ? undefined : new Set(shipped.map((each) => `${each.name}@${each.version}`))
-  const isShipped = (reference) => names === undefined || reference === own['bom-ref'] || names.has(reference)
+  const names = new Set((shipped ?? ofProduction()).map((each) => `${each.name}@${each.version}`))
+  const isShipped = (reference) => reference === own['bom-ref'] || names.has(reference)
   // npm takes the name from the folder, which is another for everybody.
   const component = { ...own, type: 'application', name: 'fulcrum', version }
   // A package that the lock knows by another name has its own in the reference.
   const components = bill.components.filter(
     (each) => isShipped(`${each.name}@${each.version}`) || isShipped(each['bom-ref']),
   )
-  if (names !== undefined && components.length < names.size)
+  if (new Set(components.map((each) => each['bom-ref'])).size < names.size)
     throw new Error('the bill of materials leaves packages out')
   const references = new Set([own['bom-ref'], ...components.map((each) => each['bom-ref'])])
   const dependencies = bill.dependencies
