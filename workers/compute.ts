@@ -5,13 +5,7 @@ import { type BackupFile, describeBackup as describe, openBackup as open } from 
 import type { CertificateRead, CertificateUpload } from '../src/model/certificates.ts'
 import { readCertificate as read } from './compute/certificate.ts'
 import { parseLimited } from './compute/limited-json.ts'
-import {
-  judgeSamlResponse,
-  samlMetadataOf,
-  type SamlParties,
-  samlRequestUrl,
-  type SamlVerdict,
-} from './compute/saml.ts'
+import { judgeSamlResponse, samlMetadataOf, type SamlParties, type SamlVerdict } from './compute/saml.ts'
 
 export function parseJson(raw: Uint8Array): { readonly value: unknown } | undefined {
   return parseLimited(raw)
@@ -37,11 +31,6 @@ export function searchAudit({
 
 export function readCertificate(upload: CertificateUpload): CertificateRead {
   return read(upload)
-}
-
-/** The URL that begins a login at the identity provider. */
-export function samlRequest({ parties, requestId }: { readonly parties: SamlParties; readonly requestId: string }) {
-  return samlRequestUrl(parties, requestId)
 }
 
 export function samlMetadata(parties: SamlParties): Promise<string> {

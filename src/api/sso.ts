@@ -3,7 +3,7 @@ import type { SessionData } from './context.ts'
 /** Single sign-on as handlers see it. All of it refuses with NOT_FOUND while it is not set up. */
 export interface SsoReader {
   /** Where to send the browser, and the cookie by which it is known again. */
-  begin(): Promise<{ readonly location: string; readonly cookie: string }>
+  begin(): { readonly location: string; readonly cookie: string }
   /** Of this service provider, XML. */
   metadata(): Promise<string>
 }

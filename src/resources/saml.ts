@@ -160,8 +160,8 @@ export const saml = [
     produces: ['text/html'],
     summary: 'Begin a login at the identity provider: sends the browser there',
     message: 'A redirect (303) to the identity provider.',
-    handle: async (ctx) => {
-      const { location, cookie } = await ctx.sso.begin()
+    handle: (ctx) => {
+      const { location, cookie } = ctx.sso.begin()
       const headers = { Location: location, 'Set-Cookie': cookie, ...PAGE_HEADERS }
       return Reply.bytes({ status: 303, body: '', contentType: 'text/html', cacheControl: 'no-store', headers })
     },

@@ -10,6 +10,7 @@ import type { ConfigView } from '../model/sections.ts'
 import type { SamlConfig } from '../model/sign-in.ts'
 import type { ComputePool } from '../worker-pool.ts'
 import { Passing } from './passing.ts'
+import { requestUrl } from './request.ts'
 import { Tickets } from './tickets.ts'
 
 export const ACS_PATH = '/api/v1/saml/acs'
@@ -45,6 +46,7 @@ export class SamlLogins {
     waiting_max: 256,
     busy: 'Too many logins at once; go back and try again in a few seconds',
   })
+  readonly #written = new WeakMap<SamlConfig, Promise<string>>()
   /** Code → e-mail. */
   readonly #codes: Passing<string>
 
@@ -57,7 +59,7 @@ export class SamlLogins {
   of(address: () => string): Sso {
     return {
       begin: () => this.#begin(),
-      metadata: () => this.#parts.compute.run('samlMetadata', partiesOf(this.#config())),
+      metadata: () => this.#metadata(this.#config()),
       finish: (response, cookies) => this.#finish(response, cookies, address()),
       redeem: (code) => this.#redeem(code, address()),
     }
@@ -69,12 +71,22 @@ export class SamlLogins {
     throw new ApiError('NOT_FOUND', 'Single sign-on is not set up: PUT /saml/config')
   }
 
-  async #begin(): Promise<{ readonly location: string; readonly cookie: string }> {
-    const parties = partiesOf(this.#config())
+  #begin(): { readonly location: string; readonly cookie: string } {
     const { requestId, ticket } = this.#tickets.issue()
-    const location = await this.#parts.compute.run('samlRequest', { parties, requestId })
+    const at = new Date(this.#parts.clock.now_ms()).toISOString()
+    const location = requestUrl({ ...partiesOf(this.#config()), requestId, at })
     const cookie = `${COOKIE}=${ticket}; Path=/; Secure; HttpOnly; SameSite=None; Max-Age=${LOGIN_MS / 1000}`
     return { location, cookie }
+  }
+
+  /** The same as long as the configuration is, however often anybody asks. */
+  #metadata(config: SamlConfig): Promise<string> {
+    const known = this.#written.get(config)
+    if (known !== undefined) return known
+    const written = this.#parts.compute.run('samlMetadata', partiesOf(config))
+    this.#written.set(config, written)
+    written.catch(() => this.#written.delete(config))
+    return written
   }
 
   async #finish(response: string, cookies: string, address: string): Promise<string> {

@@ -51,11 +51,6 @@ async function provider(parties: SamlParties, requestId: string): Promise<SAML> 
   })
 }
 
-/** The URL that begins a login at the identity provider. */
-export async function samlRequestUrl(parties: SamlParties, requestId: string): Promise<string> {
-  return (await provider(parties, requestId)).getAuthorizeUrlAsync('', undefined, {})
-}
-
 /** What the identity provider has to know of this service provider, XML. */
 export async function samlMetadataOf(parties: SamlParties): Promise<string> {
   return (await provider(parties, '')).generateServiceProviderMetadata(null, null)
