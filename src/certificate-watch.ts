@@ -1,6 +1,8 @@
+import { X509Certificate } from 'node:crypto'
 import type { ConfigStore } from '../storage/config/config-store.ts'
 import type { MachineClock } from './clock.ts'
 import type { Events } from './events.ts'
+import type { Certificate } from './model/certificates.ts'
 import type { ConfigView } from './model/sections.ts'
 
 const LOOK_EVERY_MS = 3_600_000
@@ -13,6 +15,7 @@ const TOLD_KEY = 'certificates told'
 export interface WatchedCertificate {
   readonly name: string
   readonly fingerprint: string
+  /** When clients begin to refuse it: its own end, or that of an issuer which is sent with it and ends before. */
   readonly notAfter: Date
   /** Names of what shows it. */
   readonly usedBy: readonly string[]
@@ -22,17 +25,40 @@ export interface WatchedCertificate {
 export function certificatesIn(running: ConfigView): readonly WatchedCertificate[] {
   const frontends = [...running.list('l7Frontends')]
   const isApi = (id: string) => [...running.list('userInterfaces')].some((own) => own.SSLCertificate === id)
-  return [...running.list('certificates')].map(({ id, name, facts }) => ({
-    name,
-    fingerprint: facts.fingerprint,
-    notAfter: new Date(facts.validTo),
+  return [...running.list('certificates')].map((certificate) => ({
+    name: certificate.name,
+    fingerprint: certificate.facts.fingerprint,
+    notAfter: endOf(certificate),
     usedBy: [
       ...frontends
-        .filter((frontend) => frontend.certificates?.includes(id))
+        .filter((frontend) => frontend.certificates?.includes(certificate.id))
         .map((frontend) => `frontend ${frontend.name}`),
-      ...(isApi(id) ? ['user interface'] : []),
+      ...(isApi(certificate.id) ? ['user interface'] : []),
     ],
   }))
+}
+
+const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+/** Records do not change, and reading their chains takes its time. */
+const ends = new WeakMap<Certificate, Date>()
+
+function endOf(certificate: Certificate): Date {
+  const known = ends.get(certificate)
+  if (known !== undefined) return known
+  const [, ...issuers] = certificate.chain.match(PEM) ?? []
+  const end = new Date(Math.min(Date.parse(certificate.facts.validTo), ...issuers.map(endOfIssuer)))
+  ends.set(certificate, end)
+  return end
+}
+
+/** Clients have roots of their own, and do not look at the end of one that is sent. What cannot be read is no reason to be silent. */
+function endOfIssuer(pem: string): number {
+  try {
+    const { subject, issuer, validTo } = new X509Certificate(pem)
+    return subject === issuer ? Number.POSITIVE_INFINITY : Date.parse(validTo)
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
 }
 
 export interface CertificateWatchParts {
