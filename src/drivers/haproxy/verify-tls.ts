@@ -3,7 +3,7 @@ import type { Certificate, CipherList } from '../../model/certificates.ts'
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import type { Problem } from '../driver.ts'
-import { cipherListOf, isTls13, minTlsOf, speaksTls } from './tls.ts'
+import { cipherListOf, isTls13, minTlsOf, portRanges, speaksTls } from './tls.ts'
 
 /** What would leave a frontend without a single handshake, although HAProxy's checker has nothing against it. */
 export function tlsProblems(frontend: L7Frontend, view: ConfigView): readonly Problem[] {
@@ -11,6 +11,10 @@ export function tlsProblems(frontend: L7Frontend, view: ConfigView): readonly Pr
     about(frontend, problem.field, `Frontend ${frontend.name} is tcp: ${problem.field} ${problem.message}`),
   )
   if (!speaksTls(frontend)) return problems
+  if (portRanges(frontend).every(({ isTls }) => !isTls)) {
+    const message = `shows its certificates on no port, as port 80 redirects: add one such as 443, or take the certificates off`
+    problems.push(about(frontend, 'ports', `Frontend ${frontend.name} ${message}`))
+  }
   const certificates: Certificate[] = []
   for (const [index, id] of (frontend.certificates ?? []).entries()) {
     const certificate = view.get('certificates', id)

@@ -40,6 +40,15 @@ t.test('redirect and hsts need mode http', async (test) => {
   test.match(problems({ mode: 'tcp', httpRedirectToHttps: true, hsts: 5 }), [/^httpRedirectToHttps: /, /^hsts: /])
 })
 
+t.test('a frontend with certificates has a port that shows them', async (test) => {
+  const redirect = { ports: '80', httpRedirectToHttps: true }
+  test.match(problems(redirect), [/^ports: Frontend f shows its certificates on no port/])
+  test.same(problems({ ...redirect, ports: '80,443' }), [])
+  test.same(problems({ ...redirect, ports: '79-81' }), [])
+  test.same(problems({ ...redirect, httpRedirectToHttps: false }), [], 'TLS on port 80 is meant')
+  test.same(problems({ ...redirect, certificates: [] }), [], 'it only sends people elsewhere')
+})
+
 t.test(
   'certificates and cipher lists that are not there are named; without TLS the list does not matter',
   async (test) => {
