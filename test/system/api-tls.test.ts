@@ -23,7 +23,7 @@ t.test(
       const { cert, key: privateKey } = pair({ name: 'api.test', key })
       writeFileSync(tls.keyFile, privateKey)
       writeFileSync(tls.certificateFile, cert)
-      const front = new TlsFront(tls, (app) => app.any('/*', (response) => response.end('')))
+      const front = new TlsFront(tls, (app) => app.any('/*', (response) => void response.end('')))
       test.teardown(() => front.close())
       const port = us_socket_local_port(await opened(front.acceptor, { host: '127.0.0.1', port: 0 }))
       const table = await output('sslscan', '--no-colour', '--no-heartbleed', '--no-renegotiation', `127.0.0.1:${port}`)
