@@ -61,7 +61,7 @@ export async function createAppliance(
   const identity = () => nodeIn(running, born)
   const nodeId = identity()
   const { administrator, state: stateFolder } = settings
-  const amend: Amend = (section, id, patch) => amended(engine, editing, () => engine.amend(section, id, patch))
+  const amend: Amend = (section, id, change) => amended(engine, editing, () => engine.amend(section, id, change))
   const external = radiusLogin({ running, clock, log })
   const access = await AccessControl.open({
     store,

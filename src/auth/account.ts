@@ -5,14 +5,11 @@ import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { User } from '../model/access.ts'
-import type { ConfigView } from '../model/sections.ts'
 import { policyProblems } from '../password-policy.ts'
 import { type ApiToken, type ApiTokens, type NewToken, TOKENS_PER_USER_MAX } from './api-tokens.ts'
-import type { Lockout } from './lockout.ts'
 import type { Amend } from './login.ts'
-import type { Passwords } from './password.ts'
-import { siteOf } from './place.ts'
 import { principalOf } from './principal.ts'
+import { assertUnchanged, Proof, type ProofParts } from './proof.ts'
 import { newRecoveryCodes, recoveryHash } from './recovery-codes.ts'
 import type { SecondFactors } from './second-factors.ts'
 import type { Session, Sessions } from './sessions.ts'
@@ -23,13 +20,10 @@ const ISSUER = 'Fulcrum'
 const ENROLMENT_MS = 10 * 60_000
 const ENROLMENTS_MAX = 10_000
 
-export interface AccountParts {
-  readonly running: ConfigView
-  readonly passwords: Passwords
+export interface AccountParts extends ProofParts {
   readonly sessions: Sessions
   readonly tokens: ApiTokens
   readonly factors: SecondFactors
-  readonly lockout: Lockout
   readonly amend: Amend
   readonly clock: Clock
   readonly log: Log
@@ -43,6 +37,7 @@ interface Enrolment {
 /** What people do to their own account, at once; and what is done for those who cannot any more. */
 export class Account {
   readonly #parts: AccountParts
+  readonly #proof: Proof
   /** By user. */
   readonly #enrolments = new Map<string, Enrolment>()
   /** Sessions that stay although the password of their user changes. */
@@ -50,6 +45,7 @@ export class Account {
 
   constructor(parts: AccountParts) {
     this.#parts = parts
+    this.#proof = new Proof(parts)
   }
 
   isSpared(sessionId: string): boolean {
@@ -77,9 +73,11 @@ export class Account {
       confirmSecondFactor: (code) => this.#confirm(actor, code),
       removeSecondFactor: (password, code) => this.#remove(actor, address(), password, code),
       resetSecondFactor: async (userId) => {
-        if (this.#local(userId).secondFactor === undefined)
-          throw new ApiError('NOT_FOUND', 'This user has no second factor')
-        await this.#parts.amend('users', userId, { secondFactor: undefined })
+        this.#proof.local(userId)
+        await this.#parts.amend('users', userId, (now) => {
+          if (now?.secondFactor === undefined) throw new ApiError('NOT_FOUND', 'This user has no second factor')
+          return { secondFactor: undefined }
+        })
         this.#parts.log.info('second factor reset', { userId, by: actor.email })
       },
     }
@@ -128,13 +126,17 @@ export class Account {
   }
 
   async #changePassword(actor: Actor, address: string, current: string, next: string): Promise<void> {
-    const user = await this.#proven(actor, address, current)
+    const user = await this.#proof.password(actor, address, current)
     const problems = policyProblems(next, user)
     refuseFields(problems.map((message) => ({ field: 'newPassword', code: 'PASSWORD_POLICY', message })))
     const passwordHash = await this.#parts.passwords.hash(next)
-    this.#spared.add(actor.sessionId)
     try {
-      await this.#parts.amend('users', user.id, { passwordHash })
+      await this.#parts.amend('users', user.id, (now) => {
+        assertUnchanged(user, now)
+        // Only now, and not while this waits for an apply that may be about this very user.
+        this.#spared.add(actor.sessionId)
+        return { passwordHash }
+      })
     } finally {
       this.#spared.delete(actor.sessionId)
     }
@@ -149,7 +151,7 @@ export class Account {
     // A token would be a way around the second factor that is missing.
     if (sessions.isLimited(sessionId)) throw new ApiError('PERMISSION_DENIED', 'Set up a second factor first')
     // Nobody would tell when the server has let its user go.
-    this.#local(userId, 'API tokens are for local users: a RADIUS server is asked at logins only')
+    this.#proof.local(userId, 'API tokens are for local users: a RADIUS server is asked at logins only')
     const others = tokens.list(userId)
     if (others.some(({ name }) => name === wanted.name)) {
       throw new ApiError('NAME_NOT_UNIQUE', `You have an API token with the name ${wanted.name}`)
@@ -169,7 +171,7 @@ export class Account {
   }
 
   async #begin(actor: Actor, address: string, password: string) {
-    const user = await this.#proven(actor, address, password)
+    const user = await this.#proof.password(actor, address, password)
     this.#refuseSecondOne(user)
     if (this.#enrolments.size >= ENROLMENTS_MAX) this.#enrolments.clear()
     const secret = newSecret()
@@ -179,7 +181,7 @@ export class Account {
 
   async #confirm(actor: Actor, code: string): Promise<{ readonly recoveryCodes: readonly string[] }> {
     const { clock, factors, amend, sessions, log } = this.#parts
-    const user = this.#local(actor.userId)
+    const user = this.#proof.local(actor.userId)
     this.#refuseSecondOne(user)
     const enrolment = this.#enrolments.get(user.id)
     if (enrolment === undefined || enrolment.until_ms < clock.monotonic_ms()) {
@@ -198,57 +200,33 @@ export class Account {
     this.#enrolments.delete(user.id)
     // Not to be used again for a login.
     await factors.accepts(secondFactor, code)
-    await amend('users', user.id, { secondFactor })
+    await amend('users', user.id, (now) => {
+      assertUnchanged(user, now)
+      return { secondFactor }
+    })
     await sessions.lift(actor.sessionId)
     log.info('second factor set up', { account: user.email })
     return { recoveryCodes }
   }
 
   async #remove(actor: Actor, address: string, password: string, code: string): Promise<void> {
-    const user = await this.#proven(actor, address, password)
+    const user = await this.#proof.password(actor, address, password)
     if (user.secondFactor === undefined) throw new ApiError('NOT_FOUND', 'You have no second factor')
     const { secondFactor } = user
-    const isRight = await this.#counted(user.id, 'second factor', () => this.#parts.factors.accepts(secondFactor, code))
+    const isRight = await this.#proof.counted(user.id, 'second factor', () =>
+      this.#parts.factors.accepts(secondFactor, code),
+    )
     if (!isRight) throw new ApiError('TWO_FACTOR_INVALID', 'The code is wrong, or was used before')
-    await this.#parts.amend('users', user.id, { secondFactor: undefined })
+    await this.#parts.amend('users', user.id, (now) => {
+      assertUnchanged(user, now)
+      return { secondFactor: undefined }
+    })
     this.#parts.log.info('second factor removed', { account: user.email })
   }
 
   #refuseSecondOne({ secondFactor }: User): void {
     if (secondFactor === undefined) return
     throw new ApiError('IN_USE', 'A second factor is set up; remove it first: DELETE /localUsers/me/2fa')
-  }
-
-  /** The user, whose password this is. */
-  async #proven(actor: Actor, address: string, password: string): Promise<User> {
-    const user = this.#local(actor.userId)
-    const isRight = await this.#counted(user.email, address, () =>
-      this.#parts.passwords.verify(user.passwordHash, password, siteOf(address)),
-    )
-    // Read again: what was applied while the hash was computed counts.
-    const now = this.#local(actor.userId)
-    if (isRight && now.passwordHash === user.passwordHash) return now
-    throw new ApiError('INVALID_CREDENTIALS', 'The password is wrong')
-  }
-
-  async #counted(account: string, place: string, work: () => Promise<boolean>): Promise<boolean> {
-    const settle = this.#parts.lockout.begin(account, place)
-    let outcome: boolean | undefined
-    try {
-      outcome = await work()
-      return outcome
-    } finally {
-      settle(outcome)
-    }
-  }
-
-  #local(userId: string, otherwise = 'The RADIUS server keeps the password and the second factor of this user'): User {
-    const user = this.#parts.running.get('users', userId)
-    if (user !== undefined) return user
-    if (this.#parts.running.get('radiusUsers', userId) === undefined) {
-      throw new ApiError('NOT_FOUND', `There is no user ${userId}, or it was not applied yet`)
-    }
-    throw new ApiError('NOT_SUPPORTED', otherwise)
   }
 }
 

@@ -1,11 +1,12 @@
 import type { SessionData } from '../api/context.ts'
 import type { Clock } from '../clock.ts'
+import type { AmendedSection, Amending } from '../config/apply-parts.ts'
 import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { bareName, comparedName } from '../login-name.ts'
 import { SHARED } from '../model/node.ts'
-import type { ConfigView, SectionName, SectionRecords } from '../model/sections.ts'
+import type { ConfigView, SectionRecords } from '../model/sections.ts'
 import type { ExternalLogin } from './external-login.ts'
 import type { FirstPassword } from './first-password.ts'
 import type { Lockout } from './lockout.ts'
@@ -18,12 +19,8 @@ import type { Sessions, Via } from './sessions.ts'
 type LocalUser = SectionRecords['users']
 type RadiusUser = SectionRecords['radiusUsers']
 
-/** Changes a record of running at once. */
-export type Amend = (
-  section: SectionName,
-  id: string,
-  patch: Readonly<Record<string, unknown>> | undefined,
-) => Promise<void>
+/** Changes a record of running at once; see `ApplyEngine.amend`. */
+export type Amend = <N extends AmendedSection>(section: N, id: string, change: Amending<N>) => Promise<void>
 
 export interface Credentials {
   readonly email: string
@@ -202,11 +199,14 @@ export class Login {
     if (known === undefined) {
       const createdAt = new Date(clock.now_ms()).toISOString()
       const user = { id: newId(), username, disabled: false, groups: sorted, createdAt }
-      await amend('radiusUsers', user.id, user)
+      await amend('radiusUsers', user.id, () => user)
       return user
     }
     if (known.disabled || known.groups.join() === sorted.join()) return known
-    await amend('radiusUsers', known.id, { groups: sorted })
+    await amend('radiusUsers', known.id, (now) => {
+      if (now === undefined || now.disabled) throw new ApiError('USER_DISABLED', 'This user was disabled or deleted')
+      return { groups: sorted }
+    })
     return { ...known, groups: sorted }
   }
 }

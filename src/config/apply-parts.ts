@@ -1,8 +1,16 @@
 import type { Change } from '../../storage/config/config-store.ts'
 import type { MachineClock } from '../clock.ts'
 import type { Problem } from '../drivers/driver.ts'
-import type { ConfigView, RecordChange } from '../model/sections.ts'
+import type { ConfigView, RecordChange, SectionRecords } from '../model/sections.ts'
 import type { EnactorParts } from './enactor.ts'
+
+/** Records that people change at once, by what they do to their own account. */
+export type AmendedSection = 'users' | 'radiusUsers'
+
+/** Fields to set in the record as it is now, undefined ones to take away; all of them where there is none. */
+export type Amending<N extends AmendedSection> = (now: SectionRecords[N] | undefined) => {
+  readonly [K in keyof SectionRecords[N]]?: SectionRecords[N][K] | undefined
+}
 
 export interface Caller {
   /** E-mail, or what the daemon calls itself. */

@@ -1,15 +1,16 @@
-import type { Patch } from '../../storage/config/amendment.ts'
+import { patched } from '../../storage/config/amendment.ts'
 import type { Change, RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
 import type { Applied, ApplyOptions } from '../api/context.ts'
 import type { MachineClock } from '../clock.ts'
 import type { Driver, PlanOptions, PlanResult, Problem, Step } from '../drivers/driver.ts'
 import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
-import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
+import type { ConfigView, RecordChange } from '../model/sections.ts'
 import { configInvalid, planRefusal } from './apply-refusals.ts'
-import type { ApplyParts, Caller } from './apply-parts.ts'
+import type { AmendedSection, Amending, ApplyParts, Caller } from './apply-parts.ts'
 import { Enactor } from './enactor.ts'
 import { Exclusive } from './exclusive.ts'
+import { assertRecord } from './record-schema.ts'
 import { onOneRevision, prepare, turn } from './turns.ts'
 import { CLUSTER, configView, frozenView, recordChange, reversed, sideOf } from './views.ts'
 
@@ -154,16 +155,20 @@ export class ApplyEngine {
     if (!result.ok) throw this.#enactor.refusal(result, plan, desired, 'The check could not be run')
   }
 
-  /** Changes a record of somebody's account at once; no driver has anything to do with those. */
-  async amend(section: SectionName, id: string, patch: Patch): Promise<void> {
+  /**
+   * Changes a record of somebody's account at once; no driver has anything to do with those. What to change is asked for when
+   * nothing else changes any more: by then the record may be another one, or gone. What `change` throws is the refusal.
+   */
+  async amend<N extends AmendedSection>(section: N, id: string, change: Amending<N>): Promise<void> {
     await this.#machine.run('maintenance', async () => {
       const { store, onPromoted } = this.#parts
-      const key = { section, scope: CLUSTER, key: id }
-      const before = store.running.get(section, CLUSTER, id)?.value
-      await store.amend(key, patch)
-      const after = store.running.get(section, CLUSTER, id)?.value
+      const view = configView(store.running)
+      const before = view.get(section, id)
+      const patch = change(before)
+      assertRecord(section, patched(before, patch))
+      await store.amend({ section, scope: CLUSTER, key: id }, patch)
       // Sound: the store holds records of this section only.
-      await onPromoted([{ section, id, before, after } as RecordChange])
+      await onPromoted([{ section, id, before, after: view.get(section, id) } as RecordChange])
     })
   }
 

@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util'
 import type { RecordKey, StoredRecord } from './config-store.ts'
 import type { Mirror, OverlayEntry } from './mirror.ts'
 
-/** Fields to set, or undefined to remove the record. */
-export type Patch = Readonly<Record<string, unknown>> | undefined
+/** Fields to set; undefined ones are taken away. */
+export type Patch = Readonly<Record<string, unknown>>
 
 export interface Amendment {
-  readonly running: StoredRecord | undefined
+  readonly running: StoredRecord
   /** What is pending for the record afterwards. */
   readonly overlay: OverlayEntry | undefined
 }
@@ -18,16 +18,15 @@ export interface Amendment {
 export function amended(mirror: Mirror, key: RecordKey, patch: Patch, revision: number): Amendment {
   const before = mirror.running.get(key.section, key.scope, key.key)
   const pending = mirror.overlayEntry(key)
-  if (patch === undefined) return { running: undefined, overlay: pending?.stored === undefined ? undefined : pending }
-  const running = { value: merged(before, patch), revision }
+  const running = { value: patched(before?.value, patch), revision }
   if (pending?.stored === undefined) return { running, overlay: pending }
-  const value = merged(pending.stored, untouched(patch, before, pending.stored))
+  const value = patched(pending.stored.value, untouched(patch, before, pending.stored))
   if (isDeepStrictEqual(value, running.value)) return { running, overlay: undefined }
   return { running, overlay: { ...pending, revision, stored: { value, revision } } }
 }
 
 /** Of a patch, the fields that a pending change leaves as they are: what it wants of the others is what will be. */
-function untouched(patch: object, before: StoredRecord | undefined, pending: StoredRecord): object {
+function untouched(patch: Patch, before: StoredRecord | undefined, pending: StoredRecord): Patch {
   const of = (record: StoredRecord | undefined, field: string): unknown => Reflect.get(Object(record?.value), field)
   return Object.fromEntries(
     Object.entries(patch).filter(([field]) => isDeepStrictEqual(of(before, field), of(pending, field))),
@@ -35,7 +34,7 @@ function untouched(patch: object, before: StoredRecord | undefined, pending: Sto
 }
 
 /** Undefined values are fields to take away. */
-function merged(record: StoredRecord | undefined, patch: object): object {
-  const all: Record<string, unknown> = { ...(record?.value as object | undefined), ...patch }
+export function patched(record: unknown, patch: Patch): object {
+  const all: Record<string, unknown> = { ...(record as object | undefined), ...patch }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
 }

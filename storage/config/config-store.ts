@@ -32,7 +32,7 @@ export interface ConfigStore {
   promote(frozen: readonly Change[], revision: RevisionHeader, options?: PromoteOptions): Promise<void>
   /**
    * Changes one record at once, in running and in what is pending for it, and is no revision: for what people do to their
-   * own account. Not between `freeze` and its end. A patch of undefined removes the record.
+   * own account. Not between `freeze` and its end.
    */
   amend(key: RecordKey, patch: Patch): Promise<void>
   /** The revision that waits to be confirmed, the last one. */

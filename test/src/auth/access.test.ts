@@ -24,10 +24,10 @@ async function fixture(test: Test) {
   const parts = { store, running: configView(store.running), endpoints: table, clock, log: silentLog, administrator }
   const stateFolder = temporaryFolder(test, 'access')
   const external = { authenticate: async () => ({ outcome: 'off' as const }) }
-  const amend: Amend = async (section, id, patch) => {
+  const amend: Amend = async (section, id, change) => {
     const key = { section, scope: '', key: id }
     const before = store.running.get(section, '', id)
-    await store.amend(key, patch)
+    await store.amend(key, change(configView(store.running).get(section, id)))
     const after = store.running.get(section, '', id)
     const at = { id, revision: 0, actor: 'test', endpoint: 'test', at: '' }
     await access.onPromoted([recordChange({ ...at, ...key, before, after })])

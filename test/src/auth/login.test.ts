@@ -28,7 +28,8 @@ async function fixture(test: Test) {
   const first = new FirstPassword(folder)
   const running = configView(store.running)
   const verdict: { is: Verdict } = { is: { outcome: 'off' } }
-  const amend: Amend = (section, id, patch) => store.amend({ section, scope: '', key: id }, patch)
+  const amend: Amend = (section, id, change) =>
+    store.amend({ section, scope: '', key: id }, change(running.get(section, id)))
   const factors = new SecondFactors(store.signIns, clock)
   const access = new Login({
     running,

@@ -201,7 +201,7 @@ t.test('what people did to their own account meanwhile is not taken back with it
   await edit((draft) => draft.section('users').merge('u', { firstName: 'New' }))
   await apply(30)
   const secondFactor = { secret: 'A'.repeat(32), recoveryCodes: [], since: '' }
-  await engine.amend('users', 'u', { passwordHash: 'better', secondFactor })
+  await engine.amend('users', 'u', () => ({ passwordHash: 'better', secondFactor }))
   clock.advance(30_000)
   await confirmation().start()
   const [{ value } = { value: undefined }] = store.running.list('users', '')

@@ -1,0 +1,64 @@
+import type { Actor } from '../api/context.ts'
+import { ApiError } from '../errors.ts'
+import type { User } from '../model/access.ts'
+import type { ConfigView } from '../model/sections.ts'
+import type { Lockout } from './lockout.ts'
+import type { Passwords } from './password.ts'
+import { siteOf } from './place.ts'
+
+export interface ProofParts {
+  readonly running: ConfigView
+  readonly passwords: Passwords
+  readonly lockout: Lockout
+}
+
+/** Who asks proves that he is the one whose session it is. */
+export class Proof {
+  readonly #parts: ProofParts
+
+  constructor(parts: ProofParts) {
+    this.#parts = parts
+  }
+
+  /** The user, whose password this is. */
+  async password(actor: Actor, address: string, password: string): Promise<User> {
+    const user = this.local(actor.userId)
+    const isRight = await this.counted(user.email, address, () =>
+      this.#parts.passwords.verify(user.passwordHash, password, siteOf(address)),
+    )
+    // Read again: what was applied while the hash was computed counts.
+    const now = this.local(actor.userId)
+    if (isRight && now.passwordHash === user.passwordHash) return now
+    throw new ApiError('INVALID_CREDENTIALS', 'The password is wrong')
+  }
+
+  async counted(account: string, place: string, work: () => Promise<boolean>): Promise<boolean> {
+    const settle = this.#parts.lockout.begin(account, place)
+    let outcome: boolean | undefined
+    try {
+      outcome = await work()
+      return outcome
+    } finally {
+      settle(outcome)
+    }
+  }
+
+  local(userId: string, otherwise = 'The RADIUS server keeps the password and the second factor of this user'): User {
+    const user = this.#parts.running.get('users', userId)
+    if (user !== undefined) return user
+    if (this.#parts.running.get('radiusUsers', userId) === undefined) {
+      throw new ApiError('NOT_FOUND', `There is no user ${userId}, or it was not applied yet`)
+    }
+    throw new ApiError('NOT_SUPPORTED', otherwise)
+  }
+}
+
+/** What was proven was proven of this password and this second factor: an apply may have changed, or taken away, either. */
+export function assertUnchanged(proven: User, now: User | undefined): void {
+  const isSame =
+    now !== undefined &&
+    !now.disabled &&
+    now.passwordHash === proven.passwordHash &&
+    now.secondFactor?.secret === proven.secondFactor?.secret
+  if (!isSame) throw new ApiError('INVALID_CREDENTIALS', 'Your account was changed meanwhile; log in again')
+}
