@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Endpoint } from '../../src/api/endpoint.ts'
 import { endpoints as table } from '../../src/resources/index.ts'
@@ -61,4 +61,14 @@ export function median(values: readonly number[]): number {
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
+
+const MEMORY = '/dev/shm'
+const ENOUGH_BYTES = 4 * 2 ** 30
+
+/** Keeps state folders in memory where there is room: what thousands of requests wait for most is the disk. */
+export function inMemory(): void {
+  if (!existsSync(MEMORY)) return
+  const { bavail, bsize } = statfsSync(MEMORY)
+  if (bavail * bsize > ENOUGH_BYTES) process.env['TMPDIR'] = MEMORY
 }

@@ -1,9 +1,12 @@
 import { Agent, request } from 'node:https'
 import t from 'tap'
+import { inMemory } from './attack-fixture.ts'
 import type { Caller, Received } from '../appliance-fixture.ts'
 import { described, faultOf, fuzzed, isSlow, samplesOf } from './fuzz-fixture.ts'
 import { listeningFixture } from './raw-fixture.ts'
 import { Dice, requestFor } from './request-maker.ts'
+
+inMemory()
 
 /** FULCRUM_ATTACK_SOCKET_REQUESTS=100000 in the long run. */
 const REQUESTS = Number(process.env['FULCRUM_ATTACK_SOCKET_REQUESTS'] ?? 2_000)
@@ -11,7 +14,7 @@ const SEED = Number(process.env['FULCRUM_ATTACK_SEED'] ?? 20_261_120)
 const AT_ONCE = 16
 
 /** Calls over TLS, on connections that stay. */
-function socketCaller(port: number, token: string): { readonly call: Caller; close(): void } {
+function socketCaller(port: number, token: string): { readonly call: Caller; readonly close: () => void } {
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: false, maxSockets: AT_ONCE })
   const call: Caller = (method, path, sent = {}) =>
     new Promise((resolve, reject) => {

@@ -2,10 +2,12 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { ADMIN, type Caller, patientFixture } from '../appliance-fixture.ts'
-import { createUser, PASSWORD, roleIds } from './attack-fixture.ts'
+import { createUser, inMemory, PASSWORD, roleIds } from './attack-fixture.ts'
 import { damaged, described, faultOf, fuzzed, isSlow, samplesOf } from './fuzz-fixture.ts'
 import { Dice, requestFor } from './request-maker.ts'
 import { certificatePair } from './whole-node.ts'
+
+inMemory()
 
 /** 1,000,000 in the long run: FULCRUM_ATTACK_REQUESTS=1000000, perhaps with another FULCRUM_ATTACK_SEED. */
 const REQUESTS = Number(process.env['FULCRUM_ATTACK_REQUESTS'] ?? 9_000)

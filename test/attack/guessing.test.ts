@@ -2,7 +2,9 @@ import t, { type Test } from 'tap'
 import { hotp } from '../../src/auth/totp.ts'
 import { type MachineClock, systemClock } from '../../src/clock.ts'
 import { ADMIN, applianceFixture } from '../appliance-fixture.ts'
-import { createUser, PASSWORD } from './attack-fixture.ts'
+import { createUser, inMemory, PASSWORD } from './attack-fixture.ts'
+
+inMemory()
 
 const WINDOW_MS = 15 * 60_000 + 1000
 

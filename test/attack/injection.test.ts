@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { inMemory } from './attack-fixture.ts'
 import type { JournalEntry } from '../../workers/host/recording-host.ts'
 import { machineState } from '../contract/node-settings.ts'
 import { temporaryFolder } from '../config-fixture.ts'
@@ -10,6 +11,9 @@ import { loggedFixture } from './raw-fixture.ts'
 import { shapeOf } from './rendered-shape.ts'
 import { must, texts, wholeNode } from './whole-node.ts'
 
+inMemory()
+
+const APT_CONFIG = '/usr/bin/apt-config'
 const ALL = [...HOSTILE, ...LEADING, ...LONG]
 
 /** Names first: what is not a file is a setting of the kernel or the machine. */
@@ -27,8 +31,8 @@ function checkedByPrograms(folder: string, rendered: ReadonlyMap<string, string>
     if (status !== 0) return `haproxy: ${stderr}`
   }
   writeFileSync(file, content('95fulcrum-proxy'))
-  if (existsSync('/usr/bin/apt-config')) {
-    const dump = execFileSync('apt-config', ['-c', file, 'dump', 'Acquire::http::Proxy', 'Acquire::https::Proxy'], {
+  if (existsSync(APT_CONFIG)) {
+    const dump = execFileSync(APT_CONFIG, ['-c', file, 'dump', 'Acquire::http::Proxy', 'Acquire::https::Proxy'], {
       encoding: 'utf8',
     })
     if (dump.split('\n').filter((line) => /^Acquire::https?::Proxy "/.test(line)).length !== 2) return `apt: ${dump}`

@@ -1,8 +1,10 @@
 import t, { type Test } from 'tap'
 import type { Caller, Received } from '../appliance-fixture.ts'
-import { concrete, endpoints } from './attack-fixture.ts'
+import { concrete, endpoints, inMemory } from './attack-fixture.ts'
 import { loggedFixture } from './raw-fixture.ts'
 import { wholeNode } from './whole-node.ts'
+
+inMemory()
 
 const MARK = 'pollutedByAttack'
 /** A bare object has none of it, whatever was sent before. */
@@ -136,7 +138,7 @@ t.test(
       '+80',
       '.5',
       '8e1_',
-      `${'9'.repeat(100_000)}`,
+      '9'.repeat(100_000),
       '-1',
       '65536',
       '"80"',

@@ -2,7 +2,9 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { applianceFixture, patientFixture } from '../appliance-fixture.ts'
-import { concrete, createUser, endpoints, PASSWORD, roleIds } from './attack-fixture.ts'
+import { concrete, createUser, endpoints, inMemory, PASSWORD, roleIds } from './attack-fixture.ts'
+
+inMemory()
 
 /** Other ways to write a slash, a dot, and the way up, as one program or another has understood them. */
 const SLASHES = ['/', '//', '/./', '%2f', '%2F', '%5c', '\\', '%252f', '%c0%af', '%e0%80%af', '%ef%bc%8f', ';/', '/;x/']
@@ -42,7 +44,7 @@ function variants(template: string, node: string): readonly string[] {
   all.add(path.toUpperCase()).add(`/${first.charAt(0).toUpperCase()}${path.slice(2)}`)
   // The id of the node may be written in any way.
   if (!template.startsWith('/{')) all.add(`/%${first.charCodeAt(0).toString(16)}${path.slice(2)}`)
-  all.add([...path].map((c) => (c === '/' ? c : `%${c.charCodeAt(0).toString(16)}`)).join(''))
+  all.add(path.replaceAll(/[^/]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`))
   all
     .add(`/.${path}`)
     .add(`/..${path}`)

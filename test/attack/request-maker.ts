@@ -119,9 +119,11 @@ export function fitting(schema: TSchema, name: string, dice: Dice, samples: Samp
   }
 }
 
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789-'
+
 function textFor(schema: TSchema, dice: Dice): string {
   const length = numberOf(schema, 'minLength', 1) + dice.below(12)
-  return Array.from({ length }, () => dice.of([...'abcdefghijklmnopqrstuvwxyz0123456789-'])).join('')
+  return Array.from({ length }, () => LETTERS.charAt(dice.below(LETTERS.length))).join('')
 }
 
 function fittingObject(schema: TSchema, dice: Dice, samples: Samples): Record<string, unknown> {

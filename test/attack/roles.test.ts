@@ -1,6 +1,8 @@
 import t, { type Test } from 'tap'
 import { applianceFixture, type Caller } from '../appliance-fixture.ts'
-import { concrete, createUser, endpoints, PASSWORD, roleIds } from './attack-fixture.ts'
+import { concrete, createUser, endpoints, inMemory, PASSWORD, roleIds } from './attack-fixture.ts'
+
+inMemory()
 
 const ROLES = ['Administrator', 'Manager', 'Operator', 'Certificates', 'Backup', 'Monitoring', 'Auditor'] as const
 type RoleName = (typeof ROLES)[number] | 'nothing'
@@ -58,7 +60,7 @@ function mayAtMost(role: RoleName, { method, path }: { readonly method: string; 
       return isRead && /\/stats(\/|$)|^\/metrics|^\/services$/.test(path)
     case 'Auditor':
       return isRead
-    case 'nothing':
+    default:
       return false
   }
 }

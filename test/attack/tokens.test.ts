@@ -5,7 +5,9 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import { ADMIN, applianceFixture, type Caller } from '../appliance-fixture.ts'
-import { base64url, createUser, daemonKey, parts, PASSWORD, roleIds } from './attack-fixture.ts'
+import { base64url, createUser, daemonKey, inMemory, parts, PASSWORD, roleIds } from './attack-fixture.ts'
+
+inMemory()
 
 type Claims = Readonly<Record<string, unknown>>
 
