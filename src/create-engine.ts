@@ -10,6 +10,7 @@ import { ApplyEngine } from './config/apply.ts'
 import type { PlanExecutor } from './config/enactor.ts'
 import { verifyNames } from './config/name-rules.ts'
 import { verifyReferences } from './config/reference-rules.ts'
+import { verifySignIn } from './config/sign-in-rules.ts'
 import { cutOffGuard } from './cut-off.ts'
 import type { Driver } from './drivers/driver.ts'
 import { leftBehindGuard } from './left-behind.ts'
@@ -51,6 +52,7 @@ export function createEngine({ node, machine, listeners, stats, access, ...told 
       verifyReferences,
       verifyNames,
       verifyAddresses,
+      verifySignIn,
       (desired) => verifyAdministrators(desired, ADMINISTRATOR.id),
     ],
     // In trial nothing of the network is touched.

@@ -74,6 +74,10 @@ export class Account {
       removeSecondFactor: (password, code) => this.#remove(actor, address(), password, code),
       resetSecondFactor: async (userId) => {
         this.#proof.local(userId)
+        // A session or a token that somebody has stolen must not do without what the owner would be asked for.
+        if (userId === actor.userId) {
+          throw new ApiError('PERMISSION_DENIED', 'Your own is switched off with DELETE /localUsers/me/2fa')
+        }
         await this.#parts.amend('users', userId, (now) => {
           if (now?.secondFactor === undefined) throw new ApiError('NOT_FOUND', 'This user has no second factor')
           return { secondFactor: undefined }

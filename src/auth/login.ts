@@ -181,32 +181,37 @@ export class Login {
     throw new ApiError('SSO_ENFORCED', 'Passwords are off: log in through the identity provider, GET /saml/login')
   }
 
+  /** Who is known as the server says waits for nobody; only what has to be written goes one after the other. */
   #provisioned(name: string, groups: readonly string[]): Promise<RadiusUser> {
-    const work = this.#provisioning.then(() => this.#provision(name, groups))
+    const sorted = groups.toSorted()
+    const known = this.#known(name)
+    if (known !== undefined && (known.disabled || known.groups.join() === sorted.join())) return Promise.resolve(known)
+    const work = this.#provisioning.then(() => this.#provision(name, sorted))
     this.#provisioning = work.catch(() => undefined)
     return work
   }
 
+  /** A disabled one under any of the names that a server may take for one account: with a domain before it, a realm behind. */
+  #known(name: string): RadiusUser | undefined {
+    const all = [...this.#parts.running.list('radiusUsers')]
+    const disabled = all.find((user) => user.disabled && bareName(user.username) === bareName(name))
+    return disabled ?? all.find((user) => comparedName(user.username) === comparedName(name))
+  }
+
   async #provision(username: string, groups: readonly string[]): Promise<RadiusUser> {
-    const { running, amend, clock } = this.#parts
-    const wanted = comparedName(username)
-    const all = [...running.list('radiusUsers')]
-    const known = all.find((user) => comparedName(user.username) === wanted)
-    // A server may take one account under several names: with its domain before it, or its realm behind.
-    const disabled = all.find((user) => user.disabled && bareName(user.username) === bareName(username))
-    if (disabled !== undefined) return disabled
-    const sorted = [...groups].toSorted()
+    const { amend, clock } = this.#parts
+    const known = this.#known(username)
     if (known === undefined) {
       const createdAt = new Date(clock.now_ms()).toISOString()
-      const user = { id: newId(), username, disabled: false, groups: sorted, createdAt }
+      const user = { id: newId(), username, disabled: false, groups: [...groups], createdAt }
       await amend('radiusUsers', user.id, () => user)
       return user
     }
-    if (known.disabled || known.groups.join() === sorted.join()) return known
+    if (known.disabled || known.groups.join() === groups.join()) return known
     await amend('radiusUsers', known.id, (now) => {
       if (now === undefined || now.disabled) throw new ApiError('USER_DISABLED', 'This user was disabled or deleted')
-      return { groups: sorted }
+      return { groups: [...groups] }
     })
-    return { ...known, groups: sorted }
+    return { ...known, groups: [...groups] }
   }
 }

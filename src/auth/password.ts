@@ -29,7 +29,8 @@ export class Passwords {
     const decoy = await this.prepare()
     return this.#turns.run(place, async () => {
       const { verify } = await import('@node-rs/argon2')
-      const matches = await verify(hash ?? decoy, password)
+      // One that cannot be read, as of a damaged backup, is nobody's password.
+      const matches = await verify(hash ?? decoy, password).catch(() => false)
       return matches && hash !== undefined
     })
   }

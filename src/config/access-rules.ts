@@ -12,7 +12,8 @@ export function verifyAdministrators(desired: ConfigView, administratorRole: str
 }
 
 function isAdministrator({ disabled, roles, groups }: User, view: ConfigView, role: string): boolean {
-  if (disabled) return false
+  // A record of the same id that is no default role grants what it lists, which may be nothing.
+  if (disabled || view.get('roles', role)?.builtin === false) return false
   return roles.includes(role) || groups.some((id) => view.get('groups', id)?.roles.includes(role))
 }
 

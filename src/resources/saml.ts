@@ -1,13 +1,13 @@
-import { X509Certificate } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
-import { type FieldProblem, refuseFields } from '../api/refuse.ts'
+import { refuseFields } from '../api/refuse.ts'
 import { Reply } from '../api/reply.ts'
 import { closed, optional } from '../model/fields.ts'
 import { SHARED } from '../model/node.ts'
 import { OpenedSession } from '../model/session.ts'
 import { SamlConfig } from '../model/sign-in.ts'
 import { openedSession } from '../opened-session.ts'
+import { fieldProblems, missingFor } from '../saml/rules.ts'
 
 const { id: _, ...fields } = SamlConfig.properties
 const Shown = Type.Object(fields)
@@ -40,60 +40,6 @@ const donePage = (code: string) => `<!doctype html><html lang="en"><meta charset
 <h1>You are logged in</h1><p>Give this code to the program that sent you here; it is good for one minute, once:</p>
 <p><code id="code">${code}</code></p><p>It opens a session with <code>POST /api/v1/saml/token</code>. You may close this page.</p></html>`
 
-function isUrl(text: string, protocols: readonly string[]): boolean {
-  const url = URL.parse(text)
-  return url !== null && protocols.includes(url.protocol) && url.username === '' && url.password === ''
-}
-
-function problemsOf(next: Partial<Settings>): readonly FieldProblem[] {
-  const problems: FieldProblem[] = []
-  const refuse = (field: string, message: string) => problems.push({ field, code: 'INVALID_BODY', message })
-  const { idpSsoUrl = '', baseUrl = '', idpCertificates = [] } = next
-  if (idpSsoUrl !== '' && !isUrl(idpSsoUrl, ['https:', 'http:'])) refuse('idpSsoUrl', 'must be a URL')
-  if (baseUrl !== '' && (!isUrl(baseUrl, ['https:']) || URL.parse(baseUrl)?.origin !== baseUrl)) {
-    refuse('baseUrl', 'must be https, a host and perhaps a port, without anything behind: https://lb.example.org:9443')
-  }
-  for (const [index, pem] of idpCertificates.entries()) {
-    if (!isCertificate(pem))
-      refuse(
-        `idpCertificates.${index}`,
-        'must be one certificate in PEM, with an RSA key: signatures of others are not judged',
-      )
-  }
-  return problems
-}
-
-function isCertificate(pem: string): boolean {
-  try {
-    const { publicKey } = new X509Certificate(pem)
-    return publicKey.asymmetricKeyType === 'rsa' && pem.match(/-----BEGIN /g)?.length === 1
-  } catch {
-    return false
-  }
-}
-
-/** What a login needs is there before logins are sent that way. */
-function missingFor(next: Settings): readonly FieldProblem[] {
-  const needed = ['idpEntityId', 'idpSsoUrl', 'baseUrl', 'idpCertificates'] as const
-  const missing = next.enabled ? needed.filter((field) => next[field].length === 0) : []
-  const problems = missing.map((field): FieldProblem => ({
-    field,
-    code: 'INVALID_BODY',
-    message: 'is required while single sign-on is on',
-  }))
-  if (!next.enforced) return problems
-  if (!next.enabled) problems.push({ field: 'enforced', code: 'INVALID_BODY', message: 'needs enabled' })
-  if (next.breakGlassUserId === '') {
-    problems.push({
-      field: 'breakGlassUserId',
-      code: 'INVALID_BODY',
-      message:
-        'is required: without a user who may use a password, nobody could log in when the identity provider fails',
-    })
-  }
-  return problems
-}
-
 const common = { staged: false, extension: true } as const
 
 export const saml = [
@@ -124,11 +70,11 @@ export const saml = [
     summary: 'Set up single sign-on; omitted fields keep their value',
     message: 'SAML configuration stored',
     body: Update,
-    rules: problemsOf,
+    rules: fieldProblems,
     handle: (ctx, { body }) => {
       const section = ctx.section('samlConfigs')
       const next: Settings & { id: string } = { ...NONE, ...section.settings(SHARED), ...body, id: SHARED }
-      refuseFields([...problemsOf(next), ...missingFor(next)])
+      refuseFields([...fieldProblems(next), ...missingFor(next)])
       section.put(next)
     },
   }),

@@ -40,3 +40,8 @@ t.test('a flood from one place keeps nobody waiting who comes from another', asy
   const served = order.filter((entry) => !entry.includes('RATE'))
   test.ok(served.indexOf('admin') <= 3, served.join())
 })
+
+t.test('a hash that cannot be read is nobody’s password', async (test) => {
+  test.equal(await new Passwords().verify('garbage', 'garbage'), false)
+  test.equal(await new Passwords().verify('', ''), false)
+})

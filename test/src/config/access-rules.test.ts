@@ -3,6 +3,7 @@ import { verifyAdministrators } from '../../../src/config/access-rules.ts'
 import type { Draft } from '../../../src/config/draft.ts'
 import { configView } from '../../../src/config/views.ts'
 import { configFixture, user } from '../../config-fixture.ts'
+import { viewOf } from '../../view-fixture.ts'
 
 const ROLE = 'administrator'
 
@@ -10,7 +11,7 @@ const ROLE = 'administrator'
 async function problems(test: Test, work: (draft: Draft) => void) {
   const { edit, store } = configFixture(test)
   await edit((draft) => {
-    for (const id of [ROLE, 'other']) draft.section('roles').create({ id, name: id, builtin: false, endpoints: [] })
+    for (const id of [ROLE, 'other']) draft.section('roles').create({ id, name: id, builtin: true, endpoints: [] })
     work(draft)
   })
   return verifyAdministrators(configView(store.candidate), ROLE)
@@ -48,4 +49,14 @@ t.test('nobody, only disabled users, or a group without members: a problem that 
   for (const candidate of candidates) {
     test.match(await problems(test, candidate), [{ section: 'roles', id: ROLE, field: 'users', message: /nobody/ }])
   }
+})
+
+t.test('a record with the id of the Administrator role that is no default role makes nobody one', async (test) => {
+  const view = (builtin: boolean) =>
+    viewOf({
+      users: [user('u', { roles: ['admin'] })],
+      roles: [{ id: 'admin', name: 'Administrator', builtin, endpoints: [] }],
+    })
+  test.same(verifyAdministrators(view(true), 'admin'), [])
+  test.equal(verifyAdministrators(view(false), 'admin').length, 1)
 })

@@ -22,3 +22,9 @@ t.test('who looks after accounts sees and ends what everybody has, and no secret
   test.equal((await jane('GET', '/localUsers/me')).status, 401)
   test.match((await call('DELETE', `/localUsers/users/${id}/2fa`)).json, { code: 'NOT_FOUND' })
 })
+
+t.test('nobody takes the own second factor off without being asked for it', async (test) => {
+  const { call } = await applianceFixture(test)
+  const { id } = (await call('GET', '/localUsers/me')).json.data
+  test.match((await call('DELETE', `/localUsers/users/${id}/2fa`)).json, { code: 'PERMISSION_DENIED' })
+})

@@ -1,0 +1,21 @@
+import type { FieldProblem } from '../api/refuse.ts'
+import type { Problem } from '../drivers/driver.ts'
+import type { ConfigView, SectionName } from '../model/sections.ts'
+import { sentProblems } from '../radius/sent-config.ts'
+import { fieldProblems, missingFor } from '../saml/rules.ts'
+
+/** What the endpoints refuse may come in with a backup or an earlier revision as well: how people log in must not break by it. */
+export function verifySignIn(desired: ConfigView): readonly Problem[] {
+  const problems: Problem[] = []
+  const add = (section: SectionName, id: string, title: string, found: readonly FieldProblem[]) => {
+    for (const { field, message } of found)
+      problems.push({ section, id, field, message: `${title}: ${field} ${message}` })
+  }
+  for (const saml of desired.list('samlConfigs')) {
+    add('samlConfigs', saml.id, 'Single sign-on', [...fieldProblems(saml), ...missingFor(saml)])
+  }
+  for (const { port: _, ...radius } of desired.list('radiusConfigs')) {
+    add('radiusConfigs', radius.id, 'RADIUS', sentProblems(radius))
+  }
+  return problems
+}
