@@ -14,6 +14,7 @@ const REQUESTS = Number(process.env['FULCRUM_ATTACK_REQUESTS'] ?? 9_000)
 const SEED = Number(process.env['FULCRUM_ATTACK_SEED'] ?? 20_261_120)
 const APPLY_EVERY = 200
 const FORGET_EVERY = 1000
+const PEOPLE_EVERY = 4000
 /** A transaction is opened in the middle between two that are ended. */
 const TRANSACTION_EVERY = 300
 const MEBIBYTE = 2 ** 20
@@ -29,13 +30,18 @@ function memory(): { readonly heap: number; readonly rss: number } {
 }
 
 /** Tokens of people with other roles, and of programs: what they may not do is refused, what they may is done. */
-async function others(call: Caller, anonymous: Caller, login: (email: string, password: string) => Promise<string>) {
+async function others(
+  call: Caller,
+  anonymous: Caller,
+  login: (email: string, password: string) => Promise<string>,
+  since = '',
+) {
   const roles = Object.entries(await roleIds(call))
-  for (const [name, id] of roles) await createUser(call, `${name}@example.org`, [id])
+  for (const [name, id] of roles) await createUser(call, `${name}${since}@example.org`, [id])
   await call('PUT', '/services/apply')
   const tokens: string[] = []
   for (const [name] of roles) {
-    const token = await login(`${name}@example.org`, PASSWORD)
+    const token = await login(`${name}${since}@example.org`, PASSWORD)
     const made = await anonymous('POST', '/localUsers/me/tokens', { token, body: { name: 'program' } })
     tokens.push(token, String(made.json.data.token))
   }
@@ -52,7 +58,7 @@ t.test(
     test.teardown(() => process.off('unhandledRejection', note))
     const { call, anonymous, node, login } = await patientFixture(test)
     const dice = new Dice(SEED)
-    const people = await others(call, anonymous, login)
+    let people = await others(call, anonymous, login)
     const backup = (await call('GET', '/backup')).text
     const { cert, privateKey } = certificatePair(test)
     const look = () =>
@@ -83,6 +89,14 @@ t.test(
         transaction = undefined
       } else if (n % TRANSACTION_EVERY === TRANSACTION_EVERY / 2)
         transaction = (await call('POST', '/transactions', own)).json?.data?.id
+      // Some were deleted, others logged out: as at the beginning, with what is there now.
+      if (n % PEOPLE_EVERY === PEOPLE_EVERY - 1)
+        people = await others(
+          (...asked) => call(asked[0], asked[1], { ...asked[2], ...own }),
+          anonymous,
+          login,
+          `-${n}`,
+        ).catch(() => people)
       const endpoint = dice.of(fuzzed)
       if (isSlow(endpoint) && !dice.chance(0.02)) continue
       const made = requestFor(endpoint, dice, samples)
