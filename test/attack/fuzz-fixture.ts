@@ -9,10 +9,10 @@ import type { Dice, Made, Samples } from './request-maker.ts'
 /** After these the caller may do nothing any more. */
 const LEFT_OUT = new Set(['events.stream', 'loginPolicy.update', 'saml.update'])
 
-/** A stream has no end that could be waited for. A password is hashed for 20 ms: those are asked more rarely. */
+/** A stream has no end that could be waited for. A password is hashed for 20 ms, and a restarted service is looked at for a while: those are asked more rarely. */
 export const fuzzed = endpoints.filter(({ name }) => !LEFT_OUT.has(name))
 export const isSlow = ({ name }: Endpoint) =>
-  /^(auth\.login|localUsers\.(create|update)|account\.(changePassword|beginSecond|removeSecond)|radius|saml\.)/.test(
+  /^(auth\.login|localUsers\.(create|update)|account\.(changePassword|beginSecond|removeSecond)|radius|saml\.|services\.re)/.test(
     name,
   )
 
