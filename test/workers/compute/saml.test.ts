@@ -60,6 +60,46 @@ t.test('what is not signed by the provider, or not for us, or not now, is refuse
   await refused('a refusal', encoded(responseAround('', { ...GOOD, status: denied })))
 })
 
+t.test('an answer that is no success, or sent elsewhere, is refused though its assertion is good', async (test) => {
+  const { refused, judge, response, signed } = await fixture(test)
+  const good = signed(assertionOf(GOOD))
+  const failed = 'urn:oasis:names:tc:SAML:2.0:status:Responder'
+  await refused('no success', encoded(responseAround(good, { ...GOOD, status: failed })), /Responder/)
+  await refused('words', encoded(responseAround(good, { ...GOOD, status: 'a b' })), /nothing known/)
+  const around = responseAround(good, GOOD)
+  await refused('no status', encoded(around.replace(/<samlp:Status>.*<\/samlp:Status>/, '')), /success/)
+  const elsewhere = around.replace(/Destination="[^"]*"/, 'Destination="https://other.test/acs"')
+  await refused('sent elsewhere', encoded(elsewhere), /another service/)
+  test.same(await judge(encoded(around.replace(/ Destination="[^"]*"/, ''))), { email: 'jane@example.org' })
+  const declared = `<?xml version="1.0" encoding="UTF-8"?>${Buffer.from(response(GOOD), 'base64').toString()}`
+  test.same(await judge(encoded(declared)), { email: 'jane@example.org' })
+})
+
+t.test('an assertion is proof for who brings it to this request, and nothing else is taken', async (test) => {
+  const { refused, signed } = await fixture(test)
+  const changed = (from: string | RegExp, to: string) =>
+    encoded(responseAround(signed(assertionOf(GOOD).replace(from, to)), GOOD))
+  await refused('another method', changed('cm:bearer', 'cm:holder-of-key'), /another proof/)
+  const other = '<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:sender-vouches"/></saml:Subject>'
+  await refused('another method as well', changed('</saml:Subject>', other), /another proof/)
+  await refused('no confirmation', changed(/<saml:SubjectConfirmation .*<\/saml:SubjectConfirmation>/, ''))
+  await refused('unsolicited, in an answer that was made up', changed(/ InResponseTo="[^"]*"/, ''), /InResponseTo/)
+  await refused('an instruction in the name', changed('@example.org', '@example.org<?x y?>.evil.test'), /instruction/)
+})
+
+t.test('a user with a thousand groups may log in', async (test) => {
+  const { judge, signed } = await fixture(test)
+  const type = 'xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
+  const values = Array.from({ length: 1000 }, (_, n) => `S-1-5-21-${n}`)
+  const all = assertionOf({ ...GOOD, attributes: { groups: values } })
+  const typed = all.replaceAll('<saml:AttributeValue>', `<saml:AttributeValue ${type} xsi:type="xs:string">`)
+  for (const assertion of [all, typed]) {
+    const sent = encoded(responseAround(signed(assertion), GOOD))
+    test.ok(sent.length < 256 * 1024)
+    test.same(await judge(sent), { email: 'jane@example.org' })
+  }
+})
+
 t.test('assertions that are wrapped around a signed one are not read', async (test) => {
   const { judge, signed } = await fixture(test)
   const honest = signed(assertionOf(GOOD))
@@ -102,8 +142,9 @@ t.test('what is no answer is refused, however it looks', async (test) => {
     await refused(JSON.stringify(text), encoded(text))
   }
   await refused('not base64', '%%%%')
-  await refused('deep', encoded('<a>'.repeat(50_000)), /too many/)
-  await refused('less deep', encoded(responseAround('<a>'.repeat(1100), GOOD)))
+  await refused('very deep', encoded('<a>'.repeat(50_000)), /too many/)
+  await refused('deep', encoded('<a>'.repeat(100)), /too deep/)
+  await refused('wide', encoded(responseAround('<a/>'.repeat(3000), GOOD)), /too many/)
   await refused(
     'many attributes',
     encoded(`<a ${Array.from({ length: 2000 }, (_, n) => `b${n}=""`).join(' ')}/>`),

@@ -1,0 +1,101 @@
+/** Tags, comments and character data together; a thousand groups of a user take some 2,060. */
+const PARTS_MAX = 2200
+const ATTRIBUTES_MAX = 3600
+/** The time of libraries grows with what is declared above an element. */
+const ATTRIBUTES_OF_ONE_MAX = 20
+const DEPTH_MAX = 12
+
+const SPACE = String.raw`[ \t\r\n]`
+const NAME = String.raw`[^\s/>"'<=&]+`
+const VALUE = `(?:"[^"<]*"|'[^'<]*')`
+const ATTRIBUTE = `${SPACE}+${NAME}${SPACE}*=${SPACE}*${VALUE}`
+const START_TAG = new RegExp(String.raw`<(${NAME})((?:${ATTRIBUTE})*)${SPACE}*(/?)>`, 'y')
+const END_TAG = new RegExp(String.raw`</${NAME}${SPACE}*>`, 'y')
+const DECLARATION = /^\uFEFF?<\?xml [^?<>]*\?>/
+const EACH_ATTRIBUTE = new RegExp(`(${NAME})${SPACE}*=${SPACE}*(${VALUE})`, 'g')
+
+/** What an answer says of itself outside its assertion. */
+export interface SamlOutline {
+  readonly destination: string | undefined
+  /** Codes of the top level; one in an answer that keeps to the standard. */
+  readonly statusCodes: readonly (string | undefined)[]
+}
+
+/** Looks over an answer in time that grows with its length, before a library takes longer; or says what speaks against that. */
+export function samlOutline(xml: string): SamlOutline | { readonly problem: string } {
+  const scan = new Scan(xml)
+  const problem = scan.run()
+  if (problem !== undefined) return { problem }
+  const { destination, statusCodes } = scan
+  return { destination, statusCodes }
+}
+
+class Scan {
+  destination: string | undefined
+  readonly statusCodes: (string | undefined)[] = []
+  readonly #xml: string
+  /** Names without prefixes. */
+  readonly #path: string[] = []
+  #parts = 0
+  #attributes = 0
+
+  constructor(xml: string) {
+    this.#xml = xml
+  }
+
+  /** Answers why it is not to be read on. */
+  run(): string | undefined {
+    const xml = this.#xml
+    // In text it is rare, and dear to read.
+    if (xml.split('>').length > 2 * PARTS_MAX) return 'it has too many parts'
+    let at = DECLARATION.exec(xml)?.[0].length ?? 0
+    for (at = xml.indexOf('<', at); at >= 0; at = xml.indexOf('<', at)) {
+      if (this.#parts++ >= PARTS_MAX) return 'it has too many parts'
+      const end = xml[at + 1] === '/' ? this.#endTag(at) : xml[at + 1] === '!' ? this.#aside(at) : this.#startTag(at)
+      if (typeof end === 'string') return end
+      at = end
+    }
+    return this.#path.length === 0 ? undefined : 'an element of it has no end'
+  }
+
+  #aside(at: number): number | string {
+    const xml = this.#xml
+    const close = xml.startsWith('<!--', at) ? '-->' : xml.startsWith('<![CDATA[', at) ? ']]>' : undefined
+    // No answer needs one, and every attack by entities does.
+    if (close === undefined) return 'it has a document type'
+    const end = xml.indexOf(close, at + 4)
+    return end < 0 ? 'it cannot be read' : end + close.length
+  }
+
+  #endTag(at: number): number | string {
+    END_TAG.lastIndex = at
+    return END_TAG.test(this.#xml) && this.#path.pop() !== undefined ? END_TAG.lastIndex : 'it cannot be read'
+  }
+
+  #startTag(at: number): number | string {
+    // Some readers make one text of what stands before and behind it.
+    if (this.#xml[at + 1] === '?') return 'it has a processing instruction'
+    START_TAG.lastIndex = at
+    const [, name = '', inner = '', isEmpty = ''] = START_TAG.exec(this.#xml) ?? []
+    if (name === '') return 'it cannot be read'
+    const attributes = [...inner.matchAll(EACH_ATTRIBUTE)].map(
+      ([, key = '', value = '']) => [key, plain(value)] as const,
+    )
+    this.#attributes += attributes.length
+    if (attributes.length > ATTRIBUTES_OF_ONE_MAX || this.#attributes > ATTRIBUTES_MAX) return 'it has too many parts'
+    this.#path.push(name.replace(/^[^:]*:/, ''))
+    if (this.#path.length > DEPTH_MAX) return 'it is too deep'
+    this.#note(new Map(attributes))
+    if (isEmpty !== '') this.#path.pop()
+    return START_TAG.lastIndex
+  }
+
+  #note(attributes: ReadonlyMap<string, string>): void {
+    const place = this.#path.join(' ')
+    if (place === 'Response') this.destination = attributes.get('Destination')
+    if (place === 'Response Status StatusCode') this.statusCodes.push(attributes.get('Value'))
+  }
+}
+
+/** Without its quotes. An address needs no other entity. */
+const plain = (quoted: string): string => quoted.slice(1, -1).replaceAll('&amp;', '&')
