@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import type { FieldError } from '../errors.ts'
+import { longListProblems } from '../long-lists.ts'
 
 /** More problems than this are not told: whoever reads the first hundred knows what kind of file it is. */
 const PROBLEMS_MAX = 100
@@ -17,6 +18,9 @@ export class Problems {
   }
   /** One entry for each place that does not fit. */
   fit(schema: TSchema, field: string, value: unknown): boolean {
+    const lists = longListProblems(schema, value, field)
+    for (const problem of lists) this.add(problem.field, 'INVALID', problem.message)
+    if (lists.length > 0) return false
     const validator = validatorOf(schema)
     if (validator.Check(value)) return true
     // Each branch of a union complains about the same place.

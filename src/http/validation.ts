@@ -3,7 +3,7 @@ import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { ApiError, type FieldError } from '../errors.ts'
 import { closed } from '../model/fields.ts'
-import { longListProblems } from './long-lists.ts'
+import { longListProblems } from '../long-lists.ts'
 
 // Every problem of a body is reported at once, up to a number that nobody reads to its end.
 Settings.Set({ maxErrors: 200 })

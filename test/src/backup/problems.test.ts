@@ -1,4 +1,5 @@
 import t from 'tap'
+import { Type } from 'typebox'
 import { Problems } from '../../../src/backup/problems.ts'
 import { StaticIp } from '../../../src/model/network.ts'
 
@@ -17,5 +18,13 @@ t.test('nobody is told more than a hundred', (test) => {
   for (let n = 0; n < 200; n += 1) problems.add(String(n), 'INVALID', 'x')
   test.equal(problems.list.length, 100)
   test.ok(problems.isFull)
+  test.end()
+})
+
+t.test('a list of many equal entries is found at once, not by comparing each with each', (test) => {
+  const problems = new Problems()
+  const schema = Type.Object({ groups: Type.Array(Type.String(), { maxItems: 10, uniqueItems: true }) })
+  test.notOk(problems.fit(schema, 'users.0', { groups: Array.from({ length: 1_000_000 }, () => 'x') }))
+  test.match(problems.list, [{ field: 'users.0.groups', code: 'INVALID', message: /10 items/ }])
   test.end()
 })

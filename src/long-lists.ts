@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import type { FieldError } from '../errors.ts'
+import type { FieldError } from './errors.ts'
 
 /** Shorter ones are left to the library, which says all that is wrong with a body at once. */
 const LONG = 200

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { longListProblems } from '../../../src/http/long-lists.ts'
+import { longListProblems } from '../../src/long-lists.ts'
 
 const few = Type.Array(Type.String(), { maxItems: 300, uniqueItems: true })
 const schema = Type.Object({
