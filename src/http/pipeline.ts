@@ -177,9 +177,8 @@ export class Pipeline {
 
   /** The answer, once it is on the disk what came of the request. */
   async #noted(request: AuditedRequest, answer: Answer): Promise<Answer> {
-    const { status, code } = answer
     try {
-      await this.#parts.audit.record(request, { status, code })
+      await this.#parts.audit.record(request, { status: answer.status, code: answer.code })
     } catch (error) {
       // What was done is done: to say that it was not would be worse.
       this.#parts.log.error('an audit entry was lost', { requestId: request.requestId, reason: String(error) })
