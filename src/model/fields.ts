@@ -7,6 +7,14 @@ import { Type, type TObject, type TOptional, type TProperties } from 'typebox'
 export const idOf = (description: string) =>
   Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9-]+$', description })
 
+/** One line of text, for files and protocols in which a line break would begin something else. */
+export const Line = (maxLength: number, description: string) =>
+  Type.String({
+    maxLength,
+    pattern: '^[^\\u0000-\\u001f\\u007f]*$',
+    description: `${description} Up to ${maxLength} characters.`,
+  })
+
 export const Id = idOf('Record id.')
 
 export const Name = Type.String({

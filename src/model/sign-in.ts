@@ -1,12 +1,8 @@
 import { Type, type Static } from 'typebox'
 import { Ids } from './access.ts'
-import { closed, Id, Port } from './fields.ts'
+import { closed, Id, Line, Port } from './fields.ts'
 
 /** How people log in besides with a password of this appliance. One record of each for the cluster. */
-
-const NO_CONTROL = '^[^\\u0000-\\u001f\\u007f]*$'
-const line = (maxLength: number, description: string) =>
-  Type.String({ maxLength, pattern: NO_CONTROL, description: `${description} Up to ${maxLength} characters.` })
 
 export const RADIUS_HOSTS_MAX = 16
 export const RADIUS_PROTOCOLS = ['PAP', 'CHAP', 'MSCHAPv2'] as const
@@ -14,13 +10,13 @@ export const RADIUS_PROTOCOLS = ['PAP', 'CHAP', 'MSCHAPv2'] as const
 export const RadiusHost = closed({
   host: Type.String({ minLength: 1, maxLength: 253, description: 'Host name or address of the server.' }),
   port: Type.Union([Port, Type.Null()], { description: 'UDP port, 1 to 65535; null for the common one.' }),
-  sharedSecret: line(128, 'Secret of this server; empty for the common one; secret.'),
+  sharedSecret: Line(128, 'Secret of this server; empty for the common one; secret.'),
   priority: Type.Integer({ minimum: 0, maximum: 65_535, description: 'The lowest is asked first, 0 to 65535.' }),
 })
 export type RadiusHost = Static<typeof RadiusHost>
 
 export const GroupMapping = closed({
-  value: line(253, 'Value of the group attribute.'),
+  value: Line(253, 'Value of the group attribute.'),
   groupId: Id,
 })
 
@@ -29,15 +25,15 @@ export const RadiusConfig = closed({
   enabled: Type.Boolean({ description: 'Whether users unknown here are asked for at the RADIUS servers.' }),
   port: Port,
   authProtocol: Type.Enum([...RADIUS_PROTOCOLS], { description: 'How the password is sent.' }),
-  sharedSecret: line(128, 'Secret shared with the servers; secret.'),
+  sharedSecret: Line(128, 'Secret shared with the servers; secret.'),
   timeout: Type.Integer({ minimum: 1, maximum: 60, description: 'Wait for one answer. Seconds, 1 to 60.' }),
   retries: Type.Integer({ minimum: 0, maximum: 10, description: 'Further attempts at one server, 0 to 10.' }),
-  nasIdentifier: line(253, 'Name of this appliance for the servers; empty for its host name.'),
+  nasIdentifier: Line(253, 'Name of this appliance for the servers; empty for its host name.'),
   requireMessageAuthenticator: Type.Boolean({
     description: 'Whether answers without Message-Authenticator are ignored.',
   }),
   hosts: Type.Array(RadiusHost, { maxItems: RADIUS_HOSTS_MAX, description: 'The servers.' }),
-  groupAttribute: line(64, 'Attribute of the answer that names groups.'),
+  groupAttribute: Line(64, 'Attribute of the answer that names groups.'),
   groupMappings: Type.Array(GroupMapping, { maxItems: 1000, description: 'Which value puts a user into which group.' }),
   denyUnmapped: Type.Boolean({ description: 'Whether a user whom no mapping puts into a group is refused.' }),
 })
@@ -46,7 +42,7 @@ export type RadiusConfig = Static<typeof RadiusConfig>
 /** Somebody who logged in through RADIUS: made at the first login. */
 export const RadiusUser = closed({
   id: Id,
-  username: line(253, 'Name at the RADIUS server.'),
+  username: Line(253, 'Name at the RADIUS server.'),
   disabled: Type.Boolean({ description: 'A disabled user cannot log in and holds no session.' }),
   groups: Ids('Groups by the mappings, as of the last login.'),
   createdAt: Type.String({ description: 'First login, ISO 8601.' }),
@@ -57,14 +53,14 @@ export const SamlConfig = closed({
   id: Id,
   enabled: Type.Boolean({ description: 'Whether users may log in through the identity provider.' }),
   enforced: Type.Boolean({ description: 'Whether only the break-glass user may log in with a password.' }),
-  idpEntityId: line(1024, 'Entity id of the identity provider.'),
-  idpSsoUrl: line(2048, 'Where the identity provider takes requests (HTTP-Redirect binding).'),
+  idpEntityId: Line(1024, 'Entity id of the identity provider.'),
+  idpSsoUrl: Line(2048, 'Where the identity provider takes requests (HTTP-Redirect binding).'),
   idpCertificates: Type.Array(Type.String({ maxLength: 16_384, description: 'PEM.' }), {
     maxItems: 8,
     description: 'Certificates that the identity provider signs with; several while they are rolled over.',
   }),
-  baseUrl: line(1024, 'How browsers reach this API, such as https://lb.example.org:9443.'),
-  emailAttribute: line(256, 'Attribute that holds the e-mail of the user; empty for the NameID.'),
+  baseUrl: Line(1024, 'How browsers reach this API, such as https://lb.example.org:9443.'),
+  emailAttribute: Line(256, 'Attribute that holds the e-mail of the user; empty for the NameID.'),
   breakGlassUserId: Type.String({
     maxLength: 64,
     description: 'Local user who may always log in with a password; empty for none.',

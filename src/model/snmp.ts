@@ -1,19 +1,15 @@
 import { Type, type Static } from 'typebox'
-import { closed, Id, Port } from './fields.ts'
+import { closed, Id, Line, Port } from './fields.ts'
 import { SHARED } from './node.ts'
-
-const NO_CONTROL = '^[^\\u0000-\\u001f\\u007f]*$'
-const line = (maxLength: number, description: string) =>
-  Type.String({ maxLength, pattern: NO_CONTROL, description: `${description} Up to ${maxLength} characters.` })
 
 /** The SNMP agent; one record for the cluster. */
 export const SnmpSettings = closed({
   id: Id,
   enabledV2: Type.Boolean({ description: 'Whether version 2c is answered, to who knows the community.' }),
   enabledV3: Type.Boolean({ description: 'Whether version 3 is answered, to the SNMP users.' }),
-  community: line(255, 'Community of version 2c, which reads and never writes; secret: ** keeps the stored one.'),
-  location: line(255, 'Where the appliance stands (sysLocation).'),
-  contact: line(255, 'Who looks after it (sysContact).'),
+  community: Line(255, 'Community of version 2c, which reads and never writes; secret: ** keeps the stored one.'),
+  location: Line(255, 'Where the appliance stands (sysLocation).'),
+  contact: Line(255, 'Who looks after it (sysContact).'),
   serviceIpId: Type.String({
     maxLength: 64,
     description:

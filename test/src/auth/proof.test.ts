@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Step } from '../../../src/drivers/driver.ts'
 import { assertUnchanged } from '../../../src/auth/proof.ts'
 import { applianceFixture, recordingMachine } from '../../appliance-fixture.ts'
 import { temporaryFolder, user } from '../../config-fixture.ts'
@@ -22,7 +23,7 @@ t.test('a change of the own account that waits for an apply is judged by what th
   const gate = { opens: Promise.resolve(), open: () => undefined as void }
   const executor = {
     check: real.executor.check,
-    execute: async (steps: Parameters<typeof real.executor.execute>[0]) => {
+    execute: async (steps: readonly Step[]) => {
       await gate.opens
       return real.executor.execute(steps)
     },
