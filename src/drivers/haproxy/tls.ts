@@ -94,11 +94,11 @@ export function httpsStatements(frontend: L7Frontend): readonly (readonly [text:
     const port = portRanges(frontend).some(({ isTls: tls, ...range }) => tls && holds(range, HTTPS_PORT))
       ? HTTPS_PORT
       : first
-    const target = `https://%[req.hdr(host),host_only]${port === HTTPS_PORT ? '' : `:${port}`}%[pathq]`
+    const target = `https://%[req.fhdr(host),host_only]${port === HTTPS_PORT ? '' : `:${port}`}%[pathq]`
     lines.push(
       // Whoever comes without a proper host or path must not decide where the redirect leads.
       [
-        `http-request deny deny_status 400${unless(`req.hdr(host) -m reg ${quoted(HOST_PATTERN)}`)}`,
+        `http-request deny deny_status 400${unless(`req.fhdr(host) -m reg ${quoted(HOST_PATTERN)}`)}`,
         'httpRedirectToHttps',
       ],
       [`http-request deny deny_status 400${unless('pathq -m beg /')}`, 'httpRedirectToHttps'],

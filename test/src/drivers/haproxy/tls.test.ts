@@ -67,7 +67,7 @@ t.test('port 80 stays plain when it sends people to https, and no other', async 
 t.test('the redirect leads to the first port that speaks TLS, 443 before others', async (test) => {
   const target = (more: Partial<L7Frontend>) =>
     rules({ httpRedirectToHttps: true, ...more }).find((line) => line.includes('redirect')) ?? ''
-  const host = 'https://%[req.hdr(host),host_only]'
+  const host = 'https://%[req.fhdr(host),host_only]'
   const start = 'http-request redirect code 301 location '
   test.equal(target({ ports: '80,443' }), `${start}${host}%[pathq] if !{ ssl_fc }`)
   test.equal(target({ ports: '80,8443,9443' }), `${start}${host}:8443%[pathq] if !{ ssl_fc }`)
