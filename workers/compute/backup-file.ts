@@ -1,5 +1,7 @@
 import { type BackupHead, type BackupRead, readBackup } from '../../src/backup/reading.ts'
 import type { FieldError } from '../../src/errors.ts'
+import type { Certificate } from '../../src/model/certificates.ts'
+import { readCertificate } from './certificate.ts'
 import { parseUnambiguous } from './limited-json.ts'
 
 /** Whole file, with its records; a sealed one with its passphrase only. */
@@ -8,15 +10,39 @@ export interface BackupFile {
   readonly passphrase: string | undefined
 }
 
+/** Certificates are read as those that are handed in: what the file says of them is not believed. */
 export function openBackup({ raw, passphrase }: BackupFile): BackupRead {
-  return readBackup(raw, passphrase, parseUnambiguous)
+  const read = readBackup(raw, passphrase, parseUnambiguous)
+  if ('problems' in read || read.contents === undefined) return read
+  const problems: FieldError[] = []
+  const certificates = read.contents.certificates?.map((stored) => {
+    const again = reread(stored)
+    if ('facts' in again) return { ...stored, ...again }
+    problems.push({ field: `certificates.${stored.id}.chain`, code: 'INVALID', message: again.problem })
+    return stored
+  })
+  if (problems.length > 0) return { problems: problems.slice(0, PROBLEMS_MAX) }
+  return certificates === undefined ? read : { ...read, contents: { ...read.contents, certificates } }
+}
+
+const PROBLEMS_MAX = 100
+
+function reread({
+  chain,
+  privateKey,
+}: Certificate): Pick<Certificate, 'chain' | 'privateKey' | 'facts'> | { readonly problem: string } {
+  const pem = `${chain}\n${privateKey}`
+  // One that has expired since is a matter of the one who applies it.
+  const read = readCertificate({ upload: { form: 'pem', pem }, password: '', force: true, now_ms: Date.now() })
+  if ('certificate' in read) return read.certificate
+  return { problem: `is no certificate with its key: ${read.problems[0]?.message ?? 'it cannot be read'}` }
 }
 
 /** What the file says of itself when everything in it is right. */
 export function describeBackup(
   raw: Uint8Array,
 ): { readonly head: BackupHead } | { readonly problems: readonly FieldError[] } {
-  const read = readBackup(raw, undefined, parseUnambiguous)
+  const read = openBackup({ raw, passphrase: undefined })
   // Records are of no use to who asks, and copying them from thread to thread takes time.
   return 'problems' in read ? read : { head: read.head }
 }

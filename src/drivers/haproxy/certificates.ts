@@ -60,14 +60,19 @@ export function certificatePreviews(view: ConfigView, paths: HaproxyPaths): read
   const folder = certificateFolder(paths)
   const pems = usedCertificates(view).map(({ id, chain, privateKey }) => ({
     path: `${folder}/${pemName(id)}`,
-    content: `${chain.trimEnd()}\n# private key of the public key with SHA-256 ${keyFingerprint(privateKey)}\n`,
+    content: `${chain.trimEnd()}\n# private key ${keyName(privateKey)}\n`,
   }))
   return [...pems, ...lists(view, folder)]
 }
 
-function keyFingerprint(privateKey: string): string {
-  const publicKey = createPublicKey(privateKey).export({ format: 'der', type: 'spki' })
-  return createHash('sha256').update(publicKey).digest('hex')
+/** Previews show what an apply would refuse as well. */
+function keyName(privateKey: string): string {
+  try {
+    const publicKey = createPublicKey(privateKey).export({ format: 'der', type: 'spki' })
+    return `of the public key with SHA-256 ${createHash('sha256').update(publicKey).digest('hex')}`
+  } catch {
+    return 'that cannot be read'
+  }
 }
 
 /** Removes what no frontend uses any more; after the reload, for HAProxy reads all of it then. */
@@ -150,6 +155,11 @@ function replacement(file: string, certificate: Certificate): readonly SocketCom
 
 /** As `show ssl cert` prints what tells one certificate from another. */
 function identity({ chain }: Certificate): readonly string[] {
-  const { fingerprint } = new X509Certificate(chain)
-  return [`SHA1 FingerPrint: ${fingerprint.replaceAll(':', '')}`]
+  try {
+    const { fingerprint } = new X509Certificate(chain)
+    return [`SHA1 FingerPrint: ${fingerprint.replaceAll(':', '')}`]
+  } catch {
+    // Plans are shown before they are verified; nothing prints this.
+    return ['SHA1 FingerPrint: of a certificate that cannot be read']
+  }
 }

@@ -18,6 +18,7 @@ import { renderConfig } from './render.ts'
 import { servedFrontends } from './resting.ts'
 import { RUNTIME_COMMANDS_MAX, runtimeStep } from './runtime.ts'
 import { memberOf, portionsOf, serverOf } from './server.ts'
+import { certificateProblems } from './verify-certificates.ts'
 import { verifyConfig } from './verify.ts'
 
 const FILE_MODE = 0o600
@@ -30,7 +31,7 @@ export function haproxyDriver(paths: HaproxyPaths): Driver {
     name: 'layer7proxy',
     sections: ['l7Frontends', 'l7Backends', 'realServers', 'floatingIps', 'certificates', 'cipherLists'],
     makesAnew: true,
-    prepare: preparedBackends,
+    prepare: prepared,
     verify: (desired) => verifyConfig(desired, paths),
     plan: (running, desired, options) => planFor(running, desired, options, paths),
     effectOf,
@@ -42,7 +43,8 @@ export function haproxyDriver(paths: HaproxyPaths): Driver {
   }
 }
 
-function* preparedBackends(view: ConfigView): Generator {
+function* prepared(view: ConfigView): Generator {
+  for (const certificate of view.list('certificates')) yield certificateProblems(certificate)
   for (const backend of view.list('l7Backends')) yield* portionsOf(backend, view)
 }
 

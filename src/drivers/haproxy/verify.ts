@@ -7,12 +7,15 @@ import { type HaproxyPaths, SOCKET_PATH_MAX } from './paths.ts'
 import { portClashes } from './port-clashes.ts'
 import { servedFrontends } from './resting.ts'
 import { membersOf } from './server.ts'
+import { certificateProblems, cipherListProblems } from './verify-certificates.ts'
 import { tlsProblems } from './verify-tls.ts'
 
 /** Problems that HAProxy's own checker reports badly, late or not at all. Disabled objects must be right as well. */
 export function verifyConfig(desired: ConfigView, paths: HaproxyPaths): readonly Problem[] {
   const frontends = servedFrontends(desired)
   const problems = [...pathProblems(paths), ...portClashes(frontends)]
+  for (const certificate of desired.list('certificates')) problems.push(...certificateProblems(certificate))
+  for (const list of desired.list('cipherLists')) problems.push(...cipherListProblems(list))
   for (const frontend of frontends) problems.push(...frontendProblems(frontend, desired))
   for (const backend of desired.list('l7Backends')) problems.push(...backendProblems(backend, desired))
   return problems
