@@ -15,7 +15,7 @@ import { Lockout } from './lockout.ts'
 import { type Amend, Login } from './login.ts'
 import { Passwords } from './password.ts'
 import { Permissions, type Rights } from './permissions.ts'
-import { OF_USERS } from './principal.ts'
+import { OF_USERS, principalOf } from './principal.ts'
 import { SecondFactors } from './second-factors.ts'
 import { Sessions } from './sessions.ts'
 import { Tokens } from './token.ts'
@@ -73,7 +73,10 @@ export class AccessControl {
   static async open(parts: AccessParts): Promise<AccessControl> {
     const passwords = new Passwords()
     const first = await prepareAccess(parts.store, passwords, parts.clock, parts.administrator)
-    return new AccessControl(parts, passwords, first)
+    const access = new AccessControl(parts, passwords, first)
+    // What a crash kept an apply from.
+    await access.sessions.end(({ userId }) => principalOf(parts.running, userId)?.disabled !== false)
+    return access
   }
 
   authenticate(token: string): Admitted | ApiError {

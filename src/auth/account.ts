@@ -134,6 +134,8 @@ export class Account {
     const problems = policyProblems(next, user)
     refuseFields(problems.map((message) => ({ field: 'newPassword', code: 'PASSWORD_POLICY', message })))
     const passwordHash = await this.#parts.passwords.hash(next)
+    // Before, so that a crash in between leaves no session of the old password; those that come meanwhile end with it.
+    await this.#parts.sessions.end((session) => session.userId === user.id && session.id !== actor.sessionId)
     try {
       await this.#parts.amend('users', user.id, (now) => {
         assertUnchanged(user, now)

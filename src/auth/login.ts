@@ -2,7 +2,7 @@ import type { SessionData } from '../api/context.ts'
 import type { Clock } from '../clock.ts'
 import type { AmendedSection, Amending } from '../config/apply-parts.ts'
 import { ApiError } from '../errors.ts'
-import { newId } from '../ids.ts'
+import { nameBasedId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { bareName, comparedName } from '../login-name.ts'
 import { SHARED } from '../model/node.ts'
@@ -139,7 +139,7 @@ export class Login {
     ])
     if (verdict.outcome === 'accepted') {
       const name = verdict.name ?? email
-      if (localUser(this.#parts.running, name) === undefined) {
+      if (!this.#isTaken(name)) {
         return { kind: 'radius', user: await this.#provisioned(name, verdict.groups) }
       }
       log.warn('a RADIUS server gives somebody the name of a local user', { account: email, name })
@@ -148,6 +148,13 @@ export class Login {
     if (verdict.outcome !== 'unreachable') return { kind: 'refused' }
     log.error('no RADIUS server answers', { account: email })
     return { kind: 'unjudged' }
+  }
+
+  /** By a local user, or by one who was disabled under another form of the name. */
+  #isTaken(name: string): boolean {
+    const { running } = this.#parts
+    if (localUser(running, name) !== undefined) return true
+    return [...running.list('users')].some((user) => user.disabled && bareName(user.email) === bareName(name))
   }
 
   async #judged(known: LocalUser, password: string, place: string): Promise<Identified> {
@@ -203,7 +210,9 @@ export class Login {
     const known = this.#known(username)
     if (known === undefined) {
       const createdAt = new Date(clock.now_ms()).toISOString()
-      const user = { id: newId(), username, disabled: false, groups: [...groups], createdAt }
+      // The same again when somebody comes back who was deleted: names are unique, and earlier revisions may hold this one.
+      const id = nameBasedId(`RADIUS user ${comparedName(username)}`)
+      const user = { id, username, disabled: false, groups: [...groups], createdAt }
       await amend('radiusUsers', user.id, () => user)
       return user
     }

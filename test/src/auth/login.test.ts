@@ -141,6 +141,8 @@ const RADIUS = {
   denyUnmapped: false,
 }
 
+const byText = (a: string, b: string) => a.localeCompare(b)
+
 async function enrolled(test: Test) {
   const parts = await fixture(test)
   const secret = newSecret()
@@ -205,6 +207,14 @@ t.test('somebody unknown here comes in by the word of another server, and is mad
   test.equal((await login('CORP\\bob')).user.name, 'bob', 'as the server calls him')
   verdict.is = { outcome: 'accepted', groups: [], name: 'jane.doe@example.test' }
   await refuses(test, 'INVALID_CREDENTIALS', login('mallory'))
+  verdict.is = { outcome: 'accepted', groups: [] }
+  await refuses(test, 'INVALID_CREDENTIALS', login('CORP\\off'))
+  const ids = () => [...running.list('radiusUsers')].map(({ id }) => id)
+  const before = ids()
+  await edit((draft) => draft.section('radiusUsers').remove(users[0]?.id ?? ''))
+  await promote()
+  await login('alice')
+  test.same(ids().toSorted(byText), before.toSorted(byText), 'who comes back is the same')
   verdict.is = { outcome: 'refused' }
   await refuses(test, 'INVALID_CREDENTIALS', login('alice'))
 })
