@@ -11,7 +11,7 @@ const OBJECTS: Oid = [...FULCRUM_OID, 1]
 
 export interface FiguresSource {
   readonly names: ObjectNames
-  readonly live: Pick<LiveAnswers, 'figure'>
+  readonly live: Pick<LiveAnswers, 'figure' | 'countedFor_ms'>
   /** Whether HAProxy answered when it was last asked. */
   answers(): boolean
   readonly nodeId: string
@@ -103,6 +103,7 @@ function scalars(source: FiguresSource, tables: () => Tables): readonly Column<O
     scalar(4, () => gauge(tables().frontends.length)),
     scalar(5, () => gauge(tables().backends.length)),
     scalar(6, () => gauge(tables().reals.length)),
+    scalar(7, () => ({ kind: 'ticks', value: Math.floor(source.live.countedFor_ms() / 10) % 2 ** 32 })),
   ]
 }
 

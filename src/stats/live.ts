@@ -54,6 +54,8 @@ export class LiveAnswers {
   readonly #names: ObjectNames
   readonly #nonce: string
   #tick: LiveTick = { sequence: 0, csv: undefined, rows: undefined, layout: -1, since_ms: 0, reason: undefined }
+  readonly #monotonic_ms: () => number
+  #began_ms: number
   #version = -1
   readonly #plans = new Map<string, readonly LivePiece[] | undefined>()
   #layout = -1
@@ -66,12 +68,20 @@ export class LiveAnswers {
   readonly #out = new JsonBuffer()
   #offsets = new Uint32Array(0)
 
-  constructor(names: ObjectNames, nonce: string) {
+  constructor(names: ObjectNames, nonce: string, monotonic_ms = () => performance.now()) {
+    this.#monotonic_ms = monotonic_ms
+    this.#began_ms = monotonic_ms()
     this.#names = names
     this.#nonce = nonce
   }
 
+  /** How long totals have been those of one process of HAProxy at the least: another begins at zero, with another layout. */
+  countedFor_ms(): number {
+    return this.#monotonic_ms() - this.#began_ms
+  }
+
   update(tick: LiveTick): void {
+    if (tick.layout !== this.#tick.layout) this.#began_ms = this.#monotonic_ms()
     // What nobody asked for during the last tick is not worth comparing with.
     for (const [key, { sequence }] of this.#answers) if (sequence !== this.#tick.sequence) this.#answers.delete(key)
     this.#tick = tick

@@ -38,6 +38,7 @@ export interface Stats {
     render(view: LiveView): LiveAnswer | undefined
     health(ripId: string): Health
     figure(key: string, column: string): string | undefined
+    countedFor_ms(): number
   }
   /** `undefined` when the id is not in the running configuration. */
   readonly history: {

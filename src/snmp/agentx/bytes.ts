@@ -6,7 +6,7 @@ export const OID_LENGTH_MAX = 128
 const INTERNET: Oid = [1, 3, 6, 1]
 
 export type Value =
-  | { readonly kind: 'integer' | 'gauge'; readonly value: number }
+  | { readonly kind: 'integer' | 'gauge' | 'ticks'; readonly value: number }
   | { readonly kind: 'counter64'; readonly value: bigint }
   | { readonly kind: 'text'; readonly value: string }
 
@@ -22,6 +22,7 @@ const TYPES = {
   integer: 2,
   text: 4,
   gauge: 66,
+  ticks: 67,
   counter64: 70,
   noSuchObject: 128,
   noSuchInstance: 129,

@@ -25,6 +25,7 @@ const source = (isAnswering = true, of = names) => ({
       reads++
       return isAnswering ? FIGURES[key]?.[column] || undefined : undefined
     },
+    countedFor_ms: () => 2 ** 32 * 10 + 123_456,
   },
   answers: () => isAnswering,
   nodeId: 'node-1',
@@ -50,6 +51,7 @@ t.test('a walk shows the node, and each object with its name, state and figures'
     '1.4.0 2',
     '1.5.0 1',
     '1.6.0 1',
+    '1.7.0 12345',
     `2.1.2.${F0} resting`,
     `2.1.2.${F1} Shop "ü"`,
     `2.1.3.${F0} 1`,
@@ -104,7 +106,7 @@ t.test('the figures are those of the moment; rows are looked for again when ther
         return version
       },
     },
-    live: { figure: () => scur },
+    live: { figure: () => scur, countedFor_ms: () => 0 },
   }
   const mib = fulcrumMib(changing)
   const current = [...FULCRUM_OID, 1, 2, 1, 5, 102, 49]

@@ -46,6 +46,10 @@ t.test('values have their type, their name and themselves', async (test) => {
     written((to) => to.varBind({ oid, value: { kind: 'gauge', value: 2 ** 32 - 1 } })),
     `00420000${name}ffffffff`,
   )
+  test.equal(
+    written((to) => to.varBind({ oid, value: { kind: 'ticks', value: 7 } })),
+    `00430000${name}00000007`,
+  )
   const large = 2n ** 64n - 2n
   test.equal(
     written((to) => to.varBind({ oid, value: { kind: 'counter64', value: large } })),
