@@ -7,7 +7,7 @@ import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
 import { Account } from './account.ts'
-import { ApiTokens, TOKEN_SESSION } from './api-tokens.ts'
+import { ApiTokens, isOfToken, TOKEN_SESSION } from './api-tokens.ts'
 import type { ExternalLogin } from './external-login.ts'
 import { FirstPassword } from './first-password.ts'
 import { type FirstAdministrator, prepareAccess } from './first-start.ts'
@@ -31,6 +31,9 @@ export interface AccessParts {
   readonly external: ExternalLogin
   readonly amend: Amend
 }
+
+/** Compiled rights of tokens that are remembered; a little more than a kilobyte each. */
+const NARROWED_MAX = 2000
 
 interface Admitted {
   readonly rights: Rights
@@ -103,6 +106,8 @@ export class AccessControl {
     const cached = this.#narrowed.get(sessionId)
     if (cached?.of === of) return { rights: cached.rights, sessionId }
     const rights = this.#permissions.narrowed(of, known.endpoints)
+    // Those of revoked tokens are forgotten with the others.
+    if (this.#narrowed.size >= NARROWED_MAX) this.#narrowed.clear()
     this.#narrowed.set(sessionId, { of, rights })
     return { rights, sessionId }
   }
@@ -112,8 +117,10 @@ export class AccessControl {
     const place = this.#places.get(endpoint)
     if (place === undefined) throw new Error(`there is no endpoint named ${endpoint}`)
     const of = this.#permissions.of(userId)
-    const narrowed = this.#narrowed.get(sessionId)
-    if (narrowed !== undefined) return of === narrowed.of && narrowed.rights.granted[place] === 1
+    if (isOfToken(sessionId)) {
+      const narrowed = this.#narrowed.get(sessionId)
+      return narrowed !== undefined && of === narrowed.of && narrowed.rights.granted[place] === 1
+    }
     return of?.granted[place] === 1 && !this.sessions.isLimited(sessionId)
   }
 
