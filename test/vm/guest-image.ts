@@ -24,6 +24,7 @@ const PACKAGES = [
   'openssh-server',
   'chrony',
   'haproxy',
+  'openssl',
   'lvm2',
   'ipvsadm',
   'curl',
