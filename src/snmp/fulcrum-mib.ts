@@ -1,6 +1,7 @@
-import type { LiveAnswers } from '../stats/live.ts'
+import type { CountingTotals } from '../stats/counting-age.ts'
 import { rowKey } from '../stats/live-plan.ts'
 import type { ObjectNames } from '../stats/names.ts'
+import type { Stats } from '../stats/stats.ts'
 import type { Mib } from './agentx/answer.ts'
 import type { Oid, Value } from './agentx/bytes.ts'
 import { type Column, ColumnMib, countedKey, impliedKey, type KeyedRow, sortedRows } from './columns.ts'
@@ -11,7 +12,7 @@ const OBJECTS: Oid = [...FULCRUM_OID, 1]
 
 export interface FiguresSource {
   readonly names: ObjectNames
-  readonly live: Pick<LiveAnswers, 'figure' | 'countedFor_ms'>
+  readonly live: Pick<Stats['live'], 'figure'> & { readonly counting: Pick<CountingTotals, 'age_ms'> }
   /** Whether HAProxy answered when it was last asked. */
   answers(): boolean
   readonly nodeId: string
@@ -103,7 +104,7 @@ function scalars(source: FiguresSource, tables: () => Tables): readonly Column<O
     scalar(4, () => gauge(tables().frontends.length)),
     scalar(5, () => gauge(tables().backends.length)),
     scalar(6, () => gauge(tables().reals.length)),
-    scalar(7, () => ({ kind: 'ticks', value: Math.floor(source.live.countedFor_ms() / 10) % 2 ** 32 })),
+    scalar(7, () => ({ kind: 'ticks', value: Math.floor(source.live.counting.age_ms() / 10) % 2 ** 32 })),
   ]
 }
 

@@ -10,6 +10,7 @@ import {
   type StatHeader,
 } from '../drivers/haproxy/stats-csv.ts'
 import type { LiveAnswer } from './answers.ts'
+import { CountingAge, type CountingTotals } from './counting-age.ts'
 import { healthOf } from './health.ts'
 import { ascii, isJsonInteger, JsonBuffer } from './json-buffer.ts'
 import { LIVE_FIELDS, type LiveKind, UNKNOWN_FIGURES } from './live-fields.ts'
@@ -42,20 +43,16 @@ interface PreparedField {
 }
 
 const NULL = ascii('null')
-const COMMA = 0x2c
-const QUOTE = 0x22
-const CLOSE = 0x7d
-const MESSAGE = 'Layer 7 statistics'
+const [COMMA, QUOTE, CLOSE] = [0x2c, 0x22, 0x7d] as const
 /** Views kept rendered for one tick. A poller asks for few; ids that are asked once must not fill the memory. */
 const VIEWS_MAX = 256
 
 /** Renders live answers from the bytes of HAProxy's own answer: lazily, and at most once per tick and view. */
 export class LiveAnswers {
+  readonly counting: CountingTotals = new CountingAge()
   readonly #names: ObjectNames
   readonly #nonce: string
   #tick: LiveTick = { sequence: 0, csv: undefined, rows: undefined, layout: -1, since_ms: 0, reason: undefined }
-  readonly #monotonic_ms: () => number
-  #began_ms: number
   #version = -1
   readonly #plans = new Map<string, readonly LivePiece[] | undefined>()
   #layout = -1
@@ -68,20 +65,13 @@ export class LiveAnswers {
   readonly #out = new JsonBuffer()
   #offsets = new Uint32Array(0)
 
-  constructor(names: ObjectNames, nonce: string, monotonic_ms = () => performance.now()) {
-    this.#monotonic_ms = monotonic_ms
-    this.#began_ms = monotonic_ms()
+  constructor(names: ObjectNames, nonce: string) {
     this.#names = names
     this.#nonce = nonce
   }
 
-  /** How long totals have been those of one process of HAProxy at the least: another begins at zero, with another layout. */
-  countedFor_ms(): number {
-    return this.#monotonic_ms() - this.#began_ms
-  }
-
   update(tick: LiveTick): void {
-    if (tick.layout !== this.#tick.layout) this.#began_ms = this.#monotonic_ms()
+    this.counting.met(tick.layout)
     // What nobody asked for during the last tick is not worth comparing with.
     for (const [key, { sequence }] of this.#answers) if (sequence !== this.#tick.sequence) this.#answers.delete(key)
     this.#tick = tick
@@ -165,7 +155,7 @@ export class LiveAnswers {
 
   #message(): string {
     const { csv, since_ms, reason } = this.#tick
-    if (csv !== undefined) return MESSAGE
+    if (csv !== undefined) return 'Layer 7 statistics'
     if (since_ms === 0) return 'HAProxy has not been asked for statistics yet'
     return `HAProxy has not answered since ${new Date(since_ms).toISOString()}: ${reason ?? 'unknown reason'}`
   }

@@ -1,13 +1,12 @@
-import type { HistoryQuery, LiveView } from '../api/figures.ts'
+import type { HistoryQuery } from '../api/figures.ts'
 import { randomBytes } from 'node:crypto'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
 import { TIERS } from '../../storage/archive/tiers.ts'
 import type { FromArchiveThread, HealthChange, StatsSource, TickMessage } from '../../workers/archive/messages.ts'
 import type { Clock } from '../clock.ts'
 import { deferred } from '../deferred.ts'
-import type { Health } from '../model/real-server.ts'
 import type { Log } from '../log.ts'
-import type { HistoryAnswer, LiveAnswer } from './answers.ts'
+import type { HistoryAnswer } from './answers.ts'
 import { ArchiveThreadKeeper } from './archive-thread.ts'
 import { HistoryAnswers } from './history.ts'
 import { LiveAnswers } from './live.ts'
@@ -33,13 +32,8 @@ export interface StatsOptions {
 
 /** The statistics of Layer 7. Everything but the promises answers at once, from memory or from a read of the archive. */
 export interface Stats {
-  readonly live: {
-    /** `undefined` when the id is not in the running configuration. */
-    render(view: LiveView): LiveAnswer | undefined
-    health(ripId: string): Health
-    figure(key: string, column: string): string | undefined
-    countedFor_ms(): number
-  }
+  /** Answers `undefined` when the id is not in the running configuration. */
+  readonly live: Pick<LiveAnswers, 'render' | 'health' | 'figure' | 'counting'>
   /** `undefined` when the id is not in the running configuration. */
   readonly history: {
     frontend(id: string, query: HistoryQuery): HistoryAnswer | undefined

@@ -31,7 +31,7 @@ t.test(
   { skip },
   async (test) => {
     const names = namesOf([{ id: 'a', name: 'a' }], [{ id: 'b', name: 'b', reals: [{ ripId: 'c', name: 'c' }] }])
-    const live = { figure: () => '1', countedFor_ms: () => 0 }
+    const live = { figure: () => '1', counting: { age_ms: () => 0 } }
     const mib = fulcrumMib({ names, live, answers: () => true, nodeId: 'n', version: '1' })
     const served: string[] = []
     for (let next = mib.next(FULCRUM_OID, false); next !== undefined; next = mib.next(next.oid, false))

@@ -15,7 +15,7 @@ t.test('it serves while running has the agent on, and leaves when it is switched
   let settings: readonly SnmpSettings[] = []
   const figures = {
     names: namesOf([], []),
-    live: { figure: () => undefined, countedFor_ms: () => 0 },
+    live: { figure: () => undefined, counting: { age_ms: () => 0 } },
     answers: () => true,
     nodeId: 'n',
     version: '1',

@@ -25,7 +25,7 @@ const source = (isAnswering = true, of = names) => ({
       reads++
       return isAnswering ? FIGURES[key]?.[column] || undefined : undefined
     },
-    countedFor_ms: () => 2 ** 32 * 10 + 123_456,
+    counting: { age_ms: () => 2 ** 32 * 10 + 123_456 },
   },
   answers: () => isAnswering,
   nodeId: 'node-1',
@@ -106,7 +106,7 @@ t.test('the figures are those of the moment; rows are looked for again when ther
         return version
       },
     },
-    live: { figure: () => scur, countedFor_ms: () => 0 },
+    live: { figure: () => scur, counting: { age_ms: () => 0 } },
   }
   const mib = fulcrumMib(changing)
   const current = [...FULCRUM_OID, 1, 2, 1, 5, 102, 49]

@@ -172,14 +172,3 @@ t.test('rows that move, columns that move, texts that need escaping', async (t) 
     sessionRate: null,
   })
 })
-
-t.test('another layout is another process of HAProxy, whose totals began anew', async (t) => {
-  let now_ms = 0
-  const live = new LiveAnswers(names(), 'n', () => now_ms)
-  const ages = [1, 1, 1, 2, 2].map((layout, index) => {
-    now_ms += 1000
-    live.update(tickOf(fixture, index, layout))
-    return live.countedFor_ms()
-  })
-  t.strictSame(ages, [0, 1000, 2000, 0, 1000])
-})
