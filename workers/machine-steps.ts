@@ -98,12 +98,13 @@ export async function account({ host }: Run, { change, timeout_ms }: AccountStep
 export async function unit({ host, undos, filesChanged }: Run, step: UnitStep): Promise<Failure | undefined> {
   const { unit: name, verb, undo, timeout_ms, whenUnchanged } = step
   if (whenUnchanged === 'skip' && !filesChanged && (await host.unitState(name)) === 'running') return undefined
-  const ranBefore = undo === 'asFound' && (await host.unitState(name)) === 'running'
+  const isAsked = undo === 'asFound' || (verb === 'reload' && undo !== 'none')
+  const ranBefore = isAsked && (await host.unitState(name)) === 'running'
   const outcome = await host.unit(name, verb, timeout_ms)
   // A refused reload leaves the program as it was: reloading again would only cost it its counters. One that ended by it, as
   // sshd does when its port is taken, has to be started again.
   const isRefused = verb === 'reload' && outcome.exitCode !== 0 && outcome.exitCode !== TIMED_OUT
-  const untouched = isRefused && (await host.unitState(name)) === 'running'
+  const untouched = isRefused && (!ranBefore || (await host.unitState(name)) === 'running')
   if (undo !== 'none' && !untouched) {
     const back = undo === 'asFound' ? (ranBefore ? 'restart' : 'stop') : undo
     undos.push({ order: 'unit', run: async () => problemOf(await host.unit(name, back, timeout_ms)) })

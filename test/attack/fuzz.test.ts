@@ -56,7 +56,7 @@ t.test(
     const note = (reason: unknown) => unhandled.push(reason)
     process.on('unhandledRejection', note)
     test.teardown(() => process.off('unhandledRejection', note))
-    const { call, anonymous, node, login } = await patientFixture(test)
+    const { call, anonymous, node, login, machine } = await patientFixture(test)
     const dice = new Dice(SEED)
     let people = await others(call, anonymous, login)
     const backup = (await call('GET', '/backup')).text
@@ -82,6 +82,8 @@ t.test(
       if (n % FORGET_EVERY === FORGET_EVERY - 1) await call('DELETE', '/services/pending', own)
       if (n % APPLY_EVERY === APPLY_EVERY - 1) {
         await call('PUT', '/services/apply', own)
+        // What a machine that only records has recorded is no memory of the daemon.
+        machine.host.takeJournal()
         samples = await look()
       }
       if (n % TRANSACTION_EVERY === 0 && transaction !== undefined) {

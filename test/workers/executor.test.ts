@@ -125,9 +125,10 @@ t.test('units are taken back when the files are as they were', async (t) => {
 })
 
 t.test('a refused reload left the program alone; one without an end, or that ended it, did not', async (t) => {
-  const reloadsAfter = async (result: RunResult, state: UnitState = 'running') => {
+  const reloadsAfter = async (result: RunResult, after: UnitState = 'running', before: UnitState = 'running') => {
     const host = await machine()
-    host.unitState = async () => state
+    const states = [before]
+    host.unitState = async () => states.shift() ?? after
     host.failing = { verb: 'unit', about: 'reload', result }
     t.match(await executePlan(host, [check, swap, reload]), { ok: false, output: new RegExp(result.output) })
     t.strictSame(await files(host), OLD)
@@ -136,6 +137,7 @@ t.test('a refused reload left the program alone; one without an end, or that end
   t.equal(await reloadsAfter({ exitCode: 1, output: 'cannot bind' }), 1)
   t.equal(await reloadsAfter({ exitCode: 124, output: 'no end' }), 2)
   t.equal(await reloadsAfter({ exitCode: 1, output: 'address in use' }, 'failed'), 2, 'it has to be started again')
+  t.equal(await reloadsAfter({ exitCode: 1, output: 'no start' }, 'failed', 'stopped'), 1, 'it did not run before')
 })
 
 t.test('a kill at any step leaves each file old or new, and running the plan again makes it whole', async (t) => {
