@@ -8,7 +8,7 @@ import type {
   SocketStep,
   UnitStep,
 } from '../src/drivers/driver.ts'
-import { settingKey } from '../src/drivers/host.ts'
+import { type RunResult, settingKey } from '../src/drivers/host.ts'
 import { deadline, refusedCommand } from './commands.ts'
 import { lineProblem, rowProblem } from './read-back.ts'
 import { type Failure, failureOf, forgetFound, problemOf, type Run } from './step-run.ts'
@@ -101,15 +101,20 @@ export async function unit({ host, undos, filesChanged }: Run, step: UnitStep): 
   const isAsked = undo === 'asFound' || (verb === 'reload' && undo !== 'none')
   const ranBefore = isAsked && (await host.unitState(name)) === 'running'
   const outcome = await host.unit(name, verb, timeout_ms)
-  // A refused reload leaves the program as it was: reloading again would only cost it its counters. One that ended by it, as
-  // sshd does when its port is taken, has to be started again.
-  const isRefused = verb === 'reload' && outcome.exitCode !== 0 && outcome.exitCode !== TIMED_OUT
-  const untouched = isRefused && (!ranBefore || (await host.unitState(name)) === 'running')
+  const untouched = isRefusedReload(verb, outcome) && (!ranBefore || (await host.unitState(name)) === 'running')
   if (undo !== 'none' && !untouched) {
     const back = undo === 'asFound' ? (ranBefore ? 'restart' : 'stop') : undo
     undos.push({ order: 'unit', run: async () => problemOf(await host.unit(name, back, timeout_ms)) })
   }
   return failureOf(outcome)
+}
+
+/**
+ * It leaves the program as it was: reloading again would only cost it its counters. One that ended by it, as sshd does when its
+ * port is taken, has to be started again.
+ */
+function isRefusedReload(verb: UnitStep['verb'], { exitCode }: RunResult): boolean {
+  return verb === 'reload' && exitCode !== 0 && exitCode !== TIMED_OUT
 }
 
 export async function socket({ host, undos }: Run, step: SocketStep): Promise<Failure | undefined> {
