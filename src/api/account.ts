@@ -64,7 +64,8 @@ export interface Accounts extends AccountsReader {
   createToken(wanted: {
     readonly name: string
     readonly endpoints: readonly string[] | undefined
-    readonly expiresAt_ms: number | undefined
+    /** null: until it is revoked. */
+    readonly expiresInDays: number | null
   }): Promise<{ readonly id: string; readonly token: string }>
   revokeToken(id: string, userId?: string): Promise<void>
   /** Begins; nothing changes until it is confirmed. */

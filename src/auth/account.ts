@@ -6,7 +6,7 @@ import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { User } from '../model/access.ts'
 import { policyProblems } from '../password-policy.ts'
-import { type ApiToken, type ApiTokens, type NewToken, TOKENS_PER_USER_MAX } from './api-tokens.ts'
+import { type ApiToken, type ApiTokens, TOKENS_PER_USER_MAX } from './api-tokens.ts'
 import type { Amend } from './login.ts'
 import { principalOf } from './principal.ts'
 import { assertUnchanged, Proof, type ProofParts } from './proof.ts'
@@ -19,6 +19,7 @@ const ISSUER = 'Fulcrum'
 /** How long somebody may take to set up a device. */
 const ENROLMENT_MS = 10 * 60_000
 const ENROLMENTS_MAX = 10_000
+const DAY_MS = 86_400_000
 
 export interface AccountParts extends ProofParts {
   readonly sessions: Sessions
@@ -151,16 +152,16 @@ export class Account {
 
   async #createToken(
     { userId, sessionId }: Actor,
-    wanted: NewToken,
+    { name, endpoints, expiresInDays }: Parameters<Accounts['createToken']>[0],
   ): Promise<{ readonly id: string; readonly token: string }> {
-    const { tokens, sessions } = this.#parts
+    const { tokens, sessions, clock } = this.#parts
     // A token would be a way around the second factor that is missing.
     if (sessions.isLimited(sessionId)) throw new ApiError('PERMISSION_DENIED', 'Set up a second factor first')
     // Nobody would tell when the server has let its user go.
     this.#proof.local(userId, 'API tokens are for local users: a RADIUS server is asked at logins only')
     const others = tokens.list(userId)
-    if (others.some(({ name }) => name === wanted.name)) {
-      throw new ApiError('NAME_NOT_UNIQUE', `You have an API token with the name ${wanted.name}`)
+    if (others.some((other) => other.name === name)) {
+      throw new ApiError('NAME_NOT_UNIQUE', `You have an API token with the name ${name}`)
     }
     if (others.length >= TOKENS_PER_USER_MAX) {
       throw new ApiError(
@@ -168,7 +169,8 @@ export class Account {
         `You have ${TOKENS_PER_USER_MAX} API tokens, the most there may be; revoke one`,
       )
     }
-    const made = await tokens.create(userId, wanted)
+    const expiresAt_ms = expiresInDays === null ? undefined : clock.now_ms() + expiresInDays * DAY_MS
+    const made = await tokens.create(userId, { name, endpoints, expiresAt_ms })
     // Gone, or disabled, while the disk was waited for: what ends the tokens of a user has not seen this one.
     const user = principalOf(this.#parts.running, userId)
     if (user !== undefined && !user.disabled) return made

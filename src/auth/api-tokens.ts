@@ -1,7 +1,8 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { SideTable } from '../../storage/config/config-store.ts'
 import type { Clock } from '../clock.ts'
 import { newId } from '../ids.ts'
+import { sameText } from '../same-text.ts'
 
 /** Tells a token of a program from a session's JWT, and lets scanners of leaked secrets find it. */
 const PREFIX = 'fulcrum_'
@@ -81,10 +82,9 @@ export class ApiTokens {
     const rest = token.slice(PREFIX.length)
     const end = rest.indexOf('_')
     const known = this.#live.get(rest.slice(0, end))
-    if (known === undefined || !isEqual(hashOf(rest.slice(end + 1)), known.hash)) return undefined
+    if (known === undefined || !sameText(hashOf(rest.slice(end + 1)), known.hash)) return undefined
     return known.expiresAt_ms !== undefined && known.expiresAt_ms <= this.#clock.now_ms() ? undefined : known
   }
 }
 
 const hashOf = (secret: string) => createHash('sha256').update(secret).digest('hex')
-const isEqual = (a: string, b: string) => timingSafeEqual(Buffer.from(a), Buffer.from(b))

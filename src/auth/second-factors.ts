@@ -1,7 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { SideTable } from '../../storage/config/config-store.ts'
 import type { Clock } from '../clock.ts'
 import type { SecondFactor } from '../model/access.ts'
+import { sameText } from '../same-text.ts'
 import { recoveryHash } from './recovery-codes.ts'
 import { looksLikeCode, stepOfCode } from './totp.ts'
 
@@ -42,7 +43,7 @@ export class SecondFactors {
       return true
     }
     const hash = recoveryHash(code)
-    if (!factor.recoveryCodes.some((known) => isEqual(known, hash)) || used.codes.includes(hash)) return false
+    if (!factor.recoveryCodes.some((known) => sameText(known, hash)) || used.codes.includes(hash)) return false
     await this.#keep(key, { ...used, codes: [...used.codes, hash] })
     return true
   }
@@ -61,8 +62,3 @@ export class SecondFactors {
 
 /** Nothing that the secret could be found by. */
 const keyOf = ({ secret }: SecondFactor) => createHash('sha256').update(`enrolment ${secret}`).digest('base64url')
-
-function isEqual(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)]
-  return left.length === right.length && timingSafeEqual(left, right)
-}

@@ -1,4 +1,5 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
+import { sameText } from '../same-text.ts'
 
 /** RFC 6238 with what every authenticator app knows: SHA-1, six digits, thirty seconds. */
 const STEP_S = 30
@@ -31,7 +32,7 @@ export function stepOfCode(secret: string, code: string, now_ms: number, lastSte
   let found: number | undefined
   // All are compared, so that the time taken does not tell which.
   for (let step = now - DRIFT_STEPS; step <= now + DRIFT_STEPS; step += 1) {
-    if (equal(hotp(secret, step), code) && step > lastStep) found ??= step
+    if (sameText(hotp(secret, step), code) && step > lastStep) found ??= step
   }
   return found
 }
@@ -44,11 +45,6 @@ export function hotp(secret: string, counter: number, digits = DIGITS): string {
   const offset = (mac.at(-1) ?? 0) & 0x0f
   const number = mac.readUInt32BE(offset) & 0x7fffffff
   return String(number % 10 ** digits).padStart(digits, '0')
-}
-
-function equal(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)]
-  return left.length === right.length && timingSafeEqual(left, right)
 }
 
 /** RFC 4648 §6, without padding. */

@@ -10,7 +10,6 @@ const text = (description: string) => Type.String({ description })
 const secret = (description: string) => Type.String({ minLength: 1, maxLength: 1024, description })
 const own = { access: 'authenticated', staged: false, extension: true } as const
 
-const DAY_MS = 86_400_000
 const DAYS_MAX = 3650
 const DAYS_DEFAULT = 365
 
@@ -82,8 +81,7 @@ const tokens = [
           message: `must be an id of GET /rbac/endpoints: there is no ${id}`,
         })),
       )
-      const expiresAt_ms = expiresInDays === null ? undefined : Date.now() + expiresInDays * DAY_MS
-      return ctx.accounts.createToken({ name, endpoints, expiresAt_ms })
+      return ctx.accounts.createToken({ name, endpoints, expiresInDays })
     },
   }),
   endpoint({

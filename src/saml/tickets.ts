@@ -1,5 +1,6 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
+import { sameText } from '../same-text.ts'
 
 /** Uses that are remembered at once; each took a signed answer, or a judgement. */
 const REMEMBERED_MAX = 100_000
@@ -34,8 +35,7 @@ export class Tickets {
   /** The request of a ticket that still counts. */
   requestOf(ticket: string): string | undefined {
     const [requestId = '', until = '', seal = ''] = ticket.split('.', 3)
-    const [wanted, given] = [Buffer.from(this.#seal(`${requestId}.${until}`)), Buffer.from(seal)]
-    if (wanted.length !== given.length || !timingSafeEqual(wanted, given)) return undefined
+    if (!sameText(this.#seal(`${requestId}.${until}`), seal)) return undefined
     if (Number(until) <= this.#clock.monotonic_ms()) return undefined
     return (this.#spent.get(requestId)?.failures ?? 0) < this.#failures_max ? requestId : undefined
   }
