@@ -1,7 +1,7 @@
 import type { Problem } from './drivers/driver.ts'
 import { nodeIn } from './drivers/this-node.ts'
 import { canonicalIp } from './ip-network.ts'
-import { parsePorts } from './model/layer7.ts'
+import { parsePorts } from './model/ports.ts'
 import type { ConfigView } from './model/sections.ts'
 import type { Address } from './settings.ts'
 

@@ -15,6 +15,7 @@ const BOTH = { canReload: true, canUpdate: true } as const
 /** The managed daemons of this version; later versions add theirs here. */
 const UNITS: readonly ManagedUnit[] = [
   { name: 'layer7proxy', fullName: 'Layer 7 load balancer (HAProxy)', ...BOTH, package: 'haproxy' },
+  { name: 'ipvsDirector', fullName: 'Layer 4 load balancer (keepalived, IPVS)', ...BOTH, package: 'keepalived' },
   { name: 'ntp', fullName: 'Clock synchronisation (chrony)', ...BOTH, package: 'chrony' },
   { name: 'ssh', fullName: 'Remote shell (OpenSSH)', ...BOTH, package: 'openssh-server' },
   { name: 'snmp', fullName: 'SNMP agent (snmpd)', ...BOTH, package: 'snmpd' },

@@ -53,6 +53,40 @@ export const SOME: SectionContents = {
 
 /** Something of everything, on two nodes. */
 export const EVERYTHING: Required<SectionContents> = {
+  healthChecks: [
+    {
+      id: 'check-1',
+      name: 'Queue length',
+      description: 'Asks for the length of the queue',
+      script: '#!/bin/sh\nexit 0\n',
+      services: ['layer-4', 'layer-7'],
+      parameters: [{ name: 'max', type: 'integer', default: '10' }],
+    },
+  ],
+  l4Backends: [
+    {
+      id: 'l4-be',
+      name: 'dns',
+      scheduler: 'wlc',
+      persistTimeout: 300,
+      persistMask: '255.255.255.0',
+      reals: [],
+      healthCheck: { type: 'script', id: 'check-1', parameters: { max: '20' } },
+      fallback: null,
+    },
+  ],
+  l4Frontends: [
+    {
+      id: 'l4-fe',
+      name: 'dns',
+      ip: '192.0.2.10',
+      ports: '53',
+      protocol: 'udp',
+      forwarding: 'masq',
+      backendId: 'l4-be',
+      enabled: true,
+    },
+  ],
   certificates: [],
   cipherLists: [{ id: 'ciphers', name: 'Modern', ciphers: ['TLS_AES_128_GCM_SHA256'] }],
   snmpSettings: [

@@ -70,7 +70,7 @@ export function readBackup(
   }
   if (isSealed && problems.list.length === 0) checkSealing(known, problems)
   const unsealer = passphrase === undefined ? undefined : new Unsealer(passphrase, parse)
-  const contents = problems.list.length > 0 ? undefined : contentsOf(known, isSealed, unsealer, problems)
+  const contents = problems.list.length > 0 ? undefined : contentsOf(sections, known, isSealed, unsealer, problems)
   if (problems.list.length > 0) return { problems: problems.list }
   const { applianceVersion, createdAt, nodes } = file
   const listed = known.map(({ section: { name }, version }) => ({ name, version }))
@@ -118,6 +118,8 @@ interface KnownSection {
   readonly data: SectionData
 }
 
+const cameLater = ({ migrations }: BackupSection): boolean => migrations[0] !== undefined
+
 /** Every section that this version knows, each in a version that it can read; anything else is named. */
 function knownSections(file: File, sections: readonly BackupSection[], problems: Problems): readonly KnownSection[] {
   const names = new Set(sections.map(({ name }) => name))
@@ -128,7 +130,7 @@ function knownSections(file: File, sections: readonly BackupSection[], problems:
     const stored = file.sections[section.name]
     const field = `sections.${section.name}`
     if (stored === undefined) {
-      problems.add(field, 'REQUIRED', 'is missing')
+      if (!cameLater(section)) problems.add(field, 'REQUIRED', 'is missing')
       return []
     }
     if (stored.version > section.version) {
@@ -153,6 +155,7 @@ function checkSealing(known: readonly KnownSection[], problems: Problems): void 
 
 /** The records of all sections; undefined when they cannot be read without the passphrase. */
 function contentsOf(
+  sections: readonly BackupSection[],
   known: readonly KnownSection[],
   isSealed: boolean,
   unsealer: Unsealer | undefined,
@@ -168,6 +171,10 @@ function contentsOf(
     if (migrated !== undefined) Object.assign(contents, recordsOf(section, migrated, field, problems))
   }
   if ((isSealed && unsealer === undefined) || problems.list.length > 0) return undefined
+  for (const section of sections) {
+    if (!cameLater(section) || known.some((one) => one.section === section)) continue
+    Object.assign(contents, recordsOf(section, migratedData(section, 0, {}, problems) ?? {}, section.name, problems))
+  }
   // Sound: each record fits the schema of its section.
   const read = contents as SectionContents
   const view = contentsView(read)

@@ -19,7 +19,7 @@ export interface BackupSection {
   readonly config: readonly SectionName[]
   /** What else is in its data, for people: it is written and never restored. */
   readonly beside: readonly string[]
-  /** By the version that each starts from. */
+  /** By the version that each starts from; 0 is a file that was written before there was such a section. */
   readonly migrations: Readonly<Record<number, Migration>>
 }
 
@@ -54,7 +54,10 @@ export const BACKUP_SECTIONS: readonly BackupSection[] = [
   section('fallbackServer', 'Fallback server'),
   section('clusterha', 'Nodes of the cluster', ['nodeIdentities'], WHOLE_ONLY),
   section('fip', 'Floating IPs', ['floatingIps']),
-  section('healthchecks', 'Health check scripts'),
+  section('healthchecks', 'Health check scripts', ['healthChecks'], {
+    version: 2,
+    migrations: { 1: withEmpty('healthChecks') },
+  }),
   section(
     'system',
     'Network and settings of the nodes',
@@ -75,6 +78,10 @@ export const BACKUP_SECTIONS: readonly BackupSection[] = [
   section('licence', 'Licence', [], { ...WHOLE_ONLY, beside: ['licence'] }),
   // Both layers use them, so that neither can own them.
   section('realServers', 'Real servers', ['realServers']),
+  // The first files had none.
+  section('ipvsDirector', 'Layer 4 frontends and backends', ['l4Frontends', 'l4Backends'], {
+    migrations: { 0: withEmpty('l4Frontends', 'l4Backends') },
+  }),
 ]
 
 export const backupSectionOf = (config: SectionName): string | undefined =>

@@ -119,7 +119,7 @@ export interface AccountChange {
 }
 
 /** Managed programs by the name they have in /services. */
-export type UnitName = 'layer7proxy' | 'ntp' | 'ssh' | 'snmp'
+export type UnitName = 'layer7proxy' | 'ipvsDirector' | 'ntp' | 'ssh' | 'snmp'
 export type UnitVerb = 'start' | 'stop' | 'reload' | 'restart'
 export type UnitState = 'running' | 'stopped' | 'failed' | 'missing'
 

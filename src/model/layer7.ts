@@ -1,29 +1,10 @@
-import { isIP } from 'node:net'
 import { Type, type Static } from 'typebox'
 import { closed, Id, Ip, Name, Port, Seconds, Weight } from './fields.ts'
+import { HealthCheckSetting } from './health-check.ts'
+import { Ports } from './ports.ts'
 
 const Mode = Type.Enum(['http', 'tcp'], { description: 'http parses requests; tcp passes bytes.' })
 const Enabled = Type.Boolean({ description: 'A disabled object stays configured and serves nothing.' })
-
-/** "80,443,8000-8010" as ranges, or undefined when it is not a port list. */
-export function parsePorts(text: string): readonly { readonly first: number; readonly last: number }[] | undefined {
-  const ranges = []
-  for (const part of text.split(',')) {
-    const match = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(part)
-    if (match === null) return undefined
-    const first = Number(match[1])
-    const last = match[2] === undefined ? first : Number(match[2])
-    if (first < 1 || last > 65_535 || last < first) return undefined
-    ranges.push({ first, last })
-  }
-  return ranges
-}
-
-const Ports = Type.Refine(
-  Type.String({ minLength: 1, maxLength: 255, description: 'Ports and ranges, such as "80,443,8000-8010".' }),
-  (value) => parsePorts(value) !== undefined,
-  () => 'must list ports and ranges between 1 and 65535, such as "80,443,8000-8010"',
-)
 
 export const TLS_VERSIONS = ['1.0', '1.1', '1.2', '1.3'] as const
 export const DEFAULT_MIN_TLS = '1.2'
@@ -73,29 +54,6 @@ export type L7Frontend = Static<typeof L7Frontend>
 /** HAProxy counts milliseconds in 31 bits. */
 const LONGEST_S = 2_147_483
 
-const LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/
-
-/** A host name or an address, IPv6 in brackets, and perhaps a port: what a Host header holds. */
-function isHostHeader(text: string): boolean {
-  const match = /^(\[[\da-fA-F:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(text)
-  const [, host = '', port] = match ?? []
-  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) return false
-  if (host.startsWith('[')) return isIP(host.slice(1, -1)) === 6
-  // What looks like an address has to be one.
-  if (/^[\d.]+$/.test(host)) return isIP(host) === 4
-  return host.length <= 253 && host.split('.').every((label) => LABEL.test(label))
-}
-
-const HostHeader = Type.Refine(
-  Type.String({
-    minLength: 1,
-    maxLength: 255,
-    description: 'Host header and TLS server name of the check: host name or address, perhaps with a port.',
-  }),
-  isHostHeader,
-  () => 'must be a host name or an address (IPv6 in brackets), with a port between 1 and 65535 if any',
-)
-
 /** Which backend server keeps a client: by a cookie, or by the client address. */
 export const Persistence = closed(
   {
@@ -134,38 +92,6 @@ export const L7Real = closed({
   ),
 })
 export type L7Real = Static<typeof L7Real>
-
-export const HEALTH_CHECK_TYPES = ['tcp', 'http', 'https', 'none'] as const
-
-export const HealthCheckSetting = closed(
-  {
-    type: Type.Enum([...HEALTH_CHECK_TYPES], { description: 'What proves that a real server works.' }),
-    path: Type.Optional(
-      Type.String({
-        maxLength: 1024,
-        pattern: '^/[\\x21-\\x7e]*$',
-        description: 'Path requested by an http or https check, such as /health.',
-      }),
-    ),
-    host: Type.Optional(HostHeader),
-    expect: Type.Optional(
-      Type.String({
-        pattern: '^[1-5][0-9]{2}(-[1-5][0-9]{2})?(,[1-5][0-9]{2}(-[1-5][0-9]{2})?)*$',
-        maxLength: 128,
-        description: 'Statuses that mean up, such as "200-399" (the default) or "200,204".',
-      }),
-    ),
-    interval: Type.Optional(Seconds('Time between two checks.', 3600)),
-    rise: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, description: 'Passes in a row that bring a server up.' }),
-    ),
-    fall: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, description: 'Failures in a row that take it down.' }),
-    ),
-  },
-  'What proves that a real server works, and how often it is asked.',
-)
-export type HealthCheckSetting = Static<typeof HealthCheckSetting>
 
 /** A Layer 7 backend as stored: a group of real servers. */
 export const L7Backend = closed({

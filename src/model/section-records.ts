@@ -1,5 +1,7 @@
 import type { Group, Role, User } from './access.ts'
 import type { Certificate, CipherList } from './certificates.ts'
+import type { HealthCheck } from './health-check.ts'
+import type { L4Backend, L4Frontend } from './layer4.ts'
 import type { L7Backend, L7Frontend } from './layer7.ts'
 import type { FloatingIp, IpGroup, IpRoute, StaticIp } from './network.ts'
 import type {
@@ -20,6 +22,9 @@ export interface SectionRecords {
   readonly groups: Group
   readonly roles: Role
   readonly realServers: RealServer
+  readonly healthChecks: HealthCheck
+  readonly l4Frontends: L4Frontend
+  readonly l4Backends: L4Backend
   readonly l7Frontends: L7Frontend
   readonly l7Backends: L7Backend
   readonly ipGroups: IpGroup

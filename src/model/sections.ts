@@ -1,6 +1,8 @@
 import type { TObject } from 'typebox'
 import { Group, Role, User } from './access.ts'
 import { Certificate, CipherList } from './certificates.ts'
+import { HealthCheck, type HealthCheckSetting, isBuiltIn } from './health-check.ts'
+import { L4Backend, L4Frontend } from './layer4.ts'
 import { L7Backend, L7Frontend } from './layer7.ts'
 import { FloatingIp, IpGroup, IpRoute, StaticIp } from './network.ts'
 import {
@@ -52,6 +54,18 @@ const named = (field: string, section: SectionName, ids: readonly string[]): Ref
 const maybe = (field: string, section: SectionName, id: string | null | undefined): Reference[] =>
   id === null || id === undefined || id === '' ? [] : [{ field, section, id }]
 
+/** The real servers of a backend of either layer, and the script that checks them. */
+const ofBackend = ({
+  reals,
+  healthCheck,
+}: {
+  readonly reals: readonly { readonly ripId: string }[]
+  readonly healthCheck: HealthCheckSetting
+}): Reference[] => [
+  ...reals.map((real, index): Reference => ({ field: `reals.${index}.ripId`, section: 'realServers', id: real.ripId })),
+  ...(isBuiltIn(healthCheck.id ?? '') ? [] : maybe('healthCheck.id', 'healthChecks', healthCheck.id)),
+]
+
 /** One record for each node, named by the node's id, or one for the cluster. */
 const ofNode = (label: string, schema: TObject) =>
   ({ label, schema, nameField: 'id', secrets: [], shownWith: [], references: () => [] }) as const
@@ -90,6 +104,31 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     shownWith: [],
     references: () => [],
   },
+  healthChecks: {
+    label: 'health check',
+    schema: HealthCheck,
+    nameField: 'name',
+    secrets: [],
+    shownWith: [],
+    references: () => [],
+  },
+  l4Frontends: {
+    label: 'Layer 4 frontend',
+    schema: L4Frontend,
+    nameField: 'name',
+    secrets: [],
+    shownWith: [],
+    references: ({ backendId }) => [{ field: 'backendId', section: 'l4Backends', id: backendId }],
+    addresses: (frontend) => [{ field: 'ip', ip: frontend.ip }],
+  },
+  l4Backends: {
+    label: 'Layer 4 backend',
+    schema: L4Backend,
+    nameField: 'name',
+    secrets: [],
+    shownWith: [],
+    references: ofBackend,
+  },
   l7Frontends: {
     label: 'Layer 7 frontend',
     schema: L7Frontend,
@@ -109,8 +148,7 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     nameField: 'name',
     secrets: [],
     shownWith: [],
-    references: (backend) =>
-      backend.reals.map((real, index) => ({ field: `reals.${index}.ripId`, section: 'realServers', id: real.ripId })),
+    references: ofBackend,
   },
   ipGroups: {
     label: 'IP group',

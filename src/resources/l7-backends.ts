@@ -1,41 +1,13 @@
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { later, refuseUnserved } from '../api/not-served.ts'
 import { newId } from '../ids.ts'
 import { closed, optional } from '../model/fields.ts'
-import { HEALTH_CHECK_TYPES, HealthCheckSetting, L7Backend } from '../model/layer7.ts'
+import { L7Backend } from '../model/layer7.ts'
 
-const { id: _id, name, mode, healthCheck: _stored, ...settings } = L7Backend.properties
+const { id: _id, name, mode, healthCheck, ...settings } = L7Backend.properties
 
-/** The contract has checks by scripts as well. */
-const HealthCheckBody = closed(
-  {
-    ...HealthCheckSetting.properties,
-    type: Type.Enum([...HEALTH_CHECK_TYPES, 'script'], {
-      description: 'What proves that a real server works; script is not served yet.',
-    }),
-    id: later('Id of a script.'),
-    parameters: later('Parameters of a script.'),
-  },
-  'What proves that a real server works, and how often it is asked.',
-)
-const healthCheck = Type.Optional(HealthCheckBody)
-
-const BackendCreate = closed({ name, mode, ...optional(settings), healthCheck })
-const BackendUpdate = closed({ ...optional({ name, mode, ...settings }), healthCheck })
-
-/** What can be stored of a body; refuses what asks for a script. */
-function served<B extends { readonly healthCheck?: Static<typeof HealthCheckBody> }>(body: B) {
-  const { healthCheck: check, ...stored } = body
-  return check === undefined ? stored : { ...stored, healthCheck: servedCheck(check) }
-}
-
-function servedCheck({ type, id, parameters, ...stored }: Static<typeof HealthCheckBody>): HealthCheckSetting {
-  const isScript = type === 'script'
-  refuseUnserved({ 'healthCheck.type': isScript, 'healthCheck.id': id, 'healthCheck.parameters': parameters })
-  // A script has been refused by now, which types cannot know.
-  return { ...stored, type: isScript ? 'none' : type }
-}
+const BackendCreate = closed({ name, mode, ...optional({ ...settings, healthCheck }) })
+const BackendUpdate = closed(optional({ name, mode, ...settings, healthCheck }))
 
 const DEFAULTS = {
   balance: 'roundrobin' as const,
@@ -75,7 +47,7 @@ export const l7Backends = [
     data: CreatedId,
     handle: (ctx, { body }) => {
       const id = newId()
-      ctx.section('l7Backends').create({ ...DEFAULTS, ...served(body), id })
+      ctx.section('l7Backends').create({ ...DEFAULTS, ...body, id })
       return { id }
     },
   }),
@@ -101,7 +73,7 @@ export const l7Backends = [
     summary: 'Change a Layer 7 backend; omitted fields keep their value, a list sent replaces the stored one',
     message: 'Layer 7 backend stored',
     body: BackendUpdate,
-    handle: (ctx, { params, body }) => ctx.section('l7Backends').merge(params.id, served(body)),
+    handle: (ctx, { params, body }) => ctx.section('l7Backends').merge(params.id, body),
   }),
   endpoint({
     name: 'l7Backends.delete',

@@ -52,6 +52,7 @@ export class LinuxHost implements Host {
         layer7proxy.mode === 'systemd'
           ? new SystemdUnit(layer7proxy.unit, layer7proxy.masterSocket, runProgram)
           : new SupervisedProgram(layer7proxy, startDetached),
+      ipvsDirector: new SystemdService('keepalived.service', runProgram),
       ntp: new SystemdService('chrony.service', runProgram),
       ssh: new SystemdService('ssh.service', runProgram),
       snmp: new SystemdService('snmpd.service', runProgram),

@@ -1,4 +1,5 @@
-import type { HealthCheckSetting, L7Backend } from '../../model/layer7.ts'
+import type { HealthCheckSetting } from '../../model/health-check.ts'
+import type { L7Backend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { hashes, portionsOf, type Server, serversOf } from './server.ts'
 import { commentText, endpointText, type Owner, quoted, type Statement, textOf } from './statement.ts'

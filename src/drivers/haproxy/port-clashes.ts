@@ -1,4 +1,5 @@
-import { type L7Frontend, parsePorts } from '../../model/layer7.ts'
+import { parsePorts } from '../../model/ports.ts'
+import { type L7Frontend } from '../../model/layer7.ts'
 import type { PortClaim, Problem } from '../driver.ts'
 import { canonicalIp, isIpv6, isWildcard } from './address.ts'
 

@@ -1,4 +1,5 @@
-import type { HealthCheckSetting, L7Backend, L7Real } from '../../model/layer7.ts'
+import type { HealthCheckSetting } from '../../model/health-check.ts'
+import type { L7Backend, L7Real } from '../../model/layer7.ts'
 import type { RealServer } from '../../model/real-server.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { commentText, endpointText, quoted } from './statement.ts'

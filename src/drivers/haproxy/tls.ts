@@ -1,5 +1,6 @@
 import type { CipherList } from '../../model/certificates.ts'
-import { DEFAULT_MIN_TLS, type L7Frontend, parsePorts } from '../../model/layer7.ts'
+import { parsePorts } from '../../model/ports.ts'
+import { DEFAULT_MIN_TLS, type L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { quoted } from './statement.ts'
 

@@ -22,9 +22,10 @@ t.test('the specified names come first, in their order; some are restored with a
 
 t.test('every older version has a way to the present one', (test) => {
   for (const { name, version, migrations } of BACKUP_SECTIONS) {
+    const cameLater = migrations[0] !== undefined
     test.same(
       Object.keys(migrations).map(Number),
-      Array.from({ length: version - 1 }, (_, at) => at + 1),
+      Array.from({ length: version - (cameLater ? 0 : 1) }, (_, at) => at + (cameLater ? 0 : 1)),
       name,
     )
   }

@@ -1,14 +1,9 @@
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import t from 'tap'
-import {
-  HealthCheckSetting,
-  L7Backend,
-  L7Frontend,
-  L7Real,
-  parsePorts,
-  Persistence,
-} from '../../../src/model/layer7.ts'
+import { HealthCheckSetting } from '../../../src/model/health-check.ts'
+import { parsePorts } from '../../../src/model/ports.ts'
+import { L7Backend, L7Frontend, L7Real, Persistence } from '../../../src/model/layer7.ts'
 import { backend, frontend } from '../../config-fixture.ts'
 
 const fits = (schema: TSchema, value: unknown) => Compile(schema).Check(value)

@@ -6,6 +6,7 @@ const UNCONFINED = { isUnconfined: true } as const
 
 const UNITS: Readonly<Record<UnitName, string>> = {
   layer7proxy: 'haproxy.service',
+  ipvsDirector: 'keepalived.service',
   ntp: 'chrony.service',
   ssh: 'ssh.service',
   snmp: 'snmpd.service',

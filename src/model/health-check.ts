@@ -1,0 +1,148 @@
+import { isIP } from 'node:net'
+import { Type, type Static } from 'typebox'
+import { closed, Id, Name, Seconds } from './fields.ts'
+
+/** Which kind of backend a check can serve. */
+export const CHECK_SERVICES = ['layer-4', 'layer-7'] as const
+export type CheckService = (typeof CHECK_SERVICES)[number]
+
+/** Checks that are part of Fulcrum: scripts like those of users, with ids that nobody else can have. */
+export const BUILT_IN_CHECKS = [
+  'ping',
+  'tcp',
+  'http',
+  'https',
+  'smtp',
+  'dns',
+  'ldap',
+  'mysql',
+  'radius',
+  'udp',
+] as const
+
+export const isBuiltIn = (id: string): boolean => BUILT_IN_CHECKS.some((name) => name === id)
+
+export const PARAMETER_TYPES = ['integer', 'port', 'path', 'hostname', 'string'] as const
+
+/** What a script accepts beside the addresses: one flag `--name=value`. */
+export const ParameterDeclaration = closed(
+  {
+    name: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      pattern: '^[A-Za-z0-9]+$',
+      description: 'Becomes the flag --name=value: 1 to 64 letters and digits.',
+    }),
+    label: Type.Optional(Type.String({ maxLength: 128, description: 'What people see beside the field.' })),
+    type: Type.Enum([...PARAMETER_TYPES], { description: 'What a value must look like.' }),
+    required: Type.Optional(Type.Boolean({ description: 'A value has to be given; then there is no default.' })),
+    default: Type.Optional(
+      Type.String({ maxLength: 1024, description: 'Value where none is given; it makes the parameter optional.' }),
+    ),
+  },
+  'A parameter that a script accepts.',
+)
+export type ParameterDeclaration = Static<typeof ParameterDeclaration>
+
+/** Bytes of a script: the contract's limit. */
+export const SCRIPT_BYTES_MAX = 256 * 1024
+
+/** A health check script as stored. */
+export const HealthCheck = closed({
+  id: Id,
+  name: Name,
+  description: Type.String({ maxLength: 1024, description: 'For people, up to 1024 characters.' }),
+  script: Type.String({
+    minLength: 1,
+    maxLength: SCRIPT_BYTES_MAX,
+    description: 'Text of the program, beginning with #!; exit status 0 means up. Up to 256 KiB.',
+  }),
+  services: Type.Array(Type.Enum([...CHECK_SERVICES]), {
+    minItems: 1,
+    maxItems: CHECK_SERVICES.length,
+    uniqueItems: true,
+    description: 'Which backends may use it: layer-4, layer-7 or both.',
+  }),
+  parameters: Type.Array(ParameterDeclaration, {
+    maxItems: 32,
+    description: 'What it accepts, in the order in which the flags are given.',
+  }),
+})
+export type HealthCheck = Static<typeof HealthCheck>
+
+/** Values by the name of the parameter. They are seen in the list of processes: no place for a secret. */
+export const ParameterValues = Type.Record(
+  Type.String({ pattern: '^[A-Za-z0-9]{1,64}$' }),
+  Type.String({ maxLength: 1024, pattern: '^[^\\u0000-\\u001f\\u007f]*$' }),
+  {
+    maxProperties: 32,
+    description:
+      'Values by parameter name, one line of up to 1024 characters each. They show in the list of processes.',
+  },
+)
+export type ParameterValues = Static<typeof ParameterValues>
+
+const LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/
+
+/** A host name of letters, digits, hyphens and dots. What looks like an IPv4 address has to be one. */
+export function isHostName(host: string): boolean {
+  if (/^[\d.]+$/.test(host)) return isIP(host) === 4
+  return host.length <= 253 && host.split('.').every((label) => LABEL.test(label))
+}
+
+/** A host name or an address, IPv6 in brackets, and perhaps a port: what a Host header holds. */
+function isHostHeader(text: string): boolean {
+  const match = /^(\[[\da-fA-F:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(text)
+  const [, host = '', port] = match ?? []
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) return false
+  if (host.startsWith('[')) return isIP(host.slice(1, -1)) === 6
+  return isHostName(host)
+}
+
+const HostHeader = Type.Refine(
+  Type.String({
+    minLength: 1,
+    maxLength: 255,
+    description: 'Host header and TLS server name of the check: host name or address, perhaps with a port.',
+  }),
+  isHostHeader,
+  () => 'must be a host name or an address (IPv6 in brackets), with a port between 1 and 65535 if any',
+)
+
+/** How a backend uses a check: the part of a backend that both layers share. */
+export const HealthCheckSetting = closed(
+  {
+    type: Type.Enum(['tcp', 'http', 'https', 'script', 'none'], {
+      description: 'What proves that a real server works; script names one of /healthchecks in id.',
+    }),
+    id: Type.Optional({ ...Id, description: 'Id of the health check, for type script only.' }),
+    parameters: Type.Optional(ParameterValues),
+    path: Type.Optional(
+      Type.String({
+        maxLength: 1024,
+        pattern: '^/[\\x21-\\x7e]*$',
+        description: 'Path requested by an http or https check, such as /health.',
+      }),
+    ),
+    host: Type.Optional(HostHeader),
+    expect: Type.Optional(
+      Type.String({
+        pattern: '^[1-5][0-9]{2}(-[1-5][0-9]{2})?(,[1-5][0-9]{2}(-[1-5][0-9]{2})?)*$',
+        maxLength: 128,
+        description: 'Statuses that mean up, such as "200-399" (the default) or "200,204".',
+      }),
+    ),
+    interval: Type.Optional(Seconds('Time between two checks.', 3600)),
+    rise: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, description: 'Passes in a row that bring a server up.' }),
+    ),
+    fall: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, description: 'Failures in a row that take it down.' }),
+    ),
+  },
+  'What proves that a real server works, and how often it is asked.',
+)
+export type HealthCheckSetting = Static<typeof HealthCheckSetting>
+
+/** What counts where a backend does not say. */
+export const CHECK_DEFAULTS = { interval: 2, rise: 2, fall: 3, path: '/', expect: '200-399' } as const

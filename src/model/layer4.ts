@@ -1,0 +1,86 @@
+import { isIP } from 'node:net'
+import { Type, type Static } from 'typebox'
+import { closed, Id, Ip, Name, Port, Weight } from './fields.ts'
+import { HealthCheckSetting } from './health-check.ts'
+import { Ports } from './ports.ts'
+
+/** A Layer 4 frontend as stored: an address and ports that the kernel (IPVS) balances. */
+export const L4Frontend = closed({
+  id: Id,
+  name: Name,
+  ip: Ip,
+  ports: Ports,
+  protocol: Type.Enum(['tcp', 'udp'], { description: 'What is balanced.' }),
+  forwarding: Type.Enum(['gate', 'masq', 'ipip'], {
+    description:
+      'How packets reach a real server: gate (direct return, same segment), masq (address translation), ipip (tunnel).',
+  }),
+  backendId: { ...Id, description: 'Layer 4 backend that takes the traffic.' },
+  enabled: Type.Boolean({ description: 'A disabled object stays configured and serves nothing.' }),
+})
+export type L4Frontend = Static<typeof L4Frontend>
+
+/** Schedulers of Linux's IPVS, by the names of the kernel. */
+export const SCHEDULERS = [
+  'wlc',
+  'wrr',
+  'lc',
+  'rr',
+  'sh',
+  'mh',
+  'dh',
+  'sed',
+  'nq',
+  'fo',
+  'ovf',
+  'lblc',
+  'lblcr',
+  'twos',
+] as const
+
+/** 255.255.255.0, ones before zeros. */
+function isDottedMask(text: string): boolean {
+  if (isIP(text) !== 4) return false
+  const bits = text.split('.').reduce((all, part) => all + Number(part).toString(2).padStart(8, '0'), '')
+  return /^1+0*$/.test(bits)
+}
+
+const PersistMask = Type.Refine(
+  Type.String({
+    maxLength: 15,
+    description:
+      'Clients whose addresses are equal under this mask count as one: an IPv4 mask such as 255.255.255.0, or a prefix length of 1 to 128. Default: every address for itself.',
+  }),
+  (text) => isDottedMask(text) || (/^[1-9]\d{0,2}$/.test(text) && Number(text) <= 128),
+  () => 'must be an IPv4 mask such as 255.255.255.0, or a prefix length from 1 to 128',
+)
+
+/** Membership of a real server in a backend. Omitted values come from the real server. */
+export const L4Real = closed({
+  ripId: Type.String({ minLength: 1, maxLength: 64, description: 'Id of the real server.' }),
+  weight: Type.Optional(Weight),
+  port: Type.Optional(Port),
+})
+export type L4Real = Static<typeof L4Real>
+
+/** A Layer 4 backend as stored: a group of real servers. */
+export const L4Backend = closed({
+  id: Id,
+  name: Name,
+  scheduler: Type.Enum([...SCHEDULERS], { description: 'How the kernel chooses a real server.' }),
+  persistTimeout: Type.Integer({
+    minimum: 0,
+    maximum: 2_678_400,
+    description:
+      'How long a client stays with its real server after its last connection. Seconds, 0 (not at all) to 31 days.',
+  }),
+  persistMask: Type.Union([PersistMask, Type.Null()], {
+    description: 'Which clients count as one; null: each for itself.',
+  }),
+  reals: Type.Array(L4Real, { maxItems: 20_000, description: 'The real servers.' }),
+  healthCheck: HealthCheckSetting,
+  fallback: Type.Union([closed({ ip: Ip, port: Port }), Type.Null()], {
+    description: 'Server that answers while no real server is up; null for none.',
+  }),
+})
+export type L4Backend = Static<typeof L4Backend>
