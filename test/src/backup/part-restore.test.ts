@@ -10,7 +10,7 @@ const HOW_THEY_LOG_IN = ['radiusConfigs', 'radiusUsers', 'samlConfigs', 'loginPo
 
 t.test('a part is the sections that were asked for', (test) => {
   test.same(Object.keys(part(['rbac'])), ['users', 'groups', 'roles', ...HOW_THEY_LOG_IN])
-  test.same(part(['gslb', 'healthchecks']), {})
+  test.same(part(['gslb', 'fallbackServer']), {})
   test.end()
 })
 

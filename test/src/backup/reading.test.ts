@@ -28,8 +28,10 @@ t.test('what was written is read', (test) => {
   test.end()
 })
 
-/** What the first files did not have is empty when they are read. */
+/** What older files did not have is empty when they are read. */
+const SINCE_THE_SECOND = { healthChecks: [], l4Frontends: [], l4Backends: [] } as const
 const SINCE_THE_FIRST = {
+  ...SINCE_THE_SECOND,
   certificates: [],
   cipherLists: [],
   snmpSettings: [],
@@ -52,7 +54,8 @@ t.test('every backup of format 1 that was ever written can be read', (test) => {
     'plain.json': SOME,
     'passphrase.json': SOME,
     'full.json': { ...EVERYTHING, ...SINCE_THE_FIRST },
-    'sections-2.json': EVERYTHING,
+    'sections-2.json': { ...EVERYTHING, ...SINCE_THE_SECOND },
+    'sections-3.json': EVERYTHING,
   })
   test.ok(Object.values(contents['empty.json'] ?? {}).every((records) => records.length === 0))
   test.end()
