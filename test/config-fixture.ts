@@ -12,6 +12,7 @@ import type { ErrorCode } from '../src/errors.ts'
 import { ApiError } from '../src/errors.ts'
 import { silentLog } from '../src/log.ts'
 import type { User } from '../src/model/access.ts'
+import type { L4Backend, L4Frontend } from '../src/model/layer4.ts'
 import type { L7Backend, L7Frontend } from '../src/model/layer7.ts'
 import type { RealServer } from '../src/model/real-server.ts'
 
@@ -116,6 +117,30 @@ export const frontend = (id: string, backendId: string | null, more: Partial<L7F
   maxConn: null,
   timeoutClient: 30,
   forwardFor: false,
+  enabled: true,
+  ...more,
+})
+
+export const l4Backend = (id: string, ripIds: readonly string[], more: Partial<L4Backend> = {}): L4Backend => ({
+  id,
+  name: id,
+  scheduler: 'wrr',
+  persistTimeout: 0,
+  persistMask: null,
+  reals: ripIds.map((ripId) => ({ ripId })),
+  healthCheck: { type: 'none' },
+  fallback: null,
+  ...more,
+})
+
+export const l4Frontend = (id: string, backendId: string, more: Partial<L4Frontend> = {}): L4Frontend => ({
+  id,
+  name: id,
+  ip: '192.0.2.10',
+  ports: '80',
+  protocol: 'tcp',
+  forwarding: 'masq',
+  backendId,
   enabled: true,
   ...more,
 })

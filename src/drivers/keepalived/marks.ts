@@ -1,0 +1,50 @@
+import type { L4Frontend } from '../../model/layer4.ts'
+import { parsePorts } from '../../model/ports.ts'
+import type { ConfigView } from '../../model/sections.ts'
+
+/** Marks of ours begin here; those of other users of the packet mark are smaller by custom. */
+export const FIRST_MARK = 0x4000_0000
+/** Places for frontends, each with room for its generations. */
+const PLACES = 2 ** 26
+const ROOM = 4
+/** Services that a client of a persistent frontend can be moved between: so one client is balanced afresh. */
+export const GENERATIONS = 3
+
+/** A service of one address and port needs no mark, unless single clients are to be moved. */
+function needsMarks(frontend: L4Frontend, view: ConfigView): boolean {
+  const [range, ...others] = parsePorts(frontend.ports) ?? []
+  const isOnePort = range !== undefined && others.length === 0 && range.first === range.last
+  return !isOnePort || isPersistent(frontend, view)
+}
+
+export const isPersistent = (frontend: L4Frontend, view: ConfigView): boolean =>
+  (view.get('l4Backends', frontend.backendId)?.persistTimeout ?? 0) > 0
+
+/**
+ * The firewall marks of each frontend that is reached by them, the one that new clients get first. A mark depends on the
+ * frontend's id alone (FNV-1a; taken places move up, in the order of ids), so that connections outlive changes of others.
+ */
+export function marksOf(view: ConfigView): ReadonlyMap<string, readonly number[]> {
+  const marks = new Map<string, readonly number[]>()
+  const taken = new Set<number>()
+  const frontends = [...view.list('l4Frontends')].sort((a, b) => (a.id < b.id ? -1 : 1))
+  for (const frontend of frontends) {
+    let place = placeOf(frontend.id)
+    while (taken.has(place)) place = (place + 1) % PLACES
+    taken.add(place)
+    if (!needsMarks(frontend, view)) continue
+    const first = FIRST_MARK + place * ROOM
+    const count = isPersistent(frontend, view) ? GENERATIONS : 1
+    marks.set(
+      frontend.id,
+      Array.from({ length: count }, (_, generation) => first + generation),
+    )
+  }
+  return marks
+}
+
+function placeOf(id: string): number {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193)
+  return (hash >>> 0) % PLACES
+}
