@@ -1,0 +1,95 @@
+import { destsRequest, familyId, familyRequest, servicesRequest, TableDecoder } from './codec.ts'
+import { ERRNO, type NetlinkChannel, NetlinkExchange } from './exchange.ts'
+import { MessageWriter, NetlinkError } from './netlink.ts'
+import { IDENTITY_WORDS, IpvsTable } from './table.ts'
+
+/** `undefined` when the table was read, else why not: a sentence about the kernel's table ("it …", "its …"). */
+export type ReadFailure = string | undefined
+
+/** A table that keeps changing under the reading is read again so often. */
+const TRIES = 3
+const NOT_THERE = 'this kernel has no IPVS (its module ip_vs is not loaded)'
+
+/** Reads the kernel's table of services and destinations. Never waits: the kernel answers a question when it is put. */
+export class IpvsReader {
+  readonly table = new IpvsTable()
+  readonly #exchange: NetlinkExchange
+  readonly #out = new MessageWriter()
+  readonly #decoder = new TableDecoder()
+  /** Number of the family; another one when the module was unloaded and comes back. */
+  #family: number | undefined
+
+  constructor(channel: NetlinkChannel) {
+    this.#exchange = new NetlinkExchange(channel)
+  }
+
+  read(): ReadFailure {
+    for (let tries = 1; ; tries++) {
+      try {
+        const isFresh = this.#family === undefined
+        const family = (this.#family ??= this.#findFamily())
+        if (family === undefined) return NOT_THERE
+        const failure = this.#attempt(family)
+        if (failure === undefined) return undefined
+        if (failure === 'gone' && (isFresh || tries === TRIES)) return NOT_THERE
+      } catch (error) {
+        if (!(error instanceof NetlinkError)) throw error
+        if (error.code !== ERRNO.EINTR || tries === TRIES) return error.message
+      }
+    }
+  }
+
+  #findFamily(): number | undefined {
+    let found: number | undefined
+    try {
+      this.#exchange.ask(familyRequest(this.#out, this.#exchange.nextSequence()), false, (view, at, end) => {
+        found = familyId(view, at, end)
+      })
+    } catch (error) {
+      if (error instanceof NetlinkError && error.code === ERRNO.ENOENT) return undefined
+      throw error
+    }
+    return found
+  }
+
+  /** The number that the family had is nobody's any more, or never was: it is looked for again. */
+  #attempt(family: number): 'gone' | undefined {
+    try {
+      this.#dump(family)
+      return undefined
+    } catch (error) {
+      if (!(error instanceof NetlinkError)) throw error
+      if (error.code !== ERRNO.ENOENT && error.code !== ERRNO.EOPNOTSUPP) throw error
+      this.#family = undefined
+      return 'gone'
+    }
+  }
+
+  #dump(family: number): void {
+    const { table } = this
+    const exchange = this.#exchange
+    table.begin()
+    exchange.ask(servicesRequest(this.#out, family, exchange.nextSequence()), true, (view, at, end) =>
+      this.#decoder.service(table, view, at, end),
+    )
+    for (let service = 0; service < table.services.count; service++) {
+      table.beginDests(service)
+      const serviceFamily = (table.services.ids[service * IDENTITY_WORDS] ?? 0) & 0xff
+      this.#dumpDests(family, service, serviceFamily)
+    }
+    table.end()
+  }
+
+  #dumpDests(family: number, service: number, serviceFamily: number): void {
+    const exchange = this.#exchange
+    const request = destsRequest(this.#out, family, exchange.nextSequence(), this.table, service)
+    try {
+      exchange.ask(request, true, (view, at, end) => this.#decoder.dest(this.table, serviceFamily, view, at, end))
+    } catch (error) {
+      // It was deleted since the services were listed.
+      if (error instanceof NetlinkError && error.code === ERRNO.ESRCH)
+        throw new NetlinkError('it was changed while it was read', ERRNO.EINTR)
+      throw error
+    }
+  }
+}
