@@ -49,6 +49,8 @@ export const ERRORS = {
   },
   KEY_MISMATCH: { status: 422, meaning: 'The private key belongs to no certificate that was sent.' },
   PFX_PASSWORD: { status: 422, meaning: 'The password does not open the PFX.' },
+  PARAMETER_CONFLICT: { status: 422, meaning: 'A parameter of a health check is required and has a default.' },
+  INVALID_NAME: { status: 422, meaning: 'A parameter name is not 1 to 64 letters and digits, or is there twice.' },
   CONFIG_INVALID: {
     status: 422,
     meaning: "The generated configuration was rejected by the program's own checker; nothing changed.",

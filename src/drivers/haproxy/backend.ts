@@ -1,8 +1,8 @@
-import type { HealthCheckSetting } from '../../model/health-check.ts'
 import type { L7Backend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
+import { checkLines } from './checks.ts'
 import { hashes, portionsOf, type Server, serversOf } from './server.ts'
-import { commentText, endpointText, type Owner, quoted, type Statement, textOf } from './statement.ts'
+import { commentText, endpointText, type Owner, type Statement, textOf } from './statement.ts'
 
 export const PEERS = 'fulcrum_peers'
 export const FALLBACK = 'fallback'
@@ -12,21 +12,21 @@ const DEFAULT_STICK_S = 1800
 const STICK_ENTRIES = '1m'
 
 /** A disabled backend is left out; frontends that name it answer as if they had none. */
-export function backendStatements(backend: L7Backend, view: ConfigView): readonly Statement[] {
+export function backendStatements(backend: L7Backend, view: ConfigView, checks: string): readonly Statement[] {
   const owner: Owner = { section: 'l7Backends', id: backend.id, field: undefined }
   if (!backend.enabled) {
     return [{ text: `# backend ${backend.id} (${commentText(backend.name)}) is disabled`, owner, kind: 'comment' }]
   }
   return [
     { text: `# ${commentText(backend.name)}`, owner, kind: 'comment' },
-    ...backendHead(backend),
+    ...backendHead(backend, checks),
     ...serversOf(backend, view).flatMap((entry) => serverStatements(entry, owner)),
     ...fallbackStatements(backend),
   ]
 }
 
-/** Everything of a backend that is not one of its real servers. */
-function backendHead(backend: L7Backend): readonly Statement[] {
+/** Everything of a backend that is not one of its real servers; `checks` is the folder of its programs. */
+function backendHead(backend: L7Backend, checks: string): readonly Statement[] {
   const line = (text: string, field: string): Statement => ({
     text: `    ${text}`,
     owner: { section: 'l7Backends', id: backend.id, field },
@@ -47,7 +47,7 @@ function backendHead(backend: L7Backend): readonly Statement[] {
     // A client whose server is gone goes to another one, cookies and stick tables notwithstanding.
     line('option redispatch', 'persistence'),
     ...persistenceLines(backend.persistence).map((text) => line(text, 'persistence')),
-    ...checkLines(backend.healthCheck).map((text) => line(text, 'healthCheck')),
+    ...checkLines(backend, checks).map((text) => line(text, 'healthCheck')),
   ]
 }
 
@@ -61,18 +61,6 @@ function persistenceLines(persistence: L7Backend['persistence']): readonly strin
     return [`stick-table type ipv6 size ${STICK_ENTRIES} expire ${expire} srvkey name peers ${PEERS}`, 'stick on src']
   }
   return []
-}
-
-function checkLines(check: HealthCheckSetting): readonly string[] {
-  if (check.type === 'none' || check.type === 'tcp') return []
-  const uri = quoted(check.path ?? '/')
-  // HTTP/1.1 demands a Host header; without one the older version is the honest request.
-  const version = check.host === undefined ? 'ver HTTP/1.0' : `ver HTTP/1.1 hdr Host ${quoted(check.host)}`
-  return [
-    'option httpchk',
-    `http-check send meth GET uri ${uri} ${version}`,
-    `http-check expect status ${check.expect ?? '200-399'}`,
-  ]
 }
 
 function serverStatements(entry: Server, backend: Owner): readonly Statement[] {
@@ -100,14 +88,14 @@ function fallbackStatements(backend: L7Backend): readonly Statement[] {
 }
 
 /** The text of all statements, without the objects: a backend may have 20,000 servers. */
-export function backendText(backend: L7Backend, view: ConfigView): string {
-  if (!backend.enabled) return textOf(backendStatements(backend, view))
-  let text = `# ${commentText(backend.name)}\n${textOf(backendHead(backend))}`
+export function backendText(backend: L7Backend, view: ConfigView, checks: string): string {
+  if (!backend.enabled) return textOf(backendStatements(backend, view, checks))
+  let text = `# ${commentText(backend.name)}\n${textOf(backendHead(backend, checks))}`
   for (const portion of portionsOf(backend, view)) text += portion.text
   return text + textOf(fallbackStatements(backend))
 }
 
 /** What a reload is needed for when it changes: all but comments and real servers. */
 export function backendSkeleton(backend: L7Backend): string {
-  return backend.enabled ? textOf(backendHead(backend)) + textOf(fallbackStatements(backend)) : ''
+  return backend.enabled ? textOf(backendHead(backend, '')) + textOf(fallbackStatements(backend)) : ''
 }

@@ -9,6 +9,7 @@ import {
   keepOnlyUsed,
   replacementSteps,
 } from './certificates.ts'
+import { checkFolder, checkSteps, haproxyCheckFiles, programBackends } from './checks.ts'
 import { backendDifference, type Difference, differenceOf, serverEffect, same } from './changes.ts'
 import { diagnoseOutput } from './diagnose.ts'
 import { frontendSyntax } from './frontend.ts'
@@ -29,7 +30,15 @@ const UNIT_TIMEOUT_MS = 60_000
 export function haproxyDriver(paths: HaproxyPaths): Driver {
   return {
     name: 'layer7proxy',
-    sections: ['l7Frontends', 'l7Backends', 'realServers', 'floatingIps', 'certificates', 'cipherLists'],
+    sections: [
+      'l7Frontends',
+      'l7Backends',
+      'realServers',
+      'healthChecks',
+      'floatingIps',
+      'certificates',
+      'cipherLists',
+    ],
     makesAnew: true,
     prepare: prepared,
     verify: (desired) => verifyConfig(desired, paths),
@@ -38,6 +47,10 @@ export function haproxyDriver(paths: HaproxyPaths): Driver {
     render: (desired) => [
       { path: paths.configFile, content: renderConfig(desired, paths) },
       ...certificatePreviews(desired, paths),
+      ...haproxyCheckFiles(desired, paths).map(({ name, content }) => ({
+        path: `${checkFolder(paths)}/${name}`,
+        content,
+      })),
     ],
     diagnose: (output, desired) => diagnoseOutput(output, desired, paths),
   }
@@ -60,6 +73,7 @@ function planFor(
     wholePlan(
       {
         text,
+        running,
         desired,
         ports,
         isAdoption: running === undefined && verb === 'runtime',
@@ -71,14 +85,16 @@ function planFor(
   const difference = differenceOf(running, desired)
   const replaced = contentChanges(running, desired)
   if (difference === 'reload' || !fitsRuntime(replaced)) return whole('reload')
-  const certificates = replacementSteps(replaced, paths)
+  // A check that is started with other words, or from another text, is so from the next time on.
+  const checks = checkSteps(running, desired, paths)
+  const files = [...checks.writing, ...replacementSteps(replaced, paths)]
   const keepFile: Step = { ...replaceStep(text, paths), why: 'keep haproxy.cfg equal to what runs', checked: false }
   if (difference.length === 0) {
-    return text === renderConfig(running, paths) ? certificates : [...certificates, keepFile]
+    return [...files, ...(text === renderConfig(running, paths) ? [] : [keepFile]), ...checks.tidying]
   }
   const commands = runtimeStep(difference, paths.masterSocket)
   if (commands.commands.length > RUNTIME_COMMANDS_MAX) return whole('reload')
-  return [commands, ...certificates, keepFile]
+  return [commands, ...files, keepFile, ...checks.tidying]
 }
 
 /** An address that this very apply adds cannot be tried before it is there, and nobody else can listen on it. */
@@ -93,6 +109,7 @@ const ownAddresses = (view: ConfigView): readonly string[] =>
 
 interface Whole {
   readonly text: string
+  readonly running: ConfigView | undefined
   readonly desired: ConfigView
   readonly ports: readonly PortClaim[]
   /** At a start of the daemon: a HAProxy that already runs this very file keeps its counters and connections. */
@@ -100,7 +117,7 @@ interface Whole {
   readonly verb: 'reload' | 'restart'
 }
 
-function wholePlan({ text, desired, ports, isAdoption, verb }: Whole, paths: HaproxyPaths): readonly Step[] {
+function wholePlan({ text, running, desired, ports, isAdoption, verb }: Whole, paths: HaproxyPaths): readonly Step[] {
   const unit: UnitStep = {
     kind: 'unit',
     why: verb === 'restart' ? 'restart HAProxy' : 'reload HAProxy without dropping a connection',
@@ -111,7 +128,8 @@ function wholePlan({ text, desired, ports, isAdoption, verb }: Whole, paths: Hap
     whenUnchanged: isAdoption ? 'skip' : 'act',
   }
   const check = checkStep(text, certificateFiles(desired, paths), ports, paths)
-  return [check, replaceStep(text, paths), unit, keepOnlyUsed(desired, paths)]
+  const { writing, tidying } = checkSteps(running, desired, paths)
+  return [...writing, check, replaceStep(text, paths), unit, keepOnlyUsed(desired, paths), ...tidying]
 }
 
 function checkStep(
@@ -152,6 +170,7 @@ function effectOf(change: RecordChange, running: ConfigView, desired: ConfigView
   if (change.section === 'floatingIps') return floatingEffect(running, desired)
   if (change.section === 'certificates') return certificateEffect(change.id, running, desired)
   if (change.section === 'cipherLists') return cipherListEffect(change.id, running, desired)
+  if (change.section === 'healthChecks') return healthCheckEffect(change.id, desired)
   if (change.section === 'l7Backends') return backendEffect(change.before, change.after, running, desired)
   return undefined
 }
@@ -205,6 +224,11 @@ function cipherListEffect(id: string, running: ConfigView, desired: ConfigView):
     if (before?.cipherListId === id && syntaxOf(before, running) !== syntaxOf(before, desired)) return 'reload'
   }
   return undefined
+}
+
+/** Only its file changes; whoever uses it in another way is a change of its own. */
+function healthCheckEffect(id: string, desired: ConfigView): ChangeEffect | undefined {
+  return programBackends(desired).some(({ healthCheck }) => healthCheck.id === id) ? 'runtime' : undefined
 }
 
 function backendEffect(

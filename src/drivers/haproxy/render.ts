@@ -1,6 +1,7 @@
 import type { ConfigView } from '../../model/sections.ts'
 import { backendStatements, backendText, PEERS } from './backend.ts'
 import { certificateFolder } from './certificates.ts'
+import { checkFolder, programBackends } from './checks.ts'
 import { frontendStatements } from './frontend.ts'
 import type { HaproxyPaths } from './paths.ts'
 import { servedFrontends } from './resting.ts'
@@ -16,7 +17,7 @@ export function renderConfig(view: ConfigView, paths: HaproxyPaths): string {
   const folder = certificateFolder(paths)
   for (const frontend of byId(view.list('l7Frontends')))
     text += `\n${textOf(frontendStatements(frontend, view, folder))}`
-  for (const backend of byId(view.list('l7Backends'))) text += `\n${backendText(backend, view)}`
+  for (const backend of byId(view.list('l7Backends'))) text += `\n${backendText(backend, view, checkFolder(paths))}`
   return text
 }
 
@@ -29,7 +30,7 @@ export function lineOwners(view: ConfigView, paths: HaproxyPaths): readonly (Own
   }
   for (const backend of byId(view.list('l7Backends'))) {
     statements.push(EMPTY)
-    for (const statement of backendStatements(backend, view)) statements.push(statement)
+    for (const statement of backendStatements(backend, view, checkFolder(paths))) statements.push(statement)
   }
   return statements.map(({ owner }) => owner)
 }
@@ -49,6 +50,9 @@ const EMPTY: Statement = { text: '', owner: undefined, kind: 'comment' }
 const plain = (text: string): Statement => ({ text, owner: undefined, kind: 'statement' })
 const comment = (text: string): Statement => ({ text, owner: undefined, kind: 'comment' })
 
+/** HAProxy starts no program unless it is told twice that it may. */
+const PROGRAMS = [plain('    external-check'), plain('    insecure-fork-wanted')]
+
 function globalStatements(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
   const { runAs, stateFile } = paths
   const wantsDh = needsDhParameters(servedFrontends(view), view)
@@ -64,6 +68,7 @@ function globalStatements(view: ConfigView, paths: HaproxyPaths): readonly State
     comment('    # Spread over a tenth of their interval, the checks of many servers do not come in bursts.'),
     plain('    spread-checks 10'),
     plain('    localpeer fulcrum'),
+    ...(programBackends(view).length > 0 ? PROGRAMS : []),
     ...(wantsDh ? [plain('    tune.ssl.default-dh-param 2048')] : []),
     ...(stateFile === undefined ? [] : [plain(`    server-state-file ${quoted(stateFile)}`)]),
     EMPTY,

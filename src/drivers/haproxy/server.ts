@@ -2,6 +2,7 @@ import type { HealthCheckSetting } from '../../model/health-check.ts'
 import type { L7Backend, L7Real } from '../../model/layer7.ts'
 import type { RealServer } from '../../model/real-server.ts'
 import type { ConfigView } from '../../model/sections.ts'
+import { serverCheck } from './checks.ts'
 import { commentText, endpointText, quoted } from './statement.ts'
 
 /** Backends that choose a server by hashing over stable numbers, so that one server more or less moves few clients. */
@@ -157,15 +158,15 @@ function tlsOptions(member: L7Real): string {
   return `${trust} sni str(${member.sni})${verifyHost}`
 }
 
-function checkOptions(check: HealthCheckSetting): (member: L7Real) => string {
-  if (check.type === 'none') return () => ''
-  const text = ` check inter ${check.interval ?? 2}s rise ${check.rise ?? 2} fall ${check.fall ?? 3}`
+function checkOptions(setting: HealthCheckSetting): (member: L7Real) => string {
+  const check = serverCheck(setting)
+  if (check === undefined) return () => ''
   const host = check.host === undefined ? undefined : hostName(check.host)
   return (member) => {
     // A check over TLS follows the traffic when that is encrypted; an https check of plain traffic brings its own TLS.
     const encrypted = member.encrypted === true
-    if (!encrypted && check.type !== 'https') return text
-    const own = encrypted ? text : `${text} check-ssl verify none`
+    if (!encrypted && !check.isTls) return check.text
+    const own = encrypted ? check.text : `${check.text} check-ssl verify none`
     // With `verify`, the name asked for has to be the name that is compared with the certificate.
     const name = member.verify === true ? (member.sni ?? host) : (host ?? member.sni)
     return name === undefined ? own : `${own} check-sni ${quoted(name)}`

@@ -1,3 +1,4 @@
+import { checkProblems } from '../../health-checks/rules.ts'
 import type { L7Backend, L7Frontend, L7Real } from '../../model/layer7.ts'
 import type { ConfigView, SectionName } from '../../model/sections.ts'
 import type { Problem } from '../driver.ts'
@@ -63,6 +64,9 @@ function backendProblems(backend: L7Backend, view: ConfigView): readonly Problem
   }
   if (backend.mode === 'tcp' && backend.balance === 'uri') {
     add('balance', `Backend ${backend.name} is tcp: balancing by URI needs mode http`)
+  }
+  for (const { field, message } of checkProblems(backend.healthCheck, 'layer-7', view)) {
+    add(field, `Backend ${backend.name}: ${field} ${message}`)
   }
   const isUnique = membersOf(backend).size === backend.reals.length
   const seen = new Set<string>()

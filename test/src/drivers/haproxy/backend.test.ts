@@ -6,11 +6,11 @@ import { backend, realServer } from '../../../config-fixture.ts'
 import { viewOf } from './records.ts'
 
 const view = viewOf({ realServers: [realServer('r1'), realServer('r2')] })
-const text = (more: Partial<L7Backend>): string => backendText(backend('b', ['r1', 'r2'], more), view)
+const text = (more: Partial<L7Backend>): string => backendText(backend('b', ['r1', 'r2'], more), view, '/checks')
 
 t.test('the text is that of its statements', (t) => {
   for (const more of [{}, { enabled: false }, { fallback: { ip: '192.0.2.9', port: 80 } }]) {
-    t.equal(text(more), textOf(backendStatements(backend('b', ['r1', 'r2'], more), view)))
+    t.equal(text(more), textOf(backendStatements(backend('b', ['r1', 'r2'], more), view, '/checks')))
   }
   t.end()
 })

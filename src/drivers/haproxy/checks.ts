@@ -1,0 +1,109 @@
+import { dirname } from 'node:path'
+import { type AskedCheck, askedCheck } from '../../health-checks/asked-check.ts'
+import { checkFrom } from '../../health-checks/built-in.ts'
+import { tidyingStep, writingSteps } from '../../health-checks/steps.ts'
+import { type CheckFile, checkFiles, wrapperName } from '../../health-checks/wrapper.ts'
+import { CHECK_DEFAULTS, type HealthCheckSetting } from '../../model/health-check.ts'
+import type { L7Backend } from '../../model/layer7.ts'
+import type { ConfigView } from '../../model/sections.ts'
+import type { HaproxyPaths } from './paths.ts'
+import { servedFrontends } from './resting.ts'
+import { quoted } from './statement.ts'
+
+/** A folder of ours beside haproxy.cfg: what is not written here is removed from it. */
+export const checkFolder = ({ configFile }: HaproxyPaths): string => `${dirname(configFile)}/fulcrum-checks`
+
+/** What HAProxy does itself, in its own words; undefined where a program has to be started. [] is a connection. */
+function nativeLines({ id, values }: AskedCheck): readonly string[] | undefined {
+  switch (id) {
+    case 'tcp':
+      return []
+    case 'http':
+    case 'https':
+      return values['text'] === undefined ? webLines(values) : undefined
+    case 'smtp':
+      return [`option smtpchk EHLO ${quoted(values['domain'] ?? 'localhost')}`]
+    case 'ldap':
+      return ['option ldap-check']
+    case 'mysql':
+      return [`option mysql-check${values['user'] === undefined ? '' : ` user ${quoted(values['user'])}`}`]
+    default:
+      return undefined
+  }
+}
+
+function webLines({ path, host, expect }: AskedCheck['values']): readonly string[] {
+  const uri = quoted(path ?? CHECK_DEFAULTS.path)
+  // HTTP/1.1 demands a Host header; without one the older version is the honest request.
+  const version = host === undefined ? 'ver HTTP/1.0' : `ver HTTP/1.1 hdr Host ${quoted(host)}`
+  return [
+    'option httpchk',
+    `http-check send meth GET uri ${uri} ${version}`,
+    `http-check expect status ${expect ?? CHECK_DEFAULTS.expect}`,
+  ]
+}
+
+/** Whether HAProxy starts a program for this check. */
+export function isProgram(setting: HealthCheckSetting): boolean {
+  const asked = askedCheck(setting)
+  return asked !== undefined && nativeLines(asked) === undefined
+}
+
+/** The lines of a backend about its check. */
+export function checkLines({ id, healthCheck }: L7Backend, folder: string): readonly string[] {
+  const asked = askedCheck(healthCheck)
+  if (asked === undefined) return []
+  return (
+    nativeLines(asked) ?? ['option external-check', `external-check command ${quoted(`${folder}/${wrapperName(id)}`)}`]
+  )
+}
+
+/** What servers say of their check. */
+export interface ServerCheck {
+  readonly text: string
+  readonly isTls: boolean
+  /** Host header of a check that asks for one. */
+  readonly host: string | undefined
+}
+
+export function serverCheck(setting: HealthCheckSetting): ServerCheck | undefined {
+  const asked = askedCheck(setting)
+  if (asked === undefined) return undefined
+  const { id, values, interval, rise = CHECK_DEFAULTS.rise, fall } = asked
+  return {
+    text: ` check inter ${interval}s rise ${rise} fall ${fall}`,
+    isTls: id === 'https' && !isProgram(setting),
+    host: isProgram(setting) ? undefined : values['host'],
+  }
+}
+
+/** Enabled backends for whose checks programs are started. */
+export function programBackends(view: ConfigView): readonly L7Backend[] {
+  return [...view.list('l7Backends')].filter(({ enabled, healthCheck }) => enabled && isProgram(healthCheck))
+}
+
+/** Files that haproxy.cfg names. A backend with several frontends is checked as if it were asked by the first. */
+export function haproxyCheckFiles(view: ConfigView, paths: HaproxyPaths): readonly CheckFile[] {
+  const backends = programBackends(view)
+  if (backends.length === 0) return []
+  const virtuals = new Map<string, { ip: string; port: number | undefined }>()
+  for (const { defaultBackendId, enabled, ip, ports } of servedFrontends(view).toSorted((a, b) =>
+    a.id < b.id ? -1 : 1,
+  )) {
+    if (!enabled || defaultBackendId === null || virtuals.has(defaultBackendId)) continue
+    virtuals.set(defaultBackendId, { ip, port: Number.parseInt(ports, 10) })
+  }
+  const checkOf = checkFrom((id) => view.get('healthChecks', id))
+  return checkFiles(checkFolder(paths), backends, checkOf, ({ id }) => virtuals.get(id) ?? { ip: '0.0.0.0', port: 0 })
+}
+
+/** Programs of checks are there before HAProxy is told of them, and go after it was told. */
+export function checkSteps(running: ConfigView | undefined, desired: ConfigView, paths: HaproxyPaths) {
+  const folder = checkFolder(paths)
+  const before = running === undefined ? [] : haproxyCheckFiles(running, paths)
+  const wanted = haproxyCheckFiles(desired, paths)
+  const writing = writingSteps(folder, before, wanted)
+  const names = new Set(wanted.map(({ name }) => name))
+  const isUntidy = running === undefined ? wanted.length > 0 : before.some(({ name }) => !names.has(name))
+  return { writing, tidying: isUntidy ? [tidyingStep(folder, wanted)] : [] }
+}

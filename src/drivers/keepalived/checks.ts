@@ -1,0 +1,122 @@
+import { type AskedCheck, askedCheck } from '../../health-checks/asked-check.ts'
+import { wrapperName } from '../../health-checks/wrapper.ts'
+import { CHECK_DEFAULTS, type HealthCheckSetting } from '../../model/health-check.ts'
+import type { L4Backend } from '../../model/layer4.ts'
+
+/** Beside keepalived.conf; keepalived refuses programs in folders that others could change. */
+export const CHECK_FOLDER = '/etc/keepalived/fulcrum-checks'
+
+/** What keepalived reads as it stands: nothing that ends a word, begins a comment or stands for something else. */
+const PLAIN = /^[\w./:@=+,~?&%*;()[\]-]+$/
+/** keepalived 2.2 takes a last byte of ff for an error. */
+const HEX = /^([\da-f]{2})*(?!ff)[\da-f]{2}$/i
+/** A payload of keepalived is one line of its file. */
+const HEX_MAX = 400
+const DNS_TYPES = ['A', 'AAAA', 'NS', 'CNAME', 'SOA', 'MX', 'TXT']
+
+type Statement = string | readonly [block: string, ...lines: string[]]
+
+/** The check in keepalived's words; undefined where a program has to be started. */
+function nativeCheck({
+  id,
+  values,
+}: AskedCheck):
+  | { readonly name: string; readonly statements: readonly Statement[]; readonly hasPort: boolean }
+  | undefined {
+  if (Object.values(values).some((value) => !PLAIN.test(value))) return undefined
+  switch (id) {
+    case 'tcp':
+      return { name: 'TCP_CHECK', statements: [], hasPort: true }
+    case 'ping':
+      return { name: 'PING_CHECK', statements: [], hasPort: false }
+    case 'smtp':
+      return { name: 'SMTP_CHECK', statements: [`helo_name ${values['domain'] ?? 'localhost'}`], hasPort: true }
+    case 'http':
+    case 'https':
+      return webCheck(id, values)
+    case 'dns':
+      return dnsCheck(values)
+    case 'udp':
+      return udpCheck(values)
+    default:
+      return undefined
+  }
+}
+
+function webCheck(id: 'http' | 'https', { path, host, expect, text }: AskedCheck['values']) {
+  // With a port in it, the host would be no server name for TLS.
+  if (
+    text !== undefined ||
+    (id === 'https' && host !== undefined && !/^[A-Za-z0-9.-]*[A-Za-z-][A-Za-z0-9.-]*$/.test(host))
+  ) {
+    return undefined
+  }
+  const statuses = (expect ?? CHECK_DEFAULTS.expect).replaceAll(',', ' ')
+  const named = host === undefined ? [] : [`virtualhost ${host}`]
+  const url: Statement = ['url', `path ${path ?? CHECK_DEFAULTS.path}`, ...named, `status_code ${statuses}`]
+  const version = host === undefined ? [] : ['http_protocol 1.1']
+  const isTls = id === 'https'
+  const sni = isTls && host !== undefined ? ['enable_sni'] : []
+  return { name: isTls ? 'SSL_GET' : 'HTTP_GET', statements: [...version, ...sni, url], hasPort: true }
+}
+
+/** keepalived looks at the error of an answer, not at what is in it. */
+function dnsCheck({ name, type = 'A', answer }: AskedCheck['values']) {
+  if (name === undefined || answer !== undefined || !DNS_TYPES.includes(type)) return undefined
+  return { name: 'DNS_CHECK', statements: [`type ${type}`, `name ${name}`], hasPort: true }
+}
+
+function udpCheck({ payload, reply }: AskedCheck['values']) {
+  const texts = [payload ?? '', ...(reply === undefined ? [] : [reply])]
+  if (texts.some((text) => !HEX.test(text) || text.length > HEX_MAX)) return undefined
+  const wanted =
+    reply === undefined
+      ? []
+      : [`require_reply ${reply}`, `min_reply_length ${reply.length / 2}`, 'max_reply_length 65535']
+  return { name: 'UDP_CHECK', statements: [`payload ${payload}`, ...wanted], hasPort: true }
+}
+
+/** Whether keepalived starts a program for this check. */
+export function isProgram(setting: HealthCheckSetting): boolean {
+  const asked = askedCheck(setting)
+  return asked !== undefined && nativeCheck(asked) === undefined
+}
+
+/**
+ * The check of one real server, for its block in keepalived.conf. It goes down after `fall` failures, an interval apart, and
+ * comes up with the first pass.
+ */
+export function checkStatements(
+  { id, healthCheck }: Pick<L4Backend, 'id' | 'healthCheck'>,
+  server: { readonly ip: string; readonly checkPort: number },
+  frontend: { readonly ip: string; readonly ports: string },
+): readonly string[] {
+  const asked = askedCheck(healthCheck)
+  if (asked === undefined) return []
+  const { interval, fall } = asked
+  const pace = [`delay_loop ${interval}`, `retry ${fall - 1}`, `delay_before_retry ${interval}`]
+  const native = nativeCheck(asked)
+  if (native === undefined) {
+    // Started as root, the sandbox takes the account of checks itself: with `user`, keepalived -t of 2.2.7 ends by a signal.
+    const words = [
+      `${CHECK_FOLDER}/${wrapperName(id)}`,
+      frontend.ip,
+      Number.parseInt(frontend.ports, 10),
+      server.ip,
+      server.checkPort,
+    ]
+    return block('MISC_CHECK', [`misc_path "${words.join(' ')}"`, `misc_timeout ${interval}`, ...pace])
+  }
+  const target = native.hasPort ? [`connect_port ${server.checkPort}`] : []
+  return block(native.name, [...target, `connect_timeout ${interval}`, ...pace, ...native.statements])
+}
+
+/** keepalived reads one statement a line. */
+function block(name: string, statements: readonly Statement[]): readonly string[] {
+  const lines = statements.flatMap((statement): readonly string[] => {
+    if (typeof statement === 'string') return [statement]
+    const [inner, ...rest] = statement
+    return block(inner, rest)
+  })
+  return [`${name} {`, ...lines.map((line) => `    ${line}`), '}']
+}

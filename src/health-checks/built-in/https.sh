@@ -1,0 +1,34 @@
+#!/bin/bash
+# The real server answers an HTTPS request with an expected status, and perhaps with a text. Its certificate is not judged.
+# @param {"name":"path","type":"path","default":"/","label":"Path"}
+# @param {"name":"host","type":"string","label":"Host header and TLS server name"}
+# @param {"name":"expect","type":"string","default":"200-399","label":"Statuses that mean up"}
+# @param {"name":"text","type":"string","label":"Text in the answer"}
+address=$3 port=$4 path=/ host='' expect=200-399 text=''
+for word in "${@:5}"; do
+  case $word in
+    --path=*) path=${word#*=} ;;
+    --host=*) host=${word#*=} ;;
+    --expect=*) expect=${word#*=} ;;
+    --text=*) text=${word#*=} ;;
+  esac
+done
+[[ $expect =~ ^[0-9]{3}(-[0-9]{3})?(,[0-9]{3}(-[0-9]{3})?)*$ ]] || { echo 'expect is no list of statuses'; exit 1; }
+[[ $address == *:* ]] && address="[$address]"
+
+# The name goes into the request and the TLS handshake, whatever the address that is connected to.
+answer=/tmp/answer
+status=$(curl --silent --show-error --globoff --path-as-is --noproxy '*' --insecure --max-filesize 1048576 \
+  --output "$answer" --write-out '%{http_code}' \
+  --connect-to "::$address:$port" "https://${host:-$address:$port}$path") || exit 1
+echo "status $status"
+
+matches() {
+  local range
+  for range in ${expect//,/ }; do
+    ((status >= ${range%-*} && status <= ${range#*-})) && return
+  done
+  return 1
+}
+matches || exit 2
+[[ -z $text ]] || grep --quiet --fixed-strings --regexp="$text" "$answer" || { echo 'the text is not in the answer'; exit 3; }

@@ -1,0 +1,76 @@
+import { Value } from 'typebox/value'
+import type { FieldProblem } from '../api/refuse.ts'
+import { ParameterDeclaration } from '../model/health-check.ts'
+import { valueProblem } from './values.ts'
+
+const HEADER_LINES_MAX = 64
+const HEADER = /^#[ \t]*@param[ \t]+(.*?)[ \t\r]*$/
+
+/** What the headers of a script declare, or the lines that cannot be read. */
+export interface Headers {
+  readonly parameters: readonly ParameterDeclaration[]
+  readonly problems: readonly FieldProblem[]
+}
+
+/** `# @param {json}`, one to a line, in the first 64 lines. */
+export function headersOf(script: string): Headers {
+  const parameters: ParameterDeclaration[] = []
+  const problems: FieldProblem[] = []
+  for (const [index, line] of script.split('\n', HEADER_LINES_MAX).entries()) {
+    const text = HEADER.exec(line)?.[1]
+    if (text === undefined) continue
+    const declared = parsed(text)
+    if (Value.Check(ParameterDeclaration, declared)) parameters.push(declared)
+    else problems.push(headerProblem(index + 1, declared))
+  }
+  return { parameters, problems: [...problems, ...declarationProblems(parameters, 'script')] }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function headerProblem(line: number, declared: unknown): FieldProblem {
+  const of = `has a parameter header in line ${line} that`
+  if (hasBadName(declared)) {
+    return { field: 'script', code: 'INVALID_NAME', message: `${of} has no name of 1 to 64 letters and digits` }
+  }
+  return { field: 'script', code: 'INVALID_BODY', message: `${of} is no declaration with name and type in JSON` }
+}
+
+const hasBadName = (declared: unknown): boolean =>
+  typeof declared === 'object' &&
+  declared !== null &&
+  'name' in declared &&
+  !Value.Check(ParameterDeclaration.properties.name, declared.name)
+
+/** Rules about declarations that fit their schema; `field` is where they were found: parameters, or script. */
+export function declarationProblems(
+  parameters: readonly ParameterDeclaration[],
+  field: 'parameters' | 'script',
+): readonly FieldProblem[] {
+  const problems: FieldProblem[] = []
+  const names = new Set<string>()
+  for (const [index, { name, type, required, default: fallback }] of parameters.entries()) {
+    const add = (of: string, code: FieldProblem['code'], message: string): void => {
+      const isListed = field === 'parameters'
+      problems.push({
+        field: isListed ? `parameters.${index}.${of}` : field,
+        code,
+        message: isListed ? message : `declares ${name}: ${of} ${message}`,
+      })
+    }
+    if (names.has(name)) add('name', 'INVALID_NAME', `is ${name}, which is declared twice`)
+    names.add(name)
+    if (required === true && fallback !== undefined) {
+      add('default', 'PARAMETER_CONFLICT', 'is given although the parameter is required')
+    }
+    const problem = fallback === undefined ? undefined : valueProblem(type, fallback)
+    if (problem !== undefined) add('default', 'INVALID_BODY', problem)
+  }
+  return problems
+}

@@ -1,0 +1,107 @@
+import type { FieldProblem } from '../api/refuse.ts'
+import type { CheckService, HealthCheck, HealthCheckSetting, ParameterDeclaration } from '../model/health-check.ts'
+import type { ConfigView } from '../model/sections.ts'
+import { checkFrom } from './built-in.ts'
+import { valueProblem } from './values.ts'
+
+const problem = (field: string, message: string): FieldProblem => ({
+  field: `healthCheck${field === '' ? '' : `.${field}`}`,
+  code: 'INVALID_BODY',
+  message,
+})
+
+/** Rules about the check of a backend that its schema cannot say. `checkOf` knows built-in checks and own ones. */
+export function checkSettingProblems(
+  setting: HealthCheckSetting,
+  service: CheckService,
+  checkOf: (id: string) => HealthCheck | undefined,
+): readonly FieldProblem[] {
+  const problems = [...expectProblems(setting.expect), ...scriptProblems(setting, service, checkOf)]
+  if (service === 'layer-4' && (setting.rise ?? 1) > 1) {
+    problems.push(problem('rise', 'must be 1 at Layer 4, where one pass brings a server up'))
+  }
+  return problems
+}
+
+/** The same against a whole configuration. */
+export function checkProblems(
+  setting: HealthCheckSetting,
+  service: CheckService,
+  view: Pick<ConfigView, 'get'>,
+): readonly FieldProblem[] {
+  return checkSettingProblems(
+    setting,
+    service,
+    checkFrom((id) => view.get('healthChecks', id)),
+  )
+}
+
+/** Ranges from high to low hold nothing. */
+function expectProblems(expect: string | undefined): readonly FieldProblem[] {
+  const isEmpty = (range: string): boolean => {
+    const [low = '', high = low] = range.split('-')
+    return Number(low) > Number(high)
+  }
+  const empty = expect?.split(',').find(isEmpty)
+  return empty === undefined ? [] : [problem('expect', `has the range ${empty}, which holds no status`)]
+}
+
+function scriptProblems(
+  { type, id, parameters }: HealthCheckSetting,
+  service: CheckService,
+  checkOf: (id: string) => HealthCheck | undefined,
+): readonly FieldProblem[] {
+  if (type !== 'script') {
+    const given = { id, parameters }
+    return Object.entries(given)
+      .filter(([, value]) => value !== undefined)
+      .map(([field]) => problem(field, `is for type script only, and this check has type ${type}`))
+  }
+  if (id === undefined) return [problem('id', 'is required with type script: one of GET /healthchecks')]
+  const check = checkOf(id)
+  if (check === undefined) return [problem('id', `is ${id}, and there is no health check with that id`)]
+  const problems = valueProblems(check.parameters, parameters ?? {}).map(({ name, message }) =>
+    problem(`parameters.${name}`, message),
+  )
+  if (!check.services.includes(service)) {
+    problems.unshift(problem('id', `is the health check ${check.name}, which does not serve ${service}`))
+  }
+  return problems
+}
+
+/** Values that a check does not accept, and those that it misses. */
+export function valueProblems(
+  declared: readonly ParameterDeclaration[],
+  values: Readonly<Record<string, string>>,
+): readonly { readonly name: string; readonly message: string }[] {
+  const types = new Map(declared.map(({ name, type }) => [name, type]))
+  const problems = Object.entries(values).flatMap(([name, value]) => {
+    const type = types.get(name)
+    const message = type === undefined ? 'is no parameter of this health check' : valueProblem(type, value)
+    return message === undefined ? [] : [{ name, message }]
+  })
+  const missing = declared.filter(({ name, required }) => required === true && !Object.hasOwn(values, name))
+  return [...problems, ...missing.map(({ name }) => ({ name, message: 'is required by this health check' }))]
+}
+
+/** Backends that would not go with a check as it is to be: how a change of it is refused. */
+export function brokenBy(
+  check: HealthCheck,
+  service: CheckService,
+  backends: Iterable<{ readonly id: string; readonly name: string; readonly healthCheck: HealthCheckSetting }>,
+): readonly FieldProblem[] {
+  const broken: FieldProblem[] = []
+  for (const { id, name, healthCheck } of backends) {
+    if (healthCheck.type !== 'script' || healthCheck.id !== check.id) continue
+    const [first] = scriptProblems(healthCheck, service, () => check)
+    if (first === undefined) continue
+    const of = first.field === 'healthCheck.id' ? 'services' : 'parameters'
+    const rest = first.field.replace(/^healthCheck\.(parameters\.)?/, '')
+    const message =
+      of === 'services'
+        ? `must hold ${service}: the backend ${name} (${id}) uses this check`
+        : `break the backend ${name} (${id}), which uses this check: ${rest} ${first.message}`
+    broken.push({ field: of, code: 'INVALID_BODY', message })
+  }
+  return broken
+}

@@ -1,0 +1,68 @@
+#!/bin/sh
+# Runs a health check where it can do no harm.
+#
+#   sandbox check SECONDS SCRIPT VIP VPORT RIP RPORT --name=value...
+#   sandbox test  SECONDS SCRIPT VIP VPORT RIP RPORT --name=value...
+#   sandbox probe
+#
+# The check is alone with the programs of this machine: it sees no process and no file of anybody else, but the files that
+# its parameters name; it has no powers, little memory, and everything it started ends with it. Only the network is shared.
+# `check` answers 0 when there can be no sandbox: servers must not go down because of the machine that asks.
+# `test` and `probe` answer 125 then.
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
+
+# Whoever waits for the check ends all of it with one signal to this process group.
+case $1 in
+probe) exec timeout -s KILL 5 "$0" inside probe 5 /dev/null ;;
+check | test) mode=$1 seconds=$2 && shift 2 && exec timeout -s KILL "$seconds" "$0" inside "$mode" "$seconds" "$@" ;;
+inside) ;;
+*) exit 64 ;;
+esac
+
+mode=$2 seconds=$3 script=$4
+shift 4
+exec 3<"$script"
+# When memory is short, the checks go first.
+{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null
+
+# The programs of this machine, and what they need for names and certificates; nothing can be written but a small /tmp.
+boxed() {
+  for link in bin sbin lib lib32 lib64 libx32; do
+    if [ -L "/$link" ]; then set -- --symlink "usr/$link" "/$link" "$@"; else set -- --ro-bind-try "/$link" "/$link" "$@"; fi
+  done
+  for name in alternatives ca-certificates hosts ld.so.cache nsswitch.conf protocols resolv.conf services ssl; do
+    set -- --ro-bind-try "/etc/$name" "/etc/$name" "$@"
+  done
+  # Where this machine is a container itself, its kernel does not show processes to another one.
+  [ -e /run/systemd/container ] || set -- --proc /proc "$@"
+  set -- bwrap --unshare-user --unshare-pid --unshare-ipc --unshare-uts --die-with-parent --new-session \
+    --hostname check --chdir / --clearenv --setenv PATH "$PATH" --setenv LC_ALL C \
+    --dev /dev --ro-bind /usr /usr --size 16777216 --tmpfs /tmp "$@"
+  if [ "$(id -u)" = 0 ]; then
+    account=$(id -u fulcrum-check 2>/dev/null || echo 65534)
+    set -- setpriv --reuid="$account" --regid="$account" --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs "$@"
+  fi
+  "$@"
+}
+
+possible() { boxed --remount-ro / true </dev/null 3<&-; }
+if [ "$mode" = probe ]; then
+  possible || exit 125
+  exit 0
+fi
+
+# Limits are set inside, where only the processes of this check are counted.
+set -- --perms 0555 --ro-bind-data 3 /check --remount-ro /dev --remount-ro / -- \
+  prlimit --core=0 --nofile=64 --nproc=64 --data=268435456 --fsize=16777216 --cpu="$seconds" -- /check "$@"
+for word; do
+  case $word in
+  --*=/dev/* | --*=/proc/* | --*=/sys/* | --*=/tmp/* | --*=/usr/* | --*=/check) ;;
+  --*=/*) [ ! -f "${word#*=}" ] || set -- --ro-bind-try "${word#*=}" "${word#*=}" "$@" ;;
+  esac
+done
+boxed "$@"
+status=$?
+[ "$status" -ne 0 ] || exit 0
+if possible 2>/dev/null; then exit "$status"; fi
+echo 'There can be no sandbox on this machine, so nothing was checked' >&2
+[ "$mode" = check ] || exit 125

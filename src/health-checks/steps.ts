@@ -1,0 +1,34 @@
+import type { KeepOnlyStep, Step } from '../drivers/driver.ts'
+import { CHECK_FILE_MODE, type CheckFile, SANDBOX_NAME } from './wrapper.ts'
+
+const TIMEOUT_MS = 10_000
+
+/**
+ * Writes the files of checks that are not there yet, the sandbox after it has been tried: without one nothing is applied.
+ * `before` are those that are there for certain.
+ */
+export function writingSteps(
+  folder: string,
+  before: readonly CheckFile[],
+  wanted: readonly CheckFile[],
+): readonly Step[] {
+  const known = new Map(before.map(({ name, content }) => [name, content]))
+  return wanted
+    .filter(({ name, content }) => known.get(name) !== content)
+    .toSorted((a, b) => Number(b.name === SANDBOX_NAME) - Number(a.name === SANDBOX_NAME))
+    .flatMap(({ name, content }): readonly Step[] => {
+      const path = `${folder}/${name}`
+      const file = { timeout_ms: TIMEOUT_MS, path, content, mode: CHECK_FILE_MODE }
+      const isSandbox = name === SANDBOX_NAME
+      const put: Step = { kind: 'replaceFile', why: `write ${name} of the health checks`, ...file, checked: isSandbox }
+      if (!isSandbox) return [put]
+      const why = 'try the sandbox of health checks'
+      return [{ kind: 'check', why, ...file, argv: [`${path}.candidate`, 'probe'], outside: {} }, put]
+    })
+}
+
+/** Removes what no check uses any more; after the programs that start them were told. */
+export function tidyingStep(folder: string, kept: readonly CheckFile[]): KeepOnlyStep {
+  const names = kept.map(({ name }) => name)
+  return { kind: 'keepOnly', why: 'keep no file of a check that nobody uses', timeout_ms: TIMEOUT_MS, folder, names }
+}
