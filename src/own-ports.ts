@@ -25,7 +25,14 @@ export function portProblems(view: ConfigView, nodeId: string, places: readonly 
   const stored = view.get('userInterfaces', nodeIn(view, nodeId))
   const ssh = { owner: 'sshd', place: { host: '0.0.0.0', port: stored?.sshPort ?? 0 } }
   const own = stored?.sshEnabled === true ? [...places, ssh] : places
-  return [...view.list('l7Frontends')].flatMap(({ id, ip, ports, enabled }): readonly Problem[] => {
+  const claims = [
+    ...[...view.list('l7Frontends')].map((frontend) => ({ section: 'l7Frontends', ...frontend }) as const),
+    // The kernel balances what is sent to a port, whoever listens there.
+    ...[...view.list('l4Frontends')]
+      .filter(({ protocol }) => protocol === 'tcp')
+      .map((frontend) => ({ section: 'l4Frontends', ...frontend }) as const),
+  ]
+  return claims.flatMap(({ section, id, ip, ports, enabled }): readonly Problem[] => {
     if (!enabled) return []
     const ranges = parsePorts(ports) ?? []
     const taken = own.find(({ place }) =>
@@ -36,6 +43,6 @@ export function portProblems(view: ConfigView, nodeId: string, places: readonly 
     )
     if (taken === undefined) return []
     const message = `port ${taken.place.port} on ${ip} is the one of ${taken.owner}`
-    return [{ section: 'l7Frontends', id, field: 'ports', message }]
+    return [{ section, id, field: 'ports', message }]
   })
 }

@@ -1,6 +1,6 @@
 import type { PlanResult, Step } from '../src/drivers/driver.ts'
 import type { Host } from '../src/drivers/host.ts'
-import { check, keepOnly, removeFile, replaceFile } from './file-steps.ts'
+import { check, keepOnly, removeFile, replaceFile, values } from './file-steps.ts'
 import { account, network, program, setting, socket, unit } from './machine-steps.ts'
 import { type Failure, messageOf, type Run, startRun, type Undo } from './step-run.ts'
 
@@ -72,6 +72,8 @@ async function perform(run: Run, step: Step): Promise<Failure | undefined> {
       return replaceFile(run, step)
     case 'removeFile':
       return removeFile(run, step)
+    case 'values':
+      return values(run, step)
     case 'keepOnly':
       return keepOnly(run, step)
     case 'run':

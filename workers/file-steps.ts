@@ -1,4 +1,11 @@
-import type { CheckStep, FileContent, KeepOnlyStep, RemoveFileStep, ReplaceFileStep } from '../src/drivers/driver.ts'
+import type {
+  CheckStep,
+  FileContent,
+  KeepOnlyStep,
+  RemoveFileStep,
+  ReplaceFileStep,
+  ValuesStep,
+} from '../src/drivers/driver.ts'
 import { isOurs } from '../src/drivers/fragment.ts'
 import type { Host } from '../src/drivers/host.ts'
 import { type Failure, failureOf, forgetFound, messageOf, type Run, type Undo } from './step-run.ts'
@@ -8,6 +15,8 @@ import { takenPorts } from './taken-ports.ts'
 const NO_VERDICT: ReadonlySet<number> = new Set([124, 126])
 /** Mode of a removed file that comes back, whose own mode is not kept: the strictest. */
 const RESTORED_MODE = 0o600
+/** Whoever runs a program that watches them may read them. */
+const VALUE_MODE = 0o644
 /** Mode of what was found, unless a step says that not everybody may read it. */
 const FOUND_MODE = 0o644
 
@@ -38,7 +47,10 @@ async function writeBeside(run: Run, { path, content }: FileContent, mode: numbe
   await run.host.replaceFile(path, content, mode)
 }
 
-export async function keepOnly({ host, undos }: Run, { folder, names }: KeepOnlyStep): Promise<undefined> {
+export async function keepOnly(
+  { host, undos }: Run,
+  { folder, names }: Pick<KeepOnlyStep, 'folder' | 'names'>,
+): Promise<undefined> {
   const kept = new Set(names)
   for (const name of await host.listFiles(folder)) {
     if (kept.has(name)) continue
@@ -46,6 +58,18 @@ export async function keepOnly({ host, undos }: Run, { folder, names }: KeepOnly
     undos.push(fileUndo(host, path, await host.readFile(path), RESTORED_MODE))
     await host.removeFile(path)
   }
+}
+
+export async function values(run: Run, { folder, values: wanted, keepsOnly }: ValuesStep): Promise<undefined> {
+  const { host, undos } = run
+  for (const [name, content] of wanted) {
+    const path = `${folder}/${name}`
+    const previous = await host.readFile(path)
+    if (previous === content) continue
+    undos.push(fileUndo(host, path, previous, VALUE_MODE))
+    await host.replaceFile(path, content, VALUE_MODE)
+  }
+  if (keepsOnly) await keepOnly(run, { folder, names: [...wanted.keys()] })
 }
 
 export async function replaceFile(run: Run, step: ReplaceFileStep): Promise<Failure | undefined> {

@@ -43,10 +43,39 @@ export async function program({ host, undos }: Run, step: RunStep): Promise<Fail
 
 function unexpectedOutput(output: string, expect: Expectation): string | undefined {
   if ('comes' in expect) return output.includes(expect.comes) ? undefined : expect.otherwise
+  if ('ends' in expect) return wrongLine(output.split('\n'), expect)
   const { prefix, lines } = expect
   const found = output.split('\n').filter((line) => line.startsWith(prefix))
   const differs = found.some((line) => !lines.includes(line)) || lines.some((line) => !found.includes(line))
   return differs ? `expected ${lines.join(', ')}, found ${found.join(', ') || 'nothing'}` : undefined
+}
+
+function wrongLine(
+  lines: readonly string[],
+  { begins, ends }: Extract<Expectation, { readonly ends: unknown }>,
+): string | undefined {
+  // In the order of their beginnings each is found at once: there may be thousands.
+  const sorted = lines.toSorted()
+  const missing = begins.find((beginning) => !(sorted[firstFrom(sorted, beginning)] ?? '').startsWith(beginning))
+  if (missing !== undefined) return `found no ${missing.trim()}`
+  for (const { beginning, end } of ends) {
+    for (let at = firstFrom(sorted, beginning); sorted[at]?.startsWith(beginning) === true; at++) {
+      const line = sorted[at]?.trimEnd() ?? ''
+      if (end === undefined || !line.endsWith(end)) return `found ${line}, expected ${end ?? 'none'}`
+    }
+  }
+  return undefined
+}
+
+/** The place of the first line that is not before `text`. */
+function firstFrom(sorted: readonly string[], text: string): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((sorted[middle] ?? '') < text) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** What was found before the first change is kept before it is changed: a crash in between loses nothing. */

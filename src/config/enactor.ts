@@ -51,6 +51,10 @@ export interface Enacted {
 }
 
 /** Makes plans of all drivers and carries them out, with a journal, so that a crash never leaves the machine between two configurations. */
+/** A step that has a reload to fall back on. */
+const isRuntime = (step: Step | undefined): boolean =>
+  step?.kind === 'socket' || (step?.kind === 'run' && step.isRuntime === true)
+
 export class Enactor {
   readonly #parts: EnactorParts
 
@@ -77,7 +81,7 @@ export class Enactor {
     const touched = new Set(plan.owners)
     await store.openJournal(this.#journal(header, plan.steps, touched, attempted))
     let result = await executor.execute(plan.steps)
-    if (!result.ok && result.kind === 'socket') {
+    if (!result.ok && isRuntime(plan.steps[result.failedStep])) {
       log.info('a runtime command was refused; reloading instead', { why: result.why, output: result.output })
       const { undone } = result
       plan = this.plan(running, desired, { ...options, atLeast: 'reload' })

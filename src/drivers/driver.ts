@@ -43,6 +43,15 @@ export interface ReplaceFileStep extends StepBase {
   /** What somebody else wrote there is kept, for a RemoveFileStep to give back. */
   readonly keepsFound?: true
 }
+/** Makes small files of ours, which programs watch, hold these values. Undo: the previous ones. */
+export interface ValuesStep extends StepBase {
+  readonly kind: 'values'
+  readonly folder: string
+  /** By name. */
+  readonly values: ReadonlyMap<string, string>
+  /** Other files of the folder are removed. */
+  readonly keepsOnly: boolean
+}
 /** Removes the files of a folder of ours but these. Undo: the previous ones. */
 export interface KeepOnlyStep extends StepBase {
   readonly kind: 'keepOnly'
@@ -64,11 +73,21 @@ export interface RunStep extends StepBase {
   readonly undo: readonly string[] | 'irreversible'
   readonly outside?: Outside
   readonly expect?: Expectation
+  /** When it fails, the engine makes the change again, by a reload. */
+  readonly isRuntime?: true
 }
 /** What the output must hold. */
 export type Expectation =
   /** Lines that begin with `prefix` are these and no others, in any order and any number. */
   | { readonly prefix: string; readonly lines: readonly string[] }
+  /**
+   * This comes about within the time of the step: there is a line with each of `begins`, and no line with the beginning of one
+   * of `ends` and without its end.
+   */
+  | {
+      readonly begins: readonly string[]
+      readonly ends: readonly { readonly beginning: string; readonly end: string | undefined }[]
+    }
   /** This text comes about within the time of the step: the program runs again until it does. */
   | { readonly comes: string; readonly otherwise: string }
 /**
@@ -139,6 +158,7 @@ export type Step =
   | CheckStep
   | ReplaceFileStep
   | RemoveFileStep
+  | ValuesStep
   | KeepOnlyStep
   | RunStep
   | UnitStep

@@ -5,6 +5,7 @@ import { egressProxyDriver, egressProxyPaths } from './egress-proxy/driver.ts'
 import { haproxyDriver } from './haproxy/driver.ts'
 import type { HaproxyPaths } from './haproxy/paths.ts'
 import { networkDriver } from './iproute2/driver.ts'
+import { keepalivedDriver } from './keepalived/driver.ts'
 import { snmpdDriver } from './snmpd/driver.ts'
 import { sshdDriver } from './sshd/driver.ts'
 import { timedateDriver } from './timedate/driver.ts'
@@ -20,6 +21,7 @@ export function createDrivers(paths: DriverPaths, nodeId: string): readonly Driv
   return [
     networkDriver(nodeId),
     haproxyDriver(paths.haproxy),
+    keepalivedDriver(),
     conntrackDriver(nodeId),
     timedateDriver(nodeId),
     chronyDriver(nodeId),

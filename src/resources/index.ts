@@ -13,6 +13,8 @@ import { groups } from './groups.ts'
 import { interfaces } from './interfaces.ts'
 import { ipGroups } from './ip-groups.ts'
 import { ipRoutes } from './ip-routes.ts'
+import { l4Backends } from './l4-backends.ts'
+import { l4Frontends } from './l4-frontends.ts'
 import { l7Backends } from './l7-backends.ts'
 import { l7Frontends } from './l7-frontends.ts'
 import { l7History } from './l7-history.ts'
@@ -53,6 +55,8 @@ export const endpoints: readonly Endpoint[] = [
   ...groups,
   ...roles,
   ...realServers,
+  ...l4Frontends,
+  ...l4Backends,
   ...l7Frontends,
   ...l7Backends,
   ...certificates,

@@ -60,8 +60,8 @@ function fill(tree, version, time_s) {
   }
   for (const unit of ['fulcrum.service', 'fulcrum-network.service'])
     place(join(ROOT, 'systemd', unit), `lib/systemd/system/${unit}`)
-  const dropIn = 'snmpd.service.d/fulcrum.conf'
-  place(join(ROOT, 'systemd', dropIn), `lib/systemd/system/${dropIn}`)
+  for (const dropIn of ['snmpd.service.d/fulcrum.conf', 'keepalived.service.d/fulcrum.conf'])
+    place(join(ROOT, 'systemd', dropIn), `lib/systemd/system/${dropIn}`)
   place(join(ROOT, 'systemd/fulcrum.tmpfiles'), 'usr/lib/tmpfiles.d/fulcrum.conf')
   place(join(HERE, 'fulcrum.default'), 'etc/default/fulcrum')
   place(join(HERE, 'major-versions.json'), 'usr/share/fulcrum/major-versions.json')

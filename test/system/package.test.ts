@@ -47,6 +47,7 @@ t.test('the package is the same each time, and holds what runs and nothing else'
     'lib/systemd/system/fulcrum.service',
     'lib/systemd/system/fulcrum-network.service',
     'lib/systemd/system/snmpd.service.d/fulcrum.conf',
+    'lib/systemd/system/keepalived.service.d/fulcrum.conf',
     'usr/lib/tmpfiles.d/fulcrum.conf',
     'etc/default/fulcrum',
     'usr/share/fulcrum/major-versions.json',

@@ -2,7 +2,7 @@ import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { canonicalIp, isIpv6 } from './address.ts'
 import { listName } from './certificates.ts'
-import { isResting } from './resting.ts'
+import { isResting } from '../resting.ts'
 import { commentText, type Owner, type Statement, textOf } from './statement.ts'
 import { httpsStatements, portRanges, tlsOptions } from './tls.ts'
 

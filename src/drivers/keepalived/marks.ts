@@ -10,14 +10,16 @@ const ROOM = 4
 /** Services that a client of a persistent frontend can be moved between: so one client is balanced afresh. */
 export const GENERATIONS = 3
 
-/** A service of one address and port needs no mark, unless single clients are to be moved. */
-function needsMarks(frontend: L4Frontend, view: ConfigView): boolean {
-  const [range, ...others] = parsePorts(frontend.ports) ?? []
-  const isOnePort = range !== undefined && others.length === 0 && range.first === range.last
-  return !isOnePort || isPersistent(frontend, view)
+export function isOnePort({ ports }: Pick<L4Frontend, 'ports'>): boolean {
+  const [range, ...others] = parsePorts(ports) ?? []
+  return range !== undefined && others.length === 0 && range.first === range.last
 }
 
-export const isPersistent = (frontend: L4Frontend, view: ConfigView): boolean =>
+/** A service of one address and port needs no mark, unless single clients are to be moved. */
+const needsMarks = (frontend: L4Frontend, view: ConfigView): boolean =>
+  !isOnePort(frontend) || isPersistent(frontend, view)
+
+const isPersistent = (frontend: L4Frontend, view: ConfigView): boolean =>
   (view.get('l4Backends', frontend.backendId)?.persistTimeout ?? 0) > 0
 
 /**

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { isResting, servedFrontends } from '../../../../src/drivers/haproxy/resting.ts'
+import { servedFrontends } from '../../../../src/drivers/haproxy/resting.ts'
+import { isResting } from '../../../../src/drivers/resting.ts'
 import { frontendStatements } from '../../../../src/drivers/haproxy/frontend.ts'
 import { frontend } from '../../../config-fixture.ts'
 import { viewOf } from '../../../view-fixture.ts'

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import { parsePorts } from '../../model/ports.ts'
+import type { Served } from './services.ts'
+
+export const TABLE = 'fulcrum'
+const IN_TABLE = `inet ${TABLE}`
+/** Which client was moved to which mark; kept over changes of the services. By the family of its addresses. */
+export const MOVED = { 4: 'moved4', 6: 'moved6' } as const
+
+/** What nft makes of nothing: idempotent, as every run of the whole file is. */
+export const NO_MARKS = `add table inet ${TABLE}\ndelete table inet ${TABLE}\n`
+
+/**
+ * The file for nft, which applies it as one change: packets to the ports of a frontend get its mark, those of a client that was
+ * moved another one. The maps of services are named after what they hold and the rules change from one to the next: a map that is
+ * emptied and filled again, even in one change, has moments without its elements (seen in Linux 6.1). The maps of moved clients stay.
+ */
+export function renderMarks(all: readonly Served[]): string {
+  const marked = all.filter(({ marks }) => marks.length > 0)
+  if (marked.length === 0) return NO_MARKS
+  const lines = [
+    '# Written by Fulcrum; changes to this file are lost. Use the API instead.',
+    `add table ${IN_TABLE}`,
+    // Before connection tracking, which is to see the ports that IPVS sees.
+    ...chain('prerouting', 'raw'),
+    // Of this machine's own connections.
+    ...chain('output', 'raw'),
+    ...chain('postrouting', 'srcnat + 50'),
+    ...([4, 6] as const).flatMap((family) => familyLines(marked, family)),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+const chain = (hook: string, priority: string): readonly string[] => [
+  `add chain ${IN_TABLE} ${hook} { type filter hook ${hook} priority ${priority} ; policy accept ; }`,
+  `flush chain ${IN_TABLE} ${hook}`,
+]
+
+function familyLines(marked: readonly Served[], family: 4 | 6): readonly string[] {
+  const own = marked.filter(({ frontend }) => frontend.ip.includes(':') === (family === 6))
+  const rewritten = own.flatMap(({ frontend: { ip, protocol }, firstPort, rewrittenPort: port }) =>
+    port === undefined ? [] : [{ ip, protocol, firstPort, port }],
+  )
+  const services = map('services', family, 'mark', elements(own))
+  const there = map(
+    'there',
+    family,
+    'inet_service',
+    rewritten.map(({ ip, protocol, firstPort, port }) => `${ip} . ${protocol} . ${firstPort} : ${port}`),
+  )
+  const back = map(
+    'back',
+    family,
+    'inet_service',
+    rewritten.map(({ ip, protocol, firstPort, port }) => `${ip} . ${protocol} . ${port} : ${firstPort}`),
+  )
+  const ip = family === 4 ? 'ip' : 'ip6'
+  const rule = (hook: string, text: string): string => `add rule ${IN_TABLE} ${hook} ${text}`
+  return [
+    ...(rewritten.length === 0 ? [services] : [services, there, back]).flatMap(({ lines }) => lines),
+    `add map ${IN_TABLE} ${MOVED[family]} { type ipv${family}_addr . mark : mark ; flags interval ; }`,
+    ...['prerouting', 'output'].flatMap((hook) => [
+      rule(hook, `meta mark set ${ip} daddr . meta l4proto . th dport map @${services.name}`),
+      rule(hook, `meta mark set ${ip} saddr . meta mark map @${MOVED[family]}`),
+    ]),
+    ...(rewritten.length === 0 ? [] : ['tcp', 'udp']).flatMap((protocol) => [
+      rule('prerouting', `${protocol} dport set ${ip} daddr . meta l4proto . ${protocol} dport map @${there.name}`),
+      rule('postrouting', `${protocol} sport set ${ip} saddr . meta l4proto . ${protocol} sport map @${back.name}`),
+    ]),
+  ]
+}
+
+/** What removes the maps of one file that another does not use. */
+export function goneMaps(before: string, after: string): readonly string[] {
+  const names = (text: string) => new Set(text.match(/\b(?:services|there|back)[46]_[\da-f]+/g))
+  const kept = names(after)
+  return [...names(before)].filter((name) => !kept.has(name)).map((name) => `delete map ${IN_TABLE} ${name}`)
+}
+
+function map(
+  kind: string,
+  family: 4 | 6,
+  value: string,
+  entries: readonly string[],
+): { readonly name: string; readonly lines: readonly string[] } {
+  const hash = createHash('sha256').update(entries.join()).digest('hex').slice(0, 12)
+  const name = `${kind}${family}_${hash}`
+  const type = `type ipv${family}_addr . inet_proto . inet_service : ${value} ; flags interval ;`
+  return {
+    name,
+    lines: [
+      `add map ${IN_TABLE} ${name} { ${type} }`,
+      ...(entries.length === 0 ? [] : [`add element ${IN_TABLE} ${name} { ${entries.join(', ')} }`]),
+    ],
+  }
+}
+
+function elements(marked: readonly Served[]): readonly string[] {
+  return marked.flatMap(({ frontend: { ip, protocol, ports }, marks }) =>
+    (parsePorts(ports) ?? []).map(({ first, last }) => {
+      const range = first === last ? `${first}` : `${first}-${last}`
+      return `${ip} . ${protocol} . ${range} : ${marks[0] ?? 0}`
+    }),
+  )
+}

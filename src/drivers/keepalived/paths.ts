@@ -1,0 +1,11 @@
+/** Where keepalived and what belongs to it are, on Debian. */
+export const CONFIG_FILE = '/etc/keepalived/keepalived.conf'
+/** Read by nft, before keepalived starts as well: see systemd/keepalived.service.d. */
+export const MARKS_FILE = '/etc/keepalived/fulcrum-marks.nft'
+/** One file for each weight; keepalived watches them. Gone at a boot, when keepalived makes them anew as its file says. */
+export const WEIGHTS_FOLDER = '/run/fulcrum-weights'
+/** Loaded at boot before the values are set: without the module they do not exist. */
+export const MODULES_FILE = '/etc/modules-load.d/fulcrum-ipvs.conf'
+export const SYSCTL_FILE = '/etc/sysctl.d/60-fulcrum-ipvs.conf'
+/** Adds and removes a fallback server: keepalived calls it when the last real server goes and when one is back. */
+export const FALLBACK_PROGRAM = '/etc/keepalived/fulcrum-fallback'

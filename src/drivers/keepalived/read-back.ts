@@ -1,0 +1,43 @@
+import type { RunStep } from '../driver.ts'
+import { forwardingFlag, placeText, serviceWords } from './fallback.ts'
+import { WEIGHTS_FOLDER } from './paths.ts'
+import type { Served } from './services.ts'
+import { baseOf, weightFileName } from './weights.ts'
+
+const TIMEOUT_MS = 20_000
+
+/**
+ * Waits until the kernel's table has the weights that were asked for: of the named files, or all. A real server that fails
+ * its check is not in the table, which is right as well.
+ */
+export function readBack(all: readonly Served[], changed: ReadonlyMap<string, string> | undefined): RunStep {
+  const ends = all.flatMap((served) =>
+    served.destinations
+      .filter((one) => changed === undefined || changed.has(weightFileName(one, baseOf(one, served))))
+      .flatMap(({ ip, port, share }) =>
+        serviceWords(served).map(([flag, service]) => ({
+          beginning: `-a ${flag} ${service} -r ${placeText(ip, port)} `,
+          end: share === 'halted' ? undefined : `${forwardingFlag(served)} -w ${share}`,
+        })),
+      ),
+  )
+  const begins = all.flatMap((served) => serviceWords(served).map(([flag, service]) => `-A ${flag} ${service} `))
+  return {
+    kind: 'run',
+    why: 'wait until the kernel balances as it is to',
+    timeout_ms: TIMEOUT_MS,
+    argv: ['ipvsadm', '--save', '--numeric'],
+    undo: 'irreversible',
+    expect: { begins, ends },
+  }
+}
+
+/** keepalived makes this file when it has read its configuration: systemctl only sends it a signal. */
+export const loadedFile = (name: string): RunStep => ({
+  kind: 'run',
+  why: 'wait until keepalived has read its configuration',
+  timeout_ms: TIMEOUT_MS,
+  argv: ['find', WEIGHTS_FOLDER, '-name', name],
+  undo: 'irreversible',
+  expect: { comes: name, otherwise: 'keepalived does not read its configuration: see journalctl -u keepalived' },
+})

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto'
+import { CHECK_DEFAULTS } from '../../model/health-check.ts'
+import { checkStatements } from './checks.ts'
+import { fallbackCommand } from './fallback.ts'
+import { WEIGHTS_FOLDER } from './paths.ts'
+import type { Destination, Served } from './services.ts'
+import { type Base, baseOf, configWeight, firstValue, weightFileName } from './weights.ts'
+
+const METHODS = { gate: 'DR', masq: 'NAT', ipip: 'TUN' } as const
+
+/** What of the file is wanted: all, or what a running keepalived has to be reloaded for. */
+export type Extent = 'all' | 'structure'
+
+/** keepalived.conf: one statement a line, as keepalived reads it. Names are record ids, so nothing that a person typed is syntax. */
+export function renderConfig(all: readonly Served[], extent: Extent = 'all'): string {
+  const lines = [...trackLines(all, extent), ...all.flatMap((served) => serviceLines(served, extent))]
+  const body = `${lines.join('\n')}\n`
+  return extent === 'all' ? `${[...globalLines(), ...loadedLines(body)].join('\n')}\n${body}` : body
+}
+
+/** Made by keepalived when it has read this very text. */
+export const loadedName = (config: string): string => /loaded\.[\da-f]+/.exec(config)?.[0] ?? 'loaded'
+
+function loadedLines(body: string): readonly string[] {
+  const name = `loaded.${createHash('sha256').update(body).digest('hex').slice(0, 16)}`
+  return ['track_file loaded {', `    file "${WEIGHTS_FOLDER}/${name}"`, '    weight 1', '    init_file 0', '}']
+}
+/** Scripts run as the account that each is given; keepalived refuses those that others could change. */
+function globalLines(): readonly string[] {
+  return [
+    '# Written by Fulcrum from its configuration. Changes made here are lost at the next apply.',
+    'global_defs {',
+    '    enable_script_security',
+    '    script_user root root',
+    '}',
+  ]
+}
+
+function trackLines(all: readonly Served[], extent: Extent): readonly string[] {
+  const lines = new Map<string, readonly string[]>()
+  for (const served of all) {
+    for (const destination of served.destinations) {
+      const base = baseOf(destination, served)
+      const name = weightFileName(destination, base)
+      if (lines.has(name)) continue
+      const value = extent === 'all' ? [`    init_file ${firstValue(destination.share, base)}`] : []
+      lines.set(name, [`track_file ${name} {`, `    file "${WEIGHTS_FOLDER}/${name}"`, '    weight 1', ...value, '}'])
+    }
+  }
+  return [...lines.values()].flat()
+}
+
+function serviceLines(served: Served, extent: Extent): readonly string[] {
+  const { frontend, backend, marks, firstPort } = served
+  const body = (isByMark: boolean): readonly string[] => [
+    ...(isByMark ? [`    ip_family ${frontend.ip.includes(':') ? 'inet6' : 'inet'}`] : []),
+    `    delay_loop ${backend.healthCheck.interval ?? CHECK_DEFAULTS.interval}`,
+    `    lvs_sched ${backend.scheduler}`,
+    `    lvs_method ${METHODS[frontend.forwarding]}`,
+    ...(isByMark ? [] : [`    protocol ${frontend.protocol.toUpperCase()}`]),
+    ...persistence(served),
+    ...fallback(served),
+    ...served.destinations.flatMap((destination) => serverLines(destination, served, extent)),
+    '}',
+  ]
+  return [
+    ...comment(frontend.name, '', extent),
+    ...(marks.length === 0
+      ? [`virtual_server ${frontend.ip} ${firstPort} {`, ...body(false)]
+      : byMarks(served, body(true))),
+  ]
+}
+
+/** One group is checked once. keepalived 2.2.7 forgets the mask of a group, so frontends with one have a server for each mark. */
+function byMarks({ frontend, backend, marks }: Served, body: readonly string[]): readonly string[] {
+  if (backend.persistMask !== null) return marks.flatMap((mark) => [`virtual_server fwmark ${mark} {`, ...body])
+  const members = marks.map((mark) => `    fwmark ${mark}`)
+  return [`virtual_server_group ${frontend.id} {`, ...members, '}', `virtual_server group ${frontend.id} {`, ...body]
+}
+
+function persistence({ frontend, backend: { persistTimeout, persistMask } }: Served): readonly string[] {
+  if (persistTimeout === 0) return []
+  const mask = persistMask === null ? undefined : maskText(persistMask, frontend.ip.includes(':'))
+  return [
+    `    persistence_timeout ${persistTimeout}`,
+    ...(mask === undefined ? [] : [`    persistence_granularity ${mask}`]),
+  ]
+}
+
+/** Dotted for IPv4, a prefix length for IPv6. */
+export function maskText(mask: string, isIpv6: boolean): string {
+  if (isIpv6 || mask.includes('.')) return mask
+  const bits = '1'.repeat(Number(mask)).padEnd(32, '0')
+  return [0, 8, 16, 24].map((at) => Number.parseInt(bits.slice(at, at + 8), 2)).join('.')
+}
+
+function fallback(served: Served): readonly string[] {
+  if (served.backend.fallback === null) return []
+  const line = (verb: 'add' | 'remove') => `"${fallbackCommand(served, verb).join(' ')}" root root`
+  return [`    quorum_up ${line('remove')}`, `    quorum_down ${line('add')}`]
+}
+
+function serverLines(destination: Destination, served: Served, extent: Extent): readonly string[] {
+  const base: Base = baseOf(destination, served)
+  const check = checkStatements(served.backend, destination, served.frontend)
+  return [
+    ...comment(destination.name, '    ', extent),
+    `    real_server ${destination.ip} ${destination.port} {`,
+    `        weight ${configWeight(base)}`,
+    '        FILE_CHECK {',
+    `            track_file ${weightFileName(destination, base)}`,
+    '            weight 1',
+    '        }',
+    ...check.map((line) => `        ${line}`),
+    '    }',
+  ]
+}
+
+/** A name that people gave, made safe for a comment. */
+function comment(name: string, indent: string, extent: Extent): readonly string[] {
+  // oxlint-disable-next-line no-control-regex -- control characters are exactly what may not reach the file
+  const text = name.replaceAll(/[\u0000-\u001f\u007f\u0085\u2028\u2029]/g, ' ').trim()
+  return extent === 'all' ? [`${indent}# ${text}`] : []
+}

@@ -1,0 +1,100 @@
+import type { L4Backend, L4Frontend, L4Real } from '../../model/layer4.ts'
+import { parsePorts } from '../../model/ports.ts'
+import type { RealServer } from '../../model/real-server.ts'
+import type { ConfigView } from '../../model/sections.ts'
+import { isResting } from '../resting.ts'
+import { isOnePort, marksOf } from './marks.ts'
+
+/** What a real server is to take: its weight, 0 while it is drained; a halted one is not in the kernel's table. */
+export type Share = number | 'halted'
+
+/** One real server of a frontend. */
+export interface Destination {
+  readonly ripId: string
+  readonly name: string
+  readonly ip: string
+  /** 0: the port that the client used. */
+  readonly port: number
+  /** The port that the record gives; null: that of the client. */
+  readonly ownPort: number | null
+  readonly share: Share
+  /** Name of the file that holds its weight; the same share, the same file. */
+  readonly weightFile: string
+  /** What a check asks where the real server has no port of its own. */
+  readonly checkPort: number
+}
+
+/** One frontend as the kernel has it: by its address, or by firewall marks. */
+export interface Served {
+  readonly frontend: L4Frontend
+  readonly backend: L4Backend
+  readonly firstPort: number
+  readonly marks: readonly number[]
+  readonly destinations: readonly Destination[]
+  /** The one port of all real servers, where packets have to have it before the kernel balances them. */
+  readonly rewrittenPort: number | undefined
+}
+
+/** The frontends that serve, in the order of their ids. One whose backend has no real server has nothing to serve with. */
+export function servedFrontends(view: ConfigView): readonly Served[] {
+  const marks = marksOf(view)
+  return [...view.list('l4Frontends')]
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .flatMap((frontend): readonly Served[] => {
+      const backend = view.get('l4Backends', frontend.backendId)
+      if (!frontend.enabled || isResting(frontend, view) || backend === undefined) return []
+      const served = serve(frontend, backend, marks.get(frontend.id) ?? [], view)
+      return served.destinations.length === 0 ? [] : [served]
+    })
+}
+
+function serve(frontend: L4Frontend, backend: L4Backend, marks: readonly number[], view: ConfigView): Served {
+  const firstPort = parsePorts(frontend.ports)?.[0]?.first ?? 0
+  const clientPort = marks.length > 0 ? 0 : firstPort
+  const translates = frontend.forwarding === 'masq' && (marks.length < 2 || isOnePort(frontend))
+  const destinations = backend.reals.flatMap((member): readonly Destination[] => {
+    const real = view.get('realServers', member.ripId)
+    if (real === undefined) return []
+    const ownPort = member.port ?? real.port
+    const { id: ripId, name, ip } = real
+    return [
+      {
+        ripId,
+        name,
+        ip,
+        port: translates ? (ownPort ?? clientPort) : clientPort,
+        ownPort,
+        share: shareOf(member, real),
+        weightFile: weightFileOf(backend.id, member),
+        checkPort: ownPort ?? firstPort,
+      },
+    ]
+  })
+  const served = { frontend, backend, firstPort, marks, destinations }
+  return { ...served, rewrittenPort: rewrittenPort(served) }
+}
+
+/**
+ * The kernel does not translate the ports of a persistent service that is reached by marks (seen in Linux 6.1: the connection
+ * goes to the port of the packet), so packets get the port of the real servers before it sees them.
+ */
+function rewrittenPort({
+  frontend: { forwarding },
+  firstPort,
+  marks,
+  destinations,
+}: Omit<Served, 'rewrittenPort'>): number | undefined {
+  const [port = 0] = destinations.map((one) => one.port)
+  const isRewritten = forwarding === 'masq' && marks.length > 1 && port !== 0 && port !== firstPort
+  return isRewritten ? port : undefined
+}
+
+function shareOf(member: L4Real, { state, weight }: RealServer): Share {
+  if (state === 'halted') return 'halted'
+  return state === 'drained' ? 0 : (member.weight ?? weight)
+}
+
+/** A real server has one weight in all backends that give it none of their own. */
+function weightFileOf(backendId: string, { ripId, weight }: L4Real): string {
+  return weight === undefined ? ripId : `${backendId}_${ripId}`
+}

@@ -1,0 +1,89 @@
+import { Type } from 'typebox'
+import { CreatedId, endpoint } from '../api/endpoint.ts'
+import { refuseFields } from '../api/refuse.ts'
+import { newId } from '../ids.ts'
+import { frontendProblems } from '../l4-rules.ts'
+import { closed, optional } from '../model/fields.ts'
+import { L4Frontend } from '../model/layer4.ts'
+
+const { id: _id, enabled, ...required } = L4Frontend.properties
+
+const FrontendCreate = closed({ ...required, enabled: Type.Optional(enabled) })
+const FrontendUpdate = closed(optional({ ...required, enabled }))
+
+function refuseWrong(frontend: Pick<L4Frontend, 'ip' | 'ports'>): void {
+  refuseFields(frontendProblems(frontend).map((problem) => ({ ...problem, code: 'INVALID_BODY' })))
+}
+
+export const l4Frontends = [
+  endpoint({
+    name: 'l4Frontends.list',
+    method: 'GET',
+    path: '/ipvsDirector/frontends',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'List Layer 4 frontends',
+    message: 'Layer 4 frontends',
+    data: Type.Array(L4Frontend),
+    handle: (ctx) => [...ctx.section('l4Frontends').list()],
+  }),
+  endpoint({
+    name: 'l4Frontends.create',
+    method: 'POST',
+    path: '/ipvsDirector/frontends',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    status: 201,
+    summary: 'Create a Layer 4 frontend',
+    message: 'Layer 4 frontend stored',
+    body: FrontendCreate,
+    data: CreatedId,
+    handle: (ctx, { body }) => {
+      refuseWrong(body)
+      const id = newId()
+      ctx.section('l4Frontends').create({ enabled: true, ...body, id })
+      return { id }
+    },
+  }),
+  endpoint({
+    name: 'l4Frontends.get',
+    method: 'GET',
+    path: '/ipvsDirector/frontends/{id}',
+    effect: 'read',
+    staged: false,
+    extension: true,
+    summary: 'Read a Layer 4 frontend',
+    message: 'Layer 4 frontend',
+    data: L4Frontend,
+    handle: (ctx, { params }) => ctx.section('l4Frontends').get(params.id),
+  }),
+  endpoint({
+    name: 'l4Frontends.update',
+    method: 'PUT',
+    path: '/ipvsDirector/frontends/{id}',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Change a Layer 4 frontend; omitted fields keep their value',
+    message: 'Layer 4 frontend stored',
+    body: FrontendUpdate,
+    handle: (ctx, { params, body }) => {
+      const frontends = ctx.section('l4Frontends')
+      refuseWrong({ ...frontends.get(params.id), ...body })
+      frontends.merge(params.id, body)
+    },
+  }),
+  endpoint({
+    name: 'l4Frontends.delete',
+    method: 'DELETE',
+    path: '/ipvsDirector/frontends/{id}',
+    effect: 'stage',
+    staged: true,
+    extension: true,
+    summary: 'Delete a Layer 4 frontend',
+    message: 'Layer 4 frontend {id} will be deleted with apply',
+    handle: (ctx, { params }) => ctx.section('l4Frontends').remove(params.id),
+  }),
+]
