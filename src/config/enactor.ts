@@ -52,8 +52,7 @@ export interface Enacted {
 
 /** Makes plans of all drivers and carries them out, with a journal, so that a crash never leaves the machine between two configurations. */
 /** A step that has a reload to fall back on. */
-const isRuntime = (step: Step | undefined): boolean =>
-  step?.kind === 'socket' || (step?.kind === 'run' && step.isRuntime === true)
+const isRuntime = (step: Step | undefined): boolean => step?.kind === 'run' && step.isRuntime === true
 
 export class Enactor {
   readonly #parts: EnactorParts
@@ -81,7 +80,7 @@ export class Enactor {
     const touched = new Set(plan.owners)
     await store.openJournal(this.#journal(header, plan.steps, touched, attempted))
     let result = await executor.execute(plan.steps)
-    if (!result.ok && isRuntime(plan.steps[result.failedStep])) {
+    if (!result.ok && (result.kind === 'socket' || isRuntime(plan.steps[result.failedStep]))) {
       log.info('a runtime command was refused; reloading instead', { why: result.why, output: result.output })
       const { undone } = result
       plan = this.plan(running, desired, { ...options, atLeast: 'reload' })

@@ -54,6 +54,7 @@ function previews(director: Director) {
   if (isNothing(director)) return []
   return [
     { path: CONFIG_FILE, content: text(director) },
+    { path: MARKS_FILE, content: renderMarks(director.served) },
     ...checkFiles(director.served, director.view),
     ...bootFiles(director),
   ]

@@ -40,7 +40,7 @@ function trackLines(all: readonly Served[], extent: Extent): readonly string[] {
   const lines = new Map<string, readonly string[]>()
   for (const served of all) {
     for (const destination of served.destinations) {
-      const base = baseOf(destination, served)
+      const base = baseIn(extent, destination, served)
       const name = weightFileName(destination, base)
       if (lines.has(name)) continue
       const value = extent === 'all' ? [`    init_file ${firstValue(destination.share, base)}`] : []
@@ -100,8 +100,12 @@ function fallback(served: Served): readonly string[] {
   return [`    quorum_up ${line('remove')}`, `    quorum_down ${line('add')}`]
 }
 
+/** A server that is halted at runtime, and one that comes back, is no change of structure. */
+const baseIn = (extent: Extent, destination: Destination, served: Served): Base =>
+  extent === 'all' ? baseOf(destination, served) : 'one'
+
 function serverLines(destination: Destination, served: Served, extent: Extent): readonly string[] {
-  const base: Base = baseOf(destination, served)
+  const base = baseIn(extent, destination, served)
   const check = checkStatements(served.backend, destination, served.frontend)
   return [
     ...comment(destination.name, '    ', extent),

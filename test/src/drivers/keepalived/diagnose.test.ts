@@ -1,0 +1,15 @@
+import t from 'tap'
+import { diagnoseOutput } from '../../../../src/drivers/keepalived/diagnose.ts'
+import { l4Frontend } from '../../../config-fixture.ts'
+import { viewOf } from '../../../view-fixture.ts'
+
+const view = viewOf({ l4Frontends: [l4Frontend('fe-1', 'be')] })
+
+t.test('what names a frontend is about it, anything else about nothing in particular', (test) => {
+  test.match(diagnoseOutput('(file: Line 3) group fe-1 is wrong\n', view), [
+    { section: 'l4Frontends', id: 'fe-1', message: '(file: Line 3) group fe-1 is wrong' },
+  ])
+  test.match(diagnoseOutput('a\nb\nc\nd\n', view), [{ section: undefined, message: 'b\nc\nd' }])
+  test.match(diagnoseOutput('', view), [{ message: 'keepalived gave no reason' }])
+  test.end()
+})

@@ -1,0 +1,124 @@
+import t from 'tap'
+import type { Step } from '../../../../src/drivers/driver.ts'
+import { keepalivedDriver } from '../../../../src/drivers/keepalived/driver.ts'
+import type { PlanOptions } from '../../../../src/drivers/driver.ts'
+import { executePlan } from '../../../../workers/executor.ts'
+import { RecordingHost } from '../../../../workers/host/recording-host.ts'
+import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
+import { type Records, viewOf } from '../../../view-fixture.ts'
+import { goldenFiles } from '../golden-files.ts'
+
+const driver = keepalivedDriver()
+const web = (more: Parameters<typeof realServer>[1] = {}) => realServer('web', { ip: '10.0.0.21', port: 80, ...more })
+const other = realServer('other', { ip: '10.0.0.22', port: 80 })
+const SITE: Records = {
+  realServers: [web(), other],
+  l4Backends: [l4Backend('be', ['web', 'other'])],
+  l4Frontends: [l4Frontend('fe', 'be')],
+}
+const plan = (running: Records | 'unknown', desired: Records, atLeast: PlanOptions['atLeast'] = 'runtime') =>
+  driver.plan(running === 'unknown' ? undefined : viewOf(running), viewOf(desired), { atLeast })
+const kinds = (steps: readonly Step[]) => steps.map(({ kind }) => kind)
+const units = (steps: readonly Step[]) =>
+  steps.flatMap((step) => (step.kind === 'unit' ? [`${step.verb} ${step.whenUnchanged}`] : []))
+const weights = (steps: readonly Step[]) =>
+  steps.flatMap((step) => (step.kind === 'values' ? [Object.fromEntries(step.values)] : []))
+
+t.test('goldens', async (test) => goldenFiles(test, 'keepalived', driver, (records) => driver.render(viewOf(records))))
+
+t.test('without a frontend that serves, the machine is left as it was found', async (test) => {
+  const records = { ...SITE, l4Frontends: [l4Frontend('fe', 'be', { enabled: false })] }
+  for (const nothing of [{}, records]) {
+    test.same(plan('unknown', nothing), [])
+    test.same(plan({}, nothing), [])
+    test.same(driver.render(viewOf(nothing)), [])
+  }
+})
+
+t.test('drain, halt, online and weights need no reload: small files that keepalived watches', async (test) => {
+  const cases = [
+    [web({ state: 'drained' }), { web: '-1\n', 'web.0': '0\n' }],
+    [web({ state: 'halted' }), { web: '-2147483648\n', 'web.0': '-2147483648\n' }],
+    [web({ weight: 7 }), { web: '6\n', 'web.0': '7\n' }],
+  ] as const
+  for (const [changed, files] of cases) {
+    const desired = { ...SITE, realServers: [changed, other] }
+    const there = plan(SITE, desired)
+    const back = plan(desired, SITE)
+    test.same(weights(there), [files], changed.state)
+    test.same(weights(back), [{ web: '99\n', 'web.0': '100\n' }])
+    test.same(units([...there, ...back]), [])
+    const change = { section: 'realServers', id: 'web', before: web(), after: changed } as const
+    test.equal(driver.effectOf(change, viewOf(SITE), viewOf(desired)), 'runtime')
+  }
+})
+
+t.test('the kernel is asked whether it came so, and a reload is made when not', async (test) => {
+  const steps = plan(SITE, { ...SITE, realServers: [web({ state: 'drained' }), other] })
+  test.match(steps.at(-1), {
+    kind: 'run',
+    argv: ['ipvsadm', '--save', '--numeric'],
+    isRuntime: true,
+    expect: {
+      begins: ['-A -t 192.0.2.10:80 '],
+      ends: [{ beginning: '-a -t 192.0.2.10:80 -r 10.0.0.21:80 ', end: '-m -w 0' }],
+    },
+  })
+})
+
+t.test('a new name needs no reload, a new server, scheduler or port does', async (test) => {
+  const named = { ...SITE, realServers: [web({ name: 'new name' }), other] }
+  test.same(kinds(plan(SITE, named)), ['replaceFile'])
+  const reloads: readonly Records[] = [
+    { ...SITE, l4Backends: [l4Backend('be', ['web'])] },
+    { ...SITE, l4Backends: [l4Backend('be', ['web', 'other'], { scheduler: 'lc' })] },
+    { ...SITE, l4Frontends: [l4Frontend('fe', 'be', { ports: '81' })] },
+    { ...SITE, l4Frontends: [l4Frontend('fe', 'be', { ports: '80,443' })] },
+  ]
+  for (const desired of reloads) test.same(units(plan(SITE, desired)), ['reload act'])
+  test.same(units(plan(SITE, SITE, 'restart')), ['restart act'])
+})
+
+t.test('a daemon that starts leaves a keepalived alone that runs as it should', async (test) => {
+  test.same(units(plan('unknown', SITE)), ['reload skip'])
+  test.same(units(plan('unknown', SITE, 'reload')), ['reload act'])
+})
+
+t.test('checks come first, and every file that a reload reads is there before it', async (test) => {
+  const steps = plan({}, SITE)
+  const order = kinds(steps)
+  test.equal(order.lastIndexOf('check') < order.findIndex((kind) => kind !== 'check'), true)
+  const reload = order.indexOf('unit')
+  const configs = steps.flatMap((step, at) => (step.kind === 'replaceFile' ? [at] : []))
+  test.ok(configs.every((at) => at < reload))
+  test.match(steps.filter(({ kind }) => kind === 'setting')[0], { setting: { name: 'ip_vs' }, isOptional: false })
+})
+
+t.test('the last frontend gives the machine back as it was found', async (test) => {
+  const host = new RecordingHost({ missing: [] })
+  await host.replaceFile('/etc/keepalived/keepalived.conf', 'what somebody wrote\n', 0o644)
+  const done = await executePlan(
+    host,
+    plan({}, SITE).filter((step) => step.kind !== 'run'),
+  )
+  test.match(done, { ok: true })
+  test.match(await host.readFile('/etc/keepalived/keepalived.conf'), /^# Written by Fulcrum/)
+  const steps = plan(SITE, {})
+  test.match(await executePlan(host, steps), { ok: true })
+  test.equal(await host.readFile('/etc/keepalived/keepalived.conf'), 'what somebody wrote\n')
+  test.same(await host.listFiles('/run/fulcrum-weights'), [])
+  test.same(units(steps), ['stop act'])
+})
+
+t.test('a fallback stands in where no server takes traffic, and one that is gone is taken out', async (test) => {
+  const fallback = { ip: '10.0.0.99', port: 80 }
+  const withFallback = { ...SITE, l4Backends: [l4Backend('be', ['web', 'other'], { fallback })] }
+  const commands = (steps: readonly Step[]) =>
+    steps.flatMap((step) => (step.kind === 'run' ? [step.argv.slice(0, 3).join(' ')] : []))
+  const program = '/etc/keepalived/fulcrum-fallback'
+  const drained = { ...withFallback, realServers: [web({ state: 'drained' }), { ...other, state: 'halted' as const }] }
+  test.ok(commands(plan('unknown', drained)).includes(`${program} add 10.0.0.99:80`))
+  test.notOk(commands(plan('unknown', withFallback)).includes(`${program} add 10.0.0.99:80`))
+  test.ok(commands(plan(withFallback, SITE)).includes(`${program} remove 10.0.0.99:80`))
+  test.notOk(commands(plan(withFallback, withFallback, 'reload')).includes(`${program} remove 10.0.0.99:80`))
+})

@@ -1,0 +1,75 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { goneMaps, MOVED, NO_MARKS, renderMarks } from '../../../../src/drivers/keepalived/nftables.ts'
+import { servedFrontends } from '../../../../src/drivers/keepalived/services.ts'
+import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
+import { viewOf } from '../../../view-fixture.ts'
+
+const serve = (...frontends: readonly ReturnType<typeof l4Frontend>[]) =>
+  servedFrontends(
+    viewOf({
+      realServers: [realServer('app', { ip: '10.0.0.1', port: 8080 }), realServer('six', { ip: 'fd00::1', port: 80 })],
+      l4Backends: [
+        l4Backend('be', ['app']),
+        l4Backend('kept', ['app'], { persistTimeout: 60 }),
+        l4Backend('be6', ['six'], { persistTimeout: 60 }),
+      ],
+      l4Frontends: frontends,
+    }),
+  )
+const RANGES = l4Frontend('ranges', 'be', { ports: '80,443,8000-8010' })
+const KEPT = l4Frontend('kept', 'kept', { ip: '192.0.2.11' })
+const SIX = l4Frontend('six', 'be6', { ip: 'fd00::10', protocol: 'udp' })
+
+t.test('without a marked frontend there is no table', (test) => {
+  test.equal(renderMarks(serve(l4Frontend('fe', 'be'))), NO_MARKS)
+  test.end()
+})
+
+t.test('maps are named after what they hold, and those of before can go', (test) => {
+  const [before, after] = [renderMarks(serve(RANGES)), renderMarks(serve(RANGES, KEPT))]
+  test.same(goneMaps(before, before), [])
+  test.match(goneMaps(before, after), [/^delete map inet fulcrum services4_[\da-f]{12}$/])
+  test.end()
+})
+
+const canTry = process.getuid?.() === 0 && spawnSync('nft', ['--version']).status === 0
+t.test(
+  'the kernel takes the file, again and again, and keeps who was moved',
+  { skip: canTry ? false : 'needs root and nft' },
+  (test) => {
+    const folder = mkdtempSync(join(tmpdir(), 'fulcrum-nft-'))
+    const namespace = `fulcrum-${randomBytes(4).toString('hex')}`
+    execFileSync('ip', ['netns', 'add', namespace])
+    test.teardown(() => {
+      execFileSync('ip', ['netns', 'delete', namespace])
+      rmSync(folder, { recursive: true })
+    })
+    const nft = (...words: readonly string[]) =>
+      execFileSync('ip', ['netns', 'exec', namespace, 'nft', ...words], { encoding: 'utf8' })
+    const load = (text: string) => {
+      writeFileSync(join(folder, 'marks.nft'), text)
+      nft('--check', '--file', join(folder, 'marks.nft'))
+      nft('--file', join(folder, 'marks.nft'))
+    }
+    const [first, second] = [renderMarks(serve(RANGES, KEPT)), renderMarks(serve(RANGES, KEPT, SIX))]
+    load(first)
+    nft(`add element inet fulcrum ${MOVED[4]} { 198.51.100.7 . 1073741824 : 1073741825 }`)
+    load(first)
+    load(second)
+    nft(goneMaps(first, second).join('; '))
+    test.match(nft('list', 'map', 'inet', 'fulcrum', MOVED[4]), /198\.51\.100\.7 \. 0x40000000 : 0x40000001/)
+    const rules = nft('list', 'ruleset')
+    test.match(rules, /192\.0\.2\.10 \. tcp \. 8000-8010 : 0x[45]/)
+    test.match(rules, /192\.0\.2\.11 \. tcp \. 80 : 8080/)
+    test.match(rules, /fd00::10 \. udp \. 80 : 0x[45]/)
+    test.notMatch(rules, new RegExp(/services6_\w+/.exec(first)?.[0] ?? 'none'))
+    load(NO_MARKS)
+    test.equal(nft('list', 'ruleset'), '')
+    test.end()
+  },
+)

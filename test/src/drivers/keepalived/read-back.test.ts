@@ -1,0 +1,33 @@
+import t from 'tap'
+import { loadedFile, readBack } from '../../../../src/drivers/keepalived/read-back.ts'
+import { servedFrontends } from '../../../../src/drivers/keepalived/services.ts'
+import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
+import { viewOf } from '../../../view-fixture.ts'
+
+const all = servedFrontends(
+  viewOf({
+    realServers: [
+      realServer('a', { ip: '10.0.0.1', port: 81, weight: 5 }),
+      realServer('b', { ip: '10.0.0.2', port: 81, state: 'halted' }),
+    ],
+    l4Backends: [l4Backend('be', ['a', 'b'])],
+    l4Frontends: [l4Frontend('fe', 'be')],
+  }),
+)
+
+t.test('every service is to be there, and no server with another weight', (test) => {
+  test.match(readBack(all, undefined).expect, {
+    begins: ['-A -t 192.0.2.10:80 '],
+    ends: [
+      { beginning: '-a -t 192.0.2.10:80 -r 10.0.0.1:81 ', end: '-m -w 5' },
+      { beginning: '-a -t 192.0.2.10:80 -r 10.0.0.2:81 ', end: undefined },
+    ],
+  })
+  test.match(readBack(all, new Map([['a', '']])).expect, { ends: [{ end: '-m -w 5' }] })
+  test.end()
+})
+
+t.test('a reload is over when keepalived has made the file of its configuration', (test) => {
+  test.match(loadedFile('loaded.1'), { argv: ['find', '/run/fulcrum-weights', '-name', 'loaded.1'] })
+  test.end()
+})

@@ -1,0 +1,71 @@
+import t from 'tap'
+import { servedFrontends } from '../../../../src/drivers/keepalived/services.ts'
+import {
+  baseOf,
+  configWeight,
+  firstValue,
+  valueOf,
+  weightFileName,
+  weightValues,
+} from '../../../../src/drivers/keepalived/weights.ts'
+import type { RealServer } from '../../../../src/model/real-server.ts'
+import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
+import { viewOf } from '../../../view-fixture.ts'
+
+const serve = (...states: readonly RealServer['state'][]) =>
+  servedFrontends(
+    viewOf({
+      realServers: states.map((state, at) => realServer(`r${at}`, { ip: `10.0.0.${at + 1}`, state, weight: 50 })),
+      l4Backends: [
+        l4Backend(
+          'be',
+          states.map((_, at) => `r${at}`),
+        ),
+      ],
+      l4Frontends: [l4Frontend('fe', 'be')],
+    }),
+  )
+
+t.test('whichever weight keepalived has read, it and its file make the share', (test) => {
+  for (const share of [0, 1, 100, 256]) {
+    for (const base of ['one', 'none'] as const) test.equal(configWeight(base) + valueOf(share, base), share)
+  }
+  test.equal(valueOf('halted', 'one'), -2147483648)
+  test.end()
+})
+
+t.test('a halted server is read with weight 0, unless nothing else gives keepalived a weight', (test) => {
+  const [mixed] = serve('online', 'halted')
+  const [alone] = serve('halted')
+  test.same(
+    mixed?.destinations.map((one) => baseOf(one, mixed)),
+    ['one', 'none'],
+  )
+  test.same(
+    alone?.destinations.map((one) => baseOf(one, alone)),
+    ['one'],
+  )
+  test.same(
+    mixed?.destinations.map((one) => weightFileName(one, baseOf(one, mixed))),
+    ['r0', 'r1.0'],
+  )
+  test.end()
+})
+
+t.test('after a boot nothing halted takes new connections, and no file is beyond what keepalived makes', (test) => {
+  test.equal(firstValue('halted', 'none'), 0)
+  test.equal(firstValue('halted', 'one'), -1)
+  test.equal(firstValue(256, 'one'), 254)
+  test.equal(firstValue(100, 'one'), 99)
+  test.end()
+})
+
+t.test('each share is kept for both weights that keepalived may have read', (test) => {
+  test.same(Object.fromEntries(weightValues(serve('online', 'drained'))), {
+    r0: '49\n',
+    'r0.0': '50\n',
+    r1: '-1\n',
+    'r1.0': '0\n',
+  })
+  test.end()
+})
