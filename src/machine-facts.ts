@@ -1,8 +1,8 @@
 import type { CipherSuite, MachineFacts } from './model/machine-facts.ts'
 import type { ProbePool } from './worker-pool.ts'
 
-/** The machine as a probe worker reads it. */
-export function machineFacts(pool: ProbePool): MachineFacts {
+/** The machine as a probe worker reads it; health checks, which may hang, have workers of their own. */
+export function machineFacts(pool: ProbePool, checks: ProbePool): MachineFacts {
   let zones: readonly string[] | undefined
   let suites: readonly CipherSuite[] | undefined
   return {
@@ -21,5 +21,6 @@ export function machineFacts(pool: ProbePool): MachineFacts {
     restartRequired: () => pool.run('restartRequired', undefined),
     volume: () => pool.run('volume', undefined),
     sessions: (statsSocket, frontends) => pool.run('sessions', { statsSocket, frontends }),
+    tryCheck: (trial) => checks.run('healthCheck', trial),
   }
 }

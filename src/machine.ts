@@ -11,7 +11,7 @@ import type { MachineFacts } from './model/machine-facts.ts'
 import { machineFacts } from './machine-facts.ts'
 import { UPLOADS_MAX, uploadsFolder } from './updates/uploads.ts'
 import type { UploadedPackage } from './api/machine-lifecycle.ts'
-import { type ComputePool, computePool, intakePool, probePool, systemPool } from './worker-pool.ts'
+import { checkPool, type ComputePool, computePool, intakePool, probePool, systemPool } from './worker-pool.ts'
 
 /** The machine behind the daemon: what is rendered for it and what executes. */
 export interface Machine {
@@ -37,7 +37,9 @@ const STOP_TIMEOUT_MS = 10_000
 function untouchedMachine({ profile, state }: Settings): Machine {
   // Reads do not need HAProxy.
   const layer7proxy = { mode: 'systemd', unit: 'haproxy.service', masterSocket: '' } as const
-  const probes = probePool({ profile, stateFolder: state, layer7proxy })
+  const host: HostSettings = { profile, stateFolder: state, layer7proxy }
+  const probes = probePool(host)
+  const checks = checkPool(host)
   const compute = computePool()
   const nothing = async (steps: readonly unknown[]) => {
     if (steps.length > 0) throw new Error('an observer has no plan to carry out')
@@ -49,12 +51,12 @@ function untouchedMachine({ profile, state }: Settings): Machine {
     masterSocket: undefined,
     statsSocket: undefined,
     touchesPackages: false,
-    facts: machineFacts(probes),
+    facts: machineFacts(probes, checks),
     compute,
     keepPackage: async () => ({ problem: 'is not kept by a daemon that only observes' }),
     stopSupervised: async () => undefined,
     async close() {
-      await Promise.all([probes.close(), compute.close()])
+      await Promise.all([probes.close(), checks.close(), compute.close()])
     },
   }
 }
@@ -85,6 +87,7 @@ export function createMachine(settings: Settings): Machine {
   const host: HostSettings = { profile, stateFolder: state, layer7proxy }
   const pool = systemPool(host)
   const probes = probePool(host)
+  const checks = checkPool(host)
   const compute = computePool()
   const intake = intakePool()
   return {
@@ -100,7 +103,7 @@ export function createMachine(settings: Settings): Machine {
     masterSocket,
     statsSocket: haproxy.statsSocket,
     touchesPackages: !supervised,
-    facts: machineFacts(probes),
+    facts: machineFacts(probes, checks),
     compute,
     keepPackage: (text) => intake.run('keepPackage', { text, folder: uploadsFolder(state), files_max: UPLOADS_MAX }),
     async stopSupervised() {
@@ -110,7 +113,7 @@ export function createMachine(settings: Settings): Machine {
       await pool.run('executePlan', { steps: [{ kind: 'unit', unit: 'layer7proxy', verb: 'stop', why, ...common }] })
     },
     async close() {
-      await Promise.all([pool.close(), probes.close(), compute.close(), intake.close()])
+      await Promise.all([pool.close(), probes.close(), checks.close(), compute.close(), intake.close()])
     },
   }
 }

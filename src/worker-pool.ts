@@ -158,3 +158,13 @@ export function probePool(settings: HostSettings): ProbePool {
     workerData: settings,
   })
 }
+
+/** Health checks that somebody tries. */
+export function checkPool(settings: HostSettings): ProbePool {
+  return new WorkerPool<typeof ProbeTasks>(new URL('../workers/probe.ts', import.meta.url), {
+    threads: 2,
+    idle_ms: 30_000,
+    queue_max: 8,
+    workerData: settings,
+  })
+}

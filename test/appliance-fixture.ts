@@ -72,6 +72,7 @@ export function stillFacts(more: Partial<MachineFacts> = {}): MachineFacts {
       snapshot: undefined,
     }),
     sessions: async () => 0,
+    tryCheck: async () => ({ exitCode: 1, durationMs: 5, output: 'refused', up: false }),
     ...more,
   }
 }

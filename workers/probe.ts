@@ -1,6 +1,8 @@
 /** Tasks of the probe pool: reads of the machine, which change nothing and may run beside a plan. */
 import { workerData } from 'node:worker_threads'
 import type {
+  CheckTrial,
+  CheckTried,
   CipherSuite,
   ClockFacts,
   Connection,
@@ -16,6 +18,7 @@ import { runProgram } from './host/linux-host.ts'
 import { readCipherSuites } from './probe/ciphers.ts'
 import { readClock, readTimeZones } from './probe/clock.ts'
 import { readConnections } from './probe/connections.ts'
+import { runHealthCheck } from './probe/health-check.ts'
 import { readInterfaces } from './probe/interfaces.ts'
 import { isRestartRequired, packagesStamp, readPackages, readUpdateGround } from './probe/packages.ts'
 import { ping as send } from './probe/ping.ts'
@@ -100,4 +103,9 @@ export function sessions({
   readonly frontends: readonly string[]
 }): Promise<number> {
   return readSessions(statsSocket, frontends)
+}
+
+export function healthCheck(trial: CheckTrial): Promise<CheckTried> {
+  const { stateFolder }: HostSettings = workerData
+  return runHealthCheck(trial, `${stateFolder}/health-check-trials`, runProgram)
 }

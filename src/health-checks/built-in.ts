@@ -17,6 +17,8 @@ export const BUILT_IN: readonly HealthCheck[] = BUILT_IN_CHECKS.map((id) => {
 
 const byId: ReadonlyMap<string, HealthCheck> = new Map(BUILT_IN.map((check) => [check.id, check]))
 
+export const builtInCheck = (id: string): HealthCheck | undefined => byId.get(id)
+
 /** The built-in check with this id, or the own one that `find` knows. */
 export function checkFrom(find: (id: string) => HealthCheck | undefined): (id: string) => HealthCheck | undefined {
   return (id) => byId.get(id) ?? find(id)

@@ -48,7 +48,7 @@ const hasBadName = (declared: unknown): boolean =>
   'name' in declared &&
   !Value.Check(ParameterDeclaration.properties.name, declared.name)
 
-/** Rules about declarations that fit their schema; `field` is where they were found: parameters, or script. */
+/** Rules about declarations; `field` is where they were found: parameters, or script. */
 export function declarationProblems(
   parameters: readonly ParameterDeclaration[],
   field: 'parameters' | 'script',
@@ -63,6 +63,9 @@ export function declarationProblems(
         code,
         message: isListed ? message : `declares ${name}: ${of} ${message}`,
       })
+    }
+    if (!Value.Check(ParameterDeclaration.properties.name, name)) {
+      add('name', 'INVALID_NAME', 'must be 1 to 64 letters and digits')
     }
     if (names.has(name)) add('name', 'INVALID_NAME', `is ${name}, which is declared twice`)
     names.add(name)

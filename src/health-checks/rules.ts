@@ -52,9 +52,9 @@ function scriptProblems(
   checkOf: (id: string) => HealthCheck | undefined,
 ): readonly FieldProblem[] {
   if (type !== 'script') {
-    const given = { id, parameters }
+    const given = { id: id !== undefined, parameters: Object.keys(parameters ?? {}).length > 0 }
     return Object.entries(given)
-      .filter(([, value]) => value !== undefined)
+      .filter(([, isGiven]) => isGiven)
       .map(([field]) => problem(field, `is for type script only, and this check has type ${type}`))
   }
   if (id === undefined) return [problem('id', 'is required with type script: one of GET /healthchecks')]

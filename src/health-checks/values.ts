@@ -8,20 +8,18 @@ const LINE = /^[^\u0000-\u001f\u007f]*$/
 /** Why a text is no value of this type; undefined when it is one. */
 export function valueProblem(type: ParameterDeclaration['type'], value: string): string | undefined {
   if (!LINE.test(value)) return 'must be one line without control characters'
-  switch (type) {
-    case 'integer':
-      return INTEGER.test(value) ? undefined : 'must be a whole number'
-    case 'port':
-      return isPort(value) ? undefined : 'must be a port from 1 to 65535'
-    case 'path':
-      return isPath(value) ? undefined : 'must be an absolute path without ..'
-    case 'hostname':
-      return isHostName(value) || isIP(value) !== 0 ? undefined : 'must be a host name or an address'
-    case 'string':
-      return undefined
-  }
+  const { fits, problem } = RULES[type]
+  return fits(value) ? undefined : problem
 }
 
 const isPort = (value: string): boolean => /^\d{1,5}$/.test(value) && Number(value) >= 1 && Number(value) <= 65_535
 
 const isPath = (value: string): boolean => value.startsWith('/') && !value.split('/').includes('..')
+
+const RULES: Readonly<Record<ParameterDeclaration['type'], { fits: (value: string) => boolean; problem: string }>> = {
+  integer: { fits: (value) => INTEGER.test(value), problem: 'must be a whole number' },
+  port: { fits: isPort, problem: 'must be a port from 1 to 65535' },
+  path: { fits: isPath, problem: 'must be an absolute path without ..' },
+  hostname: { fits: (value) => isHostName(value) || isIP(value) !== 0, problem: 'must be a host name or an address' },
+  string: { fits: () => true, problem: '' },
+}

@@ -44,6 +44,9 @@ export const ParameterDeclaration = closed(
 )
 export type ParameterDeclaration = Static<typeof ParameterDeclaration>
 
+/** Parameters of one script. */
+export const PARAMETERS_MAX = 32
+
 /** Bytes of a script: the contract's limit. */
 export const SCRIPT_BYTES_MAX = 256 * 1024
 
@@ -64,7 +67,7 @@ export const HealthCheck = closed({
     description: 'Which backends may use it: layer-4, layer-7 or both.',
   }),
   parameters: Type.Array(ParameterDeclaration, {
-    maxItems: 32,
+    maxItems: PARAMETERS_MAX,
     description: 'What it accepts, in the order in which the flags are given.',
   }),
 })
@@ -75,7 +78,7 @@ export const ParameterValues = Type.Record(
   Type.String({ pattern: '^[A-Za-z0-9]{1,64}$' }),
   Type.String({ maxLength: 1024, pattern: '^[^\\u0000-\\u001f\\u007f]*$' }),
   {
-    maxProperties: 32,
+    maxProperties: PARAMETERS_MAX,
     description:
       'Values by parameter name, one line of up to 1024 characters each. They show in the list of processes.',
   },

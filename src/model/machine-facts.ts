@@ -29,6 +29,24 @@ export interface MachineFacts {
   volume(): Promise<VolumeFacts>
   /** Connections that these frontends have now; 0 when HAProxy does not run. */
   sessions(statsSocket: string, frontends: readonly string[]): Promise<number>
+  /** Runs a health check once, in its sandbox; takes ten seconds at the most. Refuses with RATE_LIMITED. */
+  tryCheck(trial: CheckTrial): Promise<CheckTried>
+}
+
+/** One run of a health check. */
+export interface CheckTrial {
+  readonly script: string
+  readonly ip: string
+  readonly port: number
+  /** `--name=value` each. */
+  readonly flags: readonly string[]
+}
+export interface CheckTried {
+  readonly exitCode: number
+  readonly durationMs: number
+  /** Without control characters. */
+  readonly output: string
+  readonly up: boolean
 }
 
 export interface CipherSuite {

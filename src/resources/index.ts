@@ -10,6 +10,7 @@ import { demo } from './demo.ts'
 import { documents } from './documents.ts'
 import { floatingIps } from './floating-ips.ts'
 import { groups } from './groups.ts'
+import { healthChecks } from './health-checks.ts'
 import { interfaces } from './interfaces.ts'
 import { ipGroups } from './ip-groups.ts'
 import { ipRoutes } from './ip-routes.ts'
@@ -55,6 +56,7 @@ export const endpoints: readonly Endpoint[] = [
   ...groups,
   ...roles,
   ...realServers,
+  ...healthChecks,
   ...l4Frontends,
   ...l4Backends,
   ...l7Frontends,

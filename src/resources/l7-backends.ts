@@ -1,7 +1,11 @@
 import { Type } from 'typebox'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
+import { refuseFields } from '../api/refuse.ts'
+import { checkFrom } from '../health-checks/built-in.ts'
+import { checkSettingProblems } from '../health-checks/rules.ts'
 import { newId } from '../ids.ts'
 import { closed, optional } from '../model/fields.ts'
+import type { HealthCheck, HealthCheckSetting } from '../model/health-check.ts'
 import { L7Backend } from '../model/layer7.ts'
 
 const { id: _id, name, mode, healthCheck, ...settings } = L7Backend.properties
@@ -18,6 +22,16 @@ const DEFAULTS = {
   timeoutConnect: 5,
   timeoutServer: 30,
   enabled: true,
+}
+
+/** Rules about the check, when one is sent. */
+function refuseWrongCheck(
+  setting: HealthCheckSetting | undefined,
+  checks: { find(id: string): HealthCheck | undefined },
+): void {
+  if (setting === undefined) return
+  const checkOf = checkFrom((id) => checks.find(id))
+  refuseFields(checkSettingProblems(setting, 'layer-7', checkOf))
 }
 
 export const l7Backends = [
@@ -46,6 +60,7 @@ export const l7Backends = [
     body: BackendCreate,
     data: CreatedId,
     handle: (ctx, { body }) => {
+      refuseWrongCheck(body.healthCheck, ctx.section('healthChecks'))
       const id = newId()
       ctx.section('l7Backends').create({ ...DEFAULTS, ...body, id })
       return { id }
@@ -73,7 +88,11 @@ export const l7Backends = [
     summary: 'Change a Layer 7 backend; omitted fields keep their value, a list sent replaces the stored one',
     message: 'Layer 7 backend stored',
     body: BackendUpdate,
-    handle: (ctx, { params, body }) => ctx.section('l7Backends').merge(params.id, body),
+    handle: (ctx, { params, body }) => {
+      ctx.section('l7Backends').get(params.id)
+      refuseWrongCheck(body.healthCheck, ctx.section('healthChecks'))
+      ctx.section('l7Backends').merge(params.id, body)
+    },
   }),
   endpoint({
     name: 'l7Backends.delete',

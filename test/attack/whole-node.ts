@@ -36,6 +36,23 @@ export async function wholeNode(test: Test, call: Caller, node: string): Promise
     healthCheck: check,
   }
   const backend = await id('/layer7proxy/backends', backendBody)
+  const checkBody = {
+    name: 'a check',
+    description: 'Asks',
+    script: '#!/bin/sh\nexit 0\n',
+    services: ['layer-7'],
+    parameters: [{ name: 'word', type: 'string', default: 'a default', label: 'Word' }],
+  }
+  const own = await id('/healthchecks', checkBody)
+  const checkedBody = {
+    name: 'checked',
+    mode: 'tcp',
+    reals: [{ ripId: rip }],
+    healthCheck: { type: 'script', id: own, parameters: { word: 'a value' } },
+  }
+  const checked = await id('/layer7proxy/backends', checkedBody)
+  const defaulted = { ...checkedBody, name: 'defaulted', healthCheck: { type: 'script', id: own } }
+  await id('/layer7proxy/backends', defaulted)
   const frontendBody = { name: 'fe', mode: 'http', ip: '127.0.0.1', ports: '8000', defaultBackendId: backend }
   const frontend = await id('/layer7proxy/frontends', frontendBody)
   const group = await id('/rbac/groups', { id: 'ops', name: 'Ops' })
@@ -141,6 +158,8 @@ export async function wholeNode(test: Test, call: Caller, node: string): Promise
   return [
     change('realServers.update', `/ipvsDirector/rips/${rip}`, { name: 'web', ip: '127.0.0.1', port: 8001 }),
     change('l7Backends.update', `/layer7proxy/backends/${backend}`, backendBody),
+    change('l7Backends.update', `/layer7proxy/backends/${checked}`, checkedBody),
+    change('healthChecks.update', `/healthchecks/${own}`, checkBody),
     change('l7Frontends.update', `/layer7proxy/frontends/${frontend}`, frontendBody),
     change('groups.update', `/rbac/groups/${group}`, { name: 'Ops' }),
     change('roles.update', `/rbac/roles/${role}`, roleBody),

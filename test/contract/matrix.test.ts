@@ -13,6 +13,7 @@ import { certificateMaker } from '../certificate-maker.ts'
 /** Rights that no path answers to are part of the table, and cannot be called. */
 const endpoints = table.filter((endpoint) => !endpoint.permissionOnly)
 
+const HEALTH_CHECK = { name: 'own', description: '', script: '#!/bin/sh\nexit 0\n', services: ['layer-7'] }
 const SECRET = /argon2|passwordHash":"(?!\*\*)|PRIVATE KEY/
 
 /** A path with a value for every parameter. */
@@ -114,6 +115,8 @@ t.test('an unknown record, service or node is 404', async (test) => {
   const samples: Readonly<Record<string, unknown>> = {
     'groups.update': { name: 'x' },
     'realServers.update': { port: 80 },
+    'healthChecks.update': HEALTH_CHECK,
+    'healthChecks.test': { ip: '192.0.2.1', port: 80 },
     'radiusUsers.update': { disabled: true },
     'ipGroups.update': { name: 'x' },
     'staticIps.update': { groupId: 'x', ip: '192.0.2.1' },
@@ -220,6 +223,7 @@ async function populate(call: Caller, node: string, certificate: Readonly<Record
   const certificateId = await id('/certificates/certs', { name: 'www', ...certificate })
   const list = { name: 'modern', ciphers: ['TLS_AES_128_GCM_SHA256'] }
   const cipherList = String((await call('POST', '/ciphers/lists', { body: list })).json.data.cipherListID)
+  const healthCheck = await id('/healthchecks', HEALTH_CHECK)
   const group = await id('/rbac/groups', { id: 'ops', name: 'Ops' })
   const endpoint = (await call('GET', '/rbac/endpoints')).json.data[0].id
   const role = await id('/rbac/roles', { name: 'r', users: [], groups: [group], endpoints: [endpoint] })
@@ -245,6 +249,7 @@ async function populate(call: Caller, node: string, certificate: Readonly<Record
     ...more,
     snmpUser,
     rip,
+    healthCheck,
     backend,
     frontend,
     group,
@@ -268,6 +273,7 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
     groups: made.group,
     roles: made.role,
     realServers: made.rip,
+    healthChecks: made.healthCheck,
     l7Frontends: made.frontend,
     l7Backends: made.backend,
     certificates: made.certificate,
@@ -295,7 +301,7 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
     const query = resource === 'l7History' ? '?start=1790000000&end=1790000060' : ''
     const answer = await call(
       'GET',
-      `${concrete(endpoint, node, { id: id ?? '', file: 'start.js', a: '1', b: '2' })}${query}`,
+      `${concrete(endpoint, node, { id: id ?? '', file: 'start.js', service: 'layer-7', a: '1', b: '2' })}${query}`,
     )
     test.equal(answer.status, 200, title)
     test.notMatch(answer.text, SECRET, title)
@@ -325,6 +331,8 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     'roles.create': { name: 'another', users: [], groups: [], endpoints: [] },
     'realServers.create': { name: 'web 2', ip: '::1', port: null },
     'realServers.update': { port: 8002, weight: 7 },
+    'healthChecks.create': { ...HEALTH_CHECK, name: 'another' },
+    'healthChecks.update': { ...HEALTH_CHECK, description: 'changed' },
     'l7Frontends.create': { name: 'fe 2', mode: 'tcp', ip: '127.0.0.1', ports: '8100-8110' },
     'l7Backends.create': { name: 'be 2', mode: 'tcp' },
     'certificates.create': { name: 'another', ...certificateOf(test) },
@@ -354,6 +362,7 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     groups: made.group,
     roles: made.role,
     realServers: made.rip,
+    healthChecks: made.healthCheck,
     l7Frontends: made.frontend,
     l7Backends: made.backend,
     certificates: made.certificate,

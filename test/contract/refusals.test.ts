@@ -226,10 +226,6 @@ t.test(
     test.match(answer.json.errors, [{ code: 'NOT_SERVED_YET' }])
     const nothing = { rules: [] }
     test.equal((await call('POST', '/layer7proxy/frontends', { body: { ...frontend, ...nothing } })).status, 201)
-    const script = { name: 'be', mode: 'http', healthCheck: { type: 'script', id: 'x', parameters: ['-v'] } }
-    const noScript = refused(test, await call('POST', '/layer7proxy/backends', { body: script }), 'INVALID_BODY')
-    test.same(fields(noScript), ['healthCheck.type', 'healthCheck.id', 'healthCheck.parameters'])
-    test.match(noScript.json.errors, [{ code: 'NOT_SERVED_YET' }, { code: 'NOT_SERVED_YET' }])
   },
 )
 

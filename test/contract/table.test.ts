@@ -22,6 +22,7 @@ const DELIVERED: Readonly<Record<string, number>> = {
   'Users, groups, roles': 12,
   'Certificates and ciphers': 9,
   'Real servers': 9,
+  'Health checks': 6,
   Services: 9,
   'User interface': 2,
   'Connection tracking': 2,
@@ -41,6 +42,7 @@ const DELIVERED: Readonly<Record<string, number>> = {
 
 function areaOf(operation: Operation): string {
   if (operation.path.startsWith('/ipvsDirector/rips')) return 'Real servers'
+  if (operation.path.startsWith('/healthchecks')) return 'Health checks'
   if (operation.path.includes('/layer7proxy/stats') && !operation.path.endsWith('/history')) return 'Layer 7 statistics'
   if (operation.path.endsWith('/system/userinterface')) return 'User interface'
   if (operation.path.endsWith('/system/conntrack')) return 'Connection tracking'

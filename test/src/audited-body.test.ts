@@ -59,6 +59,8 @@ const HARMLESS = new Set([
   'to',
   'ip',
   'nodeId',
+  // Of health checks: they show in the list of processes anyway.
+  'parameters',
   'versionNumber',
 ])
 

@@ -11,7 +11,7 @@ t.test('each fact is one task of the probe pool', async (test) => {
     },
     close: async () => undefined,
   }
-  const facts = machineFacts(pool as unknown as ProbePool)
+  const facts = machineFacts(pool as unknown as ProbePool, pool as unknown as ProbePool)
   await facts.interfaces()
   await facts.ping('192.0.2.1', '192.0.2.2')
   await facts.connections('192.0.2.9', 9443)
@@ -44,11 +44,18 @@ t.test('each fact is one task of the probe pool', async (test) => {
   ])
 })
 
+t.test('health checks hold up nobody but each other', async (test) => {
+  const pool = { run: async (...asked: unknown[]) => asked, close: async () => undefined } as unknown as ProbePool
+  const trial = { script: '#!/bin/sh', ip: '192.0.2.1', port: 80, flags: [] }
+  const facts = machineFacts({ ...pool, run: () => Promise.reject(new Error('the wrong pool')) }, pool)
+  test.same(await facts.tryCheck(trial), ['healthCheck', trial])
+})
+
 t.test('time zones are read once, but asked for again while there are none', async (test) => {
   const answers = [undefined, ['Etc/UTC'], ['never asked']]
   let asked = 0
   const pool = { run: async () => answers[asked++], close: async () => undefined }
-  const facts = machineFacts(pool as unknown as ProbePool)
+  const facts = machineFacts(pool as unknown as ProbePool, pool as unknown as ProbePool)
   test.equal(await facts.timeZones(), undefined, 'tzdata is not installed yet')
   test.same(await facts.timeZones(), ['Etc/UTC'])
   test.same(await facts.timeZones(), ['Etc/UTC'])

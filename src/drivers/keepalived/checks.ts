@@ -12,7 +12,7 @@ const PLAIN = /^[\w./:@=+,~?&%*;()[\]-]+$/
 const HEX = /^([\da-f]{2})*(?!ff)[\da-f]{2}$/i
 /** A payload of keepalived is one line of its file. */
 const HEX_MAX = 400
-const DNS_TYPES = ['A', 'AAAA', 'NS', 'CNAME', 'SOA', 'MX', 'TXT']
+const DNS_TYPES: ReadonlySet<string> = new Set(['A', 'AAAA', 'NS', 'CNAME', 'SOA', 'MX', 'TXT'])
 
 type Statement = string | readonly [block: string, ...lines: string[]]
 
@@ -62,7 +62,7 @@ function webCheck(id: 'http' | 'https', { path, host, expect, text }: AskedCheck
 
 /** keepalived looks at the error of an answer, not at what is in it. */
 function dnsCheck({ name, type = 'A', answer }: AskedCheck['values']) {
-  if (name === undefined || answer !== undefined || !DNS_TYPES.includes(type)) return undefined
+  if (name === undefined || answer !== undefined || !DNS_TYPES.has(type)) return undefined
   return { name: 'DNS_CHECK', statements: [`type ${type}`, `name ${name}`], hasPort: true }
 }
 

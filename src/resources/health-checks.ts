@@ -1,0 +1,222 @@
+import { type Static, Type } from 'typebox'
+import type { ContextOf } from '../api/context.ts'
+import { CreatedId, endpoint } from '../api/endpoint.ts'
+import { type FieldProblem, refuseFields } from '../api/refuse.ts'
+import { ApiError } from '../errors.ts'
+import { flagsOf } from '../health-checks/asked-check.ts'
+import { BUILT_IN, builtInCheck, checkFrom } from '../health-checks/built-in.ts'
+import { headersOf } from '../health-checks/declarations.ts'
+import { brokenBy, valueProblems } from '../health-checks/rules.ts'
+import { sentCheckProblems } from '../health-checks/sent-check.ts'
+import { newId } from '../ids.ts'
+import { closed, Id, Ip, Port } from '../model/fields.ts'
+import {
+  CHECK_SERVICES,
+  HealthCheck,
+  ParameterDeclaration,
+  PARAMETERS_MAX,
+  ParameterValues,
+} from '../model/health-check.ts'
+
+const { id, name, description, services } = HealthCheck.properties
+
+const SERVED = { id, name, description, services }
+const Listed = closed({
+  ...SERVED,
+  builtin: Type.Boolean({ description: 'Part of Fulcrum: can be used and read, but neither changed nor deleted.' }),
+})
+const Shown = closed({ ...HealthCheck.properties, builtin: Listed.properties.builtin })
+
+/** Judged by a rule, which has a code of its own. */
+const ParameterName = Type.String({ description: 'Becomes the flag --name=value: 1 to 64 letters and digits.' })
+
+const Body = closed({
+  name,
+  description,
+  script: Type.String({
+    minLength: 1,
+    description:
+      'Text of the program, beginning with #!, up to 256 KiB. It is called VIP VPORT RIP RPORT --name=value…; exit status 0 means up.',
+  }),
+  services,
+  parameters: Type.Optional(
+    Type.Array(closed({ ...ParameterDeclaration.properties, name: ParameterName }), {
+      maxItems: PARAMETERS_MAX,
+      description:
+        'What it accepts. Omitted: read from lines # @param {"name":…,"type":…} among the first 64 of the script.',
+    }),
+  ),
+})
+
+const Tested = Type.Object({
+  exitCode: Type.Integer({ description: 'Exit status of the script; 137 when it was killed for taking too long.' }),
+  durationMs: Type.Integer({ minimum: 0, description: 'How long it took. Milliseconds.' }),
+  output: Type.String({ description: 'What it printed, up to 16 KiB, without control characters.' }),
+  up: Type.Boolean({ description: 'What a balancer would take from it: whether the exit status is 0.' }),
+})
+
+function refuseBuiltIn(checkId: string): void {
+  const check = builtInCheck(checkId)
+  if (check === undefined) return
+  throw new ApiError('IN_USE', `The health check ${check.name} is built in: make one of your own from its script`, {
+    data: { usage: [{ resource: 'healthChecks', id: checkId, name: check.name, field: 'builtin' }] },
+  })
+}
+
+/** Names of built-in checks belong to them. */
+function nameProblems(wanted: string): void {
+  const taken = BUILT_IN.find((check) => check.name === wanted.toLowerCase())
+  if (taken !== undefined) throw new ApiError('NAME_NOT_UNIQUE', `There is a built-in health check named ${taken.name}`)
+}
+
+/** What was sent, as it is stored. */
+function fieldsOf(body: Static<typeof Body>): Omit<HealthCheck, 'id'> {
+  nameProblems(body.name)
+  refuseFields(sentCheckProblems(body))
+  return { ...body, parameters: body.parameters ?? [...headersOf(body.script).parameters] }
+}
+
+/** Backends of both layers that would not go with the check as it is to be. */
+function refuseBreaking(ctx: ContextOf['stage'], check: HealthCheck): void {
+  refuseFields([
+    ...brokenBy(check, 'layer-4', ctx.section('l4Backends').list()),
+    ...brokenBy(check, 'layer-7', ctx.section('l7Backends').list()),
+  ])
+}
+
+const all = (ctx: ContextOf['read']): readonly Static<typeof Shown>[] => [
+  ...BUILT_IN.map((check) => ({ ...check, builtin: true })),
+  ...ctx
+    .section('healthChecks')
+    .list()
+    .map((check) => ({ ...check, builtin: false })),
+]
+
+function valuesProblems(check: HealthCheck, values: Readonly<Record<string, string>>): readonly FieldProblem[] {
+  return valueProblems(check.parameters, values).map((problem) => ({
+    field: `parameters.${problem.name}`,
+    code: 'INVALID_BODY',
+    message: problem.message,
+  }))
+}
+
+export const healthChecks = [
+  endpoint({
+    name: 'healthChecks.list',
+    method: 'GET',
+    path: '/healthchecks',
+    effect: 'read',
+    staged: false,
+    summary: 'List health checks, those that are built in first',
+    message: 'Health checks',
+    data: Type.Array(Listed),
+    handle: (ctx) => all(ctx).map(({ script: _script, parameters: _parameters, ...listed }) => listed),
+  }),
+  endpoint({
+    name: 'healthChecks.create',
+    method: 'POST',
+    path: '/healthchecks',
+    effect: 'stage',
+    staged: true,
+    status: 201,
+    summary: 'Create a health check from a script',
+    message: 'Health check stored',
+    body: Body,
+    rules: sentCheckProblems,
+    data: CreatedId,
+    handle: (ctx, { body }) => {
+      const checkId = newId()
+      ctx.section('healthChecks').create({ id: checkId, ...fieldsOf(body) })
+      return { id: checkId }
+    },
+  }),
+  endpoint({
+    name: 'healthChecks.listOfService',
+    method: 'GET',
+    path: '/healthchecks/service/{service}',
+    effect: 'read',
+    staged: false,
+    summary: 'List the health checks that layer-4 or layer-7 backends can use',
+    message: 'Health checks of {service}',
+    data: Type.Array(closed(SERVED)),
+    handle: (ctx, { params }) => {
+      const service = CHECK_SERVICES.find((known) => known === params.service)
+      if (service === undefined) {
+        throw new ApiError(
+          'NOT_FOUND',
+          `There is no service ${params.service}: health checks serve ${CHECK_SERVICES.join(' and ')}`,
+        )
+      }
+      return all(ctx)
+        .filter((check) => check.services.includes(service))
+        .map((check) => ({ id: check.id, name: check.name, description: check.description, services: check.services }))
+    },
+  }),
+  endpoint({
+    name: 'healthChecks.get',
+    method: 'GET',
+    path: '/healthchecks/{id}',
+    effect: 'read',
+    staged: false,
+    summary: 'Read a health check with its script and parameters',
+    message: 'Health check',
+    data: Type.Array(Shown, { description: 'One health check.' }),
+    handle: (ctx, { params }) => {
+      const builtIn = builtInCheck(params.id)
+      if (builtIn !== undefined) return [{ ...builtIn, builtin: true }]
+      return [{ ...ctx.section('healthChecks').get(params.id), builtin: false }]
+    },
+  }),
+  endpoint({
+    name: 'healthChecks.update',
+    method: 'PUT',
+    path: '/healthchecks/{id}',
+    effect: 'stage',
+    staged: true,
+    summary: 'Change a health check; refused when a backend that uses it would not go with it',
+    message: 'Health check stored',
+    body: Body,
+    rules: sentCheckProblems,
+    data: Type.Object({ id: Id }),
+    handle: (ctx, { params, body }) => {
+      refuseBuiltIn(params.id)
+      ctx.section('healthChecks').get(params.id)
+      const check = { id: params.id, ...fieldsOf(body) }
+      refuseBreaking(ctx, check)
+      ctx.section('healthChecks').put(check)
+      return { id: params.id }
+    },
+  }),
+  endpoint({
+    name: 'healthChecks.delete',
+    method: 'DELETE',
+    path: '/healthchecks/{id}',
+    effect: 'stage',
+    staged: true,
+    summary: 'Delete a health check that no backend uses',
+    message: 'Health check {id} will be deleted with apply',
+    handle: (ctx, { params }) => {
+      refuseBuiltIn(params.id)
+      ctx.section('healthChecks').remove(params.id)
+    },
+  }),
+  endpoint({
+    name: 'healthChecks.test',
+    method: 'POST',
+    path: '/healthchecks/{id}/test',
+    effect: 'act',
+    staged: false,
+    extension: true,
+    summary: 'Run a health check once against an address, as stored, and tell what it said; it has ten seconds',
+    message: 'Health check tested',
+    body: closed({ ip: Ip, port: Port, parameters: Type.Optional(ParameterValues) }),
+    data: Tested,
+    handle: (ctx, { params, body }) => {
+      const checks = ctx.section('healthChecks')
+      const check = checkFrom((own) => checks.find(own))(params.id) ?? checks.get(params.id)
+      const values = body.parameters ?? {}
+      refuseFields(valuesProblems(check, values))
+      return ctx.machine.tryCheck({ script: check.script, ip: body.ip, port: body.port, flags: flagsOf(check, values) })
+    },
+  }),
+]

@@ -1,0 +1,186 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { temporaryFolder } from '../config-fixture.ts'
+import { SANDBOX, sandboxProblem } from '../sandbox.ts'
+
+const skip = sandboxProblem()
+
+interface Options {
+  readonly seconds?: number
+  readonly words?: readonly string[]
+}
+
+/** Runs a script in the sandbox as a balancer would. */
+async function run(test: Test, script: string, { seconds = 5, words = [] }: Options = {}) {
+  const folder = temporaryFolder(test, 'sandbox')
+  const file = join(folder, 'script')
+  writeFileSync(file, script)
+  const child = spawn(SANDBOX, ['test', String(seconds), file, '0', '0', '127.0.0.1', '80', ...words])
+  const chunks: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+  child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const [status, signal] = await new Promise<[number | null, string | null]>((resolve) => {
+    child.on('close', (...how) => resolve(how))
+  })
+  return { status: signal === null ? status : signal, output: Buffer.concat(chunks).toString(), pid: child.pid ?? 0 }
+}
+
+/** Processes of this machine whose command line holds the mark. */
+function processes(mark: string): readonly string[] {
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      return (
+        /^\d+$/.test(pid) && Number(pid) !== process.pid && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(mark)
+      )
+    } catch {
+      return false
+    }
+  })
+}
+async function gone(mark: string): Promise<boolean> {
+  for (let round = 0; round < 100; round++) {
+    if (processes(mark).length === 0) return true
+    await sleep(50)
+  }
+  return false
+}
+let count = 0
+/** A number of seconds that no other process here sleeps. */
+const unlike = () => `9${process.pid}.${(count += 1)}`
+
+t.test('a script that hangs is killed in time', { skip }, async (test) => {
+  const mark = unlike()
+  const { status } = await run(test, `#!/bin/sh\ntrap "" TERM INT HUP\nsleep ${mark}\n`, { seconds: 1 })
+  test.equal(status, 'SIGKILL')
+  test.ok(await gone(mark))
+})
+
+t.test('what a script leaves running, in a session of its own as well, ends with it', { skip }, async (test) => {
+  const mark = unlike()
+  const script = `#!/bin/bash\nsetsid -f sleep ${mark}\n(trap "" HUP TERM; sleep ${mark}) & disown\nexit 0\n`
+  test.equal((await run(test, script)).status, 0)
+  test.ok(await gone(mark))
+})
+
+t.test('one signal to the process that was started ends all of it', { skip }, async (test) => {
+  const mark = unlike()
+  const folder = temporaryFolder(test, 'sandbox')
+  writeFileSync(join(folder, 'script'), `#!/bin/sh\nsetsid -f sleep ${mark}\ntrap "" TERM\nsleep ${mark}\n`)
+  const child = spawn(SANDBOX, ['check', '60', join(folder, 'script'), '0', '0', '127.0.0.1', '80'])
+  while (processes(mark).length < 2) await sleep(20)
+  child.kill('SIGTERM')
+  test.ok(await gone(mark))
+})
+
+t.test('a fork bomb stays in its box', { skip }, async (test) => {
+  const mark = unlike()
+  const script = `#!/bin/bash\nfor i in {1..300}; do sleep ${mark} & done 2>/dev/null\njobs -r | wc -l\nexit 4\n`
+  const { output, status } = await run(test, script, { seconds: 2 })
+  test.ok(Number(output.trim() === '' ? 0 : output.trim().split('\n').at(-1)) <= 64, output.slice(-80))
+  test.not(status, 0)
+  test.ok(await gone(mark))
+  test.equal(spawnSync('true').status, 0, 'others start programs as before')
+})
+
+t.test('a script that fills /tmp, or all there is, fills a little memory of its own', { skip }, async (test) => {
+  const script = `#!/bin/bash
+(head -c 100000000 /dev/zero >/tmp/a) 2>/dev/null
+for i in 1 2 3; do head -c 10000000 /dev/zero >/tmp/b$i 2>/dev/null; done
+echo $(du -s -B1 /tmp | cut -f1)
+for place in / /etc /usr /dev /dev/shm /var /run /home; do { : >$place/x; } 2>/dev/null && echo "wrote $place"; done
+exit 0
+`
+  const { output, status } = await run(test, script)
+  test.equal(status, 0)
+  test.ok(Number(/^\d+$/m.exec(output)?.[0]) <= 17_000_000, output)
+  test.notMatch(output, 'wrote')
+})
+
+t.test('a script takes no more memory than it is given', { skip }, async (test) => {
+  const { status } = await run(test, `#!/bin/bash\nx=$(head -c 400000000 /dev/zero | tr '\\0' x)\necho "\${#x}"\n`)
+  test.not(status, 0)
+})
+
+t.test('it sees no process of others, and a signal to all of them reaches nobody', { skip }, async (test) => {
+  const other = spawn('sleep', ['60'])
+  test.teardown(() => other.kill())
+  const { output } = await run(
+    test,
+    `#!/bin/bash\nkill -9 ${other.pid} 2>&1\nls /proc | grep -c '^[0-9]'\nkill -9 -1\necho after\n`,
+  )
+  test.match(output, /No such process/)
+  test.ok(Number(/^\d+$/m.exec(output)?.[0]) < 10, output)
+  test.equal(other.exitCode, null)
+  test.equal(other.signalCode, null)
+})
+
+t.test('it has no powers, and no account of the machine', { skip }, async (test) => {
+  const script =
+    '#!/bin/sh\nid -u\ngrep -E "^(CapEff|CapBnd|NoNewPrivs)" /proc/self/status\nmount -t tmpfs x /tmp 2>&1\n'
+  const { output } = await run(test, script)
+  test.match(output, /CapEff:\s+0+\nCapBnd:\s+0+\nNoNewPrivs:\s+1\n/)
+  if (process.getuid?.() === 0) test.notMatch(output, /^0\n/, 'a checker that is root is not root inside')
+  test.match(output, /mount: .*(denied|superuser|not permitted)/i)
+})
+
+t.test('it reads nothing but programs, names and the files that its parameters name', { skip }, async (test) => {
+  const folders = '/var /root /home /run /etc/shadow /etc/haproxy'
+  const script = `#!/bin/bash\ncat "\${5#*=}" 2>&1\nls ${folders} 2>/dev/null\nexit 0\n`
+  const hidden = await run(test, script, { words: ['/etc/passwd'] })
+  test.match(hidden.output, 'No such file')
+  const named = await run(test, script, { words: ['--file=/etc/passwd'] })
+  test.match(named.output, /^root:/)
+  test.notMatch(named.output, /^\//m)
+})
+
+t.test(
+  'a liar that prints rubbish and changes its name is believed by its exit status alone',
+  { skip },
+  async (test) => {
+    const script = '#!/bin/bash\nprintf "status 0\\0\\377ok"\nexec -a "haproxy -W" bash -c "exit 9"\n'
+    test.equal((await run(test, script)).status, 9)
+  },
+)
+
+t.test('the network is shared', { skip }, async (test) => {
+  const server = createServer((socket) => socket.end('hello\n')).listen(0, '127.0.0.1')
+  test.teardown(() => server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : 0
+  const { output } = await run(test, `#!/bin/bash\nexec 3<>/dev/tcp/127.0.0.1/${port}\ncat <&3\n`)
+  test.equal(output, 'hello\n')
+})
+
+t.test('a script that is no program fails', { skip }, async (test) => {
+  test.not((await run(test, '#!/no/such/interpreter\n')).status, 0)
+})
+
+t.test(
+  'where there can be no sandbox, nothing is run: probe and test say so, a check keeps servers as they are',
+  (test) => {
+    const folder = temporaryFolder(test, 'no-sandbox')
+    // The same text, which finds another bwrap.
+    const text = readFileSync(SANDBOX, 'utf8').replace('export PATH=', `export PATH=${folder}:`)
+    writeFileSync(join(folder, 'sandbox'), text, { mode: 0o755 })
+    writeFileSync(join(folder, 'bwrap'), '#!/bin/sh\necho "bwrap: no namespaces" >&2\nexit 1\n', { mode: 0o755 })
+    spawnSync('chmod', ['755', folder])
+    writeFileSync(join(folder, 'script'), `#!/bin/sh\n: >${folder}/ran\n`)
+    const call = (...words: string[]) => spawnSync(join(folder, 'sandbox'), words, { encoding: 'utf8' })
+    test.match(call('probe'), { status: 125, stderr: /no sandbox .*: bwrap: no namespaces|bwrap: no namespaces/ })
+    const words = ['5', join(folder, 'script'), '0', '0', '127.0.0.1', '80']
+    test.match(call('test', ...words), { status: 125, stderr: /There can be no sandbox/ })
+    test.match(call('check', ...words), { status: 0 })
+    test.notOk(existsSync(join(folder, 'ran')))
+    test.equal(call('other').status, 64)
+    test.end()
+  },
+)
+
+t.test('the file can be run by everybody', async (test) => {
+  test.equal(statSync(SANDBOX).mode & 0o111, 0o111)
+})

@@ -1,0 +1,38 @@
+import { existsSync, readdirSync } from 'node:fs'
+import t from 'tap'
+import { temporaryFolder } from '../../config-fixture.ts'
+import { runProgram } from '../../../workers/host/linux-host.ts'
+import { runHealthCheck } from '../../../workers/probe/health-check.ts'
+import { sandboxProblem } from '../../sandbox.ts'
+
+const trial = (script: string, flags: readonly string[] = []) => ({ script, ip: '192.0.2.7', port: 8080, flags })
+const skip = sandboxProblem()
+
+t.test('what a check is told, what it says, and nothing is left', { skip }, async (test) => {
+  const folder = temporaryFolder(test, 'trials')
+  const script = '#!/bin/sh\nprintf "%s\\n" "$@" >&2\nexit 3\n'
+  const flags = ["--a=it's $HOME `id` %n", '--b=']
+  const tried = await runHealthCheck(trial(script, flags), folder, runProgram)
+  test.match(tried, { exitCode: 3, up: false, output: ['0.0.0.0', '0', '192.0.2.7', '8080', ...flags].join('\n') })
+  test.type(tried.durationMs, 'number')
+  test.strictSame(readdirSync(folder), [])
+  const ipv6 = { ...trial('#!/bin/sh\necho "$1 $3"\n'), ip: '2001:db8::1' }
+  test.match(await runHealthCheck(ipv6, folder, runProgram), { exitCode: 0, up: true, output: ':: 2001:db8::1' })
+})
+
+t.test('output is bounded, without control characters, and its length changes no verdict', { skip }, async (test) => {
+  const folder = temporaryFolder(test, 'trials')
+  const flood = '#!/bin/sh\nprintf "\\033[31m\\007a\\tb\\000\\n"\nhead -c 3000000 /dev/zero | tr "\\0" x\nexit 0\n'
+  const { output, up } = await runHealthCheck(trial(flood), folder, runProgram)
+  test.equal(up, true)
+  test.match(output, /^\[31ma\tb\nx+$/)
+  test.ok(output.length <= 16 * 1024, String(output.length))
+})
+
+t.test('a run that cannot be made leaves nothing', async (test) => {
+  const folder = temporaryFolder(test, 'trials')
+  const failing = () => Promise.reject(new Error('no'))
+  await test.rejects(runHealthCheck(trial('#!/bin/sh\n'), folder, failing), /no/)
+  test.strictSame(readdirSync(folder), [])
+  test.ok(existsSync(folder))
+})
