@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
 import { catalogOf } from './api/access.ts'
 import type { PendingReader } from './api/context.ts'
+import type { LiveFigures } from './api/figures.ts'
 import { assertTable } from './api/integrity.ts'
 import { AccessControl } from './auth/access.ts'
 import type { Amend } from './auth/login.ts'
@@ -41,6 +42,9 @@ import { SamlLogins } from './saml/logins.ts'
 import type { Services } from './services.ts'
 import type { Settings } from './settings.ts'
 import { FulcrumAgent } from './snmp/fulcrum-agent.ts'
+import { stickTables } from './stick-tables.ts'
+import { worstHealth } from './stats/health.ts'
+import { LAYER4_ARCHIVE, Layer4Stats, type Layer4StatsOptions } from './stats/layer4-stats.ts'
 import type { ObjectNames } from './stats/names.ts'
 import { createStats, type Stats } from './stats/stats.ts'
 import { Units } from './units.ts'
@@ -84,19 +88,16 @@ export async function createAppliance(
     editing,
     compute: machine.compute,
     facts: machine.facts,
+    connections: (ripId) => openConnections(ripId, stats, layer4),
     engine: () => engine,
     machine,
     refuseObserver: () => observedHaproxy(settings, store)?.refuse(),
   })
   const figures = figuresOf(settings.observe, machine, new RunningNames(running, () => store.revision))
-  const stats = await createStats({
-    onHealth: healthEvents(lifecycle.events, running),
-    directory: join(settings.state, 'archive'),
-    ...figures,
-    applianceId: nodeId,
-    log,
-    clock,
-  })
+  const onHealth = healthEvents(lifecycle.events, running)
+  const told = { onHealth, applianceId: nodeId, log, clock }
+  const layer4 = layer4Of(settings, { store, running, isChanging: () => engine.busy, ...told })
+  const stats = await createStats({ directory: join(settings.state, 'archive'), ...figures, layer4, ...told })
   const node = { store, running, drivers: machine.drivers(born), nodeId, born, clock, log }
   const listeners = createListeners(settings, node, (incoming, requestId) => pipeline.handle(incoming, requestId))
   const tell = (outcome: object) => lifecycle.events.publish('apply', outcome)
@@ -105,9 +106,21 @@ export async function createAppliance(
   const demo = new Demo({ store, editing, engine, clock, log })
   const snmp = snmpFigures(node, stats, figures.names)
   const parts = { ...node, settings, machine, access, stats, engine, demo, lifecycle, listeners, identity, snmp }
-  const services = servicesOf(parts, editing)
+  const services = servicesOf(parts, editing, layer4)
   const pipeline: Pipeline = createPipeline(services, access, lifecycle.audit, machine, log)
   return new RunningAppliance({ ...parts, pipeline })
+}
+
+/** Who only watches a HAProxy keeps nothing of the kernel's. */
+function layer4Of(
+  { state, observe, genetlink: fd }: Settings,
+  parts: Omit<Layer4StatsOptions, 'archive' | 'names' | 'revision'> & { readonly store: LmdbConfigStore },
+): Layer4Stats {
+  const revision = () => parts.store.revision
+  const names = new RunningNames(parts.running, revision, 4)
+  const source = { kind: 'ipvs', fd } as const
+  const archive = observe === undefined ? { directory: join(state, LAYER4_ARCHIVE), source } : undefined
+  return new Layer4Stats({ ...parts, archive, names, revision })
 }
 
 function snmpFigures({ running, nodeId, log }: Node, stats: Stats, names: ObjectNames): FulcrumAgent {
@@ -131,7 +144,7 @@ async function amended(engine: ApplyEngine, editing: Editing, amend: () => Promi
 type Parts = Omit<ApplianceParts, 'pipeline'> & Node
 
 /** What handlers see parts of through their context. */
-function servicesOf(parts: Parts, editing: Editing): Services {
+function servicesOf(parts: Parts, editing: Editing, layer4: Layer4Stats): Services {
   const { settings, store, running, drivers, nodeId, clock, log } = parts
   const { machine, access, stats, engine, demo, lifecycle, listeners } = parts
   const observed = observedHaproxy(settings, store)
@@ -144,13 +157,15 @@ function servicesOf(parts: Parts, editing: Editing): Services {
     editing,
     demo,
     radius: radiusProbe({ running, clock, log }),
+    stickTables: stickTables({ running, persistence: machine.facts.persistence, run: (steps) => engine.run(steps) }),
     catalog: catalogOf(endpoints),
     documents: new Documents(endpoints, VERSION),
     pending: pendingReader(new PendingChanges(store, drivers), engine),
     units: observed?.units ?? unitsOf(engine, lifecycle, listeners),
     observed,
-    live: stats.live,
+    live: liveFigures(stats.live, layer4.live),
     history: stats.history,
+    layer4,
     passwords: access.hashing,
     sessions: access.sessions,
     login: access.login,
@@ -166,6 +181,24 @@ function servicesOf(parts: Parts, editing: Editing): Services {
     setConsole: consoleAccess(engine),
     apply: (options, caller) => engine.apply(options, caller),
     confirm: () => engine.confirm(),
+  }
+}
+
+/** Of both layers; undefined while one of those that hold it does not tell. */
+function openConnections(ripId: string, stats: Stats, layer4: Layer4Stats): number | undefined {
+  let sum = 0
+  for (const count of [...stats.live.sessions(ripId), ...layer4.live.connections(ripId)]) {
+    if (count === undefined) return undefined
+    sum += count
+  }
+  return sum
+}
+
+/** Of Layer 7; the health of a real server is what the checks of both layers say. */
+function liveFigures(layer7: LiveFigures, layer4: LiveFigures): LiveFigures {
+  return {
+    render: (view) => layer7.render(view),
+    health: (ripId) => worstHealth([layer7.health(ripId), layer4.health(ripId)]),
   }
 }
 

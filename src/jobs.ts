@@ -88,9 +88,9 @@ export class Jobs implements JobsActor {
     return found === undefined ? undefined : shown(found)
   }
 
-  /** Resolves with the id when the job is on the disk; its work goes on. */
-  async start<M>(kind: JobKind<M>, memory: M, by: string): Promise<string> {
-    const other = this.running(kind.group)
+  /** Resolves with the id when the job is on the disk; its work goes on. A `group` of its own excludes fewer others. */
+  async start<M>(kind: JobKind<M>, memory: M, by: string, group = kind.group): Promise<string> {
+    const other = this.running(group)
     if (other !== undefined) {
       throw new ApiError(
         'APPLY_IN_PROGRESS',
@@ -101,7 +101,7 @@ export class Jobs implements JobsActor {
         },
       )
     }
-    const { group, title } = kind
+    const { title } = kind
     const job: Stored = {
       id: newId(),
       kind: kind.kind,

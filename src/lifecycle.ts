@@ -8,6 +8,7 @@ import type { MachineClock } from './clock.ts'
 import type { Editing } from './config/editing.ts'
 import { Revisions } from './config/revisions.ts'
 import { configView } from './config/views.ts'
+import { type Drain, drainKind, type DrainParts } from './drain.ts'
 import { Events } from './events.ts'
 import { type JobKind, Jobs } from './jobs.ts'
 import type { Log } from './log.ts'
@@ -20,7 +21,13 @@ import type { ComputePool } from './worker-pool.ts'
 export interface LifecycleParts {
   readonly store: ConfigStore
   /** Made later than this. */
-  readonly engine: () => { readonly busy: boolean; readonly isApplying: boolean; validate(): Promise<void> }
+  readonly engine: () => {
+    readonly busy: boolean
+    readonly isApplying: boolean
+    validate(): Promise<void>
+  } & ReturnType<DrainParts['engine']>
+  /** Open connections of a real server; undefined while nobody can tell. */
+  readonly connections: DrainParts['connections']
   readonly editing: Editing
   readonly facts: MachineFacts
   readonly machine: MachineCareParts['machine']
@@ -46,6 +53,7 @@ export class RunningLifecycle implements Lifecycle {
   readonly power: MachineCare['power']
   readonly #care: MachineCare
   readonly #restoreCheck: JobKind<Restored>
+  readonly #drain: JobKind<Drain>
 
   constructor(parts: LifecycleParts) {
     const { store, clock, log, stateFolder, compute } = parts
@@ -58,6 +66,7 @@ export class RunningLifecycle implements Lifecycle {
     this.backups = new Backups({ ...parts, running, candidate, leavesRoom, version: VERSION })
     this.automatic = new AutomaticBackups({ backups: this.backups, running, clock, log })
     this.#restoreCheck = restoreCheck(parts)
+    this.#drain = drainKind({ ...parts, running, candidate })
     this.#care = new MachineCare({ ...parts, jobs: this.jobs, events: this.events, running })
     const { updates, snapshots, power } = this.#care
     this.updates = updates
@@ -70,9 +79,14 @@ export class RunningLifecycle implements Lifecycle {
     return this.jobs.start(this.#restoreCheck, restored, by)
   }
 
+  /** One at a time for each real server. Answers the job. */
+  finishDrain(drain: Drain): Promise<string> {
+    return this.jobs.start(this.#drain, drain, drain.by, `drain ${drain.ripId}`)
+  }
+
   /** Every kind of job that an earlier run of the daemon may have left under way. */
   get #kinds(): readonly JobKind<never>[] {
-    return [this.#restoreCheck, ...this.#care.kinds]
+    return [this.#restoreCheck, this.#drain, ...this.#care.kinds]
   }
 
   /** When the machine is as running says. */

@@ -10,7 +10,7 @@ import type {
   SessionData,
 } from './api/context.ts'
 import type { Endpoint } from './api/endpoint.ts'
-import type { HistoryFigures, LiveFigures } from './api/figures.ts'
+import type { HistoryFigures, Layer4Figures, LiveFigures } from './api/figures.ts'
 import type { Lifecycle } from './api/lifecycle.ts'
 import type { Sso } from './api/sso.ts'
 import type { RadiusProbe } from './api/radius.ts'
@@ -117,6 +117,9 @@ export class RequestContext implements HandlerContext {
   get history(): HistoryFigures {
     return this.#services.history
   }
+  get layer4(): Layer4Figures {
+    return this.#services.layer4
+  }
   get documents(): Services['documents'] {
     return this.#services.documents
   }
@@ -151,6 +154,10 @@ export class RequestContext implements HandlerContext {
 
   checkRestored(file: string, warnings: readonly string[]): Promise<string> {
     return this.#services.lifecycle.checkRestored({ file, warnings }, this.actor.email)
+  }
+
+  finishDrain(drain: { readonly ripId: string; readonly wait_s: number; readonly halt: boolean }): Promise<string> {
+    return this.#services.lifecycle.finishDrain({ ...drain, by: this.actor.email })
   }
 
   discard(changeId: string | undefined): void {
@@ -220,6 +227,10 @@ export class RequestContext implements HandlerContext {
 
   get demo() {
     return { remove: () => this.#services.demo.remove(this.actor.email) }
+  }
+
+  get stickTables(): Services['stickTables'] {
+    return this.#services.stickTables
   }
 
   get radius(): RadiusProbe {

@@ -10,8 +10,9 @@ import type {
   SessionData,
   UnitEntry,
 } from './api/context.ts'
-import type { HistoryFigures, LiveFigures } from './api/figures.ts'
+import type { HistoryFigures, Layer4Figures, LiveFigures } from './api/figures.ts'
 import type { Sso } from './api/sso.ts'
+import type { StickTables } from './api/stick-tables.ts'
 import type { RadiusProbe } from './api/radius.ts'
 import type { RunningLifecycle } from './lifecycle.ts'
 import type { CertificateRead, CertificateUpload } from './model/certificates.ts'
@@ -41,6 +42,7 @@ export interface Services {
   }
   readonly live: LiveFigures
   readonly history: HistoryFigures
+  readonly layer4: Layer4Figures
   /** The HAProxy that is only watched, when this daemon has none of its own. */
   readonly observed: ObservedHaproxy | undefined
   readonly documents: { openapi(): Rendered; page(file: string): Rendered }
@@ -52,6 +54,7 @@ export interface Services {
   setClock(wallTime: string): Promise<{ readonly isDryRun: boolean }>
   readonly demo: { remove(by: string): Promise<void> }
   readonly radius: RadiusProbe
+  readonly stickTables: StickTables
   readonly machine: MachineFacts
   readonly lifecycle: RunningLifecycle
   readCertificate(upload: CertificateUpload): Promise<CertificateRead>

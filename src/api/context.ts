@@ -3,10 +3,11 @@ import type { Accounts, AccountsReader } from './account.ts'
 import type { CertificateRead, CertificateUpload } from '../model/certificates.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
 import type { Lifecycle, LifecycleReading } from './lifecycle.ts'
-import type { HistoryFigures, LiveFigures } from './figures.ts'
+import type { HistoryFigures, Layer4Figures, LiveFigures } from './figures.ts'
 import type { RadiusProbe } from './radius.ts'
 import type { Rendered } from './reply.ts'
 import type { Sso, SsoReader } from './sso.ts'
+import type { StickTables, StickTablesReader } from './stick-tables.ts'
 
 /** Who calls, as established by the token and looked up in running. */
 export interface Actor {
@@ -165,6 +166,7 @@ interface Common {
   readonly units: { list(): readonly UnitEntry[] }
   readonly live: LiveFigures
   readonly history: HistoryFigures
+  readonly layer4: Layer4Figures
   /** Documents about the API itself. */
   readonly documents: {
     openapi(): Rendered
@@ -181,6 +183,7 @@ interface Common {
   }
   /** Where this API is reached now. */
   readonly api: { readonly port: number }
+  readonly stickTables: StickTablesReader
   readonly lifecycle: LifecycleReading
   /** What the machine says of itself now. */
   readonly machine: MachineFacts
@@ -199,10 +202,13 @@ interface Staging {
   restore(contents: SectionContents): Promise<void>
   /** Starts the job that checks the candidate with what this request restores of a file. Answers its id. */
   checkRestored(file: string, warnings: readonly string[]): Promise<string>
+  /** Starts the job that waits until a drained real server has no connections. Answers its id. */
+  finishDrain(drain: { readonly ripId: string; readonly wait_s: number; readonly halt: boolean }): Promise<string>
   /** Takes pending changes back; all of them without an id. */
   discard(changeId: string | undefined): void
 }
 interface Acting {
+  readonly stickTables: StickTables
   readonly lifecycle: Lifecycle
   readonly login: {
     withPassword(credentials: {

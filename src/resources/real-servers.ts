@@ -1,5 +1,8 @@
 import { Type } from 'typebox'
 import { CreatedId, endpoint, NoData } from '../api/endpoint.ts'
+import { accepted, StartedJob } from '../api/reply.ts'
+import { secondsOf } from '../durations.ts'
+import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { closed, Id, Ip, Name, Port, Weight } from '../model/fields.ts'
 import { Health, RealServer, RealServerState } from '../model/real-server.ts'
@@ -13,8 +16,53 @@ const storedPort = (port: number | string | null) => (typeof port === 'number' &
 /** A real server as read: with what its health checks say. */
 const RealServerRead = Type.Object({ ...RealServer.properties, health: Health })
 
+const Wait = Type.Refine(
+  Type.String({
+    maxLength: 16,
+    description:
+      'How long its connections may take to end after the apply, such as 90, 90s or 5m: 1 second to 31 days. The answer is 202 and names the job that waits.',
+  }),
+  (text) => (secondsOf(text) ?? 0) >= 1 && (secondsOf(text) ?? 0) <= WAIT_MAX_S,
+  () => 'must be a duration from 1s to 31d, such as 90s or 5m',
+)
+const WAIT_MAX_S = 31 * 86_400
+
+const DrainQuery = closed({
+  wait: Type.Optional(Wait),
+  // oxlint-disable-next-line unicorn/no-thenable -- a parameter of the API
+  then: Type.Optional(
+    Type.Enum(['halt'], { description: 'With wait: takes it out when its connections have ended, or the time has.' }),
+  ),
+})
+
+const drain = endpoint({
+  name: 'realServers.drain',
+  method: 'PUT',
+  path: '/ipvsDirector/rips/{id}/drain',
+  effect: 'stage',
+  staged: true,
+  summary: 'Stage that a real server keeps its connections and takes no new ones; repeating it changes nothing',
+  message: 'After apply, real server {id} keeps its connections and takes no new ones',
+  query: DrainQuery,
+  data: Type.Union([NoData, StartedJob]),
+  handle: async (ctx, { params, query }) => {
+    const halt = query.then === 'halt'
+    if (halt && query.wait === undefined) {
+      throw new ApiError('INVALID_QUERY', 'then needs wait: how long the connections may take to end', {
+        errors: [{ field: 'then', code: 'INVALID_QUERY', message: 'needs wait' }],
+      })
+    }
+    if (query.wait !== undefined) ctx.transactions.refuseOpen()
+    if (halt && !(ctx.may('realServers.halt') && ctx.may('services.apply'))) {
+      throw new ApiError('PERMISSION_DENIED', 'then=halt needs the rights to halt a real server and to apply')
+    }
+    ctx.section('realServers').merge(params.id, { state: 'drained' })
+    if (query.wait === undefined) return []
+    return accepted(await ctx.finishDrain({ ripId: params.id, wait_s: secondsOf(query.wait) ?? 1, halt }))
+  },
+})
+
 const MOVES = [
-  { verb: 'drain', state: 'drained', says: 'keeps its connections and takes no new ones' },
   { verb: 'halt', state: 'halted', says: 'is taken out of every backend' },
   { verb: 'online', state: 'online', says: 'takes traffic again' },
 ] as const
@@ -136,5 +184,6 @@ export const realServers = [
       return []
     },
   }),
+  drain,
   ...moves,
 ]

@@ -13,6 +13,7 @@ import type { LiveAnswer } from './answers.ts'
 import { CountingAge, type CountingTotals } from './counting-age.ts'
 import { healthOf } from './health.ts'
 import { ascii, isJsonInteger, JsonBuffer } from './json-buffer.ts'
+import { KeptAnswers, writePieces } from './kept-answers.ts'
 import { LIVE_FIELDS, type LiveKind, UNKNOWN_FIGURES } from './live-fields.ts'
 import { type LiveElement, type LivePiece, planView, rowKey } from './live-plan.ts'
 import type { ObjectNames } from './names.ts'
@@ -28,13 +29,6 @@ export interface LiveTick {
   readonly reason: string | undefined
 }
 
-/** A quiet second brings the same bytes again: then the answer, its tag and its compressed forms stay. */
-interface KeptAnswer {
-  readonly answer: LiveAnswer
-  /** The last tick that brought these bytes. */
-  sequence: number
-}
-
 interface PreparedField {
   /** `,"name":` */
   readonly label: Uint8Array
@@ -43,68 +37,59 @@ interface PreparedField {
 }
 
 const NULL = ascii('null')
-const [COMMA, QUOTE, CLOSE] = [0x2c, 0x22, 0x7d] as const
-/** Views kept rendered for one tick. A poller asks for few; ids that are asked once must not fill the memory. */
-const VIEWS_MAX = 256
+const QUOTE = 0x22
 
 /** Renders live answers from the bytes of HAProxy's own answer: lazily, and at most once per tick and view. */
 export class LiveAnswers {
   readonly counting: CountingTotals = new CountingAge()
   readonly #names: ObjectNames
-  readonly #nonce: string
+  readonly #kept: KeptAnswers
   #tick: LiveTick = { sequence: 0, csv: undefined, rows: undefined, layout: -1, since_ms: 0, reason: undefined }
-  #version = -1
-  readonly #plans = new Map<string, readonly LivePiece[] | undefined>()
   #layout = -1
   #header = ''
   readonly #rowIndex = new Map<string, number>()
   #fields: Readonly<Record<LiveKind, readonly PreparedField[]>> = { frontend: [], backend: [], server: [] }
   #columns = 0
   #columnsByName: StatHeader['columns'] = new Map()
-  readonly #answers = new Map<string, KeptAnswer>()
   readonly #out = new JsonBuffer()
   #offsets = new Uint32Array(0)
 
   constructor(names: ObjectNames, nonce: string) {
     this.#names = names
-    this.#nonce = nonce
+    this.#kept = new KeptAnswers(nonce)
   }
 
   update(tick: LiveTick): void {
     this.counting.met(tick.layout)
-    // What nobody asked for during the last tick is not worth comparing with.
-    for (const [key, { sequence }] of this.#answers) if (sequence !== this.#tick.sequence) this.#answers.delete(key)
+    this.#kept.drop(this.#tick.sequence)
     this.#tick = tick
     // Whoever answers next may count its layouts anew.
     if (tick.csv === undefined) this.#layout = -1
   }
 
   render(view: LiveView): LiveAnswer | undefined {
-    if (this.#version !== this.#names.version) {
-      this.#version = this.#names.version
-      this.#plans.clear()
-      this.#answers.clear()
-    }
-    const key = 'id' in view ? `${view.kind}/${view.id}` : view.kind
-    const kept = this.#answers.get(key)
-    const { sequence } = this.#tick
-    if (kept?.sequence === sequence) return kept.answer
-    const plan = this.#plan(key, view)
-    if (plan === undefined) return undefined
-    this.#write(plan)
-    if (kept !== undefined && this.#out.equals(kept.answer.body)) {
-      kept.sequence = sequence
-      return kept.answer
-    }
-    const answer = { body: this.#out.take(), etag: `"${this.#nonce}-${sequence}-${this.#version}"` }
-    if (this.#answers.size >= VIEWS_MAX) this.#answers.clear()
-    this.#answers.set(key, { answer, sequence })
-    return answer
+    const { version } = this.#names
+    const now = { sequence: this.#tick.sequence, version }
+    return this.#kept.answer(
+      view,
+      now,
+      () => planView(view, this.#names),
+      (plan) => this.#write(plan),
+    )
   }
 
   /** What the health checks say of a real server, over all backends that hold it. */
   health(ripId: string): Health {
     return healthOf(this.#statuses(ripId))
+  }
+
+  /** Sessions of a real server in each backend that holds it; undefined while HAProxy does not say. */
+  sessions(ripId: string): readonly (number | undefined)[] {
+    return (this.#names.backendsOfRip(ripId) ?? []).map((backend) => {
+      const called = backend.reals.find((real) => real.ripId === ripId)?.called ?? ripId
+      const count = this.figure(rowKey('server', backend.called ?? backend.id, called), 'scur')
+      return count === undefined ? undefined : Number(count)
+    })
   }
 
   /** HAProxy's own word, once per backend; `[]` while it does not answer. */
@@ -125,32 +110,10 @@ export class LiveAnswers {
     return fieldText(csv, this.#skip(csv, start, index)) || undefined
   }
 
-  #plan(key: string, view: LiveView): readonly LivePiece[] | undefined {
-    const known = this.#plans.get(key)
-    if (known !== undefined) return known
-    const plan = planView(view, this.#names)
-    if (plan === undefined) return undefined
-    if (this.#plans.size >= VIEWS_MAX) this.#plans.clear()
-    this.#plans.set(key, plan)
-    return plan
-  }
-
-  #write(plan: readonly LivePiece[]): void {
-    const out = this.#out
-    out.clear()
-    out.text(`{"status":"success","message":${JSON.stringify(this.#message())},"data":`)
+  #write(plan: readonly LivePiece[]): JsonBuffer {
     this.#indexRows()
-    for (const piece of plan) {
-      if (piece instanceof Uint8Array) {
-        out.raw(piece)
-        continue
-      }
-      for (const [index, element] of piece.entries()) {
-        if (index > 0) out.byte(COMMA)
-        this.#element(element)
-      }
-    }
-    out.byte(CLOSE)
+    writePieces(this.#out, this.#message(), plan, (element) => this.#element(element))
+    return this.#out
   }
 
   #message(): string {
@@ -214,7 +177,6 @@ export class LiveAnswers {
     const start = row === undefined ? undefined : rows?.[row]
     if (csv === undefined || start === undefined) out.raw(UNKNOWN_FIGURES[element.kind])
     else this.#figures(csv, start, this.#fields[element.kind])
-    out.byte(CLOSE)
   }
 
   #figures(csv: Uint8Array, start: number, fields: readonly PreparedField[]): void {

@@ -1,17 +1,22 @@
 import type { HistoryQuery } from '../api/figures.ts'
 import { randomBytes } from 'node:crypto'
-import { ArchiveReader } from '../../storage/archive/reader.ts'
-import { TIERS } from '../../storage/archive/tiers.ts'
-import type { FromArchiveThread, HealthChange, StatsSource, TickMessage } from '../../workers/archive/messages.ts'
+import type {
+  FromArchiveThread,
+  HealthChange,
+  LayerMessage,
+  StatsSource,
+  TickMessage,
+} from '../../workers/archive/messages.ts'
 import type { Clock } from '../clock.ts'
 import { deferred } from '../deferred.ts'
 import type { Log } from '../log.ts'
 import type { HistoryAnswer } from './answers.ts'
+import { ArchiveSide } from './archive-side.ts'
 import { ArchiveThreadKeeper } from './archive-thread.ts'
-import { HistoryAnswers } from './history.ts'
+import type { HistoryAnswers } from './history.ts'
+import type { Layer4Stats } from './layer4-stats.ts'
 import { LiveAnswers } from './live.ts'
 import type { ObjectNames } from './names.ts'
-import { ArchiveObjects } from './objects.ts'
 import { Silence } from './silence.ts'
 import type { StatsState } from './state.ts'
 import type { ArchiveObserver } from './observer.ts'
@@ -23,6 +28,8 @@ export interface StatsOptions {
   readonly names: ObjectNames
   /** Told what HAProxy's answers hold, when the names come from them. */
   readonly observer?: ArchiveObserver | undefined
+  /** The statistics of Layer 4, whose archive the same thread writes. */
+  readonly layer4?: Layer4Stats | undefined
   readonly applianceId: string
   /** Told which servers went up or down. */
   readonly onHealth: (changes: readonly HealthChange[]) => void
@@ -33,7 +40,7 @@ export interface StatsOptions {
 /** The statistics of Layer 7. Everything but the promises answers at once, from memory or from a read of the archive. */
 export interface Stats {
   /** Answers `undefined` when the id is not in the running configuration. */
-  readonly live: Pick<LiveAnswers, 'render' | 'health' | 'figure' | 'counting'>
+  readonly live: Pick<LiveAnswers, 'render' | 'health' | 'sessions' | 'figure' | 'counting'>
   /** `undefined` when the id is not in the running configuration. */
   readonly history: {
     frontend(id: string, query: HistoryQuery): HistoryAnswer | undefined
@@ -78,96 +85,70 @@ export class StatsService implements Stats {
   readonly history: HistoryAnswers
   /** Resolves with the first `ready` of the thread. */
   readonly opened: Promise<void>
-  readonly #directory: string
   readonly #log: Log
-  readonly #told: Pick<StatsOptions, 'observer' | 'onHealth'>
+  readonly #told: Pick<StatsOptions, 'observer' | 'onHealth' | 'layer4'>
   readonly #thread: ArchiveThreadKeeper
-  readonly #objects = new ArchiveObjects()
+  readonly #side: ArchiveSide
   readonly #open = deferred()
+  /** Archives that have not been opened yet. */
+  #unopened: number
   readonly #requests = new Map<number, (problems: readonly string[]) => void>()
-  #reader: ArchiveReader | undefined
   #request = 0
   #sequence = 0
-  #hwm_s = 0
-  #losses = 0
   #state: StatsState
   #tick = deferred()
   readonly #silence: Silence
 
   constructor(options: StatsOptions) {
-    const { directory, source, names, applianceId, log, clock } = options
+    const { directory, source, names, applianceId, observer, log, clock } = options
     const nonce = randomBytes(6).toString('base64url')
-    this.#directory = directory
     this.#log = log
     this.#told = options
     this.#state = { up: false, since_ms: clock.now_ms(), reason: 'it has not been asked yet', storage: undefined }
     this.live = new LiveAnswers(names, nonce)
-    this.history = new HistoryAnswers(this.#windows(), this.#objects, names, applianceId, nonce)
+    const side = { directory, names, applianceId, observer, nonce }
+    this.#side = new ArchiveSide({ ...side, message: 'Layer 7 history', step_s: 1 })
+    this.history = this.#side.history
     const events = {
-      message: (message: FromArchiveThread) => this.#receive(message),
+      message: (message: LayerMessage) => this.#receive(message),
       lost: (reason: string) => this.#lost(reason, clock.now_ms()),
     }
     this.#silence = new Silence(clock, (since_ms) => this.#heldUp(since_ms))
-    this.#thread = new ArchiveThreadKeeper({ directory, source }, events, log, clock)
+    const archives = { layer7: { directory, source }, layer4: options.layer4?.archive }
+    this.#unopened = archives.layer4 === undefined ? 1 : 2
+    this.#thread = new ArchiveThreadKeeper(archives, events, log, clock)
     const timer = setTimeout(() => this.#open.reject(new Error('the archive did not open in time')), OPEN_TIMEOUT_MS)
     this.opened = this.#open.promise.finally(() => clearTimeout(timer))
   }
 
-  /** Before the archive is open there is nothing to read, and nobody has this object to ask it. */
-  #windows(): ConstructorParameters<typeof HistoryAnswers>[0] {
-    return {
-      // Never ahead of the last message: a second is read once the places of all its objects are known.
-      hwm_s: () => Math.min(this.#hwm_s, this.#reader?.hwm_s() ?? 0),
-      tiers: () => this.#reader?.tiers() ?? TIERS,
-      storage: () => this.#state.storage,
-      readBase: (object, first_s, end_s, out) => this.#reader?.readBase(object, first_s, end_s, out),
-      readCoarse: (tier, object, first_s, end_s, out) => this.#reader?.readCoarse(tier, object, first_s, end_s, out),
-    }
+  #receive({ layer, message }: LayerMessage): void {
+    if (message.type === 'ready' && --this.#unopened === 0) this.#open.resolve()
+    if (message.type === 'done') return this.#requests.get(message.request)?.(message.problems)
+    if (layer === 'layer4') this.#told.layer4?.receive(message)
+    else this.#receiveOwn(message)
+    // Also when the thread was started anew, and knows nothing.
+    const plan = this.#told.layer4?.archive && this.#told.layer4.newPlan()
+    if (plan !== undefined) this.#thread.post({ type: 'plan', plan })
   }
 
-  #receive(message: FromArchiveThread): void {
+  #receiveOwn(message: FromArchiveThread): void {
     switch (message.type) {
       case 'ready':
-        return this.#ready(message)
+        return this.#side.ready(message)
       case 'slab':
-        return this.#reader?.addSlab(message.index, message.buffer)
+        return this.#side.slab(message)
       case 'objects':
-        // First, as an object may be there again under its old name and another number.
-        this.#objects.forget(message.forgotten)
-        this.#told.observer?.forget(message.forgotten)
-        this.#objects.add(message.added)
-        this.#told.observer?.know(message.added)
-        return this.#objects.remove(message.removed)
+        return this.#side.placed(message)
       case 'tick':
         return this.#ticked(message)
-      case 'done':
-        this.#requests.get(message.request)?.(message.problems)
-        this.#requests.delete(message.request)
-        return
       case 'warning':
         return this.#log.warn(message.message, { detail: message.detail })
-      case 'stopped':
     }
-  }
-
-  #ready({ header, slabs, objects }: FromArchiveThread & { readonly type: 'ready' }): void {
-    if (this.#reader === undefined) this.#reader = new ArchiveReader(this.#directory, header, slabs)
-    else this.#reader.attach(header, slabs)
-    const stored = this.#reader.objects()
-    this.#objects.reset(stored, objects)
-    this.#hwm_s = this.#reader.hwm_s()
-    this.#told.observer?.know(stored.map(({ id, kind, name, backend }) => ({ objectId: id, kind, name, backend })))
-    this.#told.observer?.know(objects)
-    // Until HAProxy answers: what was there when it answered last.
-    this.#told.observer?.list(stored.flatMap(({ id, died_s }) => (died_s === undefined ? [id] : [])))
-    this.#open.resolve()
   }
 
   #ticked(message: TickMessage): void {
-    const { up, since_ms, reason, hwm_s, losses, storage, csv, rows, layout } = message
-    if (hwm_s < this.#hwm_s || losses !== this.#losses) this.history.forget()
-    this.#hwm_s = hwm_s
-    this.#losses = losses
+    const { up, since_ms, reason, storage, csv, rows, layout } = message
+    this.#side.ticked(message)
     if (message.listed !== undefined) this.#told.observer?.list(message.listed)
     if (message.health !== undefined) this.#told.onHealth(message.health)
     // Who points at a socket is told when nobody answers there; a HAProxy of ours is only just being started.
@@ -187,6 +168,7 @@ export class StatsService implements Stats {
     const reason = 'the statistics thread is held up, perhaps by its disk'
     this.#log.warn(reason)
     this.live.update({ sequence: ++this.#sequence, ...NOTHING, since_ms, reason })
+    this.#told.layer4?.lost(reason)
   }
 
   #lost(reason: string, now_ms: number): void {
@@ -194,9 +176,14 @@ export class StatsService implements Stats {
     const text = `the statistics thread failed: ${reason}`
     this.#state = { up: false, since_ms: now_ms, reason: text, storage: this.#state.storage }
     this.live.update({ sequence: ++this.#sequence, ...NOTHING, since_ms: now_ms, reason: text })
-    for (const answer of this.#requests.values()) answer([text])
-    this.#requests.clear()
+    this.#told.layer4?.lost(text)
+    this.#endRequests(text)
     this.#nextTick()
+  }
+
+  #endRequests(problem: string): void {
+    for (const answer of this.#requests.values()) for (let left = 2; left > 0; left--) answer([problem])
+    this.#requests.clear()
   }
 
   #nextTick(): void {
@@ -214,17 +201,25 @@ export class StatsService implements Stats {
   }
 
   async capture(): Promise<void> {
-    await this.#ask('capture')
+    await this.#ask('capture', 1)
   }
 
   check(): Promise<readonly string[]> {
-    return this.#ask('check')
+    return this.#ask('check', this.#told.layer4?.archive === undefined ? 1 : 2)
   }
 
-  #ask(type: 'capture' | 'check'): Promise<readonly string[]> {
+  /** Each archive that is asked answers for itself. */
+  #ask(type: 'capture' | 'check', answers: number): Promise<readonly string[]> {
     const request = ++this.#request
+    const all: string[] = []
+    let left = answers
     return new Promise((resolve) => {
-      this.#requests.set(request, resolve)
+      this.#requests.set(request, (problems) => {
+        all.push(...problems)
+        if (--left > 0) return
+        this.#requests.delete(request)
+        resolve(all)
+      })
       this.#thread.post({ type, request })
     })
   }
@@ -237,9 +232,9 @@ export class StatsService implements Stats {
   async close(): Promise<void> {
     this.#silence.stop()
     await this.#thread.stop()
-    for (const answer of this.#requests.values()) answer(['the statistics were closed'])
-    this.#requests.clear()
+    this.#endRequests('the statistics were closed')
     this.#nextTick()
-    await this.#reader?.close()
+    await this.#side.close()
+    await this.#told.layer4?.close()
   }
 }

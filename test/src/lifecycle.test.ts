@@ -26,7 +26,11 @@ t.test('a job of a kind that nobody knows any more has failed after a restart', 
       busy: false,
       isApplying: false,
       validate: async () => undefined,
+      apply: async () => {
+        throw new Error('nothing is applied here')
+      },
     }),
+    connections: () => 0,
   }
   const before = new RunningLifecycle(parts)
   const work = () => new Promise<never>(() => undefined)

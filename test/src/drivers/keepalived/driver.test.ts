@@ -95,7 +95,7 @@ t.test('checks come first, and every file that a reload reads is there before it
 })
 
 t.test('the last frontend gives the machine back as it was found', async (test) => {
-  const host = new RecordingHost({ missing: [] })
+  const host = new RecordingHost()
   await host.replaceFile('/etc/keepalived/keepalived.conf', 'what somebody wrote\n', 0o644)
   const done = await executePlan(
     host,

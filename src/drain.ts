@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ConfigStore } from '../storage/config/config-store.ts'
+import type { Applied, ApplyOptions } from './api/context.ts'
+import type { Clock } from './clock.ts'
+import type { Caller } from './config/apply-parts.ts'
+import type { Editing } from './config/editing.ts'
+import { ApiError } from './errors.ts'
+import type { JobHandle, JobKind } from './jobs.ts'
+import type { ConfigView } from './model/sections.ts'
+
+/** How long a drain may wait for the apply that begins it. */
+const APPLY_WITHIN_MS = 15 * 60_000
+const LOOK_EVERY_MS = 500
+/** Looks in a row without a connection that count: the kernel's figures move every two seconds. */
+const QUIET_LOOKS = 6
+/** An apply of somebody else is waited for. */
+const TRIES_MAX = 60
+const TRY_EVERY_MS = 1_000
+
+/** What is asked for with a drain. */
+export interface Drain {
+  readonly ripId: string
+  /** Seconds after the apply until which its connections may end. */
+  readonly wait_s: number
+  /** Then it is taken out, whether they have ended or not. */
+  readonly halt: boolean
+  readonly by: string
+}
+
+export interface DrainParts {
+  readonly store: ConfigStore
+  readonly running: ConfigView
+  readonly candidate: ConfigView
+  readonly editing: Pick<Editing, 'edit' | 'takeBack' | 'settled'>
+  /** Made later than this. */
+  readonly engine: () => {
+    apply(options: ApplyOptions, caller: Caller, only: (change: { readonly key: string }) => boolean): Promise<Applied>
+  }
+  /** Open connections of both layers; undefined while nobody can tell. */
+  readonly connections: (ripId: string) => number | undefined
+  readonly clock: Clock
+}
+
+/** What came of it. */
+interface Drained {
+  readonly ripId: string
+  /** That were left when it ended. */
+  readonly connections: number
+  readonly halted: boolean
+}
+
+/** Waits until the connections of a drained real server have ended, and takes it out if that is asked for. */
+export function drainKind(parts: DrainParts): JobKind<Drain> {
+  const work = async (job: JobHandle, drain: Drain): Promise<Drained> => {
+    job.report({ canCancel: true, step: 'waiting for the apply that drains it' })
+    // The request that started this stages when its handler has returned.
+    await parts.editing.settled()
+    await applied(parts, job, drain)
+    const connections = await emptied(parts, job, drain)
+    if (!drain.halt && connections > 0) {
+      throw new ApiError(
+        'IN_USE',
+        `${connectionsText(connections)} left after ${drain.wait_s} s; the real server stays drained`,
+      )
+    }
+    if (drain.halt) await halted(parts, job, drain)
+    return { ripId: drain.ripId, connections, halted: drain.halt }
+  }
+  return { kind: 'realServer.drain', title: 'Drain of a real server', group: 'drain', work, resume: work }
+}
+
+const connectionsText = (count: number): string => (count === 1 ? '1 connection is' : `${count} connections are`)
+
+/** Resolves when the drain counts. */
+async function applied(
+  { running, candidate, clock }: DrainParts,
+  { signal }: JobHandle,
+  { ripId }: Drain,
+): Promise<void> {
+  const end_ms = clock.monotonic_ms() + APPLY_WITHIN_MS
+  for (;;) {
+    const state = running.get('realServers', ripId)?.state
+    if (state === 'drained') return
+    if (state === undefined) throw new ApiError('NOT_FOUND', `There is no real server ${ripId} any more`)
+    if (candidate.get('realServers', ripId)?.state !== 'drained') {
+      throw new ApiError('NOT_FOUND', 'The drain was taken back before it was applied')
+    }
+    if (clock.monotonic_ms() > end_ms) {
+      throw new ApiError('IN_USE', 'The drain was not applied within 15 minutes; it is still pending')
+    }
+    await sleep(LOOK_EVERY_MS, undefined, { signal })
+  }
+}
+
+/** Resolves with the connections that are left when there are none, or when the time is over. */
+async function emptied({ running, connections, clock }: DrainParts, job: JobHandle, drain: Drain): Promise<number> {
+  const end_ms = clock.monotonic_ms() + drain.wait_s * 1_000
+  let most = 0
+  let quiet = 0
+  for (;;) {
+    if (running.get('realServers', drain.ripId)?.state !== 'drained') {
+      throw new ApiError('NOT_FOUND', 'The real server is drained no longer: somebody changed its state')
+    }
+    const count = connections(drain.ripId)
+    quiet = count === 0 ? quiet + 1 : 0
+    if (quiet >= QUIET_LOOKS) return 0
+    if (clock.monotonic_ms() >= end_ms) return count ?? 0
+    most = Math.max(most, count ?? 0)
+    const step =
+      count === undefined ? 'nobody can tell how many connections are left' : `${connectionsText(count)} left`
+    job.report({ step, progress: count === undefined || most === 0 ? null : Math.floor((100 * (most - count)) / most) })
+    await sleep(LOOK_EVERY_MS, undefined, { signal: job.signal })
+  }
+}
+
+/** Stages and applies this one change; what else is pending stays pending. */
+async function halted({ store, editing, engine, clock }: DrainParts, job: JobHandle, drain: Drain): Promise<void> {
+  job.report({ step: 'taking it out', canCancel: false })
+  const { ripId, by } = drain
+  const isMine = (change: { readonly key: string }): boolean => change.key === ripId
+  if (store.changes().some(isMine)) {
+    throw new ApiError('IN_USE', 'The real server has other pending changes: apply them, then halt it')
+  }
+  const origin = { actor: by, endpoint: 'realServers.halt', at: new Date(clock.now_ms()).toISOString() }
+  await editing.edit(origin, undefined, (draft) => draft.section('realServers').merge(ripId, { state: 'halted' }))
+  try {
+    await retried(() =>
+      engine().apply({ force: undefined, comment: `drained, job ${job.id}` }, { by, address: undefined }, isMine),
+    )
+  } catch (error) {
+    await editing.takeBack(isMine)
+    throw error
+  }
+}
+
+async function retried(apply: () => Promise<unknown>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await apply()
+      return
+    } catch (error) {
+      const isBusy = error instanceof ApiError && error.code === 'APPLY_IN_PROGRESS'
+      if (!isBusy || tries === TRIES_MAX) throw error
+      await sleep(TRY_EVERY_MS)
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { Type } from 'typebox'
+import { endpoint, NoData } from '../api/endpoint.ts'
+import { dryRun, Reply } from '../api/reply.ts'
+import { closed } from '../model/fields.ts'
+
+const Uid = Type.Object({ uid: Type.String({ description: 'Id of the Layer 4 frontend.' }) })
+
+const StickTable = closed({
+  id: Type.String({ description: 'Id of the Layer 4 frontend.' }),
+  elements: Type.Array(
+    closed({
+      key: Type.String({ description: 'Names the entry: the client’s address.' }),
+      mark: Type.Integer({ description: 'Firewall mark by which the kernel finds the service.' }),
+      expires: Type.String({ description: 'When it ends unless the client comes again, such as 1h 2m 3s.' }),
+      clientIp: Type.String({
+        description: 'Address of the client, or of its network where a mask counts several as one.',
+      }),
+      serviceIp: Type.String({ description: 'Address of the frontend.' }),
+      servicePort: Type.Integer({
+        description: 'Port of the frontend, the first of several: the entry counts for all.',
+      }),
+    }),
+    { description: 'One entry for each client that stays with a real server; none without persistence.' },
+  ),
+})
+
+const cleared = (id: string, { isDryRun }: { readonly isDryRun: boolean }) => {
+  const nothing: readonly never[] = []
+  const beside = { uid: id }
+  if (!isDryRun) return Reply.with([...nothing], { beside })
+  const { headers } = dryRun([], '')
+  return Reply.with([...nothing], {
+    beside,
+    headers,
+    message: 'Recorded only: the trial profile changes nothing of this machine',
+  })
+}
+
+export const stickTables = [
+  endpoint({
+    name: 'stickTables.get',
+    method: 'GET',
+    path: '/ipvsDirector/sticktable/{id}',
+    effect: 'read',
+    staged: false,
+    summary: 'Which clients of a Layer 4 frontend stay with their real servers',
+    message: 'Stick table',
+    data: StickTable,
+    beside: Uid,
+    handle: async (ctx, { params: { id } }) =>
+      Reply.with({ id, elements: [...(await ctx.stickTables.list(id))] }, { beside: { uid: id } }),
+  }),
+  endpoint({
+    name: 'stickTables.clear',
+    method: 'DELETE',
+    path: '/ipvsDirector/sticktable/{id}',
+    effect: 'act',
+    staged: true,
+    summary: 'Have every client of a Layer 4 frontend be balanced afresh with its next connection',
+    message: 'The stick table is cleared; open connections go on',
+    data: NoData,
+    beside: Uid,
+    handle: async (ctx, { params: { id } }) => cleared(id, await ctx.stickTables.clear(id, undefined)),
+  }),
+  endpoint({
+    name: 'stickTables.clearKey',
+    method: 'DELETE',
+    path: '/ipvsDirector/sticktable/{id}/{key}',
+    effect: 'act',
+    staged: true,
+    summary: 'Have one client of a Layer 4 frontend be balanced afresh with its next connection',
+    message: 'The entry {key} is cleared; open connections go on',
+    data: NoData,
+    beside: Uid,
+    handle: async (ctx, { params: { id, key } }) => cleared(id, await ctx.stickTables.clear(id, key)),
+  }),
+]

@@ -1,0 +1,140 @@
+import t, { type Test } from 'tap'
+import { Editing } from '../../src/config/editing.ts'
+import { configView } from '../../src/config/views.ts'
+import { type Drain, drainKind } from '../../src/drain.ts'
+import { ApiError } from '../../src/errors.ts'
+import type { JobNews } from '../../src/jobs.ts'
+import { openStore, realServer } from '../config-fixture.ts'
+import { manualClock } from '../manual-clock.ts'
+
+const ORIGIN = { actor: 'a@b', endpoint: 'test', at: '2026-01-01T00:00:00.000Z' }
+const HEADER = { by: 'a@b', at: ORIGIN.at, comment: '' }
+
+/** A store with one real server; the clock moves a second with each look at the connections. */
+async function fixture(test: Test, connections: readonly (number | undefined)[]) {
+  const store = openStore(test)
+  const editing = new Editing(store)
+  const clock = manualClock()
+  let revision = 0
+  const apply = async () => {
+    const frozen = store.freeze(() => true)
+    await store.promote(frozen, { ...HEADER, revision: ++revision, applyId: `apply-${revision}` })
+    await store.thaw()
+  }
+  const stage = (state: 'online' | 'drained' | 'halted', more = {}) =>
+    editing.edit(ORIGIN, undefined, (draft) => draft.section('realServers').put({ ...realServer('r'), ...more, state }))
+  await stage('online')
+  await apply()
+  let look = 0
+  const refusals: ApiError[] = []
+  const kind = drainKind({
+    store,
+    running: configView(store.running),
+    candidate: configView(store.candidate),
+    editing,
+    engine: () => ({
+      apply: async () => {
+        const refusal = refusals.shift()
+        if (refusal !== undefined) throw refusal
+        await apply()
+        return { applyId: '', revision, confirmBy: undefined, isDryRun: false, warnings: [] }
+      },
+    }),
+    connections: () => {
+      clock.advance(1_000)
+      return connections[Math.min(look++, connections.length - 1)]
+    },
+    clock,
+  })
+  const news: JobNews[] = []
+  const abort = new AbortController()
+  const start = (more: Partial<Drain> = {}) =>
+    kind.work(
+      { id: 'job', signal: abort.signal, report: (one) => news.push(one) },
+      { ripId: 'r', wait_s: 3, halt: false, by: 'a@b', ...more },
+    )
+  const state = () => configView(store.running).get('realServers', 'r')?.state
+  return { store, stage, apply, start, state, news, abort, refusals }
+}
+
+t.test('it ends when no connection is left, and says how far it is', async (test) => {
+  const { stage, apply, start, state, news } = await fixture(test, [4, 3, 1, 0])
+  await stage('drained')
+  await apply()
+  test.same(await start({ wait_s: 100 }), { ripId: 'r', connections: 0, halted: false })
+  test.equal(state(), 'drained')
+  test.match(
+    news.map(({ step, progress }) => [step, progress]),
+    [
+      ['waiting for the apply that drains it'],
+      ['4 connections are left', 0],
+      ['3 connections are left', 25],
+      ['1 connection is left', 75],
+    ],
+  )
+})
+
+t.test('then=halt takes it out, also when the time is over', async (test) => {
+  const { stage, apply, start, state } = await fixture(test, [2])
+  await stage('drained')
+  await apply()
+  test.same(await start({ halt: true }), { ripId: 'r', connections: 2, halted: true })
+  test.equal(state(), 'halted')
+})
+
+t.test('without then, connections that are left are no success', async (test) => {
+  const { stage, apply, start, state } = await fixture(test, [2])
+  await stage('drained')
+  await apply()
+  await test.rejects(start(), { code: 'IN_USE', message: /2 connections are left after 3 s/ })
+  test.equal(state(), 'drained')
+})
+
+t.test('it waits for the apply, and ends when the drain is taken back', async (test) => {
+  const { store, stage, apply, start } = await fixture(test, [0])
+  await stage('drained')
+  const waiting = start({ wait_s: 100 })
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  await apply()
+  test.match(await waiting, { connections: 0 })
+  await stage('online')
+  await apply()
+  await stage('drained')
+  const again = start()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  await store.discard(store.changes().map(({ id }) => id))
+  await test.rejects(again, { code: 'NOT_FOUND', message: /taken back/ })
+})
+
+t.test('somebody else’s change of the same server is not applied with it', async (test) => {
+  const { stage, apply, start, state, store } = await fixture(test, [0])
+  await stage('drained')
+  await apply()
+  await stage('drained', { weight: 7 })
+  await test.rejects(start({ halt: true, wait_s: 100 }), { code: 'IN_USE', message: /other pending changes/ })
+  test.equal(state(), 'drained')
+  test.equal(store.changes().length, 1)
+})
+
+t.test('an apply under way is waited for; another refusal leaves nothing pending', async (test) => {
+  const { stage, apply, start, state, store, refusals } = await fixture(test, [0])
+  await stage('drained')
+  await apply()
+  refusals.push(new ApiError('CONFIG_INVALID', 'no'))
+  await test.rejects(start({ halt: true, wait_s: 100 }), { code: 'CONFIG_INVALID' })
+  test.equal(store.changes().length, 0)
+  refusals.push(new ApiError('APPLY_IN_PROGRESS', 'busy'))
+  test.match(await start({ halt: true, wait_s: 100 }), { halted: true })
+  test.equal(state(), 'halted')
+})
+
+t.test('it can be cancelled while it waits', async (test) => {
+  const { stage, apply, start, abort, news } = await fixture(test, [5])
+  await stage('drained')
+  await apply()
+  const waiting = start({ wait_s: 10_000 })
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  test.equal(news[0]?.canCancel, true)
+  abort.abort()
+  await test.rejects(waiting, { name: 'AbortError' })
+})
