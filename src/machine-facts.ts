@@ -9,6 +9,7 @@ export function machineFacts(pool: ProbePool, checks: ProbePool): MachineFacts {
     interfaces: () => pool.run('interfaces', undefined),
     ping: (from, to) => pool.run('ping', { from, to }),
     connections: (client, port) => pool.run('connections', { client, port }),
+    persistence: (marks) => pool.run('persistence', marks),
     consoleEnabled: () => pool.run('consoleEnabled', undefined),
     conntrackSize: () => pool.run('conntrackSize', undefined),
     clock: () => pool.run('clock', undefined),

@@ -32,6 +32,7 @@ export function testSettings(state: string, more: Partial<Settings> = {}): Setti
     check: false,
     administrator: ADMIN,
     notify: { NOTIFY_SOCKET: undefined, WATCHDOG_USEC: undefined },
+    genetlink: undefined,
     ...more,
   }
 }
@@ -72,6 +73,7 @@ export function stillFacts(more: Partial<MachineFacts> = {}): MachineFacts {
       snapshot: undefined,
     }),
     sessions: async () => 0,
+    persistence: async () => ({ templates: [], moved: [] }),
     tryCheck: async () => ({ exitCode: 1, durationMs: 5, output: 'refused', up: false }),
     ...more,
   }

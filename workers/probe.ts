@@ -21,6 +21,8 @@ import { readConnections } from './probe/connections.ts'
 import { runHealthCheck } from './probe/health-check.ts'
 import { readInterfaces } from './probe/interfaces.ts'
 import { isRestartRequired, packagesStamp, readPackages, readUpdateGround } from './probe/packages.ts'
+import type { Persistence } from '../src/model/persistence.ts'
+import { readPersistence } from './probe/persistence.ts'
 import { ping as send } from './probe/ping.ts'
 import { readSessions } from './probe/sessions.ts'
 import { readVolume } from './probe/snapshot.ts'
@@ -48,6 +50,10 @@ export function connections({
   readonly port: number
 }): Promise<readonly Connection[]> {
   return readConnections(client, port, runProgram)
+}
+
+export function persistence(marks: readonly number[]): Promise<Persistence | undefined> {
+  return readPersistence(marks, runProgram)
 }
 
 export function consoleEnabled(): Promise<boolean | undefined> {

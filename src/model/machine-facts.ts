@@ -1,3 +1,4 @@
+import type { Persistence } from './persistence.ts'
 import type { PackageFacts, UpdateGround, VolumeFacts } from './software.ts'
 
 /** Reads of the machine itself. They run in a probe worker and never change anything. */
@@ -8,6 +9,8 @@ export interface MachineFacts {
   ping(from: string, to: string): Promise<PingResult>
   /** The connections of this client to this port of the node. */
   connections(client: string, port: number): Promise<readonly Connection[]>
+  /** What the kernel remembers of the clients of these firewall marks; undefined on a machine without IPVS. */
+  persistence(marks: readonly number[]): Promise<Persistence | undefined>
   /** Whether the console account can log in; undefined when that cannot be read. */
   consoleEnabled(): Promise<boolean | undefined>
   /** Value of nf_conntrack_max; undefined when the kernel tracks no connections. */

@@ -16,6 +16,8 @@ import { ipGroups } from './ip-groups.ts'
 import { ipRoutes } from './ip-routes.ts'
 import { l4Backends } from './l4-backends.ts'
 import { l4Frontends } from './l4-frontends.ts'
+import { l4History } from './l4-history.ts'
+import { l4Stats } from './l4-stats.ts'
 import { l7Backends } from './l7-backends.ts'
 import { l7Frontends } from './l7-frontends.ts'
 import { l7History } from './l7-history.ts'
@@ -35,6 +37,7 @@ import { saml } from './saml.ts'
 import { services } from './services.ts'
 import { snmpUsers } from './snmp-users.ts'
 import { snmp } from './snmp.ts'
+import { stickTables } from './stick-tables.ts'
 import { staticIps } from './static-ips.ts'
 import { audit } from './audit.ts'
 import { events } from './events.ts'
@@ -59,6 +62,7 @@ export const endpoints: readonly Endpoint[] = [
   ...healthChecks,
   ...l4Frontends,
   ...l4Backends,
+  ...stickTables,
   ...l7Frontends,
   ...l7Backends,
   ...certificates,
@@ -90,6 +94,8 @@ export const endpoints: readonly Endpoint[] = [
   ...events,
   ...l7Stats,
   ...l7History,
+  ...l4Stats,
+  ...l4History,
   ...documents,
   ...demo,
 ]
