@@ -122,3 +122,24 @@ t.test('a folder of ours keeps the named files only; a later failure brings the 
   t.match(await executePlan(host, [keepOnly]), { ok: true })
   t.strictSame(await contents(host), ['old a', 'b', undefined])
 })
+
+t.test(
+  'small files hold their values; those that do not change are not written, and a later failure undoes',
+  async (t) => {
+    const folder = '/run/weights'
+    const host = new RecordingHost({ answerRun: () => ({ exitCode: 1, output: 'broken' }) })
+    const values = (files: Readonly<Record<string, string>>, keepsOnly = false): Step => {
+      return { ...basics, kind: 'values', folder, values: new Map(Object.entries(files)), keepsOnly }
+    }
+    t.match(await executePlan(host, [values({ a: '1\n', b: '2\n' })]), { ok: true })
+    const written = host.journal.length
+    t.match(await executePlan(host, [values({ a: '1\n' })]), { ok: true })
+    t.equal(host.journal.length, written)
+    const broken: Step = { ...basics, kind: 'run', argv: ['broken'], undo: [] }
+    t.match(await executePlan(host, [values({ a: '9\n', c: '3\n' }, true), broken]), { ok: false, undone: true })
+    t.same((await host.listFiles(folder)).toSorted(), ['a', 'b'])
+    t.equal(await host.readFile(`${folder}/a`), '1\n')
+    t.match(await executePlan(host, [values({ c: '3\n' }, true)]), { ok: true })
+    t.same(await host.listFiles(folder), ['c'])
+  },
+)

@@ -173,3 +173,23 @@ t.test('what is to come about is waited for, within the time of the step', async
   t.equal(host.journal.length, 2)
   t.match(await executePlan(host, [{ ...wait, timeout_ms: 150 }]), { ok: false, output: 'sshd does not listen' })
 })
+
+t.test('a table of lines is waited for: those that must be there, and how others must end', async (t) => {
+  const table = [
+    '-A -t 192.0.2.1:80 -s wlc',
+    '-a -t 192.0.2.1:80 -r 10.0.0.1:80 -m -w 5',
+    '-a -t 192.0.2.1:80 -r 10.0.0.11:80 -m -w 7',
+  ]
+  const host = new RecordingHost({ answerRun: () => ({ exitCode: 0, output: `${table.join('\n')}\n` }) })
+  Object.defineProperty(host, 'recorded', { value: 0 })
+  const verdict = (begins: readonly string[], ends: readonly (readonly [string, string | undefined])[]) => {
+    const expect = { begins, ends: ends.map(([beginning, end]) => ({ beginning, end })) }
+    return executePlan(host, [{ why: 'test', kind: 'run', argv: ['ipvsadm'], undo: [], expect, timeout_ms: 50 }])
+  }
+  const server = '-a -t 192.0.2.1:80 -r 10.0.0.1:80 '
+  t.match(await verdict(['-A -t 192.0.2.1:80 '], [[server, '-m -w 5']]), { ok: true })
+  t.match(await verdict([], [['-a -t 192.0.2.1:80 -r 10.0.0.2:80 ', '-m -w 5']]), { ok: true }, 'not there is right')
+  t.match(await verdict(['-A -u 192.0.2.1:80 '], []), { ok: false, output: /found no -A -u 192\.0\.2\.1:80/ })
+  t.match(await verdict([], [[server, '-m -w 0']]), { ok: false, output: /-w 5, expected -m -w 0/ })
+  t.match(await verdict([], [[server, undefined]]), { ok: false, output: /expected none/ })
+})
