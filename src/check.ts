@@ -6,6 +6,7 @@ import { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
 import { auditFolder, knownHead } from './audit.ts'
 import { checkConfig } from './config/check.ts'
 import { newId } from './ids.ts'
+import { LAYER4_ARCHIVE } from './stats/layer4-stats.ts'
 
 /** Verifies both stores of a state folder that no daemon uses; [] when they are whole. */
 export async function checkState(stateFolder: string): Promise<readonly string[]> {
@@ -16,7 +17,10 @@ export async function checkState(stateFolder: string): Promise<readonly string[]
     const archive = isThere('archive')
       ? await checkArchiveDirectory(join(stateFolder, 'archive'))
       : [`there is no archive in ${stateFolder}`]
-    return [...checkConfig(store), ...checkAudit(auditFolder(stateFolder), knownHead(store)), ...archive]
+    // Made when Layer 4 was first there; what only watches a HAProxy has none.
+    const layer4 = isThere(LAYER4_ARCHIVE) ? await checkArchiveDirectory(join(stateFolder, LAYER4_ARCHIVE)) : []
+    const audit = checkAudit(auditFolder(stateFolder), knownHead(store))
+    return [...checkConfig(store), ...audit, ...archive, ...layer4.map((problem) => `Layer 4: ${problem}`)]
   } finally {
     await store.close()
   }

@@ -11,7 +11,7 @@ export function healthEvents(events: Pick<Events, 'publish'>, running: ConfigVie
         id: server,
         name: running.get('realServers', server)?.name ?? server,
         backendId: backend,
-        backendName: running.get('l7Backends', backend)?.name ?? backend,
+        backendName: (running.get('l7Backends', backend) ?? running.get('l4Backends', backend))?.name ?? backend,
         reason,
       })
     }

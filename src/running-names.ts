@@ -1,4 +1,3 @@
-import type { L7Backend } from './model/layer7.ts'
 import type { ConfigView } from './model/sections.ts'
 import type { NamedBackend, NamedObject, ObjectNames } from './stats/names.ts'
 
@@ -8,25 +7,37 @@ interface Names {
   readonly backendsOfRip: ReadonlyMap<string, readonly NamedBackend[]>
 }
 
+interface Group extends NamedObject {
+  readonly reals: readonly { readonly ripId: string }[]
+}
+
 /** The records that names are made of. */
 interface Records {
   readonly frontends: readonly NamedObject[]
-  readonly backends: readonly L7Backend[]
+  readonly backends: readonly Group[]
   readonly reals: readonly NamedObject[]
 }
+
+/** Sections of a layer. */
+const LAYERS = {
+  4: { frontends: 'l4Frontends', backends: 'l4Backends' },
+  7: { frontends: 'l7Frontends', backends: 'l7Backends' },
+} as const
 
 /** What the statistics call things: looked at once per revision, made again when a name or a member changed. */
 export class RunningNames implements ObjectNames {
   readonly #running: ConfigView
   readonly #revision: () => number
+  readonly #layer: keyof typeof LAYERS
   #records: Records | undefined
   #names: Names | undefined
   #of = -1
   #version = -1
 
-  constructor(running: ConfigView, revision: () => number) {
+  constructor(running: ConfigView, revision: () => number, layer: keyof typeof LAYERS = 7) {
     this.#running = running
     this.#revision = revision
+    this.#layer = layer
   }
 
   get version(): number {
@@ -52,7 +63,7 @@ export class RunningNames implements ObjectNames {
   #current(): Names {
     const revision = this.#revision()
     if (this.#names !== undefined && this.#of === revision) return this.#names
-    const records = read(this.#running)
+    const records = read(this.#running, this.#layer)
     // Most applies change a weight or a state: what was rendered with these names stays as it is.
     if (this.#names === undefined || this.#records === undefined || !sameNames(this.#records, records)) {
       this.#names = namesOf(records)
@@ -64,16 +75,17 @@ export class RunningNames implements ObjectNames {
   }
 }
 
-function read(running: ConfigView): Records {
+function read(running: ConfigView, layer: keyof typeof LAYERS): Records {
+  const { frontends, backends } = LAYERS[layer]
   return {
-    frontends: [...running.list('l7Frontends')],
-    backends: [...running.list('l7Backends')],
+    frontends: [...running.list(frontends)],
+    backends: [...running.list(backends)],
     reals: [...running.list('realServers')],
   }
 }
 
 function sameNames(before: Records, after: Records): boolean {
-  const sameMembers = (a: L7Backend, b: L7Backend) =>
+  const sameMembers = (a: Group, b: Group) =>
     a.reals === b.reals || sameList(a.reals, b.reals, (one, other) => one.ripId === other.ripId)
   return (
     sameList(before.frontends, after.frontends, sameName) &&

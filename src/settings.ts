@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { descriptorOf } from './ipvs/descriptor.ts'
 import { parseSocketAddress, type SocketAddress } from './observe/address.ts'
 
 export interface Address {
@@ -25,6 +26,8 @@ export interface Settings {
   readonly administrator: { readonly email: string; readonly password: string | undefined }
   /** What a service manager hands over. */
   readonly notify: { readonly NOTIFY_SOCKET: string | undefined; readonly WATCHDOG_USEC: string | undefined }
+  /** Descriptor of the netlink socket that the launcher opened. */
+  readonly genetlink: number | undefined
 }
 
 /** A setting that cannot be used; the daemon ends with exit code 2 and this one line. */
@@ -76,6 +79,7 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
       password: administratorPassword(env['FULCRUM_ADMIN_PASSWORD']),
     },
     notify: { NOTIFY_SOCKET: env['NOTIFY_SOCKET'], WATCHDOG_USEC: env['WATCHDOG_USEC'] },
+    genetlink: descriptorOf(env['FULCRUM_GENETLINK']),
   })
 }
 

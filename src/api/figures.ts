@@ -14,6 +14,12 @@ export interface LiveFigures {
   health(ripId: string): Health
 }
 
+/** Figures of Layer 4, under the same views and queries. */
+export interface Layer4Figures {
+  readonly live: LiveFigures
+  readonly history: HistoryFigures
+}
+
 export interface HistoryQuery {
   /** Unix seconds. */
   readonly start: number

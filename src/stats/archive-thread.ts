@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { ArchiveThreadOptions, FromArchiveThread, ToArchiveThread } from '../../workers/archive/messages.ts'
+import type { ArchivesOptions, LayerMessage, ToArchiveThread } from '../../workers/archive/messages.ts'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 
@@ -15,14 +15,14 @@ const ENTRY = new URL('../../workers/archive.ts', import.meta.url)
 
 export interface ThreadEvents {
   /** A message of the running thread. After a crash the next one begins with `ready` again. */
-  message(message: FromArchiveThread): void
+  message(message: LayerMessage): void
   /** The thread ended by itself; another one is on its way. */
   lost(reason: string): void
 }
 
 /** Keeps the archive thread running: starts it again when it fails, with growing pauses. */
 export class ArchiveThreadKeeper {
-  readonly #options: ArchiveThreadOptions
+  readonly #options: ArchivesOptions
   readonly #events: ThreadEvents
   readonly #log: Log
   readonly #clock: Clock
@@ -33,7 +33,7 @@ export class ArchiveThreadKeeper {
   #stopping = false
   #failure = 'it ended'
 
-  constructor(options: ArchiveThreadOptions, events: ThreadEvents, log: Log, clock: Clock) {
+  constructor(options: ArchivesOptions, events: ThreadEvents, log: Log, clock: Clock) {
     this.#options = options
     this.#events = events
     this.#log = log
@@ -45,7 +45,7 @@ export class ArchiveThreadKeeper {
   #start(): Worker {
     const worker = new Worker(ENTRY, { workerData: this.#options, name: 'archive' })
     this.#started_ms = this.#clock.monotonic_ms()
-    worker.on('message', (message: FromArchiveThread) => this.#events.message(message))
+    worker.on('message', (message: LayerMessage) => this.#events.message(message))
     worker.on('error', (error) => {
       this.#failure = error instanceof Error ? error.message : String(error)
     })

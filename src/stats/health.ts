@@ -2,8 +2,12 @@ import type { Health } from '../model/real-server.ts'
 
 /** What HAProxy's statuses of a real server in its backends come to: the worst that is known. */
 export function healthOf(statuses: readonly string[]): Health {
-  const each = new Set(statuses.map(judge))
-  return (['down', 'checking', 'up'] as const).find((health) => each.has(health)) ?? 'unknown'
+  return worstHealth(statuses.map(judge))
+}
+
+/** The worst that is known: what one check says holds although another one passes. */
+export function worstHealth(each: readonly Health[]): Health {
+  return (['down', 'checking', 'up'] as const).find((health) => each.includes(health)) ?? 'unknown'
 }
 
 /** "DOWN 1/2" is on its way up, "UP 2/3" on its way down but serving; without checks, or in maintenance, nobody knows. */

@@ -28,7 +28,6 @@ export interface SliceSize {
 /** Buckets that are read at once: half a millisecond of work at the most, where averages are made of averages. A row of CSV is longer and is always written anew. */
 const JSON_PART_BUCKETS = 16 * BLOCK_BUCKETS
 const CSV_PART_BUCKETS = 8 * BLOCK_BUCKETS
-const MESSAGE = 'Layer 7 history'
 
 /**
  * Writes history answers. Every method is a generator that stops whenever a slice is full: whoever sends the answer takes
@@ -41,7 +40,17 @@ export class HistoryText {
   readonly #applianceId: string
   readonly #series = new Series()
 
-  constructor(reader: WindowReader, objects: ArchiveObjects, rendered: RenderedSeries, applianceId: string) {
+  /** What such an answer is called. */
+  readonly #message: string
+
+  constructor(
+    reader: WindowReader,
+    objects: ArchiveObjects,
+    rendered: RenderedSeries,
+    applianceId: string,
+    message = 'Layer 7 history',
+  ) {
+    this.#message = message
     this.#reader = reader
     this.#objects = objects
     this.#rendered = rendered
@@ -55,7 +64,7 @@ export class HistoryText {
   *#json(page: HistoryPage, out: JsonBuffer, slice: SliceSize): Generator<boolean, void> {
     const { shape, subjects, group } = page.arrangement
     const facts = this.#facts(page)
-    out.text(`{"status":"success","message":${JSON.stringify(messageOf(page.storage))},"data":`)
+    out.text(`{"status":"success","message":${JSON.stringify(messageOf(this.#message, page.storage))},"data":`)
     if (shape === 'reals') out.text(`{${group},${facts},"reals":[`)
     else if (shape === 'list') out.text('[')
     const repeated = shape === 'reals' ? '' : `${facts},`
@@ -135,11 +144,11 @@ export class HistoryText {
   }
 }
 
-function messageOf(storage: StorageFault | undefined): string {
-  if (storage === undefined) return MESSAGE
+function messageOf(message: string, storage: StorageFault | undefined): string {
+  if (storage === undefined) return message
   const { reason, since_ms, isStoring } = storage
   const effect = isStoring ? 'less is kept second by second' : 'nothing is stored, the last five minutes are in memory'
-  return `${MESSAGE}; since ${new Date(since_ms).toISOString()} ${effect}: ${reason}`
+  return `${message}; since ${new Date(since_ms).toISOString()} ${effect}: ${reason}`
 }
 
 const COMMA = 0x2c

@@ -70,11 +70,18 @@ export class HistoryAnswers {
   /** Counts the times that seconds were given other values. */
   #generation = 0
 
-  constructor(reader: HistoryReader, objects: ArchiveObjects, names: ObjectNames, applianceId: string, nonce: string) {
+  constructor(
+    reader: HistoryReader,
+    objects: ArchiveObjects,
+    names: ObjectNames,
+    applianceId: string,
+    nonce: string,
+    message = 'Layer 7 history',
+  ) {
     this.#reader = reader
     this.#names = names
     this.#nonce = nonce
-    this.#text = new HistoryText(reader, objects, this.#rendered, applianceId)
+    this.#text = new HistoryText(reader, objects, this.#rendered, applianceId, message)
   }
 
   /** After a step of the clock the seconds to come may have other values than those answered before. */

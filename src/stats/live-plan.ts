@@ -19,33 +19,57 @@ export function rowKey(kind: LiveKind, proxy: string, server: string): string {
   return kind === 'server' ? `server\0${proxy}\0${server}` : `${kind}\0${proxy}`
 }
 
-function elementOf(kind: 'frontend' | 'backend', { id, name, called = id }: NamedObject): LiveElement {
-  return {
-    kind,
-    head: ascii(`{"id":${JSON.stringify(id)},"name":${JSON.stringify(name)}`),
-    rowKey: rowKey(kind, called, ''),
-  }
+/** Fields of an object that come from the configuration: `,"field":value` as often as wanted. */
+export interface LiveFacts {
+  of(kind: LiveKind, id: string): string
 }
+const NO_FACTS: LiveFacts = { of: () => '' }
 
-function realsOf(backend: NamedBackend, only?: string): LiveElement[] {
-  const owner = `,"backendId":${JSON.stringify(backend.id)},"backendName":${JSON.stringify(backend.name)}`
-  return backend.reals
-    .filter(({ ripId }) => only === undefined || ripId === only)
-    .map(({ ripId, name, called = ripId }) => ({
-      kind: 'server',
-      head: ascii(`{"id":${JSON.stringify(ripId)},"name":${JSON.stringify(name)}${owner}`),
-      rowKey: rowKey('server', backend.called ?? backend.id, called),
-    }))
+/** The elements of one view. */
+class Elements {
+  readonly #facts: LiveFacts
+
+  constructor(facts: LiveFacts) {
+    this.#facts = facts
+  }
+
+  one(kind: 'frontend' | 'backend', { id, name, called = id }: NamedObject): LiveElement {
+    const facts = this.#facts.of(kind, id)
+    return {
+      kind,
+      head: ascii(`{"id":${JSON.stringify(id)},"name":${JSON.stringify(name)}${facts}`),
+      rowKey: rowKey(kind, called, ''),
+    }
+  }
+
+  realsOf(backend: NamedBackend, only?: string): LiveElement[] {
+    const owner = `,"backendId":${JSON.stringify(backend.id)},"backendName":${JSON.stringify(backend.name)}`
+    return backend.reals
+      .filter(({ ripId }) => only === undefined || ripId === only)
+      .map(({ ripId, name, called = ripId }) => {
+        const facts = this.#facts.of('server', ripId)
+        return {
+          kind: 'server',
+          head: ascii(`{"id":${JSON.stringify(ripId)},"name":${JSON.stringify(name)}${owner}${facts}`),
+          rowKey: rowKey('server', backend.called ?? backend.id, called),
+        }
+      })
+  }
 }
 
 const OPEN_LIST = ascii('[')
 const CLOSE_LIST = ascii(']')
 
 /** What a view consists of; `undefined` when its id is not in the running configuration. */
-export function planView(view: LiveView, names: ObjectNames): readonly LivePiece[] | undefined {
-  const frontends = (): LiveElement[] => Array.from(names.frontends(), (frontend) => elementOf('frontend', frontend))
-  const backends = (): LiveElement[] => Array.from(names.backends(), (backend) => elementOf('backend', backend))
-  const reals = (): LiveElement[] => Array.from(names.backends()).flatMap((backend) => realsOf(backend))
+export function planView(
+  view: LiveView,
+  names: ObjectNames,
+  facts: LiveFacts = NO_FACTS,
+): readonly LivePiece[] | undefined {
+  const of = new Elements(facts)
+  const frontends = (): LiveElement[] => Array.from(names.frontends(), (frontend) => of.one('frontend', frontend))
+  const backends = (): LiveElement[] => Array.from(names.backends(), (backend) => of.one('backend', backend))
+  const reals = (): LiveElement[] => Array.from(names.backends()).flatMap((backend) => of.realsOf(backend))
   switch (view.kind) {
     case 'all':
       return [
@@ -64,25 +88,26 @@ export function planView(view: LiveView, names: ObjectNames): readonly LivePiece
     case 'rips':
       return [OPEN_LIST, reals(), CLOSE_LIST]
     default:
-      return planOne(view, names)
+      return planOne(view, names, of)
   }
 }
 
 function planOne(
   view: Extract<LiveView, { readonly id: string }>,
   names: ObjectNames,
+  of: Elements,
 ): readonly LivePiece[] | undefined {
   if (view.kind === 'frontend') {
     const frontend = names.frontend(view.id)
-    return frontend === undefined ? undefined : [[elementOf('frontend', frontend)]]
+    return frontend === undefined ? undefined : [[of.one('frontend', frontend)]]
   }
   if (view.kind === 'rip') {
     const backends = names.backendsOfRip(view.id)
     return backends === undefined
       ? undefined
-      : [OPEN_LIST, backends.flatMap((backend) => realsOf(backend, view.id)), CLOSE_LIST]
+      : [OPEN_LIST, backends.flatMap((backend) => of.realsOf(backend, view.id)), CLOSE_LIST]
   }
   const backend = names.backend(view.id)
   if (backend === undefined) return undefined
-  return view.kind === 'backend' ? [[elementOf('backend', backend)]] : [OPEN_LIST, realsOf(backend), CLOSE_LIST]
+  return view.kind === 'backend' ? [[of.one('backend', backend)]] : [OPEN_LIST, of.realsOf(backend), CLOSE_LIST]
 }

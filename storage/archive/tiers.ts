@@ -19,6 +19,15 @@ export const TIERS = [
   { name: 't4', step_s: HOUR, rows: (730 * DAY) / HOUR, points: 24 },
 ] as const satisfies readonly Tier[]
 
+/** What counts every two seconds: such an archive's seconds are two of ours, and so are the steps here. */
+export const TWO_SECOND_TIERS = [
+  { name: 't0', step_s: 1, rows: HOUR, points: 120 },
+  { name: 't1', step_s: 5, rows: DAY / 10, points: 30 },
+  { name: 't2', step_s: 30, rows: (8 * DAY) / 60, points: 30 },
+  { name: 't3', step_s: 150, rows: (40 * DAY) / 300, points: 24 },
+  { name: 't4', step_s: HOUR / 2, rows: (730 * DAY) / HOUR, points: 24 },
+] as const satisfies readonly Tier[]
+
 /** currentSessions, then the increments of sessions, bytes in and bytes out. */
 export const METRIC_COUNT = 4
 /** The first metric is a gauge: it is sampled, never differenced or spread. */

@@ -110,6 +110,8 @@ t.test('unknown fields and query parameters are refused by name on every endpoin
   }
 })
 
+const isHistory = (name: string): boolean => /^l[47](Node)?History/.test(name)
+
 t.test('an unknown record, service or node is 404', async (test) => {
   const { call, node } = await patientFixture(test)
   const samples: Readonly<Record<string, unknown>> = {
@@ -128,7 +130,7 @@ t.test('an unknown record, service or node is 404', async (test) => {
   for (const endpoint of endpoints) {
     if (!endpoint.path.includes('{')) continue
     const title = `${endpoint.method} ${endpoint.path}`
-    const query = endpoint.name.startsWith('l7History') ? '?start=1&end=2' : (queries[endpoint.name] ?? '')
+    const query = isHistory(endpoint.name) ? '?start=1&end=2' : (queries[endpoint.name] ?? '')
     const body = samples[endpoint.name]
     const sent = body === undefined ? {} : { body }
     if (/\{applianceI[dD]\}/.test(endpoint.path)) {
@@ -208,6 +210,8 @@ function certificateOf(test: Test) {
   return { cert, privateKey: key }
 }
 
+const L4_FRONTEND = { name: 'l4 fe', ip: '192.0.2.50', ports: '9000', protocol: 'tcp', forwarding: 'masq' }
+
 /** Some records of every section, applied. */
 async function populate(call: Caller, node: string, certificate: Readonly<Record<string, string>>) {
   const id = async (path: string, body: unknown) => String((await call('POST', path, { body })).json.data.id)
@@ -220,6 +224,9 @@ async function populate(call: Caller, node: string, certificate: Readonly<Record
     ports: '8000',
     defaultBackendId: backend,
   })
+  const l4Backend = await id('/ipvsDirector/backends', { name: 'l4 be', reals: [{ ripId: rip }] })
+  const l4Spare = await id('/ipvsDirector/backends', { name: 'l4 spare' })
+  const l4Frontend = await id('/ipvsDirector/frontends', { ...L4_FRONTEND, backendId: l4Backend })
   const certificateId = await id('/certificates/certs', { name: 'www', ...certificate })
   const list = { name: 'modern', ciphers: ['TLS_AES_128_GCM_SHA256'] }
   const cipherList = String((await call('POST', '/ciphers/lists', { body: list })).json.data.cipherListID)
@@ -252,6 +259,9 @@ async function populate(call: Caller, node: string, certificate: Readonly<Record
     healthCheck,
     backend,
     frontend,
+    l4Backend,
+    l4Spare,
+    l4Frontend,
     group,
     role,
     user,
@@ -274,6 +284,9 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
     roles: made.role,
     realServers: made.rip,
     healthChecks: made.healthCheck,
+    l4Frontends: made.l4Frontend,
+    l4Backends: made.l4Backend,
+    stickTables: made.l4Frontend,
     l7Frontends: made.frontend,
     l7Backends: made.backend,
     certificates: made.certificate,
@@ -290,6 +303,12 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
     frontend: made.frontend,
     rip: made.rip,
   }
+  const layer4: Readonly<Record<string, string>> = {
+    ...figures,
+    backend: made.l4Backend,
+    backendRips: made.l4Backend,
+    frontend: made.l4Frontend,
+  }
   // Nothing here has started a job; test/src/resources/jobs.test.ts reads one.
   const asked = endpoints.filter(
     ({ method, name, reveals }) => method === 'GET' && name !== 'jobs.get' && !madeAtLogin(name) && !reveals,
@@ -297,8 +316,9 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
   for (const endpoint of asked) {
     const title = `GET ${endpoint.path}`
     const [resource = '', verb = ''] = endpoint.name.split('.')
-    const id = resource.startsWith('l7Stats') || resource === 'l7History' ? figures[verb] : ids[resource]
-    const query = resource === 'l7History' ? '?start=1790000000&end=1790000060' : ''
+    const isFigure = isHistory(endpoint.name) || /^l[47]Stats$/.test(resource)
+    const id = isFigure ? (resource.startsWith('l4') ? layer4 : figures)[verb] : ids[resource]
+    const query = isHistory(endpoint.name) ? '?start=1790000000&end=1790000060' : ''
     const answer = await call(
       'GET',
       `${concrete(endpoint, node, { id: id ?? '', file: 'start.js', service: 'layer-7', a: '1', b: '2' })}${query}`,
@@ -333,6 +353,8 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     'realServers.update': { port: 8002, weight: 7 },
     'healthChecks.create': { ...HEALTH_CHECK, name: 'another' },
     'healthChecks.update': { ...HEALTH_CHECK, description: 'changed' },
+    'l4Frontends.create': { ...L4_FRONTEND, name: 'l4 fe 2', ip: '192.0.2.51', backendId: made.l4Spare },
+    'l4Backends.create': { name: 'l4 be 2' },
     'l7Frontends.create': { name: 'fe 2', mode: 'tcp', ip: '127.0.0.1', ports: '8100-8110' },
     'l7Backends.create': { name: 'be 2', mode: 'tcp' },
     'certificates.create': { name: 'another', ...certificateOf(test) },
@@ -363,6 +385,8 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     roles: made.role,
     realServers: made.rip,
     healthChecks: made.healthCheck,
+    l4Frontends: made.l4Frontend,
+    l4Backends: made.l4Backend,
     l7Frontends: made.frontend,
     l7Backends: made.backend,
     certificates: made.certificate,
@@ -376,8 +400,8 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
   // Restoring a revision takes back what was staged before.
   const isRestore = (endpoint: Endpoint) => endpoint.name === 'revisions.restore'
   const order = (endpoint: Endpoint) =>
-    isRestore(endpoint) ? -1 : endpoint.method === 'DELETE' ? (endpoint.path.startsWith('/ipvs') ? 2 : 1) : 0
-  const frontendsFirst = (endpoint: Endpoint) => (endpoint.name === 'l7Frontends.delete' ? 0 : 1)
+    isRestore(endpoint) ? -1 : endpoint.method === 'DELETE' ? (endpoint.name === 'realServers.delete' ? 2 : 1) : 0
+  const frontendsFirst = (endpoint: Endpoint) => (/^l[47]Frontends\.delete$/.test(endpoint.name) ? 0 : 1)
   const staging = endpoints
     .filter(
       (endpoint) =>

@@ -36,6 +36,7 @@ const DELIVERED: Readonly<Record<string, number>> = {
   'Software updates': 5,
   'LVM snapshots': 4,
   Power: 2,
+  'Layer 4 statistics': 8,
   'Layer 7 statistics': 4,
   'Historical statistics (Layer 7)': 4,
 }
@@ -43,6 +44,7 @@ const DELIVERED: Readonly<Record<string, number>> = {
 function areaOf(operation: Operation): string {
   if (operation.path.startsWith('/ipvsDirector/rips')) return 'Real servers'
   if (operation.path.startsWith('/healthchecks')) return 'Health checks'
+  if (operation.path.startsWith('/ipvsDirector/stats')) return 'Layer 4 statistics'
   if (operation.path.includes('/layer7proxy/stats') && !operation.path.endsWith('/history')) return 'Layer 7 statistics'
   if (operation.path.endsWith('/system/userinterface')) return 'User interface'
   if (operation.path.endsWith('/system/conntrack')) return 'Connection tracking'

@@ -4,6 +4,7 @@ import { checkArchive } from '../../storage/archive/check.ts'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
 import type { FromArchiveThread } from '../../workers/archive/messages.ts'
+import { haproxyRhythm } from '../../workers/archive/rhythms.ts'
 import { ArchiveThread } from '../../workers/archive/thread.ts'
 import { temporaryFolder } from '../storage/temporary-archive.ts'
 import { listen, STATS } from '../workers/archive/socket-fixture.ts'
@@ -64,12 +65,8 @@ class Machine {
       left--
       this.#passed_ms += Math.max(0, ms)
     }
-    const thread = new ArchiveThread(
-      { directory: this.directory, source: { kind: 'stats-socket', path } },
-      clock,
-      post,
-      pause,
-    )
+    const rhythm = haproxyRhythm({ kind: 'stats-socket', path })
+    const thread = new ArchiveThread(this.directory, rhythm, clock, post, pause)
     void thread.run()
     await done
     await thread.stop()

@@ -3,20 +3,11 @@ import type { ArchiveObject } from '../../storage/archive/catalog.ts'
 import { COUNTER_COUNT, type ProcessCounters } from '../../storage/archive/increments.ts'
 import type { BaselineSource } from '../../storage/archive/tail-writer.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
-import { ARCHIVE_HEARTBEAT_S, BASELINE_EVERY_S } from '../../storage/limits.ts'
 import { counterOrigin, InheritedCounters } from './inheritance.ts'
 import { type KnownProcess, newProcess, restoredProcess } from './known-process.ts'
 import { beganSince, isAnother } from './process-age.ts'
-import { SecondSums } from './second-sums.ts'
+import { type PollTime, SampledSeconds } from './sampled-seconds.ts'
 import type { Poll, ProcessStats } from './source.ts'
-
-/** The times of one poll: on the archive's clock (names seconds) and on the monotonic one (measures). */
-export interface PollTime {
-  readonly archive_s: number
-  readonly monotonic_s: number
-  /** Of the wall clock, wherever it was set to. */
-  readonly wall_s?: number
-}
 
 export interface Absorbed {
   readonly header: StatHeader
@@ -29,9 +20,6 @@ export interface Absorbed {
 }
 
 type Role = 'current' | 'old' | 'shared'
-
-/** Jitter of the poll itself must not turn an interval of exactly the heartbeat into an unknown one. */
-const JITTER_S = 0.5
 
 /**
  * Turns polls into the archive's seconds. `absorb` adds what a poll brought, `close` puts what came together into the seconds
@@ -47,20 +35,14 @@ export class Collector implements BaselineSource {
   #pid = 0
   /** The processes that existed at the last poll of this run. */
   #polled: ReadonlySet<number> = new Set()
-  /** When the last close with a good poll was, on the monotonic clock; `undefined` until this run had one. */
-  #sampled_s: number | undefined
-  /** Since when, on the monotonic clock, this run's polls belong to seconds that an earlier run has written. */
-  #waiting_s: number | undefined
-  readonly #sums = new SecondSums()
+  readonly #seconds: SampledSeconds
   #changed = new Uint8Array(0)
   #allChanged = true
-  #poll = 0
-  /** Seconds the increments may have come from. */
-  #elapsed_s = Number.POSITIVE_INFINITY
   #layoutBase = 0
 
   constructor(writer: ArchiveWriter) {
     this.#writer = writer
+    this.#seconds = new SampledSeconds(writer)
     this.#restored = restoredProcess(writer)
     if (this.#restored !== undefined) this.#processes.set(this.#restored.counters.pid, this.#restored)
   }
@@ -73,7 +55,7 @@ export class Collector implements BaselineSource {
   absorb(poll: Poll & { readonly ok: true }, time: PollTime): Absorbed | undefined {
     const header = scanStats(poll.current.bytes, this.#statRows, poll.current.from)
     if (header === undefined) return undefined
-    this.#poll++
+    this.#seconds.beginPoll()
     const starts = new Uint32Array(this.#statRows.count + 1)
     starts[0] = header.start
     starts.set(this.#statRows.starts.subarray(0, this.#statRows.count), 1)
@@ -127,23 +109,23 @@ export class Collector implements BaselineSource {
    * counts in full from its start; the same number with a later start is another process.
    */
   #knownOrNew(stats: ProcessStats, time: PollTime): KnownProcess {
-    const sinceSample_s = this.#sinceSample_s(time)
+    const sinceSample_s = this.#seconds.sinceSample_s(time)
     const { pid, uptime_s } = stats
     const known = this.#processes.get(pid)
     const age = { uptime_s, asked_s: time.monotonic_s, wall_s: time.wall_s }
     const restarted = uptime_s !== undefined && uptime_s + 1 < sinceSample_s
     if (known !== undefined && !restarted && !isAnother(known.age, age)) {
-      this.#elapsed_s = sinceSample_s
+      this.#seconds.elapsed_s = sinceSample_s
       known.age = age
       return known
     }
-    const young = beganSince(uptime_s, sinceSample_s, this.#sampled_s !== undefined)
-    this.#elapsed_s = young && uptime_s !== undefined ? Math.min(uptime_s + 1, sinceSample_s) : sinceSample_s
+    const young = beganSince(uptime_s, sinceSample_s, this.#seconds.hasSample)
+    this.#seconds.elapsed_s = young && uptime_s !== undefined ? Math.min(uptime_s + 1, sinceSample_s) : sinceSample_s
     return this.#remember(newProcess(pid, young, age))
   }
 
   #room(slots: number): void {
-    this.#sums.room(slots)
+    this.#seconds.sums.room(slots)
     if (this.#changed.length >= slots) return
     const changed = new Uint8Array(Math.max(slots, this.#changed.length * 2, 64))
     changed.set(this.#changed)
@@ -172,7 +154,7 @@ export class Collector implements BaselineSource {
     inherited: InheritedCounters | undefined,
   ): void {
     const { values } = this.#statRows
-    this.#sums.gauge(slot, values[at] ?? Number.NaN, this.#poll)
+    this.#seconds.gauge(slot, values[at] ?? Number.NaN)
     const current = role === 'current'
     if (current && !counters.known(slot)) this.#changed[slot] = 1
     for (let counter = 0; counter < COUNTER_COUNT; counter++) {
@@ -189,45 +171,20 @@ export class Collector implements BaselineSource {
     const unknown = Number.isNaN(increment)
     if (unknown || !current) this.#changed[slot] = 1
     // What an old worker cannot tell is left out: the current worker's figure still holds.
-    if (current || !unknown) this.#sums.add(slot, counter, increment)
-  }
-
-  /** How long ago the increments that come now began. */
-  #sinceSample_s(time: PollTime): number {
-    if (this.#sampled_s !== undefined) return time.monotonic_s - this.#sampled_s
-    const waited_s = time.monotonic_s - (this.#waiting_s ?? time.monotonic_s)
-    return Math.max(waited_s, time.archive_s - this.#writer.sampled_s)
+    if (current || !unknown) this.#seconds.sums.add(slot, counter, increment)
   }
 
   /** Ends the seconds before `tick_s` with what was absorbed, and stores them. */
   close(tick_s: number, time: PollTime): void {
-    const ring = this.#writer.ring
-    const written = ring.written()
-    if (tick_s <= written) {
-      this.#waiting_s ??= time.monotonic_s
-      return
-    }
-    const unknown = this.#elapsed_s > ARCHIVE_HEARTBEAT_S + JITTER_S
-    const wanted = unknown ? 1 : Math.max(1, Math.round(this.#elapsed_s))
-    const n = Math.min(tick_s - written, wanted)
-    const first = tick_s - n
-    if (this.#writer.hwm_s < first && written < first) this.#writer.passOver(first)
-    if (unknown) this.#allChanged = true
-    for (let second = first; second < tick_s; second++)
-      this.#sums.write(ring, second, { n, index: second - first, poll: this.#poll, unknown })
-    // After so long without a commit, the crash tail does not reach back to the stored counters.
-    if (tick_s - this.#writer.hwm_s > BASELINE_EVERY_S) this.#allChanged = true
-    this.#sampled_s = time.monotonic_s
-    this.#sums.clear()
-    this.#writer.commit(tick_s, true, this)
+    const isClosed = this.#seconds.close(tick_s, time, this, () => this.storeAll())
+    if (!isClosed) return
     this.#changed.fill(0)
     this.#allChanged = false
   }
 
   /** A poll failed. The second stays open as long as a later poll may still tell what happened in it. */
   miss(tick_s: number, time: PollTime): void {
-    const since_s = this.#sinceSample_s(time)
-    if (since_s > ARCHIVE_HEARTBEAT_S + JITTER_S) this.#writer.commit(tick_s, false, undefined)
+    this.#seconds.miss(tick_s, time)
   }
 
   /** The stored counters are gone: all are stored anew with the next second. */

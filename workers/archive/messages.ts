@@ -1,4 +1,5 @@
 /** What the archive thread and the main thread say to each other. Types only. */
+import type { IpvsPlan } from '../../src/ipvs/names.ts'
 import type { StorageFault } from './storage-watch.ts'
 
 /** A Unix socket or a TCP port, as `node:net` connects to it. */
@@ -11,10 +12,24 @@ export type StatsSource = SocketTarget & {
   readonly statsSocket?: string | undefined
 }
 
-export interface ArchiveThreadOptions {
-  readonly directory: string
-  readonly source: StatsSource
+/** The kernel's balancing table, over a netlink socket that was handed down; undefined when there is none. */
+export interface IpvsSource {
+  readonly kind: 'ipvs'
+  readonly fd: number | undefined
 }
+
+/** One archive: where it is, and what it keeps. */
+export interface ArchiveOptions<S> {
+  readonly directory: string
+  readonly source: S
+}
+
+/** The archives that the thread writes. */
+export interface ArchivesOptions {
+  readonly layer7: ArchiveOptions<StatsSource>
+  readonly layer4?: ArchiveOptions<IpvsSource> | undefined
+}
+export type Layer = keyof ArchivesOptions
 
 export type ObjectKind = 'frontend' | 'backend' | 'server'
 
@@ -38,8 +53,8 @@ export interface HealthChange {
   readonly reason: string
 }
 
-export interface TickMessage {
-  readonly type: 'tick'
+/** What is told after every poll, whatever was asked. */
+export interface TickState {
   /** Seconds before this one are committed. */
   readonly hwm_s: number
   readonly up: boolean
@@ -49,6 +64,10 @@ export interface TickMessage {
   readonly storage: StorageFault | undefined
   /** Counts the times that seconds which were answered for turned out to be lost. */
   readonly losses: number
+}
+
+export interface HaproxyTick {
+  readonly type: 'tick'
   /** The raw answer of `show stat`, moved here without a copy; absent when the poll failed. */
   readonly csv: Uint8Array<ArrayBuffer> | undefined
   /** Start offsets of the rows that count (frontends, backends, servers), in the order of the answer; the header row is first. */
@@ -60,6 +79,17 @@ export interface TickMessage {
   /** Numbers of the objects of the rows, in their order; sent when the layout is another one than at the tick before. */
   readonly listed: Uint32Array<ArrayBuffer> | undefined
 }
+
+export interface IpvsTick {
+  readonly type: 'table'
+  /** A row of numbers for each object of the plan, moved here without a copy; absent when the table could not be read. */
+  readonly figures: Float64Array<ArrayBuffer> | undefined
+  /** Version of that plan. */
+  readonly plan: number
+}
+
+export type TickMessage = TickState & HaproxyTick
+export type TableMessage = TickState & IpvsTick
 
 export type FromArchiveThread =
   | {
@@ -76,14 +106,24 @@ export type FromArchiveThread =
       readonly forgotten: readonly number[]
     }
   | TickMessage
+  | TableMessage
   | { readonly type: 'done'; readonly request: number; readonly problems: readonly string[] }
   | { readonly type: 'warning'; readonly message: string; readonly detail: string }
   | { readonly type: 'stopped' }
+
+/** With the archive that it is about. */
+export interface LayerMessage {
+  readonly layer: Layer
+  readonly message: FromArchiveThread
+}
 
 export type ToArchiveThread =
   | { readonly type: 'stop' }
   /** Poll at once, outside the rhythm: before a reload, so that what the ending worker counted is not lost. */
   | { readonly type: 'capture'; readonly request: number }
+  /** Each archive answers with a `done` of its own. */
   | { readonly type: 'check'; readonly request: number }
+  /** Which entries of the kernel's table are whose. */
+  | { readonly type: 'plan'; readonly plan: IpvsPlan }
   /** The clock of the machine was set on purpose. */
   | { readonly type: 'clockStepped' }

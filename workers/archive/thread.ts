@@ -2,16 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../src/clock.ts'
 import type { ArchiveObject } from '../../storage/archive/catalog.ts'
 import { checkArchive } from '../../storage/archive/check.ts'
+import type { Tier } from '../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
-import { type Absorbed, Collector, type PollTime } from './collector.ts'
-import { HealthWatch } from './health-watch.ts'
-import type { ArchiveThreadOptions, FromArchiveThread, ObjectPlace } from './messages.ts'
+import type { Feed } from './feed.ts'
+import type { FromArchiveThread, ObjectPlace } from './messages.ts'
+import type { PollTime } from './sampled-seconds.ts'
 import { StorageWatch } from './storage-watch.ts'
-import { createSource, type Poll, type Source } from './source.ts'
 import { type ClockEvent, TickClock } from './tick-clock.ts'
 
-/** After the second has ended, so that the poll belongs to it. */
-const POLL_OFFSET_MS = 50
 const POLL_DEADLINE_MS = 900
 /** The clock may be this far behind the archive and is waited for; beyond that the archive steps back. */
 const WAIT_FOR_CLOCK_S = 60
@@ -22,7 +20,6 @@ const PLAUSIBLE_CLOCK_S = 1_600_000_000
 
 /** Rejects when the signal is given. */
 type Pause = (ms: number, signal: AbortSignal) => Promise<void>
-
 const sleepFor: Pause = (ms, signal) => sleep(ms, undefined, { signal })
 
 const KEEPS_LESS = 'the archive keeps less'
@@ -35,40 +32,55 @@ const LASTING: ReadonlySet<string> = new Set([KEEPS_LESS, NOT_STORED, FAILED, NO
 
 type Post = (message: FromArchiveThread, transfer: readonly ArrayBuffer[]) => void
 
-export class ArchiveThread {
+/** What an archive keeps, and how often. */
+export interface Rhythm<F extends Feed> {
+  readonly tiers: readonly Tier[]
+  /** Length of the archive's seconds. Everything that is measured in them is, but for what the main thread is told. */
+  readonly step_s: number
+  /** After the second has ended, so that the poll belongs to it. */
+  readonly offset_ms: number
+  readonly feed: (writer: ArchiveWriter) => F
+}
+
+export class ArchiveThread<F extends Feed> {
+  readonly feed: F
   readonly #writer: ArchiveWriter
-  readonly #collector: Collector
-  readonly #source: Source
+  readonly #rhythm: Rhythm<F>
   readonly #clock: TickClock
   readonly #post: Post
   readonly #pause: Pause
   readonly #storage: StorageWatch
-  readonly #health = new HealthWatch()
   readonly #stopping = new AbortController()
   /** Polls, captures and checks one after the other. */
   #queue: Promise<void> = Promise.resolve()
   #ended: Promise<void> = Promise.resolve()
   #up: boolean | undefined
   #since_ms = 0
-  #reason: string | undefined = 'it has not been asked yet'
   readonly #warned = new Set<string>()
   #ticked_s = 0
   /** Since when, on the monotonic clock, the archive has been waiting for the clock. */
   #behindSince_s: number | undefined
-  /** Of the rows whose objects were told last. */
-  #layout = -1
 
-  constructor(options: ArchiveThreadOptions, clock: Clock, post: Post, pause: Pause = sleepFor) {
+  constructor(directory: string, rhythm: Rhythm<F>, clock: Clock, post: Post, pause: Pause = sleepFor) {
     this.#pause = pause
     this.#clock = new TickClock(clock)
     this.#post = post
-    this.#storage = new StorageWatch(options.directory)
-    this.#source = createSource(options.source)
-    this.#writer = new ArchiveWriter(options.directory, Math.floor(this.#clock.now_ms() / 1_000))
-    this.#collector = new Collector(this.#writer)
+    this.#rhythm = rhythm
+    this.#storage = new StorageWatch(directory)
+    this.#writer = new ArchiveWriter(directory, this.#now_s(), rhythm.tiers)
+    this.feed = rhythm.feed(this.#writer)
     const { added } = this.#writer.registry.takeChanges()
     const { header, slabs } = this.#writer.ring
     post({ type: 'ready', header, slabs, objects: added.map(placeOf) }, [])
+  }
+
+  /** The second that has begun. */
+  #now_s(): number {
+    return Math.floor(this.#clock.now_ms() / this.#step_ms)
+  }
+
+  get #step_ms(): number {
+    return this.#rhythm.step_s * 1_000
   }
 
   run(): Promise<void> {
@@ -79,13 +91,14 @@ export class ArchiveThread {
   async #loop(): Promise<void> {
     const { signal } = this.#stopping
     // The first second ends with the first poll, at once, so that live figures are there when the daemon answers.
-    await this.#serially(() => this.#tick(Math.floor(this.#clock.now_ms() / 1_000)))
+    await this.#serially(() => this.#tick(this.#now_s()))
     while (!signal.aborted) {
       const now = this.#clock.now_ms()
+      const { offset_ms } = this.#rhythm
       // Slewing back makes a second longer; it is not polled twice for that.
-      const tick_s = Math.max(Math.floor((now - POLL_OFFSET_MS) / 1_000) + 1, this.#ticked_s + 1)
+      const tick_s = Math.max(Math.floor((now - offset_ms) / this.#step_ms) + 1, this.#ticked_s + 1)
       try {
-        await this.#pause(tick_s * 1_000 + POLL_OFFSET_MS - now, signal)
+        await this.#pause(tick_s * this.#step_ms + offset_ms - now, signal)
       } catch {
         return
       }
@@ -99,29 +112,33 @@ export class ArchiveThread {
   }
 
   #time(): PollTime {
-    const [archive_s, wall_s] = [this.#clock.now_ms() / 1_000, this.#clock.wall_ms() / 1_000]
-    return { archive_s, monotonic_s: this.#clock.monotonic_s(), wall_s }
+    const [archive_s, wall_s] = [this.#clock.now_ms() / this.#step_ms, this.#clock.wall_ms() / 1_000]
+    return { archive_s, monotonic_s: this.#clock.monotonic_s() / this.#rhythm.step_s, wall_s }
   }
 
   async #tick(planned_s: number): Promise<void> {
     const event = this.#clock.adjust()
     // A clock that jumped makes the planned second meaningless, and a thread that was held up is late.
-    const now_s = Math.floor(this.#clock.now_ms() / 1_000)
+    const now_s = this.#now_s()
     const tick_s = event === 'steady' ? Math.max(planned_s, now_s) : now_s
-    if (event !== 'steady') this.#warn(`the clock of the machine ${event}`, `now ${tick_s}`)
+    if (event !== 'steady') this.#warn(`the clock of the machine ${event}`, `now ${this.#told_s(tick_s)}`)
     this.#ticked_s = tick_s
+    if (this.feed.isIdle) return
     this.#attempt(() => this.#followClock(tick_s, event))
-    const poll = await this.#source(POLL_DEADLINE_MS)
+    await this.feed.ask(POLL_DEADLINE_MS)
     // When the answer came, not when it is worked off: the first poll of many objects takes long to store.
     const time = this.#time()
-    const absorbed = poll.ok ? this.#collector.absorb(poll, time) : undefined
-    const reason = poll.ok ? (absorbed === undefined ? 'its answer was cut off' : undefined) : poll.reason
+    const reason = this.feed.absorb(time)
     this.#attempt(() => {
-      if (absorbed === undefined) this.#collector.miss(tick_s, time)
-      else this.#collector.close(tick_s, time)
+      if (reason === undefined) this.feed.close(tick_s, time)
+      else this.feed.miss(tick_s, time)
     })
     this.#announce()
-    this.#postTick(poll, absorbed, reason)
+    this.#postTick(reason)
+  }
+
+  #told_s(second: number): number {
+    return second * this.#rhythm.step_s
   }
 
   /** Does what may write. When the disk refuses, nothing was stored: the rows stay in the ring and go with the next commit. */
@@ -144,21 +161,24 @@ export class ArchiveThread {
   #followClock(tick_s: number, event: ClockEvent): void {
     const { hwm_s } = this.#writer
     const isStep = event === 'stepped-back'
-    if (tick_s + (isStep ? 0 : WAIT_FOR_CLOCK_S) >= hwm_s) {
+    if (tick_s + (isStep ? 0 : WAIT_FOR_CLOCK_S / this.#rhythm.step_s) >= hwm_s) {
       this.#behindSince_s = undefined
       this.#wellAgain(NOT_SET, BEHIND)
       return
     }
-    if (tick_s < PLAUSIBLE_CLOCK_S) return this.#warn(NOT_SET, `now ${tick_s}`)
+    if (this.#told_s(tick_s) < PLAUSIBLE_CLOCK_S) return this.#warn(NOT_SET, `now ${this.#told_s(tick_s)}`)
     this.#behindSince_s ??= this.#clock.monotonic_s()
     if (!isStep && this.#clock.monotonic_s() - this.#behindSince_s < START_PATIENCE_S) {
       const advice = 'newer statistics are dropped in ten minutes unless the clock is corrected'
-      return this.#warn(BEHIND, `${hwm_s - tick_s} s; ${advice}`)
+      return this.#warn(BEHIND, `${this.#told_s(hwm_s - tick_s)} s; ${advice}`)
     }
-    this.#warn('the clock was set back: newer statistics are dropped', `from ${hwm_s} to ${tick_s}`)
+    this.#warn(
+      'the clock was set back: newer statistics are dropped',
+      `from ${this.#told_s(hwm_s)} to ${this.#told_s(tick_s)}`,
+    )
     // The second that ends now is written anew.
     this.#writer.stepBack(tick_s - 1)
-    this.#collector.storeAll()
+    this.feed.storeAll()
   }
 
   #announce(): void {
@@ -173,30 +193,16 @@ export class ArchiveThread {
     else this.#wellAgain(NO_PLACES)
   }
 
-  #postTick(poll: Poll, absorbed: Absorbed | undefined, reason: string | undefined): void {
-    const up = absorbed !== undefined
+  #postTick(reason: string | undefined): void {
+    const up = reason === undefined
     if (up !== this.#up) this.#since_ms = this.#clock.now_ms()
     this.#up = up
-    this.#reason = reason
-    const csv = poll.ok && up ? poll.current.bytes : undefined
-    const health = csv === undefined || absorbed === undefined ? undefined : this.#health.changes(csv, absorbed)
-    const rows = absorbed?.starts
-    const transfer = csv === undefined || rows === undefined ? [] : [csv.buffer, rows.buffer]
-    const state = { up, since_ms: Math.round(this.#since_ms), reason: this.#reason }
-    const hwm_s = this.#writer.ring.hwm()
-    const storage = this.#storage.fault
+    const { fault: storage } = this.#storage
     const { losses } = this.#writer.ring
-    const listed = absorbed === undefined ? undefined : this.#listed(absorbed)
-    this.#post(
-      { type: 'tick', hwm_s, ...state, storage, losses, csv, rows, layout: absorbed?.layout ?? 0, health, listed },
-      transfer,
-    )
-  }
-
-  #listed({ layout, objects }: Absorbed): Uint32Array<ArrayBuffer> | undefined {
-    if (layout === this.#layout) return undefined
-    this.#layout = layout
-    return Uint32Array.from(objects.flatMap((object) => (object === undefined ? [] : [object.id])))
+    const hwm_s = this.#told_s(this.#writer.ring.hwm())
+    const since_ms = Math.round(this.#since_ms)
+    const { message, transfer } = this.feed.message({ hwm_s, up, since_ms, reason, storage, losses })
+    this.#post(message, transfer)
   }
 
   /** When it begins again, it is told again. */
@@ -214,8 +220,8 @@ export class ArchiveThread {
 
   capture(request: number): Promise<void> {
     return this.#serially(async () => {
-      const poll = await this.#source(POLL_DEADLINE_MS)
-      if (poll.ok) this.#collector.absorb(poll, this.#time())
+      await this.feed.ask(POLL_DEADLINE_MS)
+      this.feed.absorb(this.#time())
       this.#post({ type: 'done', request, problems: [] }, [])
     })
   }

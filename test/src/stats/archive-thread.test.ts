@@ -2,6 +2,7 @@ import t from 'tap'
 import { systemClock } from '../../../src/clock.ts'
 import { createLog } from '../../../src/log.ts'
 import { ArchiveThreadKeeper } from '../../../src/stats/archive-thread.ts'
+import type { LayerMessage } from '../../../workers/archive/messages.ts'
 import { temporaryFolder } from '../../storage/temporary-archive.ts'
 
 t.test('a thread that ends is started again, and the log says so', async (t) => {
@@ -10,15 +11,15 @@ t.test('a thread that ends is started again, and the log says so', async (t) => 
   let ready = 0
   let wake: () => void = () => undefined
   const events = {
-    message: ({ type }: { readonly type: string }) => {
+    message: ({ message: { type } }: LayerMessage) => {
       if (type === 'ready') ready++
       wake()
     },
     lost: (reason: string) => lost.push(reason),
   }
-  const options = { directory: temporaryFolder(t), source: { kind: 'stats-socket' as const, path: '/nonexistent' } }
+  const layer7 = { directory: temporaryFolder(t), source: { kind: 'stats-socket' as const, path: '/nonexistent' } }
   const keeper = new ArchiveThreadKeeper(
-    options,
+    { layer7 },
     events,
     createLog((line) => lines.push(line)),
     systemClock,

@@ -1,11 +1,13 @@
 import t from 'tap'
 import { temporaryFolder } from '../../storage/temporary-archive.ts'
 import type { FromArchiveThread } from '../../../workers/archive/messages.ts'
+import { haproxyRhythm } from '../../../workers/archive/rhythms.ts'
 import { ArchiveThread } from '../../../workers/archive/thread.ts'
 import { ArchiveReader } from '../../../storage/archive/reader.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { listen, STATS } from './socket-fixture.ts'
 
+const rhythmOf = (path: string) => haproxyRhythm({ kind: 'stats-socket', path })
 const ANSWER = `Pid: 5\nUptime_sec: 900\n\n${STATS}`
 
 /** Runs the thread's code in this thread, until `done` has seen the message it waits for. */
@@ -18,7 +20,7 @@ function start(
   const messages: FromArchiveThread[] = []
   let wake: () => void = () => undefined
   const clock = { now_ms, monotonic_ms }
-  const thread = new ArchiveThread({ directory, source: { kind: 'stats-socket', path } }, clock, (message) => {
+  const thread = new ArchiveThread(directory, rhythmOf(path), clock, (message) => {
     messages.push(message)
     wake()
   })
@@ -103,8 +105,7 @@ t.test('a thread that was held up covers the seconds it missed, and their sum is
     }
     passed_ms += ms + (ticks === 5 ? 3_000 : 0)
   }
-  const options = { directory, source: { kind: 'stats-socket' as const, path } }
-  const thread = new ArchiveThread(options, clock, () => undefined, pause)
+  const thread = new ArchiveThread(directory, rhythmOf(path), clock, () => undefined, pause)
   void thread.run()
   await done
   await thread.stop()
@@ -147,8 +148,7 @@ t.test('a clock that was set back on purpose is followed at the next second', as
     await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))))
   }
   const clock = { now_ms: () => start_ms + shift_ms + passed_ms, monotonic_ms: () => passed_ms }
-  const options = { directory, source: { kind: 'stats-socket' as const, path } }
-  const thread = new ArchiveThread(options, clock, (message) => messages.push(message), pause)
+  const thread = new ArchiveThread(directory, rhythmOf(path), clock, (message) => messages.push(message), pause)
   void thread.run()
   await done
   await thread.stop()

@@ -1,0 +1,122 @@
+import { type Static, Type } from 'typebox'
+import { prefersCsv } from './accept.ts'
+import type { HistoryFigures, HistoryQuery } from './figures.ts'
+import type { ContextOf } from './context.ts'
+import { endpoint } from './endpoint.ts'
+import { type Rendered, Reply } from './reply.ts'
+import { ApiError, type FieldError } from '../errors.ts'
+import { closed } from '../model/fields.ts'
+import { isMetric, type Metric, METRICS } from '../model/metrics.ts'
+
+const LAST_SECOND = 4_294_967_295
+
+const Window = closed({
+  start: Type.Integer({ minimum: 0, maximum: LAST_SECOND, description: 'Start of the window, Unix seconds.' }),
+  end: Type.Integer({ minimum: 0, maximum: LAST_SECOND, description: 'End of the window (exclusive), Unix seconds.' }),
+  resolution: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 31_536_000,
+      description: 'Preferred seconds per point; the nearest recorded one is served. Omitted: the finest available.',
+    }),
+  ),
+  consolidation: Type.Optional(
+    Type.Enum(['average', 'minimum', 'maximum'], { description: 'Which summary of a coarse point; default average.' }),
+  ),
+  metrics: Type.Optional(
+    Type.String({ maxLength: 200, description: `Comma-separated, of ${METRICS.join(', ')}; omitted means all four.` }),
+  ),
+})
+
+const Series = Type.Unsafe<never>({
+  type: 'object',
+  description:
+    'id, name, applianceId, the start, end and resolution served, consolidation, metrics, and series: one array per metric; null is unknown, 0 is idle. Point i covers [start + i·resolution, start + (i+1)·resolution).',
+})
+
+/** The rules of a query that its schema cannot say; all problems at once. */
+function historyQuery(query: Static<typeof Window>, accept: string): HistoryQuery {
+  const errors: FieldError[] = []
+  if (query.end < query.start) errors.push({ field: 'end', code: 'OUT_OF_RANGE', message: 'must not be before start' })
+  const metrics = query.metrics === undefined ? METRICS : chosen(query.metrics, errors)
+  if (errors.length > 0) {
+    const first = errors.map(({ field, message }) => `${field} ${message}`).join('; ')
+    throw new ApiError('INVALID_QUERY', `The query has a problem: ${first}`, { errors })
+  }
+  const { start, end, resolution, consolidation = 'average' } = query
+  return { start, end, resolution, consolidation, metrics, format: prefersCsv(accept) ? 'csv' : 'json' }
+}
+
+function chosen(names: string, errors: FieldError[]): readonly Metric[] {
+  const metrics: Metric[] = []
+  for (const name of names.split(',')) {
+    if (!isMetric(name)) {
+      errors.push({ field: 'metrics', code: 'NOT_ALLOWED', message: `${name} is none of ${METRICS.join(', ')}` })
+    } else if (!metrics.includes(name)) metrics.push(name)
+  }
+  return metrics
+}
+
+function answer(found: Rendered | undefined): Reply<never> {
+  if (found !== undefined) return Reply.bytes(found)
+  throw new ApiError('NOT_FOUND', 'Nothing that runs has this id; what is staged appears after apply')
+}
+
+const PRODUCES = ['application/json', 'text/csv']
+
+/** What one layer tells. */
+export interface HistoryLayer {
+  /** Begins the names of its endpoints. */
+  readonly name: string
+  readonly base: string
+  /** "Layer 7". */
+  readonly title: string
+  readonly isExtension: boolean
+  readonly figures: (ctx: ContextOf['read']) => HistoryFigures
+}
+
+/** The history of a layer's frontends, backends and real servers. */
+export function historyEndpoints({ name, base, title, isExtension, figures }: HistoryLayer) {
+  const SeriesList = Type.Unsafe<never>({
+    type: 'array',
+    items: Series,
+    description: `One entry per ${title} backend that holds the real server, with backendId and backendName.`,
+  })
+  const history = (
+    verb: string,
+    path: string,
+    summary: string,
+    data: typeof Series,
+    read: (figures: HistoryFigures, id: string, query: HistoryQuery) => Rendered | undefined,
+  ) =>
+    endpoint({
+      name: `${name}.${verb}`,
+      method: 'GET',
+      path: `${base}/${path}/{id}/history`,
+      effect: 'read',
+      staged: false,
+      ...(isExtension ? { extension: true as const } : {}),
+      summary,
+      message: 'History',
+      produces: PRODUCES,
+      query: Window,
+      data,
+      handle: (ctx, { params, query, accept }) => answer(read(figures(ctx), params.id, historyQuery(query, accept))),
+    })
+  return [
+    history('backend', 'backends', `History of a ${title} backend`, Series, (of, id, query) => of.backend(id, query)),
+    history('frontend', 'frontends', `History of a ${title} frontend`, Series, (of, id, query) =>
+      of.frontend(id, query),
+    ),
+    history(
+      'backendRips',
+      'rips/backend',
+      `History of every real server of a ${title} backend`,
+      Series,
+      (of, id, query) => of.backendReals(id, query),
+    ),
+    history('rip', 'rips', `History of a real server, one entry per ${title} backend`, SeriesList, (of, id, query) =>
+      of.rip(id, query),
+    ),
+  ]
+}

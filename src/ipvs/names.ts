@@ -1,0 +1,131 @@
+import { type Destination, type Served, servedFrontends } from '../drivers/keepalived/services.ts'
+import type { ConfigView } from '../model/sections.ts'
+import { destKey, markKey, serviceKey } from './addresses.ts'
+
+/** Which entries of the kernel's table are whose: made of the running configuration, read where the table is read. */
+export interface IpvsPlan {
+  /** Another one whenever something of it is another. */
+  readonly version: number
+  readonly frontends: readonly PlannedFrontend[]
+  readonly backends: readonly PlannedBackend[]
+}
+
+export interface PlannedFrontend {
+  readonly id: string
+  /** Answers pass through this machine, and are counted. */
+  readonly isOutboundSeen: boolean
+  /** Keys of its services; none while it does not serve. */
+  readonly services: readonly string[]
+}
+
+export interface PlannedBackend {
+  readonly id: string
+  readonly isOutboundSeen: boolean
+  readonly members: readonly PlannedMember[]
+}
+
+/** A real server in a backend. */
+export interface PlannedMember {
+  readonly ripId: string
+  /** Keys of its destinations, one for each service of each frontend that uses the backend. */
+  readonly dests: readonly string[]
+  /** What it takes of new connections; a halted one is in none of the services. */
+  readonly share: 'some' | 'none' | 'halted'
+}
+
+/** A destination is one of its service: the same server is another one in another service. */
+export const destinationKey = (service: string, dest: string): string => `${service}/${dest}`
+
+/** The service that a destination's key belongs to. */
+export const serviceOfKey = (key: string): string => key.slice(0, key.indexOf('/'))
+
+export function ipvsPlan(view: ConfigView, version: number): IpvsPlan {
+  const served = servedFrontends(view)
+  const byId = new Map(served.map((one) => [one.frontend.id, one]))
+  const usersOf = new Map<string, Served[]>()
+  for (const one of served) usersOf.set(one.backend.id, [...(usersOf.get(one.backend.id) ?? []), one])
+  return {
+    version,
+    frontends: [...view.list('l4Frontends')].map(({ id, forwarding }) => {
+      const one = byId.get(id)
+      const services = one === undefined ? [] : servicesOf(one)
+      return { id, isOutboundSeen: forwarding === 'masq', services }
+    }),
+    backends: [...view.list('l4Backends')].map(({ id, reals }) => {
+      const users = usersOf.get(id) ?? []
+      // What passes by in one of its frontends is missing in the sum: such a sum would only look like one.
+      const isOutboundSeen = users.every(({ frontend }) => frontend.forwarding === 'masq')
+      const members = users.map(membersOf)
+      return { id, isOutboundSeen, members: reals.map(({ ripId }) => memberOf(ripId, members)) }
+    }),
+  }
+}
+
+function servicesOf({ frontend, firstPort, marks }: Served): readonly string[] {
+  const { ip, protocol } = frontend
+  return marks.length > 0 ? marks.map((mark) => markKey(ip, mark)) : [serviceKey(protocol, ip, firstPort)]
+}
+
+interface Members {
+  readonly services: readonly string[]
+  readonly byId: ReadonlyMap<string, Destination>
+}
+
+const membersOf = (served: Served): Members => ({
+  services: servicesOf(served),
+  byId: new Map(served.destinations.map((destination) => [destination.ripId, destination])),
+})
+
+function memberOf(ripId: string, users: readonly Members[]): PlannedMember {
+  let share: PlannedMember['share'] = 'halted'
+  const dests: string[] = []
+  for (const { services, byId } of users) {
+    const destination = byId.get(ripId)
+    if (destination === undefined) continue
+    if (destination.share !== 'halted') share = destination.share > 0 ? 'some' : 'none'
+    const dest = destKey(destination.ip, destination.port)
+    for (const service of services) dests.push(destinationKey(service, dest))
+  }
+  return { ripId, dests, share }
+}
+
+/** Figures of one object in a row of numbers; NaN is unknown. */
+export const COLUMN = {
+  connections: 0,
+  packetsIn: 1,
+  packetsOut: 2,
+  bytesIn: 3,
+  bytesOut: 4,
+  connectionsPerSecond: 5,
+  packetsInPerSecond: 6,
+  packetsOutPerSecond: 7,
+  bytesInPerSecond: 8,
+  bytesOutPerSecond: 9,
+  activeConnections: 10,
+  inactiveConnections: 11,
+  persistentConnections: 12,
+  weight: 13,
+  /** Services of the object that are in the kernel's table. */
+  services: 14,
+  /** Destinations of the object that are there. */
+  dests: 15,
+} as const
+export const COLUMNS = 16
+export const OUTBOUND: readonly number[] = [
+  COLUMN.packetsOut,
+  COLUMN.bytesOut,
+  COLUMN.packetsOutPerSecond,
+  COLUMN.bytesOutPerSecond,
+]
+
+/** The key of an object, and the number of its row: frontends, backends, then the members of each backend. */
+export function rowsOf(plan: IpvsPlan, key: RowKey): ReadonlyMap<string, number> {
+  const rows = new Map<string, number>()
+  let row = 0
+  for (const { id } of plan.frontends) rows.set(key('frontend', id, ''), row++)
+  for (const { id } of plan.backends) rows.set(key('backend', id, ''), row++)
+  for (const { id, members } of plan.backends)
+    for (const { ripId } of members) rows.set(key('server', id, ripId), row++)
+  return rows
+}
+export type RowKey = (kind: 'frontend' | 'backend' | 'server', proxy: string, server: string) => string

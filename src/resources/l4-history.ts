@@ -1,0 +1,14 @@
+import type { ContextOf } from '../api/context.ts'
+import { historyEndpoints } from '../api/history-endpoints.ts'
+
+const layer = {
+  title: 'Layer 4',
+  isExtension: true,
+  figures: (ctx: ContextOf['read']) => ctx.layer4.history,
+} as const
+
+/** Beside the live figures, and under the node whose archive it is, as for Layer 7. */
+export const l4History = [
+  ...historyEndpoints({ name: 'l4History', base: '/ipvsDirector/stats', ...layer }),
+  ...historyEndpoints({ name: 'l4NodeHistory', base: '/{applianceId}/ipvsDirector/stats', ...layer }),
+]

@@ -1,0 +1,12 @@
+import { liveEndpoints } from '../api/live-endpoints.ts'
+
+export const l4Stats = liveEndpoints({
+  name: 'l4Stats',
+  base: '/ipvsDirector/stats',
+  title: 'Layer 4',
+  required: ['id', 'name', 'connections', 'packetsIn', 'packetsOut', 'bytesIn', 'bytesOut'],
+  description:
+    'Counters of the kernel’s balancing table, of 64 bits, and their rates per second; null while unknown. packetsOut and bytesOut are null where replies bypass the node (gate and ipip). A real server that is not in the table (halted, or its check fails) has no figures.',
+  specified: ['all', 'backends', 'backend', 'frontends', 'frontend', 'rips', 'backendRips', 'rip'],
+  figures: (ctx) => ctx.layer4.live,
+})

@@ -1,0 +1,97 @@
+import type { LiveView } from '../api/figures.ts'
+import type { LiveAnswer } from './answers.ts'
+import type { JsonBuffer } from './json-buffer.ts'
+import type { LivePiece } from './live-plan.ts'
+
+/** A quiet second brings the same bytes again: then the answer, its tag and its compressed forms stay. */
+interface KeptAnswer {
+  readonly answer: LiveAnswer
+  /** The last tick that brought these bytes. */
+  sequence: number
+}
+
+/** Views kept rendered for one tick. A poller asks for few; ids that are asked once must not fill the memory. */
+const VIEWS_MAX = 256
+
+/** Live answers and what they are made of, each made at most once per tick and view. */
+export class KeptAnswers {
+  readonly #nonce: string
+  readonly #plans = new Map<string, readonly LivePiece[] | undefined>()
+  readonly #answers = new Map<string, KeptAnswer>()
+  #version = -1
+
+  constructor(nonce: string) {
+    this.#nonce = nonce
+  }
+
+  /** Before the tick after `sequence`: what nobody asked for during that one is not worth comparing with. */
+  drop(sequence: number): void {
+    for (const [key, kept] of this.#answers) if (kept.sequence !== sequence) this.#answers.delete(key)
+  }
+
+  /**
+   * The answer for a view at the tick `sequence`, with the names of `version`. `plan` says what the view consists of
+   * (`undefined` when nothing has its id), `write` puts that into `out`.
+   */
+  answer(
+    view: LiveView,
+    { sequence, version }: { readonly sequence: number; readonly version: number },
+    plan: () => readonly LivePiece[] | undefined,
+    write: (plan: readonly LivePiece[]) => JsonBuffer,
+  ): LiveAnswer | undefined {
+    if (this.#version !== version) {
+      this.#version = version
+      this.#plans.clear()
+      this.#answers.clear()
+    }
+    const key = 'id' in view ? `${view.kind}/${view.id}` : view.kind
+    const kept = this.#answers.get(key)
+    if (kept?.sequence === sequence) return kept.answer
+    const pieces = this.#plan(key, plan)
+    if (pieces === undefined) return undefined
+    const out = write(pieces)
+    if (kept !== undefined && out.equals(kept.answer.body)) {
+      kept.sequence = sequence
+      return kept.answer
+    }
+    const answer = { body: out.take(), etag: `"${this.#nonce}-${sequence}-${version}"` }
+    if (this.#answers.size >= VIEWS_MAX) this.#answers.clear()
+    this.#answers.set(key, { answer, sequence })
+    return answer
+  }
+
+  #plan(key: string, make: () => readonly LivePiece[] | undefined): readonly LivePiece[] | undefined {
+    const known = this.#plans.get(key)
+    if (known !== undefined) return known
+    const plan = make()
+    if (plan === undefined) return undefined
+    if (this.#plans.size >= VIEWS_MAX) this.#plans.clear()
+    this.#plans.set(key, plan)
+    return plan
+  }
+}
+
+const [COMMA, CLOSE] = [0x2c, 0x7d] as const
+
+/** The envelope around the pieces of a view; `element` writes one object but for its closing brace. */
+export function writePieces<E>(
+  out: JsonBuffer,
+  message: string,
+  plan: readonly (Uint8Array | readonly E[])[],
+  element: (element: E) => void,
+): void {
+  out.clear()
+  out.text(`{"status":"success","message":${JSON.stringify(message)},"data":`)
+  for (const piece of plan) {
+    if (piece instanceof Uint8Array) {
+      out.raw(piece)
+      continue
+    }
+    for (const [index, each] of piece.entries()) {
+      if (index > 0) out.byte(COMMA)
+      element(each)
+      out.byte(CLOSE)
+    }
+  }
+  out.byte(CLOSE)
+}

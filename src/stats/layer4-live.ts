@@ -1,0 +1,186 @@
+import type { LiveView } from '../api/figures.ts'
+import { COLUMN, COLUMNS, type IpvsPlan, rowsOf } from '../ipvs/names.ts'
+import type { Health } from '../model/real-server.ts'
+import type { ConfigView } from '../model/sections.ts'
+import type { LiveAnswer } from './answers.ts'
+import { worstHealth } from './health.ts'
+import { ascii, JsonBuffer } from './json-buffer.ts'
+import { KeptAnswers, writePieces } from './kept-answers.ts'
+import type { LiveKind } from './live-fields.ts'
+import { type LiveElement, planView, rowKey } from './live-plan.ts'
+import type { Layer4Health } from './layer4-health.ts'
+import type { ObjectNames } from './names.ts'
+
+/** What the last reading brought. Without `figures` the table could not be read. */
+export interface Layer4Tick {
+  readonly figures: Float64Array | undefined
+  readonly since_ms: number
+  readonly reason: string | undefined
+}
+
+export interface Layer4LiveOptions {
+  readonly running: ConfigView
+  readonly revision: () => number
+  readonly names: ObjectNames
+  readonly health: Layer4Health
+  readonly nonce: string
+}
+
+const TRAFFIC = [
+  'connections',
+  'packetsIn',
+  'packetsOut',
+  'bytesIn',
+  'bytesOut',
+  'connectionsPerSecond',
+  'packetsInPerSecond',
+  'packetsOutPerSecond',
+  'bytesInPerSecond',
+  'bytesOutPerSecond',
+] as const
+const OF_REAL = [...TRAFFIC, 'activeConnections', 'inactiveConnections', 'persistentConnections', 'weight'] as const
+
+/** The figures of each kind of object, in the order of the answer; backends and real servers have some words besides. */
+export const LAYER4_FIELDS = { frontend: TRAFFIC, backend: TRAFFIC, server: OF_REAL } as const
+
+const prepared = (names: readonly (keyof typeof COLUMN)[]) =>
+  names.map((name) => ({ label: ascii(`,"${name}":`), column: COLUMN[name] }))
+const FIELDS = { frontend: prepared(TRAFFIC), backend: prepared(TRAFFIC), server: prepared(OF_REAL) } as const
+const NULL = ascii('null')
+
+/** Renders live answers of Layer 4: when first asked for, and at most once per reading and view. */
+export class Layer4Live {
+  readonly #options: Layer4LiveOptions
+  readonly #kept: KeptAnswers
+  readonly #out = new JsonBuffer()
+  #tick: Layer4Tick = { figures: undefined, since_ms: 0, reason: undefined }
+  #sequence = 0
+  /** Of the plan that the figures belong to. */
+  #rows: ReadonlyMap<string, number> = new Map()
+  #members: ReadonlyMap<string, readonly string[]> = new Map()
+  #plan = -1
+
+  constructor(options: Layer4LiveOptions) {
+    this.#options = options
+    this.#kept = new KeptAnswers(options.nonce)
+  }
+
+  /** `plan` is what the figures are of. */
+  update(tick: Layer4Tick, plan: IpvsPlan | undefined): void {
+    this.#kept.drop(this.#sequence)
+    this.#sequence++
+    this.#tick = tick
+    if (plan === undefined || plan.version === this.#plan) return
+    this.#plan = plan.version
+    this.#rows = rowsOf(plan, rowKey)
+    this.#members = new Map(
+      plan.backends.map(({ id, members }) => [
+        rowKey('backend', id, ''),
+        members.filter(({ share }) => share === 'some').map(({ ripId }) => rowKey('server', id, ripId)),
+      ]),
+    )
+  }
+
+  render(view: LiveView): LiveAnswer | undefined {
+    const { names, revision } = this.#options
+    const now = { sequence: this.#sequence, version: revision() }
+    const facts = { of: (kind: LiveKind, id: string) => this.#facts(kind, id) }
+    return this.#kept.answer(
+      view,
+      now,
+      () => planView(view, names, facts),
+      (plan) => {
+        writePieces(this.#out, this.#message(), plan, (element) => this.#element(element))
+        return this.#out
+      },
+    )
+  }
+
+  /** What the health checks say of a real server, over all Layer 4 backends that hold it. */
+  health(ripId: string): Health {
+    const { names, health } = this.#options
+    return worstHealth((names.backendsOfRip(ripId) ?? []).map(({ id }) => health.of(id, ripId)))
+  }
+
+  /** Established connections of a real server in each Layer 4 backend that holds it; undefined while nobody can tell. */
+  connections(ripId: string): readonly (number | undefined)[] {
+    const { figures } = this.#tick
+    return (this.#options.names.backendsOfRip(ripId) ?? []).map(({ id }) => {
+      const row = this.#rows.get(rowKey('server', id, ripId))
+      // What the kernel's table does not have, it sends nothing to.
+      return row === undefined
+        ? 0
+        : figures === undefined
+          ? undefined
+          : figures[row * COLUMNS + COLUMN.activeConnections] || 0
+    })
+  }
+
+  #message(): string {
+    const { figures, since_ms, reason } = this.#tick
+    if (figures !== undefined) return 'Layer 4 statistics'
+    if (since_ms === 0) return "The kernel's balancing table has not been read yet"
+    const since = new Date(since_ms).toISOString()
+    return `The kernel's balancing table has not been read since ${since}: ${reason ?? 'unknown reason'}`
+  }
+
+  /** What of an answer comes from the running configuration. */
+  #facts(kind: LiveKind, id: string): string {
+    const { running } = this.#options
+    if (kind === 'server') return fields({ state: running.get('realServers', id)?.state ?? null })
+    if (kind === 'frontend') {
+      const frontend = running.get('l4Frontends', id)
+      const scheduler = running.get('l4Backends', frontend?.backendId ?? '')?.scheduler ?? null
+      const { ip, ports, protocol, forwarding } = frontend ?? {}
+      return fields({ ip, ports, protocol, forwarding, scheduler })
+    }
+    const states = (running.get('l4Backends', id)?.reals ?? []).map(
+      ({ ripId }) => running.get('realServers', ripId)?.state,
+    )
+    const count = (state: string) => states.filter((one) => one === state).length
+    return fields({ realsTotal: states.length, realsDrained: count('drained'), realsHalted: count('halted') })
+  }
+
+  #element({ kind, head, rowKey: key }: LiveElement): void {
+    const out = this.#out
+    const { figures } = this.#tick
+    out.raw(head)
+    const row = this.#rows.get(key)
+    for (const { label, column } of FIELDS[kind]) {
+      out.raw(label)
+      this.#number(row === undefined ? undefined : figures?.[row * COLUMNS + column])
+    }
+    if (kind === 'backend') {
+      out.text(',"realsUp":')
+      this.#number(this.#realsUp(key))
+    } else if (kind === 'server') out.text(`,"health":"${this.#healthOf(key)}"`)
+  }
+
+  #number(value: number | undefined): void {
+    if (value === undefined || value !== value) this.#out.raw(NULL)
+    else this.#out.number(value)
+  }
+
+  /** Those that take new connections: online, and in the kernel's table. */
+  #realsUp(key: string): number | undefined {
+    const { figures } = this.#tick
+    const members = this.#members.get(key)
+    if (figures === undefined || members === undefined) return undefined
+    const isUp = (member: string) => {
+      const at = (this.#rows.get(member) ?? 0) * COLUMNS
+      const dests = figures[at + COLUMN.dests] ?? 0
+      return dests > 0 && dests >= (figures[at + COLUMN.services] ?? 0) && figures[at + COLUMN.weight] !== 0
+    }
+    return members.filter(isUp).length
+  }
+
+  #healthOf(key: string): Health {
+    const [, backendId = '', ripId = ''] = key.split('\0')
+    return this.#options.health.of(backendId, ripId)
+  }
+}
+
+const fields = (values: Readonly<Record<string, unknown>>): string =>
+  Object.entries(values)
+    .map(([name, value]) => `,"${name}":${JSON.stringify(value ?? null)}`)
+    .join('')

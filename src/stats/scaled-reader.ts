@@ -1,0 +1,37 @@
+import type { ArchiveReader } from '../../storage/archive/reader.ts'
+import { GAUGE_METRIC, METRIC_COUNT, type Tier } from '../../storage/archive/tiers.ts'
+import type { HistoryReader } from './history.ts'
+
+type Read = Pick<ArchiveReader, 'hwm_s' | 'tiers' | 'readBase' | 'readCoarse'>
+
+/**
+ * An archive whose seconds are several of ours: times are stretched, and what was counted in one of its seconds is told per
+ * second of ours. The gauge is what it was.
+ */
+export function scaledReader(reader: Read, step_s: number): HistoryReader {
+  if (step_s === 1) return reader
+  const stretched = ({ floor_s = 0, ...tier }: Tier): Tier => ({
+    ...tier,
+    step_s: tier.step_s * step_s,
+    floor_s: floor_s * step_s,
+  })
+  return {
+    hwm_s: () => reader.hwm_s() * step_s,
+    tiers: () => reader.tiers().map(stretched),
+    readBase(object, first_s, end_s, out) {
+      const isWhole = reader.readBase(object, first_s / step_s, end_s / step_s, out)
+      perSecond(out, (end_s - first_s) / step_s, step_s)
+      return isWhole
+    },
+    readCoarse(tier, object, first_s, end_s, out) {
+      const isWhole = reader.readCoarse(tier, object, first_s / step_s, end_s / step_s, out)
+      for (const column of [out.sum, out.minimum, out.maximum]) perSecond(column, out.n, step_s)
+      return isWhole
+    },
+  }
+}
+
+/** Columns of `n` values, the gauge first. */
+function perSecond(values: Float64Array, n: number, step_s: number): void {
+  for (let at = (GAUGE_METRIC + 1) * n; at < METRIC_COUNT * n; at++) values[at] = (values[at] ?? 0) / step_s
+}

@@ -1,0 +1,230 @@
+import { COLUMN, COLUMNS } from '../../src/ipvs/names.ts'
+import { STATS_COUNT } from '../../src/ipvs/protocol.ts'
+import type { IpvsTable } from '../../src/ipvs/table.ts'
+import type { ArchiveObject } from '../../storage/archive/catalog.ts'
+import { COUNTER_COUNT } from '../../storage/archive/increments.ts'
+import { recoverBaseline } from '../../storage/archive/recover.ts'
+import type { BaselineSource } from '../../storage/archive/tail-writer.ts'
+import type { ArchiveWriter } from '../../storage/archive/writer.ts'
+import { type IpvsPlaces, NO_ROW } from './ipvs-places.ts'
+import { type PollTime, SampledSeconds } from './sampled-seconds.ts'
+
+/** The counters that history keeps, in its order: sessions, bytes in, bytes out. */
+const COUNTERS = [COLUMN.connections, COLUMN.bytesIn, COLUMN.bytesOut] as const
+/** Entries that are gone and may come back with what they had counted: the kernel keeps them for two minutes at the least. */
+const GONE_MAX = 100_000
+
+/**
+ * Turns readings of the kernel's table into the archive's seconds. Increments are taken of every entry of the table and then
+ * added to its object, so that no entry that comes or goes is taken for traffic.
+ */
+export class IpvsCollector implements BaselineSource {
+  readonly #writer: ArchiveWriter
+  readonly #places: IpvsPlaces
+  readonly #seconds: SampledSeconds
+  /** Counters of the entries at the reading before, in the order of the keys. */
+  #values = new Float64Array(0)
+  #keys: readonly string[] = []
+  #version = -1
+  readonly #gone = new Map<string, Float64Array>()
+  /** Objects of the rows; their places in the ring are read from them. */
+  #objects: readonly (ArchiveObject | undefined)[] = []
+  /** What the objects have counted, by place: to carry on after a restart. */
+  #totals = new Float64Array(0)
+  #changed = new Uint8Array(0)
+  #allChanged = true
+  #isFirst = true
+  readonly #restored: ReturnType<typeof recoverBaseline>
+
+  constructor(writer: ArchiveWriter, places: IpvsPlaces) {
+    this.#writer = writer
+    this.#places = places
+    this.#seconds = new SampledSeconds(writer)
+    this.#restored = recoverBaseline(writer.databases, writer.objects())
+  }
+
+  /** Adds a reading; `rows` are the figures of the objects. */
+  absorb(table: IpvsTable, rows: Float64Array, time: PollTime): void {
+    this.#seconds.beginPoll()
+    this.#seconds.elapsed_s = this.#seconds.sinceSample_s(time)
+    this.#followEntries()
+    this.#placeObjects(rows)
+    if (this.#isFirst) this.#carryOn()
+    const { services, dests } = table
+    for (let entry = 0; entry < services.count; entry++)
+      this.#addEntry(entry, services.stats, entry, this.#places.serviceRows[entry] ?? NO_ROW)
+    for (let dest = 0; dest < dests.count; dest++) {
+      const row = this.#places.destRows[dest] ?? NO_ROW
+      this.#addEntry(services.count + dest, dests.stats, dest, row)
+    }
+    this.#isFirst = false
+  }
+
+  /** The entries of the table are others than before: what was known of them goes with their keys. */
+  #followEntries(): void {
+    const { keys, version } = this.#places
+    if (version === this.#version) return
+    this.#version = version
+    this.#allChanged = true
+    const before = new Map(this.#keys.map((key, index) => [key, index]))
+    const values = new Float64Array(keys.length * COUNTER_COUNT).fill(Number.NaN)
+    for (const [index, key] of keys.entries()) {
+      const place = before.get(key)
+      before.delete(key)
+      if (place !== undefined) values.set(this.#of(place), index * COUNTER_COUNT)
+      else if (!this.#isFirst) values.set(this.#gone.get(key) ?? BEGINS, index * COUNTER_COUNT)
+      this.#gone.delete(key)
+    }
+    if (this.#gone.size > GONE_MAX) this.#gone.clear()
+    for (const [key, place] of before) this.#gone.set(key, this.#of(place).map(marked))
+    this.#values = values
+    this.#keys = keys
+    this.#objects = []
+  }
+
+  #of(place: number): Float64Array {
+    return this.#values.slice(place * COUNTER_COUNT, (place + 1) * COUNTER_COUNT)
+  }
+
+  #placeObjects(rows: Float64Array): void {
+    const { plan } = this.#places
+    if (this.#objects.length === 0) {
+      const ensure = (kind: ArchiveObject['kind'], name: string, backend: string) =>
+        this.#writer.ensure(kind, name, backend)
+      this.#objects = [
+        ...plan.frontends.map(({ id }) => ensure('frontend', id, '')),
+        ...plan.backends.map(({ id }) => ensure('backend', id, '')),
+        ...plan.backends.flatMap(({ id, members }) => members.map(({ ripId }) => ensure('server', ripId, id))),
+      ]
+    }
+    for (const [row, object] of this.#objects.entries()) {
+      const active = rows[row * COLUMNS + COLUMN.activeConnections] ?? Number.NaN
+      if (object === undefined || !hasEntries(rows, row)) continue
+      // It was away for long and is back: it needs a place in the ring again.
+      if (object.slot < 0) this.#writer.ensure(object.kind, object.name, object.backend)
+      this.#room(this.#writer.registry.slots)
+      // A service without servers has no connections.
+      this.#seconds.gauge(object.slot, active === active ? active : 0)
+      for (const [counter, column] of COUNTERS.entries()) {
+        const total = this.#isSeen(row, column) ? (rows[row * COLUMNS + column] ?? Number.NaN) : 0
+        this.#totals[object.slot * COUNTER_COUNT + counter] = total
+      }
+    }
+  }
+
+  /** Whether a column of an object is known at all. */
+  #isSeen(row: number, column: number): boolean {
+    return column !== COLUMN.bytesOut || this.#places.outbound[row] === true
+  }
+
+  #room(slots: number): void {
+    this.#seconds.sums.room(slots)
+    if (this.#changed.length >= slots) return
+    const size = Math.max(slots, this.#changed.length * 2, 64)
+    const changed = new Uint8Array(size)
+    changed.set(this.#changed)
+    this.#changed = changed
+    const totals = new Float64Array(size * COUNTER_COUNT).fill(Number.NaN)
+    totals.set(this.#totals)
+    this.#totals = totals
+  }
+
+  /** The first reading of this run: what an earlier one had counted of the same entries is carried on with. */
+  #carryOn(): void {
+    const restored = this.#restored?.pid === this.#places.identity ? this.#restored : undefined
+    for (const [row, object] of this.#objects.entries()) {
+      if (object === undefined || object.slot < 0) continue
+      for (const [counter, column] of COUNTERS.entries()) {
+        const before = restored?.counters.get(object.id)?.[counter] ?? Number.NaN
+        const now = this.#totals[object.slot * COUNTER_COUNT + counter] ?? Number.NaN
+        const isKnown = now >= before && this.#isSeen(row, column)
+        this.#add(object.slot, counter, isKnown ? now - before : Number.NaN)
+      }
+    }
+  }
+
+  /** Runs for every entry of the table, every two seconds. */
+  #addEntry(entry: number, stats: Float64Array, index: number, row: number): void {
+    const object = this.#objectAt(row)
+    const group = this.#objectAt(this.#places.ownerRows[row] ?? NO_ROW)
+    for (let counter = 0; counter < COUNTER_COUNT; counter++) {
+      const column = COUNTERS[counter] ?? 0
+      const value = stats[index * STATS_COUNT + column] ?? Number.NaN
+      const at = entry * COUNTER_COUNT + counter
+      const increment = since(this.#values[at] ?? Number.NaN, value)
+      this.#values[at] = value
+      if (this.#isFirst || object === undefined) continue
+      if (!this.#isSeen(row, column)) this.#hide(object.slot, group?.slot, counter)
+      else if (increment !== 0) {
+        this.#add(object.slot, counter, increment)
+        if (group !== undefined) this.#add(group.slot, counter, increment)
+      }
+    }
+  }
+
+  #objectAt(row: number): ArchiveObject | undefined {
+    return row === NO_ROW ? undefined : this.#objects[row]
+  }
+
+  /** Never known: nothing that was stored has changed by that. */
+  #hide(slot: number, group: number | undefined, counter: number): void {
+    if (slot >= 0) this.#seconds.sums.add(slot, counter, Number.NaN)
+    if (group !== undefined && group >= 0) this.#seconds.sums.add(group, counter, Number.NaN)
+  }
+
+  #add(slot: number, counter: number, increment: number): void {
+    if (slot < 0) return
+    if (increment !== increment) this.#changed[slot] = 1
+    this.#seconds.sums.add(slot, counter, increment)
+  }
+
+  /** Ends the seconds before `tick_s` with what was absorbed, and stores them. */
+  close(tick_s: number, time: PollTime): void {
+    if (!this.#seconds.close(tick_s, time, this, () => this.storeAll())) return
+    this.#changed.fill(0)
+    this.#allChanged = false
+  }
+
+  /** The table could not be read. */
+  miss(tick_s: number, time: PollTime): void {
+    this.#seconds.miss(tick_s, time)
+  }
+
+  /** The stored counters are gone: all are stored anew with the next second. */
+  storeAll(): void {
+    this.#allChanged = true
+  }
+
+  /** What the counters are those of: the same entries, or others. */
+  get pid(): number {
+    return this.#places.identity
+  }
+
+  counter(slot: number, counter: number): number {
+    return this.#totals[slot * COUNTER_COUNT + counter] ?? Number.NaN
+  }
+
+  changed(slot: number): boolean {
+    return this.#allChanged || this.#changed[slot] === 1
+  }
+}
+
+/** An entry that was not there at the reading before has counted from zero. */
+const BEGINS = new Float64Array(COUNTER_COUNT)
+/** Of an entry that is gone: below zero, so that it is known that it may have begun anew. */
+const marked = (value: number): number => -1 - value
+const hasEntries = (rows: Float64Array, row: number): boolean => {
+  const connections = rows[row * COLUMNS + COLUMN.connections] ?? Number.NaN
+  return connections === connections
+}
+
+/**
+ * What a counter grew by. When it is smaller it was cleared, or its entry was made anew in between: nobody knows what came
+ * before that. An entry that was seen to be gone either comes back with what it had, or begins at zero.
+ */
+function since(before: number, value: number): number {
+  if (before >= 0) return value >= before ? value - before : Number.NaN
+  const gone = -1 - before
+  if (gone !== gone) return Number.NaN
+  return value >= gone ? value - gone : value
+}

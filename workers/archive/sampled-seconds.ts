@@ -1,0 +1,86 @@
+import type { BaselineSource } from '../../storage/archive/tail-writer.ts'
+import type { ArchiveWriter } from '../../storage/archive/writer.ts'
+import { ARCHIVE_HEARTBEAT_S, BASELINE_EVERY_S } from '../../storage/limits.ts'
+import { SecondSums } from './second-sums.ts'
+
+/** The times of one poll: on the archive's clock (names seconds) and on the monotonic one (measures). In seconds of the archive. */
+export interface PollTime {
+  readonly archive_s: number
+  readonly monotonic_s: number
+  /** Of the wall clock, wherever it was set to. */
+  readonly wall_s?: number
+}
+
+/** Jitter of the poll itself must not turn an interval of exactly the heartbeat into an unknown one. */
+const JITTER_S = 0.5
+
+/** Puts what polls brought together into the seconds since the last good poll, and stores them. */
+export class SampledSeconds {
+  readonly sums = new SecondSums()
+  /** Seconds the increments may have come from. */
+  elapsed_s = Number.POSITIVE_INFINITY
+  readonly #writer: ArchiveWriter
+  /** When the last close with a good poll was, on the monotonic clock; `undefined` until this run had one. */
+  #sampled_s: number | undefined
+  /** Since when, on the monotonic clock, this run's polls belong to seconds that an earlier run has written. */
+  #waiting_s: number | undefined
+  #poll = 0
+
+  constructor(writer: ArchiveWriter) {
+    this.#writer = writer
+  }
+
+  /** Whether this run has closed a second with a good poll. */
+  get hasSample(): boolean {
+    return this.#sampled_s !== undefined
+  }
+
+  beginPoll(): void {
+    this.#poll++
+  }
+
+  /** Of the poll that was begun last; several of one place are added. */
+  gauge(slot: number, value: number): void {
+    this.sums.gauge(slot, value, this.#poll)
+  }
+
+  /** How long ago the increments that come now began. */
+  sinceSample_s(time: PollTime): number {
+    if (this.#sampled_s !== undefined) return time.monotonic_s - this.#sampled_s
+    const waited_s = time.monotonic_s - (this.#waiting_s ?? time.monotonic_s)
+    return Math.max(waited_s, time.archive_s - this.#writer.sampled_s)
+  }
+
+  /**
+   * Ends the seconds before `tick_s`. `storeAll` is called when the stored counters would not fit any more. Answers false
+   * when an earlier run has written these seconds.
+   */
+  close(tick_s: number, time: PollTime, baseline: BaselineSource, storeAll: () => void): boolean {
+    const ring = this.#writer.ring
+    const written = ring.written()
+    if (tick_s <= written) {
+      this.#waiting_s ??= time.monotonic_s
+      return false
+    }
+    const unknown = this.elapsed_s > ARCHIVE_HEARTBEAT_S + JITTER_S
+    const wanted = unknown ? 1 : Math.max(1, Math.round(this.elapsed_s))
+    const n = Math.min(tick_s - written, wanted)
+    const first = tick_s - n
+    if (this.#writer.hwm_s < first && written < first) this.#writer.passOver(first)
+    if (unknown) storeAll()
+    for (let second = first; second < tick_s; second++)
+      this.sums.write(ring, second, { n, index: second - first, poll: this.#poll, unknown })
+    // After so long without a commit, the crash tail does not reach back to the stored counters.
+    if (tick_s - this.#writer.hwm_s > BASELINE_EVERY_S) storeAll()
+    this.#sampled_s = time.monotonic_s
+    this.sums.clear()
+    this.#writer.commit(tick_s, true, baseline)
+    return true
+  }
+
+  /** A poll failed. The second stays open as long as a later poll may still tell what happened in it. */
+  miss(tick_s: number, time: PollTime): void {
+    const since_s = this.sinceSample_s(time)
+    if (since_s > ARCHIVE_HEARTBEAT_S + JITTER_S) this.#writer.commit(tick_s, false, undefined)
+  }
+}
