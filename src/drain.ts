@@ -79,9 +79,7 @@ async function applied(
 ): Promise<void> {
   const end_ms = clock.monotonic_ms() + APPLY_WITHIN_MS
   for (;;) {
-    const state = running.get('realServers', ripId)?.state
-    if (state === 'drained') return
-    if (state === undefined) throw new ApiError('NOT_FOUND', `There is no real server ${ripId} any more`)
+    if (running.get('realServers', ripId)?.state === 'drained') return
     if (candidate.get('realServers', ripId)?.state !== 'drained') {
       throw new ApiError('NOT_FOUND', 'The drain was taken back before it was applied')
     }

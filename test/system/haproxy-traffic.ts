@@ -99,5 +99,5 @@ export async function conversation(t: Test, port: number) {
     const [chunk] = await Promise.race([once(socket, 'data'), once(socket, 'close').then(() => ['(closed)'])])
     return String(chunk)
   }
-  return { say }
+  return { say, end: () => socket.end() }
 }

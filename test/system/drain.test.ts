@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { daemonFixture, until } from '../daemon-fixture.ts'
+import { freePort } from '../traffic-fixture.ts'
+import { conversation, echoOrigin } from './haproxy-traffic.ts'
+
+t.setTimeout(120_000)
+
+t.test('a drain with wait and then: a job follows the last connections and takes the server out', async (test) => {
+  const daemon = await daemonFixture(test)
+  const made = async (path: string, body: object) => (await daemon.call('POST', path, { body })).json.data.id
+  const port = await freePort()
+  const server = { ip: '127.0.0.1', weight: 100 }
+  const [first, second] = [
+    await made('/ipvsDirector/rips', { ...server, name: 'first', port: await echoOrigin(test, 'first') }),
+    await made('/ipvsDirector/rips', { ...server, name: 'second', port: await echoOrigin(test, 'second') }),
+  ]
+  const backend = { name: 'be', mode: 'tcp', reals: [{ ripId: first }], healthCheck: { type: 'none' } }
+  const backendId = await made('/layer7proxy/backends', backend)
+  const frontend = { name: 'fe', mode: 'tcp', ip: '127.0.0.1', ports: String(port), defaultBackendId: backendId }
+  await made('/layer7proxy/frontends', frontend)
+  const apply = async () => test.equal((await daemon.call('PUT', '/services/apply')).status, 200)
+  await apply()
+  const long = await conversation(test, port)
+  test.equal(await long.say('hello'), 'first hello')
+  const both = [{ ripId: first }, { ripId: second }]
+  await daemon.call('PUT', `/layer7proxy/backends/${backendId}`, { body: { reals: both } })
+  await apply()
+
+  const drained = await daemon.call('PUT', `/ipvsDirector/rips/${first}/drain?wait=60s&then=halt`)
+  test.equal(drained.status, 202)
+  const path = `/jobs/${drained.json.data.job}`
+  const job = async () => (await daemon.call('GET', path)).json.data
+  test.match(await job(), { state: 'running', step: /apply/ }, 'it waits for the apply')
+  test.equal((await daemon.call('PUT', `/ipvsDirector/rips/${first}/drain?wait=60s`)).status, 409, 'once at a time')
+  const other = await made('/ipvsDirector/rips', { ...server, name: 'other', port: 9 })
+  await apply()
+  await daemon.call('PUT', `/ipvsDirector/rips/${other}`, { body: { port: 10 } })
+  await until('the connection to be seen', job, ({ step }) => step === '1 connection is left')
+  const next = await conversation(test, port)
+  test.equal(await next.say('new'), 'second new', 'new connections go elsewhere')
+  test.equal(await long.say('still here'), 'first still here', 'the open one goes on')
+  await sleep(1_000)
+  test.equal((await job()).state, 'running')
+  long.end()
+  test.match(await until('the end of the job', job, ({ state }) => state !== 'running'), {
+    state: 'succeeded',
+    result: { ripId: first, connections: 0, halted: true },
+  })
+  test.equal((await daemon.call('GET', `/ipvsDirector/rips/${first}`)).json.data.state, 'halted')
+  const { changes } = (await daemon.call('GET', '/services/pending')).json.data
+  test.match(changes, [{ resourceId: other }], 'what somebody else has pending stays pending')
+  test.match((await daemon.call('GET', '/revisions')).json.data[0].comment, /^drained, job /)
+})
+
+t.test('a job that waits for connections can be cancelled; the server stays drained', async (test) => {
+  const daemon = await daemonFixture(test)
+  const made = await daemon.call('POST', '/ipvsDirector/rips', { body: { name: 'r', ip: '127.0.0.1', port: 9 } })
+  const { id } = made.json.data
+  const drained = await daemon.call('PUT', `/ipvsDirector/rips/${id}/drain?wait=10m`)
+  const path = `/jobs/${drained.json.data.job}`
+  const job = () => daemon.data('GET', path)
+  await until('the job', job, ({ canCancel }) => canCancel)
+  test.equal((await daemon.call('PUT', `${path}/cancel`)).status, 200)
+  await until('its end', job, ({ state }) => state === 'cancelled')
+  test.equal((await daemon.call('GET', `/ipvsDirector/rips/${id}`)).json.data.state, 'drained')
+  test.match((await daemon.call('PUT', `/ipvsDirector/rips/${id}/drain?then=halt`)).json, { code: 'INVALID_QUERY' })
+  for (const wait of ['0', '32d', 'soon', '1h30m']) {
+    test.equal((await daemon.call('PUT', `/ipvsDirector/rips/${id}/drain?wait=${wait}`)).status, 422, wait)
+  }
+})
