@@ -49,13 +49,13 @@ async function writeBeside(run: Run, { path, content }: FileContent, mode: numbe
 
 export async function keepOnly(
   { host, undos }: Run,
-  { folder, names }: Pick<KeepOnlyStep, 'folder' | 'names'>,
+  { folder, names, mode = RESTORED_MODE }: Pick<KeepOnlyStep, 'folder' | 'names' | 'mode'>,
 ): Promise<undefined> {
   const kept = new Set(names)
   for (const name of await host.listFiles(folder)) {
     if (kept.has(name)) continue
     const path = `${folder}/${name}`
-    undos.push(fileUndo(host, path, await host.readFile(path), RESTORED_MODE))
+    undos.push(fileUndo(host, path, await host.readFile(path), mode))
     await host.removeFile(path)
   }
 }

@@ -11,10 +11,11 @@
 # `test` and `probe` answer 125 then.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 
-# Whoever waits for the check ends all of it with one signal to this process group.
+# Whoever waits for the check ends all of it by ending this process. It stays in the process group it was started in:
+# HAProxy hears of no others.
 case $1 in
-probe) exec timeout -s KILL 5 "$0" inside probe 5 /dev/null ;;
-check | test) mode=$1 seconds=$2 && shift 2 && exec timeout -s KILL "$seconds" "$0" inside "$mode" "$seconds" "$@" ;;
+probe) exec timeout --foreground -s KILL 5 "$0" inside probe 5 /dev/null ;;
+check | test) mode=$1 seconds=$2 && shift 2 && exec timeout --foreground -s KILL "$seconds" "$0" inside "$mode" "$seconds" "$@" ;;
 inside) ;;
 *) exit 64 ;;
 esac

@@ -30,5 +30,12 @@ export function writingSteps(
 /** Removes what no check uses any more; after the programs that start them were told. */
 export function tidyingStep(folder: string, kept: readonly CheckFile[]): KeepOnlyStep {
   const names = kept.map(({ name }) => name)
-  return { kind: 'keepOnly', why: 'keep no file of a check that nobody uses', timeout_ms: TIMEOUT_MS, folder, names }
+  return {
+    kind: 'keepOnly',
+    why: 'keep no file of a check that nobody uses',
+    timeout_ms: TIMEOUT_MS,
+    folder,
+    names,
+    mode: CHECK_FILE_MODE,
+  }
 }

@@ -143,3 +143,18 @@ t.test(
     t.same(await host.listFiles(folder), ['c'])
   },
 )
+
+t.test('a program that comes back can be run again', async (t) => {
+  const host = new RecordingHost({ answerRun: () => ({ exitCode: 1, output: '' }) })
+  await host.replaceFile('/checks/gone', '#!/bin/sh', 0o755)
+  const steps: Step[] = [
+    { ...basics, kind: 'keepOnly', folder: '/checks', names: [], mode: 0o755 },
+    { ...basics, kind: 'run', argv: ['x'], undo: [] },
+  ]
+  host.takeJournal()
+  t.match(await executePlan(host, steps), { undone: true })
+  t.match(
+    host.journal.find((entry) => entry.verb === 'replaceFile'),
+    { path: '/checks/gone', mode: 0o755 },
+  )
+})

@@ -4,7 +4,9 @@ import type { HealthChange } from './messages.ts'
 
 const [U, P, D, O] = Buffer.from('UPDO')
 /** A check's own words about its last result, where HAProxy has them. */
-const REASON_COLUMNS = ['check_status', 'last_chk'] as const
+const REASON_COLUMNS = ['check_status', 'check_code', 'last_chk'] as const
+/** Of a check that has no code of its own, or did not come to one: no check was passed with it, or the program could not run. */
+const NO_CODE: ReadonlySet<string> = new Set(['', '0', '4294967295'])
 
 /**
  * Notices servers that go up or down. A server in maintenance, or without a check, has no health; what it had before counts
@@ -26,12 +28,20 @@ export class HealthWatch {
       this.#known.set(object.id, up)
       if (!isNews) continue
       const at = starts[row + 1] ?? 0
-      const reason = REASON_COLUMNS.map((name) => columnText(bytes, at, header.columns.get(name)))
+      const reason = reasonAt(bytes, at, header.columns)
       changes ??= []
-      changes.push({ backend: object.backend, server: object.name, up, reason: reason.join(' ').trim() })
+      changes.push({ backend: object.backend, server: object.name, up, reason })
     }
     return changes
   }
+}
+
+function reasonAt(bytes: Uint8Array, start: number, columns: ReadonlyMap<string, number>): string {
+  const words = REASON_COLUMNS.map((name) => columnText(bytes, start, columns.get(name)))
+  return words
+    .filter((word, index) => REASON_COLUMNS[index] !== 'check_code' || !NO_CODE.has(word))
+    .join(' ')
+    .trim()
 }
 
 /** `UP`, `UP 1/2`, `DOWN`, `DOWN 1/2`, …; undefined for everything else, such as `MAINT` and `no check`. */

@@ -1,5 +1,7 @@
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { chmod, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+
+const EXECUTABLE_BY_ALL = 0o001
 
 /** The file's text, or undefined when there is none. */
 export async function readText(path: string): Promise<string | undefined> {
@@ -28,7 +30,9 @@ export async function fileNames(folder: string): Promise<readonly string[]> {
 /** Old or new, never between, also after a power cut: the data is on disk before the name is, and the name before the return. */
 export async function replaceFileDurably(path: string, content: string, mode: number): Promise<void> {
   const folder = dirname(path)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const made = await mkdir(folder, { recursive: true, mode: 0o700 })
+  // A program that everybody may run is of no use where nobody may look.
+  if (made !== undefined && (mode & EXECUTABLE_BY_ALL) !== 0) await chmod(folder, 0o755)
   const temporary = `${path}.new`
   await rm(temporary, { force: true })
   try {

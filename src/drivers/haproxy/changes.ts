@@ -1,6 +1,7 @@
 import type { L7Backend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { backendSkeleton } from './backend.ts'
+import { isProgram } from './checks.ts'
 import { frontendSyntax } from './frontend.ts'
 import { byId } from './render.ts'
 import { memberOf, type Server, serverOf, serversOf } from './server.ts'
@@ -135,6 +136,8 @@ export function serverEffect(
 /** Whether HAProxy 2.6 and later add and delete this server at runtime. */
 function comesAndGoes(backend: L7Backend, entry: Server | undefined): boolean {
   if (backend.balance === 'first') return false
+  // A server that was added at runtime has no words to start its program with, and its check fails.
+  if (isProgram(backend.healthCheck)) return false
   // Cookies are refused for servers added at runtime.
   if (backend.persistence.type === 'cookie') return false
   // Backup servers serve in order, the fallback last; a running HAProxy puts one that comes behind all others.

@@ -105,5 +105,10 @@ export function checkSteps(running: ConfigView | undefined, desired: ConfigView,
   const writing = writingSteps(folder, before, wanted)
   const names = new Set(wanted.map(({ name }) => name))
   const isUntidy = running === undefined ? wanted.length > 0 : before.some(({ name }) => !names.has(name))
-  return { writing, tidying: isUntidy ? [tidyingStep(folder, wanted)] : [] }
+  const trying = writing.filter(({ kind }) => kind === 'check')
+  return {
+    trying,
+    writing: writing.filter(({ kind }) => kind !== 'check'),
+    tidying: isUntidy ? [tidyingStep(folder, wanted)] : [],
+  }
 }

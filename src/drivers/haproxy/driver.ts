@@ -128,8 +128,8 @@ function wholePlan({ text, running, desired, ports, isAdoption, verb }: Whole, p
     whenUnchanged: isAdoption ? 'skip' : 'act',
   }
   const check = checkStep(text, certificateFiles(desired, paths), ports, paths)
-  const { writing, tidying } = checkSteps(running, desired, paths)
-  return [...writing, check, replaceStep(text, paths), unit, keepOnlyUsed(desired, paths), ...tidying]
+  const { trying, writing, tidying } = checkSteps(running, desired, paths)
+  return [...trying, check, ...writing, replaceStep(text, paths), unit, keepOnlyUsed(desired, paths), ...tidying]
 }
 
 function checkStep(

@@ -69,3 +69,15 @@ t.test('the files of a folder are listed, and nothing of one that is not there',
   t.strictSame(await fileNames(join(folder, 'list')), ['a', 'b'])
   t.strictSame(await fileNames(join(folder, 'none')), [])
 })
+
+t.test('a folder that is made is for its owner, unless everybody may run what is in it', async (t) => {
+  const place = join(folder, 'made')
+  const modeOf = (name: string) => statSync(join(place, name)).mode & 0o777
+  await replaceFileDurably(join(place, 'keys', 'a'), 'x', 0o600)
+  await replaceFileDurably(join(place, 'texts', 'a'), 'x', 0o644)
+  await replaceFileDurably(join(place, 'programs', 'a'), 'x', 0o755)
+  t.strictSame(['keys', 'texts', 'programs'].map(modeOf), [0o700, 0o700, 0o755])
+  chmodSync(join(place, 'keys'), 0o711)
+  await replaceFileDurably(join(place, 'keys', 'b'), 'x', 0o755)
+  t.equal(modeOf('keys'), 0o711, 'one that is there is left as it is')
+})

@@ -15,11 +15,15 @@ t.test('only the state folder and HAProxy are real', async (t) => {
   }
   await host.run(['haproxy', '-c'], 1000)
   await host.run(['reboot'], 1000)
+  await host.run(['/state/haproxy/checks/sandbox', 'probe'], 1000)
   await host.unit('layer7proxy', 'start', 1000)
   t.equal(await host.unitState('layer7proxy'), 'running')
   const touched = (journal: RecordingHost['journal']) =>
     journal.map((entry) => (entry.verb === 'run' ? entry.argv[0] : 'path' in entry ? entry.path : entry.verb))
-  t.strictSame([...new Set(touched(real.journal))], ['/state/a', 'renameFile', '/state/a2', 'haproxy', 'unit'])
+  t.strictSame(
+    [...new Set(touched(real.journal))],
+    ['/state/a', 'renameFile', '/state/a2', 'haproxy', '/state/haproxy/checks/sandbox', 'unit'],
+  )
   t.ok(touched(recorder.journal).includes('reboot'))
   t.notOk(touched(recorder.journal).some((path) => path?.startsWith('/state/a')))
 })

@@ -62,6 +62,8 @@ t.test('what needs a reload', (t) => {
 t.test('servers come and go at runtime only where HAProxy can and the result is that of the file', (t) => {
   const addition = (more: Partial<L7Backend>) => difference(withBackend(more, ['r1']), withBackend(more, ['r1', 'r2']))
   t.equal(addition({ persistence: { type: 'cookie' } }), 'reload', 'a new server has no cookie')
+  const program = { type: 'script', id: 'ping' } as const
+  t.equal(addition({ healthCheck: program }), 'reload', 'a new server has no program for its check')
   t.equal(addition({ balance: 'first' }), 'reload', 'order counts')
   for (const balance of ['roundrobin', 'leastconn', 'random', 'source', 'uri'] as const) {
     t.equal(addition({ balance }).length, 1, balance)

@@ -1,0 +1,218 @@
+import { once } from 'node:events'
+import { statSync } from 'node:fs'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { HealthCheckSetting } from '../../src/model/health-check.ts'
+import type { ConfigView } from '../../src/model/sections.ts'
+import { backend, frontend, realServer } from '../config-fixture.ts'
+import { ownCheck } from '../health-check-fixture.ts'
+import { sandboxProblem } from '../sandbox.ts'
+import { viewOf } from '../src/drivers/haproxy/records.ts'
+import { freePort } from '../traffic-fixture.ts'
+import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
+
+const skip = sandboxProblem()
+
+/** Tells what it is asked, and answers `answer`. */
+async function origin(test: Test, port = 0) {
+  const told: string[] = []
+  const open = new Set<Socket>()
+  const server = createServer((socket) => {
+    open.add(socket)
+    socket.on('close', () => open.delete(socket))
+    socket.on('error', () => undefined)
+    socket.on('data', (chunk) => told.push(chunk.toString()))
+  })
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  const stop = () => {
+    for (const socket of open) socket.destroy()
+    server.close()
+  }
+  test.teardown(stop)
+  return { told, stop, port: (server.address() as AddressInfo).port }
+}
+
+async function until<T>(read: () => T | Promise<T>, isIt: (value: T) => boolean): Promise<T> {
+  for (let round = 0; ; round++) {
+    const value = await read()
+    if (isIt(value) || round > 600) return value
+    await sleep(50)
+  }
+}
+
+const TELLS = '#!/bin/bash\n(exec 3<>"/dev/tcp/$3/$4" && printf "%s\\n" "$@" >&3) 2>/dev/null || exit 7\n'
+const parameters = [{ name: 'word', type: 'string' as const, default: 'a default' }]
+
+function configuration(port: number, healthCheck: HealthCheckSetting, script = TELLS): ConfigView {
+  return viewOf({
+    healthChecks: [ownCheck('own', { script, parameters })],
+    realServers: [realServer('r1', { port })],
+    l7Backends: [backend('b', ['r1'], { mode: 'tcp', healthCheck })],
+    l7Frontends: [frontend('f', 'b', { mode: 'tcp', ports: '8443', enabled: false })],
+  })
+}
+
+/** Status, check_status, check_code and last_chk of the server. */
+async function row(ask: (command: string) => Promise<string>) {
+  const [header = '', ...lines] = (await ask('@1 show stat')).split('\n')
+  const names = header.replace('# ', '').split(',')
+  const cells = lines.find((line) => line.startsWith('b,r1,'))?.split(',') ?? []
+  const cell = (name: string) => cells[names.indexOf(name)] ?? ''
+  return { status: cell('status'), check: `${cell('check_status')} ${cell('check_code')} ${cell('last_chk')}`.trim() }
+}
+const isUp = ({ status }: { status: string }) => status === 'UP'
+const isDown = ({ status }: { status: string }) => status === 'DOWN'
+
+const own = (more: Partial<HealthCheckSetting> = {}): HealthCheckSetting => ({
+  type: 'script',
+  id: 'own',
+  interval: 1,
+  rise: 1,
+  fall: 2,
+  ...more,
+})
+
+t.test(
+  'a server whose script fails goes down with the exit status as the reason, and returns by itself',
+  { skip },
+  async (test) => {
+    const { apply, ask } = haproxyFixture(test)
+    const { told, stop, port } = await origin(test)
+    const word = "it's; $(id)"
+    test.match(await apply(undefined, configuration(port, own({ parameters: { word } }))), { ok: true })
+    test.match(
+      await until(
+        () => row(ask),
+        ({ check }) => check.includes('PROC'),
+      ),
+      { status: 'UP' },
+    )
+    const words = ['0.0.0.0', '0', '127.0.0.1', String(port), `--word=${word}`]
+    test.equal(told[0], `${words.join('\n')}\n`)
+    stop()
+    const down = await until(() => row(ask), isDown)
+    test.match(down, { status: 'DOWN', check: /PROCERR 7/ })
+    await origin(test, port)
+    test.match(await until(() => row(ask), isUp), { status: 'UP' })
+  },
+)
+
+t.test('another text and other values are used without a reload', { skip }, async (test) => {
+  const { apply, ask, paths } = haproxyFixture(test)
+  const { told, port } = await origin(test)
+  const first = configuration(port, own())
+  test.match(await apply(undefined, first), { ok: true })
+  await until(
+    () => told,
+    (all) => all.join('').includes('--word=a default'),
+  )
+  const folder = paths.configFile.replace('haproxy.cfg', 'fulcrum-checks')
+  test.equal(statSync(folder).mode & 0o777, 0o755, 'the account of the checks can look into it')
+  const second = configuration(port, own({ parameters: { word: 'other' } }))
+  test.match(await apply(first, second), { ok: true })
+  await until(
+    () => told,
+    (all) => all.join('').includes('--word=other'),
+  )
+  const third = configuration(port, own({ parameters: { word: 'other' } }), '#!/bin/sh\nexit 9\n')
+  test.match(await apply(second, third), { ok: true })
+  test.match(await until(() => row(ask), isDown), { check: /PROCERR 9/ })
+  test.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'no reload at all')
+})
+
+t.test('a script that hangs fails, and holds up nothing', { skip }, async (test) => {
+  const { apply, ask } = haproxyFixture(test)
+  test.match(await apply(undefined, configuration(await freePort(), own(), '#!/bin/sh\nsleep 3600\n')), { ok: true })
+  test.match(await until(() => row(ask), isDown), { check: /PROCTOUT/ })
+})
+
+t.test('a reload in the middle of a check keeps the server as it was', { skip }, async (test) => {
+  const { apply, ask } = haproxyFixture(test)
+  const { port } = await origin(test)
+  const first = configuration(port, own())
+  test.match(await apply(undefined, first), { ok: true })
+  await until(
+    () => row(ask),
+    ({ check }) => check.includes('PROCOK'),
+  )
+  test.match(await apply(first, first, 'reload'), { ok: true })
+  test.match(
+    await until(
+      () => row(ask),
+      ({ check }) => check.includes('PROCOK'),
+    ),
+    { status: 'UP' },
+  )
+})
+
+t.test(
+  'a server that moves at runtime is checked at its new place; one that comes needs a reload',
+  { skip },
+  async (test) => {
+    const { apply, ask } = haproxyFixture(test)
+    const [here, there] = [await origin(test), await origin(test)]
+    const first = configuration(here.port, own())
+    test.match(await apply(undefined, first), { ok: true })
+    const second = configuration(there.port, own())
+    test.match(await apply(first, second), { ok: true })
+    await until(
+      () => there.told,
+      (all) => all.length > 0,
+    )
+    test.match(there.told[0], `127.0.0.1\n${there.port}\n`)
+    test.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'no reload so far')
+    const third = viewOf({
+      healthChecks: [ownCheck('own', { script: TELLS, parameters })],
+      realServers: [realServer('r1', { port: there.port }), realServer('r2', { port: here.port })],
+      l7Backends: [backend('b', ['r1', 'r2'], { mode: 'tcp', healthCheck: own() })],
+      l7Frontends: [frontend('f', 'b', { mode: 'tcp', ports: '8443', enabled: false })],
+    })
+    test.match(await apply(second, third), { ok: true })
+    const stat = await until(
+      () => ask('@1 show stat'),
+      (text) => /^b,r2,.*PROCOK/m.test(text),
+    )
+    test.match(stat, /^b,r2,.*PROCOK/m, 'the new server is checked as well')
+  },
+)
+
+const GREETINGS: Readonly<
+  Record<string, { readonly answers: readonly string[]; readonly parameters?: Record<string, string> }>
+> = {
+  smtp: { answers: ['220 mail.example ESMTP\r\n', '250-mail.example\r\n250 HELP\r\n'] },
+  ldap: { answers: ['', '300c02010161070a010004000400'] },
+}
+
+for (const [id, { answers }] of Object.entries(GREETINGS)) {
+  t.test(`HAProxy itself checks ${id}`, async (test) => {
+    const { apply, ask } = haproxyFixture(test)
+    const open = new Set<Socket>()
+    const server = createServer((socket) => {
+      open.add(socket)
+      socket.on('error', () => undefined)
+      const [greeting = '', answer = ''] = answers
+      if (greeting !== '') socket.write(greeting)
+      socket.on('data', () => socket.write(id === 'ldap' ? Buffer.from(answer, 'hex') : answer))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const stop = () => {
+      for (const socket of open) socket.destroy()
+      server.close()
+    }
+    test.teardown(stop)
+    const { port } = server.address() as AddressInfo
+    const setting: HealthCheckSetting = { type: 'script', id, interval: 1, rise: 1, fall: 1 }
+    test.match(await apply(undefined, configuration(port, setting)), { ok: true })
+    test.match(
+      await until(
+        () => row(ask),
+        ({ check }) => check.startsWith('L7OK'),
+      ),
+      { status: 'UP' },
+    )
+    stop()
+    test.match(await until(() => row(ask), isDown), { check: /L4CON/ })
+  })
+}
