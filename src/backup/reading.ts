@@ -118,7 +118,11 @@ interface KnownSection {
   readonly data: SectionData
 }
 
-const cameLater = ({ migrations }: BackupSection): boolean => migrations[0] !== undefined
+/** Whether the file is from before there was this section. */
+function isBefore(file: File, { cameWith }: BackupSection): boolean {
+  const sibling = cameWith === undefined ? undefined : file.sections[cameWith.name]
+  return cameWith !== undefined && sibling !== undefined && sibling.version < cameWith.version
+}
 
 /** Every section that this version knows, each in a version that it can read; anything else is named. */
 function knownSections(file: File, sections: readonly BackupSection[], problems: Problems): readonly KnownSection[] {
@@ -130,7 +134,7 @@ function knownSections(file: File, sections: readonly BackupSection[], problems:
     const stored = file.sections[section.name]
     const field = `sections.${section.name}`
     if (stored === undefined) {
-      if (!cameLater(section)) problems.add(field, 'REQUIRED', 'is missing')
+      if (!isBefore(file, section)) problems.add(field, 'REQUIRED', 'is missing')
       return []
     }
     if (stored.version > section.version) {
@@ -172,7 +176,7 @@ function contentsOf(
   }
   if ((isSealed && unsealer === undefined) || problems.list.length > 0) return undefined
   for (const section of sections) {
-    if (!cameLater(section) || known.some((one) => one.section === section)) continue
+    if (known.some((one) => one.section === section)) continue
     Object.assign(contents, recordsOf(section, migratedData(section, 0, {}, problems) ?? {}, section.name, problems))
   }
   // Sound: each record fits the schema of its section.

@@ -19,6 +19,8 @@ export interface BackupSection {
   readonly config: readonly SectionName[]
   /** What else is in its data, for people: it is written and never restored. */
   readonly beside: readonly string[]
+  /** For one that the first files had not: a file in which this section is older is from before. */
+  readonly cameWith?: { readonly name: string; readonly version: number }
   /** By the version that each starts from; 0 is a file that was written before there was such a section. */
   readonly migrations: Readonly<Record<number, Migration>>
 }
@@ -80,6 +82,7 @@ export const BACKUP_SECTIONS: readonly BackupSection[] = [
   section('realServers', 'Real servers', ['realServers']),
   // The first files had none.
   section('ipvsDirector', 'Layer 4 frontends and backends', ['l4Frontends', 'l4Backends'], {
+    cameWith: { name: 'healthchecks', version: 2 },
     migrations: { 0: withEmpty('l4Frontends', 'l4Backends') },
   }),
 ]

@@ -79,6 +79,7 @@ export const ParameterValues = Type.Record(
   Type.String({ maxLength: 1024, pattern: '^[^\\u0000-\\u001f\\u007f]*$' }),
   {
     maxProperties: PARAMETERS_MAX,
+    additionalProperties: false,
     description:
       'Values by parameter name, one line of up to 1024 characters each. They show in the list of processes.',
   },

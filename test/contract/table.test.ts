@@ -23,6 +23,7 @@ const DELIVERED: Readonly<Record<string, number>> = {
   'Certificates and ciphers': 9,
   'Real servers': 9,
   'Health checks': 6,
+  'Stick tables': 3,
   Services: 9,
   'User interface': 2,
   'Connection tracking': 2,
@@ -42,6 +43,7 @@ const DELIVERED: Readonly<Record<string, number>> = {
 }
 
 function areaOf(operation: Operation): string {
+  if (operation.path.startsWith('/ipvsDirector/sticktable')) return 'Stick tables'
   if (operation.path.startsWith('/ipvsDirector/rips')) return 'Real servers'
   if (operation.path.startsWith('/healthchecks')) return 'Health checks'
   if (operation.path.startsWith('/ipvsDirector/stats')) return 'Layer 4 statistics'
@@ -80,6 +82,8 @@ const STAGED_BUT_ACTING = [
   'DELETE /backup/auto',
   'DELETE /backup/uploads',
   'DELETE /backup/{filename}',
+  'DELETE /ipvsDirector/sticktable/{id}',
+  'DELETE /ipvsDirector/sticktable/{id}/{key}',
   'DELETE /{applianceId}/lvmsnapshots',
   'POST /backup/upload',
   'POST /login/options',
