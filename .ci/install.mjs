@@ -32,6 +32,7 @@ const PROGRAMS = {
     freeradius: 'freeradius',
     radclient: 'freeradius-utils',
     sslscan: 'sslscan',
+    bwrap: 'bubblewrap',
   },
   bench: { wrk: 'wrk' },
 }

@@ -66,6 +66,7 @@ cleanup_delay = 2
 hostname_lookups = no
 security {
 reject_delay = 0
+status_server = yes
 }
 thread pool {
 start_servers = 1
