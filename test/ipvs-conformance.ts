@@ -80,8 +80,8 @@ async function table(t: Test, kernel: IpvsKernel): Promise<void> {
   t.match(marked, { scheduler: 'wlc', timeout: 360, netmask: '255.255.255.255', protocol: undefined })
   t.match(marked?.dests, [{ address: '192.0.2.5', port: 0, weight: 1 }])
   t.match(services.get(`mark 7 ${AF_INET6}`), { scheduler: 'sh', dests: [] })
-  const secure = services.get(`${PROTOCOL.tcp} 2001:db8:0:0:0:0:0:7 443`)
-  t.match(secure?.dests, [{ address: '2001:db8:0:0:0:0:0:1', port: 8443, weight: 2 }])
+  const secure = services.get(`${PROTOCOL.tcp} 2001:db8::7 443`)
+  t.match(secure?.dests, [{ address: '2001:db8::1', port: 8443, weight: 2 }])
 }
 
 async function changes(t: Test, kernel: IpvsKernel): Promise<void> {

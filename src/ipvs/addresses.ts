@@ -1,4 +1,4 @@
-import { parseIp } from '../ip-network.ts'
+import { canonicalIp, parseIp } from '../ip-network.ts'
 import { AF_INET, AF_INET6, MARK_BIT, PROTOCOL } from './protocol.ts'
 
 /** Four words of 32 bits: an IPv4 address is the first of them. */
@@ -25,11 +25,11 @@ export function destKey(ip: string, port: number): string {
   return [family, port, ...words].join('.')
 }
 
-/** In the shortest form for IPv4, in eight groups for IPv6. */
+/** In its shortest form. */
 export function addressOfWords(family: number, words: ArrayLike<number>): string {
   if (family === AF_INET) return dotted(words[0] ?? 0)
   const groups = Array.from({ length: 4 }, (_, index) => words[index] ?? 0)
-  return groups.map((word) => `${(word >>> 16).toString(16)}:${(word & 0xff_ff).toString(16)}`).join(':')
+  return canonicalIp(groups.map((word) => `${(word >>> 16).toString(16)}:${(word & 0xff_ff).toString(16)}`).join(':'))
 }
 
 /** `mask` is as it came: in the order of the network for IPv4, a prefix length for IPv6. */

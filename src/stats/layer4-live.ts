@@ -40,11 +40,9 @@ const TRAFFIC = [
 ] as const
 const OF_REAL = [...TRAFFIC, 'activeConnections', 'inactiveConnections', 'persistentConnections', 'weight'] as const
 
-/** The figures of each kind of object, in the order of the answer; backends and real servers have some words besides. */
-export const LAYER4_FIELDS = { frontend: TRAFFIC, backend: TRAFFIC, server: OF_REAL } as const
-
 const prepared = (names: readonly (keyof typeof COLUMN)[]) =>
   names.map((name) => ({ label: ascii(`,"${name}":`), column: COLUMN[name] }))
+/** The figures of each kind of object, in the order of the answer; backends and real servers have some words besides. */
 const FIELDS = { frontend: prepared(TRAFFIC), backend: prepared(TRAFFIC), server: prepared(OF_REAL) } as const
 const NULL = ascii('null')
 

@@ -1,3 +1,5 @@
+import type { Tier } from '../../storage/archive/tiers.ts'
+import type { ArchiveWriter } from '../../storage/archive/writer.ts'
 import type { HaproxyTick, IpvsTick, TickState } from './messages.ts'
 import type { PollTime } from './sampled-seconds.ts'
 
@@ -20,4 +22,14 @@ export interface Feed {
     readonly message: (TickState & HaproxyTick) | (TickState & IpvsTick)
     readonly transfer: readonly ArrayBuffer[]
   }
+}
+
+/** What an archive keeps, and how often. */
+export interface Rhythm<F extends Feed> {
+  readonly tiers: readonly Tier[]
+  /** Length of the archive's seconds. Everything that is measured in them is, but for what the main thread is told. */
+  readonly step_s: number
+  /** After the second has ended, so that the poll belongs to it. */
+  readonly offset_ms: number
+  readonly feed: (writer: ArchiveWriter) => F
 }

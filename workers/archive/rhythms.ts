@@ -4,7 +4,7 @@ import { TIERS, TWO_SECOND_TIERS } from '../../storage/archive/tiers.ts'
 import { HaproxyFeed } from './haproxy-feed.ts'
 import { IpvsFeed } from './ipvs-feed.ts'
 import type { IpvsSource, StatsSource } from './messages.ts'
-import type { Rhythm } from './thread.ts'
+import type { Rhythm } from './feed.ts'
 
 /** HAProxy counts at once, and is asked every second. */
 export const haproxyRhythm = (source: StatsSource): Rhythm<HaproxyFeed> => ({

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../src/clock.ts'
 import type { ArchiveObject } from '../../storage/archive/catalog.ts'
 import { checkArchive } from '../../storage/archive/check.ts'
-import type { Tier } from '../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
-import type { Feed } from './feed.ts'
+import type { Feed, Rhythm } from './feed.ts'
 import type { FromArchiveThread, ObjectPlace } from './messages.ts'
 import type { PollTime } from './sampled-seconds.ts'
 import { StorageWatch } from './storage-watch.ts'
@@ -31,16 +30,6 @@ const BEHIND = 'the clock of the machine is behind the archive'
 const LASTING: ReadonlySet<string> = new Set([KEEPS_LESS, NOT_STORED, FAILED, NO_PLACES, NOT_SET, BEHIND])
 
 type Post = (message: FromArchiveThread, transfer: readonly ArrayBuffer[]) => void
-
-/** What an archive keeps, and how often. */
-export interface Rhythm<F extends Feed> {
-  readonly tiers: readonly Tier[]
-  /** Length of the archive's seconds. Everything that is measured in them is, but for what the main thread is told. */
-  readonly step_s: number
-  /** After the second has ended, so that the poll belongs to it. */
-  readonly offset_ms: number
-  readonly feed: (writer: ArchiveWriter) => F
-}
 
 export class ArchiveThread<F extends Feed> {
   readonly feed: F

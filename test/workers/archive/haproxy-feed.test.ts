@@ -1,0 +1,29 @@
+import t from 'tap'
+import { ArchiveWriter } from '../../../storage/archive/writer.ts'
+import { HaproxyFeed } from '../../../workers/archive/haproxy-feed.ts'
+import { temporaryFolder } from '../../storage/temporary-archive.ts'
+import { listen, STATS } from './socket-fixture.ts'
+
+const STATE = { hwm_s: 0, up: true, since_ms: 0, reason: undefined, storage: undefined, losses: 0 }
+const TIME = { archive_s: 1_000, monotonic_s: 0 }
+
+t.test('an answer with its rows, told with its objects once; no answer with the reason', async (t) => {
+  let answer = `Pid: 5\nUptime_sec: 90000\n\n${STATS}`
+  const path = await listen(t, () => answer)
+  const writer = new ArchiveWriter(temporaryFolder(t), 1_000)
+  const feed = new HaproxyFeed({ kind: 'stats-socket', path }, writer)
+  t.equal(feed.absorb(TIME), 'it has not been asked yet')
+  await feed.ask(900)
+  t.equal(feed.absorb(TIME), undefined)
+  const first = feed.message(STATE)
+  t.ok(first.message.type === 'tick' && first.message.listed?.length === 1)
+  t.equal(first.transfer.length, 2)
+  await feed.ask(900)
+  feed.absorb(TIME)
+  t.match(feed.message(STATE).message, { listed: undefined }, 'the same rows')
+  answer = answer.slice(0, -10)
+  await feed.ask(900)
+  t.equal(feed.absorb(TIME), 'its answer was cut off')
+  t.match(feed.message(STATE), { message: { csv: undefined, rows: undefined }, transfer: [] })
+  await writer.close()
+})
