@@ -271,7 +271,9 @@ function givenBack(running: Director): readonly Step[] {
     },
     remove(CONFIG_FILE),
     command(NO_TABLE, 'mark no packets any more'),
-    ...[MARKS_FILE, MODULES_FILE, SYSCTL_FILE, FALLBACK_PROGRAM].map(remove),
+    ...[MARKS_FILE, MODULES_FILE, SYSCTL_FILE].map(remove),
+    // No file of configuration: its first line says what runs it.
+    { kind: 'removeFile', why: 'remove the program of fallbacks', timeout_ms: TIMEOUT_MS, path: FALLBACK_PROGRAM },
     ...returned(running, undefined),
     ...checkSteps([], running.view, running),
     { ...setting(SERVICE, undefined, 'leave keepalived as it was found') },
