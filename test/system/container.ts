@@ -36,6 +36,8 @@ const PACKAGES = [
   'openssh-server',
   'chrony',
   'snmpd',
+  'bubblewrap',
+  'curl',
 ] as const
 const PROGRAMS = ['systemd-nspawn', 'mmdebstrap', 'nsenter', 'unshare', 'setpriv', 'curl'] as const
 // The overlay lives in a mount namespace of its own and goes with its last process. If this process dies, SIGTERM makes
