@@ -3,9 +3,7 @@ import type { Absorbed } from './collector.ts'
 import type { HealthChange } from './messages.ts'
 
 const [U, P, D, O] = Buffer.from('UPDO')
-/** A check's own words about its last result, where HAProxy has them. */
-const REASON_COLUMNS = ['check_status', 'check_code', 'last_chk'] as const
-/** Of a check that has no code of its own, or did not come to one: no check was passed with it, or the program could not run. */
+/** Of a check that has none, and of a program that never ran. */
 const NO_CODE: ReadonlySet<string> = new Set(['', '0', '4294967295'])
 
 /**
@@ -36,12 +34,12 @@ export class HealthWatch {
   }
 }
 
+/** What a check says of its last result: its kind, a code, and its own words or those that HAProxy has for the kind. */
 function reasonAt(bytes: Uint8Array, start: number, columns: ReadonlyMap<string, number>): string {
-  const words = REASON_COLUMNS.map((name) => columnText(bytes, start, columns.get(name)))
-  return words
-    .filter((word, index) => REASON_COLUMNS[index] !== 'check_code' || !NO_CODE.has(word))
-    .join(' ')
-    .trim()
+  const text = (name: string) => columnText(bytes, start, columns.get(name))
+  const code = text('check_code')
+  const words = [text('check_status'), NO_CODE.has(code) ? '' : code, text('last_chk') || text('check_desc')]
+  return words.filter((word) => word !== '').join(' ')
 }
 
 /** `UP`, `UP 1/2`, `DOWN`, `DOWN 1/2`, …; undefined for everything else, such as `MAINT` and `no check`. */

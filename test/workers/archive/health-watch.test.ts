@@ -3,14 +3,14 @@ import { createStatRows, scanStats } from '../../../src/drivers/haproxy/stats-cs
 import type { ArchiveObject } from '../../../storage/archive/catalog.ts'
 import { HealthWatch } from '../../../workers/archive/health-watch.ts'
 
-const HEADER = '# pxname,svname,scur,stot,bin,bout,status,type,check_status,check_code,last_chk,'
+const HEADER = '# pxname,svname,scur,stot,bin,bout,status,type,check_status,check_code,last_chk,check_desc,'
 const object = (id: number, kind: ArchiveObject['kind']) =>
   ({ id, kind, name: `s${id}`, backend: 'be', slot: id }) as ArchiveObject
 
 /** A poll in which the servers have these states; a frontend comes first. */
-function poll(states: readonly string[], check = 'L4CON,,"refused, again"') {
+function poll(states: readonly string[], check = 'L4CON,,"refused, again",Layer4 connection problem') {
   const servers = states.map((state, index) => `be,s${index + 1},0,0,0,0,${state},2,${check},`)
-  const bytes = new Uint8Array(Buffer.from(`${[HEADER, 'fe,FRONTEND,0,0,0,0,OPEN,0,,,,', ...servers].join('\n')}\n\n`))
+  const bytes = new Uint8Array(Buffer.from(`${[HEADER, 'fe,FRONTEND,0,0,0,0,OPEN,0,,,,,', ...servers].join('\n')}\n\n`))
   const rows = createStatRows()
   const header = scanStats(bytes, rows)
   if (header === undefined) throw new Error('torn')
@@ -36,10 +36,10 @@ t.test('a check with a code tells it: a status of HTTP, or how a program ended',
     watch.changes(...poll(['UP']))
     return watch.changes(...poll(['DOWN'], check))?.[0]?.reason
   }
-  test.equal(reason('PROCERR,7,External check error'), 'PROCERR 7 External check error')
-  test.equal(reason('L7STS,503,HTTP status check'), 'L7STS 503 HTTP status check')
-  test.equal(reason('PROCTOUT,0,External check timeout'), 'PROCTOUT External check timeout')
-  test.equal(reason('PROCERR,4294967295,External check error'), 'PROCERR External check error', 'it never ran')
+  test.equal(reason('PROCERR,7,,External check error'), 'PROCERR 7 External check error')
+  test.equal(reason('L7STS,503,HTTP status check,Layer7 wrong status'), 'L7STS 503 HTTP status check')
+  test.equal(reason('PROCTOUT,0,,External check timeout'), 'PROCTOUT External check timeout')
+  test.equal(reason('PROCERR,4294967295,,External check error'), 'PROCERR External check error', 'it never ran')
 })
 
 t.test('maintenance is no verdict of a check', async (test) => {
