@@ -10,7 +10,8 @@ const port = parentPort
 if (port !== null && to !== null) {
   const post = port.postMessage.bind(port)
   port.postMessage = (message, transfer) => {
-    if (message?.type === 'tick') appendFileSync(to, `${Date.now()} ${message.hwm_s} ${message.up}\n`)
+    const told = message?.message
+    if (told?.type === 'tick') appendFileSync(to, `${Date.now()} ${told.hwm_s} ${told.up}\n`)
     post(message, transfer)
   }
 }

@@ -7,12 +7,6 @@ import type { HealthChange } from '../../workers/archive/messages.ts'
 /** A real server that was just put in is given the time of its first checks, and some more. */
 const PATIENCE_MS = 10_000
 
-interface Watched {
-  /** Since when it should be in the table. */
-  readonly since_ms: number
-  verdict: 'up' | 'down' | undefined
-}
-
 /** A check in words, and how long its first verdict may take. */
 interface Check {
   readonly name: string
@@ -29,49 +23,75 @@ export interface HealthReading {
 
 const keyOf = (backendId: string, ripId: string): string => `${backendId}/${ripId}`
 
+/** Of every member of a plan, in its order. */
+class Watched {
+  readonly places: ReadonlyMap<string, number>
+  readonly health: Health[]
+  /** What was told last, or would have been; undefined before a first verdict. */
+  readonly verdicts: ('up' | 'down' | undefined)[]
+  /** Since when it should be in the table, on the monotonic clock; NaN while it should not. */
+  readonly since_ms: Float64Array
+  readonly version: number
+
+  constructor(plan: IpvsPlan | undefined, before?: Watched) {
+    const keys = (plan?.backends ?? []).flatMap(({ id, members }) => members.map(({ ripId }) => keyOf(id, ripId)))
+    this.version = plan?.version ?? -1
+    this.places = new Map(keys.map((key, place) => [key, place]))
+    const former = keys.map((key) => before?.places.get(key) ?? -1)
+    this.health = former.map((place) => before?.health[place] ?? 'unknown')
+    this.verdicts = former.map((place) => before?.verdicts[place])
+    this.since_ms = Float64Array.from(former, (place) => before?.since_ms[place] ?? Number.NaN)
+  }
+}
+
 /**
  * What the kernel's table says of health: a check that fails takes its real server out of the table, so one that should be
  * there and is not is down.
  */
 export class Layer4Health {
   readonly #running: ConfigView
-  #watched = new Map<string, Watched>()
-  #health = new Map<string, Health>()
+  #watched = new Watched(undefined)
 
   constructor(running: ConfigView) {
     this.#running = running
   }
 
   of(backendId: string, ripId: string): Health {
-    return this.#health.get(keyOf(backendId, ripId)) ?? 'unknown'
+    return this.#watched.health[this.#watched.places.get(keyOf(backendId, ripId)) ?? -1] ?? 'unknown'
   }
 
   /** The table cannot be read: nobody knows. What went down or came back meanwhile is told when it can be read again. */
   unknown(): void {
-    this.#health.clear()
+    this.#watched.health.fill('unknown')
   }
 
   /** Takes a reading; answers who went down or came back by itself. */
-  read({ plan, figures, now_ms, isChanging }: HealthReading): readonly HealthChange[] {
-    const [watched, health, changes] = [new Map<string, Watched>(), new Map<string, Health>(), [] as HealthChange[]]
-    let row = plan.frontends.length + plan.backends.length
+  read(reading: HealthReading): readonly HealthChange[] {
+    const { plan, figures } = reading
+    if (this.#watched.version !== plan.version) this.#watched = new Watched(plan, this.#watched)
+    const watched = this.#watched
+    const changes: HealthChange[] = []
+    const first = plan.frontends.length + plan.backends.length
+    let place = -1
     for (const { id, members } of plan.backends) {
       const check = this.#checkOf(this.#running.get('l4Backends', id)?.healthCheck)
       for (const member of members) {
-        const at = row++ * COLUMNS
-        if (check === undefined || !isWanted(member, figures, at)) continue
-        const key = keyOf(id, member.ripId)
-        const state = this.#watched.get(key) ?? { since_ms: now_ms, verdict: undefined }
-        watched.set(key, state)
-        const before = state.verdict
-        health.set(key, judge(state, isThere(member, figures, at), check, now_ms, isChanging))
-        if (before === undefined || before === state.verdict) continue
-        const reason = `its ${check.name} check ${state.verdict === 'up' ? 'passes' : 'fails'}`
-        changes.push({ backend: id, server: member.ripId, up: state.verdict === 'up', reason })
+        place++
+        const at = (first + place) * COLUMNS
+        if (check === undefined || !isWanted(member, figures, at)) {
+          watched.health[place] = 'unknown'
+          watched.verdicts[place] = undefined
+          watched.since_ms[place] = Number.NaN
+          continue
+        }
+        const before = watched.verdicts[place]
+        watched.health[place] = judge(watched, place, isThere(member, figures, at), check, reading)
+        const verdict = watched.verdicts[place]
+        if (before === undefined || before === verdict) continue
+        const reason = `its ${check.name} check ${verdict === 'up' ? 'passes' : 'fails'}`
+        changes.push({ backend: id, server: member.ripId, up: verdict === 'up', reason })
       }
     }
-    this.#watched = watched
-    this.#health = health
     return changes
   }
 
@@ -95,14 +115,22 @@ function isThere({ share }: PlannedMember, figures: Float64Array, at: number): b
   return dests >= services && (share === 'none' || figures[at + COLUMN.weight] !== 0)
 }
 
-function judge(state: Watched, isIn: boolean, check: Check, now_ms: number, isChanging: boolean): Health {
-  if (isIn) state.verdict = 'up'
-  else if (state.verdict === 'up') {
+function judge(
+  { verdicts, since_ms }: Watched,
+  place: number,
+  isIn: boolean,
+  check: Check,
+  { now_ms, isChanging }: HealthReading,
+): Health {
+  const since = since_ms[place] ?? Number.NaN
+  if (since !== since) since_ms[place] = now_ms
+  if (isIn) verdicts[place] = 'up'
+  else if (verdicts[place] === 'up') {
     // An apply may be about to take it out; the next readings tell.
-    if (!isChanging) state.verdict = 'down'
-  } else if (state.verdict === undefined) {
-    if (now_ms - state.since_ms < check.patience_ms) return 'checking'
-    state.verdict = 'down'
+    if (!isChanging) verdicts[place] = 'down'
+  } else if (verdicts[place] === undefined) {
+    if (!(now_ms - since >= check.patience_ms)) return 'checking'
+    verdicts[place] = 'down'
   }
-  return state.verdict ?? 'checking'
+  return verdicts[place] ?? 'checking'
 }

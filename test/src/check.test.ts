@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { openArchiveDatabases } from '../../storage/archive/databases.ts'
+import { makeKey } from '../../storage/archive/layout.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { LmdbConfigStore } from '../../storage/config/lmdb-config-store.ts'
 import { createAppliance } from '../../src/appliance.ts'
 import { checkState } from '../../src/check.ts'
+import { LAYER4_ARCHIVE } from '../../src/stats/layer4-stats.ts'
 import { silentLog } from '../../src/log.ts'
 import { recordingMachine, testSettings } from '../appliance-fixture.ts'
 import { backend, temporaryFolder } from '../config-fixture.ts'
@@ -54,4 +57,16 @@ t.test('a store of another layout is refused, not read', async (test) => {
   root.openDB({ name: 'meta', encoding: 'json' }).putSync('schema', 99)
   await root.close()
   await test.rejects(checkState(state), /has layout 99/)
+})
+
+t.test('the archive of Layer 4 is looked at as well; where there is none, none is missed', async (test) => {
+  const state = await usedState(test)
+  const directory = join(state, LAYER4_ARCHIVE)
+  test.ok(existsSync(directory))
+  const databases = openArchiveDatabases(directory)
+  await databases.tail.put(makeKey(4_000_000_000, 0), new Uint8Array(1))
+  await databases.environment.close()
+  test.match(await checkState(state), [/^Layer 4: tail 4000000000/])
+  rmSync(directory, { recursive: true })
+  test.same(await checkState(state), [])
 })

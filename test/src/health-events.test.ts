@@ -1,6 +1,6 @@
 import t from 'tap'
 import { healthEvents } from '../../src/health-events.ts'
-import { backend, realServer } from '../config-fixture.ts'
+import { backend, l4Backend, realServer } from '../config-fixture.ts'
 import { viewOf } from '../view-fixture.ts'
 
 t.test('a server is told by the names it has in running; an unknown one by those of HAProxy', async (test) => {
@@ -9,6 +9,7 @@ t.test('a server is told by the names it has in running; an unknown one by those
   const view = viewOf({
     realServers: [realServer('r', { name: 'web' })],
     l7Backends: [backend('b', ['r'], { name: 'shop' })],
+    l4Backends: [l4Backend('l', ['r'], { name: 'mail' })],
   })
   healthEvents(
     { publish },
@@ -16,9 +17,19 @@ t.test('a server is told by the names it has in running; an unknown one by those
   )([
     { backend: 'b', server: 'r', up: false, reason: 'L4CON' },
     { backend: 'x', server: 'y', up: true, reason: '' },
+    { backend: 'l', server: 'r', up: false, reason: 'its tcp check fails' },
   ])
   test.same(told, [
     { kind: 'realServer', state: 'down', id: 'r', name: 'web', backendId: 'b', backendName: 'shop', reason: 'L4CON' },
     { kind: 'realServer', state: 'up', id: 'y', name: 'y', backendId: 'x', backendName: 'x', reason: '' },
+    {
+      kind: 'realServer',
+      state: 'down',
+      id: 'r',
+      name: 'web',
+      backendId: 'l',
+      backendName: 'mail',
+      reason: 'its tcp check fails',
+    },
   ])
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { configView } from '../../src/config/views.ts'
 import type { ConfigView } from '../../src/model/sections.ts'
 import { RunningNames } from '../../src/running-names.ts'
-import { backend, configFixture, frontend, realServer } from '../config-fixture.ts'
+import { backend, configFixture, frontend, l4Backend, l4Frontend, realServer } from '../config-fixture.ts'
 
 t.test('names of running, and who holds a real server', async (test) => {
   const { edit, promote, store } = configFixture(test)
@@ -98,4 +98,26 @@ t.test('the version stays while names and members do', async (test) => {
     version = next
   }
   test.match(names.backend('x'), { name: 'new', reals: [{ ripId: 'c', name: 'c' }] })
+})
+
+t.test('each layer has names of its own, of the same real servers', async (test) => {
+  const { edit, promote, store } = configFixture(test)
+  const names = ([4, 7] as const).map(
+    (layer) => new RunningNames(configView(store.running), () => store.revision, layer),
+  )
+  await edit((draft) => {
+    draft.section('realServers').create(realServer('a', { name: 'server a' }))
+    draft.section('l7Backends').create(backend('x', ['a'], { name: 'shop' }))
+    draft.section('l4Backends').create(l4Backend('y', ['a'], { name: 'mail' }))
+    draft.section('l4Frontends').create(l4Frontend('f', 'y', { name: 'smtp' }))
+  })
+  await promote()
+  test.same(
+    names.map((layer) => (layer.backendsOfRip('a') ?? []).map(({ name }) => name)),
+    [['mail'], ['shop']],
+  )
+  test.same(
+    names.map((layer) => [...layer.frontends()].length),
+    [1, 0],
+  )
 })

@@ -47,7 +47,9 @@ export class IpvsPlaces {
     this.#layout = table.layout
     this.version++
     const { frontends, backends } = this.plan
-    const members = backends.flatMap((backend) => backend.members.map(({ dests }) => ({ dests, backend })))
+    const members = backends.flatMap((backend, index) =>
+      backend.members.map(({ dests }) => ({ dests, backend, owner: frontends.length + index })),
+    )
     const first = frontends.length + backends.length
     this.ownerRows = new Int32Array(first + members.length).fill(NO_ROW)
     this.outbound = [...frontends, ...backends, ...members.map(({ backend }) => backend)].map(
@@ -55,8 +57,8 @@ export class IpvsPlaces {
     )
     const services = new Map(frontends.flatMap((one, row) => one.services.map((key) => [key, row] as const)))
     const dests = new Map<string, number>()
-    for (const [index, { dests: keys, backend }] of members.entries()) {
-      this.ownerRows[first + index] = frontends.length + backends.indexOf(backend)
+    for (const [index, { dests: keys, owner }] of members.entries()) {
+      this.ownerRows[first + index] = owner
       for (const key of keys) dests.set(key, first + index)
     }
     this.#look(table, services, dests)

@@ -69,7 +69,7 @@ t.test('default roles grant what the contract says', async (test) => {
       ['realServers.create', 'services.restart', 'services.update', 'localUsers.delete', 'l7Backends.update'],
     ],
     Monitoring: [
-      ['l7Stats.all', 'l7History.rip', 'services.list'],
+      ['l7Stats.all', 'l7History.rip', 'l4Stats.all', 'l4NodeHistory.rip', 'services.list'],
       ['localUsers.list', 'realServers.list', 'services.reload'],
     ],
     Auditor: [
