@@ -22,19 +22,24 @@ export function checkFiles(served: Checked, view: ConfigView): readonly FileCont
   return namedFiles(served, view).map(({ name, content }) => ({ path: `${CHECK_FOLDER}/${name}`, content }))
 }
 
-/**
- * Writes them before keepalived is told. What `running` uses stays until the next change of the whole: keepalived may start
- * one once more before it reads its file. Nothing stays where nothing is served.
- */
-export function checkSteps(
-  served: Checked,
-  view: ConfigView,
-  running: { readonly served: Checked; readonly view: ConfigView } | undefined,
-): readonly Step[] {
-  const before = running === undefined ? [] : namedFiles(running.served, running.view)
-  const wanted = namedFiles(served, view)
-  if (before.length === 0 && wanted.length === 0) return []
-  const names = new Set(wanted.map(({ name }) => name))
-  const kept = served.length === 0 ? [] : [...wanted, ...before.filter(({ name }) => !names.has(name))]
-  return [...writingSteps(CHECK_FOLDER, before, wanted), tidyingStep(CHECK_FOLDER, kept)]
+/** Programs of a configuration, or of none. */
+interface From {
+  readonly served: Checked
+  readonly view: ConfigView
+}
+
+const programsOf = (from: From | undefined): readonly CheckFile[] =>
+  from === undefined ? [] : namedFiles(from.served, from.view)
+
+/** Writes what is new before keepalived is told. */
+export function checkWrites(running: From | undefined, desired: From): readonly Step[] {
+  return writingSteps(CHECK_FOLDER, programsOf(running), programsOf(desired))
+}
+
+/** Removes what keepalived does not start any more, when it has read its new file. */
+export function checkTidying(running: From | undefined, desired: From): readonly Step[] {
+  const wanted = programsOf(desired)
+  return running !== undefined && wanted.length === 0 && programsOf(running).length === 0
+    ? []
+    : [tidyingStep(CHECK_FOLDER, wanted)]
 }

@@ -7,8 +7,10 @@ const IN_TABLE = `inet ${TABLE}`
 /** Which client was moved to which mark; kept over changes of the services. By the family of its addresses. */
 export const MOVED = { 4: 'moved4', 6: 'moved6' } as const
 
+const HEAD = '# Written by Fulcrum; changes to this file are lost. Use the API instead.'
+
 /** What nft makes of nothing: idempotent, as every run of the whole file is. */
-export const NO_MARKS = `add table inet ${TABLE}\ndelete table inet ${TABLE}\n`
+export const NO_MARKS = `${HEAD}\nadd table ${IN_TABLE}\ndelete table ${IN_TABLE}\n`
 
 /**
  * The file for nft, which applies it as one change: packets to the ports of a frontend get its mark, those of a client that was
@@ -19,7 +21,7 @@ export function renderMarks(all: readonly Served[]): string {
   const marked = all.filter(({ marks }) => marks.length > 0)
   if (marked.length === 0) return NO_MARKS
   const lines = [
-    '# Written by Fulcrum; changes to this file are lost. Use the API instead.',
+    HEAD,
     `add table ${IN_TABLE}`,
     // Before connection tracking, which is to see the ports that IPVS sees.
     ...chain('prerouting', 'raw'),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkFiles, checkSteps } from '../../../../src/drivers/keepalived/check-files.ts'
+import { checkFiles, checkTidying, checkWrites } from '../../../../src/drivers/keepalived/check-files.ts'
 import type { HealthCheckSetting } from '../../../../src/model/health-check.ts'
 import type { L4Backend } from '../../../../src/model/layer4.ts'
 import { ownCheck } from '../../../health-check-fixture.ts'
@@ -30,22 +30,22 @@ t.test('only what keepalived cannot do itself has files, each backend once', asy
 })
 
 t.test('without such checks nothing is done', async (test) => {
-  test.strictSame(checkSteps([native], view, undefined), [])
-  test.strictSame(checkSteps([native], view, { served: [native], view }), [])
+  const from = { served: [native], view }
+  test.strictSame(checkWrites(undefined, from), [])
+  test.strictSame(checkWrites(from, from), [])
+  test.strictSame(checkTidying(from, from), [])
 })
 
-t.test('what runs keeps its files until the next change, and loses them with the last service', async (test) => {
-  const kept = (served: readonly (typeof own)[]) => checkSteps(served, view, { served: [own], view }).at(-1)
-  test.match(kept([radius]), { names: ['backend-b', 'sandbox', 'script-radius', 'backend-a', 'script-own'] })
-  test.match(kept([]), { kind: 'keepOnly', folder: FOLDER, names: [] })
-  test.match(checkSteps([radius], view, undefined).at(-1), { names: ['backend-b', 'sandbox', 'script-radius'] })
+t.test('what no check uses any more goes, and with the last service everything', async (test) => {
+  const running = { served: [own], view }
+  const kept = (served: readonly (typeof own)[]) => checkTidying(running, { served, view })
+  test.match(kept([radius]), [{ names: ['backend-b', 'sandbox', 'script-radius'] }])
+  test.match(kept([]), [{ kind: 'keepOnly', folder: FOLDER, names: [] }])
 })
 
 t.test('another text of a script is a file that is replaced', async (test) => {
-  const running = { served: [own], view }
   const changed = viewOf({ healthChecks: [ownCheck('own', { script: '#!/bin/sh\nexit 1\n' })] })
-  test.match(checkSteps([own], changed, running), [
+  test.match(checkWrites({ served: [own], view }, { served: [own], view: changed }), [
     { kind: 'replaceFile', path: `${FOLDER}/script-own` },
-    { kind: 'keepOnly' },
   ])
 })

@@ -1,0 +1,63 @@
+import t from 'tap'
+import type { Step } from '../../../../src/drivers/driver.ts'
+import {
+  fallbackGone,
+  fallbackProgram,
+  goneFallbacks,
+  standIns,
+} from '../../../../src/drivers/keepalived/fallback-steps.ts'
+import { servedFrontends } from '../../../../src/drivers/keepalived/services.ts'
+import type { RealServer } from '../../../../src/model/real-server.ts'
+import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
+import { viewOf } from '../../../view-fixture.ts'
+
+const PROGRAM = '/etc/keepalived/fulcrum-fallback'
+const serve = (
+  fallback: { readonly ip: string; readonly port: number } | null,
+  ...states: readonly RealServer['state'][]
+) =>
+  servedFrontends(
+    viewOf({
+      realServers: states.map((state, at) => realServer(`r${at}`, { ip: `10.0.0.${at + 1}`, port: 80, state })),
+      l4Backends: [
+        l4Backend(
+          'be',
+          states.map((_, at) => `r${at}`),
+          { fallback },
+        ),
+      ],
+      l4Frontends: [l4Frontend('fe', 'be')],
+    }),
+  )
+const FALLBACK = { ip: '10.0.0.99', port: 80 }
+const commands = (steps: readonly Step[]) =>
+  steps.map((step) => (step.kind === 'run' ? step.argv.join(' ') : step.kind))
+
+t.test('a fallback stands in where no server takes traffic', (test) => {
+  const there = `${PROGRAM} add 10.0.0.99:80 -m -t 192.0.2.10:80`
+  test.same(commands(standIns(serve(FALLBACK, 'drained', 'halted'))), [there])
+  test.same(standIns(serve(FALLBACK, 'drained', 'online')), [], 'keepalived tells of servers that fail')
+  test.same(standIns(serve(null, 'drained')), [])
+  test.end()
+})
+
+t.test('one that is no longer a fallback is taken out', (test) => {
+  const [before, other] = [serve(FALLBACK, 'online'), serve({ ip: '10.0.0.98', port: 80 }, 'online')]
+  const out = `${PROGRAM} remove 10.0.0.99:80 -m -t 192.0.2.10:80`
+  test.same(commands(goneFallbacks(before, other)), [out])
+  test.same(commands(goneFallbacks(before, serve(null, 'online'))), [out])
+  test.same(goneFallbacks(before, before), [])
+  test.same(goneFallbacks(undefined, before), [])
+  test.end()
+})
+
+t.test('its program is there while there is a fallback', (test) => {
+  const [some, none] = [serve(FALLBACK, 'online'), serve(null, 'online')]
+  test.match(fallbackProgram(some), [{ kind: 'replaceFile', path: PROGRAM, mode: 0o755 }])
+  test.same(fallbackProgram(none), [])
+  test.match(fallbackGone(some, none), [{ kind: 'removeFile', path: PROGRAM }])
+  test.match(fallbackGone(undefined, none), [{ kind: 'removeFile', path: PROGRAM }])
+  test.same(fallbackGone(none, none), [])
+  test.same(fallbackGone(some, some), [])
+  test.end()
+})

@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { CONFIG_FILE, FALLBACK_PROGRAM, MARKS_FILE, WEIGHTS_FOLDER } from '../../../../src/drivers/keepalived/paths.ts'
+
+const unit = (name: string) => readFileSync(new URL(`../../../../systemd/${name}`, import.meta.url), 'utf8')
+
+t.test('the units know the places that the driver writes to', (test) => {
+  const [, writable = ''] = /^ReadWritePaths=(.*)$/m.exec(unit('fulcrum.service')) ?? []
+  const folders = writable.split(' ').map((path) => path.replace(/^-/, ''))
+  for (const path of [CONFIG_FILE, FALLBACK_PROGRAM, MARKS_FILE]) {
+    test.ok(
+      folders.some((folder) => path.startsWith(`${folder}/`)),
+      path,
+    )
+  }
+  test.ok(folders.includes(WEIGHTS_FOLDER))
+  test.match(unit('fulcrum.tmpfiles'), new RegExp(`^d ${WEIGHTS_FOLDER} 0755 root root`, 'm'))
+  test.match(unit('keepalived.service.d/fulcrum.conf'), MARKS_FILE)
+  test.end()
+})

@@ -1,0 +1,20 @@
+import t from 'tap'
+import { configCheck, marksCheck, setting, valuesStep } from '../../../../src/drivers/keepalived/steps.ts'
+
+t.test('each file is judged by its own program before it is put in place', (test) => {
+  test.match(configCheck('text'), {
+    path: '/etc/keepalived/keepalived.conf',
+    mode: 0o600,
+    argv: ['keepalived', '--config-test', '--use-file', '/etc/keepalived/keepalived.conf.candidate'],
+  })
+  test.match(marksCheck('text'), { argv: ['nft', '--check', '--file', '/etc/keepalived/fulcrum-marks.nft.candidate'] })
+  test.end()
+})
+
+t.test('what is wanted must be possible, what is given back need not', (test) => {
+  const module = { kind: 'kernelModule', name: 'ip_vs' } as const
+  test.match(setting(module, 'loaded', 'why'), { isOptional: false })
+  test.match(setting(module, undefined, 'why'), { isOptional: true })
+  test.match(valuesStep(new Map([['a', '1\n']]), false), { folder: '/run/fulcrum-weights', why: 'set 1 weights' })
+  test.end()
+})
