@@ -18,11 +18,19 @@ export const MAIN: readonly string[] = [...FLAGS, 'src/main.ts']
 
 export const PASSWORD = 'correct horse battery'
 
+/** What a launcher would have prepared. */
+export interface Surroundings {
+  readonly env?: Readonly<Record<string, string>>
+  /** Told of each process; with it, descriptor 3 of the process is one end of a socket. */
+  readonly started?: (child: ChildProcess) => void
+}
+
 /** A real daemon process with its own state folder; ended, with its HAProxy, when the test ends. */
 export class Daemon {
   readonly state: string
   readonly #args: readonly string[]
   readonly #flags: readonly string[]
+  readonly #more: Surroundings
   readonly #agent = new Agent({ keepAlive: true, rejectUnauthorized: false })
   #process: ChildProcess | undefined
   #token = ''
@@ -32,7 +40,8 @@ export class Daemon {
   stdout = ''
 
   /** `flags` are those of Node. */
-  constructor(state: string, args: readonly string[], flags: readonly string[] = []) {
+  constructor(state: string, args: readonly string[], flags: readonly string[] = [], more: Surroundings = {}) {
+    this.#more = more
     this.state = state
     this.#args = args
     this.#flags = flags
@@ -50,12 +59,15 @@ export class Daemon {
     const argv = [...this.#flags, ...MAIN, '--state', this.state, '--listen', '127.0.0.1:0']
     const child = spawn(process.execPath, [...argv, ...this.#args], {
       cwd: ROOT,
-      env: { PATH: process.env['PATH'], FULCRUM_ADMIN_PASSWORD: PASSWORD },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env['PATH'], FULCRUM_ADMIN_PASSWORD: PASSWORD, ...this.#more.env },
+      stdio: ['ignore', 'pipe', 'pipe', ...(this.#more.started === undefined ? [] : (['pipe'] as const))],
     })
+    this.#more.started?.(child)
     this.#process = child
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
-    const lines = createInterface({ input: child.stdout })
+    const { stdout, stderr } = child
+    if (stdout === null || stderr === null) throw new Error('the daemon has no outputs')
+    stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
+    const lines = createInterface({ input: stdout })
     const greeted = new Promise<void>((resolve, reject) => {
       lines.on('line', (line) => {
         this.stdout += `${line}\n`

@@ -1,0 +1,78 @@
+import type { ChildProcess } from 'node:child_process'
+import { Duplex } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
+import t from 'tap'
+import { checkState } from '../../src/check.ts'
+import { temporaryFolder } from '../config-fixture.ts'
+import { Daemon, until } from '../daemon-fixture.ts'
+import { IpvsSimulator } from '../ipvs-simulator.ts'
+
+const SERVICE = '192.0.2.50:80'
+const SERVER = '192.0.2.61:80'
+
+/** Answers for the kernel at the other end of the daemon's descriptor; two seconds of it pass with each reading. */
+function serve(kernel: IpvsSimulator, child: ChildProcess): void {
+  const socket = child.stdio[3]
+  if (!(socket instanceof Duplex)) throw new Error('there is no descriptor')
+  const channel = kernel.channel()
+  const LISTS_SERVICES = 4
+  socket.on('data', (request: Buffer) => {
+    if (request[16] === LISTS_SERVICES) kernel.pass()
+    channel.write(new Uint8Array(request))
+    socket.write(Buffer.concat(channel.pending.splice(0)))
+  })
+  socket.on('error', () => undefined)
+}
+
+t.test(
+  'a daemon reads the table over its descriptor, also the one that follows it',
+  { timeout: 120_000 },
+  async (t) => {
+    const kernel = new IpvsSimulator()
+    const state = temporaryFolder(t, 'layer4')
+    const started = (child: ChildProcess) => serve(kernel, child)
+    const daemon = new Daemon(state, ['--no-demo'], [], { env: { FULCRUM_GENETLINK: 'fd:3' }, started })
+    t.teardown(() => daemon.end())
+    await daemon.start()
+    await daemon.login()
+    const { id: rip } = await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '192.0.2.61', port: 80 })
+    const reals = [{ ripId: rip }]
+    const body = { name: 'be', reals, healthCheck: { type: 'tcp' } }
+    const { id: backendId } = await daemon.data('POST', '/ipvsDirector/backends', body)
+    const made = { name: 'fe', ip: '192.0.2.50', ports: '80', protocol: 'tcp', forwarding: 'masq', backendId }
+    const { id } = await daemon.data('POST', '/ipvsDirector/frontends', made)
+    kernel.ipvsadm('-A', '-t', SERVICE, '-s', 'wlc')
+    kernel.ipvsadm('-a', '-t', SERVICE, '-r', SERVER, '-m', '-w', '100')
+    await daemon.data('PUT', '/services/apply')
+    const frontend = async () => (await daemon.call('GET', `/ipvsDirector/stats/frontends/${id}`)).json
+    const health = async () => (await daemon.data('GET', `/ipvsDirector/rips/${rip}`)).health
+    await until('figures', frontend, ({ data }) => data.connections === 0)
+    t.equal((await frontend()).message, 'Layer 4 statistics')
+    await until('health', health, (found) => found === 'up')
+
+    const connect = (times: number) => {
+      const [service] = kernel.table.services
+      for (let i = 0; i < times; i++) if (service !== undefined) kernel.open(service, '203.0.113.1')
+    }
+    // A reading before them is known, so that they are an increment.
+    await wait(2_500)
+    const began_s = Math.floor(Date.now() / 1_000) - 10
+    connect(5)
+    await until('connections', frontend, ({ data }) => data.connections === 5)
+    await daemon.kill('SIGKILL')
+    connect(3)
+    await daemon.start()
+    await daemon.login()
+    await until('connections of meanwhile', frontend, ({ data }) => data.connections === 8)
+    kernel.ipvsadm('-d', '-t', SERVICE, '-r', SERVER)
+    await until('health', health, (found) => found === 'checking' || found === 'down')
+    const path = `/ipvsDirector/stats/frontends/${id}/history?start=${began_s}&end=${Math.floor(Date.now() / 1_000) + 4}`
+    const history = () => daemon.data('GET', path)
+    const counted = ({ series }: { readonly series: { readonly sessionRate: readonly (number | null)[] } }) =>
+      series.sessionRate.reduce<number>((sum, rate) => sum + (rate ?? 0) * 2, 0)
+    await until('history', history, (found) => counted(found) === 8)
+    t.equal(counted(await history()), 8, 'each connection once')
+    await daemon.kill('SIGTERM')
+    t.strictSame(await checkState(state), [])
+  },
+)
