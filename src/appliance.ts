@@ -157,7 +157,11 @@ function servicesOf(parts: Parts, editing: Editing, layer4: Layer4Stats): Servic
     editing,
     demo,
     radius: radiusProbe({ running, clock, log }),
-    stickTables: stickTables({ running, persistence: machine.facts.persistence, run: (steps) => engine.run(steps) }),
+    stickTables: stickTables({
+      running,
+      persistence: (marks) => machine.facts.persistence(marks),
+      run: (steps) => engine.run(steps),
+    }),
     catalog: catalogOf(endpoints),
     documents: new Documents(endpoints, VERSION),
     pending: pendingReader(new PendingChanges(store, drivers), engine),

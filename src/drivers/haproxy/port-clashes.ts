@@ -1,5 +1,5 @@
 import { parsePorts } from '../../model/ports.ts'
-import { type L7Frontend } from '../../model/layer7.ts'
+import type { L7Frontend } from '../../model/layer7.ts'
 import type { PortClaim, Problem } from '../driver.ts'
 import { canonicalIp, isIpv6, isWildcard } from './address.ts'
 

@@ -44,11 +44,8 @@ function nativeCheck({
 }
 
 function webCheck(id: 'http' | 'https', { path, host, expect, text }: AskedCheck['values']) {
-  // With a port in it, the host would be no server name for TLS.
-  if (
-    text !== undefined ||
-    (id === 'https' && host !== undefined && !/^[A-Za-z0-9.-]*[A-Za-z-][A-Za-z0-9.-]*$/.test(host))
-  ) {
+  // An address, or a name with a port, would be no server name for TLS.
+  if (text !== undefined || (id === 'https' && host !== undefined && (host.includes(':') || isIP(host) !== 0))) {
     return undefined
   }
   const statuses = (expect ?? CHECK_DEFAULTS.expect).replaceAll(',', ' ')

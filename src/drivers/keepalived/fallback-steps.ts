@@ -1,5 +1,6 @@
 import type { Step } from '../driver.ts'
-import { FALLBACK_TEXT, fallbackCommand } from './fallback.ts'
+import { FALLBACK_PROGRAM_TEXT } from '../../ipvs/fallback-program.ts'
+import { fallbackCommand } from './fallback.ts'
 import { FALLBACK_PROGRAM } from './paths.ts'
 import type { Served } from './services.ts'
 import { command, replace, TIMEOUT_MS } from './steps.ts'
@@ -21,7 +22,7 @@ export function goneFallbacks(running: All | undefined, desired: All): readonly 
 const hasFallback = (all: All): boolean => all.some(({ backend }) => backend.fallback !== null)
 
 export const fallbackProgram = (all: All): readonly Step[] =>
-  hasFallback(all) ? [{ ...replace(FALLBACK_PROGRAM, FALLBACK_TEXT, PROGRAM_MODE), checked: false }] : []
+  hasFallback(all) ? [{ ...replace(FALLBACK_PROGRAM, FALLBACK_PROGRAM_TEXT, PROGRAM_MODE), checked: false }] : []
 
 export const fallbackGone = (running: All | undefined, desired: All): readonly Step[] =>
   hasFallback(desired) || (running !== undefined && !hasFallback(running)) ? [] : [NO_PROGRAM]

@@ -1,9 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { FALLBACK_PROGRAM } from './paths.ts'
 import type { Served } from './services.ts'
-
-/** Text of the program. */
-export const FALLBACK_TEXT = readFileSync(new URL('fallback.sh', import.meta.url), 'utf8')
 
 const FLAGS = { gate: '-g', masq: '-m', ipip: '-i' } as const
 

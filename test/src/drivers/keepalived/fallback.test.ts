@@ -1,7 +1,5 @@
-import { spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { FALLBACK_TEXT, fallbackCommand, placeText, serviceWords } from '../../../../src/drivers/keepalived/fallback.ts'
+import { fallbackCommand, placeText, serviceWords } from '../../../../src/drivers/keepalived/fallback.ts'
 import { servedFrontends } from '../../../../src/drivers/keepalived/services.ts'
 import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
 import { viewOf } from '../../../view-fixture.ts'
@@ -39,15 +37,5 @@ t.test('the fallback of every way of forwarding', (test) => {
   test.equal(words({ forwarding: 'gate' }), 'add 10.0.0.9:80 -g -t 192.0.2.10:80')
   test.match(words({ forwarding: 'ipip', ports: '80,81' }), /^add 10\.0\.0\.9:0 -i -f \d+$/)
   test.match(words({ ip: 'fd00::10' }, 60), /^add \[fd00::9\]:81 -m (-f \d+ -6 ?){3}$/)
-  test.end()
-})
-
-t.test('the program says how it is used, and is what a POSIX shell reads', (test) => {
-  const file = fileURLToPath(new URL('../../../../src/drivers/keepalived/fallback.sh', import.meta.url))
-  test.match(FALLBACK_TEXT, /^#!\/bin\/sh\n/)
-  test.equal(spawnSync('sh', ['-n', file]).status, 0)
-  const { status, stderr } = spawnSync('sh', [file, 'add'], { encoding: 'utf8' })
-  test.equal(status, 2)
-  test.match(stderr, /^usage: fulcrum-fallback/)
   test.end()
 })
