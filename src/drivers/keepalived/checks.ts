@@ -45,7 +45,7 @@ function nativeCheck({
 
 function webCheck(id: 'http' | 'https', { path, host, expect, text }: AskedCheck['values']) {
   // An address, or a name with a port, would be no server name for TLS.
-  if (text !== undefined || (id === 'https' && host !== undefined && (host.includes(':') || isIP(host) !== 0))) {
+  if (text !== undefined || (id === 'https' && host !== undefined && (host.includes(':') || /^[\d.]+$/.test(host)))) {
     return undefined
   }
   const statuses = (expect ?? CHECK_DEFAULTS.expect).replaceAll(',', ' ')
