@@ -8,6 +8,8 @@ export type ReadFailure = string | undefined
 
 /** A table that keeps changing under the reading is read again so often. */
 const TRIES = 3
+/** Readings that are left out at the most while there is no IPVS: each question makes the kernel start modprobe, and wait for it. */
+const LEFT_OUT_MAX = 15
 const NOT_THERE = 'this kernel has no IPVS (its module ip_vs is not loaded)'
 
 /** Reads the kernel's table of services and destinations. Never waits: the kernel answers a question when it is put. */
@@ -18,12 +20,32 @@ export class IpvsReader {
   readonly #decoder = new TableDecoder()
   /** Number of the family; another one when the module was unloaded and comes back. */
   #family: number | undefined
+  /** How often in a row it was not there, and how many readings are left out for that. */
+  #absences = 0
+  #leftOut = 0
 
   constructor(channel: NetlinkChannel) {
     this.#exchange = new NetlinkExchange(channel)
   }
 
+  /** The next reading asks, however often there was no IPVS. */
+  lookAgain(): void {
+    this.#absences = 0
+    this.#leftOut = 0
+  }
+
   read(): ReadFailure {
+    if (this.#leftOut > 0) {
+      this.#leftOut--
+      return NOT_THERE
+    }
+    const failure = this.#read()
+    this.#absences = failure === NOT_THERE ? this.#absences + 1 : 0
+    if (failure === NOT_THERE) this.#leftOut = Math.min(2 ** (this.#absences - 1) - 1, LEFT_OUT_MAX)
+    return failure
+  }
+
+  #read(): ReadFailure {
     for (let tries = 1; ; tries++) {
       try {
         const isFresh = this.#family === undefined

@@ -26,6 +26,8 @@ export class IpvsFeed implements Feed {
 
   take(plan: IpvsPlan): void {
     this.#places.take(plan)
+    // An apply may have started what was missing.
+    this.#reader?.lookAgain()
   }
 
   get isIdle(): boolean {

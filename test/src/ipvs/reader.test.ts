@@ -19,7 +19,6 @@ t.test('a kernel without IPVS is a state, and is looked at again', (t) => {
   kernel.isLoaded = false
   const reader = new IpvsReader(kernel.channel())
   t.match(reader.read(), /this kernel has no IPVS/)
-  t.match(reader.read(), /this kernel has no IPVS/)
   kernel.isLoaded = true
   t.equal(reader.read(), undefined)
   t.equal(reader.table.services.count, 1)
@@ -30,6 +29,31 @@ t.test('a kernel without IPVS is a state, and is looked at again', (t) => {
   t.equal(reader.read(), undefined, 'and has another number when it is back')
   kernel.family++
   t.equal(reader.read(), undefined, 'or was unloaded and loaded unseen')
+  t.end()
+})
+
+t.test('while there is none, it is looked for less and less often, but at least every half minute', (t) => {
+  const kernel = filled()
+  kernel.isLoaded = false
+  let asked = 0
+  const channel = kernel.channel()
+  const counting = {
+    write: (message: Uint8Array) => {
+      asked++
+      channel.write(message)
+    },
+    read: (into: Uint8Array) => channel.read(into),
+  }
+  const reader = new IpvsReader(counting)
+  for (let i = 0; i < 31; i++) t.match(reader.read(), /no IPVS/)
+  t.equal(asked, 5, 'the 1st, 2nd, 4th, 8th and 16th')
+  reader.lookAgain()
+  reader.read()
+  t.equal(asked, 6, 'an apply may have started it')
+  kernel.isLoaded = true
+  let left = 0
+  for (; reader.read() !== undefined; left++);
+  t.ok(left <= 15)
   t.end()
 })
 
