@@ -1,10 +1,10 @@
 import { Value } from 'typebox/value'
 import type { FieldProblem } from '../api/refuse.ts'
-import { ParameterDeclaration } from '../model/health-check.ts'
+import { ParameterDeclaration, PARAMETERS_MAX } from '../model/health-check.ts'
 import { valueProblem } from './values.ts'
 
 const HEADER_LINES_MAX = 64
-const HEADER = /^#[ \t]*@param[ \t]+(.*?)[ \t\r]*$/
+const HEADER = /^#[ \t]*@param[ \t]/
 
 /** What the headers of a script declare, or the lines that cannot be read. */
 export interface Headers {
@@ -17,11 +17,15 @@ export function headersOf(script: string): Headers {
   const parameters: ParameterDeclaration[] = []
   const problems: FieldProblem[] = []
   for (const [index, line] of script.split('\n', HEADER_LINES_MAX).entries()) {
-    const text = HEADER.exec(line)?.[1]
-    if (text === undefined) continue
-    const declared = parsed(text)
+    const [marker] = HEADER.exec(line) ?? []
+    if (marker === undefined) continue
+    const declared = parsed(line.slice(marker.length))
     if (Value.Check(ParameterDeclaration, declared)) parameters.push(declared)
     else problems.push(headerProblem(index + 1, declared))
+  }
+  if (parameters.length > PARAMETERS_MAX) {
+    const message = `declares more than ${PARAMETERS_MAX} parameters`
+    problems.push({ field: 'script', code: 'INVALID_BODY', message })
   }
   return { parameters, problems: [...problems, ...declarationProblems(parameters, 'script')] }
 }

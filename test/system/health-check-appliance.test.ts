@@ -50,7 +50,7 @@ t.test(
     const applied = await api.request('PUT', '/services/apply')
     test.equal(applied.status, 200, JSON.stringify(applied))
     const health = async () =>
-      String(((await api.request('GET', `/ipvsDirector/rips/${rip}`)).data as { health: string }).health)
+      ((await api.request('GET', `/ipvsDirector/rips/${rip}`)).data as { health: string }).health
     test.equal(await eventually(health, (now) => now === 'up'), 'up', await journal())
     await machine.run('systemctl', 'stop', 'ssh')
     test.equal(await eventually(health, (now) => now === 'down'), 'down')

@@ -48,3 +48,14 @@ t.test('a default has the type of its parameter', async (test) => {
   const declared = [{ name: 'a', type: 'port', default: '0' }] as const
   test.match(declarationProblems(declared, 'parameters'), [{ field: 'parameters.0.default', code: 'INVALID_BODY' }])
 })
+
+t.test('a script has no more parameters than a body may declare', async (test) => {
+  const lines = Array.from({ length: 33 }, (_, index) => `# @param {"name":"p${index}","type":"string"}`)
+  test.match(headersOf(lines.join('\n')).problems, [{ field: 'script', code: 'INVALID_BODY' }])
+  test.strictSame(headersOf(lines.slice(1).join('\n')).problems, [])
+})
+
+t.test('a long line takes no longer than its length', async (test) => {
+  const line = `# @param ${' \t'.repeat(120_000)}x`
+  test.match(headersOf(line).problems, [{ field: 'script' }])
+})

@@ -63,7 +63,7 @@ t.test('keepalived takes them', { skip: keepalived ? false : 'keepalived is not 
     const text = ['global_defs {', 'enable_script_security', 'script_user daemon', '}', 'virtual_server fwmark 5 {']
     text.push('ip_family inet', 'lvs_sched rr', 'lvs_method NAT', 'real_server 192.0.2.2 8080 {', ...lines, '}', '}')
     writeFileSync(join(folder, 'conf'), `${text.join('\n')}\n`)
-    const [program = '', ...args] = [...APART, 'keepalived', '-t', '-f', join(folder, 'conf')]
+    const [program, ...args] = [...APART, 'keepalived', '-t', '-f', join(folder, 'conf')]
     const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' })
     // The folder of a test is under one that everybody can write to.
     const said = `${stdout}${stderr}`
