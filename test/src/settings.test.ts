@@ -34,6 +34,13 @@ t.test('a HAProxy to observe, without a demonstration', async (test) => {
   test.match(settings(['--observe', '/s', '--no-demo']), { demo: false })
 })
 
+t.test('what a launcher hands down, where there is one', async (test) => {
+  test.equal(settings().genetlink, undefined)
+  test.equal(settings([], { FULCRUM_GENETLINK: 'fd:4' }).genetlink, 4)
+  test.equal(settings([], { FULCRUM_GENETLINK: '4' }).genetlink, undefined)
+  test.match(settings([], { NOTIFY_SOCKET: 'fd:3' }).notify, { NOTIFY_SOCKET: 'fd:3', WATCHDOG_USEC: undefined })
+})
+
 t.test('settings cannot be changed afterwards', async (test) => {
   test.ok(Object.isFrozen(settings()))
 })
