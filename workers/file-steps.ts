@@ -60,16 +60,21 @@ export async function keepOnly(
   }
 }
 
-export async function values(run: Run, { folder, values: wanted, keepsOnly }: ValuesStep): Promise<undefined> {
+export async function values(run: Run, { folder, values: needed, ifThere, keepsOnly }: ValuesStep): Promise<undefined> {
   const { host, undos } = run
-  for (const [name, content] of wanted) {
+  const there = ifThere.size === 0 ? [] : await host.listFiles(folder)
+  const known = there.flatMap((name): (readonly [string, string])[] => {
+    const content = ifThere.get(name)
+    return content === undefined ? [] : [[name, content]]
+  })
+  for (const [name, content] of [...needed, ...known]) {
     const path = `${folder}/${name}`
     const previous = await host.readFile(path)
     if (previous === content) continue
     undos.push(fileUndo(host, path, previous, VALUE_MODE))
     await host.replaceFile(path, content, VALUE_MODE)
   }
-  if (keepsOnly) await keepOnly(run, { folder, names: [...wanted.keys()] })
+  if (keepsOnly) await keepOnly(run, { folder, names: [...needed.keys(), ...ifThere.keys()] })
 }
 
 export async function replaceFile(run: Run, step: ReplaceFileStep): Promise<Failure | undefined> {

@@ -49,6 +49,8 @@ export interface ValuesStep extends StepBase {
   readonly folder: string
   /** By name. */
   readonly values: ReadonlyMap<string, string>
+  /** The same for files that somebody else may have made. */
+  readonly ifThere: ReadonlyMap<string, string>
   /** Other files of the folder are removed. */
   readonly keepsOnly: boolean
 }

@@ -39,7 +39,28 @@ export function machineState(journal: readonly JournalEntry[]): Readonly<Record<
     else if (entry.verb === 'setting') state.set(entry.key, entry.value)
     if (entry.verb === 'network' && entry.phase === 'settle') state.set('network', entry.desired)
   }
-  return Object.fromEntries([...state].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  const found = Object.fromEntries([...state].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  return { ...withoutWeights(found), weights: weightsOf(found) }
+}
+
+const CONFIG = '/etc/keepalived/keepalived.conf'
+const WEIGHTS = '/run/fulcrum-weights/'
+
+const withoutWeights = (state: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(state).filter(([path]) => !path.startsWith(WEIGHTS)))
+
+/** What keepalived makes of its files: the weight in its configuration with that of the file, which it makes when it is not there. */
+function weightsOf(state: Readonly<Record<string, unknown>>): Readonly<Record<string, number>> {
+  const weights: Record<string, number> = {}
+  const config = String(state[CONFIG] ?? '')
+  for (const [, name = '', first] of config.matchAll(/^track_file (\S+) \{\n.*\n.*\n +init_file (-?\d+)/gm)) {
+    if (name === 'loaded') continue
+    const isNone = name.endsWith('.0')
+    const value = Number(state[`${WEIGHTS}${name}`] ?? first) + (isNone ? 0 : 1)
+    // A halted one that keepalived makes takes nothing new, as long as nobody is there to take it out.
+    weights[isNone ? name.slice(0, -2) : name] = value
+  }
+  return weights
 }
 
 /** A store, a machine that only records, and engines over both: each `engine()` is another start of the daemon. */

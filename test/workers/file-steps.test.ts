@@ -128,8 +128,9 @@ t.test(
   async (t) => {
     const folder = '/run/weights'
     const host = new RecordingHost({ answerRun: () => ({ exitCode: 1, output: 'broken' }) })
-    const values = (files: Readonly<Record<string, string>>, keepsOnly = false): Step => {
-      return { ...basics, kind: 'values', folder, values: new Map(Object.entries(files)), keepsOnly }
+    const values = (files: Readonly<Record<string, string>>, keepsOnly = false, found = {}): Step => {
+      const maps = { values: new Map(Object.entries(files)), ifThere: new Map<string, string>(Object.entries(found)) }
+      return { ...basics, kind: 'values', folder, ...maps, keepsOnly }
     }
     t.match(await executePlan(host, [values({ a: '1\n', b: '2\n' })]), { ok: true })
     const written = host.journal.length
@@ -139,6 +140,9 @@ t.test(
     t.match(await executePlan(host, [values({ a: '9\n', c: '3\n' }, true), broken]), { ok: false, undone: true })
     t.same((await host.listFiles(folder)).toSorted(), ['a', 'b'])
     t.equal(await host.readFile(`${folder}/a`), '1\n')
+    t.match(await executePlan(host, [values({}, false, { b: '7\n', d: '4\n' })]), { ok: true })
+    t.equal(await host.readFile(`${folder}/b`), '7\n')
+    t.equal(await host.readFile(`${folder}/d`), undefined, 'what is not there is not made')
     t.match(await executePlan(host, [values({ c: '3\n' }, true)]), { ok: true })
     t.same(await host.listFiles(folder), ['c'])
   },

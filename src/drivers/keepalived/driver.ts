@@ -14,6 +14,7 @@ import {
   command,
   CONFIG_MODE,
   configCheck,
+  keepWeights,
   marksCheck,
   OPEN_MODE,
   replace,
@@ -23,7 +24,7 @@ import {
 } from './steps.ts'
 import { kernelValues } from './kernel.ts'
 import { verifyConfig } from './verify.ts'
-import { weightValues } from './weights.ts'
+import { namedWeights, weightChange, wholeWeights } from './weights.ts'
 
 const IPVS: Setting = { kind: 'kernelModule', name: 'ip_vs' }
 const SERVICE: Setting = { kind: 'unitEnabled', unit: 'ipvsDirector' }
@@ -94,13 +95,14 @@ const namesOf = (files: readonly { readonly path: string }[]): string => files.m
 
 /** Weights and states: keepalived watches the files. */
 function runtimePlan(running: Director, desired: Director): readonly Step[] {
-  const before = weightValues(running.served)
-  const changed = new Map([...weightValues(desired.served)].filter(([name, value]) => before.get(name) !== value))
+  const changed = weightChange(running.served, desired.served)
   const kept: Step[] =
     text(running) === text(desired) ? [] : [{ ...configStep(desired), why: 'keep keepalived.conf equal to what runs' }]
   const scripts = checkWrites(running, desired)
   const weights: readonly Step[] =
-    changed.size === 0 ? [] : [valuesStep(changed, false), { ...readBack(desired.served, changed), isRuntime: true }]
+    changed.values.size === 0
+      ? []
+      : [valuesStep(changed), { ...readBack(desired.served, changed.values), isRuntime: true }]
   const gone = scripts.length === 0 && isSameFiles(running, desired) ? [] : checkTidying(running, desired)
   return [...scripts, ...weights, ...kept, ...gone]
 }
@@ -108,7 +110,7 @@ function runtimePlan(running: Director, desired: Director): readonly Step[] {
 function wholePlan(running: Director | undefined, desired: Director, atLeast: PlanOptions['atLeast']): readonly Step[] {
   const isAdoption = running === undefined && atLeast === 'runtime'
   const verb = atLeast === 'restart' ? 'restart' : 'reload'
-  const values = weightValues(desired.served)
+  const loaded = loadedName(text(desired))
   return [
     configCheck(text(desired)),
     marksCheck(renderMarks(desired.served)),
@@ -120,7 +122,7 @@ function wholePlan(running: Director | undefined, desired: Director, atLeast: Pl
     marksRun(running),
     { ...replace(MARKS_FILE, renderMarks(desired.served), OPEN_MODE), why: 'put the firewall marks in place' },
     ...fallbackProgram(desired.served),
-    valuesStep(values, running === undefined),
+    valuesStep(wholeWeights(running?.served, desired.served)),
     { ...configStep(desired), checked: true, keepsFound: true },
     ...goneFallbacks(running?.served, desired.served),
     ...(isAdoption ? [] : [forgetLoaded(desired)]),
@@ -135,12 +137,12 @@ function wholePlan(running: Director | undefined, desired: Director, atLeast: Pl
     },
     ...goneMarks(running, desired),
     setting(SERVICE, 'enabled', 'have keepalived run, after a boot as well'),
-    ...(isAdoption ? [] : [loadedFile(loadedName(text(desired)))]),
+    ...(isAdoption ? [] : [loadedFile(loaded)]),
     readBack(desired.served, undefined),
     ...standIns(desired.served),
     ...checkTidying(running, desired),
     ...fallbackGone(running?.served, desired.served),
-    ...(running === undefined ? [] : [valuesStep(values, true)]),
+    keepWeights([...namedWeights(desired.served), loaded]),
   ]
 }
 
@@ -219,6 +221,6 @@ function givenBack(running: Director): readonly Step[] {
     ...returned(running, undefined),
     ...checkTidying(running, { served: [], view: running.view }),
     { ...setting(SERVICE, undefined, 'leave keepalived as it was found') },
-    valuesStep(new Map(), true),
+    keepWeights([]),
   ]
 }

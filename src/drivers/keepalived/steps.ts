@@ -1,5 +1,6 @@
 import type { RunStep, Step } from '../driver.ts'
 import type { Setting } from '../host.ts'
+import type { WeightChange } from './weights.ts'
 import { CONFIG_FILE, MARKS_FILE, WEIGHTS_FOLDER } from './paths.ts'
 
 /** Passwords of checks may be in it. */
@@ -31,10 +32,24 @@ export const marksCheck = (content: string): Step => ({
 export const replace = (path: string, content: string, mode: number) =>
   ({ kind: 'replaceFile', why: `write ${path}`, timeout_ms: TIMEOUT_MS, path, content, mode, checked: true }) as const
 
-export function valuesStep(values: ReadonlyMap<string, string>, keepsOnly: boolean): Step {
-  const why = keepsOnly ? 'keep no weight of a real server that is gone' : `set ${values.size} weights`
-  return { kind: 'values', why, timeout_ms: TIMEOUT_MS, folder: WEIGHTS_FOLDER, values, keepsOnly }
-}
+export const valuesStep = ({ values, ifThere }: WeightChange): Step => ({
+  kind: 'values',
+  why: 'set the weights of real servers',
+  timeout_ms: TIMEOUT_MS,
+  folder: WEIGHTS_FOLDER,
+  values,
+  ifThere,
+  keepsOnly: false,
+})
+
+export const keepWeights = (names: Iterable<string>): Step => ({
+  kind: 'keepOnly',
+  why: 'keep no weight of a real server that is gone',
+  timeout_ms: TIMEOUT_MS,
+  folder: WEIGHTS_FOLDER,
+  names: [...names],
+  mode: OPEN_MODE,
+})
 
 export function setting(wanted: Setting, value: string | undefined, why: string): Step {
   return { kind: 'setting', why, timeout_ms: TIMEOUT_MS, setting: wanted, value, isOptional: value === undefined }

@@ -39,3 +39,37 @@ export function weightValues(all: readonly Served[]): ReadonlyMap<string, string
   }
   return values
 }
+
+/** Files of weights to be written: those that are needed, and those that are only to be right if they are there. */
+export interface WeightChange {
+  readonly values: ReadonlyMap<string, string>
+  readonly ifThere: ReadonlyMap<string, string>
+}
+
+/** What a running keepalived is to notice: it may have read either of the two weights. */
+export function weightChange(running: readonly Served[], desired: readonly Served[]): WeightChange {
+  const before = weightValues(running)
+  const changed = [...weightValues(desired)].filter(([name, value]) => before.get(name) !== value)
+  return { values: new Map(changed), ifThere: new Map() }
+}
+
+/** The files that a configuration names. */
+export const namedWeights = (all: readonly Served[]): ReadonlySet<string> =>
+  new Set(all.flatMap((served) => served.destinations.map((one) => weightFileName(one, baseOf(one, served)))))
+
+/** For a keepalived that reads its configuration: it makes most files itself. Of an unknown machine any may be wrong. */
+export function wholeWeights(running: readonly Served[] | undefined, desired: readonly Served[]): WeightChange {
+  const needed = new Set<string>()
+  for (const served of desired) {
+    for (const one of served.destinations) {
+      const base = baseOf(one, served)
+      if (firstValue(one.share, base) !== valueOf(one.share, base)) needed.add(weightFileName(one, base))
+    }
+  }
+  const { values: changed } = weightChange(running ?? [], desired)
+  return {
+    // Also what does not change: until now a file of another name may have said so.
+    values: new Map([...weightValues(desired)].filter(([name]) => needed.has(name))),
+    ifThere: new Map([...changed].filter(([name]) => !needed.has(name))),
+  }
+}

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { configCheck, marksCheck, setting, valuesStep } from '../../../../src/drivers/keepalived/steps.ts'
+import { configCheck, keepWeights, marksCheck, setting, valuesStep } from '../../../../src/drivers/keepalived/steps.ts'
 
 t.test('each file is judged by its own program before it is put in place', (test) => {
   test.match(configCheck('text'), {
@@ -15,6 +15,8 @@ t.test('what is wanted must be possible, what is given back need not', (test) =>
   const module = { kind: 'kernelModule', name: 'ip_vs' } as const
   test.match(setting(module, 'loaded', 'why'), { isOptional: false })
   test.match(setting(module, undefined, 'why'), { isOptional: true })
-  test.match(valuesStep(new Map([['a', '1\n']]), false), { folder: '/run/fulcrum-weights', why: 'set 1 weights' })
+  const values = new Map([['a', '1\n']])
+  test.match(valuesStep({ values, ifThere: new Map() }), { folder: '/run/fulcrum-weights', values })
+  test.match(keepWeights(['a']), { folder: '/run/fulcrum-weights', names: ['a'] })
   test.end()
 })

@@ -5,8 +5,10 @@ import {
   configWeight,
   firstValue,
   valueOf,
+  weightChange,
   weightFileName,
   weightValues,
+  wholeWeights,
 } from '../../../../src/drivers/keepalived/weights.ts'
 import type { RealServer } from '../../../../src/model/real-server.ts'
 import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
@@ -67,5 +69,22 @@ t.test('each share is kept for both weights that keepalived may have read', (tes
     r1: '-1\n',
     'r1.0': '0\n',
   })
+  test.end()
+})
+
+t.test('a running keepalived is told what changed, whichever weight it has read', (test) => {
+  const { values, ifThere } = weightChange(serve('online', 'online'), serve('drained', 'online'))
+  test.same([Object.fromEntries(values), ifThere.size], [{ r0: '-1\n', 'r0.0': '0\n' }, 0])
+  test.end()
+})
+
+t.test('one that reads its file makes most weights itself; what it cannot make is written', (test) => {
+  const first = wholeWeights([], serve('online', 'drained', 'halted'))
+  test.same([...first.values], [['r2.0', '-2147483648\n']])
+  test.same([...first.ifThere.keys()], ['r0', 'r0.0', 'r1', 'r1.0', 'r2'])
+  const same = serve('online', 'halted')
+  test.same(wholeWeights(same, same).ifThere.size, 0, 'what is right is not looked at')
+  test.same([...wholeWeights(same, same).values.keys()], ['r1.0'], 'but what another file may have said until now')
+  test.equal(wholeWeights(undefined, same).ifThere.size, 3, 'of an unknown machine everything is')
   test.end()
 })
