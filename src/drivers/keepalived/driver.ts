@@ -1,6 +1,6 @@
-import type { ConfigView, RecordChange } from '../../model/sections.ts'
+import type { ConfigView } from '../../model/sections.ts'
 import { writtenHere } from '../fragment.ts'
-import type { ChangeEffect, Driver, PlanOptions, Step } from '../driver.ts'
+import type { Driver, PlanOptions, Step } from '../driver.ts'
 import type { Setting } from '../host.ts'
 import { checkFiles, checkTidying, checkWrites } from './check-files.ts'
 import { diagnoseOutput } from './diagnose.ts'
@@ -8,8 +8,9 @@ import { fallbackGone, fallbackProgram, goneFallbacks, NO_PROGRAM, standIns } fr
 import { goneMaps, NO_MARKS, renderMarks, TABLE } from './nftables.ts'
 import { CONFIG_FILE, MARKS_FILE, MODULES_FILE, SYSCTL_FILE, WEIGHTS_FOLDER } from './paths.ts'
 import { loadedFile, readBack } from './read-back.ts'
-import { loadedName, renderConfig } from './render.ts'
-import { type Served, servedFrontends } from './services.ts'
+import { effectOf, isSameStructure } from './effect.ts'
+import { loadedName, renderConfig, serviceText } from './render.ts'
+import { type Served, servedFrontends, servedPortions } from './services.ts'
 import {
   command,
   CONFIG_MODE,
@@ -41,11 +42,11 @@ export function keepalivedDriver(): Driver {
   return {
     name: 'ipvsDirector',
     sections: ['l4Frontends', 'l4Backends', 'realServers', 'healthChecks', 'floatingIps'],
-    prepare: () => [],
+    prepare: prepared,
     verify: verifyConfig,
     plan: (running, desired, options) =>
       plan(running === undefined ? undefined : director(running), director(desired), options),
-    effectOf: (change, running, desired) => effectOf(change, director(running), director(desired)),
+    effectOf,
     render: (desired) => previews(director(desired)),
     diagnose: diagnoseOutput,
   }
@@ -53,7 +54,6 @@ export function keepalivedDriver(): Driver {
 
 const isNothing = ({ served }: Director): boolean => served.length === 0
 const text = ({ served }: Director): string => renderConfig(served)
-const structure = ({ served }: Director): string => renderConfig(served, 'structure')
 
 function previews(director: Director) {
   if (isNothing(director)) return []
@@ -65,22 +65,20 @@ function previews(director: Director) {
   ]
 }
 
-function effectOf(change: RecordChange, running: Director, desired: Director): ChangeEffect | undefined {
-  const sections: readonly string[] = ['l4Frontends', 'l4Backends', 'realServers', 'floatingIps', 'healthChecks']
-  if (!sections.includes(change.section)) return undefined
-  const isOurs = [...running.served, ...desired.served].some(({ frontend, backend, destinations }) => {
-    if (change.section === 'l4Frontends') return frontend.id === change.id
-    if (change.section === 'l4Backends') return backend.id === change.id
-    if (change.section === 'healthChecks') return backend.healthCheck.id === change.id
-    return change.section === 'floatingIps' || destinations.some(({ ripId }) => ripId === change.id)
-  })
-  if (!isOurs) return undefined
-  if (isNothing(desired)) return 'restart'
-  return isStructural(running, desired) ? 'reload' : 'runtime'
+/** Every frontend's part of the file; what is the same as before is not made again. */
+function* prepared(view: ConfigView): Generator {
+  for (const served of servedPortions(view)) {
+    yield served === undefined ? undefined : [serviceText(served, 'all'), serviceText(served, 'structure')]
+  }
 }
 
-const isStructural = (running: Director, desired: Director): boolean =>
-  structure(running) !== structure(desired) || renderMarks(running.served) !== renderMarks(desired.served)
+/** Whether keepalived reads another file, or other packets get a mark. */
+function isStructural(running: Director, desired: Director): boolean {
+  const [before, after] = [running.served, desired.served]
+  if (before.length !== after.length) return true
+  const isOther = after.some((served, at) => !isSameStructure(before[at], served))
+  return isOther || renderMarks(before) !== renderMarks(after)
+}
 
 function plan(running: Director | undefined, desired: Director, { atLeast }: PlanOptions): readonly Step[] {
   if (isNothing(desired)) return running === undefined || isNothing(running) ? [] : givenBack(running)

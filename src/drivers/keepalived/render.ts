@@ -50,6 +50,17 @@ function trackLines(all: readonly Served[], extent: Extent): readonly string[] {
   return [...lines.values()].flat()
 }
 
+const texts = { all: new WeakMap<Served, string>(), structure: new WeakMap<Served, string>() } as const
+
+/** The blocks of one frontend; made once for as long as its records are the same. */
+export function serviceText(served: Served, extent: Extent): string {
+  const known = texts[extent].get(served)
+  if (known !== undefined) return known
+  const text = serviceLines(served, extent).join('\n')
+  texts[extent].set(served, text)
+  return text
+}
+
 function serviceLines(served: Served, extent: Extent): readonly string[] {
   const { frontend, backend, marks, firstPort } = served
   const body = (isByMark: boolean): readonly string[] => [

@@ -37,23 +37,64 @@ export interface Served {
 
 /** The frontends that serve, in the order of their ids. One whose backend has no real server has nothing to serve with. */
 export function servedFrontends(view: ConfigView): readonly Served[] {
-  const marks = marksOf(view)
-  return [...view.list('l4Frontends')]
-    .sort((a, b) => (a.id < b.id ? -1 : 1))
-    .flatMap((frontend): readonly Served[] => {
-      const backend = view.get('l4Backends', frontend.backendId)
-      if (!frontend.enabled || isResting(frontend, view) || backend === undefined) return []
-      const served = serve(frontend, backend, marks.get(frontend.id) ?? [], view)
-      return served.destinations.length === 0 ? [] : [served]
-    })
+  return [...servedPortions(view)].flatMap((served) => (served === undefined ? [] : [served]))
 }
 
-function serve(frontend: L4Frontend, backend: L4Backend, marks: readonly number[], view: ConfigView): Served {
+/** The same, frontend by frontend. */
+export function* servedPortions(view: ConfigView): Generator<Served | undefined> {
+  const marks = marksOf(view)
+  const frontends = [...view.list('l4Frontends')].sort((a, b) => (a.id < b.id ? -1 : 1))
+  for (const frontend of frontends) yield servedFrontend(frontend, marks.get(frontend.id) ?? [], view)
+}
+
+/** What one frontend has to serve with; undefined when that is nothing. */
+export function servedFrontend(frontend: L4Frontend, marks: readonly number[], view: ConfigView): Served | undefined {
+  const backend = view.get('l4Backends', frontend.backendId)
+  if (!frontend.enabled || backend === undefined || isResting(frontend, view)) return undefined
+  const reals = backend.reals.map(({ ripId }) => view.get('realServers', ripId))
+  const known = servedBefore.get(frontend)
+  if (known !== undefined && isStill(known, backend, marks, reals)) return known.served
+  const served = serve(frontend, backend, marks, reals)
+  const kept = { backend, reals, served: served.destinations.length === 0 ? undefined : served, marks }
+  servedBefore.set(frontend, kept)
+  return kept.served
+}
+
+interface Known {
+  readonly backend: L4Backend
+  readonly marks: readonly number[]
+  readonly reals: readonly (RealServer | undefined)[]
+  readonly served: Served | undefined
+}
+
+// Records are never changed in place: what was worked out of the same ones stands. Most changes touch one server of thousands.
+const servedBefore = new WeakMap<L4Frontend, Known>()
+
+function isStill(
+  known: Known,
+  backend: L4Backend,
+  marks: readonly number[],
+  reals: readonly (RealServer | undefined)[],
+): boolean {
+  return (
+    known.backend === backend &&
+    known.marks.length === marks.length &&
+    known.marks[0] === marks[0] &&
+    known.reals.every((real, at) => real === reals[at])
+  )
+}
+
+function serve(
+  frontend: L4Frontend,
+  backend: L4Backend,
+  marks: readonly number[],
+  reals: readonly (RealServer | undefined)[],
+): Served {
   const firstPort = parsePorts(frontend.ports)?.[0]?.first ?? 0
   const clientPort = marks.length > 0 ? 0 : firstPort
   const translates = frontend.forwarding === 'masq' && (marks.length < 2 || isOnePort(frontend))
-  const destinations = backend.reals.flatMap((member): readonly Destination[] => {
-    const real = view.get('realServers', member.ripId)
+  const destinations = backend.reals.flatMap((member, at): readonly Destination[] => {
+    const real = reals[at]
     if (real === undefined) return []
     const ownPort = member.port ?? real.port
     const { id: ripId, name, ip } = real
