@@ -10,7 +10,8 @@ export interface FarmSize {
 }
 
 const serviceIp = (index: number) => `198.18.${index >> 8}.${index & 255}`
-const realIp = (index: number) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`
+/** From 10.1.0.1 on: the first address of a network is no server's. */
+const realIp = (index: number) => `10.${1 + ((index + 1) >> 16)}.${((index + 1) >> 8) & 255}.${(index + 1) & 255}`
 
 /** The records of a farm. */
 export function farmOf({ services, reals }: FarmSize): SectionContents {
@@ -46,6 +47,14 @@ export function farmOf({ services, reals }: FarmSize): SectionContents {
     })
   }
   return { realServers, l4Backends, l4Frontends }
+}
+
+/** As many services, over the same real servers. */
+export function sharedFarmOf(size: FarmSize): SectionContents {
+  const { realServers = [], l4Backends = [], l4Frontends = [] } = farmOf(size)
+  const reals = realServers.slice(0, size.reals)
+  const members = reals.map(({ id }) => ({ ripId: id }))
+  return { realServers: reals, l4Backends: l4Backends.map((backend) => ({ ...backend, reals: members })), l4Frontends }
 }
 
 /** The same as `ipvsadm --restore` reads it. */

@@ -145,7 +145,7 @@ export function parseIpvsadm(argv: readonly string[]): IpvsCommand {
   const timeout = persistence(options)
   if (verb === 'A' && service?.port === 0 && timeout === undefined)
     throw new Refused('Zero port specified for non-persistent service')
-  const weight = number(options.get('-w') ?? '1', 0, 65_535)
+  const weight = number(options.get('-w') ?? '1', 0, 0x7f_ff_ff_ff)
   if (weight === undefined) throw new Refused('illegal weight specified')
   const forwarding = Object.entries(FORWARDINGS).find(([option]) => options.has(option))?.[1] ?? 'gate'
   return {

@@ -20,12 +20,12 @@ const STEPS: readonly Step[] = [
   ['-E -t 198.51.100.9:80 -s rr', [KERNEL, 'No such service']],
   ['-D -t 198.51.100.9:80', [KERNEL, 'No such service']],
   ['-a -t 198.51.100.9:80 -r 192.0.2.1', [KERNEL, 'Service not defined']],
-  [`-a -t ${SERVICE} -r 192.0.2.1 -m -w 70000`, [PROGRAM, 'illegal weight specified']],
+  [`-a -t ${SERVICE} -r 192.0.2.1 -m -w heavy`, [PROGRAM, 'illegal weight specified']],
   [`-a -t ${SERVICE} -r 192.0.2.1:8080 -m -w 3`],
   [`-a -t ${SERVICE} -r 192.0.2.1:8080 -m`, [KERNEL, 'Destination already exists']],
   // Without translation the port is that of the service.
   [`-a -t ${SERVICE} -r 192.0.2.2:9999 -g -w 0`],
-  [`-a -t ${SERVICE} -r 192.0.2.3 -i -w 65535`],
+  [`-a -t ${SERVICE} -r 192.0.2.3 -i -w 70000`],
   [`-e -t ${SERVICE} -r 192.0.2.4 -m`, [KERNEL, 'No such destination']],
   [`-d -t ${SERVICE} -r 192.0.2.4`, [KERNEL, 'No such destination']],
   [`-e -t ${SERVICE} -r 192.0.2.1:8080 -m -w 5`],
@@ -72,7 +72,7 @@ async function table(t: Test, kernel: IpvsKernel): Promise<void> {
   t.match(dests, [
     { address: '192.0.2.1', port: 8080, forwarding: FORWARDING.masq, weight: 5, active: 0, inactive: 0 },
     { address: '192.0.2.2', port: 80, forwarding: FORWARDING.gate, weight: 0, persistent: 0 },
-    { address: '192.0.2.3', port: 80, forwarding: FORWARDING.ipip, weight: 65_535, ...NOTHING, perSecond: NOTHING },
+    { address: '192.0.2.3', port: 80, forwarding: FORWARDING.ipip, weight: 70_000, ...NOTHING, perSecond: NOTHING },
   ])
   t.match(services.get(`${PROTOCOL.udp} 198.51.100.7 53`), { scheduler: 'rr', timeout: 90, netmask: '255.255.255.0' })
   const marked = services.get(`mark 7 ${AF_INET}`)
