@@ -4,6 +4,7 @@ import { run as backup } from './backup.ts'
 import { run as config } from './config.ts'
 import { environment } from './environment.ts'
 import { run as http } from './http.ts'
+import { run as layer4Apply } from './l4-apply.ts'
 import { run as layer4 } from './l4-stats.ts'
 import { run as node } from './node.ts'
 import { run as peers } from './peers/index.ts'
@@ -19,6 +20,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   node,
   backup,
   snmp,
+  'l4-apply': layer4Apply,
   'l4-stats': layer4,
   peers,
   'real-haproxy': realHaproxy,

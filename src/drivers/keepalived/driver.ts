@@ -76,8 +76,7 @@ function* prepared(view: ConfigView): Generator {
 function isStructural(running: Director, desired: Director): boolean {
   const [before, after] = [running.served, desired.served]
   if (before.length !== after.length) return true
-  const isOther = after.some((served, at) => !isSameStructure(before[at], served))
-  return isOther || renderMarks(before) !== renderMarks(after)
+  return after.some((served, at) => !isSameStructure(before[at], served))
 }
 
 function plan(running: Director | undefined, desired: Director, { atLeast }: PlanOptions): readonly Step[] {
@@ -93,14 +92,15 @@ const namesOf = (files: readonly { readonly path: string }[]): string => files.m
 
 /** Weights and states: keepalived watches the files. */
 function runtimePlan(running: Director, desired: Director): readonly Step[] {
-  const changed = weightChange(running.served, desired.served)
-  const kept: Step[] =
-    text(running) === text(desired) ? [] : [{ ...configStep(desired), why: 'keep keepalived.conf equal to what runs' }]
+  // Both have the same frontends in the same order, most of them unchanged.
+  const others = (all: Director, than: Director) => all.served.filter((served, at) => served !== than.served[at])
+  const [before, after] = [others(running, desired), others(desired, running)]
+  const changed = weightChange(before, after)
+  const kept: readonly Step[] =
+    after.length === 0 ? [] : [{ ...configStep(desired), why: 'keep keepalived.conf equal to what runs' }]
   const scripts = checkWrites(running, desired)
   const weights: readonly Step[] =
-    changed.values.size === 0
-      ? []
-      : [valuesStep(changed), { ...readBack(desired.served, changed.values), isRuntime: true }]
+    changed.values.size === 0 ? [] : [valuesStep(changed), { ...readBack(after, changed.values), isRuntime: true }]
   const gone = scripts.length === 0 && isSameFiles(running, desired) ? [] : checkTidying(running, desired)
   return [...scripts, ...weights, ...kept, ...gone]
 }

@@ -5,14 +5,16 @@ import { marksOf } from './marks.ts'
 import { serviceText } from './render.ts'
 import { type Served, servedFrontend } from './services.ts'
 
-/** Whether both are one block of keepalived.conf, but for weights and names. */
+/** Whether both are one block of keepalived.conf, but for weights and names, and the same packets of nftables. */
 export const isSameStructure = (before: Served | undefined, after: Served | undefined): boolean =>
   before === after ||
   (before !== undefined &&
     after !== undefined &&
     serviceText(before, 'structure') === serviceText(after, 'structure') &&
-    before.frontend.ports === after.frontend.ports &&
-    before.frontend.ip === after.frontend.ip)
+    before.rewrittenPort === after.rewrittenPort &&
+    before.frontend.ip === after.frontend.ip &&
+    before.frontend.protocol === after.frontend.protocol &&
+    before.frontend.ports === after.frontend.ports)
 
 /** The dearest of what a change means in each frontend that it concerns; undefined when it concerns none. */
 export function effectOf(change: RecordChange, running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
