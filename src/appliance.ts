@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
 import { catalogOf } from './api/access.ts'
 import type { PendingReader } from './api/context.ts'
-import type { LiveFigures } from './api/figures.ts'
 import { assertTable } from './api/integrity.ts'
 import { AccessControl } from './auth/access.ts'
 import type { Amend } from './auth/login.ts'
@@ -43,7 +42,7 @@ import type { Services } from './services.ts'
 import type { Settings } from './settings.ts'
 import { FulcrumAgent } from './snmp/fulcrum-agent.ts'
 import { stickTables } from './stick-tables.ts'
-import { worstHealth } from './stats/health.ts'
+import { withHealthOf } from './stats/health.ts'
 import { LAYER4_ARCHIVE, Layer4Stats, type Layer4StatsOptions } from './stats/layer4-stats.ts'
 import type { ObjectNames } from './stats/names.ts'
 import { createStats, type Stats } from './stats/stats.ts'
@@ -167,7 +166,7 @@ function servicesOf(parts: Parts, editing: Editing, layer4: Layer4Stats): Servic
     pending: pendingReader(new PendingChanges(store, drivers), engine),
     units: observed?.units ?? unitsOf(engine, lifecycle, listeners),
     observed,
-    live: liveFigures(stats.live, layer4.live),
+    live: withHealthOf(stats.live, layer4.live),
     history: stats.history,
     layer4,
     passwords: access.hashing,
@@ -196,14 +195,6 @@ function openConnections(ripId: string, stats: Stats, layer4: Layer4Stats): numb
     sum += count
   }
   return sum
-}
-
-/** Of Layer 7; the health of a real server is what the checks of both layers say. */
-function liveFigures(layer7: LiveFigures, layer4: LiveFigures): LiveFigures {
-  return {
-    render: (view) => layer7.render(view),
-    health: (ripId) => worstHealth([layer7.health(ripId), layer4.health(ripId)]),
-  }
 }
 
 function createListeners(settings: Settings, { born, running, log }: Node, handle: Handler): ApiListeners {

@@ -1,3 +1,4 @@
+import type { LiveFigures } from '../api/figures.ts'
 import type { Health } from '../model/real-server.ts'
 
 /** What HAProxy's statuses of a real server in its backends come to: the worst that is known. */
@@ -16,4 +17,12 @@ function judge(status: string): Health {
   if (status.startsWith('DOWN ')) return 'checking'
   if (status.startsWith('UP') || status === 'DRAIN' || status.startsWith('NOLB')) return 'up'
   return 'unknown'
+}
+
+/** The figures of one layer, with the health that the checks of both say. */
+export function withHealthOf(figures: LiveFigures, other: Pick<LiveFigures, 'health'>): LiveFigures {
+  return {
+    render: (view) => figures.render(view),
+    health: (ripId) => worstHealth([figures.health(ripId), other.health(ripId)]),
+  }
 }
