@@ -7,6 +7,7 @@ import { type SectionContents, type SectionName, SECTIONS } from '../model/secti
 import { contentsView } from './contents-view.ts'
 import { Problems } from './problems.ts'
 import { Sealed, Unsealer } from './sealing.ts'
+import { type KnownSection, knownSections } from './known-sections.ts'
 import { BACKUP_SECTIONS, type BackupSection, type SectionData } from './sections.ts'
 import { type BackupNode, checksumOf, FORMAT } from './writing.ts'
 
@@ -110,39 +111,6 @@ function hasSpecialName(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (!Array.isArray(value) && Object.keys(value).some((name) => SPECIAL.has(name))) return true
   return Object.values(value).some(hasSpecialName)
-}
-
-interface KnownSection {
-  readonly section: BackupSection
-  readonly version: number
-  readonly data: SectionData
-}
-
-/** Whether the file is from before there was this section. */
-function isBefore(file: File, { cameWith }: BackupSection): boolean {
-  const sibling = cameWith === undefined ? undefined : file.sections[cameWith.name]
-  return cameWith !== undefined && sibling !== undefined && sibling.version < cameWith.version
-}
-
-/** Every section that this version knows, each in a version that it can read; anything else is named. */
-function knownSections(file: File, sections: readonly BackupSection[], problems: Problems): readonly KnownSection[] {
-  const names = new Set(sections.map(({ name }) => name))
-  for (const name of Object.keys(file.sections)) {
-    if (!names.has(name)) problems.add(`sections.${name}`, 'SECTION_UNKNOWN', 'is no section of a backup')
-  }
-  return sections.flatMap((section) => {
-    const stored = file.sections[section.name]
-    const field = `sections.${section.name}`
-    if (stored === undefined) {
-      if (!isBefore(file, section)) problems.add(field, 'REQUIRED', 'is missing')
-      return []
-    }
-    if (stored.version > section.version) {
-      const message = `is ${stored.version}; this version reads up to ${section.version}: update before restoring it`
-      problems.add(`${field}.version`, 'NEWER_VERSION', message)
-    }
-    return [{ section, version: stored.version, data: { ...stored.data } }]
-  })
 }
 
 /** One key opens all sections: each costs a second, and whoever made the file chose how many there are. */

@@ -1,7 +1,7 @@
 import type { TObject } from 'typebox'
 import { Group, Role, User } from './access.ts'
 import { Certificate, CipherList } from './certificates.ts'
-import { HealthCheck, type HealthCheckSetting, isBuiltIn } from './health-check.ts'
+import { HealthCheck } from './health-check.ts'
 import { L4Backend, L4Frontend } from './layer4.ts'
 import { L7Backend, L7Frontend } from './layer7.ts'
 import { FloatingIp, IpGroup, IpRoute, StaticIp } from './network.ts'
@@ -15,21 +15,14 @@ import {
   UserInterface,
 } from './node.ts'
 import { RealServer } from './real-server.ts'
+import { maybe, named, ofBackend, type Reference } from './references.ts'
 import { LoginPolicy, RadiusConfig, RadiusUser, SamlConfig } from './sign-in.ts'
 import { SnmpSettings, SnmpUser } from './snmp.ts'
 
 import type { SectionName, SectionRecords } from './section-records.ts'
 
+export type { Reference } from './references.ts'
 export type { ConfigView, RecordChange, SectionContents, SectionName, SectionRecords } from './section-records.ts'
-
-/** One place where a record names another: `field` is a dotted path in the record. */
-export interface Reference {
-  readonly field: string
-  readonly section: SectionName
-  readonly id: string
-  /** Where the record is when it is not in `section`. */
-  readonly orSection?: SectionName
-}
 
 /** The rules of one section. */
 export interface SectionRules<N extends SectionName> {
@@ -46,25 +39,6 @@ export interface SectionRules<N extends SectionName> {
   /** Addresses of this appliance that the record listens on: a static IP among them cannot be deleted. */
   readonly addresses?: (record: SectionRecords[N]) => readonly { readonly field: string; readonly ip: string }[]
 }
-
-const named = (field: string, section: SectionName, ids: readonly string[]): Reference[] =>
-  ids.map((id, index) => ({ field: `${field}.${index}`, section, id }))
-
-/** null, undefined and '' name nothing. */
-const maybe = (field: string, section: SectionName, id: string | null | undefined): Reference[] =>
-  id === null || id === undefined || id === '' ? [] : [{ field, section, id }]
-
-/** The real servers of a backend of either layer, and the script that checks them. */
-const ofBackend = ({
-  reals,
-  healthCheck,
-}: {
-  readonly reals: readonly { readonly ripId: string }[]
-  readonly healthCheck: HealthCheckSetting
-}): Reference[] => [
-  ...reals.map((real, index): Reference => ({ field: `reals.${index}.ripId`, section: 'realServers', id: real.ripId })),
-  ...(isBuiltIn(healthCheck.id ?? '') ? [] : maybe('healthCheck.id', 'healthChecks', healthCheck.id)),
-]
 
 /** One record for each node, named by the node's id, or one for the cluster. */
 const ofNode = (label: string, schema: TObject) =>

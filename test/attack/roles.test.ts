@@ -28,6 +28,7 @@ const CRITICAL: readonly (readonly [who: string, ...endpoints: readonly string[]
   ['Administrator Manager', 'POST /{applianceId}/lvmsnapshots', 'DELETE /{applianceId}/lvmsnapshots'],
   ['Administrator Manager', 'PUT /{applianceId}/system/userinterface', 'PUT /{applianceId}/system/proxy'],
   ['Administrator Manager', 'PUT /snmp', 'POST /snmp/users', 'PUT /snmp/users/{id}', 'DELETE /snmp/users/{id}'],
+  ['Administrator Manager', 'POST /healthchecks', 'PUT /healthchecks/{id}', 'POST /healthchecks/{id}/test'],
   ['Administrator Manager Certificates', 'POST /certificates/certs', 'PUT /certificates/certs/{id}'],
   ['Administrator Manager Certificates', 'DELETE /certificates/certs/{id}'],
   ['Administrator Manager Operator', 'PUT /services/apply', 'PUT /{applianceId}/services/apply'],
@@ -38,7 +39,7 @@ const allowed = new Map(CRITICAL.flatMap(([who, ...list]) => list.map((key) => [
 
 /** What is critical wherever it appears: a new endpoint of this kind has to be written into the table first. */
 const IS_CRITICAL =
-  /^(?!GET )\w+ (\/localUsers\/(?!me)|\/rbac|\/radius|\/saml\/config|\/login\/policy|\/backup|\/revisions|\/audit|\/snmp|\/\{applianceI[dD]\}\/(lvmsnapshots|system\/(halt|reboot|update|userinterface|proxy)))/
+  /^(?!GET |DELETE \/healthchecks)\w+ (\/healthchecks|\/localUsers\/(?!me)|\/rbac|\/radius|\/saml\/config|\/login\/policy|\/backup|\/revisions|\/audit|\/snmp|\/\{applianceI[dD]\}\/(lvmsnapshots|system\/(halt|reboot|update|userinterface|proxy)))/
 
 const granted = endpoints.filter(({ access }) => access === 'granted')
 const keyOf = ({ method, path }: { readonly method: string; readonly path: string }) => `${method} ${path}`
@@ -51,7 +52,10 @@ function mayAtMost(role: RoleName, { method, path }: { readonly method: string; 
     case 'Manager':
       return true
     case 'Operator':
-      return isRead || /^\/ipvsDirector\/rips\/\{id\}\/(drain|halt|online)$|\/services\/\{service\}\/reload$/.test(path)
+      return (
+        isRead ||
+        /^\/ipvsDirector\/(sticktable\/|rips\/\{id\}\/(drain|halt|online)$)|\/services\/\{service\}\/reload$/.test(path)
+      )
     case 'Certificates':
       return /^\/(certificates|ciphers)(\/|$)/.test(path)
     case 'Backup':
