@@ -52,7 +52,8 @@ const withoutWeights = (state: Readonly<Record<string, unknown>>) =>
 /** What keepalived makes of its files: the weight in its configuration with that of the file, which it makes when it is not there. */
 function weightsOf(state: Readonly<Record<string, unknown>>): Readonly<Record<string, number>> {
   const weights: Record<string, number> = {}
-  const config = String(state[CONFIG] ?? '')
+  const file = state[CONFIG]
+  const config = typeof file === 'string' ? file : ''
   for (const [, name = '', first] of config.matchAll(/^track_file (\S+) \{\n.*\n.*\n +init_file (-?\d+)/gm)) {
     if (name === 'loaded') continue
     const isNone = name.endsWith('.0')

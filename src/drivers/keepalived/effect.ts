@@ -1,3 +1,4 @@
+import { canonicalIp } from '../../ip-network.ts'
 import type { L4Backend, L4Frontend } from '../../model/layer4.ts'
 import type { ConfigView, RecordChange } from '../../model/sections.ts'
 import type { ChangeEffect } from '../driver.ts'
@@ -50,8 +51,8 @@ function concernOf(change: RecordChange): ((frontend: L4Frontend, backend: L4Bac
   if (section === 'realServers') return (_, backend) => membersOf(backend).has(id)
   if (section === 'healthChecks') return (_, { healthCheck }) => healthCheck.type === 'script' && healthCheck.id === id
   if (section !== 'floatingIps') return undefined
-  const ips = [change.before?.ip, change.after?.ip]
-  return ({ ip }) => ips.includes(ip)
+  const ips = new Set([change.before?.ip, change.after?.ip])
+  return ({ ip }) => ips.has(canonicalIp(ip))
 }
 
 // Records are never changed in place, so their indexes live as long as they do.

@@ -94,7 +94,8 @@ t.test('checks come first, and every file that a reload reads is there before it
   const reload = order.indexOf('unit')
   const configs = steps.flatMap((step, at) => (step.kind === 'replaceFile' ? [at] : []))
   test.ok(configs.every((at) => at < reload))
-  test.match(steps.filter(({ kind }) => kind === 'setting')[0], { setting: { name: 'ip_vs' }, isOptional: false })
+  const firstSetting = steps.find(({ kind }) => kind === 'setting')
+  test.match(firstSetting, { setting: { name: 'ip_vs' }, isOptional: false })
 })
 
 t.test('the last frontend gives the machine back as it was found', async (test) => {
