@@ -16,8 +16,8 @@ export function readBack(all: readonly Served[], changed: ReadonlyMap<string, st
       .filter((one) => changed === undefined || changed.has(weightFileName(one, baseOf(one, served))))
       .flatMap(({ ip, port, share }) =>
         serviceWords(served).map(([flag, service]) => ({
-          beginning: `-a ${flag} ${service} -r ${placeText(ip, port)} `,
-          end: share === 'halted' ? undefined : `${forwardingFlag(served)} -w ${share}`,
+          beginning: `-a ${flag} ${service}${familyWord(served)} -r ${placeText(ip, port)} `,
+          end: share === 'halted' ? undefined : `${forwardingFlag(served)} -w ${share}${tunnelWords(served)}`,
         })),
       ),
   )
@@ -31,6 +31,10 @@ export function readBack(all: readonly Served[], changed: ReadonlyMap<string, st
     expect: { begins, ends },
   }
 }
+
+/** ipvsadm names the family of marks of IPv6, and the kind of a tunnel. */
+const familyWord = ({ frontend, marks }: Served): string => (marks.length > 0 && frontend.ip.includes(':') ? ' -6' : '')
+const tunnelWords = ({ frontend }: Served): string => (frontend.forwarding === 'ipip' ? ' --tun-type ipip' : '')
 
 /** keepalived makes this file when it has read its configuration: systemctl only sends it a signal. */
 export const loadedFile = (name: string): RunStep => ({

@@ -27,6 +27,27 @@ t.test('every service is to be there, and no server with another weight', (test)
   test.end()
 })
 
+t.test('lines of tunnels and of marks of IPv6 are as ipvsadm writes them', (test) => {
+  const [tunnel, marked] = [
+    l4Frontend('fe', 'be', { forwarding: 'ipip' }),
+    l4Frontend('fe', 'be', { ip: '2001:db8::10', ports: '80-81' }),
+  ].map((frontend) =>
+    readBack(
+      servedFrontends(
+        viewOf({
+          realServers: [realServer('a', { ip: frontend.ip.includes(':') ? '2001:db8::1' : '10.0.0.1', weight: 5 })],
+          l4Backends: [l4Backend('be', ['a'])],
+          l4Frontends: [frontend],
+        }),
+      ),
+      undefined,
+    ),
+  )
+  test.match(tunnel, { expect: { ends: [{ end: '-i -w 5 --tun-type ipip' }] } })
+  test.match(marked, { expect: { ends: [{ beginning: /^-a -f \d+ -6 -r \[2001:db8::1\]:/ }] } })
+  test.end()
+})
+
 t.test('a reload is over when keepalived has made the file of its configuration', (test) => {
   test.match(loadedFile('loaded.1'), { argv: ['find', '/run/fulcrum-weights', '-name', 'loaded.1'] })
   test.end()
