@@ -16,7 +16,7 @@ for (const port of ports.map(Number)) {
     ['udp4', '0.0.0.0'],
     ['udp6', '::'],
   ]) {
-    const socket = createSocket({ type, ipv6Only: true })
+    const socket = createSocket({ type, ipv6Only: type === 'udp6' })
     socket.on('message', (_, { address, port: from }) => socket.send(`${name} ${address} - ${port}\n`, from, address))
     socket.bind(port, host)
   }
