@@ -44,8 +44,8 @@ export interface DrainParts {
 /** What came of it. */
 interface Drained {
   readonly ripId: string
-  /** That were left when it ended. */
-  readonly connections: number
+  /** That were left when it ended; null when nobody could tell. */
+  readonly connections: number | null
   readonly halted: boolean
 }
 
@@ -57,11 +57,9 @@ export function drainKind(parts: DrainParts): JobKind<Drain> {
     await parts.editing.settled()
     await applied(parts, job, drain)
     const connections = await emptied(parts, job, drain)
-    if (!drain.halt && connections > 0) {
-      throw new ApiError(
-        'IN_USE',
-        `${connectionsText(connections)} left after ${drain.wait_s} s; the real server stays drained`,
-      )
+    if (!drain.halt && connections !== 0) {
+      const left = connections === null ? 'nobody can tell how many connections are' : connectionsText(connections)
+      throw new ApiError('IN_USE', `After ${drain.wait_s} s ${left} left; the real server stays drained`)
     }
     if (drain.halt) await halted(parts, job, drain)
     return { ripId: drain.ripId, connections, halted: drain.halt }
@@ -90,8 +88,12 @@ async function applied(
   }
 }
 
-/** Resolves with the connections that are left when there are none, or when the time is over. */
-async function emptied({ running, connections, clock }: DrainParts, job: JobHandle, drain: Drain): Promise<number> {
+/** Resolves with the connections that are left when there are none, or when the time is over; null when nobody can tell. */
+async function emptied(
+  { running, connections, clock }: DrainParts,
+  job: JobHandle,
+  drain: Drain,
+): Promise<number | null> {
   const end_ms = clock.monotonic_ms() + drain.wait_s * 1_000
   let most = 0
   let quiet = 0
@@ -102,7 +104,7 @@ async function emptied({ running, connections, clock }: DrainParts, job: JobHand
     const count = connections(drain.ripId)
     quiet = count === 0 ? quiet + 1 : 0
     if (quiet >= QUIET_LOOKS) return 0
-    if (clock.monotonic_ms() >= end_ms) return count ?? 0
+    if (clock.monotonic_ms() >= end_ms) return count ?? null
     most = Math.max(most, count ?? 0)
     const step =
       count === undefined ? 'nobody can tell how many connections are left' : `${connectionsText(count)} left`

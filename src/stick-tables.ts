@@ -56,8 +56,10 @@ export function stickTables({ running, persistence, run }: StickTableParts): Sti
       if (key !== undefined && wanted.length === 0) {
         throw new ApiError('NOT_FOUND', `The stick table of ${id} has no entry ${key}`)
       }
-      if (table === undefined || wanted.length === 0) return { isDryRun: false }
-      return run(moveSteps(table, wanted))
+      if (table === undefined || wanted.length === 0) return { isDryRun: false, left: 0 }
+      const moves = movesOf(table, wanted)
+      const done = await run(moveSteps(table, moves))
+      return { ...done, left: wanted.length - moves.length }
     },
   }
 }
@@ -103,15 +105,40 @@ export function durationText(seconds: number): string {
   return shown.join(' ') || '0s'
 }
 
-function moveSteps(table: Table, wanted: readonly PersistenceTemplate[]): readonly RunStep[] {
+interface Move {
+  readonly client: string
+  readonly to: number
+}
+
+/** Where clients go; those for which there is nowhere stay. Refuses when that are all. */
+function movesOf(table: Table, wanted: readonly PersistenceTemplate[]): readonly Move[] {
+  const { served, templates } = table
+  const used = new Map<string, PersistenceTemplate[]>()
+  for (const one of templates) used.set(one.clientIp, [...(used.get(one.clientIp) ?? []), one])
+  const moves = wanted.flatMap(({ clientIp, mark }): readonly Move[] => {
+    const known = new Set((used.get(clientIp) ?? []).map((one) => one.mark))
+    // A mark under which the kernel remembers nothing of this client.
+    const to = served.marks.find((candidate) => candidate !== mark && !known.has(candidate))
+    return to === undefined ? [] : [{ client: networkOf(clientIp, served), to }]
+  })
+  if (moves.length > 0) return moves
+  const waits_s = wanted.flatMap(({ clientIp, mark }) =>
+    (used.get(clientIp) ?? []).filter((one) => one.mark !== mark).map((one) => one.expires_s),
+  )
+  const who = wanted.length === 1 ? (wanted[0]?.clientIp ?? '') : `Each of ${wanted.length} clients`
+  throw new ApiError(
+    'IN_USE',
+    `${who} was cleared ${served.marks.length - 1} times, and what the kernel remembers of it has not ended yet: try again in ${durationText(Math.min(...waits_s))}`,
+  )
+}
+
+function moveSteps(table: Table, moves: readonly Move[]): readonly RunStep[] {
   const { served, moved } = table
   const map = MOVED[familyOf(served.frontend.ip)]
   const base = served.marks[0] ?? 0
   const element = (verb: 'add' | 'delete', client: string, to: number) =>
     `${verb} element inet ${TABLE} ${map} { ${client} . ${base} : ${to} }`
-  const moves = wanted.map(({ clientIp, mark }) => {
-    const client = networkOf(clientIp, served)
-    const to = freeMark(table, clientIp, mark)
+  const commands = moves.map(({ client, to }) => {
     const before = moved.get(client)
     return [
       ...(before === undefined ? [] : [element('delete', client, before.to)]),
@@ -119,31 +146,17 @@ function moveSteps(table: Table, wanted: readonly PersistenceTemplate[]): readon
     ].join('; ')
   })
   const steps: RunStep[] = []
-  for (let at = 0; at < moves.length; at += ELEMENTS_MAX) {
-    const commands = [...moves.slice(at, at + ELEMENTS_MAX), ...(at === 0 ? forgotten(table, element) : [])]
+  for (let at = 0; at < commands.length; at += ELEMENTS_MAX) {
+    const part = [...commands.slice(at, at + ELEMENTS_MAX), ...(at === 0 ? forgotten(table, element) : [])]
     steps.push({
       kind: 'run',
       why: 'have clients be balanced afresh',
       timeout_ms: TIMEOUT_MS,
-      argv: ['nft', commands.join('; ')],
+      argv: ['nft', part.join('; ')],
       undo: 'irreversible',
     })
   }
   return steps
-}
-
-/** A mark under which the kernel remembers nothing of this client. */
-function freeMark({ served, templates }: Table, clientIp: string, now: number): number {
-  const used = new Set(templates.filter((one) => one.clientIp === clientIp).map(({ mark }) => mark))
-  const free = served.marks.find((mark) => mark !== now && !used.has(mark))
-  if (free !== undefined) return free
-  const wait_s = Math.min(
-    ...templates.filter((one) => one.clientIp === clientIp && one.mark !== now).map((one) => one.expires_s),
-  )
-  throw new ApiError(
-    'IN_USE',
-    `${clientIp} was cleared ${served.marks.length - 1} times, and what the kernel remembers of it has not ended yet: try again in ${durationText(wait_s)}`,
-  )
 }
 
 /** Clients of which the kernel remembers nothing need not be moved any more. */

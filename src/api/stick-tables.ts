@@ -18,7 +18,7 @@ export interface StickTablesReader {
 export interface StickTables extends StickTablesReader {
   /**
    * The next connection of a client, or of all of them without a key, is balanced afresh. Refuses as `list` does, with NOT_FOUND for
-   * a key that is not there, with IN_USE for one that was cleared too often. Answers true for a dry run.
+   * a key that is not there, with IN_USE when all that were meant were cleared too often; `left` counts those among others.
    */
-  clear(frontendId: string, key: string | undefined): Promise<{ readonly isDryRun: boolean }>
+  clear(frontendId: string, key: string | undefined): Promise<{ readonly isDryRun: boolean; readonly left: number }>
 }

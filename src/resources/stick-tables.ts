@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint, NoData } from '../api/endpoint.ts'
-import { dryRun, Reply } from '../api/reply.ts'
+import { Reply } from '../api/reply.ts'
 import { closed } from '../model/fields.ts'
 
 const Uid = Type.Object({ uid: Type.String({ description: 'Id of the Layer 4 frontend.' }) })
@@ -24,16 +24,16 @@ const StickTable = closed({
   ),
 })
 
-const cleared = (id: string, { isDryRun }: { readonly isDryRun: boolean }) => {
-  const nothing: readonly never[] = []
+const cleared = (id: string, { isDryRun, left }: { readonly isDryRun: boolean; readonly left: number }) => {
+  const nothing: never[] = []
   const beside = { uid: id }
-  if (!isDryRun) return Reply.with([...nothing], { beside })
-  const { headers } = dryRun([], '')
-  return Reply.with([...nothing], {
-    beside,
-    headers,
-    message: 'Recorded only: the trial profile changes nothing of this machine',
-  })
+  if (isDryRun) {
+    const message = 'Recorded only: the trial profile changes nothing of this machine'
+    return Reply.with(nothing, { beside, message, headers: { 'X-Dry-Run': 'true' } })
+  }
+  if (left === 0) return Reply.with(nothing, { beside })
+  const message = `The stick table is cleared but for ${left} clients that were cleared several times: try again later`
+  return Reply.with(nothing, { beside, message })
 }
 
 export const stickTables = [

@@ -86,8 +86,16 @@ t.test('without then, connections that are left are no success', async (test) =>
   const { stage, apply, start, state } = await fixture(test, [2])
   await stage('drained')
   await apply()
-  await test.rejects(start(), { code: 'IN_USE', message: /2 connections are left after 3 s/ })
+  await test.rejects(start(), { code: 'IN_USE', message: /After 3 s 2 connections are left/ })
   test.equal(state(), 'drained')
+})
+
+t.test('what nobody can tell is not taken for nothing', async (test) => {
+  const { stage, apply, start } = await fixture(test, [undefined])
+  await stage('drained')
+  await apply()
+  await test.rejects(start(), { code: 'IN_USE', message: /nobody can tell/ })
+  test.match(await start({ halt: true }), { connections: null, halted: true })
 })
 
 t.test('it waits for the apply, and ends when the drain is taken back', async (test) => {

@@ -94,6 +94,13 @@ t.test('clearing the table moves every client, a network as one', async (test) =
   ])
 })
 
+t.test('clients that cannot be moved now do not keep the others', async (test) => {
+  const stuck = [M0, M1, M2].map((mark) => template('198.51.100.7', mark))
+  const { tables, commands } = fixture({ templates: [...stuck, template('198.51.100.8', M0)], moved: [] })
+  test.match(await tables.clear('fe', undefined), { left: 1 })
+  test.same(commands, [`add element inet fulcrum moved4 { 198.51.100.8/32 . ${M0} : ${M1} }`])
+})
+
 t.test('many clients go in several calls', async (test) => {
   const templates = Array.from({ length: 1_200 }, (_, at) => template(`10.9.${at >> 8}.${at & 255}`, M0))
   const { tables, commands } = fixture({ templates, moved: [] })

@@ -25,7 +25,7 @@ import {
 } from './steps.ts'
 import { kernelValues } from './kernel.ts'
 import { verifyConfig } from './verify.ts'
-import { namedWeights, weightChange, wholeWeights } from './weights.ts'
+import { weightChange, weightValues, wholeWeights } from './weights.ts'
 
 const IPVS: Setting = { kind: 'kernelModule', name: 'ip_vs' }
 const SERVICE: Setting = { kind: 'unitEnabled', unit: 'ipvsDirector' }
@@ -137,10 +137,11 @@ function wholePlan(running: Director | undefined, desired: Director, atLeast: Pl
     setting(SERVICE, 'enabled', 'have keepalived run, after a boot as well'),
     ...(isAdoption ? [] : [loadedFile(loaded)]),
     readBack(desired.served, undefined),
-    ...standIns(desired.served),
+    ...standIns(running?.served, desired.served),
     ...checkTidying(running, desired),
     ...fallbackGone(running?.served, desired.served),
-    keepWeights([...namedWeights(desired.served), loaded]),
+    // Of both names: a keepalived that was not reloaded watches the other one.
+    keepWeights([...weightValues(desired.served).keys(), loaded]),
   ]
 }
 

@@ -35,13 +35,21 @@ export const NO_PROGRAM: Step = {
   path: FALLBACK_PROGRAM,
 }
 
-/** keepalived tells of servers that go, not of those that were never there. */
-export function standIns(all: All): readonly Step[] {
-  return all
-    .filter(
-      ({ backend, destinations }) => backend.fallback !== null && destinations.every(({ share }) => !takes(share)),
-    )
-    .map((one) => command(fallbackCommand(one, 'add'), `let the fallback of ${one.frontend.id} stand in`))
+/**
+ * keepalived tells of servers that go and come, not of those that were never there, nor whether a fallback is needed that it did not
+ * know until now. So where something changed somebody has to look; of an unknown machine only where nothing can serve.
+ */
+export function standIns(running: All | undefined, desired: All): readonly Step[] {
+  const withFallback = desired.filter(({ backend }) => backend.fallback !== null)
+  if (running === undefined) {
+    return withFallback
+      .filter(({ destinations }) => destinations.every(({ share }) => !takes(share)))
+      .map((one) => command(fallbackCommand(one, 'add'), `let the fallback of ${one.frontend.id} stand in`))
+  }
+  const same = new Set(running)
+  return withFallback
+    .filter((served) => !same.has(served))
+    .map((one) => command(fallbackCommand(one, 'settle'), `see whether the fallback of ${one.frontend.id} is needed`))
 }
 
 const takes = (share: Served['destinations'][number]['share']): boolean => share !== 'halted' && share > 0

@@ -27,7 +27,7 @@ export function fallbackPlace({ frontend, backend, marks, firstPort }: Served): 
  * keepalived's own sorry_server would take drained real servers, and with them their connections, out of the kernel's
  * table; this one only comes and goes beside them.
  */
-export function fallbackCommand(served: Served, verb: 'add' | 'remove'): readonly string[] {
+export function fallbackCommand(served: Served, verb: 'add' | 'remove' | 'settle'): readonly string[] {
   const family = served.marks.length > 0 && served.frontend.ip.includes(':') ? ['-6'] : []
   return [
     FALLBACK_PROGRAM,

@@ -36,10 +36,12 @@ export function marksOf(view: ConfigView): ReadonlyMap<string, readonly number[]
     taken.add(place)
     if (!needsMarks(frontend, view)) continue
     const first = FIRST_MARK + place * ROOM
-    const count = isPersistent(frontend, view) ? GENERATIONS : 1
+    // One that nobody is moved from has a mark of its own: who was moved while it was persistent is not moved from there.
     marks.set(
       frontend.id,
-      Array.from({ length: count }, (_, generation) => first + generation),
+      isPersistent(frontend, view)
+        ? Array.from({ length: GENERATIONS }, (_, generation) => first + generation)
+        : [first + GENERATIONS],
     )
   }
   return marks

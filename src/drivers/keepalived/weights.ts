@@ -53,10 +53,6 @@ export function weightChange(running: readonly Served[], desired: readonly Serve
   return { values: new Map(changed), ifThere: new Map() }
 }
 
-/** The files that a configuration names. */
-export const namedWeights = (all: readonly Served[]): ReadonlySet<string> =>
-  new Set(all.flatMap((served) => served.destinations.map((one) => weightFileName(one, baseOf(one, served)))))
-
 /** For a keepalived that reads its configuration: it makes most files itself. Of an unknown machine any may be wrong. */
 export function wholeWeights(running: readonly Served[] | undefined, desired: readonly Served[]): WeightChange {
   const needed = new Set<string>()

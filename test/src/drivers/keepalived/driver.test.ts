@@ -116,3 +116,12 @@ t.test('the last frontend gives the machine back as it was found', async (test) 
   test.same(await host.listFiles('/etc/keepalived'), ['keepalived.conf'])
   test.same(units(steps), ['stop act'])
 })
+
+t.test('a daemon that starts removes no file that a keepalived of before still watches', async (test) => {
+  const halted = { ...SITE, realServers: [web({ state: 'halted' }), other] }
+  const kept = plan('unknown', halted).flatMap((step) =>
+    step.kind === 'keepOnly' && step.folder === '/run/fulcrum-weights' ? [...step.names] : [],
+  )
+  // It was halted at runtime: the file of the configuration that keepalived has read is the first.
+  test.ok(kept.includes('web') && kept.includes('web.0'), kept.join())
+})

@@ -33,11 +33,19 @@ const FALLBACK = { ip: '10.0.0.99', port: 80 }
 const commands = (steps: readonly Step[]) =>
   steps.map((step) => (step.kind === 'run' ? step.argv.join(' ') : step.kind))
 
-t.test('a fallback stands in where no server takes traffic', (test) => {
+t.test('of an unknown machine, a fallback stands in where nothing can take traffic', (test) => {
   const there = `${PROGRAM} add 10.0.0.99:80 -m -t 192.0.2.10:80`
-  test.same(commands(standIns(serve(FALLBACK, 'drained', 'halted'))), [there])
-  test.same(standIns(serve(FALLBACK, 'drained', 'online')), [], 'keepalived tells of servers that fail')
-  test.same(standIns(serve(null, 'drained')), [])
+  test.same(commands(standIns(undefined, serve(FALLBACK, 'drained', 'halted'))), [there])
+  test.same(standIns(undefined, serve(FALLBACK, 'drained', 'online')), [], 'keepalived tells of servers that fail')
+  test.same(standIns(undefined, serve(null, 'drained')), [])
+  test.end()
+})
+
+t.test('where something changed it is looked at: the servers may be down already', (test) => {
+  const [before, after] = [serve(null, 'online'), serve(FALLBACK, 'online')]
+  test.same(commands(standIns(before, after)), [`${PROGRAM} settle 10.0.0.99:80 -m -t 192.0.2.10:80`])
+  test.same(standIns(after, after), [])
+  test.same(standIns(after, before), [])
   test.end()
 })
 

@@ -26,6 +26,14 @@ t.test('several ports have one mark, persistence a mark for each generation of a
   test.end()
 })
 
+t.test('who was moved while a frontend was persistent is not moved when it is no longer', (test) => {
+  const [plain, kept] = ['be', 'kept'].map(
+    (backend) => marks(l4Frontend('fe', backend, { ports: '80,81' })).get('fe') ?? [],
+  )
+  test.notOk(kept?.includes(plain?.[0] ?? 0))
+  test.end()
+})
+
 t.test('marks do not depend on other frontends, and no two are equal', (test) => {
   const many = Array.from({ length: 1_000 }, (_, at) => l4Frontend(`frontend-${at}`, 'kept', { ports: `${at + 1}` }))
   const all = marks(...many)
