@@ -1,3 +1,4 @@
+import { canonicalIp } from '../../ip-network.ts'
 import { FALLBACK_PROGRAM } from './paths.ts'
 import type { Served } from './services.ts'
 
@@ -20,7 +21,7 @@ export function fallbackPlace({ frontend, backend, marks, firstPort }: Served): 
   const { fallback } = backend
   if (fallback === null) return undefined
   const port = frontend.forwarding === 'masq' ? fallback.port : marks.length > 0 ? 0 : firstPort
-  return placeText(fallback.ip, port)
+  return placeText(canonicalIp(fallback.ip), port)
 }
 
 /**

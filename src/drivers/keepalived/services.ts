@@ -1,3 +1,4 @@
+import { canonicalIp } from '../../ip-network.ts'
 import type { L4Backend, L4Frontend, L4Real } from '../../model/layer4.ts'
 import { parsePorts } from '../../model/ports.ts'
 import type { RealServer } from '../../model/real-server.ts'
@@ -26,6 +27,7 @@ export interface Destination {
 
 /** One frontend as the kernel has it: by its address, or by firewall marks. */
 export interface Served {
+  /** Addresses are in the one form that nft takes and ipvsadm prints. */
   readonly frontend: L4Frontend
   readonly backend: L4Backend
   readonly firstPort: number
@@ -54,7 +56,7 @@ export function servedFrontend(frontend: L4Frontend, marks: readonly number[], v
   const reals = backend.reals.map(({ ripId }) => view.get('realServers', ripId))
   const known = servedBefore.get(frontend)
   if (known !== undefined && isStill(known, backend, marks, reals)) return known.served
-  const served = serve(frontend, backend, marks, reals)
+  const served = serve({ ...frontend, ip: canonicalIp(frontend.ip) }, backend, marks, reals)
   const kept = { backend, reals, served: served.destinations.length === 0 ? undefined : served, marks }
   servedBefore.set(frontend, kept)
   return kept.served
@@ -97,12 +99,12 @@ function serve(
     const real = reals[at]
     if (real === undefined) return []
     const ownPort = member.port ?? real.port
-    const { id: ripId, name, ip } = real
+    const { id: ripId, name } = real
     return [
       {
         ripId,
         name,
-        ip,
+        ip: canonicalIp(real.ip),
         port: translates ? (ownPort ?? clientPort) : clientPort,
         ownPort,
         share: shareOf(member, real),

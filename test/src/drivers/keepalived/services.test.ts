@@ -62,3 +62,16 @@ t.test('what is disabled, has no server, or whose backend is gone is not served'
   test.equal(served({ backendId: 'none' }, {}), undefined)
   test.end()
 })
+
+t.test('addresses have one form, which nft takes and ipvsadm prints', (test) => {
+  const [one] = servedFrontends(
+    viewOf({
+      realServers: [realServer('six', { ip: '2001:DB8:0::1', port: 80 })],
+      l4Backends: [l4Backend('be', ['six'])],
+      l4Frontends: [l4Frontend('fe', 'be', { ip: '2001:db8::192.0.2.1' })],
+    }),
+  )
+  test.equal(one?.frontend.ip, '2001:db8::c000:201')
+  test.equal(one?.destinations[0]?.ip, '2001:db8::1')
+  test.end()
+})
