@@ -1,5 +1,6 @@
 import { type AskedCheck, askedCheck } from '../../health-checks/asked-check.ts'
 import { wrapperName } from '../../health-checks/wrapper.ts'
+import { isWeb } from '../../health-checks/web-values.ts'
 import { CHECK_DEFAULTS, type HealthCheckSetting } from '../../model/health-check.ts'
 import type { L4Backend } from '../../model/layer4.ts'
 
@@ -10,8 +11,8 @@ export const CHECK_FOLDER = '/etc/keepalived/fulcrum-checks'
 const PLAIN = /^[\w./:@=+,~?&%*;()[\]-]+$/
 /** keepalived 2.2 takes a last byte of ff for an error. */
 const HEX = /^([\da-f]{2})*(?!ff)[\da-f]{2}$/i
-/** A payload of keepalived is one line of its file. */
-const HEX_MAX = 400
+/** keepalived reads its file in pieces of 1024 bytes: the rest of a longer line would be a statement of its own. */
+const VALUE_MAX = 400
 const DNS_TYPES: ReadonlySet<string> = new Set(['A', 'AAAA', 'NS', 'CNAME', 'SOA', 'MX', 'TXT'])
 
 type Statement = string | readonly [block: string, ...lines: string[]]
@@ -23,7 +24,7 @@ function nativeCheck({
 }: AskedCheck):
   | { readonly name: string; readonly statements: readonly Statement[]; readonly hasPort: boolean }
   | undefined {
-  if (Object.values(values).some((value) => !PLAIN.test(value))) return undefined
+  if (Object.values(values).some((value) => value.length > VALUE_MAX || !PLAIN.test(value))) return undefined
   switch (id) {
     case 'tcp':
       return { name: 'TCP_CHECK', statements: [], hasPort: true }
@@ -43,9 +44,14 @@ function nativeCheck({
   }
 }
 
-function webCheck(id: 'http' | 'https', { path, host, expect, text }: AskedCheck['values']) {
+function webCheck(id: 'http' | 'https', values: AskedCheck['values']) {
+  const { path, host, expect, text } = values
   // An address, or a name with a port, would be no server name for TLS.
-  if (text !== undefined || (id === 'https' && host !== undefined && (host.includes(':') || /^[\d.]+$/.test(host)))) {
+  if (
+    text !== undefined ||
+    !isWeb(values) ||
+    (id === 'https' && host !== undefined && (host.includes(':') || /^[\d.]+$/.test(host)))
+  ) {
     return undefined
   }
   const statuses = (expect ?? CHECK_DEFAULTS.expect).replaceAll(',', ' ')
@@ -60,12 +66,14 @@ function webCheck(id: 'http' | 'https', { path, host, expect, text }: AskedCheck
 /** keepalived looks at the error of an answer, not at what is in it. */
 function dnsCheck({ name, type = 'A', answer }: AskedCheck['values']) {
   if (name === undefined || answer !== undefined || !DNS_TYPES.has(type)) return undefined
+  // keepalived 2.2 looks for empty labels from the second character on, and takes a first label of one for one.
+  if (name[1] === '.') return undefined
   return { name: 'DNS_CHECK', statements: [`type ${type}`, `name ${name}`], hasPort: true }
 }
 
 function udpCheck({ payload, reply }: AskedCheck['values']) {
   const texts = [payload ?? '', ...(reply === undefined ? [] : [reply])]
-  if (texts.some((text) => !HEX.test(text) || text.length > HEX_MAX)) return undefined
+  if (texts.some((text) => !HEX.test(text))) return undefined
   const wanted =
     reply === undefined
       ? []

@@ -9,7 +9,7 @@ import { goneMaps, NO_MARKS, renderMarks, TABLE } from './nftables.ts'
 import { CONFIG_FILE, MARKS_FILE, MODULES_FILE, SYSCTL_FILE, WEIGHTS_FOLDER } from './paths.ts'
 import { loadedFile, readBack } from './read-back.ts'
 import { effectOf, isSameStructure } from './effect.ts'
-import { loadedName, renderConfig, serviceText } from './render.ts'
+import { loadedName, prepareService, renderConfig } from './render.ts'
 import { type Served, servedFrontends, servedPortions } from './services.ts'
 import {
   command,
@@ -68,7 +68,7 @@ function previews(director: Director) {
 /** Every frontend's part of the file; what is the same as before is not made again. */
 function* prepared(view: ConfigView): Generator {
   for (const served of servedPortions(view)) {
-    yield served === undefined ? undefined : [serviceText(served, 'all'), serviceText(served, 'structure')]
+    yield served === undefined ? undefined : prepareService(served)
   }
 }
 
@@ -97,7 +97,7 @@ function runtimePlan(running: Director, desired: Director): readonly Step[] {
   const [before, after] = [others(running, desired), others(desired, running)]
   const changed = weightChange(before, after)
   const kept: readonly Step[] =
-    after.length === 0 ? [] : [{ ...configStep(desired), why: 'keep keepalived.conf equal to what runs' }]
+    after.length === 0 ? [] : [{ ...configStep(text(desired)), why: 'keep keepalived.conf equal to what runs' }]
   const scripts = checkWrites(running, desired)
   const weights: readonly Step[] =
     changed.values.size === 0 ? [] : [valuesStep(changed), { ...readBack(after, changed.values), isRuntime: true }]
@@ -108,22 +108,24 @@ function runtimePlan(running: Director, desired: Director): readonly Step[] {
 function wholePlan(running: Director | undefined, desired: Director, atLeast: PlanOptions['atLeast']): readonly Step[] {
   const isAdoption = running === undefined && atLeast === 'runtime'
   const verb = atLeast === 'restart' ? 'restart' : 'reload'
-  const loaded = loadedName(text(desired))
+  const [config, marks] = [text(desired), renderMarks(desired.served)]
+  const marksBefore = running === undefined ? undefined : renderMarks(running.served)
+  const loaded = loadedName(config)
   return [
-    configCheck(text(desired)),
-    marksCheck(renderMarks(desired.served)),
+    configCheck(config),
+    marksCheck(marks),
     setting(IPVS, 'loaded', 'load IPVS, the balancer of the kernel'),
     ...bootFiles(desired).map((file): Step => ({ ...replace(file.path, file.content, OPEN_MODE), checked: false })),
     ...[...kernelValues(desired.served)].map(([key, value]) => setting({ kind: 'sysctl', key }, value, `set ${key}`)),
     ...returned(running, desired),
     ...checkWrites(running, desired),
-    marksRun(running),
-    { ...replace(MARKS_FILE, renderMarks(desired.served), OPEN_MODE), why: 'put the firewall marks in place' },
+    marksRun(marksBefore),
+    { ...replace(MARKS_FILE, marks, OPEN_MODE), why: 'put the firewall marks in place' },
     ...fallbackProgram(desired.served),
     valuesStep(wholeWeights(running?.served, desired.served)),
-    { ...configStep(desired), checked: true, keepsFound: true },
+    { ...configStep(config), checked: true, keepsFound: true },
     ...goneFallbacks(running?.served, desired.served),
-    ...(isAdoption ? [] : [forgetLoaded(desired)]),
+    ...(isAdoption ? [] : [forgetLoaded(loaded)]),
     {
       kind: 'unit',
       why: verb === 'restart' ? 'restart keepalived' : 'reload keepalived without dropping a connection',
@@ -133,7 +135,7 @@ function wholePlan(running: Director | undefined, desired: Director, atLeast: Pl
       undo: running === undefined || isNothing(running) ? 'asFound' : verb,
       whenUnchanged: isAdoption ? 'skip' : 'act',
     },
-    ...goneMarks(running, desired),
+    ...goneMarks(marksBefore, marks),
     setting(SERVICE, 'enabled', 'have keepalived run, after a boot as well'),
     ...(isAdoption ? [] : [loadedFile(loaded)]),
     readBack(desired.served, undefined),
@@ -146,26 +148,25 @@ function wholePlan(running: Director | undefined, desired: Director, atLeast: Pl
 }
 
 /** As one change of the kernel's. Its undo reads the file that is still the one of before. */
-function marksRun(running: Director | undefined): Step {
-  const had = running !== undefined && renderMarks(running.served) !== NO_MARKS
+function marksRun(before: string | undefined): Step {
   return {
     kind: 'run',
     why: 'mark the packets of frontends with several ports or with persistence',
     timeout_ms: TIMEOUT_MS,
     argv: ['nft', '--file', `${MARKS_FILE}.candidate`],
-    undo: had ? ['nft', '--file', MARKS_FILE] : running === undefined ? 'irreversible' : NO_TABLE,
+    undo: before === undefined ? 'irreversible' : before === NO_MARKS ? NO_TABLE : ['nft', '--file', MARKS_FILE],
   }
 }
-function goneMarks(running: Director | undefined, desired: Director): readonly Step[] {
-  const gone = running === undefined ? [] : goneMaps(renderMarks(running.served), renderMarks(desired.served))
+function goneMarks(before: string | undefined, after: string): readonly Step[] {
+  const gone = before === undefined ? [] : goneMaps(before, after)
   return gone.length === 0 ? [] : [command(['nft', gone.join('; ')], 'forget the marks of before')]
 }
 
 /** Not there is as good as deleted. */
 const NO_TABLE = ['nft', `add table inet ${TABLE}; delete table inet ${TABLE}`] as const
 
-const configStep = (director: Director) => ({
-  ...replace(CONFIG_FILE, text(director), CONFIG_MODE),
+const configStep = (config: string) => ({
+  ...replace(CONFIG_FILE, config, CONFIG_MODE),
   why: 'put the checked keepalived.conf in place',
   checked: false,
 })
@@ -187,11 +188,11 @@ function returned(running: Director | undefined, desired: Director | undefined):
     .map((key) => setting({ kind: 'sysctl', key }, undefined, `give ${key} back as it was found`))
 }
 
-const forgetLoaded = (director: Director): Step => ({
+const forgetLoaded = (name: string): Step => ({
   kind: 'removeFile',
   why: 'see keepalived read its configuration anew',
   timeout_ms: TIMEOUT_MS,
-  path: `${WEIGHTS_FOLDER}/${loadedName(text(director))}`,
+  path: `${WEIGHTS_FOLDER}/${name}`,
 })
 
 function givenBack(running: Director): readonly Step[] {

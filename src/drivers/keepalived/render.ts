@@ -12,10 +12,16 @@ const METHODS = { gate: 'DR', masq: 'NAT', ipip: 'TUN' } as const
 export type Extent = 'all' | 'structure'
 
 /** keepalived.conf: one statement a line, as keepalived reads it. Names are record ids, so nothing that a person typed is syntax. */
-export function renderConfig(all: readonly Served[], extent: Extent = 'all'): string {
-  const lines = [...trackLines(all, extent), ...all.flatMap((served) => serviceLines(served, extent))]
-  const body = `${lines.join('\n')}\n`
-  return extent === 'all' ? `${[...globalLines(), ...loadedLines(body)].join('\n')}\n${body}` : body
+export function renderConfig(all: readonly Served[]): string {
+  const body = `${[...trackBlocks(all), ...all.map((served) => serviceText(served, 'all'))].join('\n')}\n`
+  return `${[...globalLines(), ...loadedLines(body)].join('\n')}\n${body}`
+}
+
+/** Works out what of the file is about one frontend. */
+export function prepareService(served: Served): void {
+  blocksOf(served)
+  serviceText(served, 'all')
+  serviceText(served, 'structure')
 }
 
 /** Made by keepalived when it has read this very text. */
@@ -36,18 +42,32 @@ function globalLines(): readonly string[] {
   ]
 }
 
-function trackLines(all: readonly Served[], extent: Extent): readonly string[] {
-  const lines = new Map<string, readonly string[]>()
+/** One block for each file, whichever frontends have it. */
+function trackBlocks(all: readonly Served[]): readonly string[] {
+  const blocks = new Map<string, string>()
   for (const served of all) {
-    for (const destination of served.destinations) {
-      const base = baseIn(extent, destination, served)
-      const name = weightFileName(destination, base)
-      if (lines.has(name)) continue
-      const value = extent === 'all' ? [`    init_file ${firstValue(destination.share, base)}`] : []
-      lines.set(name, [`track_file ${name} {`, `    file "${WEIGHTS_FOLDER}/${name}"`, '    weight 1', ...value, '}'])
-    }
+    for (const [name, block] of blocksOf(served)) blocks.set(name, block)
   }
-  return [...lines.values()].flat()
+  return [...blocks.values()]
+}
+
+const blocksByServed = new WeakMap<Served, ReadonlyMap<string, string>>()
+
+function blocksOf(served: Served): ReadonlyMap<string, string> {
+  const known = blocksByServed.get(served)
+  if (known !== undefined) return known
+  const blocks = new Map<string, string>()
+  for (const destination of served.destinations) {
+    const base = baseOf(destination, served)
+    const name = weightFileName(destination, base)
+    const first = firstValue(destination.share, base)
+    blocks.set(
+      name,
+      `track_file ${name} {\n    file "${WEIGHTS_FOLDER}/${name}"\n    weight 1\n    init_file ${first}\n}`,
+    )
+  }
+  blocksByServed.set(served, blocks)
+  return blocks
 }
 
 const texts = { all: new WeakMap<Served, string>(), structure: new WeakMap<Served, string>() } as const
