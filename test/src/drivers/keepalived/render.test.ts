@@ -53,6 +53,7 @@ t.test(
       l4Backend(`be-${scheduler}`, ['r'], { scheduler, fallback: { ip: '10.0.0.9', port: 80 } }),
       l4Backend(`six-${scheduler}`, ['six'], { scheduler, persistTimeout: 60, persistMask: '64' }),
     ])
+    const odd = l4Frontend('odd', 'be-rr', { name: '} ! # " \\', ip: '192.0.2.99' })
     const frontends = SCHEDULERS.flatMap((scheduler, at) =>
       (['gate', 'masq', 'ipip'] as const).flatMap((forwarding, way) => [
         l4Frontend(`a-${scheduler}-${forwarding}`, `be-${scheduler}`, {
@@ -65,7 +66,7 @@ t.test(
       ]),
     )
     const file = join(folder, 'keepalived.conf')
-    writeFileSync(file, render({ realServers: REALS, l4Backends: backends, l4Frontends: frontends }))
+    writeFileSync(file, render({ realServers: REALS, l4Backends: backends, l4Frontends: [odd, ...frontends] }))
     const { status, stderr, stdout } = spawnSync('keepalived', ['--config-test', '--use-file', file], {
       encoding: 'utf8',
     })
