@@ -1,8 +1,9 @@
 import type { FieldProblem } from '../api/refuse.ts'
-import type { CheckService, HealthCheck, HealthCheckSetting, ParameterDeclaration } from '../model/health-check.ts'
+import type { CheckService, HealthCheck, HealthCheckSetting } from '../model/health-check.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { checkFrom } from './built-in.ts'
 import { valueProblem } from './values.ts'
+import { statusesProblem, webProblem } from './web-values.ts'
 
 const problem = (field: string, message: string): FieldProblem => ({
   field: `healthCheck${field === '' ? '' : `.${field}`}`,
@@ -36,14 +37,9 @@ export function checkProblems(
   )
 }
 
-/** Ranges from high to low hold nothing. */
 function expectProblems(expect: string | undefined): readonly FieldProblem[] {
-  const isEmpty = (range: string): boolean => {
-    const [low = '', high = low] = range.split('-')
-    return Number(low) > Number(high)
-  }
-  const empty = expect?.split(',').find(isEmpty)
-  return empty === undefined ? [] : [problem('expect', `has the range ${empty}, which holds no status`)]
+  const found = expect === undefined ? undefined : statusesProblem(expect)
+  return found === undefined ? [] : [problem('expect', found)]
 }
 
 function scriptProblems(
@@ -60,7 +56,7 @@ function scriptProblems(
   if (id === undefined) return [problem('id', 'is required with type script: one of GET /healthchecks')]
   const check = checkOf(id)
   if (check === undefined) return [problem('id', `is ${id}, and there is no health check with that id`)]
-  const problems = valueProblems(check.parameters, parameters ?? {}).map(({ name, message }) =>
+  const problems = valueProblems(check, parameters ?? {}).map(({ name, message }) =>
     problem(`parameters.${name}`, message),
   )
   if (!check.services.includes(service)) {
@@ -71,13 +67,16 @@ function scriptProblems(
 
 /** Values that a check does not accept, and those that it misses. */
 export function valueProblems(
-  declared: readonly ParameterDeclaration[],
+  { id, parameters: declared }: Pick<HealthCheck, 'id' | 'parameters'>,
   values: Readonly<Record<string, string>>,
 ): readonly { readonly name: string; readonly message: string }[] {
   const types = new Map(declared.map(({ name, type }) => [name, type]))
   const problems = Object.entries(values).flatMap(([name, value]) => {
     const type = types.get(name)
-    const message = type === undefined ? 'is no parameter of this health check' : valueProblem(type, value)
+    const message =
+      type === undefined
+        ? 'is no parameter of this health check'
+        : (valueProblem(type, value) ?? webProblem(id, name, value))
     return message === undefined ? [] : [{ name, message }]
   })
   const missing = declared.filter(({ name, required }) => required === true && !Object.hasOwn(values, name))

@@ -95,13 +95,18 @@ export function isHostName(host: string): boolean {
 }
 
 /** A host name or an address, IPv6 in brackets, and perhaps a port: what a Host header holds. */
-function isHostHeader(text: string): boolean {
+export function isHostHeader(text: string): boolean {
   const match = /^(\[[\da-fA-F:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(text)
   const [, host = '', port] = match ?? []
   if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) return false
   if (host.startsWith('[')) return isIP(host.slice(1, -1)) === 6
   return isHostName(host)
 }
+
+/** Path of a request, as it is sent: a regular expression. */
+export const CHECKED_PATH = '^/[\\x21-\\x7e]*$'
+/** Statuses and ranges of them: a regular expression. */
+export const CHECKED_STATUSES = '^[1-5][0-9]{2}(-[1-5][0-9]{2})?(,[1-5][0-9]{2}(-[1-5][0-9]{2})?)*$'
 
 const HostHeader = Type.Refine(
   Type.String({
@@ -124,14 +129,14 @@ export const HealthCheckSetting = closed(
     path: Type.Optional(
       Type.String({
         maxLength: 1024,
-        pattern: '^/[\\x21-\\x7e]*$',
+        pattern: CHECKED_PATH,
         description: 'Path requested by an http or https check, such as /health.',
       }),
     ),
     host: Type.Optional(HostHeader),
     expect: Type.Optional(
       Type.String({
-        pattern: '^[1-5][0-9]{2}(-[1-5][0-9]{2})?(,[1-5][0-9]{2}(-[1-5][0-9]{2})?)*$',
+        pattern: CHECKED_STATUSES,
         maxLength: 128,
         description: 'Statuses that mean up, such as "200-399" (the default) or "200,204".',
       }),

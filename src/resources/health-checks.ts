@@ -93,7 +93,7 @@ const all = (ctx: ContextOf['read']): readonly Static<typeof Shown>[] => [
 ]
 
 function valuesProblems(check: HealthCheck, values: Readonly<Record<string, string>>): readonly FieldProblem[] {
-  return valueProblems(check.parameters, values).map((problem) => ({
+  return valueProblems(check, values).map((problem) => ({
     field: `parameters.${problem.name}`,
     code: 'INVALID_BODY',
     message: problem.message,

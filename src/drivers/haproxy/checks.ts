@@ -3,6 +3,7 @@ import { type AskedCheck, askedCheck } from '../../health-checks/asked-check.ts'
 import { checkFrom } from '../../health-checks/built-in.ts'
 import { tidyingStep, writingSteps } from '../../health-checks/steps.ts'
 import { type CheckFile, checkFiles, wrapperName } from '../../health-checks/wrapper.ts'
+import { isWeb } from '../../health-checks/web-values.ts'
 import { CHECK_DEFAULTS, type HealthCheckSetting } from '../../model/health-check.ts'
 import type { L7Backend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
@@ -20,18 +21,20 @@ function nativeLines({ id, values }: AskedCheck): readonly string[] | undefined 
       return []
     case 'http':
     case 'https':
-      return values['text'] === undefined ? webLines(values) : undefined
+      return values['text'] === undefined && isWeb(values) ? webLines(values) : undefined
     case 'smtp':
       return [`option smtpchk EHLO ${quoted(values['domain'] ?? 'localhost')}`]
     case 'ldap':
       return ['option ldap-check']
     case 'mysql':
-      return [`option mysql-check${values['user'] === undefined ? '' : ` user ${quoted(values['user'])}`}`]
+      // A user without a name is refused there, and none in the script.
+      return [`option mysql-check${(values['user'] ?? '') === '' ? '' : ` user ${quoted(values['user'] ?? '')}`}`]
     default:
       return undefined
   }
 }
 
+/** Values keep to the rules of settings: a host is a format here, in which % would call functions of HAProxy. */
 function webLines({ path, host, expect }: AskedCheck['values']): readonly string[] {
   const uri = quoted(path ?? CHECK_DEFAULTS.path)
   // HTTP/1.1 demands a Host header; without one the older version is the honest request.
@@ -39,7 +42,7 @@ function webLines({ path, host, expect }: AskedCheck['values']): readonly string
   return [
     'option httpchk',
     `http-check send meth GET uri ${uri} ${version}`,
-    `http-check expect status ${expect ?? CHECK_DEFAULTS.expect}`,
+    `http-check expect status ${quoted(expect ?? CHECK_DEFAULTS.expect)}`,
   ]
 }
 

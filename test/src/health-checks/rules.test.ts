@@ -43,12 +43,25 @@ t.test('every required parameter has a value, unknown names are refused, values 
     /^healthCheck\.parameters\.x is no parameter/,
     /^healthCheck\.parameters\.host is required/,
   ])
-  test.match(valueProblems([], { constructor: 'x' }), [{ name: 'constructor' }])
+  test.match(valueProblems({ id: 'own', parameters: [] }, { constructor: 'x' }), [{ name: 'constructor' }])
 })
 
 t.test('a range of statuses from high to low holds nothing', async (test) => {
   test.match(problems({ type: 'http', expect: '200,399-200' }), [/^healthCheck\.expect has the range 399-200/])
   test.strictSame(problems({ type: 'http', expect: '200-200,404' }), [])
+})
+
+t.test('http as a script takes what http as a type takes', async (test) => {
+  for (const id of ['http', 'https']) {
+    const parameters = { path: '/a b', host: '%[env(PATH)]', expect: '200 on-error x' }
+    test.match(problems({ type: 'script', id, parameters }), [
+      /^healthCheck\.parameters\.path must/,
+      /^healthCheck\.parameters\.host must/,
+      /^healthCheck\.parameters\.expect must/,
+    ])
+    const good = { path: '/a?b=%20', host: 'h:81', expect: '200-299,304', text: '100 %' }
+    test.strictSame(problems({ type: 'script', id, parameters: good }), [])
+  }
 })
 
 t.test('at Layer 4 one pass brings a server up', async (test) => {

@@ -33,6 +33,27 @@ t.test('what HAProxy can do itself it does itself', async (test) => {
   )
 })
 
+t.test('values that HAProxy would read are never its words', async (test) => {
+  for (const parameters of [
+    { expect: '200 on-error "%[env(PATH)]"' },
+    { expect: '100-599 # x' },
+    { expect: '999' },
+    { host: '%[env(PATH)]' },
+    { host: 'a b' },
+    { path: '/a b' },
+  ] as const) {
+    for (const id of ['http', 'https']) {
+      test.strictSame(
+        lines(script(id, parameters)),
+        ['option external-check', 'external-check command /checks/backend-b'],
+        JSON.stringify(parameters),
+      )
+      test.match(serverCheck(script(id, parameters)), { isTls: false, host: undefined })
+    }
+  }
+  test.strictSame(lines(script('mysql', { user: '' })), ['option mysql-check'])
+})
+
 t.test('for all else it starts the program of the backend', async (test) => {
   const program = ['option external-check', 'external-check command /checks/backend-b']
   for (const check of [script('ping'), script('http', { text: 'x' }), script('own')]) {

@@ -20,6 +20,11 @@ const SETTINGS: Readonly<Record<string, HealthCheckSetting>> = {
   'dns with an answer': { type: 'script', id: 'dns', parameters: { name: 'example.org', answer: '192.0.2.1' } },
   udp: { type: 'script', id: 'udp', parameters: { payload: '00ff01' } },
   'udp that ends as an error of keepalived does': { type: 'script', id: 'udp', parameters: { payload: '00ff' } },
+  'dns with a first label of one': { type: 'script', id: 'dns', parameters: { name: 'm.example.org' } },
+  'dns with a name of one': { type: 'script', id: 'dns', parameters: { name: 'm' } },
+  'http by script with statuses that are none': { type: 'script', id: 'http', parameters: { expect: '999' } },
+  'http with the longest path of its own': { type: 'http', path: `/${'a'.repeat(399)}` },
+  'http with a longer one': { type: 'http', path: `/${'a'.repeat(1000)}` },
   'udp with a reply': { type: 'script', id: 'udp', parameters: { payload: 'ff00', reply: 'ABcd01' } },
   'udp that is none': { type: 'script', id: 'udp', parameters: { payload: '00 }' } },
   ldap: { type: 'script', id: 'ldap' },
@@ -41,6 +46,20 @@ t.test('nothing that a person typed is syntax', async (test) => {
     for (const line of statements(setting)) {
       test.match(line, /^ {0,8}([A-Z_]+ \{|url \{|\}|[a-z_]+( [\w./:@=+,~?&%*;()[\]-]+)*|misc_path "[\w./: -]+")$/)
     }
+  }
+})
+
+t.test('no line is longer than what keepalived reads at once', async (test) => {
+  const long = `/${'a'.repeat(1023)}`
+  for (const setting of [
+    { type: 'http', path: long },
+    { type: 'https', path: long },
+    { type: 'script', id: 'http', parameters: { path: long } },
+    { type: 'script', id: 'http', parameters: { expect: '200,'.repeat(255) + '200' } },
+    { type: 'script', id: 'udp', parameters: { payload: '00', reply: '01'.repeat(512) } },
+  ] as const) {
+    for (const line of statements(setting)) test.ok(line.length < 500, line.slice(0, 20))
+    test.ok(isProgram(setting))
   }
 })
 
