@@ -79,6 +79,22 @@ t.test('http: path, host, statuses and a text', { skip }, async (test) => {
   }
 })
 
+t.test('http: only a text needs the body', { skip }, async (test) => {
+  const server = createHttpServer(({ url }, response) => {
+    response.writeHead(url === '/busy' ? 503 : 200)
+    // Longer than the sandbox lets a file be; the one that drips never ends.
+    if (url === '/drip') response.write('x')
+    else response.end(Buffer.alloc(20 * 1024 * 1024, 'x'))
+  })
+  const port = await served(test, server, '127.0.0.1')
+  for (const path of ['/long', '/drip']) {
+    test.strictSame(await check('http', '127.0.0.1', port, [`--path=${path}`]), { status: 0, output: 'status 200\n' })
+  }
+  test.strictSame(await check('http', '127.0.0.1', port, ['--path=/busy']), { status: 2, output: 'status 503\n' })
+  test.match(await check('http', '127.0.0.1', port, ['--text=x']), { status: 1 })
+  test.match(await check('http', '127.0.0.1', await freePort()), { status: 1, output: /connect/i })
+})
+
 t.test('https: the host is the server name of TLS', { skip }, async (test) => {
   const { cert, key } = certificateMaker(test).pair({ name: 'www.example.org' })
   const names: unknown[] = []
@@ -149,6 +165,19 @@ t.test('dns: an answer without an error, and an address among the answers', { sk
     Buffer.concat([query.subarray(0, 2), Buffer.alloc(40, 0xff)]),
   )
   test.not((await check('dns', '127.0.0.1', liar, ['--name=a', '--answer=192.0.2.1'])).status, 0)
+  // Whoever sends back what he was sent, with another bit or for another name, knows nothing.
+  const echo = await datagrams(test, '127.0.0.1', (query) => query)
+  test.match(await check('dns', '127.0.0.1', echo, ['--name=a.example']), { status: 2, output: /no answer/ })
+  const other = await datagrams(test, '127.0.0.1', (query) => {
+    const answer = dnsAnswer(query)
+    answer[13] = (answer[13] ?? 0) ^ 1
+    return answer
+  })
+  test.match(await check('dns', '127.0.0.1', other, ['--name=a.example']), { status: 2, output: /another question/ })
+  const lower = await datagrams(test, '127.0.0.1', (query) =>
+    dnsAnswer(Buffer.concat([query.subarray(0, 12), Buffer.from(query.subarray(12).toString('latin1').toLowerCase())])),
+  )
+  test.match(await check('dns', '127.0.0.1', lower, ['--name=WWW.Example.org']), { status: 0 })
   const silent = await datagrams(test, '127.0.0.1', () => undefined)
   test.match(await check('dns', '127.0.0.1', silent, ['--name=a'], 1), { status: 137 })
 })

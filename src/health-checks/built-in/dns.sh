@@ -28,8 +28,9 @@ bytes_of() {
   for group in "${head[@]}" "${tail[@]}"; do printf '%04x' "0x$group"; done
 }
 
-id=$(printf '%04x' "$RANDOM")
+id=$(printf '%04x' "$((SRANDOM & 0xffff))")
 query="${id}01000001000000000000"
+name=${name,,}
 for label in ${name//./ }; do
   query+=$(printf '%02x' "${#label}")
   query+=$(printf %s "$label" | od -An -v -tx1 | tr -d ' \n')
@@ -39,8 +40,10 @@ query+=00$(printf '%04x' "${numbers[$type]}")0001
 exec 3<>"/dev/udp/$3/$4" || exit 1
 printf "$(sed 's/../\\x&/g' <<<"$query")" >&3
 reply=$(dd bs=65535 count=1 <&3 2>/dev/null | od -An -v -tx1 | tr -d ' \n')
-[[ ${reply:0:4} == "$id" && ${#reply} -ge 24 ]] || { echo 'no answer to the question'; exit 2; }
+# Who only sends the question back does not answer it.
+[[ ${reply:0:4} == "$id" && ${reply:4:1} == [89a-f] && ${#reply} -ge 24 ]] || { echo 'no answer to the question'; exit 2; }
 [[ ${reply:7:1} == 0 ]] || { echo "the answer is error ${reply:7:1}"; exit 3; }
+[[ ${reply:8:4} == 0001 && ${reply:24:${#query}-24} == "${query:24}" ]] || { echo 'an answer to another question'; exit 2; }
 count=$((16#${reply:12:4}))
 echo "$count answers"
 [[ -n $answer ]] || exit 0

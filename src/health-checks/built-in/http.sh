@@ -3,7 +3,7 @@
 # @param {"name":"path","type":"path","default":"/","label":"Path"}
 # @param {"name":"host","type":"string","label":"Host header"}
 # @param {"name":"expect","type":"string","default":"200-399","label":"Statuses that mean up"}
-# @param {"name":"text","type":"string","label":"Text in the answer"}
+# @param {"name":"text","type":"string","label":"Text in the answer, which is up to 1 MiB then"}
 address=$3 port=$4 path=/ host='' expect=200-399 text=''
 for word in "${@:5}"; do
   case $word in
@@ -13,14 +13,18 @@ for word in "${@:5}"; do
     --text=*) text=${word#*=} ;;
   esac
 done
-[[ $expect =~ ^[0-9]{3}(-[0-9]{3})?(,[0-9]{3}(-[0-9]{3})?)*$ ]] || { echo 'expect is no list of statuses'; exit 1; }
+[[ $expect =~ ^[1-5][0-9]{2}(-[1-5][0-9]{2})?(,[1-5][0-9]{2}(-[1-5][0-9]{2})?)*$ ]] || { echo 'expect is no list of statuses'; exit 1; }
 [[ $address == *:* ]] && address="[$address]"
 
 # The name goes into the request, whatever the address that is connected to.
-answer=/tmp/answer
-status=$(curl --silent --show-error --globoff --path-as-is --noproxy '*' --max-filesize 1048576 \
+# Without a text to look for, the first bytes of a body end the request: they fit nowhere, which is 23.
+answer=/dev/full limits=(--no-buffer)
+[[ -z $text ]] || answer=/tmp/answer limits=(--max-filesize 1048576)
+status=$(curl --silent --show-error --globoff --path-as-is --noproxy '*' "${limits[@]}" \
   --output "$answer" --write-out '%{http_code}' \
-  --connect-to "::$address:$port" "http://${host:-$address:$port}$path") || exit 1
+  --connect-to "::$address:$port" "http://${host:-$address:$port}$path" 2>/tmp/problem)
+ended=$?
+[[ $ended == 0 || ( $ended == 23 && -z $text ) ]] || { cat /tmp/problem; exit 1; }
 echo "status $status"
 
 matches() {
