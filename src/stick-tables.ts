@@ -3,7 +3,7 @@ import type { RunStep, Step } from './drivers/driver.ts'
 import { MOVED, TABLE } from './drivers/keepalived/nftables.ts'
 import { type Served, servedFrontends } from './drivers/keepalived/services.ts'
 import { ApiError } from './errors.ts'
-import { canonicalIp, familyOf, fullPrefix } from './ip-network.ts'
+import { canonicalIp, canonicalNetwork, familyOf, fullPrefix } from './ip-network.ts'
 import type { MovedClient, Persistence, PersistenceTemplate } from './model/persistence.ts'
 import type { ConfigView } from './model/sections.ts'
 
@@ -66,9 +66,11 @@ export function stickTables({ running, persistence, run }: StickTableParts): Sti
 
 /** Entries that count: a client that was moved has left one behind, which ends by itself. */
 function current({ served, templates, moved }: Table): readonly PersistenceTemplate[] {
-  return templates.filter(
-    ({ mark, clientIp }) => mark === (moved.get(networkOf(clientIp, served))?.to ?? served.marks[0]),
-  )
+  return templates.filter(({ mark, clientIp }) => {
+    const client = networkOf(clientIp, served)
+    // Before the mask was changed, others counted as one.
+    return canonicalNetwork(client) === client && mark === (moved.get(client)?.to ?? served.marks[0])
+  })
 }
 
 /** The client as the maps have it: with the length of the prefix under which clients count as one. */

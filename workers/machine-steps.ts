@@ -23,7 +23,7 @@ const SPENT_MS = 20
 const PATIENCE_MS = 100
 
 export async function program({ host, undos }: Run, step: RunStep): Promise<Failure | undefined> {
-  const { argv, undo, timeout_ms, outside, expect } = step
+  const { argv, undo, timeout_ms, outside, expect, mayFail } = step
   if (undo !== 'irreversible' && undo.length > 0) {
     undos.push({ order: 'file', run: async () => problemOf(await host.run(undo, timeout_ms)) })
   }
@@ -33,7 +33,9 @@ export async function program({ host, undos }: Run, step: RunStep): Promise<Fail
     // Each look has the whole time: one that is cut short by the end of the waiting would say nothing.
     const result = await host.run(argv, timeout_ms, outside)
     // What was only recorded has no output to judge.
-    if (result.exitCode !== 0 || expect === undefined || host.recorded > recordedBefore) return failureOf(result)
+    if (result.exitCode !== 0 || expect === undefined || host.recorded > recordedBefore) {
+      return mayFail === true ? undefined : failureOf(result)
+    }
     const unexpected = unexpectedOutput(result.output, expect)
     if (unexpected === undefined) return undefined
     if ('lines' in expect || left_ms() < PATIENCE_MS) return { output: unexpected, missing: false }

@@ -79,6 +79,8 @@ export interface RunStep extends StepBase {
   readonly expect?: Expectation
   /** When it fails, the engine makes the change again, by a reload. */
   readonly isRuntime?: true
+  /** For what may be as wanted already: a failure of the program is none of the plan. */
+  readonly mayFail?: true
 }
 /** What the output must hold. */
 export type Expectation =

@@ -16,8 +16,10 @@ shift 3
 
 # Whether a server other than the fallback takes new connections of the service "$1 $2".
 is_served() {
-  ipvsadm --save --numeric | while read -r kind flag service _ server _ _ weight; do
-    [ "$kind $flag $service" = "-a $1 $2" ] && [ "$server" != "$place" ] && [ "$weight" -gt 0 ] && echo yes && break
+  ipvsadm --save --numeric | while read -r line; do
+    case $line in "-a $1 $2 "*) ;; *) continue ;; esac
+    server=${line#* -r } weight=${line#* -w }
+    if [ "${server%% *}" != "$place" ] && [ "${weight%% *}" -gt 0 ]; then echo yes; fi
   done | grep -q yes
 }
 while [ $# -ge 2 ]; do

@@ -193,3 +193,10 @@ t.test('a table of lines is waited for: those that must be there, and how others
   t.match(await verdict([], [[server, '-m -w 0']]), { ok: false, output: /-w 5, expected -m -w 0/ })
   t.match(await verdict([], [[server, undefined]]), { ok: false, output: /expected none/ })
 })
+
+t.test('what may be as wanted already may fail', async (t) => {
+  const host = new RecordingHost({ answerRun: () => ({ exitCode: 2, output: 'No such service' }) })
+  const step: Step = { ...basics, kind: 'run', argv: ['ipvsadm', '-D'], undo: [] }
+  t.match(await executePlan(host, [step]), { ok: false })
+  t.match(await executePlan(host, [{ ...step, mayFail: true }]), { ok: true })
+})

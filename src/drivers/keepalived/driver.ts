@@ -136,6 +136,7 @@ function wholePlan(running: Director | undefined, desired: Director, atLeast: Pl
       whenUnchanged: isAdoption ? 'skip' : 'act',
     },
     ...goneMarks(marksBefore, marks),
+    ...goneServices(running, desired),
     setting(SERVICE, 'enabled', 'have keepalived run, after a boot as well'),
     ...(isAdoption ? [] : [loadedFile(loaded)]),
     readBack(desired.served, undefined),
@@ -160,6 +161,20 @@ function marksRun(before: string | undefined): Step {
 function goneMarks(before: string | undefined, after: string): readonly Step[] {
   const gone = before === undefined ? [] : goneMaps(before, after)
   return gone.length === 0 ? [] : [command(['nft', gone.join('; ')], 'forget the marks of before')]
+}
+
+/** keepalived 2.2.7 leaves a service of a mark that is no longer in its group, without real servers. */
+function goneServices(running: Director | undefined, desired: Director): readonly Step[] {
+  const wanted = new Set(desired.served.flatMap(({ marks }) => marks))
+  return (running?.served ?? []).flatMap(({ frontend, marks }) =>
+    marks
+      .filter((mark) => !wanted.has(mark))
+      .map((mark): Step => {
+        const family = frontend.ip.includes(':') ? ['-6'] : []
+        const argv = ['ipvsadm', '--delete-service', '--fwmark-service', String(mark), ...family]
+        return { ...command(argv, `have no service of mark ${mark} any more`), mayFail: true }
+      }),
+  )
 }
 
 /** Not there is as good as deleted. */

@@ -53,13 +53,14 @@ export function weightChange(running: readonly Served[], desired: readonly Serve
   return { values: new Map(changed), ifThere: new Map() }
 }
 
-/** For a keepalived that reads its configuration: it makes most files itself. Of an unknown machine any may be wrong. */
+/** For a keepalived that reads its configuration: it makes most files itself. Of an unknown machine any may be wrong or gone. */
 export function wholeWeights(running: readonly Served[] | undefined, desired: readonly Served[]): WeightChange {
   const needed = new Set<string>()
   for (const served of desired) {
     for (const one of served.destinations) {
       const base = baseOf(one, served)
-      if (firstValue(one.share, base) !== valueOf(one.share, base)) needed.add(weightFileName(one, base))
+      const isMade = running !== undefined && firstValue(one.share, base) === valueOf(one.share, base)
+      if (!isMade) needed.add(weightFileName(one, base))
     }
   }
   const { values: changed } = weightChange(running ?? [], desired)

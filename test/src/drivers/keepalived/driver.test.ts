@@ -125,3 +125,23 @@ t.test('a daemon that starts removes no file that a keepalived of before still w
   // It was halted at runtime: the file of the configuration that keepalived has read is the first.
   test.ok(kept.includes('web') && kept.includes('web.0'), kept.join())
 })
+
+t.test('a mark that a frontend has no longer leaves no service behind', async (test) => {
+  const ranges = (persistTimeout: number): Records => ({
+    ...SITE,
+    l4Backends: [l4Backend('be', ['web', 'other'], { persistTimeout })],
+    l4Frontends: [l4Frontend('fe', 'be', { ports: '80,81' })],
+  })
+  const gone = (before: Records, after: Records) =>
+    plan(before, after).filter((step) => step.kind === 'run' && step.argv.includes('--delete-service')).length
+  test.equal(gone(ranges(60), ranges(0)), 3)
+  test.equal(gone(ranges(60), SITE), 3)
+  test.equal(gone(ranges(0), ranges(0)), 0)
+  test.same(
+    plan(ranges(60), SITE).filter(
+      (step) => step.kind === 'run' && step.argv.some((word) => word.startsWith('delete map')),
+    ),
+    [],
+    'the maps go with their table',
+  )
+})
