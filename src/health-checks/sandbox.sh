@@ -7,7 +7,8 @@
 #
 # The check is alone with the programs of this machine: it sees no process and no file of anybody else, but the files that
 # its parameters name; it has no powers, little memory, and everything it started ends with it. Only the network is shared.
-# `check` answers 0 when there can be no sandbox: servers must not go down because of the machine that asks.
+# `check` answers 0 when there can be no sandbox: servers must not go down because of the machine that asks. The journal
+# tells of it, about once a minute for each check that fails.
 # `test` and `probe` answer 125 then.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 
@@ -22,9 +23,17 @@ esac
 
 mode=$2 seconds=$3 script=$4
 shift 4
+server="$3 $4"
 exec 3<"$script"
 # When memory is short, the checks go first.
 { echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null
+
+# Where /proc/sys is read-only, as in containers, nobody can limit how many namespaces there are.
+limitable() {
+  while read -r _ place _ options _; do
+    case "$place $options" in '/proc/sys ro' | '/proc/sys ro,'*) return 1 ;; esac
+  done </proc/self/mounts
+}
 
 # The programs of this machine, and what they need for names and certificates; nothing can be written but a small /tmp.
 boxed() {
@@ -35,7 +44,10 @@ boxed() {
     set -- --ro-bind-try "/etc/$name" "/etc/$name" "$@"
   done
   # Where this machine is a container itself, its kernel does not show processes to another one.
-  [ -e /run/systemd/container ] || set -- --proc /proc "$@"
+  # Nothing is written there: a check that is not root's could take back that it goes first when memory is short.
+  [ -e /run/systemd/container ] || set -- --proc /proc --remount-ro /proc "$@"
+  # A namespace of its own would give a check all powers in it, and with them more of the kernel to break.
+  if limitable; then set -- --disable-userns "$@"; fi
   set -- bwrap --unshare-user --unshare-pid --unshare-ipc --unshare-uts --die-with-parent --new-session \
     --hostname check --chdir / --clearenv --setenv PATH "$PATH" --setenv LC_ALL C \
     --dev /dev --ro-bind /usr /usr --size 16777216 --tmpfs /tmp "$@"
@@ -53,9 +65,9 @@ if [ "$mode" = probe ]; then
   exit 125
 fi
 
-# Limits are set inside, where only the processes of this check are counted.
+# Limits are set inside, where only the processes of this check are counted. What is shared counts as no data.
 set -- --perms 0555 --ro-bind-data 3 /check --remount-ro /dev --remount-ro / -- \
-  prlimit --core=0 --nofile=64 --nproc=64 --data=268435456 --fsize=16777216 --cpu="$seconds" -- /check "$@"
+  prlimit --core=0 --nofile=64 --nproc=64 --data=268435456 --as=536870912 --fsize=16777216 --cpu="$seconds" -- /check "$@"
 for word; do
   case $word in
   --*=/dev/* | --*=/proc/* | --*=/sys/* | --*=/tmp/* | --*=/usr/* | --*=/check) ;;
@@ -66,5 +78,9 @@ boxed "$@"
 status=$?
 [ "$status" -ne 0 ] || exit 0
 if possible 2>/dev/null; then exit "$status"; fi
-echo 'There can be no sandbox on this machine, so nothing was checked' >&2
+problem='There can be no sandbox on this machine, so nothing was checked'
+echo "$problem" >&2
 [ "$mode" = check ] || exit 125
+# Checks come every few seconds.
+[ $(($(date +%s) % 60)) -ge "$seconds" ] || logger --tag fulcrum-check --priority daemon.warning -- "$problem: $server"
+exit 0

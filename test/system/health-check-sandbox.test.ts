@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,14 +12,21 @@ const skip = sandboxProblem()
 interface Options {
   readonly seconds?: number
   readonly words?: readonly string[]
+  /** Account of whoever starts it, where that can be chosen. */
+  readonly as?: number
 }
 
 /** Runs a script in the sandbox as a balancer would. */
-async function run(test: Test, script: string, { seconds = 5, words = [] }: Options = {}) {
+async function run(test: Test, script: string, { seconds = 5, words = [], as }: Options = {}) {
   const folder = temporaryFolder(test, 'sandbox')
   const file = join(folder, 'script')
   writeFileSync(file, script)
-  const child = spawn(SANDBOX, ['test', String(seconds), file, '0', '0', '127.0.0.1', '80', ...words])
+  const account = as === undefined || process.getuid?.() !== 0 ? {} : { uid: as, gid: as }
+  if (as !== undefined) chmodSync(folder, 0o755)
+  // A copy: not everybody may enter the folder of the sources.
+  const sandbox = join(folder, 'sandbox')
+  copyFileSync(SANDBOX, sandbox)
+  const child = spawn(sandbox, ['test', String(seconds), file, '0', '0', '127.0.0.1', '80', ...words], account)
   const chunks: Buffer[] = []
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
   child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -105,6 +112,27 @@ t.test('a script takes no more memory than it is given', { skip }, async (test) 
   test.not(status, 0)
 })
 
+const python = '/usr/bin/python3'
+const shareSkip = skip === false && !existsSync(python) ? `no ${python}` : skip
+
+t.test('what processes share is memory as well', { skip: shareSkip }, async (test) => {
+  const script = `#!${python}\nimport mmap\nmmap.mmap(-1, 700 << 20)\nprint("shared")\n`
+  const { status, output } = await run(test, script)
+  test.not(status, 0)
+  test.notMatch(output, /^shared/m)
+})
+
+t.test('it makes no namespaces, where it would have all powers', { skip }, async (test) => {
+  const { output } = await run(test, '#!/bin/bash\nunshare -Urn true 2>&1 && echo made\nexit 0\n')
+  test.match(output, /unshare failed/)
+  test.notMatch(output, 'made')
+})
+
+t.test('it does not take back that it goes first when memory is short', { skip }, async (test) => {
+  const script = '#!/bin/bash\n{ echo 0 >/proc/self/oom_score_adj; } 2>/dev/null\ncat /proc/self/oom_score_adj\n'
+  test.equal((await run(test, script, { as: 65_534 })).output.trim(), '1000')
+})
+
 t.test('it sees no process of others, and a signal to all of them reaches nobody', { skip }, async (test) => {
   const other = spawn('sleep', ['60'])
   test.teardown(() => other.kill())
@@ -170,12 +198,20 @@ t.test(
     writeFileSync(join(folder, 'bwrap'), '#!/bin/sh\necho "bwrap: no namespaces" >&2\nexit 1\n', { mode: 0o755 })
     spawnSync('chmod', ['755', folder])
     writeFileSync(join(folder, 'script'), `#!/bin/sh\n: >${folder}/ran\n`)
+    writeFileSync(join(folder, 'date'), '#!/bin/sh\necho 120\n', { mode: 0o755 })
+    writeFileSync(join(folder, 'logger'), `#!/bin/sh\necho "$@" >>${folder}/told\n`, { mode: 0o755 })
     const call = (...words: string[]) => spawnSync(join(folder, 'sandbox'), words, { encoding: 'utf8' })
     test.match(call('probe'), { status: 125, stderr: /no sandbox .*: bwrap: no namespaces|bwrap: no namespaces/ })
     const words = ['5', join(folder, 'script'), '0', '0', '127.0.0.1', '80']
     test.match(call('test', ...words), { status: 125, stderr: /There can be no sandbox/ })
     test.match(call('check', ...words), { status: 0 })
     test.notOk(existsSync(join(folder, 'ran')))
+    const told = readFileSync(join(folder, 'told'), 'utf8')
+    test.match(told, /nothing was checked: 127\.0\.0\.1 80\n$/, 'the journal hears of it')
+    // In the middle of a minute it was told already.
+    writeFileSync(join(folder, 'date'), '#!/bin/sh\necho 150\n')
+    test.match(call('check', ...words, '--key=x'), { status: 0 })
+    test.equal(readFileSync(join(folder, 'told'), 'utf8'), told)
     test.equal(call('other').status, 64)
     test.end()
   },
