@@ -1,4 +1,5 @@
 import type { Problem } from './drivers/driver.ts'
+import { servedFrontends } from './drivers/keepalived/services.ts'
 import { nodeIn } from './drivers/this-node.ts'
 import { canonicalIp } from './ip-network.ts'
 import { parsePorts } from './model/ports.ts'
@@ -31,6 +32,12 @@ export function portProblems(view: ConfigView, nodeId: string, places: readonly 
     ...[...view.list('l4Frontends')]
       .filter(({ protocol }) => protocol === 'tcp')
       .map((frontend) => ({ section: 'l4Frontends', ...frontend }) as const),
+    // What comes from that port is taken for an answer of the frontend.
+    ...servedFrontends(view).flatMap(({ frontend, rewrittenPort }) =>
+      rewrittenPort === undefined || frontend.protocol !== 'tcp'
+        ? []
+        : [{ section: 'l4Frontends', ...frontend, ports: String(rewrittenPort) } as const],
+    ),
   ]
   return claims.flatMap(({ section, id, ip, ports, enabled }): readonly Problem[] => {
     if (!enabled) return []

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { overlap, portProblems } from '../../src/own-ports.ts'
-import { frontend } from '../config-fixture.ts'
+import { frontend, l4Backend, l4Frontend, realServer } from '../config-fixture.ts'
 import { viewOf } from '../view-fixture.ts'
 
 const API = { owner: 'the API', place: { host: '0.0.0.0', port: 9443 } }
@@ -34,4 +34,21 @@ t.test('a frontend may not take a port of the API or of sshd', async (test) => {
 t.test('a frontend that is off takes nothing', async (test) => {
   const view = viewOf({ l7Frontends: [frontend('f', null, { ports: '9443', enabled: false })] })
   test.same(portProblems(view, 'n', [API]), [])
+})
+
+t.test('nor may what is balanced, nor the port that its answers come from', async (test) => {
+  const balanced = (ports: string, real: number, persistTimeout: number) =>
+    portProblems(
+      viewOf({
+        realServers: [realServer('r', { ip: '10.0.0.1', port: real })],
+        l4Backends: [l4Backend('be', ['r'], { persistTimeout })],
+        l4Frontends: [l4Frontend('l4', 'be', { ip: '192.0.2.1', ports })],
+      }),
+      'n',
+      [API],
+    ).map(({ section, id, field }) => `${section} ${id} ${field}`)
+  test.same(balanced('9443', 80, 0), ['l4Frontends l4 ports'])
+  test.same(balanced('8085', 9443, 60), ['l4Frontends l4 ports'])
+  test.same(balanced('8085', 9443, 0), [], 'the kernel translates itself')
+  test.same(balanced('8085', 80, 60), [])
 })

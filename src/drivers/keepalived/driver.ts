@@ -4,7 +4,7 @@ import type { Driver, PlanOptions, Step } from '../driver.ts'
 import type { Setting } from '../host.ts'
 import { checkFiles, checkTidying, checkWrites } from './check-files.ts'
 import { diagnoseOutput } from './diagnose.ts'
-import { fallbackGone, fallbackProgram, goneFallbacks, NO_PROGRAM, standIns } from './fallback-steps.ts'
+import { fallbackGone, fallbackProgram, goneFallbacks, NO_PROGRAMS, standIns } from './fallback-steps.ts'
 import { goneMaps, NO_MARKS, renderMarks, TABLE } from './nftables.ts'
 import { CONFIG_FILE, MARKS_FILE, MODULES_FILE, SYSCTL_FILE, WEIGHTS_FOLDER } from './paths.ts'
 import { loadedFile, readBack } from './read-back.ts'
@@ -232,7 +232,7 @@ function givenBack(running: Director): readonly Step[] {
     remove(CONFIG_FILE),
     command(NO_TABLE, 'mark no packets any more'),
     ...[MARKS_FILE, MODULES_FILE, SYSCTL_FILE].map(remove),
-    NO_PROGRAM,
+    ...NO_PROGRAMS,
     ...returned(running, undefined),
     ...checkTidying(running, { served: [], view: running.view }),
     { ...setting(SERVICE, undefined, 'leave keepalived as it was found') },

@@ -27,7 +27,9 @@ export function renderMarks(all: readonly Served[]): string {
     ...chain('prerouting', 'raw'),
     // Of this machine's own connections.
     ...chain('output', 'raw'),
-    ...chain('postrouting', 'srcnat + 50'),
+    // Behind IPVS: answers to others, and to this machine itself.
+    ...chain('postrouting', '150'),
+    ...chain('input', '150'),
     ...([4, 6] as const).flatMap((family) => familyLines(marked, family)),
   ]
   return `${lines.join('\n')}\n`
@@ -66,8 +68,12 @@ function familyLines(marked: readonly Served[], family: 4 | 6): readonly string[
       rule(hook, `meta mark set ${ip} saddr . meta mark map @${MOVED[family]}`),
     ]),
     ...(rewritten.length === 0 ? [] : ['tcp', 'udp']).flatMap((protocol) => [
-      rule('prerouting', `${protocol} dport set ${ip} daddr . meta l4proto . ${protocol} dport map @${there.name}`),
-      rule('postrouting', `${protocol} sport set ${ip} saddr . meta l4proto . ${protocol} sport map @${back.name}`),
+      ...['prerouting', 'output'].map((hook) =>
+        rule(hook, `${protocol} dport set ${ip} daddr . meta l4proto . ${protocol} dport map @${there.name}`),
+      ),
+      ...['postrouting', 'input'].map((hook) =>
+        rule(hook, `${protocol} sport set ${ip} saddr . meta l4proto . ${protocol} sport map @${back.name}`),
+      ),
     ]),
   ]
 }

@@ -9,3 +9,5 @@ export const MODULES_FILE = '/etc/modules-load.d/fulcrum-ipvs.conf'
 export const SYSCTL_FILE = '/etc/sysctl.d/60-fulcrum-ipvs.conf'
 /** Adds and removes a fallback server: keepalived calls it when the last real server goes and when one is back. */
 export const FALLBACK_PROGRAM = '/etc/keepalived/fulcrum-fallback'
+/** Calls it for every frontend, after a start of keepalived. */
+export const SETTLE_PROGRAM = '/etc/keepalived/fulcrum-settle'

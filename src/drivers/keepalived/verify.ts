@@ -6,7 +6,7 @@ import type { L4Frontend } from '../../model/layer4.ts'
 import { parsePorts } from '../../model/ports.ts'
 import type { ConfigView, SectionName } from '../../model/sections.ts'
 import type { Problem } from '../driver.ts'
-import { placeText } from './fallback.ts'
+import { fallbackPlace, placeText } from './fallback.ts'
 import { isOnePort } from './marks.ts'
 import { type Served, servedFrontends } from './services.ts'
 
@@ -57,6 +57,9 @@ function servedProblems(served: Served): readonly Problem[] {
     if (other !== undefined) add('backendId', `real servers ${other} and ${one.name} are both ${place} to it`)
     seen.set(place, one.name)
   }
+  const standIn = fallbackPlace(served)
+  const twin = standIn === undefined ? undefined : seen.get(standIn)
+  if (twin !== undefined) add('backendId', `the fallback and real server ${twin} are both ${standIn} to it`)
   if (marks.length > 1 && frontend.forwarding === 'masq') problems.push(...samePort(served))
   return problems
 }

@@ -61,10 +61,14 @@ t.test('one that is no longer a fallback is taken out', (test) => {
 
 t.test('its program is there while there is a fallback', (test) => {
   const [some, none] = [serve(FALLBACK, 'online'), serve(null, 'online')]
-  test.match(fallbackProgram(some), [{ kind: 'replaceFile', path: PROGRAM, mode: 0o755 }])
+  const settle = `#!/bin/sh\n${PROGRAM} settle 10.0.0.99:80 -m -t 192.0.2.10:80\nexit 0\n`
+  test.match(fallbackProgram(some), [
+    { kind: 'replaceFile', path: PROGRAM, mode: 0o755 },
+    { kind: 'replaceFile', path: '/etc/keepalived/fulcrum-settle', mode: 0o755, content: settle },
+  ])
   test.same(fallbackProgram(none), [])
-  test.match(fallbackGone(some, none), [{ kind: 'removeFile', path: PROGRAM }])
-  test.match(fallbackGone(undefined, none), [{ kind: 'removeFile', path: PROGRAM }])
+  test.match(fallbackGone(some, none), [{ kind: 'removeFile', path: PROGRAM }, { kind: 'removeFile' }])
+  test.equal(fallbackGone(undefined, none).length, 2)
   test.same(fallbackGone(none, none), [])
   test.same(fallbackGone(some, some), [])
   test.end()

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { CONFIG_FILE, FALLBACK_PROGRAM, MARKS_FILE, WEIGHTS_FOLDER } from '../../../../src/drivers/keepalived/paths.ts'
+import {
+  CONFIG_FILE,
+  FALLBACK_PROGRAM,
+  MARKS_FILE,
+  SETTLE_PROGRAM,
+  WEIGHTS_FOLDER,
+} from '../../../../src/drivers/keepalived/paths.ts'
 
 const unit = (name: string) => readFileSync(new URL(`../../../../systemd/${name}`, import.meta.url), 'utf8')
 
@@ -15,6 +21,6 @@ t.test('the units know the places that the driver writes to', (test) => {
   }
   test.ok(folders.includes(WEIGHTS_FOLDER))
   test.match(unit('fulcrum.tmpfiles'), new RegExp(`^d ${WEIGHTS_FOLDER} 0755 root root`, 'm'))
-  test.match(unit('keepalived.service.d/fulcrum.conf'), MARKS_FILE)
+  for (const path of [MARKS_FILE, SETTLE_PROGRAM]) test.match(unit('keepalived.service.d/fulcrum.conf'), path)
   test.end()
 })

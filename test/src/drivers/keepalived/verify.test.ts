@@ -36,6 +36,9 @@ t.test('what the kernel could not do is said before', (test) => {
   test.match(one({}, {}, ['six']), [/192\.0\.2\.10 and real server six \(fd00::1\) are not of one family/])
   test.match(one({}, {}, ['web', 'twin']), [/real servers web and twin are both 10\.0\.0\.1:80/])
   test.match(one({}, { fallback: { ip: 'fd00::9', port: 80 } }), [/the fallback \(fd00::9\) are not of one family/])
+  test.match(one({}, { fallback: { ip: '10.0.0.1', port: 80 } }), [
+    /the fallback and real server web are both 10\.0\.0\.1:80/,
+  ])
   test.match(one({ ip: 'fd00::10' }, { persistTimeout: 60, persistMask: '255.0.0.0' }, ['six']), [/is for IPv4/])
   test.match(one({}, { persistTimeout: 60, persistMask: '64' }), [/is for IPv6/])
   test.end()
