@@ -43,6 +43,7 @@ import type { Settings } from './settings.ts'
 import { FulcrumAgent } from './snmp/fulcrum-agent.ts'
 import { stickTables } from './stick-tables.ts'
 import { withHealthOf } from './stats/health.ts'
+import { Director, keepalivedRuns } from './ipvs/director.ts'
 import { LAYER4_ARCHIVE, Layer4Stats, type Layer4StatsOptions } from './stats/layer4-stats.ts'
 import type { ObjectNames } from './stats/names.ts'
 import { createStats, type Stats } from './stats/stats.ts'
@@ -95,7 +96,11 @@ export async function createAppliance(
   const figures = figuresOf(settings.observe, machine, new RunningNames(running, () => store.revision))
   const onHealth = healthEvents(lifecycle.events, running)
   const told = { onHealth, applianceId: nodeId, log, clock }
-  const layer4 = layer4Of(settings, { store, running, isChanging: () => engine.busy, ...told })
+  const keepalived = (up: boolean) =>
+    lifecycle.events.publish('node', { state: up ? 'keepalived up' : 'keepalived down' })
+  // In trial nobody starts it.
+  const director = new Director(settings.profile === 'trial' ? () => true : keepalivedRuns, keepalived)
+  const layer4 = layer4Of(settings, { store, running, isChanging: () => engine.busy, director, ...told })
   const stats = await createStats({ directory: join(settings.state, 'archive'), ...figures, layer4, ...told })
   const node = { store, running, drivers: machine.drivers(born), nodeId, born, clock, log }
   const listeners = createListeners(settings, node, (incoming, requestId) => pipeline.handle(incoming, requestId))

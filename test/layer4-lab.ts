@@ -33,6 +33,8 @@ export class Layer4Lab {
   readonly messages: FromArchiveThread[] = []
   readonly directory: string
   isChanging = false
+  /** Whether somebody checks real servers. */
+  isChecked = true
   stats: Layer4Stats
   #view: ConfigView
   #revision = 1
@@ -69,6 +71,7 @@ export class Layer4Lab {
       names: new RunningNames(this.running, revision, 4),
       applianceId: 'node-1',
       isChanging: () => this.isChanging,
+      director: { look: () => this.isChecked, rest: () => undefined },
       onHealth: (changes) => void this.changes.push(...changes),
       log: silentLog,
       clock: this.clock,

@@ -8,6 +8,7 @@ import type {
   TableMessage,
 } from '../../workers/archive/messages.ts'
 import type { Clock } from '../clock.ts'
+import type { Director } from '../ipvs/director.ts'
 import { type IpvsPlan, ipvsPlan } from '../ipvs/names.ts'
 import type { Log } from '../log.ts'
 import type { ConfigView } from '../model/sections.ts'
@@ -32,6 +33,8 @@ export interface Layer4StatsOptions {
   readonly applianceId: string
   /** Whether an apply is under way. */
   readonly isChanging: () => boolean
+  /** Who checks real servers. */
+  readonly director: Pick<Director, 'look' | 'rest'>
   /** Told which real servers went down or came back. */
   readonly onHealth: (changes: readonly HealthChange[]) => void
   readonly log: Log
@@ -108,7 +111,9 @@ export class Layer4Stats {
   }
 
   #judge(figures: Float64Array): void {
-    const { clock, isChanging, onHealth, revision } = this.#options
+    const { clock, director, isChanging, onHealth, revision } = this.#options
+    if (this.#plan.frontends.length === 0) director.rest()
+    else if (!director.look()) return this.#health.unknown()
     const isChangingNow = isChanging() || revision() !== this.#plan.version
     const changes = this.#health.read({
       plan: this.#plan,

@@ -71,6 +71,20 @@ t.test('nobody knows without a check, while halted, and while the services are n
   t.strictSame([...states(unchecked), ...states(halted)], [], 'none of it is news')
 })
 
+t.test('nobody knows while keepalived does not run, whatever the table has', async (t) => {
+  const lab = await started(t)
+  await lab.tick()
+  lab.isChecked = false
+  await lab.tick(1, takeOut(lab))
+  t.equal(lab.stats.live.health('r1'), 'unknown')
+  t.equal(lab.stats.live.health('r2'), 'unknown', 'the table still has it')
+  t.strictSame(states(lab), [])
+  lab.isChecked = true
+  await lab.tick()
+  t.equal(lab.stats.live.health('r2'), 'up')
+  t.strictSame(states(lab), ['r1 down'], 'what happened meanwhile is told afterwards')
+})
+
 t.test('drained is there with weight 0, and is up', async (t) => {
   const lab = await started(t, { ...RECORDS, realServers: [real('r1', { state: 'drained' }), real('r2')] })
   await lab.tick()
