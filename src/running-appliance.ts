@@ -21,6 +21,7 @@ import type { Log } from './log.ts'
 import type { Machine } from './machine.ts'
 import type { ConfigView } from './model/sections.ts'
 import { NetworkUpkeep } from './network-upkeep.ts'
+import { SandboxWatch } from './sandbox-watch.ts'
 import type { Settings } from './settings.ts'
 import type { FulcrumAgent } from './snmp/fulcrum-agent.ts'
 import type { Stats } from './stats/stats.ts'
@@ -70,6 +71,7 @@ export class RunningAppliance implements Appliance {
   readonly #confirmation: Confirmation
   readonly #upkeep: NetworkUpkeep
   readonly #certificates: CertificateWatch
+  readonly #sandbox: SandboxWatch
   readonly #reborn = deferred()
   #identityTimer: NodeJS.Timeout | undefined
   readonly #nextId = requestIds(newId().slice(0, 13))
@@ -92,6 +94,7 @@ export class RunningAppliance implements Appliance {
       ...certificatesIn(parts.running),
     ]
     this.#certificates = new CertificateWatch({ ...parts, certificates, events: parts.lifecycle.events })
+    this.#sandbox = new SandboxWatch({ ...parts, facts: parts.machine.facts, events: parts.lifecycle.events })
     this.#confirmation = new Confirmation(parts.engine, parts.store, parts.clock, parts.log)
   }
 
@@ -137,6 +140,7 @@ export class RunningAppliance implements Appliance {
     // In trial the network is only recorded, and so is the SNMP agent.
     if (settings.profile === 'appliance') {
       this.#upkeep.start()
+      this.#sandbox.start()
       snmp.start()
     }
     const isFirstTrial = this.firstAdministrator !== undefined && settings.profile === 'trial'
@@ -166,6 +170,7 @@ export class RunningAppliance implements Appliance {
     this.#confirmation.stop()
     this.#upkeep.stop()
     this.#certificates.stop()
+    this.#sandbox.stop()
     this.#parts.snmp.stop()
     clearInterval(this.#identityTimer)
     demo.stop()
