@@ -23,8 +23,17 @@ function whyNoService(ip: string): string | undefined {
   if (parsed === undefined) return 'it is no address'
   if (parsed.value === 0n) return 'the kernel balances one address, not all of them'
   if (parsed.family === 6 ? parsed.value >> 120n === 0xffn : parsed.value >> 28n >= 0xen) return 'it is no host’s'
-  if (parsed.family === 6 && parsed.value >> 32n === 0xffffn) return 'write it as IPv4'
-  return undefined
+  return whyNoServer(ip)
+}
+
+/** Why no address of a real server could be this one; undefined when it could. */
+export function whyNoServer(ip: string): string | undefined {
+  const parsed = parseIp(ip)
+  if (parsed?.family !== 6) return undefined
+  if (parsed.value >> 118n === 0x3fan) return 'it is valid on one interface only (link-local)'
+  const above = parsed.value >> 32n
+  // Programs write these in another form than they read them.
+  return above === 0xffffn || (above === 0n && parsed.value > 0xffffn) ? 'write it as IPv4' : undefined
 }
 
 /** What is wrong with a Layer 4 backend by itself. */

@@ -1,11 +1,20 @@
 import t from 'tap'
-import { backendProblems, frontendProblems, maskProblem } from '../../src/l4-rules.ts'
+import { backendProblems, frontendProblems, maskProblem, whyNoServer } from '../../src/l4-rules.ts'
 
 const fields = (problems: readonly { readonly field: string }[]) => problems.map(({ field }) => field)
 
 t.test('a service has the address of one host', (test) => {
   for (const ip of ['192.0.2.10', 'fd00::10', '127.0.0.1']) test.same(frontendProblems({ ip, ports: '80' }), [], ip)
-  for (const ip of ['0.0.0.0', '::', '224.0.0.1', '255.255.255.255', 'ff02::1', '::ffff:10.0.0.1']) {
+  for (const ip of [
+    '0.0.0.0',
+    '::',
+    '224.0.0.1',
+    '255.255.255.255',
+    'ff02::1',
+    '::ffff:10.0.0.1',
+    '::1.2.3.4',
+    'fe80::1',
+  ]) {
     test.same(fields(frontendProblems({ ip, ports: '80' })), ['ip'], ip)
   }
   test.end()
@@ -34,5 +43,11 @@ t.test('masks fit the family of the address', (test) => {
   test.equal(maskProblem('32', '192.0.2.1'), undefined)
   test.match(maskProblem('33', '192.0.2.1'), /IPv6/)
   test.match(maskProblem('255.255.0.0', 'fd00::1'), /IPv4/)
+  test.end()
+})
+
+t.test('a real server has an address that every program writes in one way', (test) => {
+  for (const ip of ['10.0.0.1', 'fd00::1', '::1', '2001:db8::1.2.3.4']) test.equal(whyNoServer(ip), undefined, ip)
+  for (const ip of ['::ffff:10.0.0.1', '::1.2.3.4', 'fe80::1']) test.type(whyNoServer(ip), 'string', ip)
   test.end()
 })

@@ -1,7 +1,7 @@
 import { checkFrom } from '../../health-checks/built-in.ts'
 import { checkSettingProblems } from '../../health-checks/rules.ts'
 import { canonicalIp, familyOf } from '../../ip-network.ts'
-import { backendProblems, frontendProblems, maskProblem } from '../../l4-rules.ts'
+import { backendProblems, frontendProblems, maskProblem, whyNoServer } from '../../l4-rules.ts'
 import type { L4Frontend } from '../../model/layer4.ts'
 import { parsePorts } from '../../model/ports.ts'
 import type { ConfigView, SectionName } from '../../model/sections.ts'
@@ -71,6 +71,8 @@ function placeProblems(
   add: (field: string, message: string) => void,
 ): void {
   const { ip, ports, forwarding } = frontend
+  const why = whyNoServer(place.ip)
+  if (why !== undefined) add('backendId', `${place.name} cannot have the address ${place.ip}: ${why}`)
   if (familyOf(place.ip) !== familyOf(ip)) add('ip', `${ip} and ${place.name} (${place.ip}) are not of one family`)
   const keepsPort = marks.length > 1 && !isOnePort(frontend)
   if ((forwarding === 'masq' && !keepsPort) || place.port === null) return

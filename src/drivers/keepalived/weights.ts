@@ -55,15 +55,16 @@ export function weightChange(running: readonly Served[], desired: readonly Serve
 
 /** For a keepalived that reads its configuration: it makes most files itself. Of an unknown machine any may be wrong or gone. */
 export function wholeWeights(running: readonly Served[] | undefined, desired: readonly Served[]): WeightChange {
+  // It may have read either of the two weights.
+  if (running === undefined) return { values: weightValues(desired), ifThere: new Map() }
   const needed = new Set<string>()
   for (const served of desired) {
     for (const one of served.destinations) {
       const base = baseOf(one, served)
-      const isMade = running !== undefined && firstValue(one.share, base) === valueOf(one.share, base)
-      if (!isMade) needed.add(weightFileName(one, base))
+      if (firstValue(one.share, base) !== valueOf(one.share, base)) needed.add(weightFileName(one, base))
     }
   }
-  const { values: changed } = weightChange(running ?? [], desired)
+  const { values: changed } = weightChange(running, desired)
   return {
     // Also what does not change: until now a file of another name may have said so.
     values: new Map([...weightValues(desired)].filter(([name]) => needed.has(name))),
