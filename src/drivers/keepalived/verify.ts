@@ -79,7 +79,8 @@ function placeProblems(
   const { port } = place
   if ((parsePorts(ports) ?? []).some(({ first, last }) => first <= port && port <= last)) return
   const who = forwarding === 'masq' ? 'a persistent frontend with several ports' : forwarding
-  add('forwarding', `${who} cannot change the port, and ${place.name} has port ${port}`)
+  const way = forwarding === 'masq' ? 'give it no port, or none of persistence' : 'give it no port, or use masq'
+  add('forwarding', `${who} cannot change the port, and ${place.name} has port ${port}: ${way}`)
 }
 
 /** Packets get the port of the real servers before one is chosen. */
