@@ -88,7 +88,7 @@ export async function createAppliance(
     editing,
     compute: machine.compute,
     facts: machine.facts,
-    connections: (ripId) => openConnections(ripId, stats, layer4),
+    connections: (ripId) => openConnections(ripId, stats, settings.profile === 'trial' ? undefined : layer4),
     engine: () => engine,
     machine,
     refuseObserver: () => observedHaproxy(settings, store)?.refuse(),
@@ -192,10 +192,10 @@ function servicesOf(parts: Parts, editing: Editing, layer4: Layer4Stats): Servic
   }
 }
 
-/** Of both layers; undefined while one of those that hold it does not tell. */
-function openConnections(ripId: string, stats: Stats, layer4: Layer4Stats): number | undefined {
+/** Of both layers; undefined while one of those that hold it does not tell. In trial the kernel balances nothing. */
+function openConnections(ripId: string, stats: Stats, layer4: Layer4Stats | undefined): number | undefined {
   let sum = 0
-  for (const count of [...stats.live.sessions(ripId), ...layer4.live.connections(ripId)]) {
+  for (const count of [...stats.live.sessions(ripId), ...(layer4?.live.connections(ripId) ?? [])]) {
     if (count === undefined) return undefined
     sum += count
   }

@@ -69,3 +69,21 @@ t.test('a job that waits for connections can be cancelled; the server stays drai
     test.equal((await daemon.call('PUT', `/ipvsDirector/rips/${id}/drain?wait=${wait}`)).status, 422, wait)
   }
 })
+
+t.test('in trial the kernel balances nothing, so nobody waits for it', async (test) => {
+  const daemon = await daemonFixture(test)
+  const { id: ripId } = await daemon.data('POST', '/ipvsDirector/rips', { name: 'r', ip: '127.0.0.1', port: 9 })
+  const reals = [{ ripId }]
+  const { id: backendId } = await daemon.data('POST', '/ipvsDirector/backends', { name: 'be', reals })
+  const frontend = { name: 'fe', ip: '192.0.2.10', ports: '80', protocol: 'tcp', forwarding: 'masq', backendId }
+  await daemon.data('POST', '/ipvsDirector/frontends', frontend)
+  const { job } = await daemon.data('PUT', `/ipvsDirector/rips/${ripId}/drain?wait=60s&then=halt`)
+  const applied = await daemon.call('PUT', '/services/apply')
+  test.equal(applied.headers['x-dry-run'], 'true')
+  const ended = await until(
+    'the end of the job',
+    () => daemon.data('GET', `/jobs/${job}`),
+    ({ state }) => state !== 'running',
+  )
+  test.match(ended, { state: 'succeeded', result: { connections: 0, halted: true } })
+})
