@@ -35,6 +35,32 @@ limitable() {
   done </proc/self/mounts
 }
 
+# What a check may ask the kernel for, as a program of its filters (BPF, eight bytes each: code, jump if so, jump if not,
+# number). The network is shared, and with it the names of local sockets: a check could take one that somebody else is
+# about to use, or talk to whoever has it. Pairs of them stay, which programs wake themselves with, as long as they get no
+# name: addresses that are bound have the length of those of netlink, IPv4 or IPv6.
+calls='\040\000\000\000\004\000\000\000' # the machine
+calls="$calls"'\025\000\000\021\076\000\000\300' # is x86-64, or no
+calls="$calls"'\040\000\000\000\000\000\000\000' # the call
+calls="$calls"'\065\000\017\000\000\000\000\100' # is of x32: no
+calls="$calls"'\025\000\016\000\251\001\000\000' # is io_uring_setup, which goes by all of this: no
+calls="$calls"'\025\000\002\000\051\000\000\000' # is socket
+calls="$calls"'\025\000\003\000\065\000\000\000' # is socketpair
+calls="$calls"'\025\000\007\014\061\000\000\000' # is bind, or yes
+calls="$calls"'\040\000\000\000\020\000\000\000' # socket: the family
+calls="$calls"'\025\000\011\012\001\000\000\000' # is local: no, or yes
+calls="$calls"'\040\000\000\000\020\000\000\000' # socketpair: the family
+calls="$calls"'\025\000\000\010\001\000\000\000' # is local, or yes
+calls="$calls"'\040\000\000\000\030\000\000\000' # the type
+calls="$calls"'\124\000\000\000\017\000\000\000' # without flags
+calls="$calls"'\025\000\005\004\001\000\000\000' # is a stream: yes, or no
+calls="$calls"'\040\000\000\000\040\000\000\000' # bind: the length of the address
+calls="$calls"'\025\000\003\000\014\000\000\000' # is 12: yes
+calls="$calls"'\025\000\002\000\020\000\000\000' # is 16: yes
+calls="$calls"'\025\000\001\000\034\000\000\000' # is 28: yes, or no
+calls="$calls"'\006\000\000\000\001\000\005\000' # no: EPERM
+calls="$calls"'\006\000\000\000\000\000\377\177' # yes
+
 # The programs of this machine, and what they need for names and certificates; nothing can be written but a small /tmp.
 boxed() {
   for link in bin sbin lib lib32 lib64 libx32; do
@@ -48,6 +74,7 @@ boxed() {
   [ -e /run/systemd/container ] || set -- --proc /proc --remount-ro /proc "$@"
   # A namespace of its own would give a check all powers in it, and with them more of the kernel to break.
   if limitable; then set -- --disable-userns "$@"; fi
+  [ ! -e /lib64/ld-linux-x86-64.so.2 ] || set -- --seccomp 4 "$@"
   set -- bwrap --unshare-user --unshare-pid --unshare-ipc --unshare-uts --die-with-parent --new-session \
     --hostname check --chdir / --clearenv --setenv PATH "$PATH" --setenv LC_ALL C \
     --dev /dev --ro-bind /usr /usr --size 16777216 --tmpfs /tmp "$@"
@@ -55,7 +82,8 @@ boxed() {
     account=$(id -u fulcrum-check 2>/dev/null || echo 65534)
     set -- setpriv --reuid="$account" --regid="$account" --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs "$@"
   fi
-  "$@"
+  # In place of the shell: it ends with the process that waits for it.
+  printf %b "$calls" | { exec 4<&0 </dev/null && exec "$@"; }
 }
 
 possible() { boxed --remount-ro / true </dev/null 3<&-; }

@@ -128,6 +128,31 @@ t.test('it makes no namespaces, where it would have all powers', { skip }, async
   test.notMatch(output, 'made')
 })
 
+const SOCKETS = `#!/usr/bin/perl
+use Socket qw(:DEFAULT IN6ADDR_LOOPBACK pack_sockaddr_in6);
+sub told { print shift, $_[0] ? " yes\\n" : " no\\n" }
+told('local', socket(my $a, AF_UNIX, SOCK_STREAM, 0));
+told('datagrams', socketpair(my $b, my $c, AF_UNIX, SOCK_DGRAM, 0));
+told('pair', socketpair(my $d, my $e, AF_UNIX, SOCK_STREAM, 0));
+told('name', bind($d, pack('S a*', AF_UNIX, "\\0fulcrum-test-${process.pid}-of-a-folder")));
+told('tcp', socket(F, AF_INET, SOCK_STREAM, 0) && bind(F, pack_sockaddr_in(0, INADDR_LOOPBACK)));
+told('tcp6', socket(G, AF_INET6, SOCK_STREAM, 0) && bind(G, pack_sockaddr_in6(0, IN6ADDR_LOOPBACK)));
+told('udp', socket(H, AF_INET, SOCK_DGRAM, 0) && bind(H, pack_sockaddr_in(0, INADDR_LOOPBACK)));
+told('ring', syscall(425, 4, 0) >= 0);
+`
+const socketSkip = skip === false && process.arch !== 'x64' ? 'calls are those of x86-64' : skip
+
+t.test(
+  'it has the network and no local sockets: it takes no name that somebody else waits for',
+  { skip: socketSkip },
+  async (test) => {
+    const { output } = await run(test, SOCKETS)
+    test.equal(output, 'local no\ndatagrams no\npair yes\nname no\ntcp yes\ntcp6 yes\nudp yes\nring no\n')
+    const outside = spawnSync('perl', ['-'], { input: SOCKETS, encoding: 'utf8' }).stdout
+    test.match(outside, /^local yes\ndatagrams yes\npair yes\nname yes\n/, 'anywhere else it has')
+  },
+)
+
 t.test('it does not take back that it goes first when memory is short', { skip }, async (test) => {
   const script = '#!/bin/bash\n{ echo 0 >/proc/self/oom_score_adj; } 2>/dev/null\ncat /proc/self/oom_score_adj\n'
   test.equal((await run(test, script, { as: 65_534 })).output.trim(), '1000')
