@@ -10,7 +10,7 @@ const LOOK_EVERY_MS = 300_000
 /** What the sandbox ends with where there can be none. */
 const IMPOSSIBLE = 125
 
-export interface SandboxWatchParts {
+interface SandboxWatchParts {
   readonly running: ConfigView
   readonly facts: Pick<MachineFacts, 'tryCheck'>
   readonly events: Pick<Events, 'publish'>
@@ -49,6 +49,8 @@ export class SandboxWatch {
       if (isPossible === this.#isPossible || (!isPossible && exitCode !== IMPOSSIBLE)) return
       this.#isPossible = isPossible
       const state = isPossible ? 'health checks run' : 'health checks do not run'
+      if (!isPossible)
+        log.warn('there can be no sandbox: health checks that are scripts pass unasked', { reason: output })
       events.publish('node', isPossible ? { state } : { state, reason: output })
     } catch (error) {
       // Somebody else tries checks at this moment; the next look is soon.
