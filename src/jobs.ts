@@ -134,16 +134,17 @@ export class Jobs implements JobsActor {
 
   cancel(id: string): void {
     const job = this.#known(id)
-    if (job.state !== 'running' || !job.canCancel) {
-      const why = job.state === 'running' ? 'cannot be ended safely now' : `has ended already (${job.state})`
-      throw new ApiError('NOT_SUPPORTED', `The job ${id} ${why}`)
-    }
+    const isRunning = job.state === 'running'
+    const why = isRunning ? 'cannot be ended safely now' : `has ended already (${job.state})`
+    if (!isRunning || !job.canCancel) throw new ApiError('NOT_SUPPORTED', `The job ${id} ${why}`)
     this.#active.get(id)?.abort.abort()
   }
 
   /** After a start of the daemon: takes up, or ends, what was running when it ended. */
   resume(kinds: readonly JobKind<never>[]): void {
-    for (const job of [...this.#jobs.values()].filter(({ state }) => state === 'running')) {
+    // What somebody has started meanwhile is under way already.
+    const left = [...this.#jobs.values()].filter(({ id, state }) => state === 'running' && !this.#active.has(id))
+    for (const job of left) {
       const resume = kinds.find(({ kind }) => kind === job.kind)?.resume
       const interrupted = async () => {
         throw new ApiError('INTERNAL', 'The daemon ended while this job was running; start it again')

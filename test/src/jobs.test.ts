@@ -143,3 +143,24 @@ t.test('the newest are kept, and what runs is', async (test) => {
   test.equal(jobs.get(stays).state, 'running')
   test.equal(store.jobs.entries().length, 200)
 })
+
+t.test('a job that was started before the machine was ready is not done twice', async (test) => {
+  const { open, ended } = fixture(test)
+  const jobs = open()
+  let times = 0
+  let go = () => undefined as void
+  const gate = new Promise<void>((resolve) => (go = resolve))
+  const work = async () => {
+    times += 1
+    await gate
+    return times
+  }
+  const kind = kindOf(work, { resume: work })
+  const id = await jobs.start(kind, 'm', 'a@b')
+  jobs.resume([kind])
+  const end = ended(id)
+  go()
+  await end
+  test.equal(times, 1)
+  test.match(jobs.get(id), { state: 'succeeded', result: 1, problem: null })
+})

@@ -85,5 +85,5 @@ t.test('in trial the kernel balances nothing, so nobody waits for it', async (te
     () => daemon.data('GET', `/jobs/${job}`),
     ({ state }) => state !== 'running',
   )
-  test.match(ended, { state: 'succeeded', result: { connections: 0, halted: true } })
+  test.match(ended, { state: 'succeeded', result: { connections: 0, halted: true } }, JSON.stringify(ended))
 })
