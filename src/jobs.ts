@@ -142,7 +142,7 @@ export class Jobs implements JobsActor {
 
   /** After a start of the daemon: takes up, or ends, what was running when it ended. */
   resume(kinds: readonly JobKind<never>[]): void {
-    // What somebody has started meanwhile is under way already.
+    // What was started meanwhile is under way.
     const left = [...this.#jobs.values()].filter(({ id, state }) => state === 'running' && !this.#active.has(id))
     for (const job of left) {
       const resume = kinds.find(({ kind }) => kind === job.kind)?.resume
@@ -240,9 +240,7 @@ export class Jobs implements JobsActor {
     return job
   }
 
-  #now(): string {
-    return new Date(this.#clock.now_ms()).toISOString()
-  }
+  #now = (): string => new Date(this.#clock.now_ms()).toISOString()
 }
 
 function shown(job: Stored): Job {
