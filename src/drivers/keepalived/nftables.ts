@@ -80,7 +80,6 @@ function familyLines(marked: readonly Served[], family: 4 | 6): readonly string[
 
 /** What removes the maps of one file that another does not use; without any marks the whole table is gone. */
 export function goneMaps(before: string, after: string): readonly string[] {
-  if (after === NO_MARKS) return []
   // They go with their table.
   if (after === NO_MARKS) return []
   const names = (text: string) => new Set(text.match(/\b(?:services|there|back)[46]_[\da-f]+/g))
