@@ -66,7 +66,7 @@ for n in 1 2 3; do
 done
 `
 
-export type Lab = Awaited<ReturnType<typeof startLab>>
+type Lab = Awaited<ReturnType<typeof startLab>>
 
 /** For startApplianceGuest. */
 export function labPrograms(folder: string): Promise<void> {
