@@ -66,8 +66,6 @@ for n in 1 2 3; do
 done
 `
 
-type Lab = Awaited<ReturnType<typeof startLab>>
-
 /** For startApplianceGuest. */
 export function labPrograms(folder: string): Promise<void> {
   for (const program of PROGRAMS) cpSync(program, `${folder}/${basename(program)}`)
