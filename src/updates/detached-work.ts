@@ -34,6 +34,8 @@ export interface DetachedParts {
 export class DetachedWork {
   readonly #parts: DetachedParts
   readonly #root: string
+  /** What this run of the daemon is at. */
+  readonly #here = new Set<string>()
   #isClosing = false
 
   constructor(parts: DetachedParts) {
@@ -47,6 +49,15 @@ export class DetachedWork {
 
   /** Resolves when the plan has succeeded, whoever began it; a failure is an ApiError with the last lines of the output. */
   async run(job: Pick<JobHandle, 'id' | 'report'>, plan: DetachedPlan): Promise<void> {
+    this.#here.add(job.id)
+    try {
+      await this.#run(job, plan)
+    } finally {
+      this.#here.delete(job.id)
+    }
+  }
+
+  async #run(job: Pick<JobHandle, 'id' | 'report'>, plan: DetachedPlan): Promise<void> {
     const file = join(this.folderOf(job.id), 'plan.json')
     if (!existsSync(file)) await this.#write(file, plan)
     const isTakenUp = (await this.#status(job.id)) !== undefined
@@ -78,7 +89,9 @@ export class DetachedWork {
   /** Removes the folders of work that nobody asks about any more. */
   async tidy(isKept: (id: string) => boolean): Promise<void> {
     const names = existsSync(this.#root) ? await readdir(this.#root) : []
-    for (const name of names) if (!isKept(name)) await rm(this.folderOf(name), { recursive: true, force: true })
+    for (const name of names) {
+      if (!this.#here.has(name) && !isKept(name)) await rm(this.folderOf(name), { recursive: true, force: true })
+    }
   }
 
   /** Nothing of what goes on is told from here on: the next daemon takes it up. */

@@ -82,3 +82,12 @@ t.test('what was killed is begun again, after the repair', async (test) => {
   await open().run(job, planOf(step(script), step('echo end')))
   test.match(lines().join('\n'), /goes on\)\n# work\nrepaired\n# work\n# work\nend/)
 })
+
+t.test('what was begun before the daemon tidies up is left alone', async (test) => {
+  const { open, job, lines } = fixture(test)
+  const work = open()
+  const done = work.run(job, planOf(step('sleep 1; echo still here')))
+  await work.tidy(() => false)
+  await done
+  test.ok(lines().includes('still here'))
+})
