@@ -30,7 +30,9 @@ export async function startApplianceGuest(test: Test, fill?: (folder: string) =>
     if (status !== 200) throw new Error(`no login: ${text}`)
     return (data as { appliance_id: string }).appliance_id
   }
-  const node = await logIn()
+  // A guest beside other work may not answer the first time.
+  let node = ''
+  await soon('a login', async () => (node = await logIn().catch(() => '')) !== '')
   return { guest, api, output, shell, journal, node, logIn, soon }
 }
 
