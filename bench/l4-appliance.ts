@@ -58,7 +58,9 @@ async function restored(size: FarmSize | undefined): Promise<void> {
     contents: { ...farm, l4Backends },
   }
   const text = backupText(source, undefined)
-  const { file } = Object(await call('POST', '/backup/upload', { backup: Buffer.concat([...text]).toString() }))
+  await call('POST', '/backup/upload', { backup: Buffer.concat([...text]).toString() })
+  // Newest first.
+  const [{ file }] = Object(await call('GET', '/backup/list')).uploads
   await call('POST', '/backup/restore', { file, sections: ['realServers', 'ipvsDirector'] })
 }
 

@@ -154,7 +154,7 @@ export async function wholeNode(test: Test, call: Caller, node: string): Promise
     }),
   ]
   await must(call, settings)
-  await call('PUT', '/services/apply')
+  await must(call, [change('apply', '/services/apply', {})])
   return [
     change('realServers.update', `/ipvsDirector/rips/${rip}`, { name: 'web', ip: '127.0.0.1', port: 8001 }),
     change('l7Backends.update', `/layer7proxy/backends/${backend}`, backendBody),

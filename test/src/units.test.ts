@@ -39,6 +39,12 @@ t.test('the list says what can be done, and nothing of packages', async (test) =
   const { units } = fixture(test)
   test.same(units.list(), [
     { name: 'layer7proxy', fullName: 'Layer 7 load balancer (HAProxy)', canReload: true, canUpdate: true },
+    {
+      name: 'ipvsDirector',
+      fullName: 'Layer 4 load balancer (keepalived, IPVS)',
+      canReload: true,
+      canUpdate: true,
+    },
     { name: 'ntp', fullName: 'Clock synchronisation (chrony)', canReload: true, canUpdate: true },
     { name: 'ssh', fullName: 'Remote shell (OpenSSH)', canReload: true, canUpdate: true },
     { name: 'snmp', fullName: 'SNMP agent (snmpd)', canReload: true, canUpdate: true },
