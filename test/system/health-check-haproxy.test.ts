@@ -22,7 +22,12 @@ async function origin(test: Test, port = 0) {
     open.add(socket)
     socket.on('close', () => open.delete(socket))
     socket.on('error', () => undefined)
-    socket.on('data', (chunk) => told.push(chunk.toString()))
+    // A script may write its lines one by one.
+    let at: number | undefined
+    socket.on('data', (chunk) => {
+      at ??= told.push('') - 1
+      told[at] += chunk.toString()
+    })
   })
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
@@ -90,7 +95,14 @@ t.test(
       { status: 'UP' },
     )
     const words = ['0.0.0.0', '0', '127.0.0.1', String(port), `--word=${word}`]
-    test.equal(told[0], `${words.join('\n')}\n`)
+    const whole = `${words.join('\n')}\n`
+    test.equal(
+      await until(
+        () => told[0],
+        (text) => text?.length === whole.length,
+      ),
+      whole,
+    )
     stop()
     const down = await until(() => row(ask), isDown)
     test.match(down, { status: 'DOWN', check: /PROCERR 7/ })
