@@ -10,7 +10,7 @@ import { createSource, type Poll, type Source } from './source.ts'
 export class HaproxyFeed implements Feed {
   readonly isIdle = false
   readonly #source: Source
-  readonly #collector: Collector
+  readonly collector: Collector
   readonly #health = new HealthWatch()
   #poll: Poll = { ok: false, reason: 'it has not been asked yet' }
   #absorbed: Absorbed | undefined
@@ -19,7 +19,7 @@ export class HaproxyFeed implements Feed {
 
   constructor(source: StatsSource, writer: ArchiveWriter) {
     this.#source = createSource(source)
-    this.#collector = new Collector(writer)
+    this.collector = new Collector(writer)
   }
 
   async ask(deadline_ms: number): Promise<void> {
@@ -28,21 +28,9 @@ export class HaproxyFeed implements Feed {
 
   absorb(time: PollTime): string | undefined {
     const poll = this.#poll
-    this.#absorbed = poll.ok ? this.#collector.absorb(poll, time) : undefined
+    this.#absorbed = poll.ok ? this.collector.absorb(poll, time) : undefined
     if (!poll.ok) return poll.reason
     return this.#absorbed === undefined ? 'its answer was cut off' : undefined
-  }
-
-  close(tick_s: number, time: PollTime): void {
-    this.#collector.close(tick_s, time)
-  }
-
-  miss(tick_s: number, time: PollTime): void {
-    this.#collector.miss(tick_s, time)
-  }
-
-  storeAll(): void {
-    this.#collector.storeAll()
   }
 
   message(state: TickState): ReturnType<Feed['message']> {

@@ -15,13 +15,13 @@ const NO_SOCKET = 'the daemon was started without its launcher, which opens the 
 export class IpvsFeed implements Feed {
   readonly #reader: IpvsReader | undefined
   readonly #places = new IpvsPlaces()
-  readonly #collector: IpvsCollector
+  readonly collector: IpvsCollector
   #failure: ReadFailure = 'it has not been read yet'
   #rows: Float64Array<ArrayBuffer> | undefined
 
   constructor(channel: NetlinkChannel | undefined, writer: ArchiveWriter) {
     this.#reader = channel && new IpvsReader(channel)
-    this.#collector = new IpvsCollector(writer, this.#places)
+    this.collector = new IpvsCollector(writer, this.#places)
   }
 
   take(plan: IpvsPlan): void {
@@ -47,20 +47,8 @@ export class IpvsFeed implements Feed {
     const { table } = this.#reader
     this.#places.follow(table)
     this.#rows = ipvsRows(table, this.#places)
-    this.#collector.absorb(table, this.#rows, time)
+    this.collector.absorb(table, this.#rows, time)
     return undefined
-  }
-
-  close(tick_s: number, time: PollTime): void {
-    this.#collector.close(tick_s, time)
-  }
-
-  miss(tick_s: number, time: PollTime): void {
-    this.#collector.miss(tick_s, time)
-  }
-
-  storeAll(): void {
-    this.#collector.storeAll()
   }
 
   message(state: TickState): ReturnType<Feed['message']> {

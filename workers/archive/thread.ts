@@ -119,8 +119,8 @@ export class ArchiveThread<F extends Feed> {
     const time = this.#time()
     const reason = this.feed.absorb(time)
     this.#attempt(() => {
-      if (reason === undefined) this.feed.close(tick_s, time)
-      else this.feed.miss(tick_s, time)
+      if (reason === undefined) this.feed.collector.close(tick_s, time)
+      else this.feed.collector.miss(tick_s, time)
     })
     this.#announce()
     this.#postTick(reason)
@@ -167,7 +167,7 @@ export class ArchiveThread<F extends Feed> {
     )
     // The second that ends now is written anew.
     this.#writer.stepBack(tick_s - 1)
-    this.feed.storeAll()
+    this.feed.collector.storeAll()
   }
 
   #announce(): void {
