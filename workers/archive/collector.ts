@@ -3,6 +3,7 @@ import type { ArchiveObject } from '../../storage/archive/catalog.ts'
 import { COUNTER_COUNT, type ProcessCounters } from '../../storage/archive/increments.ts'
 import type { BaselineSource } from '../../storage/archive/tail-writer.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
+import { ChangedSlots } from './changed-slots.ts'
 import { counterOrigin, InheritedCounters } from './inheritance.ts'
 import { type KnownProcess, newProcess, restoredProcess } from './known-process.ts'
 import { beganSince, isAnother } from './process-age.ts'
@@ -36,8 +37,7 @@ export class Collector implements BaselineSource {
   /** The processes that existed at the last poll of this run. */
   #polled: ReadonlySet<number> = new Set()
   readonly #seconds: SampledSeconds
-  #changed = new Uint8Array(0)
-  #allChanged = true
+  readonly #changed = new ChangedSlots()
   #layoutBase = 0
 
   constructor(writer: ArchiveWriter) {
@@ -63,7 +63,7 @@ export class Collector implements BaselineSource {
     const predecessor = this.#current ?? this.#restored
     const current = this.#knownOrNew(poll.current, time)
     const inherited = current === predecessor ? undefined : this.#inherited(poll.current, predecessor)
-    if (this.#pid !== poll.current.pid) this.#allChanged = true
+    if (this.#pid !== poll.current.pid) this.#changed.addAll()
     if (this.#current !== current) this.#layoutBase += (this.#current?.rows.layout ?? 0) + 1
     this.#pid = poll.current.pid
     this.#current = current
@@ -126,10 +126,7 @@ export class Collector implements BaselineSource {
 
   #room(slots: number): void {
     this.#seconds.sums.room(slots)
-    if (this.#changed.length >= slots) return
-    const changed = new Uint8Array(Math.max(slots, this.#changed.length * 2, 64))
-    changed.set(this.#changed)
-    this.#changed = changed
+    this.#changed.room(slots)
   }
 
   #add(process: KnownProcess, stats: ProcessStats, role: Role, inherited?: InheritedCounters): void {
@@ -156,7 +153,7 @@ export class Collector implements BaselineSource {
     const { values } = this.#statRows
     this.#seconds.gauge(slot, values[at] ?? Number.NaN)
     const current = role === 'current'
-    if (current && !counters.known(slot)) this.#changed[slot] = 1
+    if (current && !counters.known(slot)) this.#changed.add(slot)
     for (let counter = 0; counter < COUNTER_COUNT; counter++) {
       const value = values[at + 1 + counter] ?? Number.NaN
       const own = counters.increment(slot, counter, value)
@@ -169,7 +166,7 @@ export class Collector implements BaselineSource {
 
   #addIncrement(slot: number, counter: number, increment: number, current: boolean): void {
     const unknown = Number.isNaN(increment)
-    if (unknown || !current) this.#changed[slot] = 1
+    if (unknown || !current) this.#changed.add(slot)
     // What an old worker cannot tell is left out: the current worker's figure still holds.
     if (current || !unknown) this.#seconds.sums.add(slot, counter, increment)
   }
@@ -178,8 +175,7 @@ export class Collector implements BaselineSource {
   close(tick_s: number, time: PollTime): void {
     const isClosed = this.#seconds.close(tick_s, time, this, () => this.storeAll())
     if (!isClosed) return
-    this.#changed.fill(0)
-    this.#allChanged = false
+    this.#changed.clear()
   }
 
   /** A poll failed. The second stays open as long as a later poll may still tell what happened in it. */
@@ -189,7 +185,7 @@ export class Collector implements BaselineSource {
 
   /** The stored counters are gone: all are stored anew with the next second. */
   storeAll(): void {
-    this.#allChanged = true
+    this.#changed.addAll()
   }
 
   counter(slot: number, counter: number): number {
@@ -198,6 +194,6 @@ export class Collector implements BaselineSource {
   }
 
   changed(slot: number): boolean {
-    return this.#allChanged || this.#changed[slot] === 1
+    return this.#changed.has(slot)
   }
 }

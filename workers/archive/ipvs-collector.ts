@@ -6,6 +6,7 @@ import { COUNTER_COUNT } from '../../storage/archive/increments.ts'
 import { recoverBaseline } from '../../storage/archive/recover.ts'
 import type { BaselineSource } from '../../storage/archive/tail-writer.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
+import { ChangedSlots } from './changed-slots.ts'
 import { type IpvsPlaces, NO_ROW } from './ipvs-places.ts'
 import { type PollTime, SampledSeconds } from './sampled-seconds.ts'
 
@@ -31,8 +32,7 @@ export class IpvsCollector implements BaselineSource {
   #objects: readonly (ArchiveObject | undefined)[] = []
   /** What the objects have counted, by place: to carry on after a restart. */
   #totals = new Float64Array(0)
-  #changed = new Uint8Array(0)
-  #allChanged = true
+  readonly #changed = new ChangedSlots()
   #isFirst = true
   readonly #restored: ReturnType<typeof recoverBaseline>
 
@@ -65,7 +65,7 @@ export class IpvsCollector implements BaselineSource {
     const { keys, version } = this.#places
     if (version === this.#version) return
     this.#version = version
-    this.#allChanged = true
+    this.#changed.addAll()
     const before = new Map(this.#keys.map((key, index) => [key, index]))
     const values = new Float64Array(keys.length * COUNTER_COUNT).fill(Number.NaN)
     for (const [index, key] of keys.entries()) {
@@ -119,12 +119,11 @@ export class IpvsCollector implements BaselineSource {
 
   #room(slots: number): void {
     this.#seconds.sums.room(slots)
-    if (this.#changed.length >= slots) return
-    const size = Math.max(slots, this.#changed.length * 2, 64)
-    const changed = new Uint8Array(size)
-    changed.set(this.#changed)
-    this.#changed = changed
-    const totals = new Float64Array(size * COUNTER_COUNT).fill(Number.NaN)
+    this.#changed.room(slots)
+    if (this.#totals.length >= slots * COUNTER_COUNT) return
+    const totals = new Float64Array(Math.max(slots * COUNTER_COUNT, this.#totals.length * 2, 64 * COUNTER_COUNT)).fill(
+      Number.NaN,
+    )
     totals.set(this.#totals)
     this.#totals = totals
   }
@@ -174,15 +173,14 @@ export class IpvsCollector implements BaselineSource {
 
   #add(slot: number, counter: number, increment: number): void {
     if (slot < 0) return
-    if (increment !== increment) this.#changed[slot] = 1
+    if (increment !== increment) this.#changed.add(slot)
     this.#seconds.sums.add(slot, counter, increment)
   }
 
   /** Ends the seconds before `tick_s` with what was absorbed, and stores them. */
   close(tick_s: number, time: PollTime): void {
     if (!this.#seconds.close(tick_s, time, this, () => this.storeAll())) return
-    this.#changed.fill(0)
-    this.#allChanged = false
+    this.#changed.clear()
   }
 
   /** The table could not be read. */
@@ -192,7 +190,7 @@ export class IpvsCollector implements BaselineSource {
 
   /** The stored counters are gone: all are stored anew with the next second. */
   storeAll(): void {
-    this.#allChanged = true
+    this.#changed.addAll()
   }
 
   /** What the counters are those of: the same entries, or others. */
@@ -205,7 +203,7 @@ export class IpvsCollector implements BaselineSource {
   }
 
   changed(slot: number): boolean {
-    return this.#allChanged || this.#changed[slot] === 1
+    return this.#changed.has(slot)
   }
 }
 

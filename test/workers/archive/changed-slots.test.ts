@@ -1,0 +1,18 @@
+import t from 'tap'
+import { ChangedSlots } from '../../../workers/archive/changed-slots.ts'
+
+t.test('at first all have changed; then those that are added, until they are cleared', async (t) => {
+  const changed = new ChangedSlots()
+  t.equal(changed.has(70), true)
+  changed.room(1)
+  changed.clear()
+  changed.add(0)
+  changed.room(100)
+  t.strictSame([changed.has(0), changed.has(70)], [true, false], 'kept when there is more room')
+  changed.add(70)
+  t.equal(changed.has(70), true)
+  changed.clear()
+  t.strictSame([changed.has(0), changed.has(70)], [false, false])
+  changed.addAll()
+  t.equal(changed.has(70), true)
+})
