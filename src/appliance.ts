@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { ConfigWriter } from '../storage/config/config-store.ts'
 import { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
 import { catalogOf } from './api/access.ts'
 import type { PendingReader } from './api/context.ts'
@@ -65,7 +66,8 @@ export async function createAppliance(
   const identity = () => nodeIn(running, born)
   const nodeId = identity()
   const { administrator, state: stateFolder } = settings
-  const amend: Amend = (section, id, change) => amended(engine, editing, () => engine.amend(section, id, change))
+  const amend: Amend = (section, id, change) =>
+    amended(engine, editing, (writer) => engine.amend(section, id, change, writer))
   const external = radiusLogin({ running, clock, log })
   const access = await AccessControl.open({
     store,
@@ -133,12 +135,16 @@ function snmpFigures({ running, nodeId, log }: Node, stats: Stats, names: Object
 }
 
 /** Between edits, and not while an apply is under way: for that, nobody who edits must wait. */
-async function amended(engine: ApplyEngine, editing: Editing, amend: () => Promise<void>): Promise<void> {
+async function amended(
+  engine: ApplyEngine,
+  editing: Editing,
+  amend: (writer: ConfigWriter) => Promise<void>,
+): Promise<void> {
   for (;;) {
     await engine.idle()
-    const isDone = await editing.between(async () => {
+    const isDone = await editing.between(async (writer) => {
       if (engine.busy) return false
-      await amend()
+      await amend(writer)
       return true
     })
     if (isDone) return

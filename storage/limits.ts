@@ -33,8 +33,10 @@ export const ARCHIVE_MAP_BYTES = 256 * 1024 * 1024
 /** Room kept free at the end of a store's file, so that a transaction never meets a full disk: what one can take. */
 export const ROOM_BYTES_MIN = 1_024 * 1_024
 export const ROOM_BYTES_PER_OBJECT = 512
-/** Of the configuration: the record, what was before, its place in a revision, and the pages around them. */
+/** Of the configuration: the pages of LMDB that writing one row copies, its leaf and a split one; what the row holds is counted beside them. */
 export const ROOM_BYTES_PER_RECORD = 8 * 1_024
+/** Of the configuration's room, for small records alone (logins, jobs, removals): on a full disk somebody must be able to come in and make room. */
+export const ROOM_BYTES_RESERVED = 1_024 * 1_024
 /** Of the audit log: a file of some ten thousand entries, and so many of them. */
 export const AUDIT_SEGMENT_BYTES_MAX = 4 * 1_024 * 1_024
 export const AUDIT_SEGMENTS_MAX = 128

@@ -45,12 +45,16 @@ export class FileRoom {
     this.#usedBytes = usedBytes
   }
 
-  /** Makes sure of room for a transaction that takes at most `need` bytes. Throws NoRoomError when there is none. */
-  ensure(need: number): void {
+  /**
+   * Makes sure of room for a transaction that takes at most `need` bytes and leaves `reserved` ones for others. Throws
+   * NoRoomError when there is none.
+   */
+  ensure(need: number, reserved = 0): void {
+    const enough = need + reserved
     const used = this.#usedBytes()
     const size = Math.max(this.#size(), used)
     this.#refusal = undefined
-    if (size < used + 2 * need && this.#extendTo(used + 2 * need, size) < used + need)
+    if (size < used + 2 * enough && this.#extendTo(used + 2 * enough, size) < used + enough)
       throw new NoRoomError(this.#refusal ?? 'the file cannot grow')
   }
 

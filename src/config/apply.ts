@@ -1,5 +1,5 @@
 import { patched } from '../../storage/config/amendment.ts'
-import type { Change, RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
+import type { Change, ConfigWriter, RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
 import type { Applied, ApplyOptions } from '../api/context.ts'
 import type { MachineClock } from '../clock.ts'
 import type { Driver, PlanOptions, PlanResult, Problem, Step } from '../drivers/driver.ts'
@@ -44,7 +44,7 @@ export class ApplyEngine {
     return this.#machine.run('caller', async () => {
       this.#refuseUnconfirmed()
       const { store } = this.#parts
-      const frozen = store.freeze(only ?? (() => true))
+      const frozen = await store.freeze(only ?? (() => true))
       try {
         return await this.#applyFrozen(frozen, options, caller)
       } catch (error) {
@@ -159,14 +159,19 @@ export class ApplyEngine {
    * Changes a record of somebody's account at once; no driver has anything to do with those. What to change is asked for when
    * nothing else changes any more: by then the record may be another one, or gone. What `change` throws is the refusal.
    */
-  async amend<N extends AmendedSection>(section: N, id: string, change: Amending<N>): Promise<void> {
+  async amend<N extends AmendedSection>(
+    section: N,
+    id: string,
+    change: Amending<N>,
+    writer: Pick<ConfigWriter, 'amend'> = this.#parts.store,
+  ): Promise<void> {
     await this.#machine.run('maintenance', async () => {
       const { store, onPromoted } = this.#parts
       const view = configView(store.running)
       const before = view.get(section, id)
       const patch = change(before)
       assertRecord(section, patched(before, patch))
-      await store.amend({ section, scope: CLUSTER, key: id }, patch)
+      await writer.amend({ section, scope: CLUSTER, key: id }, patch)
       // Sound: the store holds records of this section only.
       await onPromoted([{ section, id, before, after: view.get(section, id) } as RecordChange])
     })

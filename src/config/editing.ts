@@ -1,4 +1,4 @@
-import type { Change, ConfigStore, Origin } from '../../storage/config/config-store.ts'
+import type { Change, ConfigStore, ConfigWriter, Origin } from '../../storage/config/config-store.ts'
 import { ApiError } from '../errors.ts'
 import { Draft } from './draft.ts'
 import type { Joined } from './transactions.ts'
@@ -9,7 +9,6 @@ import type { Joined } from './transactions.ts'
  */
 export class Editing {
   readonly #store: ConfigStore
-  #last: Promise<unknown> = Promise.resolve()
 
   constructor(store: ConfigStore) {
     this.#store = store
@@ -22,20 +21,20 @@ export class Editing {
     work: (draft: Draft) => T | Promise<T>,
     join?: () => Joined,
   ): Promise<T> {
-    return this.#inTurn(async () => {
+    return this.#store.exclusively(async (writer) => {
       const joined = join?.()
       const draft = new Draft(this.#store, ifMatch, joined?.writes)
       const result = await work(draft)
-      if (draft.discarded.length > 0) await this.#store.discard(draft.discarded)
+      if (draft.discarded.length > 0) await writer.discard(draft.discarded)
       if (joined !== undefined) await joined.save(draft.transactionWrites)
-      else if (draft.writes.length > 0) await this.#store.stage(draft.writes, origin)
+      else if (draft.writes.length > 0) await writer.stage(draft.writes, origin)
       return result
     })
   }
 
   /** Makes what a transaction holds part of the candidate, unless one of its records was edited outside it meanwhile. */
   commit(origin: Origin, join: () => Joined, end: () => Promise<void>): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#store.exclusively(async (writer) => {
       const { writes } = join()
       const { candidate } = this.#store
       const conflicts = writes.filter(
@@ -49,32 +48,26 @@ export class Editing {
       new Draft(this.#store, undefined, writes).checkAll()
       // A crash in between leaves an open transaction whose commit is refused: nothing is lost, nothing is done twice.
       const plain = writes.map(({ section, scope, key, value }) => ({ section, scope, key, value }))
-      if (plain.length > 0) await this.#store.stage(plain, origin)
+      if (plain.length > 0) await writer.stage(plain, origin)
       await end()
     })
   }
 
   /** Takes pending changes back without asking who needs them: for edits of the daemon's own that came to nothing. */
   takeBack(isMine: (change: Change) => boolean): Promise<void> {
-    return this.#inTurn(() => {
+    return this.#store.exclusively((writer) => {
       const mine = this.#store.changes().filter(isMine)
-      return this.#store.discard(mine.map((change) => change.id))
+      return writer.discard(mine.map((change) => change.id))
     })
   }
 
   /** For what changes a record that somebody may be editing right now: that edit is written first, and the next sees this one. */
-  between<T>(work: () => Promise<T>): Promise<T> {
-    return this.#inTurn(work)
+  between<T>(work: (writer: ConfigWriter) => Promise<T>): Promise<T> {
+    return this.#store.exclusively(work)
   }
 
   /** Resolves when every edit that was begun is written, or has failed. */
   settled(): Promise<void> {
-    return this.#inTurn(() => Promise.resolve())
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work)
-    this.#last = turn.catch(() => undefined)
-    return turn
+    return this.#store.exclusively(() => Promise.resolve())
   }
 }

@@ -5,36 +5,23 @@ import type { Patch } from './amendment.ts'
  * journal. One interface for every engine (LMDB on one node today, a cluster's store later): writes are asynchronous
  * and durable when they resolve, reads are synchronous from a local mirror.
  */
-export interface ConfigStore {
+export interface ConfigStore extends ConfigWriter {
   /** The running configuration's revision: 0 when nothing was ever applied. */
   readonly revision: number
   readonly running: RecordReader
   readonly candidate: RecordReader
   /** One entry per record in which candidate and running differ, oldest first. */
   changes(): readonly Change[]
-  /** Writes all of `writes` to the candidate, or none. A record that equals running again is no change any more. */
-  stage(writes: readonly Write[], origin: Origin): Promise<void>
-  /** Takes the named changes back. Frozen changes cannot be: they are being made running. */
-  discard(changeIds: readonly string[]): Promise<void>
-  /**
-   * Fixes what an apply will make running. While frozen, whatever is staged stays a change of its own, even when it
-   * equals what is running now. Ends with `promote` or `thaw`.
-   */
-  freeze(select: (change: Change) => boolean): readonly Change[]
   isFrozen(changeId: string): boolean
-  /** The apply came to nothing: changes that change nothing any more are dropped. */
-  thaw(): Promise<void>
+  /**
+   * Runs `work` when nobody else writes, and lets the next one write when its promise is settled: what it reads stays true
+   * until it has written. Inside, only the writer that it is given may be used; each method of the store waits for its own turn.
+   */
+  exclusively<T>(work: (writer: ConfigWriter) => Promise<T>): Promise<T>
   /** Written durably before an apply touches the machine; its presence at start means the apply did not finish. */
   openJournal(journal: Journal): Promise<void>
   journal(): Journal | undefined
   closeJournal(): Promise<void>
-  /** Makes frozen changes running, records the revision, closes the journal and says whether it waits for a confirmation, in one transaction. */
-  promote(frozen: readonly Change[], revision: RevisionHeader, options?: PromoteOptions): Promise<void>
-  /**
-   * Changes one record at once, in running and in what is pending for it, and is no revision: for what people do to their
-   * own account. Not between `freeze` and its end.
-   */
-  amend(key: RecordKey, patch: Patch): Promise<void>
   /** The revision that waits to be confirmed, the last one. */
   unconfirmed(): Unconfirmed | undefined
   confirm(): Promise<void>
@@ -59,6 +46,28 @@ export interface ConfigStore {
   /** What must not be accepted twice, by user. */
   readonly signIns: SideTable
   close(): Promise<void>
+}
+
+/** What changes the configuration. Each is one durable transaction. */
+export interface ConfigWriter {
+  /** Writes all of `writes` to the candidate, or none. A record that equals running again is no change any more. */
+  stage(writes: readonly Write[], origin: Origin): Promise<void>
+  /** Takes the named changes back. Frozen changes cannot be: they are being made running. */
+  discard(changeIds: readonly string[]): Promise<void>
+  /**
+   * Fixes what an apply will make running. While frozen, whatever is staged stays a change of its own, even when it
+   * equals what is running now. Ends with `promote` or `thaw`.
+   */
+  freeze(select: (change: Change) => boolean): Promise<readonly Change[]>
+  /** The apply came to nothing: changes that change nothing any more are dropped. */
+  thaw(): Promise<void>
+  /** Makes frozen changes running, records the revision, closes the journal and says whether it waits for a confirmation, in one transaction. */
+  promote(frozen: readonly Change[], revision: RevisionHeader, options?: PromoteOptions): Promise<void>
+  /**
+   * Changes one record at once, in running and in what is pending for it, and is no revision: for what people do to their
+   * own account. Not between `freeze` and its end.
+   */
+  amend(key: RecordKey, patch: Patch): Promise<void>
 }
 
 /** Where a record lives. `scope` is a node id for settings of one node, '' for the cluster. */

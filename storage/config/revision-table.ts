@@ -1,51 +1,60 @@
-import type { Database } from 'lmdb'
+import type { CheckedTable, RowWrite, Surveyed } from './checked-table.ts'
 import type { Revision, RevisionHeader } from './config-store.ts'
 import { padded } from './keys.ts'
-import { queued } from './queued.ts'
+
+export const REVISIONS_KEPT = 1000
 
 /** A revision without its changes. */
 export type CountedHeader = RevisionHeader & { readonly count: number }
 
 /** Revisions, and their headers once more by themselves: a list of them must not read what thousands of records were. */
 export class RevisionTable {
-  readonly #revisions: Database<Revision, string>
-  readonly #headers: Database<CountedHeader, string>
+  readonly #revisions: CheckedTable<Revision>
+  readonly #headers: CheckedTable<CountedHeader>
   readonly #kept: number
 
-  constructor(revisions: Database<Revision, string>, headers: Database<CountedHeader, string>, kept: number) {
+  constructor(revisions: CheckedTable<Revision>, headers: CheckedTable<CountedHeader>, kept = REVISIONS_KEPT) {
     this.#revisions = revisions
     this.#headers = headers
     this.#kept = kept
-    this.#adopt()
+  }
+
+  get tables(): readonly [CheckedTable<Revision>, CheckedTable<CountedHeader>] {
+    return [this.#revisions, this.#headers]
   }
 
   /** Part of the caller's transaction. The oldest goes when there are too many. */
-  put(revision: Revision): void {
-    const { changes, ...header } = revision
-    queued(this.#revisions.put(padded(revision.revision), revision))
-    queued(this.#headers.put(padded(revision.revision), { ...header, count: changes.length }))
-    const expired = revision.revision - this.#kept
-    if (expired <= 0) return
-    queued(this.#revisions.remove(padded(expired)))
-    queued(this.#headers.remove(padded(expired)))
+  put(revision: Revision): readonly RowWrite[] {
+    const key = padded(revision.revision)
+    const rows = [this.#revisions.put(key, revision), this.#headers.put(key, counted(revision))]
+    const expired = padded(revision.revision - this.#kept)
+    if (revision.revision <= this.#kept) return rows
+    return [...rows, this.#revisions.remove(expired), this.#headers.remove(expired)]
   }
 
+  /** Damaged ones are left out; `--check` names them. */
   list(limit: number, before: number | undefined): readonly Revision[] {
-    return [...this.#revisions.getRange(newestFirst(limit, before))].map((row) => row.value)
+    return intact(this.#revisions.survey(newestFirst(limit, before)))
   }
 
   headers(limit: number, before: number | undefined): readonly CountedHeader[] {
-    return [...this.#headers.getRange(newestFirst(limit, before))].map((row) => row.value)
+    return intact(this.#headers.survey(newestFirst(limit, before)))
   }
 
-  /** Gives headers to revisions of a version that had none. */
-  #adopt(): void {
-    const [oldest] = this.#headers.getKeys({ limit: 1 })
-    for (const { key, value } of this.#revisions.getRange(oldest === undefined ? {} : { end: oldest })) {
-      const { changes, ...header } = value
-      this.#headers.putSync(key, { ...header, count: changes.length })
-    }
+  /** Headers for revisions of a version that had none. */
+  unlisted(): readonly RowWrite[] {
+    const [oldest] = this.#headers.keys({ limit: 1 })
+    const rows = this.#revisions.survey(oldest === undefined ? {} : { end: oldest })
+    return intact(rows).map((revision) => this.#headers.put(padded(revision.revision), counted(revision)))
   }
+}
+
+function counted({ changes, ...header }: Revision): CountedHeader {
+  return { ...header, count: changes.length }
+}
+
+function intact<V>(rows: Iterable<Surveyed<V, string>>): readonly V[] {
+  return [...rows].flatMap((row) => ('value' in row ? [row.value] : []))
 }
 
 const newestFirst = (limit: number, before: number | undefined) => ({

@@ -1,21 +1,26 @@
-import type { Database } from 'lmdb'
+import { type CheckedTable, DamagedRowError, type RowWrite } from './checked-table.ts'
 import type { SideTable } from './config-store.ts'
-import { queued } from './queued.ts'
 
-/** A table of small records beside the configuration. `write` is one durable transaction about so many records. */
+/**
+ * A table of small records beside the configuration. `commit` is one durable transaction. A damaged record is left out and
+ * told: a session or an event less is no reason not to start.
+ */
 export function sideTable(
-  table: Database<unknown, string>,
-  write: (records: number, work: () => void) => Promise<void>,
+  table: CheckedTable<unknown>,
+  commit: (rows: readonly RowWrite[]) => Promise<void>,
+  tell: (problem: string) => void,
 ): SideTable {
-  const all: SideTable['write'] = (puts, removed) =>
-    write(puts.length + removed.length, () => {
-      for (const key of removed) queued(table.remove(key))
-      for (const { key, value } of puts) queued(table.put(key, value))
-    })
+  const write: SideTable['write'] = (puts, removed) =>
+    commit([...removed.map((key) => table.remove(key)), ...puts.map(({ key, value }) => table.put(key, value))])
   return {
-    entries: () => [...table.getRange()].map(({ key, value }) => ({ key, value })),
-    put: (key, value) => all([{ key, value }], []),
-    remove: (keys) => all([], keys),
-    write: all,
+    entries: () =>
+      [...table.survey()].flatMap((row) => {
+        if ('value' in row) return [row]
+        tell(new DamagedRowError(table.name, row.key).message)
+        return []
+      }),
+    put: (key, value) => write([{ key, value }], []),
+    remove: (keys) => write([], keys),
+    write,
   }
 }

@@ -17,7 +17,7 @@ async function fixture(test: Test, connections: readonly (number | undefined)[])
   const clock = manualClock()
   let revision = 0
   const apply = async () => {
-    const frozen = store.freeze(() => true)
+    const frozen = await store.freeze(() => true)
     await store.promote(frozen, { ...HEADER, revision: ++revision, applyId: `apply-${revision}` })
     await store.thaw()
   }

@@ -1,7 +1,7 @@
-import { open } from 'lmdb'
 import t, { type Test } from 'tap'
 import type { Revision } from '../../../storage/config/config-store.ts'
-import { type CountedHeader, RevisionTable } from '../../../storage/config/revision-table.ts'
+import { RevisionTable } from '../../../storage/config/revision-table.ts'
+import { ConfigTables } from '../../../storage/config/tables.ts'
 import { temporaryFolder } from '../../config-fixture.ts'
 
 const revision = (number: number): Revision => ({
@@ -14,31 +14,33 @@ const revision = (number: number): Revision => ({
 })
 
 function fixture(test: Test) {
-  const root = open({ path: temporaryFolder(test, 'revisions'), noSubdir: false, encoding: 'json' })
-  test.teardown(() => root.close())
-  const revisions = root.openDB<Revision, string>({ name: 'revisions', encoding: 'json' })
-  const headers = root.openDB<CountedHeader, string>({ name: 'headers', encoding: 'json' })
-  return { root, revisions, headers, table: () => new RevisionTable(revisions, headers, 5) }
+  const tables = new ConfigTables(temporaryFolder(test, 'revisions'))
+  test.teardown(() => tables.close())
+  const [revisions, headers] = tables.revisions.tables
+  return { tables, revisions, headers, table: new RevisionTable(revisions, headers, 5) }
 }
 
+const numbers = (list: readonly { readonly revision: number }[]) => list.map((entry) => entry.revision)
+
 t.test('revisions and their headers are listed, newest first, and the oldest go', async (test) => {
-  const { root, table } = fixture(test)
-  const revisions = table()
-  for (let number = 1; number <= 8; number++) await root.batch(() => revisions.put(revision(number)))
-  const numbers = (list: readonly { readonly revision: number }[]) => list.map((entry) => entry.revision)
-  test.same(numbers(revisions.list(10, undefined)), [8, 7, 6, 5, 4])
-  test.same(numbers(revisions.headers(10, undefined)), [8, 7, 6, 5, 4])
-  test.same(numbers(revisions.headers(2, 7)), [6, 5])
-  test.same(numbers(revisions.list(1, 7)), [6])
-  test.match(revisions.headers(1, undefined), [{ applyId: 'a8', count: 8 }])
-  test.notOk('changes' in (revisions.headers(1, undefined)[0] ?? {}))
+  const { tables, table } = fixture(test)
+  for (let number = 1; number <= 8; number++) await tables.commit(table.put(revision(number)))
+  test.same(numbers(table.list(10, undefined)), [8, 7, 6, 5, 4])
+  test.same(numbers(table.headers(10, undefined)), [8, 7, 6, 5, 4])
+  test.same(numbers(table.headers(2, 7)), [6, 5])
+  test.same(numbers(table.list(1, 7)), [6])
+  test.match(table.headers(1, undefined), [{ applyId: 'a8', count: 8 }])
+  test.notOk('changes' in (table.headers(1, undefined)[0] ?? {}))
 })
 
 t.test('what a version without headers has kept gets them', async (test) => {
-  const { root, revisions, table } = fixture(test)
-  for (let number = 1; number <= 3; number++) await revisions.put(String(number).padStart(12, '0'), revision(number))
-  const again = table()
-  test.match(again.headers(9, undefined), [{ count: 3 }, { count: 2 }, { count: 1 }])
-  await root.batch(() => again.put(revision(4)))
-  test.equal(table().headers(9, undefined).length, 4)
+  const { tables, table, revisions } = fixture(test)
+  for (let number = 1; number <= 3; number++) {
+    await tables.commit([revisions.put(String(number).padStart(12, '0'), revision(number))])
+  }
+  await tables.commit(table.unlisted())
+  test.match(table.headers(9, undefined), [{ count: 3 }, { count: 2 }, { count: 1 }])
+  await tables.commit(table.put(revision(4)))
+  test.same(table.unlisted(), [])
+  test.equal(table.headers(9, undefined).length, 4)
 })

@@ -1,0 +1,123 @@
+import { crc32 } from 'node:zlib'
+import type { Database, RangeOptions } from 'lmdb'
+import { queued } from './queued.ts'
+
+export type RowKey = string | string[]
+
+/** A row to write or to remove: its bytes are known before anything is written. */
+export interface RowWrite {
+  /** Of the row with its key; 0 when it goes. */
+  readonly bytes: number
+  /** Adds it to the LMDB transaction that is being put together. */
+  queue(): void
+}
+
+/** A row whose bytes are not those that were written. */
+export class DamagedRowError extends Error {
+  override readonly name = 'DamagedRowError'
+  readonly table: string
+  readonly key: RowKey
+
+  constructor(table: string, key: RowKey) {
+    super(`the row ${keyText(key)} of ${table} is damaged`)
+    this.table = table
+    this.key = key
+  }
+}
+
+/** What is under a key: its value, or nothing that could be believed. */
+export type Surveyed<V, K> = { readonly key: K; readonly value: V } | { readonly key: K; readonly damaged: true }
+
+const LINE_FEED = 0x0a
+/** A line feed, which no JSON text holds, and the checksum as eight hexadecimal digits. */
+const CHECKSUM_BYTES = 9
+
+/**
+ * Rows of JSON that tell damage from what was written: behind each stands the CRC-32 of its key and text. LMDB itself
+ * checks nothing, and a flipped bit in a number is another number.
+ */
+export class CheckedTable<V, K extends RowKey = string> {
+  readonly name: string
+  readonly #rows: Database<Uint8Array, K>
+
+  constructor(name: string, rows: Database<Uint8Array, K>) {
+    this.name = name
+    this.#rows = rows
+  }
+
+  put(key: K, value: V): RowWrite {
+    const row = sealed(key, JSON.stringify(value))
+    return { bytes: row.length + keyText(key).length, queue: () => queued(this.#rows.put(key, row)) }
+  }
+
+  remove(key: K): RowWrite {
+    return { bytes: 0, queue: () => queued(this.#rows.remove(key)) }
+  }
+
+  /** Throws DamagedRowError. */
+  get(key: K): V | undefined {
+    const row = this.#rows.get(key)
+    return row === undefined ? undefined : this.#opened(key, row)
+  }
+
+  /** Of a row as it is kept; 0 when there is none. */
+  bytes(key: K): number {
+    return this.#rows.get(key)?.length ?? 0
+  }
+
+  keys(range: RangeOptions = {}): Iterable<K> {
+    return this.#rows.getKeys(range)
+  }
+
+  /** Throws DamagedRowError. */
+  *rows(range: RangeOptions = {}): Generator<{ readonly key: K; readonly value: V }> {
+    for (const { key, value } of this.#rows.getRange(range)) yield { key, value: this.#opened(key, value) }
+  }
+
+  /** Like `rows`, but goes on behind damage. */
+  *survey(range: RangeOptions = {}): Generator<Surveyed<V, K>> {
+    for (const { key, value } of this.#rows.getRange(range)) {
+      const text = textOf(key, value)
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `put` only
+      yield text === undefined ? { key, damaged: true } : { key, value: JSON.parse(text) as V }
+    }
+  }
+
+  /** Rows of layout 1 were JSON alone. Answers what to write instead of each wanted one. */
+  *unchecked(isWanted: (key: K) => boolean): Generator<RowWrite> {
+    for (const { key, value } of this.#rows.getRange()) {
+      if (!isWanted(key)) continue
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by this store in its first layout
+      yield this.put(key, JSON.parse(Buffer.from(value).toString()) as V)
+    }
+  }
+
+  #opened(key: K, row: Uint8Array): V {
+    const text = textOf(key, row)
+    if (text === undefined) throw new DamagedRowError(this.name, key)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `put` only
+    return JSON.parse(text) as V
+  }
+}
+
+const keyText = (key: RowKey): string => (typeof key === 'string' ? key : key.join(' '))
+
+/** The key belongs to it: a row that turns up under another one is as wrong as a changed one. */
+const checksumOf = (key: RowKey, text: Uint8Array): string =>
+  crc32(text, crc32(JSON.stringify(key)))
+    .toString(16)
+    .padStart(8, '0')
+
+function sealed(key: RowKey, json: string): Buffer {
+  const text = Buffer.from(json)
+  return Buffer.concat([text, Buffer.from(`\n${checksumOf(key, text)}`)])
+}
+
+/** undefined when these are not the bytes that were written under this key. */
+function textOf(key: RowKey, row: Uint8Array): string | undefined {
+  const bytes = Buffer.from(row.buffer, row.byteOffset, row.byteLength)
+  const end = bytes.length - CHECKSUM_BYTES
+  if (end < 1 || bytes[end] !== LINE_FEED) return undefined
+  const text = bytes.subarray(0, end)
+  return bytes.toString('latin1', end + 1) === checksumOf(key, text) ? text.toString() : undefined
+}

@@ -1,0 +1,129 @@
+import { mkdirSync } from 'node:fs'
+import { type Database, open, type RootDatabase } from 'lmdb'
+import { usedBytes } from '../env.ts'
+import { assertWholeFile } from '../file-check.ts'
+import { ROOM_BYTES_MIN, ROOM_BYTES_PER_RECORD, ROOM_BYTES_RESERVED } from '../limits.ts'
+import { FileRoom, makeLockFile } from '../room.ts'
+import { CheckedTable, type RowKey, type RowWrite } from './checked-table.ts'
+import type { Origin, StoredRecord } from './config-store.ts'
+import type { StoreKey } from './keys.ts'
+import { RevisionTable } from './revision-table.ts'
+
+/** Version of the layout below; raised by one with each migration. */
+export const CONFIG_SCHEMA = 2
+/** The layout whose rows had no checksums. */
+const UNCHECKED_SCHEMA = 1
+/** Stays readable for every version: its row has no checksum. */
+const SCHEMA_KEY = 'schema'
+const DATABASES_MAX = 16
+
+/** A change as it is kept; without `value` it removes the record. */
+export interface OverlayRow extends Origin {
+  readonly value?: unknown
+  readonly revision: number
+  readonly changeId: string
+}
+
+export const SIDE_TABLES = ['sessions', 'transactions', 'jobs', 'events', 'apiTokens', 'signIns'] as const
+export type SideTableName = (typeof SIDE_TABLES)[number]
+
+export interface CommitOptions {
+  /** Leaves alone what lets people in and lets them make room when the disk is full. */
+  readonly keepsReserve?: boolean
+}
+
+/**
+ * The tables of the configuration (all rows JSON with a checksum, all keys strings, or [section, scope, key] where a record is named):
+ *   running     record key → {value, revision}
+ *   candidate   record key → {value?, revision, changeId, actor, endpoint, at}; no value = removed
+ *   revisions   revision, zero-padded → Revision
+ *   headers     revision, zero-padded → RevisionHeader with the number of changes
+ *   sessions    session id → whatever the caller stores; transactions, jobs, events, apiTokens and signIns likewise
+ *   meta        schema, sequence, revision, journal, unconfirmed, and what callers put under their own keys
+ * Commits are flushed before their promise resolves (overlappingSync off): an answered write survives power loss.
+ */
+export class ConfigTables {
+  readonly running: CheckedTable<StoredRecord, StoreKey>
+  readonly candidate: CheckedTable<OverlayRow, StoreKey>
+  readonly revisions: RevisionTable
+  readonly meta: CheckedTable<unknown>
+  readonly side: Readonly<Record<SideTableName, CheckedTable<unknown>>>
+  readonly #root: RootDatabase
+  readonly #room: FileRoom
+
+  constructor(directory: string) {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    assertWholeFile(directory)
+    makeLockFile(directory)
+    this.#root = open({ path: directory, noSubdir: false, overlappingSync: false, maxDbs: DATABASES_MAX })
+    this.#room = new FileRoom(directory, () => usedBytes(this.#root))
+    const table = <V, K extends RowKey = string>(name: string) =>
+      new CheckedTable<V, K>(name, this.#root.openDB<Uint8Array, K>({ name, encoding: 'binary' }))
+    this.running = table('running')
+    this.candidate = table('candidate')
+    this.revisions = new RevisionTable(table('revisions'), table('headers'))
+    this.meta = table('meta')
+    const sideTables = SIDE_TABLES.map((name) => [name, table<unknown>(name)] as const)
+    // Sound: one entry for each of the names.
+    this.side = Object.fromEntries(sideTables) as Record<SideTableName, CheckedTable<unknown>>
+    this.#adopt(directory)
+  }
+
+  get all(): readonly CheckedTable<unknown, RowKey>[] {
+    const { running, candidate, revisions, meta, side } = this
+    // Sound: whoever takes them all gives each only keys that it has answered.
+    return [running, candidate, ...revisions.tables, meta, ...Object.values(side)] as unknown as readonly CheckedTable<
+      unknown,
+      RowKey
+    >[]
+  }
+
+  /** One durable transaction; throws NoRoomError before anything is written on a full disk. */
+  async commit(rows: readonly RowWrite[], { keepsReserve = false }: CommitOptions = {}): Promise<void> {
+    this.ensureRoom(bytesOf(rows), rows.length, { keepsReserve })
+    await this.#root.batch(() => {
+      for (const row of rows) row.queue()
+    })
+  }
+
+  /** The same before anything else can be done, at the start. */
+  commitNow(rows: readonly RowWrite[]): void {
+    if (rows.length === 0) return
+    this.ensureRoom(bytesOf(rows), rows.length)
+    this.#root.transactionSync(() => {
+      for (const row of rows) row.queue()
+    })
+  }
+
+  /** Makes sure of room for so many bytes in so many rows. Throws NoRoomError. */
+  ensureRoom(bytes: number, rows: number, { keepsReserve = false }: CommitOptions = {}): void {
+    // A transaction copies the pages that it touches: at most two for each row, and never more than there are.
+    const pages = Math.min(rows * ROOM_BYTES_PER_RECORD, usedBytes(this.#root) + ROOM_BYTES_PER_RECORD)
+    this.#room.ensure(2 * bytes + pages, keepsReserve ? ROOM_BYTES_RESERVED : 0)
+  }
+
+  close(): Promise<void> {
+    return this.#root.close()
+  }
+
+  /** A new store gets its layout; that of an earlier version is rewritten, in one transaction. */
+  #adopt(directory: string): void {
+    const layout: Database<unknown, string> = this.#root.openDB<unknown, string>({ name: 'meta', encoding: 'json' })
+    const schema = layout.get(SCHEMA_KEY)
+    if (schema === CONFIG_SCHEMA) return this.commitNow(this.revisions.unlisted())
+    if (schema !== undefined && schema !== UNCHECKED_SCHEMA) {
+      const found = JSON.stringify(schema)
+      throw new Error(`the configuration in ${directory} has layout ${found}, this version knows ${CONFIG_SCHEMA}`)
+    }
+    this.#room.ensure(ROOM_BYTES_MIN, ROOM_BYTES_RESERVED)
+    const rows = this.all.flatMap((table) => [...table.unchecked((key) => key !== SCHEMA_KEY)])
+    this.ensureRoom(bytesOf(rows), rows.length)
+    this.#root.transactionSync(() => {
+      for (const row of rows) row.queue()
+      layout.putSync(SCHEMA_KEY, CONFIG_SCHEMA)
+    })
+    this.commitNow(this.revisions.unlisted())
+  }
+}
+
+const bytesOf = (rows: readonly RowWrite[]): number => rows.reduce((sum, { bytes }) => sum + bytes, 0)
