@@ -130,7 +130,9 @@ export class Demo {
   ): Promise<void> {
     const { editing, engine, clock } = this.#parts
     const ids = new Set([record.frontend, record.backend, ...record.rips])
-    const isMine = (change: { readonly key: string }) => ids.has(change.key)
+    // What somebody edits meanwhile is neither applied nor taken back.
+    const isMine = (change: { readonly key: string; readonly endpoint: string }) =>
+      ids.has(change.key) && change.endpoint === endpoint
     await editing.edit({ actor: by, endpoint, at: new Date(clock.now_ms()).toISOString() }, undefined, work)
     try {
       await engine.apply({ force: undefined, comment }, { by, address: undefined }, isMine)

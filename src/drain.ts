@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ConfigStore } from '../storage/config/config-store.ts'
-import type { Applied, ApplyOptions } from './api/context.ts'
 import type { Clock } from './clock.ts'
-import type { Caller } from './config/apply-parts.ts'
+import type { ApplyEngine } from './config/apply.ts'
 import type { Editing } from './config/editing.ts'
 import { ApiError } from './errors.ts'
 import type { JobHandle, JobKind } from './jobs.ts'
@@ -28,14 +27,12 @@ export interface Drain {
 }
 
 export interface DrainParts {
-  readonly store: ConfigStore
+  readonly store: Pick<ConfigStore, 'revisionHeaders' | 'revisionsKept'>
   readonly running: ConfigView
   readonly candidate: ConfigView
-  readonly editing: Pick<Editing, 'edit' | 'takeBack' | 'settled'>
+  readonly editing: Pick<Editing, 'settled'>
   /** Made later than this. */
-  readonly engine: () => {
-    apply(options: ApplyOptions, caller: Caller, only: (change: { readonly key: string }) => boolean): Promise<Applied>
-  }
+  readonly engine: () => Pick<ApplyEngine, 'patch'>
   /** Open connections of both layers; undefined while nobody can tell. */
   readonly connections: (ripId: string) => number | undefined
   readonly clock: Clock
@@ -64,7 +61,14 @@ export function drainKind(parts: DrainParts): JobKind<Drain> {
     if (drain.halt) await halted(parts, job, drain)
     return { ripId: drain.ripId, connections, halted: drain.halt }
   }
-  return { kind: 'realServer.drain', title: 'Drain of a real server', group: 'drain', work, resume: work }
+  const resume = async (job: JobHandle, drain: Drain): Promise<Drained> =>
+    isHaltedBy(parts.store, job.id) ? { ripId: drain.ripId, connections: null, halted: true } : work(job, drain)
+  return { kind: 'realServer.drain', title: 'Drain of a real server', group: 'drain', work, resume }
+}
+
+/** The daemon ended between the halt and the end of the job. */
+function isHaltedBy(store: DrainParts['store'], jobId: string): boolean {
+  return store.revisionHeaders(store.revisionsKept).some(({ applyId }) => applyId === jobId)
 }
 
 const connectionsText = (count: number): string => (count === 1 ? '1 connection is' : `${count} connections are`)
@@ -113,24 +117,12 @@ async function emptied(
   }
 }
 
-/** Stages and applies this one change; what else is pending stays pending. */
-async function halted({ store, editing, engine, clock }: DrainParts, job: JobHandle, drain: Drain): Promise<void> {
+/** Applies this one change; what is pending, of the same real server as well, stays pending. */
+async function halted({ engine }: DrainParts, job: JobHandle, { ripId, by }: Drain): Promise<void> {
   job.report({ step: 'taking it out', canCancel: false })
-  const { ripId, by } = drain
-  const isMine = (change: { readonly key: string }): boolean => change.key === ripId
-  if (store.changes().some(isMine)) {
-    throw new ApiError('IN_USE', 'The real server has other pending changes: apply them, then halt it')
-  }
-  const origin = { actor: by, endpoint: 'realServers.halt', at: new Date(clock.now_ms()).toISOString() }
-  await editing.edit(origin, undefined, (draft) => draft.section('realServers').merge(ripId, { state: 'halted' }))
-  try {
-    await retried(() =>
-      engine().apply({ force: undefined, comment: `drained, job ${job.id}` }, { by, address: undefined }, isMine),
-    )
-  } catch (error) {
-    await editing.takeBack(isMine)
-    throw error
-  }
+  const options = { force: undefined, comment: `drained, job ${job.id}`, applyId: job.id }
+  const caller = { by, address: undefined }
+  await retried(() => engine().patch('realServers', ripId, { state: 'halted' }, options, caller))
 }
 
 async function retried(apply: () => Promise<unknown>): Promise<void> {

@@ -1,18 +1,26 @@
-import { patched } from '../../storage/config/amendment.ts'
+import { type Patch, patched } from '../../storage/config/amendment.ts'
 import type { Change, ConfigWriter, RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
 import type { Applied, ApplyOptions } from '../api/context.ts'
+import { changesNothing } from '../../storage/config/mirror.ts'
 import type { MachineClock } from '../clock.ts'
-import type { Driver, PlanOptions, PlanResult, Problem, Step } from '../drivers/driver.ts'
+import type { Driver, PlanResult, Problem, Step } from '../drivers/driver.ts'
 import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
-import type { ConfigView, RecordChange } from '../model/sections.ts'
+import type { ConfigView, RecordChange, SectionName, SectionRecords } from '../model/sections.ts'
 import { configInvalid, planRefusal } from './apply-refusals.ts'
 import type { AmendedSection, Amending, ApplyParts, Caller } from './apply-parts.ts'
 import { Enactor } from './enactor.ts'
 import { Exclusive } from './exclusive.ts'
 import { assertRecord } from './record-schema.ts'
 import { onOneRevision, prepare, turn } from './turns.ts'
-import { CLUSTER, configView, frozenView, recordChange, reversed, sideOf } from './views.ts'
+import { CLUSTER, configView, frozenView, patchOf, recordChange, reversed, sideOf } from './views.ts'
+
+/** What an apply is asked for, and what only the daemon's own ones say. */
+interface ApplyDetails extends ApplyOptions {
+  readonly applyId?: string
+  /** See PromoteOptions. */
+  readonly pendingFollows?: Patch
+}
 
 /** Turns staged changes into the machine's state: verify, plan, journal, execute, promote; undo when a step fails. */
 export class ApplyEngine {
@@ -40,13 +48,34 @@ export class ApplyEngine {
   }
 
   /** `only` narrows the apply to some of the pending changes; the others stay pending. */
-  async apply(options: ApplyOptions, caller: Caller, only?: (change: Change) => boolean): Promise<Applied> {
+  async apply(options: ApplyOptions, caller: Caller, only: (change: Change) => boolean = () => true): Promise<Applied> {
+    return this.#called(caller, async () => this.#applyFrozen(await this.#parts.store.freeze(only), options, caller))
+  }
+
+  /**
+   * Applies a change of one record that was never pending. What is pending for it stays pending and keeps what it wants
+   * itself. Nothing is left behind when it is refused, or when the daemon ends meanwhile.
+   */
+  async patch<N extends SectionName>(
+    section: N,
+    id: string,
+    pendingFollows: Partial<SectionRecords[N]>,
+    options: ApplyOptions & { readonly applyId: string },
+    caller: Caller,
+  ): Promise<Applied> {
+    return this.#called(caller, () => {
+      const change = patchOf(this.#parts.store.running, { section, scope: CLUSTER, key: id }, pendingFollows)
+      return this.#applyFrozen(changesNothing(change) ? [] : [change], { ...options, pendingFollows }, caller)
+    })
+  }
+
+  /** An apply that somebody asked for; what came of it is told. */
+  #called(caller: Caller, work: () => Promise<Applied>): Promise<Applied> {
     return this.#machine.run('caller', async () => {
-      this.#refuseUnconfirmed()
       const { store } = this.#parts
-      const frozen = await store.freeze(only ?? (() => true))
+      this.#refuseUnconfirmed()
       try {
-        return await this.#applyFrozen(frozen, options, caller)
+        return await work()
       } catch (error) {
         const reason = error instanceof ApiError ? error.message : 'a defect of the daemon; its log explains it'
         this.#parts.tell({ state: 'refused', by: caller.by, revision: store.revision, reason })
@@ -57,9 +86,9 @@ export class ApplyEngine {
     })
   }
 
-  async #applyFrozen(frozen: readonly Change[], options: ApplyOptions, caller: Caller): Promise<Applied> {
+  async #applyFrozen(frozen: readonly Change[], options: ApplyDetails, caller: Caller): Promise<Applied> {
     const { store } = this.#parts
-    const header = this.#header(caller.by, options.comment ?? '')
+    const header = this.#header(caller.by, options.comment ?? '', options.applyId)
     if (frozen.length === 0 && options.force === undefined) {
       return { ...header, revision: store.revision, confirmBy: undefined, isDryRun: false, warnings: [] }
     }
@@ -69,8 +98,7 @@ export class ApplyEngine {
     await this.#verify(desired)
     await this.#refuseCut(running, desired, options, caller)
     const prepared = this.#parts.beforeApply(frozen)
-    const plan = { atLeast: options.force ?? 'runtime' } as const
-    const applied = await this.#make(frozen, desired, plan, header, options.confirmWithin)
+    const applied = await this.#make(frozen, desired, options, header)
     const warning = await prepared
     return warning === undefined ? applied : { ...applied, warnings: [...applied.warnings, warning] }
   }
@@ -114,17 +142,17 @@ export class ApplyEngine {
   async #make(
     frozen: readonly Change[],
     desired: ConfigView,
-    options: PlanOptions,
+    { force, confirmWithin, pendingFollows }: ApplyDetails,
     header: RevisionHeader,
-    confirmWithin?: number,
   ): Promise<Applied> {
     const { store, clock, log, tell, onPromoted } = this.#parts
     const running = configView(store.running)
-    const enacted = await this.#enactor.enact(running, desired, options, header, sideOf(frozen, 'after'))
+    const plan = { atLeast: force ?? 'runtime' } as const
+    const enacted = await this.#enactor.enact(running, desired, plan, header, sideOf(frozen, 'after'))
     // Counted from the moment that things are different, so that nobody loses the time that an apply takes.
     const unconfirmed = confirmWithin === undefined ? undefined : waiting(header, confirmWithin, clock)
     try {
-      await store.promote(frozen, header, { unconfirmed })
+      await store.promote(frozen, header, { unconfirmed, pendingFollows })
     } catch (error) {
       // The machine is new and the store is old: go back, as for any other step that failed.
       const output = error instanceof Error ? error.message : String(error)
@@ -233,10 +261,10 @@ export class ApplyEngine {
     })
   }
 
-  #header(by: string, comment: string): RevisionHeader {
+  #header(by: string, comment: string, applyId = newId()): RevisionHeader {
     const now_ms = this.#parts.clock.now_ms()
     const at = new Date(now_ms).toISOString()
-    return { applyId: newId(), revision: this.#parts.store.revision + 1, by, at, comment }
+    return { applyId, revision: this.#parts.store.revision + 1, by, at, comment }
   }
 }
 

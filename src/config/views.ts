@@ -5,6 +5,7 @@ import type {
   RecordKey,
   RecordReader,
 } from '../../storage/config/config-store.ts'
+import { type Patch, patched } from '../../storage/config/amendment.ts'
 import { merged } from '../../storage/config/sorted-records.ts'
 import { keepingAmendments } from './amended-since.ts'
 import type { ConfigView, RecordChange, SectionName, SectionRecords } from '../model/sections.ts'
@@ -84,6 +85,11 @@ export function reversed(store: ConfigStore, revision: number): readonly Change[
     const now = store.running.get(change.section, change.scope, change.key)?.value
     return changeTo(store.running, change, keepingAmendments(change.before, change.after, now))
   })
+}
+
+/** The change of a record that runs by some of its fields, staged by nobody. */
+export function patchOf(running: RecordReader, key: RecordKey, patch: Patch): Change {
+  return changeTo(running, key, patched(running.get(key.section, key.scope, key.key)?.value, patch))
 }
 
 function changeTo(running: RecordReader, { section, scope, key }: RecordKey, value: unknown): Change {

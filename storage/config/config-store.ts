@@ -135,6 +135,8 @@ export interface PromoteOptions {
   readonly unconfirmed?: Unconfirmed | undefined
   /** The machine has yet to follow: the journal stays open. */
   readonly keepsJournal?: boolean
+  /** The changes were never pending: what is pending for their records keeps what it wants itself, and takes this over in other fields. */
+  readonly pendingFollows?: Patch | undefined
 }
 
 /** A record and what an apply wanted it to be; null: gone. */

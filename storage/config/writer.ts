@@ -80,16 +80,19 @@ export class MirroredWriter implements ConfigWriter {
   }
 
   async promote(changed: readonly Change[], header: RevisionHeader, options: PromoteOptions = {}): Promise<void> {
-    const { unconfirmed, keepsJournal = false } = options
+    const { unconfirmed, keepsJournal = false, pendingFollows } = options
     const { meta, revisions } = this.#tables
     let sequence = this.#sequence
     const frozen = renumbered(changed, () => (sequence += 1))
-    const settled = frozen.filter((change) => this.#mirror.settles(change))
+    const left =
+      pendingFollows === undefined
+        ? frozen.filter((change) => this.#mirror.settles(change)).map((change) => ({ change, overlay: undefined }))
+        : frozen.map((change) => ({ change, overlay: this.#followed(change, pendingFollows) }))
     // The journal has seen to the room for this.
     const keepsReserve = meta.get('journal') === undefined
     const rows = [
       ...frozen.map((change) => this.#runningRow(change)),
-      ...settled.map((change) => this.#overlayRow(change, undefined)),
+      ...left.map(({ change, overlay }) => this.#overlayRow(change, overlay)),
       ...revisions.put({ ...header, changes: recorded(frozen) }),
       meta.put('revision', header.revision),
       unconfirmed === undefined ? meta.remove('unconfirmed') : meta.put('unconfirmed', unconfirmed),
@@ -101,7 +104,7 @@ export class MirroredWriter implements ConfigWriter {
     this.#sequence = sequence
     this.#revision = header.revision
     for (const change of frozen) this.#mirror.setRunning(change, change.after)
-    for (const change of settled) this.#mirror.setOverlay(change, undefined)
+    for (const { change, overlay } of left) this.#mirror.setOverlay(change, overlay)
   }
 
   async amend(key: RecordKey, patch: Patch): Promise<void> {
@@ -113,6 +116,10 @@ export class MirroredWriter implements ConfigWriter {
     this.#sequence = sequence
     this.#mirror.setRunning(key, running)
     this.#mirror.setOverlay(key, overlay)
+  }
+
+  #followed(change: Change, patch: Patch): OverlayEntry | undefined {
+    return amended(this.#mirror, change, patch, change.after?.revision ?? change.revision).overlay
   }
 
   #runningRow(change: RecordKey & Pick<Change, 'after'>): RowWrite {

@@ -1,26 +1,24 @@
 import t, { type Test } from 'tap'
+import { ApplyEngine } from '../../src/config/apply.ts'
 import { Editing } from '../../src/config/editing.ts'
 import { configView } from '../../src/config/views.ts'
 import { type Drain, drainKind } from '../../src/drain.ts'
 import { ApiError } from '../../src/errors.ts'
 import type { JobNews } from '../../src/jobs.ts'
-import { openStore, realServer } from '../config-fixture.ts'
+import { ENGINE_DEFAULTS, openStore, realServer } from '../config-fixture.ts'
 import { manualClock } from '../manual-clock.ts'
 
 const ORIGIN = { actor: 'a@b', endpoint: 'test', at: '2026-01-01T00:00:00.000Z' }
-const HEADER = { by: 'a@b', at: ORIGIN.at, comment: '' }
+const DONE = { ok: true, done: 0, recorded: 0, warnings: [] } as const
 
 /** A store with one real server; the clock moves a second with each look at the connections. */
 async function fixture(test: Test, connections: readonly (number | undefined)[]) {
   const store = openStore(test)
   const editing = new Editing(store)
   const clock = manualClock()
-  let revision = 0
-  const apply = async () => {
-    const frozen = await store.freeze(() => true)
-    await store.promote(frozen, { ...HEADER, revision: ++revision, applyId: `apply-${revision}` })
-    await store.thaw()
-  }
+  const executor = { execute: async () => DONE, check: async () => DONE }
+  const engine = new ApplyEngine({ ...ENGINE_DEFAULTS, store, drivers: [], executor })
+  const apply = () => engine.apply({ force: undefined }, { by: 'a@b', address: undefined })
   const stage = (state: 'online' | 'drained' | 'halted', more = {}) =>
     editing.edit(ORIGIN, undefined, (draft) => draft.section('realServers').put({ ...realServer('r'), ...more, state }))
   await stage('online')
@@ -33,11 +31,10 @@ async function fixture(test: Test, connections: readonly (number | undefined)[])
     candidate: configView(store.candidate),
     editing,
     engine: () => ({
-      apply: async () => {
+      patch: async (...request) => {
         const refusal = refusals.shift()
         if (refusal !== undefined) throw refusal
-        await apply()
-        return { applyId: '', revision, confirmBy: undefined, isDryRun: false, warnings: [] }
+        return engine.patch(...request)
       },
     }),
     connections: () => {
@@ -48,13 +45,12 @@ async function fixture(test: Test, connections: readonly (number | undefined)[])
   })
   const news: JobNews[] = []
   const abort = new AbortController()
-  const start = (more: Partial<Drain> = {}) =>
-    kind.work(
-      { id: 'job', signal: abort.signal, report: (one) => news.push(one) },
-      { ripId: 'r', wait_s: 3, halt: false, by: 'a@b', ...more },
-    )
+  const job = { id: 'job', signal: abort.signal, report: (one: JobNews) => news.push(one) }
+  const asked = (more: Partial<Drain>): Drain => ({ ripId: 'r', wait_s: 3, halt: false, by: 'a@b', ...more })
+  const start = (more: Partial<Drain> = {}) => kind.work(job, asked(more))
+  const resume = (more: Partial<Drain> = {}) => kind.resume?.(job, asked(more))
   const state = () => configView(store.running).get('realServers', 'r')?.state
-  return { store, stage, apply, start, state, news, abort, refusals }
+  return { store, stage, apply, start, resume, state, news, abort, refusals }
 }
 
 t.test('it ends when no connection is left, and says how far it is', async (test) => {
@@ -114,27 +110,56 @@ t.test('it waits for the apply, and ends when the drain is taken back', async (t
   await test.rejects(again, { code: 'NOT_FOUND', message: /taken back/ })
 })
 
-t.test('somebody else’s change of the same server is not applied with it', async (test) => {
-  const { stage, apply, start, state, store } = await fixture(test, [0])
+t.test(
+  'somebody else’s change of the same server stays pending, without the drain that was before it',
+  async (test) => {
+    const { stage, apply, start, state, store } = await fixture(test, [0])
+    await stage('drained')
+    await apply()
+    await stage('drained', { weight: 7 })
+    test.match(await start({ halt: true, wait_s: 100 }), { halted: true })
+    const running = () => configView(store.running).get('realServers', 'r')
+    test.match(running(), { state: 'halted', weight: 100 })
+    test.match(store.changes(), [{ after: { value: { state: 'halted', weight: 7 } } }])
+    await apply()
+    test.match(running(), { state: 'halted', weight: 7 })
+    test.equal(state(), 'halted')
+  },
+)
+
+t.test('who wants the server online, or gone, still wants that', async (test) => {
+  const { stage, apply, start, store } = await fixture(test, [0])
   await stage('drained')
   await apply()
-  await stage('drained', { weight: 7 })
-  await test.rejects(start({ halt: true, wait_s: 100 }), { code: 'IN_USE', message: /other pending changes/ })
-  test.equal(state(), 'drained')
-  test.equal(store.changes().length, 1)
+  await stage('online')
+  await start({ halt: true, wait_s: 100 })
+  test.match(store.changes(), [{ before: { value: { state: 'halted' } }, after: { value: { state: 'online' } } }])
+  await apply()
+  await stage('drained')
+  await apply()
+  await store.stage([{ section: 'realServers', scope: '', key: 'r', value: undefined }], ORIGIN)
+  await start({ halt: true, wait_s: 100 })
+  test.match(store.changes(), [{ before: { value: { state: 'halted' } }, after: undefined }])
 })
 
-t.test('an apply under way is waited for; another refusal leaves nothing pending', async (test) => {
-  const { stage, apply, start, state, store, refusals } = await fixture(test, [0])
-  await stage('drained')
-  await apply()
-  refusals.push(new ApiError('CONFIG_INVALID', 'no'))
-  await test.rejects(start({ halt: true, wait_s: 100 }), { code: 'CONFIG_INVALID' })
-  test.equal(store.changes().length, 0)
-  refusals.push(new ApiError('APPLY_IN_PROGRESS', 'busy'))
-  test.match(await start({ halt: true, wait_s: 100 }), { halted: true })
-  test.equal(state(), 'halted')
-})
+t.test(
+  'a refusal, or the end of the daemon, leaves nothing pending; an apply under way is waited for',
+  async (test) => {
+    const { stage, apply, start, resume, state, store, refusals } = await fixture(test, [0])
+    await stage('drained')
+    await apply()
+    await stage('drained', { weight: 7 })
+    refusals.push(new ApiError('CONFIG_INVALID', 'no'))
+    await test.rejects(start({ halt: true, wait_s: 100 }), { code: 'CONFIG_INVALID' })
+    test.match(store.changes(), [{ after: { value: { state: 'drained', weight: 7 } } }], 'as it was before')
+    refusals.push(new ApiError('APPLY_IN_PROGRESS', 'busy'))
+    test.match(await start({ halt: true, wait_s: 100 }), { halted: true })
+    test.equal(state(), 'halted')
+    const { revision } = store
+    test.match(await resume({ halt: true, wait_s: 100 }), { halted: true }, 'its own halt is the end of the job')
+    test.equal(store.revision, revision)
+  },
+)
 
 t.test('it can be cancelled while it waits', async (test) => {
   const { stage, apply, start, abort, news } = await fixture(test, [5])

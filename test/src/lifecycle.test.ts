@@ -26,7 +26,7 @@ t.test('a job of a kind that nobody knows any more has failed after a restart', 
       busy: false,
       isApplying: false,
       validate: async () => undefined,
-      apply: async () => {
+      patch: async () => {
         throw new Error('nothing is applied here')
       },
     }),
