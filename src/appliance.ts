@@ -47,6 +47,7 @@ import { withHealthOf } from './stats/health.ts'
 import { Director, keepalivedRuns } from './ipvs/director.ts'
 import { LAYER4_ARCHIVE, Layer4Stats, type Layer4StatsOptions } from './stats/layer4-stats.ts'
 import type { ObjectNames } from './stats/names.ts'
+import { adoptState } from './state-version.ts'
 import { createStats, type Stats } from './stats/stats.ts'
 import { Units } from './units.ts'
 import { VERSION } from './version.ts'
@@ -62,6 +63,8 @@ export async function createAppliance(
   const store = new LmdbConfigStore(join(settings.state, 'config'), newId)
   const running = configView(store.running)
   refuseLostStore(store, settings.state)
+  await adoptState(store, VERSION)
+  for (const problem of store.damaged) log.error('a damaged record was left out', { problem })
   const born = await ensureNodeId(store)
   const identity = () => nodeIn(running, born)
   const nodeId = identity()

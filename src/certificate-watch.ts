@@ -2,8 +2,10 @@ import { X509Certificate } from 'node:crypto'
 import type { ConfigStore } from '../storage/config/config-store.ts'
 import type { MachineClock } from './clock.ts'
 import type { Events } from './events.ts'
+import type { Log } from './log.ts'
 import type { Certificate } from './model/certificates.ts'
 import type { ConfigView } from './model/sections.ts'
+import { Repeated } from './repeated.ts'
 
 const LOOK_EVERY_MS = 3_600_000
 const DAY_MS = 86_400_000
@@ -66,24 +68,26 @@ export interface CertificateWatchParts {
   readonly store: Pick<ConfigStore, 'getMeta' | 'putMeta'>
   readonly events: Pick<Events, 'publish'>
   readonly clock: Pick<MachineClock, 'now_ms'>
+  readonly log: Pick<Log, 'warn'>
 }
 
 /** Tells of certificates that are about to expire: 30, 14, 7 and 1 days before, and when it has happened; each once. */
 export class CertificateWatch {
   readonly #parts: CertificateWatchParts
-  #timer: NodeJS.Timeout | undefined
+  readonly #looks: Repeated
 
   constructor(parts: CertificateWatchParts) {
     this.#parts = parts
+    this.#looks = new Repeated('certificates', () => this.look(), LOOK_EVERY_MS, parts.log)
   }
 
-  async start(): Promise<void> {
-    this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS).unref()
-    await this.look()
+  start(): Promise<void> {
+    this.#looks.start()
+    return this.#looks.now()
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    this.#looks.stop()
   }
 
   async look(): Promise<void> {

@@ -6,14 +6,20 @@ import { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
 import { auditFolder, knownHead } from './audit.ts'
 import { checkConfig } from './config/check.ts'
 import { newId } from './ids.ts'
+import { refuseNewerState } from './state-version.ts'
+import { configDamage } from './repair.ts'
 import { LAYER4_ARCHIVE } from './stats/layer4-stats.ts'
+import { VERSION } from './version.ts'
 
 /** Verifies both stores of a state folder that no daemon uses; [] when they are whole. */
 export async function checkState(stateFolder: string): Promise<readonly string[]> {
   const isThere = (name: string) => existsSync(join(stateFolder, name, 'data.mdb'))
   if (!isThere('config')) return [`there are no stores in ${stateFolder}`]
+  const damage = await configDamage(stateFolder)
+  if (damage.length > 0) return damage
   const store = new LmdbConfigStore(join(stateFolder, 'config'), newId)
   try {
+    refuseNewerState(store, VERSION)
     const archive = isThere('archive')
       ? await checkArchiveDirectory(join(stateFolder, 'archive'))
       : [`there is no archive in ${stateFolder}`]

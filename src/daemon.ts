@@ -5,6 +5,7 @@ import { checkState } from './check.ts'
 import { createLog, type Log } from './log.ts'
 import { createMachine } from './machine.ts'
 import { addressText } from './observe/address.ts'
+import { repairState } from './repair.ts'
 import { createNotifier, type Notifier } from './sd-notify.ts'
 import type { Settings } from './settings.ts'
 import type { Appliance } from './running-appliance.ts'
@@ -16,9 +17,11 @@ const complain = (text: string) => void process.stderr.write(`fulcrum: ${text}\n
 
 /** Runs the daemon until a signal ends it. */
 export async function runDaemon(settings: Settings, end: (code: number) => void): Promise<void> {
-  if (settings.check && !existsSync(settings.state)) throw new Error(`there is nothing in ${settings.state}`)
-  await lockState(settings.state)
-  if (settings.check) return end(await check(settings.state))
+  if ((settings.check || settings.repair) && !existsSync(settings.state))
+    throw new Error(`there is nothing in ${settings.state}`)
+  lockState(settings.state)
+  if (settings.repair) await repair(settings.state)
+  if (settings.check || settings.repair) return end(await check(settings.state))
   const daemon: Daemon = {
     settings,
     log: createLog((line) => void process.stderr.write(line)),
@@ -89,6 +92,11 @@ function greet(settings: Settings, appliance: Appliance, password: string, url: 
   if (first === undefined) return
   say(`  Administrator  ${first.email}`)
   say(`  Password       ${password}`)
+}
+
+/** What is damaged after it is told by the check that follows. */
+async function repair(state: string): Promise<void> {
+  for (const done of await repairState(state)) say(done)
 }
 
 async function check(state: string): Promise<number> {

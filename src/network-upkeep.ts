@@ -1,5 +1,7 @@
 import type { ApplyEngine } from './config/apply.ts'
+import type { Log } from './log.ts'
 import type { ConfigView } from './model/sections.ts'
+import { Repeated } from './repeated.ts'
 
 const LOOK_EVERY_MS = 60_000
 const SECTIONS = ['staticIps', 'floatingIps', 'ipRoutes', 'ipGroups'] as const
@@ -12,21 +14,22 @@ export class NetworkUpkeep {
   readonly #engine: ApplyEngine
   readonly #running: ConfigView
   readonly #settleApi: () => Promise<void>
-  #timer: NodeJS.Timeout | undefined
+  readonly #looks: Repeated
 
   /** `settleApi` makes the API listen where running says: its address may have come back. */
-  constructor(engine: ApplyEngine, running: ConfigView, settleApi: () => Promise<void>) {
+  constructor(engine: ApplyEngine, running: ConfigView, settleApi: () => Promise<void>, log: Log) {
     this.#engine = engine
     this.#running = running
     this.#settleApi = settleApi
+    this.#looks = new Repeated('network', () => this.look(), LOOK_EVERY_MS, log)
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS).unref()
+    this.#looks.start()
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    this.#looks.stop()
   }
 
   async look(): Promise<void> {

@@ -86,7 +86,7 @@ export class RunningAppliance implements Appliance {
       parts.log,
       (up, reason) => parts.lifecycle.events.publish('node', { state: up ? 'haproxy up' : 'haproxy down', reason }),
     )
-    this.#upkeep = new NetworkUpkeep(parts.engine, parts.running, () => parts.listeners.settle())
+    this.#upkeep = new NetworkUpkeep(parts.engine, parts.running, () => parts.listeners.settle(), parts.log)
     const own = join(parts.settings.state, 'tls')
     // Its own counts while the API shows it.
     const certificates = () => [
@@ -128,8 +128,13 @@ export class RunningAppliance implements Appliance {
   async run(): Promise<{ readonly demoUrl: string | undefined }> {
     const { engine, demo, settings, listeners, lifecycle, snmp, log } = this.#parts
     const isManaged = this.#managesHaproxy()
-    const result = await engine.converge(({ name }) => name !== 'layer7proxy' || isManaged)
-    if (!result.ok) log.warn('not everything is as running says', { why: result.why, reason: result.output })
+    try {
+      const result = await engine.converge(({ name }) => name !== 'layer7proxy' || isManaged)
+      if (!result.ok) log.warn('not everything is as running says', { why: result.why, reason: result.output })
+    } catch (error) {
+      // On a full disk whoever could make room must be let in; what is left to do is tried again by those who watch.
+      log.warn('not everything is as running says', { reason: String(error) })
+    }
     await listeners.settle()
     await this.#confirmation.start()
     this.#supervision.start()

@@ -23,6 +23,8 @@ export interface Settings {
   readonly demo: boolean | undefined
   /** Verify the stores and end. */
   readonly check: boolean
+  /** Mend what is damaged of the stores and end. */
+  readonly repair: boolean
   readonly administrator: { readonly email: string; readonly password: string | undefined }
   /** What a service manager hands over. */
   readonly notify: { readonly NOTIFY_SOCKET: string | undefined; readonly WATCHDOG_USEC: string | undefined }
@@ -42,8 +44,9 @@ export const USAGE = `usage: npm start -- [options]
                         or ADDRESS:PORT
   --demo | --no-demo    a small demonstration; default: on a first start in the trial profile
   --check               verify the stores and end
+  --repair              mend what is damaged of the stores, say what was done, and end
 Each option has an environment variable: FULCRUM_STATE, FULCRUM_LISTEN, FULCRUM_HTTP, FULCRUM_PROFILE,
-FULCRUM_OBSERVE, FULCRUM_DEMO (true or false), FULCRUM_CHECK. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD.`
+FULCRUM_OBSERVE, FULCRUM_DEMO (true or false), FULCRUM_CHECK, FULCRUM_REPAIR. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD.`
 
 const OPTIONS = {
   state: { type: 'string' },
@@ -54,6 +57,7 @@ const OPTIONS = {
   demo: { type: 'boolean' },
   'no-demo': { type: 'boolean' },
   check: { type: 'boolean' },
+  repair: { type: 'boolean' },
   help: { type: 'boolean' },
 } as const
 
@@ -74,6 +78,7 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
     observe,
     demo: demo(given.demo, given['no-demo'], env['FULCRUM_DEMO'], observe !== undefined),
     check: given.check ?? flag('FULCRUM_CHECK', env['FULCRUM_CHECK']) ?? false,
+    repair: given.repair ?? flag('FULCRUM_REPAIR', env['FULCRUM_REPAIR']) ?? false,
     administrator: {
       email: administratorEmail(env['FULCRUM_ADMIN_EMAIL']),
       password: administratorPassword(env['FULCRUM_ADMIN_PASSWORD']),

@@ -1,20 +1,36 @@
-import { mkdirSync, statSync } from 'node:fs'
-import { createServer, type Server } from 'node:net'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+export interface StateLock {
+  release(): void
+}
+
+/** A lock that nothing refers to would be collected, and let go. */
+const held = new Set<DatabaseSync>()
 
 /**
- * One daemon per state folder. The lock is an abstract socket named after the folder's inode: the kernel gives it to
- * one process and takes it back when that process dies, however it dies, so there is never a stale lock to clean up.
- * The name is longer than any that a health check could bind in its sandbox (28 bytes with the family).
+ * One daemon per state folder. The lock is the kernel's own on a file in the folder, taken as SQLite takes it (Node has no
+ * call for it): it belongs to one process in whatever namespaces, and ends with that process, however that dies.
  */
-export function lockState(folder: string): Promise<Server> {
+export function lockState(folder: string): StateLock {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const { dev, ino } = statSync(folder)
-  const server = createServer((connection) => connection.destroy())
-  return new Promise((resolve, reject) => {
-    server.once('error', () => reject(new Error(`another daemon is using the state folder ${folder}`)))
-    server.listen(`\0fulcrum-daemon-of-state-folder-${dev}-${ino}`, () => {
-      server.unref()
-      resolve(server)
-    })
-  })
+  const lock = new DatabaseSync(join(folder, 'lock'))
+  try {
+    lock.exec('BEGIN EXCLUSIVE')
+  } catch (error) {
+    lock.close()
+    const isTaken = (error as { errcode?: number }).errcode === SQLITE_BUSY
+    const reason = isTaken ? 'another daemon is using it' : String(error)
+    throw new Error(`the state folder ${folder} cannot be locked: ${reason}`, { cause: error })
+  }
+  held.add(lock)
+  return {
+    release() {
+      held.delete(lock)
+      lock.close()
+    },
+  }
 }
+
+const SQLITE_BUSY = 5

@@ -30,6 +30,7 @@ export function testSettings(state: string, more: Partial<Settings> = {}): Setti
     observe: undefined,
     demo: false,
     check: false,
+    repair: false,
     administrator: ADMIN,
     notify: { NOTIFY_SOCKET: undefined, WATCHDOG_USEC: undefined },
     genetlink: undefined,

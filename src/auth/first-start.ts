@@ -63,7 +63,8 @@ export async function prepareAccess(
 }
 
 export async function passwordWasShown(store: ConfigStore): Promise<void> {
-  await store.putMeta(UNSEEN_KEY, null)
+  // A start that changes nothing writes nothing: it has to succeed on a full disk.
+  if (typeof store.getMeta(UNSEEN_KEY) === 'string') await store.putMeta(UNSEEN_KEY, null)
 }
 
 function unseenAdministrator(store: ConfigStore): User | undefined {

@@ -1,6 +1,7 @@
 import type { ConfigStore, Unconfirmed } from '../../storage/config/config-store.ts'
 import type { MachineClock } from '../clock.ts'
 import type { Log } from '../log.ts'
+import { Repeated } from '../repeated.ts'
 import type { ApplyEngine } from './apply.ts'
 
 const LOOK_EVERY_MS = 250
@@ -16,7 +17,7 @@ export class Confirmation {
   readonly #store: Pick<ConfigStore, 'unconfirmed' | 'journal'>
   readonly #clock: MachineClock
   readonly #log: Log
-  #timer: NodeJS.Timeout | undefined
+  readonly #looks: Repeated
   #notBefore_ms = 0
 
   constructor(engine: ApplyEngine, store: Pick<ConfigStore, 'unconfirmed' | 'journal'>, clock: MachineClock, log: Log) {
@@ -24,16 +25,17 @@ export class Confirmation {
     this.#store = store
     this.#clock = clock
     this.#log = log
+    this.#looks = new Repeated('confirmation of an apply', () => this.#look(), LOOK_EVERY_MS, log)
   }
 
   /** Takes back what is overdue, then watches. */
-  async start(): Promise<void> {
-    await this.#look()
-    this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
+  start(): Promise<void> {
+    this.#looks.start()
+    return this.#looks.now()
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    this.#looks.stop()
   }
 
   async #look(): Promise<void> {

@@ -19,7 +19,7 @@ export class DamagedRowError extends Error {
   readonly key: RowKey
 
   constructor(table: string, key: RowKey) {
-    super(`the row ${keyText(key)} of ${table} is damaged`)
+    super(`the record ${keyText(key)} of ${table} is damaged`)
     this.table = table
     this.key = key
   }
@@ -39,10 +39,13 @@ const CHECKSUM_BYTES = 9
 export class CheckedTable<V, K extends RowKey = string> {
   readonly name: string
   readonly #rows: Database<Uint8Array, K>
+  readonly #foreign: K | undefined
 
-  constructor(name: string, rows: Database<Uint8Array, K>) {
+  /** The row of `foreign` is somebody else's. */
+  constructor(name: string, rows: Database<Uint8Array, K>, foreign?: K) {
     this.name = name
     this.#rows = rows
+    this.#foreign = foreign
   }
 
   put(key: K, value: V): RowWrite {
@@ -77,16 +80,17 @@ export class CheckedTable<V, K extends RowKey = string> {
   /** Like `rows`, but goes on behind damage. */
   *survey(range: RangeOptions = {}): Generator<Surveyed<V, K>> {
     for (const { key, value } of this.#rows.getRange(range)) {
+      if (key === this.#foreign) continue
       const text = textOf(key, value)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `put` only
       yield text === undefined ? { key, damaged: true } : { key, value: JSON.parse(text) as V }
     }
   }
 
-  /** Rows of layout 1 were JSON alone. Answers what to write instead of each wanted one. */
-  *unchecked(isWanted: (key: K) => boolean): Generator<RowWrite> {
+  /** Rows of layout 1 were JSON alone. Answers what to write instead of each. */
+  *unchecked(): Generator<RowWrite> {
     for (const { key, value } of this.#rows.getRange()) {
-      if (!isWanted(key)) continue
+      if (key === this.#foreign) continue
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by this store in its first layout
       yield this.put(key, JSON.parse(Buffer.from(value).toString()) as V)
     }

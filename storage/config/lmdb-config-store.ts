@@ -17,7 +17,7 @@ import { decode, encode } from './keys.ts'
 import { changesNothing, Mirror } from './mirror.ts'
 import { REVISIONS_KEPT, type CountedHeader } from './revision-table.ts'
 import { sideTable } from './side-table.ts'
-import { ConfigTables, type SideTableName } from './tables.ts'
+import { CALLER_PREFIX, ConfigTables, type SideTableName } from './tables.ts'
 import { MirroredWriter } from './writer.ts'
 
 /** The store of one node: tables in LMDB, and a mirror of them that is read. */
@@ -129,10 +129,10 @@ export class LmdbConfigStore implements ConfigStore {
   }
 
   getMeta(key: string): unknown {
-    return this.#tables.meta.get(`caller ${key}`)
+    return this.#tables.meta.get(`${CALLER_PREFIX}${key}`)
   }
   putMeta(key: string, value: unknown): Promise<void> {
-    return this.#tables.commit([this.#tables.meta.put(`caller ${key}`, value)])
+    return this.#tables.commit([this.#tables.meta.put(`${CALLER_PREFIX}${key}`, value)])
   }
   close(): Promise<void> {
     return this.#tables.close()

@@ -1,4 +1,4 @@
-import type { CheckedTable, RowWrite, Surveyed } from './checked-table.ts'
+import { type CheckedTable, DamagedRowError, type RowWrite, type Surveyed } from './checked-table.ts'
 import type { Revision, RevisionHeader } from './config-store.ts'
 import { padded } from './keys.ts'
 
@@ -39,6 +39,30 @@ export class RevisionTable {
 
   headers(limit: number, before: number | undefined): readonly CountedHeader[] {
     return intact(this.#headers.survey(newestFirst(limit, before)))
+  }
+
+  /** Newest first. */
+  intact(): readonly Revision[] {
+    return intact(this.#revisions.survey({ reverse: true }))
+  }
+
+  /** What becomes of damaged ones: a header comes back from its revision, a revision is lost with its header. */
+  mended(): readonly { readonly rows: readonly RowWrite[]; readonly told: string }[] {
+    const byKey = new Map([...this.#revisions.survey()].map((row) => [row.key, row] as const))
+    const lost = [...byKey.values()].filter((row) => 'damaged' in row)
+    const headers = [...this.#headers.survey()].filter((row) => 'damaged' in row)
+    return [
+      ...lost.map(({ key }) => ({
+        rows: [this.#revisions.remove(key), this.#headers.remove(key)],
+        told: `${new DamagedRowError(this.#revisions.name, key).message}: what it changed is not known any more`,
+      })),
+      ...headers.flatMap(({ key }) => {
+        const row = byKey.get(key)
+        if (row === undefined || !('value' in row)) return []
+        const told = `${new DamagedRowError(this.#headers.name, key).message}: it was made again`
+        return [{ rows: [this.#headers.put(key, counted(row.value))], told }]
+      }),
+    ]
   }
 
   /** Headers for revisions of a version that had none. */

@@ -16,6 +16,8 @@ const UNCHECKED_SCHEMA = 1
 /** Stays readable for every version: its row has no checksum. */
 const SCHEMA_KEY = 'schema'
 const DATABASES_MAX = 16
+/** Of what callers put into `meta` under keys of their own. */
+export const CALLER_PREFIX = 'caller '
 
 /** A change as it is kept; without `value` it removes the record. */
 export interface OverlayRow extends Origin {
@@ -57,12 +59,12 @@ export class ConfigTables {
     makeLockFile(directory)
     this.#root = open({ path: directory, noSubdir: false, overlappingSync: false, maxDbs: DATABASES_MAX })
     this.#room = new FileRoom(directory, () => usedBytes(this.#root))
-    const table = <V, K extends RowKey = string>(name: string) =>
-      new CheckedTable<V, K>(name, this.#root.openDB<Uint8Array, K>({ name, encoding: 'binary' }))
+    const table = <V, K extends RowKey = string>(name: string, foreign?: K) =>
+      new CheckedTable<V, K>(name, this.#root.openDB<Uint8Array, K>({ name, encoding: 'binary' }), foreign)
     this.running = table('running')
     this.candidate = table('candidate')
     this.revisions = new RevisionTable(table('revisions'), table('headers'))
-    this.meta = table('meta')
+    this.meta = table('meta', SCHEMA_KEY)
     const sideTables = SIDE_TABLES.map((name) => [name, table<unknown>(name)] as const)
     // Sound: one entry for each of the names.
     this.side = Object.fromEntries(sideTables) as Record<SideTableName, CheckedTable<unknown>>
@@ -116,7 +118,7 @@ export class ConfigTables {
       throw new Error(`the configuration in ${directory} has layout ${found}, this version knows ${CONFIG_SCHEMA}`)
     }
     this.#room.ensure(ROOM_BYTES_MIN, ROOM_BYTES_RESERVED)
-    const rows = this.all.flatMap((table) => [...table.unchecked((key) => key !== SCHEMA_KEY)])
+    const rows = this.all.flatMap((table) => [...table.unchecked()])
     this.ensureRoom(bytesOf(rows), rows.length)
     this.#root.transactionSync(() => {
       for (const row of rows) row.queue()

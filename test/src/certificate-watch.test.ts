@@ -1,5 +1,6 @@
 import t from 'tap'
 import { CertificateWatch, certificatesIn } from '../../src/certificate-watch.ts'
+import { silentLog } from '../../src/log.ts'
 import { certificateMaker } from '../certificate-maker.ts'
 import { frontend, openStore } from '../config-fixture.ts'
 import { manualClock } from '../manual-clock.ts'
@@ -16,7 +17,13 @@ t.test('each warning is told once, also over restarts; a new certificate begins 
   const usedBy = ['user interface']
   let certificate = { name: 'API', fingerprint: 'a', notAfter: new Date(clock.now_ms() + 31.5 * DAY_MS), usedBy }
   const look = () =>
-    new CertificateWatch({ certificates: () => [certificate], store, events: { publish }, clock }).look()
+    new CertificateWatch({
+      certificates: () => [certificate],
+      store,
+      events: { publish },
+      clock,
+      log: silentLog,
+    }).look()
   await look()
   test.same(told, [])
   for (let day = 0; day < 34; day++) {
@@ -44,6 +51,7 @@ t.test('it looks at its start, and no more after its end', async (test) => {
     store,
     events: { publish: () => undefined },
     clock: manualClock(),
+    log: silentLog,
   })
   await watch.start()
   watch.stop()

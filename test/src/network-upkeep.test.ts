@@ -30,7 +30,12 @@ function fixture(test: Test) {
       check: async () => DONE,
     },
   })
-  const upkeep = new NetworkUpkeep(engine, configView(config.store.running), async () => void (machine.settled += 1))
+  const upkeep = new NetworkUpkeep(
+    engine,
+    configView(config.store.running),
+    async () => void (machine.settled += 1),
+    log,
+  )
   const texts = { networkIp: '192.0.2.0', networkMask: 24, gateway: '', defaultGateway: false }
   const assigned = { assignedInterfaces: [{ nodeId: 'n', interfaceId: 'card' }] }
   const apply = async () => {

@@ -1,0 +1,89 @@
+import { type CheckedTable, DamagedRowError, type RowKey, type RowWrite } from './checked-table.ts'
+import type { Journal, Revision } from './config-store.ts'
+import type { StoreKey } from './keys.ts'
+import { CALLER_PREFIX, type ConfigTables, SIDE_TABLES } from './tables.ts'
+
+/** How far the sequence of edits jumps when nobody knows it any more: no number may be given twice. */
+const SEQUENCE_JUMP = 1_000_000
+
+/** What is done about a damaged row. */
+interface Mending {
+  readonly rows: readonly RowWrite[]
+  readonly told: string
+}
+
+/** Every damaged row of the configuration, as sentences; [] when it is whole. */
+export function damageOf(tables: ConfigTables): readonly string[] {
+  return tables.all.flatMap((table) => damagedKeys(table).map((key) => new DamagedRowError(table.name, key).message))
+}
+
+/**
+ * Mends what can be mended, in one transaction, and answers what was done about each damaged row. A record that runs comes
+ * back as the newest revision has it; what is nowhere else is taken out, and said to be lost.
+ */
+export function repairConfig(tables: ConfigTables): readonly string[] {
+  const { running, candidate, meta, side } = tables
+  const kept = tables.revisions.intact()
+  const sequence = newestEdit(tables) + SEQUENCE_JUMP
+  const mendings = [
+    ...damagedKeys(running).map((key) => mendedRecord(tables, key, kept, sequence)),
+    ...damagedKeys(candidate).map((key) => taken(candidate, key, 'the pending change is lost')),
+    ...tables.revisions.mended(),
+    ...damagedKeys(meta).map((key) => mendedMeta(tables, key, kept)),
+    ...SIDE_TABLES.flatMap((name) => damagedKeys(side[name]).map((key) => taken(side[name], key, 'it was taken out'))),
+  ]
+  if (mendings.length > 0) {
+    tables.commitNow([...mendings.flatMap(({ rows }) => rows), meta.put('sequence', sequence)])
+  }
+  return mendings.map(({ told }) => told)
+}
+
+function damagedKeys<K extends RowKey>(table: CheckedTable<unknown, K>): readonly K[] {
+  return [...table.survey()].flatMap((row) => ('damaged' in row ? [row.key] : []))
+}
+
+function taken<K extends RowKey>(table: CheckedTable<unknown, K>, key: K, outcome: string): Mending {
+  return { rows: [table.remove(key)], told: `${new DamagedRowError(table.name, key).message}: ${outcome}` }
+}
+
+function mendedRecord({ running }: ConfigTables, key: StoreKey, kept: readonly Revision[], sequence: number): Mending {
+  const [section, scope, id] = key
+  const isOf = (change: Revision['changes'][number]) =>
+    change.section === section && change.scope === scope && change.key === id
+  const known = kept.find(({ changes }) => changes.some(isOf))
+  const value = known?.changes.find(isOf)?.after ?? null
+  if (known === undefined || value === null) return taken(running, key, 'no revision has it, so it is lost')
+  const told = `${new DamagedRowError(running.name, key).message}: it is again as revision ${known.revision} made it`
+  return { rows: [running.put(key, { value, revision: sequence })], told }
+}
+
+function mendedMeta({ meta }: ConfigTables, key: string, kept: readonly Revision[]): Mending {
+  const { message } = new DamagedRowError(meta.name, key)
+  const revision = kept[0]?.revision ?? 0
+  if (key === 'revision') {
+    return { rows: [meta.put(key, revision)], told: `${message}: the newest kept revision is ${revision}` }
+  }
+  // Written with every repair.
+  if (key === 'sequence')
+    return { rows: [], told: `${message}: edits are counted on from a number that was never given` }
+  if (key === 'journal') {
+    // Without names of drivers all of the machine is in doubt, and made anew at the next start.
+    const journal: Journal = { applyId: 'repair', revision, by: 'fulcrum', at: '', comment: '', steps: [] }
+    return {
+      rows: [meta.put(key, journal)],
+      told: `${message}: the next start makes the whole machine what running says`,
+    }
+  }
+  const isCallers = key.startsWith(CALLER_PREFIX)
+  return taken(meta, key, isCallers ? 'it was taken out' : 'the last apply waits for no confirmation any more')
+}
+
+function newestEdit({ running, candidate, meta }: ConfigTables): number {
+  let newest = 0
+  for (const row of [...running.survey(), ...candidate.survey()]) {
+    if ('value' in row) newest = Math.max(newest, row.value.revision)
+  }
+  for (const row of meta.survey())
+    if (row.key === 'sequence' && 'value' in row) newest = Math.max(newest, Number(row.value))
+  return newest
+}
