@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { endFault, type Play } from './life-cast.ts'
+import { fill, haproxyPids, untilServed } from './life-world.ts'
+
+/** How long HAProxy may serve nothing after what was done to it, on a loaded machine. */
+const OUTAGE_MS_MAX = 90_000
+
+/** What is done to the daemon and its HAProxy. Answers whether traffic may have failed meanwhile. */
+type Fault = (play: Play) => Promise<boolean>
+
+async function restarted(play: Play): Promise<void> {
+  const { daemon } = play.world
+  await daemon.kill('SIGKILL')
+  await daemon.start()
+  await daemon.login()
+}
+
+/** The worker is sent a signal, and traffic is waited for. */
+async function struck(play: Play, whom: 'master' | 'worker', signal: NodeJS.Signals): Promise<boolean> {
+  const pids = await haproxyPids(play.world).catch(() => undefined)
+  const pid = pids?.[whom] ?? 0
+  if (pid <= 0) return false
+  process.kill(pid, signal)
+  await untilServed(play.world, OUTAGE_MS_MAX)
+  return true
+}
+
+export const FAULTS: Readonly<Record<string, Fault>> = {
+  async 'kill of the daemon'(play) {
+    await restarted(play)
+    return false
+  },
+  async 'full disk'(play) {
+    const empty = fill(play.world.disk)
+    await sleep(500 + play.random() * 1_500)
+    const more = fill(play.world.disk)
+    // Who makes room must get in, whoever was refused before.
+    await play.world.daemon.login().catch((error: unknown) => play.problems.push(`on a full disk: ${String(error)}`))
+    empty()
+    more()
+    return false
+  },
+  async 'full disk at a start'(play) {
+    const empty = fill(play.world.disk)
+    await restarted(play).catch((error: unknown) => play.problems.push(`on a full disk: ${String(error)}`))
+    empty()
+    return false
+  },
+  'hung worker': (play) => struck(play, 'worker', 'SIGSTOP'),
+  'killed worker': (play) => struck(play, 'worker', 'SIGKILL'),
+  'killed HAProxy': (play) => struck(play, 'master', 'SIGKILL'),
+  async 'hung worker, then a kill of the daemon'(play) {
+    const { worker } = await haproxyPids(play.world)
+    process.kill(worker, 'SIGSTOP')
+    await sleep(play.random() * 4_000)
+    await restarted(play)
+    await untilServed(play.world, OUTAGE_MS_MAX)
+    return true
+  },
+}
+
+/** Does it, and answers the time in which traffic may have failed; undefined: at no time. */
+export async function strike(play: Play, name: string): Promise<readonly [number, number] | undefined> {
+  const begin = performance.now()
+  play.fault = name
+  const mayFail = await FAULTS[name]?.(play)
+  endFault(play, 10_000)
+  return mayFail === true ? [begin - 1_000, performance.now() + 1_000] : undefined
+}

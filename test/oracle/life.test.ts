@@ -1,0 +1,141 @@
+/**
+ * Random life of a real daemon with a real HAProxy: editors, applies, discards and drains at once, while it is killed, its
+ * disk is full and its HAProxy hangs or dies; what clients were answered is judged by a model that knows nothing of the daemon.
+ * `FULCRUM_TEST_LIFE_SECONDS=3600 npx tap --timeout=4500 test/oracle/life.test.ts`; `FULCRUM_TEST_LIFE_SEED` chooses another life.
+ */
+import t, { type Test } from 'tap'
+import { checkState } from '../../src/check.ts'
+import { until } from '../daemon-fixture.ts'
+import { seededRandom } from '../storage/archive/reference-model.ts'
+import { applier, discarder, drainer, editor, type Play, weightOf } from './life-cast.ts'
+import { FAULTS, strike } from './life-faults.ts'
+import { violations } from './life-history.ts'
+import { haproxyServers, lifeWorld, traffic, type World } from './life-world.ts'
+
+const SECONDS = Number(process.env['FULCRUM_TEST_LIFE_SECONDS'] ?? 20)
+const SEED = Number(process.env['FULCRUM_TEST_LIFE_SEED'] ?? 15)
+const EDITORS = 6
+const APPLIERS = 2
+const skip = process.getuid?.() === 0 ? false : 'needs root for a filesystem of its own'
+
+/** One act: everybody does their part until the faults were done; afterwards nobody is on the stage. */
+async function act(play: Play, faults: readonly string[]): Promise<void> {
+  const client = traffic(play.world)
+  play.isOver = false
+  const cast = [
+    ...Array.from({ length: EDITORS }, () => editor(play)),
+    ...Array.from({ length: APPLIERS }, () => applier(play)),
+    discarder(play),
+    drainer(play),
+  ]
+  const outages: (readonly [number, number])[] = []
+  try {
+    for (const fault of faults) {
+      await new Promise((resolve) => setTimeout(resolve, 500 + play.random() * 1_500))
+      const outage = await strike(play, fault)
+      if (outage !== undefined) outages.push(outage)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+  } finally {
+    play.isOver = true
+    await Promise.all(cast)
+    const { failed } = await client.stop()
+    const unexplained = failed.filter((at) => !outages.some(([from, to]) => at >= from && at <= to))
+    if (unexplained.length > 0)
+      play.problems.push(`${unexplained.length} requests of clients failed during ${faults.join(', ')}`)
+  }
+}
+
+/** Each problem once, with how often it was seen. */
+function counted(problems: readonly string[]): readonly string[] {
+  const counts = new Map<string, number>()
+  for (const problem of problems) counts.set(problem, (counts.get(problem) ?? 0) + 1)
+  return [...counts].map(([problem, count]) => `${count} × ${problem}`)
+}
+
+/** Nobody edits any more: what is pending is applied, and HAProxy has what the API says. */
+async function settled(test: Test, { daemon, rips }: World, world: World): Promise<void> {
+  const applied = await until(
+    'an apply',
+    () => daemon.call('PUT', '/services/apply'),
+    ({ status }) => status === 200,
+    90_000,
+  )
+  test.equal(applied.status, 200)
+  const { changes } = await daemon.data('GET', '/services/pending')
+  test.same(changes, [], 'nothing is pending')
+  const shown = await haproxyServers(world)
+  for (const rip of rips) {
+    const { state, weight } = await daemon.data('GET', `/ipvsDirector/rips/${rip}`)
+    const expected = { online: `no check ${weight}`, drained: 'DRAIN 0', halted: `MAINT ${weight}` }[String(state)]
+    test.equal(shown.get(rip), expected, `${rip} is ${state}`)
+  }
+}
+
+/** Each answered change has its entry. */
+async function audited(
+  test: Test,
+  { daemon, answered }: Pick<World, 'daemon'> & Pick<Play, 'answered'>,
+): Promise<void> {
+  const noted = new Set<string>()
+  for (let before = ''; ;) {
+    const page = await daemon.data('GET', `/audit?limit=1000&outcome=done${before}`)
+    for (const { requestId } of page) noted.add(requestId)
+    if (page.length === 0) break
+    before = `&before=${page.at(-1).seq}`
+  }
+  const missing = answered.filter((id) => !noted.has(id))
+  test.same(missing, [], `${answered.length} answered changes, each with its entry`)
+}
+
+/** Revisions without a gap, each beginning where the one before ended. */
+async function contiguous(test: Test, { daemon }: World): Promise<void> {
+  const revisions: { revision: number }[] = await daemon.data('GET', '/revisions?limit=1000')
+  const numbers = revisions.map(({ revision }) => revision)
+  test.same(
+    numbers,
+    numbers.map((_, at) => (numbers[0] ?? 0) - at),
+  )
+}
+
+t.test(`a life of ${SECONDS} s, seed ${SEED}`, { skip, timeout: (SECONDS + 300) * 1_000 }, async (test) => {
+  const world = await lifeWorld(test)
+  const { daemon, rips } = world
+  const random = seededRandom(SEED)
+  const play: Play = { world, random, writes: [], reads: [], problems: [], answered: [], fault: '', isOver: false }
+  for (const record of rips) {
+    const { name } = await daemon.data('GET', `/ipvsDirector/rips/${record}`)
+    play.writes.push({ record, value: name, begin: 0, end: 0, outcome: 'done' })
+  }
+  const names = Object.keys(FAULTS)
+  const end_ms = performance.now() + SECONDS * 1_000
+  const done: string[] = []
+  while (performance.now() < end_ms) {
+    const faults = Array.from({ length: 2 }, () => names[Math.floor(random() * names.length)] ?? '')
+    await act(play, faults)
+    done.push(...faults)
+    await settled(test, world, world)
+    for (const record of rips) {
+      const begin = performance.now()
+      const { name, weight } = await daemon.data('GET', `/ipvsDirector/rips/${record}`)
+      play.reads.push({ record, value: name, begin, end: performance.now() })
+      if (!name.endsWith('-0')) test.equal(weight, weightOf(name))
+    }
+    test.same(counted(play.problems.splice(0)), [], faults.join(', '))
+    test.same(violations(play.writes, play.reads), [], 'the history is one that could be')
+    // A record begins its next act with what it has: an act is judged by itself.
+    const last = play.reads.slice(-rips.length)
+    play.writes.splice(
+      0,
+      Number.POSITIVE_INFINITY,
+      ...last.map(({ record, value }) => ({ record, value, begin: 0, end: 0, outcome: 'done' as const })),
+    )
+    play.reads.length = 0
+  }
+  await contiguous(test, world)
+  await audited(test, { daemon, answered: play.answered })
+  await daemon.kill('SIGTERM')
+  test.same(await checkState(daemon.state), [], 'the stores are whole')
+  test.notMatch(daemon.stderr, /"defect"/)
+  test.comment(`${play.answered.length} answered changes; ${done.join(', ')}`)
+})
