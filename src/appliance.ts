@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { ConfigWriter } from '../storage/config/config-store.ts'
-import { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
+import type { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
 import { catalogOf } from './api/access.ts'
 import type { PendingReader } from './api/context.ts'
 import { assertTable } from './api/integrity.ts'
@@ -27,7 +27,8 @@ import { newId } from './ids.ts'
 import { RunningLifecycle } from './lifecycle.ts'
 import type { Log } from './log.ts'
 import type { Machine } from './machine.ts'
-import { ensureNodeId, refuseLostStore } from './node-identity.ts'
+import { ensureNodeId } from './node-identity.ts'
+import { openStore } from './opened-store.ts'
 import { healthEvents } from './health-events.ts'
 import { figuresOf } from './observe/figures.ts'
 import { observedHaproxy } from './observe/observed-haproxy.ts'
@@ -47,7 +48,6 @@ import { withHealthOf } from './stats/health.ts'
 import { Director, keepalivedRuns } from './ipvs/director.ts'
 import { LAYER4_ARCHIVE, Layer4Stats, type Layer4StatsOptions } from './stats/layer4-stats.ts'
 import type { ObjectNames } from './stats/names.ts'
-import { adoptState } from './state-version.ts'
 import { createStats, type Stats } from './stats/stats.ts'
 import { Units } from './units.ts'
 import { VERSION } from './version.ts'
@@ -60,11 +60,8 @@ export async function createAppliance(
   clock: MachineClock = systemClock,
 ): Promise<Appliance> {
   assertTable(endpoints)
-  const store = new LmdbConfigStore(join(settings.state, 'config'), newId)
+  const store = await openStore(settings.state, log)
   const running = configView(store.running)
-  refuseLostStore(store, settings.state)
-  await adoptState(store, VERSION)
-  for (const problem of store.damaged) log.error('a damaged record was left out', { problem })
   const born = await ensureNodeId(store)
   const identity = () => nodeIn(running, born)
   const nodeId = identity()

@@ -77,8 +77,8 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
     http: plainHttp(given.http ?? env['FULCRUM_HTTP']),
     observe,
     demo: demo(given.demo, given['no-demo'], env['FULCRUM_DEMO'], observe !== undefined),
-    check: given.check ?? flag('FULCRUM_CHECK', env['FULCRUM_CHECK']) ?? false,
-    repair: given.repair ?? flag('FULCRUM_REPAIR', env['FULCRUM_REPAIR']) ?? false,
+    check: isOn('FULCRUM_CHECK', given.check, env),
+    repair: isOn('FULCRUM_REPAIR', given.repair, env),
     administrator: {
       email: administratorEmail(env['FULCRUM_ADMIN_EMAIL']),
       password: administratorPassword(env['FULCRUM_ADMIN_PASSWORD']),
@@ -130,6 +130,10 @@ function isLoopback(host: string): boolean {
 function flag(name: string, value: string | undefined): boolean | undefined {
   if (value === undefined || value === '') return undefined
   return oneOf(name, value, ['true', 'false']) === 'true'
+}
+
+function isOn(name: string, given: boolean | undefined, env: Environment): boolean {
+  return given ?? flag(name, env[name]) ?? false
 }
 
 function observed(text: string | undefined): SocketAddress | undefined {

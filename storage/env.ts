@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs'
-import { type Database, open, type RootDatabase } from 'lmdb'
+import { type Database, open, type RangeOptions, type RootDatabase } from 'lmdb'
 import { assertWholeFile } from './file-check.ts'
 import { makeLockFile } from './room.ts'
 
@@ -42,7 +42,7 @@ export function openBinaryDatabase(environment: BinaryEnvironment, name: string)
 
 /** Removes a range of keys, at most `limit`, and answers how many. The keys are read first: a cursor does not survive changes under it. */
 export function removeRange(
-  database: BinaryDatabase,
+  database: { getKeys(range: RangeOptions): Iterable<Uint8Array>; removeSync(key: Uint8Array): unknown },
   range: { start?: Uint8Array; end?: Uint8Array; limit?: number },
 ): number {
   const keys = [...database.getKeys(range)]

@@ -1,6 +1,8 @@
+import { DAMAGED, damageText } from '../../storage/archive/damage.ts'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
 import { TIERS, type Tier } from '../../storage/archive/tiers.ts'
 import type { FromArchiveThread, TickState } from '../../workers/archive/messages.ts'
+import type { Log } from '../log.ts'
 import { HistoryAnswers, type HistoryReader } from './history.ts'
 import type { ObjectNames } from './names.ts'
 import { ArchiveObjects } from './objects.ts'
@@ -20,12 +22,14 @@ export interface ArchiveSideOptions {
   readonly step_s: number
   readonly tiers?: readonly Tier[]
   readonly observer?: ArchiveObserver | undefined
+  readonly log: Pick<Log, 'warn'>
 }
 
 /** What the thread says of an archive's objects and places, and the readers' side of it in this thread. */
 export class ArchiveSide {
   readonly history: HistoryAnswers
   readonly #directory: string
+  readonly #log: ArchiveSideOptions['log']
   readonly #step_s: number
   readonly #observer: ArchiveObserver | undefined
   readonly #objects = new ArchiveObjects()
@@ -35,7 +39,9 @@ export class ArchiveSide {
   #losses = 0
   #storage: TickState['storage']
 
-  constructor({ directory, names, applianceId, nonce, message, step_s, tiers = TIERS, observer }: ArchiveSideOptions) {
+  constructor({ directory, names, applianceId, nonce, message, step_s, tiers = TIERS, ...told }: ArchiveSideOptions) {
+    const { observer, log } = told
+    this.#log = log
     this.#directory = directory
     this.#step_s = step_s
     this.#observer = observer
@@ -90,6 +96,8 @@ export class ArchiveSide {
     this.#hwm_s = hwm_s
     this.#losses = losses
     this.#storage = storage
+    const damage = damageText(this.#reader?.takeDamage() ?? [])
+    if (damage !== undefined) this.#log.warn(DAMAGED, { detail: damage })
   }
 
   async close(): Promise<void> {

@@ -63,7 +63,7 @@ export class Layer4Stats {
     this.#health = new Layer4Health(running)
     this.#plan = ipvsPlan(running, revision())
     this.live = new Layer4Live({ running, revision, names, health: this.#health, nonce })
-    const side = { directory: archive?.directory ?? '', names, applianceId, nonce, tiers: inSeconds }
+    const side = { directory: archive?.directory ?? '', names, applianceId, nonce, tiers: inSeconds, log: options.log }
     this.#side = new ArchiveSide({ ...side, message: 'Layer 4 history', step_s: STEP_S })
     this.history = this.#side.history
   }

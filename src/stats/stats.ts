@@ -106,7 +106,7 @@ export class StatsService implements Stats {
     this.#told = options
     this.#state = { up: false, since_ms: clock.now_ms(), reason: 'it has not been asked yet', storage: undefined }
     this.live = new LiveAnswers(names, nonce)
-    const side = { directory, names, applianceId, observer, nonce }
+    const side = { directory, names, applianceId, observer, nonce, log }
     this.#side = new ArchiveSide({ ...side, message: 'Layer 7 history', step_s: 1 })
     this.history = this.#side.history
     const events = {

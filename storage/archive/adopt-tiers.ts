@@ -1,9 +1,8 @@
-import { openBinaryDatabase } from '../env.ts'
 import { ROOM_BYTES_MIN, ROOM_BYTES_PER_OBJECT } from '../limits.ts'
 import type { FileRoom } from '../room.ts'
 import type { ArchiveObject } from './catalog.ts'
 import { type ChunkSource, ChunkWriter } from './chunk-writer.ts'
-import { type ArchiveDatabases, chunkLookup, openTiers } from './databases.ts'
+import { type ArchiveDatabases, chunkLookup, openChunks, openTiers } from './databases.ts'
 import { coverageStart, floorTo } from './layout.ts'
 import type { RingWriter } from './ring.ts'
 import { carriedOver, newTable, readTable, sourceOf, type StoredTier, writeTable } from './tier-table.ts'
@@ -47,7 +46,7 @@ function replaceTable(
   table: readonly StoredTier[],
 ): ArchiveDatabases {
   const { environment, meta } = databases
-  const opened = openTiers(environment, table)
+  const opened = openTiers(databases, table)
   environment.transactionSync(() => {
     writeTable(meta, table)
     for (const [index, { database }] of old.entries()) {
@@ -105,7 +104,7 @@ class Rebuild {
     const from = table[source]
     if (from === undefined) throw new RangeError(`there is no tier ${source}`)
     const name = unusedName(table, tier.name)
-    const database = openBinaryDatabase(environment, name)
+    const database = openChunks(this.#databases, name)
     // What an earlier start left half-way.
     database.clearSync()
     const reaches_s = Math.max(coverageStart(tier, this.#hwm_s), coverageStart(from, this.#hwm_s))

@@ -4,8 +4,9 @@ import { objectKey } from './catalog.ts'
 import { decodeBaseChunk, decodeCoarseChunk, readHead } from './chunk.ts'
 import { decodeColumn } from './codec.ts'
 import { consolidateBase, consolidatePoints, Points } from './consolidate.ts'
-import { type ArchiveDatabases, chunkLookup, META_NEXT_ID, META_SCHEMA, openArchiveDatabases } from './databases.ts'
-import { chunkEndAtOrBefore, coverageStart, keyFirst, keySecond } from './layout.ts'
+import { type ArchiveDatabases, chunkLookup, META_NEXT_ID, META_SCHEMA } from './databases.ts'
+import { openArchiveDatabases, UNSEALED_SCHEMA } from './databases.ts'
+import { chunkEndAfter, chunkEndAtOrBefore, coverageStart, keyFirst, keySecond } from './layout.ts'
 import { readCatalog } from './reader.ts'
 import { readProgress, SCHEMA_VERSION } from './recover.ts'
 import type { RingView } from './ring.ts'
@@ -29,6 +30,8 @@ class Checker {
   readonly #computed = new Points()
   readonly #finer = new Points()
   #ids = new Set<number>()
+  /** Chunks of which nothing is known any more. */
+  readonly #lost = new Set<string>()
 
   constructor(databases: ArchiveDatabases) {
     this.#databases = databases
@@ -42,13 +45,18 @@ class Checker {
   }
 
   run(): void {
-    const schema = this.#databases.meta.get(META_SCHEMA)
+    const schema = this.#databases.schema.get(META_SCHEMA)
     if (schema === undefined) return this.#problem('meta: no schema')
-    if (keyFirst(schema) !== SCHEMA_VERSION) return this.#problem(`meta: schema ${keyFirst(schema)}`)
+    if (![SCHEMA_VERSION, UNSEALED_SCHEMA].includes(keyFirst(schema)))
+      return this.#problem(`meta: schema ${keyFirst(schema)}`)
     this.#catalog()
     this.#tail()
     this.#baselines()
-    for (const [index, tier] of this.#databases.table.entries()) this.#tier(index, tier)
+    for (const [index, tier] of this.#databases.table.entries()) {
+      this.#tier(index, tier)
+      this.#noteDamage(index, tier.database)
+    }
+    for (const place of this.#databases.damage.places) this.#problem(`${place}: damaged`)
   }
 
   #catalog(): void {
@@ -56,7 +64,8 @@ class Checker {
     const objects = readCatalog(this.#databases)
     const keys = new Set(objects.map((object) => objectKey(object.kind, object.name, object.backend)))
     if (keys.size !== objects.length) this.#problem('catalog: two objects with one name')
-    if (objects.length !== this.#databases.catalog.getKeysCount()) this.#problem('catalog: an entry cannot be read')
+    if (objects.length !== [...this.#databases.catalog.getKeys()].length)
+      this.#problem('catalog: an entry cannot be read')
     for (const { id } of objects)
       if (id >= nextId) this.#problem(`catalog: object ${id} is not below the next number ${nextId}`)
     this.#ids = new Set(objects.map((object) => object.id))
@@ -90,6 +99,14 @@ class Checker {
     if (wrong !== undefined) this.#problem(`${where}: value ${wrong}`)
   }
 
+  /** What was found damaged on the way is no finer tier to compare with. */
+  #noteDamage(index: number, database: string): void {
+    for (const place of this.#databases.damage.places) {
+      const [name, at] = place.split(' ')
+      if (name === database) this.#lost.add(`${index} ${at}`)
+    }
+  }
+
   #tier(index: number, tier: Tier): void {
     for (const { key, value } of this.#databases.tiers[index]?.getRange() ?? []) {
       const end = keyFirst(key)
@@ -98,11 +115,29 @@ class Checker {
       if (end > this.#hwm_s) this.#problem(`${where}: ends after the high-water mark ${this.#hwm_s}`)
       if (!this.#ids.has(id)) this.#problem(`${where}: no such object in the catalog`)
       if (chunkEndAtOrBefore(tier, id, end) !== end) this.#problem(`${where}: not at the object's phase`)
+      if (value.length === 0) {
+        this.#lost.add(`${index} ${end}/${id}`)
+        continue
+      }
       const head = readHead(new ByteSource(value))
       if (head.first_s !== end - span_s(tier) || head.n !== tier.points)
         this.#problem(`${where}: key and value disagree`)
-      else if (index === 0) this.#baseChunk(where, value)
-      else this.#coarseChunk(where, value, index, tier, id, end)
+      else this.#readable(where, () => this.#chunk(where, value, index, tier, id, end))
+    }
+  }
+
+  #chunk(where: string, value: Uint8Array, index: number, tier: Tier, id: number, end_s: number): void {
+    if (index === 0) this.#baseChunk(where, value)
+    else this.#coarseChunk(where, value, index, tier, id, end_s)
+  }
+
+  /** A row without a seal may hold anything. */
+  #readable(where: string, look: () => void): void {
+    try {
+      look()
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      this.#problem(`${where}: ${error.message}`)
     }
   }
 
@@ -136,6 +171,9 @@ class Checker {
     const start = end_s - span_s(tier)
     if (start < coverageStart(finer, this.#hwm_s)) return
     if (chunkEndAtOrBefore(finer, id, this.#hwm_s) < end_s) return
+    for (let at = chunkEndAfter(finer, id, start); at - span_s(finer) < end_s; at += span_s(finer)) {
+      if (this.#lost.has(`${index - 1} ${at}/${id}`)) return
+    }
     this.#computed.reset(tier.points)
     if (index === 1) {
       this.#reader.readBase({ id, slot: -1 }, start, end_s, this.#hwm_s, this.#values)

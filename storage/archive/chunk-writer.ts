@@ -1,9 +1,9 @@
-import type { BinaryDatabase } from '../env.ts'
 import { ByteSink } from './bytes.ts'
 import type { ArchiveObject } from './catalog.ts'
 import { encodeBaseChunk, encodeCoarseChunk } from './chunk.ts'
 import { Points } from './consolidate.ts'
 import { chunkEndAtOrBefore, makeKey } from './layout.ts'
+import type { SealedRows } from './sealed-rows.ts'
 import type { ReadableObject } from './tier-reader.ts'
 import { METRIC_COUNT, span_s, type Tier } from './tiers.ts'
 
@@ -25,7 +25,7 @@ export class ChunkWriter {
    * Stores the chunks whose end lies in (from, to]; both may be any second. Answers how many were stored.
    */
   storeDue(
-    database: BinaryDatabase,
+    database: SealedRows,
     tier: Tier,
     objects: readonly ArchiveObject[],
     source: ChunkSource,

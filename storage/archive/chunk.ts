@@ -4,7 +4,12 @@ import type { Points } from './consolidate.ts'
 import { METRIC_COUNT } from './tiers.ts'
 
 /** Chunk values: version, first bucket, number of buckets, then the columns. The head lets `check` prove that key and value agree. */
-const VERSION = 1
+const VERSION = 2
+/** Chunks of before there were seals; they live for as long as their tier keeps them. */
+const UNSEALED_VERSION = 1
+
+/** One flipped bit never makes it of the other version. */
+export const isUnsealedChunk = (bytes: Uint8Array): boolean => bytes[0] === UNSEALED_VERSION
 
 export interface ChunkHead {
   readonly version: number
@@ -21,7 +26,7 @@ function writeHead(sink: ByteSink, first_s: number, n: number): void {
 
 export function readHead(source: ByteSource): ChunkHead {
   const version = source.u8()
-  if (version !== VERSION) throw new RangeError(`unknown chunk version ${version}`)
+  if (version !== VERSION && version !== UNSEALED_VERSION) throw new RangeError(`unknown chunk version ${version}`)
   return { version, first_s: source.u32(), n: source.u8() }
 }
 

@@ -1,6 +1,9 @@
 import { type BinaryDatabase, type BinaryEnvironment, openBinaryDatabase, openBinaryEnvironment } from '../env.ts'
 import { ARCHIVE_DATABASES_MAX, ARCHIVE_MAP_BYTES } from '../limits.ts'
-import { makeKey, writeKey } from './layout.ts'
+import { isUnsealedChunk } from './chunk.ts'
+import { Damage } from './damage.ts'
+import { keyFirst, keySecond, makeKey, writeKey } from './layout.ts'
+import { SealedRows } from './sealed-rows.ts'
 import { newTable, readTable, type StoredTier } from './tier-table.ts'
 import { TIERS } from './tiers.ts'
 import type { ChunkLookup } from './tier-reader.ts'
@@ -8,19 +11,25 @@ import type { ChunkLookup } from './tier-reader.ts'
 /** The named databases of the archive. The writer opens them all before any reader: a read transaction cannot see a newer one. */
 export interface ArchiveDatabases {
   readonly environment: BinaryEnvironment
-  readonly catalog: BinaryDatabase
-  readonly meta: BinaryDatabase
-  readonly baseline: BinaryDatabase
-  readonly tail: BinaryDatabase
+  /** Has the schema's row alone without a seal, so that every version can read it. */
+  readonly schema: BinaryDatabase
+  readonly catalog: SealedRows
+  readonly meta: SealedRows
+  readonly baseline: SealedRows
+  readonly tail: SealedRows
   /** The tiers of this archive, from fine to coarse. */
   readonly table: readonly StoredTier[]
   /** One for each entry of `table`. */
-  readonly tiers: readonly BinaryDatabase[]
+  readonly tiers: readonly SealedRows[]
+  /** What was found that cannot be believed. */
+  readonly damage: Damage
 }
 
 export const META_SCHEMA = makeKey(0, 0)
 export const META_PROGRESS = makeKey(0, 1)
 export const META_NEXT_ID = makeKey(0, 2)
+/** The schema whose rows had no seals. */
+export const UNSEALED_SCHEMA = 1
 
 export function openArchiveDatabases(directory: string): ArchiveDatabases {
   const environment = openBinaryEnvironment({
@@ -28,26 +37,43 @@ export function openArchiveDatabases(directory: string): ArchiveDatabases {
     databases_max: ARCHIVE_DATABASES_MAX,
     map_bytes: ARCHIVE_MAP_BYTES,
   })
-  const meta = openBinaryDatabase(environment, 'meta')
+  const damage = new Damage()
+  const schema = openBinaryDatabase(environment, 'meta')
+  const isOlder = () => keyFirst(schema.get(META_SCHEMA) ?? makeKey(0, 0)) === UNSEALED_SCHEMA
+  let isUnsealed = isOlder()
+  // Asked for each row of four small tables; once they are sealed they stay so.
+  const unsealed = () => isUnsealed && (isUnsealed = isOlder())
+  const rows = (name: string) => new SealedRows(openBinaryDatabase(environment, name), name, damage, unsealed)
+  const isSchema = (key: Uint8Array) => keyFirst(key) === 0 && keySecond(key) === 0
+  const meta = new SealedRows(schema, 'meta', damage, (key) => isSchema(key) || unsealed())
   return {
     environment,
-    catalog: openBinaryDatabase(environment, 'catalog'),
+    schema,
+    catalog: rows('catalog'),
     meta,
-    baseline: openBinaryDatabase(environment, 'baseline'),
-    tail: openBinaryDatabase(environment, 'tail'),
-    ...openTiers(environment, readTable(meta) ?? newTable(TIERS)),
+    baseline: rows('baseline'),
+    tail: rows('tail'),
+    damage,
+    ...openTiers({ environment, damage }, readTable(meta) ?? newTable(TIERS)),
   }
 }
 
 export function openTiers(
-  environment: BinaryEnvironment,
+  { environment, damage }: Pick<ArchiveDatabases, 'environment' | 'damage'>,
   table: readonly StoredTier[],
 ): Pick<ArchiveDatabases, 'table' | 'tiers'> {
-  return { table, tiers: table.map((tier) => openBinaryDatabase(environment, tier.database)) }
+  return { table, tiers: table.map(({ database }) => openChunks({ environment, damage }, database)) }
+}
+
+export function openChunks(
+  { environment, damage }: Pick<ArchiveDatabases, 'environment' | 'damage'>,
+  name: string,
+): SealedRows {
+  return new SealedRows(openBinaryDatabase(environment, name), name, damage, (_, value) => isUnsealedChunk(value))
 }
 
 /** Chunks straight from LMDB's shared buffer: decoded before the next call, never kept. */
 export function chunkLookup({ tiers }: Pick<ArchiveDatabases, 'tiers'>): ChunkLookup {
   const key = new Uint8Array(8)
-  return (tier, end_s, objectId) => tiers[tier]?.getBinaryFast(writeKey(key, end_s, objectId))
+  return (tier, end_s, objectId) => tiers[tier]?.getFast(writeKey(key, end_s, objectId))
 }

@@ -76,6 +76,11 @@ export class ArchiveReader {
     return false
   }
 
+  /** What reads found damaged since the last call. */
+  takeDamage(): readonly string[] {
+    return this.#databases.damage.take()
+  }
+
   async close(): Promise<void> {
     await this.#databases.environment.close()
   }

@@ -2,7 +2,7 @@ import { ARCHIVE_HEARTBEAT_S, ROOM_BYTES_MIN, TAIL_BLOCK_OBJECTS, TAIL_KEPT_S } 
 import type { FileRoom } from '../room.ts'
 import { ByteSource } from './bytes.ts'
 import type { ArchiveObject } from './catalog.ts'
-import { type ArchiveDatabases, META_NEXT_ID, META_PROGRESS, META_SCHEMA } from './databases.ts'
+import { type ArchiveDatabases, META_NEXT_ID, META_PROGRESS, META_SCHEMA, UNSEALED_SCHEMA } from './databases.ts'
 import { COUNTER_COUNT } from './increments.ts'
 import { keyFirst, keySecond, makeKey } from './layout.ts'
 import { readCatalog } from './reader.ts'
@@ -19,24 +19,25 @@ export interface Recovered {
   readonly inTail: ReadonlySet<number>
 }
 
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
 /** Reads (or, in an empty archive, writes) what the writer must know before its first second. */
 export function recover(databases: ArchiveDatabases, now_s: number, room: FileRoom): Recovered {
   const { meta } = databases
-  const schema = meta.get(META_SCHEMA)
+  const schema = databases.schema.get(META_SCHEMA)
   if (schema === undefined) {
     // A new archive begins a little in the past: HAProxy may have been started moments before.
     const hwm_s = now_s - ARCHIVE_HEARTBEAT_S
     room.ensure(ROOM_BYTES_MIN)
     databases.environment.transactionSync(() => {
-      meta.putSync(META_SCHEMA, makeKey(SCHEMA_VERSION, 0))
+      databases.schema.putSync(META_SCHEMA, makeKey(SCHEMA_VERSION, 0))
       meta.putSync(META_PROGRESS, makeKey(hwm_s, 0))
       meta.putSync(META_NEXT_ID, makeKey(0, 1))
     })
     return { hwm_s, sampled_s: 0, nextId: 1, objects: [], ringOldest_s: hwm_s, inTail: new Set() }
   }
-  if (keyFirst(schema) !== SCHEMA_VERSION)
+  if (keyFirst(schema) === UNSEALED_SCHEMA) sealAll(databases, room)
+  else if (keyFirst(schema) !== SCHEMA_VERSION)
     throw new Error(`the archive has schema ${keyFirst(schema)}, not ${SCHEMA_VERSION}`)
   const { hwm_s, sampled_s } = readProgress(databases)
   const objects = [...readCatalog(databases)]
@@ -44,17 +45,37 @@ export function recover(databases: ArchiveDatabases, now_s: number, room: FileRo
   return {
     hwm_s,
     sampled_s,
-    nextId: keySecond(meta.get(META_NEXT_ID) ?? makeKey(0, 1)),
+    nextId: nextIdOf(meta.get(META_NEXT_ID), objects),
     objects,
     ringOldest_s,
     inTail: objectsInTail(databases, objects),
   }
 }
 
+/** When the number is damaged: above all that are kept. */
+function nextIdOf(stored: Uint8Array | undefined, objects: readonly ArchiveObject[]): number {
+  return stored === undefined ? Math.max(0, ...objects.map(({ id }) => id)) + 1 : keySecond(stored)
+}
+
+/** Chunks keep their own version; the rest is small. */
+function sealAll({ environment, schema, meta, catalog, baseline, tail }: ArchiveDatabases, room: FileRoom): void {
+  room.ensure(ROOM_BYTES_MIN)
+  environment.transactionSync(() => {
+    for (const rows of [meta, catalog, baseline, tail]) rows.seal()
+    schema.putSync(META_SCHEMA, makeKey(SCHEMA_VERSION, 0))
+  })
+}
+
 /** How far the archive has come: seconds before `hwm_s` are stored, the source was last read at `sampled_s`. */
-export function readProgress({ meta }: Pick<ArchiveDatabases, 'meta'>): { hwm_s: number; sampled_s: number } {
-  const progress = meta.get(META_PROGRESS) ?? makeKey(0, 0)
-  return { hwm_s: keyFirst(progress), sampled_s: keySecond(progress) }
+export function readProgress({ meta, tail }: Pick<ArchiveDatabases, 'meta' | 'tail'>): {
+  hwm_s: number
+  sampled_s: number
+} {
+  const progress = meta.get(META_PROGRESS)
+  if (progress !== undefined) return { hwm_s: keyFirst(progress), sampled_s: keySecond(progress) }
+  // Damaged: the crash tail ends where it was.
+  const [last] = tail.getKeys({ reverse: true, limit: 1 })
+  return { hwm_s: last === undefined ? 0 : keyFirst(last) + 1, sampled_s: 0 }
 }
 
 function objectsInTail(databases: ArchiveDatabases, objects: readonly ArchiveObject[]): ReadonlySet<number> {

@@ -67,7 +67,7 @@ export class TailWriter {
     for (const object of objects) {
       if (blockOf(object.id) !== block) {
         block = blockOf(object.id)
-        const bytes = this.#databases.tail.getBinaryFast(makeKey(second, block))
+        const bytes = this.#databases.tail.getFast(makeKey(second, block))
         found = bytes !== undefined
         if (bytes !== undefined) decodeBlock(new ByteSource(bytes), this.#values, METRIC_COUNT)
       }

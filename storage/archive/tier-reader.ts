@@ -75,8 +75,9 @@ export class TierReader {
 
   #copyBaseChunk(objectId: number, end_s: number, from_s: number, until_s: number, n: number, out: Float64Array): void {
     const bytes = this.#chunk(0, end_s, objectId)
-    if (bytes === undefined) return
-    const points = decodeBaseChunk(bytes, this.#chunkValues)
+    if (bytes === undefined || bytes.length === 0) return
+    const points = readable(() => decodeBaseChunk(bytes, this.#chunkValues))
+    if (points === undefined) return
     const start = end_s - points
     const first = Math.max(start, from_s)
     const last = Math.min(end_s, until_s)
@@ -109,7 +110,7 @@ export class TierReader {
     const next = from_s < until ? chunkEndAfter(tier, object.id, from_s) : Number.POSITIVE_INFINITY
     for (let end = next; end - span_s(tier) < until; end += span_s(tier)) {
       const bytes = this.#chunk(tierIndex, end, object.id)
-      if (bytes !== undefined) this.#copyCoarseChunk(bytes, tier.step_s, end, from_s, until, out)
+      if (bytes !== undefined && bytes.length > 0) this.#copyCoarseChunk(bytes, tier.step_s, end, from_s, until, out)
     }
     const open = Math.max(from_s, stored_s)
     if (open >= to_s) return true
@@ -150,7 +151,7 @@ export class TierReader {
     out: Points,
   ): void {
     const points = this.#chunkPoints
-    decodeCoarseChunk(bytes, points)
+    if (readable(() => decodeCoarseChunk(bytes, points)) === undefined) return
     const start = end_s - points.n * step_s
     const first = Math.max(start, from_s)
     const last = Math.min(end_s, until_s)
@@ -166,5 +167,15 @@ export class TierReader {
         target++
       }
     }
+  }
+}
+
+/** A chunk without a seal may hold anything. What cannot be decoded is unknown. */
+function readable<T>(decode: () => T): T | undefined {
+  try {
+    return decode()
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
   }
 }

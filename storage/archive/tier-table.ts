@@ -1,5 +1,5 @@
-import type { BinaryDatabase } from '../env.ts'
 import { coverageStart, makeKey } from './layout.ts'
+import type { SealedRows } from './sealed-rows.ts'
 import type { Tier } from './tiers.ts'
 
 const META_TIERS = makeKey(0, 3)
@@ -14,7 +14,7 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 /** `undefined` in an archive that has none yet. */
-export function readTable(meta: BinaryDatabase): readonly StoredTier[] | undefined {
+export function readTable(meta: Pick<SealedRows, 'get'>): readonly StoredTier[] | undefined {
   const bytes = meta.get(META_TIERS)
   if (bytes === undefined) return undefined
   const entries: unknown = JSON.parse(decoder.decode(bytes))
@@ -36,7 +36,7 @@ function whole(value: unknown): number {
 }
 
 /** Inside a transaction. */
-export function writeTable(meta: BinaryDatabase, table: readonly StoredTier[]): void {
+export function writeTable(meta: Pick<SealedRows, 'putSync'>, table: readonly StoredTier[]): void {
   meta.putSync(META_TIERS, encoder.encode(JSON.stringify(table)))
 }
 

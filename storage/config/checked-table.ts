@@ -28,6 +28,13 @@ export class DamagedRowError extends Error {
 /** What is under a key: its value, or nothing that could be believed. */
 export type Surveyed<V, K> = { readonly key: K; readonly value: V } | { readonly key: K; readonly damaged: true }
 
+/** What can be done with a table whatever it holds. */
+export interface Surveyable {
+  readonly name: string
+  damagedKeys(): readonly RowKey[]
+  unchecked(): Iterable<RowWrite>
+}
+
 const LINE_FEED = 0x0a
 /** A line feed, which no JSON text holds, and the checksum as eight hexadecimal digits. */
 const CHECKSUM_BYTES = 9
@@ -85,6 +92,10 @@ export class CheckedTable<V, K extends RowKey = string> {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `put` only
       yield text === undefined ? { key, damaged: true } : { key, value: JSON.parse(text) as V }
     }
+  }
+
+  damagedKeys(): readonly K[] {
+    return [...this.survey()].flatMap((row) => ('damaged' in row ? [row.key] : []))
   }
 
   /** Rows of layout 1 were JSON alone. Answers what to write instead of each. */

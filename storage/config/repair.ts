@@ -14,7 +14,7 @@ interface Mending {
 
 /** Every damaged row of the configuration, as sentences; [] when it is whole. */
 export function damageOf(tables: ConfigTables): readonly string[] {
-  return tables.all.flatMap((table) => damagedKeys(table).map((key) => new DamagedRowError(table.name, key).message))
+  return tables.all.flatMap((table) => table.damagedKeys().map((key) => new DamagedRowError(table.name, key).message))
 }
 
 /**
@@ -26,20 +26,16 @@ export function repairConfig(tables: ConfigTables): readonly string[] {
   const kept = tables.revisions.intact()
   const sequence = newestEdit(tables) + SEQUENCE_JUMP
   const mendings = [
-    ...damagedKeys(running).map((key) => mendedRecord(tables, key, kept, sequence)),
-    ...damagedKeys(candidate).map((key) => taken(candidate, key, 'the pending change is lost')),
+    ...running.damagedKeys().map((key) => mendedRecord(tables, key, kept, sequence)),
+    ...candidate.damagedKeys().map((key) => taken(candidate, key, 'the pending change is lost')),
     ...tables.revisions.mended(),
-    ...damagedKeys(meta).map((key) => mendedMeta(tables, key, kept)),
-    ...SIDE_TABLES.flatMap((name) => damagedKeys(side[name]).map((key) => taken(side[name], key, 'it was taken out'))),
+    ...meta.damagedKeys().map((key) => mendedMeta(tables, key, kept)),
+    ...SIDE_TABLES.flatMap((name) => side[name].damagedKeys().map((key) => taken(side[name], key, 'it was taken out'))),
   ]
   if (mendings.length > 0) {
     tables.commitNow([...mendings.flatMap(({ rows }) => rows), meta.put('sequence', sequence)])
   }
   return mendings.map(({ told }) => told)
-}
-
-function damagedKeys<K extends RowKey>(table: CheckedTable<unknown, K>): readonly K[] {
-  return [...table.survey()].flatMap((row) => ('damaged' in row ? [row.key] : []))
 }
 
 function taken<K extends RowKey>(table: CheckedTable<unknown, K>, key: K, outcome: string): Mending {

@@ -4,7 +4,7 @@ import { usedBytes } from '../env.ts'
 import { assertWholeFile } from '../file-check.ts'
 import { ROOM_BYTES_MIN, ROOM_BYTES_PER_RECORD, ROOM_BYTES_RESERVED } from '../limits.ts'
 import { FileRoom, makeLockFile } from '../room.ts'
-import { CheckedTable, type RowKey, type RowWrite } from './checked-table.ts'
+import { CheckedTable, type RowKey, type RowWrite, type Surveyable } from './checked-table.ts'
 import type { Origin, StoredRecord } from './config-store.ts'
 import type { StoreKey } from './keys.ts'
 import { RevisionTable } from './revision-table.ts'
@@ -71,13 +71,9 @@ export class ConfigTables {
     this.#adopt(directory)
   }
 
-  get all(): readonly CheckedTable<unknown, RowKey>[] {
+  get all(): readonly Surveyable[] {
     const { running, candidate, revisions, meta, side } = this
-    // Sound: whoever takes them all gives each only keys that it has answered.
-    return [running, candidate, ...revisions.tables, meta, ...Object.values(side)] as unknown as readonly CheckedTable<
-      unknown,
-      RowKey
-    >[]
+    return [running, candidate, ...revisions.tables, meta, ...Object.values(side)]
   }
 
   /** One durable transaction; throws NoRoomError before anything is written on a full disk. */

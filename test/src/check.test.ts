@@ -64,7 +64,7 @@ t.test('the archive of Layer 4 is looked at as well; where there is none, none i
   const directory = join(state, LAYER4_ARCHIVE)
   test.ok(existsSync(directory))
   const databases = openArchiveDatabases(directory)
-  await databases.tail.put(makeKey(4_000_000_000, 0), new Uint8Array(1))
+  databases.tail.putSync(makeKey(4_000_000_000, 0), new Uint8Array(1))
   await databases.environment.close()
   test.match(await checkState(state), [/^Layer 4: tail 4000000000/])
   rmSync(directory, { recursive: true })

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../src/clock.ts'
 import type { ArchiveObject } from '../../storage/archive/catalog.ts'
 import { checkArchive } from '../../storage/archive/check.ts'
+import { DAMAGED, damageText } from '../../storage/archive/damage.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
 import type { Feed, Rhythm } from './feed.ts'
 import type { FromArchiveThread, ObjectPlace } from './messages.ts'
@@ -123,6 +124,8 @@ export class ArchiveThread<F extends Feed> {
       else this.feed.collector.miss(tick_s, time)
     })
     this.#announce()
+    const damage = damageText(this.#writer.databases.damage.take())
+    if (damage !== undefined) this.#warn(DAMAGED, damage)
     this.#postTick(reason)
   }
 

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { silentLog } from '../../../src/log.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { METRICS } from '../../../src/model/metrics.ts'
 import { ArchiveSide } from '../../../src/stats/archive-side.ts'
@@ -24,6 +25,7 @@ t.test('nothing before the archive is open; then what it holds, up to the last t
     message: 'Some history',
     step_s: 1,
     observer,
+    log: silentLog,
   })
   const query = { start: START_S, end: START_S + 5, resolution: 1, consolidation: 'average', metrics: METRICS } as const
   const points = () => {

@@ -64,7 +64,7 @@ t.test('a record is made; a pending removal stays', async (test) => {
 t.test('nothing is amended under an apply', async (test) => {
   const { store } = await storeWith(test, { n: 1 })
   await store.stage([{ ...key, value: { n: 3 } }], origin)
-  store.freeze(() => true)
+  await store.freeze(() => true)
   await test.rejects(store.amend(key, { n: 2 }), /while an apply is under way/)
   await store.thaw()
   await store.close()

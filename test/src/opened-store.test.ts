@@ -1,5 +1,5 @@
 import t from 'tap'
-import { adoptState, refuseNewerState } from '../../src/state-version.ts'
+import { adoptState, refuseNewerState } from '../../src/opened-store.ts'
 import { openStore } from '../config-fixture.ts'
 
 t.test(

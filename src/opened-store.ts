@@ -1,6 +1,21 @@
+import { join } from 'node:path'
 import type { ConfigStore } from '../storage/config/config-store.ts'
+import { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
+import { newId } from './ids.ts'
+import type { Log } from './log.ts'
+import { refuseLostStore } from './node-identity.ts'
+import { VERSION } from './version.ts'
 
 const KEY = 'version'
+
+/** The configuration of a state folder, once it is sure that this daemon may go on with it. */
+export async function openStore(stateFolder: string, log: Pick<Log, 'error'>): Promise<LmdbConfigStore> {
+  const store = new LmdbConfigStore(join(stateFolder, 'config'), newId)
+  refuseLostStore(store, stateFolder)
+  await adoptState(store, VERSION)
+  for (const problem of store.damaged) log.error('a damaged record was left out', { problem })
+  return store
+}
 
 /**
  * Refuses a state folder that a newer version has written: what this one does not know it would drop or misread. Notes this

@@ -1,0 +1,123 @@
+import t from 'tap'
+import { checkArchiveDirectory } from '../../../storage/archive/check.ts'
+import { META_PROGRESS, META_SCHEMA, openArchiveDatabases } from '../../../storage/archive/databases.ts'
+import { makeKey } from '../../../storage/archive/layout.ts'
+import { ArchiveReader } from '../../../storage/archive/reader.ts'
+import { repairArchive } from '../../../storage/archive/repair.ts'
+import { METRIC_COUNT } from '../../../storage/archive/tiers.ts'
+import { ArchiveWriter } from '../../../storage/archive/writer.ts'
+import { openBinaryDatabase } from '../../../storage/env.ts'
+import { seededRandom } from './reference-model.ts'
+import { temporaryFolder, writeSeconds } from '../temporary-archive.ts'
+
+const S = 1_700_000_000
+const SECONDS = 900
+const TABLES = ['catalog', 'meta', 'baseline', 'tail', 't0', 't1', 't2', 't3', 't4']
+
+async function filled(directory: string, seconds = SECONDS): Promise<void> {
+  const writer = new ArchiveWriter(directory, S)
+  for (const name of ['fe', 'other']) writer.ensure('frontend', name, '')
+  writeSeconds(writer, 'fe', seconds, (metric, second) => (second % 7) * metric + 1)
+  await writer.close()
+}
+
+/** One flipped bit in a row that `random` chooses; answers where. */
+async function flip(directory: string, random: () => number): Promise<string> {
+  const { environment } = openArchiveDatabases(directory)
+  const rows = TABLES.flatMap((name) => {
+    const table = openBinaryDatabase(environment, name)
+    return [...table.getRange()].map(({ key, value }) => ({ name, table, key, value: Uint8Array.from(value) }))
+  }).filter(({ name, key }) => name !== 'meta' || key.some((byte) => byte !== 0))
+  const { name, table, key, value } =
+    rows[Math.floor(random() * rows.length)] ??
+    rows[0] ??
+    (() => {
+      throw new Error('no row')
+    })()
+  const bit = Math.floor(random() * 8 * value.length)
+  value[bit >> 3] = (value[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+  table.putSync(key, value)
+  await environment.close()
+  return `${name} ${Buffer.from(key).readUInt32BE(0)}/${Buffer.from(key).readUInt32BE(4)}`
+}
+
+t.test('every flipped bit is found; the archive goes on, and is whole again after a repair', async (t) => {
+  const random = seededRandom(16)
+  for (let round = 0; round < 12; round++) {
+    const directory = temporaryFolder(t)
+    await filled(directory, 200)
+    const place = await flip(directory, random)
+    const [kind] = place.split(' ')
+    t.match((await checkArchiveDirectory(directory)).join('\n'), `${place}: damaged`)
+    const writer = new ArchiveWriter(directory, S + 200)
+    const before = writer.hwm_s
+    writeSeconds(writer, 'fe', 130, () => 1)
+    t.equal(writer.hwm_s, before + 130, `with damage in ${kind} the next seconds are stored`)
+    await writer.close()
+    await repairArchive(directory)
+    t.strictSame(
+      (await checkArchiveDirectory(directory)).filter((problem) => /damaged/.test(problem)),
+      [],
+      place,
+    )
+    t.strictSame(await repairArchive(directory), [])
+  }
+})
+
+t.test('a damaged chunk is unknown and told; the rest is answered, coarser tiers as well', async (t) => {
+  const directory = temporaryFolder(t)
+  await filled(directory)
+  const { environment } = openArchiveDatabases(directory)
+  const t0 = openBinaryDatabase(environment, 't0')
+  const [{ key, value }] = [...t0.getRange({ limit: 1 })].map((row) => ({
+    key: row.key,
+    value: Uint8Array.from(row.value),
+  })) as [{ key: Uint8Array; value: Uint8Array }]
+  value[7] = (value[7] ?? 0) ^ 0xff
+  t0.putSync(key, value)
+  await environment.close()
+  const writer = new ArchiveWriter(directory, S + SECONDS)
+  const reader = new ArchiveReader(directory, writer.ring.header, writer.ring.slabs)
+  const object = reader.objects().find(({ name }) => name === 'fe')
+  if (object === undefined) throw new Error('no object')
+  const values = new Float64Array(400 * METRIC_COUNT)
+  t.ok(reader.readBase(object, S, S + 400, values))
+  const known = values.subarray(400, 800).filter((one) => one === one).length
+  t.ok(known >= 200 && known < 400, `${known} of 400 seconds are known`)
+  t.equal(reader.takeDamage().length, 1)
+  t.strictSame(reader.takeDamage(), [], 'told once')
+  await reader.close()
+  await writer.close()
+  t.equal((await repairArchive(directory)).length, 1)
+  t.strictSame(await checkArchiveDirectory(directory), [], 'a coarser tier is not blamed for what the finer one lost')
+})
+
+t.test('an archive without seals is taken over, its chunks as they are', async (t) => {
+  const directory = temporaryFolder(t)
+  await filled(directory)
+  const { environment } = openArchiveDatabases(directory)
+  for (const name of TABLES) {
+    const table = openBinaryDatabase(environment, name)
+    for (const { key, value } of [...table.getRange()].map((row) => ({
+      key: row.key,
+      value: Uint8Array.from(row.value),
+    }))) {
+      if (name === 'meta' && key.every((byte) => byte === 0)) continue
+      const body = value.subarray(0, value.length - 4)
+      if (/^t\d/.test(name)) body[0] = 1
+      table.putSync(key, body)
+    }
+  }
+  openBinaryDatabase(environment, 'meta').putSync(META_SCHEMA, makeKey(1, 0))
+  await environment.close()
+  t.strictSame(await checkArchiveDirectory(directory), [], 'before it is taken over')
+  const writer = new ArchiveWriter(directory, S + SECONDS)
+  t.equal(writer.hwm_s, S + SECONDS - 5)
+  writeSeconds(writer, 'fe', 60, () => 3)
+  await writer.close()
+  t.strictSame(await checkArchiveDirectory(directory), [])
+  const again = openArchiveDatabases(directory)
+  t.ok(again.meta.get(META_PROGRESS))
+  t.strictSame(again.damage.places, [])
+  await again.environment.close()
+})
