@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkArchiveDirectory } from '../storage/archive/check.ts'
 import { checkAudit } from '../storage/audit/check.ts'
+import { brokenFile } from '../storage/file-check.ts'
 import { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
 import { auditFolder, knownHead } from './audit.ts'
 import { checkConfig } from './config/check.ts'
@@ -15,7 +16,9 @@ import { VERSION } from './version.ts'
 export async function checkState(stateFolder: string): Promise<readonly string[]> {
   const isThere = (name: string) => existsSync(join(stateFolder, name, 'data.mdb'))
   if (!isThere('config')) return [`there are no stores in ${stateFolder}`]
-  const damage = await configDamage(stateFolder)
+  const files = ['config', 'archive', LAYER4_ARCHIVE].flatMap((name) => brokenFile(join(stateFolder, name)) ?? [])
+  // LMDB would end the process over the one, and the other refuses to open.
+  const damage = files.length > 0 ? files : await configDamage(stateFolder)
   if (damage.length > 0) return damage
   const store = new LmdbConfigStore(join(stateFolder, 'config'), newId)
   try {

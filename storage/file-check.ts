@@ -1,5 +1,6 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { brokenPage } from './page-check.ts'
 
 // LMDB's first two pages are meta pages: a page header of 24 bytes, then this (offsets in the page).
 const META_BYTES = 160
@@ -13,23 +14,37 @@ const NO_PAGE = 0xffff_ffff_ffff_ffffn
 
 /**
  * Refuses a data file that LMDB would read past its end or not understand: either ends the process without a word.
- * An absent or empty file is a store that is still to be made.
+ * An absent or empty file is a store that is still to be made. With `everyPage`, all that is in use is looked at, which
+ * takes as long as reading it.
  */
-export function assertWholeFile(directory: string): void {
+export function assertWholeFile(directory: string, { everyPage = false } = {}): void {
   const path = join(directory, 'data.mdb')
-  if (!existsSync(path)) return
+  const fault = faultIn(path, everyPage)
+  if (fault !== undefined) throw new Error(damaged(path, fault))
+}
+
+/** What is wrong with the data file of a store that was in use: being empty is wrong as well. */
+export function brokenFile(directory: string): string | undefined {
+  const path = join(directory, 'data.mdb')
+  const fault = existsSync(path) && statSync(path).size === 0 ? 'it is empty' : faultIn(path, true)
+  return fault === undefined ? undefined : damaged(path, fault)
+}
+
+const damaged = (path: string, fault: string): string =>
+  `${path} is damaged (${fault}); docs/reliability.md, "Recovery", says what to do`
+
+function faultIn(path: string, everyPage: boolean): string | undefined {
+  if (!existsSync(path)) return undefined
   const file = openSync(path, 'r')
   try {
-    const size = fstatSync(file).size
-    if (size === 0) return
-    const fault = faultOf(file, size)
-    if (fault !== undefined) throw new Error(`${path} is damaged (${fault}); restore it, or move it away to start anew`)
+    const { size } = fstatSync(file)
+    return size === 0 ? undefined : faultOf(file, size, everyPage)
   } finally {
     closeSync(file)
   }
 }
 
-function faultOf(file: number, size: number): string | undefined {
+function faultOf(file: number, size: number, everyPage: boolean): string | undefined {
   const first = metaAt(file, 0)
   if (first === undefined) return 'its first page is not LMDB’s'
   const pageSize = first.readUInt32LE(PAGE_SIZE_AT)
@@ -42,7 +57,9 @@ function faultOf(file: number, size: number): string | undefined {
   // Pages that a transaction took and gave back may never have been written, so the file may end a little early.
   const isCut = newest.readBigUInt64LE(LAST_PAGE_AT) + 1n > pages * 2n
   const lacksRoot = ROOTS_AT.map((at) => newest.readBigUInt64LE(at)).some((root) => root !== NO_PAGE && root >= pages)
-  return isCut || lacksRoot ? 'it ends too early' : undefined
+  if (isCut || lacksRoot) return 'it ends too early'
+  const roots = ROOTS_AT.map((at) => newest.readBigUInt64LE(at))
+  return everyPage ? brokenPage(file, pageSize, pages, roots) : undefined
 }
 
 function metaAt(file: number, position: number): Buffer | undefined {

@@ -55,7 +55,7 @@ export class ConfigTables {
 
   constructor(directory: string) {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
-    assertWholeFile(directory)
+    assertWholeFile(directory, { everyPage: true })
     makeLockFile(directory)
     this.#root = open({ path: directory, noSubdir: false, overlappingSync: false, maxDbs: DATABASES_MAX })
     this.#room = new FileRoom(directory, () => usedBytes(this.#root))

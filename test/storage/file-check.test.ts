@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { assertWholeFile } from '../../storage/file-check.ts'
+import { assertWholeFile, brokenFile } from '../../storage/file-check.ts'
 import { LmdbConfigStore } from '../../storage/config/lmdb-config-store.ts'
 import { temporaryFolder } from '../config-fixture.ts'
 
@@ -46,7 +46,14 @@ t.test('a damaged file is refused with its name, instead of ending the process',
   for (const [title, damage] of Object.entries(damages)) {
     writeFileSync(file, whole)
     damage()
-    test.throws(() => assertWholeFile(folder), new RegExp(`${file} is damaged .*; restore it`), title)
+    test.throws(() => assertWholeFile(folder), new RegExp(`${file} is damaged .*; docs/reliability.md`), title)
     test.throws(() => new LmdbConfigStore(folder, randomUUID), /is damaged/, title)
   }
+})
+
+t.test('of a store that was in use, an empty file is broken as well', async (test) => {
+  const { folder, file } = await filledStore(test)
+  test.equal(brokenFile(folder), undefined)
+  writeFileSync(file, '')
+  test.match(brokenFile(folder), /is damaged \(it is empty\); docs\/reliability\.md, "Recovery"/)
 })
