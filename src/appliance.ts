@@ -188,7 +188,7 @@ function servicesOf(parts: Parts, editing: Editing, layer4: Layer4Stats): Servic
     transactions: new Transactions(store, clock, log),
     setConsole: consoleAccess(engine),
     apply: (options, caller) => engine.apply(options, caller),
-    confirm: () => engine.confirm(),
+    confirm: (caller) => engine.confirm(caller),
   }
 }
 

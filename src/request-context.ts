@@ -20,6 +20,7 @@ import type { Credentials } from './auth/login.ts'
 import { Draft } from './config/draft.ts'
 import { takenBackBy } from './config/made.ts'
 import { refuseOverRights } from './config/over-rights.ts'
+import type { May } from './config/needed-rights.ts'
 import type { Joined, Transactions } from './config/transactions.ts'
 import type { CameIn } from './http/audited.ts'
 import type { HandlerContext, RequestFacts } from './http/pipeline.ts'
@@ -56,10 +57,7 @@ export class RequestContext implements HandlerContext {
       this.#draft = draft
       const result = await handler()
       // Before they are written, while it can be seen what was there.
-      const { made, discarded } = draft
-      // The list of pending changes may be long, and most requests take none back.
-      this.#changes =
-        discarded.length === 0 ? made : [...made, ...takenBackBy(this.#services.store.changes(), discarded)]
+      this.#changes = [...draft.made, ...takenBackBy(this.#services.store, draft.discarded)]
       return result
     }
     return this.#services.editing.edit(this.#origin, this.#ifMatch, work, this.#join)
@@ -86,6 +84,10 @@ export class RequestContext implements HandlerContext {
     return id === undefined ? undefined : () => this.#services.transactions.join(id, this.actor)
   }
 
+  // A getter: most requests ask for no rights again.
+  get #may(): May {
+    return (endpoint) => this.may(endpoint)
+  }
   get revisionRead(): number | undefined {
     return this.#draft?.revisionRead
   }
@@ -160,8 +162,8 @@ export class RequestContext implements HandlerContext {
     return this.#services.lifecycle.finishDrain({ ...drain, by: this.actor.email })
   }
 
-  discard(changeId: string | undefined): void {
-    this.#draft?.discard(changeId)
+  discard(which: 'all' | 'mine' | { readonly id: string }): number {
+    return this.#draft?.discard(which === 'mine' ? { by: this.actor.email } : which, this.#may) ?? 0
   }
 
   // Getters, not fields: most requests use none of these.
@@ -208,10 +210,14 @@ export class RequestContext implements HandlerContext {
       commit: (id: string) =>
         editing.commit(
           this.#origin,
+          this.#may,
           () => transactions.join(id, this.actor),
           () => transactions.end(id),
         ),
-      rollback: (id: string) => transactions.end(id),
+      rollback: async (id: string) => {
+        transactions.refuseForeign(id, this.actor, this.#may)
+        await transactions.end(id)
+      },
     }
   }
 
@@ -240,10 +246,10 @@ export class RequestContext implements HandlerContext {
   async apply(options: ApplyOptions): Promise<Applied> {
     // Users and roles may change; a forced restart means HAProxy.
     if (options.force !== undefined) this.#services.observed?.refuse()
-    return this.#services.apply(options, { by: this.actor.email, address: this.address })
+    return this.#services.apply(options, { by: this.actor.email, address: this.address, may: this.#may })
   }
 
   confirm(): Promise<{ readonly revision: number }> {
-    return this.#services.confirm()
+    return this.#services.confirm({ may: this.#may })
   }
 }

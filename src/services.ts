@@ -63,5 +63,5 @@ export interface Services {
   readonly transactions: Transactions
   setConsole(change: ConsoleChange): Promise<{ readonly isDryRun: boolean }>
   apply(options: ApplyOptions, caller: Caller): Promise<Applied>
-  confirm(): Promise<{ readonly revision: number }>
+  confirm(caller: Pick<Caller, 'may'>): Promise<{ readonly revision: number }>
 }

@@ -100,6 +100,10 @@ export interface ApplyOptions {
   readonly confirmWithin?: number | undefined
   /** Also when it could cut the caller off. */
   readonly isForced?: boolean | undefined
+  /** Ids of the pending changes that go live; all of them when nothing is said. */
+  readonly changes?: readonly string[] | undefined
+  /** Those that the caller has made. */
+  readonly mine?: boolean | undefined
 }
 export interface Applied {
   readonly applyId: string
@@ -204,8 +208,8 @@ interface Staging {
   checkRestored(file: string, warnings: readonly string[]): Promise<string>
   /** Starts the job that waits until a drained real server has no connections. Answers its id. */
   finishDrain(drain: { readonly ripId: string; readonly wait_s: number; readonly halt: boolean }): Promise<string>
-  /** Takes pending changes back; all of them without an id. */
-  discard(changeId: string | undefined): void
+  /** Takes pending changes back, and answers how many; refuses who could not have made them. Those of access go together. */
+  discard(which: 'all' | 'mine' | { readonly id: string }): number
 }
 interface Acting {
   readonly stickTables: StickTables

@@ -3,6 +3,7 @@ import type { MachineClock } from '../clock.ts'
 import type { Problem } from '../drivers/driver.ts'
 import type { ConfigView, RecordChange, SectionRecords } from '../model/sections.ts'
 import type { EnactorParts } from './enactor.ts'
+import type { May } from './needed-rights.ts'
 
 /** Records that people change at once, by what they do to their own account. */
 export type AmendedSection = 'users' | 'radiusUsers'
@@ -17,6 +18,8 @@ export interface Caller {
   readonly by: string
   /** Where the request came from; undefined for the daemon's own. */
   readonly address: string | undefined
+  /** Asked when the apply begins; absent for the daemon's own, who may everything. */
+  readonly may?: May
 }
 
 export interface ApplyOutcome {

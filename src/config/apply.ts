@@ -1,18 +1,20 @@
 import { patched } from '../../storage/config/amendment.ts'
 import type { Change, RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
 import type { Applied, ApplyOptions } from '../api/context.ts'
-import type { MachineClock } from '../clock.ts'
 import type { Driver, PlanOptions, PlanResult, Problem, Step } from '../drivers/driver.ts'
 import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { ConfigView, RecordChange } from '../model/sections.ts'
 import { configInvalid, planRefusal } from './apply-refusals.ts'
+import { chosenChanges } from './chosen-changes.ts'
 import type { AmendedSection, Amending, ApplyParts, Caller } from './apply-parts.ts'
 import { Enactor } from './enactor.ts'
 import { Exclusive } from './exclusive.ts'
+import { refuseForeign } from './needed-rights.ts'
 import { assertRecord } from './record-schema.ts'
 import { onOneRevision, prepare, turn } from './turns.ts'
-import { CLUSTER, configView, frozenView, recordChange, reversed, sideOf } from './views.ts'
+import { refuseWaiting, waiting } from './waiting.ts'
+import { CLUSTER, configView, frozenView, lastMade, pendingAgain, recordChange, reversed, sideOf } from './views.ts'
 
 /** Turns staged changes into the machine's state: verify, plan, journal, execute, promote; undo when a step fails. */
 export class ApplyEngine {
@@ -39,12 +41,15 @@ export class ApplyEngine {
     return this.#machine.idle()
   }
 
-  /** `only` narrows the apply to some of the pending changes; the others stay pending. */
+  /** `only` narrows the apply to some of the pending changes; the others stay pending. Without it, who asks must be able to make them. */
   async apply(options: ApplyOptions, caller: Caller, only?: (change: Change) => boolean): Promise<Applied> {
     return this.#machine.run('caller', async () => {
-      this.#refuseUnconfirmed()
-      const { store } = this.#parts
-      const frozen = store.freeze(only ?? (() => true))
+      const { store, clock } = this.#parts
+      refuseWaiting(store.unconfirmed(), clock)
+      const { by, may = () => true } = caller
+      // Looked at and frozen in one go: what is staged from here on is not part of it.
+      const chosen = only === undefined ? chosenChanges(store, options, { by, may }) : undefined
+      const frozen = store.freeze(only ?? ((change) => chosen?.has(change.id) === true))
       try {
         return await this.#applyFrozen(frozen, options, caller)
       } catch (error) {
@@ -60,9 +65,7 @@ export class ApplyEngine {
   async #applyFrozen(frozen: readonly Change[], options: ApplyOptions, caller: Caller): Promise<Applied> {
     const { store } = this.#parts
     const header = this.#header(caller.by, options.comment ?? '')
-    if (frozen.length === 0 && options.force === undefined) {
-      return { ...header, revision: store.revision, confirmBy: undefined, isDryRun: false, warnings: [] }
-    }
+    if (frozen.length === 0) return this.#forced(header, options)
     const running = configView(store.running)
     const desired = frozenView(store.running, frozen)
     await prepare(this.#parts.drivers, desired)
@@ -89,7 +92,8 @@ export class ApplyEngine {
       await prepare(drivers, desired)
       const header = this.#header('fulcrum', `revision ${unconfirmed.revision} was not confirmed in time`)
       const done = await this.#enactor.openReturn(desired, header, frozen)
-      await store.promote(frozen, header, { keepsJournal: true })
+      // Nothing is lost: who made it may mend it, and apply it again.
+      await store.promote(frozen, header, { keepsJournal: true, again: pendingAgain(store, unconfirmed.revision) })
       await onPromoted(frozen.map(recordChange))
       log.info('taken back', { revision: header.revision, changes: frozen.length })
       const { revision, by, comment } = header
@@ -99,16 +103,32 @@ export class ApplyEngine {
     })
   }
 
-  /** Ends the waiting; refuses when nothing waits, or when it is being reverted right now. */
-  async confirm(): Promise<Unconfirmed> {
+  /** Ends the waiting; refuses when nothing waits, when it is being reverted right now, and who could not have made the changes. */
+  async confirm({ may }: Pick<Caller, 'may'> = {}): Promise<Unconfirmed> {
     return this.#machine.run('caller', async () => {
       const { store } = this.#parts
       const unconfirmed = store.unconfirmed()
       if (unconfirmed === undefined) throw new ApiError('NOT_FOUND', 'No apply waits for a confirmation')
+      if (may !== undefined) refuseForeign(lastMade(store), may, 'ask somebody who may, or let the apply be taken back')
       await store.confirm()
       this.#parts.tell({ state: 'kept', by: unconfirmed.by, revision: unconfirmed.revision })
       return unconfirmed
     })
+  }
+
+  /** Nothing is pending: without a change there is no revision, whatever is restarted. */
+  async #forced(header: RevisionHeader, { force }: ApplyOptions): Promise<Applied> {
+    const { store, log, tell } = this.#parts
+    const { revision } = store
+    const nothing = { ...header, revision, confirmBy: undefined, isDryRun: false, warnings: [] }
+    if (force === undefined) return nothing
+    const running = configView(store.running)
+    await prepare(this.#parts.drivers, running)
+    const { isDryRun, warnings } = await this.#enactor.enact(running, running, { atLeast: force }, header, [])
+    await store.closeJournal()
+    log.info('restarted', { revision, by: header.by })
+    tell({ state: 'applied', by: header.by, revision, comment: header.comment, changes: 0 })
+    return { ...nothing, isDryRun, warnings }
   }
 
   async #make(
@@ -205,14 +225,6 @@ export class ApplyEngine {
     if (problems.length > 0) throw configInvalid(problems, undefined)
   }
 
-  #refuseUnconfirmed(): void {
-    const unconfirmed = this.#parts.store.unconfirmed()
-    if (unconfirmed === undefined) return
-    const left_s = Math.max(1, Math.ceil((Date.parse(unconfirmed.confirmBy) - this.#parts.clock.now_ms()) / 1000))
-    const message = `Revision ${unconfirmed.revision} waits for its confirmation until ${unconfirmed.confirmBy}: PUT /services/apply/confirm, or wait until it is taken back`
-    throw new ApiError('APPLY_IN_PROGRESS', message, { headers: { 'Retry-After': String(left_s) } })
-  }
-
   async #refuseCut(
     running: ConfigView,
     desired: ConfigView,
@@ -232,16 +244,5 @@ export class ApplyEngine {
     const now_ms = this.#parts.clock.now_ms()
     const at = new Date(now_ms).toISOString()
     return { applyId: newId(), revision: this.#parts.store.revision + 1, by, at, comment }
-  }
-}
-
-function waiting({ applyId, revision, by }: RevisionHeader, within_s: number, clock: MachineClock): Unconfirmed {
-  const confirmBy = new Date(clock.now_ms() + within_s * 1000).toISOString()
-  return {
-    applyId,
-    revision,
-    by,
-    confirmBy,
-    deadline: { bootId: clock.bootId, uptime_ms: clock.uptime_ms() + within_s * 1000 },
   }
 }

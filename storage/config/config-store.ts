@@ -110,7 +110,19 @@ export interface RevisionHeader {
 }
 
 export interface Revision extends RevisionHeader {
-  readonly changes: readonly (RecordKey & { readonly before: unknown; readonly after: unknown })[]
+  readonly changes: readonly RevisionChange[]
+}
+
+export interface RevisionChange extends RecordKey {
+  readonly before: unknown
+  readonly after: unknown
+  /** Whose it was while it was pending; absent for what the daemon took back, and in revisions of earlier versions. */
+  readonly origin?: Origin & { readonly changeId: string }
+}
+
+/** A change that becomes pending again, under its own id and with its author. */
+export interface Again extends Write, Origin {
+  readonly changeId: string
 }
 
 export interface Journal extends RevisionHeader {
@@ -126,6 +138,8 @@ export interface PromoteOptions {
   readonly unconfirmed?: Unconfirmed | undefined
   /** The machine has yet to follow: the journal stays open. */
   readonly keepsJournal?: boolean
+  /** Becomes pending in the same transaction, unless the record has a pending change. */
+  readonly again?: readonly Again[]
 }
 
 /** A record and what an apply wanted it to be; null: gone. */

@@ -172,10 +172,10 @@ export class LmdbConfigStore implements ConfigStore {
     this.#frozen.clear()
     const { unconfirmed, keepsJournal = false } = options
     const frozen = renumbered(changed, () => (this.#sequence += 1))
-    const settled = frozen.filter((change) => this.#mirror.settles(change))
-    await this.#write(frozen.length, () => {
+    const overlay = this.#mirror.afterPromotion(frozen, options.again ?? [], () => (this.#sequence += 1))
+    await this.#write(frozen.length + overlay.length, () => {
       for (const change of frozen) this.#putRunning(change)
-      for (const change of settled) this.#putOverlay(change, undefined)
+      for (const [key, entry] of overlay) this.#putOverlay(key, entry)
       this.#revisions.put({ ...header, changes: recorded(frozen) })
       queued(this.#meta.put('revision', header.revision))
       queued(unconfirmed === undefined ? this.#meta.remove('unconfirmed') : this.#meta.put('unconfirmed', unconfirmed))
@@ -184,7 +184,7 @@ export class LmdbConfigStore implements ConfigStore {
     })
     this.#revision = header.revision
     for (const change of frozen) this.#mirror.setRunning(change, change.after)
-    for (const change of settled) this.#mirror.setOverlay(change, undefined)
+    for (const [key, entry] of overlay) this.#mirror.setOverlay(key, entry)
   }
   async amend(key: RecordKey, patch: Patch): Promise<void> {
     if (this.#frozen.size > 0) throw new Error('nothing can be amended while an apply is under way')
