@@ -25,7 +25,6 @@ import type { Joined, Transactions } from './config/transactions.ts'
 import type { CameIn } from './http/audited.ts'
 import type { HandlerContext, RequestFacts } from './http/pipeline.ts'
 import type { ConfigView, RecordChange, SectionContents, SectionName } from './model/sections.ts'
-
 import type { Services } from './services.ts'
 
 /** The one implementation of every context interface; the endpoint's effect decides what a handler can see of it. */
@@ -91,7 +90,6 @@ export class RequestContext implements HandlerContext {
   get revisionRead(): number | undefined {
     return this.#draft?.revisionRead
   }
-
   get address(): string {
     return this.#client.address
   }
@@ -128,7 +126,6 @@ export class RequestContext implements HandlerContext {
   get passwords(): Services['passwords'] {
     return this.#services.passwords
   }
-
   get lifecycle(): Lifecycle {
     return this.#services.lifecycle
   }
@@ -230,11 +227,9 @@ export class RequestContext implements HandlerContext {
     this.#services.observed?.refuse()
     return this.#services.setClock(wallTime)
   }
-
   get demo() {
     return { remove: () => this.#services.demo.remove(this.actor.email) }
   }
-
   get stickTables(): Services['stickTables'] {
     return this.#services.stickTables
   }

@@ -13,6 +13,7 @@ import { Exclusive } from './exclusive.ts'
 import { refuseForeign } from './needed-rights.ts'
 import { assertRecord } from './record-schema.ts'
 import { onOneRevision, prepare, turn } from './turns.ts'
+import { refuseRevisionFlood } from './revision-flood.ts'
 import { refuseWaiting, waiting } from './waiting.ts'
 import { CLUSTER, configView, frozenView, lastMade, pendingAgain, recordChange, reversed, sideOf } from './views.ts'
 
@@ -66,6 +67,7 @@ export class ApplyEngine {
     const { store } = this.#parts
     const header = this.#header(caller.by, options.comment ?? '')
     if (frozen.length === 0) return this.#forced(header, options)
+    refuseRevisionFlood(store, header)
     const running = configView(store.running)
     const desired = frozenView(store.running, frozen)
     await prepare(this.#parts.drivers, desired)

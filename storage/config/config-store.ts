@@ -38,8 +38,8 @@ export interface ConfigStore {
   /** The revision that waits to be confirmed, the last one. */
   unconfirmed(): Unconfirmed | undefined
   confirm(): Promise<void>
-  /** How many revisions are kept at the most. */
-  readonly revisionsKept: number
+  /** Number of the oldest revision that is kept; without any, that of the next. */
+  readonly oldestRevision: number
   /** What `revisions` answers without its changes, however many they are. */
   revisionHeaders(limit: number, before?: number): readonly (RevisionHeader & { readonly count: number })[]
   /** Newest first; those before `before` when it is given. */

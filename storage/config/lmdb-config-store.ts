@@ -16,7 +16,6 @@ import { changesNothing, Mirror, type OverlayEntry } from './mirror.ts'
 
 /** Version of the layout below; raised by one with each migration. */
 export const CONFIG_SCHEMA = 1
-const REVISIONS_KEPT = 1000
 
 type OverlayRow = Omit<OverlayEntry, 'section' | 'scope' | 'key' | 'stored'> & { readonly value?: unknown }
 
@@ -37,7 +36,6 @@ export class LmdbConfigStore implements ConfigStore {
   readonly #revisions: RevisionTable
   readonly #meta: Database<unknown, string>
   readonly #mirror = new Mirror()
-  readonly revisionsKept = REVISIONS_KEPT
   readonly sessions: SideTable
   readonly transactions: SideTable
   readonly jobs: SideTable
@@ -60,7 +58,7 @@ export class LmdbConfigStore implements ConfigStore {
       this.#root.openDB<V, K>({ name, encoding: 'json' })
     this.#running = database('running')
     this.#candidate = database('candidate')
-    this.#revisions = new RevisionTable(database('revisions'), database('headers'), REVISIONS_KEPT)
+    this.#revisions = new RevisionTable(database('revisions'), database('headers'))
     this.#meta = database('meta')
     this.#room = new FileRoom(directory, () => usedBytes(this.#root))
     const side = (name: string) => sideTable(database(name), (records, work) => this.#write(records, work))
@@ -197,13 +195,15 @@ export class LmdbConfigStore implements ConfigStore {
     this.#mirror.setRunning(key, running)
     this.#mirror.setOverlay(key, overlay)
   }
+  get oldestRevision(): number {
+    return this.#revisions.oldest ?? this.#revision + 1
+  }
   revisions(limit: number, before?: number): readonly Revision[] {
     return this.#revisions.list(limit, before)
   }
   revisionHeaders(limit: number, before?: number): readonly CountedHeader[] {
     return this.#revisions.headers(limit, before)
   }
-
   getMeta(key: string): unknown {
     return this.#meta.get(`caller ${key}`)
   }

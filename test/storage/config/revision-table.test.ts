@@ -4,11 +4,11 @@ import type { Revision } from '../../../storage/config/config-store.ts'
 import { type CountedHeader, RevisionTable } from '../../../storage/config/revision-table.ts'
 import { temporaryFolder } from '../../config-fixture.ts'
 
-const revision = (number: number): Revision => ({
+const revision = (number: number, at = 'c'): Revision => ({
   applyId: `a${number}`,
   revision: number,
   by: 'b',
-  at: 'c',
+  at,
   comment: '',
   changes: Array.from({ length: number }, (_, n) => ({ section: 's', scope: '', key: `${n}`, before: null, after: n })),
 })
@@ -18,7 +18,12 @@ function fixture(test: Test) {
   test.teardown(() => root.close())
   const revisions = root.openDB<Revision, string>({ name: 'revisions', encoding: 'json' })
   const headers = root.openDB<CountedHeader, string>({ name: 'headers', encoding: 'json' })
-  return { root, revisions, headers, table: () => new RevisionTable(revisions, headers, 5) }
+  return {
+    root,
+    revisions,
+    headers,
+    table: () => new RevisionTable(revisions, headers, { kept: 5, ms: 1_000, kept_max: 8 }),
+  }
 }
 
 t.test('revisions and their headers are listed, newest first, and the oldest go', async (test) => {
@@ -32,6 +37,23 @@ t.test('revisions and their headers are listed, newest first, and the oldest go'
   test.same(numbers(revisions.list(1, 7)), [6])
   test.match(revisions.headers(1, undefined), [{ applyId: 'a8', count: 8 }])
   test.notOk('changes' in (revisions.headers(1, undefined)[0] ?? {}))
+})
+
+t.test('young ones stay although they are many, until there are far too many', async (test) => {
+  const { root, table } = fixture(test)
+  const revisions = table()
+  const put = (number: number, ms: number) =>
+    root.batch(() => revisions.put(revision(number, new Date(1_000_000 + ms).toISOString())))
+  const oldest = () => revisions.oldest
+  test.equal(oldest(), undefined)
+  for (let number = 1; number <= 8; number++) await put(number, number)
+  test.equal(oldest(), 1, 'eight in no time, and none is gone')
+  await put(9, 9)
+  test.equal(oldest(), 2)
+  await put(10, 2_000)
+  test.equal(oldest(), 6, 'the old ones, down to the number that is kept however old')
+  await put(11, 90_000)
+  test.equal(oldest(), 7)
 })
 
 t.test('what a version without headers has kept gets them', async (test) => {
