@@ -84,6 +84,7 @@ export async function createAppliance(
     clock,
     log,
     stateFolder,
+    auditDays: settings.auditDays,
     nodeId,
     editing,
     compute: machine.compute,

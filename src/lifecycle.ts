@@ -35,6 +35,8 @@ export interface LifecycleParts {
   readonly refuseObserver: () => void
   readonly nodeId: string
   readonly stateFolder: string
+  /** See `Settings`. */
+  readonly auditDays: number
   readonly compute: ComputePool
   readonly clock: MachineClock
   readonly log: Log
@@ -56,10 +58,10 @@ export class RunningLifecycle implements Lifecycle {
   readonly #drain: JobKind<Drain>
 
   constructor(parts: LifecycleParts) {
-    const { store, clock, log, stateFolder, compute } = parts
+    const { store, clock, log, stateFolder, compute, auditDays: days } = parts
     this.events = new Events(store.events, clock, log)
     this.jobs = new Jobs(store.jobs, this.events, clock, log)
-    this.audit = new Audit({ store, clock, log, stateFolder, compute, events: this.events })
+    this.audit = new Audit({ store, clock, log, stateFolder, compute, days, events: this.events })
     this.revisions = new Revisions(store)
     const running = configView(store.running)
     const candidate = configView(store.candidate)
