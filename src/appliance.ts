@@ -85,6 +85,7 @@ export async function createAppliance(
     log,
     stateFolder,
     auditDays: settings.auditDays,
+    assertStill: (author, wanted) => access.assertStill(author, wanted),
     nodeId,
     editing,
     compute: machine.compute,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ConfigStore } from '../storage/config/config-store.ts'
-import type { Applied, ApplyOptions } from './api/context.ts'
+import type { Actor, Applied, ApplyOptions } from './api/context.ts'
 import type { Clock } from './clock.ts'
 import type { Caller } from './config/apply-parts.ts'
 import type { Editing } from './config/editing.ts'
@@ -25,6 +25,8 @@ export interface Drain {
   /** Then it is taken out, whether they have ended or not. */
   readonly halt: boolean
   readonly by: string
+  /** Absent in jobs of earlier versions. */
+  readonly author?: Actor
 }
 
 export interface DrainParts {
@@ -39,6 +41,8 @@ export interface DrainParts {
   /** Open connections of both layers; undefined while nobody can tell. */
   readonly connections: (ripId: string) => number | undefined
   readonly clock: Clock
+  /** Refuses who may not use these endpoints any more. */
+  readonly assertStill: (author: Actor, endpoints: readonly string[]) => void
 }
 
 /** What came of it. */
@@ -114,9 +118,14 @@ async function emptied(
 }
 
 /** Stages and applies this one change; what else is pending stays pending. */
-async function halted({ store, editing, engine, clock }: DrainParts, job: JobHandle, drain: Drain): Promise<void> {
+async function halted(
+  { store, editing, engine, clock, assertStill }: DrainParts,
+  job: JobHandle,
+  drain: Drain,
+): Promise<void> {
   job.report({ step: 'taking it out', canCancel: false })
-  const { ripId, by } = drain
+  const { ripId, by, author = { userId: '', email: by, sessionId: '' } } = drain
+  assertStill(author, ['realServers.halt', 'services.apply'])
   const isMine = (change: { readonly key: string }): boolean => change.key === ripId
   if (store.changes().some(isMine)) {
     throw new ApiError('IN_USE', 'The real server has other pending changes: apply them, then halt it')

@@ -29,6 +29,8 @@ export interface LifecycleParts {
   /** Open connections of a real server; undefined while nobody can tell. */
   readonly connections: DrainParts['connections']
   readonly editing: Editing
+  /** Refuses what somebody asked for earlier and may not do any more. */
+  readonly assertStill: DrainParts['assertStill']
   readonly facts: MachineFacts
   readonly machine: MachineCareParts['machine']
   /** Refuses when nothing of this machine is to be changed. */

@@ -156,7 +156,7 @@ export class RequestContext implements HandlerContext {
   }
 
   finishDrain(drain: { readonly ripId: string; readonly wait_s: number; readonly halt: boolean }): Promise<string> {
-    return this.#services.lifecycle.finishDrain({ ...drain, by: this.actor.email })
+    return this.#services.lifecycle.finishDrain({ ...drain, by: this.actor.email, author: this.actor })
   }
 
   discard(which: 'all' | 'mine' | { readonly id: string }): number {

@@ -26,6 +26,8 @@ async function fixture(test: Test, connections: readonly (number | undefined)[])
   await stage('online')
   await apply()
   let look = 0
+  const asked: string[][] = []
+  const gone = new Set<string>()
   const refusals: ApiError[] = []
   const kind = drainKind({
     store,
@@ -40,6 +42,10 @@ async function fixture(test: Test, connections: readonly (number | undefined)[])
         return { applyId: '', revision, confirmBy: undefined, isDryRun: false, warnings: [] }
       },
     }),
+    assertStill: (author, endpoints) => {
+      asked.push([author.userId || author.email, ...endpoints])
+      if (gone.has(author.userId)) throw new ApiError('PERMISSION_DENIED', 'the user is gone or disabled')
+    },
     connections: () => {
       clock.advance(1_000)
       return connections[Math.min(look++, connections.length - 1)]
@@ -54,7 +60,7 @@ async function fixture(test: Test, connections: readonly (number | undefined)[])
       { ripId: 'r', wait_s: 3, halt: false, by: 'a@b', ...more },
     )
   const state = () => configView(store.running).get('realServers', 'r')?.state
-  return { store, stage, apply, start, state, news, abort, refusals }
+  return { store, stage, apply, start, state, news, abort, refusals, asked, gone }
 }
 
 t.test('it ends when no connection is left, and says how far it is', async (test) => {
@@ -80,6 +86,22 @@ t.test('then=halt takes it out, also when the time is over', async (test) => {
   await apply()
   test.same(await start({ halt: true }), { ripId: 'r', connections: 2, halted: true })
   test.equal(state(), 'halted')
+})
+
+t.test('who may not do it any more when it is time does not do it', async (test) => {
+  const { store, stage, apply, start, state, asked, gone } = await fixture(test, [0])
+  await stage('drained')
+  await apply()
+  const author = { userId: 'u', email: 'a@b', sessionId: 's' }
+  gone.add('u')
+  await test.rejects(start({ halt: true, author }), { code: 'PERMISSION_DENIED' })
+  test.equal(state(), 'drained')
+  test.same(store.changes(), [])
+  test.match(await start({ halt: true }), { halted: true })
+  test.same(asked, [
+    ['u', 'realServers.halt', 'services.apply'],
+    ['a@b', 'realServers.halt', 'services.apply'],
+  ])
 })
 
 t.test('without then, connections that are left are no success', async (test) => {
