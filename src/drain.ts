@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ConfigStore } from '../storage/config/config-store.ts'
-import type { Actor, Applied, ApplyOptions } from './api/context.ts'
+import type { Applied, ApplyOptions } from './api/applying.ts'
+import type { Actor } from './api/context.ts'
 import type { Clock } from './clock.ts'
 import type { Caller } from './config/apply-parts.ts'
 import type { Editing } from './config/editing.ts'

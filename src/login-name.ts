@@ -22,12 +22,8 @@ const folded = (name: string) =>
  */
 export function bareName(name: string): string {
   const whole = folded(name)
-  const [last = whole] = whole
-    .split(/[\\/!]/)
-    .filter((part) => part !== '')
-    .slice(-1)
-  const [first = last] = last.split(/[@%]/).filter((part) => part !== '')
-  return first
+  const last = whole.split(/[\\/!]/).findLast((part) => part !== '') ?? whole
+  return last.split(/[@%]/).find((part) => part !== '') ?? last
 }
 
 /** What the daemon calls itself in revisions and in the audit log. */

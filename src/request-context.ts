@@ -1,14 +1,6 @@
 import type { Accounts } from './api/account.ts'
-import type {
-  Actor,
-  Applied,
-  ApplyOptions,
-  Catalog,
-  ConsoleChange,
-  PendingReader,
-  SectionEditor,
-  SessionData,
-} from './api/context.ts'
+import type { Applied, ApplyOptions } from './api/applying.ts'
+import type { Actor, Catalog, ConsoleChange, PendingReader, SectionEditor, SessionData } from './api/context.ts'
 import type { Endpoint } from './api/endpoint.ts'
 import type { HistoryFigures, Layer4Figures, LiveFigures } from './api/figures.ts'
 import type { Lifecycle } from './api/lifecycle.ts'

@@ -1,6 +1,6 @@
 import { patched } from '../../storage/config/amendment.ts'
 import type { Change, RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
-import type { Applied, ApplyOptions } from '../api/context.ts'
+import type { Applied, ApplyOptions } from '../api/applying.ts'
 import type { Driver, PlanOptions, PlanResult, Problem, Step } from '../drivers/driver.ts'
 import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'

@@ -1,19 +1,11 @@
 import type { Change, ConfigStore } from '../../storage/config/config-store.ts'
+import type { Choice } from '../api/applying.ts'
 import { ApiError, type FieldError } from '../errors.ts'
-import { ACCESS_SECTIONS } from '../model/access-sections.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 import { sharedNames } from './name-rules.ts'
-import { type Judged, type May, refuseForeign, told } from './needed-rights.ts'
+import { isOfAccess, type Judged, type May, refuseForeign, told } from './needed-rights.ts'
 import { danglingReferences } from './reference-rules.ts'
 import { configView, frozenView } from './views.ts'
-
-/** Which of the pending changes go live: all of them, when nothing is said. */
-export interface Choice {
-  /** Ids. */
-  readonly changes?: readonly string[] | undefined
-  /** Those that who asks has made. */
-  readonly mine?: boolean | undefined
-}
 
 const HOW_TO_GO_ON =
   'apply some of the changes with {"changes": [ids]} or your own with {"mine": true}, or ask somebody who may'
@@ -98,10 +90,6 @@ function neededBy(
     for (const change of renamesNeeded(before, after, section, left)) found.add(change)
   return [...found]
 }
-
-/** Whether changes say who may come in, how, and what they may do: of those all go together, or none. */
-export const isOfAccess = (changes: readonly Pick<Change, 'section'>[]): boolean =>
-  changes.some(({ section }) => ACCESS_SECTIONS.has(SECTION_NAMES.find((name) => name === section) ?? 'realServers'))
 
 function renamesNeeded(
   before: ConfigView,

@@ -1,9 +1,9 @@
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import { ApiError } from '../errors.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
-import { isOfAccess, judged } from './chosen-changes.ts'
+import { judged } from './chosen-changes.ts'
 import { sharedNames } from './name-rules.ts'
-import { type May, refuseForeign } from './needed-rights.ts'
+import { isOfAccess, type May, refuseForeign } from './needed-rights.ts'
 import { type Dangling, danglingReferences } from './reference-rules.ts'
 import { frozenView } from './views.ts'
 

@@ -108,26 +108,36 @@ export const MAKER_NAMES: readonly string[] = Object.values(MAKERS).flatMap(
 
 /** The right that is missed for a change: names of endpoints of which one would do; undefined when nothing is missed. */
 export function missedRight(change: Judged, may: May): AnyOf | undefined {
-  const { before, after, endpoint } = change
-  const section = sectionOf(change)
-  if (RESTORES.includes(endpoint) && may(endpoint)) {
-    if (!ACCESS_SECTIONS.has(section) || may('roles.create')) return undefined
-  }
-  const { create, update, remove, fields = {}, absent = {} } = MAKERS[section]
-  const isMissed = (wanted: AnyOf) => !wanted.some(may)
-  if (isNothing(after)) return isMissed(remove) ? remove : undefined
-  if (isNothing(before) && create !== undefined) return isMissed(create) ? create : undefined
-  if (!isMissed(update) && Object.keys(fields).length === 0) return undefined
-  const [old, next]: readonly [object, object] = [Object(before ?? absent), Object(after)]
+  const { before, after } = change
+  if (isRestored(change, may)) return undefined
+  const { create, remove } = MAKERS[sectionOf(change)]
+  const whole = isNothing(after) ? remove : isNothing(before) ? create : undefined
+  if (whole === undefined) return missedField(change, may)
+  return whole.some(may) ? undefined : whole
+}
+
+function isRestored({ section, endpoint }: Judged, may: May): boolean {
+  if (!RESTORES.includes(endpoint) || !may(endpoint)) return false
+  return !isOfAccess([{ section }]) || may('roles.create')
+}
+
+/** The same for the fields that differ. */
+function missedField(change: Judged, may: May): AnyOf | undefined {
+  const { update, fields = {}, absent = {} } = MAKERS[sectionOf(change)]
+  const [old, next]: readonly [object, object] = [Object(change.before ?? absent), Object(change.after)]
   for (const field of Object.keys({ ...old, ...next })) {
     const [was, is]: readonly unknown[] = [Reflect.get(old, field), Reflect.get(next, field)]
     if (field === 'id' || isDeepStrictEqual(was, is)) continue
-    const special = fields[field]
-    const wanted = typeof special === 'function' ? special(is) : (special ?? update)
-    if (isMissed(wanted)) return wanted
+    const special = fields[field] ?? update
+    const wanted = typeof special === 'function' ? special(is) : special
+    if (!wanted.some(may)) return wanted
   }
   return undefined
 }
+
+/** Whether changes say who may come in, how, and what they may do: of those all go together, or none. */
+export const isOfAccess = (changes: readonly { readonly section: string }[]): boolean =>
+  changes.some((change) => ACCESS_SECTIONS.has(sectionOf(change)))
 
 /** Of the changes of an error, at the most. */
 const LISTED_MAX = 1_000

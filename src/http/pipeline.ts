@@ -128,10 +128,9 @@ export class Pipeline {
 
   async #withBody(asked: Asked): Promise<Answer> {
     const started_ms = performance.now()
-    const { route, incoming, actor, requestId } = asked
-    const { endpoint } = route
-    const { method, path, address } = incoming
+    const { route, incoming } = asked
     const note = noteOf(asked)
+    const { endpoint, actor, requestId, method, path, address } = note
     let [body, context]: [unknown?, HandlerContext?] = []
     let answer: Answer
     let isBegun = false

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import type { Applied as AppliedNow, ApplyOptions } from '../api/context.ts'
+import type { Applied as AppliedNow, ApplyOptions } from '../api/applying.ts'
 import { endpoint, NoData } from '../api/endpoint.ts'
 import { refuseFields } from '../api/refuse.ts'
 import { dryRun } from '../api/reply.ts'

@@ -83,7 +83,7 @@ t.test('retention: a flood of refusals is one entry, and keeps nobody from what 
     statuses.add((await flooder('PUT', '/services/apply', { body: { comment: 'x'.repeat(900) } })).status)
     statuses.add((await flooder('DELETE', '/localUsers/me/tokens/none')).status)
   }
-  test.same([...statuses].toSorted(), [403, 404])
+  test.same(statuses, new Set([403, 404]))
   test.ok(bytes() - before < 2_000, `${bytes() - before} bytes`)
   const made = await flooder('POST', '/localUsers/me/tokens', { body: { name: 'a program' } })
   test.equal(made.status, 201)

@@ -23,18 +23,27 @@ t.test('a domain or a realm is no part of the bare name', async (test) => {
 
 t.test('whatever a server or a directory may take for one account has one bare name', async (test) => {
   const spellings = [
-    ...['ALICE', ' alice', 'al ice', 'alice\u00a0', 'a\u200blice', 'alice\u00ad', '\uff21lice', 'álice', 'a\u0301lice'],
-    ...[
-      'corp/alice',
-      'corp!alice',
-      'a!b!alice',
-      'alice%corp',
-      '@alice',
-      'alice@',
-      'alice@one@two',
-      'corp\\alice@corp.example',
-    ],
-    ...['corp/alice%x', 'CORP\\ALICE', '/alice/', '\u212aorp/alice'],
+    'ALICE',
+    ' alice',
+    'al ice',
+    'alice\u00a0',
+    'a\u200blice',
+    'alice\u00ad',
+    '\uff21lice',
+    'álice',
+    'a\u0301lice',
+    'corp/alice',
+    'corp!alice',
+    'a!b!alice',
+    'alice%corp',
+    '@alice',
+    'alice@',
+    'alice@one@two',
+    'corp\\alice@corp.example',
+    'corp/alice%x',
+    'CORP\\ALICE',
+    '/alice/',
+    '\u212aorp/alice',
   ]
   for (const name of spellings) test.equal(bareName(name), 'alice', JSON.stringify(name))
   test.equal(bareName('\u212aate'), bareName('kate'))

@@ -78,8 +78,8 @@ t.test('a password from the environment is never repeated', async (test) => {
 
 t.test('how long the audit log keeps its entries', async (test) => {
   const days = (argv: readonly string[], env = {}) => {
-    const settings = readSettings(argv, env)
-    return settings === 'help' ? undefined : settings.auditDays
+    const read = readSettings(argv, env)
+    return read === 'help' ? undefined : read.auditDays
   }
   test.equal(days([]), 90)
   test.equal(days(['--audit-days', '365']), 365)

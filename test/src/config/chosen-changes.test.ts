@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { chosenChanges, isOfAccess } from '../../../src/config/chosen-changes.ts'
+import { chosenChanges } from '../../../src/config/chosen-changes.ts'
 import { ANYTHING, backend, configFixture, realServer, refuses, user } from '../../config-fixture.ts'
 
 const ME = { by: 'tester@localhost', may: ANYTHING }
@@ -80,6 +80,4 @@ t.test('changes of access go all together', async (test) => {
   test.match(error.details.errors, [{ field: idOf('g') }])
   test.equal(chosenChanges(store, { changes: [idOf('u'), idOf('g')] }, ME).size, 2)
   test.equal(chosenChanges(store, { changes: [idOf('a')] }, ME).size, 1)
-  test.ok(isOfAccess([{ section: 'realServers' }, { section: 'radiusUsers' }]))
-  test.notOk(isOfAccess([{ section: 'realServers' }, { section: 'nodeIdentities' }]))
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { MAKER_NAMES, missedRight, refuseForeign } from '../../../src/config/needed-rights.ts'
+import { isOfAccess, MAKER_NAMES, missedRight, refuseForeign } from '../../../src/config/needed-rights.ts'
 import { SECTION_NAMES } from '../../../src/model/sections.ts'
 import { endpoints } from '../../../src/resources/index.ts'
 import { realServer, refuses, user } from '../../config-fixture.ts'
@@ -92,4 +92,9 @@ t.test('a refusal names every change, its author and the right', async (test) =>
     { field: 'd', code: 'PERMISSION_DENIED', message: /roles\.delete/ },
   ])
   refuseForeign(foreign, () => true, '')
+})
+
+t.test('what says who may come in, and what they may do, is of access', async (test) => {
+  test.ok(isOfAccess([{ section: 'realServers' }, { section: 'radiusUsers' }]))
+  test.notOk(isOfAccess([{ section: 'realServers' }, { section: 'nodeIdentities' }]))
 })
