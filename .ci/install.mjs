@@ -33,6 +33,9 @@ const PROGRAMS = {
     radclient: 'freeradius-utils',
     sslscan: 'sslscan',
     bwrap: 'bubblewrap',
+    keepalived: 'keepalived',
+    nft: 'nftables',
+    unshare: 'util-linux',
   },
   bench: { wrk: 'wrk' },
 }

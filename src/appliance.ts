@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import type { ConfigWriter } from '../storage/config/config-store.ts'
 import type { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
 import { catalogOf } from './api/access.ts'
 import type { PendingReader } from './api/context.ts'
@@ -9,6 +8,7 @@ import type { Amend } from './auth/login.ts'
 import { ensureCertificate } from './certificate.ts'
 import { ApiListeners } from './api-listeners.ts'
 import { type MachineClock, systemClock } from './clock.ts'
+import { amendBetween } from './config/amend-record.ts'
 import type { ApplyEngine } from './config/apply.ts'
 import { createEngine, type Node } from './create-engine.ts'
 import { Transactions } from './config/transactions.ts'
@@ -67,7 +67,7 @@ export async function createAppliance(
   const nodeId = identity()
   const { administrator, state: stateFolder } = settings
   const amend: Amend = (section, id, change) =>
-    amended(engine, editing, (writer) => engine.amend(section, id, change, writer))
+    amendBetween(engine, editing, (writer) => engine.amend(section, id, change, writer))
   const external = radiusLogin({ running, clock, log })
   const access = await AccessControl.open({
     store,
@@ -86,6 +86,8 @@ export async function createAppliance(
     clock,
     log,
     stateFolder,
+    auditDays: settings.auditDays,
+    assertStill: (author, wanted) => access.assertStill(author, wanted),
     nodeId,
     editing,
     compute: machine.compute,
@@ -134,23 +136,6 @@ function snmpFigures({ running, nodeId, log }: Node, stats: Stats, names: Object
   return new FulcrumAgent({ running, figures, path: AGENTX_SOCKET, log })
 }
 
-/** Between edits, and not while an apply is under way: for that, nobody who edits must wait. */
-async function amended(
-  engine: ApplyEngine,
-  editing: Editing,
-  amend: (writer: ConfigWriter) => Promise<void>,
-): Promise<void> {
-  for (;;) {
-    await engine.idle()
-    const isDone = await editing.between(async (writer) => {
-      if (engine.busy) return false
-      await amend(writer)
-      return true
-    })
-    if (isDone) return
-  }
-}
-
 type Parts = Omit<ApplianceParts, 'pipeline'> & Node
 
 /** What handlers see parts of through their context. */
@@ -194,7 +179,7 @@ function servicesOf(parts: Parts, editing: Editing, layer4: Layer4Stats): Servic
     transactions: new Transactions(store, clock, log),
     setConsole: consoleAccess(engine),
     apply: (options, caller) => engine.apply(options, caller),
-    confirm: () => engine.confirm(),
+    confirm: (caller) => engine.confirm(caller),
   }
 }
 

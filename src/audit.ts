@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { AuditLog } from '../storage/audit/audit-log.ts'
+import { AuditLog, type Unnumbered } from '../storage/audit/audit-log.ts'
 import type { KnownChain } from '../storage/audit/segments.ts'
 import type { ConfigStore } from '../storage/config/config-store.ts'
 import type { Actor } from './api/context.ts'
@@ -14,7 +14,7 @@ import type { AuditedRequest, AuditOutcome, AuditTrail } from './http/audited.ts
 import { noRoom } from './http/no-room.ts'
 import type { Log } from './log.ts'
 import type { RecordChange } from './model/sections.ts'
-import { Refusals } from './refusals.ts'
+import { Refusals, type Repeated } from './refusals.ts'
 import type { ComputePool } from './worker-pool.ts'
 
 /** Where the configuration store keeps from where to where the chain was: the log cannot quietly lose an end. */
@@ -26,8 +26,9 @@ const TEXT_MAX = 320
 const ENTRY_LENGTH_MAX = 48 * 1024
 /** Whoever that was: a login that fails has no user. */
 const LOGINS = ''
-/** What goes before this age makes room for what came in unusual numbers, which somebody should know. */
-const YOUNG_MS = 30 * 86_400_000
+const DAY_MS = 86_400_000
+/** What was counted meanwhile becomes an entry. */
+const TELL_AFTER_MS = 60_000
 
 export interface AuditParts {
   readonly stateFolder: string
@@ -35,15 +36,25 @@ export interface AuditParts {
   readonly compute: ComputePool
   readonly events: Pick<Events, 'publish'>
   readonly clock: Clock
+  /** Entries are kept at least so long, as long as there is any room. */
+  readonly days: number
   readonly log: Log
 }
+
+/** What is noted of the log, with how long it has been in use. */
+interface Noted extends KnownChain {
+  /** Absent in notes of earlier versions. */
+  readonly used_ms?: number
+}
+
+type Entry = Unnumbered & { readonly endpoint: string }
 
 export const auditFolder = (stateFolder: string): string => join(stateFolder, 'audit')
 
 /** How far the audit log was when the configuration store took note of it. */
-export function knownHead(store: Pick<ConfigStore, 'getMeta'>): KnownChain | undefined {
+export function knownHead(store: Pick<ConfigStore, 'getMeta'>): Noted | undefined {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by Audit only
-  return store.getMeta(HEAD_KEY) as KnownChain | undefined
+  return store.getMeta(HEAD_KEY) as Noted | undefined
 }
 
 /** Who did what, from where, and what came of it. */
@@ -54,15 +65,24 @@ export class Audit implements AuditTrail, AuditReader {
   #noting: Promise<void> | undefined
   /** Number of the oldest entry that is kept. */
   #first: number
-  readonly #refusals: Refusals
+  readonly #refusals: Refusals<Entry>
+  /** In use before this start, and when that was. */
+  readonly #before: { readonly used_ms: number; readonly monotonic_ms: number }
+  #telling: NodeJS.Timeout | undefined
 
   constructor(parts: AuditParts) {
     this.#parts = parts
     this.#folder = auditFolder(parts.stateFolder)
     const known = knownHead(parts.store)
     this.#first = known?.first ?? 1
-    const beforeDrop = (first: number, newest: string) => this.#drop(first, newest)
-    this.#log = new AuditLog(this.#folder, { known, onHead: () => this.#noteSoon(), beforeDrop })
+    this.#before = { used_ms: known?.used_ms ?? 0, monotonic_ms: parts.clock.monotonic_ms() }
+    this.#log = new AuditLog(this.#folder, {
+      known,
+      onHead: () => this.#noteSoon(),
+      beforeDrop: (first, newest, isYoung) => this.#drop(first, newest, isYoung),
+      used_ms: () => this.#used_ms,
+      keep_ms: parts.days * DAY_MS,
+    })
     this.#refusals = new Refusals(parts.clock)
     const { problem: reason } = this.#log
     if (reason === undefined) return
@@ -74,25 +94,53 @@ export class Audit implements AuditTrail, AuditReader {
     if (!this.#log.hasReserve) throw new ApiError('INTERNAL', noRoom('the disk is full'))
   }
 
-  assertCalm({ userId }: Actor): void {
-    if (!this.#refusals.isExhausted(userId)) return
-    throw new ApiError('RATE_LIMITED', 'Too many requests of yours were refused; wait, and look at what they said', {
-      headers: { 'Retry-After': '5' },
-    })
+  assertShare(request: AuditedRequest): void {
+    const wait_s = this.#log.wait_s(nameOf(request))
+    if (wait_s === 0) return
+    const message = `The audit log is nearly full of what you did, and it keeps ${this.#parts.days} days: it takes more of yours in ${wait_s} seconds`
+    throw new ApiError('TOO_MANY_AT_ONCE', message, { headers: { 'Retry-After': String(wait_s) } })
   }
 
-  async record(request: AuditedRequest, outcome: AuditOutcome): Promise<void> {
-    const { endpoint, actor, address, requestId, method, path, query, body, cameIn } = request
+  async record(request: AuditedRequest, outcome: AuditOutcome): Promise<boolean> {
+    const { endpoint, actor, address } = request
     const isLogin = endpoint.access === 'public'
     const caller = isLogin ? LOGINS : actor.userId
-    if ((outcome.status ?? 0) >= 400 && !this.#refusals.mayRecord(caller)) return
-    const unrecorded = this.#refusals.takeUnrecorded(caller)
-    const by = cameIn?.name ?? (isLogin ? emailIn(body) : actor.email)
-    if (isLogin && outcome.status !== 200) this.#parts.events.publish('login', { state: 'refused', email: by, address })
-    await this.#log.append({
+    const entry = this.#entryOf(request, outcome)
+    const isRefused = (outcome.status ?? 0) >= 400
+    if (isRefused && !this.#refusals.isOwnEntry(caller, entry)) {
+      this.#telling ??= setTimeout(() => void this.#tellRepeated(), TELL_AFTER_MS).unref()
+      return false
+    }
+    const covers_s = outcome.status === undefined ? this.#refusals.beginning_s(caller) : 0
+    if (covers_s === undefined) return false
+    if (isRefused && isLogin) this.#parts.events.publish('login', { state: 'refused', email: nameOf(request), address })
+    const repeated = this.#refusals.take(caller).map((counted) => this.#log.append(entryOf(counted)))
+    const own = this.#log.append(covers_s === 0 ? entry : { ...entry, coversSeconds: covers_s })
+    await Promise.all([...repeated, own])
+    return true
+  }
+
+  /** Makes an entry of what was only counted. Resolves when it is on the disk, or the log says why not. */
+  async #tellRepeated(): Promise<void> {
+    clearTimeout(this.#telling)
+    this.#telling = undefined
+    try {
+      await Promise.all(this.#refusals.take().map((counted) => this.#log.append(entryOf(counted))))
+    } catch (error) {
+      this.#parts.log.warn('refusals that were counted are not in the audit log', { reason: String(error) })
+    }
+  }
+
+  get #used_ms(): number {
+    return this.#before.used_ms + this.#parts.clock.monotonic_ms() - this.#before.monotonic_ms
+  }
+
+  #entryOf(request: AuditedRequest, outcome: AuditOutcome): Entry {
+    const { endpoint, actor, address, requestId, method, path, query, cameIn } = request
+    return {
       at: new Date(this.#parts.clock.now_ms()).toISOString(),
       requestId,
-      by,
+      by: nameOf(request),
       ...(cameIn === undefined ? {} : { via: cameIn.via }),
       ...tokenOf(actor),
       address,
@@ -103,8 +151,7 @@ export class Audit implements AuditTrail, AuditReader {
       ...(query === '' || outcome.code === 'INVALID_QUERY' ? {} : { query: query.slice(0, TEXT_MAX) }),
       ...cameOf(outcome),
       ...this.#detail(request),
-      ...(unrecorded > 0 ? { unrecorded } : {}),
-    })
+    }
   }
 
   search(filter: AuditFilter): Promise<readonly AuditEntry[]> {
@@ -115,13 +162,14 @@ export class Audit implements AuditTrail, AuditReader {
   }
 
   async close(): Promise<void> {
+    await this.#tellRepeated()
     await this.#log.close()
     await this.#noting
   }
 
-  #detail({ endpoint, body, changes = [] }: AuditedRequest): object {
+  #detail({ endpoint, body, isBegun, changes = [] }: AuditedRequest): object {
     if (endpoint.effect === 'act' || endpoint.effect === 'apply') {
-      const audited = auditedBody(body)
+      const audited = isBegun === true ? undefined : auditedBody(body)
       return audited === undefined ? {} : { body: audited }
     }
     if (changes.length === 0) return {}
@@ -138,14 +186,14 @@ export class Audit implements AuditTrail, AuditReader {
   }
 
   /** Old entries go only after it was noted that they are not missed. */
-  async #drop(first: number, newest: string): Promise<void> {
+  async #drop(first: number, newest: string, isYoung: boolean): Promise<void> {
     this.#first = first
-    if (this.#parts.clock.now_ms() - Date.parse(newest) < YOUNG_MS) {
+    if (isYoung) {
       const reason = `entries up to ${newest} make room for newer ones`
       this.#parts.log.warn('the audit log is full', { reason })
       this.#parts.events.publish('node', { state: 'audit log full', reason })
     }
-    await this.#parts.store.putMeta(HEAD_KEY, { ...this.#log.head, first })
+    await this.#parts.store.putMeta(HEAD_KEY, { ...this.#log.head, first, used_ms: this.#used_ms })
   }
 
   #noteSoon(): void {
@@ -157,7 +205,7 @@ export class Audit implements AuditTrail, AuditReader {
     try {
       for (let noted = 0; noted < this.#log.head.seq;) {
         const { head } = this.#log
-        await this.#parts.store.putMeta(HEAD_KEY, { ...head, first: this.#first })
+        await this.#parts.store.putMeta(HEAD_KEY, { ...head, first: this.#first, used_ms: this.#used_ms })
         noted = head.seq
       }
     } catch (error) {
@@ -167,6 +215,14 @@ export class Audit implements AuditTrail, AuditReader {
     }
   }
 }
+
+/** As it stands in the log: of a login, who came in, or the name that was tried. */
+function nameOf({ endpoint, actor, body, cameIn }: AuditedRequest): string {
+  return cameIn?.name ?? (endpoint.access === 'public' ? emailIn(body) : actor.email)
+}
+
+/** One entry for many refusals. */
+const entryOf = ({ last, ...counted }: Repeated<Entry>): Entry => ({ ...last, ...counted })
 
 /** A program is not the person whose token it holds. */
 function tokenOf({ sessionId }: Actor): object {

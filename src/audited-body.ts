@@ -2,6 +2,8 @@ const MASK = '**'
 const TEXT_MAX = 512
 const DEPTH_MAX = 4
 const FIELDS_MAX = 50
+/** Of all of it. */
+const LENGTH_MAX = 4_096
 
 /** Fields whose value is a secret, or a file, whatever endpoint they belong to. */
 export const SECRET_FIELD = /pass|secret|token|key|pem|pfx|cert|community|otp|saml|^code$|backup$|packages$/i
@@ -9,7 +11,9 @@ export const SECRET_FIELD = /pass|secret|token|key|pem|pfx|cert|community|otp|sa
 /** The body of a request that acts, as the audit log may hold it; undefined when there is nothing to tell. */
 export function auditedBody(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Object.keys(body).length === 0) return undefined
-  return shortened(body, 0)
+  const told = shortened(body, 0)
+  const { length } = JSON.stringify(told)
+  return length > LENGTH_MAX ? { leftOut: `${length} characters` } : told
 }
 
 function shortened(value: unknown, depth: number): unknown {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ConfigStore } from '../storage/config/config-store.ts'
+import type { Actor } from './api/context.ts'
 import type { Clock } from './clock.ts'
 import type { ApplyEngine } from './config/apply.ts'
 import type { Editing } from './config/editing.ts'
@@ -24,10 +25,12 @@ export interface Drain {
   /** Then it is taken out, whether they have ended or not. */
   readonly halt: boolean
   readonly by: string
+  /** Absent in jobs of earlier versions. */
+  readonly author?: Actor
 }
 
 export interface DrainParts {
-  readonly store: Pick<ConfigStore, 'revisionHeaders' | 'revisionsKept'>
+  readonly store: Pick<ConfigStore, 'revisionHeaders' | 'oldestRevision' | 'revision'>
   readonly running: ConfigView
   readonly candidate: ConfigView
   readonly editing: Pick<Editing, 'settled'>
@@ -36,6 +39,8 @@ export interface DrainParts {
   /** Open connections of both layers; undefined while nobody can tell. */
   readonly connections: (ripId: string) => number | undefined
   readonly clock: Clock
+  /** Refuses who may not use these endpoints any more. */
+  readonly assertStill: (author: Actor, endpoints: readonly string[]) => void
 }
 
 /** What came of it. */
@@ -68,7 +73,7 @@ export function drainKind(parts: DrainParts): JobKind<Drain> {
 
 /** The daemon ended between the halt and the end of the job. */
 function isHaltedBy(store: DrainParts['store'], jobId: string): boolean {
-  return store.revisionHeaders(store.revisionsKept).some(({ applyId }) => applyId === jobId)
+  return store.revisionHeaders(store.revision - store.oldestRevision + 1).some(({ applyId }) => applyId === jobId)
 }
 
 const connectionsText = (count: number): string => (count === 1 ? '1 connection is' : `${count} connections are`)
@@ -118,8 +123,10 @@ async function emptied(
 }
 
 /** Applies this one change; what is pending, of the same real server as well, stays pending. */
-async function halted({ engine }: DrainParts, job: JobHandle, { ripId, by }: Drain): Promise<void> {
+async function halted({ engine, assertStill }: DrainParts, job: JobHandle, drain: Drain): Promise<void> {
   job.report({ step: 'taking it out', canCancel: false })
+  const { ripId, by, author = { userId: '', email: by, sessionId: '' } } = drain
+  assertStill(author, ['realServers.halt', 'services.apply'])
   const options = { force: undefined, comment: `drained, job ${job.id}`, applyId: job.id }
   const caller = { by, address: undefined }
   await retried(() => engine().patch('realServers', ripId, { state: 'halted' }, options, caller))

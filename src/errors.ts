@@ -24,6 +24,10 @@ export const ERRORS = {
     meaning: 'A transaction is open; commit it or roll it back first. data names it and its owner.',
   },
   APPLY_IN_PROGRESS: { status: 409, meaning: 'Another apply is running; retry after the seconds in Retry-After.' },
+  DEPENDS_ON_PENDING: {
+    status: 409,
+    meaning: 'The chosen changes need other pending changes, which errors names; choose those as well.',
+  },
   REVISION_MISMATCH: { status: 412, meaning: 'The record has changed since the revision in If-Match.' },
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The body is larger than the limit of this endpoint.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, meaning: 'The content type of the body is not application/json.' },
@@ -57,8 +61,11 @@ export const ERRORS = {
   },
   RATE_LIMITED: {
     status: 429,
-    meaning:
-      'Too many logins or refused requests, or long answers or large bodies at once; retry after the seconds in Retry-After.',
+    meaning: 'Too many logins, or long answers or large bodies at once; retry after the seconds in Retry-After.',
+  },
+  TOO_MANY_AT_ONCE: {
+    status: 429,
+    meaning: 'Too much of one kind of work by one user; retry after the seconds in Retry-After.',
   },
   INTERNAL: { status: 500, meaning: 'A defect of the daemon; the log has the details under the request id.' },
   NOT_SUPPORTED: { status: 501, meaning: 'This machine lacks what the operation needs.' },

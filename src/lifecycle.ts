@@ -29,12 +29,16 @@ export interface LifecycleParts {
   /** Open connections of a real server; undefined while nobody can tell. */
   readonly connections: DrainParts['connections']
   readonly editing: Editing
+  /** Refuses what somebody asked for earlier and may not do any more. */
+  readonly assertStill: DrainParts['assertStill']
   readonly facts: MachineFacts
   readonly machine: MachineCareParts['machine']
   /** Refuses when nothing of this machine is to be changed. */
   readonly refuseObserver: () => void
   readonly nodeId: string
   readonly stateFolder: string
+  /** See `Settings`. */
+  readonly auditDays: number
   readonly compute: ComputePool
   readonly clock: MachineClock
   readonly log: Log
@@ -56,10 +60,10 @@ export class RunningLifecycle implements Lifecycle {
   readonly #drain: JobKind<Drain>
 
   constructor(parts: LifecycleParts) {
-    const { store, clock, log, stateFolder, compute } = parts
+    const { store, clock, log, stateFolder, compute, auditDays: days } = parts
     this.events = new Events(store.events, clock, log)
     this.jobs = new Jobs(store.jobs, this.events, clock, log)
-    this.audit = new Audit({ store, clock, log, stateFolder, compute, events: this.events })
+    this.audit = new Audit({ store, clock, log, stateFolder, compute, days, events: this.events })
     this.revisions = new Revisions(store)
     const running = configView(store.running)
     const candidate = configView(store.candidate)

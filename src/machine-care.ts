@@ -8,7 +8,7 @@ import type { JobKind, Jobs } from './jobs.ts'
 import type { Log } from './log.ts'
 import type { Machine } from './machine.ts'
 import type { ConfigView } from './model/sections.ts'
-import { Power } from './power/power.ts'
+import { Power, type PowerParts } from './power/power.ts'
 import { Snapshots } from './snapshots/snapshots.ts'
 import { DetachedWork } from './updates/detached-work.ts'
 import { MAJOR_VERSIONS_FILE } from './updates/major-versions.ts'
@@ -25,6 +25,7 @@ export interface MachineCareParts {
   readonly running: ConfigView
   readonly engine: () => { readonly busy: boolean }
   readonly refuseObserver: () => void
+  readonly assertStill: PowerParts['assertStill']
   readonly nodeId: string
   readonly stateFolder: string
   readonly clock: Pick<MachineClock, 'bootId' | 'uptime_ms'>

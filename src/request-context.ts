@@ -1,14 +1,6 @@
 import type { Accounts } from './api/account.ts'
-import type {
-  Actor,
-  Applied,
-  ApplyOptions,
-  Catalog,
-  ConsoleChange,
-  PendingReader,
-  SectionEditor,
-  SessionData,
-} from './api/context.ts'
+import type { Applied, ApplyOptions } from './api/applying.ts'
+import type { Actor, Catalog, ConsoleChange, PendingReader, SectionEditor, SessionData } from './api/context.ts'
 import type { Endpoint } from './api/endpoint.ts'
 import type { HistoryFigures, Layer4Figures, LiveFigures } from './api/figures.ts'
 import type { Lifecycle } from './api/lifecycle.ts'
@@ -20,11 +12,11 @@ import type { Credentials } from './auth/login.ts'
 import { Draft } from './config/draft.ts'
 import { takenBackBy } from './config/made.ts'
 import { refuseOverRights } from './config/over-rights.ts'
+import type { May } from './config/needed-rights.ts'
 import type { Joined, Transactions } from './config/transactions.ts'
 import type { CameIn } from './http/audited.ts'
 import type { HandlerContext, RequestFacts } from './http/pipeline.ts'
 import type { ConfigView, RecordChange, SectionContents, SectionName } from './model/sections.ts'
-
 import type { Services } from './services.ts'
 
 /** The one implementation of every context interface; the endpoint's effect decides what a handler can see of it. */
@@ -56,10 +48,7 @@ export class RequestContext implements HandlerContext {
       this.#draft = draft
       const result = await handler()
       // Before they are written, while it can be seen what was there.
-      const { made, discarded } = draft
-      // The list of pending changes may be long, and most requests take none back.
-      this.#changes =
-        discarded.length === 0 ? made : [...made, ...takenBackBy(this.#services.store.changes(), discarded)]
+      this.#changes = [...draft.made, ...takenBackBy(this.#services.store, draft.discarded)]
       return result
     }
     return this.#services.editing.edit(this.#origin, this.#ifMatch, work, this.#join)
@@ -86,10 +75,13 @@ export class RequestContext implements HandlerContext {
     return id === undefined ? undefined : () => this.#services.transactions.join(id, this.actor)
   }
 
+  // A getter: most requests ask for no rights again.
+  get #may(): May {
+    return (endpoint) => this.may(endpoint)
+  }
   get revisionRead(): number | undefined {
     return this.#draft?.revisionRead
   }
-
   get address(): string {
     return this.#client.address
   }
@@ -126,7 +118,6 @@ export class RequestContext implements HandlerContext {
   get passwords(): Services['passwords'] {
     return this.#services.passwords
   }
-
   get lifecycle(): Lifecycle {
     return this.#services.lifecycle
   }
@@ -157,11 +148,11 @@ export class RequestContext implements HandlerContext {
   }
 
   finishDrain(drain: { readonly ripId: string; readonly wait_s: number; readonly halt: boolean }): Promise<string> {
-    return this.#services.lifecycle.finishDrain({ ...drain, by: this.actor.email })
+    return this.#services.lifecycle.finishDrain({ ...drain, by: this.actor.email, author: this.actor })
   }
 
-  discard(changeId: string | undefined): void {
-    this.#draft?.discard(changeId)
+  discard(which: 'all' | 'mine' | { readonly id: string }): number {
+    return this.#draft?.discard(which === 'mine' ? { by: this.actor.email } : which, this.#may) ?? 0
   }
 
   // Getters, not fields: most requests use none of these.
@@ -208,10 +199,14 @@ export class RequestContext implements HandlerContext {
       commit: (id: string) =>
         editing.commit(
           this.#origin,
+          this.#may,
           () => transactions.join(id, this.actor),
           () => transactions.end(id),
         ),
-      rollback: (id: string) => transactions.end(id),
+      rollback: async (id: string) => {
+        transactions.refuseForeign(id, this.actor, this.#may)
+        await transactions.end(id)
+      },
     }
   }
 
@@ -224,11 +219,9 @@ export class RequestContext implements HandlerContext {
     this.#services.observed?.refuse()
     return this.#services.setClock(wallTime)
   }
-
   get demo() {
     return { remove: () => this.#services.demo.remove(this.actor.email) }
   }
-
   get stickTables(): Services['stickTables'] {
     return this.#services.stickTables
   }
@@ -240,10 +233,10 @@ export class RequestContext implements HandlerContext {
   async apply(options: ApplyOptions): Promise<Applied> {
     // Users and roles may change; a forced restart means HAProxy.
     if (options.force !== undefined) this.#services.observed?.refuse()
-    return this.#services.apply(options, { by: this.actor.email, address: this.address })
+    return this.#services.apply(options, { by: this.actor.email, address: this.address, may: this.#may })
   }
 
   confirm(): Promise<{ readonly revision: number }> {
-    return this.#services.confirm()
+    return this.#services.confirm({ may: this.#may })
   }
 }

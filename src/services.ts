@@ -1,15 +1,7 @@
 import type { ConfigStore } from '../storage/config/config-store.ts'
 import type { Accounts } from './api/account.ts'
-import type {
-  Actor,
-  Applied,
-  ApplyOptions,
-  Catalog,
-  ConsoleChange,
-  PendingReader,
-  SessionData,
-  UnitEntry,
-} from './api/context.ts'
+import type { Applied, ApplyOptions } from './api/applying.ts'
+import type { Actor, Catalog, ConsoleChange, PendingReader, SessionData, UnitEntry } from './api/context.ts'
 import type { HistoryFigures, Layer4Figures, LiveFigures } from './api/figures.ts'
 import type { Sso } from './api/sso.ts'
 import type { StickTables } from './api/stick-tables.ts'
@@ -63,5 +55,5 @@ export interface Services {
   readonly transactions: Transactions
   setConsole(change: ConsoleChange): Promise<{ readonly isDryRun: boolean }>
   apply(options: ApplyOptions, caller: Caller): Promise<Applied>
-  confirm(): Promise<{ readonly revision: number }>
+  confirm(caller: Pick<Caller, 'may'>): Promise<{ readonly revision: number }>
 }

@@ -25,6 +25,8 @@ export interface Settings {
   readonly check: boolean
   /** Mend what is damaged of the stores and end. */
   readonly repair: boolean
+  /** The audit log keeps its entries at least so long. */
+  readonly auditDays: number
   readonly administrator: { readonly email: string; readonly password: string | undefined }
   /** What a service manager hands over. */
   readonly notify: { readonly NOTIFY_SOCKET: string | undefined; readonly WATCHDOG_USEC: string | undefined }
@@ -43,10 +45,11 @@ export const USAGE = `usage: npm start -- [options]
   --observe SOCKET      watch a running HAProxy and change nothing of it: the path of its stats or master socket,
                         or ADDRESS:PORT
   --demo | --no-demo    a small demonstration; default: on a first start in the trial profile
+  --audit-days N        the audit log keeps at least so many days, 1 to 3650 (default: 90)
   --check               verify the stores and end
   --repair              mend what is damaged of the stores, say what was done, and end
 Each option has an environment variable: FULCRUM_STATE, FULCRUM_LISTEN, FULCRUM_HTTP, FULCRUM_PROFILE,
-FULCRUM_OBSERVE, FULCRUM_DEMO (true or false), FULCRUM_CHECK, FULCRUM_REPAIR. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD.`
+FULCRUM_OBSERVE, FULCRUM_DEMO (true or false), FULCRUM_AUDIT_DAYS, FULCRUM_CHECK, FULCRUM_REPAIR. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD.`
 
 const OPTIONS = {
   state: { type: 'string' },
@@ -56,6 +59,7 @@ const OPTIONS = {
   observe: { type: 'string' },
   demo: { type: 'boolean' },
   'no-demo': { type: 'boolean' },
+  'audit-days': { type: 'string' },
   check: { type: 'boolean' },
   repair: { type: 'boolean' },
   help: { type: 'boolean' },
@@ -79,6 +83,7 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
     demo: demo(given.demo, given['no-demo'], env['FULCRUM_DEMO'], observe !== undefined),
     check: isOn('FULCRUM_CHECK', given.check, env),
     repair: isOn('FULCRUM_REPAIR', given.repair, env),
+    auditDays: days(given['audit-days'] ?? env['FULCRUM_AUDIT_DAYS']),
     administrator: {
       email: administratorEmail(env['FULCRUM_ADMIN_EMAIL']),
       password: administratorPassword(env['FULCRUM_ADMIN_PASSWORD']),
@@ -155,6 +160,12 @@ function demo(
   if (wanted === true)
     throw new SettingsError('--demo and --observe exclude each other: the observed HAProxy is not changed')
   return false
+}
+
+function days(text: string | undefined): number {
+  if (text === undefined || text === '') return 90
+  if (/^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= 3650) return Number(text)
+  throw new SettingsError(`--audit-days ${text}: must be a whole number from 1 to 3650`)
 }
 
 function administratorEmail(sent: string | undefined): string {

@@ -37,8 +37,13 @@ export const ROOM_BYTES_PER_OBJECT = 512
 export const ROOM_BYTES_PER_RECORD = 8 * 1_024
 /** Of the configuration's room, for small records alone (logins, jobs, removals): on a full disk somebody must be able to come in and make room. */
 export const ROOM_BYTES_RESERVED = 1_024 * 1_024
-/** Of the audit log: a file of some ten thousand entries, and so many of them. */
+/** Of the audit log: a file of some ten thousand entries, so many of them, and while they are young so many. */
 export const AUDIT_SEGMENT_BYTES_MAX = 4 * 1_024 * 1_024
 export const AUDIT_SEGMENTS_MAX = 128
+export const AUDIT_YOUNG_SEGMENTS_MAX = 256
+/** Young ones from which on room is short, and who has an eighth of `AUDIT_SEGMENTS_MAX` is kept to a pace. */
+export const AUDIT_SHORT_SEGMENTS = 64
+/** The pace: 32 bytes a second are 250 megabytes in the 90 days that are kept by default. */
+export const AUDIT_PACE = { burst_bytes: 64 * 1_024, bytesPerSecond: 32 } as const
 /** Of the entries of one answer; the rest comes with the next question. */
 export const AUDIT_ANSWER_BYTES_MAX = 1_024 * 1_024

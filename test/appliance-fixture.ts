@@ -31,6 +31,7 @@ export function testSettings(state: string, more: Partial<Settings> = {}): Setti
     demo: false,
     check: false,
     repair: false,
+    auditDays: 90,
     administrator: ADMIN,
     notify: { NOTIFY_SOCKET: undefined, WATCHDOG_USEC: undefined },
     genetlink: undefined,
@@ -169,16 +170,4 @@ export async function applianceFixture(
   }
   const token = await login(ADMIN.email, ADMIN.password)
   return { appliance, machine, state, anonymous, login, token, call: caller(appliance, token), node: appliance.nodeId }
-}
-
-/** The same for who is refused often: each call comes late enough not to be kept waiting for that. */
-export async function patientFixture(test: Test) {
-  let waited_ms = 0
-  const clock = { ...systemClock, monotonic_ms: () => systemClock.monotonic_ms() + waited_ms }
-  const fixture = await applianceFixture(test, {}, {}, clock)
-  const call: Caller = (...asked) => {
-    waited_ms += 5_000
-    return fixture.call(...asked)
-  }
-  return { ...fixture, call }
 }

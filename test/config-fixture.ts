@@ -30,11 +30,14 @@ export function openStore(test: Test): LmdbConfigStore {
   return store
 }
 
+/** For those who may. */
+export const ANYTHING = (): boolean => true
+
 /** A real store with the verbs that tests need to fill it. */
 export function configFixture(test: Test) {
   const store = openStore(test)
   const editing = new Editing(store)
-  const edit = (work: (draft: Draft) => void | Promise<void>, ifMatch?: string) =>
+  const edit = (work: (draft: Draft) => unknown, ifMatch?: string) =>
     editing.edit({ actor: 'tester@localhost', endpoint: 'test', at: '2026-01-02T03:04:05.000Z' }, ifMatch, work)
   const promote = (changes: readonly Change[] = store.changes()) => {
     const revision = store.revision + 1

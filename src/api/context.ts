@@ -1,5 +1,6 @@
 import type { ConfigView, SectionContents, SectionName, SectionRecords } from '../model/sections.ts'
 import type { Accounts, AccountsReader } from './account.ts'
+import type { Applied, ApplyOptions } from './applying.ts'
 import type { CertificateRead, CertificateUpload } from '../model/certificates.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
 import type { Lifecycle, LifecycleReading } from './lifecycle.ts'
@@ -91,24 +92,6 @@ export interface PendingReader {
   preview(): Promise<PlanPreview>
   /** Checks the candidate with every driver and the program's own checker. Refuses with CONFIG_INVALID. */
   validate(): Promise<Pending>
-}
-
-export interface ApplyOptions {
-  readonly force: 'restart' | undefined
-  readonly comment?: string | undefined
-  /** Seconds after which the apply is taken back unless it was confirmed. */
-  readonly confirmWithin?: number | undefined
-  /** Also when it could cut the caller off. */
-  readonly isForced?: boolean | undefined
-}
-export interface Applied {
-  readonly applyId: string
-  readonly revision: number
-  /** ISO 8601; undefined when no confirmation is needed. */
-  readonly confirmBy: string | undefined
-  /** Some of it was only recorded, because the profile keeps hands off the machine. */
-  readonly isDryRun: boolean
-  readonly warnings: readonly string[]
 }
 
 /** An open editing session. */
@@ -204,8 +187,8 @@ interface Staging {
   checkRestored(file: string, warnings: readonly string[]): Promise<string>
   /** Starts the job that waits until a drained real server has no connections. Answers its id. */
   finishDrain(drain: { readonly ripId: string; readonly wait_s: number; readonly halt: boolean }): Promise<string>
-  /** Takes pending changes back; all of them without an id. */
-  discard(changeId: string | undefined): void
+  /** Takes pending changes back, and answers how many; refuses who could not have made them. Those of access go together. */
+  discard(which: 'all' | 'mine' | { readonly id: string }): number
 }
 interface Acting {
   readonly stickTables: StickTables

@@ -1,3 +1,4 @@
+import type { Actor } from './context.ts'
 import type { PendingPackage } from '../model/software.ts'
 
 /** What handlers see of packages, snapshots and power of this node. */
@@ -68,6 +69,12 @@ export interface PowerActor {
   /** Begins after the answer; refuses with APPLY_IN_PROGRESS. */
   request(
     change: 'halt' | 'reboot',
-    request: { readonly drain_s: number; readonly isForced: boolean; readonly by: string },
+    request: {
+      readonly drain_s: number
+      readonly isForced: boolean
+      readonly by: string
+      /** Who must still have the right when the connections have ended. */
+      readonly author?: Actor | undefined
+    },
   ): { readonly isDryRun: boolean }
 }

@@ -15,7 +15,7 @@ import { Lockout } from './lockout.ts'
 import { type Amend, Login } from './login.ts'
 import { Passwords } from './password.ts'
 import { Permissions, type Rights } from './permissions.ts'
-import { OF_USERS, principalOf } from './principal.ts'
+import { localUser, OF_USERS, principalOf } from './principal.ts'
 import { SecondFactors } from './second-factors.ts'
 import { Sessions } from './sessions.ts'
 import { Tokens } from './token.ts'
@@ -52,6 +52,7 @@ export class AccessControl {
   readonly firstAdministrator: FirstAdministrator | undefined
   readonly #apiTokens: ApiTokens
   readonly #permissions: Permissions
+  readonly #running: ConfigView
   /** By what stands for the session of a token: what it may do while its user may do `of`. */
   readonly #narrowed = new Map<string, { readonly of: Rights; readonly rights: Rights }>()
   /** Place of each endpoint in the table. */
@@ -69,6 +70,7 @@ export class AccessControl {
     const firstPassword = new FirstPassword(stateFolder)
     this.login = new Login({ ...shared, sessions, external: parts.external, firstPassword })
     this.account = new Account({ ...shared, sessions, tokens: this.#apiTokens })
+    this.#running = running
     this.#permissions = new Permissions(endpoints, running)
     this.#places = new Map(endpoints.map(({ name }, place) => [name, place]))
   }
@@ -122,6 +124,26 @@ export class AccessControl {
       return narrowed !== undefined && of === narrowed.of && narrowed.rights.granted[place] === 1
     }
     return of?.granted[place] === 1 && !this.sessions.isLimited(sessionId)
+  }
+
+  /** Refuses what somebody asked for earlier and may not do any more: who is gone or disabled, or has lost a right or the token. */
+  assertStill({ userId, email, sessionId }: Actor, wanted: readonly string[]): void {
+    const of = this.#permissions.of(userId === '' ? (this.#idOf(email) ?? '') : userId)
+    const refuse = (why: string) => {
+      throw new ApiError('PERMISSION_DENIED', `${email} asked for this, and may not do it any more: ${why}`)
+    }
+    if (of === undefined) return refuse('the user is gone or disabled')
+    const token = isOfToken(sessionId) ? this.#apiTokens.find(sessionId.slice(TOKEN_SESSION.length)) : undefined
+    if (token === undefined && isOfToken(sessionId)) return refuse('the API token was revoked, or has expired')
+    const { granted } = token === undefined ? of : this.#permissions.narrowed(of, token.endpoints)
+    const lost = wanted.filter((name) => granted[this.#places.get(name) ?? -1] !== 1)
+    if (lost.length > 0) refuse(`no role grants ${lost.join(' and ')}`)
+  }
+
+  /** Of whoever has this login name. */
+  #idOf(name: string): string | undefined {
+    const remote = [...this.#running.list('radiusUsers')].find(({ username }) => username === name)
+    return (localUser(this.#running, name) ?? remote)?.id
   }
 
   /** New rights count from the next request on; who is gone, disabled or has another password is logged out. */

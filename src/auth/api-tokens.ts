@@ -81,9 +81,15 @@ export class ApiTokens {
   authenticate(token: string): ApiToken | undefined {
     const rest = token.slice(PREFIX.length)
     const end = rest.indexOf('_')
-    const known = this.#live.get(rest.slice(0, end))
-    if (known === undefined || !sameText(hashOf(rest.slice(end + 1)), known.hash)) return undefined
-    return known.expiresAt_ms !== undefined && known.expiresAt_ms <= this.#clock.now_ms() ? undefined : known
+    const known = this.find(rest.slice(0, end))
+    return known !== undefined && sameText(hashOf(rest.slice(end + 1)), known.hash) ? known : undefined
+  }
+
+  /** One that counts now. */
+  find(id: string): ApiToken | undefined {
+    const known = this.#live.get(id)
+    const isOver = known?.expiresAt_ms !== undefined && known.expiresAt_ms <= this.#clock.now_ms()
+    return isOver ? undefined : known
   }
 }
 

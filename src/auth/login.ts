@@ -4,7 +4,7 @@ import type { AmendedSection, Amending } from '../config/apply-parts.ts'
 import { ApiError } from '../errors.ts'
 import { nameBasedId } from '../ids.ts'
 import type { Log } from '../log.ts'
-import { bareName, comparedName } from '../login-name.ts'
+import { bareName, comparedName, isReservedName } from '../login-name.ts'
 import { SHARED } from '../model/node.ts'
 import type { ConfigView, SectionRecords } from '../model/sections.ts'
 import type { ExternalLogin } from './external-login.ts'
@@ -139,6 +139,10 @@ export class Login {
     ])
     if (verdict.outcome === 'accepted') {
       const name = verdict.name ?? email
+      if (isReservedName(name)) {
+        log.warn('a RADIUS server gives somebody a name of the daemon itself', { account: email, name })
+        return { kind: 'refused' }
+      }
       if (!this.#isTaken(name)) {
         return { kind: 'radius', user: await this.#provisioned(name, verdict.groups) }
       }

@@ -1,4 +1,4 @@
-import { comparedName } from '../login-name.ts'
+import { comparedName, isReservedName } from '../login-name.ts'
 import { SHARED } from '../model/node.ts'
 import type { ConfigView, SectionName, SectionRecords } from '../model/sections.ts'
 
@@ -22,8 +22,8 @@ export function principalOf(view: ConfigView, id: string): Principal | undefined
   const config = view.get('radiusConfigs', SHARED)
   // Nobody vouches for them any more.
   if (remote === undefined || config?.enabled !== true) return undefined
-  // What two people do would stand under one name in the audit log.
-  if (localUser(view, remote.username) !== undefined) return undefined
+  // What two people do, or the daemon and somebody, would stand under one name in the audit log.
+  if (localUser(view, remote.username) !== undefined || isReservedName(remote.username)) return undefined
   const mapped = new Set(config.groupMappings.map(({ groupId }) => groupId))
   // What the last login said counts as far as it would be said today.
   return { ...remote, name: remote.username, roles: [], groups: remote.groups.filter((group) => mapped.has(group)) }

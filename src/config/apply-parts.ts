@@ -1,8 +1,11 @@
+import type { Patch } from '../../storage/config/amendment.ts'
 import type { Change } from '../../storage/config/config-store.ts'
+import type { ApplyOptions } from '../api/applying.ts'
 import type { MachineClock } from '../clock.ts'
 import type { Problem } from '../drivers/driver.ts'
 import type { ConfigView, RecordChange, SectionRecords } from '../model/sections.ts'
 import type { EnactorParts } from './enactor.ts'
+import type { May } from './needed-rights.ts'
 
 /** Records that people change at once, by what they do to their own account. */
 export type AmendedSection = 'users' | 'radiusUsers'
@@ -17,6 +20,8 @@ export interface Caller {
   readonly by: string
   /** Where the request came from; undefined for the daemon's own. */
   readonly address: string | undefined
+  /** Asked when the apply begins; absent for the daemon's own, who may everything. */
+  readonly may?: May
 }
 
 export interface ApplyOutcome {
@@ -43,4 +48,11 @@ export interface ApplyParts extends EnactorParts {
   readonly beforeApply: (changes: readonly Change[]) => Promise<string | undefined>
   /** Called after a promotion, before the apply is answered. */
   readonly onPromoted: (changes: readonly RecordChange[]) => Promise<void> | void
+}
+
+/** What an apply is asked for, and what only the daemon's own ones say. */
+export interface ApplyDetails extends ApplyOptions {
+  readonly applyId?: string
+  /** See PromoteOptions. */
+  readonly pendingFollows?: Patch
 }

@@ -1,26 +1,24 @@
-import { type Patch, patched } from '../../storage/config/amendment.ts'
 import type { Change, ConfigWriter, RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
-import type { Applied, ApplyOptions } from '../api/context.ts'
+import type { Applied, ApplyOptions } from '../api/applying.ts'
 import { changesNothing } from '../../storage/config/mirror.ts'
-import type { MachineClock } from '../clock.ts'
-import type { Driver, PlanResult, Problem, Step } from '../drivers/driver.ts'
+import type { Driver, PlanResult, Step } from '../drivers/driver.ts'
 import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
-import type { ConfigView, RecordChange, SectionName, SectionRecords } from '../model/sections.ts'
-import { configInvalid, planRefusal } from './apply-refusals.ts'
-import type { AmendedSection, Amending, ApplyParts, Caller } from './apply-parts.ts'
+import type { ConfigView, SectionName, SectionRecords } from '../model/sections.ts'
+import { planRefusal } from './apply-refusals.ts'
+import { amendRecord } from './amend-record.ts'
+import { chosenChanges } from './chosen-changes.ts'
+import type { AmendedSection, Amending, ApplyDetails, ApplyParts, Caller } from './apply-parts.ts'
+import { refuseCut } from './cut-refusal.ts'
 import { Enactor } from './enactor.ts'
 import { Exclusive } from './exclusive.ts'
-import { assertRecord } from './record-schema.ts'
-import { onOneRevision, prepare, turn } from './turns.ts'
-import { CLUSTER, configView, frozenView, patchOf, recordChange, reversed, sideOf } from './views.ts'
-
-/** What an apply is asked for, and what only the daemon's own ones say. */
-interface ApplyDetails extends ApplyOptions {
-  readonly applyId?: string
-  /** See PromoteOptions. */
-  readonly pendingFollows?: Patch
-}
+import { refuseForeign } from './needed-rights.ts'
+import { refuseRevisionFlood } from './revision-flood.ts'
+import { onOneRevision, prepare } from './turns.ts'
+import { verifyAll } from './verify-all.ts'
+import { refuseWaiting, waiting } from './waiting.ts'
+import { CLUSTER, configView, frozenView, recordChange, sideOf } from './views.ts'
+import { lastMade, patchOf, pendingAgain, reversed } from './views.ts'
 
 /** Turns staged changes into the machine's state: verify, plan, journal, execute, promote; undo when a step fails. */
 export class ApplyEngine {
@@ -47,9 +45,18 @@ export class ApplyEngine {
     return this.#machine.idle()
   }
 
-  /** `only` narrows the apply to some of the pending changes; the others stay pending. */
-  async apply(options: ApplyOptions, caller: Caller, only: (change: Change) => boolean = () => true): Promise<Applied> {
-    return this.#called(caller, async () => this.#applyFrozen(await this.#parts.store.freeze(only), options, caller))
+  /** `only` narrows the apply to some of the pending changes; the others stay pending. Without it, who asks must be able to make them. */
+  async apply(options: ApplyOptions, caller: Caller, only?: (change: Change) => boolean): Promise<Applied> {
+    const { store } = this.#parts
+    const { by, may = () => true } = caller
+    return this.#called(caller, async () => {
+      const frozen = await store.exclusively(async (writer) => {
+        // What is looked at is what is frozen: nobody edits in between.
+        const chosen = only === undefined ? chosenChanges(store, options, { by, may }) : undefined
+        return writer.freeze(only ?? ((change) => chosen?.has(change.id) === true))
+      })
+      return this.#applyFrozen(frozen, options, caller)
+    })
   }
 
   /**
@@ -72,8 +79,8 @@ export class ApplyEngine {
   /** An apply that somebody asked for; what came of it is told. */
   #called(caller: Caller, work: () => Promise<Applied>): Promise<Applied> {
     return this.#machine.run('caller', async () => {
-      const { store } = this.#parts
-      this.#refuseUnconfirmed()
+      const { store, clock } = this.#parts
+      refuseWaiting(store.unconfirmed(), clock)
       try {
         return await work()
       } catch (error) {
@@ -89,14 +96,12 @@ export class ApplyEngine {
   async #applyFrozen(frozen: readonly Change[], options: ApplyDetails, caller: Caller): Promise<Applied> {
     const { store } = this.#parts
     const header = this.#header(caller.by, options.comment ?? '', options.applyId)
-    if (frozen.length === 0 && options.force === undefined) {
-      return { ...header, revision: store.revision, confirmBy: undefined, isDryRun: false, warnings: [] }
-    }
-    const running = configView(store.running)
+    if (frozen.length === 0) return this.#forced(header, options)
+    refuseRevisionFlood(store, header)
     const desired = frozenView(store.running, frozen)
     await prepare(this.#parts.drivers, desired)
-    await this.#verify(desired)
-    await this.#refuseCut(running, desired, options, caller)
+    await verifyAll(this.#parts, desired)
+    await refuseCut(this.#parts, desired, options, caller)
     const prepared = this.#parts.beforeApply(frozen)
     const applied = await this.#make(frozen, desired, options, header)
     const warning = await prepared
@@ -117,7 +122,8 @@ export class ApplyEngine {
       await prepare(drivers, desired)
       const header = this.#header('fulcrum', `revision ${unconfirmed.revision} was not confirmed in time`)
       const done = await this.#enactor.openReturn(desired, header, frozen)
-      await store.promote(frozen, header, { keepsJournal: true })
+      // Nothing is lost: who made it may mend it, and apply it again.
+      await store.promote(frozen, header, { keepsJournal: true, again: pendingAgain(store, unconfirmed.revision) })
       await onPromoted(frozen.map(recordChange))
       log.info('taken back', { revision: header.revision, changes: frozen.length })
       const { revision, by, comment } = header
@@ -127,16 +133,32 @@ export class ApplyEngine {
     })
   }
 
-  /** Ends the waiting; refuses when nothing waits, or when it is being reverted right now. */
-  async confirm(): Promise<Unconfirmed> {
+  /** Ends the waiting; refuses when nothing waits, when it is being reverted right now, and who could not have made the changes. */
+  async confirm({ may }: Pick<Caller, 'may'> = {}): Promise<Unconfirmed> {
     return this.#machine.run('caller', async () => {
       const { store } = this.#parts
       const unconfirmed = store.unconfirmed()
       if (unconfirmed === undefined) throw new ApiError('NOT_FOUND', 'No apply waits for a confirmation')
+      if (may !== undefined) refuseForeign(lastMade(store), may, 'ask somebody who may, or let the apply be taken back')
       await store.confirm()
       this.#parts.tell({ state: 'kept', by: unconfirmed.by, revision: unconfirmed.revision })
       return unconfirmed
     })
+  }
+
+  /** Nothing is pending: without a change there is no revision, whatever is restarted. */
+  async #forced(header: RevisionHeader, { force }: ApplyOptions): Promise<Applied> {
+    const { store, log, tell } = this.#parts
+    const { revision } = store
+    const nothing = { ...header, revision, confirmBy: undefined, isDryRun: false, warnings: [] }
+    if (force === undefined) return nothing
+    const running = configView(store.running)
+    await prepare(this.#parts.drivers, running)
+    const { isDryRun, warnings } = await this.#enactor.enact(running, running, { atLeast: force }, header, [])
+    await store.closeJournal()
+    log.info('restarted', { revision, by: header.by })
+    tell({ state: 'applied', by: header.by, revision, comment: header.comment, changes: 0 })
+    return { ...nothing, isDryRun, warnings }
   }
 
   async #make(
@@ -176,7 +198,7 @@ export class ApplyEngine {
     const [desired, plan] = await onOneRevision(store, async () => {
       const view = frozenView(store.running, store.changes())
       await prepare(drivers, view)
-      await this.#verify(view)
+      await verifyAll(this.#parts, view)
       return [view, this.#enactor.plan(configView(store.running), view, { atLeast: 'reload' })] as const
     })
     const result = await executor.check(plan.steps)
@@ -193,16 +215,7 @@ export class ApplyEngine {
     change: Amending<N>,
     writer: Pick<ConfigWriter, 'amend'> = this.#parts.store,
   ): Promise<void> {
-    await this.#machine.run('maintenance', async () => {
-      const { store, onPromoted } = this.#parts
-      const view = configView(store.running)
-      const before = view.get(section, id)
-      const patch = change(before)
-      assertRecord(section, patched(before, patch))
-      await writer.amend({ section, scope: CLUSTER, key: id }, patch)
-      // Sound: the store holds records of this section only.
-      await onPromoted([{ section, id, before, after: view.get(section, id) } as RecordChange])
-    })
+    await this.#machine.run('maintenance', () => amendRecord(this.#parts, section, id, change, writer))
   }
 
   /** Makes the machine what running says, whatever it is now: at a start, and when a program has ended. */
@@ -226,55 +239,9 @@ export class ApplyEngine {
     throw planRefusal(result, configView(store.running), { drivers, nodeId })
   }
 
-  async #verify(desired: ConfigView): Promise<void> {
-    const { drivers, rules, own, store } = this.#parts
-    const running = configView(store.running)
-    const problems: Problem[] = []
-    for (const rule of [...drivers.map((driver) => driver.verify.bind(driver)), ...rules]) {
-      problems.push(...rule(desired, running))
-      await turn()
-    }
-    for (const part of own) problems.push(...(await part.verify(running, desired)))
-    if (problems.length > 0) throw configInvalid(problems, undefined)
-  }
-
-  #refuseUnconfirmed(): void {
-    const unconfirmed = this.#parts.store.unconfirmed()
-    if (unconfirmed === undefined) return
-    const left_s = Math.max(1, Math.ceil((Date.parse(unconfirmed.confirmBy) - this.#parts.clock.now_ms()) / 1000))
-    const message = `Revision ${unconfirmed.revision} waits for its confirmation until ${unconfirmed.confirmBy}: PUT /services/apply/confirm, or wait until it is taken back`
-    throw new ApiError('APPLY_IN_PROGRESS', message, { headers: { 'Retry-After': String(left_s) } })
-  }
-
-  async #refuseCut(
-    running: ConfigView,
-    desired: ConfigView,
-    options: ApplyOptions,
-    { address }: Caller,
-  ): Promise<void> {
-    if (options.confirmWithin !== undefined || options.isForced === true || address === undefined) return
-    const reason = await this.#parts.wouldCut(running, desired, address)
-    if (reason === undefined) return
-    const message = `${reason}: send confirmWithin, so that the change is taken back unless you confirm it, or force true`
-    throw new ApiError('INVALID_BODY', `This apply could cut you off: ${message}`, {
-      errors: [{ field: 'confirmWithin', code: 'CONFIRMATION_REQUIRED', message }],
-    })
-  }
-
   #header(by: string, comment: string, applyId = newId()): RevisionHeader {
     const now_ms = this.#parts.clock.now_ms()
     const at = new Date(now_ms).toISOString()
     return { applyId, revision: this.#parts.store.revision + 1, by, at, comment }
-  }
-}
-
-function waiting({ applyId, revision, by }: RevisionHeader, within_s: number, clock: MachineClock): Unconfirmed {
-  const confirmBy = new Date(clock.now_ms() + within_s * 1000).toISOString()
-  return {
-    applyId,
-    revision,
-    by,
-    confirmBy,
-    deadline: { bootId: clock.bootId, uptime_ms: clock.uptime_ms() + within_s * 1000 },
   }
 }

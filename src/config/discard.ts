@@ -1,29 +1,45 @@
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import { ApiError } from '../errors.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
+import { judged } from './chosen-changes.ts'
 import { sharedNames } from './name-rules.ts'
+import { isOfAccess, type May, refuseForeign } from './needed-rights.ts'
 import { type Dangling, danglingReferences } from './reference-rules.ts'
 import { frozenView } from './views.ts'
 
+/** Which pending changes are taken back: all, those of one person, or one. */
+export type Discarded = 'all' | { readonly by: string } | { readonly id: string }
+
+const HOW_TO_GO_ON =
+  'discard those that are with DELETE /services/pending?mine=true or DELETE /services/pending/{changeId}, or ask somebody who may'
+
 /**
- * The ids of the changes to take back: all, or the named one. Refuses when what is left would newly refer to a record that
- * is gone, or newly give two records one name. What was broken before, by an apply that was taken back, stops nobody who
- * discards one change after the other.
+ * The ids of the changes to take back. Those of access go together. Refuses who could not have made them, and when what is
+ * left would newly refer to a record that is gone, or newly give two records one name. What was broken before, by an apply
+ * that was taken back, stops nobody who discards one change after the other.
  */
-export function discardable(store: ConfigStore, changeId: string | undefined): readonly string[] {
+export function discardable(store: ConfigStore, which: Discarded, may: May): readonly string[] {
   const changes = store.changes()
-  if (changes.some((change) => store.isFrozen(change.id) && (changeId === undefined || change.id === changeId))) {
+  const named = changes.filter(
+    ({ id, actor }) => which === 'all' || ('id' in which ? id === which.id : actor === which.by),
+  )
+  if (which !== 'all' && 'id' in which && named.length === 0) {
+    throw new ApiError('NOT_FOUND', `There is no pending change with id ${which.id}`)
+  }
+  const wanted = new Set(named)
+  const gone = isOfAccess(named) ? changes.filter((change) => wanted.has(change) || isOfAccess([change])) : named
+  refuseForeign(gone.map(judged), may, HOW_TO_GO_ON)
+  if (gone.some(({ id }) => store.isFrozen(id))) {
     throw new ApiError('APPLY_IN_PROGRESS', 'This is being applied right now; change it back afterwards', {
       headers: { 'Retry-After': '1' },
     })
   }
-  if (changeId === undefined) return changes.map((change) => change.id)
-  if (!changes.some((change) => change.id === changeId)) {
-    throw new ApiError('NOT_FOUND', `There is no pending change with id ${changeId}`)
-  }
+  const ids = gone.map(({ id }) => id)
+  if (gone.length === changes.length) return ids
+  const taken = new Set(gone)
   const rest = frozenView(
     store.running,
-    changes.filter((change) => change.id !== changeId),
+    changes.filter((change) => !taken.has(change)),
   )
   const before = frozenView(store.running, changes)
   const usage = newlyDangling(before, rest).map(({ section, id, name, field }) => ({
@@ -39,7 +55,7 @@ export function discardable(store: ConfigStore, changeId: string | undefined): r
     })
   }
   for (const section of SECTION_NAMES) refuseSameNames(before, rest, section)
-  return [changeId]
+  return ids
 }
 
 function newlyDangling(before: ConfigView, rest: ConfigView): readonly Dangling[] {

@@ -1,12 +1,13 @@
-import type { ConfigStore, StoredRecord, Write } from '../../storage/config/config-store.ts'
+import type { ConfigStore, Origin, StoredRecord, Write } from '../../storage/config/config-store.ts'
 import type { SectionEditor } from '../api/context.ts'
 import { ApiError, type FieldError } from '../errors.ts'
 import type { ConfigView, RecordChange, SectionContents, SectionName, SectionRecords } from '../model/sections.ts'
 import { SECTION_NAMES, SECTIONS } from '../model/sections.ts'
 import { referred } from './reference-rules.ts'
-import { discardable } from './discard.ts'
+import { type Discarded, discardable } from './discard.ts'
 import { refuseMismatch } from './if-match.ts'
-import { madeBy } from './made.ts'
+import { judgedWrites, madeBy } from './made.ts'
+import { type May, refuseForeign } from './needed-rights.ts'
 import { assertRecord } from './record-schema.ts'
 import { refuseBroken, refuseTooMany, replacements } from './whole.ts'
 import type { TransactionWrite } from './transactions.ts'
@@ -65,8 +66,9 @@ export class Draft {
     return madeBy(this.#store, this.#base, this.#edits)
   }
 
-  /** Checks every write again, as if it were made now: what it needs may have changed since. */
-  checkAll(): void {
+  /** Checks every write again, as if it were made now: what it needs, and what its author may, can have changed. */
+  checkAll(origin: Origin, may: May): void {
+    refuseForeign(judgedWrites(this.#store, this.writes, origin), may, 'roll the transaction back')
     for (const write of this.#edits.values()) this.#checkAgain(write)
   }
 
@@ -79,8 +81,8 @@ export class Draft {
     this.#checkReferences(section, record)
   }
 
-  discard(changeId: string | undefined): void {
-    for (const id of discardable(this.#store, changeId)) this.discarded.push(id)
+  discard(which: Discarded, may: May): number {
+    return discardable(this.#store, which, may).reduce((_, id) => this.discarded.push(id), 0)
   }
 
   /** The candidate with these edits. */

@@ -1,6 +1,7 @@
 import type { Change, ConfigStore, ConfigWriter, Origin } from '../../storage/config/config-store.ts'
 import { ApiError } from '../errors.ts'
 import { Draft } from './draft.ts'
+import type { May } from './needed-rights.ts'
 import type { Joined } from './transactions.ts'
 
 /**
@@ -33,7 +34,7 @@ export class Editing {
   }
 
   /** Makes what a transaction holds part of the candidate, unless one of its records was edited outside it meanwhile. */
-  commit(origin: Origin, join: () => Joined, end: () => Promise<void>): Promise<void> {
+  commit(origin: Origin, may: May, join: () => Joined, end: () => Promise<void>): Promise<void> {
     return this.#store.exclusively(async (writer) => {
       const { writes } = join()
       const { candidate } = this.#store
@@ -45,7 +46,7 @@ export class Editing {
         const records = conflicts.map(({ section, key }) => ({ resource: section, resourceId: key }))
         throw new ApiError('REVISION_MISMATCH', message, { data: { records } })
       }
-      new Draft(this.#store, undefined, writes).checkAll()
+      new Draft(this.#store, undefined, writes).checkAll(origin, may)
       // A crash in between leaves an open transaction whose commit is refused: nothing is lost, nothing is done twice.
       const plain = writes.map(({ section, scope, key, value }) => ({ section, scope, key, value }))
       if (plain.length > 0) await writer.stage(plain, origin)

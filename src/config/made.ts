@@ -1,5 +1,6 @@
-import type { Change, ConfigStore, Write } from '../../storage/config/config-store.ts'
+import type { ConfigStore, Origin, Write } from '../../storage/config/config-store.ts'
 import type { RecordChange } from '../model/sections.ts'
+import type { Judged } from './needed-rights.ts'
 import { CLUSTER } from './views.ts'
 
 /** What the edits of a request change, compared with what it found. `found` is what its transaction held already. */
@@ -17,10 +18,25 @@ export function madeBy(
   })
 }
 
+/** The edits of a transaction, as they are judged. */
+export function judgedWrites(
+  { candidate }: Pick<ConfigStore, 'candidate'>,
+  writes: readonly Write[],
+  { actor, endpoint }: Pick<Origin, 'actor' | 'endpoint'>,
+): readonly Judged[] {
+  return writes.map(({ section, scope, key, value: after }) => {
+    const before = candidate.get(section, scope, key)?.value
+    return { id: `${section}.${key}`, section, key, actor, endpoint, before, after }
+  })
+}
+
 /** What taking pending changes back does to the candidate. */
-export function takenBackBy(changes: readonly Change[], ids: readonly string[]): readonly RecordChange[] {
+export function takenBackBy(store: Pick<ConfigStore, 'changes'>, ids: readonly string[]): readonly RecordChange[] {
+  // The list of pending changes may be long, and most requests take none back.
+  if (ids.length === 0) return []
   const wanted = new Set(ids)
-  return changes
+  return store
+    .changes()
     .filter(({ id }) => wanted.has(id))
     .map(({ section, key: id, before, after }) => {
       return { section, id, before: after?.value, after: before?.value } as RecordChange

@@ -78,9 +78,10 @@ export class Revisions implements RevisionsReader {
 
   #refuseUnknown(revision: number): void {
     const { revision: last } = this.#store
-    const oldest = last - this.#store.revisionsKept
-    if (Number.isInteger(revision) && revision >= Math.max(0, oldest) && revision <= last) return
-    const kept = `${Math.max(0, oldest)} to ${last}`
+    // What was before the oldest is known from it.
+    const oldest = this.#store.oldestRevision - 1
+    if (Number.isInteger(revision) && revision >= oldest && revision <= last) return
+    const kept = `${oldest} to ${last}`
     throw new ApiError('NOT_FOUND', `There is no such revision; those from ${kept} are kept`)
   }
 }

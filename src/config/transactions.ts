@@ -4,6 +4,8 @@ import type { MachineClock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
+import { judgedWrites } from './made.ts'
+import { type May, refuseForeign } from './needed-rights.ts'
 
 /** A transaction that nobody used for so long is rolled back. */
 export const IDLE_MS_MAX = 15 * 60_000
@@ -37,12 +39,14 @@ export interface Joined {
  * time; kept durably, so that a restart of the daemon loses nothing.
  */
 export class Transactions {
+  readonly #store: Pick<ConfigStore, 'candidate'>
   readonly #table: SideTable
   readonly #clock: MachineClock
   readonly #log: Log
   #open: Stored | undefined
 
-  constructor(store: Pick<ConfigStore, 'transactions'>, clock: MachineClock, log: Log) {
+  constructor(store: Pick<ConfigStore, 'transactions' | 'candidate'>, clock: MachineClock, log: Log) {
+    this.#store = store
     this.#table = store.transactions
     this.#clock = clock
     this.#log = log
@@ -101,6 +105,14 @@ export class Transactions {
     const used = { ...open, used: this.#now() }
     this.#open = used
     return { id, writes: open.writes, save: (writes) => this.#put({ ...used, writes }) }
+  }
+
+  /** Refuses who could not have made the edits of somebody else: rolling them back makes them vanish. */
+  refuseForeign(id: string, { userId }: Actor, may: May): void {
+    const { owner, writes } = this.#named(id)
+    if (owner.userId === userId) return
+    const edits = judgedWrites(this.#store, writes, { actor: owner.email, endpoint: '' })
+    refuseForeign(edits, may, `ask ${owner.email}, or wait: a transaction that is idle for 15 minutes is rolled back`)
   }
 
   /** Ends it; what was edited in it is gone unless it was committed before. */

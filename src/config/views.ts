@@ -1,4 +1,5 @@
 import type {
+  Again,
   Change,
   ConfigStore,
   RecordChangeValue,
@@ -8,6 +9,7 @@ import type {
 import { type Patch, patched } from '../../storage/config/amendment.ts'
 import { merged } from '../../storage/config/sorted-records.ts'
 import { keepingAmendments } from './amended-since.ts'
+import type { Judged } from './needed-rights.ts'
 import type { ConfigView, RecordChange, SectionName, SectionRecords } from '../model/sections.ts'
 
 /** Sections that exist today are cluster-wide; settings of one node will carry its id here. */
@@ -74,6 +76,26 @@ export function attemptedView(running: RecordReader, attempted: readonly RecordC
   return frozenView(
     running,
     attempted.map((change) => changeTo(running, change, change.after)),
+  )
+}
+
+/** What the last revision changed, as it is judged. */
+export function lastMade(store: Pick<ConfigStore, 'revisions'>): readonly Judged[] {
+  const changes = store.revisions(1)[0]?.changes ?? []
+  return changes.map(({ origin = UNKNOWN, ...change }) => ({ ...change, ...origin, id: origin.changeId }))
+}
+
+/** Revisions of versions that kept no authors. */
+const UNKNOWN = { changeId: '', actor: '', endpoint: '', at: '' }
+
+/** What a revision made, to be staged again when it is taken back: as it runs now, what was amended since included. */
+export function pendingAgain(store: Pick<ConfigStore, 'revisions' | 'running'>, revision: number): readonly Again[] {
+  const made = store.revisions(1)[0]
+  if (made?.revision !== revision) return []
+  return made.changes.flatMap(({ section, scope, key, origin }) =>
+    origin === undefined
+      ? []
+      : [{ section, scope, key, ...origin, value: store.running.get(section, scope, key)?.value }],
   )
 }
 

@@ -14,6 +14,8 @@ export interface AuditedRequest {
   readonly query: string
   /** As it was found valid; undefined before. */
   readonly body?: unknown
+  /** An entry from before it began holds the body. */
+  readonly isBegun?: boolean
   /** Who came in by this request, and how. */
   readonly cameIn?: CameIn | undefined
   /** Of the candidate. */
@@ -35,10 +37,10 @@ export interface AuditOutcome {
 export interface AuditTrail {
   /** Throws when the disk is so full that an entry could be lost after the deed. */
   assertRoom(): void
-  /** Refuses who was refused so often that even beginnings would fill the log. */
-  assertCalm(actor: Actor): void
-  /** Resolves when the entry is on the disk. */
-  record(request: AuditedRequest, outcome: AuditOutcome): Promise<void>
+  /** Refuses who has filled so much of the log that there would be no room for others. */
+  assertShare(request: AuditedRequest): void
+  /** Resolves when the entry is on the disk, or when it is counted in another one; with whether it has an entry of its own. */
+  record(request: AuditedRequest, outcome: AuditOutcome): Promise<boolean>
 }
 
 /** What is told of a request, while its headers can be read. */

@@ -128,12 +128,12 @@ export class Pipeline {
 
   async #withBody(asked: Asked): Promise<Answer> {
     const started_ms = performance.now()
-    const { route, incoming, actor, requestId } = asked
-    const { endpoint } = route
-    const { method, path, address } = incoming
+    const { route, incoming } = asked
     const note = noteOf(asked)
+    const { endpoint, actor, requestId, method, path, address } = note
     let [body, context]: [unknown?, HandlerContext?] = []
     let answer: Answer
+    let isBegun = false
     let free = () => undefined as unknown
     try {
       if (mayBeLarge(endpoint, incoming)) free = this.#largeBodies.take()
@@ -141,11 +141,11 @@ export class Pipeline {
       const kept = { ...asked, incoming: keepHeaders(incoming, endpoint.headers) }
       body = await readBody(endpoint, incoming, this.#compiledOf(route.index).body, this.#parts.parseLarge)
       if (endpoint.effect === 'stage') this.#parts.audit.assertRoom()
+      if (isAudited(endpoint)) this.#parts.audit.assertShare({ ...note, body })
       if (isNotedBefore(endpoint)) {
         // What is refused anyway begins nothing.
         parseQuery(incoming.query, this.#compiledOf(route.index).query)
-        this.#parts.audit.assertCalm(actor)
-        await this.#parts.audit.record({ ...note, body }, {})
+        isBegun = await this.#parts.audit.record({ ...note, body }, {})
       }
       context = this.#contextFor(kept)
       answer = await this.#answer(kept, context, body)
@@ -158,7 +158,7 @@ export class Pipeline {
     const { status } = answer
     this.#parts.log.info('request', { requestId, method, path, address, by: actor.email, status, duration_ms })
     return isAudited(endpoint)
-      ? this.#noted({ ...note, body, changes: context?.changes ?? [], cameIn: context?.cameIn }, answer)
+      ? this.#noted({ ...note, body, isBegun, changes: context?.changes ?? [], cameIn: context?.cameIn }, answer)
       : answer
   }
 
@@ -167,7 +167,7 @@ export class Pipeline {
     const note = noteOf(asked)
     const kept = { ...asked, incoming: keepHeaders(asked.incoming, note.endpoint.headers) }
     try {
-      this.#parts.audit.assertCalm(note.actor)
+      this.#parts.audit.assertShare(note)
       await this.#parts.audit.record(note, {})
       return await this.#noted(note, await this.#answer(kept, this.#contextFor(kept)))
     } catch (error) {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ConfigStore } from '../../storage/config/config-store.ts'
+import type { Actor } from '../api/context.ts'
 import type { PowerActor } from '../api/machine-lifecycle.ts'
 import type { MachineClock } from '../clock.ts'
 import type { PlanExecutor } from '../config/enactor.ts'
@@ -28,6 +29,7 @@ const GONE_MS = 120_000
 interface Begun {
   readonly change: PowerChange
   readonly by: string
+  readonly author?: Actor | undefined
   readonly machine: ProcessMark
   /** In the time since the machine was started: connections have until then. */
   readonly deadline_ms: number
@@ -44,6 +46,8 @@ export interface PowerParts {
   /** Names of the frontends that serve. */
   readonly frontends: () => readonly string[]
   readonly touchesMachine: boolean
+  /** Refuses who may not use these endpoints any more. */
+  readonly assertStill: (author: Actor, endpoints: readonly string[]) => void
   readonly refuseObserver: () => void
   readonly events: Pick<Events, 'publish'>
   readonly log: Log
@@ -53,6 +57,8 @@ export interface PowerRequest {
   readonly drain_s: number
   readonly isForced: boolean
   readonly by: string
+  /** Absent for the daemon's own work. */
+  readonly author?: Actor | undefined
 }
 
 /** Takes the machine down: no new connections, a bounded time for those that are there, then systemd's way. */
@@ -80,10 +86,10 @@ export class Power implements PowerActor {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by #remember only
     const begun = (this.#parts.store.getMeta(BEGUN_KEY) ?? undefined) as Begun | undefined
     if (begun === undefined || !this.#parts.touchesMachine) return
-    const { change, by, machine, deadline_ms } = begun
+    const { change, by, author, machine, deadline_ms } = begun
     const left_ms = deadline_ms - this.#parts.clock.uptime_ms()
     if (!isAlive(machine)) return this.#remember(undefined)
-    if (left_ms > -GONE_MS) this.#begin(change, { drain_s: Math.max(0, left_ms / 1000), isForced: true, by })
+    if (left_ms > -GONE_MS) this.#begin(change, { drain_s: Math.max(0, left_ms / 1000), isForced: true, by, author })
     else await this.#failed(change, 'the daemon was stopped meanwhile')
   }
 
@@ -114,17 +120,18 @@ export class Power implements PowerActor {
     this.#underWay = change
     this.#parts.log.info('power', { change, by: request.by })
     this.#parts.events.publish('node', { state: `${change} begins`, by: request.by })
-    void this.#go(change, request).catch((error: unknown) => this.#failed(change, String(error)))
+    void this.#go(change, request).catch((error: unknown) => this.#failed(change, reasonOf(error)))
   }
 
-  async #go(change: PowerChange, { drain_s, by }: PowerRequest): Promise<void> {
-    const { touchesMachine, executor, clock } = this.#parts
+  async #go(change: PowerChange, { drain_s, by, author }: PowerRequest): Promise<void> {
+    const { touchesMachine, executor, clock, assertStill } = this.#parts
     if (touchesMachine) {
       const deadline_ms = clock.uptime_ms() + drain_s * 1000
-      await this.#remember({ change, by, machine: machineMark(), deadline_ms })
+      await this.#remember({ change, by, author, machine: machineMark(), deadline_ms })
       await sleep(ANSWER_MS)
       await this.#drain(drain_s)
     }
+    if (author !== undefined) assertStill(author, [`power.${change}`])
     const argv = ['systemctl', '--no-wall', '--no-block', VERBS[change]]
     const step = { kind: 'run', argv, undo: 'irreversible', timeout_ms: TIMEOUT_MS, why: change } as const
     const result = await executor.execute([step])
@@ -180,3 +187,5 @@ export class Power implements PowerActor {
     this.#underWay = undefined
   }
 }
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,7 +1,9 @@
 import { type Static, Type } from 'typebox'
-import type { Applied as AppliedNow, ApplyOptions } from '../api/context.ts'
+import type { Applied as AppliedNow, ApplyOptions } from '../api/applying.ts'
 import { endpoint, NoData } from '../api/endpoint.ts'
+import { refuseFields } from '../api/refuse.ts'
 import { dryRun } from '../api/reply.ts'
+import { ApiError } from '../errors.ts'
 import { closed } from '../model/fields.ts'
 
 const text = (description: string) => Type.String({ description })
@@ -35,6 +37,16 @@ const APPLY_BODY = closed({
   force: Type.Optional(
     Type.Boolean({ description: 'Apply also what could cut the caller off, without confirmWithin. Default false.' }),
   ),
+  changes: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 64, description: 'Id, see GET /services/pending.' }), {
+      minItems: 1,
+      maxItems: 10_000,
+      description: 'Only these pending changes go live; 409 DEPENDS_ON_PENDING names what they need beside.',
+    }),
+  ),
+  mine: Type.Optional(
+    Type.Boolean({ description: 'Only the pending changes that the caller has made last go live. Default false.' }),
+  ),
   comment: Type.Optional(
     Type.String({ maxLength: 1000, description: 'Kept with the revision; at most 1000 characters.' }),
   ),
@@ -48,16 +60,28 @@ const APPLY_DATA = Type.Unsafe<readonly [] | Static<typeof Applied>>({
 
 interface Applying {
   readonly nodeId: string
+  may(endpoint: string): boolean
   apply(options: ApplyOptions): Promise<AppliedNow>
 }
 interface ApplyRequest {
   readonly query: { readonly force?: 'restart' }
-  readonly body: { readonly comment?: string; readonly confirmWithin?: number; readonly force?: boolean }
+  readonly body: Static<typeof APPLY_BODY>
 }
 
-async function applyAll(ctx: Applying, { query, body }: ApplyRequest) {
-  const { comment, confirmWithin, force } = body
-  const applied = await ctx.apply({ force: query.force, comment, confirmWithin, isForced: force })
+function refuseWrong(ctx: Applying, { query, body }: ApplyRequest): void {
+  if (body.changes !== undefined && body.mine === true) {
+    refuseFields([{ field: 'mine', code: 'INVALID_BODY', message: 'excludes changes: send one of them' }])
+  }
+  if (query.force === undefined || ctx.may('services.restart') || ctx.may('services.restartOnNode')) return
+  const message = 'force=restart takes the right to PUT /services/{service}/restart as well; apply without it'
+  throw new ApiError('PERMISSION_DENIED', message)
+}
+
+async function applyChosen(ctx: Applying, request: ApplyRequest) {
+  refuseWrong(ctx, request)
+  const { query, body } = request
+  const { comment, confirmWithin, force, changes, mine } = body
+  const applied = await ctx.apply({ force: query.force, comment, confirmWithin, isForced: force, changes, mine })
   const { applyId, revision, confirmBy = null, isDryRun } = applied
   const nodes = [{ nodeId: ctx.nodeId, ok: true }]
   const isAsked = Object.keys(body).length > 0
@@ -74,12 +98,13 @@ export const apply = [
     path: '/services/apply',
     effect: 'apply',
     staged: false,
-    summary: 'Apply every pending change on every node, by the cheapest safe action',
+    summary:
+      'Apply the pending changes on every node, by the cheapest safe action; of each the caller needs the right that staging it takes',
     message: 'Changes applied',
     query: APPLY_QUERY,
     body: APPLY_BODY,
     data: APPLY_DATA,
-    handle: applyAll,
+    handle: applyChosen,
   }),
   endpoint({
     name: 'services.applyOnNode',
@@ -87,12 +112,12 @@ export const apply = [
     path: '/{applianceId}/services/apply',
     effect: 'apply',
     staged: false,
-    summary: 'Apply every pending change on one node',
+    summary: 'Apply the pending changes on one node',
     message: 'Changes applied on one node',
     query: APPLY_QUERY,
     body: APPLY_BODY,
     data: APPLY_DATA,
-    handle: applyAll,
+    handle: applyChosen,
   }),
   endpoint({
     name: 'services.confirm',

@@ -35,9 +35,20 @@ const AuditEntry = Type.Object({
     }),
   ),
   moreChanges: Type.Optional(Type.Integer({ description: 'Changes that are not listed.' })),
-  unrecorded: Type.Optional(
+  count: Type.Optional(
     Type.Integer({
-      description: 'Refusals of this caller, or of logins, that were only counted since the last entry.',
+      description:
+        'The entry stands for so many refusals of one caller, or of logins, and shows the last; absent for one.',
+    }),
+  ),
+  since: Type.Optional(text('With count: when the first of them came, ISO 8601.')),
+  endpoints: Type.Optional(
+    Type.Record(Type.String(), Type.Integer(), { description: 'With count: how many of each endpoint.' }),
+  ),
+  coversSeconds: Type.Optional(
+    Type.Integer({
+      description:
+        'Of a beginning by a caller who is refused often: it stands for all that this caller begins in so many seconds.',
     }),
   ),
   hash: text('SHA-256 over the entry and the hash of the one before it, in hexadecimal.'),

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { Pending } from '../api/context.ts'
 import { endpoint } from '../api/endpoint.ts'
+import { Reply } from '../api/reply.ts'
 import { closed } from '../model/fields.ts'
 
 const text = (description: string) => Type.String({ description })
@@ -70,9 +71,14 @@ export const pending = [
     staged: true,
     extension: true,
     outsideTransactions: true,
-    summary: 'Take every pending change back',
+    summary: 'Take every pending change back; of each the caller needs the right that staging it takes',
     message: 'Pending changes discarded',
-    handle: (ctx) => ctx.discard(undefined),
+    query: closed({
+      mine: Type.Optional(
+        Type.Enum(['true', 'false'], { description: 'Only the changes that the caller has made. Default false.' }),
+      ),
+    }),
+    handle: (ctx, { query }) => void ctx.discard(query.mine === 'true' ? 'mine' : 'all'),
   }),
   endpoint({
     name: 'services.discard',
@@ -82,9 +88,14 @@ export const pending = [
     staged: true,
     extension: true,
     outsideTransactions: true,
-    summary: 'Take one pending change back, unless other pending changes need it',
+    summary:
+      'Take one pending change back, unless other pending changes need it; those of users, roles and log-in settings go together',
     message: 'Pending change {changeId} discarded',
-    handle: (ctx, { params }) => ctx.discard(params.changeId),
+    handle: (ctx, { params }) => {
+      const others = ctx.discard({ id: params.changeId }) - 1
+      const message = `Pending change ${params.changeId} discarded, and ${others} more of who may log in and what they may do: those go together`
+      return Reply.with(undefined, others === 0 ? {} : { message })
+    },
   }),
   endpoint({
     name: 'services.validate',

@@ -37,7 +37,13 @@ export const power = CHANGES.map(({ change, summary, message }) =>
     query: Query,
     data: NoData,
     handle: (ctx, { query }) => {
-      const request = { drain_s: query.drain ?? DRAIN_S, isForced: query.force === 'true', by: ctx.actor.email }
+      const { actor } = ctx
+      const request = {
+        drain_s: query.drain ?? DRAIN_S,
+        isForced: query.force === 'true',
+        by: actor.email,
+        author: actor,
+      }
       const { isDryRun } = ctx.lifecycle.power.request(change, request)
       return isDryRun ? dryRun([], `Recorded only: the trial profile does not ${change} this machine`) : []
     },

@@ -59,7 +59,7 @@ export const transactions = [
     effect: 'act',
     staged: false,
     extension: true,
-    summary: 'Forget the edits of a transaction, also of somebody else’s',
+    summary: 'Forget the edits of a transaction; of somebody else’s by who has the rights for all of its edits',
     message: 'Transaction {id} rolled back',
     data: NoData,
     handle: async (ctx, { params }) => {

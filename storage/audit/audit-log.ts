@@ -1,6 +1,12 @@
-import { closeSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readFileSync, unlinkSync } from 'node:fs'
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, unlinkSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { AUDIT_SEGMENT_BYTES_MAX, AUDIT_SEGMENTS_MAX } from '../limits.ts'
+import {
+  AUDIT_PACE,
+  AUDIT_SEGMENT_BYTES_MAX,
+  AUDIT_SEGMENTS_MAX,
+  AUDIT_SHORT_SEGMENTS,
+  AUDIT_YOUNG_SEGMENTS_MAX,
+} from '../limits.ts'
 import { Reserve } from './reserve.ts'
 import {
   type AuditEntry,
@@ -9,10 +15,11 @@ import {
   firstOf,
   GENESIS,
   type KnownChain,
+  lastOf,
   segmentPath,
   segmentsIn,
-  unchained,
 } from './segments.ts'
+import { AuditShares } from './shares.ts'
 
 /** An entry before it has its place in the chain. */
 export type Unnumbered = Omit<AuditEntry, 'seq'> & { readonly at: string }
@@ -28,10 +35,15 @@ export interface AuditLogOptions {
   readonly known?: KnownChain | undefined
   /** Told after each write what the chain has come to. */
   readonly onHead?: () => void
-  /** Called before the oldest entries go: what is older than `first` is not missed any more when it resolves. `newest` is when the last of them was made. */
-  readonly beforeDrop?: (first: number, newest: string) => Promise<void>
+  /** Called before the oldest entries go: what is older than `first` is not missed any more when it resolves. `newest` is when the last of them was made, `isYoung` whether it should have been kept. */
+  readonly beforeDrop?: (first: number, newest: string, isYoung: boolean) => Promise<void>
+  /** How long the log was in use. Entries younger than `keep_ms` of it are kept as long as there is any room. */
+  readonly used_ms?: () => number
+  readonly keep_ms?: number
   readonly segmentBytes_max?: number
   readonly segments_max?: number
+  readonly youngSegments_max?: number
+  readonly shortSegments?: number
 }
 
 /** Appends to the audit log. One writer; entries that wait together become durable together. */
@@ -39,6 +51,7 @@ export class AuditLog {
   readonly #folder: string
   readonly #options: Required<Omit<AuditLogOptions, 'known'>>
   readonly #reserve: Reserve
+  readonly #shares: AuditShares
   readonly #waiting: Waiting[] = []
   #head: ChainHead
   #file: FileHandle | undefined
@@ -57,10 +70,15 @@ export class AuditLog {
       onHead: () => undefined,
       beforeDrop: async () => undefined,
       segmentBytes_max: AUDIT_SEGMENT_BYTES_MAX,
+      used_ms: () => 0,
+      keep_ms: 0,
       segments_max: AUDIT_SEGMENTS_MAX,
+      youngSegments_max: AUDIT_YOUNG_SEGMENTS_MAX,
+      shortSegments: AUDIT_SHORT_SEGMENTS,
       ...options,
     }
-    const last = segmentsIn(folder).at(-1)
+    const segments = segmentsIn(folder)
+    const last = segments.at(-1)
     const found = last === undefined ? undefined : lastOf(last)
     const head = found?.head ?? GENESIS
     const isKept = known === undefined || holds(folder, known)
@@ -71,6 +89,17 @@ export class AuditLog {
     this.#head = isKept ? head : { seq: Math.max(head.seq, known.seq), hash: known.hash }
     // After a line that somebody touched a new file begins, so that what follows can be told from it.
     this.#bytes = found === undefined || this.problem !== undefined ? Number.POSITIVE_INFINITY : found.bytes
+    const { segments_max, segmentBytes_max, used_ms } = this.#options
+    const lines = last === undefined ? [] : readFileSync(last, 'utf8').split('\n').slice(0, -1)
+    const limits = { ...AUDIT_PACE, bytes_max: (segments_max * segmentBytes_max) / 8 }
+    this.#shares = new AuditShares(folder, limits, segments.slice(0, -1), lines, used_ms())
+  }
+
+  /** Seconds that somebody has to wait before more of theirs is written: 0, unless room is short because of them. */
+  wait_s(by: string): number {
+    const { used_ms, keep_ms, shortSegments } = this.#options
+    const since_ms = used_ms() - keep_ms
+    return this.#shares.young(since_ms) < shortSegments ? 0 : this.#shares.wait_s(by, since_ms, used_ms())
   }
 
   /** Entries would be written also on a disk that is full now. */
@@ -114,13 +143,13 @@ export class AuditLog {
   async #append(entries: readonly Unnumbered[]): Promise<void> {
     if (this.#bytes >= this.#options.segmentBytes_max) await this.#nextSegment()
     let head = this.#head
-    let text = ''
+    const lines: string[] = []
     for (const entry of entries) {
       const link = chained({ seq: head.seq + 1, ...entry }, head)
       head = link.head
-      text += `${link.line}\n`
+      lines.push(`${link.line}\n`)
     }
-    const bytes = Buffer.from(text)
+    const bytes = Buffer.from(lines.join(''))
     try {
       await this.#writeDown(bytes)
     } catch (error) {
@@ -130,6 +159,7 @@ export class AuditLog {
     this.#bytes += bytes.length
     this.#head = head
     this.#reserve.ensure()
+    for (const line of lines) this.#shares.add(line, this.#options.used_ms())
     this.#options.onHead()
   }
 
@@ -152,17 +182,25 @@ export class AuditLog {
   }
 
   async #nextSegment(): Promise<void> {
+    const { used_ms, keep_ms, segments_max, youngSegments_max } = this.#options
+    const full = segmentsIn(this.#folder).at(-1)
+    if (full !== undefined) this.#shares.end(full, used_ms())
     await this.#file?.close()
     this.#file = await open(segmentPath(this.#folder, this.#head.seq + 1), 'w', 0o600)
     await this.#file.sync()
     this.#bytes = 0
     const segments = segmentsIn(this.#folder)
-    const expired = segments.slice(0, Math.max(0, segments.length - this.#options.segments_max))
+    const isYoung = (path: string) => this.#shares.isYoung(path, used_ms() - keep_ms)
+    const stays = (path: string, place: number) =>
+      segments.length - place <= (isYoung(path) ? youngSegments_max : segments_max)
+    const kept = segments.findIndex(stays)
+    const expired = segments.slice(0, kept)
     const last = expired.at(-1)
     if (last !== undefined) {
-      await this.#options.beforeDrop(firstOf(segments[expired.length] ?? ''), lastOf(last)?.at ?? '')
+      await this.#options.beforeDrop(firstOf(segments[kept] ?? ''), lastOf(last)?.at ?? '', isYoung(last))
     }
     for (const old of expired) unlinkSync(old)
+    this.#shares.note(segments.slice(kept, -1))
     const folder = openSync(this.#folder, 'r')
     fsyncSync(folder)
     closeSync(folder)
@@ -183,43 +221,4 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): 
     const { bytesWritten } = await file.write(bytes, written, bytes.length - written, position + written)
     written += bytesWritten
   }
-}
-
-interface SegmentEnd {
-  readonly head: ChainHead
-  /** When its last entry was made. */
-  readonly at: string
-  readonly bytes: number
-  readonly problem: string | undefined
-}
-
-/** The end of the chain in a segment; a line that a crash left unfinished is taken off. */
-function lastOf(path: string): SegmentEnd | undefined {
-  const content = readFileSync(path)
-  const bytes = content.lastIndexOf(0x0a) + 1
-  if (bytes < content.length) {
-    const file = openSync(path, 'r+')
-    ftruncateSync(file, bytes)
-    fsyncSync(file)
-    closeSync(file)
-  }
-  const lines = content.subarray(0, bytes).toString().split('\n')
-  for (let at = lines.length - 2; at >= 0; at--) {
-    const entry = unchained(lines[at] ?? '')
-    if (entry === undefined) continue
-    const isLast = at === lines.length - 2
-    const problem = isLast ? undefined : `${path}: ${lines.length - 2 - at} lines at its end are damaged`
-    return { head: { seq: entry.seq + (lines.length - 2 - at), hash: entry.hash }, at: entry.at, bytes, problem }
-  }
-  return emptySegment(path, lines.length - 1)
-}
-
-/** A segment that a crash left empty goes on where its name says; the chain goes on from the segment before it. */
-function emptySegment(path: string, damaged: number): SegmentEnd | undefined {
-  const folder = path.slice(0, path.lastIndexOf('/'))
-  const before = segmentsIn(folder).findLast((segment) => segment < path)
-  const found = before === undefined ? undefined : lastOf(before)
-  const head = found?.head ?? GENESIS
-  const problem = damaged === 0 ? found?.problem : `${path}: all of its lines are damaged`
-  return { head: { seq: head.seq + damaged, hash: head.hash }, at: found?.at ?? '', bytes: 0, problem }
 }

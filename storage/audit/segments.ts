@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { closeSync, fsyncSync, ftruncateSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
@@ -62,3 +62,42 @@ export function unchained(line: string): (AuditEntry & { readonly prev: string; 
 }
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+interface SegmentEnd {
+  readonly head: ChainHead
+  /** When its last entry was made. */
+  readonly at: string
+  readonly bytes: number
+  readonly problem: string | undefined
+}
+
+/** The end of the chain in a segment; a line that a crash left unfinished is taken off. */
+export function lastOf(path: string): SegmentEnd | undefined {
+  const content = readFileSync(path)
+  const bytes = content.lastIndexOf(0x0a) + 1
+  if (bytes < content.length) {
+    const file = openSync(path, 'r+')
+    ftruncateSync(file, bytes)
+    fsyncSync(file)
+    closeSync(file)
+  }
+  const lines = content.subarray(0, bytes).toString().split('\n')
+  for (let at = lines.length - 2; at >= 0; at--) {
+    const entry = unchained(lines[at] ?? '')
+    if (entry === undefined) continue
+    const isLast = at === lines.length - 2
+    const problem = isLast ? undefined : `${path}: ${lines.length - 2 - at} lines at its end are damaged`
+    return { head: { seq: entry.seq + (lines.length - 2 - at), hash: entry.hash }, at: entry.at, bytes, problem }
+  }
+  return emptySegment(path, lines.length - 1)
+}
+
+/** A segment that a crash left empty goes on where its name says; the chain goes on from the segment before it. */
+function emptySegment(path: string, damaged: number): SegmentEnd | undefined {
+  const folder = path.slice(0, path.lastIndexOf('/'))
+  const before = segmentsIn(folder).findLast((segment) => segment < path)
+  const found = before === undefined ? undefined : lastOf(before)
+  const head = found?.head ?? GENESIS
+  const problem = damaged === 0 ? found?.problem : `${path}: all of its lines are damaged`
+  return { head: { seq: head.seq + damaged, hash: head.hash }, at: found?.at ?? '', bytes: 0, problem }
+}

@@ -25,8 +25,8 @@ export interface ConfigStore extends ConfigWriter {
   /** The revision that waits to be confirmed, the last one. */
   unconfirmed(): Unconfirmed | undefined
   confirm(): Promise<void>
-  /** How many revisions are kept at the most. */
-  readonly revisionsKept: number
+  /** Number of the oldest revision that is kept; without any, that of the next. */
+  readonly oldestRevision: number
   /** What `revisions` answers without its changes, however many they are. */
   revisionHeaders(limit: number, before?: number): readonly (RevisionHeader & { readonly count: number })[]
   /** Newest first; those before `before` when it is given. */
@@ -119,7 +119,19 @@ export interface RevisionHeader {
 }
 
 export interface Revision extends RevisionHeader {
-  readonly changes: readonly (RecordKey & { readonly before: unknown; readonly after: unknown })[]
+  readonly changes: readonly RevisionChange[]
+}
+
+export interface RevisionChange extends RecordKey {
+  readonly before: unknown
+  readonly after: unknown
+  /** Whose it was while it was pending; absent for what the daemon took back, and in revisions of earlier versions. */
+  readonly origin?: Origin & { readonly changeId: string }
+}
+
+/** A change that becomes pending again, under its own id and with its author. */
+export interface Again extends Write, Origin {
+  readonly changeId: string
 }
 
 export interface Journal extends RevisionHeader {
@@ -135,6 +147,8 @@ export interface PromoteOptions {
   readonly unconfirmed?: Unconfirmed | undefined
   /** The machine has yet to follow: the journal stays open. */
   readonly keepsJournal?: boolean
+  /** Becomes pending in the same transaction, unless the record has a pending change. */
+  readonly again?: readonly Again[]
   /** The changes were never pending: what is pending for their records keeps what it wants itself, and takes this over in other fields. */
   readonly pendingFollows?: Patch | undefined
 }

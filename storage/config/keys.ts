@@ -11,12 +11,13 @@ export const padded = (revision: number) => String(revision).padStart(12, '0')
 
 /** The changes of a revision, as they are kept. */
 export function recorded(changes: readonly Change[]): Revision['changes'] {
-  return changes.map(({ section, scope, key, before, after }) => ({
+  return changes.map(({ id, section, scope, key, actor, endpoint, at, before, after }) => ({
     section,
     scope,
     key,
     before: before?.value ?? null,
     after: after?.value ?? null,
+    ...(id === '' ? {} : { origin: { changeId: id, actor, endpoint, at } }),
   }))
 }
 

@@ -15,7 +15,7 @@ import type {
 import type { Patch } from './amendment.ts'
 import { decode, encode } from './keys.ts'
 import { changesNothing, Mirror } from './mirror.ts'
-import { REVISIONS_KEPT, type CountedHeader } from './revision-table.ts'
+import type { CountedHeader } from './revision-table.ts'
 import { sideTable } from './side-table.ts'
 import { CALLER_PREFIX, ConfigTables, type SideTableName } from './tables.ts'
 import { MirroredWriter } from './writer.ts'
@@ -26,7 +26,6 @@ export class LmdbConfigStore implements ConfigStore {
   readonly #mirror = new Mirror()
   readonly #writer: MirroredWriter
   #last: Promise<unknown> = Promise.resolve()
-  readonly revisionsKept = REVISIONS_KEPT
   readonly sessions: SideTable
   readonly transactions: SideTable
   readonly jobs: SideTable
@@ -121,6 +120,9 @@ export class LmdbConfigStore implements ConfigStore {
     return this.#tables.commit([this.#tables.meta.remove('unconfirmed')])
   }
 
+  get oldestRevision(): number {
+    return this.#tables.revisions.oldest ?? this.revision + 1
+  }
   revisions(limit: number, before?: number): readonly Revision[] {
     return this.#tables.revisions.list(limit, before)
   }

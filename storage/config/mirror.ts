@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Change, RecordKey, RecordReader, StoredRecord } from './config-store.ts'
+import type { Again, Change, RecordKey, RecordReader, StoredRecord } from './config-store.ts'
 import { merged, SortedRecords } from './sorted-records.ts'
 
 /** A stored record of the overlay: a tombstone hides what running has. */
@@ -62,6 +62,21 @@ export class Mirror {
   settles(change: Change): boolean {
     const entry = this.overlayEntry(change)
     return entry === undefined || isDeepStrictEqual(entry.stored?.value, change.after?.value)
+  }
+
+  /** What a promotion does to the overlay: what is settled goes, what is taken back comes again unless something was staged over it. */
+  afterPromotion(
+    promoted: readonly Change[],
+    again: readonly Again[],
+    nextRevision: () => number,
+  ): readonly (readonly [RecordKey, OverlayEntry | undefined])[] {
+    const settled = promoted.filter((change) => this.settles(change))
+    const free = again.filter((change) => this.overlayEntry(change) === undefined)
+    const coming = free.map(({ value, ...change }): readonly [RecordKey, OverlayEntry] => {
+      const revision = nextRevision()
+      return [change, { ...change, revision, stored: value === undefined ? undefined : { value, revision } }]
+    })
+    return [...settled.map((change) => [change, undefined] as const), ...coming]
   }
 
   changes(): readonly Change[] {

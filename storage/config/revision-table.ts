@@ -2,7 +2,15 @@ import { type CheckedTable, DamagedRowError, type RowWrite, type Surveyed } from
 import type { Revision, RevisionHeader } from './config-store.ts'
 import { padded } from './keys.ts'
 
-export const REVISIONS_KEPT = 1000
+/** So many are kept however old they are, younger ones than `ms` as well, and never more than `kept_max`. */
+export interface RevisionRetention {
+  readonly kept: number
+  readonly ms: number
+  readonly kept_max: number
+}
+const RETENTION: RevisionRetention = { kept: 1_000, ms: 90 * 86_400_000, kept_max: 20_000 }
+/** More than one, so that many old ones go in time, and few enough for every apply. */
+const EXPIRED_AT_ONCE = 4
 
 /** A revision without its changes. */
 export type CountedHeader = RevisionHeader & { readonly count: number }
@@ -11,25 +19,44 @@ export type CountedHeader = RevisionHeader & { readonly count: number }
 export class RevisionTable {
   readonly #revisions: CheckedTable<Revision>
   readonly #headers: CheckedTable<CountedHeader>
-  readonly #kept: number
+  readonly #retention: RevisionRetention
 
-  constructor(revisions: CheckedTable<Revision>, headers: CheckedTable<CountedHeader>, kept = REVISIONS_KEPT) {
+  constructor(revisions: CheckedTable<Revision>, headers: CheckedTable<CountedHeader>, retention = RETENTION) {
     this.#revisions = revisions
     this.#headers = headers
-    this.#kept = kept
+    this.#retention = retention
   }
 
   get tables(): readonly [CheckedTable<Revision>, CheckedTable<CountedHeader>] {
     return [this.#revisions, this.#headers]
   }
 
-  /** Part of the caller's transaction. The oldest goes when there are too many. */
+  /** Number of the oldest that is kept; undefined when there is none. */
+  get oldest(): number | undefined {
+    const [key] = this.#headers.keys({ limit: 1 })
+    return key === undefined ? undefined : Number(key)
+  }
+
+  /** What is too old, and what is too many, goes with it. */
   put(revision: Revision): readonly RowWrite[] {
     const key = padded(revision.revision)
-    const rows = [this.#revisions.put(key, revision), this.#headers.put(key, counted(revision))]
-    const expired = padded(revision.revision - this.#kept)
-    if (revision.revision <= this.#kept) return rows
-    return [...rows, this.#revisions.remove(expired), this.#headers.remove(expired)]
+    return [
+      this.#revisions.put(key, revision),
+      this.#headers.put(key, counted(revision)),
+      ...this.#expired(revision).flatMap((old) => [this.#revisions.remove(old), this.#headers.remove(old)]),
+    ]
+  }
+
+  #expired({ revision, at }: RevisionHeader): readonly string[] {
+    const { kept, ms, kept_max } = this.#retention
+    const expired: string[] = []
+    for (const row of this.#headers.survey({ limit: EXPIRED_AT_ONCE })) {
+      const count = revision - Number(row.key) + 1
+      const isYoung = 'value' in row && Date.parse(at) - Date.parse(row.value.at) < ms
+      if (count <= kept || (isYoung && count <= kept_max)) break
+      expired.push(row.key)
+    }
+    return expired
   }
 
   /** Damaged ones are left out; `--check` names them. */

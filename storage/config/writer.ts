@@ -84,15 +84,15 @@ export class MirroredWriter implements ConfigWriter {
     const { meta, revisions } = this.#tables
     let sequence = this.#sequence
     const frozen = renumbered(changed, () => (sequence += 1))
-    const left =
+    const overlay =
       pendingFollows === undefined
-        ? frozen.filter((change) => this.#mirror.settles(change)).map((change) => ({ change, overlay: undefined }))
-        : frozen.map((change) => ({ change, overlay: this.#followed(change, pendingFollows) }))
+        ? this.#mirror.afterPromotion(frozen, options.again ?? [], () => (sequence += 1))
+        : frozen.map((change) => [change, this.#followed(change, pendingFollows)] as const)
     // The journal has seen to the room for this.
     const keepsReserve = meta.get('journal') === undefined
     const rows = [
       ...frozen.map((change) => this.#runningRow(change)),
-      ...left.map(({ change, overlay }) => this.#overlayRow(change, overlay)),
+      ...overlay.map(([key, entry]) => this.#overlayRow(key, entry)),
       ...revisions.put({ ...header, changes: recorded(frozen) }),
       meta.put('revision', header.revision),
       unconfirmed === undefined ? meta.remove('unconfirmed') : meta.put('unconfirmed', unconfirmed),
@@ -104,7 +104,7 @@ export class MirroredWriter implements ConfigWriter {
     this.#sequence = sequence
     this.#revision = header.revision
     for (const change of frozen) this.#mirror.setRunning(change, change.after)
-    for (const { change, overlay } of left) this.#mirror.setOverlay(change, overlay)
+    for (const [key, entry] of overlay) this.#mirror.setOverlay(key, entry)
   }
 
   async amend(key: RecordKey, patch: Patch): Promise<void> {

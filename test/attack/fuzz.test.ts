@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { ADMIN, type Caller, patientFixture } from '../appliance-fixture.ts'
+import { ADMIN, type Caller, applianceFixture } from '../appliance-fixture.ts'
 import { createUser, inMemory, PASSWORD, roleIds } from './attack-fixture.ts'
 import { damaged, described, faultOf, fuzzed, isSlow, samplesOf } from './fuzz-fixture.ts'
 import { Dice, requestFor } from './request-maker.ts'
@@ -56,7 +56,7 @@ t.test(
     const note = (reason: unknown) => unhandled.push(reason)
     process.on('unhandledRejection', note)
     test.teardown(() => process.off('unhandledRejection', note))
-    const { call, anonymous, node, login, machine } = await patientFixture(test)
+    const { call, anonymous, node, login, machine } = await applianceFixture(test)
     const dice = new Dice(SEED)
     let people = await others(call, anonymous, login)
     const backup = (await call('GET', '/backup')).text

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { applianceFixture, patientFixture } from '../appliance-fixture.ts'
+import { applianceFixture } from '../appliance-fixture.ts'
 import { concrete, createUser, endpoints, inMemory, PASSWORD, roleIds } from './attack-fixture.ts'
 
 inMemory()
@@ -59,7 +59,7 @@ function variants(template: string, node: string): readonly string[] {
 t.test(
   'paths: no other way to write the path of an endpoint leads to it, not even for an administrator',
   async (test) => {
-    const { call, node } = await patientFixture(test)
+    const { call, node } = await applianceFixture(test)
     const reached: string[] = []
     const without = endpoints.filter(({ path }) => !/\{(?!appliance)/.test(path))
     for (const { method, path } of without) {
@@ -142,7 +142,7 @@ const NAMES = [
 
 /** A file of the state folder that no endpoint may read or remove. */
 async function withBait(test: Test) {
-  const fixture = await patientFixture(test)
+  const fixture = await applianceFixture(test)
   const bait = join(fixture.state, 'host-20260101-000000.json')
   writeFileSync(bait, '{"bait":"root:x:0:0"}')
   return { ...fixture, bait }

@@ -184,14 +184,18 @@ export async function must(call: Caller, changes: readonly Change[]): Promise<vo
 }
 
 /** Each text somewhere in a body, with how to put another one there. */
-export function* texts(value: unknown, at = ''): Generator<{ readonly at: string; with(text: string): unknown }, void> {
-  if (typeof value === 'string') yield { at, with: (text) => text }
+export function* texts(
+  value: unknown,
+  at = '',
+): Generator<{ readonly at: string; readonly text: string; with(text: string): unknown }, void> {
+  if (typeof value === 'string') yield { at, text: value, with: (text) => text }
   if (typeof value !== 'object' || value === null) return
   const inner = `${at}${at === '' ? '' : '.'}`
   for (const [name, field] of Object.entries(value))
     for (const place of texts(field, `${inner}${name}`))
       yield {
         at: place.at,
+        text: place.text,
         with: (text) =>
           Array.isArray(value)
             ? value.map((item: unknown, index) => (String(index) === name ? place.with(text) : item))

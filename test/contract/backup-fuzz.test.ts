@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { join } from 'node:path'
 import { open } from 'lmdb'
 import t from 'tap'
-import { patientFixture, type Caller, type Received } from '../appliance-fixture.ts'
+import { applianceFixture, type Caller, type Received } from '../appliance-fixture.ts'
 import { EVERYTHING, signed, sourceOf, textOf, TWO_NODES } from '../backup-fixture.ts'
 
 /** Hostile files: none changes anything, none makes the daemon stumble. A failing one names its number. */
@@ -206,7 +206,7 @@ async function offered(call: Caller, uploads: string, content: string | Uint8Arr
 }
 
 t.test(`${RUNS} mutated files are refused and change nothing`, { timeout: 1_200_000 }, async (test) => {
-  const { call, state, machine } = await patientFixture(test)
+  const { call, state, machine } = await applianceFixture(test)
   const uploads = join(state, 'backups', 'uploads')
   mkdirSync(uploads, { recursive: true })
   await call('POST', '/ipvsDirector/rips', { body: { name: 'kept', ip: '192.0.2.1' } })

@@ -7,7 +7,7 @@ import type { Endpoint } from '../../src/api/endpoint.ts'
 import { DEFAULT_ROLES } from '../../src/api/access.ts'
 import { openapiDocument } from '../../src/api/openapi.ts'
 import { endpoints as table } from '../../src/resources/index.ts'
-import { applianceFixture, type Caller, patientFixture } from '../appliance-fixture.ts'
+import { applianceFixture, type Caller } from '../appliance-fixture.ts'
 import { certificateMaker } from '../certificate-maker.ts'
 
 /** Rights that no path answers to are part of the table, and cannot be called. */
@@ -66,7 +66,7 @@ t.test('a user without roles gets 403 everywhere a grant is needed, before the b
 })
 
 t.test('an empty body is 422 naming every required field; an empty query likewise', async (test) => {
-  const { call, node } = await patientFixture(test)
+  const { call, node } = await applianceFixture(test)
   for (const endpoint of endpoints) {
     const title = `${endpoint.method} ${endpoint.path}`
     for (const [kind, required] of [
@@ -88,7 +88,7 @@ t.test('an empty body is 422 naming every required field; an empty query likewis
 })
 
 t.test('unknown fields and query parameters are refused by name on every endpoint', async (test) => {
-  const { call, node } = await patientFixture(test)
+  const { call, node } = await applianceFixture(test)
   for (const endpoint of endpoints) {
     const title = `${endpoint.method} ${endpoint.path}`
     const path = concrete(endpoint, node)
@@ -113,7 +113,7 @@ t.test('unknown fields and query parameters are refused by name on every endpoin
 const isHistory = (name: string): boolean => /^l[47](Node)?History/.test(name)
 
 t.test('an unknown record, service or node is 404', async (test) => {
-  const { call, node } = await patientFixture(test)
+  const { call, node } = await applianceFixture(test)
   const samples: Readonly<Record<string, unknown>> = {
     'groups.update': { name: 'x' },
     'realServers.update': { port: 80 },
@@ -145,7 +145,7 @@ t.test('an unknown record, service or node is 404', async (test) => {
 })
 
 t.test('every other method on a known path is 405 with Allow', async (test) => {
-  const { call, node } = await patientFixture(test)
+  const { call, node } = await applianceFixture(test)
   const judged = new Set<string>()
   const paths = new Set(endpoints.map((endpoint) => endpoint.path))
   for (const path of paths) {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { checkAudit } from '../../storage/audit/check.ts'
 import { segmentsIn } from '../../storage/audit/segments.ts'
 import { Audit, auditFolder, knownHead } from '../../src/audit.ts'
 import { checkState } from '../../src/check.ts'
@@ -17,7 +18,15 @@ function fixture(test: Test) {
   const stateFolder = temporaryFolder(test, 'audit')
   const clock = manualClock()
   const events = new Events(store.events, clock, silentLog)
-  const audit = new Audit({ store, stateFolder, clock, log: silentLog, events, compute: new InlinePool(computeTasks) })
+  const audit = new Audit({
+    days: 90,
+    store,
+    stateFolder,
+    clock,
+    log: silentLog,
+    events,
+    compute: new InlinePool(computeTasks),
+  })
   const request = (name: string, more: object = {}) => {
     const endpoint = endpoints.find((candidate) => candidate.name === name)
     if (endpoint === undefined) throw new Error(`no endpoint ${name}`)
@@ -72,11 +81,12 @@ t.test('refused logins are told and bounded, so that nobody pushes older entries
   const refused = () => audit.record(request('auth.login', { body: { email: 'x@y', password: 'p' } }), { status: 401 })
   for (let i = 0; i < 100; i++) await refused()
   test.equal((await audit.search({ limit: 1000 })).length, 30)
-  clock.advance(5_000)
+  clock.advance(300_000)
   await refused()
-  const [last] = await audit.search({ limit: 1 })
-  test.match(last, { by: 'x@y', outcome: 'refused', unrecorded: 70 })
-  test.notMatch(JSON.stringify(last), /"p"/)
+  const [last, repeated] = await audit.search({ limit: 2 })
+  test.match(last, { by: 'x@y', outcome: 'refused', count: undefined })
+  test.match(repeated, { by: 'x@y', outcome: 'refused', status: 401, count: 70, endpoints: { 'auth.login': 70 } })
+  test.notMatch(JSON.stringify([last, repeated]), /"p"/)
   await events.stored()
   test.equal(told.length, 31)
   test.match(told[0], { state: 'refused', email: 'x@y', address: '192.0.2.1' })
@@ -84,14 +94,18 @@ t.test('refused logins are told and bounded, so that nobody pushes older entries
 })
 
 t.test('a user who is refused again and again does not fill the log', async (test) => {
-  const { audit, request } = fixture(test)
+  const { audit, request, stateFolder, store } = fixture(test)
   const refused = () => audit.record(request('services.apply'), { status: 403, code: 'PERMISSION_DENIED' })
   for (let i = 0; i < 50; i++) await refused()
   await audit.record(request('realServers.update'), { status: 200 })
   const entries = await audit.search({ limit: 1000 })
-  test.equal(entries.length, 31)
-  test.match(entries[0], { outcome: 'done', unrecorded: 20 })
+  test.equal(entries.length, 32)
+  test.match(entries, [{ outcome: 'done' }, { outcome: 'refused', code: 'PERMISSION_DENIED', count: 20 }])
+  for (let i = 0; i < 7; i++) await refused()
   await audit.close()
+  const log = readFileSync(segmentsIn(auditFolder(stateFolder))[0] ?? '', 'utf8')
+  test.match(log.split('\n').at(-2), /"count":7/, 'what was counted is told before it ends')
+  test.same(checkAudit(auditFolder(stateFolder), knownHead(store)), [])
 })
 
 t.test('an entry is bounded, however many records were changed', async (test) => {
@@ -141,19 +155,44 @@ t.test('requests are on the disk before they are answered', async (test) => {
   )
 })
 
-t.test('who is refused at everything begins nothing any more, and fills nothing', async (test) => {
+t.test('who is refused at everything is still let do what is right, and fills nothing', async (test) => {
+  const { call, appliance, state } = await applianceFixture(test)
+  const codes = new Set<string>()
+  const newest = async () => (await call('GET', '/audit?limit=1')).json.data[0].seq
+  const remove = async () => codes.add((await call('DELETE', '/backup/none-20260101-000000.json')).json.code)
+  for (let n = 0; n < 40; n++) await remove()
+  const before = await newest()
+  for (let n = 0; n < 200; n++) await remove()
+  test.same([...codes], ['NOT_FOUND'], 'never because others were refused')
+  test.equal(await newest(), before, 'all of them are one entry later')
+  test.equal((await call('PUT', '/services/apply')).status, 200)
+  test.match((await call('GET', '/audit?limit=2')).json.data, [
+    { endpoint: 'services.apply', outcome: 'done' },
+    {
+      endpoint: 'backups.delete',
+      outcome: 'refused',
+      code: 'NOT_FOUND',
+      count: 210,
+      endpoints: { 'backups.delete': 210 },
+    },
+  ])
+  await appliance.close()
+  test.same(
+    (await checkState(state)).filter((problem) => /audit/.test(problem)),
+    [],
+  )
+})
+
+t.test('409 and 412 keep nobody from an apply', async (test) => {
   const { call } = await applianceFixture(test)
-  const codes: string[] = []
-  for (let n = 0; n < 60; n++) codes.push((await call('DELETE', `/backup/none-2026010${n % 10}-000000.json`)).json.code)
-  test.equal(codes.filter((code) => code === 'NOT_FOUND').length, 30)
-  test.equal(codes.at(-1), 'RATE_LIMITED')
-  const before = (await call('GET', '/audit?limit=1')).json.data[0].seq
-  await call('DELETE', '/backup/none-20260101-000000.json')
-  await call('PUT', '/services/apply?token=S3CRET')
-  test.equal((await call('GET', '/audit?limit=1')).json.data[0].seq, before)
-  test.equal((await call('POST', '/ipvsDirector/rips', { body: { name: 'w', ip: '192.0.2.1', port: 1 } })).status, 201)
-  const [entry] = (await call('GET', '/audit?limit=1')).json.data
-  test.match(entry, { outcome: 'done', unrecorded: 32 })
+  const { id } = (await call('POST', '/ipvsDirector/rips', { body: { name: 'w', ip: '192.0.2.1', port: 1 } })).json.data
+  for (let n = 0; n < 60; n++) {
+    const headers = { 'if-match': '"0"' }
+    test.equal((await call('PUT', `/ipvsDirector/rips/${id}`, { body: { port: 2 }, headers })).status, 412)
+    const again = await call('POST', '/ipvsDirector/rips', { body: { name: 'w', ip: '192.0.2.1', port: 1 } })
+    test.equal(again.status, 409)
+  }
+  test.equal((await call('PUT', '/services/apply')).status, 200)
 })
 
 t.test('a query that nobody understands is not kept: it may hold a secret', async (test) => {

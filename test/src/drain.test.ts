@@ -24,6 +24,8 @@ async function fixture(test: Test, connections: readonly (number | undefined)[])
   await stage('online')
   await apply()
   let look = 0
+  const asked: string[][] = []
+  const gone = new Set<string>()
   const refusals: ApiError[] = []
   const kind = drainKind({
     store,
@@ -37,6 +39,10 @@ async function fixture(test: Test, connections: readonly (number | undefined)[])
         return engine.patch(...request)
       },
     }),
+    assertStill: (author, endpoints) => {
+      asked.push([author.userId || author.email, ...endpoints])
+      if (gone.has(author.userId)) throw new ApiError('PERMISSION_DENIED', 'the user is gone or disabled')
+    },
     connections: () => {
       clock.advance(1_000)
       return connections[Math.min(look++, connections.length - 1)]
@@ -46,11 +52,11 @@ async function fixture(test: Test, connections: readonly (number | undefined)[])
   const news: JobNews[] = []
   const abort = new AbortController()
   const job = { id: 'job', signal: abort.signal, report: (one: JobNews) => news.push(one) }
-  const asked = (more: Partial<Drain>): Drain => ({ ripId: 'r', wait_s: 3, halt: false, by: 'a@b', ...more })
-  const start = (more: Partial<Drain> = {}) => kind.work(job, asked(more))
-  const resume = (more: Partial<Drain> = {}) => kind.resume?.(job, asked(more))
+  const drain = (more: Partial<Drain>): Drain => ({ ripId: 'r', wait_s: 3, halt: false, by: 'a@b', ...more })
+  const start = (more: Partial<Drain> = {}) => kind.work(job, drain(more))
+  const resume = (more: Partial<Drain> = {}) => kind.resume?.(job, drain(more))
   const state = () => configView(store.running).get('realServers', 'r')?.state
-  return { store, stage, apply, start, resume, state, news, abort, refusals }
+  return { store, stage, apply, start, resume, state, news, abort, refusals, asked, gone }
 }
 
 t.test('it ends when no connection is left, and says how far it is', async (test) => {
@@ -76,6 +82,22 @@ t.test('then=halt takes it out, also when the time is over', async (test) => {
   await apply()
   test.same(await start({ halt: true }), { ripId: 'r', connections: 2, halted: true })
   test.equal(state(), 'halted')
+})
+
+t.test('who may not do it any more when it is time does not do it', async (test) => {
+  const { store, stage, apply, start, state, asked, gone } = await fixture(test, [0])
+  await stage('drained')
+  await apply()
+  const author = { userId: 'u', email: 'a@b', sessionId: 's' }
+  gone.add('u')
+  await test.rejects(start({ halt: true, author }), { code: 'PERMISSION_DENIED' })
+  test.equal(state(), 'drained')
+  test.same(store.changes(), [])
+  test.match(await start({ halt: true }), { halted: true })
+  test.same(asked, [
+    ['u', 'realServers.halt', 'services.apply'],
+    ['a@b', 'realServers.halt', 'services.apply'],
+  ])
 })
 
 t.test('without then, connections that are left are no success', async (test) => {

@@ -14,6 +14,8 @@ t.test('a job of a kind that nobody knows any more has failed after a restart', 
   const parts = {
     store,
     stateFolder,
+    auditDays: 90,
+    assertStill: () => undefined,
     compute: new InlinePool(computeTasks),
     clock: manualClock(),
     log: silentLog,

@@ -25,6 +25,7 @@ t.test('folders of work that nobody asks about any more go at the start; an obse
     store,
     running: viewOf({}),
     engine: () => ({ busy: false }),
+    assertStill: () => undefined,
     refuseObserver: () => {
       if (isObserver) throw new Error('observer')
     },
@@ -67,6 +68,7 @@ t.test('while the configuration is being applied, packages wait', async (test) =
     store,
     running: viewOf({}),
     engine: () => ({ busy: true }),
+    assertStill: () => undefined,
     refuseObserver: () => undefined,
     nodeId: 'node-1',
     stateFolder,

@@ -32,8 +32,8 @@ t.test('an apply that nobody confirmed is taken back by the daemon itself', asyn
   const applied = await call('PUT', '/services/apply', { body: { confirmWithin: 5 } })
   test.equal(applied.status, 200)
   test.match(applied.json.data.confirmBy, /^\d{4}-/)
-  const names = async () => (await call('GET', '/ipvsDirector/rips')).json.data.length
-  test.equal(await names(), 1)
-  while ((await names()) > 0) await new Promise((resolve) => setTimeout(resolve, 100))
-  test.match((await call('GET', '/services/pending')).json.data, { revision: 3, count: 0 })
+  const pending = async () => (await call('GET', '/services/pending')).json.data
+  test.match(await pending(), { revision: 2, count: 0 })
+  while ((await pending()).revision === 2) await new Promise((resolve) => setTimeout(resolve, 100))
+  test.match(await pending(), { revision: 3, count: 1, changes: [{ op: 'create', by: 'admin@localhost' }] })
 })

@@ -75,3 +75,16 @@ t.test('a password from the environment is never repeated', async (test) => {
     test.notMatch(String(error), /pssst/)
   }
 })
+
+t.test('how long the audit log keeps its entries', async (test) => {
+  const days = (argv: readonly string[], env = {}) => {
+    const read = readSettings(argv, env)
+    return read === 'help' ? undefined : read.auditDays
+  }
+  test.equal(days([]), 90)
+  test.equal(days(['--audit-days', '365']), 365)
+  test.equal(days([], { FULCRUM_AUDIT_DAYS: '7' }), 7)
+  for (const wrong of ['0', '-1', '3651', '1.5', 'x', '99999']) {
+    test.throws(() => days([`--audit-days=${wrong}`]), /--audit-days .*: must be a whole number from 1 to 3650/)
+  }
+})

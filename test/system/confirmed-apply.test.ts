@@ -89,8 +89,10 @@ t.test('a confirmed apply over a real network', { skip: obstacle ?? false }, asy
     t.match(await journal(), /was not confirmed in time/)
   })
 
+  const pending = async () => ((await api.request('GET', '/services/pending')).data as { count: number }).count
+
   await t.test('so it does when the daemon is killed meanwhile', async (t) => {
-    t.equal((await far.request('DELETE', `/${node}/sips/${sip}?ip=${ADDRESS}`)).status, 200)
+    t.equal(await pending(), 1, 'what was taken back is pending again')
     const applied = await api.request('PUT', '/services/apply', { confirmWithin: 8 })
     t.equal(applied.status, 200, applied.text)
     t.notOk(await isThere())
@@ -103,6 +105,8 @@ t.test('a confirmed apply over a real network', { skip: obstacle ?? false }, asy
   })
 
   await t.test('confirmed, it stays', async (t) => {
+    t.equal(await pending(), 1)
+    t.equal((await far.request('DELETE', '/services/pending')).status, 200)
     const other = await api.create(`/${node}/sips`, { groupId, ip: '10.77.0.11' })
     t.equal((await far.request('PUT', '/services/apply', { confirmWithin: 600 })).status, 200)
     t.equal((await far.request('PUT', '/services/apply/confirm')).status, 200)

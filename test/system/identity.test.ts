@@ -80,5 +80,7 @@ t.test('an identity that nobody confirmed is given back, also over a kill -9', a
     (node) => node === born,
   )
   await daemon.login()
+  test.ok((await daemon.data('GET', '/services/pending')).count > 0, 'what was taken back is pending again')
+  await daemon.data('DELETE', '/services/pending')
   test.same(await daemon.data('GET', '/ipvsDirector/rips'), [])
 })

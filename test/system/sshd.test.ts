@@ -64,6 +64,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     await until('port as it was found', () => answers(22), 30_000)
     t.notOk(await answers(2222))
     t.equal((await machine.run('test', '-e', FRAGMENT)).exitCode, 1, 'no file is left')
+    await discard()
     t.match((await api.request('GET', path)).data, { sshPort: 22, sshEnabled: true })
     t.equal((await set({ sshEnabled: false })).status, 200)
     t.equal(await output('systemctl', 'is-enabled', 'ssh'), 'disabled')

@@ -50,6 +50,7 @@ t.test('settings of the node', { skip: containerObstacle() ?? false }, async (t)
     t.equal(await zone(), 'America/Argentina/Salta')
     t.equal(await output('date', '+%z'), '-0300')
     await until('old time zone', async () => (await zone()) === found)
+    t.equal((await api.request('DELETE', '/services/pending')).status, 200, 'it is pending again')
     t.match((await api.request('GET', `${system}/datetime`)).data, { dateTime: /\+00:00$/ })
 
     await staged('/datetime/timezone', { zone: 'Asia/Kathmandu' })

@@ -133,3 +133,37 @@ t.test('who is disabled or has a new password is logged out; another change keep
   await change((draft) => draft.section('users').merge('disabled', { disabled: false }))
   test.equal(codeOf(disabled), 'TOKEN_EXPIRED', 'an ended session stays ended')
 })
+
+t.test('what was asked for earlier is done by who still may', async (test) => {
+  const { access, change, addUser, clock } = await fixture(test)
+  await change((draft) =>
+    draft
+      .section('roles')
+      .create({ id: 'r', name: 'r', builtin: false, endpoints: [endpointId({ method: 'GET', path: '/a' })] }),
+  )
+  await addUser('u', ['r'])
+  const author = { userId: 'u', email: 'u@localhost', sessionId: 'ended-long-ago' }
+  access.assertStill(author, ['a.get'])
+  access.assertStill({ ...author, userId: '' }, ['a.get'])
+  const refusal = (who = author, wanted = ['a.get']) => {
+    try {
+      access.assertStill(who, wanted)
+    } catch (error) {
+      return error instanceof ApiError && error.code === 'PERMISSION_DENIED' ? error.message : undefined
+    }
+    return undefined
+  }
+  test.match(refusal(author, ['a.get', 'b.get']), /no role grants b\.get/)
+  test.match(refusal({ userId: '', email: 'nobody@localhost', sessionId: '' }), /gone or disabled/)
+  const tokens = access.account.of(author, () => '192.0.2.1')
+  const { id } = await tokens.createToken({ name: 't', endpoints: undefined, expiresInDays: null })
+  const program = { ...author, sessionId: `token ${id}` }
+  test.equal(refusal(program), undefined, 'also after a start, when nobody has used the token')
+  await tokens.revokeToken(id, undefined)
+  test.match(refusal(program), /token was revoked/)
+  clock.advance(13 * 3_600_000)
+  await change((draft) => draft.section('users').merge('u', { disabled: true }))
+  test.match(refusal(), /gone or disabled/)
+  await change((draft) => draft.section('users').remove('u'))
+  test.match(refusal(), /gone or disabled/)
+})

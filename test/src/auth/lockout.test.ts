@@ -1,5 +1,5 @@
 import t from 'tap'
-import { FAILURES_MAX, Lockout, WINDOW_MS } from '../../../src/auth/lockout.ts'
+import { FAILURES_MAX, Lockout, NAMES_PER_PLACE_MAX, NAMES_PER_SITE_MAX, WINDOW_MS } from '../../../src/auth/lockout.ts'
 import { refuses } from '../../config-fixture.ts'
 import { manualClock } from '../../manual-clock.ts'
 
@@ -55,4 +55,52 @@ t.test('an IPv6 network is one place, an IPv4 address inside IPv6 is one as well
   failTimes(lockout, FAILURES_MAX, 'a@b', '::ffff:192.0.2.1')
   await refuses(test, 'RATE_LIMITED', () => lockout.begin('a@b', '::ffff:192.0.2.1'))
   lockout.begin('a@b', '::ffff:192.0.2.2')(true)
+})
+
+t.test('spellings of one name are one, and who knows another password clears nothing of it', async (test) => {
+  const lockout = new Lockout(manualClock())
+  for (const name of ['alice', 'CORP\\alice', 'alice@corp', 'Al ice']) failTimes(lockout, 1, name)
+  lockout.begin('alice@evil', '10.0.0.1')(true)
+  failTimes(lockout, 1, 'corp/alice')
+  await refuses(test, 'RATE_LIMITED', () => lockout.begin('ALICE', '10.0.0.1'))
+  lockout.begin('alice', '10.0.0.2')(true)
+})
+
+t.test('who is locked stays so, however many names are tried', async (test) => {
+  const lockout = new Lockout(manualClock(), 1_000)
+  failTimes(lockout, FAILURES_MAX)
+  for (let n = 0; n < 5_000; n++) failTimes(lockout, 1, `made-up-${n}`, `10.1.${n % 250}.${Math.floor(n / 250)}`)
+  test.equal(lockout.size, 1_000, 'bounded')
+  await refuses(test, 'RATE_LIMITED', () => lockout.begin('a@b', '10.0.0.1'))
+})
+
+t.test('where everybody is locked, no new name takes the place of one', async (test) => {
+  const clock = manualClock()
+  const lockout = new Lockout(clock, 3)
+  for (const name of ['a', 'b', 'c']) failTimes(lockout, FAILURES_MAX, name)
+  await refuses(test, 'RATE_LIMITED', () => lockout.begin('d', '10.0.0.9'))
+  await refuses(test, 'RATE_LIMITED', () => lockout.begin('a', '10.0.0.1'))
+  clock.advance(WINDOW_MS)
+  lockout.begin('d', '10.0.0.9')(true)
+})
+
+t.test('one address tries a bounded number of names, and others go on', async (test) => {
+  const clock = manualClock()
+  const lockout = new Lockout(clock)
+  for (let n = 0; n < NAMES_PER_PLACE_MAX; n++) failTimes(lockout, 1, `n${n}`)
+  const error = await refuses(test, 'RATE_LIMITED', () => lockout.begin('one-more', '10.0.0.1'))
+  test.equal(error.details.headers?.['Retry-After'], String(WINDOW_MS / 1000))
+  lockout.begin('n1', '10.0.0.1')(true)
+  lockout.begin('one-more', '10.0.0.1')(false)
+  lockout.begin('somebody', '10.0.0.2')(true)
+  for (let n = 0; n < 2 * NAMES_PER_PLACE_MAX; n++) lockout.begin(`u${n}`, 'second factor')(false)
+  clock.advance(WINDOW_MS)
+  for (let n = 0; n < NAMES_PER_PLACE_MAX; n++) failTimes(lockout, 1, `again${n}`)
+})
+
+t.test('and so does one site, whatever network of it', async (test) => {
+  const lockout = new Lockout(manualClock())
+  for (let n = 0; n < NAMES_PER_SITE_MAX; n++) failTimes(lockout, 1, `n${n}`, `2001:db8:1:${(n % 50).toString(16)}::1`)
+  await refuses(test, 'RATE_LIMITED', () => lockout.begin('one-more', '2001:db8:1:ff::1'))
+  lockout.begin('one-more', '2001:db8:2:ff::1')(true)
 })

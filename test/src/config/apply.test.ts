@@ -3,7 +3,7 @@ import { ApplyEngine } from '../../../src/config/apply.ts'
 import type { PlanExecutor } from '../../../src/config/enactor.ts'
 import type { Driver, PlanResult, Problem, Step } from '../../../src/drivers/driver.ts'
 import type { ConfigView, RecordChange } from '../../../src/model/sections.ts'
-import { configFixture, ENGINE_DEFAULTS, realServer, refuses } from '../../config-fixture.ts'
+import { ANYTHING, configFixture, ENGINE_DEFAULTS, realServer, refuses } from '../../config-fixture.ts'
 
 const TESTER = { by: 'tester', address: undefined }
 
@@ -285,12 +285,12 @@ t.test('what is taken back during an apply stays a change, and a frozen change c
   await refuses(
     test,
     'APPLY_IN_PROGRESS',
-    edit((draft) => draft.discard(frozen?.id)),
+    edit((draft) => draft.discard({ id: frozen?.id ?? '' }, ANYTHING)),
   )
   await refuses(
     test,
     'APPLY_IN_PROGRESS',
-    edit((draft) => draft.discard(undefined)),
+    edit((draft) => draft.discard('all', ANYTHING)),
   )
   release()
   await running

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { Unconfirmed } from '../../../storage/config/config-store.ts'
+import type { Change, Unconfirmed } from '../../../storage/config/config-store.ts'
 import { ApplyEngine } from '../../../src/config/apply.ts'
 import { Confirmation } from '../../../src/config/confirmation.ts'
 import type { Driver } from '../../../src/drivers/driver.ts'
@@ -33,7 +33,7 @@ function fixture(test: Test) {
 }
 
 t.test('an apply that nobody confirms is taken back as a revision of its own', async (test) => {
-  const { add, apply, names, store, clock, confirmation } = fixture(test)
+  const { add, apply, names, store, clock, engine, confirmation } = fixture(test)
   await add('a')
   await apply()
   await add('b')
@@ -48,7 +48,36 @@ t.test('an apply that nobody confirms is taken back as a revision of its own', a
   test.same(names(), ['a'])
   test.equal(store.unconfirmed(), undefined)
   test.match(store.revisions(1), [{ revision: 3, by: 'fulcrum', comment: /revision 2 was not confirmed/ }])
-  test.same(store.changes(), [], 'what was taken back does not wait for the next apply')
+  test.match(
+    store.changes(),
+    [{ key: 'b', actor: 'tester@localhost', endpoint: 'test', before: undefined, after: { value: { id: 'b' } } }],
+    'what was taken back is pending again, with its author',
+  )
+  await engine.apply({ force: undefined }, TESTER)
+  test.same(names(), ['a', 'b'])
+})
+
+t.test('what is pending again is so after a restart, a deletion too', async (test) => {
+  const { add, apply, edit, store, engine } = fixture(test)
+  await add('a')
+  await add('b')
+  await apply()
+  await edit((draft) => draft.section('realServers').remove('a'))
+  await edit((draft) => draft.section('realServers').merge('b', { weight: 7 }))
+  const before = store.changes()
+  await apply(30)
+  await engine.revert(store.unconfirmed() as Unconfirmed)
+  const strip = (changes: readonly Change[]) =>
+    changes.map(({ id, key, actor, at, after }) => ({ id, key, actor, at, after: after?.value }))
+  test.same(strip(store.changes()), strip(before), 'under their own ids')
+})
+
+t.test('who could not have made the changes does not confirm them', async (test) => {
+  const { add, apply, engine } = fixture(test)
+  await add('a')
+  await apply(30)
+  await refuses(test, 'PERMISSION_DENIED', engine.confirm({ may: (name) => name !== 'realServers.create' }))
+  await engine.confirm({ may: (name) => name === 'realServers.create' })
 })
 
 t.test('confirmed: it stays, and a second confirmation finds nothing', async (test) => {
@@ -206,5 +235,5 @@ t.test('what people did to their own account meanwhile is not taken back with it
   await confirmation().start()
   const [{ value } = { value: undefined }] = store.running.list('users', '')
   test.match(value, { firstName: 'Old', passwordHash: 'better', secondFactor })
-  test.same(store.changes(), [])
+  test.match(store.changes(), [{ after: { value: { firstName: 'New', passwordHash: 'better', secondFactor } } }])
 })

@@ -1,12 +1,12 @@
 import t from 'tap'
-import { backend, configFixture, realServer, refuses } from '../../config-fixture.ts'
+import { ANYTHING, backend, configFixture, realServer, refuses, user } from '../../config-fixture.ts'
 
 t.test('one pending change is taken back', async (test) => {
   const { edit, store } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await edit((draft) => draft.section('realServers').create(realServer('b')))
   const [first] = store.changes()
-  await edit((draft) => draft.discard(first?.id))
+  await edit((draft) => draft.discard({ id: first?.id ?? '' }, ANYTHING))
   test.same(
     store.changes().map((change) => change.key),
     ['b'],
@@ -16,7 +16,7 @@ t.test('one pending change is taken back', async (test) => {
 t.test('without an id all of them are taken back', async (test) => {
   const { edit, store } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
-  await edit((draft) => draft.discard(undefined))
+  await edit((draft) => draft.discard('all', ANYTHING))
   test.same(store.changes(), [])
 })
 
@@ -25,7 +25,7 @@ t.test('an unknown change is not found', async (test) => {
   await refuses(
     test,
     'NOT_FOUND',
-    edit((draft) => draft.discard('nope')),
+    edit((draft) => draft.discard({ id: 'nope' }, ANYTHING)),
   )
 })
 
@@ -37,7 +37,7 @@ t.test('a change that other pending changes need stays', async (test) => {
   const error = await refuses(
     test,
     'IN_USE',
-    edit((draft) => draft.discard(first?.id)),
+    edit((draft) => draft.discard({ id: first?.id ?? '' }, ANYTHING)),
   )
   test.match(error.details.data, { usage: [{ resource: 'l7Backends', id: 'b' }] })
   test.equal(store.changes().length, 2)
@@ -53,8 +53,44 @@ t.test('taking a rename back must not make two records of one name', async (test
   await refuses(
     test,
     'NAME_NOT_UNIQUE',
-    edit((draft) => draft.discard(rename?.id)),
+    edit((draft) => draft.discard({ id: rename?.id ?? '' }, ANYTHING)),
   )
+})
+
+t.test('who could not have made a change cannot take it back', async (test) => {
+  const { edit, store } = configFixture(test)
+  await edit((draft) => draft.section('realServers').create(realServer('a')))
+  await edit((draft) => draft.section('users').create(user('u')))
+  const [server, person] = store.changes().map(({ id }) => id)
+  const may = (name: string) => name.startsWith('realServers')
+  const refused = await refuses(
+    test,
+    'PERMISSION_DENIED',
+    edit((draft) => draft.discard('all', may)),
+  )
+  test.match(refused.details.errors, [{ field: person }])
+  await refuses(
+    test,
+    'PERMISSION_DENIED',
+    edit((draft) => draft.discard({ id: person ?? '' }, may)),
+  )
+  await edit((draft) => draft.discard({ id: server ?? '' }, may))
+  test.match(store.changes(), [{ key: 'u' }])
+})
+
+t.test('changes of access are taken back together; one’s own by one word', async (test) => {
+  const { edit, editing, store } = configFixture(test)
+  await edit((draft) => draft.section('realServers').create(realServer('a')))
+  await edit((draft) => draft.section('users').create(user('u')))
+  const origin = { actor: 'other@localhost', endpoint: 'x', at: '2026-01-02T03:04:05.000Z' }
+  await editing.edit(origin, undefined, (draft) => draft.section('users').create(user('v')))
+  await editing.edit(origin, undefined, (draft) => draft.section('realServers').create(realServer('b')))
+  const first = store.changes().find(({ key }) => key === 'u')
+  await edit((draft) => test.equal(draft.discard({ id: first?.id ?? '' }, ANYTHING), 2))
+  test.match(store.changes(), [{ key: 'a' }, { key: 'b' }])
+  await edit((draft) => draft.discard({ by: origin.actor }, ANYTHING))
+  test.match(store.changes(), [{ key: 'a' }])
+  await edit((draft) => test.equal(draft.discard({ by: 'nobody' }, ANYTHING), 0))
 })
 
 t.test('what an apply that was taken back has broken is discarded one by one', async (test) => {
@@ -73,6 +109,6 @@ t.test('what an apply that was taken back has broken is discarded one by one', a
   )
   while (store.changes().length > 0) {
     const [{ id } = { id: '' }] = store.changes()
-    await edit((draft) => draft.discard(id))
+    await edit((draft) => draft.discard({ id: id }, ANYTHING))
   }
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { configFixture, realServer, refuses } from '../../config-fixture.ts'
+import { ANYTHING, configFixture, realServer, refuses } from '../../config-fixture.ts'
 
 const origin = { actor: 'tester@localhost', endpoint: 'test', at: '2026-01-02T03:04:05.000Z' }
 
@@ -70,8 +70,8 @@ t.test('a draft takes changes back', async (test) => {
   await edit((draft) => draft.section('realServers').merge('a', { weight: 7 }))
   await edit((draft) => draft.section('realServers').create(realServer('b')))
   const [change] = store.changes()
-  await editing.edit(origin, undefined, (draft) => draft.discard(change?.id))
+  await editing.edit(origin, undefined, (draft) => draft.discard({ id: change?.id ?? '' }, ANYTHING))
   test.match(store.candidate.get('realServers', '', 'a')?.value, { weight: 100 })
-  await editing.edit(origin, undefined, (draft) => draft.discard(undefined))
+  await editing.edit(origin, undefined, (draft) => draft.discard('all', ANYTHING))
   test.same(store.changes(), [])
 })

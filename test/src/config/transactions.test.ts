@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap'
 import { IDLE_MS_MAX, Transactions } from '../../../src/config/transactions.ts'
+import type { May } from '../../../src/config/needed-rights.ts'
 import { silentLog } from '../../../src/log.ts'
-import { configFixture, realServer, refuses } from '../../config-fixture.ts'
+import { ANYTHING, configFixture, realServer, refuses } from '../../config-fixture.ts'
 import { manualClock } from '../../manual-clock.ts'
 
 const ANNA = { userId: 'u1', email: 'anna@localhost', sessionId: 's' }
@@ -15,9 +16,10 @@ function fixture(test: Test) {
   const { editing, store } = config
   const within = (id: string, work: Parameters<typeof editing.edit>[2], ifMatch?: string) =>
     editing.edit(ORIGIN, ifMatch, work, () => transactions.join(id, ANNA))
-  const commit = (id: string) =>
+  const commit = (id: string, may: May = ANYTHING) =>
     editing.commit(
       ORIGIN,
+      may,
       () => transactions.join(id, ANNA),
       () => transactions.end(id),
     )
@@ -164,3 +166,21 @@ t.test('over a start of the machine it is idle since the start', async (test) =>
   uptime_ms += 1
   test.notOk(again.list().length === 1)
 })
+
+t.test(
+  'what a transaction holds is committed, and rolled back by others, with the rights for its edits',
+  async (test) => {
+    const { transactions, within, commit, candidate } = fixture(test)
+    const { id } = await transactions.begin(ANNA)
+    await within(id, (draft) => draft.section('realServers').create(realServer('a')))
+    const nothing = () => false
+    const error = await refuses(test, 'PERMISSION_DENIED', commit(id, nothing))
+    test.match(error.details.errors, [{ field: 'realServers.a' }])
+    test.same(candidate(), [], 'who lost the right meanwhile commits nothing')
+    await refuses(test, 'PERMISSION_DENIED', () => transactions.refuseForeign(id, BERT, nothing))
+    transactions.refuseForeign(id, BERT, (name) => name === 'realServers.create')
+    transactions.refuseForeign(id, ANNA, nothing)
+    await commit(id)
+    test.same(candidate(), ['a'])
+  },
+)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { RECORDS_MAX, refuseBroken, refuseTooMany, replacements } from '../../../src/config/whole.ts'
-import { backend, configFixture, realServer, refuses } from '../../config-fixture.ts'
+import { ANYTHING, backend, configFixture, realServer, refuses } from '../../config-fixture.ts'
 import { viewOf } from '../../view-fixture.ts'
 
 t.test('only what differs is written', async (test) => {
@@ -62,9 +62,9 @@ t.test('a number of records that would hold everybody up is refused with the num
 
 t.test('a hundred thousand pending changes are taken back like one', async (test) => {
   const { edit, store } = configFixture(test)
-  const many = Array.from({ length: 130_000 }, (_, n) => ({ id: `${n}` }))
+  const many = Array.from({ length: 130_000 }, (_, n) => ({ id: `${n}`, section: 'realServers', actor: 'a@b' }))
   test.intercept(store, 'changes', { value: () => many })
   test.intercept(store, 'isFrozen', { value: () => false })
   test.intercept(store, 'discard', { value: async (ids: readonly string[]) => void test.equal(ids.length, 130_000) })
-  await edit((draft) => draft.discard(undefined))
+  await edit((draft) => draft.discard('all', ANYTHING))
 })

@@ -64,7 +64,7 @@ function fixture(authenticate: () => typeof SOMEBODY | ApiError = () => new ApiE
     nodeId: 'n',
     log: createLog((line) => lines.push(line)),
     authenticate,
-    audit: { assertRoom: () => undefined, assertCalm: () => undefined, record: async () => undefined },
+    audit: { assertRoom: () => undefined, assertShare: () => undefined, record: async () => true },
     parseLarge: async (raw) => parseLimited(raw),
     createContext: () => ({
       run: (handler) => handler(),

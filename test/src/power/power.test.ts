@@ -19,6 +19,7 @@ function fixture(
     sessions = [0],
     job = undefined as Partial<Job> | undefined,
     fails = false,
+    lost = false,
     begun = undefined as object | undefined,
   } = {},
 ) {
@@ -51,6 +52,10 @@ function fixture(
     statsSocket: '/run/haproxy/admin.sock',
     frontends: () => ['a', 'b'],
     touchesMachine: true,
+    assertStill: (author, endpoints) => {
+      done.push(`may ${author.email} ${endpoints.join()}`)
+      if (lost) throw new Error('the user is gone or disabled')
+    },
     refuseObserver: () => undefined,
     events: { publish: (_, data) => void told.push(data) },
     log: silentLog,
@@ -161,4 +166,16 @@ t.test('what failed is remembered no more', async (test) => {
   await until('enabled', async () => done.includes('enable frontend b'))
   await until('forgotten', async () => memory.power === null)
   power.refuseGoingDown()
+})
+
+t.test('who lost the right while connections ended takes nothing down', async (test) => {
+  const author = { userId: 'u', email: 'a@b', sessionId: 's' }
+  const { power, done, told, memory } = fixture(test, { lost: true })
+  power.request('halt', { ...REQUEST, author })
+  await until('told', async () => told.length === 2)
+  test.match(told[1], { state: 'halt failed', reason: /gone or disabled/ })
+  await until('forgotten', async () => memory.power === null)
+  test.ok(done.includes('may a@b power.halt'))
+  test.notOk(done.some((line) => line.startsWith('systemctl')))
+  test.ok(done.includes('enable frontend a'))
 })

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
 import { hotp } from '../../../src/auth/totp.ts'
-import { ADMIN, type Caller, caller, patientFixture } from '../../appliance-fixture.ts'
+import { ADMIN, type Caller, caller, applianceFixture } from '../../appliance-fixture.ts'
 
 const PASSWORD = 'a-password'
 
 async function fixture(test: Test) {
-  const parts = await patientFixture(test)
+  const parts = await applianceFixture(test)
   const { call, anonymous, appliance } = parts
   const roles = async (name: string) => {
     const { json } = await call('GET', '/rbac/roles')

@@ -153,3 +153,55 @@ t.test('an entry that cannot be written is refused, and the next one takes its p
   truncateSync(segmentsIn(folder)[0] ?? '', 0)
   test.match(checkAudit(folder, { ...log.head, first: 1 }), [/are not those that were written/])
 })
+
+t.test('entries that are young stay, and who fills the log waits before they would go', async (test) => {
+  const folder = temporaryFolder(test, 'audit')
+  const clock = { used_ms: 0 }
+  const drops: boolean[] = []
+  const log = new AuditLog(folder, {
+    segmentBytes_max: 2_000,
+    segments_max: 4,
+    youngSegments_max: 8,
+    shortSegments: 3,
+    keep_ms: 1_000_000,
+    used_ms: () => clock.used_ms,
+    beforeDrop: async (_first, _newest, isYoung) => void drops.push(isYoung),
+  })
+  const add = (by: string) => log.append({ ...entry(0), by, outcome: 'done' })
+  await add('victim')
+  for (let n = 0; n < 30; n++) await add('flooder')
+  test.equal(segmentsIn(folder).length, 4, 'room is short')
+  test.equal(log.wait_s('victim'), 0)
+  let written = 0
+  for (; log.wait_s('flooder') === 0; written++) await add('flooder')
+  test.ok(written < 500, 'what is allowed at once')
+  test.equal(log.wait_s('victim'), 0)
+  test.same(
+    drops.filter((isYoung) => !isYoung),
+    [],
+  )
+  await log.close()
+})
+
+t.test('old entries go by number, young ones only when there is no room at all, which is told', async (test) => {
+  const folder = temporaryFolder(test, 'audit')
+  const clock = { used_ms: 0 }
+  const drops: boolean[] = []
+  const log = new AuditLog(folder, {
+    segmentBytes_max: 300,
+    segments_max: 2,
+    youngSegments_max: 5,
+    keep_ms: 1_000,
+    used_ms: () => clock.used_ms,
+    beforeDrop: async (_first, _newest, isYoung) => void drops.push(isYoung),
+  })
+  for (let n = 0; n < 12; n++) await log.append(entry(n))
+  test.equal(segmentsIn(folder).length, 5)
+  test.ok(drops.length > 0 && drops.every((isYoung) => isYoung))
+  clock.used_ms = 2_000
+  drops.length = 0
+  for (let n = 0; n < 3; n++) await log.append(entry(n))
+  test.ok(segmentsIn(folder).length < 5)
+  test.equal(drops[0], false)
+  await log.close()
+})

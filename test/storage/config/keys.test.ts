@@ -38,4 +38,9 @@ t.test('what no editor staged gets a revision of its own, what one staged keeps 
       [null, null],
     ],
   )
+  test.match(
+    recorded(numbered).map(({ origin }) => origin?.changeId),
+    [undefined, 'staged', undefined],
+    'whose a change was is kept with it',
+  )
 })

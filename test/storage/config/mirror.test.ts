@@ -102,3 +102,30 @@ t.test('lists are ordered by code unit, not by language', async (test) => {
   for (const key of ['b', 'B', 'ä', '10', '9', 'a']) mirror.setRunning(at(key), stored(key))
   test.same(values('running'), ['10', '9', 'B', 'a', 'b', 'ä'])
 })
+
+t.test(
+  'after a promotion what is settled goes, and what is taken back comes where nothing is pending',
+  async (test) => {
+    const { mirror, overlay } = fixture()
+    overlay(entry('settled', 1, 'x'))
+    overlay(entry('later', 2, 'newer'))
+    const [settled, later] = mirror.changes()
+    if (settled === undefined || later === undefined) throw new Error('nothing is pending')
+    const origin = { actor: 'ann', endpoint: 'test', at: '2026-01-02T03:04:05.000Z' }
+    const again = [
+      { ...at('back'), ...origin, changeId: 'b', value: 'made' },
+      { ...at('gone'), ...origin, changeId: 'g', value: undefined },
+      { ...at('later'), ...origin, changeId: 'l', value: 'older' },
+    ]
+    let next = 10
+    const done = mirror.afterPromotion([settled, { ...later, after: stored('older') }], again, () => (next += 1))
+    test.match(
+      done.map(([{ key }, made]) => [key, made?.changeId, made?.actor, made?.stored]),
+      [
+        ['settled', undefined],
+        ['back', 'b', 'ann', { value: 'made', revision: 11 }],
+        ['gone', 'g', 'ann', undefined],
+      ],
+    )
+  },
+)

@@ -4,11 +4,11 @@ import { RevisionTable } from '../../../storage/config/revision-table.ts'
 import { ConfigTables } from '../../../storage/config/tables.ts'
 import { temporaryFolder } from '../../config-fixture.ts'
 
-const revision = (number: number): Revision => ({
+const revision = (number: number, at = 'c'): Revision => ({
   applyId: `a${number}`,
   revision: number,
   by: 'b',
-  at: 'c',
+  at,
   comment: '',
   changes: Array.from({ length: number }, (_, n) => ({ section: 's', scope: '', key: `${n}`, before: null, after: n })),
 })
@@ -17,7 +17,12 @@ function fixture(test: Test) {
   const tables = new ConfigTables(temporaryFolder(test, 'revisions'))
   test.teardown(() => tables.close())
   const [revisions, headers] = tables.revisions.tables
-  return { tables, revisions, headers, table: new RevisionTable(revisions, headers, 5) }
+  return {
+    tables,
+    revisions,
+    headers,
+    table: new RevisionTable(revisions, headers, { kept: 5, ms: 1_000, kept_max: 8 }),
+  }
 }
 
 const numbers = (list: readonly { readonly revision: number }[]) => list.map((entry) => entry.revision)
@@ -31,6 +36,22 @@ t.test('revisions and their headers are listed, newest first, and the oldest go'
   test.same(numbers(table.list(1, 7)), [6])
   test.match(table.headers(1, undefined), [{ applyId: 'a8', count: 8 }])
   test.notOk('changes' in (table.headers(1, undefined)[0] ?? {}))
+})
+
+t.test('young ones stay although they are many, until there are far too many', async (test) => {
+  const { tables, table } = fixture(test)
+  const put = (number: number, ms: number) =>
+    tables.commit(table.put(revision(number, new Date(1_000_000 + ms).toISOString())))
+  const oldest = () => table.oldest
+  test.equal(oldest(), undefined)
+  for (let number = 1; number <= 8; number++) await put(number, number)
+  test.equal(oldest(), 1, 'eight in no time, and none is gone')
+  await put(9, 9)
+  test.equal(oldest(), 2)
+  await put(10, 2_000)
+  test.equal(oldest(), 6, 'the old ones, down to the number that is kept however old')
+  await put(11, 90_000)
+  test.equal(oldest(), 7)
 })
 
 t.test('what a version without headers has kept gets them', async (test) => {

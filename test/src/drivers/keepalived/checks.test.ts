@@ -1,10 +1,10 @@
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { CHECK_FOLDER, checkStatements, isProgram } from '../../../../src/drivers/keepalived/checks.ts'
 import type { HealthCheckSetting } from '../../../../src/model/health-check.ts'
 import { temporaryFolder } from '../../../config-fixture.ts'
+import { keepalivedCheck, lacks } from '../../../programs-apart.ts'
 
 const SETTINGS: Readonly<Record<string, HealthCheckSetting>> = {
   tcp: { type: 'tcp', interval: 5, fall: 2 },
@@ -69,11 +69,7 @@ t.test('without a check there is nothing', async (test) => {
   test.equal(isProgram({ type: 'script', id: 'radius' }), true)
 })
 
-/** With a ping in its file, keepalived sets net.ipv4.ping_group_range even when it only checks. */
-const APART = process.getuid?.() === 0 ? ['unshare', '--net'] : []
-
-const keepalived = spawnSync('keepalived', ['--version']).error === undefined
-t.test('keepalived takes them', { skip: keepalived ? false : 'keepalived is not installed' }, async (test) => {
+t.test('keepalived takes them', { skip: lacks('keepalived') }, async (test) => {
   const folder = temporaryFolder(test, 'keepalived')
   mkdirSync(join(folder, 'checks'))
   writeFileSync(join(folder, 'checks', 'backend-b-1'), '#!/bin/sh\n', { mode: 0o755 })
@@ -82,12 +78,7 @@ t.test('keepalived takes them', { skip: keepalived ? false : 'keepalived is not 
     const text = ['global_defs {', 'enable_script_security', 'script_user daemon', '}', 'virtual_server fwmark 5 {']
     text.push('ip_family inet', 'lvs_sched rr', 'lvs_method NAT', 'real_server 192.0.2.2 8080 {', ...lines, '}', '}')
     writeFileSync(join(folder, 'conf'), `${text.join('\n')}\n`)
-    const [program, ...args] = [...APART, 'keepalived', '-t', '-f', join(folder, 'conf')]
-    const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' })
-    // The folder of a test is under one that everybody can write to.
-    const said = `${stdout}${stderr}`
-      .split('\n')
-      .filter((line) => line !== '' && !/unsafe permissions|insecure|Unsafe/i.test(line))
-    test.strictSame([name, said], [name, []], `exit status ${status}`)
+    const said = keepalivedCheck(join(folder, 'conf'))
+    test.strictSame([name, said.lines], [name, []], `exit status ${said.status}`)
   }
 })

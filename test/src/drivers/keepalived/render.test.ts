@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +6,7 @@ import { loadedName, maskText, renderConfig } from '../../../../src/drivers/keep
 import { servedFrontends } from '../../../../src/drivers/keepalived/services.ts'
 import { SCHEDULERS } from '../../../../src/model/layer4.ts'
 import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
+import { apart, lacks } from '../../../programs-apart.ts'
 import { type Records, viewOf } from '../../../view-fixture.ts'
 
 const render = (records: Records) => renderConfig(servedFrontends(viewOf(records)))
@@ -42,10 +42,9 @@ t.test('the file that shows that keepalived has read this text is named after it
   test.end()
 })
 
-const hasKeepalived = spawnSync('keepalived', ['--version']).status === 0
 t.test(
   'keepalived accepts every scheduler, way of forwarding, protocol and family',
-  { skip: hasKeepalived ? false : 'needs keepalived' },
+  { skip: lacks('keepalived') },
   (test) => {
     const folder = mkdtempSync(join(tmpdir(), 'fulcrum-keepalived-'))
     test.teardown(() => rmSync(folder, { recursive: true }))
@@ -67,10 +66,8 @@ t.test(
     )
     const file = join(folder, 'keepalived.conf')
     writeFileSync(file, render({ realServers: REALS, l4Backends: backends, l4Frontends: [odd, ...frontends] }))
-    const { status, stderr, stdout } = spawnSync('keepalived', ['--config-test', '--use-file', file], {
-      encoding: 'utf8',
-    })
-    test.equal(status, 0, `${stdout}${stderr}`)
+    const { status, lines } = apart('keepalived', '--config-test', '--use-file', file)
+    test.equal(status, 0, lines.join('\n'))
     test.end()
   },
 )

@@ -1,0 +1,108 @@
+import type { Change, ConfigStore } from '../../storage/config/config-store.ts'
+import type { Choice } from '../api/applying.ts'
+import { ApiError, type FieldError } from '../errors.ts'
+import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
+import { sharedNames } from './name-rules.ts'
+import { isOfAccess, type Judged, type May, refuseForeign, told } from './needed-rights.ts'
+import { danglingReferences } from './reference-rules.ts'
+import { configView, frozenView } from './views.ts'
+
+const HOW_TO_GO_ON =
+  'apply some of the changes with {"changes": [ids]} or your own with {"mine": true}, or ask somebody who may'
+
+/** A stored change as it is judged. */
+export const judged = ({ before, after, ...change }: Change): Judged => ({
+  ...change,
+  before: before?.value,
+  after: after?.value,
+})
+
+/** Ids of the changes that an apply makes running. Refuses what its caller could not have staged, and what cannot stand without the rest. */
+export function chosenChanges(
+  store: Pick<ConfigStore, 'changes' | 'running'>,
+  { changes: ids, mine }: Choice,
+  { by, may }: { readonly by: string; readonly may: May },
+): ReadonlySet<string> {
+  const pending = store.changes()
+  const wanted = ids === undefined ? undefined : new Set(ids)
+  refuseUnknown(ids ?? [], pending)
+  const chosen = pending.filter(({ id, actor }) => wanted?.has(id) ?? (mine !== true || actor === by))
+  refuseForeign(chosen.map(judged), may, HOW_TO_GO_ON)
+  if (chosen.length < pending.length) refuseDependent(store, pending, chosen)
+  return new Set(chosen.map(({ id }) => id))
+}
+
+function refuseUnknown(ids: readonly string[], pending: readonly Change[]): void {
+  const known = new Set(pending.map(({ id }) => id))
+  const errors = ids.flatMap((id, place): FieldError[] =>
+    known.has(id)
+      ? []
+      : [{ field: `changes.${place}`, code: 'NOT_FOUND', message: `there is no pending change with id ${id}` }],
+  )
+  if (errors.length > 0) throw new ApiError('INVALID_BODY', 'The body names changes that are not pending', { errors })
+}
+
+/** What is left out, although what is chosen needs it, is named: nothing goes live that was not asked for. */
+function refuseDependent(
+  { running }: Pick<ConfigStore, 'running'>,
+  pending: readonly Change[],
+  chosen: readonly Change[],
+): void {
+  const [taken, missing] = [new Set(chosen), new Set<Change>()]
+  for (;;) {
+    const needed = neededBy(configView(running), frozenView(running, [...taken]), pending, taken)
+    if (needed.length === 0) break
+    for (const change of needed) {
+      taken.add(change)
+      missing.add(change)
+    }
+  }
+  if (missing.size === 0) return
+  const errors = [...missing].map((change): FieldError => ({
+    field: change.id,
+    code: 'DEPENDS_ON_PENDING',
+    message: `${told(judged(change))} goes with what was chosen`,
+  }))
+  throw new ApiError(
+    'DEPENDS_ON_PENDING',
+    'What was chosen needs other pending changes: send their ids as well, they are in errors',
+    { errors },
+  )
+}
+
+/** The pending changes that repair what taking only some of them would break. */
+function neededBy(
+  before: ConfigView,
+  after: ConfigView,
+  pending: readonly Change[],
+  taken: ReadonlySet<Change>,
+): readonly Change[] {
+  const left = pending.filter((change) => !taken.has(change))
+  const found = new Set(isOfAccess([...taken]) ? left.filter((change) => isOfAccess([change])) : [])
+  const of = (section: SectionName, id: string) => left.find((other) => other.section === section && other.key === id)
+  const known = new Set(danglingReferences(before).map((one) => JSON.stringify([one.section, one.id, one.refersTo])))
+  for (const one of danglingReferences(after)) {
+    if (known.has(JSON.stringify([one.section, one.id, one.refersTo]))) continue
+    const change = of(one.refersTo.section, one.refersTo.id) ?? of(one.section, one.id)
+    if (change !== undefined) found.add(change)
+  }
+  for (const section of SECTION_NAMES)
+    for (const change of renamesNeeded(before, after, section, left)) found.add(change)
+  return [...found]
+}
+
+function renamesNeeded(
+  before: ConfigView,
+  after: ConfigView,
+  section: SectionName,
+  left: readonly Change[],
+): readonly Change[] {
+  const inSection = left.filter((change) => change.section === section)
+  if (inSection.length === 0) return []
+  const known = new Set(sharedNames(before, section).map(({ name }) => name.toLowerCase()))
+  const names = sharedNames(after, section).map(({ name }) => name.toLowerCase())
+  const shared = new Set(names.filter((name) => !known.has(name)))
+  const { nameField } = SECTIONS[section]
+  const nameOf = (change: Change) => String(Reflect.get(Object(change.before?.value), nameField)).toLowerCase()
+  return shared.size === 0 ? [] : inSection.filter((change) => shared.has(nameOf(change)))
+}

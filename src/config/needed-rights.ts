@@ -1,0 +1,174 @@
+import { isDeepStrictEqual } from 'node:util'
+import { ApiError, type FieldError } from '../errors.ts'
+import { ACCESS_SECTIONS } from '../model/access-sections.ts'
+import { SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
+import { SNMP_OFF } from '../model/snmp.ts'
+
+/** Whether who asks may use the endpoint with this name. */
+export type May = (endpoint: string) => boolean
+
+/** A change of one record as far as it is judged who may make it. */
+export interface Judged {
+  readonly id: string
+  readonly section: string
+  readonly key: string
+  readonly actor: string
+  /** By which it was staged last. */
+  readonly endpoint: string
+  readonly before: unknown
+  readonly after: unknown
+}
+
+/** Names of endpoints, of which one is enough. */
+type AnyOf = readonly string[]
+
+/** By which endpoints records of a section are made what they are. Without `create`, a new record counts field by field. */
+interface Makers {
+  readonly create?: AnyOf
+  readonly update: AnyOf
+  readonly remove: AnyOf
+  /** Fields that other endpoints write than `update`, or more. */
+  readonly fields?: Readonly<Record<string, AnyOf | ((value: unknown) => AnyOf)>>
+  /** What counts while there is no record. */
+  readonly absent?: object
+}
+
+/** They write whole records, of any section: what they staged is theirs, whatever is in it. */
+const RESTORES: AnyOf = ['backups.restore', 'revisions.restore']
+const OF_ROLES: AnyOf = ['roles.create', 'roles.update', 'roles.delete']
+const MOVES = new Map<unknown, string>([
+  ['drained', 'realServers.drain'],
+  ['halted', 'realServers.halt'],
+  ['online', 'realServers.online'],
+])
+
+const records = (name: string, fields: NonNullable<Makers['fields']> = {}): Makers => ({
+  create: [`${name}.create`],
+  update: [`${name}.update`],
+  remove: [`${name}.delete`],
+  fields,
+})
+/** A record that is always there, in effect. */
+const settings = (endpoint: string, more: Pick<Makers, 'fields' | 'absent'> = {}): Makers => ({
+  update: [endpoint],
+  remove: [endpoint],
+  ...more,
+})
+
+const MAKERS: { readonly [N in SectionName]: Makers } = {
+  users: records('localUsers', {
+    roles: ['localUsers.update', ...OF_ROLES],
+    groups: ['localUsers.update', 'groups.delete'],
+  }),
+  groups: records('groups', { roles: OF_ROLES }),
+  roles: records('roles'),
+  realServers: records('realServers', {
+    state: (state) => ['realServers.update', MOVES.get(state) ?? 'realServers.update'],
+  }),
+  healthChecks: records('healthChecks'),
+  l4Frontends: records('l4Frontends'),
+  l4Backends: records('l4Backends'),
+  l7Frontends: records('l7Frontends'),
+  l7Backends: records('l7Backends'),
+  ipGroups: records('ipGroups'),
+  staticIps: records('staticIps'),
+  floatingIps: records('floatingIps'),
+  ipRoutes: records('ipRoutes'),
+  conntrackLimits: settings('conntrack.update'),
+  conntrackTimeouts: settings('conntrack.update'),
+  systemProxies: settings('systemProxy.update'),
+  userInterfaces: settings('userInterface.update'),
+  clocks: settings('dateTime.ntp', {
+    fields: { timezone: ['dateTime.timezone'] },
+    absent: { timezone: '', ntp: null },
+  }),
+  nodeIdentities: { create: RESTORES, update: RESTORES, remove: RESTORES },
+  certificates: records('certificates'),
+  cipherLists: records('cipherLists'),
+  // The first user that is made gives the engine its id.
+  snmpSettings: settings('snmp.update', {
+    fields: { engineId: ['snmp.update', 'snmpUsers.create', 'snmpUsers.update'] },
+    absent: SNMP_OFF,
+  }),
+  snmpUsers: records('snmpUsers'),
+  radiusConfigs: settings('radiusConfig.update'),
+  // They come by logging in; otherwise by a restore, which has to make roles to bring users back.
+  radiusUsers: { create: ['roles.create'], update: ['radiusUsers.update'], remove: ['radiusUsers.delete'] },
+  samlConfigs: settings('saml.update'),
+  loginPolicies: settings('loginPolicy.update'),
+}
+
+/** Every endpoint that is named here, for a test. */
+export const MAKER_NAMES: readonly string[] = Object.values(MAKERS).flatMap(
+  ({ create = [], update, remove, fields = {} }) => [
+    ...[create, update, remove].flat(),
+    ...Object.values(fields).flatMap((makers) => (typeof makers === 'function' ? [...MOVES.values()] : makers)),
+  ],
+)
+
+/** The right that is missed for a change: names of endpoints of which one would do; undefined when nothing is missed. */
+export function missedRight(change: Judged, may: May): AnyOf | undefined {
+  const { before, after } = change
+  if (isRestored(change, may)) return undefined
+  const { create, remove } = MAKERS[sectionOf(change)]
+  const whole = isNothing(after) ? remove : isNothing(before) ? create : undefined
+  if (whole === undefined) return missedField(change, may)
+  return whole.some(may) ? undefined : whole
+}
+
+function isRestored({ section, endpoint }: Judged, may: May): boolean {
+  if (!RESTORES.includes(endpoint) || !may(endpoint)) return false
+  return !isOfAccess([{ section }]) || may('roles.create')
+}
+
+/** The same for the fields that differ. */
+function missedField(change: Judged, may: May): AnyOf | undefined {
+  const { update, fields = {}, absent = {} } = MAKERS[sectionOf(change)]
+  const [old, next]: readonly [object, object] = [Object(change.before ?? absent), Object(change.after)]
+  for (const field of Object.keys({ ...old, ...next })) {
+    const [was, is]: readonly unknown[] = [Reflect.get(old, field), Reflect.get(next, field)]
+    if (field === 'id' || isDeepStrictEqual(was, is)) continue
+    const special = fields[field] ?? update
+    const wanted = typeof special === 'function' ? special(is) : special
+    if (!wanted.some(may)) return wanted
+  }
+  return undefined
+}
+
+/** Whether changes say who may come in, how, and what they may do: of those all go together, or none. */
+export const isOfAccess = (changes: readonly { readonly section: string }[]): boolean =>
+  changes.some((change) => ACCESS_SECTIONS.has(sectionOf(change)))
+
+/** Of the changes of an error, at the most. */
+const LISTED_MAX = 1_000
+
+/** Refuses with the changes that who asks could not have made, and says how to go on. */
+export function refuseForeign(changes: readonly Judged[], may: May, next: string): void {
+  const foreign = changes.flatMap((change) => {
+    const missed = missedRight(change, may)
+    return missed === undefined ? [] : [{ change, missed }]
+  })
+  if (foreign.length === 0) return
+  const errors = foreign.slice(0, LISTED_MAX).map(({ change, missed }): FieldError => ({
+    field: change.id,
+    code: 'PERMISSION_DENIED',
+    message: `${told(change)} takes the right ${missed.join(' or ')}`,
+  }))
+  const count = foreign.length === 1 ? 'One of these changes is' : `${foreign.length} of these changes are`
+  throw new ApiError('PERMISSION_DENIED', `${count} not yours to make: ${next}`, { errors })
+}
+
+/** As people know it: "the change of the real server web1 by ann@corp.example". */
+export function told(change: Judged): string {
+  const { label, nameField } = SECTIONS[sectionOf(change)]
+  const name = String(Reflect.get(Object(change.after ?? change.before), nameField))
+  return `the change of the ${label} ${name} by ${change.actor}`
+}
+
+function sectionOf({ section }: Pick<Judged, 'section'>): SectionName {
+  const known = SECTION_NAMES.find((name) => name === section)
+  if (known === undefined) throw new Error(`there is no section ${section}`)
+  return known
+}
+
+const isNothing = (value: unknown) => value === undefined || value === null

@@ -1,0 +1,28 @@
+import type { ConfigStore, RevisionHeader } from '../../storage/config/config-store.ts'
+import { ApiError } from '../errors.ts'
+
+/** One every 43 seconds, day and night. */
+export const OF_ONE_PER_DAY_MAX = 2_000
+const DAY_MS = 86_400_000
+
+/** Nobody pushes older revisions out with a day of many small applies. */
+export function refuseRevisionFlood(
+  store: Pick<ConfigStore, 'revision' | 'revisionHeaders'>,
+  { by, at }: Pick<RevisionHeader, 'by' | 'at'>,
+  max = OF_ONE_PER_DAY_MAX,
+): void {
+  const since_ms = Date.parse(at) - DAY_MS
+  const isOfToday = (header: RevisionHeader) => Date.parse(header.at) > since_ms
+  // Most of the time all together have made fewer, which one look tells.
+  const [edge] = store.revisionHeaders(1, store.revision - max + 2)
+  if (edge === undefined || !isOfToday(edge)) return
+  const own = store.revisionHeaders(store.revision).filter((header) => header.by === by && isOfToday(header))
+  const first = own[max - 1]
+  if (first === undefined) return
+  const left_s = Math.max(1, Math.ceil((Date.parse(first.at) - since_ms) / 1000))
+  throw new ApiError(
+    'TOO_MANY_AT_ONCE',
+    `You made ${own.length} revisions in a day, and more would push older ones out; apply several changes at once, or try again in ${left_s} seconds`,
+    { headers: { 'Retry-After': String(left_s) } },
+  )
+}

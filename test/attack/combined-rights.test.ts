@@ -1,0 +1,165 @@
+import t, { type Test } from 'tap'
+import { type Caller, caller, applianceFixture } from '../appliance-fixture.ts'
+import { until } from '../system/api-client.ts'
+import { createUser, inMemory, PASSWORD, roleIds } from './attack-fixture.ts'
+
+inMemory()
+
+const LOW = ['Operator', 'Manager', 'Certificates', 'Backup', 'Monitoring', 'Auditor'] as const
+
+interface Change {
+  readonly id: string
+  readonly resource: string
+  readonly resourceId: string
+  readonly by: string
+}
+
+/** An administrator, a person of each default role, and one with nothing; `pending` shows what is pending. */
+async function people(test: Test) {
+  const fixture = await applianceFixture(test)
+  const { call, appliance, login } = fixture
+  const roles = await roleIds(call)
+  const ids: Record<string, string> = {}
+  for (const role of [...LOW, 'nothing'])
+    ids[role] = await createUser(call, `${role}@localhost`, role === 'nothing' ? [] : [roles[role] ?? ''])
+  const target = await createUser(call, 'target@localhost', [roles['Manager'] ?? ''])
+  const rip = (await call('POST', '/ipvsDirector/rips', { body: { name: 'web', ip: '192.0.2.9', port: 80 } })).json.data
+    .id
+  await call('PUT', '/services/apply')
+  const as: Record<string, Caller> = {}
+  for (const role of [...LOW, 'nothing']) as[role] = caller(appliance, await login(`${role}@localhost`, PASSWORD))
+  const pending = async (): Promise<readonly Change[]> => (await call('GET', '/services/pending')).json.data.changes
+  const by = (role: string): Caller => as[role] ?? call
+  return { ...fixture, by, ids, target, rip: String(rip), pending }
+}
+
+const disable = (call: Caller, user: string) => call('PUT', `/localUsers/users/${user}`, { body: { disabled: true } })
+
+t.test(
+  'combined rights: nobody but who could make a change applies it, takes it back or lets it vanish',
+  async (test) => {
+    const { call, by, target, rip, pending } = await people(test)
+    await disable(call, target)
+    await call('PUT', `/ipvsDirector/rips/${rip}`, { body: { port: 81, weight: 7 } })
+    const before = JSON.stringify(await pending())
+    const [person, server] = ['users', 'realServers'].map(
+      (section) => JSON.parse(before).find(({ resource }: Change) => resource === section).id,
+    )
+    for (const role of [...LOW, 'nothing']) {
+      const asked: readonly (readonly [string, string, unknown?])[] = [
+        ['PUT', '/services/apply'],
+        ['PUT', '/services/apply', { confirmWithin: 5 }],
+        ['PUT', '/services/apply', { force: true }],
+        ['PUT', '/services/apply?force=restart'],
+        ['PUT', '/services/apply', { changes: [person] }],
+        ['DELETE', '/services/pending'],
+        ['DELETE', `/services/pending/${person}`],
+      ]
+      for (const [method, path, body] of asked) {
+        const { status, json } = await by(role)(method, path, body === undefined ? {} : { body })
+        test.match(
+          [status, json.code],
+          [403, 'PERMISSION_DENIED'],
+          `${role}: ${method} ${path} ${JSON.stringify(body)}`,
+        )
+      }
+    }
+    test.equal(JSON.stringify(await pending()), before, 'everything is pending as it was')
+    const told = await by('Manager')('PUT', '/services/apply')
+    test.match(told.json.errors, [{ field: person, code: 'PERMISSION_DENIED', message: /localUsers\.update/ }])
+    test.equal(told.json.errors.length, 1)
+    // What is theirs to do they do, and only that.
+    test.equal((await by('Operator')('PUT', '/services/apply', { body: { changes: [server] } })).status, 403)
+    test.equal((await by('Manager')('PUT', '/services/apply', { body: { changes: [server] } })).status, 200)
+    test.match(await pending(), [{ id: person }])
+    test.equal((await call('PUT', '/services/apply')).status, 200)
+  },
+)
+
+t.test('combined rights: who touches a change last does not make it their own', async (test) => {
+  const { by, rip, pending } = await people(test)
+  await by('Manager')('PUT', `/ipvsDirector/rips/${rip}`, { body: { port: 80, weight: 1 } })
+  test.equal((await by('Operator')('PUT', `/ipvsDirector/rips/${rip}/drain`)).status, 200)
+  test.match(await pending(), [{ by: 'Operator@localhost' }])
+  for (const body of [{}, { mine: true }]) {
+    test.match((await by('Operator')('PUT', '/services/apply', { body })).json, {
+      code: 'PERMISSION_DENIED',
+      errors: [{ message: /realServers\.update/ }],
+    })
+  }
+  test.equal((await by('Manager')('PUT', '/services/apply')).status, 200)
+  await by('Operator')('PUT', `/ipvsDirector/rips/${rip}/online`)
+  test.equal((await by('Operator')('PUT', '/services/apply', { body: { mine: true } })).status, 200)
+})
+
+t.test('combined rights: half of a change of access neither goes live nor goes away', async (test) => {
+  const { call, target, ids, pending } = await people(test)
+  await disable(call, target)
+  await call('PUT', '/rbac/groups/none', { body: {} })
+  await call('DELETE', `/localUsers/users/${ids['nothing']}`)
+  const [one] = await pending()
+  const half = await call('PUT', '/services/apply', { body: { changes: [one?.id] } })
+  test.match([half.status, half.json.code, half.json.errors.length], [409, 'DEPENDS_ON_PENDING', 1])
+  test.match((await call('DELETE', `/services/pending/${one?.id}`)).json.message, /and 1 more/)
+  test.same(await pending(), [])
+})
+
+t.test('combined rights: what is not confirmed in time is pending again, as its author’s', async (test) => {
+  const { call, by, target, rip, pending, appliance } = await people(test)
+  await appliance.run()
+  await by('Operator')('PUT', `/ipvsDirector/rips/${rip}/drain`)
+  await disable(call, target)
+  const before = await pending()
+  await call('PUT', '/services/apply', { body: { confirmWithin: 5 } })
+  test.same(await pending(), [])
+  test.equal((await by('Manager')('PUT', '/services/apply/confirm')).status, 403, 'nor does a Manager keep it')
+  await until('it is taken back', async () => (await pending()).length > 0)
+  const strip = (changes: readonly Change[]) =>
+    changes.map(({ id, by: author, resourceId }) => [id, author, resourceId])
+  test.same(strip(await pending()), strip(before))
+  test.match((await call('GET', '/revisions?limit=1')).json.data, [{ by: 'fulcrum' }])
+})
+
+t.test(
+  'combined rights: a transaction of somebody else is not rolled back, and no lost right is committed',
+  async (test) => {
+    const { call, by, target, ids } = await people(test)
+    const { id } = (await call('POST', '/transactions')).json.data
+    await call('PUT', `/localUsers/users/${target}`, { body: { disabled: true }, headers: { 'x-transaction-id': id } })
+    test.match((await by('Manager')('PUT', `/transactions/${id}/rollback`)).json, { code: 'PERMISSION_DENIED' })
+    test.equal((await call('PUT', `/transactions/${id}/rollback`)).status, 200)
+    const theirs = (await by('Manager')('POST', '/transactions')).json.data.id
+    const headers = { 'x-transaction-id': theirs }
+    const body = { name: 'more', ip: '192.0.2.10', port: 80 }
+    test.equal((await by('Manager')('POST', '/ipvsDirector/rips', { body, headers })).status, 201)
+    const monitoring = (await roleIds(call))['Monitoring']
+    await call('PUT', `/localUsers/users/${ids['Manager']}`, { body: { roles: [monitoring] } })
+    await call('PUT', '/services/apply')
+    test.equal((await by('Manager')('PUT', `/transactions/${theirs}/commit`)).status, 403)
+    test.match((await call('GET', '/services/pending')).json.data, { count: 0 })
+  },
+)
+
+t.test('combined rights: no revision without a change, and a restart only by who may restart', async (test) => {
+  const { call, by } = await people(test)
+  const newest = async () => (await call('GET', '/revisions?limit=1')).json.data[0].revision
+  const before = await newest()
+  for (let n = 0; n < 20; n++) {
+    test.equal((await by('Operator')('PUT', '/services/apply?force=restart')).status, 403)
+    test.equal((await by('Operator')('PUT', '/services/apply', { body: { force: true } })).status, 200)
+    test.equal((await call('PUT', '/services/apply?force=restart')).status, 200)
+  }
+  test.equal(await newest(), before)
+})
+
+t.test('combined rights: a job of somebody who is gone does nothing any more', async (test) => {
+  const { call, by, ids, rip } = await people(test)
+  const { json, status, text } = await by('Manager')('PUT', `/ipvsDirector/rips/${rip}/drain?wait=4s&then=halt`)
+  test.equal(status, 202, text)
+  await call('DELETE', `/localUsers/users/${ids['Manager']}`)
+  test.equal((await call('PUT', '/services/apply')).status, 200)
+  const job = async () => (await call('GET', `/jobs/${json.job ?? json.data.job}`)).json.data
+  await until('the end of the job', async () => (await job()).state !== 'running')
+  test.match(await job(), { state: 'failed', problem: { code: 'PERMISSION_DENIED', message: /gone or disabled/ } })
+  test.equal((await call('GET', `/ipvsDirector/rips/${rip}`)).json.data.state, 'drained')
+})

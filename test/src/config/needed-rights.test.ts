@@ -1,0 +1,100 @@
+import t from 'tap'
+import { isOfAccess, MAKER_NAMES, missedRight, refuseForeign } from '../../../src/config/needed-rights.ts'
+import { SECTION_NAMES } from '../../../src/model/sections.ts'
+import { endpoints } from '../../../src/resources/index.ts'
+import { realServer, refuses, user } from '../../config-fixture.ts'
+
+const change = (section: string, before: unknown, after: unknown, endpoint = 'x') => ({
+  id: 'c',
+  section,
+  key: 'k',
+  actor: 'a@b',
+  endpoint,
+  before,
+  after,
+})
+const only =
+  (...names: readonly string[]) =>
+  (name: string) =>
+    names.includes(name)
+
+t.test('every endpoint that stages is known here, and no other', async (test) => {
+  const staging = endpoints.filter(({ effect }) => effect === 'stage' || effect === 'stage-and-act')
+  const known = new Set(MAKER_NAMES)
+  test.same(
+    MAKER_NAMES.filter((name) => !staging.some((endpoint) => endpoint.name === name)),
+    [],
+  )
+  test.same(
+    staging.map(({ name }) => name).filter((name) => !known.has(name)),
+    ['services.discardAll', 'services.discard'],
+    'what takes back makes nothing',
+  )
+  const nobody = () => false
+  for (const section of SECTION_NAMES) {
+    test.ok(missedRight(change(section, undefined, { id: 'k', name: 'n', x: 1 }), nobody), `${section}: made`)
+    test.ok(missedRight(change(section, { x: 1 }, { x: 2 }), nobody), `${section}: changed`)
+    test.ok(missedRight(change(section, { x: 1 }, undefined), nobody), `${section}: taken away`)
+  }
+})
+
+t.test('a real server is moved with the right for that move, and changed with the right to change it', async (test) => {
+  const drained = change('realServers', realServer('a'), realServer('a', { state: 'drained' }))
+  test.equal(missedRight(drained, only('realServers.drain')), undefined)
+  test.same(missedRight(drained, only('realServers.halt')), ['realServers.update', 'realServers.drain'])
+  const heavier = change('realServers', realServer('a'), realServer('a', { state: 'drained', weight: 1 }))
+  test.same(
+    missedRight(heavier, only('realServers.drain')),
+    ['realServers.update'],
+    'the weight came from somebody else',
+  )
+  test.equal(missedRight(heavier, only('realServers.update')), undefined)
+  const made = change('realServers', undefined, realServer('a', { state: 'drained' }))
+  test.same(missedRight(made, only('realServers.drain')), ['realServers.create'])
+})
+
+t.test('roles of a group come with the right to make roles, not with the right to rename a group', async (test) => {
+  const given = change('groups', { id: 'g', name: 'g', roles: [] }, { id: 'g', name: 'g', roles: ['r'] })
+  test.ok(missedRight(given, only('groups.update', 'groups.create')))
+  test.equal(missedRight(given, only('roles.update')), undefined)
+  const holder = change('users', user('u'), user('u', { roles: ['r'] }))
+  test.equal(missedRight(holder, only('roles.create')), undefined)
+  test.ok(missedRight(change('users', user('u'), user('u', { disabled: true })), only('roles.create')))
+})
+
+t.test('settings that nobody stored yet count field by field', async (test) => {
+  const zone = change('clocks', undefined, { id: 'n', timezone: 'UTC', ntp: null })
+  test.equal(missedRight(zone, only('dateTime.timezone')), undefined)
+  test.ok(missedRight(zone, only('dateTime.ntp')))
+  const both = change('clocks', undefined, { id: 'n', timezone: 'UTC', ntp: { enabled: true, servers: [] } })
+  test.ok(missedRight(both, only('dateTime.timezone')))
+})
+
+t.test('a restore is its author’s, but for what gives rights', async (test) => {
+  const restored = change('realServers', undefined, realServer('a'), 'backups.restore')
+  test.equal(missedRight(restored, only('backups.restore')), undefined)
+  test.ok(missedRight(restored, only('revisions.restore')))
+  const people = change('users', undefined, user('u'), 'backups.restore')
+  test.ok(missedRight(people, only('backups.restore')))
+  test.equal(missedRight(people, only('backups.restore', 'roles.create')), undefined)
+})
+
+t.test('a refusal names every change, its author and the right', async (test) => {
+  const foreign = [change('users', user('u'), undefined), { ...change('roles', { name: 'r' }, undefined), id: 'd' }]
+  const error = await refuses(test, 'PERMISSION_DENIED', () => refuseForeign(foreign, () => false, 'go on like this'))
+  test.match(error.message, /2 of these changes are not yours to make: go on like this/)
+  test.match(error.details.errors, [
+    {
+      field: 'c',
+      code: 'PERMISSION_DENIED',
+      message: /user u@example\.test by a@b takes the right localUsers\.delete/,
+    },
+    { field: 'd', code: 'PERMISSION_DENIED', message: /roles\.delete/ },
+  ])
+  refuseForeign(foreign, () => true, '')
+})
+
+t.test('what says who may come in, and what they may do, is of access', async (test) => {
+  test.ok(isOfAccess([{ section: 'realServers' }, { section: 'radiusUsers' }]))
+  test.notOk(isOfAccess([{ section: 'realServers' }, { section: 'nodeIdentities' }]))
+})
