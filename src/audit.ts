@@ -111,7 +111,9 @@ export class Audit implements AuditTrail, AuditReader {
       this.#telling ??= setTimeout(() => void this.#tellRepeated(), TELL_AFTER_MS).unref()
       return false
     }
-    const covers_s = outcome.status === undefined ? this.#refusals.beginning_s(caller) : 0
+    // Of a secret that is given out, nothing else stands for the entry.
+    const isCovered = outcome.status === undefined && !endpoint.reveals
+    const covers_s = isCovered ? this.#refusals.beginning_s(caller) : 0
     if (covers_s === undefined) return false
     if (isRefused && isLogin) this.#parts.events.publish('login', { state: 'refused', email: nameOf(request), address })
     const repeated = this.#refusals.take(caller).map((counted) => this.#log.append(entryOf(counted)))

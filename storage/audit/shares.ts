@@ -112,7 +112,8 @@ export class AuditShares {
 
   /** Refusals are bounded elsewhere, and a name that a login tries is nobody's. */
   #count(line: string): string | undefined {
-    if (line.includes('"outcome":"refused"')) return undefined
+    // The first of each is the entry's own: what somebody has sent stands behind.
+    if (/"outcome":"(\w+)"/.exec(line)?.[1] === 'refused') return undefined
     const name = /"by":("(?:[^"\\]|\\.)*")/.exec(line)?.[1]
     if (name === undefined) return undefined
     const by = keyOf(String(JSON.parse(name)))

@@ -108,6 +108,33 @@ t.test('a user who is refused again and again does not fill the log', async (tes
   test.same(checkAudit(auditFolder(stateFolder), knownHead(store)), [])
 })
 
+t.test('who is refused often has one beginning for many, but never for a secret that is given out', async (test) => {
+  const { audit, request } = fixture(test)
+  for (let i = 0; i < 31; i++) await audit.record(request('services.apply'), { status: 403 })
+  test.equal(await audit.record(request('services.apply'), {}), true)
+  test.match((await audit.search({ limit: 1 }))[0], { outcome: 'begun', coversSeconds: 60 })
+  test.equal(await audit.record(request('services.apply'), {}), false)
+  test.equal(await audit.record(request('backups.get', { method: 'GET' }), {}), true)
+  const [begun] = await audit.search({ limit: 1 })
+  test.match(begun, { outcome: 'begun', endpoint: 'backups.get' })
+  test.notOk('coversSeconds' in (begun ?? {}))
+  await audit.close()
+})
+
+t.test('a body that began is not told twice, and a long one not at all', async (test) => {
+  const { audit, request } = fixture(test)
+  const body = { dateTime: 'now' }
+  await audit.record(request('dateTime.update', { body, isBegun: true }), { status: 200 })
+  await audit.record(
+    request('dateTime.update', { body: { text: Array.from({ length: 50 }, () => 'x'.repeat(500)) } }),
+    {},
+  )
+  const [long, done] = await audit.search({ limit: 2 })
+  test.notOk('body' in (done ?? {}))
+  test.match(long, { body: { leftOut: /characters/ } })
+  await audit.close()
+})
+
 t.test('an entry is bounded, however many records were changed', async (test) => {
   const { audit, request } = fixture(test)
   const long = Array.from({ length: 100 }, (_, n) => `${n}`.padStart(60, 'x'))

@@ -56,3 +56,40 @@ t.test('an apply that was only recorded says so; one that had nothing to do on t
   const recorded = await call('PUT', '/services/apply')
   test.match(recorded, { status: 200, headers: { 'X-Dry-Run': 'true' }, json: { message: /only recorded/, data: [] } })
 })
+
+t.test('some of the changes go live, or one’s own; the rest stays pending', async (test) => {
+  const { call } = await applianceFixture(test)
+  const create = async (name: string) => {
+    await call('POST', '/ipvsDirector/rips', { body: { name, ip: '192.0.2.9', port: 80 } })
+  }
+  const pending = async () => (await call('GET', '/services/pending')).json.data.changes
+  await create('one')
+  await create('two')
+  const [one] = await pending()
+  for (const [body, field] of [
+    [{ changes: [] }, 'changes'],
+    [{ changes: [1] }, 'changes.0'],
+    [{ changes: [one.id, 'unknown'] }, 'changes.1'],
+    [{ changes: [one.id], mine: true }, 'mine'],
+    [{ mine: 'yes' }, 'mine'],
+  ] as const) {
+    const answer = await call('PUT', '/services/apply', { body })
+    test.match([answer.status, answer.json.errors[0].field], [422, field], answer.text)
+  }
+  test.equal((await pending()).length, 2)
+  const applied = await call('PUT', '/services/apply', { body: { changes: [one.id] } })
+  test.match(applied.json.data, { revision: 2 })
+  test.match(await pending(), [{ name: 'two' }])
+  test.equal((await call('PUT', '/services/apply', { body: { mine: true } })).status, 200)
+  test.same(await pending(), [])
+})
+
+t.test('a forced restart of nothing is no revision', async (test) => {
+  const { call, machine } = await applianceFixture(test)
+  machine.host.takeJournal()
+  const { status, json } = await call('PUT', '/services/apply?force=restart', { body: { comment: 'again' } })
+  test.equal(status, 200)
+  test.match(json.data, { revision: 1, confirmBy: null })
+  test.ok(machine.host.takeJournal().length > 0, 'it was restarted')
+  test.match((await call('GET', '/revisions')).json.data, [{ revision: 1 }])
+})

@@ -32,6 +32,19 @@ t.test('what was refused is nobody’s: a login may try any name', async (test) 
   test.equal(shares.wait_s('ann@b', -1, 100), 0)
 })
 
+t.test('nobody hides what they made behind what they sent', async (test) => {
+  const shares = new AuditShares(temporaryFolder(test, 'shares'), LIMITS, [], [], 0)
+  const body = { outcome: 'refused', by: 'bert@b' }
+  shares.add(
+    JSON.stringify({ by: 'ann@b', path: '/"outcome":"refused"', outcome: 'done', body, x: 'x'.repeat(2_000) }),
+    0,
+  )
+  shares.wait_s('ann@b', -1, 0)
+  shares.add(line('ann@b', 300), 0)
+  test.ok(shares.wait_s('ann@b', -1, 0) > 0)
+  test.equal(shares.wait_s('bert@b', -1, 0), 0)
+})
+
 t.test('it is known again after a start; entries that are too old count no more', async (test) => {
   const folder = temporaryFolder(test, 'shares')
   const shares = new AuditShares(folder, LIMITS, [], [], 0)
