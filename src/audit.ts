@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { AuditLog } from '../storage/audit/audit-log.ts'
+import { SEARCH_BEGUN } from '../storage/audit/search.ts'
 import type { KnownChain } from '../storage/audit/segments.ts'
 import type { ConfigStore } from '../storage/config/config-store.ts'
 import type { Actor } from './api/context.ts'
@@ -76,9 +77,13 @@ export class Audit implements AuditTrail, AuditReader {
 
   assertCalm({ userId }: Actor): void {
     if (!this.#refusals.isExhausted(userId)) return
-    throw new ApiError('RATE_LIMITED', 'Too many requests of yours were refused; wait, and look at what they said', {
-      headers: { 'Retry-After': '5' },
-    })
+    throw new ApiError(
+      'TOO_MANY_AT_ONCE',
+      'Too many requests of yours were refused; wait, and look at what they said',
+      {
+        headers: { 'Retry-After': '5' },
+      },
+    )
   }
 
   async record(request: AuditedRequest, outcome: AuditOutcome): Promise<void> {
@@ -94,6 +99,7 @@ export class Audit implements AuditTrail, AuditReader {
       requestId,
       by,
       ...(cameIn === undefined ? {} : { via: cameIn.via }),
+      ...(cameIn === undefined || cameIn.ended.length === 0 ? {} : { endedSessions: cameIn.ended }),
       ...tokenOf(actor),
       address,
       endpoint: endpoint.name,
@@ -107,11 +113,18 @@ export class Audit implements AuditTrail, AuditReader {
     })
   }
 
-  search(filter: AuditFilter): Promise<readonly AuditEntry[]> {
+  /** One file after the other: between two of them others have their turn. */
+  async search(filter: AuditFilter): Promise<readonly AuditEntry[]> {
     const { limit, before, from, to, text, ...equal } = filter
     const given = Object.entries(equal).filter((entry): entry is [string, string] => entry[1] !== undefined)
-    const query = { limit, before, from, to, text, equal: Object.fromEntries(given) }
-    return this.#parts.compute.run('searchAudit', { folder: this.#folder, query })
+    const query = { before, from, to, text, equal: Object.fromEntries(given) }
+    const found: AuditEntry[] = []
+    for (let searched = SEARCH_BEGUN; searched.below !== undefined; found.push(...searched.found)) {
+      const more = { ...query, limit: limit - found.length }
+      const input = { folder: this.#folder, query: more, searched: { ...searched, found: [] } }
+      searched = await this.#parts.compute.run('searchAudit', input)
+    }
+    return found
   }
 
   async close(): Promise<void> {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { createAppliance } from './appliance.ts'
 import { FirstPassword } from './auth/first-password.ts'
 import { checkState } from './check.ts'
+import { assertDescriptors } from './descriptors.ts'
 import { createLog, type Log } from './log.ts'
 import { createMachine } from './machine.ts'
 import { addressText } from './observe/address.ts'
@@ -17,6 +18,7 @@ const complain = (text: string) => void process.stderr.write(`fulcrum: ${text}\n
 /** Runs the daemon until a signal ends it. */
 export async function runDaemon(settings: Settings, end: (code: number) => void): Promise<void> {
   if (settings.check && !existsSync(settings.state)) throw new Error(`there is nothing in ${settings.state}`)
+  assertDescriptors()
   await lockState(settings.state)
   if (settings.check) return end(await check(settings.state))
   const daemon: Daemon = {

@@ -181,7 +181,7 @@ export class RequestContext implements HandlerContext {
   /** For the audit log: a code does not say whose it is. */
   async #admitted(login: Promise<SessionData>): Promise<SessionData> {
     const session = await login
-    this.#cameIn = { name: session.user.email, via: session.via }
+    this.#cameIn = { name: session.user.email, via: session.via, ended: session.ended }
     return session
   }
   get cameIn(): CameIn | undefined {

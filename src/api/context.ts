@@ -137,6 +137,8 @@ export interface SessionData {
   /** The session may do nothing but set up a second factor. */
   readonly mustEnrol: boolean
   readonly via: 'password' | 'radius' | 'saml'
+  /** Ids of older sessions that ended because there were too many. */
+  readonly ended: readonly string[]
 }
 
 /** One endpoint as roles see it. */

@@ -146,7 +146,7 @@ t.test('who is refused at everything begins nothing any more, and fills nothing'
   const codes: string[] = []
   for (let n = 0; n < 60; n++) codes.push((await call('DELETE', `/backup/none-2026010${n % 10}-000000.json`)).json.code)
   test.equal(codes.filter((code) => code === 'NOT_FOUND').length, 30)
-  test.equal(codes.at(-1), 'RATE_LIMITED')
+  test.equal(codes.at(-1), 'TOO_MANY_AT_ONCE')
   const before = (await call('GET', '/audit?limit=1')).json.data[0].seq
   await call('DELETE', '/backup/none-20260101-000000.json')
   await call('PUT', '/services/apply?token=S3CRET')
