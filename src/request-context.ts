@@ -7,8 +7,8 @@ import type {
   ConsoleChange,
   PendingReader,
   SectionEditor,
-  SessionData,
 } from './api/context.ts'
+import type { SessionData } from './api/account.ts'
 import type { Endpoint } from './api/endpoint.ts'
 import type { HistoryFigures, Layer4Figures, LiveFigures } from './api/figures.ts'
 import type { Lifecycle } from './api/lifecycle.ts'

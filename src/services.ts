@@ -1,15 +1,7 @@
 import type { ConfigStore } from '../storage/config/config-store.ts'
 import type { Accounts } from './api/account.ts'
-import type {
-  Actor,
-  Applied,
-  ApplyOptions,
-  Catalog,
-  ConsoleChange,
-  PendingReader,
-  SessionData,
-  UnitEntry,
-} from './api/context.ts'
+import type { Actor, Applied, ApplyOptions, Catalog, ConsoleChange, PendingReader, UnitEntry } from './api/context.ts'
+import type { SessionData } from './api/account.ts'
 import type { HistoryFigures, Layer4Figures, LiveFigures } from './api/figures.ts'
 import type { Sso } from './api/sso.ts'
 import type { StickTables } from './api/stick-tables.ts'

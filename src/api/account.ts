@@ -2,6 +2,17 @@
 
 import type { Page, PageAsked } from './pages.ts'
 
+/** Of a login. */
+export interface SessionData {
+  readonly user: { readonly id: string; readonly email: string; readonly name: string }
+  readonly token: string
+  /** The session may do nothing but set up a second factor. */
+  readonly mustEnrol: boolean
+  readonly via: 'password' | 'radius' | 'saml'
+  /** Ids of older sessions that ended because there were too many. */
+  readonly ended: readonly string[]
+}
+
 export interface SessionEntry {
   readonly id: string
   readonly userId: string

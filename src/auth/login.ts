@@ -1,4 +1,4 @@
-import type { SessionData } from '../api/context.ts'
+import type { SessionData } from '../api/account.ts'
 import type { Clock } from '../clock.ts'
 import type { AmendedSection, Amending } from '../config/apply-parts.ts'
 import { ApiError } from '../errors.ts'

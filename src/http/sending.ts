@@ -85,9 +85,13 @@ function sendHead(response: HttpResponse, { slices, stream, body }: Answer, exch
   })
 }
 
-function sendBody(response: HttpResponse, { body, isTransient }: Answer, exchange: Exchange): void {
+function sendBody(response: HttpResponse, answer: Answer, exchange: Exchange): void {
   // Without a length it is that of the body.
-  if (response.tryEnd(body, 0)[1]) return
+  if (!response.tryEnd(answer.body, 0)[1]) sendRest(response, answer, exchange)
+}
+
+/** Apart from the above, whose every call would pay for what is kept here. */
+function sendRest(response: HttpResponse, { body, isTransient }: Answer, exchange: Exchange): void {
   const sent = response.getWriteOffset()
   const [total, rest] = restOf(body, sent, isTransient === true)
   const held = unsent.hold(() => response.close())
