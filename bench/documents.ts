@@ -22,7 +22,8 @@ function spent_us(pid: number): number {
 }
 
 export async function run(): Promise<void> {
-  const { daemon, plainPort, stop } = await startDaemon()
+  const bench = await startDaemon()
+  const { daemon, plainPort } = bench
   const rows: (readonly string[])[] = []
   try {
     for (const path of PATHS) {
@@ -42,11 +43,11 @@ export async function run(): Promise<void> {
           reached.push(perSecond)
           costs.push((spent_us(daemon.pid) - before) / (perSecond * SECONDS))
         }
-        rows.push([path, form, whole(median(reached)), `${median(costs).toFixed(1)}`])
+        rows.push([path, form, whole(median(reached)), median(costs).toFixed(1)])
       }
     }
   } finally {
-    await stop()
+    await bench.stop()
   }
   table(
     `Public documents: ${ROUNDS} rounds of ${SECONDS} s, wrk -t1 -c32, plain HTTP, no login`,

@@ -11,7 +11,7 @@ import type { Clock } from './clock.ts'
 import { shownChange } from './config/shown-change.ts'
 import { ApiError } from './errors.ts'
 import type { Events } from './events.ts'
-import type { AuditedRequest, AuditOutcome, AuditTrail } from './http/audited.ts'
+import type { AuditedRequest, AuditOutcome, AuditTrail, CameIn } from './http/audited.ts'
 import { noRoom } from './http/no-room.ts'
 import type { Log } from './log.ts'
 import type { RecordChange } from './model/sections.ts'
@@ -98,8 +98,7 @@ export class Audit implements AuditTrail, AuditReader {
       at: new Date(this.#parts.clock.now_ms()).toISOString(),
       requestId,
       by,
-      ...(cameIn === undefined ? {} : { via: cameIn.via }),
-      ...(cameIn === undefined || cameIn.ended.length === 0 ? {} : { endedSessions: cameIn.ended }),
+      ...(cameIn === undefined ? {} : openedBy(cameIn)),
       ...tokenOf(actor),
       address,
       endpoint: endpoint.name,
@@ -184,6 +183,10 @@ export class Audit implements AuditTrail, AuditReader {
 /** A program is not the person whose token it holds. */
 function tokenOf({ sessionId }: Actor): object {
   return isOfToken(sessionId) ? { token: sessionId.slice(TOKEN_SESSION.length) } : {}
+}
+
+function openedBy({ via, ended }: CameIn): object {
+  return { via, ...(ended.length === 0 ? {} : { endedSessions: ended }) }
 }
 
 function cameOf({ status, code }: AuditOutcome): object {

@@ -70,7 +70,7 @@ t.test(
       if (what === 'searches of the audit log') test.ok(statuses.has(429), 'two at once are the most of one user')
     }
     for (let n = 0; n < 51; n += 1) await freshToken(daemon)
-  const mine = await daemon.call('GET', '/localUsers/me/sessions', { token: await freshToken(daemon) })
+    const mine = await daemon.call('GET', '/localUsers/me/sessions', { token: await freshToken(daemon) })
     test.equal(mine.json.data.length, 50, 'the oldest have ended')
     test.equal((await daemon.call('GET', '/services', { token: low.monitoring })).status, 401, 'among them the first')
     const { data } = (await daemon.call('GET', '/audit?endpoint=auth.login&outcome=done&limit=1')).json
