@@ -66,7 +66,7 @@ t.test(
     const second = handledInPlace(one, { run }, {}, places, 'b')
     void handledInPlace(one, { run }, {}, undefined, 'a')
     finish()
-    await first
+    await Promise.all([first, second].map((each) => Promise.resolve(each)))
     test.equal(places.open, 0)
   },
 )
