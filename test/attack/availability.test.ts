@@ -7,7 +7,7 @@ import { flooding, type Statuses } from './flooder.ts'
 import { connected } from './raw-fixture.ts'
 
 /** Requests of the bystander per round; more in the long run: FULCRUM_ATTACK_REQUESTS_FELT=1000. */
-const REQUESTS = Number(process.env['FULCRUM_ATTACK_REQUESTS_FELT'] ?? 50)
+const REQUESTS = Number(process.env['FULCRUM_ATTACK_REQUESTS_FELT'] ?? 30)
 const WIDTH = 24
 t.setTimeout(0)
 
