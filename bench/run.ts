@@ -2,6 +2,7 @@
 import { run as archive } from './archive.ts'
 import { run as backup } from './backup.ts'
 import { run as config } from './config.ts'
+import { run as documents } from './documents.ts'
 import { environment } from './environment.ts'
 import { run as http } from './http.ts'
 import { run as layer4Apply } from './l4-apply.ts'
@@ -14,6 +15,7 @@ import { run as start } from './start.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   http,
+  documents,
   config,
   start,
   archive,

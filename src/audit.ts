@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { AuditLog, type Unnumbered } from '../storage/audit/audit-log.ts'
+import { SEARCH_BEGUN } from '../storage/audit/search.ts'
 import type { KnownChain } from '../storage/audit/segments.ts'
 import type { ConfigStore } from '../storage/config/config-store.ts'
 import type { Actor } from './api/context.ts'
@@ -10,7 +11,7 @@ import type { Clock } from './clock.ts'
 import { shownChange } from './config/shown-change.ts'
 import { ApiError } from './errors.ts'
 import type { Events } from './events.ts'
-import type { AuditedRequest, AuditOutcome, AuditTrail } from './http/audited.ts'
+import type { AuditedRequest, AuditOutcome, AuditTrail, CameIn } from './http/audited.ts'
 import { noRoom } from './http/no-room.ts'
 import type { Log } from './log.ts'
 import type { RecordChange } from './model/sections.ts'
@@ -143,7 +144,7 @@ export class Audit implements AuditTrail, AuditReader {
       at: new Date(this.#parts.clock.now_ms()).toISOString(),
       requestId,
       by: nameOf(request),
-      ...(cameIn === undefined ? {} : { via: cameIn.via }),
+      ...(cameIn === undefined ? {} : openedBy(cameIn)),
       ...tokenOf(actor),
       address,
       endpoint: endpoint.name,
@@ -156,11 +157,18 @@ export class Audit implements AuditTrail, AuditReader {
     }
   }
 
-  search(filter: AuditFilter): Promise<readonly AuditEntry[]> {
+  /** One file after the other: between two of them others have their turn. */
+  async search(filter: AuditFilter): Promise<readonly AuditEntry[]> {
     const { limit, before, from, to, text, ...equal } = filter
     const given = Object.entries(equal).filter((entry): entry is [string, string] => entry[1] !== undefined)
-    const query = { limit, before, from, to, text, equal: Object.fromEntries(given) }
-    return this.#parts.compute.run('searchAudit', { folder: this.#folder, query })
+    const query = { before, from, to, text, equal: Object.fromEntries(given) }
+    const found: AuditEntry[] = []
+    for (let searched = SEARCH_BEGUN; searched.below !== undefined; found.push(...searched.found)) {
+      const more = { ...query, limit: limit - found.length }
+      const input = { folder: this.#folder, query: more, searched: { ...searched, found: [] } }
+      searched = await this.#parts.compute.run('searchAudit', input)
+    }
+    return found
   }
 
   async close(): Promise<void> {
@@ -229,6 +237,10 @@ const entryOf = ({ last, ...counted }: Repeated<Entry>): Entry => ({ ...last, ..
 /** A program is not the person whose token it holds. */
 function tokenOf({ sessionId }: Actor): object {
   return isOfToken(sessionId) ? { token: sessionId.slice(TOKEN_SESSION.length) } : {}
+}
+
+function openedBy({ via, ended }: CameIn): object {
+  return { via, ...(ended.length === 0 ? {} : { endedSessions: ended }) }
 }
 
 function cameOf({ status, code }: AuditOutcome): object {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { createAppliance } from './appliance.ts'
 import { FirstPassword } from './auth/first-password.ts'
 import { checkState } from './check.ts'
+import { assertDescriptors } from './descriptors.ts'
 import { createLog, type Log } from './log.ts'
 import { createMachine } from './machine.ts'
 import { addressText } from './observe/address.ts'
@@ -19,6 +20,7 @@ const complain = (text: string) => void process.stderr.write(`fulcrum: ${text}\n
 export async function runDaemon(settings: Settings, end: (code: number) => void): Promise<void> {
   if ((settings.check || settings.repair) && !existsSync(settings.state))
     throw new Error(`there is nothing in ${settings.state}`)
+  assertDescriptors()
   lockState(settings.state)
   if (settings.repair) await repair(settings.state)
   if (settings.check || settings.repair) return end(await check(settings.state))

@@ -14,7 +14,6 @@ const PAGE_POLICY =
 const PAGE_HEADERS = {
   'Content-Security-Policy': PAGE_POLICY,
   'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
 }
 
 const INDEX = `<!doctype html>
@@ -45,7 +44,11 @@ const START = `SwaggerUIBundle({
 })
 `
 
-const FILES: Readonly<Record<string, { readonly contentType: string; read(folder: string): string | Uint8Array }>> = {
+interface File {
+  readonly contentType: string
+  read(folder: string): string | Uint8Array
+}
+const FILES: Readonly<Record<string, File>> = {
   'index.html': { contentType: 'text/html; charset=utf-8', read: () => INDEX },
   'start.js': { contentType: 'text/javascript; charset=utf-8', read: () => START },
   'swagger-ui.css': {
@@ -58,10 +61,14 @@ const FILES: Readonly<Record<string, { readonly contentType: string; read(folder
   },
 }
 
-/** The documents about the API: made or read when first asked for, so that start-up and idle memory do not pay. */
+/**
+ * The documents about the API, which anybody may ask for: made or read when first asked for, so that start-up and idle memory
+ * do not pay, and kept from then on, so that asking again costs a look-up.
+ */
 export class Documents {
   readonly #endpoints: readonly Endpoint[]
   readonly #version: string
+  readonly #pages = new Map<string, Rendered>()
   #openapi: Rendered | undefined
 
   constructor(endpoints: readonly Endpoint[], version: string) {
@@ -76,15 +83,19 @@ export class Documents {
 
   /** One of a fixed set of files: no name from outside becomes a path. */
   page(name: string): Rendered {
+    const known = this.#pages.get(name)
+    if (known !== undefined) return known
     const file = Object.hasOwn(FILES, name) ? FILES[name] : undefined
     if (file === undefined) throw new ApiError('NOT_FOUND', `The documentation has no file ${name}`)
     const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
-    const page = tagged(file.read(folder), file.contentType)
-    return { ...page, headers: PAGE_HEADERS }
+    const page = { ...tagged(file.read(folder), file.contentType), headers: PAGE_HEADERS }
+    this.#pages.set(name, page)
+    return page
   }
 }
 
-function tagged(body: string | Uint8Array, contentType: string): Rendered {
+function tagged(text: string | Uint8Array, contentType: string): Rendered {
+  const body = Buffer.from(text)
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
   return { body, contentType, etag, cacheControl: 'no-cache' }
 }

@@ -23,6 +23,7 @@ export const ERRORS = {
     status: 409,
     meaning: 'A transaction is open; commit it or roll it back first. data names it and its owner.',
   },
+  LIMIT_REACHED: { status: 409, meaning: 'One owner keeps as many of these as there may be; remove one first.' },
   APPLY_IN_PROGRESS: { status: 409, meaning: 'Another apply is running; retry after the seconds in Retry-After.' },
   DEPENDS_ON_PENDING: {
     status: 409,
@@ -59,13 +60,10 @@ export const ERRORS = {
     status: 422,
     meaning: "The generated configuration was rejected by the program's own checker; nothing changed.",
   },
-  RATE_LIMITED: {
-    status: 429,
-    meaning: 'Too many logins, or long answers or large bodies at once; retry after the seconds in Retry-After.',
-  },
+  RATE_LIMITED: { status: 429, meaning: 'Too many logins; retry after the seconds in Retry-After.' },
   TOO_MANY_AT_ONCE: {
     status: 429,
-    meaning: 'Too much of one kind of work by one user; retry after the seconds in Retry-After.',
+    meaning: 'Too much work of one kind at once; the message says which limit; retry after the seconds in Retry-After.',
   },
   INTERNAL: { status: 500, meaning: 'A defect of the daemon; the log has the details under the request id.' },
   NOT_SUPPORTED: { status: 501, meaning: 'This machine lacks what the operation needs.' },

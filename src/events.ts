@@ -2,13 +2,10 @@ import type { SideTable } from '../storage/config/config-store.ts'
 import type { EventsReader } from './api/lifecycle.ts'
 import type { Stream } from './api/reply.ts'
 import type { Clock } from './clock.ts'
-import { ApiError } from './errors.ts'
 import type { Log } from './log.ts'
 import type { EventKind } from './model/job.ts'
 
 const KEPT_MAX = 5_000
-/** Nobody keeps the others from watching. */
-const STREAMS_OF_USER_MAX = 32
 
 /** Something that happened. */
 export interface Event {
@@ -36,8 +33,6 @@ export class Events implements EventsReader {
   readonly #clock: Clock
   readonly #log: Log
   readonly #subscribers = new Set<Subscriber>()
-  /** Open ones, by user. */
-  readonly #streams = new Map<string, number>()
   #kept: Event[]
   #waiting: Event[] = []
   #next: number
@@ -78,12 +73,7 @@ export class Events implements EventsReader {
     return () => void this.#subscribers.delete(subscriber)
   }
 
-  stream(after: number | undefined, kinds: readonly EventKind[], userId: string): Stream {
-    if ((this.#streams.get(userId) ?? 0) >= STREAMS_OF_USER_MAX) {
-      throw new ApiError('RATE_LIMITED', `${STREAMS_OF_USER_MAX} streams of yours are open; close one`, {
-        headers: { 'Retry-After': '10' },
-      })
-    }
+  stream(after: number | undefined, kinds: readonly EventKind[]): Stream {
     const wanted = ({ kind }: Event) => kinds.length === 0 || kinds.includes(kind)
     return (sink) => {
       const missed = after === undefined ? [] : this.after(after)
@@ -93,18 +83,8 @@ export class Events implements EventsReader {
       const stop = this.subscribe((event) => {
         if (wanted(event)) sink.write(eventText(event))
       })
-      this.#count(userId, 1)
-      return () => {
-        stop()
-        this.#count(userId, -1)
-      }
+      return stop
     }
-  }
-
-  #count(userId: string, step: 1 | -1): void {
-    const count = (this.#streams.get(userId) ?? 0) + step
-    if (count > 0) this.#streams.set(userId, count)
-    else this.#streams.delete(userId)
   }
 
   /** Said to whom some events cannot be told any more. */

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
-import type { ContextOf, SessionData } from './api/context.ts'
+import type { ContextOf } from './api/context.ts'
+import type { SessionData } from './api/account.ts'
 import { LICENCE } from './model/licence.ts'
 import type { OpenedSession } from './model/session.ts'
 

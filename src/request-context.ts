@@ -1,6 +1,7 @@
 import type { Accounts } from './api/account.ts'
 import type { Applied, ApplyOptions } from './api/applying.ts'
-import type { Actor, Catalog, ConsoleChange, PendingReader, SectionEditor, SessionData } from './api/context.ts'
+import type { Actor, Catalog, ConsoleChange, PendingReader, SectionEditor } from './api/context.ts'
+import type { SessionData } from './api/account.ts'
 import type { Endpoint } from './api/endpoint.ts'
 import type { HistoryFigures, Layer4Figures, LiveFigures } from './api/figures.ts'
 import type { Lifecycle } from './api/lifecycle.ts'
@@ -172,7 +173,7 @@ export class RequestContext implements HandlerContext {
   /** For the audit log: a code does not say whose it is. */
   async #admitted(login: Promise<SessionData>): Promise<SessionData> {
     const session = await login
-    this.#cameIn = { name: session.user.email, via: session.via }
+    this.#cameIn = { name: session.user.email, via: session.via, ended: session.ended }
     return session
   }
   get cameIn(): CameIn | undefined {

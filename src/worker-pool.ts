@@ -13,7 +13,7 @@ type Output<T, K extends keyof T> = T[K] extends (input: never) => infer O ? Awa
 
 /**
  * Runs the tasks of one file: in threads, or inline in tests. What a task throws is a defect; outcomes are values. Refuses with
- * RATE_LIMITED when too many wait.
+ * TOO_MANY_AT_ONCE when too many wait.
  */
 export interface Pool<T> {
   run<K extends TaskName<T>>(name: K, input: Input<T, K>): Promise<Output<T, K>>
@@ -90,7 +90,7 @@ export class WorkerPool<T> implements Pool<T> {
 
 function refused(): Promise<never> {
   const message = 'Too many others wait for the same; try again in a few seconds'
-  return Promise.reject(new ApiError('RATE_LIMITED', message, { headers: { 'Retry-After': '3' } }))
+  return Promise.reject(new ApiError('TOO_MANY_AT_ONCE', message, { headers: { 'Retry-After': '3' } }))
 }
 
 /** The same tasks without threads. */
@@ -128,7 +128,7 @@ export function computePool(): ComputePool {
   return new WorkerPool<typeof ComputeTasks>(new URL('../workers/compute.ts', import.meta.url), {
     threads: 1,
     idle_ms: 30_000,
-    // A search of the audit log may take a second.
+    // Searches of the audit log come back for each of its files; there are no more of them than this.
     queue_max: 16,
     isFair: true,
     workerData: undefined,

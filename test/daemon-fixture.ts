@@ -21,6 +21,8 @@ export const PASSWORD = 'correct horse battery'
 /** What a launcher would have prepared. */
 export interface Surroundings {
   readonly env?: Readonly<Record<string, string>>
+  /** Files and sockets that it may have open. */
+  readonly descriptors?: number
   /** Told of each process; with it, descriptor 3 of the process is one end of a socket. */
   readonly started?: (child: ChildProcess) => void
 }
@@ -57,7 +59,10 @@ export class Daemon {
   /** Resolves when the API answers. */
   async start(): Promise<void> {
     const argv = [...this.#flags, ...MAIN, '--state', this.state, '--listen', '127.0.0.1:0']
-    const child = spawn(process.execPath, [...argv, ...this.#args], {
+    const { descriptors } = this.#more
+    const limited = descriptors === undefined ? [] : ['prlimit', `--nofile=${descriptors}`]
+    const [program = '', ...rest] = [...limited, process.execPath, ...argv, ...this.#args]
+    const child = spawn(program, rest, {
       cwd: ROOT,
       env: { PATH: process.env['PATH'], FULCRUM_ADMIN_PASSWORD: PASSWORD, ...this.#more.env },
       stdio: ['ignore', 'pipe', 'pipe', ...(this.#more.started === undefined ? [] : (['pipe'] as const))],

@@ -1,6 +1,5 @@
 /** Tasks of the compute pool: work on bytes that would hold up the main thread. They touch nothing of the machine. */
-import { type AuditQuery, searchAudit as search } from '../storage/audit/search.ts'
-import type { AuditEntry } from '../storage/audit/segments.ts'
+import { type AuditQuery, type AuditSearched, searchAudit as search } from '../storage/audit/search.ts'
 import { type BackupFile, describeBackup as describe, openBackup as open } from './compute/backup-file.ts'
 import type { CertificateRead, CertificateUpload } from '../src/model/certificates.ts'
 import { readCertificate as read } from './compute/certificate.ts'
@@ -22,11 +21,13 @@ export function describeBackup(raw: Uint8Array) {
 export function searchAudit({
   folder,
   query,
+  searched,
 }: {
   readonly folder: string
   readonly query: AuditQuery
-}): readonly AuditEntry[] {
-  return search(folder, query)
+  readonly searched: AuditSearched
+}): AuditSearched {
+  return search(folder, query, searched)
 }
 
 export function readCertificate(upload: CertificateUpload): CertificateRead {

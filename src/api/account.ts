@@ -1,5 +1,18 @@
 /** What handlers see of people's accounts: their own, and everybody's for who may look after them. */
 
+import type { Page, PageAsked } from './pages.ts'
+
+/** Of a login. */
+export interface SessionData {
+  readonly user: { readonly id: string; readonly email: string; readonly name: string }
+  readonly token: string
+  /** The session may do nothing but set up a second factor. */
+  readonly mustEnrol: boolean
+  readonly via: 'password' | 'radius' | 'saml'
+  /** Ids of older sessions that ended because there were too many. */
+  readonly ended: readonly string[]
+}
+
 export interface SessionEntry {
   readonly id: string
   readonly userId: string
@@ -50,8 +63,8 @@ export interface OwnAccount {
 export interface AccountsReader {
   own(): OwnAccount
   /** Of one user, or of all. */
-  sessions(userId?: string): readonly SessionEntry[]
-  tokens(userId?: string): readonly TokenEntry[]
+  sessions(page: PageAsked, userId?: string): Page<SessionEntry>
+  tokens(page: PageAsked, userId?: string): Page<TokenEntry>
 }
 
 /** What acts, acts at once. Whoever proves who he is by a password or a code is held up like at a login after five failures. */

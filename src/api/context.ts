@@ -1,5 +1,5 @@
 import type { ConfigView, SectionContents, SectionName, SectionRecords } from '../model/sections.ts'
-import type { Accounts, AccountsReader } from './account.ts'
+import type { Accounts, AccountsReader, SessionData } from './account.ts'
 import type { Applied, ApplyOptions } from './applying.ts'
 import type { CertificateRead, CertificateUpload } from '../model/certificates.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
@@ -112,14 +112,6 @@ export interface UnitEntry {
   readonly fullName: string
   readonly canReload: boolean
   readonly canUpdate: boolean
-}
-
-export interface SessionData {
-  readonly user: { readonly id: string; readonly email: string; readonly name: string }
-  readonly token: string
-  /** The session may do nothing but set up a second factor. */
-  readonly mustEnrol: boolean
-  readonly via: 'password' | 'radius' | 'saml'
 }
 
 /** One endpoint as roles see it. */

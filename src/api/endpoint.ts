@@ -23,6 +23,15 @@ export interface Request<P extends string, Q, B> {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** Limits of what may be worked on at once. */
+export interface AtOnce {
+  /** In the plural, for who is refused. */
+  readonly what: string
+  readonly all_max: number
+  /** Of one user. */
+  readonly each_max: number
+}
+
 /** The whole truth of one endpoint. Router, validation, OpenAPI, rights and the contract tests are derived from it. */
 export interface EndpointSpec<
   E extends Effect,
@@ -56,6 +65,8 @@ export interface EndpointSpec<
   readonly isForm?: true
   /** Of the body, when more than 1 MiB is wanted. Such a body is parsed in a worker. */
   readonly bodyBytes_max?: number
+  /** For what is dear: how many of such requests are worked on at once. More are refused with TOO_MANY_AT_ONCE. */
+  readonly atOnce?: AtOnce
   /** The answer is not the JSON envelope: a file, a page, or CSV beside JSON. */
   readonly produces?: readonly string[]
   readonly summary: string
@@ -97,6 +108,7 @@ export interface Endpoint {
   readonly status: 200 | 201 | 202 | 303
   readonly isForm: boolean
   readonly bodyBytes_max: number | undefined
+  readonly atOnce: AtOnce | undefined
   readonly produces: readonly string[]
   readonly summary: string
   readonly message: string
@@ -135,6 +147,7 @@ export function endpoint<
     status: spec.status ?? 200,
     isForm: spec.isForm ?? false,
     bodyBytes_max: spec.bodyBytes_max,
+    atOnce: spec.atOnce,
     produces: spec.produces ?? ['application/json'],
     headers: spec.headers ?? [],
     query: spec.query,

@@ -65,7 +65,7 @@ export interface RevisionsReader {
 
 export interface EventsReader {
   /** What comes, after what came since the event with this number; of these kinds, of all when there are none. */
-  stream(after: number | undefined, kinds: readonly EventKind[], userId: string): Stream
+  stream(after: number | undefined, kinds: readonly EventKind[]): Stream
 }
 
 export interface LifecycleReading {

@@ -18,6 +18,6 @@ export interface RadiusTested {
 }
 
 export interface RadiusProbe {
-  /** Asks the servers of `config`, stored or not. Refuses with RATE_LIMITED. */
+  /** Asks the servers of `config`, stored or not. Refuses with TOO_MANY_AT_ONCE. */
   test(config: RadiusConfig, username: string, password: string): Promise<RadiusTested>
 }

@@ -1,4 +1,4 @@
-import type { SessionData } from './context.ts'
+import type { SessionData } from './account.ts'
 
 /** Single sign-on as handlers see it. All of it refuses with NOT_FOUND while it is not set up. */
 export interface SsoReader {

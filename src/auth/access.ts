@@ -4,7 +4,7 @@ import type { Actor } from '../api/context.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
-import type { Log } from '../log.ts'
+import { type Log, strangersLog } from '../log.ts'
 import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
 import { Account } from './account.ts'
 import { ApiTokens, isOfToken, TOKEN_SESSION } from './api-tokens.ts'
@@ -68,7 +68,13 @@ export class AccessControl {
     const shared = { running, clock, log, passwords, lockout: new Lockout(clock), factors, amend }
     const { sessions } = this
     const firstPassword = new FirstPassword(stateFolder)
-    this.login = new Login({ ...shared, sessions, external: parts.external, firstPassword })
+    this.login = new Login({
+      ...shared,
+      log: strangersLog(log, clock),
+      sessions,
+      external: parts.external,
+      firstPassword,
+    })
     this.account = new Account({ ...shared, sessions, tokens: this.#apiTokens })
     this.#running = running
     this.#permissions = new Permissions(endpoints, running)

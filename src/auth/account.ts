@@ -1,5 +1,6 @@
 import type { Accounts, OwnAccount, SecondFactorState, SessionEntry, TokenEntry } from '../api/account.ts'
 import type { Actor } from '../api/context.ts'
+import { mapped, pageOf } from '../api/pages.ts'
 import { refuseFields } from '../api/refuse.ts'
 import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'
@@ -57,8 +58,15 @@ export class Account {
   of(actor: Actor, address: () => string): Accounts {
     return {
       own: () => this.#own(actor),
-      sessions: (userId) => this.#sessionsOf(userId).map((session) => this.#sessionEntry(session, actor)),
-      tokens: (userId) => this.#parts.tokens.list(userId).map((token) => this.#tokenEntry(token)),
+      sessions: (page, userId) =>
+        mapped(pageOf(this.#parts.sessions.list(userId), page, keyOfSession), (session) =>
+          this.#sessionEntry(session, actor),
+        ),
+      tokens: (page, userId) =>
+        mapped(
+          pageOf(this.#parts.tokens.list(userId), page, ({ id }) => id),
+          (token) => this.#tokenEntry(token),
+        ),
       changePassword: (current, next) => this.#changePassword(actor, address(), current, next),
       endSession: async (id, userId) => {
         const isIt = (session: Session) => session.id === id && (userId === undefined || session.userId === userId)
@@ -104,10 +112,6 @@ export class Account {
     if (user?.secondFactor === undefined) return { enabled: false, since: null, recoveryCodesLeft: 0 }
     const recoveryCodesLeft = this.#parts.factors.recoveryCodesLeft(user.secondFactor)
     return { enabled: true, since: user.secondFactor.since, recoveryCodesLeft }
-  }
-
-  #sessionsOf(userId: string | undefined): readonly Session[] {
-    return this.#parts.sessions.list().filter((session) => userId === undefined || session.userId === userId)
   }
 
   #sessionEntry({ id, userId, address, via = 'password', ...times }: Session, actor: Actor): SessionEntry {
@@ -165,7 +169,7 @@ export class Account {
     }
     if (others.length >= TOKENS_PER_USER_MAX) {
       throw new ApiError(
-        'RATE_LIMITED',
+        'LIMIT_REACHED',
         `You have ${TOKENS_PER_USER_MAX} API tokens, the most there may be; revoke one`,
       )
     }
@@ -237,5 +241,8 @@ export class Account {
     throw new ApiError('IN_USE', 'A second factor is set up; remove it first: DELETE /localUsers/me/2fa')
   }
 }
+
+/** By age. */
+const keyOfSession = ({ createdAt_ms, id }: Session) => `${String(createdAt_ms).padStart(16, '0')} ${id}`
 
 const isoOf = (at_ms: number) => new Date(at_ms).toISOString()

@@ -1,4 +1,4 @@
-import type { SessionData } from '../api/context.ts'
+import type { SessionData } from '../api/account.ts'
 import type { Clock } from '../clock.ts'
 import type { AmendedSection, Amending } from '../config/apply-parts.ts'
 import { ApiError } from '../errors.ts'
@@ -119,13 +119,13 @@ export class Login {
     how: { readonly via: Via; readonly address: string; readonly isLimited?: boolean },
     isStillRight: () => boolean,
   ): Promise<SessionData> {
-    const { session, token } = await this.#parts.sessions.create(id, how)
+    const { session, token, ended } = await this.#parts.sessions.create(id, how)
     // What ends the sessions of a user has not seen one that was being written.
     if (!isStillRight()) {
       await this.#parts.sessions.end((other) => other.id === session.id)
       throw new ApiError('INVALID_CREDENTIALS', 'The e-mail or the password is wrong')
     }
-    return { user: { id, email, name }, token, mustEnrol: how.isLimited === true, via: how.via }
+    return { user: { id, email, name }, token, mustEnrol: how.isLimited === true, via: how.via, ended }
   }
 
   async #identify(email: string, password: string, place: string): Promise<Identified> {

@@ -5,6 +5,8 @@ import { TOKEN_LIFE_MS, type TokenFault, type Tokens } from './token.ts'
 
 export const SESSION_LIFE_MS = 12 * 3_600_000
 const CACHED_TOKENS_MAX = 10_000
+/** Of one user: nobody fills the table, and a program that logs in for each request ends only sessions of its own. */
+export const SESSIONS_PER_USER_MAX = 50
 
 /** How somebody came in. */
 export type Via = 'password' | 'radius' | 'saml'
@@ -36,6 +38,7 @@ export class Sessions {
   readonly #table: SideTable
   readonly #tokens: Tokens
   readonly #clock: Clock
+  /** Oldest first. */
   readonly #live = new Map<string, Session>()
   readonly #known = new Map<string, KnownToken>()
 
@@ -43,27 +46,32 @@ export class Sessions {
     this.#table = table
     this.#tokens = tokens
     this.#clock = clock
-    for (const { value } of table.entries()) {
-      const session = value as Session
-      this.#live.set(session.id, session)
-    }
+    const stored = table.entries().map(({ value }) => value as Session)
+    for (const session of stored.sort((a, b) => a.createdAt_ms - b.createdAt_ms)) this.#live.set(session.id, session)
   }
 
-  async create(userId: string, how: Opening): Promise<{ readonly session: Session; readonly token: string }> {
+  /** `ended` are the oldest of the user, where there are as many as there may be. */
+  async create(
+    userId: string,
+    how: Opening,
+  ): Promise<{ readonly session: Session; readonly token: string; readonly ended: readonly string[] }> {
     await this.#prune()
     const now_ms = this.#clock.now_ms()
     const expiresAt_ms = now_ms + SESSION_LIFE_MS
     const session: Session = { id: randomUUID(), userId, createdAt_ms: now_ms, expiresAt_ms, ...how }
     await this.#table.put(session.id, session)
     this.#live.set(session.id, session)
-    return { session, token: this.token(session.id) }
+    const surplus = this.list(userId).slice(0, -SESSIONS_PER_USER_MAX)
+    const ended = surplus.map(({ id }) => id)
+    await this.#end(ended)
+    return { session, token: this.token(session.id), ended }
   }
 
-  /** Live ones, oldest first. */
-  list(): readonly Session[] {
+  /** Live ones of one user, or of all, oldest first. */
+  list(userId?: string): readonly Session[] {
     const now_ms = this.#clock.now_ms()
-    const live = [...this.#live.values()].filter(({ expiresAt_ms }) => expiresAt_ms > now_ms)
-    return live.sort((a, b) => a.createdAt_ms - b.createdAt_ms)
+    const isWanted = (session: Session) => userId === undefined || session.userId === userId
+    return [...this.#live.values()].filter((session) => session.expiresAt_ms > now_ms && isWanted(session))
   }
 
   isLimited(id: string): boolean {
@@ -102,7 +110,10 @@ export class Sessions {
 
   /** Answers how many have ended. */
   async end(gone: (session: Session) => boolean): Promise<number> {
-    const ended = [...this.#live.values()].filter(gone).map((session) => session.id)
+    return this.#end([...this.#live.values()].filter(gone).map((session) => session.id))
+  }
+
+  async #end(ended: readonly string[]): Promise<number> {
     for (const id of ended) this.#live.delete(id)
     if (ended.length > 0) await this.#table.remove(ended)
     return ended.length

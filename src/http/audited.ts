@@ -26,6 +26,8 @@ export interface AuditedRequest {
 export interface CameIn {
   readonly name: string
   readonly via: 'password' | 'radius' | 'saml'
+  /** Ids of sessions that made room. */
+  readonly ended: readonly string[]
 }
 
 export interface AuditOutcome {

@@ -1,9 +1,12 @@
 import type { Endpoint } from '../api/endpoint.ts'
 import { ApiError } from '../errors.ts'
 import type { Incoming } from './incoming.ts'
+import { Places } from './places.ts'
 import { parseForm, type ParsedBody, parseSmall, validBody, type Validation } from './validation.ts'
 
 const BODY_BYTES_MAX = 1024 * 1024
+/** At once; one user has one, so that nobody who sends slowly keeps the others from it. */
+const LARGE_BODIES_MAX = 2
 /** Before anybody logged in: enough for a login, too little to fill the memory with. */
 const PUBLIC_BODY_BYTES_MAX = 8 * 1024
 /** Parses a large body without holding up anybody; undefined when it is not JSON in UTF-8, or nested too deeply. */
@@ -16,21 +19,9 @@ export function mayBeLarge({ bodyBytes_max }: Endpoint, incoming: Incoming): boo
   return !/^\d{1,12}$/.test(length) || Number(length) > BODY_BYTES_MAX
 }
 
-/** Each takes several times its size while it is read, parsed and checked; several at once would take all memory. */
-export class LargeBodies {
-  #isTaken = false
-
-  /** Answers what gives the place back; refuses while it is taken. */
-  take(): () => void {
-    if (this.#isTaken) {
-      throw new ApiError('RATE_LIMITED', 'Another large body is being read; try again when it has been', {
-        headers: { 'Retry-After': '5' },
-      })
-    }
-    this.#isTaken = true
-    return () => (this.#isTaken = false)
-  }
-}
+/** Each takes several times its size while it is read, parsed and checked; more at once would take all memory. */
+export const largeBodies = () =>
+  new Places({ what: 'large bodies', all_max: LARGE_BODIES_MAX, each_max: 1, retryAfter_s: 5 })
 
 /** Reads and judges the body of a request. */
 export async function readBody(

@@ -18,14 +18,20 @@ export interface Answer {
   readonly slices?: (() => Slices) | undefined
   /** Instead of `body`: without an end. */
   readonly stream?: Stream | undefined
+  /** The user whom an answer that lasts is counted for. */
+  readonly holder?: string | undefined
 }
 
 export const JSON_TYPE = 'application/json'
 const NO_HEADERS: Readonly<Record<string, string>> = {}
 
-/** The type and every header, as the value of `Content-Type` and the lines behind it: one call to the socket instead of many. */
+/**
+ * The type and every header, as the value of `Content-Type` and the lines behind it: one call to the socket instead of many.
+ * What does not say how it may be kept is kept nowhere: it may hold a secret.
+ */
 export function headOf({ contentType, headers }: Pick<Answer, 'contentType' | 'headers'>): string {
   let head = contentType
+  if (headers['Cache-Control'] === undefined) head += '\r\nCache-Control: no-store'
   for (const name in headers) head += `\r\n${name}: ${headers[name]}`
   return head
 }

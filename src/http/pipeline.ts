@@ -2,16 +2,17 @@ import type { Actor } from '../api/context.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import { Reply, type Stream } from '../api/reply.ts'
 import { ApiError } from '../errors.ts'
-import type { Log } from '../log.ts'
+import { type Log, strangersLog } from '../log.ts'
 import type { RecordChange } from '../model/sections.ts'
 import { admitted, type Asked, type Authenticate, denied, mayAsk, NOBODY } from './admission.ts'
 import { type AuditedRequest, type CameIn, type AuditTrail, isAudited, isNotedBefore, noteOf } from './audited.ts'
-import { LargeBodies, mayBeLarge, type ParseLarge, readBody } from './body.ts'
+import { largeBodies, mayBeLarge, type ParseLarge, readBody } from './body.ts'
 import { type Answer, replied } from './envelope.ts'
-import { handled } from './handling.ts'
+import { handledInPlace } from './handling.ts'
 import { headersFor, type Incoming, keepHeaders, tokenOf } from './incoming.ts'
-import { reported } from './long-answers.ts'
-import { rendered } from './prepared.ts'
+import { lasting } from './lasting.ts'
+import { Places } from './places.ts'
+import { rendered, wantedOf } from './prepared.ts'
 import { refused } from './refused.ts'
 import { KnownPaths, paramsOf } from './known-paths.ts'
 import { matched, type Route, Router } from './router.ts'
@@ -55,6 +56,7 @@ export interface RequestFacts {
 interface Compiled {
   readonly body: Validation
   readonly query: Validation
+  readonly places: Places | undefined
 }
 
 /** route → who → may → where → read → valid → handle → reply. Answers at once when nothing has to be waited for. */
@@ -62,16 +64,19 @@ export class Pipeline {
   readonly #parts: PipelineParts
   readonly #router: Router
   readonly #compiled: readonly Compiled[]
-  readonly #largeBodies = new LargeBodies()
+  readonly #largeBodies = largeBodies()
   #unanswered = 0
   readonly #known = new KnownPaths()
+  readonly #strangers: Log
 
   constructor(parts: PipelineParts) {
     this.#parts = parts
+    this.#strangers = strangersLog(parts.log)
     this.#router = new Router(API_PREFIX, parts.endpoints)
     this.#compiled = parts.endpoints.map((endpoint) => ({
       body: new Validation(endpoint.body, endpoint.rules),
       query: new Validation(endpoint.query),
+      places: endpoint.atOnce && new Places({ ...endpoint.atOnce, retryAfter_s: 2 }),
     }))
   }
 
@@ -111,10 +116,16 @@ export class Pipeline {
   ): Answer | Promise<Answer> {
     const { method, path, address } = incoming
     if (HAS_BODY.has(method) || answer.status === 401 || answer.status === 403) {
-      this.#parts.log.info('request', { requestId, method, path, address, by: actor.email, status: answer.status })
+      const { status } = answer
+      this.#logOf(actor).info('request', { requestId, method, path, address, by: actor.email, status })
     }
     if (route === undefined || actor === NOBODY || !isAudited(route.endpoint)) return answer
     return this.#noted(noteOf({ route, incoming, actor, requestId }), answer)
+  }
+
+  /** Nobody fills the log who did not log in. */
+  #logOf(actor: Actor): Log {
+    return actor === NOBODY ? this.#strangers : this.#parts.log
   }
 
   async #counted(work: Promise<Answer>): Promise<Answer> {
@@ -136,7 +147,7 @@ export class Pipeline {
     let isBegun = false
     let free = () => undefined as unknown
     try {
-      if (mayBeLarge(endpoint, incoming)) free = this.#largeBodies.take()
+      if (mayBeLarge(endpoint, incoming)) free = this.#largeBodies.take(actor.userId)
       // Headers are gone after the first await.
       const kept = { ...asked, incoming: keepHeaders(incoming, endpoint.headers) }
       body = await readBody(endpoint, incoming, this.#compiledOf(route.index).body, this.#parts.parseLarge)
@@ -156,7 +167,7 @@ export class Pipeline {
     }
     const duration_ms = Math.round(performance.now() - started_ms)
     const { status } = answer
-    this.#parts.log.info('request', { requestId, method, path, address, by: actor.email, status, duration_ms })
+    this.#logOf(actor).info('request', { requestId, method, path, address, by: actor.email, status, duration_ms })
     return isAudited(endpoint)
       ? this.#noted({ ...note, body, isBegun, changes: context?.changes ?? [], cameIn: context?.cameIn }, answer)
       : answer
@@ -203,21 +214,18 @@ export class Pipeline {
   #answer(asked: Asked, context: HandlerContext, body?: unknown): Answer | Promise<Answer> {
     const { route, incoming, params, requestId } = asked
     const { endpoint } = route
-    const query = parseQuery(incoming.query, this.#compiledOf(route.index).query)
+    const compiled = this.#compiledOf(route.index)
+    const query = parseQuery(incoming.query, compiled.query)
     const accept = endpoint.produces.length > 1 ? incoming.header('accept') : ''
     const request = { params, query, body, accept, headers: headersFor(endpoint, incoming) }
-    const result = handled(endpoint, context, request)
+    const result = handledInPlace(endpoint, context, request, compiled.places, asked.actor.userId)
     const finish = (settled: unknown): Answer | Promise<Answer> => {
       if (!(settled instanceof Reply) || settled.rendered === undefined)
         return replied(endpoint, params, settled, context.revisionRead)
-      const wanted = {
-        ifNoneMatch: incoming.header('if-none-match'),
-        acceptEncoding: incoming.header('accept-encoding'),
-      }
       const { stream } = settled.rendered
       const ready =
         stream === undefined ? settled.rendered : { ...settled.rendered, stream: this.#guarded(asked, stream) }
-      return this.#watched(rendered(ready, wanted), requestId)
+      return lasting(rendered(ready, wantedOf(incoming)), asked, this.#parts.log)
     }
     const answer = result instanceof Promise ? result.then(finish) : finish(result)
     return answer instanceof Promise
@@ -232,14 +240,6 @@ export class Pipeline {
       const who = this.#parts.authenticate(token)
       return !(who instanceof ApiError) && mayAsk(route, who)
     })
-  }
-
-  /** Why a long answer broke off stands in the log: its status was sent long before. */
-  #watched(answer: Answer | Promise<Answer>, requestId: string): Answer | Promise<Answer> {
-    if (answer instanceof Promise || answer.slices === undefined) return answer
-    const { slices } = answer
-    const warn = (reason: string) => this.#parts.log.warn('answer broken off', { requestId, reason })
-    return { ...answer, slices: () => reported(slices(), warn, (error) => refused(error, requestId, this.#parts.log)) }
   }
 
   #compiledOf(index: number): Compiled {

@@ -2,6 +2,7 @@ import type { Rendered } from '../api/reply.ts'
 import { compress, type Compressed, isCompressible } from './compression.ts'
 import { chooseEncoding, type Encoding } from './encoding.ts'
 import { type Answer, headOf, JSON_TYPE } from './envelope.ts'
+import type { Incoming } from './incoming.ts'
 
 /** What a request says about the form in which it wants its answer. */
 export interface Wanted {
@@ -19,7 +20,27 @@ interface Forms {
   readonly unchanged: { -readonly [E in Encoding]?: Answer }
 }
 
+export const wantedOf = (incoming: Pick<Incoming, 'header'>): Wanted => ({
+  ifNoneMatch: incoming.header('if-none-match'),
+  acceptEncoding: incoming.header('accept-encoding'),
+})
+
 const EMPTY = ''
+
+/** Of so many that might be answered with 304, about one is not. */
+const FULL_ONE_OF = 64
+let unchangedLeft = FULL_ONE_OF
+
+/**
+ * An answer without a body does not tell whether the socket takes it, and of a client that reads none they would pile up. Now and
+ * then, at no time that could be foreseen, one is sent in full, which a client has to expect anyway: then the socket tells.
+ */
+function isFullForOnce(): boolean {
+  unchangedLeft -= 1
+  if (unchangedLeft > 0) return false
+  unchangedLeft = Math.ceil(FULL_ONE_OF * (0.5 + Math.random()))
+  return true
+}
 
 /** The same prepared bytes are asked for many times: each form of their answer is made once and goes with them. */
 const prepared = new WeakMap<Rendered, Forms>()
@@ -27,7 +48,12 @@ const prepared = new WeakMap<Rendered, Forms>()
 /** Sends prepared bytes, compressed for those who want that, or 304 when the caller has them already. */
 export function rendered(ready: Rendered, { ifNoneMatch, acceptEncoding }: Wanted): Form {
   const encoding = acceptEncoding === EMPTY ? 'identity' : encodingOf(ready, acceptEncoding)
-  if (ifNoneMatch !== EMPTY && ready.etag !== undefined && matches(ifNoneMatch, tagOf(ready.etag, encoding))) {
+  if (
+    ifNoneMatch !== EMPTY &&
+    ready.etag !== undefined &&
+    matches(ifNoneMatch, tagOf(ready.etag, encoding)) &&
+    !isFullForOnce()
+  ) {
     const { unchanged } = formsOf(ready)
     return (unchanged[encoding] ??= { ...plain(ready, encoding), status: 304, body: EMPTY, slices: undefined })
   }

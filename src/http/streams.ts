@@ -1,32 +1,28 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import type { Stream } from '../api/reply.ts'
+import type { Unsent } from './unsent.ts'
 
-/** Answers without an end, at the same time. */
-export const STREAMS_MAX = 256
 /** What a client that reads too slowly may leave in the socket. */
 const UNREAD_BYTES_MAX = 4 * 1024 * 1024
 
 /** Keeps answers without an end, such as streams of events. */
 export class Streams {
-  #open = 0
+  readonly #unsent: Unsent
 
-  get hasRoom(): boolean {
-    return this.#open < STREAMS_MAX
+  constructor(unsent: Unsent) {
+    this.#unsent = unsent
   }
 
-  get open(): number {
-    return this.#open
-  }
-
-  /** The status and headers are written. Answers a function to call when the client is gone. */
-  send(response: HttpResponse, stream: Stream): () => void {
+  /** The status and headers are written. `ended` is called once when it is over. Answers a function to call when the client is gone. */
+  send(response: HttpResponse, stream: Stream, ended: () => void): () => void {
     let isOver = false
     let unread = 0
     let stop: (() => void) | undefined
     const finish = () => {
       if (isOver) return
       isOver = true
-      this.#open--
+      held.end()
+      ended()
       stop?.()
     }
     const close = (how: 'end' | 'close') => {
@@ -34,19 +30,22 @@ export class Streams {
       finish()
       response.cork(() => (how === 'end' ? response.end() : response.close()))
     }
+    const held = this.#unsent.hold(() => close('close'))
     response.onWritable(() => {
       unread = 0
+      held.moved(0)
       return true
     })
-    this.#open++
     stop = stream({
       write(text) {
         // An empty chunk would be the end.
         if (isOver || text === '') return
-        response.cork(() => {
-          if (!response.write(text)) unread += text.length
-        })
+        let isTaken = true
+        response.cork(() => (isTaken = response.write(text)))
+        if (isTaken) return
+        unread += text.length
         if (unread > UNREAD_BYTES_MAX) close('close')
+        else held.grown(text.length)
       },
       end: () => close('end'),
     })

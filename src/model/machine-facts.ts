@@ -32,7 +32,7 @@ export interface MachineFacts {
   volume(): Promise<VolumeFacts>
   /** Connections that these frontends have now; 0 when HAProxy does not run. */
   sessions(statsSocket: string, frontends: readonly string[]): Promise<number>
-  /** Runs a health check once, in its sandbox; takes ten seconds at the most. Refuses with RATE_LIMITED. */
+  /** Runs a health check once, in its sandbox; takes ten seconds at the most. Refuses with TOO_MANY_AT_ONCE. */
   tryCheck(trial: CheckTrial): Promise<CheckTried>
 }
 

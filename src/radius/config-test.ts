@@ -49,9 +49,13 @@ export function radiusProbe({ running, ...parts }: ClientParts & { readonly runn
   return {
     async test(settings, username, password) {
       if (underWay >= TESTS_MAX) {
-        throw new ApiError('RATE_LIMITED', 'Too many tests at once; try again in a few seconds', {
-          headers: { 'Retry-After': '5' },
-        })
+        throw new ApiError(
+          'TOO_MANY_AT_ONCE',
+          'Too many tests of RADIUS settings at once; try again in a few seconds',
+          {
+            headers: { 'Retry-After': '5' },
+          },
+        )
       }
       underWay += 1
       try {

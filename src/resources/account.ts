@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
+import { PageBeside, paged, PageQuery } from '../api/pages.ts'
 import { refuseFields } from '../api/refuse.ts'
 import { closed, Id, Name } from '../model/fields.ts'
 import { SessionShown, TokenShown } from '../model/session.ts'
@@ -57,8 +58,10 @@ const tokens = [
     effect: 'read',
     summary: 'List your API tokens',
     message: 'API tokens',
+    query: closed(PageQuery),
     data: Type.Array(TokenShown),
-    handle: (ctx) => [...ctx.accounts.tokens(ctx.actor.userId)],
+    beside: PageBeside,
+    handle: (ctx, { query }) => paged(ctx.accounts.tokens(query, ctx.actor.userId)),
   }),
   endpoint({
     ...own,
@@ -177,10 +180,12 @@ export const account = [
     method: 'GET',
     path: '/localUsers/me/sessions',
     effect: 'read',
-    summary: 'List your sessions',
+    summary: 'List your sessions, 50 at the most, oldest first',
     message: 'Sessions',
+    query: closed(PageQuery),
     data: Type.Array(SessionShown),
-    handle: (ctx) => [...ctx.accounts.sessions(ctx.actor.userId)],
+    beside: PageBeside,
+    handle: (ctx, { query }) => paged(ctx.accounts.sessions(query, ctx.actor.userId)),
   }),
   endpoint({
     ...own,

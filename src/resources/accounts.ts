@@ -1,5 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
+import { PageBeside, paged, PageQuery } from '../api/pages.ts'
+import { closed } from '../model/fields.ts'
 import { SessionShown, TokenShown } from '../model/session.ts'
 
 /** Everybody's, for who looks after them. */
@@ -11,10 +13,12 @@ export const accounts = [
     effect: 'read',
     staged: false,
     extension: true,
-    summary: 'List the sessions of everybody',
+    summary: 'List the sessions of everybody, oldest first',
     message: 'Sessions',
+    query: closed(PageQuery),
     data: Type.Array(SessionShown),
-    handle: (ctx) => [...ctx.accounts.sessions()],
+    beside: PageBeside,
+    handle: (ctx, { query }) => paged(ctx.accounts.sessions(query)),
   }),
   endpoint({
     name: 'sessions.end',
@@ -36,8 +40,10 @@ export const accounts = [
     extension: true,
     summary: 'List the API tokens of everybody',
     message: 'API tokens',
+    query: closed(PageQuery),
     data: Type.Array(TokenShown),
-    handle: (ctx) => [...ctx.accounts.tokens()],
+    beside: PageBeside,
+    handle: (ctx, { query }) => paged(ctx.accounts.tokens(query)),
   }),
   endpoint({
     name: 'apiTokens.revoke',

@@ -35,6 +35,11 @@ const AuditEntry = Type.Object({
     }),
   ),
   moreChanges: Type.Optional(Type.Integer({ description: 'Changes that are not listed.' })),
+  endedSessions: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Sessions of the user that ended with this login, because there may be 50 at the most.',
+    }),
+  ),
   count: Type.Optional(
     Type.Integer({
       description:
@@ -64,6 +69,7 @@ export const audit = [
     extension: true,
     summary: 'Search who did what, from where, and what came of it; newest first',
     message: 'Audit entries',
+    atOnce: { what: 'searches of the audit log', all_max: 16, each_max: 2 },
     query: closed({
       limit: Type.Optional(
         Type.Integer({

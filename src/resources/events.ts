@@ -44,7 +44,7 @@ export const events = [
       }
       const after = last === '' ? query.after : Number(last)
       const kinds = EVENT_KINDS.filter((kind) => query.kinds?.split(',').includes(kind))
-      const stream = ctx.lifecycle.events.stream(after, kinds, ctx.actor.userId)
+      const stream = ctx.lifecycle.events.stream(after, kinds)
       return Reply.bytes({ body: '', contentType: 'text/event-stream', cacheControl: 'no-store', stream })
     },
   }),

@@ -209,6 +209,7 @@ export const healthChecks = [
     extension: true,
     summary: 'Run a health check once against an address, as stored, and tell what it said; it has ten seconds',
     message: 'Health check tested',
+    atOnce: { what: 'trials of health checks', all_max: 8, each_max: 2 },
     body: closed({ ip: Ip, port: Port, parameters: Type.Optional(ParameterValues) }),
     data: Tested,
     handle: (ctx, { params, body }) => {

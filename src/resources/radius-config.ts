@@ -96,6 +96,7 @@ export const radiusConfig = [
     staged: true,
     summary: 'Try a login at the RADIUS servers with settings that need not be stored; omitted ones are as stored',
     message: 'RADIUS tested',
+    atOnce: { what: 'tests of RADIUS settings', all_max: 4, each_max: 1 },
     body: TestBody,
     rules: sentProblems,
     data: Tested,

@@ -109,7 +109,13 @@ export const saml = [
     handle: (ctx) => {
       const { location, cookie } = ctx.sso.begin()
       const headers = { Location: location, 'Set-Cookie': cookie, ...PAGE_HEADERS }
-      return Reply.bytes({ status: 303, body: '', contentType: 'text/html', cacheControl: 'no-store', headers })
+      return Reply.bytes({
+        status: 303,
+        body: 'See Location',
+        contentType: 'text/html',
+        cacheControl: 'no-store',
+        headers,
+      })
     },
   }),
   endpoint({

@@ -1,5 +1,5 @@
 import { siteOf } from '../auth/place.ts'
-import type { SessionData } from '../api/context.ts'
+import type { SessionData } from '../api/account.ts'
 import type { Sso } from '../api/sso.ts'
 import type { Clock } from '../clock.ts'
 import { ApiError } from '../errors.ts'

@@ -173,6 +173,8 @@ function namesOf(metrics: readonly Metric[]): string {
 }
 const ALL_METRICS = JSON.stringify(METRICS)
 
+/** A spreadsheet runs what begins like a formula; behind an apostrophe it is text. Numbers are written elsewhere and stay numbers. */
 function csvField(value: string): string {
-  return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
+  const text = /^[=@+\-\t\r]/.test(value) ? `'${value}` : value
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { AUDIT_ANSWER_BYTES_MAX } from '../limits.ts'
-import { type AuditEntry, segmentsIn, unchained } from './segments.ts'
+import { type AuditEntry, firstOf, segmentsIn, unchained } from './segments.ts'
 
 export interface AuditQuery {
   readonly limit: number
@@ -15,23 +15,49 @@ export interface AuditQuery {
   readonly text?: string | undefined
 }
 
-/** Entries that fit, newest first: as many as are wanted, or as an answer may hold. */
-export function searchAudit(folder: string, query: AuditQuery): readonly AuditEntry[] {
+/** How far a search has come. */
+export interface AuditSearched {
+  /** Newest first. */
+  readonly found: readonly AuditEntry[]
+  /** Characters of all that was found so far. */
+  readonly length: number
+  /** What follows is in files with smaller numbers than this; undefined when the search is over. */
+  readonly below: number | undefined
+}
+
+export const SEARCH_BEGUN: AuditSearched = { found: [], length: 0, below: Number.MAX_SAFE_INTEGER }
+
+/**
+ * Looks through the next file, newest first: some 20 ms of work, so that several who search take turns. Finds as many entries as
+ * are wanted, or as an answer may hold.
+ */
+export function searchAudit(folder: string, query: AuditQuery, { length, below = 0 }: AuditSearched): AuditSearched {
+  const beyond = Math.min(below, query.before ?? below)
+  const path = segmentsIn(folder).findLast((segment) => firstOf(segment) < beyond)
+  if (path === undefined) return { found: [], length, below: undefined }
   const found: AuditEntry[] = []
   const mayFit = lookingFor(query)
-  let length = 0
-  for (const path of segmentsIn(folder).toReversed()) {
-    for (const line of readFileSync(path, 'utf8').split('\n').slice(0, -1).toReversed()) {
-      if (!mayFit(line)) continue
-      const entry = unchained(line)
-      if (entry === undefined || !fits(entry, query)) continue
-      const { prev: _, ...shown } = entry
-      found.push(shown)
-      length += line.length
-      if (found.length >= query.limit || length >= AUDIT_ANSWER_BYTES_MAX) return found
-    }
+  let all = length
+  for (const line of linesOf(path).toReversed()) {
+    if (!mayFit(line)) continue
+    const entry = unchained(line)
+    if (entry === undefined || !fits(entry, query)) continue
+    const { prev: _, ...shown } = entry
+    found.push(shown)
+    all += line.length
+    if (found.length >= query.limit || all >= AUDIT_ANSWER_BYTES_MAX) return { found, length: all, below: undefined }
   }
-  return found
+  return { found, length: all, below: firstOf(path) }
+}
+
+/** None when the file has made room since the folder was read. */
+function linesOf(path: string): readonly string[] {
+  try {
+    return readFileSync(path, 'utf8').split('\n').slice(0, -1)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
 }
 
 /** A look at the text of a line, which costs far less than taking it apart. */

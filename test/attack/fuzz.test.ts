@@ -61,8 +61,12 @@ t.test(
     let people = await others(call, anonymous, login)
     const backup = (await call('GET', '/backup')).text
     const { cert, privateKey } = certificatePair(test)
+    let token: string | undefined
+    // The first session ends when fifty others have begun.
+    const current: Caller = (method, path, sent) =>
+      call(method, path, { ...(token === undefined ? {} : { token }), ...sent })
     const look = () =>
-      samplesOf(call, node, {
+      samplesOf(current, node, {
         backup: Array.from({ length: 8 }, () => damaged(backup, dice)),
         cert: [damaged(cert, dice), cert],
         privateKey: [damaged(privateKey, dice), privateKey],
@@ -71,7 +75,6 @@ t.test(
       })
     const faults: string[] = []
     const statuses: Record<number, number> = {}
-    let token: string | undefined
     let transaction: string | undefined
     let samples = await look()
     let halfWay = memory()
@@ -93,12 +96,7 @@ t.test(
         transaction = (await call('POST', '/transactions', own)).json?.data?.id
       // Some were deleted, others logged out: as at the beginning, with what is there now.
       if (n % PEOPLE_EVERY === PEOPLE_EVERY - 1)
-        people = await others(
-          (...asked) => call(asked[0], asked[1], { ...asked[2], ...own }),
-          anonymous,
-          login,
-          `-${n}`,
-        ).catch(() => people)
+        people = await others(current, anonymous, login, `-${n}`).catch(() => people)
       const endpoint = dice.of(fuzzed)
       if (isSlow(endpoint) && !dice.chance(0.02)) continue
       const made = requestFor(endpoint, dice, samples)

@@ -54,6 +54,15 @@ t.test('every file has its type and a tag', async (test) => {
   }
 })
 
+t.test('a document is read and hashed once, and kept as bytes', async (test) => {
+  const once = documents()
+  for (const file of ['index.html', 'start.js', 'swagger-ui.css', 'swagger-ui-bundle.js']) {
+    test.equal(once.page(file), once.page(file), file)
+    test.ok(once.page(file).body instanceof Uint8Array)
+  }
+  test.ok(once.openapi().body instanceof Uint8Array, 'text would be copied for each client')
+})
+
 t.test('a name from outside never becomes a path', async (test) => {
   const names = [
     '',

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type Event, Events } from '../../src/events.ts'
 import { silentLog } from '../../src/log.ts'
-import { openStore, refuses } from '../config-fixture.ts'
+import { openStore } from '../config-fixture.ts'
 import { manualClock } from '../manual-clock.ts'
 
 t.test('an event is told once it is on the disk, and numbers go on after a restart', async (test) => {
@@ -57,16 +57,4 @@ t.test('when the disk is full, events are told all the same', async (test) => {
   events.publish('node', { state: 'started' })
   await events.stored()
   test.equal(told.length, 1)
-})
-
-t.test('nobody takes all the streams', async (test) => {
-  const events = new Events(openStore(test).events, manualClock(), silentLog)
-  const sink = { write: () => undefined, end: () => undefined }
-  const open = (user: string) => events.stream(undefined, [], user)(sink)
-  const stops = Array.from({ length: 32 }, () => open('a'))
-  await refuses(test, 'RATE_LIMITED', () => open('a'))
-  open('b')
-  stops[0]?.()
-  open('a')
-  await refuses(test, 'RATE_LIMITED', () => open('a'))
 })

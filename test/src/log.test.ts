@@ -1,5 +1,6 @@
 import t from 'tap'
-import { createLog, silentLog } from '../../src/log.ts'
+import { createLog, silentLog, strangersLog } from '../../src/log.ts'
+import { manualClock } from '../manual-clock.ts'
 
 t.test('one JSON object a line, with time, level and message first', async (test) => {
   const lines: string[] = []
@@ -25,4 +26,34 @@ t.test('a field without a value is left out', async (test) => {
 
 t.test('the silent log takes everything', async (test) => {
   test.doesNotThrow(() => silentLog.error('m', { a: 1 }))
+})
+
+t.test('what comes from outside is cut short, and a defect is told in full', async (test) => {
+  const lines: string[] = []
+  const log = createLog((line) => lines.push(line))
+  log.info('request', { path: 'x'.repeat(100_000) })
+  log.error('defect', { detail: 'y'.repeat(10_000) })
+  test.match(JSON.parse(lines[0] ?? ''), { path: `${'x'.repeat(512)}… (100000 characters)` })
+  test.equal(JSON.parse(lines[1] ?? '').detail.length, 10_000)
+})
+
+t.test('of lines that strangers cause too often only the number is kept', async (test) => {
+  const lines: string[] = []
+  const clock = manualClock()
+  const log = strangersLog(
+    createLog((line) => lines.push(line)),
+    clock,
+  )
+  for (let n = 0; n < 1_000; n++) log.info('request', { n })
+  test.equal(lines.length, 100)
+  clock.advance(1_000)
+  log.warn('request', { n: 1_000 })
+  log.warn('request', { n: 1_001 })
+  test.equal(lines.length, 101)
+  test.match(JSON.parse(lines[100] ?? ''), { level: 'warn', n: 1_000, leftOut: 900 })
+  clock.advance(3_600_000)
+  for (let n = 0; n < 200; n++) log.info('request', { n })
+  test.equal(lines.length, 201)
+  test.match(JSON.parse(lines[101] ?? ''), { leftOut: 1 })
+  test.notOk('leftOut' in JSON.parse(lines[102] ?? ''))
 })

@@ -7,6 +7,7 @@ t.test('a session is answered with who, where, and what is still to be done', as
     token: 'jwt',
     mustEnrol: false,
     via: 'password',
+    ended: [],
   } as const
   const node = { nodeId: 'n', version: '1' }
   test.match(openedSession(node, data), {

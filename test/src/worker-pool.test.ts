@@ -70,10 +70,10 @@ interface BusyTasks {
   order(input: undefined): readonly string[]
 }
 
-t.test('RATE_LIMITED: more of a kind wait than agreed', async (t) => {
+t.test('TOO_MANY_AT_ONCE: more of a kind wait than agreed', async (t) => {
   const { pool, busy, free } = busyPool(t, { queue_max: 1 })
   const waiting = pool.run('search', undefined)
-  const { details } = await refuses(t, 'RATE_LIMITED', pool.run('search', undefined))
+  const { details } = await refuses(t, 'TOO_MANY_AT_ONCE', pool.run('search', undefined))
   t.match(details.headers, { 'Retry-After': '3' })
   const other = pool.run('restore', undefined)
   free()

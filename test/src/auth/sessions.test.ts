@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSigner } from 'fast-jwt'
 import t, { type Test } from 'tap'
-import { Sessions, SESSION_LIFE_MS } from '../../../src/auth/sessions.ts'
+import { Sessions, SESSION_LIFE_MS, SESSIONS_PER_USER_MAX } from '../../../src/auth/sessions.ts'
 import { TOKEN_LIFE_MS, Tokens } from '../../../src/auth/token.ts'
 import { openStore, temporaryFolder } from '../../config-fixture.ts'
 import { manualClock } from '../../manual-clock.ts'
@@ -71,4 +71,25 @@ t.test('forged tokens are invalid', async (test) => {
   }
   for (const [title, candidate] of Object.entries(forged))
     test.equal(sessions.authenticate(candidate), 'invalid', title)
+})
+
+t.test('a user has fifty sessions: the oldest ends when one more begins, nobody else loses any', async (test) => {
+  const { open, clock } = fixture(test)
+  const sessions = open()
+  const how = { via: 'password', address: '' } as const
+  const other = await sessions.create('user-2', how)
+  const made = []
+  for (let n = 0; n < SESSIONS_PER_USER_MAX; n++) {
+    clock.advance(1)
+    made.push(await sessions.create('user-1', how))
+  }
+  test.ok(made.every(({ ended }) => ended.length === 0))
+  const { ended } = await sessions.create('user-1', how)
+  test.same(ended, [made[0]?.session.id])
+  for (const one of [sessions, open()]) {
+    test.equal(one.authenticate(made[0]?.token ?? ''), 'expired')
+    test.match(one.authenticate(made[1]?.token ?? ''), { userId: 'user-1' })
+    test.match(one.authenticate(other.token), { userId: 'user-2' })
+    test.equal(one.list('user-1').length, SESSIONS_PER_USER_MAX)
+  }
 })

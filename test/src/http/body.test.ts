@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { LargeBodies, mayBeLarge, readBody } from '../../../src/http/body.ts'
+import { largeBodies, mayBeLarge, readBody } from '../../../src/http/body.ts'
 import { Validation } from '../../../src/http/validation.ts'
 import { closed } from '../../../src/model/fields.ts'
 import { parseLimited } from '../../../workers/compute/limited-json.ts'
@@ -51,17 +51,19 @@ t.test('framing, content type and shape are judged', async (test) => {
   await refuses(test, 'INVALID_BODY', read(''))
 })
 
-t.test('only one large body is taken at a time, and that is known before it is read', async (test) => {
+t.test('one user has one large body under way, all have two, and that is known before it is read', async (test) => {
   const large = (bodyBytes_max: number | undefined, length: string) =>
     mayBeLarge({ bodyBytes_max } as never, { header: () => length } as never)
   test.ok(large(4_000_000, '2000000'))
   test.ok(large(4_000_000, ''), 'a body in chunks may be of any length')
   test.notOk(large(4_000_000, '1000'))
   test.notOk(large(undefined, '2000000'), 'refused by its length')
-  const bodies = new LargeBodies()
-  const free = bodies.take()
-  const error = await refuses(test, 'RATE_LIMITED', () => bodies.take())
+  const bodies = largeBodies()
+  const free = bodies.take('a')
+  const error = await refuses(test, 'TOO_MANY_AT_ONCE', () => bodies.take('a'))
   test.match(error.details.headers, { 'Retry-After': '5' })
+  bodies.take('b')
+  await refuses(test, 'TOO_MANY_AT_ONCE', () => bodies.take('c'))
   free()
-  bodies.take()
+  bodies.take('c')
 })

@@ -1,14 +1,15 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Answer } from '../../../src/http/envelope.ts'
-import { LARGE_BODY_BYTES, LONG_ANSWERS_MAX, reported } from '../../../src/http/long-answers.ts'
 import type { Incoming } from '../../../src/http/incoming.ts'
+import { LONG_ANSWERS_EACH_MAX, LONG_ANSWERS_MAX } from '../../../src/http/sending.ts'
 import { listen, requestIds } from '../../../src/http/server.ts'
 
 const SLICE = 64 * 1_024
 const SLICES = 200
+const LARGE = 128 * 1_024
 const whole = { status: 200, contentType: 'text/plain', body: '', headers: {} }
 const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`
 
@@ -28,10 +29,10 @@ async function fixture(test: Test) {
       seen.open--
     }
   }
-  const handle = ({ path }: Incoming): Answer => {
-    if (path === '/long') return { ...whole, slices: () => slices(SLICES, undefined) }
+  const handle = ({ path, query }: Incoming): Answer => {
+    if (path === '/long') return { ...whole, slices: () => slices(SLICES, undefined), holder: query }
     if (path === '/broken') return { ...whole, slices: () => slices(3, 'the clock was set back') }
-    if (path === '/large') return { ...whole, body: Buffer.alloc(LARGE_BODY_BYTES * 40, 'x') }
+    if (path === '/large') return { ...whole, body: Buffer.alloc(LARGE * 40, 'x') }
     seen.pings++
     return { ...whole, body: 'pong' }
   }
@@ -95,26 +96,33 @@ t.test('who does not read gets no more made than sockets hold, and whoever reads
   socket.destroy()
 })
 
-t.test('a client that leaves frees its place', async (test) => {
+t.test('a client that leaves frees its place; one user has not all of them', async (test) => {
   const { url, open, seen } = await fixture(test)
-  const sockets = []
-  for (let i = 0; i < LONG_ANSWERS_MAX; i++) {
-    const socket = await open('/long')
+  const sockets: Socket[] = []
+  const hold = async (user: number) => {
+    const socket = await open(`/long?${user}`)
     socket.pause()
     sockets.push(socket)
   }
+  for (let i = 0; i < LONG_ANSWERS_EACH_MAX; i++) await hold(0)
+  await until(() => seen.open === LONG_ANSWERS_EACH_MAX)
+  const own = await fetch(url('/long?0'))
+  test.equal(own.status, 429)
+  test.match(await own.json(), { code: 'TOO_MANY_AT_ONCE', message: /of yours/ })
+  test.equal((await (await fetch(url('/long?1'))).text()).length, expected().length, 'another user has places')
+  for (let i = LONG_ANSWERS_EACH_MAX; i < LONG_ANSWERS_MAX; i++) await hold(Math.floor(i / LONG_ANSWERS_EACH_MAX))
   await until(() => seen.open === LONG_ANSWERS_MAX)
-  const refused = await fetch(url('/long'))
+  const refused = await fetch(url('/long?9'))
   test.equal(refused.status, 429)
   test.equal(refused.headers.get('retry-after'), '1')
-  test.match(await refused.json(), { status: 'error', code: 'RATE_LIMITED' })
+  test.match(await refused.json(), { status: 'error', code: 'TOO_MANY_AT_ONCE', message: /of all users/ })
   test.equal(await (await fetch(url('/ping'))).text(), 'pong', 'short ones are answered')
   for (const socket of sockets) socket.destroy()
-  let answer = await fetch(url('/long'))
+  let answer = await fetch(url('/long?9'))
   while (answer.status === 429) {
     await answer.arrayBuffer()
     await wait(10)
-    answer = await fetch(url('/long'))
+    answer = await fetch(url('/long?9'))
   }
   test.ok((await answer.text()) === expected())
 })
@@ -141,34 +149,14 @@ t.test('a large body is sent in the pieces that the client takes', async (test) 
   slow.pause()
   await wait(50)
   const answer = await fetch(url('/large'))
-  test.equal(answer.headers.get('content-length'), String(LARGE_BODY_BYTES * 40))
-  test.ok((await answer.text()) === 'x'.repeat(LARGE_BODY_BYTES * 40))
+  test.equal(answer.headers.get('content-length'), String(LARGE * 40))
+  test.ok((await answer.text()) === 'x'.repeat(LARGE * 40))
   let bytes = 0
   slow.on('data', (chunk) => (bytes += chunk.length))
   slow.resume()
-  await until(() => bytes > LARGE_BODY_BYTES * 40)
+  await until(() => bytes > LARGE * 40)
   const gone = await open('/large')
   gone.destroy()
   slow.destroy()
   test.equal(await (await fetch(url('/ping'))).text(), 'pong')
-})
-
-t.test('why an answer broke off is told, once, and a defect is not a crash', async (test) => {
-  const told: unknown[] = []
-  const tell = (reason: unknown) => told.push(reason)
-  const run = (slices: Generator<Uint8Array, string | undefined>) => [...reported(slices, tell, tell)].length
-  const make = function* (end: () => string | undefined) {
-    yield Buffer.from('a')
-    return end()
-  }
-  test.equal(run(make(() => undefined)), 1)
-  test.same(told, [])
-  run(make(() => 'reason'))
-  test.same(told, ['reason'])
-  run(
-    make(() => {
-      throw new Error('defect')
-    }),
-  )
-  test.match(told[1], new Error('defect'))
 })

@@ -96,3 +96,13 @@ t.test('slices are sent as they are, and not at all to who has them', async (tes
   test.match(answer, { status: 200, slices: ready.slices, headers: { ETag: '"t"', 'Content-Encoding': undefined } })
   test.match(await rendered(ready, { ...NOTHING, ifNoneMatch: '"t"' }), { status: 304, slices: undefined })
 })
+
+t.test('of many who have the bytes one is sent them all the same, now and then', async (test) => {
+  const ready = { body: 'x', etag: '"t"' }
+  const answers = []
+  for (let n = 0; n < 960; n += 1) answers.push(await rendered(ready, { ...NOTHING, ifNoneMatch: '"t"' }))
+  const full = answers.filter(({ status }) => status === 200)
+  // One in 32 to 96.
+  test.ok(full.length >= 9 && full.length <= 30, `${full.length}`)
+  test.ok(full.every(({ body }) => body === 'x'))
+})

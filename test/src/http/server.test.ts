@@ -116,11 +116,11 @@ t.test('what follows a body in chunks, or one of unclear length, is never taken 
 
 t.test('HEAD has the headers and no body', async (test) => {
   const { raw } = await fixture(test)
-  const text = await raw(['HEAD / HTTP/1.1\r\nHost: h\r\n\r\nGET /end HTTP/1.1\r\nHost: h\r\n\r\n'], '/end')
+  const text = await raw(['HEAD / HTTP/1.1\r\nHost: h\r\n\r\n'], 'never said')
   const [head = ''] = text.split('HTTP/1.1 200 OK\r\n').slice(1)
   const length = (await raw(['GET / HTTP/1.1\r\nHost: h\r\n\r\n'], '}')).split('\r\n\r\n')[1]?.length ?? 0
   // The method in the body is a letter longer.
-  test.match(head, new RegExp(`Content-Length: ${length + 1}\r\n[^]*\r\n\r\n$`))
+  test.match(head, new RegExp(`Content-Length: ${length + 1}\r\n(.*\r\n)*\r\n$`))
 })
 
 t.test('other statuses and headers are written', async (test) => {

@@ -70,11 +70,11 @@ t.test('stage authorize: groups, no groups, and a user who is disabled here', as
   test.match(await tested([host], MAPPED, probe([NEMO])), { stage: 'authorize', ok: false, message: /disabled here/ })
 })
 
-t.test('RATE_LIMITED: more tests at once than may wait', async (test) => {
+t.test('TOO_MANY_AT_ONCE: more tests at once than may wait', async (test) => {
   const by = probe()
   const hosts = [await silentHost(test)]
   const first = Array.from({ length: TESTS_MAX }, () => tested(hosts, MAPPED, by))
-  await refuses(test, 'RATE_LIMITED', tested(hosts, MAPPED, by))
+  await refuses(test, 'TOO_MANY_AT_ONCE', tested(hosts, MAPPED, by))
   for (const { ok } of await Promise.all(first)) test.notOk(ok)
   test.match(await tested(hosts, MAPPED, by), { stage: 'connect' })
 })

@@ -213,6 +213,25 @@ t.test('CSV: a time column, empty for unknown, names quoted', async (t) => {
   t.equal(textOf(rip), `time,backendId,backendName,bytesIn\r\n${S},be,B,\r\n`)
 })
 
+t.test('CSV: a name that a spreadsheet would run is text; numbers stay numbers', async (t) => {
+  const { history, names } = begin(t, 20)
+  const found = names.backend('be')
+  const named = (name: string) => {
+    names.version++
+    const reals = (found?.reals ?? []).slice(0, 1).map((real) => ({ ...real, name }))
+    Object.assign(names, { backend: () => ({ ...found, reals }) })
+    const answer = history.backendReals('be', query(S, S + 1, { format: 'csv', metrics: ['bytesIn'] }))
+    return textOf(answer).split('\r\n')[1]?.slice(`${S},r1,`.length)
+  }
+  t.equal(named('=1+1'), "'=1+1,")
+  t.equal(named('@a'), "'@a,")
+  t.equal(named('+a'), "'+a,")
+  t.equal(named('-2'), "'-2,")
+  t.equal(named('\t=a'), "'\t=a,")
+  t.equal(named('=HYPERLINK("x","y")'), `"'=HYPERLINK(""x"",""y"")",`)
+  t.equal(named('a=b-c@d'), 'a=b-c@d,')
+})
+
 t.test('an answer asked for again is kept and tagged; a new name or a step of the clock is a new answer', async (t) => {
   const { history, names } = begin(t, 20)
   const ask = (end = S + 5) => history.frontend('fe', query(S, end))

@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, rmSync, statSync, truncateSync, writeFile
 import t from 'tap'
 import { AuditLog } from '../../../storage/audit/audit-log.ts'
 import { checkAudit } from '../../../storage/audit/check.ts'
-import { searchAudit } from '../../../storage/audit/search.ts'
+import { SEARCH_BEGUN, searchAudit } from '../../../storage/audit/search.ts'
 import { firstOf, segmentsIn } from '../../../storage/audit/segments.ts'
 import { temporaryFolder } from '../../config-fixture.ts'
 
@@ -17,7 +17,7 @@ t.test('entries that wait together are one write, in order, and only root reads 
   await log.append(entry(100))
   await log.close()
   test.same(
-    searchAudit(folder, { limit: 3 }).map(({ seq, n }) => [seq, n]),
+    searchAudit(folder, { limit: 3 }, SEARCH_BEGUN).found.map(({ seq, n }) => [seq, n]),
     [
       [101, 100],
       [100, 99],

@@ -1,0 +1,98 @@
+import type { TemplatedApp } from 'uWebSockets.js'
+import { descriptorsMax } from '../descriptors.ts'
+import { placeOfBytes, socketsByPlace } from './socket-table.ts'
+
+/** Far more than there are pollers; measured, one with TLS takes some 6 KB of ours, and what the kernel buffers. */
+const CONNECTIONS_MAX = 16_384
+/** Descriptors that the daemon keeps for files, stores, threads and programs; of a small limit, half. */
+const OWN_DESCRIPTORS = 512
+/** Of one address: nobody takes all, and who is behind a proxy is many. */
+const SHARE = 4
+/** The kernel is asked no more often. */
+const LOOK_EVERY_MS = 1_000
+
+export interface ConnectionBounds {
+  readonly all_max: number
+  /** Of one IPv4 address, or one IPv6 network of 64 bits. */
+  readonly each_max: number
+}
+
+/** What is left of the descriptors that this process may have. */
+export function connectionBounds(descriptors = descriptorsMax()): ConnectionBounds {
+  const own = Math.min(OWN_DESCRIPTORS, Math.floor(descriptors / 2))
+  const all_max = Math.min(CONNECTIONS_MAX, descriptors - own)
+  return { all_max, each_max: Math.floor(all_max / SHARE) }
+}
+
+/**
+ * Bounds of open connections, in all and by address. uWebSockets.js says when a connection ends, but not whose it was: the
+ * count of an address only rises, and when it nears its bound the kernel is asked how many there really are.
+ */
+export class Connections {
+  readonly #bounds: ConnectionBounds
+  readonly #look: (ports: ReadonlySet<number>) => Promise<ReadonlyMap<string, number>>
+  readonly #ports = new Set<number>()
+  #counts = new Map<string, number>()
+  /** Opened while the kernel is asked. */
+  #meanwhile: Map<string, number> | undefined
+  #looked_ms = Number.NEGATIVE_INFINITY
+  #open = 0
+  #refused = 0
+
+  constructor(bounds: ConnectionBounds, look = socketsByPlace) {
+    this.#bounds = bounds
+    this.#look = look
+  }
+
+  get open(): number {
+    return this.#open
+  }
+
+  /** Since the start. */
+  get refused(): number {
+    return this.#refused
+  }
+
+  /** Ends every connection of the application that is one too many, before anything of it is read. */
+  watch(app: TemplatedApp, port: number): void {
+    this.#ports.add(port)
+    app.filter((response, step) => {
+      if (Number(step) < 0) this.closed()
+      else if (!this.opened(placeOfBytes(new Uint8Array(response.getRemoteAddress())))) response.close()
+    })
+  }
+
+  /** Whether it may stay. It is counted either way until it is closed. */
+  opened(place: string): boolean {
+    const { all_max, each_max } = this.#bounds
+    this.#open += 1
+    const count = (this.#counts.get(place) ?? 0) + 1
+    const mayStay = count <= each_max && this.#open <= all_max
+    if (mayStay) {
+      this.#counts.set(place, count)
+      this.#meanwhile?.set(place, (this.#meanwhile.get(place) ?? 0) + 1)
+    } else this.#refused += 1
+    if (count > each_max * 0.75 || this.#counts.size > all_max) void this.#recount()
+    return mayStay
+  }
+
+  closed(): void {
+    this.#open -= 1
+    if (this.#open === 0) this.#counts.clear()
+  }
+
+  async #recount(): Promise<void> {
+    if (this.#meanwhile !== undefined || performance.now() - this.#looked_ms < LOOK_EVERY_MS) return
+    const meanwhile = (this.#meanwhile = new Map<string, number>())
+    try {
+      const counts = new Map(await this.#look(this.#ports))
+      for (const [place, count] of meanwhile) counts.set(place, (counts.get(place) ?? 0) + count)
+      this.#counts = counts
+    } catch {
+      // Without the kernel's word the count of an address stays what it was, and falls when nobody is connected.
+    } finally {
+      this.#meanwhile = undefined
+      this.#looked_ms = performance.now()
+    }
+  }
+}

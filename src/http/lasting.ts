@@ -1,0 +1,39 @@
+import type { Slices } from '../api/reply.ts'
+import type { Log } from '../log.ts'
+import type { Asked } from './admission.ts'
+import type { Answer } from './envelope.ts'
+import { refused } from './refused.ts'
+
+/**
+ * The answer, counted for who asked when it lasts. Why a long one broke off stands in the log: its status was sent long before.
+ */
+export function lasting(
+  answer: Answer | Promise<Answer>,
+  { actor, requestId }: Pick<Asked, 'actor' | 'requestId'>,
+  log: Log,
+): Answer | Promise<Answer> {
+  if (answer instanceof Promise) return answer
+  const { slices, stream } = answer
+  if (slices === undefined) return stream === undefined ? answer : { ...answer, holder: actor.userId }
+  const warn = (reason: string) => log.warn('answer broken off', { requestId, reason })
+  const defect = (error: unknown) => refused(error, requestId, log)
+  return { ...answer, holder: actor.userId, slices: () => reported(slices(), warn, defect) }
+}
+
+/** The same slices; `report` is told why they ended before the answer was whole. */
+export function* reported(slices: Slices, report: (reason: string) => void, defect: (error: unknown) => void) {
+  try {
+    for (;;) {
+      const next = slices.next()
+      if (next.done !== true) {
+        yield next.value
+        continue
+      }
+      if (next.value !== undefined) report(next.value)
+      return next.value
+    }
+  } catch (error) {
+    defect(error)
+    return 'a defect'
+  }
+}

@@ -1,0 +1,44 @@
+import { createReadStream } from 'node:fs'
+
+/** The kernel's lists of this network namespace. */
+const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6']
+/** Connected, or left by the other side: as long as we hold the descriptor. */
+const HELD = new Set(['01', '08'])
+const LINE = /^\s*\d+: [0-9A-F]+:([0-9A-F]{4}) ([0-9A-F]+):[0-9A-F]{4} ([0-9A-F]{2}) /
+const IPV4_IN_IPV6 = '00000000000000000000ffff'
+
+/** How many connections each place holds to one of these ports of ours, read a little at a time. */
+export async function socketsByPlace(
+  ports: ReadonlySet<number>,
+  tables: readonly string[] = TABLES,
+): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>()
+  for (const table of tables) {
+    let rest = ''
+    for await (const chunk of createReadStream(table, 'latin1')) {
+      const lines = `${rest}${String(chunk)}`.split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) {
+        const [, port = '', remote = '', state = ''] = LINE.exec(line) ?? []
+        if (!HELD.has(state) || !ports.has(Number.parseInt(port, 16))) continue
+        const place = placeOfHex(swapped(remote))
+        counts.set(place, (counts.get(place) ?? 0) + 1)
+      }
+    }
+  }
+  return counts
+}
+
+/** Whose an address is, as bytes: an IPv4 address, also inside IPv6, or an IPv6 network of 64 bits. */
+export const placeOfBytes = (address: Uint8Array): string => placeOfHex(Buffer.from(address).toString('hex'))
+
+function placeOfHex(hex: string): string {
+  if (hex.length === 8) return hex
+  return hex.startsWith(IPV4_IN_IPV6) ? hex.slice(IPV4_IN_IPV6.length) : hex.slice(0, 16)
+}
+
+/** The kernel writes each four bytes as a number of this machine, which has the last byte first. */
+function swapped(words: string): string {
+  const bytes = Buffer.from(words, 'hex')
+  return bytes.swap32().toString('hex')
+}

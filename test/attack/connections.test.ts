@@ -1,0 +1,109 @@
+import { readdirSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { temporaryFolder } from '../config-fixture.ts'
+import { Daemon, until } from '../daemon-fixture.ts'
+
+const DESCRIPTORS = 512
+/** Half of so small a limit, and a quarter of that for one address. */
+const [ALL, EACH] = [256, 64]
+t.setTimeout(0)
+
+async function fixture(test: Test, descriptors = DESCRIPTORS): Promise<Daemon> {
+  const daemon = new Daemon(temporaryFolder(test, 'daemon'), ['--no-demo'], [], { descriptors })
+  test.teardown(() => daemon.end())
+  await daemon.start()
+  await daemon.login()
+  return daemon
+}
+
+const openFiles = ({ pid }: Daemon) => readdirSync(`/proc/${pid}/fd`).length
+
+/** Connections that say nothing; answers how many the daemon kept. */
+class Crowd {
+  readonly #sockets = new Set<Socket>()
+
+  constructor(test: Test) {
+    test.teardown(() => this.end())
+  }
+
+  get open(): number {
+    return this.#sockets.size
+  }
+
+  async add(count: number, port: number, localAddress: string): Promise<void> {
+    const connected = Array.from({ length: count }, () => {
+      const socket = connect({ port, host: '127.0.0.1', localAddress })
+      this.#sockets.add(socket)
+      socket.on('error', () => undefined)
+      socket.on('close', () => this.#sockets.delete(socket))
+      return new Promise((resolve) => {
+        socket.on('connect', resolve)
+        socket.on('close', resolve)
+      })
+    })
+    await Promise.all(connected)
+  }
+
+  end(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+}
+
+t.test(
+  'connections: one address has its share, all have theirs, and the daemon keeps descriptors for itself',
+  async (test) => {
+    const daemon = await fixture(test)
+    const crowd = new Crowd(test)
+    const settled = (most: number) =>
+      until(
+        'the surplus to be closed',
+        async () => crowd.open,
+        (open) => open <= most,
+      )
+    await crowd.add(200, daemon.port, '127.0.0.2')
+    test.equal(await settled(EACH), EACH)
+    test.equal((await daemon.call('GET', '/services')).status, 200, 'others come in')
+    for (const host of [3, 4, 5, 6, 7, 8]) await crowd.add(100, daemon.port, `127.0.0.${host}`)
+    test.ok((await settled(ALL)) > 3 * EACH)
+    test.ok(openFiles(daemon) < DESCRIPTORS - 50, `${openFiles(daemon)} of ${DESCRIPTORS} are open`)
+    // Files, stores, threads and programs all take descriptors; this client came before the others.
+    const body = { name: 'web', ip: '192.0.2.1', port: 80 }
+    test.equal((await daemon.call('POST', '/ipvsDirector/rips', { body })).status, 201)
+    test.equal((await daemon.call('PUT', '/services/apply')).status, 200)
+    test.equal((await daemon.call('POST', '/services/layer7proxy/reload')).status < 500, true)
+    crowd.end()
+    await until(
+      'the places to be free',
+      async () => openFiles(daemon),
+      (open) => open < ALL,
+    )
+    await crowd.add(EACH, daemon.port, '127.0.0.9')
+    test.equal(crowd.open, EACH, 'what is closed makes room')
+    test.notMatch(daemon.stderr, /EMFILE|"level":"error"/)
+  },
+)
+
+t.test('connections: an address that comes and goes all the time is not refused for what it had', async (test) => {
+  const daemon = await fixture(test)
+  let refused = 0
+  for (let round = 0; round < 10; round += 1) {
+    const crowd = new Crowd(test)
+    await crowd.add(20, daemon.port, '127.0.0.2')
+    refused += 20 - crowd.open
+    crowd.end()
+    // The kernel is asked once a second at the most.
+    await new Promise((resolve) => setTimeout(resolve, 300))
+  }
+  test.equal(refused, 0)
+})
+
+t.test('connections: too few descriptors end the start with one clear line', async (test) => {
+  const state = temporaryFolder(test, 'daemon')
+  const daemon = new Daemon(state, ['--no-demo'], [], { descriptors: 200 })
+  await test.rejects(
+    daemon.start(),
+    /ended with 1: fulcrum: 200 files may be open at once, and at least 256 are needed/,
+  )
+  test.same(readdirSync(state), [], 'nothing was begun')
+})

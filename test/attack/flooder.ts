@@ -1,0 +1,71 @@
+/** A thread of its own that asks as fast as it is answered: whoever is measured beside it does not share its event loop. */
+import { Agent, request } from 'node:https'
+import { parentPort, Worker, workerData } from 'node:worker_threads'
+
+export interface Flood {
+  readonly port: number
+  readonly token: string
+  readonly method: string
+  readonly path: string
+  readonly body?: object | undefined
+  /** Connections. */
+  readonly width: number
+}
+
+export type Statuses = ReadonlyMap<number, number>
+
+/** Begins; the answer ends it and tells how often each status came. */
+export async function flooding(flood: Flood): Promise<() => Promise<Statuses>> {
+  const worker = new Worker(new URL(import.meta.url), { workerData: { flood } })
+  await new Promise((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('error', reject)
+  })
+  return () =>
+    new Promise((resolve) => {
+      worker.once('message', (statuses: Statuses) => {
+        resolve(statuses)
+        void worker.terminate()
+      })
+      worker.postMessage('stop')
+    })
+}
+
+function asked({ port, token, method, path, body }: Flood, agent: Agent): Promise<number> {
+  const raw = body === undefined ? undefined : JSON.stringify(body)
+  const headers = {
+    ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+    ...(raw === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(raw) }),
+  }
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ host: '127.0.0.1', port, method, path: `/api/v1${path}`, headers, agent }, (answer) => {
+      answer.resume()
+      answer.on('end', () => resolve(answer.statusCode ?? 0))
+    })
+    outgoing.on('error', reject)
+    outgoing.end(raw)
+  })
+}
+
+async function run(flood: Flood): Promise<void> {
+  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false })
+  const statuses = new Map<number, number>()
+  let isOver = false
+  const one = async () => {
+    while (!isOver) {
+      const status = await asked(flood, agent)
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    }
+  }
+  const all = Promise.all(Array.from({ length: flood.width }, one))
+  parentPort?.once('message', () => {
+    isOver = true
+    void all.then(() => parentPort?.postMessage(statuses))
+  })
+  // Only when it is being answered.
+  while (statuses.size === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  parentPort?.postMessage('begun')
+}
+
+const given: { readonly flood?: Flood } | null = workerData
+if (given?.flood !== undefined) void run(given.flood)

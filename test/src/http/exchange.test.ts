@@ -1,0 +1,55 @@
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+import t from 'tap'
+import { Exchange } from '../../../src/http/exchange.ts'
+
+function made(method: string, headers: Readonly<Record<string, string>> = {}, isDraining = false) {
+  let gone = () => undefined as void
+  const request = {
+    getCaseSensitiveMethod: () => method,
+    getUrl: () => '/a',
+    getQuery: () => undefined,
+    getHeader: (name: string) => headers[name] ?? '',
+    forEach: (each: (name: string, value: string) => void) => Object.entries(headers).forEach(([n, v]) => each(n, v)),
+  }
+  const response = {
+    onAborted: (handler: () => void) => (gone = handler),
+    getRemoteAddressAsText: () => new TextEncoder().encode('192.0.2.1').buffer,
+  }
+  const exchange = new Exchange(response as unknown as HttpResponse, request as unknown as HttpRequest, {
+    isDraining,
+    commonHead: '\r\nX-A: b',
+  })
+  return { exchange, leave: () => gone() }
+}
+
+t.test('headers are read until the request is taken back, the address until the client is gone', async (test) => {
+  const { exchange } = made('GET', { accept: 'text/csv' })
+  test.match(exchange, { method: 'GET', path: '/a', query: '', commonHead: '\r\nX-A: b' })
+  test.equal(exchange.header('accept'), 'text/csv')
+  exchange.release()
+  test.equal(exchange.header('accept'), '')
+  test.equal(exchange.address, '192.0.2.1')
+  const { exchange: left, leave } = made('GET')
+  left.onGone(() => undefined)
+  leave()
+  test.equal(left.address, '')
+})
+
+t.test('who is gone is told once, to who asked last', async (test) => {
+  const { exchange, leave } = made('GET')
+  const told: string[] = []
+  exchange.onGone(() => told.push('first'))
+  exchange.onGone(() => told.push('second'))
+  test.notOk(exchange.aborted)
+  leave()
+  test.ok(exchange.aborted)
+  test.same(told, ['second'])
+})
+
+t.test('a connection ends behind what is unclear, and when its listener is given up', async (test) => {
+  test.notOk(made('GET').exchange.isLast)
+  test.ok(made('GET', {}, true).exchange.isLast)
+  test.ok(made('POST', { 'transfer-encoding': 'chunked' }).exchange.isLast)
+  const { exchange } = made('GET', { 'content-length': '2' })
+  test.ok(exchange.hasUnwantedBody && exchange.isUnclear)
+})
