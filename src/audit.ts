@@ -1,30 +1,21 @@
 import { join } from 'node:path'
-import { AuditLog, type Unnumbered } from '../storage/audit/audit-log.ts'
+import { AuditLog } from '../storage/audit/audit-log.ts'
 import { SEARCH_BEGUN } from '../storage/audit/search.ts'
 import type { KnownChain } from '../storage/audit/segments.ts'
 import type { ConfigStore } from '../storage/config/config-store.ts'
-import type { Actor } from './api/context.ts'
-import { isOfToken, TOKEN_SESSION } from './auth/api-tokens.ts'
 import type { AuditEntry, AuditFilter, AuditReader } from './api/lifecycle.ts'
-import { auditedBody } from './audited-body.ts'
+import { auditEntry, type Entry, nameOf } from './audit-entry.ts'
 import type { Clock } from './clock.ts'
-import { shownChange } from './config/shown-change.ts'
 import { ApiError } from './errors.ts'
 import type { Events } from './events.ts'
-import type { AuditedRequest, AuditOutcome, AuditTrail, CameIn } from './http/audited.ts'
+import type { AuditedRequest, AuditOutcome, AuditTrail } from './http/audited.ts'
 import { noRoom } from './http/no-room.ts'
 import type { Log } from './log.ts'
-import type { RecordChange } from './model/sections.ts'
 import { Refusals, type Repeated } from './refusals.ts'
 import type { ComputePool } from './worker-pool.ts'
 
 /** Where the configuration store keeps from where to where the chain was: the log cannot quietly lose an end. */
 const HEAD_KEY = 'audit head'
-const CHANGES_MAX = 100
-const CHANGE_LENGTH_MAX = 16 * 1024
-const TEXT_MAX = 320
-/** Of all changes of one entry. */
-const ENTRY_LENGTH_MAX = 48 * 1024
 /** Whoever that was: a login that fails has no user. */
 const LOGINS = ''
 const DAY_MS = 86_400_000
@@ -47,8 +38,6 @@ interface Noted extends KnownChain {
   /** Absent in notes of earlier versions. */
   readonly used_ms?: number
 }
-
-type Entry = Unnumbered & { readonly endpoint: string }
 
 export const auditFolder = (stateFolder: string): string => join(stateFolder, 'audit')
 
@@ -106,7 +95,7 @@ export class Audit implements AuditTrail, AuditReader {
     const { endpoint, actor, address } = request
     const isLogin = endpoint.access === 'public'
     const caller = isLogin ? LOGINS : actor.userId
-    const entry = this.#entryOf(request, outcome)
+    const entry = auditEntry(request, outcome, new Date(this.#parts.clock.now_ms()).toISOString())
     const isRefused = (outcome.status ?? 0) >= 400
     if (isRefused && !this.#refusals.isOwnEntry(caller, entry)) {
       this.#telling ??= setTimeout(() => void this.#tellRepeated(), TELL_AFTER_MS).unref()
@@ -138,25 +127,6 @@ export class Audit implements AuditTrail, AuditReader {
     return this.#before.used_ms + this.#parts.clock.monotonic_ms() - this.#before.monotonic_ms
   }
 
-  #entryOf(request: AuditedRequest, outcome: AuditOutcome): Entry {
-    const { endpoint, actor, address, requestId, method, path, query, cameIn } = request
-    return {
-      at: new Date(this.#parts.clock.now_ms()).toISOString(),
-      requestId,
-      by: nameOf(request),
-      ...(cameIn === undefined ? {} : openedBy(cameIn)),
-      ...tokenOf(actor),
-      address,
-      endpoint: endpoint.name,
-      method,
-      path: path.slice(0, TEXT_MAX),
-      // What nobody knows the meaning of may be a secret.
-      ...(query === '' || outcome.code === 'INVALID_QUERY' ? {} : { query: query.slice(0, TEXT_MAX) }),
-      ...cameOf(outcome),
-      ...this.#detail(request),
-    }
-  }
-
   /** One file after the other: between two of them others have their turn. */
   async search(filter: AuditFilter): Promise<readonly AuditEntry[]> {
     const { limit, before, from, to, text, ...equal } = filter
@@ -175,24 +145,6 @@ export class Audit implements AuditTrail, AuditReader {
     await this.#tellRepeated()
     await this.#log.close()
     await this.#noting
-  }
-
-  #detail({ endpoint, body, isBegun, changes = [] }: AuditedRequest): object {
-    if (endpoint.effect === 'act' || endpoint.effect === 'apply') {
-      const audited = isBegun === true ? undefined : auditedBody(body)
-      return audited === undefined ? {} : { body: audited }
-    }
-    if (changes.length === 0) return {}
-    const told: object[] = []
-    let length = 0
-    for (const change of changes.slice(0, CHANGES_MAX)) {
-      const one = bounded(change)
-      length += JSON.stringify(one).length
-      if (length > ENTRY_LENGTH_MAX) break
-      told.push(one)
-    }
-    const more = changes.length - told.length
-    return { changes: told, ...(more > 0 ? { moreChanges: more } : {}) }
   }
 
   /** Old entries go only after it was noted that they are not missed. */
@@ -226,37 +178,5 @@ export class Audit implements AuditTrail, AuditReader {
   }
 }
 
-/** As it stands in the log: of a login, who came in, or the name that was tried. */
-function nameOf({ endpoint, actor, body, cameIn }: AuditedRequest): string {
-  return cameIn?.name ?? (endpoint.access === 'public' ? emailIn(body) : actor.email)
-}
-
 /** One entry for many refusals. */
 const entryOf = ({ last, ...counted }: Repeated<Entry>): Entry => ({ ...last, ...counted })
-
-/** A program is not the person whose token it holds. */
-function tokenOf({ sessionId }: Actor): object {
-  return isOfToken(sessionId) ? { token: sessionId.slice(TOKEN_SESSION.length) } : {}
-}
-
-function openedBy({ via, ended }: CameIn): object {
-  return { via, ...(ended.length === 0 ? {} : { endedSessions: ended }) }
-}
-
-function cameOf({ status, code }: AuditOutcome): object {
-  if (status === undefined) return { outcome: 'begun' }
-  return { outcome: status < 400 ? 'done' : 'refused', status, ...(code === undefined ? {} : { code }) }
-}
-
-function bounded(change: RecordChange): object {
-  const { before, after, ...what } = shownChange(change)
-  const length = JSON.stringify([before, after]).length
-  return length > CHANGE_LENGTH_MAX
-    ? { ...what, leftOut: `${length} characters of before and after` }
-    : { ...what, before, after }
-}
-
-function emailIn(body: unknown): string {
-  const email: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'email') : undefined
-  return typeof email === 'string' ? email.slice(0, TEXT_MAX) : ''
-}
