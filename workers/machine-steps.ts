@@ -126,7 +126,7 @@ export async function account({ host }: Run, { change, timeout_ms }: AccountStep
   return failureOf(await host.account(change, timeout_ms))
 }
 
-export async function unit({ host, undos, filesChanged }: Run, step: UnitStep): Promise<Failure | undefined> {
+export async function unit({ host, undos, warnings, filesChanged }: Run, step: UnitStep): Promise<Failure | undefined> {
   const { unit: name, verb, undo, timeout_ms, whenUnchanged } = step
   if (whenUnchanged === 'skip' && !filesChanged && (await host.unitState(name)) === 'running') return undefined
   const isAsked = undo === 'asFound' || (verb === 'reload' && undo !== 'none')
@@ -137,6 +137,8 @@ export async function unit({ host, undos, filesChanged }: Run, step: UnitStep): 
     const back = undo === 'asFound' ? (ranBefore ? 'restart' : 'stop') : undo
     undos.push({ order: 'unit', run: async () => problemOf(await host.unit(name, back, timeout_ms)) })
   }
+  // What went well has a word to say only when something hung.
+  if (outcome.exitCode === 0 && outcome.output !== '') warnings.push(outcome.output)
   return failureOf(outcome)
 }
 

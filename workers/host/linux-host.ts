@@ -176,7 +176,8 @@ async function startDetached(
   const log = await open(logFile, 'a', 0o600)
   try {
     const stdio = ['ignore', log.fd, log.fd] as const
-    const child = spawn(program, args, { cwd: folder, detached: true, env: ENVIRONMENT, stdio: [...stdio] })
+    // A program whose working folder was removed cannot be reloaded: HAProxy asks for its name.
+    const child = spawn(program, args, { cwd: '/', detached: true, env: ENVIRONMENT, stdio: [...stdio] })
     const ended = new Promise<string>((resolve) => {
       child.on('error', (error) => resolve(error.message))
       child.on('exit', (code, signal) => resolve(signal === null ? `exit code ${code}` : `ended by ${signal}`))
