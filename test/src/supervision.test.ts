@@ -123,7 +123,10 @@ t.test('running is enforced after three seconds without an answer, not before', 
   goDown()
   test.equal(await pass(2), 0, 'a poll or two may be missed')
   test.equal(await pass(1), 1)
-  test.match(lines.join(''), /"level":"warn","message":"HAProxy does not answer[^"]*","reason":"it did not answer within 900 ms"/)
+  test.match(
+    lines.join(''),
+    /"level":"warn","message":"HAProxy does not answer[^"]*","reason":"it did not answer within 900 ms"/,
+  )
 })
 
 t.test('one that has ended is started at the next look, and that it was gone is told', async (test) => {

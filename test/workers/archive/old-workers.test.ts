@@ -41,7 +41,11 @@ t.test('one that was not watched is asked through the master', async (t) => {
   const alone = new OldWorkers(new Questions(master), undefined)
   await alone.watch(20, 900)
   t.match(await alone.poll([20], 30, 900), [{ pid: 20 }])
-  t.same(await new OldWorkers(new Questions({ path: '/nonexistent/m' }), undefined).poll([20], 30, 900), [], 'gone meanwhile')
+  t.same(
+    await new OldWorkers(new Questions({ path: '/nonexistent/m' }), undefined).poll([20], 30, 900),
+    [],
+    'gone meanwhile',
+  )
 })
 
 t.test('many take turns, and what cannot have one in time is no longer held', async (t) => {
