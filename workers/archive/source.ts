@@ -115,7 +115,9 @@ class Haproxy {
    * alive. `show proc` in the same request says which process answered; the master closes the session if it reloads in between.
    */
   async #pollMaster(left: () => number): Promise<Poll> {
-    const bytes = await this.#questions.poll(['show proc', toWorker('current', STAT_REQUEST)], left()).catch(whoIsSilent)
+    const bytes = await this.#questions
+      .poll(['show proc', toWorker('current', STAT_REQUEST)], left())
+      .catch(whoIsSilent)
     const head = preamble(bytes)
     if (head === undefined) return withoutStatistics(bytes)
     const processes = parseShowProc(head.text)
