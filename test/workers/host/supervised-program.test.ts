@@ -138,7 +138,10 @@ t.test('a stop ends what hangs, and a master that hangs as well is replaced by a
   }
   await hang()
   t.equal(await host.unitState('layer7proxy'), 'silent')
-  t.match(await host.unit('layer7proxy', 'reload', 4_000), { exitCode: 0, output: /did not stop within 4000 ms and was/ })
+  t.match(await host.unit('layer7proxy', 'reload', 4_000), {
+    exitCode: 0,
+    output: /did not stop within 4000 ms and was/,
+  })
   t.equal(await host.unitState('layer7proxy'), 'running')
   await hang()
   t.match(await host.unit('layer7proxy', 'stop', 500), { exitCode: 0, output: /did not stop within 500 ms and was/ })
