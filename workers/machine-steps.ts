@@ -138,13 +138,17 @@ export async function unit({ host, undos, warnings, filesChanged }: Run, step: U
   const outcome = await host.unit(name, verb, timeout_ms)
   const untouched = isRefusedReload(verb, outcome) && (!ranBefore || (await host.unitState(name)) === 'running')
   if (undo !== 'none' && !untouched) {
-    const back = undo === 'asFound' ? (ranBefore ? 'restart' : 'stop') : undo
+    const asFound = ranBefore ? 'restart' : 'stop'
+    const back = undo === 'asFound' ? asFound : undo
     undos.push({ order: 'unit', run: async () => problemOf(await host.unit(name, back, timeout_ms)) })
   }
-  // What went well has a word to say only when something hung.
-  if (outcome.exitCode === 0 && outcome.output !== '') warnings.push(outcome.output)
+  warnings.push(...saidWell(outcome))
   return failureOf(outcome)
 }
+
+/** What went well has a word to say only when something hung. */
+const saidWell = ({ exitCode, output }: RunResult): readonly string[] =>
+  exitCode === 0 && output !== '' ? [output] : []
 
 /**
  * It leaves the program as it was: reloading again would only cost it its counters. One that ended by it, as sshd does when its

@@ -7,7 +7,7 @@ import { sandboxProblem } from '../sandbox.ts'
 import { freePort } from '../traffic-fixture.ts'
 
 /** A process that is about to become a program has not closed anything yet. */
-const BEGINNERS = ['node', 'perl']
+const BEGINNERS = new Set(['node', 'perl'])
 /** Says what the check has open, and waits until the test has looked at everything around it. */
 const CHECK = '#!/bin/bash\nexec 5<>"/dev/tcp/$3/$4"\nread -r <&5\n'
 
@@ -52,14 +52,15 @@ class Watch {
 
   look(): void {
     // Names that say nothing of whose they are: epoll and the like, and what everybody opens.
-    const own = [...descriptorsOf(this.#daemon.pid).values()].filter((name) => !/^(anon_inode:|\/dev\/)/.test(name))
+    const names = [...descriptorsOf(this.#daemon.pid).values()]
+    const own = new Set(names.filter((name) => !/^(anon_inode:|\/dev\/)/.test(name)))
     for (const pid of childrenOf(this.#daemon.pid)) {
       const [exe = ''] = orNothing(() => [readlinkSync(`/proc/${pid}/exe`)])
       const program = exe.slice(exe.lastIndexOf('/') + 1)
-      if (program === '' || BEGINNERS.includes(program)) continue
+      if (program === '' || BEGINNERS.has(program)) continue
       this.seen.add(program)
       const extra = [...descriptorsOf(pid)].filter(
-        ([number, name]) => number > 2 && (own.includes(name) || this.#isState(name)),
+        ([number, name]) => number > 2 && (own.has(name) || this.#isState(name)),
       )
       if (extra.length > 0) this.inherited.set(program, new Set(extra.map(([number, name]) => `${number} ${name}`)))
     }

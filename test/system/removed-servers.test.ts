@@ -86,7 +86,7 @@ t.test('a server that is taken out while it serves loses nothing of what it coun
   const counted = async () => {
     const window = `start=${from}&end=${Math.floor(Date.now() / 1000)}&resolution=1&consolidation=sum`
     const { reals } = await daemon.data('GET', `${path}?${window}&metrics=sessionRate`)
-    const entry = reals.find((real: { id: string }) => real.id === going)
+    const entry = reals.find(({ id: found }: { id: string }) => found === going)
     const values: readonly (number | null)[] = entry.series.sessionRate
     return values.reduce<number>((total, value) => total + (value ?? 0), 0)
   }
