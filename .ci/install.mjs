@@ -16,7 +16,7 @@ const NODE_MAJOR_MIN = 20
 /** Program → Debian package. Each mode includes what the modes before it need, but `package`. */
 const PROGRAMS = {
   package: { 'dpkg-deb': 'dpkg', git: 'git' },
-  start: { haproxy: 'haproxy' },
+  start: { haproxy: 'haproxy', perl: 'perl-base' },
   test: {
     openssl: 'openssl',
     rrdtool: 'rrdtool',

@@ -1,6 +1,8 @@
 // Preloaded (`node --import`) by the start command, in the main thread and, inherited, in every worker. Plain JavaScript,
 // because its point is that no thread has to load Node's TypeScript compiler: a stripped copy of each source file, named
 // by its content, and V8's compiled code are kept in a cache folder. Without a writable folder everything still runs.
+// What is in the folder is a hint: it is not flushed to the disk, so a power cut may leave files that are empty, half or
+// of zeros. Each copy ends with its own hash, as Node's compiled code does, and one that does not fit is made again.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { enableCompileCache, registerHooks, stripTypeScriptTypes } from 'node:module'
@@ -11,40 +13,60 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 // systemd names the folder it made for the unit (CacheDirectory=).
 const folder = process.env.CACHE_DIRECTORY ?? join(root, 'node_modules', '.cache', 'fulcrum')
 
-function prepared() {
+const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest('hex')
+const sealed = (code) => `${code}\n//${sha256(code)}`
+const SEAL_LENGTH = sealed('').length
+
+/** The code of a copy, or undefined when it is not as it was written. */
+function unsealed(text) {
+  const code = text.slice(0, -SEAL_LENGTH)
+  return text === sealed(code) ? code : undefined
+}
+
+function kept(file) {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    enableCompileCache(folder)
-    return true
+    return unsealed(readFileSync(file, 'utf8'))
   } catch {
-    return false
+    // Not there yet, or nothing that can be read.
+    return undefined
   }
 }
 
-function stripped(source) {
-  const file = join(folder, `${createHash('sha256').update(process.version).update(source).digest('hex')}.mjs`)
+function keep(file, code) {
+  // Two who write it at the same time may spoil it: its seal tells.
+  const draft = `${file}.new`
   try {
-    return readFileSync(file, 'utf8')
+    writeFileSync(draft, sealed(code), { mode: 0o600 })
+    renameSync(draft, file)
   } catch {
-    const code = stripTypeScriptTypes(source.toString())
-    try {
-      const draft = `${file}.${process.pid}`
-      writeFileSync(draft, code, { mode: 0o600 })
-      renameSync(draft, file)
-    } catch {
-      // Full or read-only: the next start strips again.
-    }
-    return code
+    // Full or read-only: the next start strips again.
   }
 }
 
-if (prepared()) {
-  registerHooks({
-    load(url, context, next) {
-      if (!url.startsWith('file:') || !url.endsWith('.ts')) return next(url, context)
-      const path = fileURLToPath(url)
-      if (!path.startsWith(root) || path.includes('node_modules')) return next(url, context)
-      return { format: 'module', source: stripped(readFileSync(path)), shortCircuit: true }
-    },
-  })
+function stripped(path) {
+  const source = readFileSync(path)
+  // Node would take it for a program that has nothing to do, and end with 0.
+  if (source.length === 0) throw new Error(`${path} is empty: install Fulcrum again`)
+  const file = join(folder, `${sha256(process.version, source)}.mjs`)
+  let code = kept(file)
+  if (code === undefined) {
+    code = stripTypeScriptTypes(source.toString())
+    keep(file, code)
+  }
+  return code
 }
+
+try {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  enableCompileCache(folder)
+} catch {
+  // Then each start strips and compiles.
+}
+registerHooks({
+  load(url, context, next) {
+    if (!url.startsWith('file:') || !url.endsWith('.ts')) return next(url, context)
+    const path = fileURLToPath(url)
+    if (!path.startsWith(root) || path.includes('node_modules')) return next(url, context)
+    return { format: 'module', source: stripped(path), shortCircuit: true }
+  },
+})

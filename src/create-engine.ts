@@ -15,7 +15,7 @@ import { cutOffGuard } from './cut-off.ts'
 import type { Driver } from './drivers/driver.ts'
 import { leftBehindGuard } from './left-behind.ts'
 import type { Log } from './log.ts'
-import type { Machine } from './machine.ts'
+import type { FiguresExecutor, Machine } from './machine.ts'
 import type { ConfigView } from './model/sections.ts'
 import type { Stats } from './stats/stats.ts'
 
@@ -72,13 +72,14 @@ function cutGuard({ born: nodeId }: Node, { facts }: Machine, api: ApiListeners)
   }
 }
 
-/** What an ending worker counted since the last poll is read before a reload takes it away. */
-function keepingFigures(executor: PlanExecutor, stats: Stats): PlanExecutor {
+/** What an ending worker counted since the last poll is read before a reload takes it away, and what a server did before it goes. */
+function keepingFigures(executor: FiguresExecutor, stats: Stats): PlanExecutor {
+  const capture = () => stats.capture()
   return {
     check: (steps) => executor.check(steps),
     async execute(steps) {
-      if (steps.some((step) => step.kind === 'unit' && step.unit === 'layer7proxy')) await stats.capture()
-      return executor.execute(steps)
+      if (steps.some((step) => step.kind === 'unit' && step.unit === 'layer7proxy')) await capture()
+      return executor.execute(steps, capture)
     },
   }
 }

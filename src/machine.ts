@@ -1,8 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { MessageChannel } from 'node:worker_threads'
 import type { HostSettings } from '../workers/host/host-settings.ts'
 import type { PlanExecutor } from './config/enactor.ts'
-import type { Driver } from './drivers/driver.ts'
+import type { Driver, Step } from './drivers/driver.ts'
 import { DEBIAN_PATHS, SOCKET_PATH_MAX, supervisedPaths } from './drivers/haproxy/paths.ts'
 import { createDrivers } from './drivers/index.ts'
 import { keepForeignConfig } from './foreign-config.ts'
@@ -16,7 +17,7 @@ import { checkPool, type ComputePool, computePool, intakePool, probePool, system
 /** The machine behind the daemon: what is rendered for it and what executes. */
 export interface Machine {
   drivers(nodeId: string): readonly Driver[]
-  readonly executor: PlanExecutor
+  readonly executor: FiguresExecutor
   /** Master socket of the managed HAProxy; undefined when none is managed. */
   readonly masterSocket: string | undefined
   /** Socket of its workers. */
@@ -30,6 +31,14 @@ export interface Machine {
   stopSupervised(): Promise<void>
   close(): Promise<void>
 }
+
+/** `capture` reads what was counted before a step takes it away. It never rejects. */
+export interface FiguresExecutor extends PlanExecutor {
+  execute(steps: readonly Step[], capture?: () => Promise<void>): ReturnType<PlanExecutor['execute']>
+}
+
+const endsCounting = (step: Step): boolean =>
+  step.kind === 'socket' && step.commands.some((command) => command.endsCounting === true)
 
 const STOP_TIMEOUT_MS = 10_000
 
@@ -93,10 +102,13 @@ export function createMachine(settings: Settings): Machine {
   return {
     drivers: (nodeId) => createDrivers({ haproxy, stateFolder: state }, nodeId),
     executor: {
-      async execute(steps) {
+      async execute(steps, capture) {
         const isReplaced = steps.some((step) => step.kind === 'replaceFile' && step.path === configFile)
         if (!supervised && isReplaced) keepForeignConfig(configFile, state)
-        return pool.run('executePlan', { steps })
+        if (capture === undefined || !steps.some(endsCounting)) return pool.run('executePlan', { steps })
+        const { port1, port2 } = new MessageChannel()
+        port1.on('message', () => void capture().finally(() => port1.postMessage('captured')))
+        return pool.run('executePlan', { steps, figures: port2 }, [port2]).finally(() => port1.close())
       },
       check: (steps) => pool.run('checkPlan', { steps }),
     },

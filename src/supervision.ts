@@ -1,18 +1,22 @@
 import type { Clock } from './clock.ts'
 import type { ApplyEngine } from './config/apply.ts'
+import { NOBODY_LISTENS } from './drivers/haproxy/cli.ts'
 import type { Log } from './log.ts'
 import type { StatsState } from './stats/state.ts'
 
 /** The driver that starts it. */
 const HAPROXY = 'layer7proxy'
-const LOOK_EVERY_MS = 1000
+const LOOK_EVERY_MS = 250
 /** HAProxy may miss a poll or two while it starts or reloads. */
 const DOWN_FOR_MS = 3000
+/** Nobody has its socket any more, so it has ended: only a reload may look so, for some milliseconds. */
+const ENDED_FOR_MS = 500
+const ENDED: ReadonlySet<string | undefined> = new Set(Object.values(NOBODY_LISTENS))
 const RETRY_MAX_MS = 60_000
 
 /**
- * Watches whether HAProxy answers its statistics socket. When it does not for a while, running is enforced again,
- * which starts it; attempts that fail are spaced out up to a minute.
+ * Watches whether HAProxy answers its statistics socket. When it does not for a while, running is enforced again, which
+ * starts it, or replaces what hangs; attempts that fail are spaced out up to a minute.
  */
 export class Supervision {
   readonly #engine: ApplyEngine
@@ -53,9 +57,8 @@ export class Supervision {
     clearInterval(this.#timer)
   }
 
-  /** A poll or two that are missed while it reloads are no news. */
-  #tell(up: boolean, since_ms: number, reason: string | undefined): void {
-    if (up === this.#told || (!up && this.#clock.now_ms() - since_ms < DOWN_FOR_MS)) return
+  #tell(up: boolean, reason: string | undefined): void {
+    if (up === this.#told) return
     // That it is up after a start is what everybody expects.
     if (this.#told !== undefined || !up) this.#onChange(up, reason)
     this.#told = up
@@ -63,16 +66,18 @@ export class Supervision {
 
   async #look(): Promise<void> {
     const { up, since_ms, reason } = this.#state()
-    this.#tell(up, since_ms, reason)
+    const down_ms = up ? 0 : this.#clock.now_ms() - since_ms
+    if (up || down_ms >= DOWN_FOR_MS) this.#tell(up, reason)
     if (up) {
       this.#wait_ms = DOWN_FOR_MS
       return
     }
     const now_ms = this.#clock.monotonic_ms()
     if (this.#engine.busy || now_ms - this.#tried_ms < this.#wait_ms) return
-    if (this.#clock.now_ms() - since_ms < DOWN_FOR_MS || !this.#isOurs()) return
+    if (down_ms < (ENDED.has(reason) ? ENDED_FOR_MS : DOWN_FOR_MS) || !this.#isOurs()) return
     this.#tried_ms = now_ms
     this.#wait_ms = Math.min(this.#wait_ms * 2, RETRY_MAX_MS)
+    this.#tell(up, reason)
     this.#log.warn('HAProxy does not answer; enforcing the running configuration', { reason })
     try {
       await this.#engine.converge(({ name }) => name === HAPROXY)

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import type * as ComputeTasks from '../workers/compute.ts'
 import type * as IntakeTasks from '../workers/intake.ts'
@@ -16,7 +17,7 @@ type Output<T, K extends keyof T> = T[K] extends (input: never) => infer O ? Awa
  * TOO_MANY_AT_ONCE when too many wait.
  */
 export interface Pool<T> {
-  run<K extends TaskName<T>>(name: K, input: Input<T, K>): Promise<Output<T, K>>
+  run<K extends TaskName<T>>(name: K, input: Input<T, K>, transfer?: readonly MessagePort[]): Promise<Output<T, K>>
   close(): Promise<void>
 }
 
@@ -57,10 +58,14 @@ export class WorkerPool<T> implements Pool<T> {
   }
 
   /** The cast is sound: Piscina hands over what the export `name` of the very file that `T` describes returned. */
-  async run<K extends TaskName<T>>(name: K, input: Input<T, K>): Promise<Output<T, K>> {
+  async run<K extends TaskName<T>>(
+    name: K,
+    input: Input<T, K>,
+    transfer: readonly MessagePort[] = [],
+  ): Promise<Output<T, K>> {
     await this.#turn(name)
     try {
-      return (await this.#pool.run(input, { name })) as Output<T, K>
+      return (await this.#pool.run(input, { name, transferList: [...transfer] })) as Output<T, K>
     } finally {
       const next = this.#next(name)
       if (next === undefined) this.#busy -= 1

@@ -7,6 +7,8 @@ import { type Failure, messageOf, type Run, startRun, type Undo } from './step-r
 export interface ExecutorHooks {
   /** Called before each step and, at the end, with the number of steps. What it throws ends the plan with nothing undone, as a kill would. */
   readonly beforeStep?: (index: number) => Promise<void> | void
+  /** Reads what was counted until now. */
+  readonly capture?: (() => Promise<void>) | undefined
 }
 
 /**
@@ -15,7 +17,7 @@ export interface ExecutorHooks {
  */
 export async function executePlan(host: Host, steps: readonly Step[], hooks: ExecutorHooks = {}): Promise<PlanResult> {
   assertChecksFirst(steps)
-  const run = startRun(host)
+  const run = startRun(host, hooks.capture)
   const recordedBefore = host.recorded
   for (const [index, step] of steps.entries()) {
     await hooks.beforeStep?.(index)

@@ -23,13 +23,17 @@ const FOUND_MODE = 0o644
 export async function check(run: Run, step: CheckStep): Promise<Failure | undefined> {
   const candidate = `${step.path}.candidate`
   run.undos.push({ order: 'file', run: () => silently(run.host.removeFile(candidate)) })
+  let isInPlace = false
   try {
     for (const file of step.beside ?? []) await writeBeside(run, file, step.mode)
-    await run.host.replaceFile(candidate, step.content, step.mode)
+    // What is in place is judged there: on a full disk there is no room to write it once more.
+    isInPlace = (await run.host.readFile(step.path)) === step.content
+    if (!isInPlace) await run.host.replaceFile(candidate, step.content, step.mode)
   } catch (error) {
     return { output: messageOf(error), missing: false, instead: { kind: 'replaceFile', why: `write ${candidate}` } }
   }
-  const verdict = await run.host.run(step.argv, step.timeout_ms, step.outside)
+  const argv = isInPlace ? step.argv.map((word) => (word === candidate ? step.path : word)) : step.argv
+  const verdict = await run.host.run(argv, step.timeout_ms, step.outside)
   const failure = failureOf(verdict)
   if (failure !== undefined) {
     return NO_VERDICT.has(verdict.exitCode) ? { ...failure, instead: { kind: 'run', why: step.why } } : failure
@@ -83,7 +87,7 @@ export async function replaceFile(run: Run, step: ReplaceFileStep): Promise<Fail
   if (previous !== step.content) run.filesChanged = true
   if (step.keepsFound === true && previous !== undefined && !isOurs(previous)) await keepFound(run, step.path, previous)
   run.undos.push(fileUndo(host, step.path, previous, step.mode))
-  if (step.checked) await host.renameFile(`${step.path}.candidate`, step.path)
+  if (step.checked && previous !== step.content) await host.renameFile(`${step.path}.candidate`, step.path)
   else await host.replaceFile(step.path, step.content, step.mode)
   return undefined
 }

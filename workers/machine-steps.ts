@@ -3,6 +3,7 @@ import type {
   AccountStep,
   Expectation,
   NetworkStep,
+  ReadBack,
   RunStep,
   SettingStep,
   SocketStep,
@@ -19,6 +20,9 @@ const TIMED_OUT = 124
 const UNDO_UNANSWERED_MS = 500
 /** With less than this left, the time for the commands is over; timers are not exact. */
 const SPENT_MS = 20
+/** Connections of a moment end by themselves; longer ones are a matter for a reload. */
+const QUIET_WITHIN_MS = 500
+const QUIET_LOOK_MS = 10
 /** Between two looks at what is to come about. */
 const PATIENCE_MS = 100
 
@@ -126,7 +130,7 @@ export async function account({ host }: Run, { change, timeout_ms }: AccountStep
   return failureOf(await host.account(change, timeout_ms))
 }
 
-export async function unit({ host, undos, filesChanged }: Run, step: UnitStep): Promise<Failure | undefined> {
+export async function unit({ host, undos, warnings, filesChanged }: Run, step: UnitStep): Promise<Failure | undefined> {
   const { unit: name, verb, undo, timeout_ms, whenUnchanged } = step
   if (whenUnchanged === 'skip' && !filesChanged && (await host.unitState(name)) === 'running') return undefined
   const isAsked = undo === 'asFound' || (verb === 'reload' && undo !== 'none')
@@ -134,11 +138,17 @@ export async function unit({ host, undos, filesChanged }: Run, step: UnitStep): 
   const outcome = await host.unit(name, verb, timeout_ms)
   const untouched = isRefusedReload(verb, outcome) && (!ranBefore || (await host.unitState(name)) === 'running')
   if (undo !== 'none' && !untouched) {
-    const back = undo === 'asFound' ? (ranBefore ? 'restart' : 'stop') : undo
+    const asFound = ranBefore ? 'restart' : 'stop'
+    const back = undo === 'asFound' ? asFound : undo
     undos.push({ order: 'unit', run: async () => problemOf(await host.unit(name, back, timeout_ms)) })
   }
+  warnings.push(...saidWell(outcome))
   return failureOf(outcome)
 }
+
+/** What went well has a word to say only when something hung. */
+const saidWell = ({ exitCode, output }: RunResult): readonly string[] =>
+  exitCode === 0 && output !== '' ? [output] : []
 
 /**
  * It leaves the program as it was: reloading again would only cost it its counters. One that ended by it, as sshd does when its
@@ -148,20 +158,50 @@ function isRefusedReload(verb: UnitStep['verb'], { exitCode }: RunResult): boole
   return verb === 'reload' && exitCode !== 0 && exitCode !== TIMED_OUT
 }
 
-export async function socket({ host, undos }: Run, step: SocketStep): Promise<Failure | undefined> {
-  const left_ms = deadline(step.timeout_ms)
+export async function socket({ host, undos, capture }: Run, step: SocketStep): Promise<Failure | undefined> {
+  let left_ms = deadline(step.timeout_ms)
   undos.push({
     order: 'file',
     // Who has used up the time for the commands will hardly answer their undo: that is worth a moment only.
     run: () =>
       refusedCommand(host, step.path, step.undo, deadline(left_ms() > SPENT_MS ? step.timeout_ms : UNDO_UNANSWERED_MS)),
   })
-  const refused = await refusedCommand(host, step.path, step.commands, left_ms)
-  if (refused !== undefined) return { output: refused, missing: false }
-  for (const { request, rows, lines } of step.readBack) {
-    const answer = await host.socket(step.path, request, left_ms())
+  const ending = step.commands.filter(({ endsCounting }) => endsCounting === true)
+  const others = ending.length === 0 ? step.commands : step.commands.filter(({ endsCounting }) => endsCounting !== true)
+  let refused = await refusedCommand(host, step.path, others, left_ms)
+  if (refused === undefined && ending.length > 0) {
+    refused = await untilSo(host, step, step.quiet ?? [])
+    if (refused === undefined) await capture()
+    left_ms = deadline(step.timeout_ms)
+    refused ??= await refusedCommand(host, step.path, ending, left_ms)
+    // One that comes back begins at zero: that it was gone has to be seen, or it would seem to have forgotten.
+    if (refused === undefined) await capture()
+  }
+  refused ??= await unlike(host, step.path, step.readBack, left_ms)
+  return refused === undefined ? undefined : { output: refused, missing: false }
+}
+
+/** The first of these that is not so, or undefined. */
+async function unlike(
+  host: Run['host'],
+  path: string,
+  expected: readonly ReadBack[],
+  left_ms: () => number,
+): Promise<string | undefined> {
+  for (const { request, rows, lines } of expected) {
+    const answer = await host.socket(path, request, left_ms())
     const problem = (rows && rowProblem(answer, rows)) ?? (lines && lineProblem(answer, lines))
-    if (problem !== undefined) return { output: `${request}: ${problem}`, missing: false }
+    if (problem !== undefined) return `${request}: ${problem}`
   }
   return undefined
+}
+
+/** The same, tried again for a moment. */
+async function untilSo(host: Run['host'], { path, timeout_ms }: SocketStep, expected: readonly ReadBack[]) {
+  const left_ms = deadline(Math.min(timeout_ms, QUIET_WITHIN_MS))
+  for (;;) {
+    const problem = await unlike(host, path, expected, deadline(timeout_ms))
+    if (problem === undefined || left_ms() <= QUIET_LOOK_MS) return problem
+    await sleep(QUIET_LOOK_MS)
+  }
 }

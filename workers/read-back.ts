@@ -5,7 +5,10 @@ export function rowProblem(table: string, rows: readonly RowExpectation[]): stri
   const lines = table.split('\n')
   const headerAt = lines.findIndex((line) => line.startsWith('# '))
   if (headerAt === -1) return table.trim() === '' ? 'there is no table' : table.trim()
-  const names = (lines[headerAt] ?? '').slice(2).trim().split(/\s+/)
+  const header = (lines[headerAt] ?? '').slice(2).trim()
+  // `show stat` has commas, other tables have blanks.
+  const separator = header.includes(',') ? ',' : ' '
+  const names = separator === ',' ? header.split(separator) : header.split(/\s+/)
   // A table of 20,000 servers is searched for a few: the lines that could match are found before they are split.
   const body = lines.slice(headerAt + 1)
   for (const { where, columns } of rows) {
@@ -13,7 +16,7 @@ export function rowProblem(table: string, rows: readonly RowExpectation[]): stri
     const label = Object.values(where).join(' ')
     const row = body
       .filter((line) => wanted.every(([, value]) => line.includes(value)))
-      .map((line) => new Map(line.split(' ').map((cell, index) => [names[index], cell])))
+      .map((line) => new Map(line.split(separator).map((cell, index) => [names[index], cell])))
       .find((cells) => wanted.every(([name, value]) => cells.get(name) === value))
     const problem = columns === undefined ? row && `${label} is still there` : cellProblem(row, label, columns)
     if (problem !== undefined) return problem

@@ -22,9 +22,17 @@ export interface Run {
   readonly undos: Undo[]
   readonly warnings: string[]
   filesChanged: boolean
+  /** Reads what was counted until now, before it is taken away. */
+  readonly capture: () => Promise<void>
 }
 
-export const startRun = (host: Host): Run => ({ host, undos: [], warnings: [], filesChanged: false })
+export const startRun = (host: Host, capture: Run['capture'] = async () => undefined): Run => ({
+  host,
+  undos: [],
+  warnings: [],
+  filesChanged: false,
+  capture,
+})
 
 interface Outcome {
   readonly exitCode: number

@@ -1,5 +1,5 @@
 /** Tasks of the system pool: one thread, first come first served, the only one that changes the machine. */
-import { workerData } from 'node:worker_threads'
+import { type MessagePort, workerData } from 'node:worker_threads'
 import type { PlanResult, Step } from '../src/drivers/driver.ts'
 import type { Host, UnitName, UnitState } from '../src/drivers/host.ts'
 import { checkPlan as check, executePlan as execute } from './executor.ts'
@@ -13,8 +13,23 @@ function host(): Host {
   return (made ??= createHost(settings))
 }
 
-export function executePlan({ steps }: { readonly steps: readonly Step[] }): Promise<PlanResult> {
-  return execute(host(), steps)
+/** `figures` is asked for what was counted before a step takes it away, and answers when that was read. */
+export function executePlan({
+  steps,
+  figures,
+}: {
+  readonly steps: readonly Step[]
+  readonly figures?: MessagePort | undefined
+}): Promise<PlanResult> {
+  const capture = figures && (() => answerOf(figures))
+  return execute(host(), steps, { capture })
+}
+
+function answerOf(port: MessagePort): Promise<void> {
+  return new Promise((resolve) => {
+    port.once('message', () => resolve())
+    port.postMessage('capture')
+  })
 }
 
 export function checkPlan({ steps }: { readonly steps: readonly Step[] }): Promise<PlanResult> {

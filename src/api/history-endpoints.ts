@@ -6,7 +6,7 @@ import { endpoint } from './endpoint.ts'
 import { type Rendered, Reply } from './reply.ts'
 import { ApiError, type FieldError } from '../errors.ts'
 import { closed } from '../model/fields.ts'
-import { isMetric, type Metric, METRICS } from '../model/metrics.ts'
+import { CONSOLIDATIONS, isMetric, type Metric, METRICS } from '../model/metrics.ts'
 
 const LAST_SECOND = 4_294_967_295
 
@@ -21,7 +21,10 @@ const Window = closed({
     }),
   ),
   consolidation: Type.Optional(
-    Type.Enum(['average', 'minimum', 'maximum'], { description: 'Which summary of a coarse point; default average.' }),
+    Type.Enum([...CONSOLIDATIONS], {
+      description:
+        'What a point tells of its seconds; default average. average, minimum and maximum are per second and of the known seconds only: multiplied by resolution they are too much where a part of a point is unknown. sum is the value times the known seconds, so sums of points add up to what was counted (sessions, bytes; of currentSessions: session-seconds).',
+    }),
   ),
   metrics: Type.Optional(
     Type.String({ maxLength: 200, description: `Comma-separated, of ${METRICS.join(', ')}; omitted means all four.` }),

@@ -9,7 +9,7 @@ export function planRefusal(
   failure: PlanFailure,
   desired: ConfigView,
   { drivers, nodeId }: { readonly drivers: readonly Driver[]; readonly nodeId: string },
-  title = 'The apply failed and was undone',
+  title = titleOf(failure.undone),
 ): ApiError {
   const blamed = (): readonly Problem[] => drivers.flatMap((driver) => driver.diagnose(failure.output, desired))
   if (failure.missing) return new ApiError('NOT_SUPPORTED', failure.output)
@@ -18,18 +18,25 @@ export function planRefusal(
   return applyFailed({ why: failure.why, output: failure.output, errors, nodeId, title })
 }
 
+/** What became of the machine: whoever reads it decides by it whether to look himself. */
+export function titleOf(isUndone: boolean): string {
+  return isUndone
+    ? 'The apply failed and was undone'
+    : 'The apply failed and was not undone, so the machine is not as running says; the log of the node tells why'
+}
+
 export function applyFailed({
   why,
   output,
   errors = [],
   nodeId,
-  title = 'The apply failed and was undone',
+  title,
 }: {
   readonly why: string
   readonly output: string
   readonly errors?: readonly FieldError[]
   readonly nodeId: string
-  readonly title?: string
+  readonly title: string
 }): ApiError {
   return new ApiError('APPLY_PARTIAL', `${title}: ${why}`, {
     ...(errors.length === 0 ? {} : { errors }),

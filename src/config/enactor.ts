@@ -9,7 +9,7 @@ import type { Driver, PlanOptions, PlanResult, Problem, Step } from '../drivers/
 import type { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { ConfigView } from '../model/sections.ts'
-import { applyFailed, planRefusal, type PlanFailure } from './apply-refusals.ts'
+import { applyFailed, planRefusal, type PlanFailure, titleOf } from './apply-refusals.ts'
 import { backTo, ordered, type Plan } from './plan.ts'
 import { prepare } from './turns.ts'
 import { attemptedView, configView, sideOf } from './views.ts'
@@ -82,16 +82,16 @@ export class Enactor {
     let result = await executor.execute(plan.steps)
     if (!result.ok && (result.kind === 'socket' || isRuntime(plan.steps[result.failedStep]))) {
       log.info('a runtime command was refused; reloading instead', { why: result.why, output: result.output })
-      const { undone } = result
+      const wasUndone = result.undone
       plan = this.plan(running, desired, { ...options, atLeast: 'reload' })
       result = await executor.execute(plan.steps)
       // Runtime commands that could not be taken back stay a doubt, even when the reload was taken back cleanly.
-      if (!result.ok) result = { ...result, undone: result.undone && undone }
+      if (!result.ok) result = { ...result, undone: result.undone && wasUndone }
     }
     if (result.ok) return this.#withOwn(running, desired, result, touched)
+    const undone = result.undone || (await this.#restore(desired, running, touched))
     if (result.undone) await store.closeJournal()
-    else await this.#restore(desired, running, touched)
-    throw this.refusal(result, plan, desired)
+    throw this.refusal({ ...result, undone }, plan, desired)
   }
 
   /** Writes down what of the machine has to go back to `desired`, before running says so. The answer moves the daemon's own parts. */
@@ -142,8 +142,8 @@ export class Enactor {
     const { nodeId } = this.#parts
     const takeBack = async (why: string, output: string): Promise<ApiError> => {
       for (const part of done.toReversed()) part.takeBack()
-      if (touched.size > 0) await this.#restore(desired, running, touched)
-      return applyFailed({ why, output, nodeId })
+      const isUndone = touched.size === 0 || (await this.#restore(desired, running, touched))
+      return applyFailed({ why, output, nodeId, title: titleOf(isUndone) })
     }
     for (const part of this.#parts.own) {
       try {
@@ -163,15 +163,19 @@ export class Enactor {
     }
   }
 
-  /** The machine back to running, whatever of `attempted` it holds. The journal closes only when that is certain. */
-  async #restore(attempted: ConfigView, running: ConfigView, touched: ReadonlySet<Driver>): Promise<void> {
+  /** The machine back to running, whatever of `attempted` it holds; whether it is. The journal closes only when that is certain. */
+  async #restore(attempted: ConfigView, running: ConfigView, touched: ReadonlySet<Driver>): Promise<boolean> {
     const { store, log } = this.#parts
     const failed = await this.#each([...touched], (driver) => backTo(running, attempted, driver))
-    if (failed === undefined) return store.closeJournal()
+    if (failed === undefined) {
+      await store.closeJournal()
+      return true
+    }
     log.error('the previous configuration could not be restored; it is tried again', {
       why: failed.why,
       output: failed.output,
     })
+    return false
   }
 
   /**

@@ -114,6 +114,8 @@ export interface SocketCommand {
   readonly payload?: string
   /** Accepted answers; one that ends in `*` is the beginning of accepted answers, one that begins with it the end. */
   readonly expect: readonly string[]
+  /** It takes counters away: what was counted is read before it, once for all such commands, when `quiet` holds. */
+  readonly endsCounting?: true
 }
 /** What one row of a table must hold, or that it must not be there. */
 export interface RowExpectation {
@@ -135,6 +137,8 @@ export interface SocketStep extends StepBase {
   readonly path: string
   readonly commands: readonly SocketCommand[]
   readonly readBack: readonly ReadBack[]
+  /** What has to be so before counters are taken away, or soon: nothing is added to them any more. */
+  readonly quiet?: readonly ReadBack[]
   readonly undo: readonly SocketCommand[]
 }
 /** Gives one setting a value, unless it has it. Undo: the previous value. */

@@ -121,7 +121,8 @@ export interface AccountChange {
 /** Managed programs by the name they have in /services. */
 export type UnitName = 'layer7proxy' | 'ipvsDirector' | 'ntp' | 'ssh' | 'snmp'
 export type UnitVerb = 'start' | 'stop' | 'reload' | 'restart'
-export type UnitState = 'running' | 'stopped' | 'failed' | 'missing'
+/** `silent` runs and does not answer. */
+export type UnitState = 'running' | 'silent' | 'stopped' | 'failed' | 'missing'
 
 export interface RunResult {
   /** Exit code; 127 when the program is not installed, 126 when it could not be started, 124 when the deadline passed. */

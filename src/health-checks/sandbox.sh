@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # Runs a health check where it can do no harm.
 #
 #   sandbox check SECONDS SCRIPT VIP VPORT RIP RPORT --name=value...
@@ -23,6 +23,10 @@ esac
 
 mode=$2 seconds=$3 script=$4
 shift 4
+# What the caller has open is not for the check, whoever the caller is. (dash knows descriptors of one digit only.)
+for open in /proc/self/fd/*; do
+  [ "${open##*/}" -le 2 ] || eval "exec ${open##*/}>&-"
+done
 server="$3 $4"
 exec 3<"$script"
 # When memory is short, the checks go first.

@@ -2,7 +2,7 @@
 export const METRICS = ['currentSessions', 'sessionRate', 'bytesIn', 'bytesOut'] as const
 export type Metric = (typeof METRICS)[number]
 
-export const CONSOLIDATIONS = ['average', 'minimum', 'maximum'] as const
+export const CONSOLIDATIONS = ['average', 'minimum', 'maximum', 'sum'] as const
 export type Consolidation = (typeof CONSOLIDATIONS)[number]
 
 export function isMetric(name: string): name is Metric {

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { CreatedId, endpoint, NoData } from '../api/endpoint.ts'
+import { slicedList } from '../api/sliced-list.ts'
 import { accepted, StartedJob } from '../api/reply.ts'
 import { secondsOf } from '../durations.ts'
 import { ApiError } from '../errors.ts'
@@ -95,10 +96,10 @@ export const realServers = [
     message: 'Real servers',
     data: Type.Array(RealServerRead),
     handle: (ctx) =>
-      ctx
-        .section('realServers')
-        .list()
-        .map((real) => ({ ...real, health: ctx.live.health(real.id) })),
+      slicedList('Real servers', ctx.section('realServers').list(), (real) => ({
+        ...real,
+        health: ctx.live.health(real.id),
+      })),
   }),
   endpoint({
     name: 'realServers.create',

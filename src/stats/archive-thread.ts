@@ -64,8 +64,11 @@ export class ArchiveThreadKeeper {
     this.#pause_ms = Math.min(this.#pause_ms * 2, THREAD_RESTART_LAST_MS)
   }
 
-  post(message: ToArchiveThread): void {
+  /** False when there is no thread at this moment: nobody will answer. */
+  post(message: ToArchiveThread): boolean {
+    if (this.#worker.threadId < 0) return false
     this.#worker.postMessage(message)
+    return true
   }
 
   /** For tests: ends the thread as a crash would. */

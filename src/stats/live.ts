@@ -16,7 +16,7 @@ import { ascii, isJsonInteger, JsonBuffer } from './json-buffer.ts'
 import { KeptAnswers, writePieces } from './kept-answers.ts'
 import { LIVE_FIELDS, type LiveKind, UNKNOWN_FIGURES } from './live-fields.ts'
 import { type LiveElement, type LivePiece, planView, rowKey } from './live-plan.ts'
-import type { ObjectNames } from './names.ts'
+import type { NamedBackend, NamedReal, ObjectNames } from './names.ts'
 
 /** What the last poll brought. Without `csv` HAProxy did not answer. */
 export interface LiveTick {
@@ -86,7 +86,7 @@ export class LiveAnswers {
   /** Sessions of a real server in each backend that holds it; undefined while HAProxy does not say. */
   sessions(ripId: string): readonly (number | undefined)[] {
     return (this.#names.backendsOfRip(ripId) ?? []).map((backend) => {
-      const called = backend.reals.find((real) => real.ripId === ripId)?.called ?? ripId
+      const called = calledIn(backend, ripId)
       const count = this.figure(rowKey('server', backend.called ?? backend.id, called), 'scur')
       return count === undefined ? undefined : Number(count)
     })
@@ -95,7 +95,7 @@ export class LiveAnswers {
   /** HAProxy's own word, once per backend; `[]` while it does not answer. */
   #statuses(ripId: string): readonly string[] {
     return (this.#names.backendsOfRip(ripId) ?? []).flatMap((backend) => {
-      const called = backend.reals.find((real) => real.ripId === ripId)?.called ?? ripId
+      const called = calledIn(backend, ripId)
       return this.figure(rowKey('server', backend.called ?? backend.id, called), 'status') ?? []
     })
   }
@@ -209,4 +209,17 @@ export class LiveAnswers {
     this.#out.copy(csv, from, to)
     this.#out.byte(QUOTE)
   }
+}
+
+// Members are made anew when names change, so their indexes live exactly as long as they do.
+const callingsOf = new WeakMap<readonly NamedReal[], ReadonlyMap<string, string>>()
+
+/** What HAProxy calls a real server of this backend. A list of all real servers asks for each of thousands. */
+function calledIn({ reals }: NamedBackend, ripId: string): string {
+  let callings = callingsOf.get(reals)
+  if (callings === undefined) {
+    callings = new Map(reals.map((real) => [real.ripId, real.called ?? real.ripId]))
+    callingsOf.set(reals, callings)
+  }
+  return callings.get(ripId) ?? ripId
 }

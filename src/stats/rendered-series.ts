@@ -11,6 +11,8 @@ export const RENDERED_BYTES = 64 * 1_024 * 1_024
 /** Blocks of a series before those behind the retention are dropped: more than the longest tier has. */
 const TRACK_BLOCKS_MAX = 176
 
+/** Tiers times consolidations, and some to spare. */
+const KEYS_PER_OBJECT = 64
 const MARKS = BLOCK_BUCKETS + 1
 /** What a block costs besides its text: its marks and the objects around them. */
 const BLOCK_OVERHEAD_BYTES = MARKS * METRIC_COUNT * 2 + 300
@@ -68,8 +70,9 @@ export class RenderedSeries {
   /** The series of this object, for `load` and `write`. */
   track(object: ReadableObject | undefined, tier: number, consolidation: Consolidation): RenderedTrack {
     if (object === undefined) return UNKNOWN
-    // A second has one value: the finest tier is the same in every consolidation.
-    const key = object.id * 16 + (tier === 0 ? 0 : tier * CONSOLIDATIONS.length + CONSOLIDATIONS.indexOf(consolidation))
+    // A second has one value: the finest tier is the same in every consolidation but the sum, where it may be two seconds.
+    const form = tier === 0 && consolidation !== 'sum' ? 0 : CONSOLIDATIONS.indexOf(consolidation)
+    const key = object.id * KEYS_PER_OBJECT + tier * CONSOLIDATIONS.length + form
     let track = this.#tracks.get(key)
     if (track === undefined) track = { key, blocks: new Map(), bytes: 0, isKept: true }
     else this.#tracks.delete(key)

@@ -16,6 +16,7 @@ export function scaledReader(reader: Read, step_s: number): HistoryReader {
     floor_s: floor_s * step_s,
   })
   return {
+    step_s,
     hwm_s: () => reader.hwm_s() * step_s,
     tiers: () => reader.tiers().map(stretched),
     readBase(object, first_s, end_s, out) {

@@ -6,6 +6,8 @@ import type { Consolidation } from '../model/metrics.ts'
 
 /** What a window is read from. ArchiveReader in the daemon. */
 export interface WindowReader {
+  /** Seconds of one known value; 1 unless told. */
+  readonly step_s?: number
   /** Both answer false when the newest seconds were overwritten while they were read. */
   readBase(object: ReadableObject, first_s: number, end_s: number, out: Float64Array): boolean | undefined
   readCoarse(tier: number, object: ReadableObject, first_s: number, end_s: number, out: Points): boolean | undefined
@@ -20,7 +22,7 @@ export interface SeriesWindow {
 
 /**
  * The values of one object in one window. Increments are stored per second, so the value of a bucket per second is
- * sum / count for the average; minimum and maximum are those of single seconds.
+ * sum / count for the average; minimum and maximum are those of single seconds. The sum is over the known seconds.
  */
 export class Series {
   #n = 0
@@ -42,9 +44,14 @@ export class Series {
       this.#values.fill(Number.NaN, 0, size)
       return true
     }
-    if (tier === 0) return reader.readBase(object, first_s, end_s, this.#values) !== false
-    const isComplete = reader.readCoarse(tier, object, first_s, end_s, this.#points)
-    this.#consolidate(size, consolidation)
+    const isComplete =
+      tier === 0
+        ? reader.readBase(object, first_s, end_s, this.#values)
+        : reader.readCoarse(tier, object, first_s, end_s, this.#points)
+    if (tier > 0) this.#consolidate(size, consolidation)
+    const known_s = reader.step_s ?? 1
+    if (consolidation === 'sum' && known_s !== 1)
+      for (let i = 0; i < size; i++) this.#values[i] = (this.#values[i] ?? Number.NaN) * known_s
     return isComplete !== false
   }
 
@@ -59,6 +66,7 @@ export class Series {
       const known = count[i] ?? 0
       if (known === 0) values[i] = Number.NaN
       else if (consolidation === 'average') values[i] = (sum[i] ?? 0) / known
+      else if (consolidation === 'sum') values[i] = sum[i] ?? 0
       else values[i] = (consolidation === 'minimum' ? minimum[i] : maximum[i]) ?? Number.NaN
     }
   }

@@ -1,5 +1,6 @@
 import type { HistoryQuery } from '../api/figures.ts'
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type {
   FromArchiveThread,
   HealthChange,
@@ -76,6 +77,8 @@ export async function createStats(options: StatsOptions): Promise<Stats> {
 
 /** The first message must come soon: opening an archive of 20,000 objects takes well under this. */
 const OPEN_TIMEOUT_MS = 60_000
+/** A poll takes 0.9 s at the most; a thread that its disk holds up may take for ever. */
+const CAPTURE_MS = 5_000
 /** No answer of HAProxy. */
 const NOTHING = { csv: undefined, rows: undefined, layout: -1 } as const
 
@@ -200,8 +203,12 @@ export class StatsService implements Stats {
     return this.#tick.promise
   }
 
+  /** An apply waits for it, so it ends in any case: figures are not worth an outage. */
   async capture(): Promise<void> {
-    await this.#ask('capture', 1)
+    const patience = new AbortController()
+    const late = sleep(CAPTURE_MS, undefined, { signal: patience.signal, ref: false }).catch(() => undefined)
+    await Promise.race([this.#ask('capture', 1), late])
+    patience.abort()
   }
 
   check(): Promise<readonly string[]> {
@@ -220,11 +227,13 @@ export class StatsService implements Stats {
         this.#requests.delete(request)
         resolve(all)
       })
-      this.#thread.post({ type, request })
+      if (this.#thread.post({ type, request })) return
+      this.#requests.delete(request)
+      resolve(['the statistics thread is just being started again'])
     })
   }
 
-  clockStepped = (): void => this.#thread.post({ type: 'clockStepped' })
+  clockStepped = (): void => void this.#thread.post({ type: 'clockStepped' })
 
   /** For tests: what a crash of the thread does. */
   crashThread = (): Promise<void> => this.#thread.crash()

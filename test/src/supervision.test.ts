@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { ApplyEngine } from '../../src/config/apply.ts'
 import type { PlanResult } from '../../src/drivers/driver.ts'
+import { NOBODY_LISTENS } from '../../src/drivers/haproxy/cli.ts'
 import { supervisedPaths } from '../../src/drivers/haproxy/paths.ts'
 import { createDrivers } from '../../src/drivers/index.ts'
 import { createLog } from '../../src/log.ts'
@@ -36,7 +37,7 @@ function fixture(test: Test) {
   const clock = manualClock()
   const lines: string[] = []
   const log = createLog((line) => lines.push(line))
-  const machine = { up: true, since_ms: clock.now_ms(), isOurs: true }
+  const machine = { up: true, since_ms: clock.now_ms(), isOurs: true, why: 'it did not answer within 900 ms' }
   let attempts = 0
   let execute: () => Promise<PlanResult> = async () => ({ ok: true, done: 1, recorded: 0, warnings: [] })
   const engine = new ApplyEngine({
@@ -55,7 +56,7 @@ function fixture(test: Test) {
   })
   const told: string[] = []
   const interval = ownInterval(test)
-  const state = () => ({ up: machine.up, since_ms: machine.since_ms, reason: machine.up ? undefined : 'no socket' })
+  const state = () => ({ up: machine.up, since_ms: machine.since_ms, reason: machine.up ? undefined : machine.why })
   const supervision = new Supervision(
     engine,
     state,
@@ -106,7 +107,7 @@ t.test('that it went down and came back is told once each, a missed poll is not'
   await pass(10)
   goUp()
   await pass(5)
-  test.same(told, ['down no socket', 'up'])
+  test.same(told, ['down it did not answer within 900 ms', 'up'])
 })
 
 t.test('as long as HAProxy answers, nothing is done', async (test) => {
@@ -122,7 +123,25 @@ t.test('running is enforced after three seconds without an answer, not before', 
   goDown()
   test.equal(await pass(2), 0, 'a poll or two may be missed')
   test.equal(await pass(1), 1)
-  test.match(lines.join(''), /"level":"warn","message":"HAProxy does not answer[^"]*","reason":"no socket"/)
+  test.match(
+    lines.join(''),
+    /"level":"warn","message":"HAProxy does not answer[^"]*","reason":"it did not answer within 900 ms"/,
+  )
+})
+
+t.test('one that has ended is started at the next look, and that it was gone is told', async (test) => {
+  const { supervision, pass, goDown, goUp, machine, told } = fixture(test)
+  supervision.start()
+  await pass(10)
+  machine.why = NOBODY_LISTENS.ECONNREFUSED
+  goDown()
+  test.equal(await pass(1), 1)
+  goUp()
+  await pass(5)
+  test.same(told, [`down ${NOBODY_LISTENS.ECONNREFUSED}`, 'up'])
+  machine.why = NOBODY_LISTENS.ENOENT
+  goDown()
+  test.equal(await pass(1), 1)
 })
 
 t.test('after a start HAProxy has three seconds, however long it was down before', async (test) => {

@@ -1,5 +1,6 @@
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { NOBODY_LISTENS } from '../../src/drivers/haproxy/cli.ts'
 import type { SocketTarget } from './messages.ts'
 
 /** How long a refused connection is tried again: the master closes its socket for some milliseconds when it reloads. */
@@ -9,8 +10,7 @@ const RETRY_PAUSE_MS = 25
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 const FAILURES: Readonly<Record<string, string>> = {
-  ENOENT: 'its socket does not exist',
-  ECONNREFUSED: 'it does not accept connections on its socket',
+  ...NOBODY_LISTENS,
   EACCES: 'its socket may not be opened by this user',
   EPERM: 'its socket may not be opened by this user',
 }
@@ -20,6 +20,19 @@ class ExchangeError extends Error {
   constructor(code: string, message: string) {
     super(message)
     this.code = code
+  }
+}
+
+/** The time was over. Whoever is asked may still be at it. */
+export class UnansweredError extends ExchangeError {
+  /** Something of the answer came. */
+  readonly hasBegun: boolean
+  /** Resolves when the other side has ended the connection: it has nothing more to do with the question. */
+  readonly ended: Promise<void>
+  constructor(message: string, hasBegun: boolean, ended: Promise<void>) {
+    super('TIMEOUT', message)
+    this.hasBegun = hasBegun
+    this.ended = ended
   }
 }
 
@@ -46,7 +59,10 @@ export function exchange(target: SocketTarget, request: string, timeout_ms: numb
       socket.destroy()
       reject(new ExchangeError(code, message))
     }
-    const timer = setTimeout(() => fail('TIMEOUT', `it did not answer within ${Math.round(timeout_ms)} ms`), timeout_ms)
+    const timer = setTimeout(() => {
+      const message = `it did not answer within ${Math.round(timeout_ms)} ms`
+      reject(new UnansweredError(message, length > 0, abandoned(socket, 'path' in target)))
+    }, timeout_ms)
     socket.on('data', (chunk: Uint8Array) => {
       chunks.push(chunk)
       length += chunk.length
@@ -66,6 +82,21 @@ export function exchange(target: SocketTarget, request: string, timeout_ms: numb
   })
 }
 
+/**
+ * HAProxy's master goes on with a question for a worker that hangs, also when who asked has gone: it takes ten at a time, and
+ * then answers nobody. So the connection stays open, and its end tells that the place is free again. Over TCP the other side
+ * may have vanished without a word.
+ */
+function abandoned(socket: Socket, isLocal: boolean): Promise<void> {
+  socket.removeAllListeners('data').removeAllListeners('end').resume()
+  const ended = new Promise<void>((resolve) => {
+    socket.once('close', () => resolve())
+  })
+  if (isLocal) socket.unref()
+  else socket.destroy()
+  return ended
+}
+
 /** The same, tried again for a moment when nobody listens. */
 export async function exchangeWithRetry(
   target: SocketTarget,
@@ -78,7 +109,7 @@ export async function exchangeWithRetry(
     try {
       return await exchange(target, request, Math.max(1, deadline_ms - passed))
     } catch (error) {
-      const refused = error instanceof ExchangeError && (error.code === 'ECONNREFUSED' || error.code === 'ENOENT')
+      const refused = error instanceof ExchangeError && error.code in NOBODY_LISTENS
       if (!refused || performance.now() - started > REFUSED_RETRY_MS) throw error
       await sleep(RETRY_PAUSE_MS)
     }

@@ -1,7 +1,6 @@
-import { infoField, requestLine, toWorker } from '../../src/drivers/haproxy/cli.ts'
+import { infoField, toWorker } from '../../src/drivers/haproxy/cli.ts'
 import { findHeader } from '../../src/drivers/haproxy/stats-csv.ts'
-import { exchange } from './exchange.ts'
-import type { SocketTarget } from './messages.ts'
+import { AT_ONCE, type Questions } from './questions.ts'
 import type { ProcessStats } from './source.ts'
 import { Witness } from './witness.ts'
 
@@ -16,7 +15,7 @@ const TURNS_MAX = 8
  * has a witness from the time when it was the current one, and ends when its last figures were read.
  */
 export class OldWorkers {
-  readonly #master: SocketTarget
+  readonly #master: Questions
   readonly #statsSocket: string | undefined
   readonly #witnesses = new Map<number, Witness>()
   /** When each was last asked, as a number that rises. */
@@ -24,7 +23,7 @@ export class OldWorkers {
   #turn = 0
   #answer_bytes = 0
 
-  constructor(master: SocketTarget, statsSocket: string | undefined) {
+  constructor(master: Questions, statsSocket: string | undefined) {
     this.#master = master
     this.#statsSocket = statsSocket
   }
@@ -54,8 +53,14 @@ export class OldWorkers {
     this.#release(new Set([current, ...waiting.slice(0, asked_max * TURNS_MAX)]))
     const asked = waiting.slice(0, asked_max)
     for (const pid of asked) this.#turns.set(pid, ++this.#turn)
-    const answers = await Promise.all(asked.map((pid) => this.#pollOne(pid, timeout_ms)))
-    return answers.filter((answer) => answer !== undefined)
+    const until = performance.now() + timeout_ms
+    const answers: ProcessStats[] = []
+    for (let from = 0; from < asked.length; from += AT_ONCE) {
+      const left_ms = Math.max(1, until - performance.now())
+      const some = asked.slice(from, from + AT_ONCE).map((pid) => this.#pollOne(pid, left_ms))
+      for (const answer of await Promise.all(some)) if (answer !== undefined) answers.push(answer)
+    }
+    return answers
   }
 
   #turnOf(pid: number): number {
@@ -92,8 +97,9 @@ export class OldWorkers {
   }
 
   async #asked(pid: number, timeout_ms: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    if (!this.#master.hasPlace) return undefined
     try {
-      return await exchange(this.#master, requestLine(toWorker({ pid }, 'show stat')), timeout_ms)
+      return await this.#master.ask(pid, [toWorker({ pid }, 'show stat')], timeout_ms)
     } catch {
       return undefined
     }

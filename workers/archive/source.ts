@@ -1,8 +1,9 @@
-import { infoField, parseShowProc, refusalOf, requestLine, toWorker } from '../../src/drivers/haproxy/cli.ts'
+import { infoField, parseShowProc, refusalOf, toWorker } from '../../src/drivers/haproxy/cli.ts'
 import { findHeader } from '../../src/drivers/haproxy/stats-csv.ts'
-import { exchange, exchangeWithRetry } from './exchange.ts'
-import type { SocketTarget, StatsSource } from './messages.ts'
+import { UnansweredError } from './exchange.ts'
+import type { StatsSource } from './messages.ts'
 import { OldWorkers } from './old-workers.ts'
+import { Questions } from './questions.ts'
 
 export interface ProcessStats {
   readonly pid: number
@@ -59,6 +60,12 @@ function withoutStatistics(bytes: Uint8Array): Poll {
   return { ok: false, reason: refusal === undefined ? 'its answer was cut off' : `it refused: ${refusal}` }
 }
 
+/** The master itself answered, so the rest is up to its worker. */
+function whoIsSilent(error: unknown): never {
+  throw error instanceof UnansweredError && error.hasBegun ? new Error(WORKER_SILENT, { cause: error }) : error
+}
+
+const WORKER_SILENT = 'its worker does not answer'
 const STAT_REQUEST = 'show stat'
 const INFO_REQUEST = 'show info'
 
@@ -73,7 +80,7 @@ function versionNumber(text: string | undefined): number {
 
 /** One HAProxy, behind its master socket or behind the socket of a process. */
 class Haproxy {
-  readonly #target: SocketTarget
+  readonly #questions: Questions
   readonly #kind: StatsSource['kind']
   readonly #oldWorkers: OldWorkers
   /** What answers on a socket of unknown kind, once that was found out. */
@@ -82,9 +89,9 @@ class Haproxy {
   #pid: number | undefined
 
   constructor(source: StatsSource) {
-    this.#target = source
+    this.#questions = new Questions(source)
     this.#kind = source.kind
-    this.#oldWorkers = new OldWorkers(source, source.statsSocket)
+    this.#oldWorkers = new OldWorkers(this.#questions, source.statsSocket)
   }
 
   async poll(deadline_ms: number): Promise<Poll> {
@@ -99,7 +106,7 @@ class Haproxy {
 
   /** Only a master knows the command; a process answers with those that it knows. */
   async #findOut(timeout_ms: number): Promise<'master-socket' | 'stats-socket'> {
-    const answer = await exchangeWithRetry(this.#target, requestLine('show proc'), timeout_ms)
+    const answer = await this.#questions.poll(['show proc'], timeout_ms)
     return parseShowProc(shortText(answer)) === undefined ? 'stats-socket' : 'master-socket'
   }
 
@@ -108,8 +115,9 @@ class Haproxy {
    * alive. `show proc` in the same request says which process answered; the master closes the session if it reloads in between.
    */
   async #pollMaster(left: () => number): Promise<Poll> {
-    const request = requestLine('show proc', toWorker('current', STAT_REQUEST))
-    const bytes = await exchangeWithRetry(this.#target, request, left())
+    const bytes = await this.#questions
+      .poll(['show proc', toWorker('current', STAT_REQUEST)], left())
+      .catch(whoIsSilent)
     const head = preamble(bytes)
     if (head === undefined) return withoutStatistics(bytes)
     const processes = parseShowProc(head.text)
@@ -124,7 +132,7 @@ class Haproxy {
   }
 
   async #pollProcess(left: () => number): Promise<Poll> {
-    const bytes = await exchangeWithRetry(this.#target, requestLine(INFO_REQUEST, STAT_REQUEST), left())
+    const bytes = await this.#questions.poll([INFO_REQUEST, STAT_REQUEST], left())
     const head = preamble(bytes)
     if (head === undefined) return withoutStatistics(bytes)
     const pid = Number(infoField(head.text, 'Pid'))
@@ -140,7 +148,7 @@ class Haproxy {
   async #intake(pid: number, version: number, request: string, timeout_ms: number): Promise<Intake | undefined> {
     if (pid === this.#pid) return undefined
     if (version >= FIRST_COPYING) {
-      const text = shortText(await exchange(this.#target, requestLine(request), timeout_ms))
+      const text = shortText(await this.#questions.ask('process', [request], timeout_ms))
       const accepted = Number(infoField(text, 'CumConns'))
       // Another process may have taken over the socket since; the next poll asks again.
       if (Number(infoField(text, 'Pid')) !== pid || Number.isNaN(accepted)) throw new Error('it was just replaced')

@@ -1,7 +1,9 @@
+import { constants } from 'node:fs'
 import { chmod, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 const EXECUTABLE_BY_ALL = 0o001
+const MODE_BITS = 0o7777
 
 /** The file's text, or undefined when there is none. */
 export async function readText(path: string): Promise<string | undefined> {
@@ -30,6 +32,8 @@ export async function fileNames(folder: string): Promise<readonly string[]> {
 /** Old or new, never between, also after a power cut: the data is on disk before the name is, and the name before the return. */
 export async function replaceFileDurably(path: string, content: string, mode: number): Promise<void> {
   const folder = dirname(path)
+  // What is there already needs no room on a full disk.
+  if (await isThere(path, content, mode)) return syncFolder(folder)
   const made = await mkdir(folder, { recursive: true, mode: 0o700 })
   // A program that everybody may run is of no use where nobody may look.
   if (made !== undefined && (mode & EXECUTABLE_BY_ALL) !== 0) await chmod(folder, 0o755)
@@ -44,6 +48,23 @@ export async function replaceFileDurably(path: string, content: string, mode: nu
     throw error
   }
   await syncFolder(folder)
+}
+
+async function isThere(path: string, content: string, mode: number): Promise<boolean> {
+  try {
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    try {
+      const { mode: found, size } = await file.stat()
+      if ((found & MODE_BITS) !== mode || size !== Buffer.byteLength(content)) return false
+      if ((await file.readFile('utf8')) !== content) return false
+      await file.sync()
+      return true
+    } finally {
+      await file.close()
+    }
+  } catch {
+    return false
+  }
 }
 
 async function writeDurably(path: string, content: string, mode: number): Promise<void> {

@@ -16,6 +16,7 @@ import type {
   UnitVerb,
 } from '../../src/drivers/host.ts'
 import { changeAccount, hasLoginShell } from './accounts.ts'
+import { bareStart } from './bare-start.ts'
 import { sendCommand } from './control-socket.ts'
 import { fileNames, readText, removeDurably, renameDurably, replaceFileDurably } from './durable-files.ts'
 import type { Layer7ProxySettings } from './host-settings.ts'
@@ -117,7 +118,8 @@ export async function runProgram(
   const [name = ''] = argv
   const wanted = await findProgram(name)
   if (wanted === undefined) return notInstalled(name)
-  const [program = '', ...args] = [...(isUnconfined ? transientUnit(runtimeDirectory) : []), wanted, ...argv.slice(1)]
+  const [first = '', ...others] = [...(isUnconfined ? transientUnit(runtimeDirectory) : []), wanted, ...argv.slice(1)]
+  const [program, args] = bareStart(first, others)
   return new Promise((resolve) => {
     const child = spawn(program, args, { detached: true, env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'pipe'] })
     // A program that does not read its input is no problem of ours.
@@ -168,18 +170,20 @@ async function startDetached(
   argv: readonly string[],
   { folder, logFile }: { readonly folder: string; readonly logFile: string },
 ): Promise<Detached> {
-  const [program = '', ...args] = argv
+  const [first = '', ...others] = argv
+  const [program, args] = bareStart(first, others)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const log = await open(logFile, 'a', 0o600)
   try {
     const stdio = ['ignore', log.fd, log.fd] as const
-    const child = spawn(program, args, { cwd: folder, detached: true, env: ENVIRONMENT, stdio: [...stdio] })
+    // A program whose working folder was removed cannot be reloaded: HAProxy asks for its name.
+    const child = spawn(program, args, { cwd: '/', detached: true, env: ENVIRONMENT, stdio: [...stdio] })
     const ended = new Promise<string>((resolve) => {
       child.on('error', (error) => resolve(error.message))
       child.on('exit', (code, signal) => resolve(signal === null ? `exit code ${code}` : `ended by ${signal}`))
     })
     child.unref()
-    if (child.pid === undefined) throw new Error(`${program} could not be started: ${await ended}`)
+    if (child.pid === undefined) throw new Error(`${first} could not be started: ${await ended}`)
     return { pid: child.pid, ended }
   } finally {
     await log.close()

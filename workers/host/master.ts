@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { parseShowProc, type ShowProc, toWorker } from '../../src/drivers/haproxy/cli.ts'
+import { parseShowProc, type ShowProc, toWorker, type WorkerProcess } from '../../src/drivers/haproxy/cli.ts'
 import type { RunResult } from '../../src/drivers/host.ts'
 import { sendCommand } from './control-socket.ts'
 
@@ -8,6 +8,11 @@ const POLL_MS = 10
 /** Any worker that runs at all answers in milliseconds. */
 const SILENCE_MS = 3_000
 const KILLED_GONE_MS = 1_000
+const ASKED_AT_ONCE = 2
+/** For a look that kills nobody. */
+const LOOK_MS = 1_000
+/** One with 100,000 servers takes some seconds to begin again. */
+const ROUSED_MS = 30_000
 
 /** The processes of the master behind this socket, or undefined when none answers. */
 export async function askProcesses(masterSocket: string): Promise<ShowProc | undefined> {
@@ -34,6 +39,26 @@ export async function untilProcesses<T>(
   return undefined
 }
 
+/** Whether the master and all workers that take connections answer. */
+export async function answers(masterSocket: string): Promise<boolean> {
+  const processes = await askProcesses(masterSocket)
+  return processes !== undefined && (await silentOf(masterSocket, processes.workers, LOOK_MS)).length === 0
+}
+
+/**
+ * A master that runs and does not answer has lost its socket, or all places for who asks are taken, or it hangs. On the signal
+ * for a reload it begins again, with its socket and without those who ask. Answers whether it did.
+ */
+export async function roused(
+  masterSocket: string,
+  timeout_ms: number,
+  signal: () => Promise<unknown>,
+): Promise<boolean> {
+  if ((await askProcesses(masterSocket)) !== undefined) return true
+  await signal()
+  return (await untilProcesses(masterSocket, Math.min(timeout_ms / 2, ROUSED_MS), (now) => now)) !== undefined
+}
+
 /**
  * Reloads through the master and waits for the outcome. Version 2.6 answers at once with nothing, so the outcome is in
  * `show proc`: the count of reloads goes up in any case, the worker changes only when the new one has its ports.
@@ -51,10 +76,7 @@ export async function reloadThroughMaster(
   const outcome = answer.includes('Success=1')
     ? 'loaded'
     : await untilProcesses(masterSocket, timeout_ms, (now) => reloadOutcome(before, now))
-  if (outcome === 'loaded') {
-    await endSilentWorkers(masterSocket, before)
-    return { exitCode: 0, output: '' }
-  }
+  if (outcome === 'loaded') return { exitCode: 0, output: told(await endSilentWorkers(masterSocket, before)) }
   const log = await logSince()
   if (outcome === 'failed') return { exitCode: 1, output: log }
   return { exitCode: 124, output: `HAProxy did not finish its reload within ${timeout_ms} ms\n${log}` }
@@ -71,30 +93,49 @@ async function orderReload(masterSocket: string, timeout_ms: number): Promise<st
 
 /**
  * An old worker that hangs keeps its listening sockets, and the kernel goes on giving it a share of the new
- * connections, which nobody answers. One that answers ends by itself.
+ * connections, which nobody answers. One that answers ends by itself. Answers who was killed.
  */
-async function endSilentWorkers(masterSocket: string, before: ShowProc): Promise<void> {
-  const silent = await Promise.all(
-    before.workers.map(async ({ pid }) => ((await isSilent(masterSocket, pid)) ? [pid] : [])),
-  )
-  const pids = silent.flat()
-  if (pids.length === 0) return
+async function endSilentWorkers(masterSocket: string, before: ShowProc): Promise<readonly number[]> {
+  const pids = await silentOf(masterSocket, [...before.workers, ...before.oldWorkers], SILENCE_MS)
+  if (pids.length === 0) return []
   const now = await askProcesses(masterSocket)
-  for (const { pid } of now?.oldWorkers ?? []) if (pids.includes(pid)) kill(pid)
+  const killed = (now?.oldWorkers ?? []).map(({ pid }) => pid).filter((pid) => pids.includes(pid))
+  for (const pid of killed) kill(pid)
   // Until it is gone, the kernel may still choose its sockets.
   const isGone = (then: ShowProc | undefined): true | undefined =>
     then === undefined || then.oldWorkers.some(({ pid }) => pids.includes(pid)) ? undefined : true
   await untilProcesses(masterSocket, KILLED_GONE_MS, isGone)
+  return killed
 }
 
-async function isSilent(masterSocket: string, pid: number): Promise<boolean> {
+function told(killed: readonly number[]): string {
+  if (killed.length === 0) return ''
+  return `a worker of HAProxy (process ${killed.join(', ')}) did not answer for ${SILENCE_MS / 1000} s and was killed`
+}
+
+/** Those that do not answer. Few at a time: one that hangs takes one of the ten places that a master has for who asks. */
+async function silentOf(
+  masterSocket: string,
+  workers: readonly WorkerProcess[],
+  silence_ms: number,
+): Promise<readonly number[]> {
+  const silent: number[] = []
+  for (let from = 0; from < workers.length; from += ASKED_AT_ONCE) {
+    const some = workers.slice(from, from + ASKED_AT_ONCE)
+    const found = await Promise.all(some.map(({ pid }) => isSilent(masterSocket, pid, silence_ms)))
+    silent.push(...some.filter((_, index) => found[index]).map(({ pid }) => pid))
+  }
+  return silent
+}
+
+async function isSilent(masterSocket: string, pid: number, silence_ms: number): Promise<boolean> {
   const asked_ms = performance.now()
   try {
-    await sendCommand(masterSocket, toWorker({ pid }, 'show info'), SILENCE_MS)
+    await sendCommand(masterSocket, toWorker({ pid }, 'show info'), silence_ms)
     return false
   } catch {
     // A worker that has just ended is refused at once or cut off; only the deadline means that it hangs.
-    return performance.now() - asked_ms > SILENCE_MS / 2
+    return performance.now() - asked_ms > silence_ms / 2
   }
 }
 

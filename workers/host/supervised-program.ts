@@ -1,4 +1,4 @@
-import { open, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { open, rename, stat, writeFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { carriedState, NO_STATE } from '../../src/drivers/haproxy/carried-state.ts'
 import { STATE_FILE } from '../../src/drivers/haproxy/paths.ts'
@@ -7,7 +7,8 @@ import { sendCommand } from './control-socket.ts'
 import { readText, removeDurably, replaceFileDurably } from './durable-files.ts'
 import type { Layer7ProxySettings } from './host-settings.ts'
 import type { Detached, ManagedProgram, StartDetached } from './managed-program.ts'
-import { askProcesses, reloadThroughMaster, untilProcesses } from './master.ts'
+import { answers, askProcesses, reloadThroughMaster, roused, untilProcesses } from './master.ts'
+import { commandLine, findProcesses, type FoundProcess } from './processes.ts'
 import { findProgram, notInstalled } from './programs.ts'
 
 type Settings = Extract<Layer7ProxySettings, { mode: 'supervised' }>
@@ -17,10 +18,13 @@ const STATE_TIMEOUT_MS = 1_000
 const LOG_BYTES_MAX = 4 * 1024 * 1024
 const LOG_TAIL_BYTES = 16 * 1024
 const POLL_MS = 10
+/** On SIGTERM HAProxy drops its connections and ends; one that takes longer hangs. */
+const STOP_PATIENCE_MS = 5_000
+const KILLED_GONE_MS = 2_000
 
 /**
  * HAProxy where no systemd looks after it: started in a session of its own, so that it outlives the daemon, and
- * recognised again by its master socket and command line.
+ * recognised again by its master socket and command line, or by its command line alone when its files are gone.
  */
 export class SupervisedProgram implements ManagedProgram {
   readonly #settings: Settings
@@ -38,54 +42,84 @@ export class SupervisedProgram implements ManagedProgram {
   }
 
   async perform(verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
-    if (verb === 'start') return this.#start(timeout_ms)
-    if (verb === 'reload' && (await this.#pid()) !== undefined) return this.#reload(timeout_ms)
-    if (verb === 'reload') return this.#start(timeout_ms)
+    const pid = await this.#pid()
+    if (verb === 'start' || (verb === 'reload' && pid === undefined)) return this.#start(pid, timeout_ms)
+    const rouse = async () => {
+      await this.#signal(pid, 'SIGUSR2')
+      if (pid !== undefined) await this.#record(pid)
+    }
+    if (verb === 'reload' && (await roused(this.#settings.masterSocket, timeout_ms, rouse)))
+      return this.#reload(timeout_ms)
     const stopped = await this.#stop(timeout_ms)
-    return verb === 'stop' || stopped.exitCode !== 0 ? stopped : this.#start(timeout_ms)
+    if (verb === 'stop' || stopped.exitCode !== 0) return stopped
+    const started = await this.#start(undefined, timeout_ms)
+    return started.exitCode === 0 ? { exitCode: 0, output: stopped.output } : started
   }
 
   async state(): Promise<UnitState> {
-    if ((await this.#pid()) !== undefined) return 'running'
+    if ((await this.#pid()) !== undefined) return (await answers(this.#settings.masterSocket)) ? 'running' : 'silent'
     if ((await findProgram(this.#settings.program)) === undefined) return 'missing'
     // The file says that it was started, and nobody asked it to stop.
     return (await readText(this.#pidFile)) === undefined ? 'stopped' : 'failed'
   }
 
-  /** The pid of our master: from the master itself, or from the file when it does not answer but still runs. */
+  /** The pid of our master: from the master itself, from the file, or of the processes that there are. */
   async #pid(): Promise<number | undefined> {
     const processes = await askProcesses(this.#settings.masterSocket)
     if (processes !== undefined && (await this.#isOurs(processes.master.pid))) return processes.master.pid
     const recorded = Number(await readText(this.#pidFile))
-    return recorded > 0 && (await this.#isOurs(recorded)) ? recorded : undefined
+    if (recorded > 0 && (await this.#isOurs(recorded))) return recorded
+    const ours = await this.#all()
+    return ours.find(({ parent }) => !ours.some(({ pid }) => pid === parent))?.pid
+  }
+
+  /** Master and workers, old ones as well. */
+  #all(): Promise<readonly FoundProcess[]> {
+    return findProcesses((words) => this.#fits(words))
   }
 
   /** Pids are used again by the kernel: before any signal the command line has to name our configuration. */
   async #isOurs(pid: number): Promise<boolean> {
+    return this.#fits(await commandLine(pid))
+  }
+
+  #fits(words: readonly string[]): boolean {
+    return words.includes(this.#settings.configFile) && words.includes(`${this.#settings.masterSocket},mode,600`)
+  }
+
+  async #signal(pid: number | undefined, signal: NodeJS.Signals): Promise<void> {
+    if (pid === undefined || !(await this.#isOurs(pid))) return
     try {
-      const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0')
-      return words.includes(this.#settings.configFile) && words.includes(`${this.#settings.masterSocket},mode,600`)
+      process.kill(pid, signal)
     } catch {
-      // No such process any more.
-      return false
+      // It ended in the same moment.
     }
   }
 
-  async #start(timeout_ms: number): Promise<RunResult> {
-    if ((await this.#pid()) !== undefined) return { exitCode: 0, output: '' }
+  async #start(running: number | undefined, timeout_ms: number): Promise<RunResult> {
+    if (running !== undefined) return { exitCode: 0, output: '' }
     const { configFile, folder, masterSocket } = this.#settings
     const program = await findProgram(this.#settings.program)
     if (program === undefined) return notInstalled(this.#settings.program)
     await this.#rotateLog()
     const logStart_bytes = await this.#logSize()
-    await writeFile(this.#stateFile, NO_STATE, { mode: 0o600 })
+    await this.#forgetState()
     const argv = [program, '-W', '-S', `${masterSocket},mode,600`, '-f', configFile]
     const started = await this.#startDetached(argv, { folder, logFile: this.#logFile })
-    await replaceFileDurably(this.#pidFile, `${started.pid}\n`, 0o600)
+    await this.#record(started.pid)
     const outcome = await this.#awaitWorker(started, timeout_ms)
     if (outcome === undefined) return { exitCode: 0, output: '' }
     await removeDurably(this.#pidFile)
     return { exitCode: outcome.exitCode, output: `${outcome.output}\n${await this.#logSince(logStart_bytes)}`.trim() }
+  }
+
+  /** A disk that takes no file keeps no HAProxy from serving: it is found by its command line. */
+  async #record(pid: number): Promise<void> {
+    try {
+      await replaceFileDurably(this.#pidFile, `${pid}\n`, 0o600)
+    } catch {
+      // The file only tells one that ended from one that was stopped.
+    }
   }
 
   /** undefined when a worker serves; else what went wrong. */
@@ -98,24 +132,30 @@ export class SupervisedProgram implements ManagedProgram {
     })
     if (served === 'serves') return undefined
     if (served === 'ended') return { exitCode: 1, output: `HAProxy did not start: ${ended ?? ''}` }
-    if (await this.#isOurs(started.pid)) process.kill(started.pid, 'SIGTERM')
+    await this.#signal(started.pid, 'SIGTERM')
     return { exitCode: 124, output: `HAProxy did not start within ${timeout_ms} ms` }
   }
 
   async #stop(timeout_ms: number): Promise<RunResult> {
-    const pid = await this.#pid()
-    if (pid !== undefined) {
-      process.kill(pid, 'SIGTERM')
-      const deadline_ms = performance.now() + timeout_ms
-      while (await this.#isOurs(pid)) {
-        if (performance.now() > deadline_ms) {
-          return { exitCode: 124, output: `HAProxy (pid ${pid}) did not stop within ${timeout_ms} ms` }
-        }
-        await wait(POLL_MS)
-      }
+    const patience_ms = Math.min(timeout_ms, STOP_PATIENCE_MS)
+    let output = ''
+    for (const { pid } of await this.#all()) await this.#signal(pid, 'SIGTERM')
+    if (!(await this.#areGone(patience_ms))) {
+      output = `HAProxy did not stop within ${patience_ms} ms and was killed`
+      for (const { pid } of await this.#all()) await this.#signal(pid, 'SIGKILL')
+      if (!(await this.#areGone(KILLED_GONE_MS))) return { exitCode: 124, output: `${output}, and is still there` }
     }
     await removeDurably(this.#pidFile)
-    return { exitCode: 0, output: '' }
+    return { exitCode: 0, output }
+  }
+
+  async #areGone(timeout_ms: number): Promise<boolean> {
+    const deadline_ms = performance.now() + timeout_ms
+    while ((await this.#all()).length > 0) {
+      if (performance.now() > deadline_ms) return false
+      await wait(POLL_MS)
+    }
+    return true
   }
 
   async #reload(timeout_ms: number): Promise<RunResult> {
@@ -124,8 +164,16 @@ export class SupervisedProgram implements ManagedProgram {
     try {
       return await reloadThroughMaster(this.#settings.masterSocket, timeout_ms, () => this.#logSince(logStart_bytes))
     } finally {
-      // Old news would mislead a HAProxy that starts later.
-      await writeFile(this.#stateFile, NO_STATE, { mode: 0o600 })
+      await this.#forgetState()
+    }
+  }
+
+  /** Old news would mislead a HAProxy that starts later. One without the file only warns. */
+  async #forgetState(): Promise<void> {
+    try {
+      await replaceFileDurably(this.#stateFile, NO_STATE, 0o600)
+    } catch {
+      await removeDurably(this.#stateFile)
     }
   }
 

@@ -1,8 +1,12 @@
 import type { RunResult, UnitState, UnitVerb } from '../../src/drivers/host.ts'
 import type { ManagedProgram, Run } from './managed-program.ts'
-import { reloadThroughMaster } from './master.ts'
+import { answers, reloadThroughMaster, roused } from './master.ts'
+import { commandLine } from './processes.ts'
 
 const QUERY_TIMEOUT_MS = 10_000
+const KILLED = 'HAProxy did not answer and was killed'
+/** The unit judges the configuration before it signals the master. */
+const ROUSE_MS = 20_000
 
 /** HAProxy as a unit of systemd. Reloads go through the master socket, because systemctl does not say why one failed. */
 export class SystemdUnit implements ManagedProgram {
@@ -20,16 +24,40 @@ export class SystemdUnit implements ManagedProgram {
     // Seconds are what journalctl understands of a time; one more line than needed does no harm.
     const since_s = Math.floor(Date.now() / 1000)
     const log = (): Promise<string> => unitLog(this.#unit, since_s, this.#run)
-    if (verb === 'reload' && (await this.state()) === 'running') {
+    if (verb === 'start' || (await systemdState(this.#unit, this.#run)) !== 'running')
+      return this.#told(await this.#systemctl([verb === 'reload' ? 'start' : verb], timeout_ms), log)
+    const rouse = () => this.#systemctl(['reload'], ROUSE_MS)
+    if (verb === 'reload' && (await roused(this.#masterSocket, timeout_ms, rouse)))
       return reloadThroughMaster(this.#masterSocket, timeout_ms, log)
-    }
-    const result = await this.#run(['systemctl', verb === 'reload' ? 'start' : verb, this.#unit], timeout_ms)
+    // systemd would wait for it longer than anybody waits here.
+    const mustDie = await this.#isHung()
+    if (verb === 'reload' && !mustDie)
+      return { exitCode: 1, output: `no HAProxy master answers on ${this.#masterSocket}` }
+    if (mustDie) await this.#systemctl(['kill', '--signal=SIGKILL'], timeout_ms)
+    const done = await this.#systemctl([verb === 'reload' ? 'restart' : verb], timeout_ms)
+    return done.exitCode === 0 && mustDie ? { exitCode: 0, output: KILLED } : this.#told(done, log)
+  }
+
+  async #told(result: RunResult, log: () => Promise<string>): Promise<RunResult> {
     if (result.exitCode === 0 || result.exitCode === 127) return result
     return { exitCode: result.exitCode, output: `${result.output}\n${await log()}`.trim() }
   }
 
-  state(): Promise<UnitState> {
-    return systemdState(this.#unit, this.#run)
+  /** One that was never told to open that socket answers nobody there, and serves all the same. */
+  async #isHung(): Promise<boolean> {
+    if (await answers(this.#masterSocket)) return false
+    const { output } = await this.#run(['systemctl', 'show', '--property=MainPID', this.#unit], QUERY_TIMEOUT_MS)
+    const words = await commandLine(Number(/^MainPID=(\d+)$/m.exec(output)?.[1] ?? 0))
+    return words.some((word) => word.split(',')[0] === this.#masterSocket)
+  }
+
+  #systemctl(words: readonly string[], timeout_ms: number): Promise<RunResult> {
+    return this.#run(['systemctl', ...words, this.#unit], timeout_ms)
+  }
+
+  async state(): Promise<UnitState> {
+    const state = await systemdState(this.#unit, this.#run)
+    return state === 'running' && (await this.#isHung()) ? 'silent' : state
   }
 }
 

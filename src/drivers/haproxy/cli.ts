@@ -132,3 +132,9 @@ export function parseShowProc(text: string): ShowProc | undefined {
   }
   return master === undefined ? undefined : { master, workers, oldWorkers }
 }
+
+/** Why a socket answers nobody, by the code of the system, when no process has it any more. */
+export const NOBODY_LISTENS = {
+  ENOENT: 'its socket does not exist',
+  ECONNREFUSED: 'it does not accept connections on its socket',
+} as const

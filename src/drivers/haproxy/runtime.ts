@@ -20,7 +20,12 @@ export function runtimeStep(changes: readonly ServerChange[], masterSocket: stri
   const reversed = changes
     .map(({ backendId, before, after }) => ({ backendId, before: after, after: before }))
     .reverse()
-  const commands = changes.flatMap(commandsFor)
+  const all = changes.flatMap(commandsFor)
+  // Servers go last, together: what they counted is read once, when nothing is given to them any more.
+  const commands = [
+    ...all.filter((one) => one.endsCounting !== true),
+    ...all.filter((one) => one.endsCounting === true),
+  ]
   return {
     kind: 'socket',
     why: `tell the running HAProxy about ${changes.length === 1 ? 'one server' : `${changes.length} servers`}`,
@@ -28,6 +33,7 @@ export function runtimeStep(changes: readonly ServerChange[], masterSocket: stri
     path: masterSocket,
     commands,
     readBack: readBacks(changes),
+    quiet: unused(changes),
     undo: reversed.flatMap(commandsFor).map(evenIfDone),
   }
 }
@@ -51,7 +57,7 @@ function commandsFor({ backendId, before, after }: ServerChange): readonly Socke
     // Deleting needs maintenance first; with connections still attached it is refused, and then a reload does it.
     return [
       toServer(SILENT, 'set', 'server', target, 'state', 'maint'),
-      toServer(['Server deleted.'], 'del', 'server', target),
+      { ...toServer(['Server deleted.'], 'del', 'server', target), endsCounting: true },
     ]
   }
   return before === undefined ? additionOf(target, after) : alterationOf(target, before, after)
@@ -94,6 +100,25 @@ function readBacks(changes: readonly ServerChange[]): readonly ReadBack[] {
   }
   return [...byBackend].map(([backendId, rows]) => ({
     request: toWorker('current', command('show', 'servers', 'state', backendId)),
+    rows,
+  }))
+}
+
+/** Of `show stat`: the type of its rows, and of those which. */
+const SERVERS = '4'
+const ALL = '-1'
+
+/** A connection that ends after the figures were read takes what it brought with it. */
+function unused(changes: readonly ServerChange[]): readonly ReadBack[] {
+  const byBackend = new Map<string, RowExpectation[]>()
+  for (const { backendId, before, after } of changes) {
+    if (before === undefined || after !== undefined) continue
+    const rows = byBackend.get(backendId) ?? []
+    rows.push({ where: { svname: before.id }, columns: { scur: ['0'] } })
+    byBackend.set(backendId, rows)
+  }
+  return [...byBackend].map(([backendId, rows]) => ({
+    request: toWorker('current', command('show', 'stat', backendId, SERVERS, ALL)),
     rows,
   }))
 }

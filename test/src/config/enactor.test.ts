@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { Enactor, type OwnPart } from '../../../src/config/enactor.ts'
-import type { Driver, Step } from '../../../src/drivers/driver.ts'
+import type { Driver, PlanResult, Step } from '../../../src/drivers/driver.ts'
 import type { DesiredNetwork } from '../../../src/drivers/host.ts'
 import { silentLog } from '../../../src/log.ts'
 import type { SystemProxy } from '../../../src/model/node.ts'
@@ -144,4 +144,71 @@ t.test('converging: what one driver cannot do keeps no other from its work', asy
   test.match(host.takeJournal(), [{ argv: ['judge'] }, { argv: ['work'] }])
   test.match(await enactor.converge(({ name }) => name === 'b'), { ok: true })
   test.match(host.takeJournal(), [{ argv: ['work'] }])
+})
+
+t.test('whether a failed apply was undone is told as it is', async (test) => {
+  const failed = {
+    ok: false,
+    failedStep: 0,
+    kind: 'replaceFile',
+    why: 'put it',
+    output: 'no room',
+    missing: false,
+  } as const
+  const done = { ok: true, done: 1, recorded: 0, warnings: [] } as const
+  const { store } = configFixture(test)
+  for (const [what, results, message, isOpen] of [
+    ['undone by itself', [{ ...failed, undone: true }], 'The apply failed and was undone: put it', false],
+    ['restored', [{ ...failed, undone: false }, done], 'The apply failed and was undone: put it', false],
+    [
+      'neither',
+      [
+        { ...failed, undone: false },
+        { ...failed, undone: false },
+      ],
+      /^The apply failed and was not undone.*: put it$/,
+      true,
+    ],
+  ] as const) {
+    const answers: PlanResult[] = [...results]
+    const executor = { execute: async () => answers.shift() ?? done, check: async () => done }
+    const enactor = new Enactor({
+      store,
+      drivers: [settingDriver('a')],
+      executor,
+      own: [],
+      nodeId: 'n',
+      log: silentLog,
+    })
+    const enacted = enactor.enact(viewOf({}), settings('new'), RUNTIME, header, attempted)
+    test.match((await refuses(test, 'APPLY_PARTIAL', enacted)).message, message, what)
+    test.equal(store.journal() !== undefined, isOpen, what)
+  }
+})
+
+t.test('so it is when a part of the daemon cannot follow', async (test) => {
+  const failed = {
+    ok: false,
+    failedStep: 0,
+    kind: 'unit',
+    why: 'back',
+    output: 'no',
+    missing: false,
+    undone: false,
+  } as const
+  const done = { ok: true, done: 1, recorded: 0, warnings: [] } as const
+  const { store } = configFixture(test)
+  const own: OwnPart = { verify: async () => [], enact: () => Promise.reject(new Error('the port is taken')) }
+  const answers: PlanResult[] = [done, failed]
+  const executor = { execute: async () => answers.shift() ?? done, check: async () => done }
+  const enactor = new Enactor({
+    store,
+    drivers: [settingDriver('a')],
+    executor,
+    own: [own],
+    nodeId: 'n',
+    log: silentLog,
+  })
+  const enacted = enactor.enact(viewOf({}), settings('new'), RUNTIME, header, attempted)
+  test.match((await refuses(test, 'APPLY_PARTIAL', enacted)).message, /^The apply failed and was not undone/)
 })

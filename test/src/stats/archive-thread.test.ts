@@ -31,7 +31,9 @@ t.test('a thread that ends is started again, and the log says so', async (t) => 
     }
   }
   await untilReady(1)
+  t.ok(keeper.post({ type: 'clockStepped' }))
   await keeper.crash()
+  t.notOk(keeper.post({ type: 'clockStepped' }), 'nobody is there to answer')
   await untilReady(2)
   t.strictSame([lost.length, lines.length], [1, 1])
   t.match(lines[0], /starting it again/)

@@ -34,10 +34,22 @@ t.test('average over the known seconds; minimum and maximum of single seconds', 
     ['average', '2.5,null'],
     ['minimum', '1,null'],
     ['maximum', '5,null'],
+    ['sum', '10,null'],
   ] as const) {
     series.load(reader, window(1, 10), consolidation, object)
     t.equal(json(series), text)
   }
+})
+
+t.test('the sum counts the known seconds, also where one value is for two of them', async (t) => {
+  const series = new Series()
+  const slow = { ...reader, step_s: 2 }
+  series.load(slow, window(1, 10), 'sum', object)
+  t.equal(json(series), '20,null')
+  series.load(slow, window(0, 1), 'sum', object)
+  t.equal(json(series), '4,null')
+  series.load(slow, window(0, 1), 'average', object)
+  t.equal(json(series), '2,null')
 })
 
 t.test('an object without samples is unknown, an empty window is empty', async (t) => {

@@ -228,6 +228,8 @@ t.test('the archive thread crashes and is started again', { skip }, async (t) =>
   await ticks(stats, 2)
   await stats.crashThread()
   t.equal(stats.state().up, false)
+  await stats.capture()
+  t.match(await stats.check(), [/is just being started again/], 'who asks while there is no thread is answered')
   await haproxy.request(4)
   await untilUp(stats, true)
   await ticks(stats, 2)

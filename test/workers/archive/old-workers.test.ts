@@ -1,5 +1,6 @@
 import t from 'tap'
 import { OldWorkers } from '../../../workers/archive/old-workers.ts'
+import { Questions } from '../../../workers/archive/questions.ts'
 import { listen, listenForSessions, STATS } from './socket-fixture.ts'
 
 async function begin(t: Parameters<typeof listen>[0]) {
@@ -12,7 +13,7 @@ async function begin(t: Parameters<typeof listen>[0]) {
     state.asked.push(request.trim())
     return STATS
   })
-  return { state, worker, workers: new OldWorkers({ path }, worker.path), master: { path } }
+  return { state, worker, workers: new OldWorkers(new Questions({ path }), worker.path), master: { path } }
 }
 
 t.test('a worker that was watched is held until nothing is left to count', async (t) => {
@@ -37,10 +38,14 @@ t.test('one that was not watched is asked through the master', async (t) => {
   const { state, workers, master } = await begin(t)
   t.match(await workers.poll([19], 30, 900), [{ pid: 19 }])
   t.strictSame(state.asked, ['@!19 show stat'])
-  const alone = new OldWorkers(master, undefined)
+  const alone = new OldWorkers(new Questions(master), undefined)
   await alone.watch(20, 900)
   t.match(await alone.poll([20], 30, 900), [{ pid: 20 }])
-  t.same(await new OldWorkers({ path: '/nonexistent/m' }, undefined).poll([20], 30, 900), [], 'gone meanwhile')
+  t.same(
+    await new OldWorkers(new Questions({ path: '/nonexistent/m' }), undefined).poll([20], 30, 900),
+    [],
+    'gone meanwhile',
+  )
 })
 
 t.test('many take turns, and what cannot have one in time is no longer held', async (t) => {
@@ -62,7 +67,7 @@ t.test('many take turns, and what cannot have one in time is no longer held', as
 
 t.test('long answers are asked for one by one', async (t) => {
   const path = await listen(t, () => STATS.replace('fe,', `${'x'.repeat(9_000_000)},`))
-  const workers = new OldWorkers({ path }, undefined)
+  const workers = new OldWorkers(new Questions({ path }), undefined)
   t.equal((await workers.poll([1, 2, 3], 30, 5_000)).length, 3, 'nobody knew')
   t.strictSame((await workers.poll([1, 2, 3], 30, 5_000)).length, 1)
 })

@@ -74,3 +74,36 @@ export async function listenForSessions(
     },
   }
 }
+
+/** On a Unix socket and on a port: takes every question, answers with `begin` at most, and ends nothing before `hangUp`. */
+export async function listenForSilence(t: Test, begin = '') {
+  const path = join(temporaryFolder(t), 'silent.sock')
+  const open = new Set<Socket>()
+  let taken = 0
+  const take = (socket: Socket) => {
+    taken += 1
+    open.add(socket)
+    socket.on('close', () => open.delete(socket))
+    socket.on('error', () => undefined)
+    socket.resume().write(begin)
+  }
+  const servers = [path, 0].map((place) => createServer({ allowHalfOpen: true }, take).listen(place))
+  await Promise.all(servers.map((server) => once(server, 'listening')))
+  const hangUp = async () => {
+    const ended = [...open].map((socket) => once(socket, 'close'))
+    for (const socket of open) socket.destroy()
+    await Promise.all(ended)
+  }
+  t.teardown(() => {
+    void hangUp()
+    for (const server of servers) server.close()
+  })
+  const address = servers[1]?.address()
+  return {
+    path,
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    open,
+    taken: () => taken,
+    hangUp,
+  }
+}

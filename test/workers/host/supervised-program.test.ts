@@ -1,7 +1,10 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { LinuxHost } from '../../../workers/host/linux-host.ts'
+import { findProcesses } from '../../../workers/host/processes.ts'
 import { SupervisedProgram } from '../../../workers/host/supervised-program.ts'
 import { frontend } from '../../config-fixture.ts'
 import { viewOf } from '../../src/drivers/haproxy/records.ts'
@@ -64,4 +67,84 @@ t.test('another host on the same folder adopts what runs, one on another folder 
   t.equal(readFileSync(join(folder, 'haproxy.pid'), 'utf8'), pid, 'the same HAProxy')
   t.equal(await haproxyFixture(t).host.unitState('layer7proxy'), 'stopped')
   t.equal(await host.unitState('layer7proxy'), 'running')
+})
+
+/** Master and worker of the HAProxy of this folder, from the kernel. */
+const ours = (folder: string) => findProcesses((words) => words.includes(join(folder, 'haproxy.cfg')))
+
+t.test('whatever is gone of its files, there is one HAProxy and it can be reloaded', async (t) => {
+  const { apply, host, folder, paths } = haproxyFixture(t)
+  const losses: Readonly<Record<string, () => void>> = {
+    'the master socket': () => rmSync(paths.masterSocket),
+    'the master socket and the pid file': () => {
+      rmSync(paths.masterSocket)
+      rmSync(join(folder, 'haproxy.pid'))
+    },
+    'the whole folder': () => {
+      rmSync(folder, { recursive: true })
+      mkdirSync(folder)
+    },
+  }
+  t.match(await apply(undefined, viewOf({})), { ok: true })
+  const pid = Number(readFileSync(join(folder, 'haproxy.pid'), 'utf8'))
+  for (const [what, lose] of Object.entries(losses)) {
+    lose()
+    t.equal(await host.unitState('layer7proxy'), 'silent', what)
+    const applied = await apply(undefined, viewOf({}))
+    t.match(applied, { ok: true, warnings: [] }, JSON.stringify(applied))
+    t.equal(await host.unitState('layer7proxy'), 'running', what)
+    const masters = (await ours(folder)).filter(({ parent }, _, all) => !all.some((other) => other.pid === parent))
+    t.same(
+      masters.map((master) => master.pid),
+      [pid],
+      `${what}: the same master, and no other`,
+    )
+  }
+})
+
+t.test('one with a worker that hangs is silent; a reload replaces the worker and says so', async (t) => {
+  const { apply, host, ask } = haproxyFixture(t)
+  await apply(undefined, viewOf({}))
+  const worker = Number((await ask('@1 show info')).match(/^Pid: (\d+)$/m)?.[1])
+  process.kill(worker, 'SIGSTOP')
+  t.equal(await host.unitState('layer7proxy'), 'silent')
+  const said = `a worker of HAProxy (process ${worker}) did not answer for 3 s and was killed`
+  t.match(await apply(undefined, viewOf({})), { ok: true, warnings: [said] })
+  t.throws(() => process.kill(worker, 0), { code: 'ESRCH' })
+  t.equal(await host.unitState('layer7proxy'), 'running')
+})
+
+t.test('who has taken all places at the master keeps nobody from a reload', async (t) => {
+  const { apply, host, ask, paths } = haproxyFixture(t)
+  await apply(undefined, viewOf({}))
+  const worker = Number((await ask('@1 show info')).match(/^Pid: (\d+)$/m)?.[1])
+  process.kill(worker, 'SIGSTOP')
+  const sessions = Array.from({ length: 12 }, () => connect(paths.masterSocket))
+  t.teardown(() => sessions.forEach((session) => session.destroy()))
+  for (const session of sessions) session.on('error', () => undefined).end('@1 show info\n')
+  await once(sessions[0]!, 'connect')
+  t.match(await host.unit('layer7proxy', 'reload', 20_000), { exitCode: 0, output: /was killed/ })
+  t.equal(await host.unitState('layer7proxy'), 'running')
+})
+
+t.test('a stop ends what hangs, and a master that hangs as well is replaced by a reload', async (t) => {
+  const { apply, host, folder } = haproxyFixture(t)
+  await apply(undefined, viewOf({}))
+  const hang = async () => {
+    const all = await ours(folder)
+    t.equal(all.length, 2)
+    for (const { pid } of all) process.kill(pid, 'SIGSTOP')
+    return all
+  }
+  await hang()
+  t.equal(await host.unitState('layer7proxy'), 'silent')
+  t.match(await host.unit('layer7proxy', 'reload', 4_000), {
+    exitCode: 0,
+    output: /did not stop within 4000 ms and was/,
+  })
+  t.equal(await host.unitState('layer7proxy'), 'running')
+  await hang()
+  t.match(await host.unit('layer7proxy', 'stop', 500), { exitCode: 0, output: /did not stop within 500 ms and was/ })
+  t.same(await ours(folder), [])
+  t.equal(await host.unitState('layer7proxy'), 'stopped')
 })

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import t from 'tap'
 import type { RunResult } from '../../../src/drivers/host.ts'
 import { SystemdUnit } from '../../../workers/host/systemd-unit.ts'
@@ -25,12 +27,35 @@ t.test('states', async (t) => {
   t.equal(await without.state(), 'missing')
 })
 
+const LOOK = 'systemctl show --property=LoadState --property=ActiveState haproxy.service'
+const WHOM = 'systemctl show --property=MainPID haproxy.service'
+
 t.test('verbs', async (t) => {
   for (const verb of ['start', 'stop', 'restart'] as const) {
     const { unit, calls } = unitOn(RUNNING)
     t.match(await unit.perform(verb, 1000), { exitCode: 0 })
-    t.strictSame(calls, [`systemctl ${verb} haproxy.service`])
+    t.strictSame(calls, [...(verb === 'start' ? [] : [LOOK, WHOM]), `systemctl ${verb} haproxy.service`])
   }
+})
+
+t.test('one that was told to open the socket and does not answer there is silent, and killed', async (t) => {
+  const master = spawn('sh', ['-c', 'sleep 600; :', 'haproxy', '/nonexistent/master.sock,mode,600'], {
+    stdio: 'ignore',
+  })
+  t.teardown(() => master.kill('SIGKILL'))
+  await once(master, 'spawn')
+  const running = `${RUNNING}\nMainPID=${master.pid}`
+  while ((await unitOn(running).unit.state()) !== 'silent') await new Promise(setImmediate)
+  for (const verb of ['stop', 'restart'] as const) {
+    const { unit, calls } = unitOn(running)
+    const output = 'HAProxy did not answer and was killed'
+    t.strictSame(await unit.perform(verb, 1000), { exitCode: 0, output })
+    const killed = 'systemctl kill --signal=SIGKILL haproxy.service'
+    t.strictSame(calls, [LOOK, WHOM, killed, `systemctl ${verb} haproxy.service`])
+  }
+  const { unit, calls } = unitOn(running)
+  t.match(await unit.perform('reload', 100), { exitCode: 0, output: /was killed/ })
+  t.match(calls, [LOOK, 'systemctl reload haproxy.service', WHOM, /kill/, 'systemctl restart haproxy.service'])
 })
 
 t.test('a reload of a stopped unit starts it, that of a running one asks its master', async (t) => {

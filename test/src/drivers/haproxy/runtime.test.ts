@@ -78,11 +78,29 @@ t.test('a server that goes', (t) => {
   const step = stepFor([server, realServer('r2')], [server])
   t.strictSame(step.commands, [
     { request: '@1 set server b/r2 state maint', expect: [''] },
-    { request: '@1 del server b/r2', expect: ['Server deleted.'] },
+    { request: '@1 del server b/r2', expect: ['Server deleted.'], endsCounting: true },
+  ])
+  t.strictSame(step.quiet, [
+    { request: '@1 show stat b 4 -1', rows: [{ where: { svname: 'r2' }, columns: { scur: ['0'] } }] },
   ])
   t.strictSame(step.readBack, [
     { request: '@1 show servers state b', rows: [{ where: { srv_name: 'r2' }, columns: undefined }] },
   ])
+  t.end()
+})
+
+t.test('all that go are in maintenance before the first is deleted: their figures are read in between', (t) => {
+  const step = stepFor([server, realServer('r2'), realServer('r3')], [{ ...server, weight: 7 }])
+  t.strictSame(
+    requests(step).map((request) => request.replace(/^@1 (\w+ server \S+ \w+).*/, '$1')),
+    [
+      'set server b/r1 weight',
+      'set server b/r2 state',
+      'set server b/r3 state',
+      '@1 del server b/r2',
+      '@1 del server b/r3',
+    ],
+  )
   t.end()
 })
 

@@ -1,0 +1,173 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  closeSync,
+  copyFileSync,
+  cpSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { temporaryFolder } from '../config-fixture.ts'
+import { Daemon, MAIN } from '../daemon-fixture.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const RESTORE = [...MAIN.slice(0, -1), 'workers/restore-network.ts']
+
+/** Runs a program of the project to its end with this folder for its code. */
+async function run(argv: readonly string[], cache: string, cwd = ROOT) {
+  const env = { PATH: process.env['PATH'], CACHE_DIRECTORY: cache }
+  const child = spawn(process.execPath, [...argv], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let [stdout, stderr] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  const [code] = await once(child, 'close')
+  return { code, stdout, stderr }
+}
+
+const WHOLE = { code: 0, stdout: 'the stores are whole\n', stderr: '' }
+const USAGE = { code: 2, stdout: '', stderr: 'usage: restore-network.ts STATE-FOLDER\n' }
+
+const filesIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+
+const sizes = (cache: string) =>
+  readdirSync(cache)
+    .filter((name) => name.endsWith('.mjs'))
+    .map((name) => `${name} ${statSync(join(cache, name)).size}`)
+
+/** A state folder with stores, and a folder with the code that made them. */
+async function started(test: Test, cache: string): Promise<string> {
+  const daemon = new Daemon(temporaryFolder(test, 'daemon'), ['--no-demo'], [], { env: { CACHE_DIRECTORY: cache } })
+  await daemon.start()
+  await daemon.end()
+  return daemon.state
+}
+
+const DAMAGES: Readonly<Record<string, (file: string) => void>> = {
+  'is empty': (file) => truncateSync(file),
+  'is half': (file) => truncateSync(file, Math.floor(statSync(file).size / 2)),
+  'is zeros': (file) => writeFileSync(file, Buffer.alloc(statSync(file).size)),
+  'lacks its last byte': (file) => truncateSync(file, statSync(file).size - 1),
+  'is another program': (file) => writeFileSync(file, 'process.exit(0)\n'),
+  'has one other letter': (file) => {
+    const bytes = readFileSync(file)
+    const middle = bytes.length >> 1
+    bytes[middle] = bytes[middle] === 0x20 ? 0x0a : 0x20
+    writeFileSync(file, bytes)
+  },
+  'is a folder': (file) => {
+    rmSync(file)
+    mkdirSync(file)
+  },
+  'is a name of nothing': (file) => {
+    rmSync(file)
+    symlinkSync(join(file, 'nothing'), file)
+  },
+}
+
+t.test('whatever became of the prepared code, everything starts as with none', async (test) => {
+  const cache = join(temporaryFolder(test, 'cache'), 'code')
+  const state = await started(test, cache)
+  const check = [...MAIN, '--state', state, '--check']
+  test.same(await run(check, cache), WHOLE)
+  const before = sizes(cache)
+  test.ok(before.length > 100, `${before.length} copies`)
+  const ways = Object.values(DAMAGES)
+  for (const round of [0, 1, 2, 3]) {
+    // Every source is met with another damage in each of the rounds that load it.
+    for (const [index, file] of filesIn(cache).entries()) ways[(index + 2 * round) % ways.length]?.(file)
+    test.same(await run(round % 2 === 0 ? check : RESTORE, cache), round % 2 === 0 ? WHOLE : USAGE, `round ${round}`)
+  }
+  rmSync(cache, { recursive: true })
+  writeFileSync(cache, '')
+  test.same(await run(check, cache), WHOLE, 'a file where the folder should be')
+})
+
+t.test('a copy that does not fit is replaced by one that does', async (test) => {
+  const cache = temporaryFolder(test, 'cache')
+  await run(RESTORE, cache)
+  const before = sizes(cache)
+  for (const file of filesIn(cache)) truncateSync(file)
+  test.same(await run(RESTORE, cache), USAGE)
+  test.strictSame(sizes(cache), before)
+})
+
+t.test('a daemon starts and serves with code that is empty', async (test) => {
+  const cache = temporaryFolder(test, 'cache')
+  await started(test, cache)
+  for (const file of filesIn(cache)) truncateSync(file)
+  const daemon = new Daemon(temporaryFolder(test, 'daemon'), ['--no-demo'], [], { env: { CACHE_DIRECTORY: cache } })
+  test.teardown(() => daemon.end())
+  await daemon.start()
+  await daemon.login()
+  test.equal((await daemon.call('PUT', '/services/apply')).status, 200, 'with its worker threads')
+})
+
+t.test('a source of the installation that is empty is told, and nobody ends with 0', async (test) => {
+  const copy = temporaryFolder(test, 'installation')
+  for (const name of ['src', 'workers', 'storage', 'package.json'])
+    cpSync(join(ROOT, name), join(copy, name), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+  for (const [entry, argv] of [
+    ['src/main.ts', [...MAIN, '--help']],
+    ['workers/restore-network.ts', RESTORE],
+    ['src/settings.ts', [...MAIN, '--help']],
+  ] as const) {
+    const [kept, path] = [join(copy, 'kept'), join(copy, entry)]
+    renameSync(path, kept)
+    writeFileSync(path, '')
+    const { code, stdout, stderr } = await run(argv, join(copy, 'cache'), copy)
+    test.ok(code !== 0 && stdout === '', entry)
+    test.match(stderr, `${entry} is empty: install Fulcrum again`)
+    renameSync(kept, path)
+  }
+})
+
+/** Mounts an image; answers its folder. */
+function mounted(test: Test, image: string): string {
+  const folder = temporaryFolder(test, 'mounted')
+  const { status, stderr } = spawnSync('mount', ['-o', 'loop,commit=300', image, folder], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(stderr)
+  test.teardown(() => void spawnSync('umount', [folder]))
+  return folder
+}
+
+function imageObstacle(): string | false {
+  if (process.getuid?.() !== 0) return 'needs root'
+  if (spawnSync('mkfs.ext4', ['-V']).status !== 0) return 'not installed: mkfs.ext4'
+  return spawnSync('losetup', ['-f']).status === 0 ? false : 'no loop device'
+}
+
+t.test('a power cut after a first start: what was never flushed is lost', { skip: imageObstacle() }, async (test) => {
+  const folder = temporaryFolder(test, 'images')
+  const [image, cut] = [join(folder, 'image'), join(folder, 'cut')]
+  closeSync(openSync(image, 'w'))
+  truncateSync(image, 256 * 2 ** 20)
+  if (spawnSync('mkfs.ext4', ['-q', image]).status !== 0) throw new Error('no file system was made')
+  const before = mounted(test, image)
+  const state = await started(test, join(before, 'cache'))
+  // Names are in the journal with the next thing that anybody flushes; what is in the files follows half a minute later.
+  const marker = openSync(join(before, 'marker'), 'w')
+  fsyncSync(marker)
+  closeSync(marker)
+  copyFileSync(image, cut)
+  const cache = join(mounted(test, cut), 'cache')
+  const copies = sizes(cache)
+  test.ok(copies.length > 100 && copies.every((copy) => copy.endsWith(' 0')), `${copies.length} copies, all empty`)
+  test.same(await run([...MAIN, '--state', state, '--check'], cache), WHOLE)
+  test.same(await run(RESTORE, cache), USAGE)
+})

@@ -1,0 +1,46 @@
+/** A worker of HAProxy hangs, under a daemon in the trial profile: traffic comes back by itself. */
+import t from 'tap'
+import { until } from '../daemon-fixture.ts'
+import { gone, hungWorker, serving, sessions } from './serving-daemon.ts'
+
+t.test('a worker that hangs is replaced, nobody asks for it more than once, and all of it is told', async (test) => {
+  const { daemon, served } = await serving(test)
+  const worker = await hungWorker(daemon)
+  let most = 0
+  const counting = setInterval(() => (most = Math.max(most, sessions(daemon))), 20)
+  await served()
+  clearInterval(counting)
+  test.ok(most > 0 && most <= 4, `${most} sessions at a time`)
+  await gone(worker)
+  const log = async () => daemon.stderr
+  await until('the log', log, (text) => text.includes('did not answer for 3 s and was killed'))
+  test.match(daemon.stderr, /HAProxy does not answer; enforcing[^\n]*"reason":"its worker does not answer"/)
+  test.match(daemon.stderr, new RegExp(`a worker of HAProxy \\(process ${worker}\\) did not answer`))
+  test.equal((await daemon.call('PUT', '/services/layer7proxy/reload')).status, 200)
+})
+
+t.test('while a worker hangs an apply is made, and says what was killed', async (test) => {
+  const { daemon, ripId, served } = await serving(test)
+  const worker = await hungWorker(daemon)
+  await daemon.data('PUT', `/ipvsDirector/rips/${ripId}/drain`)
+  const applied = await daemon.call('PUT', '/services/apply')
+  test.equal(applied.status, 200, applied.text)
+  test.match(daemon.stderr, new RegExp(`a worker of HAProxy \\(process ${worker}\\) did not answer`))
+  await gone(worker)
+  await daemon.data('PUT', `/ipvsDirector/rips/${ripId}/online`)
+  await daemon.data('PUT', '/services/apply')
+  await served()
+})
+
+t.test('a restart ends what hangs, and a new daemon replaces what it finds hanging', async (test) => {
+  const { daemon, served } = await serving(test)
+  await hungWorker(daemon)
+  const restarted = await daemon.call('PUT', '/services/layer7proxy/restart')
+  test.equal(restarted.status, 200, restarted.text)
+  await served()
+  await daemon.kill('SIGKILL')
+  const worker = await hungWorker(daemon)
+  await daemon.start()
+  await served()
+  await gone(worker)
+})

@@ -1,0 +1,44 @@
+/** HAProxy loses its files or is killed on a full disk, under a daemon in the trial profile: it goes on, and there is one. */
+import { execFileSync } from 'node:child_process'
+import { rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { temporaryFolder } from '../config-fixture.ts'
+import { masterOf, serving } from './serving-daemon.ts'
+
+const skip = process.getuid?.() === 0 ? false : 'needs root for a filesystem of its own'
+
+t.test('one that was killed is started again on a full disk', { skip }, async (test) => {
+  const disk = temporaryFolder(test, 'small-disk')
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m,mode=0700', 'tmpfs', disk])
+  test.teardown(() => execFileSync('umount', ['--lazy', disk]))
+  const { daemon, served } = await serving(test, join(disk, 'state'))
+  const { bavail, bsize } = statfsSync(disk)
+  const filler = join(disk, 'filler')
+  try {
+    writeFileSync(filler, new Uint8Array((bavail + 16) * bsize))
+  } catch {
+    // As much as there was.
+  }
+  test.throws(() => writeFileSync(join(disk, 'state', 'haproxy', 'more'), 'x'.repeat(4096)), { code: 'ENOSPC' })
+  process.kill(await masterOf(daemon), 'SIGKILL')
+  await served()
+  rmSync(filler)
+})
+
+t.test('without its socket, or without all of its files, it goes on to serve and can be applied', async (test) => {
+  const { daemon, ripId, answers, served } = await serving(test)
+  const master = await masterOf(daemon)
+  const folder = join(daemon.state, 'haproxy')
+  for (const lost of ['master.sock', 'haproxy.pid', '']) {
+    rmSync(join(folder, lost), { recursive: true })
+    await daemon.data('PUT', `/ipvsDirector/rips/${ripId}/drain`)
+    const drained = await daemon.call('PUT', '/services/apply')
+    test.equal(drained.status, 200, `without ${lost || 'its folder'}: ${drained.text}`)
+    test.notOk(await answers(), 'what was applied is what is done')
+    await daemon.data('PUT', `/ipvsDirector/rips/${ripId}/online`)
+    await daemon.data('PUT', '/services/apply')
+    await served()
+    test.equal(await masterOf(daemon), master, 'the same HAProxy, and no other')
+  }
+})

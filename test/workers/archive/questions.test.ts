@@ -1,0 +1,40 @@
+import t from 'tap'
+import { AT_ONCE, Questions } from '../../../workers/archive/questions.ts'
+import { createSource } from '../../../workers/archive/source.ts'
+import { listenForSilence } from './socket-fixture.ts'
+
+t.test('who owes an answer is not asked again until the other side has ended it', async (t) => {
+  const { path, open, hangUp } = await listenForSilence(t)
+  const questions = new Questions({ path })
+  await t.rejects(questions.poll(['show stat'], 20), { code: 'TIMEOUT' })
+  await t.rejects(questions.poll(['show stat'], 20), { code: 'TIMEOUT' })
+  t.equal(open.size, 1, 'asked once, and its connection is still there')
+  t.ok(questions.hasPlace)
+  for (let pid = 1; pid < AT_ONCE; pid++) await t.rejects(questions.ask(pid, ['show stat'], 20), { code: 'TIMEOUT' })
+  t.notOk(questions.hasPlace)
+  await hangUp()
+  while (!questions.hasPlace) await new Promise(setImmediate)
+  await t.rejects(questions.poll(['show stat'], 20), { code: 'TIMEOUT' })
+  t.equal(open.size, 1, 'asked again')
+})
+
+t.test('a master that answers for itself tells that its worker does not', async (t) => {
+  const { path, open } = await listenForSilence(t, '#<PID> <type>\n')
+  const poll = createSource({ kind: 'master-socket', path })
+  const silent = { ok: false, reason: 'its worker does not answer' }
+  t.same(await poll(50), silent)
+  t.same(await poll(50), silent, 'the same as long as it is so')
+  t.equal(open.size, 1)
+})
+
+t.test('over TCP the connection is given up: nobody may be there any more', async (t) => {
+  const { port, taken } = await listenForSilence(t)
+  const questions = new Questions({ host: '127.0.0.1', port })
+  await t.rejects(questions.poll(['show stat'], 50), { code: 'TIMEOUT' })
+  while (taken() < 2) {
+    // Its end is told in a turn of its own.
+    await new Promise(setImmediate)
+    await questions.poll(['show stat'], 50).catch(() => undefined)
+  }
+  t.pass('asked again')
+})

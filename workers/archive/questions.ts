@@ -1,0 +1,51 @@
+import { requestLine } from '../../src/drivers/haproxy/cli.ts'
+import { exchange, exchangeWithRetry, UnansweredError } from './exchange.ts'
+import type { SocketTarget } from './messages.ts'
+
+/** A master has ten places for who asks: two for the poll, and half are left for commands. */
+export const AT_ONCE = 2
+
+/** Whom a question is about, so that nobody is asked again who still owes an answer. */
+export type About = 'poll' | 'process' | number
+
+/** What one HAProxy is asked. A question that was not answered in time is not asked again before the other side has ended it. */
+export class Questions {
+  readonly #target: SocketTarget
+  readonly #unanswered = new Map<About, UnansweredError>()
+
+  constructor(target: SocketTarget) {
+    this.#target = target
+  }
+
+  /** Whether there is a place for questions that can wait. */
+  get hasPlace(): boolean {
+    return this.#unanswered.size < AT_ONCE
+  }
+
+  /** Rejects with a sentence about HAProxy ("it …", "its …"). */
+  async ask(
+    about: About,
+    commands: readonly string[],
+    timeout_ms: number,
+    ask: typeof exchange = exchange,
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    const owed = this.#unanswered.get(about)
+    if (owed !== undefined) throw owed
+    try {
+      return await ask(this.#target, requestLine(...commands), timeout_ms)
+    } catch (error) {
+      if (error instanceof UnansweredError) this.#await(about, error)
+      throw error
+    }
+  }
+
+  /** The same, tried again for a moment when nobody listens. */
+  poll(commands: readonly string[], timeout_ms: number): Promise<Uint8Array<ArrayBuffer>> {
+    return this.ask('poll', commands, timeout_ms, exchangeWithRetry)
+  }
+
+  #await(about: About, error: UnansweredError): void {
+    this.#unanswered.set(about, error)
+    void error.ended.then(() => this.#unanswered.delete(about))
+  }
+}
