@@ -28,7 +28,9 @@ export async function check(run: Run, step: CheckStep): Promise<Failure | undefi
     for (const file of step.beside ?? []) await writeBeside(run, file, step.mode)
     // What is in place is judged there: on a full disk there is no room to write it once more.
     isInPlace = (await run.host.readFile(step.path)) === step.content
-    if (!isInPlace) await run.host.replaceFile(candidate, step.content, step.mode)
+    // One that a killed plan left has had its time.
+    if (isInPlace) await run.host.removeFile(candidate)
+    else await run.host.replaceFile(candidate, step.content, step.mode)
   } catch (error) {
     return { output: messageOf(error), missing: false, instead: { kind: 'replaceFile', why: `write ${candidate}` } }
   }
