@@ -4,6 +4,7 @@ import { SEARCH_BEGUN } from '../storage/audit/search.ts'
 import type { KnownChain } from '../storage/audit/segments.ts'
 import type { ConfigStore } from '../storage/config/config-store.ts'
 import type { AuditEntry, AuditFilter, AuditReader } from './api/lifecycle.ts'
+import type { Endpoint } from './api/endpoint.ts'
 import { auditEntry, type Entry, nameOf } from './audit-entry.ts'
 import type { Clock } from './clock.ts'
 import { ApiError } from './errors.ts'
@@ -80,8 +81,8 @@ export class Audit implements AuditTrail, AuditReader {
     parts.events.publish('node', { state: 'audit log tampered with', reason })
   }
 
-  assertRoom(): void {
-    if (!this.#log.hasReserve) throw new ApiError('INTERNAL', noRoom('the disk is full'))
+  assertRoom({ method }: Endpoint): void {
+    if (!this.#log.hasRoom(method === 'DELETE')) throw new ApiError('INTERNAL', noRoom('the disk is full'))
   }
 
   assertShare(request: AuditedRequest): void {

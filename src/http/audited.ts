@@ -37,8 +37,8 @@ export interface AuditOutcome {
 }
 
 export interface AuditTrail {
-  /** Throws when the disk is so full that an entry could be lost after the deed. */
-  assertRoom(): void
+  /** Throws when the disk is so full that an entry could be lost after the deed; who removes something makes room, and is let in longer. */
+  assertRoom(endpoint: Endpoint): void
   /** Refuses who has filled so much of the log that there would be no room for others. */
   assertShare(request: AuditedRequest): void
   /** Resolves when the entry is on the disk, or when it is counted in another one; with whether it has an entry of its own. */

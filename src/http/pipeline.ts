@@ -151,7 +151,7 @@ export class Pipeline {
       // Headers are gone after the first await.
       const kept = { ...asked, incoming: keepHeaders(incoming, endpoint.headers) }
       body = await readBody(endpoint, incoming, this.#compiledOf(route.index).body, this.#parts.parseLarge)
-      if (endpoint.effect === 'stage') this.#parts.audit.assertRoom()
+      if (endpoint.effect === 'stage') this.#parts.audit.assertRoom(endpoint)
       if (isAudited(endpoint)) this.#parts.audit.assertShare({ ...note, body })
       if (isNotedBefore(endpoint)) {
         // What is refused anyway begins nothing.

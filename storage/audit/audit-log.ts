@@ -1,5 +1,4 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, unlinkSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
 import {
   AUDIT_PACE,
   AUDIT_SEGMENT_BYTES_MAX,
@@ -19,7 +18,12 @@ import {
   segmentPath,
   segmentsIn,
 } from './segments.ts'
+import { SegmentFile } from './segment-file.ts'
 import { AuditShares } from './shares.ts'
+
+/** What the largest entry takes, and some that were begun before it. */
+const ROOM_FOR_ONE_BYTES = 64 * 1_024
+const ROOM_FOR_MANY_BYTES = 128 * 1_024
 
 /** An entry before it has its place in the chain. */
 export type Unnumbered = Omit<AuditEntry, 'seq'> & { readonly at: string }
@@ -54,7 +58,7 @@ export class AuditLog {
   readonly #shares: AuditShares
   readonly #waiting: Waiting[] = []
   #head: ChainHead
-  #file: FileHandle | undefined
+  #file: SegmentFile | undefined
   /** Bytes of whole lines in the open segment. */
   #bytes: number
   #writing: Promise<void> | undefined
@@ -102,10 +106,10 @@ export class AuditLog {
     return this.#shares.young(since_ms) < shortSegments ? 0 : this.#shares.wait_s(by, since_ms, used_ms())
   }
 
-  /** Entries would be written also on a disk that is full now. */
-  get hasReserve(): boolean {
+  /** Whether the next entries are written also on a disk that is full now; some of the room is for who makes more of it. */
+  hasRoom(makesRoom: boolean): boolean {
     this.#reserve.ensure()
-    return this.#reserve.isThere
+    return this.#reserve.isThere || (this.#file?.ahead ?? 0) >= (makesRoom ? ROOM_FOR_ONE_BYTES : ROOM_FOR_MANY_BYTES)
   }
 
   get head(): ChainHead {
@@ -150,44 +154,39 @@ export class AuditLog {
       lines.push(`${link.line}\n`)
     }
     const bytes = Buffer.from(lines.join(''))
+    const file = (this.#file ??= await this.#openLast())
     try {
-      await this.#writeDown(bytes)
+      await file.append(bytes)
     } catch (error) {
       if (!this.#reserve.release()) throw error
-      await this.#writeDown(bytes)
+      await file.append(bytes)
     }
     this.#bytes += bytes.length
     this.#head = head
-    this.#reserve.ensure()
+    await this.#makeRoom(file)
     for (const line of lines) this.#shares.add(line, this.#options.used_ms())
     this.#options.onHead()
   }
 
-  async #writeDown(bytes: Uint8Array): Promise<void> {
-    const file = (this.#file ??= await this.#openLast())
-    try {
-      // At its place: what an earlier attempt left there, when the disk was full, is overwritten.
-      await writeAll(file, bytes, this.#bytes)
-      await file.datasync()
-    } catch (error) {
-      await file.truncate(this.#bytes).catch(() => undefined)
-      throw error
-    }
+  /** The reserve becomes room of the open file when there is no other. */
+  async #makeRoom(file: SegmentFile): Promise<void> {
+    if ((await file.extend()) || file.ahead >= ROOM_FOR_MANY_BYTES) return this.#reserve.ensure()
+    if (this.#reserve.release()) await file.extend()
   }
 
-  #openLast(): Promise<FileHandle> {
+  async #openLast(): Promise<SegmentFile> {
     const last = segmentsIn(this.#folder).at(-1)
     if (last === undefined) throw new Error('the audit log has no open segment')
-    return open(last, 'r+')
+    return SegmentFile.open(last, this.#bytes)
   }
 
   async #nextSegment(): Promise<void> {
     const { used_ms, keep_ms, segments_max, youngSegments_max } = this.#options
     const full = segmentsIn(this.#folder).at(-1)
     if (full !== undefined) this.#shares.end(full, used_ms())
-    await this.#file?.close()
-    this.#file = await open(segmentPath(this.#folder, this.#head.seq + 1), 'w', 0o600)
-    await this.#file.sync()
+    const next = await SegmentFile.create(segmentPath(this.#folder, this.#head.seq + 1))
+    await this.#file?.end()
+    this.#file = next
     this.#bytes = 0
     const segments = segmentsIn(this.#folder)
     const isYoung = (path: string) => this.#shares.isYoung(path, used_ms() - keep_ms)
@@ -213,12 +212,4 @@ function holds(folder: string, known: KnownChain): boolean {
   const [oldest] = segments
   if (oldest === undefined || firstOf(oldest) > known.first) return false
   return segments.slice(-2).some((path) => readFileSync(path, 'utf8').includes(`,"hash":"${known.hash}"}\n`))
-}
-
-async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
-  let written = 0
-  while (written < bytes.length) {
-    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, position + written)
-    written += bytesWritten
-  }
 }

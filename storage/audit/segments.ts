@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { closeSync, fsyncSync, ftruncateSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
@@ -71,13 +71,14 @@ interface SegmentEnd {
   readonly problem: string | undefined
 }
 
-/** The end of the chain in a segment; a line that a crash left unfinished is taken off. */
+/** The end of the chain in a segment; a line that a crash left unfinished becomes room again. */
 export function lastOf(path: string): SegmentEnd | undefined {
   const content = readFileSync(path)
   const bytes = content.lastIndexOf(0x0a) + 1
-  if (bytes < content.length) {
+  const behind = content.subarray(bytes)
+  if (behind.some((byte) => byte !== 0)) {
     const file = openSync(path, 'r+')
-    ftruncateSync(file, bytes)
+    writeSync(file, new Uint8Array(behind.length), 0, behind.length, bytes)
     fsyncSync(file)
     closeSync(file)
   }

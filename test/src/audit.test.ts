@@ -71,7 +71,7 @@ t.test('secrets of records are masked, and long ones are left out', async (test)
   const text = readFileSync(segmentsIn(auditFolder(stateFolder))[0] ?? '', 'utf8')
   test.match(text, /"password":"\*\*"/)
   test.notMatch(text, /hunter2/)
-  test.ok(text.length < 2000)
+  test.ok(text.replace(/\0+$/, '').length < 2000)
 })
 
 t.test('refused logins are told and bounded, so that nobody pushes older entries out with them', async (test) => {
