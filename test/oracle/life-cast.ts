@@ -113,7 +113,8 @@ export async function applier(play: Play): Promise<void> {
 
 /** A record of its own: it knows at every moment which name must be there, whoever applies meanwhile. */
 export async function discarder(play: Play): Promise<void> {
-  const path = `/ipvsDirector/rips/${play.world.own}`
+  const { own } = play.world
+  const path = `/ipvsDirector/rips/${own}`
   let possible = new Set<string>()
   for (let first = await call(play, 'GET', path); !play.isOver; first = await call(play, 'GET', path)) {
     if (first?.status !== 200) continue
@@ -123,20 +124,22 @@ export async function discarder(play: Play): Promise<void> {
   while (!play.isOver) {
     const name = `d-${++edits}`
     const put = await call(play, 'PUT', path, { name, port: 9 })
+    let told = `PUT ${put?.status}`
     if (put === undefined) possible.add(name)
     else if (put.status === 200) {
       const pending = await call(play, 'GET', '/services/pending')
-      const mine = pending?.json?.data?.changes?.find(
-        (change: { resourceId: string }) => change.resourceId === play.world.own,
-      )
+      const mine = pending?.json?.data?.changes?.find((change: { resourceId: string }) => change.resourceId === own)
       const gone = mine === undefined ? undefined : await call(play, 'DELETE', `/services/pending/${mine.id}`)
-      if (mine !== undefined && gone === undefined) possible.add(name)
-      else if (gone?.status !== 200) possible = new Set([name])
+      told += `, DELETE ${gone?.status}`
+      // What is taken back is what was staged since the last apply, so that what runs is there again.
+      if (gone?.status === 200) possible = new Set([mine.before.name])
+      else if (mine !== undefined && gone === undefined) possible = new Set([name, mine.before.name])
+      else possible = new Set([name])
     }
     const now = await call(play, 'GET', path)
     if (now?.status === 200) {
       const found = now.json.data.name
-      if (!possible.has(found)) play.problems.push(`${found} is there, of ${[...possible].join(' or ')}`)
+      if (!possible.has(found)) play.problems.push(`${found} is there, of ${[...possible].join(' or ')}: ${told}`)
       possible = new Set([found])
     }
     await sleep(play.random() * 60)
