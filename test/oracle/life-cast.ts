@@ -7,6 +7,8 @@ import type { World } from './life-world.ts'
 export interface Play {
   readonly world: World
   readonly random: () => number
+  /** How much longer everybody pauses: of a long life too, each change has to find room in the audit log. */
+  readonly pace: number
   readonly writes: Write[]
   readonly reads: Read[]
   /** Sentences about what no client should ever see. */
@@ -98,7 +100,7 @@ export async function editor(play: Play): Promise<void> {
     const record = rips[Math.floor(play.random() * rips.length)] ?? ''
     if (play.random() < 0.3) await look(play, record)
     else await edit(play, record)
-    await sleep(play.random() * 20)
+    await sleep(play.random() * 20 * play.pace)
   }
 }
 
@@ -107,7 +109,7 @@ export async function applier(play: Play): Promise<void> {
     const answer = await call(play, 'PUT', '/services/apply')
     const { status = 0, text = '' } = answer ?? {}
     if (![0, 200, 409, 500, 502, 503].includes(status)) play.problems.push(`an apply was answered ${status} ${text}`)
-    await sleep(play.random() * 150)
+    await sleep(play.random() * 150 * play.pace)
   }
 }
 
@@ -142,7 +144,7 @@ export async function discarder(play: Play): Promise<void> {
       if (!possible.has(found)) play.problems.push(`${found} is there, of ${[...possible].join(' or ')}: ${told}`)
       possible = new Set([found])
     }
-    await sleep(play.random() * 60)
+    await sleep(play.random() * 60 * play.pace)
   }
 }
 

@@ -11,6 +11,8 @@ import { fetchOnce, freePort, startOrigin } from '../traffic-fixture.ts'
 /** Servers that everybody edits. The first is never drained, so that traffic always has somewhere to go. */
 const SERVERS = 6
 const DISK_MIB = 96
+/** Of the audit log and the archive, as they grow. */
+const DISK_MIB_PER_SECOND = 0.3
 
 export interface World {
   readonly daemon: Daemon
@@ -25,9 +27,16 @@ export interface World {
 }
 
 /** A daemon on a small disk of its own with a frontend, a backend and servers; all gone with the test. */
-export async function lifeWorld(test: Test): Promise<World> {
+export async function lifeWorld(test: Test, seconds: number): Promise<World> {
   const disk = mkdtempSync(join(tmpdir(), 'life-'))
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MIB}m,mode=0700`, 'tmpfs', disk])
+  execFileSync('mount', [
+    '-t',
+    'tmpfs',
+    '-o',
+    `size=${Math.ceil(DISK_MIB + DISK_MIB_PER_SECOND * seconds)}m,mode=0700`,
+    'tmpfs',
+    disk,
+  ])
   test.teardown(() => {
     execFileSync('umount', ['--lazy', disk])
     rmSync(disk, { recursive: true, force: true })

@@ -100,10 +100,21 @@ async function contiguous(test: Test, { daemon }: World): Promise<void> {
 }
 
 t.test(`a life of ${SECONDS} s, seed ${SEED}`, { skip, timeout: (SECONDS + 300) * 1_000 }, async (test) => {
-  const world = await lifeWorld(test)
+  const world = await lifeWorld(test, SECONDS)
   const { daemon, rips } = world
   const random = seededRandom(SEED)
-  const play: Play = { world, random, writes: [], reads: [], problems: [], answered: [], fault: '', isOver: false }
+  const pace = Math.max(1, SECONDS / 600)
+  const play: Play = {
+    world,
+    random,
+    pace,
+    writes: [],
+    reads: [],
+    problems: [],
+    answered: [],
+    fault: '',
+    isOver: false,
+  }
   for (const record of rips) {
     const { name } = await daemon.data('GET', `/ipvsDirector/rips/${record}`)
     play.writes.push({ record, value: name, begin: 0, end: 0, outcome: 'done' })
