@@ -68,11 +68,8 @@ export async function keepOnly(
 
 export async function values(run: Run, { folder, values: needed, ifThere, keepsOnly }: ValuesStep): Promise<undefined> {
   const { host, undos } = run
-  const there = ifThere.size === 0 ? [] : await host.listFiles(folder)
-  const known = there.flatMap((name): (readonly [string, string])[] => {
-    const content = ifThere.get(name)
-    return content === undefined ? [] : [[name, content]]
-  })
+  const there = new Set(ifThere.length === 0 ? [] : await host.listFiles(folder))
+  const known = ifThere.filter(([name]) => there.has(name))
   for (const [name, content] of [...needed, ...known]) {
     const path = `${folder}/${name}`
     const previous = await host.readFile(path)
@@ -80,7 +77,7 @@ export async function values(run: Run, { folder, values: needed, ifThere, keepsO
     undos.push(fileUndo(host, path, previous, VALUE_MODE))
     await host.replaceFile(path, content, VALUE_MODE)
   }
-  if (keepsOnly) await keepOnly(run, { folder, names: [...needed.keys(), ...ifThere.keys()] })
+  if (keepsOnly) await keepOnly(run, { folder, names: [...needed, ...ifThere].map(([name]) => name) })
 }
 
 export async function replaceFile(run: Run, step: ReplaceFileStep): Promise<Failure | undefined> {

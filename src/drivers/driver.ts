@@ -47,10 +47,10 @@ export interface ReplaceFileStep extends StepBase {
 export interface ValuesStep extends StepBase {
   readonly kind: 'values'
   readonly folder: string
-  /** By name. */
-  readonly values: ReadonlyMap<string, string>
+  /** Names and contents. */
+  readonly values: readonly (readonly [name: string, content: string])[]
   /** The same for files that somebody else may have made. */
-  readonly ifThere: ReadonlyMap<string, string>
+  readonly ifThere: readonly (readonly [name: string, content: string])[]
   /** Other files of the folder are removed. */
   readonly keepsOnly: boolean
 }

@@ -64,6 +64,11 @@ function weightsOf(state: Readonly<Record<string, unknown>>): Readonly<Record<st
   return weights
 }
 
+/** A plan and what came of it are data: who carries plans out may be another process (record 91). */
+function sent<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value))
+}
+
 /** A store, a machine that only records, and engines over both: each `engine()` is another start of the daemon. */
 export function recordedNode(test: Test) {
   const store = new LmdbConfigStore(temporaryFolder(test, 'node'), randomUUID)
@@ -76,8 +81,9 @@ export function recordedNode(test: Test) {
       store,
       drivers: createDrivers({ haproxy: supervisedPaths('/state/haproxy'), stateFolder: '/state' }, NODE),
       executor: {
-        execute: (steps: readonly Step[]) => executePlan(host, steps, beforeStep === undefined ? {} : { beforeStep }),
-        check: (steps) => checkPlan(host, steps),
+        execute: async (steps: readonly Step[]) =>
+          sent(await executePlan(host, sent(steps), beforeStep === undefined ? {} : { beforeStep })),
+        check: async (steps) => sent(await checkPlan(host, sent(steps))),
       },
     })
   const apply = (from = engine()) => from.apply({ force: undefined }, { by: 'tester', address: undefined })

@@ -129,7 +129,7 @@ t.test(
     const folder = '/run/weights'
     const host = new RecordingHost({ answerRun: () => ({ exitCode: 1, output: 'broken' }) })
     const values = (files: Readonly<Record<string, string>>, keepsOnly = false, found = {}): Step => {
-      const maps = { values: new Map(Object.entries(files)), ifThere: new Map<string, string>(Object.entries(found)) }
+      const maps = { values: Object.entries(files), ifThere: Object.entries<string>(found) }
       return { ...basics, kind: 'values', folder, ...maps, keepsOnly }
     }
     t.match(await executePlan(host, [values({ a: '1\n', b: '2\n' })]), { ok: true })

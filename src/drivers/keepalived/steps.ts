@@ -37,8 +37,8 @@ export const valuesStep = ({ values, ifThere }: WeightChange): Step => ({
   why: 'set the weights of real servers',
   timeout_ms: TIMEOUT_MS,
   folder: WEIGHTS_FOLDER,
-  values,
-  ifThere,
+  values: [...values],
+  ifThere: [...ifThere],
   keepsOnly: false,
 })
 

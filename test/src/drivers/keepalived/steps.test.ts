@@ -16,7 +16,7 @@ t.test('what is wanted must be possible, what is given back need not', (test) =>
   test.match(setting(module, 'loaded', 'why'), { isOptional: false })
   test.match(setting(module, undefined, 'why'), { isOptional: true })
   const values = new Map([['a', '1\n']])
-  test.match(valuesStep({ values, ifThere: new Map() }), { folder: '/run/fulcrum-weights', values })
+  test.match(valuesStep({ values, ifThere: new Map() }), { folder: '/run/fulcrum-weights', values: [['a', '1\n']] })
   test.match(keepWeights(['a']), { folder: '/run/fulcrum-weights', names: ['a'] })
   test.end()
 })
