@@ -125,6 +125,7 @@ export async function discarder(play: Play): Promise<void> {
   }
   while (!play.isOver) {
     const name = `d-${++edits}`
+    const before = [...possible]
     const put = await call(play, 'PUT', path, { name, port: 9 })
     let told = `PUT ${put?.status}`
     if (put === undefined) possible.add(name)
@@ -133,8 +134,8 @@ export async function discarder(play: Play): Promise<void> {
       const mine = pending?.json?.data?.changes?.find((change: { resourceId: string }) => change.resourceId === own)
       const gone = mine === undefined ? undefined : await call(play, 'DELETE', `/services/pending/${mine.id}`)
       told += `, DELETE ${gone?.status}`
-      // What is taken back is what was staged since the last apply, so that what runs is there again.
-      if (gone?.status === 200) possible = new Set([mine.before.name])
+      // What runs is there again: as it was when it was asked, or what an apply that was under way then made of it.
+      if (gone?.status === 200) possible = new Set([mine.before.name, ...before])
       else if (mine !== undefined && gone === undefined) possible = new Set([name, mine.before.name])
       else possible = new Set([name])
     }

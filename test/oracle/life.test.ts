@@ -12,7 +12,7 @@ import { FAULTS, strike } from './life-faults.ts'
 import { violations } from './life-history.ts'
 import { haproxyServers, lifeWorld, traffic, type World } from './life-world.ts'
 
-const SECONDS = Number(process.env['FULCRUM_TEST_LIFE_SECONDS'] ?? 20)
+const SECONDS = Number(process.env['FULCRUM_TEST_LIFE_SECONDS'] ?? 10)
 const SEED = Number(process.env['FULCRUM_TEST_LIFE_SEED'] ?? 15)
 const EDITORS = 6
 const APPLIERS = 2

@@ -1,0 +1,85 @@
+/** A daemon on a disk that is full and stays full, whatever it frees: people get in, make room, and it starts. */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { checkState } from '../../src/check.ts'
+import { Daemon } from '../daemon-fixture.ts'
+
+const skip = process.getuid?.() === 0 ? false : 'needs root for a filesystem of its own'
+
+function smallDisk(test: Test): string {
+  const mount = mkdtempSync(join(tmpdir(), 'full-disk-'))
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m,mode=0700', 'tmpfs', mount])
+  test.teardown(() => {
+    execFileSync('umount', ['--lazy', mount])
+    rmSync(mount, { recursive: true, force: true })
+  })
+  return mount
+}
+
+let fillers = 0
+
+/** Takes what is left, to the last block, again and again. */
+function fill(disk: string): void {
+  const { bavail, bsize } = statfsSync(disk)
+  if (bavail === 0) return
+  try {
+    writeFileSync(join(disk, `filler-${fillers++}`), new Uint8Array(bavail * bsize))
+  } catch {
+    // As much as there was.
+  }
+}
+
+t.test(
+  'people get in and make room, records can be deleted, and it starts',
+  { skip, timeout: 90_000 },
+  async (test) => {
+    const disk = smallDisk(test)
+    const daemon = new Daemon(join(disk, 'state'), ['--no-demo'])
+    test.teardown(() => daemon.end())
+    await daemon.start()
+    await daemon.login()
+    const { id } = await daemon.data('POST', '/ipvsDirector/rips', { name: 'goes', ip: '192.0.2.1', port: 80 })
+    await daemon.data('PUT', '/services/apply')
+    await daemon.data('POST', '/backup/upload', { backup: (await daemon.call('GET', '/backup')).text })
+    fill(disk)
+    // Until nothing is taken any more, so that every reserve has been drawn on.
+    let refused = 0
+    const description = 'd'.repeat(20_000)
+    for (let n = 0; n < 400 && refused < 5; n++) {
+      fill(disk)
+      const script = `#!/bin/sh\n# ${description}\n`
+      const answer = await daemon.call('POST', '/healthchecks', {
+        body: { name: `check ${n}`, description: 'large', services: ['layer-7'], script },
+      })
+      if (answer.status === 201) continue
+      refused += 1
+      test.match(answer.json, { code: 'INTERNAL', message: /disk is full.*make room/ }, answer.text)
+    }
+    test.equal(refused, 5, 'what would take room is refused with words')
+    fill(disk)
+    for (let n = 0; n < 20; n++) {
+      fill(disk)
+      const token = await daemon.login()
+      test.equal((await daemon.call('GET', '/localUsers/me')).status, 200, 'who logs in is in')
+      if (n % 2 === 0) test.equal((await daemon.call('DELETE', '/token', { token })).status, 200, 'and out again')
+    }
+    await daemon.login()
+    fill(disk)
+    test.equal((await daemon.call('DELETE', `/ipvsDirector/rips/${id}`)).status, 200, 'a record can go')
+    const discarded = await daemon.call('DELETE', '/services/pending')
+  test.equal(discarded.status, 200, discarded.text)
+    await daemon.kill('SIGKILL')
+    fill(disk)
+    await daemon.start()
+    await daemon.login()
+    test.equal((await daemon.call('GET', `/ipvsDirector/rips/${id}`)).status, 200)
+    fill(disk)
+    test.equal((await daemon.call('DELETE', '/backup/uploads')).status, 200, 'room can be made')
+    test.notMatch(daemon.stderr, /"defect"/)
+    await daemon.kill('SIGTERM')
+    test.same(await checkState(daemon.state), [])
+  },
+)
