@@ -32,6 +32,7 @@ export type Surveyed<V, K> = { readonly key: K; readonly value: V } | { readonly
 export interface Surveyable {
   readonly name: string
   damagedKeys(): readonly RowKey[]
+  treeBytes(): number
   unchecked(): Iterable<RowWrite>
 }
 
@@ -73,6 +74,13 @@ export class CheckedTable<V, K extends RowKey = string> {
   /** Of a row as it is kept; 0 when there is none. */
   bytes(key: K): number {
     return this.#rows.get(key)?.length ?? 0
+  }
+
+  /** Of the pages of its tree; large values are beside it. */
+  treeBytes(): number {
+    const none = { pageSize: 0, treeBranchPageCount: 0, treeLeafPageCount: 0 }
+    const { pageSize, treeBranchPageCount, treeLeafPageCount } = { ...none, ...this.#rows.getStats() }
+    return pageSize * (treeBranchPageCount + treeLeafPageCount)
   }
 
   keys(range: RangeOptions = {}): Iterable<K> {

@@ -16,6 +16,8 @@ const UNCHECKED_SCHEMA = 1
 /** Stays readable for every version: its row has no checksum. */
 const SCHEMA_KEY = 'schema'
 const DATABASES_MAX = 16
+/** So few that it is not worth while to look how large the trees are. */
+const FEW_ROWS = 16
 /** Of what callers put into `meta` under keys of their own. */
 export const CALLER_PREFIX = 'caller '
 
@@ -95,9 +97,15 @@ export class ConfigTables {
 
   /** Makes sure of room for so many bytes in so many rows. Throws NoRoomError. */
   ensureRoom(bytes: number, rows: number, { keepsReserve = false }: CommitOptions = {}): void {
-    // A transaction copies the pages that it touches: at most two for each row, and never more than there are.
-    const pages = Math.min(rows * ROOM_BYTES_PER_RECORD, usedBytes(this.#root) + ROOM_BYTES_PER_RECORD)
-    this.#room.ensure(2 * bytes + pages, keepsReserve ? ROOM_BYTES_RESERVED : 0)
+    this.#room.ensure(2 * bytes + this.#copied(rows), keepsReserve ? ROOM_BYTES_RESERVED : 0)
+  }
+
+  /** A transaction copies the pages that it touches: at most two for each row, and never more than the trees have. */
+  #copied(rows: number): number {
+    const each = rows * ROOM_BYTES_PER_RECORD
+    if (rows <= FEW_ROWS) return each
+    const trees = this.all.reduce((sum, table) => sum + table.treeBytes(), 0)
+    return Math.min(each, trees + FEW_ROWS * ROOM_BYTES_PER_RECORD)
   }
 
   close(): Promise<void> {

@@ -70,7 +70,7 @@ t.test(
     fill(disk)
     test.equal((await daemon.call('DELETE', `/ipvsDirector/rips/${id}`)).status, 200, 'a record can go')
     const discarded = await daemon.call('DELETE', '/services/pending')
-  test.equal(discarded.status, 200, discarded.text)
+    test.equal(discarded.status, 200, discarded.text)
     await daemon.kill('SIGKILL')
     fill(disk)
     await daemon.start()

@@ -63,6 +63,9 @@ t.test('room is what rows hold: large ones get it, and many small ones do not ta
   const size = () => statSync(join(folder, 'data.mdb')).size
   tables.ensureRoom(60_000 * 30, 30)
   test.ok(size() > 2 * 60_000 * 30, 'thirty of 60 KB')
+  const before = size()
+  tables.ensureRoom(0, 2_000)
+  test.equal(size(), before, 'taking many out of a small tree takes next to nothing')
   tables.ensureRoom(99_000 * 400, 99_000, { keepsReserve: true })
   test.ok(size() < 200 * MIB, `${Math.round(size() / MIB)} MiB for 99,000 of 400 bytes`)
 })
