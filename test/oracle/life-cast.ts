@@ -123,22 +123,25 @@ export async function discarder(play: Play): Promise<void> {
     possible.add(first.json.data.name)
     break
   }
+  /** What was pending since a value was last seen to run: an apply may have taken hold of any of it. */
+  let taken: string[] = [...possible]
   while (!play.isOver) {
     const name = `d-${++edits}`
-    const before = [...possible]
     const put = await call(play, 'PUT', path, { name, port: 9 })
     let told = `PUT ${put?.status}`
     if (put === undefined) possible.add(name)
     else if (put.status === 200) {
       const pending = await call(play, 'GET', '/services/pending')
       const mine = pending?.json?.data?.changes?.find((change: { resourceId: string }) => change.resourceId === own)
+      if (mine !== undefined) taken = [mine.before.name, ...taken.slice(taken.indexOf(mine.before.name) + 1)]
       const gone = mine === undefined ? undefined : await call(play, 'DELETE', `/services/pending/${mine.id}`)
       told += `, DELETE ${gone?.status}`
-      // What runs is there again: as it was when it was asked, or what an apply that was under way then made of it.
-      if (gone?.status === 200) possible = new Set([mine.before.name, ...before])
-      else if (mine !== undefined && gone === undefined) possible = new Set([name, mine.before.name])
+      // What runs is there again: as it was when it was asked, or what an apply that was under way made of it meanwhile.
+      if (gone?.status === 200) possible = new Set(taken)
+      else if (mine !== undefined && gone === undefined) possible = new Set([name, ...taken])
       else possible = new Set([name])
     }
+    taken.push(name)
     const now = await call(play, 'GET', path)
     if (now?.status === 200) {
       const found = now.json.data.name

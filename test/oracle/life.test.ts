@@ -1,7 +1,8 @@
 /**
  * Random life of a real daemon with a real HAProxy: editors, applies, discards and drains at once, while it is killed, its
  * disk is full and its HAProxy hangs or dies; what clients were answered is judged by a model that knows nothing of the daemon.
- * `FULCRUM_TEST_LIFE_SECONDS=3600 npx tap --timeout=4500 test/oracle/life.test.ts`; `FULCRUM_TEST_LIFE_SEED` chooses another life.
+ * `FULCRUM_TEST_LIFE_SECONDS=3600 npx tap --timeout=4500 test/oracle/life.test.ts`; `FULCRUM_TEST_LIFE_SEED` chooses another life,
+ * `FULCRUM_TEST_LIFE_FAULT` the faults with these words in their names.
  */
 import t, { type Test } from 'tap'
 import { checkState } from '../../src/check.ts'
@@ -119,12 +120,15 @@ t.test(`a life of ${SECONDS} s, seed ${SEED}`, { skip, timeout: (SECONDS + 300) 
     const { name } = await daemon.data('GET', `/ipvsDirector/rips/${record}`)
     play.writes.push({ record, value: name, begin: 0, end: 0, outcome: 'done' })
   }
-  const names = Object.keys(FAULTS)
+  const names = Object.keys(FAULTS).filter((name) => name.includes(process.env['FULCRUM_TEST_LIFE_FAULT'] ?? ''))
   const end_ms = performance.now() + SECONDS * 1_000
   const done: string[] = []
   while (performance.now() < end_ms) {
     const faults = Array.from({ length: 2 }, () => names[Math.floor(random() * names.length)] ?? '')
-    await act(play, faults)
+    await act(play, faults).catch((error: unknown) => {
+      test.comment(daemon.stderr.split('\n').slice(-60).join('\n'))
+      throw error
+    })
     done.push(...faults)
     await settled(test, world, world)
     for (const record of rips) {
