@@ -179,5 +179,8 @@ export class Audit implements AuditTrail, AuditReader {
   }
 }
 
-/** One entry for many refusals. */
-const entryOf = ({ last, ...counted }: Repeated<Entry>): Entry => ({ ...last, ...counted })
+/** One entry for many refusals; what the last of them had sent says nothing of the others, and may be long. */
+function entryOf({ last, ...counted }: Repeated<Entry>): Entry {
+  const { body: _, ...entry } = last
+  return { ...entry, ...counted }
+}

@@ -5,6 +5,8 @@ const AT_ONCE = 30
 const ONE_EVERY_MS = 300_000
 /** While more come than that, one entry stands for all beginnings of the caller in this time. */
 const BEGINNING_EVERY_MS = 60_000
+/** What was counted goes before an own entry of the caller no more often: or whoever does something in between has each refusal written, at nobody's expense. */
+const TOLD_EVERY_MS = 60_000
 /** Users are few; what is more than this was deleted long ago. */
 const CALLERS_MAX = 10_000
 /** Kinds of requests that one entry counts apart. */
@@ -25,6 +27,7 @@ interface Caller<E> {
   left: number
   refilled_ms: number
   begun_ms: number
+  told_ms: number
   repeated: Repeated<E> | undefined
 }
 
@@ -66,13 +69,16 @@ export class Refusals<E extends { readonly at: string; readonly endpoint: string
     return BEGINNING_EVERY_MS / 1000
   }
 
-  /** What was counted since this was asked last: of one caller, or of all. */
+  /** What was counted since it was told last: of all callers, or of one, and of that once a minute. */
   take(key?: string): readonly Repeated<E>[] {
+    const now_ms = this.#clock.monotonic_ms()
     const callers = key === undefined ? [...this.#callers.values()] : [this.#callers.get(key)]
     return callers.flatMap((caller) => {
       const repeated = caller?.repeated
       if (caller === undefined || repeated === undefined) return []
+      if (key !== undefined && now_ms - caller.told_ms < TOLD_EVERY_MS) return []
       caller.repeated = undefined
+      caller.told_ms = now_ms
       return [repeated]
     })
   }
@@ -82,7 +88,8 @@ export class Refusals<E extends { readonly at: string; readonly endpoint: string
     let caller = this.#callers.get(key)
     if (caller === undefined) {
       if (this.#callers.size >= CALLERS_MAX) this.#forget()
-      caller = { left: AT_ONCE, refilled_ms: now_ms, begun_ms: Number.NEGATIVE_INFINITY, repeated: undefined }
+      const never = Number.NEGATIVE_INFINITY
+      caller = { left: AT_ONCE, refilled_ms: now_ms, begun_ms: never, told_ms: never, repeated: undefined }
       this.#callers.set(key, caller)
     }
     const refill = Math.floor((now_ms - caller.refilled_ms) / ONE_EVERY_MS)

@@ -204,10 +204,12 @@ export class RequestContext implements HandlerContext {
           () => transactions.join(id, this.actor),
           () => transactions.end(id),
         ),
-      rollback: async (id: string) => {
-        transactions.refuseForeign(id, this.actor, this.#may)
-        await transactions.end(id)
-      },
+      // Behind the edits and commits that are under way: none of them may bring back what was rolled back.
+      rollback: (id: string) =>
+        editing.between(async () => {
+          transactions.refuseForeign(id, this.actor, this.#may)
+          await transactions.end(id)
+        }),
     }
   }
 

@@ -17,6 +17,8 @@ export function lockState(folder: string): StateLock {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const lock = new DatabaseSync(join(folder, 'lock'))
   try {
+    // Nothing is ever written; a journal would need room, and on a full disk the daemon has to begin.
+    lock.exec('PRAGMA journal_mode = MEMORY')
     lock.exec('BEGIN EXCLUSIVE')
   } catch (error) {
     lock.close()

@@ -42,6 +42,9 @@ function refuseUnknown(ids: readonly string[], pending: readonly Change[]): void
   if (errors.length > 0) throw new ApiError('INVALID_BODY', 'The body names changes that are not pending', { errors })
 }
 
+/** Each looks at the whole configuration, while everybody waits. What a longer chain needs, the next request is told. */
+const ROUNDS_MAX = 16
+
 /** What is left out, although what is chosen needs it, is named: nothing goes live that was not asked for. */
 function refuseDependent(
   { running }: Pick<ConfigStore, 'running'>,
@@ -49,7 +52,7 @@ function refuseDependent(
   chosen: readonly Change[],
 ): void {
   const [taken, missing] = [new Set(chosen), new Set<Change>()]
-  for (;;) {
+  for (let round = 0; round < ROUNDS_MAX; round++) {
     const needed = neededBy(configView(running), frozenView(running, [...taken]), pending, taken)
     if (needed.length === 0) break
     for (const change of needed) {
@@ -91,18 +94,36 @@ function neededBy(
   return [...found]
 }
 
+/** Changes that give up a name which is taken, each with those that give up the name which it takes itself. */
 function renamesNeeded(
   before: ConfigView,
   after: ConfigView,
   section: SectionName,
   left: readonly Change[],
-): readonly Change[] {
+): ReadonlySet<Change> {
   const inSection = left.filter((change) => change.section === section)
-  if (inSection.length === 0) return []
-  const known = new Set(sharedNames(before, section).map(({ name }) => name.toLowerCase()))
+  const needed = new Set<Change>()
+  if (inSection.length === 0) return needed
+  const sharedBefore = new Set(sharedNames(before, section).map(({ name }) => name.toLowerCase()))
   const names = sharedNames(after, section).map(({ name }) => name.toLowerCase())
-  const shared = new Set(names.filter((name) => !known.has(name)))
+  const shared = new Set(names.filter((name) => !sharedBefore.has(name)))
+  if (shared.size === 0) return needed
   const { nameField } = SECTIONS[section]
-  const nameOf = (change: Change) => String(Reflect.get(Object(change.before?.value), nameField)).toLowerCase()
-  return shared.size === 0 ? [] : inSection.filter((change) => shared.has(nameOf(change)))
+  const nameOf = (record: Change['before']) => String(Reflect.get(Object(record?.value), nameField)).toLowerCase()
+  const holders = new Map<string, Change[]>()
+  for (const change of inSection) {
+    if (change.before === undefined) continue
+    const name = nameOf(change.before)
+    const known = holders.get(name)
+    if (known === undefined) holders.set(name, [change])
+    else known.push(change)
+  }
+  // Grows while it is gone through.
+  for (const name of shared) {
+    for (const change of holders.get(name) ?? []) {
+      needed.add(change)
+      if (change.after !== undefined) shared.add(nameOf(change.after))
+    }
+  }
+  return needed
 }

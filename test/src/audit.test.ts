@@ -93,6 +93,20 @@ t.test('refused logins are told and bounded, so that nobody pushes older entries
   await audit.close()
 })
 
+t.test('a success behind each refusal does not write the refusals down, nor what was sent with them', async (test) => {
+  const { audit, request, stateFolder } = fixture(test)
+  const body = { endpoints: Array.from({ length: 48 }, (_, n) => `GET /no/such/endpoint/of/some/length/${n}`) }
+  for (let i = 0; i < 130; i++) {
+    await audit.record(request('account.createToken', { body }), { status: 422, code: 'INVALID_BODY' })
+    if (i >= 30) await audit.record(request('account.revokeToken'), { status: 200 })
+  }
+  await audit.close()
+  const lines = readFileSync(segmentsIn(auditFolder(stateFolder))[0] ?? '', 'utf8').split('\n')
+  const counted = lines.filter((line) => line.includes('"count":'))
+  test.equal(counted.length, 2, 'the first, and what was left when it ended')
+  test.ok(counted.every((line) => line.length < 1000 && !line.includes('"body"')))
+})
+
 t.test('a user who is refused again and again does not fill the log', async (test) => {
   const { audit, request, stateFolder, store } = fixture(test)
   const refused = () => audit.record(request('services.apply'), { status: 403, code: 'PERMISSION_DENIED' })

@@ -62,3 +62,17 @@ t.test('callers are forgotten, but not what waits to be told of them', async (te
   for (let n = 0; n < 20_000; n++) refusals.isOwnEntry(`caller ${n}`, entry('x'))
   test.match(refusals.take(), [{ count: 1 }])
 })
+
+t.test('what was counted is told once a minute, whatever its caller does in between', async (test) => {
+  const clock = manualClock()
+  const refusals = new Refusals(clock)
+  for (let n = 0; n < 31; n++) refusals.isOwnEntry('a', entry('x'))
+  test.match(refusals.take('a'), [{ count: 1 }])
+  refusals.isOwnEntry('a', entry('x'))
+  test.same(refusals.take('a'), [], 'a success right behind it')
+  clock.advance(59_999)
+  refusals.isOwnEntry('a', entry('x'))
+  test.same(refusals.take('a'), [])
+  clock.advance(1)
+  test.match(refusals.take('a'), [{ count: 2 }])
+})

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { statSync, writeFileSync } from 'node:fs'
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -18,6 +18,7 @@ t.test('a second daemon on one state folder is refused, by any of its names', (t
   test.throws(() => lockState(folder), /another daemon is using it/)
   test.throws(() => lockState(join(folder, '..', 'state')), /another daemon/)
   test.equal(statSync(join(folder, 'lock')).size, 0, 'nothing is written: there may be no room')
+  test.same(readdirSync(folder), ['lock'], 'no journal either')
   lock.release()
   lockState(folder).release()
   test.end()

@@ -81,3 +81,29 @@ t.test('changes of access go all together', async (test) => {
   test.equal(chosenChanges(store, { changes: [idOf('u'), idOf('g')] }, ME).size, 2)
   test.equal(chosenChanges(store, { changes: [idOf('a')] }, ME).size, 1)
 })
+
+t.test('a long chain of names is told in one look, and not in one for each name', async (test) => {
+  const { store, edit, promote, idOf } = fixture(test)
+  const COUNT = 40
+  const ids = Array.from({ length: COUNT }, (_, n) => `s${String(n).padStart(2, '0')}`)
+  await edit((draft) => ids.forEach((id) => draft.section('realServers').create(realServer(id))))
+  await promote()
+  await edit((draft) => {
+    for (const [n, id] of [...ids.entries()].toReversed())
+      draft.section('realServers').merge(id, { name: ids[n + 1] ?? 'the last' })
+  })
+  let looks = 0
+  const { get, list } = store.running
+  const running: typeof store.running = {
+    get: (...key) => get.apply(store.running, key),
+    list: (...of) => {
+      looks += 1
+      return list.apply(store.running, of)
+    },
+  }
+  const asked = { changes: [idOf('s00')] }
+  const chosen = () => chosenChanges({ changes: () => store.changes(), running }, asked, ME)
+  const error = await refuses(test, 'DEPENDS_ON_PENDING', chosen)
+  test.equal(error.details.errors?.length, COUNT - 1)
+  test.ok(looks < 500, `${looks} lists`)
+})

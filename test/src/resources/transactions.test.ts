@@ -35,6 +35,32 @@ t.test('a rollback forgets; the id is unknown afterwards', async (test) => {
   }
 })
 
+t.test(
+  'a rollback waits for the edits and the commit that are under way: none of them brings it back',
+  async (test) => {
+    const { call } = await applianceFixture(test)
+    const begun = async () => String((await call('POST', '/transactions')).json.data.id)
+    const rolledBack = (id: string) => call('PUT', `/transactions/${id}/rollback`, { body: {} })
+    for (let n = 0; n < 5; n++) {
+      const id = await begun()
+      const headers = { 'x-transaction-id': id }
+      const edits = [1, 2, 3].map((at) =>
+        call('POST', '/ipvsDirector/rips', { body: { ...WEB, name: `${at}` }, headers }),
+      )
+      test.equal((await rolledBack(id)).status, 200)
+      await Promise.all(edits)
+      test.same((await call('GET', '/transactions')).json.data, [])
+    }
+    const id = await begun()
+    await call('POST', '/ipvsDirector/rips', { body: WEB, headers: { 'x-transaction-id': id } })
+    const commit = call('PUT', `/transactions/${id}/commit`)
+    const [committed, back] = await Promise.all([commit, rolledBack(id)])
+    test.same([committed.status, back.status].toSorted(), [200, 404], 'one of them, and the other says so')
+    const { count } = (await call('GET', '/services/pending')).json.data
+    test.equal(count, committed.status === 200 ? 1 : 0)
+  },
+)
+
 t.test('TRANSACTION_OPEN: a second one names the first and its owner', async (test) => {
   const { call } = await applianceFixture(test)
   const { id } = (await call('POST', '/transactions')).json.data
