@@ -27,8 +27,8 @@ export function auditEntry(request: AuditedRequest, outcome: AuditOutcome, at: s
     endpoint: endpoint.name,
     method,
     path: path.slice(0, TEXT_MAX),
-    // What nobody knows the meaning of may be a secret.
-    ...(query === '' || outcome.code === 'INVALID_QUERY' ? {} : { query: query.slice(0, TEXT_MAX) }),
+    // What nobody has found valid may be a secret.
+    ...(query === '' || (outcome.status ?? 0) >= 400 ? {} : { query: query.slice(0, TEXT_MAX) }),
     ...cameOf(outcome),
     ...detailOf(request),
   }

@@ -30,7 +30,7 @@ export interface Drain {
 }
 
 export interface DrainParts {
-  readonly store: Pick<ConfigStore, 'revisionHeaders' | 'oldestRevision' | 'revision'>
+  readonly store: Pick<ConfigStore, 'revisionHeaders' | 'oldestRevision' | 'revision' | 'unconfirmed'>
   readonly running: ConfigView
   readonly candidate: ConfigView
   readonly editing: Pick<Editing, 'settled'>
@@ -123,24 +123,29 @@ async function emptied(
 }
 
 /** Applies this one change; what is pending, of the same real server as well, stays pending. */
-async function halted({ engine, assertStill }: DrainParts, job: JobHandle, drain: Drain): Promise<void> {
+async function halted({ store, engine, assertStill }: DrainParts, job: JobHandle, drain: Drain): Promise<void> {
   job.report({ step: 'taking it out', canCancel: false })
   const { ripId, by, author = { userId: '', email: by, sessionId: '' } } = drain
   assertStill(author, ['realServers.halt', 'services.apply'])
   const options = { force: undefined, comment: `drained, job ${job.id}`, applyId: job.id }
   const caller = { by, address: undefined }
-  await retried(() => engine().patch('realServers', ripId, { state: 'halted' }, options, caller))
+  const isAwaited = () => store.unconfirmed() !== undefined
+  await retried(() => engine().patch('realServers', ripId, { state: 'halted' }, options, caller), isAwaited, job)
 }
 
-async function retried(apply: () => Promise<unknown>): Promise<void> {
+/** An apply that waits for its confirmation may do so for a day; meanwhile the job can be cancelled. */
+async function retried(apply: () => Promise<unknown>, isAwaited: () => boolean, job: JobHandle): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       await apply()
       return
     } catch (error) {
       const isBusy = error instanceof ApiError && error.code === 'APPLY_IN_PROGRESS'
-      if (!isBusy || tries === TRIES_MAX) throw error
-      await sleep(TRY_EVERY_MS)
+      if (!isBusy || (tries >= TRIES_MAX && !isAwaited())) throw error
+      const canCancel = isAwaited()
+      job.report({ canCancel, step: canCancel ? 'waiting for the confirmation of an apply' : 'taking it out' })
+      await sleep(TRY_EVERY_MS, undefined, canCancel ? { signal: job.signal } : {})
+      job.report({ canCancel: false })
     }
   }
 }

@@ -4,6 +4,8 @@ import { ApiError } from '../errors.ts'
 /** One every 43 seconds, day and night. */
 export const OF_ONE_PER_DAY_MAX = 2_000
 const DAY_MS = 86_400_000
+/** What the daemon calls itself. */
+const DAEMON = 'fulcrum'
 
 /** Nobody pushes older revisions out with a day of many small applies. */
 export function refuseRevisionFlood(
@@ -16,7 +18,10 @@ export function refuseRevisionFlood(
   // Most of the time all together have made fewer, which one look tells.
   const [edge] = store.revisionHeaders(1, store.revision - max + 2)
   if (edge === undefined || !isOfToday(edge)) return
-  const own = store.revisionHeaders(store.revision).filter((header) => header.by === by && isOfToday(header))
+  const all = store.revisionHeaders(store.revision)
+  // What nobody confirmed is taken back by the daemon, and is of who made it.
+  const ownerOf = ({ by: maker }: RevisionHeader, place: number) => (maker === DAEMON ? all[place + 1]?.by : maker)
+  const own = all.filter((header, place) => ownerOf(header, place) === by && isOfToday(header))
   const first = own[max - 1]
   if (first === undefined) return
   const left_s = Math.max(1, Math.ceil((Date.parse(first.at) - since_ms) / 1000))

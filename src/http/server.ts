@@ -7,6 +7,7 @@ import type { Incoming } from './incoming.ts'
 import { freePlace, opened, stopListening } from './listening.ts'
 import { send } from './sending.ts'
 import { type Tls, TlsFront } from './tls-front.ts'
+import { TurnRefusals } from './turn-refusals.ts'
 
 export interface Listener {
   readonly host: string
@@ -80,6 +81,9 @@ export async function listen(
   }
 }
 
+/** Of the whole process: all listeners share one event loop. */
+const refusals = new TurnRefusals()
+
 function serve(
   response: HttpResponse,
   request: HttpRequest,
@@ -94,6 +98,10 @@ function serve(
     return
   }
   const answer = exchange.hasUnwantedBody ? UNWANTED_BODY : handle(exchange, requestId)
+  if (!(answer instanceof Promise) && refusals.areTooMany(answer.status)) {
+    response.close()
+    return
+  }
   if (!(answer instanceof Promise) && !exchange.isUnclear) {
     send(response, answer, requestId, exchange)
     return

@@ -49,7 +49,7 @@ function mendedRecord({ running }: ConfigTables, key: StoreKey, kept: readonly R
   const known = kept.find(({ changes }) => changes.some(isOf))
   const value = known?.changes.find(isOf)?.after ?? null
   if (known === undefined || value === null) return taken(running, key, 'no revision has it, so it is lost')
-  const told = `${new DamagedRowError(running.name, key).message}: it is again as revision ${known.revision} made it`
+  const told = `${new DamagedRowError(running.name, key).message}: it is again as revision ${known.revision} made it${section === 'users' ? ', with the password and the second factor of then' : ''}`
   return { rows: [running.put(key, { value, revision: sequence })], told }
 }
 
@@ -71,7 +71,8 @@ function mendedMeta({ meta }: ConfigTables, key: string, kept: readonly Revision
     }
   }
   const isCallers = key.startsWith(CALLER_PREFIX)
-  return taken(meta, key, isCallers ? 'it was taken out' : 'the last apply waits for no confirmation any more')
+  const lost = 'what the daemon had noted there is lost'
+  return taken(meta, key, isCallers ? lost : 'the last apply waits for no confirmation any more')
 }
 
 function newestEdit({ running, candidate, meta }: ConfigTables): number {

@@ -9,6 +9,8 @@ export interface Play {
   readonly random: () => number
   /** How much longer everybody pauses: of a long life too, each change has to find room in the audit log. */
   readonly pace: number
+  /** Between two applies of one person, who may make so many revisions a day. */
+  readonly applyPause_ms: number
   readonly writes: Write[]
   readonly reads: Read[]
   /** Sentences about what no client should ever see. */
@@ -109,7 +111,7 @@ export async function applier(play: Play): Promise<void> {
     const answer = await call(play, 'PUT', '/services/apply')
     const { status = 0, text = '' } = answer ?? {}
     if (![0, 200, 409, 500, 502, 503].includes(status)) play.problems.push(`an apply was answered ${status} ${text}`)
-    await sleep(play.random() * 150 * play.pace)
+    await sleep(play.random() * play.applyPause_ms)
   }
 }
 

@@ -109,6 +109,7 @@ t.test(`a life of ${SECONDS} s, seed ${SEED}`, { skip, timeout: (SECONDS + 300) 
     world,
     random,
     pace,
+    applyPause_ms: Math.max(150, 3 * SECONDS),
     writes: [],
     reads: [],
     problems: [],

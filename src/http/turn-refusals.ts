@@ -1,0 +1,19 @@
+/** Refusals in one turn of the event loop that are answered; they take some milliseconds. */
+const ANSWERED_MAX = 64
+
+/**
+ * uWebSockets.js serves all requests of one read in one turn: ten thousand that are refused at once, sent in one piece by
+ * somebody who never logged in, would hold up everybody else. Beyond so many in one turn their connections end instead, which
+ * drops what else was read of them.
+ */
+export class TurnRefusals {
+  #answered = 0
+
+  /** Counts the answer when it is a refusal. */
+  areTooMany(status: number): boolean {
+    if (status < 400) return false
+    if (this.#answered === 0) setImmediate(() => (this.#answered = 0))
+    this.#answered += 1
+    return this.#answered > ANSWERED_MAX
+  }
+}
