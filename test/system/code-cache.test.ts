@@ -106,6 +106,19 @@ t.test('a copy that does not fit is replaced by one that does', async (test) => 
   test.strictSame(sizes(cache), before)
 })
 
+t.test('a copy under the name of another is not taken for it', async (test) => {
+  const cache = temporaryFolder(test, 'cache')
+  await run(RESTORE, cache)
+  const copies = filesIn(cache).filter((file) => file.endsWith('.mjs'))
+  const codes = copies.map((file) => readFileSync(file))
+  for (const [index, file] of copies.entries()) writeFileSync(file, codes[(index + 1) % codes.length] ?? '')
+  test.same(await run(RESTORE, cache), USAGE)
+  test.same(
+    copies.map((file) => readFileSync(file)),
+    codes,
+  )
+})
+
 t.test('a daemon starts and serves with code that is empty', async (test) => {
   const cache = temporaryFolder(test, 'cache')
   await started(test, cache)
