@@ -57,6 +57,9 @@ async function started(test: Test, cache: string): Promise<string> {
   return daemon.state
 }
 
+/** With twice as many as there are damages each source meets each of them, in both programs. */
+const ROUNDS = Number(process.env['FULCRUM_TEST_CACHE_ROUNDS'] ?? 2)
+
 const DAMAGES: Readonly<Record<string, (file: string) => void>> = {
   'is empty': (file) => truncateSync(file),
   'is half': (file) => truncateSync(file, Math.floor(statSync(file).size / 2)),
@@ -87,9 +90,9 @@ t.test('whatever became of the prepared code, everything starts as with none', a
   const before = sizes(cache)
   test.ok(before.length > 100, `${before.length} copies`)
   const ways = Object.values(DAMAGES)
-  for (const round of [0, 1, 2, 3]) {
-    // Every source is met with another damage in each of the rounds that load it.
-    for (const [index, file] of filesIn(cache).entries()) ways[(index + 2 * round) % ways.length]?.(file)
+  for (let round = 0; round < ROUNDS; round++) {
+    // Every source is met with another damage in each of the rounds of a program that loads it.
+    for (const [index, file] of filesIn(cache).entries()) ways[(index + (round >> 1)) % ways.length]?.(file)
     test.same(await run(round % 2 === 0 ? check : RESTORE, cache), round % 2 === 0 ? WHOLE : USAGE, `round ${round}`)
   }
   rmSync(cache, { recursive: true })

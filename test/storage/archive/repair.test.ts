@@ -8,7 +8,7 @@ import { METRIC_COUNT } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { openBinaryDatabase } from '../../../storage/env.ts'
 import { seededRandom } from './reference-model.ts'
-import { temporaryFolder, writeSeconds } from '../temporary-archive.ts'
+import { memoryFolder, writeSeconds } from '../temporary-archive.ts'
 
 const S = 1_700_000_000
 const SECONDS = 900
@@ -44,7 +44,7 @@ async function flip(directory: string, random: () => number): Promise<string> {
 t.test('every flipped bit is found; the archive goes on, and is whole again after a repair', async (t) => {
   const random = seededRandom(16)
   for (let round = 0; round < 12; round++) {
-    const directory = temporaryFolder(t)
+    const directory = memoryFolder(t)
     await filled(directory, 200)
     const place = await flip(directory, random)
     const [kind] = place.split(' ')
@@ -65,7 +65,7 @@ t.test('every flipped bit is found; the archive goes on, and is whole again afte
 })
 
 t.test('a damaged chunk is unknown and told; the rest is answered, coarser tiers as well', async (t) => {
-  const directory = temporaryFolder(t)
+  const directory = memoryFolder(t)
   await filled(directory)
   const { environment } = openArchiveDatabases(directory)
   const t0 = openBinaryDatabase(environment, 't0')
@@ -93,7 +93,7 @@ t.test('a damaged chunk is unknown and told; the rest is answered, coarser tiers
 })
 
 t.test('an object that the catalog lost: a repair takes out what was stored of it, and all is whole', async (t) => {
-  const directory = temporaryFolder(t)
+  const directory = memoryFolder(t)
   await filled(directory)
   const { environment } = openArchiveDatabases(directory)
   const catalog = openBinaryDatabase(environment, 'catalog')
@@ -120,7 +120,7 @@ t.test('an object that the catalog lost: a repair takes out what was stored of i
 })
 
 t.test('an archive without seals is taken over, its chunks as they are', async (t) => {
-  const directory = temporaryFolder(t)
+  const directory = memoryFolder(t)
   await filled(directory)
   const { environment } = openArchiveDatabases(directory)
   for (const name of TABLES) {
