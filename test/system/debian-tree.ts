@@ -49,10 +49,9 @@ export async function debianTree(
   if (existsSync(tree)) return tree
   mkdirSync(cache, { recursive: true, mode: 0o700 })
   const patience_s = String(TREE_MS_MAX / 2000)
-  const { exitCode, stderr } = await finished('flock', [
-    ...['-w', patience_s, `${tree}.lock`, 'timeout', patience_s, 'sh', '-c', BUILD, 'sh'],
-    ...[tree, `${tree}.building`, ...recipe],
-  ])
+  const locked = ['-w', patience_s, `${tree}.lock`, 'timeout', patience_s]
+  const build = ['sh', '-c', BUILD, 'sh', tree, `${tree}.building`, ...recipe]
+  const { exitCode, stderr } = await finished('flock', [...locked, ...build])
   if (exitCode !== 0) throw new Error(`no tree of ${suite} was built: ${stderr.slice(-2000)}`)
   return tree
 }
