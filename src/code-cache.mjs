@@ -2,7 +2,8 @@
 // because its point is that no thread has to load Node's TypeScript compiler: a stripped copy of each source file, named
 // by its content, and V8's compiled code are kept in a cache folder. Without a writable folder everything still runs.
 // What is in the folder is a hint: it is not flushed to the disk, so a power cut may leave files that are empty, half or
-// of zeros. Each copy ends with its own hash, as Node's compiled code does, and one that does not fit is made again.
+// of zeros. Each copy ends with a hash of its name and its code, as Node's compiled code does; one that does not fit is
+// made again.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { enableCompileCache, registerHooks, stripTypeScriptTypes } from 'node:module'
@@ -14,30 +15,28 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const folder = process.env.CACHE_DIRECTORY ?? join(root, 'node_modules', '.cache', 'fulcrum')
 
 const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest('hex')
-const sealed = (code) => `${code}\n//${sha256(code)}`
-const SEAL_LENGTH = sealed('').length
+/** With its name, because one that is whole may be that of another source. */
+const sealed = (name, code) => `${code}\n//${sha256(name, code)}`
+const SEAL_LENGTH = sealed('', '').length
 
 /** The code of a copy, or undefined when it is not as it was written. */
-function unsealed(text) {
-  const code = text.slice(0, -SEAL_LENGTH)
-  return text === sealed(code) ? code : undefined
-}
-
-function kept(file) {
+function kept(name) {
   try {
-    return unsealed(readFileSync(file, 'utf8'))
+    const text = readFileSync(join(folder, name), 'utf8')
+    const code = text.slice(0, -SEAL_LENGTH)
+    return text === sealed(name, code) ? code : undefined
   } catch {
     // Not there yet, or nothing that can be read.
     return undefined
   }
 }
 
-function keep(file, code) {
+function keep(name, code) {
   // Two who write it at the same time may spoil it: its seal tells.
-  const draft = `${file}.new`
+  const draft = join(folder, `${name}.new`)
   try {
-    writeFileSync(draft, sealed(code), { mode: 0o600 })
-    renameSync(draft, file)
+    writeFileSync(draft, sealed(name, code), { mode: 0o600 })
+    renameSync(draft, join(folder, name))
   } catch {
     // Full or read-only: the next start strips again.
   }
@@ -47,11 +46,11 @@ function stripped(path) {
   const source = readFileSync(path)
   // Node would take it for a program that has nothing to do, and end with 0.
   if (source.length === 0) throw new Error(`${path} is empty: install Fulcrum again`)
-  const file = join(folder, `${sha256(process.version, source)}.mjs`)
-  let code = kept(file)
+  const name = `${sha256(process.version, source)}.mjs`
+  let code = kept(name)
   if (code === undefined) {
     code = stripTypeScriptTypes(source.toString())
-    keep(file, code)
+    keep(name, code)
   }
   return code
 }

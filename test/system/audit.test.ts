@@ -5,7 +5,7 @@ import t from 'tap'
 import { checkState } from '../../src/check.ts'
 import { daemonFixture } from '../daemon-fixture.ts'
 
-const ROUNDS = 8
+const ROUNDS = Number(process.env['FULCRUM_TEST_AUDIT_KILLS'] ?? 4)
 
 t.test(
   'kill -9 at any moment: whatever was answered is in the audit log, once, and the chain is whole',
@@ -23,7 +23,7 @@ t.test(
           answered.add(answer.headers['x-request-id'] ?? '')
         }
       })
-      await wait(60 + 37 * round)
+      await wait(60 + 37 * (round % 8))
       await daemon.kill('SIGKILL')
       isOver = true
       await Promise.all(writers)

@@ -10,7 +10,7 @@ import { daemonFixture, until } from '../daemon-fixture.ts'
 
 const SERVERS = 400
 /** Kills of each operation; they walk through the time it takes. */
-const KILLS = Number(process.env['FULCRUM_TEST_BACKUP_KILLS'] ?? 3)
+const KILLS = Number(process.env['FULCRUM_TEST_BACKUP_KILLS'] ?? 2)
 
 /** Longer than the longest of them takes on a quiet machine. */
 const DELAY_MS_MAX = 400

@@ -57,6 +57,9 @@ async function started(test: Test, cache: string): Promise<string> {
   return daemon.state
 }
 
+/** With twice as many as there are damages each source meets each of them, in both programs. */
+const ROUNDS = Number(process.env['FULCRUM_TEST_CACHE_ROUNDS'] ?? 2)
+
 const DAMAGES: Readonly<Record<string, (file: string) => void>> = {
   'is empty': (file) => truncateSync(file),
   'is half': (file) => truncateSync(file, Math.floor(statSync(file).size / 2)),
@@ -87,9 +90,9 @@ t.test('whatever became of the prepared code, everything starts as with none', a
   const before = sizes(cache)
   test.ok(before.length > 100, `${before.length} copies`)
   const ways = Object.values(DAMAGES)
-  for (const round of [0, 1, 2, 3]) {
-    // Every source is met with another damage in each of the rounds that load it.
-    for (const [index, file] of filesIn(cache).entries()) ways[(index + 2 * round) % ways.length]?.(file)
+  for (let round = 0; round < ROUNDS; round++) {
+    // Every source is met with another damage in each of the rounds of a program that loads it.
+    for (const [index, file] of filesIn(cache).entries()) ways[(index + (round >> 1)) % ways.length]?.(file)
     test.same(await run(round % 2 === 0 ? check : RESTORE, cache), round % 2 === 0 ? WHOLE : USAGE, `round ${round}`)
   }
   rmSync(cache, { recursive: true })
@@ -104,6 +107,19 @@ t.test('a copy that does not fit is replaced by one that does', async (test) => 
   for (const file of filesIn(cache)) truncateSync(file)
   test.same(await run(RESTORE, cache), USAGE)
   test.strictSame(sizes(cache), before)
+})
+
+t.test('a copy under the name of another is not taken for it', async (test) => {
+  const cache = temporaryFolder(test, 'cache')
+  await run(RESTORE, cache)
+  const copies = filesIn(cache).filter((file) => file.endsWith('.mjs'))
+  const codes = copies.map((file) => readFileSync(file))
+  for (const [index, file] of copies.entries()) writeFileSync(file, codes[(index + 1) % codes.length] ?? '')
+  test.same(await run(RESTORE, cache), USAGE)
+  test.same(
+    copies.map((file) => readFileSync(file)),
+    codes,
+  )
 })
 
 t.test('a daemon starts and serves with code that is empty', async (test) => {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -11,6 +11,17 @@ export interface Finished {
 }
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
+
+/** The longest that a tree is awaited: half for whoever builds the same one, half to build it. */
+export const TREE_MS_MAX = 600_000
+/** Who had to wait finds it built. What a build left that was killed is no tree. */
+const BUILD = `
+test -e "$1" && exit
+tree=$1 building=$2
+shift 2
+rm -rf --one-file-system "$building"
+mmdebstrap "$@" "$building" && mv "$building" "$tree"
+`
 
 /** The code name of the Debian that runs this test. */
 export function hostSuite(): string {
@@ -37,15 +48,11 @@ export async function debianTree(
   const tree = join(cache, `debian-${createHash('sha256').update(recipe.join('\n')).digest('hex').slice(0, 16)}`)
   if (existsSync(tree)) return tree
   mkdirSync(cache, { recursive: true, mode: 0o700 })
-  const building = mkdtempSync(join(cache, 'building-'))
-  const target = join(building, 'tree')
-  const built = await finished('mmdebstrap', [...recipe, target])
-  try {
-    if (built.exitCode !== 0) throw new Error(`mmdebstrap failed: ${built.stderr.slice(-2000)}`)
-    if (!existsSync(tree)) renameSync(target, tree)
-  } finally {
-    rmSync(building, { recursive: true, force: true })
-  }
+  const patience_s = String(TREE_MS_MAX / 2000)
+  const locked = ['-w', patience_s, `${tree}.lock`, 'timeout', patience_s]
+  const build = ['sh', '-c', BUILD, 'sh', tree, `${tree}.building`, ...recipe]
+  const { exitCode, stderr } = await finished('flock', [...locked, ...build])
+  if (exitCode !== 0) throw new Error(`no tree of ${suite} was built: ${stderr.slice(-2000)}`)
   return tree
 }
 

@@ -1,10 +1,11 @@
 /** HAProxy loses its files or is killed on a full disk, under a daemon in the trial profile: it goes on, and there is one. */
 import { execFileSync } from 'node:child_process'
-import { rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { renameSync, rmSync, statfsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { temporaryFolder } from '../config-fixture.ts'
-import { masterOf, serving } from './serving-daemon.ts'
+import { Daemon } from '../daemon-fixture.ts'
+import { gone, masterOf, serving } from './serving-daemon.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'needs root for a filesystem of its own'
 
@@ -42,3 +43,27 @@ t.test('without its socket, or without all of its files, it goes on to serve and
     test.equal(await masterOf(daemon), master, 'the same HAProxy, and no other')
   }
 })
+
+for (const [way, rename] of [
+  ['moved', renameSync],
+  ['named by a link', symlinkSync],
+] as const)
+  t.test(`a state folder that is ${way}: the HAProxy of its old name is replaced, and there is one`, async (test) => {
+    const folder = temporaryFolder(test, 'named')
+    const { daemon, answers, served } = await serving(test, join(folder, 'state'))
+    const before = await masterOf(daemon)
+    await daemon.kill('SIGKILL')
+    const other = join(folder, 'other')
+    rename(daemon.state, other)
+    const next = new Daemon(other, ['--no-demo'])
+    test.teardown(() => next.end())
+    await next.start()
+    await gone(before)
+    await served()
+    test.not(await masterOf(next), before)
+    await next.login()
+    const [{ id }] = await next.data('GET', '/ipvsDirector/rips')
+    await next.data('PUT', `/ipvsDirector/rips/${id}/drain`)
+    await next.data('PUT', '/services/apply')
+    test.notOk(await answers(), 'what is applied is what is done')
+  })

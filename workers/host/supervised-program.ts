@@ -1,4 +1,5 @@
 import { open, rename, stat, writeFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { carriedState, NO_STATE } from '../../src/drivers/haproxy/carried-state.ts'
 import { STATE_FILE } from '../../src/drivers/haproxy/paths.ts'
@@ -104,13 +105,32 @@ export class SupervisedProgram implements ManagedProgram {
     await this.#rotateLog()
     const logStart_bytes = await this.#logSize()
     await this.#forgetState()
+    const namesake = (await askProcesses(masterSocket))?.master.pid
     const argv = [program, '-W', '-S', `${masterSocket},mode,600`, '-f', configFile]
     const started = await this.#startDetached(argv, { folder, logFile: this.#logFile })
     await this.#record(started.pid)
     const outcome = await this.#awaitWorker(started, timeout_ms)
-    if (outcome === undefined) return { exitCode: 0, output: '' }
+    if (outcome === undefined) {
+      await this.#retire(namesake)
+      return { exitCode: 0, output: '' }
+    }
     await removeDurably(this.#pidFile)
     return { exitCode: outcome.exitCode, output: `${outcome.output}\n${await this.#logSince(logStart_bytes)}`.trim() }
+  }
+
+  /**
+   * One that listens in this folder and names another was started before the folder got its name of today. It serves our ports
+   * and would reload from there: it finishes what it has, and takes nothing new.
+   */
+  async #retire(pid: number | undefined): Promise<void> {
+    if (pid === undefined) return
+    const words = await commandLine(pid)
+    if (!words.some((word) => word.endsWith(`/${basename(this.#settings.masterSocket)},mode,600`))) return
+    try {
+      process.kill(pid, 'SIGUSR1')
+    } catch {
+      // It ended in the same moment.
+    }
   }
 
   /** A disk that takes no file keeps no HAProxy from serving: it is found by its command line. */

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { checkArchive } from '../../../storage/archive/check.ts'
 import { Points } from '../../../storage/archive/consolidate.ts'
@@ -8,6 +5,7 @@ import { coverageStart, floorTo } from '../../../storage/archive/layout.ts'
 import { ArchiveReader } from '../../../storage/archive/reader.ts'
 import { METRIC_COUNT, type Tier, TIERS } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
+import { memoryFolder } from '../temporary-archive.ts'
 import { ReferenceModel, seededRandom } from './reference-model.ts'
 
 const START = 1_700_000_003
@@ -27,8 +25,7 @@ class Archive {
   readonly #random = seededRandom(21)
 
   constructor(t: Test) {
-    this.directory = mkdtempSync(join(tmpdir(), 'tiers-'))
-    t.teardown(() => rmSync(this.directory, { recursive: true, force: true }))
+    this.directory = memoryFolder(t)
     this.writer = new ArchiveWriter(this.directory, START, SMALL)
   }
 
@@ -171,8 +168,7 @@ t.test('the first tier has steps of one second', async (t) => {
 })
 
 t.test('an archive made with the tiers of today opens with a floor of nothing', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'tiers-'))
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const directory = memoryFolder(t)
   const writer = new ArchiveWriter(directory, START)
   t.strictSame(
     writer.databases.table.map(({ name, database, floor_s }) => [name, database, floor_s]),

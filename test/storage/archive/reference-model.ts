@@ -23,17 +23,16 @@ export class ReferenceModel {
 
   bucket(object: string, metric: number, start: number, step: number) {
     const seconds = this.#seconds.get(`${object}/${metric}`)
-    const known: number[] = []
-    for (let second = start; second < start + step; second++) {
-      const value = seconds?.get(second)
-      if (value !== undefined) known.push(value)
+    let [count, sum, minimum, maximum] = [0, 0, Infinity, -Infinity]
+    for (let second = start; seconds !== undefined && second < start + step; second++) {
+      const value = seconds.get(second)
+      if (value === undefined) continue
+      count += 1
+      sum += value
+      minimum = Math.min(minimum, value)
+      maximum = Math.max(maximum, value)
     }
-    return {
-      count: known.length,
-      sum: known.reduce((sum, value) => sum + value, 0),
-      minimum: known.length === 0 ? 0 : Math.min(...known),
-      maximum: known.length === 0 ? 0 : Math.max(...known),
-    }
+    return count === 0 ? { count, sum, minimum: 0, maximum: 0 } : { count, sum, minimum, maximum }
   }
 }
 

@@ -8,7 +8,7 @@ import { METRIC_COUNT } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { openBinaryDatabase } from '../../../storage/env.ts'
 import { seededRandom } from './reference-model.ts'
-import { temporaryFolder, writeSeconds } from '../temporary-archive.ts'
+import { memoryFolder, writeSeconds } from '../temporary-archive.ts'
 
 const S = 1_700_000_000
 const SECONDS = 900
@@ -44,7 +44,7 @@ async function flip(directory: string, random: () => number): Promise<string> {
 t.test('every flipped bit is found; the archive goes on, and is whole again after a repair', async (t) => {
   const random = seededRandom(16)
   for (let round = 0; round < 12; round++) {
-    const directory = temporaryFolder(t)
+    const directory = memoryFolder(t)
     await filled(directory, 200)
     const place = await flip(directory, random)
     const [kind] = place.split(' ')
@@ -65,7 +65,7 @@ t.test('every flipped bit is found; the archive goes on, and is whole again afte
 })
 
 t.test('a damaged chunk is unknown and told; the rest is answered, coarser tiers as well', async (t) => {
-  const directory = temporaryFolder(t)
+  const directory = memoryFolder(t)
   await filled(directory)
   const { environment } = openArchiveDatabases(directory)
   const t0 = openBinaryDatabase(environment, 't0')
@@ -92,8 +92,35 @@ t.test('a damaged chunk is unknown and told; the rest is answered, coarser tiers
   t.strictSame(await checkArchiveDirectory(directory), [], 'a coarser tier is not blamed for what the finer one lost')
 })
 
+t.test('an object that the catalog lost: a repair takes out what was stored of it, and all is whole', async (t) => {
+  const directory = memoryFolder(t)
+  await filled(directory)
+  const { environment } = openArchiveDatabases(directory)
+  const catalog = openBinaryDatabase(environment, 'catalog')
+  for (const { key, value } of [...catalog.getRange()].map((row) => ({
+    key: row.key,
+    value: Uint8Array.from(row.value),
+  }))) {
+    if (!Buffer.from(value).includes('"fe"')) continue
+    value[5] = (value[5] ?? 0) ^ 1
+    catalog.putSync(key, value)
+  }
+  await environment.close()
+  t.match((await checkArchiveDirectory(directory)).join('\n'), 'no such object in the catalog')
+  t.match(await repairArchive(directory), [
+    /^catalog 0\/\d+$/,
+    /^what was stored of object \d+, which the catalog lost,$/,
+  ])
+  t.strictSame(await checkArchiveDirectory(directory), [])
+  t.strictSame(await repairArchive(directory), [])
+  const writer = new ArchiveWriter(directory, S + SECONDS)
+  writeSeconds(writer, 'fe', SECONDS, () => 2)
+  await writer.close()
+  t.strictSame(await checkArchiveDirectory(directory), [], 'and under its name it begins anew')
+})
+
 t.test('an archive without seals is taken over, its chunks as they are', async (t) => {
-  const directory = temporaryFolder(t)
+  const directory = memoryFolder(t)
   await filled(directory)
   const { environment } = openArchiveDatabases(directory)
   for (const name of TABLES) {
