@@ -23,7 +23,9 @@ export function lockState(folder: string): StateLock {
   } catch (error) {
     lock.close()
     const isTaken = (error as { errcode?: number }).errcode === SQLITE_BUSY
-    const reason = isTaken ? 'another daemon is using it; end that one (removing the file does not help)' : String(error)
+    const reason = isTaken
+      ? 'another daemon is using it; end that one (removing the file does not help)'
+      : String(error)
     throw new Error(`the state folder ${folder} cannot be locked: ${reason}`, { cause: error })
   }
   held.add(lock)

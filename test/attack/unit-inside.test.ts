@@ -12,7 +12,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   'another daemon at the next start': 'touch /opt/fulcrum/src/x.ts',
   'a unit of its own': 'touch /etc/systemd/system/x.service',
   'a job at night': 'touch /etc/cron.d/x',
-  'keys of root': 'mkdir -p /root/.ssh && touch /root/.ssh/authorized_keys',
+  'keys of root': 'cd ~root && mkdir -p .ssh && touch .ssh/authorized_keys',
   'a setuid program': 'cp /bin/true /var/lib/fulcrum/x && chmod u+s /var/lib/fulcrum/x',
   'a device': 'mknod /var/lib/fulcrum/mem c 1 1',
   'a filesystem': 'mount -t tmpfs none /mnt',

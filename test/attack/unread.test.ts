@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -87,5 +88,27 @@ t.test('unread: a client that reads slowly gets all of it, and nobody waits for 
   socket.write(DOCUMENT('openapi.json'))
   while (text.length - text.indexOf('\r\n\r\n') - 4 < whole.length) await wait(10)
   test.equal(text.slice(text.indexOf('\r\n\r\n') + 4), whole)
+  test.equal((await daemon.call('GET', '/services')).status, 200)
+})
+
+t.test('unread: thousands of requests in one piece that are refused end their connection', async (test) => {
+  const { daemon, ports } = await fixture(test)
+  const before = await felt(daemon)
+  for (const kind of ['plain', 'tls'] as const) {
+    for (const path of ['ipvsDirector/rips', 'nothing']) {
+      const socket = await connected(kind, ports[kind])
+      test.teardown(() => socket.destroy())
+      let answers = 0
+      socket.on('data', (part: Buffer) => (answers += part.toString().split('HTTP/1.1 4').length - 1))
+      socket.on('error', () => undefined)
+      const ended = once(socket, 'close')
+      socket.write(DOCUMENT(path).repeat(10_000))
+      await ended
+      test.ok(answers <= 1_000, `${kind}, ${path}: ${answers} of 10,000 were answered`)
+    }
+  }
+  const flood = unread(test, 'plain', ports.plain, DOCUMENT('ipvsDirector/rips'))
+  test.comment(`refused without a login: ${textOf(await felt(daemon), before)}`)
+  for (const socket of await flood) socket.destroy()
   test.equal((await daemon.call('GET', '/services')).status, 200)
 })

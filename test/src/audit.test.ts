@@ -53,7 +53,7 @@ t.test('an entry says who, when, from where, what and what came of it', async (t
     status: 200,
     changes: [{ resourceId: 'r', before: { weight: 100 }, after: { weight: 5 } }],
   })
-  test.match(refused, { outcome: 'refused', status: 422, code: 'INVALID_BODY', query: 'a=1' })
+  test.match(refused, { outcome: 'refused', status: 422, code: 'INVALID_BODY', query: undefined })
   await audit.close()
   test.match(knownHead(store), { seq: 3 })
 })

@@ -93,12 +93,11 @@ t.test('a long chain of names is told in one look, and not in one for each name'
       draft.section('realServers').merge(id, { name: ids[n + 1] ?? 'the last' })
   })
   let looks = 0
-  const { get, list } = store.running
   const running: typeof store.running = {
-    get: (...key) => get.apply(store.running, key),
+    get: (...key) => store.running.get(...key),
     list: (...of) => {
       looks += 1
-      return list.apply(store.running, of)
+      return store.running.list(...of)
     },
   }
   const asked = { changes: [idOf('s00')] }
