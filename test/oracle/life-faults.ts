@@ -51,7 +51,8 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'killed HAProxy': (play) => struck(play, 'master', 'SIGKILL'),
   async 'hung worker, then a kill of the daemon'(play) {
     const { worker } = await haproxyPids(play.world)
-    process.kill(worker, 'SIGSTOP')
+    // 0 would be this process and its group.
+    if (worker > 0) process.kill(worker, 'SIGSTOP')
     await sleep(play.random() * 4_000)
     await restarted(play)
     await untilServed(play.world, OUTAGE_MS_MAX)
