@@ -6,7 +6,7 @@ import { FairTurns } from '../fair-turns.ts'
  * Hashes run beside the event loop in libuv's threads. One processor stays for the loop, whatever is tried; more than two at once
  * would starve everything else in those threads.
  */
-const CONCURRENT = Math.min(2, Math.max(1, availableParallelism() - 1))
+export const CONCURRENT = Math.min(2, Math.max(1, availableParallelism() - 1))
 const WAITING_EACH_MAX = 32
 const WAITING_MAX = 1024
 
