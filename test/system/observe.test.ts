@@ -98,7 +98,7 @@ t.test('discovered, counted, and nothing of it is changed', { timeout: 90_000 },
   test.same([...commands].toSorted(), ['show info', 'show proc', 'show stat'])
   test.same(
     readdirSync(daemon.state).toSorted(),
-    ['archive', 'audit', 'config', 'tls', 'token-key.pem'],
+    ['archive', 'audit', 'config', 'lock', 'tls', 'token-key.pem'],
     'no configuration, no process',
   )
   await daemon.kill('SIGTERM')

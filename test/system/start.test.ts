@@ -49,7 +49,7 @@ t.test('a second daemon on the same state folder or port is refused with a clear
   const daemon = await daemonFixture(test)
   const sameState = await run(['--state', daemon.state, '--listen', '127.0.0.1:0', '--no-demo'])
   test.equal(sameState.code, 1)
-  test.match(sameState.stderr, /^fulcrum: another daemon is using the state folder/)
+  test.match(sameState.stderr, /^fulcrum: the state folder .* cannot be locked: another daemon is using it/)
   const samePort = await run([
     '--state',
     temporaryFolder(test, 'second'),
