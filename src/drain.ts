@@ -126,11 +126,15 @@ async function emptied(
 async function halted({ store, engine, assertStill }: DrainParts, job: JobHandle, drain: Drain): Promise<void> {
   job.report({ step: 'taking it out', canCancel: false })
   const { ripId, by, author = { userId: '', email: by, sessionId: '' } } = drain
-  assertStill(author, ['realServers.halt', 'services.apply'])
   const options = { force: undefined, comment: `drained, job ${job.id}`, applyId: job.id }
   const caller = { by, address: undefined }
   const isAwaited = () => store.unconfirmed() !== undefined
-  await retried(() => engine().patch('realServers', ripId, { state: 'halted' }, options, caller), isAwaited, job)
+  const halt = () => {
+    // Asked with each try: what it waits for may take a day.
+    assertStill(author, ['realServers.halt', 'services.apply'])
+    return engine().patch('realServers', ripId, { state: 'halted' }, options, caller)
+  }
+  await retried(halt, isAwaited, job)
 }
 
 /** An apply that waits for its confirmation may do so for a day; meanwhile the job can be cancelled. */

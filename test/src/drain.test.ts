@@ -100,6 +100,19 @@ t.test('who may not do it any more when it is time does not do it', async (test)
   ])
 })
 
+t.test('who loses the right while an apply is waited for does not do it either', async (test) => {
+  const { stage, apply, start, state, gone, refusals } = await fixture(test, [0])
+  await stage('drained')
+  await apply()
+  const author = { userId: 'u', email: 'a@b', sessionId: 's' }
+  refusals.push(new ApiError('APPLY_IN_PROGRESS', 'busy'))
+  const end = test.rejects(start({ halt: true, author }), { code: 'PERMISSION_DENIED' })
+  while (refusals.length > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+  gone.add('u')
+  await end
+  test.equal(state(), 'drained')
+})
+
 t.test('without then, connections that are left are no success', async (test) => {
   const { stage, apply, start, state } = await fixture(test, [2])
   await stage('drained')
