@@ -44,6 +44,17 @@ export const ParameterDeclaration = closed(
 )
 export type ParameterDeclaration = Static<typeof ParameterDeclaration>
 
+/** As it is sent, and as it stands in the header of a script: only the name is required. */
+export const SentDeclaration = closed({
+  ...ParameterDeclaration.properties,
+  type: Type.Optional(
+    Type.Enum([...PARAMETER_TYPES], { description: 'What a value must look like; string unless told.' }),
+  ),
+})
+export type SentDeclaration = Static<typeof SentDeclaration>
+
+export const declared = (sent: SentDeclaration): ParameterDeclaration => ({ ...sent, type: sent.type ?? 'string' })
+
 /** Parameters of one script. */
 export const PARAMETERS_MAX = 32
 

@@ -20,7 +20,9 @@ export interface MachineFacts {
   /** Names of tzdata, in order; undefined when it is not installed. */
   timeZones(): Promise<readonly string[] | undefined>
   ssh(): Promise<SshFacts>
-  /** Suites that HAProxy can use with a certificate, in the order of OpenSSL; undefined when openssl is not installed. */
+  /**
+   * Suites that HAProxy can use with a certificate, in the order of OpenSSL; undefined when openssl is not installed.
+   */
   cipherSuites(): Promise<readonly CipherSuite[] | undefined>
   /** What apt would install now, without asking a repository; undefined where there is no apt. */
   packages(): Promise<PackageFacts | undefined>

@@ -1,12 +1,12 @@
 import { Type, type Static } from 'typebox'
 import { closed, Id, Port } from './fields.ts'
 
-/** Settings of one node, except for its network. A record's id is the id of its node; without a record the machine is left as it was found. */
+/**
+ * Settings of one node, except for its network. A record's id is the id of its node; without a record the machine is
+ * left as it was found.
+ */
 
-/** Id of the one record that says who this node is. */
-export const THIS_NODE = 'this'
-
-/** Another identity than the one the node was born with, assumed by a full restore. */
+/** Another identity than the one the node was born with, which names the record: assumed by a full restore. */
 export const NodeIdentity = closed({ id: Id, nodeId: Id })
 export type NodeIdentity = Static<typeof NodeIdentity>
 

@@ -3,7 +3,7 @@ import { closed, Id, Ip, Name, Port, Weight } from './fields.ts'
 
 export const RealServerState = Type.Enum(['online', 'drained', 'halted'], {
   description:
-    'online takes traffic; drained keeps its connections and takes no new ones; halted is taken out of every backend.',
+    'online takes traffic; drained keeps its connections and gets no new clients, but on Layer 7 those that a persistence cookie or a stick-table entry binds to it still come back to it; halted is taken out of every backend.',
 })
 
 /** Read only: whether its health checks pass. */

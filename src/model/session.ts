@@ -11,10 +11,10 @@ const Licence = Type.Object(
     serial: text('Serial number; empty.'),
     model: text('Product name.'),
     supportExpired: Type.Boolean({ description: 'Always false.' }),
-    daysToExpire: Type.Integer({ description: 'Days; 0, it does not expire.' }),
+    daysToExpire: Type.Integer({ description: 'Days until supportExpireDate.' }),
     companyName: text('Licensee; empty.'),
-    maxVips: Type.Integer({ description: 'Most frontends; 0 is unlimited.' }),
-    maxRips: Type.Integer({ description: 'Most real servers; 0 is unlimited.' }),
+    maxVips: Type.Integer({ description: 'Most frontends; 2147483647 is unlimited.' }),
+    maxRips: Type.Integer({ description: 'Most real servers; 2147483647 is unlimited.' }),
     supportExpireDate: text('DD/MM/YYYY.'),
     modules: Type.Array(
       Type.Object({

@@ -49,11 +49,21 @@ export const SnmpUser = closed({
   }),
   authAlgorithm: Type.Enum([...AUTH_ALGORITHMS], { description: 'Hash of authentication; sha unless told.' }),
   privacyAlgorithm: Type.Enum([...PRIVACY_ALGORITHMS], { description: 'Cipher of privacy; aes unless told.' }),
-  authKey: Type.String({ pattern: '^[0-9a-f]*$', maxLength: 128, description: 'Localised key, hexadecimal; secret.' }),
+  authKey: Type.String({
+    pattern: '^[0-9a-f]*$',
+    maxLength: 128,
+    description: 'Localised key, hexadecimal; empty without a passphrase; secret.',
+  }),
   privacyKey: Type.String({
     pattern: '^[0-9a-f]*$',
     maxLength: 128,
-    description: 'Localised key, hexadecimal; secret.',
+    description: 'Localised key, hexadecimal; empty without a passphrase; secret.',
   }),
 })
 export type SnmpUser = Static<typeof SnmpUser>
+
+/** The fields that a user lacks; the agent knows only those who lack none. */
+export const missingOf = ({ authKey, privacyKey }: Pick<SnmpUser, 'authKey' | 'privacyKey'>): readonly string[] => [
+  ...(authKey === '' ? ['authPassphrase'] : []),
+  ...(privacyKey === '' ? ['privacyPassphrase'] : []),
+]

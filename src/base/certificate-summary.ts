@@ -1,0 +1,30 @@
+import { X509Certificate } from 'node:crypto'
+
+/** What tells people one certificate from another. */
+export interface CertificateSummary {
+  readonly subject: string
+  /** ISO 8601. */
+  readonly validTo: string
+  /** Hexadecimal with colons. */
+  readonly sha256: string
+}
+
+const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+/** Each certificate of a text in PEM, in its order. */
+export const certificateSummaries = (pem: string): readonly CertificateSummary[] =>
+  (pem.match(BLOCK) ?? []).map(summary)
+
+function summary(pem: string): CertificateSummary {
+  try {
+    const { subject, validTo, fingerprint256 } = new X509Certificate(pem)
+    return {
+      // One part to a line.
+      subject: subject.replaceAll('\n', ', '),
+      validTo: new Date(validTo).toISOString(),
+      sha256: fingerprint256,
+    }
+  } catch {
+    return { subject: 'a certificate that cannot be read', validTo: '', sha256: '' }
+  }
+}

@@ -1,0 +1,83 @@
+import { ApiError } from './errors.ts'
+
+export interface FairTurnsOptions {
+  /** Works that may be under way at once. */
+  readonly concurrent: number
+  /** Of one place that may wait. */
+  readonly waitingEach_max: number
+  /** Of all places. */
+  readonly waiting_max: number
+  /** For who is refused. */
+  readonly busy: string
+}
+
+interface Waiting {
+  readonly begin: () => void
+  readonly refuse: (reason: ApiError) => void
+}
+
+/**
+ * Work that is dear and that anybody may ask for. Places that it is asked from take turns, so that a flood from one
+ * keeps nobody waiting who comes from another; when too many wait, the newest of the place with most of them goes.
+ */
+export class FairTurns {
+  readonly #options: FairTurnsOptions
+  /** By place, in the order in which places have their turn; never empty lists. */
+  readonly #waiting = new Map<string, Waiting[]>()
+  #waitingCount = 0
+  #running = 0
+
+  constructor(options: FairTurnsOptions) {
+    this.#options = options
+  }
+
+  /** Refuses with RATE_LIMITED. */
+  async run<T>(place: string, work: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#options.concurrent) this.#running += 1
+    else await this.#turn(place)
+    try {
+      return await work()
+    } finally {
+      const next = this.#next()
+      if (next === undefined) this.#running -= 1
+      else next.begin()
+    }
+  }
+
+  #turn(place: string): Promise<void> {
+    const queue = this.#waiting.get(place) ?? []
+    if (queue.length >= this.#options.waitingEach_max) throw this.#refusal()
+    return new Promise((begin, refuse) => {
+      queue.push({ begin, refuse })
+      this.#waiting.set(place, queue)
+      this.#waitingCount += 1
+      if (this.#waitingCount > this.#options.waiting_max) this.#turnAway()
+    })
+  }
+
+  #turnAway(): void {
+    let most: readonly [string, Waiting[]] | undefined
+    for (const entry of this.#waiting) if (entry[1].length >= (most?.[1].length ?? 0)) most = entry
+    if (most !== undefined) this.#taken(most[0], most[1].pop(), most[1])?.refuse(this.#refusal())
+  }
+
+  /** The first of the place whose turn it is; that place is last then. */
+  #next(): Waiting | undefined {
+    for (const [place, queue] of this.#waiting) {
+      this.#waiting.delete(place)
+      this.#waiting.set(place, queue)
+      return this.#taken(place, queue.shift(), queue)
+    }
+    return undefined
+  }
+
+  #taken(place: string, waiting: Waiting | undefined, queue: readonly Waiting[]): Waiting | undefined {
+    if (queue.length === 0) this.#waiting.delete(place)
+    this.#waitingCount -= 1
+    return waiting
+  }
+
+  #refusal(): ApiError {
+    return new ApiError('RATE_LIMITED', this.#options.busy, { headers: { 'Retry-After': '2' } })
+  }
+}

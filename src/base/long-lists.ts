@@ -1,0 +1,43 @@
+import type { TSchema } from 'typebox'
+import type { FieldError } from './errors.ts'
+
+/** Shorter ones are left to the library, which says all that is wrong with a body at once. */
+const LONG = 200
+
+const partOf = (schema: TSchema, name: string): unknown => Reflect.get(schema, name)
+const isSchema = (value: unknown): value is TSchema => typeof value === 'object' && value !== null
+
+/**
+ * What is wrong with long lists. The library compares equal entries in quadratic time, and does so before it says that
+ * a list is too long: one body could hold up everybody for minutes.
+ */
+export function longListProblems(schema: TSchema, value: unknown, at = ''): readonly FieldError[] {
+  const forms = partOf(schema, 'anyOf')
+  if (Array.isArray(forms)) {
+    for (const form of forms) {
+      const problems = isSchema(form) ? longListProblems(form, value, at) : []
+      if (problems.length > 0) return problems
+    }
+    return []
+  }
+  if (Array.isArray(value)) return ofList(schema, value, at)
+  const properties = partOf(schema, 'properties')
+  if (typeof value !== 'object' || value === null || !isSchema(properties)) return []
+  return Object.entries(properties).flatMap(([name, property]) =>
+    isSchema(property) && Object.hasOwn(value, name)
+      ? longListProblems(property, Reflect.get(value, name), at === '' ? name : `${at}.${name}`)
+      : [],
+  )
+}
+
+function ofList(schema: TSchema, list: readonly unknown[], at: string): readonly FieldError[] {
+  const [items, limit] = [partOf(schema, 'items'), Number(partOf(schema, 'maxItems') ?? Infinity)]
+  if (list.length > Math.max(limit, LONG))
+    return [{ field: at, code: 'OUT_OF_RANGE', message: `must not have more than ${limit} items` }]
+  if (list.length > LONG && partOf(schema, 'uniqueItems') === true) {
+    const different = new Set(list.map((entry) => JSON.stringify(entry)))
+    if (different.size < list.length)
+      return [{ field: at, code: 'NOT_UNIQUE', message: 'must not have duplicate items' }]
+  }
+  return isSchema(items) ? list.flatMap((entry, index) => longListProblems(items, entry, `${at}.${index}`)) : []
+}

@@ -1,0 +1,20 @@
+import { open, rename } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** A file for its owner only, there as a whole or as it was before, also after a power cut. */
+export async function replaceFile(path: string, content: string): Promise<void> {
+  const draft = await open(`${path}.new`, 'w', 0o600)
+  try {
+    await draft.writeFile(content)
+    await draft.sync()
+  } finally {
+    await draft.close()
+  }
+  await rename(`${path}.new`, path)
+  const folder = await open(dirname(path), 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

@@ -1,0 +1,15 @@
+import { statfs } from 'node:fs/promises'
+
+const MIB = 1024 * 1024
+/**
+ * Of a large disk; of a small one a part. The configuration, the audit log and the statistics need it more than a file
+ * that somebody hands in.
+ */
+const SPARE_BYTES = 256 * MIB
+const SPARE_PART = 0.05
+
+/** Whether the disk of the folder still has room to spare when it holds so many bytes more. */
+export async function leavesRoom(folder: string, bytes: number): Promise<boolean> {
+  const { bavail, blocks, bsize } = await statfs(folder)
+  return bavail * bsize - bytes >= Math.min(SPARE_BYTES, blocks * bsize * SPARE_PART)
+}
