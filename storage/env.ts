@@ -14,8 +14,9 @@ export interface EnvironmentOptions {
 }
 
 /**
- * Opens an LMDB environment in its own folder. Every opener, reader or writer, must pass the same options: lmdb-js shares
- * one native environment within the process. `useWritemap` stays off: a full disk would end the process with SIGBUS.
+ * Opens an LMDB environment in its own folder. Every opener, reader or writer, must pass the same options: lmdb-js
+ * shares one native environment within the process. `useWritemap` stays off: a full disk would end the process with
+ * SIGBUS.
  */
 export function openBinaryEnvironment(options: EnvironmentOptions): BinaryEnvironment {
   mkdirSync(options.directory, { recursive: true, mode: 0o700 })
@@ -40,7 +41,10 @@ export function openBinaryDatabase(environment: BinaryEnvironment, name: string)
   return environment.openDB<Uint8Array, Uint8Array>({ name, keyEncoding: 'binary', encoding: 'binary' })
 }
 
-/** Removes a range of keys, at most `limit`, and answers how many. The keys are read first: a cursor does not survive changes under it. */
+/**
+ * Removes a range of keys, at most `limit`, and answers how many. The keys are read first: a cursor does not survive
+ * changes under it.
+ */
 export function removeRange(
   database: { getKeys(range: RangeOptions): Iterable<Uint8Array>; removeSync(key: Uint8Array): unknown },
   range: { start?: Uint8Array; end?: Uint8Array; limit?: number },

@@ -10,7 +10,10 @@ export const RING_ROWS = 320
 export const RING_SLAB_OBJECTS = 256
 /** Objects per row of the crash tail: four plain columns of it still fit into one LMDB page. */
 export const TAIL_BLOCK_OBJECTS = 125
-/** Seconds kept in the crash tail: the longest time between two chunks of one object, and some more. A restart reads all of it. */
+/**
+ * Seconds kept in the crash tail: the longest time between two chunks of one object, and some more. A restart reads all
+ * of it.
+ */
 export const TAIL_KEPT_S = 130
 /** Seconds between two stored copies of the same counters; must be well below TAIL_KEPT_S. */
 export const BASELINE_EVERY_S = 60
@@ -22,9 +25,14 @@ export const TRIM_GRACE_S = 120
 export const TRIM_KEYS_MAX = 1_000
 /** Seconds without a sample after which an object is marked as gone and its column of the ring may be reused. */
 export const OBJECT_GONE_AFTER_S = 600
-/** Hard cap of objects with a column in the ring: 10 KB of memory each. Further objects are refused, and the log says so. */
+/**
+ * Hard cap of objects with a column in the ring: 10 KB of memory each. Further objects are refused, and the log says
+ * so.
+ */
 export const ARCHIVE_OBJECTS_MAX = 50_000
-/** Named databases of the archive's environment: catalog, meta, baseline, tail, five tiers and room for new generations. */
+/**
+ * Named databases of the archive's environment: catalog, meta, baseline, tail, five tiers and room for new generations.
+ */
 export const ARCHIVE_DATABASES_MAX = 24
 /** Tiers of an archive at most. */
 export const ARCHIVE_TIERS_MAX = 8
@@ -33,9 +41,15 @@ export const ARCHIVE_MAP_BYTES = 256 * 1024 * 1024
 /** Room kept free at the end of a store's file, so that a transaction never meets a full disk: what one can take. */
 export const ROOM_BYTES_MIN = 1_024 * 1_024
 export const ROOM_BYTES_PER_OBJECT = 512
-/** Of the configuration: the pages of LMDB that writing one row copies, its leaf and a split one; what the row holds is counted beside them. */
+/**
+ * Of the configuration: the pages of LMDB that writing one row copies, its leaf and a split one; what the row holds is
+ * counted beside them.
+ */
 export const ROOM_BYTES_PER_RECORD = 8 * 1_024
-/** Of the configuration's room, for small records alone (logins, jobs, removals): on a full disk somebody must be able to come in and make room. */
+/**
+ * Of the configuration's room, for small records alone (logins, jobs, removals): on a full disk somebody must be able
+ * to come in and make room.
+ */
 export const ROOM_BYTES_RESERVED = 1_024 * 1_024
 /** Of the audit log: a file of some ten thousand entries, so many of them, and while they are young so many. */
 export const AUDIT_SEGMENT_BYTES_MAX = 4 * 1_024 * 1_024

@@ -1,7 +1,7 @@
 import { readSync } from 'node:fs'
 
-// LMDB's format, as in its source (mdb.c of the version that lmdb-js brings): a page begins with its number (8 bytes), a
-// transaction (8), a size (2), flags (2), and the ends of its list of nodes and of its free space (2 each).
+// LMDB's format, as in its source (mdb.c of the version that lmdb-js brings): a page begins with its number (8 bytes),
+// a transaction (8), a size (2), flags (2), and the ends of its list of nodes and of its free space (2 each).
 const HEADER_BYTES = 24
 const FLAGS_AT = 18
 const LOWER_AT = 20
@@ -10,7 +10,9 @@ const IS_BRANCH = 0x01
 const IS_LEAF = 0x02
 const IS_OVERFLOW = 0x04
 const KINDS = IS_BRANCH | IS_LEAF | IS_OVERFLOW
-/** A node: size of its data or page number (4 bytes), flags or the upper part of that number (2), size of its key (2). */
+/**
+ * A node: size of its data or page number (4 bytes), flags or the upper part of that number (2), size of its key (2).
+ */
 const NODE_BYTES = 8
 const IS_LARGE = 0x01
 const IS_DATABASE = 0x02
@@ -35,8 +37,8 @@ interface Bounds {
 }
 
 /**
- * Looks at every page that a data file of LMDB uses, as far as LMDB relies on it: LMDB itself checks none, and one that is
- * not what it should be ends the process with a signal. Answers what is wrong with the first one found.
+ * Looks at every page that a data file of LMDB uses, as far as LMDB relies on it: LMDB itself checks none, and one that
+ * is not what it should be ends the process with a signal. Answers what is wrong with the first one found.
  */
 export function brokenPage(
   file: number,

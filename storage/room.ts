@@ -13,8 +13,8 @@ export class NoRoomError extends Error {
 }
 
 /**
- * Makes LMDB's lock file before LMDB does: mapped without blocks behind it, as a full disk leaves it, its first use would end
- * the process with a signal.
+ * Makes LMDB's lock file before LMDB does: mapped without blocks behind it, as a full disk leaves it, its first use
+ * would end the process with a signal.
  */
 export function makeLockFile(directory: string): void {
   const path = join(directory, 'lock.mdb')
@@ -28,10 +28,10 @@ export function makeLockFile(directory: string): void {
 }
 
 /**
- * Room at the end of LMDB's data file, allocated before LMDB needs it. A transaction of LMDB that meets a full disk half-way
- * leaves its environment unusable (seen: a heap that is damaged after a few such transactions), so a full disk must be met
- * here, where it is an ordinary error. The room is made of zeros behind the last page that LMDB has ever used; LMDB itself
- * reuses the pages it frees, so the room is used up only while the archive grows.
+ * Room at the end of LMDB's data file, allocated before LMDB needs it. A transaction of LMDB that meets a full disk
+ * half-way leaves its environment unusable (seen: a heap that is damaged after a few such transactions), so a full disk
+ * must be met here, where it is an ordinary error. The room is made of zeros behind the last page that LMDB has ever
+ * used; LMDB itself reuses the pages it frees, so the room is used up only while the archive grows.
  */
 export class FileRoom {
   readonly #path: string

@@ -1,6 +1,7 @@
 /**
- * Work that outlives the daemon: `node workers/detached.ts FOLDER BOOT_ID` does what plan.json of the folder says and tells of it in
- * status.json and log. Everything it needs is loaded at its start, because its own files may be replaced while it runs.
+ * Work that outlives the daemon: `node workers/detached.ts FOLDER BOOT_ID` does what plan.json of the folder says and
+ * tells of it in status.json and log. Everything it needs is loaded at its start, because its own files may be replaced
+ * while it runs.
  */
 import { closeSync, openSync } from 'node:fs'
 import { PlanRun } from './detached/run-plan.ts'

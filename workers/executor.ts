@@ -5,7 +5,10 @@ import { account, network, program, setting, socket, unit } from './machine-step
 import { type Failure, messageOf, type Run, startRun, type Undo } from './step-run.ts'
 
 export interface ExecutorHooks {
-  /** Called before each step and, at the end, with the number of steps. What it throws ends the plan with nothing undone, as a kill would. */
+  /**
+   * Called before each step and, at the end, with the number of steps. What it throws ends the plan with nothing
+   * undone, as a kill would.
+   */
   readonly beforeStep?: (index: number) => Promise<void> | void
   /** Reads what was counted until now. */
   readonly capture?: (() => Promise<void>) | undefined

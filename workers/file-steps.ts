@@ -8,7 +8,7 @@ import type {
 } from '../src/drivers/driver.ts'
 import { isOurs } from '../src/drivers/fragment.ts'
 import type { Host } from '../src/drivers/host.ts'
-import { type Failure, failureOf, forgetFound, messageOf, type Run, type Undo } from './step-run.ts'
+import { type Failure, failureOf, forgetFound, messageOf, type Run, type Undo, wordsOf } from './step-run.ts'
 import { takenPorts } from './taken-ports.ts'
 
 /** Exit codes of a checker that did not come to judge: its deadline passed, or it could not be started. */
@@ -17,25 +17,27 @@ const NO_VERDICT: ReadonlySet<number> = new Set([124, 126])
 const RESTORED_MODE = 0o600
 /** Whoever runs a program that watches them may read them. */
 const VALUE_MODE = 0o644
+/** Mode of a copy of what was found: it may hold passwords, whoever was allowed to read it before. */
+const COPY_MODE = 0o600
 /** Mode of what was found, unless a step says that not everybody may read it. */
 const FOUND_MODE = 0o644
 
 export async function check(run: Run, step: CheckStep): Promise<Failure | undefined> {
   const candidate = `${step.path}.candidate`
   run.undos.push({ order: 'file', run: () => silently(run.host.removeFile(candidate)) })
-  let isInPlace = false
   try {
     for (const file of step.beside ?? []) await writeBeside(run, file, step.mode)
     // What is in place is judged there: on a full disk there is no room to write it once more.
-    isInPlace = (await run.host.readFile(step.path)) === step.content
+    const isInPlace = (await run.host.readFile(step.path)) === step.content
     // One that a killed plan left has had its time.
-    if (isInPlace) await run.host.removeFile(candidate)
-    else await run.host.replaceFile(candidate, step.content, step.mode)
+    if (isInPlace) {
+      await run.host.removeFile(candidate)
+      run.inPlace.set(candidate, step.path)
+    } else await run.host.replaceFile(candidate, step.content, step.mode)
   } catch (error) {
     return { output: messageOf(error), missing: false, instead: { kind: 'replaceFile', why: `write ${candidate}` } }
   }
-  const argv = isInPlace ? step.argv.map((word) => (word === candidate ? step.path : word)) : step.argv
-  const verdict = await run.host.run(argv, step.timeout_ms, step.outside)
+  const verdict = await run.host.run(wordsOf(run, step.argv), step.timeout_ms, step.outside)
   const failure = failureOf(verdict)
   if (failure !== undefined) {
     return NO_VERDICT.has(verdict.exitCode) ? { ...failure, instead: { kind: 'run', why: step.why } } : failure
@@ -84,7 +86,11 @@ export async function replaceFile(run: Run, step: ReplaceFileStep): Promise<Fail
   const { host } = run
   const previous = await host.readFile(step.path)
   if (previous !== step.content) run.filesChanged = true
-  if (step.keepsFound === true && previous !== undefined && !isOurs(previous)) await keepFound(run, step.path, previous)
+  if (previous !== undefined && !isOurs(previous)) {
+    if (step.keepsFound === true) await keepFound(run, step.path, previous)
+    if (step.foundCopy !== undefined && (await host.readFile(step.foundCopy)) === undefined)
+      await host.replaceFile(step.foundCopy, previous, COPY_MODE)
+  }
   run.undos.push(fileUndo(host, step.path, previous, step.mode))
   if (step.checked && previous !== step.content) await host.renameFile(`${step.path}.candidate`, step.path)
   else await host.replaceFile(step.path, step.content, step.mode)

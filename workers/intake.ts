@@ -1,4 +1,7 @@
-/** Tasks of the intake pool: what was handed in, checked by programs for as long as its maker wants. No plan waits for them. */
+/**
+ * Tasks of the intake pool: what was handed in, checked by programs for as long as its maker wants. No plan waits for
+ * them.
+ */
 import { runProgram } from './host/linux-host.ts'
 import { keepPackage as keep, type Upload, type UploadedPackage } from './uploaded-package.ts'
 

@@ -12,7 +12,7 @@ import type {
 import { type RunResult, settingKey } from '../src/drivers/host.ts'
 import { deadline, refusedCommand } from './commands.ts'
 import { lineProblem, rowProblem } from './read-back.ts'
-import { type Failure, failureOf, forgetFound, problemOf, type Run } from './step-run.ts'
+import { type Failure, failureOf, forgetFound, problemOf, type Run, wordsOf } from './step-run.ts'
 
 /** Exit code of a run or unit whose deadline passed: how far it came is unknown. */
 const TIMED_OUT = 124
@@ -26,8 +26,10 @@ const QUIET_LOOK_MS = 10
 /** Between two looks at what is to come about. */
 const PATIENCE_MS = 100
 
-export async function program({ host, undos }: Run, step: RunStep): Promise<Failure | undefined> {
-  const { argv, undo, timeout_ms, outside, expect, mayFail } = step
+export async function program(run: Run, step: RunStep): Promise<Failure | undefined> {
+  const { host, undos } = run
+  const { undo, timeout_ms, outside, expect, mayFail } = step
+  const argv = wordsOf(run, step.argv)
   if (undo !== 'irreversible' && undo.length > 0) {
     undos.push({ order: 'file', run: async () => problemOf(await host.run(undo, timeout_ms)) })
   }
@@ -130,11 +132,13 @@ export async function account({ host }: Run, { change, timeout_ms }: AccountStep
   return failureOf(await host.account(change, timeout_ms))
 }
 
-export async function unit({ host, undos, warnings, filesChanged }: Run, step: UnitStep): Promise<Failure | undefined> {
+export async function unit(run: Run, step: UnitStep): Promise<Failure | undefined> {
+  const { host, undos, warnings, filesChanged } = run
   const { unit: name, verb, undo, timeout_ms, whenUnchanged } = step
   if (whenUnchanged === 'skip' && !filesChanged && (await host.unitState(name)) === 'running') return undefined
   const isAsked = undo === 'asFound' || (verb === 'reload' && undo !== 'none')
   const ranBefore = isAsked && (await host.unitState(name)) === 'running'
+  if (step.endsCounting === true) await run.capture()
   const outcome = await host.unit(name, verb, timeout_ms)
   const untouched = isRefusedReload(verb, outcome) && (!ranBefore || (await host.unitState(name)) === 'running')
   if (undo !== 'none' && !untouched) {
@@ -151,8 +155,8 @@ const saidWell = ({ exitCode, output }: RunResult): readonly string[] =>
   exitCode === 0 && output !== '' ? [output] : []
 
 /**
- * It leaves the program as it was: reloading again would only cost it its counters. One that ended by it, as sshd does when its
- * port is taken, has to be started again.
+ * It leaves the program as it was: reloading again would only cost it its counters. One that ended by it, as sshd does
+ * when its port is taken, has to be started again.
  */
 function isRefusedReload(verb: UnitStep['verb'], { exitCode }: RunResult): boolean {
   return verb === 'reload' && exitCode !== 0 && exitCode !== TIMED_OUT

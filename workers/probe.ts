@@ -20,13 +20,15 @@ import { readClock, readTimeZones } from './probe/clock.ts'
 import { readConnections } from './probe/connections.ts'
 import { runHealthCheck } from './probe/health-check.ts'
 import { readInterfaces } from './probe/interfaces.ts'
-import { isRestartRequired, packagesStamp, readPackages, readUpdateGround } from './probe/packages.ts'
+import { readPackages, readUpdateGround } from './probe/packages.ts'
 import type { Persistence } from '../src/model/persistence.ts'
 import { readPersistence } from './probe/persistence.ts'
 import { ping as send } from './probe/ping.ts'
 import { readSessions } from './probe/sessions.ts'
 import { readVolume } from './probe/snapshot.ts'
 import { readSsh } from './probe/ssh.ts'
+
+export { isRestartRequired as restartRequired, packagesStamp } from './probe/packages.ts'
 
 let made: Host | undefined
 function host(): Host {
@@ -85,16 +87,8 @@ export function packages(): Promise<PackageFacts | undefined> {
   return readPackages(runProgram)
 }
 
-export function packagesAge(): string {
-  return packagesStamp()
-}
-
 export function updateGround(): Promise<UpdateGround> {
   return readUpdateGround(runProgram)
-}
-
-export function restartRequired(): boolean {
-  return isRestartRequired()
 }
 
 export function volume(): Promise<VolumeFacts> {

@@ -22,6 +22,8 @@ export interface Run {
   readonly undos: Undo[]
   readonly warnings: string[]
   filesChanged: boolean
+  /** Candidates that were not written, each with the file in place, which is the same: later steps read that one. */
+  readonly inPlace: Map<string, string>
   /** Reads what was counted until now, before it is taken away. */
   readonly capture: () => Promise<void>
 }
@@ -31,6 +33,7 @@ export const startRun = (host: Host, capture: Run['capture'] = async () => undef
   undos: [],
   warnings: [],
   filesChanged: false,
+  inPlace: new Map(),
   capture,
 })
 
@@ -46,6 +49,10 @@ export function failureOf({ exitCode, output }: Outcome): Failure | undefined {
 export function problemOf({ exitCode, output }: Outcome): string | undefined {
   return exitCode === 0 ? undefined : output
 }
+
+/** The words of a command, with the file in place where no candidate was written. */
+export const wordsOf = ({ inPlace }: Pick<Run, 'inPlace'>, argv: readonly string[]): readonly string[] =>
+  argv.map((word) => inPlace.get(word) ?? word)
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { debFields } from '../src/drivers/apt/parse.ts'
-import { leavesRoom } from '../src/spare-room.ts'
+import { leavesRoom } from '../src/base/spare-room.ts'
 import { removeDurably, renameDurably } from './host/durable-files.ts'
 import type { Run } from './host/managed-program.ts'
 
@@ -64,8 +64,10 @@ export async function keepPackage(
   }
 }
 
-function decoded(text: string): Buffer | string {
-  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return 'must be base64 without line breaks'
+function decoded(sent: string): Buffer | string {
+  // Most come in one piece, and a copy of a hundred megabytes is dear.
+  const text = /\s/.test(sent) ? sent.replaceAll(/\s+/g, '') : sent
+  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return 'must be base64'
   const bytes = Buffer.from(text, 'base64')
   if (bytes.toString('latin1', 0, AR_MAGIC.length) !== AR_MAGIC) return 'is no Debian package'
   return bytes

@@ -1,4 +1,4 @@
-import { ROOM_BYTES_MIN, ROOM_BYTES_PER_OBJECT } from '../limits.ts'
+import { ARCHIVE_TIERS_MAX, ROOM_BYTES_MIN, ROOM_BYTES_PER_OBJECT } from '../limits.ts'
 import type { FileRoom } from '../room.ts'
 import type { ArchiveObject } from './catalog.ts'
 import { type ChunkSource, ChunkWriter } from './chunk-writer.ts'
@@ -15,9 +15,9 @@ const POINTS_MAX = 255
 const SLICE_S = 3_600
 
 /**
- * Makes the archive keep the wanted tiers without losing what fits. A tier with the same buckets goes on and keeps more or
- * less from now on; any other is computed anew from what is there, into a database of its own, and takes its place in one
- * transaction at the end: a start that is killed half-way leaves the old table.
+ * Makes the archive keep the wanted tiers without losing what fits. A tier with the same buckets goes on and keeps more
+ * or less from now on; any other is computed anew from what is there, into a database of its own, and takes its place
+ * in one transaction at the end: a start that is killed half-way leaves the old table.
  */
 export function adoptTiers(
   databases: ArchiveDatabases,
@@ -58,6 +58,7 @@ function replaceTable(
 
 /** Every tier must be computable from the one before it, and the length of a column is one byte. */
 function assertUsable(wanted: readonly Tier[]): void {
+  if (wanted.length > ARCHIVE_TIERS_MAX) throw new RangeError(`more than ${ARCHIVE_TIERS_MAX} tiers`)
   if (wanted[0]?.step_s !== 1) throw new RangeError('the first tier has steps of 1 s')
   for (const [index, { name, step_s, points }] of wanted.entries()) {
     const finer = wanted[index - 1]?.step_s ?? 1

@@ -1,6 +1,7 @@
 /**
- * Spreads a counter increment over `n` buckets: evenly, with the remainder one each to the last buckets, so that the sum over
- * the buckets is the increment exactly. Answers the share of bucket `index`. An unknown increment (NaN) stays unknown.
+ * Spreads a counter increment over `n` buckets: evenly, with the remainder one each to the last buckets, so that the
+ * sum over the buckets is the increment exactly. Answers the share of bucket `index`. An unknown increment (NaN) stays
+ * unknown.
  */
 export function shareOf(increment: number, n: number, index: number): number {
   if (n === 1 || increment !== increment) return increment

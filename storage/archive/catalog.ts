@@ -2,7 +2,10 @@ import type { ReadableObject } from './tier-reader.ts'
 
 export type ObjectKind = 'frontend' | 'backend' | 'server'
 
-/** An object of the archive. Its number is never given to another object; the same (kind, name, backend) keeps its number. */
+/**
+ * An object of the archive. Its number is never given to another object; the same (kind, name, backend) keeps its
+ * number.
+ */
 export interface ArchiveObject extends ReadableObject {
   readonly id: number
   readonly kind: ObjectKind

@@ -3,7 +3,10 @@ import { decodeColumn, encodeColumn } from './codec.ts'
 import type { Points } from './consolidate.ts'
 import { METRIC_COUNT } from './tiers.ts'
 
-/** Chunk values: version, first bucket, number of buckets, then the columns. The head lets `check` prove that key and value agree. */
+/**
+ * Chunk values: version, first bucket, number of buckets, then the columns. The head lets `check` prove that key and
+ * value agree.
+ */
 const VERSION = 2
 /** Chunks of before there were seals; they live for as long as their tier keeps them. */
 const UNSEALED_VERSION = 1
@@ -48,8 +51,9 @@ export function decodeBaseChunk(bytes: Uint8Array, out: Float64Array): number {
 const column = new Float64Array(256)
 
 /**
- * Coarse tiers: count, minimum, maximum - minimum and sum - minimum * count per metric. The differences are zero for an idle
- * or steady object. A count of zero is an unknown bucket. Counts that equal those of the metric before are not repeated.
+ * Coarse tiers: count, minimum, maximum - minimum and sum - minimum * count per metric. The differences are zero for an
+ * idle or steady object. A count of zero is an unknown bucket. Counts that equal those of the metric before are not
+ * repeated.
  */
 export function encodeCoarseChunk(sink: ByteSink, first_s: number, points: Points): Uint8Array {
   const { n, count, minimum, maximum, sum } = points

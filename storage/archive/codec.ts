@@ -1,9 +1,9 @@
 import { type ByteSink, type ByteSource, varintSize } from './bytes.ts'
 
 /**
- * One column of integers (0 to 2^53 - 1), where NaN is "unknown". The head byte holds the mode; a column with some unknown
- * values carries a presence bitmap and then only the values that are known. The smaller of two encodings is taken:
- * varints with runs of zeros, or frame of reference (minimum, then the differences in a fixed number of bits).
+ * One column of integers (0 to 2^53 - 1), where NaN is "unknown". The head byte holds the mode; a column with some
+ * unknown values carries a presence bitmap and then only the values that are known. The smaller of two encodings is
+ * taken: varints with runs of zeros, or frame of reference (minimum, then the differences in a fixed number of bits).
  */
 const ALL_UNKNOWN = 0
 const ALL_ZERO = 1

@@ -8,7 +8,10 @@ import { newTable, readTable, type StoredTier } from './tier-table.ts'
 import { TIERS } from './tiers.ts'
 import type { ChunkLookup } from './tier-reader.ts'
 
-/** The named databases of the archive. The writer opens them all before any reader: a read transaction cannot see a newer one. */
+/**
+ * The named databases of the archive. The writer opens them all before any reader: a read transaction cannot see a
+ * newer one.
+ */
 export interface ArchiveDatabases {
   readonly environment: BinaryEnvironment
   /** Has the schema's row alone without a seal, so that every version can read it. */

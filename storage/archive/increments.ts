@@ -2,8 +2,9 @@
 export const COUNTER_COUNT = 3
 
 /**
- * Counter values of one HAProxy process, and what they grew by since the poll before. Increments, never values, are summed over
- * the processes that live side by side during a reload. There is no 32-bit wrap logic: HAProxy counts in 64 bits.
+ * Counter values of one HAProxy process, and what they grew by since the poll before. Increments, never values, are
+ * summed over the processes that live side by side during a reload. There is no 32-bit wrap logic: HAProxy counts in 64
+ * bits.
  */
 export class ProcessCounters {
   readonly pid: number
@@ -42,9 +43,10 @@ export class ProcessCounters {
   }
 
   /**
-   * The increment of one counter since the poll before; NaN when it cannot be known. Call `see` when all counters are done.
-   * Same process and not smaller: the difference. Smaller: the counters were cleared, unknown, and a new baseline.
-   * Not seen before: the object is new in a process we know, or the process itself is new, so it counted from zero.
+   * The increment of one counter since the poll before; NaN when it cannot be known. Call `see` when all counters are
+   * done. Same process and not smaller: the difference. Smaller: the counters were cleared, unknown, and a new
+   * baseline. Not seen before: the object is new in a process we know, or the process itself is new, so it counted from
+   * zero.
    */
   increment(slot: number, counter: number, value: number): number {
     this.#room(slot + 1)
@@ -62,8 +64,9 @@ export class ProcessCounters {
     return this.#values[slot * COUNTER_COUNT + counter] ?? Number.NaN
   }
 
-  seenNow(slot: number): boolean {
-    return this.#poll > 0 && this.#seen[slot] === this.#poll
+  /** NaN when the slot was not in this poll. */
+  valueNow(slot: number, counter: number): number {
+    return this.#poll > 0 && this.#seen[slot] === this.#poll ? this.valueOf(slot, counter) : Number.NaN
   }
 
   /** Restores what an earlier run of the daemon knew, as if it were the poll before. */

@@ -1,6 +1,9 @@
 import { span_s, type Tier } from './tiers.ts'
 
-/** Keys are two big-endian u32: the order of bytes is the order (time, object), so that writes append and trims cut the head. */
+/**
+ * Keys are two big-endian u32: the order of bytes is the order (time, object), so that writes append and trims cut the
+ * head.
+ */
 export function makeKey(first: number, second: number): Uint8Array {
   return writeKey(new Uint8Array(8), first, second)
 }
@@ -54,8 +57,8 @@ export function ceilTo(time_s: number, step_s: number): number {
 }
 
 /**
- * The oldest second a tier answers for: the nominal ring, whether or not data is there, but nothing from before its floor
- * (a tier that once kept less).
+ * The oldest second a tier answers for: the nominal ring, whether or not data is there, but nothing from before its
+ * floor (a tier that once kept less).
  */
 export function coverageStart(tier: Tier, hwm_s: number): number {
   return Math.max(floorTo(hwm_s, tier.step_s) - tier.step_s * tier.rows, ceilTo(tier.floor_s ?? 0, tier.step_s))

@@ -6,12 +6,15 @@ import { RingReader } from './ring.ts'
 import { type ReadableObject, TierReader } from './tier-reader.ts'
 import type { Tier } from './tiers.ts'
 
-/** Tries of a read that the ring's writer overtook. The ring has twenty seconds of room, so one retry is already rare. */
+/**
+ * Tries of a read that the ring's writer overtook. The ring has twenty seconds of room, so one retry is already rare.
+ */
 const TRIES = 3
 
 /**
- * Reads the archive beside its writer: chunks from LMDB, the newest seconds from the ring. Opened after the writer has opened
- * its databases. Every read starts from a fresh LMDB snapshot, so that it holds all that the high-water mark promises.
+ * Reads the archive beside its writer: chunks from LMDB, the newest seconds from the ring. Opened after the writer has
+ * opened its databases. Every read starts from a fresh LMDB snapshot, so that it holds all that the high-water mark
+ * promises.
  */
 export class ArchiveReader {
   readonly #databases: ArchiveDatabases
@@ -56,8 +59,8 @@ export class ArchiveReader {
   }
 
   /**
-   * Values of the base tier, column-major with `end - first` values per metric; NaN is unknown. Answers false when the ring was
-   * overwritten in every try, or the object has lost its place there: what is in `out` then is not final.
+   * Values of the base tier, column-major with `end - first` values per metric; NaN is unknown. Answers false when the
+   * ring was overwritten in every try, or the object has lost its place there: what is in `out` then is not final.
    */
   readBase(object: ReadableObject, first_s: number, end_s: number, out: Float64Array): boolean {
     return this.#retry((flushed_s) => this.#tiers.readBase(object, first_s, end_s, flushed_s, out))

@@ -101,8 +101,9 @@ function groupByBlock(objects: readonly ArchiveObject[]): ReadonlyMap<number, re
 }
 
 /**
- * The counters of the HAProxy process as of the last poll before the daemon ended: the stored copy plus the increments stored
- * since. With them a restart shorter than the heartbeat loses nothing and invents nothing. `undefined` when there are none.
+ * The counters of the HAProxy process as of the last poll before the daemon ended: the stored copy plus the increments
+ * stored since. With them a restart shorter than the heartbeat loses nothing and invents nothing. `undefined` when
+ * there are none.
  */
 export function recoverBaseline(
   databases: ArchiveDatabases,

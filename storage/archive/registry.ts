@@ -18,7 +18,9 @@ const NO_CHANGES = (): SlotChanges => ({ added: [], removed: [], slabs: [], forg
 export class ObjectRegistry {
   /** In order of their numbers. */
   objects: ArchiveObject[]
-  /** Those that may have something to be written, in the same order, so that it is appended; made anew when they change. */
+  /**
+   * Those that may have something to be written, in the same order, so that it is appended; made anew when they change.
+   */
   #active: readonly ArchiveObject[] | undefined
   /** Who was seen since then may have an open chunk in some tier. */
   #activeSince_s = 0

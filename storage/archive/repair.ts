@@ -4,9 +4,10 @@ import { readCatalog } from './reader.ts'
 import { blockOf } from './tail.ts'
 
 /**
- * Takes out what cannot be believed of an archive that nobody has open, in one transaction, and answers where that was. What a
- * damaged chunk held is unknown from then on; the counters of a damaged baseline begin anew with the next poll. What belongs to an
- * object that the catalog lost goes with it: nobody can ask for it, and its number is never given again.
+ * Takes out what cannot be believed of an archive that nobody has open, in one transaction, and answers where that was.
+ * What a damaged chunk held is unknown from then on; the counters of a damaged baseline begin anew with the next poll.
+ * What belongs to an object that the catalog lost goes with it: nobody can ask for it, and its number is never given
+ * again.
  */
 export async function repairArchive(directory: string): Promise<readonly string[]> {
   const databases = openArchiveDatabases(directory)

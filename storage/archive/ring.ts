@@ -2,10 +2,10 @@ import { ARCHIVE_TIERS_MAX, RING_ROWS, RING_SLAB_OBJECTS } from '../limits.ts'
 import { METRIC_COUNT } from './tiers.ts'
 
 /**
- * The last seconds in shared memory: written by the archive thread, read by any thread without a message.
- * One row per second, in it one column per metric, in it one place per object. A reader copies what it wants and then looks
- * whether the writer has come near its oldest row meanwhile; if so, the copy is thrown away.
- * A place holds the value plus one, and zero for unknown: new memory is unknown by itself and not touched before it is used.
+ * The last seconds in shared memory: written by the archive thread, read by any thread without a message. One row per
+ * second, in it one column per metric, in it one place per object. A reader copies what it wants and then looks whether
+ * the writer has come near its oldest row meanwhile; if so, the copy is thrown away. A place holds the value plus one,
+ * and zero for unknown: new memory is unknown by itself and not touched before it is used.
  */
 const HWM = 0
 /** Seconds before this one are on disk: the same as HWM but while the disk refuses. */
@@ -49,8 +49,8 @@ export interface RingView {
   /** The oldest second that can be read. */
   oldest(): number
   /**
-   * Copies [from, to) of one object, column-major: metric `m` goes to `out[at + m * stride]` and on. Answers false when the
-   * rows were overwritten meanwhile or the place belongs to another object by now.
+   * Copies [from, to) of one object, column-major: metric `m` goes to `out[at + m * stride]` and on. Answers false when
+   * the rows were overwritten meanwhile or the place belongs to another object by now.
    */
   copy(
     slot: number,

@@ -5,7 +5,9 @@ import type { Damage } from './damage.ts'
 import { keyFirst, keySecond } from './layout.ts'
 
 const SEAL_BYTES = 4
-/** What stands for a row that was damaged and is given up: nothing is known of it, unlike of one that was never written. */
+/**
+ * What stands for a row that was damaged and is given up: nothing is known of it, unlike of one that was never written.
+ */
 const LOST = new Uint8Array()
 
 export interface Row {
@@ -14,8 +16,8 @@ export interface Row {
 }
 
 /**
- * Rows that tell damage from what was written: each ends with the CRC-32 of its key and value, because LMDB checks nothing
- * itself. A row whose seal is wrong is reported, and is as if it were not there.
+ * Rows that tell damage from what was written: each ends with the CRC-32 of its key and value, because LMDB checks
+ * nothing itself. A row whose seal is wrong is reported, and is as if it were not there.
  */
 export class SealedRows {
   readonly #rows: BinaryDatabase
@@ -80,7 +82,10 @@ export class SealedRows {
     for (const { key, value } of unsealed) if (this.#isUnsealed(key, value)) this.putSync(key, value)
   }
 
-  /** Inside a transaction: takes out what cannot be believed, or leaves nothing but a mark there. Answers where that was. */
+  /**
+   * Inside a transaction: takes out what cannot be believed, or leaves nothing but a mark there. Answers where that
+   * was.
+   */
   mend(how: 'remove' | 'mark'): readonly string[] {
     const damaged = [...this.#rows.getRange()].filter(({ key, value }) => this.#bodyOf(key, value) === undefined)
     for (const { key } of damaged) {

@@ -2,9 +2,9 @@ import { ceilTo, coverageStart, floorTo } from './layout.ts'
 import type { Tier } from './tiers.ts'
 
 /**
- * Which archive answers a window: rrdtool's rule. Among the tiers that cover the start, the one whose step is nearest to the
- * wanted resolution, the finer on a tie; if none covers it, the tier with the longest overlap, then the nearest step.
- * The end of the window, the consolidation and the metrics have no part in it.
+ * Which archive answers a window: rrdtool's rule. Among the tiers that cover the start, the one whose step is nearest
+ * to the wanted resolution, the finer on a tie; if none covers it, the tier with the longest overlap, then the nearest
+ * step. The end of the window, the consolidation and the metrics have no part in it.
  */
 export function selectTier(tiers: readonly Tier[], hwm_s: number, start_s: number, resolution_s = 1): number {
   let full = -1

@@ -9,13 +9,18 @@ import type { RingWriter } from './ring.ts'
 import { blockOf, decodeBlock, encodeBaseline, encodeBlock, placeInBlock } from './tail.ts'
 import { METRIC_COUNT } from './tiers.ts'
 
-/** The counters of the current HAProxy process as of the poll that is being committed. */
-export interface BaselineSource {
+/** The counters of the source as of the poll that is being committed. */
+export interface Baseline {
+  /** The process that counts. */
   readonly pid: number
-  /** NaN when the slot was not in the poll. */
-  counter(slot: number, counter: number): number
-  /** The stored copy plus the stored increments would not give the counter of this slot: store it now. */
-  changed(slot: number): boolean
+  readonly counters: {
+    /** NaN when the slot was not in the poll. */
+    valueNow(slot: number, counter: number): number
+  }
+  /** Slots whose stored copy plus the stored increments would not give the counter: they are stored now. */
+  readonly changed: {
+    has(slot: number): boolean
+  }
 }
 
 /** The crash tail: one self-contained row per second and block of objects, and the baselines that go with it. */
@@ -80,7 +85,8 @@ export class TailWriter {
   }
 
   /** Stores the baselines of the blocks whose turn it is, and of those that changed in a way increments do not tell. */
-  storeBaseline(second: number, objects: readonly ArchiveObject[], source: BaselineSource): void {
+  storeBaseline(second: number, objects: readonly ArchiveObject[], baseline: Baseline): void {
+    const { pid, counters, changed } = baseline
     let at = 0
     while (at < objects.length) {
       const block = blockOf(objects[at]?.id ?? 0)
@@ -90,14 +96,13 @@ export class TailWriter {
         const object = objects[at]
         if (object === undefined || blockOf(object.id) !== block) break
         if (object.slot < 0) continue
-        due ||= source.changed(object.slot)
+        due ||= changed.has(object.slot)
         for (let counter = 0; counter < COUNTER_COUNT; counter++) {
-          values[counter * TAIL_BLOCK_OBJECTS + placeInBlock(object.id)] = source.counter(object.slot, counter)
+          values[counter * TAIL_BLOCK_OBJECTS + placeInBlock(object.id)] = counters.valueNow(object.slot, counter)
         }
       }
       if (due) {
-        const head = { second, pid: source.pid }
-        this.#databases.baseline.putSync(makeKey(0, block), encodeBaseline(this.#sink, head, values))
+        this.#databases.baseline.putSync(makeKey(0, block), encodeBaseline(this.#sink, { second, pid }, values))
       }
     }
   }

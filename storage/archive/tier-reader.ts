@@ -2,7 +2,7 @@ import { decodeBaseChunk, decodeCoarseChunk } from './chunk.ts'
 import { consolidateBase, consolidatePoints, Points } from './consolidate.ts'
 import { chunkEndAfter, chunkEndAtOrBefore } from './layout.ts'
 import type { RingView } from './ring.ts'
-import { METRIC_COUNT, span_s, type Tier } from './tiers.ts'
+import { METRIC_COUNT, span_s, type Tier, tierAt } from './tiers.ts'
 
 /** The value of a stored chunk; it may be a shared buffer that the next call overwrites. */
 export type ChunkLookup = (tier: number, end_s: number, objectId: number) => Uint8Array | undefined
@@ -14,9 +14,10 @@ export interface ReadableObject {
 }
 
 /**
- * Reads any window of one object from any tier. What is not yet written as a chunk of that tier is computed from the next
- * finer one, down to the ring: exact, because sums, minima, maxima and counts are associative. The writer makes its chunks
- * with the same code, so a bucket cannot differ by the way in which it is read, and open buckets need no memory of their own.
+ * Reads any window of one object from any tier. What is not yet written as a chunk of that tier is computed from the
+ * next finer one, down to the ring: exact, because sums, minima, maxima and counts are associative. The writer makes
+ * its chunks with the same code, so a bucket cannot differ by the way in which it is read, and open buckets need no
+ * memory of their own.
  */
 export class TierReader {
   readonly #table: readonly Tier[]
@@ -30,8 +31,8 @@ export class TierReader {
   #base = new Float64Array(0)
 
   /**
-   * Where ring and chunks hold the same seconds, `preferred` is read. The ring costs no disk, which readers want; its rows
-   * lie far apart in memory, which a writer that reads a thousand objects in one second feels.
+   * Where ring and chunks hold the same seconds, `preferred` is read. The ring costs no disk, which readers want; its
+   * rows lie far apart in memory, which a writer that reads a thousand objects in one second feels.
    */
   constructor(table: readonly Tier[], chunk: ChunkLookup, ring: RingView, preferred: 'ring' | 'stored' = 'ring') {
     this.#table = table
@@ -43,9 +44,7 @@ export class TierReader {
   }
 
   #tierAt(index: number): Tier {
-    const tier = this.#table[index]
-    if (tier === undefined) throw new RangeError(`there is no tier ${index}`)
-    return tier
+    return tierAt(index, this.#table)
   }
 
   /**
@@ -118,7 +117,10 @@ export class TierReader {
     return this.consolidate(tierIndex - 1, tier.step_s, object, open, to_s, flushed_s, out, first)
   }
 
-  /** Adds the buckets of `step_s` seconds in [from, to), computed from the finer tier `index`, to `out`, from bucket `first` on. */
+  /**
+   * Adds the buckets of `step_s` seconds in [from, to), computed from the finer tier `index`, to `out`, from bucket
+   * `first` on.
+   */
   consolidate(
     index: number,
     step_s: number,

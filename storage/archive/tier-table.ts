@@ -4,7 +4,10 @@ import type { Tier } from './tiers.ts'
 
 const META_TIERS = makeKey(0, 3)
 
-/** A tier as this archive keeps it: what the code asked for when it was made, the database it is in, since when it is complete. */
+/**
+ * A tier as this archive keeps it: what the code asked for when it was made, the database it is in, since when it is
+ * complete.
+ */
 export interface StoredTier extends Tier {
   readonly database: string
   floor_s: number
@@ -45,8 +48,8 @@ export function newTable(tiers: readonly Tier[]): readonly StoredTier[] {
 }
 
 /**
- * The tier of the archive that can go on as the wanted one: the same buckets in the same chunks. It may keep more or less
- * from now on; what it did not keep until now it does not claim to know.
+ * The tier of the archive that can go on as the wanted one: the same buckets in the same chunks. It may keep more or
+ * less from now on; what it did not keep until now it does not claim to know.
  */
 export function carriedOver(table: readonly StoredTier[], wanted: Tier, hwm_s: number): StoredTier | undefined {
   const same = table.find(({ step_s, points }) => step_s === wanted.step_s && points === wanted.points)
@@ -55,7 +58,10 @@ export function carriedOver(table: readonly StoredTier[], wanted: Tier, hwm_s: n
   return { ...same, name: wanted.name, rows: wanted.rows, floor_s }
 }
 
-/** Where a tier that is not there yet is computed from: of those whose buckets fit into its own, the one that reaches back furthest. */
+/**
+ * Where a tier that is not there yet is computed from: of those whose buckets fit into its own, the one that reaches
+ * back furthest.
+ */
 export function sourceOf(table: readonly StoredTier[], wanted: Tier, hwm_s: number): number {
   let best = 0
   for (const [index, tier] of table.entries()) {

@@ -37,8 +37,8 @@ export function span_s(tier: Tier): number {
   return tier.step_s * tier.points
 }
 
-export function tierAt(index: number): Tier {
-  const tier = TIERS[index]
+export function tierAt(index: number, tiers: readonly Tier[] = TIERS): Tier {
+  const tier = tiers[index]
   if (tier === undefined) throw new RangeError(`there is no tier ${index}`)
   return tier
 }

@@ -18,8 +18,8 @@ export function trimTier(databases: ArchiveDatabases, index: number, hwm_s: numb
 }
 
 /**
- * Frees room inside the file while the disk is full: the base tier gives up its older half, a few chunks at a time, because
- * what it holds is in the coarser tiers as well. Answers whether there was anything left to give up.
+ * Frees room inside the file while the disk is full: the base tier gives up its older half, a few chunks at a time,
+ * because what it holds is in the coarser tiers as well. Answers whether there was anything left to give up.
  */
 export function relieve(databases: ArchiveDatabases, hwm_s: number): boolean {
   const { environment, meta, table } = databases

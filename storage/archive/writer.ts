@@ -11,14 +11,14 @@ import { recover } from './recover.ts'
 import { ObjectRegistry } from './registry.ts'
 import { rewindRing } from './rewind-ring.ts'
 import { RingWriter } from './ring.ts'
-import { type BaselineSource, TailWriter } from './tail-writer.ts'
-import { span_s, type Tier, TIERS } from './tiers.ts'
+import { type Baseline, TailWriter } from './tail-writer.ts'
+import { span_s, type Tier, tierAt, TIERS } from './tiers.ts'
 import { TierReader } from './tier-reader.ts'
 import { forgetFrom, RELIEF_BYTES, relieve, trimTier } from './trim.ts'
 
 /**
- * The one writer of the archive. The caller fills the ring (`beginSecond`, `set`) and calls `commit`: one LMDB transaction
- * with the tail rows, the chunks that are due in every tier, the trimming and the high-water mark.
+ * The one writer of the archive. The caller fills the ring (`beginSecond`, `set`) and calls `commit`: one LMDB
+ * transaction with the tail rows, the chunks that are due in every tier, the trimming and the high-water mark.
  */
 export class ArchiveWriter {
   readonly ring: RingWriter
@@ -28,15 +28,17 @@ export class ArchiveWriter {
   #held: string | undefined
   #hwm_s: number
   #sampled_s: number
-  /** What the ring held at the last commit: without these rows an open chunk would lose what is already answered for. */
+  /**
+   * What the ring held at the last commit: without these rows an open chunk would lose what is already answered for.
+   */
   #needed_s: number
   readonly #reader: TierReader
   readonly #tail: TailWriter
   readonly #chunks = new ChunkWriter()
 
   /**
-   * Opens or makes the archive and rebuilds the ring from the crash tail. When the tiers are not those the archive was made
-   * with, what it holds is carried over first.
+   * Opens or makes the archive and rebuilds the ring from the crash tail. When the tiers are not those the archive was
+   * made with, what it holds is carried over first.
    */
   constructor(directory: string, now_s: number, tiers: readonly Tier[] = TIERS) {
     const opened = openArchiveDatabases(directory)
@@ -95,11 +97,11 @@ export class ArchiveWriter {
   }
 
   /**
-   * Stores all seconds before `to_s` that are not stored yet. The ring must hold their rows; seconds without a row are unknown.
-   * `sampled` says that the source was read at `to_s`. Throws when LMDB refuses: the rows stay in the ring, are served from
-   * there and go with the next commit that succeeds.
+   * Stores all seconds before `to_s` that are not stored yet. The ring must hold their rows; seconds without a row are
+   * unknown. `sampled` says that the source was read at `to_s`. Throws when LMDB refuses: the rows stay in the ring,
+   * are served from there and go with the next commit that succeeds.
    */
-  commit(to_s: number, sampled: boolean, baseline: BaselineSource | undefined): void {
+  commit(to_s: number, sampled: boolean, baseline: Baseline | undefined): void {
     try {
       this.#store(to_s, sampled, baseline)
     } catch (error) {
@@ -111,7 +113,7 @@ export class ArchiveWriter {
     this.ring.publish(this.#hwm_s, this.#hwm_s)
   }
 
-  #store(to_s: number, sampled: boolean, baseline: BaselineSource | undefined): void {
+  #store(to_s: number, sampled: boolean, baseline: Baseline | undefined): void {
     const { ring } = this
     const lostRows = ring.oldest() > Math.max(this.#needed_s, this.#hwm_s - span_s(this.#base) + 1)
     if (lostRows) this.#storeFromTail(Math.min(to_s, Math.max(ring.oldest(), this.#hwm_s + span_s(this.#base))))
@@ -128,10 +130,12 @@ export class ArchiveWriter {
   }
 
   get #base(): Tier {
-    return this.databases.table[0] ?? TIERS[0]
+    return tierAt(0, this.databases.table)
   }
 
-  /** Nothing is known of the seconds before `to_s`. When they cannot be stored, the next commit tries again and tells. */
+  /**
+   * Nothing is known of the seconds before `to_s`. When they cannot be stored, the next commit tries again and tells.
+   */
   passOver(to_s: number): void {
     try {
       this.commit(to_s, false, undefined)
@@ -146,8 +150,8 @@ export class ArchiveWriter {
   }
 
   /**
-   * The disk refused for so long that rows which open chunks need are no longer in the ring. What was committed of them is in
-   * the crash tail; what was not, up to `to_s`, is lost.
+   * The disk refused for so long that rows which open chunks need are no longer in the ring. What was committed of them
+   * is in the crash tail; what was not, up to `to_s`, is lost.
    */
   #storeFromTail(to_s: number): void {
     const ring = new RingWriter()
@@ -164,7 +168,7 @@ export class ArchiveWriter {
   #storeRange(
     from_s: number,
     to_s: number,
-    how: { rowsTo_s: number; sampled: boolean; reader: TierReader; baseline?: BaselineSource | undefined },
+    how: { rowsTo_s: number; sampled: boolean; reader: TierReader; baseline?: Baseline | undefined },
   ): void {
     const sampled_s = how.sampled ? to_s : this.#sampled_s
     const objects = this.registry.active()
@@ -224,8 +228,8 @@ export class ArchiveWriter {
   }
 
   /**
-   * The clock was set back by more than can be slewed: throws away what lies at or after `to_s`, so that no second has two
-   * values. What was not yet in a chunk before `to_s` is kept in the ring and the tail.
+   * The clock was set back by more than can be slewed: throws away what lies at or after `to_s`, so that no second has
+   * two values. What was not yet in a chunk before `to_s` is kept in the ring and the tail.
    */
   stepBack(to_s: number): void {
     const { points } = this.#base

@@ -9,7 +9,7 @@ import {
 import { Reserve } from './reserve.ts'
 import {
   type AuditEntry,
-  chained,
+  chain,
   type ChainHead,
   firstOf,
   GENESIS,
@@ -39,7 +39,10 @@ export interface AuditLogOptions {
   readonly known?: KnownChain | undefined
   /** Told after each write what the chain has come to. */
   readonly onHead?: () => void
-  /** Called before the oldest entries go: what is older than `first` is not missed any more when it resolves. `newest` is when the last of them was made, `isYoung` whether it should have been kept. */
+  /**
+   * Called before the oldest entries go: what is older than `first` is not missed any more when it resolves. `newest`
+   * is when the last of them was made, `isYoung` whether it should have been kept.
+   */
   readonly beforeDrop?: (first: number, newest: string, isYoung: boolean) => Promise<void>
   /** How long the log was in use. Entries younger than `keep_ms` of it are kept as long as there is any room. */
   readonly used_ms?: () => number
@@ -106,7 +109,9 @@ export class AuditLog {
     return this.#shares.young(since_ms) < shortSegments ? 0 : this.#shares.wait_s(by, since_ms, used_ms())
   }
 
-  /** Whether the next entries are written also on a disk that is full now; some of the room is for who makes more of it. */
+  /**
+   * Whether the next entries are written also on a disk that is full now; some of the room is for who makes more of it.
+   */
   hasRoom(makesRoom: boolean): boolean {
     this.#reserve.ensure()
     return this.#reserve.isThere || (this.#file?.ahead ?? 0) >= (makesRoom ? ROOM_FOR_ONE_BYTES : ROOM_FOR_MANY_BYTES)
@@ -149,7 +154,7 @@ export class AuditLog {
     let head = this.#head
     const lines: string[] = []
     for (const entry of entries) {
-      const link = chained({ seq: head.seq + 1, ...entry }, head)
+      const link = chain({ seq: head.seq + 1, ...entry }, head)
       head = link.head
       lines.push(`${link.line}\n`)
     }

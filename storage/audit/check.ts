@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { type ChainHead, firstOf, GENESIS, type KnownChain, segmentsIn, unchained } from './segments.ts'
+import { type ChainHead, firstOf, GENESIS, type KnownChain, segmentsIn, unchain } from './segments.ts'
 
 /**
- * Every sign that the audit log was tampered with, as sentences; [] when it is whole. `known` is how far the chain was when
- * somebody else took note of it: the log may have gone on, it cannot end before.
+ * Every sign that the audit log was tampered with, as sentences; [] when it is whole. `known` is how far the chain was
+ * when somebody else took note of it: the log may have gone on, it cannot end before.
  */
 export function checkAudit(folder: string, known: KnownChain | undefined): readonly string[] {
   if (!existsSync(folder)) return known === undefined ? [] : ['the audit log is gone']
@@ -48,7 +48,7 @@ class ChainCheck {
 
   add(line: string): void {
     this.#line += 1
-    const entry = unchained(line)
+    const entry = unchain(line)
     if (entry === undefined) {
       this.problems.push(`${this.#path}:${this.#line}: the line was changed`)
       this.#before = undefined

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { AUDIT_ANSWER_BYTES_MAX } from '../limits.ts'
-import { type AuditEntry, firstOf, segmentsIn, unchained } from './segments.ts'
+import { type AuditEntry, firstOf, segmentsIn, unchain } from './segments.ts'
 
 export interface AuditQuery {
   readonly limit: number
@@ -28,8 +28,8 @@ export interface AuditSearched {
 export const SEARCH_BEGUN: AuditSearched = { found: [], length: 0, below: Number.MAX_SAFE_INTEGER }
 
 /**
- * Looks through the next file, newest first: some 20 ms of work, so that several who search take turns. Finds as many entries as
- * are wanted, or as an answer may hold.
+ * Looks through the next file, newest first: some 20 ms of work, so that several who search take turns. Finds as many
+ * entries as are wanted, or as an answer may hold.
  */
 export function searchAudit(folder: string, query: AuditQuery, { length, below = 0 }: AuditSearched): AuditSearched {
   const beyond = Math.min(below, query.before ?? below)
@@ -40,7 +40,7 @@ export function searchAudit(folder: string, query: AuditQuery, { length, below =
   let all = length
   for (const line of linesOf(path).toReversed()) {
     if (!mayFit(line)) continue
-    const entry = unchained(line)
+    const entry = unchain(line)
     if (entry === undefined || !fits(entry, query)) continue
     const { prev: _, ...shown } = entry
     found.push(shown)

@@ -5,7 +5,10 @@ const AHEAD_BYTES = 256 * 1_024
 /** From here on more is added. */
 const LOW_BYTES = 192 * 1_024
 
-/** The open segment: lines, and behind them room that is on the disk already. Lines are split at line feeds, so the zeros are none. */
+/**
+ * The open segment: lines, and behind them room that is on the disk already. Lines are split at line feeds, so the
+ * zeros are none.
+ */
 export class SegmentFile {
   readonly #file: FileHandle
   /** Of whole lines. */

@@ -3,9 +3,9 @@ import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, writeSync } 
 import { join } from 'node:path'
 
 /**
- * The audit log on the disk: files of lines, one JSON object each, named by the number of their first entry. Every line ends
- * with the hash of its own text, which holds the hash of the line before it: nothing in between can be changed, taken out or
- * put in without every later hash becoming wrong.
+ * The audit log on the disk: files of lines, one JSON object each, named by the number of their first entry. Every line
+ * ends with the hash of its own text, which holds the hash of the line before it: nothing in between can be changed,
+ * taken out or put in without every later hash becoming wrong.
  */
 export interface AuditEntry {
   /** Rises by one. */
@@ -47,14 +47,14 @@ export const firstOf = (path: string): number => Number(path.slice(-'00000000000
 const ENDING = /,"hash":"([0-9a-f]{64})"\}$/
 
 /** The line of an entry that follows `head`, without its newline. */
-export function chained(entry: AuditEntry, head: ChainHead): { readonly line: string; readonly head: ChainHead } {
+export function chain(entry: AuditEntry, head: ChainHead): { readonly line: string; readonly head: ChainHead } {
   const text = JSON.stringify({ ...entry, prev: head.hash })
   const hash = hashOf(text)
   return { line: `${text.slice(0, -1)},"hash":"${hash}"}`, head: { seq: entry.seq, hash } }
 }
 
 /** What a line says, when its own hash is right; undefined when somebody touched it. */
-export function unchained(line: string): (AuditEntry & { readonly prev: string; readonly hash: string }) | undefined {
+export function unchain(line: string): (AuditEntry & { readonly prev: string; readonly hash: string }) | undefined {
   const ending = ENDING.exec(line)
   const text = `${line.slice(0, -(ending?.[0].length ?? 0))}}`
   if (ending?.[1] === undefined || hashOf(text) !== ending[1]) return undefined
@@ -84,7 +84,7 @@ export function lastOf(path: string): SegmentEnd | undefined {
   }
   const lines = content.subarray(0, bytes).toString().split('\n')
   for (let at = lines.length - 2; at >= 0; at--) {
-    const entry = unchained(lines[at] ?? '')
+    const entry = unchain(lines[at] ?? '')
     if (entry === undefined) continue
     const isLast = at === lines.length - 2
     const problem = isLast ? undefined : `${path}: ${lines.length - 2 - at} lines at its end are damaged`

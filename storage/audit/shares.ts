@@ -22,8 +22,8 @@ const FILE = 'shares.json'
 const LEFT_OUT_BELOW = 0.01
 
 /**
- * Whose entries the log is full of. A note beside the segments, and a hint: where it is missing, what is there counts as
- * young and nobody's.
+ * Whose entries the log is full of. A note beside the segments, and a hint: where it is missing, what is there counts
+ * as young and nobody's.
  */
 export class AuditShares {
   readonly #path: string

@@ -1,6 +1,5 @@
-import { crc32 } from 'node:zlib'
 import type { Database, RangeOptions } from 'lmdb'
-import { queued } from './queued.ts'
+import { crc32 } from 'node:zlib'
 
 export type RowKey = string | string[]
 
@@ -58,11 +57,11 @@ export class CheckedTable<V, K extends RowKey = string> {
 
   put(key: K, value: V): RowWrite {
     const row = sealed(key, JSON.stringify(value))
-    return { bytes: row.length + keyText(key).length, queue: () => queued(this.#rows.put(key, row)) }
+    return { bytes: row.length + keyText(key).length, queue: () => ignoreRejection(this.#rows.put(key, row)) }
   }
 
   remove(key: K): RowWrite {
-    return { bytes: 0, queue: () => queued(this.#rows.remove(key)) }
+    return { bytes: 0, queue: () => ignoreRejection(this.#rows.remove(key)) }
   }
 
   /** Throws DamagedRowError. */
@@ -143,4 +142,9 @@ function textOf(key: RowKey, row: Uint8Array): string | undefined {
   if (end < 1 || bytes[end] !== LINE_FEED) return undefined
   const text = bytes.subarray(0, end)
   return bytes.toString('latin1', end + 1) === checksumOf(key, text) ? text.toString() : undefined
+}
+
+/** The promise of the whole batch reports a failure; the promises of its parts would report it again, unhandled. */
+export function ignoreRejection(part: Promise<unknown>): void {
+  part.catch(() => undefined)
 }

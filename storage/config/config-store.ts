@@ -1,11 +1,11 @@
-import type { Patch } from './amendment.ts'
+import type { Built, Entry } from './entry.ts'
 
 /**
  * The configuration's home: running, the candidate as an overlay over it, change records, revisions and the apply
  * journal. One interface for every engine (LMDB on one node today, a cluster's store later): writes are asynchronous
  * and durable when they resolve, reads are synchronous from a local mirror.
  */
-export interface ConfigStore extends ConfigWriter {
+export interface ConfigStore {
   /** The running configuration's revision: 0 when nothing was ever applied. */
   readonly revision: number
   readonly running: RecordReader
@@ -13,18 +13,24 @@ export interface ConfigStore extends ConfigWriter {
   /** One entry per record in which candidate and running differ, oldest first. */
   changes(): readonly Change[]
   isFrozen(changeId: string): boolean
+  /** What an apply has frozen; undefined when it has ended, or never froze anything. */
+  frozen(applyId: string): readonly Change[] | undefined
+  /** The apply that has frozen something and has not ended, of whatever node. */
+  underWay(): Frozen | undefined
   /**
-   * Runs `work` when nobody else writes, and lets the next one write when its promise is settled: what it reads stays true
-   * until it has written. Inside, only the writer that it is given may be used; each method of the store waits for its own turn.
+   * Runs `build` when nobody else writes, writes what it decided, and lets the next one build when that is durable:
+   * what it read is still true when it is written. It may run again, when another node has written first, so whatever
+   * it does besides reading belongs into `afterwards`.
    */
-  exclusively<T>(work: (writer: ConfigWriter) => Promise<T>): Promise<T>
+  edit<T>(build: () => Built<T> | Promise<Built<T>>): Promise<T>
+  /** The same for what needs no look at the store. */
+  write(entry: Entry): Promise<void>
   /** Written durably before an apply touches the machine; its presence at start means the apply did not finish. */
   openJournal(journal: Journal): Promise<void>
   journal(): Journal | undefined
   closeJournal(): Promise<void>
   /** The revision that waits to be confirmed, the last one. */
   unconfirmed(): Unconfirmed | undefined
-  confirm(): Promise<void>
   /** Number of the oldest revision that is kept; without any, that of the next. */
   readonly oldestRevision: number
   /** What `revisions` answers without its changes, however many they are. */
@@ -34,7 +40,7 @@ export interface ConfigStore extends ConfigWriter {
   getMeta(key: string): unknown
   putMeta(key: string, value: unknown): Promise<void>
   /** Small durable records beside the configuration, such as login sessions. */
-  readonly sessions: SideTable
+  readonly sessions: SharedTable
   /** Editing sessions, with what was edited in them. */
   readonly transactions: SideTable
   /** Long work, under way and done. */
@@ -42,32 +48,14 @@ export interface ConfigStore extends ConfigWriter {
   /** What happened lately, in order. */
   readonly events: SideTable
   /** Tokens that programs log in with; not part of any backup. */
-  readonly apiTokens: SideTable
+  readonly apiTokens: SharedTable
   /** What must not be accepted twice, by user. */
-  readonly signIns: SideTable
+  readonly signIns: SharedTable
+  /** Nodes of the cluster; empty without one. */
+  readonly members: SharedTable
+  /** What nodes may join with. */
+  readonly joinTokens: SharedTable
   close(): Promise<void>
-}
-
-/** What changes the configuration. Each is one durable transaction. */
-export interface ConfigWriter {
-  /** Writes all of `writes` to the candidate, or none. A record that equals running again is no change any more. */
-  stage(writes: readonly Write[], origin: Origin): Promise<void>
-  /** Takes the named changes back. Frozen changes cannot be: they are being made running. */
-  discard(changeIds: readonly string[]): Promise<void>
-  /**
-   * Fixes what an apply will make running. While frozen, whatever is staged stays a change of its own, even when it
-   * equals what is running now. Ends with `promote` or `thaw`.
-   */
-  freeze(select: (change: Change) => boolean): Promise<readonly Change[]>
-  /** The apply came to nothing: changes that change nothing any more are dropped. */
-  thaw(): Promise<void>
-  /** Makes frozen changes running, records the revision, closes the journal and says whether it waits for a confirmation, in one transaction. */
-  promote(frozen: readonly Change[], revision: RevisionHeader, options?: PromoteOptions): Promise<void>
-  /**
-   * Changes one record at once, in running and in what is pending for it, and is no revision: for what people do to their
-   * own account. Not between `freeze` and its end.
-   */
-  amend(key: RecordKey, patch: Patch): Promise<void>
 }
 
 /** Where a record lives. `scope` is a node id for settings of one node, '' for the cluster. */
@@ -96,7 +84,10 @@ export interface Write extends RecordKey {
 }
 
 export interface Origin {
+  /** Who wrote it last. */
   readonly actor: string
+  /** Who else has changed the record since it was pending; absent when nobody has. */
+  readonly others?: readonly string[]
   readonly endpoint: string
   /** ISO 8601. */
   readonly at: string
@@ -116,6 +107,23 @@ export interface RevisionHeader {
   readonly by: string
   readonly at: string
   readonly comment: string
+}
+
+/** What nodes have to know of an apply that another node was asked for. */
+export interface Asked {
+  /** That leads it. */
+  readonly nodeId: string
+  readonly header: RevisionHeader
+  /** See PlanOptions. */
+  readonly atLeast: 'runtime' | 'restart'
+}
+
+/** What an apply makes running, until it ends. */
+export interface Frozen {
+  readonly applyId: string
+  readonly changes: readonly Change[]
+  /** Absent on the only node. */
+  readonly asked?: Asked
 }
 
 export interface Revision extends RevisionHeader {
@@ -142,17 +150,6 @@ export interface Journal extends RevisionHeader {
   readonly attempted?: readonly RecordChangeValue[]
 }
 
-export interface PromoteOptions {
-  /** The revision waits to be confirmed. */
-  readonly unconfirmed?: Unconfirmed | undefined
-  /** The machine has yet to follow: the journal stays open. */
-  readonly keepsJournal?: boolean
-  /** Becomes pending in the same transaction, unless the record has a pending change. */
-  readonly again?: readonly Again[]
-  /** The changes were never pending: what is pending for their records keeps what it wants itself, and takes this over in other fields. */
-  readonly pendingFollows?: Patch | undefined
-}
-
 /** A record and what an apply wanted it to be; null: gone. */
 export interface RecordChangeValue extends RecordKey {
   readonly after: unknown
@@ -165,8 +162,15 @@ export interface Unconfirmed {
   readonly by: string
   /** ISO 8601, for people. */
   readonly confirmBy: string
-  /** In the time since the machine was started, which no change of the clock moves. */
-  readonly deadline: { readonly bootId: string; readonly uptime_ms: number }
+  readonly deadline: Deadline
+  /** Of an apply over several nodes: whose deadline that is. Others give as much time from when they learn of it. */
+  readonly among?: { readonly nodeId: string; readonly within_s: number }
+}
+
+/** In the time since the machine was started, which no change of the clock moves. */
+export interface Deadline {
+  readonly bootId: string
+  readonly uptime_ms: number
 }
 
 export interface SideTable {
@@ -174,5 +178,26 @@ export interface SideTable {
   put(key: string, value: unknown): Promise<void>
   remove(keys: readonly string[]): Promise<void>
   /** All of it, or nothing. */
-  write(puts: readonly { readonly key: string; readonly value: unknown }[], removed: readonly string[]): Promise<void>
+  write(puts: readonly Put[], removed: readonly string[]): Promise<void>
+}
+
+export interface Put {
+  readonly key: string
+  readonly value: unknown
+}
+
+export interface RowChanges {
+  readonly puts: readonly Put[]
+  readonly removed: readonly string[]
+}
+
+/** A side table that the nodes of a cluster share. */
+export interface SharedTable extends SideTable {
+  /**
+   * Writes what `build` answers, all of it or nothing, and answers whether there was something. `build` decides by what
+   * is there at that moment, and runs again when another node was first.
+   */
+  update(build: () => RowChanges | undefined): Promise<boolean>
+  /** From now on `tell` hears of everything that is written, by whichever node. */
+  follow(tell: (changes: RowChanges) => void): void
 }

@@ -7,25 +7,25 @@ export const encode = ({ section, scope, key }: RecordKey): StoreKey => [section
 export const decode = ([section, scope, key]: StoreKey): RecordKey => ({ section, scope, key })
 
 /** Revisions sort as text. */
-export const padded = (revision: number) => String(revision).padStart(12, '0')
+export const padRevision = (revision: number) => String(revision).padStart(12, '0')
 
 /** The changes of a revision, as they are kept. */
-export function recorded(changes: readonly Change[]): Revision['changes'] {
-  return changes.map(({ id, section, scope, key, actor, endpoint, at, before, after }) => ({
+export function recordChanges(changes: readonly Change[]): Revision['changes'] {
+  return changes.map(({ id, section, scope, key, actor, others, endpoint, at, before, after }) => ({
     section,
     scope,
     key,
     before: before?.value ?? null,
     after: after?.value ?? null,
-    ...(id === '' ? {} : { origin: { changeId: id, actor, endpoint, at } }),
+    ...(id === '' ? {} : { origin: { changeId: id, actor, ...(others && { others }), endpoint, at } }),
   }))
 }
 
 /** Changes that no editor staged get a revision of their own: whoever read the record before must notice. */
-export function renumbered(changes: readonly Change[], nextRevision: () => number): readonly Change[] {
+export function renumber(changes: readonly Change[], unstaged: boolean, next: () => number): readonly Change[] {
   return changes.map((change) =>
-    change.id !== '' || change.after === undefined
+    !(unstaged || change.id === '') || change.after === undefined
       ? change
-      : { ...change, after: { value: change.after.value, revision: nextRevision() } },
+      : { ...change, after: { value: change.after.value, revision: next() } },
   )
 }

@@ -1,41 +1,48 @@
 import type {
   Change,
   ConfigStore,
-  ConfigWriter,
+  Frozen,
   Journal,
-  Origin,
-  PromoteOptions,
-  RecordKey,
   Revision,
-  RevisionHeader,
+  RowChanges,
+  SharedTable,
   SideTable,
   Unconfirmed,
-  Write,
 } from './config-store.ts'
-import type { Patch } from './amendment.ts'
-import { decode, encode } from './keys.ts'
+import { type Built, type Entry, type EntryLog, LostRaceError } from './entry.ts'
+import { encode } from './keys.ts'
 import { changesNothing, Mirror } from './mirror.ts'
 import type { CountedHeader } from './revision-table.ts'
+import { SharedTables } from './shared-tables.ts'
 import { sideTable } from './side-table.ts'
-import { CALLER_PREFIX, ConfigTables, type SideTableName } from './tables.ts'
-import { MirroredWriter } from './writer.ts'
+import { overlayOf, runningOf, unconfirmedIn } from './store-state.ts'
+import { CALLER_PREFIX, ConfigTables, type SharedTableName, type SideTableName } from './tables.ts'
+import { Fold, type Folding } from './fold.ts'
+
+/** Of five nodes that all write without a pause, one loses so often in a row once in a thousand edits. */
+const TRIES_MAX = 32
 
 /** The store of one node: tables in LMDB, and a mirror of them that is read. */
 export class LmdbConfigStore implements ConfigStore {
   readonly #tables: ConfigTables
   readonly #mirror = new Mirror()
-  readonly #writer: MirroredWriter
+  readonly #fold: Fold
+  #log: EntryLog = { position: 0, append: (entry) => this.#fold.carryOut(entry) }
   #last: Promise<unknown> = Promise.resolve()
-  readonly sessions: SideTable
+  /** Of what is written beside the configuration, which waits for no edit. */
+  #lastUpdate: Promise<unknown> = Promise.resolve()
+  readonly sessions: SharedTable
+  readonly apiTokens: SharedTable
+  readonly signIns: SharedTable
+  readonly members: SharedTable
+  readonly joinTokens: SharedTable
   readonly transactions: SideTable
   readonly jobs: SideTable
   readonly events: SideTable
-  readonly apiTokens: SideTable
-  readonly signIns: SideTable
   /** What was found damaged beside the configuration, and is left out. */
   readonly damaged: readonly string[]
 
-  constructor(directory: string, newId: () => string) {
+  constructor(directory: string) {
     const tables = new ConfigTables(directory)
     this.#tables = tables
     const damaged: string[] = []
@@ -45,19 +52,35 @@ export class LmdbConfigStore implements ConfigStore {
         (rows) => tables.commit(rows),
         (problem) => damaged.push(problem),
       )
-    this.sessions = side('sessions')
+    const shared = new SharedTables(tables)
+    const sharedTable = (name: SharedTableName): SharedTable => {
+      const own = side(name)
+      const update: SharedTable['update'] = (build) => this.#update(name, build)
+      const write: SideTable['write'] = async (puts, removed) => void (await update(() => ({ puts, removed })))
+      return {
+        entries: () => own.entries(),
+        put: (key, value) => write([{ key, value }], []),
+        remove: (keys) => write([], keys),
+        write,
+        update,
+        follow: (tell) => shared.follow(name, tell),
+      }
+    }
+    this.sessions = sharedTable('sessions')
+    this.apiTokens = sharedTable('apiTokens')
+    this.signIns = sharedTable('signIns')
+    this.members = sharedTable('members')
+    this.joinTokens = sharedTable('joinTokens')
     this.transactions = side('transactions')
     this.jobs = side('jobs')
     this.events = side('events')
-    this.apiTokens = side('apiTokens')
-    this.signIns = side('signIns')
     this.damaged = damaged
-    this.#writer = new MirroredWriter(tables, this.#mirror, newId)
+    this.#fold = new Fold(tables, this.#mirror, shared)
     this.#load()
   }
 
   get revision(): number {
-    return this.#writer.revision
+    return this.#fold.revision
   }
   get running(): ConfigStore['running'] {
     return this.#mirror.running
@@ -69,38 +92,79 @@ export class LmdbConfigStore implements ConfigStore {
     return this.#mirror.changes()
   }
   isFrozen(changeId: string): boolean {
-    return this.#writer.frozen.has(changeId)
+    return this.#fold.isFrozen(changeId)
+  }
+  frozen(applyId: string): readonly Change[] | undefined {
+    return this.#fold.frozen(applyId)
+  }
+  underWay(): Frozen | undefined {
+    return this.#fold.underWay()
   }
 
-  exclusively<T>(work: (writer: ConfigWriter) => Promise<T>): Promise<T> {
-    const turn = this.#last.then(() => work(this.#writer))
+  edit<T>(build: () => Built<T> | Promise<Built<T>>): Promise<T> {
+    const turn = this.#last.then(async () => {
+      const { result, afterwards } = await this.#written(build)
+      await afterwards?.()
+      return result
+    })
     this.#last = turn.catch(() => undefined)
     return turn
   }
-  stage(writes: readonly Write[], origin: Origin): Promise<void> {
-    return this.exclusively((writer) => writer.stage(writes, origin))
+  /** Waits for no edit: one that is under way may be waiting for this. */
+  #update(table: SharedTableName, build: () => RowChanges | undefined): Promise<boolean> {
+    const turn = this.#lastUpdate.then(async () => {
+      const { result } = await this.#written(() => {
+        const changes = build()
+        return changes === undefined ? { result: false } : { result: true, entry: { op: 'put', table, ...changes } }
+      })
+      return result
+    })
+    this.#lastUpdate = turn.catch(() => undefined)
+    return turn
   }
-  discard(changeIds: readonly string[]): Promise<void> {
-    return this.exclusively((writer) => writer.discard(changeIds))
+  /** Builds until no other node has written since, and then writes. */
+  async #written<T>(build: () => Built<T> | Promise<Built<T>>): Promise<Built<T>> {
+    for (let tries = 1; ; tries++) {
+      const since = this.#log.position
+      const built = await build()
+      if (built.entry === undefined) return built
+      try {
+        await this.#log.append(built.entry, since)
+        return built
+      } catch (error) {
+        if (!(error instanceof LostRaceError)) throw error
+        if (tries === TRIES_MAX) throw error.refusal
+      }
+    }
   }
-  freeze(select: (change: Change) => boolean): Promise<readonly Change[]> {
-    return this.exclusively((writer) => writer.freeze(select))
+  write(entry: Entry): Promise<void> {
+    return this.edit(() => ({ result: undefined, entry }))
   }
-  thaw(): Promise<void> {
-    return this.exclusively((writer) => writer.thaw())
+
+  /** What carries out entries, for the log that orders them. */
+  get folding(): Folding {
+    return this.#fold
   }
-  promote(frozen: readonly Change[], header: RevisionHeader, options?: PromoteOptions): Promise<void> {
-    return this.exclusively((writer) => writer.promote(frozen, header, options))
+  /** Entries are ordered by what `make` answers from then on; while it works, nothing is written. */
+  handOver(make: () => Promise<EntryLog>): Promise<void> {
+    const turn = this.#last.then(() => {
+      const made = this.#lastUpdate.then(async () => this.orderBy(await make()))
+      this.#lastUpdate = made.catch(() => undefined)
+      return made
+    })
+    this.#last = turn.catch(() => undefined)
+    return turn
   }
-  amend(key: RecordKey, patch: Patch): Promise<void> {
-    return this.exclusively((writer) => writer.amend(key, patch))
+  /** From now on entries are ordered by this log, which gives all of them to `folding`. */
+  orderBy(log: EntryLog): void {
+    this.#log = log
   }
 
   async openJournal(journal: Journal): Promise<void> {
     const { meta } = this.#tables
     const row = meta.put('journal', journal)
     // Also for what `promote` will write: an apply that has taken effect must not meet a full disk.
-    const { bytes, rows } = this.#promotion()
+    const { bytes, rows } = this.#promotion(this.#fold.frozen(journal.applyId) ?? [])
     this.#tables.ensureRoom(row.bytes + bytes, rows + 1, { keepsReserve: true })
     await this.#tables.commit([row])
   }
@@ -113,11 +177,7 @@ export class LmdbConfigStore implements ConfigStore {
   }
 
   unconfirmed(): Unconfirmed | undefined {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by promote only
-    return this.#tables.meta.get('unconfirmed') as Unconfirmed | undefined
-  }
-  confirm(): Promise<void> {
-    return this.#tables.commit([this.#tables.meta.remove('unconfirmed')])
+    return unconfirmedIn(this.#tables)
   }
 
   get oldestRevision(): number {
@@ -141,23 +201,20 @@ export class LmdbConfigStore implements ConfigStore {
   }
 
   /** What making the frozen changes running takes: each record as it becomes, and in the revision also as it was. */
-  #promotion(): { readonly bytes: number; readonly rows: number } {
+  #promotion(frozen: readonly Change[]): { readonly bytes: number; readonly rows: number } {
     const { running, candidate } = this.#tables
     let bytes = 0
-    for (const change of this.#writer.frozen.values()) {
+    for (const change of frozen) {
       const key = encode(change)
       bytes += 2 * candidate.bytes(key) + running.bytes(key)
     }
-    return { bytes, rows: 2 * this.#writer.frozen.size }
+    return { bytes, rows: 2 * frozen.length }
   }
 
   #load(): void {
-    for (const { key, value } of this.#tables.running.rows()) this.#mirror.setRunning(decode(key), value)
-    for (const { key, value } of this.#tables.candidate.rows()) {
-      const { value: content, ...row } = value
-      const stored = content === undefined ? undefined : { value: content, revision: row.revision }
-      this.#mirror.setOverlay(decode(key), { ...decode(key), ...row, stored })
-    }
+    this.#mirror.load({ running: runningOf(this.#tables), candidate: overlayOf(this.#tables) })
+    // In a cluster others have them as well until an entry takes them away.
+    if (this.#fold.position > 0) return
     // Left by a crash during an apply, see `freeze`.
     for (const change of this.changes().filter(changesNothing)) this.#mirror.setOverlay(change, undefined)
   }

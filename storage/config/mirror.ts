@@ -1,16 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Again, Change, RecordKey, RecordReader, StoredRecord } from './config-store.ts'
-import { merged, SortedRecords } from './sorted-records.ts'
-
-/** A stored record of the overlay: a tombstone hides what running has. */
-export interface OverlayEntry extends RecordKey {
-  readonly stored: StoredRecord | undefined
-  readonly revision: number
-  readonly changeId: string
-  readonly actor: string
-  readonly endpoint: string
-  readonly at: string
-}
+import { mergeSorted, SortedRecords } from './sorted-records.ts'
+import type { OverlayEntry, RunningRow, StoreState } from './store-state.ts'
 
 interface RunningEntry {
   readonly key: string
@@ -38,7 +29,7 @@ export class Mirror {
     list: (section, scope) => {
       const overlay = this.#overlay.get(section)?.get(scope)?.list() ?? []
       const changes = new Map(overlay.map(({ key, stored }) => [key, stored === undefined ? stored : { key, stored }]))
-      return merged(this.#runningList(section, scope), ({ key }) => key, changes).map(({ stored }) => stored)
+      return mergeSorted(this.#runningList(section, scope), ({ key }) => key, changes).map(({ stored }) => stored)
     },
   }
 
@@ -48,6 +39,29 @@ export class Mirror {
 
   overlayEntry({ section, scope, key }: RecordKey): OverlayEntry | undefined {
     return this.#overlay.get(section)?.get(scope)?.byKey.get(key)
+  }
+
+  /** Forgets everything, and holds these. */
+  load({ running, candidate }: Pick<StoreState, 'running' | 'candidate'>): void {
+    this.#running.clear()
+    this.#overlay.clear()
+    for (const row of running) this.setRunning(row, row.stored)
+    for (const entry of candidate) this.setOverlay(entry, entry)
+  }
+
+  /** Everything, in no certain order. */
+  rows(): Pick<StoreState, 'running' | 'candidate'> {
+    const running: RunningRow[] = []
+    for (const [section, scopes] of this.#running)
+      for (const [scope, records] of scopes)
+        for (const { key, stored } of records.byKey.values()) running.push({ section, scope, key, stored })
+    return { running, candidate: this.#overlayEntries() }
+  }
+
+  #overlayEntries(): OverlayEntry[] {
+    return [...this.#overlay.values()].flatMap((scopes) =>
+      [...scopes.values()].flatMap((records) => [...records.byKey.values()]),
+    )
   }
 
   setRunning(key: RecordKey, stored: StoredRecord | undefined): void {
@@ -64,7 +78,10 @@ export class Mirror {
     return entry === undefined || isDeepStrictEqual(entry.stored?.value, change.after?.value)
   }
 
-  /** What a promotion does to the overlay: what is settled goes, what is taken back comes again unless something was staged over it. */
+  /**
+   * What a promotion does to the overlay: what is settled goes, what is taken back comes again unless something was
+   * staged over it.
+   */
   afterPromotion(
     promoted: readonly Change[],
     again: readonly Again[],
@@ -80,10 +97,7 @@ export class Mirror {
   }
 
   changes(): readonly Change[] {
-    const all: OverlayEntry[] = []
-    for (const scopes of this.#overlay.values()) {
-      for (const records of scopes.values()) for (const entry of records.byKey.values()) all.push(entry)
-    }
+    const all = this.#overlayEntries()
     all.sort((a, b) => a.revision - b.revision)
     return all.map((entry) => ({
       id: entry.changeId,
@@ -92,6 +106,7 @@ export class Mirror {
       scope: entry.scope,
       key: entry.key,
       actor: entry.actor,
+      ...(entry.others && { others: entry.others }),
       endpoint: entry.endpoint,
       at: entry.at,
       before: this.running.get(entry.section, entry.scope, entry.key),

@@ -18,8 +18,8 @@ export function damageOf(tables: ConfigTables): readonly string[] {
 }
 
 /**
- * Mends what can be mended, in one transaction, and answers what was done about each damaged row. A record that runs comes
- * back as the newest revision has it; what is nowhere else is taken out, and said to be lost.
+ * Mends what can be mended, in one transaction, and answers what was done about each damaged row. A record that runs
+ * comes back as the newest revision has it; what is nowhere else is taken out, and said to be lost.
  */
 export function repairConfig(tables: ConfigTables): readonly string[] {
   const { running, candidate, meta, side } = tables

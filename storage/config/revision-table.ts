@@ -1,6 +1,6 @@
 import { type CheckedTable, DamagedRowError, type RowWrite, type Surveyed } from './checked-table.ts'
 import type { Revision, RevisionHeader } from './config-store.ts'
-import { padded } from './keys.ts'
+import { padRevision } from './keys.ts'
 
 /** So many are kept however old they are, younger ones than `ms` as well, and never more than `kept_max`. */
 export interface RevisionRetention {
@@ -15,7 +15,9 @@ const EXPIRED_AT_ONCE = 4
 /** A revision without its changes. */
 export type CountedHeader = RevisionHeader & { readonly count: number }
 
-/** Revisions, and their headers once more by themselves: a list of them must not read what thousands of records were. */
+/**
+ * Revisions, and their headers once more by themselves: a list of them must not read what thousands of records were.
+ */
 export class RevisionTable {
   readonly #revisions: CheckedTable<Revision>
   readonly #headers: CheckedTable<CountedHeader>
@@ -39,11 +41,24 @@ export class RevisionTable {
 
   /** What is too old, and what is too many, goes with it. */
   put(revision: Revision): readonly RowWrite[] {
-    const key = padded(revision.revision)
+    const key = padRevision(revision.revision)
     return [
       this.#revisions.put(key, revision),
       this.#headers.put(key, counted(revision)),
       ...this.#expired(revision).flatMap((old) => [this.#revisions.remove(old), this.#headers.remove(old)]),
+    ]
+  }
+
+  /** What makes these all that there are. */
+  replaced(revisions: readonly Revision[]): readonly RowWrite[] {
+    const [kept, headers] = [this.#revisions, this.#headers]
+    return [
+      ...[...kept.keys()].map((key) => kept.remove(key)),
+      ...[...headers.keys()].map((key) => headers.remove(key)),
+      ...revisions.flatMap((revision) => {
+        const key = padRevision(revision.revision)
+        return [kept.put(key, revision), headers.put(key, counted(revision))]
+      }),
     ]
   }
 
@@ -96,7 +111,7 @@ export class RevisionTable {
   unlisted(): readonly RowWrite[] {
     const [oldest] = this.#headers.keys({ limit: 1 })
     const rows = this.#revisions.survey(oldest === undefined ? {} : { end: oldest })
-    return intact(rows).map((revision) => this.#headers.put(padded(revision.revision), counted(revision)))
+    return intact(rows).map((revision) => this.#headers.put(padRevision(revision.revision), counted(revision)))
   }
 }
 
@@ -111,5 +126,5 @@ function intact<V>(rows: Iterable<Surveyed<V, string>>): readonly V[] {
 const newestFirst = (limit: number, before: number | undefined) => ({
   reverse: true,
   limit,
-  ...(before === undefined ? {} : { start: padded(before), exclusiveStart: true }),
+  ...(before === undefined ? {} : { start: padRevision(before), exclusiveStart: true }),
 })

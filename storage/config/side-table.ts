@@ -2,8 +2,8 @@ import { type CheckedTable, DamagedRowError, type RowWrite } from './checked-tab
 import type { SideTable } from './config-store.ts'
 
 /**
- * A table of small records beside the configuration. `commit` is one durable transaction. A damaged record is left out and
- * told: a session or an event less is no reason not to start.
+ * A table of small records beside the configuration. `commit` is one durable transaction. A damaged record is left out
+ * and told: a session or an event less is no reason not to start.
  */
 export function sideTable(
   table: CheckedTable<unknown>,

@@ -2,7 +2,7 @@
  * `sorted` with some records replaced, added or (undefined) taken away, in the order of their keys again. What did not
  * change is copied in runs and not compared: most changes touch one record of thousands.
  */
-export function merged<T>(
+export function mergeSorted<T>(
   sorted: readonly T[],
   keyOf: (record: T) => string,
   changes: ReadonlyMap<string, T | undefined>,
@@ -47,7 +47,7 @@ export class SortedRecords<T extends { readonly key: string }> {
   }
 
   list(): readonly T[] {
-    this.#sorted = merged(this.#sorted, (record) => record.key, this.#touched)
+    this.#sorted = mergeSorted(this.#sorted, (record) => record.key, this.#touched)
     this.#touched.clear()
     return this.#sorted
   }

@@ -28,7 +28,10 @@ export interface OverlayRow extends Origin {
   readonly changeId: string
 }
 
-export const SIDE_TABLES = ['sessions', 'transactions', 'jobs', 'events', 'apiTokens', 'signIns'] as const
+/** Those that the nodes of a cluster share. */
+export const SHARED_TABLES = ['sessions', 'apiTokens', 'signIns', 'members', 'joinTokens'] as const
+export type SharedTableName = (typeof SHARED_TABLES)[number]
+export const SIDE_TABLES = [...SHARED_TABLES, 'transactions', 'jobs', 'events'] as const
 export type SideTableName = (typeof SIDE_TABLES)[number]
 
 export interface CommitOptions {
@@ -37,13 +40,16 @@ export interface CommitOptions {
 }
 
 /**
- * The tables of the configuration (all rows JSON with a checksum, all keys strings, or [section, scope, key] where a record is named):
+ * The tables of the configuration. All rows are JSON with a checksum; all keys are strings, or [section, scope, key]
+ * where a record is named.
+ *
  *   running     record key → {value, revision}
- *   candidate   record key → {value?, revision, changeId, actor, endpoint, at}; no value = removed
+ *   candidate   record key → {value?, revision, changeId, actor, others?, endpoint, at}; no value = removed
  *   revisions   revision, zero-padded → Revision
  *   headers     revision, zero-padded → RevisionHeader with the number of changes
- *   sessions    session id → whatever the caller stores; transactions, jobs, events, apiTokens and signIns likewise
+ *   sessions    session id → whatever the caller stores; the other side tables likewise
  *   meta        schema, sequence, revision, journal, unconfirmed, and what callers put under their own keys
+ *
  * Commits are flushed before their promise resolves (overlappingSync off): an answered write survives power loss.
  */
 export class ConfigTables {

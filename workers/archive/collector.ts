@@ -1,16 +1,17 @@
 import { createStatRows, scanStats, STORED_COUNT, type StatHeader } from '../../src/drivers/haproxy/stats-csv.ts'
 import type { ArchiveObject } from '../../storage/archive/catalog.ts'
 import { COUNTER_COUNT, type ProcessCounters } from '../../storage/archive/increments.ts'
-import type { BaselineSource } from '../../storage/archive/tail-writer.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
-import { ChangedSlots } from './changed-slots.ts'
 import { counterOrigin, InheritedCounters } from './inheritance.ts'
 import { type KnownProcess, newProcess, restoredProcess } from './known-process.ts'
+import type { ProcessStats } from './process-answer.ts'
 import { beganSince, isAnother } from './process-age.ts'
 import { type PollTime, SampledSeconds } from './sampled-seconds.ts'
-import type { Poll, ProcessStats } from './source.ts'
+import type { Poll } from './source.ts'
 
 export interface Absorbed {
+  /** The raw answer of the current process. */
+  readonly csv: Uint8Array<ArrayBuffer>
   readonly header: StatHeader
   readonly starts: Uint32Array<ArrayBuffer>
   readonly layout: number
@@ -23,10 +24,10 @@ export interface Absorbed {
 type Role = 'current' | 'old' | 'shared'
 
 /**
- * Turns polls into the archive's seconds. `absorb` adds what a poll brought, `close` puts what came together into the seconds
- * since the last good poll. Counters of several processes (a reload with old workers) are summed as increments.
+ * Turns polls into the archive's seconds. `absorb` adds what a poll brought, `close` puts what came together into the
+ * seconds since the last good poll. Counters of several processes (a reload with old workers) are summed as increments.
  */
-export class Collector implements BaselineSource {
+export class Collector {
   readonly #writer: ArchiveWriter
   readonly #processes = new Map<number, KnownProcess>()
   readonly #statRows = createStatRows()
@@ -37,7 +38,6 @@ export class Collector implements BaselineSource {
   /** The processes that existed at the last poll of this run. */
   #polled: ReadonlySet<number> = new Set()
   readonly #seconds: SampledSeconds
-  readonly #changed = new ChangedSlots()
   #layoutBase = 0
 
   constructor(writer: ArchiveWriter) {
@@ -45,10 +45,6 @@ export class Collector implements BaselineSource {
     this.#seconds = new SampledSeconds(writer)
     this.#restored = restoredProcess(writer)
     if (this.#restored !== undefined) this.#processes.set(this.#restored.counters.pid, this.#restored)
-  }
-
-  get pid(): number {
-    return this.#pid
   }
 
   /** Adds a poll; `undefined` when its answer was torn: nothing of it counts. */
@@ -63,31 +59,43 @@ export class Collector implements BaselineSource {
     const predecessor = this.#current ?? this.#restored
     const current = this.#knownOrNew(poll.current, time)
     const inherited = current === predecessor ? undefined : this.#inherited(poll.current, predecessor)
-    if (this.#pid !== poll.current.pid) this.#changed.addAll()
+    if (this.#pid !== poll.current.pid) this.#seconds.changed.addAll()
     if (this.#current !== current) this.#layoutBase += (this.#current?.rows.layout ?? 0) + 1
     this.#pid = poll.current.pid
     this.#current = current
     if (inherited === undefined) this.#add(current, poll.current, 'current')
-    this.#absorbOld(poll, current !== predecessor)
+    this.#absorbOld(poll, current !== predecessor, time)
     // What was taken over is only known once the predecessor has been heard.
     if (inherited !== undefined && scanStats(poll.current.bytes, this.#statRows, poll.current.from) !== undefined)
       this.#add(current, poll.current, 'current', inherited)
     const { layout, objects } = current.rows
-    return { header, starts, statuses, layout: this.#layoutBase + layout, objects }
+    return { csv: poll.current.bytes, header, starts, statuses, layout: this.#layoutBase + layout, objects }
   }
 
-  #absorbOld({ old, oldPids }: Poll & { readonly ok: true }, wasReloaded: boolean): void {
+  #absorbOld({ old, oldPids }: Poll & { readonly ok: true }, wasReloaded: boolean, time: PollTime): void {
     for (const stats of old) {
       if (scanStats(stats.bytes, this.#statRows, stats.from) === undefined) continue
-      // One that came and was replaced between two polls has counted everything since.
-      const began = wasReloaded && this.#polled.size > 0 && !this.#polled.has(stats.pid)
-      const process = this.#processes.get(stats.pid) ?? this.#remember(newProcess(stats.pid, began))
+      const process = this.#processes.get(stats.pid) ?? this.#replaced(stats, wasReloaded, time)
       this.#add(process, stats, process.isShared ? 'shared' : 'old')
     }
     for (const pid of this.#processes.keys()) {
       if (pid !== this.#pid && !oldPids.includes(pid)) this.#processes.delete(pid)
     }
     this.#polled = new Set([this.#pid, ...oldPids])
+  }
+
+  /**
+   * One that came and was replaced between two polls has counted everything since, unless it began with what others had
+   * counted.
+   */
+  #replaced(stats: ProcessStats, wasReloaded: boolean, time: PollTime): KnownProcess {
+    const since_s = this.#seconds.sinceSample_s(time)
+    const isNew = wasReloaded && this.#polled.size > 0 && !this.#polled.has(stats.pid)
+    const began = isNew && beganSince(stats.uptime_s, since_s, this.#seconds.hasSample)
+    const origin = counterOrigin(stats, this.#statRows)
+    const process = this.#remember(newProcess(stats.pid, began && origin === 'zero'))
+    process.isShared = origin === 'shared'
+    return process
   }
 
   /** What a new process took over from the one before it; `undefined` when it began at zero. */
@@ -105,8 +113,8 @@ export class Collector implements BaselineSource {
   }
 
   /**
-   * The process that answered, and the time its increments may stem from. A process that started after the last good poll
-   * counts in full from its start; the same number with a later start is another process.
+   * The process that answered, and the time its increments may stem from. A process that started after the last good
+   * poll counts in full from its start; the same number with a later start is another process.
    */
   #knownOrNew(stats: ProcessStats, time: PollTime): KnownProcess {
     const sinceSample_s = this.#seconds.sinceSample_s(time)
@@ -124,11 +132,6 @@ export class Collector implements BaselineSource {
     return this.#remember(newProcess(pid, young, age))
   }
 
-  #room(slots: number): void {
-    this.#seconds.sums.room(slots)
-    this.#changed.room(slots)
-  }
-
   #add(process: KnownProcess, stats: ProcessStats, role: Role, inherited?: InheritedCounters): void {
     const rows = this.#statRows
     process.rows.update(stats.bytes, rows, (kind, name, backend) => this.#writer.ensure(kind, name, backend))
@@ -138,8 +141,10 @@ export class Collector implements BaselineSource {
       if (object === undefined) continue
       // It was away for long and is back: it needs a place in the ring again.
       if (object.slot < 0) this.#writer.ensure(object.kind, object.name, object.backend)
-      this.#room(this.#writer.registry.slots)
-      if (object.slot >= 0) this.#addRow(process.counters, object.slot, row * STORED_COUNT, role, inherited)
+      this.#seconds.room(this.#writer.registry.slots)
+      if (object.slot < 0) continue
+      if (stats.isSporadic !== true) this.#seconds.gauge(object.slot, rows.values[row * STORED_COUNT] ?? Number.NaN)
+      this.#addRow(process.counters, object.slot, row * STORED_COUNT, role, inherited)
     }
   }
 
@@ -151,9 +156,8 @@ export class Collector implements BaselineSource {
     inherited: InheritedCounters | undefined,
   ): void {
     const { values } = this.#statRows
-    this.#seconds.gauge(slot, values[at] ?? Number.NaN)
     const current = role === 'current'
-    if (current && !counters.known(slot)) this.#changed.add(slot)
+    if (current && !counters.known(slot)) this.#seconds.changed.add(slot)
     for (let counter = 0; counter < COUNTER_COUNT; counter++) {
       const value = values[at + 1 + counter] ?? Number.NaN
       const own = counters.increment(slot, counter, value)
@@ -166,16 +170,14 @@ export class Collector implements BaselineSource {
 
   #addIncrement(slot: number, counter: number, increment: number, current: boolean): void {
     const unknown = Number.isNaN(increment)
-    if (unknown || !current) this.#changed.add(slot)
+    if (unknown || !current) this.#seconds.changed.add(slot)
     // What an old worker cannot tell is left out: the current worker's figure still holds.
     if (current || !unknown) this.#seconds.sums.add(slot, counter, increment)
   }
 
   /** Ends the seconds before `tick_s` with what was absorbed, and stores them. */
   close(tick_s: number, time: PollTime): void {
-    const isClosed = this.#seconds.close(tick_s, time, this, () => this.storeAll())
-    if (!isClosed) return
-    this.#changed.clear()
+    if (this.#current !== undefined) this.#seconds.close(tick_s, time, this.#pid, this.#current.counters)
   }
 
   /** A poll failed. The second stays open as long as a later poll may still tell what happened in it. */
@@ -185,15 +187,6 @@ export class Collector implements BaselineSource {
 
   /** The stored counters are gone: all are stored anew with the next second. */
   storeAll(): void {
-    this.#changed.addAll()
-  }
-
-  counter(slot: number, counter: number): number {
-    const counters = this.#current?.counters
-    return counters !== undefined && counters.seenNow(slot) ? counters.valueOf(slot, counter) : Number.NaN
-  }
-
-  changed(slot: number): boolean {
-    return this.#changed.has(slot)
+    this.#seconds.changed.addAll()
   }
 }

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { NOBODY_LISTENS } from '../../src/drivers/haproxy/cli.ts'
 import type { SocketTarget } from './messages.ts'
 
-/** How long a refused connection is tried again: the master closes its socket for some milliseconds when it reloads. */
-const REFUSED_RETRY_MS = 300
+/** A refused connection is tried again: the master closes its socket for some milliseconds when it reloads. */
+const RETRIES = 12
 const RETRY_PAUSE_MS = 25
 /** 20,000 objects are 5 MB, the archive's cap of 50,000 is less than 40 MB with the widest rows. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
@@ -37,7 +37,7 @@ export class UnansweredError extends ExchangeError {
 }
 
 /** The chunks in one piece of memory. */
-export function joined(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+export function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   // A buffer of its own, not a slice of Node's pool: it is moved to the main thread.
   const all = new Uint8Array(length)
   let at = 0
@@ -48,12 +48,23 @@ export function joined(chunks: readonly Uint8Array[], length: number): Uint8Arra
   return all
 }
 
-/** One connection, one request, the whole answer. Rejects with a sentence about HAProxy ("it …", "its …"). */
-export function exchange(target: SocketTarget, request: string, timeout_ms: number): Promise<Uint8Array<ArrayBuffer>> {
+export function connectTo(target: SocketTarget): Socket {
+  return 'path' in target ? connect(target.path) : connect(target.port, target.host)
+}
+
+/**
+ * One connection, one request, the whole answer: on a connection of its own, or on one that was opened before and on
+ * which nothing was said. Rejects with a sentence about HAProxy ("it …", "its …").
+ */
+export function exchange(
+  target: SocketTarget,
+  request: string,
+  timeout_ms: number,
+  socket: Socket = connectTo(target),
+): Promise<Uint8Array<ArrayBuffer>> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
     let length = 0
-    const socket = 'path' in target ? connect(target.path) : connect(target.port, target.host)
     const fail = (code: string, message: string): void => {
       clearTimeout(timer)
       socket.destroy()
@@ -75,7 +86,7 @@ export function exchange(target: SocketTarget, request: string, timeout_ms: numb
     socket.on('end', () => {
       clearTimeout(timer)
       socket.destroy()
-      resolve(joined(chunks, length))
+      resolve(joinChunks(chunks, length))
     })
     // Half-closed after the request: the master otherwise waits for the next command instead of ending the session.
     socket.end(request)
@@ -83,9 +94,9 @@ export function exchange(target: SocketTarget, request: string, timeout_ms: numb
 }
 
 /**
- * HAProxy's master goes on with a question for a worker that hangs, also when who asked has gone: it takes ten at a time, and
- * then answers nobody. So the connection stays open, and its end tells that the place is free again. Over TCP the other side
- * may have vanished without a word.
+ * HAProxy's master goes on with a question for a worker that hangs, also when who asked has gone: it takes ten at a
+ * time, and then answers nobody. So the connection stays open, and its end tells that the place is free again. Over TCP
+ * the other side may have vanished without a word.
  */
 function abandoned(socket: Socket, isLocal: boolean): Promise<void> {
   socket.removeAllListeners('data').removeAllListeners('end').resume()
@@ -104,13 +115,15 @@ export async function exchangeWithRetry(
   deadline_ms: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const started = performance.now()
-  for (;;) {
+  // Tries are counted, not milliseconds: on a machine that stands still for a while, nobody had the time to listen
+  // again.
+  for (let tries = 0; ; tries++) {
     const passed = performance.now() - started
     try {
       return await exchange(target, request, Math.max(1, deadline_ms - passed))
     } catch (error) {
       const refused = error instanceof ExchangeError && error.code in NOBODY_LISTENS
-      if (!refused || performance.now() - started > REFUSED_RETRY_MS) throw error
+      if (!refused || tries === RETRIES || performance.now() - started > deadline_ms) throw error
       await sleep(RETRY_PAUSE_MS)
     }
   }

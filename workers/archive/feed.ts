@@ -1,6 +1,7 @@
+import type { IpvsPlan } from '../../src/ipvs/names.ts'
 import type { Tier } from '../../storage/archive/tiers.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
-import type { HaproxyTick, IpvsTick, TickState } from './messages.ts'
+import type { TickMessage, TickState } from './messages.ts'
 import type { PollTime } from './sampled-seconds.ts'
 
 /** What the counters of a feed have become, second by second. */
@@ -13,28 +14,36 @@ export interface Bookkeeping {
   storeAll(): void
 }
 
-/** A source of figures with the bookkeeping of its counters: what the archive thread polls in its rhythm. */
-export interface Feed {
+/** What the main thread is told, and the memory that is moved there with it. */
+export interface Told<Tick> {
+  readonly message: TickMessage<Tick>
+  readonly transfer: readonly ArrayBuffer[]
+}
+
+/**
+ * A source of figures with the bookkeeping of its counters: what the archive thread polls in its rhythm. What a poll
+ * brought is absorbed, and what was absorbed may be told.
+ */
+export interface Feed<Polled, Absorbed extends object, Tick> {
   readonly collector: Bookkeeping
-  /** There is nothing to ask for: no time passes in the archive. */
+  /** There is nothing to poll for: no time passes in the archive. */
   readonly isIdle: boolean
+  /** Which entries are whose, for a source that does not say it itself. */
+  take?(plan: IpvsPlan): void
   /** Asks the source once. */
-  ask(deadline_ms: number): Promise<void>
-  /** Adds what the last question brought. Answers why there is nothing to add. */
-  absorb(time: PollTime): string | undefined
-  /** What the main thread is told of the last question, and the memory that is moved there with it. */
-  message(state: TickState): {
-    readonly message: (TickState & HaproxyTick) | (TickState & IpvsTick)
-    readonly transfer: readonly ArrayBuffer[]
-  }
+  poll(deadline_ms: number): Promise<Polled>
+  /** Adds what a poll brought. Answers with the reason when there is nothing to add. */
+  absorb(polled: Polled, time: PollTime): Absorbed | string
+  /** `absorbed` is `undefined` when there was nothing to absorb. */
+  message(absorbed: Absorbed | undefined, state: TickState): Told<Tick>
 }
 
 /** What an archive keeps, and how often. */
-export interface Rhythm<F extends Feed> {
+export interface Rhythm<Polled, Absorbed extends object, Tick> {
   readonly tiers: readonly Tier[]
   /** Length of the archive's seconds. Everything that is measured in them is, but for what the main thread is told. */
   readonly step_s: number
   /** After the second has ended, so that the poll belongs to it. */
   readonly offset_ms: number
-  readonly feed: (writer: ArchiveWriter) => F
+  readonly feed: (writer: ArchiveWriter) => Feed<Polled, Absorbed, Tick>
 }

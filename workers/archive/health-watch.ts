@@ -7,26 +7,26 @@ const [U, P, D, O] = Buffer.from('UPDO')
 const NO_CODE: ReadonlySet<string> = new Set(['', '0', '4294967295'])
 
 /**
- * Notices servers that go up or down. A server in maintenance, or without a check, has no health; what it had before counts
- * until it has one again.
+ * Notices servers that go up or down. A server in maintenance, or without a check, has no health; what it had before
+ * counts until it has one again.
  */
 export class HealthWatch {
   /** By number of the object. */
   #known = new Map<number, boolean>()
 
   /** Since the last call; undefined when nothing changed. */
-  changes(bytes: Uint8Array, { header, starts, statuses, objects }: Absorbed): readonly HealthChange[] | undefined {
+  changes({ csv, header, starts, statuses, objects }: Absorbed): readonly HealthChange[] | undefined {
     let changes: HealthChange[] | undefined
     for (let row = 0; row < objects.length; row++) {
       const object = objects[row]
       if (object?.kind !== 'server') continue
-      const up = healthAt(bytes, statuses[row] ?? 0)
+      const up = healthAt(csv, statuses[row] ?? 0)
       if (up === undefined || this.#known.get(object.id) === up) continue
       const isNews = this.#known.has(object.id)
       this.#known.set(object.id, up)
       if (!isNews) continue
       const at = starts[row + 1] ?? 0
-      const reason = reasonAt(bytes, at, header.columns)
+      const reason = reasonAt(csv, at, header.columns)
       changes ??= []
       changes.push({ backend: object.backend, server: object.name, up, reason })
     }

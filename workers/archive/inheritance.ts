@@ -1,18 +1,20 @@
 import { FRONTEND_ROW, STORED_COLUMNS, STORED_COUNT, type StatRows } from '../../src/drivers/haproxy/stats-csv.ts'
 import { COUNTER_COUNT, type ProcessCounters } from '../../storage/archive/increments.ts'
-import type { ProcessStats } from './source.ts'
+import type { ProcessStats } from './process-answer.ts'
 
 /**
- * Where the counters of a new process began. `zero`: it counted them all itself. `copied`: it loaded the file that another process
- * dumped (`stats-file`, HAProxy 3.0). `shared`: it counts in memory that the processes have in common (`shm-stats-file`, 3.3).
+ * Where the counters of a new process began. `zero`: it counted them all itself. `copied`: it loaded the file that
+ * another process dumped (`stats-file`, HAProxy 3.0). `shared`: it counts in memory that the processes have in common
+ * (`shm-stats-file`, 3.3).
  */
 export type CounterOrigin = 'zero' | 'copied' | 'shared'
 
 const SESSIONS = STORED_COLUMNS.indexOf('stot')
 
 /**
- * A process that counted everything itself has accepted at least as many connections as its frontends have sessions. HAProxy
- * keeps the first of the two figures per process and never loads it from anywhere, so more sessions were not counted here.
+ * A process that counted everything itself has accepted at least as many connections as its frontends have sessions.
+ * HAProxy keeps the first of the two figures per process and never loads it from anywhere, so more sessions were not
+ * counted here.
  */
 export function counterOrigin({ intake }: ProcessStats, rows: StatRows): CounterOrigin {
   if (intake === undefined) return 'zero'
@@ -26,10 +28,10 @@ export function counterOrigin({ intake }: ProcessStats, rows: StatRows): Counter
 }
 
 /**
- * What a process that began with counters of its predecessor has certainly counted itself.
- * Shared memory: all of its growth since the predecessor's last poll, whoever counted it.
- * A copy: the dump lies between two polls of the predecessor, whose own growth is added from its own polls. So its latest figure is
- * subtracted, which is never too little, and too much by what it counted between the dump and that poll.
+ * What a process that began with counters of its predecessor has certainly counted itself. Shared memory: all of its
+ * growth since the predecessor's last poll, whoever counted it. A copy: the dump lies between two polls of the
+ * predecessor, whose own growth is added from its own polls. So its latest figure is subtracted, which is never too
+ * little, and too much by what it counted between the dump and that poll.
  */
 export class InheritedCounters {
   readonly #predecessor: ProcessCounters | undefined
@@ -43,9 +45,8 @@ export class InheritedCounters {
     this.#before = new Float64Array(slots * COUNTER_COUNT).fill(Number.NaN)
     if (predecessor === undefined) return
     for (let slot = 0; slot < slots; slot++) {
-      if (!predecessor.seenNow(slot)) continue
       for (let counter = 0; counter < COUNTER_COUNT; counter++)
-        this.#before[slot * COUNTER_COUNT + counter] = predecessor.valueOf(slot, counter)
+        this.#before[slot * COUNTER_COUNT + counter] = predecessor.valueNow(slot, counter)
     }
   }
 

@@ -4,22 +4,23 @@ import type { IpvsTable } from '../../src/ipvs/table.ts'
 import type { ArchiveObject } from '../../storage/archive/catalog.ts'
 import { COUNTER_COUNT } from '../../storage/archive/increments.ts'
 import { recoverBaseline } from '../../storage/archive/recover.ts'
-import type { BaselineSource } from '../../storage/archive/tail-writer.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
-import { ChangedSlots } from './changed-slots.ts'
 import { type IpvsPlaces, NO_ROW } from './ipvs-places.ts'
 import { type PollTime, SampledSeconds } from './sampled-seconds.ts'
 
 /** The counters that history keeps, in its order: sessions, bytes in, bytes out. */
 const COUNTERS = [COLUMN.connections, COLUMN.bytesIn, COLUMN.bytesOut] as const
-/** Entries that are gone and may come back with what they had counted: the kernel keeps them for two minutes at the least. */
+/**
+ * Entries that are gone and may come back with what they had counted: the kernel keeps them for two minutes at the
+ * least.
+ */
 const GONE_MAX = 100_000
 
 /**
- * Turns readings of the kernel's table into the archive's seconds. Increments are taken of every entry of the table and then
- * added to its object, so that no entry that comes or goes is taken for traffic.
+ * Turns readings of the kernel's table into the archive's seconds. Increments are taken of every entry of the table and
+ * then added to its object, so that no entry that comes or goes is taken for traffic.
  */
-export class IpvsCollector implements BaselineSource {
+export class IpvsCollector {
   readonly #writer: ArchiveWriter
   readonly #places: IpvsPlaces
   readonly #seconds: SampledSeconds
@@ -31,8 +32,7 @@ export class IpvsCollector implements BaselineSource {
   /** Objects of the rows; their places in the ring are read from them. */
   #objects: readonly (ArchiveObject | undefined)[] = []
   /** What the objects have counted, by place: to carry on after a restart. */
-  #totals = new Float64Array(0)
-  readonly #changed = new ChangedSlots()
+  readonly #totals = new Totals()
   #isFirst = true
   readonly #restored: ReturnType<typeof recoverBaseline>
 
@@ -65,7 +65,7 @@ export class IpvsCollector implements BaselineSource {
     const { keys, version } = this.#places
     if (version === this.#version) return
     this.#version = version
-    this.#changed.addAll()
+    this.#seconds.changed.addAll()
     const before = new Map(this.#keys.map((key, index) => [key, index]))
     const values = new Float64Array(keys.length * COUNTER_COUNT).fill(Number.NaN)
     for (const [index, key] of keys.entries()) {
@@ -102,12 +102,13 @@ export class IpvsCollector implements BaselineSource {
       if (object === undefined || !hasEntries(rows, row)) continue
       // It was away for long and is back: it needs a place in the ring again.
       if (object.slot < 0) this.#writer.ensure(object.kind, object.name, object.backend)
-      this.#room(this.#writer.registry.slots)
+      this.#seconds.room(this.#writer.registry.slots)
+      this.#totals.room(this.#writer.registry.slots)
       // A service without servers has no connections.
       this.#seconds.gauge(object.slot, active === active ? active : 0)
       for (const [counter, column] of COUNTERS.entries()) {
         const total = this.#isSeen(row, column) ? (rows[row * COLUMNS + column] ?? Number.NaN) : 0
-        this.#totals[object.slot * COUNTER_COUNT + counter] = total
+        this.#totals.set(object.slot, counter, total)
       }
     }
   }
@@ -117,17 +118,6 @@ export class IpvsCollector implements BaselineSource {
     return column !== COLUMN.bytesOut || this.#places.outbound[row] === true
   }
 
-  #room(slots: number): void {
-    this.#seconds.sums.room(slots)
-    this.#changed.room(slots)
-    if (this.#totals.length >= slots * COUNTER_COUNT) return
-    const totals = new Float64Array(Math.max(slots * COUNTER_COUNT, this.#totals.length * 2, 64 * COUNTER_COUNT)).fill(
-      Number.NaN,
-    )
-    totals.set(this.#totals)
-    this.#totals = totals
-  }
-
   /** The first reading of this run: what an earlier one had counted of the same entries is carried on with. */
   #carryOn(): void {
     const restored = this.#restored?.pid === this.#places.identity ? this.#restored : undefined
@@ -135,7 +125,7 @@ export class IpvsCollector implements BaselineSource {
       if (object === undefined || object.slot < 0) continue
       for (const [counter, column] of COUNTERS.entries()) {
         const before = restored?.counters.get(object.id)?.[counter] ?? Number.NaN
-        const now = this.#totals[object.slot * COUNTER_COUNT + counter] ?? Number.NaN
+        const now = this.#totals.valueNow(object.slot, counter)
         const isKnown = now >= before && this.#isSeen(row, column)
         this.#add(object.slot, counter, isKnown ? now - before : Number.NaN)
       }
@@ -173,14 +163,14 @@ export class IpvsCollector implements BaselineSource {
 
   #add(slot: number, counter: number, increment: number): void {
     if (slot < 0) return
-    if (increment !== increment) this.#changed.add(slot)
+    if (increment !== increment) this.#seconds.changed.add(slot)
     this.#seconds.sums.add(slot, counter, increment)
   }
 
   /** Ends the seconds before `tick_s` with what was absorbed, and stores them. */
   close(tick_s: number, time: PollTime): void {
-    if (!this.#seconds.close(tick_s, time, this, () => this.storeAll())) return
-    this.#changed.clear()
+    // What the counters are those of: the same entries, or others.
+    this.#seconds.close(tick_s, time, this.#places.identity, this.#totals)
   }
 
   /** The table could not be read. */
@@ -190,20 +180,29 @@ export class IpvsCollector implements BaselineSource {
 
   /** The stored counters are gone: all are stored anew with the next second. */
   storeAll(): void {
-    this.#changed.addAll()
+    this.#seconds.changed.addAll()
+  }
+}
+
+/** What the objects have counted, by place in the ring. */
+class Totals {
+  #values = new Float64Array(0)
+
+  /** Makes room for so many places. */
+  room(slots: number): void {
+    if (this.#values.length >= slots * COUNTER_COUNT) return
+    const size = Math.max(slots * COUNTER_COUNT, this.#values.length * 2, 64 * COUNTER_COUNT)
+    const values = new Float64Array(size).fill(Number.NaN)
+    values.set(this.#values)
+    this.#values = values
   }
 
-  /** What the counters are those of: the same entries, or others. */
-  get pid(): number {
-    return this.#places.identity
+  set(slot: number, counter: number, value: number): void {
+    this.#values[slot * COUNTER_COUNT + counter] = value
   }
 
-  counter(slot: number, counter: number): number {
-    return this.#totals[slot * COUNTER_COUNT + counter] ?? Number.NaN
-  }
-
-  changed(slot: number): boolean {
-    return this.#changed.has(slot)
+  valueNow(slot: number, counter: number): number {
+    return this.#values[slot * COUNTER_COUNT + counter] ?? Number.NaN
   }
 }
 
@@ -217,8 +216,8 @@ const hasEntries = (rows: Float64Array, row: number): boolean => {
 }
 
 /**
- * What a counter grew by. When it is smaller it was cleared, or its entry was made anew in between: nobody knows what came
- * before that. An entry that was seen to be gone either comes back with what it had, or begins at zero.
+ * What a counter grew by. When it is smaller it was cleared, or its entry was made anew in between: nobody knows what
+ * came before that. An entry that was seen to be gone either comes back with what it had, or begins at zero.
  */
 function since(before: number, value: number): number {
   if (before >= 0) return value >= before ? value - before : Number.NaN

@@ -7,8 +7,8 @@ export const NO_ROW = -1
 const EMPTY_PLAN: IpvsPlan = { version: -1, frontends: [], backends: [] }
 
 /**
- * Whose the entries of the kernel's table are, by their places there. Keys are compared only when the configuration or the
- * set of entries is another one.
+ * Whose the entries of the kernel's table are, by their places there. Keys are compared only when the configuration or
+ * the set of entries is another one.
  */
 export class IpvsPlaces {
   plan = EMPTY_PLAN

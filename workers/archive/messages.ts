@@ -29,7 +29,6 @@ export interface ArchivesOptions {
   readonly layer7: ArchiveOptions<StatsSource>
   readonly layer4?: ArchiveOptions<IpvsSource> | undefined
 }
-export type Layer = keyof ArchivesOptions
 
 export type ObjectKind = 'frontend' | 'backend' | 'server'
 
@@ -67,31 +66,37 @@ export interface TickState {
 }
 
 export interface HaproxyTick {
-  readonly type: 'tick'
   /** The raw answer of `show stat`, moved here without a copy; absent when the poll failed. */
   readonly csv: Uint8Array<ArrayBuffer> | undefined
-  /** Start offsets of the rows that count (frontends, backends, servers), in the order of the answer; the header row is first. */
+  /**
+   * Start offsets of the rows that count (frontends, backends, servers), in the order of the answer; the header row is
+   * first.
+   */
   readonly rows: Uint32Array<ArrayBuffer> | undefined
   /** Changes when the set or the order of the rows changes. */
   readonly layout: number
   /** Servers that went up or down; absent when none did. */
   readonly health: readonly HealthChange[] | undefined
-  /** Numbers of the objects of the rows, in their order; sent when the layout is another one than at the tick before. */
+  /**
+   * Numbers of the objects of the rows, in their order; sent when the layout is another one than at the tick before.
+   */
   readonly listed: Uint32Array<ArrayBuffer> | undefined
 }
 
 export interface IpvsTick {
-  readonly type: 'table'
-  /** A row of numbers for each object of the plan, moved here without a copy; absent when the table could not be read. */
+  /**
+   * A row of numbers for each object of the plan, moved here without a copy; absent when the table could not be read.
+   */
   readonly figures: Float64Array<ArrayBuffer> | undefined
   /** Version of that plan. */
   readonly plan: number
 }
 
-export type TickMessage = TickState & HaproxyTick
-export type TableMessage = TickState & IpvsTick
+/** A poll has ended, and brought this. */
+export type TickMessage<Tick> = { readonly type: 'tick' } & TickState & Tick
 
-export type FromArchiveThread =
+/** What is said of one archive. */
+export type FromArchive<Tick> =
   | {
       readonly type: 'ready'
       readonly header: SharedArrayBuffer
@@ -105,23 +110,19 @@ export type FromArchiveThread =
       readonly removed: readonly number[]
       readonly forgotten: readonly number[]
     }
-  | TickMessage
-  | TableMessage
-  | { readonly type: 'done'; readonly request: number; readonly problems: readonly string[] }
+  | TickMessage<Tick>
   | { readonly type: 'warning'; readonly message: string; readonly detail: string }
-  | { readonly type: 'stopped' }
 
-/** With the archive that it is about. */
-export interface LayerMessage {
-  readonly layer: Layer
-  readonly message: FromArchiveThread
-}
+export type FromArchiveThread =
+  | { readonly type: 'layer7'; readonly message: FromArchive<HaproxyTick> }
+  | { readonly type: 'layer4'; readonly message: FromArchive<IpvsTick> }
+  | { readonly type: 'done'; readonly request: number; readonly problems: readonly string[] }
 
 export type ToArchiveThread =
   | { readonly type: 'stop' }
   /** Poll at once, outside the rhythm: before a reload, so that what the ending worker counted is not lost. */
   | { readonly type: 'capture'; readonly request: number }
-  /** Each archive answers with a `done` of its own. */
+  /** Verifies every invariant of every archive. */
   | { readonly type: 'check'; readonly request: number }
   /** Which entries of the kernel's table are whose. */
   | { readonly type: 'plan'; readonly plan: IpvsPlan }

@@ -1,18 +1,21 @@
 import { infoField, toWorker } from '../../src/drivers/haproxy/cli.ts'
 import { findHeader } from '../../src/drivers/haproxy/stats-csv.ts'
 import { AT_ONCE, type Questions } from './questions.ts'
-import type { ProcessStats } from './source.ts'
+import type { ProcessStats } from './process-answer.ts'
 import { Witness } from './witness.ts'
 
-/** Old workers asked in one poll, fewer where their answers are long: those of 20,000 objects have 5 MB and take 0.1 s each. */
+/**
+ * Old workers asked in one poll, fewer where their answers are long: those of 20,000 objects have 5 MB and take 0.1 s
+ * each.
+ */
 const ASKED_MAX = 16
 const ASKED_BYTES_MAX = 16 * 1024 * 1024
 /** Each witness must be asked within HAProxy's ten seconds, so this many polls may pass until all had their turn. */
 const TURNS_MAX = 8
 
 /**
- * The workers of earlier configurations, while they serve their last connections. Where the socket of the workers is known, each
- * has a witness from the time when it was the current one, and ends when its last figures were read.
+ * The workers of earlier configurations, while they serve their last connections. Where the socket of the workers is
+ * known, each has a witness from the time when it was the current one, and ends when its last figures were read.
  */
 export class OldWorkers {
   readonly #master: Questions
@@ -43,8 +46,8 @@ export class OldWorkers {
   }
 
   /**
-   * The answers of those whose turn it is and that are still there. One may end at any moment: not answering is no fault. What is
-   * not asked now still counts, and tells all of it at its turn.
+   * The answers of those whose turn it is and that are still there. One may end at any moment: not answering is no
+   * fault. What is not asked now still counts, and tells all of it at its turn.
    */
   async poll(pids: readonly number[], current: number, timeout_ms: number): Promise<readonly ProcessStats[]> {
     const share = Math.floor(ASKED_BYTES_MAX / Math.max(1, this.#answer_bytes))

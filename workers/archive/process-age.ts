@@ -1,4 +1,7 @@
-/** HAProxy tells its age in whole seconds, and a process is older than its first answer: it reads its file before it serves. */
+/**
+ * HAProxy tells its age in whole seconds, and a process is older than its first answer: it reads its file before it
+ * serves.
+ */
 const AGE_SLACK_S = 5
 
 /** How old a process was when it was asked, on a clock that only goes forward. */
@@ -10,10 +13,10 @@ export interface ProcessAge {
 }
 
 /**
- * Whether a process that was not there at the last good poll, `since_s` ago, has begun since then, so that all its counters
- * are new. One that is older was there and served others: another machine answers at this address now, or an address was moved.
- * Without an age, what was not there has begun. Before the first poll of this run (`since_s` is then of an earlier run)
- * nobody knows what was there, and the age must prove it.
+ * Whether a process that was not there at the last good poll, `since_s` ago, has begun since then, so that all its
+ * counters are new. One that is older was there and served others: another machine answers at this address now, or an
+ * address was moved. Without an age, what was not there has begun. Before the first poll of this run (`since_s` is then
+ * of an earlier run) nobody knows what was there, and the age must prove it.
  */
 export function beganSince(uptime_s: number | undefined, since_s: number, hasPolled: boolean): boolean {
   if (uptime_s === undefined) return hasPolled
@@ -21,8 +24,9 @@ export function beganSince(uptime_s: number | undefined, since_s: number, hasPol
 }
 
 /**
- * Whether the number of a process stands for another process than before: the ages do not fit the time between. HAProxy's
- * master reckons with the wall clock (`show proc`, 2.6): an age that went with a step of the clock is the same process's.
+ * Whether the number of a process stands for another process than before: the ages do not fit the time between.
+ * HAProxy's master reckons with the wall clock (`show proc`, 2.6): an age that went with a step of the clock is the
+ * same process's.
  */
 export function isAnother(before: ProcessAge, now: ProcessAge): boolean {
   if (before.uptime_s === undefined || now.uptime_s === undefined) return false

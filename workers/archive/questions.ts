@@ -8,13 +8,16 @@ export const AT_ONCE = 2
 /** Whom a question is about, so that nobody is asked again who still owes an answer. */
 export type About = 'poll' | 'process' | number
 
-/** What one HAProxy is asked. A question that was not answered in time is not asked again before the other side has ended it. */
+/**
+ * What one HAProxy is asked. A question that was not answered in time is not asked again before the other side has
+ * ended it.
+ */
 export class Questions {
-  readonly #target: SocketTarget
+  readonly target: SocketTarget
   readonly #unanswered = new Map<About, UnansweredError>()
 
   constructor(target: SocketTarget) {
-    this.#target = target
+    this.target = target
   }
 
   /** Whether there is a place for questions that can wait. */
@@ -32,7 +35,7 @@ export class Questions {
     const owed = this.#unanswered.get(about)
     if (owed !== undefined) throw owed
     try {
-      return await ask(this.#target, requestLine(...commands), timeout_ms)
+      return await ask(this.target, requestLine(...commands), timeout_ms)
     } catch (error) {
       if (error instanceof UnansweredError) this.#await(about, error)
       throw error

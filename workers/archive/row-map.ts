@@ -5,8 +5,8 @@ import type { ArchiveObject, ObjectKind } from '../../storage/archive/catalog.ts
 export type EnsureObject = (kind: ObjectKind, name: string, backend: string) => ArchiveObject | undefined
 
 /**
- * Which object each row of a poll is. HAProxy lists its objects in the same order every time, so the bytes of the names are
- * compared with those of the poll before; only when they differ are strings made and objects looked up.
+ * Which object each row of a poll is. HAProxy lists its objects in the same order every time, so the bytes of the names
+ * are compared with those of the poll before; only when they differ are strings made and objects looked up.
  */
 export class RowMap {
   /** Object per row; a place in the ring is read from it, because it can change. */

@@ -1,9 +1,13 @@
-import type { BaselineSource } from '../../storage/archive/tail-writer.ts'
+import type { Baseline } from '../../storage/archive/tail-writer.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { ARCHIVE_HEARTBEAT_S, BASELINE_EVERY_S } from '../../storage/limits.ts'
+import { ChangedSlots } from './changed-slots.ts'
 import { SecondSums } from './second-sums.ts'
 
-/** The times of one poll: on the archive's clock (names seconds) and on the monotonic one (measures). In seconds of the archive. */
+/**
+ * The times of one poll: on the archive's clock (names seconds) and on the monotonic one (measures). In seconds of the
+ * archive.
+ */
 export interface PollTime {
   readonly archive_s: number
   readonly monotonic_s: number
@@ -17,6 +21,7 @@ const JITTER_S = 0.5
 /** Puts what polls brought together into the seconds since the last good poll, and stores them. */
 export class SampledSeconds {
   readonly sums = new SecondSums()
+  readonly changed = new ChangedSlots()
   /** Seconds the increments may have come from. */
   elapsed_s = Number.POSITIVE_INFINITY
   readonly #writer: ArchiveWriter
@@ -35,6 +40,12 @@ export class SampledSeconds {
     return this.#sampled_s !== undefined
   }
 
+  /** Makes room for so many places. */
+  room(slots: number): void {
+    this.sums.room(slots)
+    this.changed.room(slots)
+  }
+
   beginPoll(): void {
     this.#poll++
   }
@@ -51,31 +62,27 @@ export class SampledSeconds {
     return Math.max(waited_s, time.archive_s - this.#writer.sampled_s)
   }
 
-  /**
-   * Ends the seconds before `tick_s`. `storeAll` is called when the stored counters would not fit any more. Answers false
-   * when an earlier run has written these seconds.
-   */
-  close(tick_s: number, time: PollTime, baseline: BaselineSource, storeAll: () => void): boolean {
+  /** Ends the seconds before `tick_s`, unless an earlier run has written them; `pid` is the process that counts. */
+  close(tick_s: number, time: PollTime, pid: number, counters: Baseline['counters']): void {
     const ring = this.#writer.ring
     const written = ring.written()
     if (tick_s <= written) {
       this.#waiting_s ??= time.monotonic_s
-      return false
+      return
     }
     const unknown = this.elapsed_s > ARCHIVE_HEARTBEAT_S + JITTER_S
     const wanted = unknown ? 1 : Math.max(1, Math.round(this.elapsed_s))
     const n = Math.min(tick_s - written, wanted)
     const first = tick_s - n
     if (this.#writer.hwm_s < first && written < first) this.#writer.passOver(first)
-    if (unknown) storeAll()
     for (let second = first; second < tick_s; second++)
       this.sums.write(ring, second, { n, index: second - first, poll: this.#poll, unknown })
     // After so long without a commit, the crash tail does not reach back to the stored counters.
-    if (tick_s - this.#writer.hwm_s > BASELINE_EVERY_S) storeAll()
+    if (unknown || tick_s - this.#writer.hwm_s > BASELINE_EVERY_S) this.changed.addAll()
     this.#sampled_s = time.monotonic_s
     this.sums.clear()
-    this.#writer.commit(tick_s, true, baseline)
-    return true
+    this.#writer.commit(tick_s, true, { pid, counters, changed: this.changed })
+    this.changed.clear()
   }
 
   /** A poll failed. The second stays open as long as a later poll may still tell what happened in it. */

@@ -26,24 +26,29 @@ export class SecondSums {
 
   /** Gauges of several processes in one poll are added; that of an earlier poll is replaced. */
   gauge(slot: number, value: number, poll: number): void {
+    const at = this.#begun(slot)
+    this.#sums[at] = this.#gaugePoll[slot] === poll ? (this.#sums[at] ?? 0) + value : value
+    this.#gaugePoll[slot] = poll
+  }
+
+  #begun(slot: number): number {
     const at = slot * METRIC_COUNT
     if (this.#touched[slot] === 0) {
       this.#touched[slot] = 1
       this.#sums.fill(0, at, at + METRIC_COUNT)
     }
-    this.#sums[at] = this.#gaugePoll[slot] === poll ? (this.#sums[at] ?? 0) + value : value
-    this.#gaugePoll[slot] = poll
+    return at
   }
 
-  /** After `gauge`. A NaN makes the sum unknown. */
+  /** A NaN makes the sum unknown. */
   add(slot: number, counter: number, increment: number): void {
-    const at = slot * METRIC_COUNT + 1 + counter
+    const at = this.#begun(slot) + 1 + counter
     this.#sums[at] = (this.#sums[at] ?? 0) + increment
   }
 
   /**
-   * Writes second `index` of the `n` that the sums stem from. The gauge was sampled at the end of the last of them; what it was
-   * before is unknown, as are the increments when nobody can tell when they happened.
+   * Writes second `index` of the `n` that the sums stem from. The gauge was sampled at the end of the last of them;
+   * what it was before is unknown, as are the increments when nobody can tell when they happened.
    */
   write(
     ring: RingWriter,

@@ -1,59 +1,34 @@
 import { infoField, parseShowProc, refusalOf, toWorker } from '../../src/drivers/haproxy/cli.ts'
-import { findHeader } from '../../src/drivers/haproxy/stats-csv.ts'
-import { UnansweredError } from './exchange.ts'
-import type { StatsSource } from './messages.ts'
+import { exchange, UnansweredError } from './exchange.ts'
+import type { SocketTarget, StatsSource } from './messages.ts'
 import { OldWorkers } from './old-workers.ts'
+import {
+  type Intake,
+  intakeOf,
+  preamble,
+  type ProcessStats,
+  readAnswer,
+  shortText,
+  versionNumber,
+} from './process-answer.ts'
 import { Questions } from './questions.ts'
-
-export interface ProcessStats {
-  readonly pid: number
-  readonly uptime_s: number | undefined
-  /** The answer as it came; the statistics begin at `from`. */
-  readonly bytes: Uint8Array<ArrayBuffer>
-  readonly from: number
-  /** Of a process that was not there at the poll before, where its version may begin with counters of another one. */
-  readonly intake?: Intake | undefined
-}
-
-export interface Intake {
-  /** Connections that the process has accepted since its start, those of its command socket included; asked after the statistics. */
-  readonly accepted: number
-  /** Whether this version can count in memory that several processes share. */
-  readonly mayShare: boolean
-}
+import { SilentSessions } from './silent-sessions.ts'
+import { cliSockets } from './worker-sockets.ts'
 
 export type Poll =
   | {
       readonly ok: true
       readonly current: ProcessStats
       readonly old: readonly ProcessStats[]
-      /** Old workers that still exist, polled or not. */
+      /** Old workers that may still be heard of, polled or not. */
       readonly oldPids: readonly number[]
     }
   | { readonly ok: false; readonly reason: string }
 
 export type Source = (deadline_ms: number) => Promise<Poll>
 
-const decoder = new TextDecoder()
-
-/** `show proc` of a thousand workers and `show info` are far shorter. */
-const TEXT_BYTES_MAX = 256 * 1_024
-
-/** What precedes the statistics in an answer of two commands; `undefined` when there are no statistics in it. */
-function preamble(bytes: Uint8Array): { readonly text: string; readonly from: number } | undefined {
-  const header = findHeader(bytes)
-  if (header === undefined || header.start > TEXT_BYTES_MAX) return undefined
-  return { text: decoder.decode(bytes.subarray(0, header.start)), from: header.start }
-}
-
-/** An answer that should be short. Whoever answers with hundreds of megabytes is no HAProxy, and is not made a string. */
-function shortText(bytes: Uint8Array): string {
-  return decoder.decode(bytes.subarray(0, TEXT_BYTES_MAX))
-}
-
 function withoutStatistics(bytes: Uint8Array): Poll {
-  const text = decoder.decode(bytes.subarray(0, 4_096))
-  const refusal = text
+  const refusal = shortText(bytes.subarray(0, 4_096))
     .split('\n\n')
     .map(refusalOf)
     .find((line) => line !== undefined)
@@ -69,20 +44,15 @@ const WORKER_SILENT = 'its worker does not answer'
 const STAT_REQUEST = 'show stat'
 const INFO_REQUEST = 'show info'
 
-/** Versions as numbers (2.6 is 206): from these on a process may begin with counters of another one, or share them. */
-const FIRST_COPYING = 300
-const FIRST_SHARING = 303
-
-function versionNumber(text: string | undefined): number {
-  const match = /^(\d+)\.(\d+)/.exec(text ?? '')
-  return match === null ? 0 : Number(match[1]) * 100 + Number(match[2])
-}
-
 /** One HAProxy, behind its master socket or behind the socket of a process. */
 class Haproxy {
   readonly #questions: Questions
   readonly #kind: StatsSource['kind']
   readonly #oldWorkers: OldWorkers
+  /** With a HAProxy that somebody else configures. */
+  readonly #silent: SilentSessions | undefined
+  /** Where the workers of an observed master listen themselves; found out once for each worker. */
+  #workers: { readonly pid: number; readonly target: SocketTarget | undefined } | undefined
   /** What answers on a socket of unknown kind, once that was found out. */
   #found: 'master-socket' | 'stats-socket' | undefined
   /** The process that answered last. */
@@ -91,12 +61,22 @@ class Haproxy {
   constructor(source: StatsSource) {
     this.#questions = new Questions(source)
     this.#kind = source.kind
+    this.#silent = source.kind === 'any-socket' ? new SilentSessions() : undefined
     this.#oldWorkers = new OldWorkers(this.#questions, source.statsSocket)
   }
 
   async poll(deadline_ms: number): Promise<Poll> {
     const until = performance.now() + deadline_ms
     const left = (): number => Math.max(1, until - performance.now())
+    try {
+      return await this.#poll(left)
+    } catch (error) {
+      if (error instanceof UnansweredError) this.#silent?.yieldPlaces()
+      throw error
+    }
+  }
+
+  async #poll(left: () => number): Promise<Poll> {
     const kind = this.#kind === 'any-socket' ? (this.#found ?? (await this.#findOut(left()))) : this.#kind
     const poll = await (kind === 'master-socket' ? this.#pollMaster(left) : this.#pollProcess(left))
     // Something else may listen there the next time.
@@ -111,8 +91,9 @@ class Haproxy {
   }
 
   /**
-   * Every poll is a connection of its own: a session that stays open would stick to an old worker after a reload and keep it
-   * alive. `show proc` in the same request says which process answered; the master closes the session if it reloads in between.
+   * Every poll is a connection of its own: a session that stays open would stick to an old worker after a reload and
+   * keep it alive. `show proc` in the same request says which process answered; the master closes the session if it
+   * reloads in between.
    */
   async #pollMaster(left: () => number): Promise<Poll> {
     const bytes = await this.#questions
@@ -125,35 +106,58 @@ class Haproxy {
     if (processes === undefined || worker === undefined) return { ok: false, reason: 'its master has no worker' }
     const { pid, uptime_s } = worker
     const intake = await this.#intake(pid, versionNumber(worker.version), toWorker({ pid }, INFO_REQUEST), left())
-    const oldPids = processes.oldWorkers.map((process) => process.pid)
+    const listed = processes.oldWorkers.map((process) => process.pid)
+    const heard = await this.#heard(pid, left)
     await this.#oldWorkers.watch(pid, left())
-    const old = await this.#oldWorkers.poll(oldPids, pid, left())
+    const others = listed.filter((old) => !heard.some((answer) => answer.pid === old))
+    const old = [...heard, ...(await this.#oldWorkers.poll(others, pid, left()))]
+    const oldPids = [...new Set([...listed, ...(this.#silent?.pids ?? [])])]
     return { ok: true, current: { pid, uptime_s, bytes, from: head.from, intake }, old, oldPids }
+  }
+
+  /** What old workers of an observed master tell on their own socket. */
+  async #heard(pid: number, left: () => number): Promise<readonly ProcessStats[]> {
+    if (this.#silent === undefined) return []
+    if (this.#workers?.pid !== pid) this.#workers = { pid, target: await this.#workerSocket(pid, left) }
+    return this.#silent.poll(this.#workers.target, pid, left())
+  }
+
+  /**
+   * A path may mean something else here than where HAProxy runs: only a socket that this very worker answers on is one.
+   */
+  async #workerSocket(pid: number, left: () => number): Promise<SocketTarget | undefined> {
+    const request = toWorker({ pid }, 'show cli sockets')
+    const listed = await this.#questions.ask('process', [request], left()).catch(() => undefined)
+    for (const target of listed === undefined ? [] : cliSockets(shortText(listed))) {
+      const info = await exchange(target, `${INFO_REQUEST}\n`, left()).catch(() => undefined)
+      if (info !== undefined && Number(infoField(shortText(info), 'Pid')) === pid) return target
+    }
+    return undefined
   }
 
   async #pollProcess(left: () => number): Promise<Poll> {
     const bytes = await this.#questions.poll([INFO_REQUEST, STAT_REQUEST], left())
-    const head = preamble(bytes)
-    if (head === undefined) return withoutStatistics(bytes)
-    const pid = Number(infoField(head.text, 'Pid'))
-    if (Number.isNaN(pid)) return { ok: false, reason: 'it did not say which process it is' }
-    const uptime_s = Number(infoField(head.text, 'Uptime_sec'))
-    const version = versionNumber(infoField(head.text, 'Version'))
-    const intake = await this.#intake(pid, version, INFO_REQUEST, left())
-    const known = Number.isNaN(uptime_s) ? undefined : uptime_s
-    return { ok: true, current: { pid, uptime_s: known, bytes, from: head.from, intake }, old: [], oldPids: [] }
+    const answer = readAnswer(bytes)
+    if (answer === undefined)
+      return preamble(bytes) === undefined
+        ? withoutStatistics(bytes)
+        : { ok: false, reason: 'it did not say which process it is' }
+    const intake = await this.#intake(answer.pid, answer.version, INFO_REQUEST, left())
+    const heard = (await this.#silent?.poll(this.#questions.target, answer.pid, left())) ?? []
+    const old = heard.map((one) => ({ ...one, isSporadic: true }))
+    return { ok: true, current: { ...answer, intake }, old, oldPids: this.#silent?.pids ?? [] }
   }
 
   /** Asked once of each process, and only where there is something to find out. */
   async #intake(pid: number, version: number, request: string, timeout_ms: number): Promise<Intake | undefined> {
     if (pid === this.#pid) return undefined
-    if (version >= FIRST_COPYING) {
+    if (intakeOf(version, 0) !== undefined) {
       const text = shortText(await this.#questions.ask('process', [request], timeout_ms))
       const accepted = Number(infoField(text, 'CumConns'))
       // Another process may have taken over the socket since; the next poll asks again.
       if (Number(infoField(text, 'Pid')) !== pid || Number.isNaN(accepted)) throw new Error('it was just replaced')
       this.#pid = pid
-      return { accepted, mayShare: version >= FIRST_SHARING }
+      return intakeOf(version, accepted)
     }
     this.#pid = pid
     return undefined

@@ -18,9 +18,9 @@ export interface StorageFault {
 }
 
 /**
- * Watches whether the archive can be stored. A lack of room is an ordinary state that ends by itself. A disk that fails under
- * LMDB is another matter: LMDB must not be asked again before the disk has been seen to work, because every failed write may
- * harm it.
+ * Watches whether the archive can be stored. A lack of room is an ordinary state that ends by itself. A disk that fails
+ * under LMDB is another matter: LMDB must not be asked again before the disk has been seen to work, because every
+ * failed write may harm it.
  */
 export class StorageWatch {
   readonly #path: string

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '../../src/base/clock.ts'
+import type { IpvsPlan } from '../../src/ipvs/names.ts'
 import type { ArchiveObject } from '../../storage/archive/catalog.ts'
 import { checkArchive } from '../../storage/archive/check.ts'
 import { DAMAGED, damageText } from '../../storage/archive/damage.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
 import type { Feed, Rhythm } from './feed.ts'
-import type { FromArchiveThread, ObjectPlace } from './messages.ts'
+import type { FromArchive, ObjectPlace } from './messages.ts'
 import type { PollTime } from './sampled-seconds.ts'
 import { StorageWatch } from './storage-watch.ts'
 import { type ClockEvent, TickClock } from './tick-clock.ts'
@@ -30,14 +31,15 @@ const NOT_SET = 'the clock of the machine is not set'
 const BEHIND = 'the clock of the machine is behind the archive'
 const LASTING: ReadonlySet<string> = new Set([KEEPS_LESS, NOT_STORED, FAILED, NO_PLACES, NOT_SET, BEHIND])
 
-type Post = (message: FromArchiveThread, transfer: readonly ArrayBuffer[]) => void
+export type Post<Tick> = (message: FromArchive<Tick>, transfer: readonly ArrayBuffer[]) => void
 
-export class ArchiveThread<F extends Feed> {
-  readonly feed: F
+/** One archive with the polls that fill it. */
+export class ArchiveThread<Polled, Absorbed extends object, Tick> {
+  readonly #feed: Feed<Polled, Absorbed, Tick>
   readonly #writer: ArchiveWriter
-  readonly #rhythm: Rhythm<F>
+  readonly #rhythm: Rhythm<Polled, Absorbed, Tick>
   readonly #clock: TickClock
-  readonly #post: Post
+  readonly #post: Post<Tick>
   readonly #pause: Pause
   readonly #storage: StorageWatch
   readonly #stopping = new AbortController()
@@ -51,14 +53,20 @@ export class ArchiveThread<F extends Feed> {
   /** Since when, on the monotonic clock, the archive has been waiting for the clock. */
   #behindSince_s: number | undefined
 
-  constructor(directory: string, rhythm: Rhythm<F>, clock: Clock, post: Post, pause: Pause = sleepFor) {
+  constructor(
+    directory: string,
+    rhythm: Rhythm<Polled, Absorbed, Tick>,
+    clock: Clock,
+    post: Post<Tick>,
+    pause: Pause = sleepFor,
+  ) {
     this.#pause = pause
     this.#clock = new TickClock(clock)
     this.#post = post
     this.#rhythm = rhythm
     this.#storage = new StorageWatch(directory)
     this.#writer = new ArchiveWriter(directory, this.#now_s(), rhythm.tiers)
-    this.feed = rhythm.feed(this.#writer)
+    this.#feed = rhythm.feed(this.#writer)
     const { added } = this.#writer.registry.takeChanges()
     const { header, slabs } = this.#writer.ring
     post({ type: 'ready', header, slabs, objects: added.map(placeOf) }, [])
@@ -113,27 +121,30 @@ export class ArchiveThread<F extends Feed> {
     const tick_s = event === 'steady' ? Math.max(planned_s, now_s) : now_s
     if (event !== 'steady') this.#warn(`the clock of the machine ${event}`, `now ${this.#told_s(tick_s)}`)
     this.#ticked_s = tick_s
-    if (this.feed.isIdle) return
+    if (this.#feed.isIdle) return
     this.#attempt(() => this.#followClock(tick_s, event))
-    await this.feed.ask(POLL_DEADLINE_MS)
+    const polled = await this.#feed.poll(POLL_DEADLINE_MS)
     // When the answer came, not when it is worked off: the first poll of many objects takes long to store.
     const time = this.#time()
-    const reason = this.feed.absorb(time)
+    const absorbed = this.#feed.absorb(polled, time)
     this.#attempt(() => {
-      if (reason === undefined) this.feed.collector.close(tick_s, time)
-      else this.feed.collector.miss(tick_s, time)
+      if (typeof absorbed === 'string') this.#feed.collector.miss(tick_s, time)
+      else this.#feed.collector.close(tick_s, time)
     })
     this.#announce()
     const damage = damageText(this.#writer.databases.damage.take())
     if (damage !== undefined) this.#warn(DAMAGED, damage)
-    this.#postTick(reason)
+    this.#postTick(absorbed)
   }
 
   #told_s(second: number): number {
     return second * this.#rhythm.step_s
   }
 
-  /** Does what may write. When the disk refuses, nothing was stored: the rows stay in the ring and go with the next commit. */
+  /**
+   * Does what may write. When the disk refuses, nothing was stored: the rows stay in the ring and go with the next
+   * commit.
+   */
   #attempt(write: () => void): void {
     const { hwm_s } = this.#writer
     const now_ms = this.#clock.now_ms()
@@ -170,7 +181,7 @@ export class ArchiveThread<F extends Feed> {
     )
     // The second that ends now is written anew.
     this.#writer.stepBack(tick_s - 1)
-    this.feed.collector.storeAll()
+    this.#feed.collector.storeAll()
   }
 
   #announce(): void {
@@ -185,7 +196,8 @@ export class ArchiveThread<F extends Feed> {
     else this.#wellAgain(NO_PLACES)
   }
 
-  #postTick(reason: string | undefined): void {
+  #postTick(absorbed: Absorbed | string): void {
+    const reason = typeof absorbed === 'string' ? absorbed : undefined
     const up = reason === undefined
     if (up !== this.#up) this.#since_ms = this.#clock.now_ms()
     this.#up = up
@@ -193,7 +205,8 @@ export class ArchiveThread<F extends Feed> {
     const { losses } = this.#writer.ring
     const hwm_s = this.#told_s(this.#writer.ring.hwm())
     const since_ms = Math.round(this.#since_ms)
-    const { message, transfer } = this.feed.message({ hwm_s, up, since_ms, reason, storage, losses })
+    const state = { hwm_s, up, since_ms, reason, storage, losses }
+    const { message, transfer } = this.#feed.message(typeof absorbed === 'string' ? undefined : absorbed, state)
     this.#post(message, transfer)
   }
 
@@ -203,26 +216,35 @@ export class ArchiveThread<F extends Feed> {
   }
 
   #warn(message: string, detail: unknown): void {
-    const text = detail instanceof Error ? detail.message : String(detail)
     if (this.#warned.has(message)) return
     // What lasts is one line, not one each second.
     if (LASTING.has(message)) this.#warned.add(message)
-    this.#post({ type: 'warning', message, detail: text }, [])
+    this.#post({ type: 'warning', message, detail: textOf(detail) }, [])
   }
 
-  capture(request: number): Promise<void> {
+  /** Polls outside the rhythm. It ends even when that fails, because an apply waits for it. */
+  capture(): Promise<void> {
     return this.#serially(async () => {
-      await this.feed.ask(POLL_DEADLINE_MS)
-      this.feed.absorb(this.#time())
-      this.#post({ type: 'done', request, problems: [] }, [])
+      const polled = await this.#feed.poll(POLL_DEADLINE_MS)
+      this.#feed.absorb(polled, this.#time())
     })
   }
 
-  check(request: number): Promise<void> {
-    return this.#serially(() => {
-      this.#post({ type: 'done', request, problems: checkArchive(this.#writer.databases) }, [])
-      return Promise.resolve()
+  /** What does not hold. That a check failed is an answer as well, because somebody waits for one. */
+  async check(): Promise<readonly string[]> {
+    let problems: readonly string[] = []
+    await this.#serially(async () => {
+      try {
+        problems = checkArchive(this.#writer.databases)
+      } catch (error) {
+        problems = [`the archive could not be checked: ${textOf(error)}`]
+      }
     })
+    return problems
+  }
+
+  take(plan: IpvsPlan): void {
+    this.#feed.take?.(plan)
   }
 
   /** What follows was meant: the next second is named after the clock as it is now. */
@@ -235,7 +257,6 @@ export class ArchiveThread<F extends Feed> {
     await this.#ended
     await this.#queue
     await this.#writer.close()
-    this.#post({ type: 'stopped' }, [])
   }
 }
 
@@ -243,3 +264,5 @@ function placeOf(object: ArchiveObject): ObjectPlace {
   const { id, kind, name, backend, slot } = object
   return { objectId: id, kind, name, backend, slot }
 }
+
+const textOf = (detail: unknown): string => (detail instanceof Error ? detail.message : String(detail))

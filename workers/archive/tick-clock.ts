@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '../../src/base/clock.ts'
 
 /** A backward difference larger than this is a corrected clock, not drift: the archive steps back too. */
 const STEP_BACK_MS = 60_000
@@ -14,8 +14,9 @@ const SLEW_MS = 10
 export type ClockEvent = 'steady' | 'jumped-forward' | 'stepped-back'
 
 /**
- * The archive's clock. It runs on monotonic time and only names its seconds after the wall clock, so that no second occurs
- * twice: small differences are slewed, a forward jump leaves unknown seconds, a step back of up to a minute is slewed too.
+ * The archive's clock. It runs on monotonic time and only names its seconds after the wall clock, so that no second
+ * occurs twice: small differences are slewed, a forward jump leaves unknown seconds, a step back of up to a minute is
+ * slewed too.
  */
 export class TickClock {
   readonly #clock: Clock

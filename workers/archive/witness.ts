@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { infoField } from '../../src/drivers/haproxy/cli.ts'
-import { joined } from './exchange.ts'
+import { joinChunks } from './exchange.ts'
 
 const PROMPT = Buffer.from('\n> ')
 
@@ -11,9 +11,10 @@ interface Asked {
 }
 
 /**
- * A session with one worker that stays open, on a socket of its own and not through the master, whose sessions end when it reloads.
- * HAProxy adds the bytes of a connection to its counters when the connection ends, and an old worker ends with its last one: nobody
- * would ever read them. While it has a session it waits; HAProxy closes one that is silent for ten seconds.
+ * A session with one worker that stays open, on a socket of its own and not through the master, whose sessions end when
+ * it reloads. HAProxy adds the bytes of a connection to its counters when the connection ends, and an old worker ends
+ * with its last one: nobody would ever read them. While it has a session it waits; HAProxy closes one that is silent
+ * for ten seconds.
  */
 export class Witness {
   readonly #socket: Socket
@@ -43,7 +44,10 @@ export class Witness {
     return this.#isOpen
   }
 
-  /** The answer to one command with the empty line at its end; `undefined` when there is none in time, and then never again. */
+  /**
+   * The answer to one command with the empty line at its end; `undefined` when there is none in time, and then never
+   * again.
+   */
   ask(command: string, timeout_ms: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
     if (!this.#isOpen || this.#asked !== undefined) return Promise.resolve(undefined)
     const timer = setTimeout(() => this.close(), timeout_ms)
@@ -62,7 +66,7 @@ export class Witness {
     // The prompt may come in as many pieces as it has bytes.
     const last = Buffer.concat(asked.chunks.slice(-PROMPT.length).map((part) => part.subarray(-PROMPT.length)))
     if (!last.subarray(-PROMPT.length).equals(PROMPT)) return
-    const all = joined(asked.chunks, asked.length)
+    const all = joinChunks(asked.chunks, asked.length)
     this.#answer(all.subarray(0, asked.length - PROMPT.length + 1))
   }
 

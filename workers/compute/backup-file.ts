@@ -1,5 +1,5 @@
-import { type BackupHead, type BackupRead, readBackup } from '../../src/backup/reading.ts'
-import type { FieldError } from '../../src/errors.ts'
+import { type BackupHead, type BackupRead, readBackup } from '../../src/backup-file/reading.ts'
+import type { FieldError } from '../../src/base/errors.ts'
 import type { Certificate } from '../../src/model/certificates.ts'
 import { readCertificate } from './certificate.ts'
 import { parseUnambiguous } from './limited-json.ts'

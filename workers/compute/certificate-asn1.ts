@@ -11,7 +11,7 @@ export type Node = forge.asn1.Asn1
 const DEPTH_MAX = 32
 
 /** One value of DER or BER. What is inside texts and bit strings stays closed. */
-export function parsed(bytes: Buffer): Node {
+export function parseDer(bytes: Buffer): Node {
   try {
     // The declaration knows no options.
     const options: object = { strict: true, parseAllBytes: true, decodeBitStrings: false, maxDepth: DEPTH_MAX }
@@ -21,7 +21,7 @@ export function parsed(bytes: Buffer): Node {
   }
 }
 
-export function encoded(node: Node): Buffer {
+export function encodeDer(node: Node): Buffer {
   return Buffer.from(forge.asn1.toDer(node).getBytes(), 'latin1')
 }
 

@@ -52,8 +52,11 @@ const HMACS: Readonly<Record<string, string>> = {
   '1.2.840.113549.2.11': 'sha512',
 }
 
-/** Decrypts what an AlgorithmIdentifier of password-based encryption describes. A wrong password mostly shows in the padding. */
-export function decrypted(algorithm: Node, data: Buffer, password: string | null, budget: WorkBudget): Buffer {
+/**
+ * Decrypts what an AlgorithmIdentifier of password-based encryption describes. A wrong password mostly shows in the
+ * padding.
+ */
+export function decrypt(algorithm: Node, data: Buffer, password: string | null, budget: WorkBudget): Buffer {
   const [oidNode, parameters] = childrenOf(algorithm)
   const oid = oidOf(oidNode)
   const pkcs12 = PKCS12_CIPHERS[oid]

@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import type { CertificateForm, CertificateProblem } from '../../src/model/certificates.ts'
-import { parsed, Unreadable } from './certificate-asn1.ts'
+import { parseDer, Unreadable } from './certificate-asn1.ts'
 import type { Found } from './certificate-chain.ts'
 import { WorkBudget, WrongPassword } from './certificate-encryption.ts'
 import { BLOCKS_MAX, type PemBlock, pemBlocks } from './certificate-pem.ts'
@@ -106,7 +106,7 @@ export class UploadParts {
   #encryptedKey(field: string, der: Buffer): void {
     if (this.#password === '') return this.#passwordMissing()
     try {
-      this.#key(field, openKey(parsed(der), this.#password, this.#budget))
+      this.#key(field, openKey(parseDer(der), this.#password, this.#budget))
     } catch (error) {
       if (error instanceof WrongPassword) return this.#passwordWrong()
       this.problem(
@@ -138,7 +138,7 @@ export class UploadParts {
 
 /** Bytes of all that was sent, a PFX as it is without base64. */
 export function uploadBytes(upload: CertificateForm): number {
-  if (upload.form === 'pfx') return Math.ceil((upload.pfx.length * 3) / 4)
+  if (upload.form === 'pfx') return Math.ceil((upload.pfx.replaceAll(/\s+/g, '').length * 3) / 4)
   const texts = upload.form === 'pem' ? [upload.pem] : [upload.cert, upload.privateKey, ...upload.otherCerts]
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 }

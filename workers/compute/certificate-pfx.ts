@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { bytesOf, childrenOf, encoded, type Node, numberOf, oidOf, parsed, Unreadable } from './certificate-asn1.ts'
-import { decrypted, pkcs12Key, WorkBudget, WrongPassword } from './certificate-encryption.ts'
+import { bytesOf, childrenOf, encodeDer, type Node, numberOf, oidOf, parseDer, Unreadable } from './certificate-asn1.ts'
+import { decrypt, pkcs12Key, WorkBudget, WrongPassword } from './certificate-encryption.ts'
 
 /** What a PFX holds. */
 export interface PfxContents {
@@ -24,17 +24,19 @@ const MAC_HASHES = {
   '2.16.840.1.101.3.4.2.3': ['sha512', 64],
 } as const
 
-/** Opens a PKCS #12 file (RFC 7292), of whatever kind of key. Throws `Unreadable` or `WrongPassword` and nothing else. */
+/**
+ * Opens a PKCS #12 file (RFC 7292), of whatever kind of key. Throws `Unreadable` or `WrongPassword` and nothing else.
+ */
 export function openPfx(der: Buffer, password: string): PfxContents {
   const budget = new WorkBudget()
-  const [version, authSafe, mac] = childrenOf(parsed(der))
+  const [version, authSafe, mac] = childrenOf(parseDer(der))
   if (numberOf(version) !== 3) throw new Unreadable('is no PFX of version 3')
   const [kind, content] = childrenOf(authSafe)
   if (oidOf(kind) !== DATA) throw new Unreadable('is a PFX without a password, which is not supported')
   const safe = bytesOf(childrenOf(content)[0])
   const right = passwordThatFits(mac, safe, password, budget)
   const opener = new Opener(right, budget)
-  for (const info of childrenOf(parsed(safe))) opener.openContent(info)
+  for (const info of childrenOf(parseDer(safe))) opener.openContent(info)
   return opener
 }
 
@@ -82,11 +84,11 @@ class Opener implements PfxContents {
     const [, encryptedInfo] = childrenOf(inner)
     const [, algorithm, data] = childrenOf(encryptedInfo)
     if (algorithm === undefined) throw new Unreadable('is damaged: a part of it is missing')
-    this.#openBags(decrypted(algorithm, bytesOf(data), this.#password, this.#budget))
+    this.#openBags(decrypt(algorithm, bytesOf(data), this.#password, this.#budget))
   }
 
   #openBags(bytes: Buffer): void {
-    for (const bag of childrenOf(parsed(bytes))) {
+    for (const bag of childrenOf(parseDer(bytes))) {
       if (++this.#bags > BAGS_MAX) throw new Unreadable(`holds more than ${BAGS_MAX} entries`)
       const [kind, value] = childrenOf(bag)
       this.#openBag(oidOf(kind), childrenOf(value)[0])
@@ -96,7 +98,7 @@ class Opener implements PfxContents {
   /** Bags of other kinds (CRLs, secrets) say nothing about a certificate. */
   #openBag(oid: string, value: Node | undefined): void {
     if (value === undefined) return
-    if (oid === KEY_BAG) this.keys.push(encoded(value))
+    if (oid === KEY_BAG) this.keys.push(encodeDer(value))
     if (oid === SHROUDED_KEY_BAG) this.keys.push(openKey(value, this.#password, this.#budget))
     if (oid !== CERTIFICATE_BAG) return
     const [kind, wrapped] = childrenOf(value)
@@ -108,5 +110,5 @@ class Opener implements PfxContents {
 export function openKey(info: Node, password: string | null, budget: WorkBudget): Buffer {
   const [algorithm, data] = childrenOf(info)
   if (algorithm === undefined) throw new Unreadable('is damaged: a part of it is missing')
-  return decrypted(algorithm, bytesOf(data), password, budget)
+  return decrypt(algorithm, bytesOf(data), password, budget)
 }

@@ -59,7 +59,10 @@ function leafOf(key: KeyObject, certificates: readonly Found[]): Found | undefin
     .toSorted((a, b) => Date.parse(b.certificate.validTo) - Date.parse(a.certificate.validTo))[0]
 }
 
-/** What a key file says of its public part may be wrong: what counts is that the certificate verifies what the key signs. */
+/**
+ * What a key file says of its public part may be wrong: what counts is that the certificate verifies what the key
+ * signs.
+ */
 function isKeyOf(key: KeyObject, publicKey: KeyObject): boolean {
   const spki = (of: KeyObject) => of.export({ format: 'der', type: 'spki' })
   if (!spki(createPublicKey(key)).equals(spki(publicKey))) return false

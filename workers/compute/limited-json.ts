@@ -11,7 +11,9 @@ export function parseLimited(raw: Uint8Array): { readonly value: unknown } | und
   return namesWithinLimits(raw) === undefined ? undefined : parsed(raw)
 }
 
-/** The same, and undefined when an object has a name twice: the first is what a person reads, the last is what counts. */
+/**
+ * The same, and undefined when an object has a name twice: the first is what a person reads, the last is what counts.
+ */
 export function parseUnambiguous(raw: Uint8Array): { readonly value: unknown } | undefined {
   const names = namesWithinLimits(raw)
   const whole = names === undefined ? undefined : parsed(raw)

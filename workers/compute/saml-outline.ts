@@ -21,7 +21,10 @@ export interface SamlOutline {
   readonly statusCodes: readonly (string | undefined)[]
 }
 
-/** Looks over an answer in time that grows with its length, before a library takes longer; or says what speaks against that. */
+/**
+ * Looks over an answer in time that grows with its length, before a library takes longer; or says what speaks against
+ * that.
+ */
 export function samlOutline(xml: string): SamlOutline | { readonly problem: string } {
   const scan = new Scan(xml)
   const problem = scan.run()

@@ -1,6 +1,8 @@
+import type { ProcessMark } from '../../src/base/process-mark.ts'
+
 /**
- * What the detached program does, and what it tells of it. Both are files of its folder: plan.json and status.json. None
- * of them holds a secret.
+ * What the detached program does, and what it tells of it. Both are files of its folder: plan.json and status.json.
+ * None of them holds a secret.
  */
 
 /** Runs one program. */
@@ -63,13 +65,4 @@ export interface DetachedStatus {
   /** Why it failed: what was done, and the last lines of the output. */
   readonly problem: string | null
   readonly process: ProcessMark
-}
-
-/** One process, even when its number is given to another one or the machine starts anew. */
-export interface ProcessMark {
-  readonly pid: number
-  /** Ticks after the start of the machine. */
-  readonly startedAt: string
-  /** Of the start of the machine, as the daemon sees it. */
-  readonly bootId: string
 }

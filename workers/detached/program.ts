@@ -1,5 +1,4 @@
 // The one other place that starts programs: it runs beside the daemon, and wants their output while they run.
-// oxlint-disable-next-line no-restricted-imports
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Readable } from 'node:stream'
 import type { ProgramStep } from './plan.ts'

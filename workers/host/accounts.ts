@@ -13,8 +13,8 @@ const DONE: RunResult = { exitCode: 0, output: '' }
 type Account = AccountChange['account']
 
 /**
- * Password before shell on the way in, shell before password on the way out: at no moment does a shell stand open with a
- * password that was not wanted. An account that is to be off and does not exist is not made.
+ * Password before shell on the way in, shell before password on the way out: at no moment does a shell stand open with
+ * a password that was not wanted. An account that is to be off and does not exist is not made.
  */
 export async function changeAccount(
   change: AccountChange,

@@ -5,8 +5,9 @@ import { LinuxHost } from './linux-host.ts'
 import { RecordingHost } from './recording-host.ts'
 import { TrialHost } from './trial-host.ts'
 
-export function createHost({ profile, stateFolder, layer7proxy }: HostSettings): Host {
-  const real = new LinuxHost(layer7proxy, `${stateFolder}/machine`)
+export function createHost(settings: HostSettings): Host {
+  const { profile, stateFolder, layer7proxy } = settings
+  const real = new LinuxHost(settings, `${stateFolder}/machine`)
   if (profile === 'appliance') return real
   const programs = layer7proxy.mode === 'supervised' ? [layer7proxy.program] : []
   return new TrialHost(

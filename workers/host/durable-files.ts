@@ -29,7 +29,10 @@ export async function fileNames(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** Old or new, never between, also after a power cut: the data is on disk before the name is, and the name before the return. */
+/**
+ * Old or new, never between, also after a power cut: the data is on disk before the name is, and the name before the
+ * return.
+ */
 export async function replaceFileDurably(path: string, content: string, mode: number): Promise<void> {
   const folder = dirname(path)
   // What is there already needs no room on a full disk.

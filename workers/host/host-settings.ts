@@ -9,12 +9,14 @@ export type Layer7ProxySettings =
       /** Working directory, pid file and log. */
       readonly folder: string
     }
-  | {
-      readonly mode: 'systemd'
-      /** Unit name, such as haproxy.service. */
-      readonly unit: string
-      readonly masterSocket: string
-    }
+  | { readonly mode: 'systemd'; readonly masterSocket: string }
+
+/** The etcd of a cluster; undefined where systemd runs it. */
+export interface ClusterProgram {
+  readonly program: string
+  /** Log, and the file of its arguments. */
+  readonly folder: string
+}
 
 /** Where plans are carried out. Travels to the system worker, so it is plain data. */
 export interface HostSettings {
@@ -22,4 +24,5 @@ export interface HostSettings {
   readonly profile: 'trial' | 'appliance'
   readonly stateFolder: string
   readonly layer7proxy: Layer7ProxySettings
+  readonly clusterha?: ClusterProgram
 }

@@ -15,11 +15,12 @@ import type {
   UnitState,
   UnitVerb,
 } from '../../src/drivers/host.ts'
+import { PROGRAMS } from '../../src/drivers/programs.ts'
 import { changeAccount, hasLoginShell } from './accounts.ts'
 import { bareStart } from './bare-start.ts'
 import { sendCommand } from './control-socket.ts'
 import { fileNames, readText, removeDurably, renameDurably, replaceFileDurably } from './durable-files.ts'
-import type { Layer7ProxySettings } from './host-settings.ts'
+import type { HostSettings, Layer7ProxySettings } from './host-settings.ts'
 import { KeyValueFile } from './key-value-file.ts'
 import type { Detached, ManagedProgram, RunOptions } from './managed-program.ts'
 import { KernelNetwork } from './network/kernel-network.ts'
@@ -27,6 +28,7 @@ import { networkFile } from './network/memory.ts'
 import { NOT_PERMITTED, portProblem } from './port-probe.ts'
 import { findProgram, notInstalled, PROGRAM_FOLDERS } from './programs.ts'
 import { readSetting, writeSetting } from './machine-settings.ts'
+import { SupervisedEtcd } from './supervised-etcd.ts'
 import { SupervisedProgram } from './supervised-program.ts'
 import { SystemdService } from './systemd-service.ts'
 import { SystemdUnit } from './systemd-unit.ts'
@@ -38,26 +40,28 @@ const ENVIRONMENT = { LC_ALL: 'C', PATH: PROGRAM_FOLDERS.join(':') }
 /** The real machine. */
 export class LinuxHost implements Host {
   readonly #mode: Layer7ProxySettings['mode']
-  readonly #programs: Readonly<Record<UnitName, ManagedProgram>>
+  /** Those that systemd does not run, or that do not reload by their unit. */
+  readonly #own: Partial<Record<UnitName, ManagedProgram>>
   readonly #network: KernelNetwork
   readonly found: KeptValues
   readonly recorded = 0
 
   /** `folder` keeps what must be remembered about the machine. */
-  constructor(layer7proxy: Layer7ProxySettings, folder: string) {
+  constructor({ layer7proxy, clusterha }: Pick<HostSettings, 'layer7proxy' | 'clusterha'>, folder: string) {
     this.found = new KeyValueFile(`${folder}/found.json`)
     this.#network = new KernelNetwork(networkFile(folder), runProgram)
     this.#mode = layer7proxy.mode
-    this.#programs = {
+    this.#own = {
       layer7proxy:
         layer7proxy.mode === 'systemd'
-          ? new SystemdUnit(layer7proxy.unit, layer7proxy.masterSocket, runProgram)
+          ? new SystemdUnit(PROGRAMS.layer7proxy.unit, layer7proxy.masterSocket, runProgram)
           : new SupervisedProgram(layer7proxy, startDetached),
-      ipvsDirector: new SystemdService('keepalived.service', runProgram),
-      ntp: new SystemdService('chrony.service', runProgram),
-      ssh: new SystemdService('ssh.service', runProgram),
-      snmp: new SystemdService('snmpd.service', runProgram),
+      ...(clusterha === undefined ? {} : { clusterha: new SupervisedEtcd(clusterha, startDetached) }),
     }
+  }
+
+  #program(name: UnitName): ManagedProgram {
+    return this.#own[name] ?? new SystemdService(PROGRAMS[name].unit, runProgram)
   }
 
   run(argv: readonly string[], timeout_ms: number, outside?: Outside): Promise<RunResult> {
@@ -84,10 +88,10 @@ export class LinuxHost implements Host {
     return problem === NOT_PERMITTED && this.#mode === 'systemd' ? undefined : problem
   }
   unit(name: UnitName, verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
-    return this.#programs[name].perform(verb, timeout_ms)
+    return this.#program(name).perform(verb, timeout_ms)
   }
   unitState(name: UnitName): Promise<UnitState> {
-    return this.#programs[name].state()
+    return this.#program(name).state()
   }
   socket(path: string, request: string, timeout_ms: number, payload?: string): Promise<string> {
     return sendCommand(path, request, timeout_ms, payload)

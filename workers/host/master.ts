@@ -7,7 +7,7 @@ const ASK_TIMEOUT_MS = 2_000
 const POLL_MS = 10
 /** Any worker that runs at all answers in milliseconds. */
 const SILENCE_MS = 3_000
-const KILLED_GONE_MS = 1_000
+const KILLED_GONE_MS = 10_000
 const ASKED_AT_ONCE = 2
 /** For a look that kills nobody. */
 const LOOK_MS = 1_000
@@ -46,10 +46,10 @@ export async function answers(masterSocket: string): Promise<boolean> {
 }
 
 /**
- * A master that runs and does not answer has lost its socket, or all places for who asks are taken, or it hangs. On the signal
- * for a reload it begins again, with its socket and without those who ask. Answers whether it did.
+ * A master that runs and does not answer has lost its socket, or all places for who asks are taken, or it hangs. On the
+ * signal for a reload it begins again, with its socket and without those who ask. Answers whether it did.
  */
-export async function roused(
+export async function rouse(
   masterSocket: string,
   timeout_ms: number,
   signal: () => Promise<unknown>,
@@ -113,7 +113,9 @@ function told(killed: readonly number[]): string {
   return `a worker of HAProxy (process ${killed.join(', ')}) did not answer for ${SILENCE_MS / 1000} s and was killed`
 }
 
-/** Those that do not answer. Few at a time: one that hangs takes one of the ten places that a master has for who asks. */
+/**
+ * Those that do not answer. Few at a time: one that hangs takes one of the ten places that a master has for who asks.
+ */
 async function silentOf(
   masterSocket: string,
   workers: readonly WorkerProcess[],

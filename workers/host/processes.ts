@@ -15,8 +15,8 @@ export interface FoundProcess {
 }
 
 /**
- * The processes whose command line `fits`. Only of this machine's own files: what runs in a container has another root, where
- * the same path is another file.
+ * The processes whose command line `fits`. Only of this machine's own files: what runs in a container has another root,
+ * where the same path is another file.
  */
 export async function findProcesses(fits: (words: readonly string[]) => boolean): Promise<readonly FoundProcess[]> {
   const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0)

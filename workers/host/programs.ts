@@ -1,22 +1,23 @@
 import { access, constants } from 'node:fs/promises'
 import type { RunResult } from '../../src/drivers/host.ts'
+import { PROGRAMS } from '../../src/drivers/programs.ts'
 
 /** An ordinary user's PATH often lacks the system folders, where HAProxy is. */
 export const PROGRAM_FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/usr/local/sbin', '/usr/local/bin']
 
+/** Debian packages of commands: those of the system, and those of the managed programs. */
 const PACKAGES: Readonly<Record<string, string>> = {
-  chronyc: 'chrony',
-  chronyd: 'chrony',
-  haproxy: 'haproxy',
   ip: 'iproute2',
   journalctl: 'systemd',
   modprobe: 'kmod',
   ping: 'iputils-ping',
-  sshd: 'openssh-server',
   ss: 'iproute2',
   sysctl: 'procps',
   systemctl: 'systemd',
   timedatectl: 'systemd',
+  ...Object.fromEntries(
+    Object.values(PROGRAMS).flatMap((program) => program.commands.map((command) => [command, program.package])),
+  ),
 }
 
 export async function findProgram(name: string): Promise<string | undefined> {

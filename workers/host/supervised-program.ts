@@ -8,7 +8,7 @@ import { sendCommand } from './control-socket.ts'
 import { readText, removeDurably, replaceFileDurably } from './durable-files.ts'
 import type { Layer7ProxySettings } from './host-settings.ts'
 import type { Detached, ManagedProgram, StartDetached } from './managed-program.ts'
-import { answers, askProcesses, reloadThroughMaster, roused, untilProcesses } from './master.ts'
+import { answers, askProcesses, reloadThroughMaster, rouse, untilProcesses } from './master.ts'
 import { commandLine, findProcesses, type FoundProcess } from './processes.ts'
 import { findProgram, notInstalled } from './programs.ts'
 
@@ -21,7 +21,7 @@ const LOG_TAIL_BYTES = 16 * 1024
 const POLL_MS = 10
 /** On SIGTERM HAProxy drops its connections and ends; one that takes longer hangs. */
 const STOP_PATIENCE_MS = 5_000
-const KILLED_GONE_MS = 2_000
+const KILLED_GONE_MS = 10_000
 
 /**
  * HAProxy where no systemd looks after it: started in a session of its own, so that it outlives the daemon, and
@@ -45,11 +45,11 @@ export class SupervisedProgram implements ManagedProgram {
   async perform(verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
     const pid = await this.#pid()
     if (verb === 'start' || (verb === 'reload' && pid === undefined)) return this.#start(pid, timeout_ms)
-    const rouse = async () => {
+    const signal = async () => {
       await this.#signal(pid, 'SIGUSR2')
       if (pid !== undefined) await this.#record(pid)
     }
-    if (verb === 'reload' && (await roused(this.#settings.masterSocket, timeout_ms, rouse)))
+    if (verb === 'reload' && (await rouse(this.#settings.masterSocket, timeout_ms, signal)))
       return this.#reload(timeout_ms)
     const stopped = await this.#stop(timeout_ms)
     if (verb === 'stop' || stopped.exitCode !== 0) return stopped
@@ -119,8 +119,8 @@ export class SupervisedProgram implements ManagedProgram {
   }
 
   /**
-   * One that listens in this folder and names another was started before the folder got its name of today. It serves our ports
-   * and would reload from there: it finishes what it has, and takes nothing new.
+   * One that listens in this folder and names another was started before the folder got its name of today. It serves
+   * our ports and would reload from there: it finishes what it has, and takes nothing new.
    */
   async #retire(pid: number | undefined): Promise<void> {
     if (pid === undefined) return

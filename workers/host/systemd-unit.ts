@@ -1,6 +1,6 @@
 import type { RunResult, UnitState, UnitVerb } from '../../src/drivers/host.ts'
 import type { ManagedProgram, Run } from './managed-program.ts'
-import { answers, reloadThroughMaster, roused } from './master.ts'
+import { answers, reloadThroughMaster, rouse } from './master.ts'
 import { commandLine } from './processes.ts'
 
 const QUERY_TIMEOUT_MS = 10_000
@@ -8,7 +8,9 @@ const KILLED = 'HAProxy did not answer and was killed'
 /** The unit judges the configuration before it signals the master. */
 const ROUSE_MS = 20_000
 
-/** HAProxy as a unit of systemd. Reloads go through the master socket, because systemctl does not say why one failed. */
+/**
+ * HAProxy as a unit of systemd. Reloads go through the master socket, because systemctl does not say why one failed.
+ */
 export class SystemdUnit implements ManagedProgram {
   readonly #unit: string
   readonly #masterSocket: string
@@ -26,8 +28,8 @@ export class SystemdUnit implements ManagedProgram {
     const log = (): Promise<string> => unitLog(this.#unit, since_s, this.#run)
     if (verb === 'start' || (await systemdState(this.#unit, this.#run)) !== 'running')
       return this.#told(await this.#systemctl([verb === 'reload' ? 'start' : verb], timeout_ms), log)
-    const rouse = () => this.#systemctl(['reload'], ROUSE_MS)
-    if (verb === 'reload' && (await roused(this.#masterSocket, timeout_ms, rouse)))
+    const reload = () => this.#systemctl(['reload'], ROUSE_MS)
+    if (verb === 'reload' && (await rouse(this.#masterSocket, timeout_ms, reload)))
       return reloadThroughMaster(this.#masterSocket, timeout_ms, log)
     // systemd would wait for it longer than anybody waits here.
     const mustDie = await this.#isHung()

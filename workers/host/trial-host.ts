@@ -36,9 +36,9 @@ export class TrialHost implements Host {
     return resolve(path).startsWith(this.#folder) ? this.#real : this.#recorder
   }
 
-  /** HAProxy runs under the state folder; the other programs are the machine's. */
+  /** HAProxy and etcd run under the state folder; the other programs are the machine's. */
   #forUnit(name: UnitName): Host {
-    return name === 'layer7proxy' ? this.#real : this.#recorder
+    return name === 'layer7proxy' || name === 'clusterha' ? this.#real : this.#recorder
   }
 
   get recorded(): number {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { canonicalIp, familyOf, fullPrefix } from '../../src/ip-network.ts'
+import { canonicalIp, familyOf, fullPrefix } from '../../src/base/ip-network.ts'
 import type { Connection } from '../../src/model/machine-facts.ts'
 import type { Run } from '../host/managed-program.ts'
 

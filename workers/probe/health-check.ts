@@ -13,7 +13,10 @@ const KILLED = 137
 // oxlint-disable-next-line no-control-regex -- control characters are exactly what may not come through
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 
-/** Runs a check once in the sandbox, from a folder that is gone afterwards. What it prints beyond the bound is read and dropped. */
+/**
+ * Runs a check once in the sandbox, from a folder that is gone afterwards. What it prints beyond the bound is read and
+ * dropped.
+ */
 export async function runHealthCheck(trial: CheckTrial, folder: string, run: Run): Promise<CheckTried> {
   const place = `${folder}/${randomUUID()}`
   await mkdir(place, { recursive: true, mode: 0o700 })

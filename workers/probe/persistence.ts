@@ -1,7 +1,7 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { MOVED, TABLE } from '../../src/drivers/keepalived/nftables.ts'
-import { canonicalIp } from '../../src/ip-network.ts'
+import { canonicalIp } from '../../src/base/ip-network.ts'
 import type { MovedClient, Persistence, PersistenceTemplate } from '../../src/model/persistence.ts'
 import type { Run } from '../host/managed-program.ts'
 
@@ -29,8 +29,8 @@ export async function readPersistence(marks: readonly number[], run: Run): Promi
 }
 
 /**
- * A line as ip_vs_conn_seq_show of the kernel prints it, when it is the template of a mark: protocol IP, the client without a
- * port, and the mark where the address of the service is otherwise.
+ * A line as ip_vs_conn_seq_show of the kernel prints it, when it is the template of a mark: protocol IP, the client
+ * without a port, and the mark where the address of the service is otherwise.
  */
 export function parseTemplate(line: string): PersistenceTemplate | undefined {
   const [protocol, client = '', clientPort, service = '', , , , , expires = ''] = line.trim().split(/\s+/)

@@ -1,5 +1,5 @@
 import { connectedMetric } from '../../../src/drivers/iproute2/kernel-metric.ts'
-import { canonicalNetwork, fullPrefix, networkOf, networkText, parseNetwork } from '../../../src/ip-network.ts'
+import { canonicalNetwork, fullPrefix, networkOf, networkText, parseNetwork } from '../../../src/base/ip-network.ts'
 import {
   addressText,
   type Family,
@@ -153,8 +153,8 @@ function contest({ linkId, ip, prefix }: KernelAddress): string {
 
 /**
  * The kernel chooses the source of its own packets by the order in which addresses came. That must not depend on the
- * way that led here, so what stands out of order is taken out and added again - unless a route of somebody else would be
- * lost on the way.
+ * way that led here, so what stands out of order is taken out and added again - unless a route of somebody else would
+ * be lost on the way.
  */
 function outOfOrder(
   kernel: KernelState,

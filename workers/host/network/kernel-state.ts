@@ -1,4 +1,4 @@
-import { canonicalIp, canonicalNetwork, familyOf } from '../../../src/ip-network.ts'
+import { canonicalIp, canonicalNetwork, familyOf } from '../../../src/base/ip-network.ts'
 import type { Run } from '../managed-program.ts'
 import { type Link, linksOf, parsedJson, type RawLink } from './links.ts'
 

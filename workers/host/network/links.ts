@@ -1,6 +1,6 @@
 import type { NetworkInterface } from '../../../src/model/machine-facts.ts'
-import { nameBasedId } from '../../../src/ids.ts'
-import { canonicalIp } from '../../../src/ip-network.ts'
+import { nameBasedId } from '../../../src/base/ids.ts'
+import { canonicalIp } from '../../../src/base/ip-network.ts'
 
 /** What `ip -j -d address show` says of one interface, as far as it is read here. */
 export interface RawLink {

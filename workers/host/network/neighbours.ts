@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { canonicalIp, familyOf } from '../../../src/ip-network.ts'
+import { canonicalIp, familyOf } from '../../../src/base/ip-network.ts'
 import { sendEchoes } from '../../probe/ping.ts'
 import type { Run } from '../managed-program.ts'
 import { FAMILIES } from './kernel-state.ts'
@@ -19,7 +19,10 @@ const ANSWER_TIMEOUT_MS = 1_000
 const POLL_MS = 100
 const GROUP_MAX = 100
 
-/** A sentence for each address that another machine answers for. Takes little more than a second for a hundred addresses. */
+/**
+ * A sentence for each address that another machine answers for. Takes little more than a second for a hundred
+ * addresses.
+ */
 export async function takenAddresses(addresses: readonly TargetAddress[], run: Run): Promise<readonly string[]> {
   return inGroups(addresses, async (group) => {
     const pings = Promise.all(group.map(({ link, ip }) => sendEchoes({ from: link, to: ip, count: 1 }, run)))

@@ -3,8 +3,8 @@ import type { Run } from '../managed-program.ts'
 import type { KernelState } from './kernel-state.ts'
 
 /**
- * Brings up the interfaces that are to carry an address and are down; answers their names, so that a change that comes to
- * nothing can put them down again. One that carried an address once stays up.
+ * Brings up the interfaces that are to carry an address and are down; answers their names, so that a change that comes
+ * to nothing can put them down again. One that carried an address once stays up.
  */
 export async function raiseLinks(
   { addresses }: DesiredNetwork,

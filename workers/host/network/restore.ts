@@ -18,8 +18,8 @@ const POLL_MS = 250
 const TIMEOUT_MS = 30_000
 
 /**
- * Makes the network what it was when it was settled last, before programs listen on its addresses. Answers the exit code:
- * 0 also when an interface never came, which is said; what waits for it is made at the next start of the daemon.
+ * Makes the network what it was when it was settled last, before programs listen on its addresses. Answers the exit
+ * code: 0 also when an interface never came, which is said; what waits for it is made at the next start of the daemon.
  */
 export async function restoreNetwork({ file, run, say, wait_ms }: Restoring): Promise<number> {
   const network = new KernelNetwork(file, run)

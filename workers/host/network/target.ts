@@ -1,6 +1,6 @@
 import type { DesiredAddress, DesiredNetwork, DesiredRoute } from '../../../src/drivers/host.ts'
 import { kernelMetric } from '../../../src/drivers/iproute2/kernel-metric.ts'
-import { canonicalIp, canonicalNetwork, familyOf, nearestTo, parseNetwork } from '../../../src/ip-network.ts'
+import { canonicalIp, canonicalNetwork, familyOf, nearestTo, parseNetwork } from '../../../src/base/ip-network.ts'
 import {
   addressText,
   familyOfAddress,
@@ -112,7 +112,10 @@ function linkTowards(id: string | undefined, via: string | undefined, { links, n
   return link ?? `its next hop ${via} is in no network of this node`
 }
 
-/** Everything wanted beside what is ours already: nothing is taken away, except that a wanted route takes the place of ours. */
+/**
+ * Everything wanted beside what is ours already: nothing is taken away, except that a wanted route takes the place of
+ * ours.
+ */
 export function together(ours: Target, wanted: Target): Target {
   const present = new Set(ours.addresses.map(addressText))
   // The kernel holds an IPv6 address once per interface, whatever its prefix length.

@@ -1,18 +1,13 @@
 import type { RunResult, UnitName } from '../../../src/drivers/host.ts'
+import { PROGRAMS } from '../../../src/drivers/programs.ts'
 import type { Run } from '../managed-program.ts'
 
 const QUERY_TIMEOUT_MS = 10_000
 const UNCONFINED = { isUnconfined: true } as const
 
-const UNITS: Readonly<Record<UnitName, string>> = {
-  layer7proxy: 'haproxy.service',
-  ipvsDirector: 'keepalived.service',
-  ntp: 'chrony.service',
-  ssh: 'ssh.service',
-  snmp: 'snmpd.service',
-}
-
-/** Whether a unit starts at boot, and whether it runs now. The mixed ones are found, and given back, but never wanted. */
+/**
+ * Whether a unit starts at boot, and whether it runs now. The mixed ones are found, and given back, but never wanted.
+ */
 const COMMANDS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   enabled: [['enable', '--now']],
   disabled: [['disable', '--now']],
@@ -31,7 +26,7 @@ export function parseEnabled(output: string): string | undefined {
 }
 
 export async function readEnabled(unit: UnitName, run: Run): Promise<string | undefined> {
-  const show = ['systemctl', 'show', '--property=LoadState,UnitFileState,ActiveState', UNITS[unit]]
+  const show = ['systemctl', 'show', '--property=LoadState,UnitFileState,ActiveState', PROGRAMS[unit].unit]
   const { exitCode, output } = await run(show, QUERY_TIMEOUT_MS)
   return exitCode === 0 ? parseEnabled(output) : undefined
 }
@@ -40,11 +35,11 @@ export async function readEnabled(unit: UnitName, run: Run): Promise<string | un
 export async function writeEnabled(unit: UnitName, value: string, run: Run, timeout_ms: number): Promise<RunResult> {
   let result: RunResult = { exitCode: 1, output: `a unit cannot be ${value}` }
   for (const words of COMMANDS[value] ?? []) {
-    result = await run(['systemctl', ...words, UNITS[unit]], timeout_ms, UNCONFINED)
+    result = await run(['systemctl', ...words, PROGRAMS[unit].unit], timeout_ms, UNCONFINED)
     if (result.exitCode !== 0) return result
   }
   if (value !== 'enabled' || (await readEnabled(unit, run)) === 'enabled') return result
-  return { exitCode: 1, output: await whyStopped(UNITS[unit], run) }
+  return { exitCode: 1, output: await whyStopped(PROGRAMS[unit].unit, run) }
 }
 
 /** systemd calls it no failure when a condition of the unit keeps it from starting. */

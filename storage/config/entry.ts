@@ -1,0 +1,154 @@
+import type { Patch } from './amendment.ts'
+import type {
+  Again,
+  Asked,
+  Change,
+  Origin,
+  RecordKey,
+  RevisionHeader,
+  RowChanges,
+  Unconfirmed,
+  Write,
+} from './config-store.ts'
+import type { SharedTableName } from './tables.ts'
+
+/**
+ * One operation on the configuration, as data. Who writes it decides everything that could differ elsewhere (ids,
+ * times, who), so that whoever folds the same entries over the same state has the same state.
+ */
+export type Entry =
+  | StageEntry
+  | FreezeEntry
+  | ThawEntry
+  | PromoteEntry
+  | ConfirmEntry
+  | AmendEntry
+  | PutEntry
+  | CompareEntry
+
+/** Pending changes come and go, all or none. A record that equals running again is no change any more. */
+export interface StageEntry {
+  readonly op: 'stage'
+  readonly origin: Origin
+  readonly writes: readonly StagedWrite[]
+  /** Ids of changes that are taken back. Frozen ones cannot be: they are being made running. */
+  readonly discards: readonly string[]
+}
+
+export interface StagedWrite extends Write {
+  /** Of the change, unless the record has a pending one: that keeps its own. */
+  readonly changeId: string
+}
+
+/**
+ * Fixes what an apply will make running. While frozen, whatever is staged stays a change of its own, even when it
+ * equals what is running now. Ends with `promote` or `thaw` of the same `applyId`.
+ */
+export interface FreezeEntry {
+  readonly op: 'freeze'
+  readonly applyId: string
+  /** Ids of pending changes, or changes that nobody staged. */
+  readonly changes: readonly string[] | readonly Change[]
+  /** Of an apply over several nodes. */
+  readonly asked?: Asked | undefined
+}
+
+/** The apply came to nothing: changes that change nothing any more are dropped. */
+export interface ThawEntry {
+  readonly op: 'thaw'
+  readonly applyId: string
+}
+
+/** Makes changes running, records the revision, closes the journal and says whether it waits for a confirmation. */
+export interface PromoteEntry {
+  readonly op: 'promote'
+  readonly header: RevisionHeader
+  /** What was never frozen; without it, what was frozen under the header's `applyId`. */
+  readonly changes?: readonly Change[] | undefined
+  readonly unconfirmed?: Unconfirmed | undefined
+  /** The machine has yet to follow: the journal stays open. */
+  readonly keepsJournal?: boolean
+  /** Becomes pending in the same transaction, unless the record has a pending change. */
+  readonly again?: readonly Again[]
+  /**
+   * Nobody staged the changes: what is pending for their records keeps what it wants itself, and takes them over in
+   * other fields.
+   */
+  readonly unstaged?: boolean | undefined
+}
+
+/** The apply stays. Nothing happens when it is not the one that waits. */
+export interface ConfirmEntry {
+  readonly op: 'confirm'
+  readonly applyId: string
+}
+
+/**
+ * Changes one record at once, in running and in what is pending for it, and is no revision: for what people do to their
+ * own account. Not between `freeze` and its end.
+ */
+export interface AmendEntry {
+  readonly op: 'amend'
+  readonly key: RecordKey
+  readonly patch: Patch
+}
+
+/** Changes rows of a table that stands beside the configuration, such as sessions. */
+export interface PutEntry extends RowChanges {
+  readonly op: 'put'
+  readonly table: SharedTableName
+}
+
+/** Changes nothing: what the writer had behind an earlier entry, for others to compare with what they had. */
+export interface CompareEntry {
+  readonly op: 'compare'
+  readonly position: number
+  readonly digest: string
+}
+
+/**
+ * Brings entries into one order. On one node that is the order in which they come; in a cluster all nodes agree on it
+ * and fold each other's entries as well.
+ */
+export interface EntryLog {
+  /** Number of the last entry that is folded here. */
+  readonly position: number
+  /**
+   * Resolves when the entry is folded here as the next one after `since`.
+   *
+   * @throws {LostRaceError} when another was first: that one is folded, and what was decided before may be wrong now.
+   */
+  append(entry: Entry, since: number): Promise<void>
+}
+
+/** Another node has written first. Nothing of the entry was kept. */
+export class LostRaceError extends Error {
+  override readonly name = 'LostRaceError'
+  /** What who asked for the edit is told, when it lost again and again. */
+  readonly refusal: Error
+
+  constructor(refusal: Error) {
+    super('another node has written first')
+    this.refusal = refusal
+  }
+}
+
+/** What an edit decided. */
+export interface Built<T> {
+  readonly result: T
+  /** What is written; without it nothing is. */
+  readonly entry?: Entry | undefined
+  /** Done in the same turn, once the entry is durable. */
+  readonly afterwards?: (() => Promise<void>) | undefined
+}
+
+/** `newId` names changes of records that have none pending. */
+export function staging(
+  origin: Origin,
+  writes: readonly Write[],
+  discards: readonly string[],
+  newId: () => string,
+): StageEntry | undefined {
+  if (writes.length === 0 && discards.length === 0) return undefined
+  return { op: 'stage', origin, writes: writes.map((write) => ({ ...write, changeId: newId() })), discards }
+}

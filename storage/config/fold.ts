@@ -1,0 +1,353 @@
+import { isDeepStrictEqual } from 'node:util'
+import { amend, changedFields } from './amendment.ts'
+import type { RowWrite } from './checked-table.ts'
+import type { Change, Frozen, RecordKey } from './config-store.ts'
+import type {
+  AmendEntry,
+  ConfirmEntry,
+  Entry,
+  FreezeEntry,
+  PromoteEntry,
+  PutEntry,
+  StageEntry,
+  ThawEntry,
+} from './entry.ts'
+import { encode, recordChanges, renumber } from './keys.ts'
+import { changesNothing, type Mirror } from './mirror.ts'
+import type { SharedTables } from './shared-tables.ts'
+import {
+  FROZEN_PREFIX,
+  frozenRows,
+  type OverlayEntry,
+  overlayRow,
+  type StoreRecords,
+  type StoreState,
+  stateRows,
+  unconfirmedIn,
+  unconfirmedRow,
+} from './store-state.ts'
+import type { CommitOptions, ConfigTables } from './tables.ts'
+
+/** What a log of entries does to a store, one thing at a time: the next one only when its promise is settled. */
+export interface Folding {
+  /** Number of the last entry of a shared log that is folded here; 0 before the first. */
+  readonly position: number
+  /** Carries out the entry with the number behind `position`. What it froze survives the daemon. */
+  fold(entry: Entry, position: number): Promise<void>
+  /** Throws where `fold` would with what is folded by now, but for the disk. */
+  check(entry: Entry): void
+  /** All that entries have made of the store, to begin elsewhere with. */
+  snapshot(): StoreState
+  /** The same without the history. */
+  records(): StoreRecords
+  /** Forgets what entries have made of this store, and takes over what they have made of another. */
+  replace(state: StoreState, position: number): Promise<void>
+}
+
+/** What an entry makes of the store. */
+interface Folded {
+  /** One LMDB transaction. */
+  readonly rows: readonly RowWrite[]
+  readonly options?: CommitOptions
+  /** What an apply has frozen, for whoever keeps that as well. */
+  readonly frozen?: Frozen
+  /** What becomes true when the rows are written. */
+  readonly settle: () => void
+}
+
+type Overlay = readonly (readonly [RecordKey, OverlayEntry | undefined])[]
+
+/**
+ * Carries out entries: the tables first, and then the mirror that everybody reads. Nothing here asks for the time, for
+ * a random number or for a setting: the same entries make the same store everywhere.
+ */
+export class Fold implements Folding {
+  readonly #tables: ConfigTables
+  readonly #mirror: Mirror
+  readonly #shared: SharedTables
+  /** By the id of the apply. */
+  readonly #frozen = new Map<string, Frozen>()
+  #frozenIds: ReadonlySet<string> = new Set()
+  #sequence: number
+  #revision: number
+  #position: number
+
+  constructor(tables: ConfigTables, mirror: Mirror, shared: SharedTables) {
+    this.#tables = tables
+    this.#mirror = mirror
+    this.#shared = shared
+    this.#sequence = Number(tables.meta.get('sequence') ?? 0)
+    this.#revision = Number(tables.meta.get('revision') ?? 0)
+    this.#position = Number(tables.meta.get('position') ?? 0)
+    for (const frozen of frozenRows(tables)) this.#hold(frozen.applyId, frozen)
+  }
+
+  get position(): number {
+    return this.#position
+  }
+
+  get revision(): number {
+    return this.#revision
+  }
+
+  isFrozen(changeId: string): boolean {
+    return this.#frozenIds.has(changeId)
+  }
+
+  frozen(applyId: string): readonly Change[] | undefined {
+    return this.#frozen.get(applyId)?.changes
+  }
+
+  underWay(): Frozen | undefined {
+    const [first] = this.#frozen.values()
+    return first
+  }
+
+  /** On the only node: an apply whose daemon has ended is taken back, and what it froze is pending as before. */
+  async carryOut(entry: Entry): Promise<void> {
+    const { rows, options, settle } = this.#folded(entry)
+    // Also when the disk is full: nobody would end the apply a second time.
+    if (entry.op === 'thaw') this.#hold(entry.applyId, undefined)
+    if (rows.length > 0) await this.#tables.commit(rows, options)
+    settle()
+  }
+
+  async fold(entry: Entry, position: number): Promise<void> {
+    if (position !== this.#position + 1) throw new Error(`entry ${position} does not follow entry ${this.#position}`)
+    const { rows, options, settle, frozen } = this.#folded(entry)
+    const shared = [...this.#frozenRows(entry, frozen), this.#tables.meta.put('position', position)]
+    await this.#tables.commit([...rows, ...shared], options)
+    settle()
+    this.#position = position
+  }
+
+  check(entry: Entry): void {
+    this.#folded(entry)
+  }
+
+  /** Another node may end the apply when this daemon is away. */
+  #frozenRows(entry: Entry, frozen: Frozen | undefined): readonly RowWrite[] {
+    const { meta } = this.#tables
+    if (frozen !== undefined) return [meta.put(`${FROZEN_PREFIX}${frozen.applyId}`, frozen)]
+    if (entry.op === 'thaw') return [meta.remove(`${FROZEN_PREFIX}${entry.applyId}`)]
+    return entry.op === 'promote' ? [meta.remove(`${FROZEN_PREFIX}${entry.header.applyId}`)] : []
+  }
+
+  snapshot(): StoreState {
+    return { ...this.records(), revisions: this.#tables.revisions.intact() }
+  }
+
+  records(): StoreRecords {
+    const frozen = [...this.#frozen.values()]
+    const { running, candidate } = this.#mirror.rows()
+    const unconfirmed = unconfirmedIn(this.#tables)
+    const waits = unconfirmed === undefined ? {} : { unconfirmed }
+    const { sequence, revision } = { sequence: this.#sequence, revision: this.#revision }
+    return { sequence, revision, running, candidate, frozen, shared: this.#shared.all(), ...waits }
+  }
+
+  async replace(state: StoreState, position: number): Promise<void> {
+    const { meta } = this.#tables
+    const { sequence, revision, frozen, unconfirmed } = state
+    const shared = this.#shared.replacing(state.shared)
+    await this.#tables.commit([
+      ...stateRows(this.#tables, state),
+      ...[...this.#frozen.keys()].map((applyId) => meta.remove(`${FROZEN_PREFIX}${applyId}`)),
+      ...frozen.map((one) => meta.put(`${FROZEN_PREFIX}${one.applyId}`, one)),
+      ...shared.flatMap(({ table, ...changes }) => this.#shared.rowsOf(table, changes)),
+      unconfirmedRow(this.#tables, unconfirmed),
+      ...Object.entries({ sequence, revision, position }).map(([key, value]) => meta.put(key, value)),
+    ])
+    this.#mirror.load(state)
+    for (const applyId of this.#frozen.keys()) this.#hold(applyId, undefined)
+    for (const one of frozen) this.#hold(one.applyId, one)
+    this.#sequence = sequence
+    this.#revision = revision
+    this.#position = position
+    for (const { table, ...changes } of shared) this.#shared.tell(table, changes)
+  }
+
+  /** Changes nothing by itself: an entry that is only looked at may never be written. */
+  #folded(entry: Entry): Folded {
+    switch (entry.op) {
+      case 'stage':
+        return this.#stage(entry)
+      case 'freeze':
+        return this.#freeze(entry)
+      case 'thaw':
+        return this.#thaw(entry)
+      case 'promote':
+        return this.#promote(entry)
+      case 'amend':
+        return this.#amend(entry)
+      case 'confirm':
+        return this.#confirm(entry)
+      case 'put':
+        return this.#put(entry)
+      case 'compare':
+        // Whoever orders the entries compares.
+        return { rows: [], settle: () => undefined }
+      default:
+        throw unknownOperation(entry)
+    }
+  }
+
+  #stage({ writes, discards, origin }: StageEntry): Folded {
+    const taken = new Set(discards)
+    // The list of all that is pending is long, and most edits take nothing back.
+    const gone = taken.size === 0 ? [] : this.#mirror.changes().filter((change) => taken.has(change.id))
+    let sequence = this.#sequence
+    const staged = writes.map(({ value, changeId: newId, ...key }): Overlay[number] => {
+      const running = this.#mirror.running.get(key.section, key.scope, key.key)
+      sequence += 1
+      const known = this.#mirror.overlayEntry(key)
+      // What is taken back by the same entry is not there any more.
+      const pending = known !== undefined && taken.has(known.changeId) ? undefined : known
+      const changeId = pending?.changeId ?? newId
+      // A record that is being made running will differ from what runs now: what is staged over it is a change.
+      const isUnchanged = !this.isFrozen(changeId) && isDeepStrictEqual(running?.value, value)
+      const stored = value === undefined ? undefined : { value, revision: sequence }
+      const others = othersOf(pending, origin.actor)
+      return [key, isUnchanged ? undefined : { ...key, ...origin, ...others, changeId, stored, revision: sequence }]
+    })
+    const overlay: Overlay = [...gone.map((change) => [change, undefined] as const), ...staged]
+    return {
+      rows: [...this.#overlayRows(overlay), ...this.#sequenceRows(sequence)],
+      // Who takes something away may be making room.
+      options: { keepsReserve: writes.some(({ value }) => value !== undefined) },
+      settle: () => this.#settle(sequence, overlay),
+    }
+  }
+
+  #freeze(entry: FreezeEntry): Folded {
+    const { applyId, asked } = entry
+    const frozen = { applyId, changes: this.#chosen(entry), ...(asked && { asked }) }
+    return { rows: [], frozen, settle: () => this.#hold(applyId, frozen) }
+  }
+
+  #chosen({ changes }: FreezeEntry): readonly Change[] {
+    const unstaged = changes.filter((change) => typeof change !== 'string')
+    if (unstaged.length > 0) return unstaged
+    const ids = new Set<unknown>(changes)
+    return this.#mirror.changes().filter(({ id }) => ids.has(id))
+  }
+
+  #thaw({ applyId }: ThawEntry): Folded {
+    const overlay: Overlay = this.#mirror
+      .changes()
+      .filter((change) => changesNothing(change))
+      .map((change) => [change, undefined])
+    return {
+      rows: this.#overlayRows(overlay),
+      settle: () => {
+        this.#hold(applyId, undefined)
+        this.#settle(this.#sequence, overlay)
+      },
+    }
+  }
+
+  #promote(entry: PromoteEntry): Folded {
+    const { header, unconfirmed, keepsJournal = false, unstaged = false } = entry
+    const changed = entry.changes ?? this.frozen(header.applyId)
+    if (changed === undefined) throw new Error(`nothing is frozen for the apply ${header.applyId}`)
+    const { meta, revisions } = this.#tables
+    let sequence = this.#sequence
+    const made = renumber(changed, unstaged, () => (sequence += 1))
+    const overlay = unstaged
+      ? made.map((change) => [change, this.#followed(change)] as const)
+      : this.#mirror.afterPromotion(made, entry.again ?? [], () => (sequence += 1))
+    return {
+      rows: [
+        ...made.map((change) => this.#runningRow(change)),
+        ...this.#overlayRows(overlay),
+        ...revisions.put({ ...header, changes: recordChanges(made) }),
+        meta.put('revision', header.revision),
+        unconfirmedRow(this.#tables, unconfirmed),
+        meta.put('sequence', sequence),
+        ...(keepsJournal || !this.#isJournalOf(header.applyId) ? [] : [meta.remove('journal')]),
+      ],
+      // The journal has seen to the room for this.
+      options: { keepsReserve: meta.get('journal') === undefined },
+      settle: () => {
+        this.#hold(header.applyId, undefined)
+        this.#revision = header.revision
+        for (const change of made) this.#mirror.setRunning(change, change.after)
+        this.#settle(sequence, overlay)
+      },
+    }
+  }
+
+  /** What another apply has left in doubt on this machine stays so. */
+  #isJournalOf(applyId: string): boolean {
+    return Reflect.get(Object(this.#tables.meta.get('journal')), 'applyId') === applyId
+  }
+
+  #amend({ key, patch }: AmendEntry): Folded {
+    if (this.#frozen.size > 0) throw new Error('nothing can be amended while an apply is under way')
+    const sequence = this.#sequence + 1
+    const { running, overlay } = amend(this.#mirror, key, patch, sequence)
+    return {
+      rows: [
+        this.#runningRow({ ...key, after: running }),
+        ...this.#overlayRows([[key, overlay]]),
+        ...this.#sequenceRows(sequence),
+      ],
+      settle: () => {
+        this.#mirror.setRunning(key, running)
+        this.#settle(sequence, [[key, overlay]])
+      },
+    }
+  }
+
+  #put({ table, puts, removed }: PutEntry): Folded {
+    const changes = { puts, removed }
+    return { rows: this.#shared.rowsOf(table, changes), settle: () => this.#shared.tell(table, changes) }
+  }
+
+  #confirm({ applyId }: ConfirmEntry): Folded {
+    const { meta } = this.#tables
+    const waits = Reflect.get(Object(meta.get('unconfirmed')), 'applyId') === applyId
+    return { rows: waits ? [meta.remove('unconfirmed')] : [], settle: () => undefined }
+  }
+
+  #hold(applyId: string, frozen: Frozen | undefined): void {
+    if (frozen === undefined) this.#frozen.delete(applyId)
+    else this.#frozen.set(applyId, frozen)
+    this.#frozenIds = new Set([...this.#frozen.values()].flatMap(({ changes }) => changes.map(({ id }) => id)))
+  }
+
+  #settle(sequence: number, overlay: Overlay): void {
+    this.#sequence = sequence
+    for (const [key, entry] of overlay) this.#mirror.setOverlay(key, entry)
+  }
+
+  /** What is pending for the record when the change runs. */
+  #followed(change: Change): OverlayEntry | undefined {
+    if (change.after === undefined) return this.#mirror.overlayEntry(change)
+    const patch = changedFields(change.before?.value, change.after.value)
+    return amend(this.#mirror, change, patch, change.after.revision).overlay
+  }
+
+  #sequenceRows(sequence: number): readonly RowWrite[] {
+    return sequence === this.#sequence ? [] : [this.#tables.meta.put('sequence', sequence)]
+  }
+
+  #runningRow(change: RecordKey & Pick<Change, 'after'>): RowWrite {
+    const { running } = this.#tables
+    const key = encode(change)
+    return change.after === undefined ? running.remove(key) : running.put(key, change.after)
+  }
+
+  #overlayRows(overlay: Overlay): readonly RowWrite[] {
+    return overlay.map(([key, entry]) => overlayRow(this.#tables, key, entry))
+  }
+}
+
+const unknownOperation = (entry: never) => new Error(`an entry of an unknown operation: ${JSON.stringify(entry)}`)
+
+/** Whose work is in the change as well, when `actor` writes over it. */
+function othersOf(pending: OverlayEntry | undefined, actor: string): { readonly others?: readonly string[] } {
+  const all = pending === undefined ? [] : [...(pending.others ?? []), pending.actor]
+  const others = [...new Set(all)].filter((one) => one !== actor)
+  return others.length === 0 ? {} : { others }
+}

@@ -1,0 +1,14 @@
+import type { SharedTable } from './config-store.ts'
+import type { EntryLog } from './entry.ts'
+import type { Folding } from './fold.ts'
+
+/** A store as a cluster needs it. */
+export interface SharedStore {
+  readonly folding: Folding
+  readonly members: SharedTable
+  readonly joinTokens: SharedTable
+  /** From now on entries are ordered by this log, which gives all of them to `folding`. */
+  orderBy(log: EntryLog): void
+  /** Entries are ordered by what `make` answers from then on; while it works, nothing is written. */
+  handOver(make: () => Promise<EntryLog>): Promise<void>
+}

@@ -1,0 +1,92 @@
+import type { RowWrite } from './checked-table.ts'
+import type { Frozen, Put, RecordKey, Revision, StoredRecord, Unconfirmed } from './config-store.ts'
+import { decode, encode } from './keys.ts'
+import type { ConfigTables, SharedTableName } from './tables.ts'
+
+/** Of what an apply of a cluster has frozen, in `meta`. */
+export const FROZEN_PREFIX = 'frozen '
+const BEHIND_FROZEN = 'frozen!'
+
+/** A record that runs. */
+export interface RunningRow extends RecordKey {
+  readonly stored: StoredRecord
+}
+
+/** A stored record of the overlay: a tombstone hides what running has. */
+export interface OverlayEntry extends RecordKey {
+  readonly stored: StoredRecord | undefined
+  readonly revision: number
+  readonly changeId: string
+  readonly actor: string
+  readonly others?: readonly string[]
+  readonly endpoint: string
+  readonly at: string
+}
+
+/** Of a table that stands beside the configuration. */
+export interface SharedRow extends Put {
+  readonly table: SharedTableName
+}
+
+/** What entries make of a store, as data: stores that folded the same entries have the same. */
+export interface StoreRecords {
+  readonly sequence: number
+  readonly revision: number
+  readonly running: readonly RunningRow[]
+  readonly candidate: readonly OverlayEntry[]
+  readonly frozen: readonly Frozen[]
+  readonly shared: readonly SharedRow[]
+  /** Absent when nothing waits to be confirmed. */
+  readonly unconfirmed?: Unconfirmed
+}
+
+export interface StoreState extends StoreRecords {
+  /** Newest first. */
+  readonly revisions: readonly Revision[]
+}
+
+export function frozenRows({ meta }: ConfigTables): readonly Frozen[] {
+  const rows = meta.rows({ start: FROZEN_PREFIX, end: BEHIND_FROZEN })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by the fold only
+  return [...rows].map(({ value }) => value as Frozen)
+}
+
+export const unconfirmedIn = ({ meta }: ConfigTables): Unconfirmed | undefined =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by the fold only
+  meta.get('unconfirmed') as Unconfirmed | undefined
+
+export const unconfirmedRow = ({ meta }: ConfigTables, unconfirmed: Unconfirmed | undefined): RowWrite =>
+  unconfirmed === undefined ? meta.remove('unconfirmed') : meta.put('unconfirmed', unconfirmed)
+
+/** A change that is pending, as a row. */
+export function overlayRow(tables: ConfigTables, key: RecordKey, entry: OverlayEntry | undefined): RowWrite {
+  const { candidate } = tables
+  if (entry === undefined) return candidate.remove(encode(key))
+  const { stored, revision, changeId, actor, others, endpoint, at } = entry
+  const value = stored === undefined ? {} : { value: stored.value }
+  return candidate.put(encode(key), { revision, changeId, actor, ...(others && { others }), endpoint, at, ...value })
+}
+
+/** The pending changes that are in the table. */
+export function overlayOf({ candidate }: ConfigTables): readonly OverlayEntry[] {
+  return [...candidate.rows()].map(({ key, value: { value, ...row } }) => {
+    const stored = value === undefined ? undefined : { value, revision: row.revision }
+    return { ...decode(key), ...row, stored }
+  })
+}
+
+export function runningOf({ running }: ConfigTables): readonly RunningRow[] {
+  return [...running.rows()].map(({ key, value }) => ({ ...decode(key), stored: value }))
+}
+
+/** What makes the tables of the configuration those of the state, whatever they hold. */
+export function stateRows(tables: ConfigTables, state: StoreState): readonly RowWrite[] {
+  const { running, candidate, revisions } = tables
+  return [
+    ...[...running.keys()].map((key) => running.remove(key)),
+    ...[...candidate.keys()].map((key) => candidate.remove(key)),
+    ...state.running.map((row) => running.put(encode(row), row.stored)),
+    ...state.candidate.map((entry) => overlayRow(tables, entry, entry)),
+    ...revisions.replaced(state.revisions),
+  ]
+}

@@ -1,0 +1,105 @@
+import { rename, stat } from 'node:fs/promises'
+import { setTimeout as wait } from 'node:timers/promises'
+import { ETCD_FILE, etcdArguments } from '../../src/drivers/etcd-file.ts'
+import type { RunResult, UnitState, UnitVerb } from '../../src/drivers/host.ts'
+import { readText } from './durable-files.ts'
+import type { ClusterProgram } from './host-settings.ts'
+import type { ManagedProgram, StartDetached } from './managed-program.ts'
+import { findProcesses } from './processes.ts'
+import { findProgram, notInstalled } from './programs.ts'
+
+const POLL_MS = 20
+/** What is wrong with its arguments or its ports it says at once. */
+const SETTLED_MS = 300
+/** An orderly stop hands leadership over, which a partner that hangs may hold up. */
+const STOP_PATIENCE_MS = 5_000
+const KILLED_GONE_MS = 10_000
+const LOG_BYTES_MAX = 4 * 1024 * 1024
+const LOG_TAIL = 2_000
+
+/**
+ * The etcd of a cluster where no systemd looks after it: started in a session of its own and recognised by the folder
+ * of its data, which stands in its command line.
+ */
+export class SupervisedEtcd implements ManagedProgram {
+  readonly #settings: ClusterProgram
+  readonly #startDetached: StartDetached
+  readonly #logFile: string
+
+  constructor(settings: ClusterProgram, startDetached: StartDetached) {
+    this.#settings = settings
+    this.#startDetached = startDetached
+    this.#logFile = `${settings.folder}/etcd.log`
+  }
+
+  async perform(verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
+    if (verb !== 'start') {
+      const stopped = await this.#stop(timeout_ms)
+      if (verb === 'stop' || stopped.exitCode !== 0) return stopped
+    }
+    return (await this.#pids()).length > 0 ? DONE : await this.#start()
+  }
+
+  async state(): Promise<UnitState> {
+    if ((await this.#pids()).length > 0) return 'running'
+    return (await findProgram(this.#settings.program)) === undefined ? 'missing' : 'stopped'
+  }
+
+  /** Pids are used again by the kernel: a process is ours by its command line. */
+  async #pids(): Promise<readonly number[]> {
+    const data = `--data-dir=${this.#settings.folder}/etcd`
+    return (await findProcesses((words) => words.includes(data))).map(({ pid }) => pid)
+  }
+
+  async #start(): Promise<RunResult> {
+    const { folder } = this.#settings
+    const program = await findProgram(this.#settings.program)
+    if (program === undefined) return notInstalled(this.#settings.program)
+    const text = await readText(`${folder}/${ETCD_FILE}`)
+    if (text === undefined) return { exitCode: 1, output: 'this node is in no cluster' }
+    if ((await this.#logSize()) > LOG_BYTES_MAX) await rename(this.#logFile, `${this.#logFile}.1`)
+    const started = await this.#startDetached([program, ...etcdArguments(text)], { folder, logFile: this.#logFile })
+    const how = await Promise.race([started.ended, wait(SETTLED_MS, undefined)])
+    if (how === undefined) return DONE
+    const said = (await readText(this.#logFile)) ?? ''
+    return { exitCode: 1, output: `etcd did not start: ${how}\n${said.slice(-LOG_TAIL)}`.trim() }
+  }
+
+  async #stop(timeout_ms: number): Promise<RunResult> {
+    const patience_ms = Math.min(timeout_ms, STOP_PATIENCE_MS)
+    await this.#signal('SIGTERM')
+    if (await this.#isGone(patience_ms)) return DONE
+    await this.#signal('SIGKILL')
+    const output = `etcd did not stop within ${patience_ms} ms and was killed`
+    if (await this.#isGone(KILLED_GONE_MS)) return { exitCode: 0, output }
+    return { exitCode: 124, output: `${output}, and is still there` }
+  }
+
+  async #signal(signal: NodeJS.Signals): Promise<void> {
+    for (const pid of await this.#pids()) {
+      try {
+        process.kill(pid, signal)
+      } catch {
+        // It ended in the same moment.
+      }
+    }
+  }
+
+  async #isGone(timeout_ms: number): Promise<boolean> {
+    const deadline_ms = performance.now() + timeout_ms
+    while ((await this.#pids()).length > 0) {
+      if (performance.now() > deadline_ms) return false
+      await wait(POLL_MS)
+    }
+    return true
+  }
+
+  async #logSize(): Promise<number> {
+    return await stat(this.#logFile).then(
+      ({ size }) => size,
+      () => 0,
+    )
+  }
+}
+
+const DONE: RunResult = { exitCode: 0, output: '' }
