@@ -1,11 +1,12 @@
-import type { Patch } from '../../storage/config/amendment.ts'
 import type { Change } from '../../storage/config/config-store.ts'
-import type { ApplyOptions } from '../api/applying.ts'
-import type { MachineClock } from '../clock.ts'
-import type { Problem } from '../drivers/driver.ts'
+import type { ApplyOptions } from '../context/applying.ts'
+import type { MachineClock } from '../base/clock.ts'
+import type { Problem } from '../model/problem.ts'
 import type { ConfigView, RecordChange, SectionRecords } from '../model/sections.ts'
 import type { EnactorParts } from './enactor.ts'
 import type { May } from './needed-rights.ts'
+import type { OtherNodes } from './rollout/other-nodes.ts'
+import type { Waves } from './rollout/rollout.ts'
 
 /** Records that people change at once, by what they do to their own account. */
 export type AmendedSection = 'users' | 'radiusUsers'
@@ -37,6 +38,9 @@ export interface ApplyOutcome {
 }
 
 export interface ApplyParts extends EnactorParts {
+  /** Of the cluster; without them this node is the only one. */
+  readonly others?: OtherNodes | undefined
+  readonly waves?: Waves | undefined
   /** Rules over the whole configuration that belong to no driver. */
   readonly rules: readonly ((desired: ConfigView, running: ConfigView) => readonly Problem[])[]
   readonly clock: MachineClock
@@ -53,6 +57,6 @@ export interface ApplyParts extends EnactorParts {
 /** What an apply is asked for, and what only the daemon's own ones say. */
 export interface ApplyDetails extends ApplyOptions {
   readonly applyId?: string
-  /** See PromoteOptions. */
-  readonly pendingFollows?: Patch
+  /** See PromoteEntry. */
+  readonly unstaged?: boolean
 }

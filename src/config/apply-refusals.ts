@@ -1,5 +1,6 @@
-import type { Driver, PlanResult, Problem } from '../drivers/driver.ts'
-import { ApiError, type FieldError } from '../errors.ts'
+import type { Driver, PlanResult } from '../drivers/driver.ts'
+import type { Problem } from '../model/problem.ts'
+import { ApiError, type FieldError } from '../base/errors.ts'
 import type { ConfigView } from '../model/sections.ts'
 
 export type PlanFailure = Extract<PlanResult, { ok: false }>

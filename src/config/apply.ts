@@ -1,34 +1,45 @@
-import type { Change, ConfigWriter, RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
-import type { Applied, ApplyOptions } from '../api/applying.ts'
-import { changesNothing } from '../../storage/config/mirror.ts'
+import type { Asked, Change, Deadline, RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
+import type { FreezeEntry } from '../../storage/config/entry.ts'
+import type { Applied, ApplyOptions, ApplyState } from '../context/applying.ts'
 import type { Driver, PlanResult, Step } from '../drivers/driver.ts'
-import { ApiError } from '../errors.ts'
-import { newId } from '../ids.ts'
-import type { ConfigView, SectionName, SectionRecords } from '../model/sections.ts'
+import { ApiError } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
 import { planRefusal } from './apply-refusals.ts'
-import { amendRecord } from './amend-record.ts'
+import { applyState, type Begun } from './apply-state.ts'
 import { chosenChanges } from './chosen-changes.ts'
-import type { AmendedSection, Amending, ApplyDetails, ApplyParts, Caller } from './apply-parts.ts'
+import type { ApplyDetails, ApplyParts, Caller } from './apply-parts.ts'
 import { refuseCut } from './cut-refusal.ts'
-import { Enactor } from './enactor.ts'
+import { type Enacted, Enactor } from './enactor.ts'
 import { Exclusive } from './exclusive.ts'
-import { refuseForeign } from './needed-rights.ts'
+import { heedWarnings } from './heeding.ts'
 import { refuseRevisionFlood } from './revision-flood.ts'
+import { refuseUnderWay, thaw } from './rollout/decision.ts'
+import { Participant } from './rollout/participant.ts'
+import { HERE_ALONE, type Reach, Rollout } from './rollout/rollout.ts'
+import { requireWaiting, takeBack, type TakenBack } from './take-back.ts'
 import { onOneRevision, prepare } from './turns.ts'
 import { verifyAll } from './verify-all.ts'
-import { refuseWaiting, waiting } from './waiting.ts'
-import { CLUSTER, configView, frozenView, recordChange, sideOf } from './views.ts'
-import { lastMade, patchOf, pendingAgain, reversed } from './views.ts'
+import { deadlineOf, refuseWaiting, waiting } from './waiting.ts'
+import { configView, frozenView, recordChange, sideOf } from './views.ts'
+import { wentLive } from './went-live.ts'
 
 /** Turns staged changes into the machine's state: verify, plan, journal, execute, promote; undo when a step fails. */
 export class ApplyEngine {
   readonly #parts: ApplyParts
   readonly #enactor: Enactor
   readonly #machine = new Exclusive()
+  /** This node's part in applies of all nodes; undefined on the only one. */
+  readonly participant: Participant | undefined
+  #begun: Begun | undefined
 
   constructor(parts: ApplyParts) {
-    this.#parts = parts
-    this.#enactor = new Enactor(parts)
+    const enactor = new Enactor(parts)
+    const { others } = parts
+    const participant = others && new Participant({ ...parts, others, enactor, machine: this.#machine })
+    this.#enactor = enactor
+    this.participant = participant
+    // In a cluster parts of the daemon are told what every node has made running, each revision once.
+    this.#parts = participant === undefined ? parts : { ...parts, onPromoted: () => participant.tell() }
   }
 
   get busy(): boolean {
@@ -40,107 +51,169 @@ export class ApplyEngine {
     return this.#machine.isCalled
   }
 
-  /** Resolves when nothing holds the machine. */
-  idle(): Promise<void> {
-    return this.#machine.idle()
+  /** Resolves when nothing holds the machine, and no apply is under way on any node. */
+  async idle(): Promise<void> {
+    await this.#machine.idle()
+    await this.participant?.idle()
   }
 
-  /** `only` narrows the apply to some of the pending changes; the others stay pending. Without it, who asks must be able to make them. */
+  /**
+   * `only` narrows the apply to some of the pending changes; the others stay pending. Without it, who asks must be able
+   * to make them.
+   */
   async apply(options: ApplyOptions, caller: Caller, only?: (change: Change) => boolean): Promise<Applied> {
     const { store } = this.#parts
     const { by, may = () => true } = caller
-    return this.#called(caller, async () => {
-      const frozen = await store.exclusively(async (writer) => {
-        // What is looked at is what is frozen: nobody edits in between.
-        const chosen = only === undefined ? chosenChanges(store, options, { by, may }) : undefined
-        return writer.freeze(only ?? ((change) => chosen?.has(change.id) === true))
-      })
-      return this.#applyFrozen(frozen, options, caller)
+    return this.#called(options, caller, () => {
+      const chosen = only === undefined ? chosenChanges(store, options, { by, may }) : undefined
+      const isChosen = only ?? ((change) => chosen?.has(change.id) === true)
+      return store
+        .changes()
+        .filter(isChosen)
+        .map(({ id }) => id)
     })
   }
 
   /**
-   * Applies a change of one record that was never pending. What is pending for it stays pending and keeps what it wants
-   * itself. Nothing is left behind when it is refused, or when the daemon ends meanwhile.
+   * Applies changes that were never pending; `take` is asked for them when nobody edits. What is pending for their
+   * records stays pending and keeps what it wants itself. Nothing is left behind when it is refused, or when the daemon
+   * ends meanwhile.
    */
-  async patch<N extends SectionName>(
-    section: N,
-    id: string,
-    pendingFollows: Partial<SectionRecords[N]>,
-    options: ApplyOptions & { readonly applyId: string },
-    caller: Caller,
-  ): Promise<Applied> {
-    return this.#called(caller, () => {
-      const change = patchOf(this.#parts.store.running, { section, scope: CLUSTER, key: id }, pendingFollows)
-      return this.#applyFrozen(changesNothing(change) ? [] : [change], { ...options, pendingFollows }, caller)
-    })
+  async applyUnstaged(take: () => readonly Change[], options: ApplyDetails, caller: Caller): Promise<Applied> {
+    return this.#called({ ...options, unstaged: true }, caller, take)
   }
 
-  /** An apply that somebody asked for; what came of it is told. */
-  #called(caller: Caller, work: () => Promise<Applied>): Promise<Applied> {
+  get state(): ApplyState {
+    const { store, clock } = this.#parts
+    const unconfirmed = store.unconfirmed()
+    return applyState(store, clock, this.#begun, unconfirmed && this.deadlineOf(unconfirmed))
+  }
+
+  /** When this node takes it back; undefined when it has learnt of it just now. */
+  deadlineOf(unconfirmed: Unconfirmed): Deadline | undefined {
+    return deadlineOf(this.#parts.store, this.#parts.nodeId, unconfirmed)
+  }
+
+  /**
+   * An apply that somebody asked for; what came of it is told. `take` chooses the changes when nobody edits, so that
+   * what it looked at is what is frozen.
+   */
+  #called(options: ApplyDetails, caller: Caller, take: () => FreezeEntry['changes']): Promise<Applied> {
     return this.#machine.run('caller', async () => {
-      const { store, clock } = this.#parts
-      refuseWaiting(store.unconfirmed(), clock)
+      const { store } = this.#parts
+      refuseWaiting(store.unconfirmed(), this.#parts.clock)
+      const begun = this.#begin(caller.by, options.comment ?? '', options.applyId)
+      const { applyId } = begun
       try {
-        return await work()
+        const header = await this.#freeze(begun, options, take)
+        return await this.#applyFrozen(store.frozen(applyId) ?? [], options, caller, header)
       } catch (error) {
         const reason = error instanceof ApiError ? error.message : 'a defect of the daemon; its log explains it'
         this.#parts.tell({ state: 'refused', by: caller.by, revision: store.revision, reason })
         throw error
       } finally {
-        await store.thaw()
+        this.#begun = undefined
+        await this.#end(applyId)
       }
     })
   }
 
-  async #applyFrozen(frozen: readonly Change[], options: ApplyDetails, caller: Caller): Promise<Applied> {
+  /** What was looked at before may be another one by now, where other nodes write. */
+  #freeze(begun: RevisionHeader, { force }: ApplyOptions, take: () => FreezeEntry['changes']): Promise<RevisionHeader> {
+    const { store, clock, others, nodeId } = this.#parts
+    const { applyId } = begun
+    return store.edit(() => {
+      refuseUnderWay(store, others)
+      refuseWaiting(store.unconfirmed(), clock)
+      const header = { ...begun, revision: store.revision + 1 }
+      const asked: Asked | undefined = others && { nodeId, header, atLeast: force ?? 'runtime' }
+      return { result: header, entry: { op: 'freeze', applyId, changes: take(), asked } }
+    })
+  }
+
+  /** After a promotion there is nothing to do. What a cluster cannot write now, its nodes write later. */
+  async #end(applyId: string): Promise<void> {
+    const { store, others, log } = this.#parts
+    try {
+      await thaw(store, applyId)
+    } catch (error) {
+      if (others === undefined) throw error
+      log.warn('that an apply came to nothing could not be written yet', { applyId, why: String(error) })
+    }
+  }
+
+  async #applyFrozen(
+    frozen: readonly Change[],
+    options: ApplyDetails,
+    caller: Caller,
+    header: RevisionHeader,
+  ): Promise<Applied> {
     const { store } = this.#parts
-    const header = this.#header(caller.by, options.comment ?? '', options.applyId)
     if (frozen.length === 0) return this.#forced(header, options)
     refuseRevisionFlood(store, header)
     const desired = frozenView(store.running, frozen)
     await prepare(this.#parts.drivers, desired)
-    await verifyAll(this.#parts, desired)
+    const plan = { atLeast: options.force ?? 'runtime' } as const
+    const reach = this.#reach(header)
+    await reach.prepare(
+      () => verifyAll(this.#parts, desired),
+      () => this.#enactor.check(desired, plan),
+    )
+    const told = await heedWarnings(frozen, [configView(store.running), desired], options, this.#parts.clock.now_ms())
     await refuseCut(this.#parts, desired, options, caller)
     const prepared = this.#parts.beforeApply(frozen)
-    const applied = await this.#make(frozen, desired, options, header)
+    const enact = () => this.#enactor.enact(configView(store.running), desired, plan, header, sideOf(frozen, 'after'))
+    const applied = await this.#make(frozen, await reach.enact(enact), options, header)
     const warning = await prepared
-    return warning === undefined ? applied : { ...applied, warnings: [...applied.warnings, warning] }
+    return { ...applied, told, warnings: warning === undefined ? applied.warnings : [...applied.warnings, warning] }
   }
 
-  /**
-   * A revision that was not confirmed in time is taken back as a new one. Running is the old configuration from that moment;
-   * the machine follows driver by driver, as at a start, so that what one cannot do holds back nothing else.
-   */
-  async revert(unconfirmed: Unconfirmed): Promise<void> {
-    await this.#machine.run('maintenance', async () => {
-      const { store, drivers, log, tell, onPromoted } = this.#parts
-      // Confirmed while this waited for its turn.
-      if (store.unconfirmed()?.applyId !== unconfirmed.applyId) return
-      const frozen = reversed(store, unconfirmed.revision)
-      const desired = frozenView(store.running, frozen)
-      await prepare(drivers, desired)
-      const header = this.#header('fulcrum', `revision ${unconfirmed.revision} was not confirmed in time`)
-      const done = await this.#enactor.openReturn(desired, header, frozen)
-      // Nothing is lost: who made it may mend it, and apply it again.
-      await store.promote(frozen, header, { keepsJournal: true, again: pendingAgain(store, unconfirmed.revision) })
-      await onPromoted(frozen.map(recordChange))
-      log.info('taken back', { revision: header.revision, changes: frozen.length })
-      const { revision, by, comment } = header
-      tell({ state: 'reverted', by, revision, comment, changes: frozen.length })
-      await this.#enactor.converge(() => false)
-      await done()
+  /** Takes back what was not confirmed in time; undefined when it was confirmed while this waited for its turn. */
+  async revert(unconfirmed: Unconfirmed): Promise<TakenBack | undefined> {
+    return this.#machine.run('maintenance', async () => {
+      if (this.#parts.store.unconfirmed()?.applyId !== unconfirmed.applyId) return undefined
+      return this.#takeBack('fulcrum', `revision ${unconfirmed.revision} was not confirmed in time`)
     })
   }
 
-  /** Ends the waiting; refuses when nothing waits, when it is being reverted right now, and who could not have made the changes. */
+  /**
+   * Takes back what waits for its confirmation; refuses when nothing waits, and who could not have made the changes.
+   */
+  async revertNow({ by, may }: Pick<Caller, 'by' | 'may'>): Promise<TakenBack> {
+    return this.#machine.run('caller', async () => {
+      const { revision } = requireWaiting(
+        this.#parts.store,
+        may,
+        'ask somebody who may, or wait until it is taken back',
+      )
+      const taken = await this.#takeBack(by, `revision ${revision} was taken back`)
+      if (taken === undefined) throw new ApiError('NOT_FOUND', 'No apply waits any more: another node was first')
+      return taken
+    })
+  }
+
+  async #takeBack(by: string, comment: string): Promise<TakenBack | undefined> {
+    const header = this.#begin(by, comment)
+    try {
+      const taken = await takeBack(this.#parts, this.#enactor, header)
+      if (taken !== undefined) this.participant?.made()
+      return taken
+    } finally {
+      this.#begun = undefined
+    }
+  }
+
+  /**
+   * Ends the waiting; refuses when nothing waits, when it is being reverted right now, and who could not have made the
+   * changes.
+   */
   async confirm({ may }: Pick<Caller, 'may'> = {}): Promise<Unconfirmed> {
     return this.#machine.run('caller', async () => {
       const { store } = this.#parts
-      const unconfirmed = store.unconfirmed()
-      if (unconfirmed === undefined) throw new ApiError('NOT_FOUND', 'No apply waits for a confirmation')
-      if (may !== undefined) refuseForeign(lastMade(store), may, 'ask somebody who may, or let the apply be taken back')
-      await store.confirm()
+      const unconfirmed = await store.edit(() => {
+        const waits = requireWaiting(store, may, 'ask somebody who may, or let the apply be taken back')
+        return { result: waits, entry: { op: 'confirm', applyId: waits.applyId } }
+      })
       this.#parts.tell({ state: 'kept', by: unconfirmed.by, revision: unconfirmed.revision })
       return unconfirmed
     })
@@ -163,18 +236,16 @@ export class ApplyEngine {
 
   async #make(
     frozen: readonly Change[],
-    desired: ConfigView,
-    { force, confirmWithin, pendingFollows }: ApplyDetails,
+    enacted: Enacted,
+    { confirmWithin, unstaged }: ApplyDetails,
     header: RevisionHeader,
   ): Promise<Applied> {
-    const { store, clock, log, tell, onPromoted } = this.#parts
-    const running = configView(store.running)
-    const plan = { atLeast: force ?? 'runtime' } as const
-    const enacted = await this.#enactor.enact(running, desired, plan, header, sideOf(frozen, 'after'))
+    const { store, clock, log, tell, onPromoted, others, nodeId } = this.#parts
     // Counted from the moment that things are different, so that nobody loses the time that an apply takes.
-    const unconfirmed = confirmWithin === undefined ? undefined : waiting(header, confirmWithin, clock)
+    const among = others && nodeId
+    const unconfirmed = confirmWithin === undefined ? undefined : waiting(header, confirmWithin, clock, among)
     try {
-      await store.promote(frozen, header, { unconfirmed, pendingFollows })
+      await store.write({ op: 'promote', header, unconfirmed, unstaged })
     } catch (error) {
       // The machine is new and the store is old: go back, as for any other step that failed.
       const output = error instanceof Error ? error.message : String(error)
@@ -182,40 +253,26 @@ export class ApplyEngine {
       throw await enacted.takeBack('keep the new configuration', output)
     }
     enacted.keep()
+    this.participant?.made()
     await onPromoted(frozen.map(recordChange))
-    const { isDryRun, warnings } = enacted
+    const { isDryRun, warnings, nodes } = enacted
     for (const warning of warnings) log.warn(warning, { revision: header.revision })
     const { revision, by, comment } = header
     const confirmBy = unconfirmed?.confirmBy
     log.info('applied', { revision, changes: frozen.length, by })
     tell({ state: 'applied', by, revision, comment, changes: frozen.length, confirmBy })
-    return { ...header, confirmBy, isDryRun, warnings }
+    return { ...header, confirmBy, isDryRun, warnings, ...(nodes && { nodes }), live: wentLive(revision, frozen) }
   }
 
   /** All problems of the candidate, the checker's included. Touches nothing. */
   async validate(): Promise<void> {
-    const { store, executor, drivers } = this.#parts
-    const [desired, plan] = await onOneRevision(store, async () => {
+    const { store, drivers } = this.#parts
+    await onOneRevision(store, async () => {
       const view = frozenView(store.running, store.changes())
       await prepare(drivers, view)
       await verifyAll(this.#parts, view)
-      return [view, this.#enactor.plan(configView(store.running), view, { atLeast: 'reload' })] as const
+      await this.#enactor.check(view, { atLeast: 'reload' })
     })
-    const result = await executor.check(plan.steps)
-    if (!result.ok) throw this.#enactor.refusal(result, plan, desired, 'The check could not be run')
-  }
-
-  /**
-   * Changes a record of somebody's account at once; no driver has anything to do with those. What to change is asked for when
-   * nothing else changes any more: by then the record may be another one, or gone. What `change` throws is the refusal.
-   */
-  async amend<N extends AmendedSection>(
-    section: N,
-    id: string,
-    change: Amending<N>,
-    writer: Pick<ConfigWriter, 'amend'> = this.#parts.store,
-  ): Promise<void> {
-    await this.#machine.run('maintenance', () => amendRecord(this.#parts, section, id, change, writer))
   }
 
   /** Makes the machine what running says, whatever it is now: at a start, and when a program has ended. */
@@ -230,18 +287,35 @@ export class ApplyEngine {
     await this.run(driver?.plan(undefined, running, { atLeast }) ?? [], driver)
   }
 
-  /** Runs one plan alone, such as the update of a package; refuses as an apply would. Answers whether it was only recorded. */
+  /**
+   * Runs one plan alone, such as the update of a package; refuses as an apply would. Answers whether it was only
+   * recorded.
+   */
   async run(steps: readonly Step[], owner?: Driver): Promise<{ readonly isDryRun: boolean }> {
-    const { executor, store, nodeId } = this.#parts
-    const result = await this.#machine.run('caller', () => executor.execute(steps))
+    const { executor, store, nodeId, others } = this.#parts
+    const result = await this.#machine.run('caller', () => {
+      refuseUnderWay(store, others)
+      return executor.execute(steps)
+    })
     if (result.ok) return { isDryRun: result.recorded > 0 }
     const drivers = owner === undefined ? [] : [owner]
     throw planRefusal(result, configView(store.running), { drivers, nodeId })
   }
 
-  #header(by: string, comment: string, applyId = newId()): RevisionHeader {
-    const now_ms = this.#parts.clock.now_ms()
-    const at = new Date(now_ms).toISOString()
-    return { applyId, revision: this.#parts.store.revision + 1, by, at, comment }
+  /** Where the apply takes effect. */
+  #reach(header: RevisionHeader): Reach {
+    const { participant } = this
+    const { others } = this.#parts
+    if (others === undefined || participant === undefined) return HERE_ALONE
+    const hold = participant.hold.bind(participant)
+    return new Rollout({ ...this.#parts, others, hold }, header)
+  }
+
+  #begin(by: string, comment: string, applyId = newId()): RevisionHeader {
+    const at = new Date(this.#parts.clock.now_ms()).toISOString()
+    const header = { applyId, revision: this.#parts.store.revision + 1, by, at, comment }
+    this.#begun = header
+    this.participant?.lead(applyId)
+    return header
   }
 }

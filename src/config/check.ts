@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Compile } from 'typebox/compile'
 import type { ConfigStore, RecordReader } from '../../storage/config/config-store.ts'
 import { SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
-import { verifyReferences } from './reference-rules.ts'
+import { verifyReferences } from '../rules/references.ts'
 import { asRecord, CLUSTER, configView } from './views.ts'
 
 /** Every invariant of the stored configuration, as sentences about what breaks it; [] when it is whole. */

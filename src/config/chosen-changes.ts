@@ -1,23 +1,53 @@
-import type { Change, ConfigStore } from '../../storage/config/config-store.ts'
-import type { Choice } from '../api/applying.ts'
-import { ApiError, type FieldError } from '../errors.ts'
+import type { Change, ConfigStore, Origin, RecordKey, Write } from '../../storage/config/config-store.ts'
+import { changesNothing } from '../../storage/config/mirror.ts'
+import type { Choice } from '../context/applying.ts'
+import { ApiError, type FieldError } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
-import { sharedNames } from './name-rules.ts'
+import { sharedNames } from '../rules/names.ts'
 import { isOfAccess, type Judged, type May, refuseForeign, told } from './needed-rights.ts'
-import { danglingReferences } from './reference-rules.ts'
-import { configView, frozenView } from './views.ts'
+import { danglingReferences } from '../rules/references.ts'
+import { changeTo, configView, frozenView } from './views.ts'
 
 const HOW_TO_GO_ON =
   'apply some of the changes with {"changes": [ids]} or your own with {"mine": true}, or ask somebody who may'
 
 /** A stored change as it is judged. */
-export const judged = ({ before, after, ...change }: Change): Judged => ({
+export const toJudged = ({ before, after, ...change }: Change): Judged => ({
   ...change,
   before: before?.value,
   after: after?.value,
 })
 
-/** Ids of the changes that an apply makes running. Refuses what its caller could not have staged, and what cannot stand without the rest. */
+/**
+ * Edits that nobody staged, as changes of what runs. Refuses what is pending already for one of their records, and what
+ * they cannot stand without.
+ */
+export function editedChanges(
+  store: Pick<ConfigStore, 'changes' | 'running'>,
+  edits: readonly Write[],
+  origin: Origin,
+): readonly Change[] {
+  const pending = store.changes()
+  const staged = new Map(pending.map((change) => [keyOf(change), change]))
+  const changes = edits
+    .map((edit): Change => ({ ...changeTo(store.running, edit, edit.value ?? null), id: newId(), ...origin }))
+    .filter((change) => !changesNothing(change))
+  refuseMissing(edits.flatMap((edit) => staged.get(keyOf(edit)) ?? []))
+  refuseDependent(store, [...pending, ...changes], changes)
+  return changes
+}
+
+const keyOf = ({ section, scope, key }: RecordKey) => [section, scope, key].join('\0')
+
+/** Nobody else has had a hand in it. */
+export const isOnlyOf = ({ actor, others = [] }: Pick<Origin, 'actor' | 'others'>, by: string): boolean =>
+  actor === by && others.length === 0
+
+/**
+ * Ids of the changes that an apply makes running. Refuses what its caller could not have staged, and what cannot stand
+ * without the rest.
+ */
 export function chosenChanges(
   store: Pick<ConfigStore, 'changes' | 'running'>,
   { changes: ids, mine }: Choice,
@@ -26,8 +56,8 @@ export function chosenChanges(
   const pending = store.changes()
   const wanted = ids === undefined ? undefined : new Set(ids)
   refuseUnknown(ids ?? [], pending)
-  const chosen = pending.filter(({ id, actor }) => wanted?.has(id) ?? (mine !== true || actor === by))
-  refuseForeign(chosen.map(judged), may, HOW_TO_GO_ON)
+  const chosen = pending.filter((change) => wanted?.has(change.id) ?? (mine !== true || isOnlyOf(change, by)))
+  refuseForeign(chosen.map(toJudged), may, HOW_TO_GO_ON)
   if (chosen.length < pending.length) refuseDependent(store, pending, chosen)
   return new Set(chosen.map(({ id }) => id))
 }
@@ -42,7 +72,9 @@ function refuseUnknown(ids: readonly string[], pending: readonly Change[]): void
   if (errors.length > 0) throw new ApiError('INVALID_BODY', 'The body names changes that are not pending', { errors })
 }
 
-/** Each looks at the whole configuration, while everybody waits. What a longer chain needs, the next request is told. */
+/**
+ * Each looks at the whole configuration, while everybody waits. What a longer chain needs, the next request is told.
+ */
 const ROUNDS_MAX = 16
 
 /** What is left out, although what is chosen needs it, is named: nothing goes live that was not asked for. */
@@ -60,15 +92,19 @@ function refuseDependent(
       missing.add(change)
     }
   }
-  if (missing.size === 0) return
-  const errors = [...missing].map((change): FieldError => ({
+  refuseMissing([...missing])
+}
+
+function refuseMissing(missing: readonly Change[]): void {
+  if (missing.length === 0) return
+  const errors = missing.map((change): FieldError => ({
     field: change.id,
     code: 'DEPENDS_ON_PENDING',
-    message: `${told(judged(change))} goes with what was chosen`,
+    message: `${told(toJudged(change))} goes with what was chosen`,
   }))
   throw new ApiError(
     'DEPENDS_ON_PENDING',
-    'What was chosen needs other pending changes: send their ids as well, they are in errors',
+    'What was chosen needs other pending changes: apply those, which are in errors, first or as well',
     { errors },
   )
 }

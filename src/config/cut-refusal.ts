@@ -1,5 +1,5 @@
-import type { ApplyOptions } from '../api/applying.ts'
-import { ApiError } from '../errors.ts'
+import type { ApplyOptions } from '../context/applying.ts'
+import { ApiError } from '../base/errors.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { ApplyParts, Caller } from './apply-parts.ts'
 import { configView } from './views.ts'

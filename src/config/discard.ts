@@ -1,10 +1,10 @@
 import type { ConfigStore } from '../../storage/config/config-store.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
-import { judged } from './chosen-changes.ts'
-import { sharedNames } from './name-rules.ts'
+import { isOnlyOf, toJudged } from './chosen-changes.ts'
+import { sharedNames } from '../rules/names.ts'
 import { isOfAccess, type May, refuseForeign } from './needed-rights.ts'
-import { type Dangling, danglingReferences } from './reference-rules.ts'
+import { type Dangling, danglingReferences } from '../rules/references.ts'
 import { frozenView } from './views.ts'
 
 /** Which pending changes are taken back: all, those of one person, or one. */
@@ -14,21 +14,21 @@ const HOW_TO_GO_ON =
   'discard those that are with DELETE /services/pending?mine=true or DELETE /services/pending/{changeId}, or ask somebody who may'
 
 /**
- * The ids of the changes to take back. Those of access go together. Refuses who could not have made them, and when what is
- * left would newly refer to a record that is gone, or newly give two records one name. What was broken before, by an apply
- * that was taken back, stops nobody who discards one change after the other.
+ * The ids of the changes to take back. Those of access go together. Refuses who could not have made them, and when what
+ * is left would newly refer to a record that is gone, or newly give two records one name. What was broken before, by an
+ * apply that was taken back, stops nobody who discards one change after the other.
  */
 export function discardable(store: ConfigStore, which: Discarded, may: May): readonly string[] {
   const changes = store.changes()
   const named = changes.filter(
-    ({ id, actor }) => which === 'all' || ('id' in which ? id === which.id : actor === which.by),
+    (change) => which === 'all' || ('id' in which ? change.id === which.id : isOnlyOf(change, which.by)),
   )
   if (which !== 'all' && 'id' in which && named.length === 0) {
     throw new ApiError('NOT_FOUND', `There is no pending change with id ${which.id}`)
   }
   const wanted = new Set(named)
   const gone = isOfAccess(named) ? changes.filter((change) => wanted.has(change) || isOfAccess([change])) : named
-  refuseForeign(gone.map(judged), may, HOW_TO_GO_ON)
+  refuseForeign(gone.map(toJudged), may, HOW_TO_GO_ON)
   if (gone.some(({ id }) => store.isFrozen(id))) {
     throw new ApiError('APPLY_IN_PROGRESS', 'This is being applied right now; change it back afterwards', {
       headers: { 'Retry-After': '1' },

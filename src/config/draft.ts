@@ -1,17 +1,23 @@
 import type { ConfigStore, Origin, StoredRecord, Write } from '../../storage/config/config-store.ts'
-import type { SectionEditor } from '../api/context.ts'
-import { ApiError, type FieldError } from '../errors.ts'
-import type { ConfigView, RecordChange, SectionContents, SectionName, SectionRecords } from '../model/sections.ts'
-import { SECTION_NAMES, SECTIONS } from '../model/sections.ts'
-import { referred } from './reference-rules.ts'
+import type { SectionEditor } from '../context/sections.ts'
+import { ApiError, type FieldError } from '../base/errors.ts'
+import {
+  type ConfigView,
+  type RecordChange,
+  SECTIONS,
+  SECTION_NAMES,
+  type SectionName,
+  type SectionRecords,
+} from '../model/sections.ts'
+import { resolveReference } from '../rules/references.ts'
 import { type Discarded, discardable } from './discard.ts'
 import { refuseMismatch } from './if-match.ts'
 import { judgedWrites, madeBy } from './made.ts'
 import { type May, refuseForeign } from './needed-rights.ts'
 import { assertRecord } from './record-schema.ts'
-import { refuseBroken, refuseTooMany, replacements } from './whole.ts'
+import { refuseBroken } from './whole.ts'
 import type { TransactionWrite } from './transactions.ts'
-import { inTurns } from './turns.ts'
+import { inTurns } from '../base/turns.ts'
 import { usageOf } from './usage.ts'
 import { asRecord, CLUSTER } from './views.ts'
 
@@ -91,11 +97,10 @@ export class Draft {
     list: (section) => this.#list(section),
   }
 
-  /** Makes whole sections hold exactly these records. Refuses what would leave the candidate broken, all problems at once. */
-  async restore(contents: SectionContents): Promise<void> {
-    refuseTooMany(contents)
-    await inTurns(replacements(this.view, contents), (write) => this.#edits.set(keyOf(write), write))
-    await refuseBroken(this.view)
+  /** Many edits that belong together. Refuses what would leave the candidate broken, all problems at once. */
+  async rewrite(writes: Iterable<Write>, refuse: (view: ConfigView) => Promise<void> = refuseBroken): Promise<void> {
+    await inTurns(writes, (write) => this.#edits.set(keyOf(write), write))
+    await refuse(this.view)
   }
 
   section<N extends SectionName>(name: N): SectionEditor<N> {
@@ -240,7 +245,7 @@ export class Draft {
   #checkReferences<N extends SectionName>(section: N, record: SectionRecords[N]): void {
     const errors: FieldError[] = []
     for (const reference of SECTIONS[section].references(record)) {
-      if (referred(this.view, reference) !== undefined) continue
+      if (resolveReference(this.view, reference) !== undefined) continue
       const message = `there is no ${SECTIONS[reference.section].label} with id ${reference.id}`
       errors.push({ field: reference.field, code: 'NOT_FOUND', message })
     }

@@ -1,8 +1,20 @@
-import type { Change, ConfigStore, ConfigWriter, Origin } from '../../storage/config/config-store.ts'
-import { ApiError } from '../errors.ts'
+import type { Change, ConfigStore, Origin, Write } from '../../storage/config/config-store.ts'
+import { type Built, staging } from '../../storage/config/entry.ts'
+import type { Clock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import { refuseLastAdministrator } from '../rules/administrators.ts'
 import { Draft } from './draft.ts'
-import type { May } from './needed-rights.ts'
+import { isOfAccess, type May } from './needed-rights.ts'
 import type { Joined } from './transactions.ts'
+import { configView } from './views.ts'
+
+/** Who edits through which endpoint, now. */
+export const originOf = (actor: string, endpoint: string, clock: Clock): Origin => ({
+  actor,
+  endpoint,
+  at: new Date(clock.now_ms()).toISOString(),
+})
 
 /**
  * One editing request at a time: its checks and its write see the same candidate. Waiting costs one durable write
@@ -10,9 +22,12 @@ import type { Joined } from './transactions.ts'
  */
 export class Editing {
   readonly #store: ConfigStore
+  readonly #administratorRole: string | undefined
 
-  constructor(store: ConfigStore) {
+  /** `administratorRole` is held by somebody who can log in, whatever is edited. */
+  constructor(store: ConfigStore, administratorRole?: string) {
     this.#store = store
+    this.#administratorRole = administratorRole
   }
 
   /** Runs `work` on a draft and writes its edits, all or none. */
@@ -22,53 +37,73 @@ export class Editing {
     work: (draft: Draft) => T | Promise<T>,
     join?: () => Joined,
   ): Promise<T> {
-    return this.#store.exclusively(async (writer) => {
+    return this.#store.edit(async () => {
       const joined = join?.()
       const draft = new Draft(this.#store, ifMatch, joined?.writes)
       const result = await work(draft)
-      if (draft.discarded.length > 0) await writer.discard(draft.discarded)
-      if (joined !== undefined) await joined.save(draft.transactionWrites)
-      else if (draft.writes.length > 0) await writer.stage(draft.writes, origin)
-      return result
+      if (joined === undefined && !origin.endpoint.endsWith('.restore')) this.#refuseLockout(draft)
+      const staged = joined === undefined ? draft.writes : []
+      const entry = staging(origin, staged, draft.discarded, newId)
+      return { result, entry, afterwards: joined && (() => joined.save(draft.transactionWrites)) }
     })
   }
 
-  /** Makes what a transaction holds part of the candidate, unless one of its records was edited outside it meanwhile. */
+  /**
+   * Makes what a transaction holds part of the candidate, unless one of its records was edited outside it meanwhile.
+   */
   commit(origin: Origin, may: May, join: () => Joined, end: () => Promise<void>): Promise<void> {
-    return this.#store.exclusively(async (writer) => {
-      const { writes } = join()
-      const { candidate } = this.#store
-      const conflicts = writes.filter(
-        ({ section, scope, key, base }) => (candidate.get(section, scope, key)?.revision ?? null) !== base,
-      )
-      if (conflicts.length > 0) {
-        const message = 'Records of this transaction were changed outside it meanwhile; roll it back and repeat'
-        const records = conflicts.map(({ section, key }) => ({ resource: section, resourceId: key }))
-        throw new ApiError('REVISION_MISMATCH', message, { data: { records } })
-      }
-      new Draft(this.#store, undefined, writes).checkAll(origin, may)
+    return this.#store.edit(() => {
+      const writes = this.checked(join().writes, origin, may)
       // A crash in between leaves an open transaction whose commit is refused: nothing is lost, nothing is done twice.
-      const plain = writes.map(({ section, scope, key, value }) => ({ section, scope, key, value }))
-      if (plain.length > 0) await writer.stage(plain, origin)
-      await end()
+      return { result: undefined, entry: staging(origin, writes, [], newId), afterwards: end }
     })
+  }
+
+  /**
+   * What a transaction holds, as it would be staged. Refuses when one of its records was edited outside it meanwhile.
+   */
+  checked(held: Joined['writes'], origin: Origin, may: May): readonly Write[] {
+    const { candidate } = this.#store
+    const conflicts = held.filter(
+      ({ section, scope, key, base }) => (candidate.get(section, scope, key)?.revision ?? null) !== base,
+    )
+    if (conflicts.length > 0) {
+      const message = 'Records of this transaction were changed outside it meanwhile; roll it back and repeat'
+      const records = conflicts.map(({ section, key }) => ({ resource: section, resourceId: key }))
+      throw new ApiError('REVISION_MISMATCH', message, { data: { records } })
+    }
+    const draft = new Draft(this.#store, undefined, held)
+    draft.checkAll(origin, may)
+    this.#refuseLockout(draft)
+    return held.map(({ section, scope, key, value }) => ({ section, scope, key, value }))
+  }
+
+  /** What a restore brings, its check tells with everything else that is wrong with it; the apply refuses it too. */
+  #refuseLockout({ writes, view }: Draft): void {
+    const role = this.#administratorRole
+    if (role === undefined || !isOfAccess(writes)) return
+    refuseLastAdministrator(configView(this.#store.candidate), view, role)
   }
 
   /** Takes pending changes back without asking who needs them: for edits of the daemon's own that came to nothing. */
-  takeBack(isMine: (change: Change) => boolean): Promise<void> {
-    return this.#store.exclusively((writer) => {
+  takeBack(isMine: (change: Change) => boolean, origin: Origin): Promise<void> {
+    return this.#store.edit(() => {
       const mine = this.#store.changes().filter(isMine)
-      return writer.discard(mine.map((change) => change.id))
+      const discards = mine.map((change) => change.id)
+      return { result: undefined, entry: staging(origin, [], discards, newId) }
     })
   }
 
-  /** For what changes a record that somebody may be editing right now: that edit is written first, and the next sees this one. */
-  between<T>(work: (writer: ConfigWriter) => Promise<T>): Promise<T> {
-    return this.#store.exclusively(work)
+  /**
+   * For what changes a record that somebody may be editing right now: that edit is written first, and the next sees
+   * this one.
+   */
+  between<T>(build: () => Built<T> | Promise<Built<T>>): Promise<T> {
+    return this.#store.edit(build)
   }
 
   /** Resolves when every edit that was begun is written, or has failed. */
   settled(): Promise<void> {
-    return this.#store.exclusively(() => Promise.resolve())
+    return this.#store.edit(() => ({ result: undefined }))
   }
 }

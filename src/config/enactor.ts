@@ -1,18 +1,14 @@
-import type {
-  Change,
-  ConfigStore,
-  Journal,
-  RecordChangeValue,
-  RevisionHeader,
-} from '../../storage/config/config-store.ts'
-import type { Driver, PlanOptions, PlanResult, Problem, Step } from '../drivers/driver.ts'
-import type { ApiError } from '../errors.ts'
-import type { Log } from '../log.ts'
+import type { ConfigStore, Journal, RecordChangeValue, RevisionHeader } from '../../storage/config/config-store.ts'
+import type { Driver, PlanOptions, PlanResult, Step } from '../drivers/driver.ts'
+import type { Problem } from '../model/problem.ts'
+import type { ApiError } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
 import type { ConfigView } from '../model/sections.ts'
+import type { NodeOutcome } from '../context/applying.ts'
 import { applyFailed, planRefusal, type PlanFailure, titleOf } from './apply-refusals.ts'
-import { backTo, ordered, type Plan } from './plan.ts'
+import { backTo, orderPlan, type Plan } from './plan.ts'
 import { prepare } from './turns.ts'
-import { attemptedView, configView, sideOf } from './views.ts'
+import { attemptedView, configView, frozenView } from './views.ts'
 
 /** The only door to the machine: the system worker in the daemon, a recording host in tests. */
 export interface PlanExecutor {
@@ -26,8 +22,8 @@ export interface OwnPart {
   /** What is wrong with the desired configuration as far as this part knows. Changes nothing. */
   verify(running: ConfigView, desired: ConfigView): Promise<readonly Problem[]>
   /**
-   * Makes it as desired beside what is there now; undefined when there is nothing to do. Throws when that is impossible,
-   * and then nothing has changed.
+   * Makes it as desired beside what is there now; undefined when there is nothing to do. Throws when that is
+   * impossible, and then nothing has changed.
    */
   enact(running: ConfigView, desired: ConfigView): Promise<{ keep(): void; takeBack(): void } | undefined>
 }
@@ -46,14 +42,19 @@ export interface Enacted {
   /** Some of it was only recorded, because the profile keeps hands off the machine. */
   readonly isDryRun: boolean
   readonly warnings: readonly string[]
+  /** Absent on the only node. */
+  readonly nodes?: readonly NodeOutcome[]
   keep(): void
   takeBack(why: string, output: string): Promise<ApiError>
 }
 
-/** Makes plans of all drivers and carries them out, with a journal, so that a crash never leaves the machine between two configurations. */
 /** A step that has a reload to fall back on. */
 const isRuntime = (step: Step | undefined): boolean => step?.kind === 'run' && step.isRuntime === true
 
+/**
+ * Makes plans of all drivers and carries them out, with a journal, so that a crash never leaves the machine between two
+ * configurations.
+ */
 export class Enactor {
   readonly #parts: EnactorParts
 
@@ -62,7 +63,7 @@ export class Enactor {
   }
 
   plan(running: ConfigView | undefined, desired: ConfigView, options: PlanOptions): Plan {
-    return ordered(
+    return orderPlan(
       this.#parts.drivers.flatMap((owner) => owner.plan(running, desired, options).map((step) => ({ step, owner }))),
     )
   }
@@ -91,19 +92,29 @@ export class Enactor {
     if (result.ok) return this.#withOwn(running, desired, result, touched)
     const undone = result.undone || (await this.#restore(desired, running, touched))
     if (result.undone) await store.closeJournal()
-    throw this.refusal({ ...result, undone }, plan, desired)
+    throw this.#refusal({ ...result, undone }, plan, desired)
   }
 
-  /** Writes down what of the machine has to go back to `desired`, before running says so. The answer moves the daemon's own parts. */
+  /** Asks programs whether they would take it; throws what an apply would. Changes nothing. */
+  async check(desired: ConfigView, options: PlanOptions): Promise<void> {
+    const { executor, store } = this.#parts
+    const plan = this.plan(configView(store.running), desired, options)
+    const result = await executor.check(plan.steps)
+    if (!result.ok) throw this.#refusal(result, plan, desired, 'The check could not be run')
+  }
+
+  /**
+   * Writes down what of the machine, which has `attempted` now, has to become `desired`, before anything is done. The
+   * answer moves the daemon's own parts.
+   */
   async openReturn(
     desired: ConfigView,
     header: RevisionHeader,
-    frozen: readonly Change[],
+    attempted: readonly RecordChangeValue[],
   ): Promise<() => Promise<void>> {
     const { store, own, log } = this.#parts
-    const running = configView(store.running)
-    const { steps, owners } = this.plan(running, desired, { atLeast: 'runtime', isReturn: true })
-    const attempted = sideOf(frozen, 'before')
+    const machine = attemptedView(store.running, attempted)
+    const { steps, owners } = this.plan(machine, desired, { atLeast: 'runtime', isReturn: true })
     if (steps.length > 0) await store.openJournal(this.#journal(header, steps, new Set(owners), attempted))
     return async () => {
       for (const part of own) {
@@ -163,7 +174,10 @@ export class Enactor {
     }
   }
 
-  /** The machine back to running, whatever of `attempted` it holds; whether it is. The journal closes only when that is certain. */
+  /**
+   * The machine back to running, whatever of `attempted` it holds; whether it is. The journal closes only when that is
+   * certain.
+   */
   async #restore(attempted: ConfigView, running: ConfigView, touched: ReadonlySet<Driver>): Promise<boolean> {
     const { store, log } = this.#parts
     const failed = await this.#each([...touched], (driver) => backTo(running, attempted, driver))
@@ -179,25 +193,36 @@ export class Enactor {
   }
 
   /**
-   * Makes the machine what running says, whatever it is now, each driver by itself: what one cannot do keeps no other from
-   * its work. After a crash in the middle of an apply (open journal) also those that it had begun with.
+   * Makes the machine what running says, whatever it is now, each driver by itself: what one cannot do keeps no other
+   * from its work. After a crash in the middle of an apply (open journal) also those that it had begun with.
    */
   async converge(select: (driver: Driver) => boolean): Promise<PlanResult> {
     const { store, drivers, log } = this.#parts
-    const running = configView(store.running)
-    const journal = store.journal()
+    const { wanted: running, journal } = this.#wanted()
     if (journal !== undefined) log.warn('an apply did not finish; restoring running', { applyId: journal.applyId })
     await prepare(drivers, running)
     const attempted = journal === undefined ? undefined : attemptedView(store.running, journal.attempted ?? [])
     const isInDoubt = ({ name }: Driver) => journal !== undefined && journal.drivers?.includes(name) !== false
-    const wanted = drivers.filter((driver) => isInDoubt(driver) || select(driver))
-    const failed = await this.#each(wanted, (driver) =>
+    const selected = drivers.filter((driver) => isInDoubt(driver) || select(driver))
+    const failed = await this.#each(selected, (driver) =>
       attempted !== undefined && isInDoubt(driver)
         ? backTo(running, attempted, driver)
         : driver.plan(undefined, running, { atLeast: 'runtime' }),
     )
     if (failed === undefined && journal !== undefined) await store.closeJournal()
-    return failed ?? { ok: true, done: wanted.length, recorded: 0, warnings: [] }
+    return failed ?? { ok: true, done: selected.length, recorded: 0, warnings: [] }
+  }
+
+  /**
+   * What the machine has to be, and what is in doubt of it. While other nodes have not said what becomes of an apply
+   * that took effect here, this stays as it is.
+   */
+  #wanted(): { readonly wanted: ConfigView; readonly journal?: Journal | undefined } {
+    const { store } = this.#parts
+    const journal = store.journal()
+    const enacted = journal && store.frozen(journal.applyId)
+    if (enacted !== undefined) return { wanted: frozenView(store.running, enacted) }
+    return { wanted: configView(store.running), journal }
   }
 
   /** The first failure, after all had their turn. */
@@ -208,7 +233,7 @@ export class Enactor {
     const { executor, log } = this.#parts
     let failed: PlanFailure | undefined
     for (const driver of drivers) {
-      const { steps } = ordered(planOf(driver).map((step) => ({ step, owner: driver })))
+      const { steps } = orderPlan(planOf(driver).map((step) => ({ step, owner: driver })))
       if (steps.length === 0) continue
       const result = await executor.execute(steps)
       if (result.ok) for (const warning of result.warnings) log.warn(warning, { driver: driver.name })
@@ -220,7 +245,7 @@ export class Enactor {
     return failed
   }
 
-  refusal(failure: PlanFailure, { owners }: Plan, desired: ConfigView, title?: string): ApiError {
+  #refusal(failure: PlanFailure, { owners }: Plan, desired: ConfigView, title?: string): ApiError {
     const owner = owners[failure.failedStep]
     const { nodeId } = this.#parts
     return planRefusal(failure, desired, { drivers: owner === undefined ? [] : [owner], nodeId }, title)

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 
 type Kind = 'caller' | 'maintenance'
 

@@ -5,7 +5,9 @@ const TIMEOUT_MS = 50
 const CONTEXT = 3
 const BLOCK = 4096
 
-/** A unified diff. When a minimal one takes too long, everything between the first and the last difference is one hunk. */
+/**
+ * A unified diff. When a minimal one takes too long, everything between the first and the last difference is one hunk.
+ */
 export function fileDiff(path: string, before: string, after: string): string {
   const { from, till } = differing(before, after)
   const [old, now] = [before.slice(from, before.length - till), after.slice(from, after.length - till)]

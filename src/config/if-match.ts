@@ -1,8 +1,8 @@
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 
 /**
- * Refuses unless the header names the revision of the record, or is `*`. A record that is not there has no revision, and
- * nothing matches it, not even `*`.
+ * Refuses unless the header names the revision of the record, or is `*`. A record that is not there has no revision,
+ * and nothing matches it, not even `*`.
  */
 export function refuseMismatch(ifMatch: string, revision: number | undefined): void {
   const tags = new Set(ifMatch.split(',').map((tag) => tag.trim()))

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ApiError, type FieldError } from '../errors.ts'
+import { ApiError, type FieldError } from '../base/errors.ts'
 import { ACCESS_SECTIONS } from '../model/access-sections.ts'
 import { SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 import { SNMP_OFF } from '../model/snmp.ts'
@@ -22,7 +22,9 @@ export interface Judged {
 /** Names of endpoints, of which one is enough. */
 type AnyOf = readonly string[]
 
-/** By which endpoints records of a section are made what they are. Without `create`, a new record counts field by field. */
+/**
+ * By which endpoints records of a section are made what they are. Without `create`, a new record counts field by field.
+ */
 interface Makers {
   readonly create?: AnyOf
   readonly update: AnyOf
@@ -106,7 +108,9 @@ export const MAKER_NAMES: readonly string[] = Object.values(MAKERS).flatMap(
   ],
 )
 
-/** The right that is missed for a change: names of endpoints of which one would do; undefined when nothing is missed. */
+/**
+ * The right that is missed for a change: names of endpoints of which one would do; undefined when nothing is missed.
+ */
 export function missedRight(change: Judged, may: May): AnyOf | undefined {
   const { before, after } = change
   if (isRestored(change, may)) return undefined

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import { ACCESS_SECTIONS } from '../model/access-sections.ts'
 import type { RecordChange } from '../model/sections.ts'
 

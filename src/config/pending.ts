@@ -1,10 +1,13 @@
 import type { Change, ConfigStore } from '../../storage/config/config-store.ts'
-import type { FilePreview, Pending, PendingChange, PlanPreview } from '../api/context.ts'
+import type { FilePreview, Pending, PendingChange, PendingReader, PlanPreview } from '../context/staging.ts'
+import type { Clock } from '../base/clock.ts'
 import { EFFECTS, type ChangeEffect, type Driver, type Step } from '../drivers/driver.ts'
 import type { ConfigView, SectionName } from '../model/sections.ts'
+import { warningsOf } from '../warnings/warnings.ts'
 import { fileDiff } from './file-diff.ts'
 import { shownChange } from './shown-change.ts'
-import { inTurns, onOneRevision, prepare, turn } from './turns.ts'
+import { onOneRevision, prepare } from './turns.ts'
+import { inTurns, turn } from '../base/turns.ts'
 import { configView, frozenView, recordChange } from './views.ts'
 
 /** The cheapest effect is the default: a change no driver cares about takes hold at once. */
@@ -15,10 +18,12 @@ function dearest(effects: readonly ChangeEffect[]): ChangeEffect {
 export class PendingChanges {
   readonly #store: ConfigStore
   readonly #drivers: readonly Driver[]
+  readonly #now_ms: () => number
 
-  constructor(store: ConfigStore, drivers: readonly Driver[]) {
+  constructor(store: ConfigStore, drivers: readonly Driver[], now_ms: () => number = Date.now) {
     this.#store = store
     this.#drivers = drivers
+    this.#now_ms = now_ms
   }
 
   list(): Promise<Pending> {
@@ -28,7 +33,8 @@ export class PendingChanges {
   async #listOf(running: ConfigView, desired: ConfigView, pending: readonly Change[]): Promise<Pending> {
     const changes: PendingChange[] = []
     await inTurns(pending, (change) => changes.push(this.#show(change, running, desired)))
-    return { revision: this.#store.revision, changes }
+    const warnings = await warningsOf(running, desired, pending.map(recordChange), this.#now_ms())
+    return { revision: this.#store.revision, changes, warnings }
   }
 
   /** Everything read is of one moment, although the loop turns. */
@@ -75,12 +81,34 @@ export class PendingChanges {
       id: stored.id,
       ...what,
       by: stored.actor,
+      alsoBy: [...(stored.others ?? [])],
       at: stored.at,
       before,
       after,
       effect: dearest(affected.map((entry) => entry.effect)),
       services: affected.map((entry) => entry.service),
     }
+  }
+}
+
+interface PendingParts {
+  readonly store: ConfigStore
+  readonly drivers: readonly Driver[]
+  readonly clock: Clock
+  readonly engine: { validate(): Promise<void> }
+}
+
+/** What people ask for of pending changes. */
+export function createPending({ store, drivers, clock, engine }: PendingParts): PendingReader {
+  const pending = new PendingChanges(store, drivers, () => clock.now_ms())
+  return {
+    list: () => pending.list(),
+    changedIds: (section) => pending.changedIds(section),
+    preview: () => pending.preview(),
+    async validate() {
+      await engine.validate()
+      return pending.list()
+    },
   }
 }
 

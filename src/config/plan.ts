@@ -8,7 +8,7 @@ export interface Plan {
 }
 
 /** Checks of every driver come before the first change of any; what may be taken away goes last. */
-export function ordered(planned: readonly { readonly step: Step; readonly owner: Driver }[]): Plan {
+export function orderPlan(planned: readonly { readonly step: Step; readonly owner: Driver }[]): Plan {
   const place = ({ step }: { readonly step: Step }): number => {
     if (step.kind === 'check') return 0
     return step.kind === 'network' && step.phase === 'settle' ? 2 : 1

@@ -1,5 +1,5 @@
 import type { ConfigStore, RevisionHeader } from '../../storage/config/config-store.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 
 /** One every 43 seconds, day and night. */
 export const OF_ONE_PER_DAY_MAX = 2_000

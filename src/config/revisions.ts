@@ -1,11 +1,12 @@
 import type { ConfigStore, Revision } from '../../storage/config/config-store.ts'
-import type { ShownChange } from '../api/context.ts'
-import type { RevisionEntry, RevisionsReader } from '../api/lifecycle.ts'
-import { ApiError } from '../errors.ts'
+import type { ShownChange } from '../context/staging.ts'
+import type { RevisionChanges, RevisionEntry, RevisionsReader } from '../context/revisions.ts'
+import { ApiError } from '../base/errors.ts'
 import { keepingAmendments } from './amended-since.ts'
 import { type RecordChange, SECTION_NAMES, type SectionContents, type SectionName } from '../model/sections.ts'
 import { shownChange } from './shown-change.ts'
-import { inTurns, onOneRevision, turn } from './turns.ts'
+import { onOneRevision } from './turns.ts'
+import { inTurns, turn } from '../base/turns.ts'
 import { CLUSTER } from './views.ts'
 
 /** One record over several revisions: what it was before the first, and after the last. */
@@ -61,7 +62,16 @@ export class Revisions implements RevisionsReader {
     })
   }
 
-  /** What happened to each record after revision `from`, up to and with `to`. One is read at a time: it may hold thousands of records. */
+  changes(revision: number): RevisionChanges {
+    const [made] = Number.isInteger(revision) ? this.#store.revisions(1, revision + 1) : []
+    if (made?.revision === revision) return made
+    throw this.#unknown(this.#store.oldestRevision)
+  }
+
+  /**
+   * What happened to each record after revision `from`, up to and with `to`. One is read at a time: it may hold
+   * thousands of records.
+   */
   async #between(from: number, to: number): Promise<readonly Span[]> {
     this.#refuseUnknown(from)
     this.#refuseUnknown(to)
@@ -81,8 +91,12 @@ export class Revisions implements RevisionsReader {
     // What was before the oldest is known from it.
     const oldest = this.#store.oldestRevision - 1
     if (Number.isInteger(revision) && revision >= oldest && revision <= last) return
-    const kept = `${oldest} to ${last}`
-    throw new ApiError('NOT_FOUND', `There is no such revision; those from ${kept} are kept`)
+    throw this.#unknown(oldest)
+  }
+
+  #unknown(oldest: number): ApiError {
+    const kept = `${oldest} to ${this.#store.revision}`
+    return new ApiError('NOT_FOUND', `There is no such revision; those from ${kept} are kept`)
   }
 }
 

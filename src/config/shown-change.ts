@@ -1,14 +1,29 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ShownChange } from '../api/context.ts'
+import { certificateSummaries } from '../base/certificate-summary.ts'
+import type { ShownChange } from '../context/staging.ts'
 import { type RecordChange, type SectionName, SECTIONS } from '../model/sections.ts'
 
 const MASK = '**'
+
+/** Fields that hold certificates in PEM, which nobody can read. */
+const PEM: { readonly [N in SectionName]?: string } = { certificates: 'chain', samlConfigs: 'idpCertificates' }
+/** What the summary of a certificate says. */
+const SAID_OTHERWISE: { readonly [N in SectionName]?: readonly string[] } = { certificates: ['facts'] }
+
+function summarised(section: SectionName, key: string, value: unknown): unknown {
+  if (PEM[section] !== key) return value
+  const texts: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return texts.flatMap((text) => certificateSummaries(String(text)))
+}
 
 /** A record as people may see it. */
 function shown(section: SectionName, record: object | undefined): Readonly<Record<string, unknown>> | null {
   if (record === undefined) return null
   const secrets: readonly string[] = SECTIONS[section].secrets
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, secrets.includes(key) ? MASK : value]))
+  const entries = Object.entries(record).filter(([key]) => !SAID_OTHERWISE[section]?.includes(key))
+  return Object.fromEntries(
+    entries.map(([key, value]) => [key, secrets.includes(key) ? MASK : summarised(section, key, value)]),
+  )
 }
 
 /** Keeps the fields in which two records differ; a secret that changed differs although both sides read `**`. */
@@ -18,7 +33,7 @@ function differing(change: RecordChange): Pick<ShownChange, 'before' | 'after'> 
   if (change.before === undefined || change.after === undefined) return { before, after }
   const [old, next]: readonly object[] = [change.before, change.after]
   const changed = Object.keys({ ...old, ...next }).filter(
-    (key) => !isDeepStrictEqual(field(old, key), field(next, key)),
+    (key) => !SAID_OTHERWISE[change.section]?.includes(key) && !isDeepStrictEqual(field(old, key), field(next, key)),
   )
   const pick = (record: typeof before) => Object.fromEntries(changed.map((key) => [key, record?.[key] ?? null]))
   return { before: pick(before), after: pick(after) }
@@ -31,14 +46,18 @@ function operation(change: RecordChange): ShownChange['op'] {
   return change.after === undefined ? 'delete' : 'update'
 }
 
-/** A change of one record as people may see it. */
-export function shownChange(change: RecordChange): ShownChange {
+/** Which record a change is of, and what becomes of it. */
+export function namedChange(change: RecordChange): Pick<ShownChange, 'op' | 'resource' | 'resourceId' | 'name'> {
   const record: object | undefined = change.after ?? change.before
   return {
     op: operation(change),
     resource: change.section,
     resourceId: change.id,
     name: record === undefined ? '' : String(Reflect.get(record, SECTIONS[change.section].nameField)),
-    ...differing(change),
   }
+}
+
+/** A change of one record as people may see it. */
+export function shownChange(change: RecordChange): ShownChange {
+  return { ...namedChange(change), ...differing(change) }
 }

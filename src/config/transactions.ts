@@ -1,9 +1,10 @@
 import type { ConfigStore, SideTable, Write } from '../../storage/config/config-store.ts'
-import type { Actor, TransactionEntry } from '../api/context.ts'
-import type { MachineClock } from '../clock.ts'
-import { ApiError } from '../errors.ts'
-import { newId } from '../ids.ts'
-import type { Log } from '../log.ts'
+import type { Actor } from '../context/actor.ts'
+import type { TransactionEntry } from '../context/staging.ts'
+import type { MachineClock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import type { Log } from '../base/log.ts'
 import { judgedWrites } from './made.ts'
 import { type May, refuseForeign } from './needed-rights.ts'
 
@@ -35,8 +36,8 @@ export interface Joined {
 }
 
 /**
- * The API's editing session: edits that nobody else sees until they are committed to the candidate, all or none. One at a
- * time; kept durably, so that a restart of the daemon loses nothing.
+ * The API's editing session: edits that nobody else sees until they are committed to the candidate, all or none. One at
+ * a time; kept durably, so that a restart of the daemon loses nothing.
  */
 export class Transactions {
   readonly #store: Pick<ConfigStore, 'candidate'>
@@ -44,6 +45,8 @@ export class Transactions {
   readonly #clock: MachineClock
   readonly #log: Log
   #open: Stored | undefined
+  /** Id of the transaction whose edits are being made running. */
+  #applying: string | undefined
 
   constructor(store: Pick<ConfigStore, 'transactions' | 'candidate'>, clock: MachineClock, log: Log) {
     this.#store = store
@@ -118,12 +121,38 @@ export class Transactions {
   /** Ends it; what was edited in it is gone unless it was committed before. */
   async end(id: string): Promise<void> {
     this.#named(id)
+    await this.#close(id)
+  }
+
+  /**
+   * Ends it with `work`, which makes its edits running. From now on nobody edits in it, commits it or rolls it back; an
+   * edit that was begun before is among those that `work` asks for in its turn. When `work` fails it is open as before.
+   * A crash behind `work` leaves it open, and refuses its commit: its records have changed.
+   */
+  async spent<T>(id: string, actor: Actor, work: (edits: () => readonly TransactionWrite[]) => Promise<T>): Promise<T> {
+    this.join(id, actor)
+    this.#applying = id
+    try {
+      const result = await work(() => this.#open?.writes ?? [])
+      await this.#close(id)
+      return result
+    } finally {
+      this.#applying = undefined
+    }
+  }
+
+  async #close(id: string): Promise<void> {
     await this.#table.remove([id])
-    this.#open = undefined
+    if (this.#open?.id === id) this.#open = undefined
   }
 
   #named(id: string): Stored {
     const open = this.#current()
+    if (id === this.#applying) {
+      throw new ApiError('APPLY_IN_PROGRESS', `The transaction ${id} is being applied right now`, {
+        headers: { 'Retry-After': '1' },
+      })
+    }
     if (open?.id === id) return open
     throw new ApiError(
       'NOT_FOUND',

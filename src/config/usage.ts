@@ -1,13 +1,6 @@
-import { canonicalIp } from '../ip-network.ts'
+import { canonicalIp } from '../base/ip-network.ts'
+import type { Usage } from '../model/problem.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
-
-/** One record that refers to another. */
-export interface Usage {
-  readonly resource: string
-  readonly id: string
-  readonly name: string
-  readonly field: string
-}
 
 /** Who refers to a record, over all sections. */
 export function usageOf(view: ConfigView, section: SectionName, id: string): readonly Usage[] {

@@ -1,8 +1,9 @@
-import type { Problem } from '../drivers/driver.ts'
+import { ApiError } from '../base/errors.ts'
+import type { Problem } from '../model/problem.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { configInvalid } from './apply-refusals.ts'
 import type { ApplyParts } from './apply-parts.ts'
-import { turn } from './turns.ts'
+import { turn } from '../base/turns.ts'
 import { configView } from './views.ts'
 
 /** Refuses what any driver, rule or part of the daemon finds wrong, with all that was found. Changes nothing. */
@@ -17,5 +18,14 @@ export async function verifyAll(
     await turn()
   }
   for (const part of own) problems.push(...(await part.verify(running, desired)))
+  refuseInUse(problems)
   if (problems.length > 0) throw configInvalid(problems, undefined)
+}
+
+/** The same refusal as when it is staged, unless more is wrong. */
+function refuseInUse(problems: readonly Problem[]): void {
+  const usage = problems.flatMap((problem) => problem.usage ?? [])
+  const [first] = problems
+  if (first === undefined || !problems.every((problem) => problem.usage !== undefined)) return
+  throw new ApiError('IN_USE', first.message, { data: { usage } })
 }

@@ -5,9 +5,11 @@ import type {
   RecordChangeValue,
   RecordKey,
   RecordReader,
+  Revision,
 } from '../../storage/config/config-store.ts'
-import { type Patch, patched } from '../../storage/config/amendment.ts'
-import { merged } from '../../storage/config/sorted-records.ts'
+import { applyPatch } from '../../storage/config/amendment.ts'
+import { changesNothing } from '../../storage/config/mirror.ts'
+import { mergeSorted } from '../../storage/config/sorted-records.ts'
 import { keepingAmendments } from './amended-since.ts'
 import type { Judged } from './needed-rights.ts'
 import type { ConfigView, RecordChange, SectionName, SectionRecords } from '../model/sections.ts'
@@ -35,7 +37,9 @@ export function configView(reader: RecordReader): ConfigView {
   }
 }
 
-/** Running with `changes` applied: stays the same while more is staged. Running itself cannot change during an apply. */
+/**
+ * Running with `changes` applied: stays the same while more is staged. Running itself cannot change during an apply.
+ */
 export function frozenView(running: RecordReader, changes: readonly Change[]): ConfigView {
   const base = configView(running)
   const frozen = new Map<string, Map<string, Change>>()
@@ -52,7 +56,7 @@ export function frozenView(running: RecordReader, changes: readonly Change[]): C
     list(section) {
       const changed = [...(frozen.get(section)?.values() ?? [])]
       const records = new Map(changed.map((change) => [change.key, changedTo(section, change)]))
-      return merged([...base.list(section)], (record) => record.id, records)
+      return mergeSorted([...base.list(section)], (record) => record.id, records)
     },
   }
 }
@@ -79,42 +83,55 @@ export function attemptedView(running: RecordReader, attempted: readonly RecordC
   )
 }
 
-/** What the last revision changed, as it is judged. */
-export function lastMade(store: Pick<ConfigStore, 'revisions'>): readonly Judged[] {
-  const changes = store.revisions(1)[0]?.changes ?? []
-  return changes.map(({ origin = UNKNOWN, ...change }) => ({ ...change, ...origin, id: origin.changeId }))
+/** What the last revision changed. It may hold thousands of records, so whoever needs it reads it once. */
+export function lastMade(store: Pick<ConfigStore, 'revisions' | 'revision'>): Made {
+  const [made] = store.revisions(1)
+  if (made?.revision !== store.revision) throw new Error(`revision ${store.revision} is not the last one`)
+  return made.changes
+}
+
+type Made = Revision['changes']
+
+/** The same, as it is judged. */
+export function judgedAs(made: Made): readonly Judged[] {
+  return made.map(({ origin = UNKNOWN, ...change }) => ({ ...change, ...origin, id: origin.changeId }))
 }
 
 /** Revisions of versions that kept no authors. */
 const UNKNOWN = { changeId: '', actor: '', endpoint: '', at: '' }
 
 /** What a revision made, to be staged again when it is taken back: as it runs now, what was amended since included. */
-export function pendingAgain(store: Pick<ConfigStore, 'revisions' | 'running'>, revision: number): readonly Again[] {
-  const made = store.revisions(1)[0]
-  if (made?.revision !== revision) return []
-  return made.changes.flatMap(({ section, scope, key, origin }) =>
-    origin === undefined
-      ? []
-      : [{ section, scope, key, ...origin, value: store.running.get(section, scope, key)?.value }],
+export function pendingAgain(running: RecordReader, made: Made): readonly Again[] {
+  return made.flatMap(({ section, scope, key, origin }) =>
+    origin === undefined ? [] : [{ section, scope, key, ...origin, value: running.get(section, scope, key)?.value }],
   )
 }
 
-/** The changes that take a revision back: what running has now becomes what was before it, but for what was amended since. */
-export function reversed(store: ConfigStore, revision: number): readonly Change[] {
-  const made = store.revisions(1)[0]
-  if (made?.revision !== revision) throw new Error(`revision ${revision} is not the last one`)
-  return made.changes.map((change) => {
-    const now = store.running.get(change.section, change.scope, change.key)?.value
-    return changeTo(store.running, change, keepingAmendments(change.before, change.after, now))
+/**
+ * The changes that take a revision back: what running has now becomes what was before it, but for what was amended
+ * since.
+ */
+export function reverseChanges(running: RecordReader, made: Made): readonly Change[] {
+  return made.map((change) => {
+    const now = running.get(change.section, change.scope, change.key)?.value
+    return changeTo(running, change, keepingAmendments(change.before, change.after, now))
   })
 }
 
-/** The change of a record that runs by some of its fields, staged by nobody. */
-export function patchOf(running: RecordReader, key: RecordKey, patch: Patch): Change {
-  return changeTo(running, key, patched(running.get(key.section, key.scope, key.key)?.value, patch))
+/** The change, if it is one, of some fields of a record that runs, staged by nobody. */
+export function patchOf<N extends SectionName>(
+  running: RecordReader,
+  section: N,
+  id: string,
+  patch: Partial<SectionRecords[N]>,
+): readonly Change[] {
+  const key = { section, scope: CLUSTER, key: id }
+  const change = changeTo(running, key, applyPatch(running.get(section, CLUSTER, id)?.value, patch))
+  return changesNothing(change) ? [] : [change]
 }
 
-function changeTo(running: RecordReader, { section, scope, key }: RecordKey, value: unknown): Change {
+/** The change of a record that runs to this value, null for none; nobody's yet. */
+export function changeTo(running: RecordReader, { section, scope, key }: RecordKey, value: unknown): Change {
   const before = running.get(section, scope, key)
   const revision = before?.revision ?? 0
   const after = value === null ? undefined : { value, revision }

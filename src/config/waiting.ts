@@ -1,23 +1,55 @@
-import type { RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
-import type { MachineClock } from '../clock.ts'
-import { ApiError } from '../errors.ts'
+import type { ConfigStore, Deadline, RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
+import type { MachineClock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
 
 /** While one apply may still be taken back, nothing is built on it. */
 export function refuseWaiting(unconfirmed: Unconfirmed | undefined, clock: Pick<MachineClock, 'now_ms'>): void {
   if (unconfirmed === undefined) return
   const left_s = Math.max(1, Math.ceil((Date.parse(unconfirmed.confirmBy) - clock.now_ms()) / 1000))
-  const message = `Revision ${unconfirmed.revision} waits for its confirmation until ${unconfirmed.confirmBy}: PUT /services/apply/confirm, or wait until it is taken back`
+  const message = `Revision ${unconfirmed.revision} waits for its confirmation until ${unconfirmed.confirmBy}: PUT /services/apply/confirm keeps it, PUT /services/apply/revert takes it back at once`
   throw new ApiError('APPLY_IN_PROGRESS', message, { headers: { 'Retry-After': String(left_s) } })
 }
 
-/** What waits for its confirmation from now on. */
-export function waiting({ applyId, revision, by }: RevisionHeader, within_s: number, clock: MachineClock): Unconfirmed {
+/** What waits for its confirmation from now on; `nodeId` where other nodes wait as well. */
+export function waiting(
+  { applyId, revision, by }: RevisionHeader,
+  within_s: number,
+  clock: MachineClock,
+  nodeId?: string,
+): Unconfirmed {
   const confirmBy = new Date(clock.now_ms() + within_s * 1000).toISOString()
-  return {
-    applyId,
-    revision,
-    by,
-    confirmBy,
-    deadline: { bootId: clock.bootId, uptime_ms: clock.uptime_ms() + within_s * 1000 },
-  }
+  const among = nodeId === undefined ? {} : { among: { nodeId, within_s } }
+  return { applyId, revision, by, confirmBy, deadline: deadlineIn(within_s, clock), ...among }
+}
+
+const deadlineIn = (within_s: number, clock: Pick<MachineClock, 'bootId' | 'uptime_ms'>): Deadline => ({
+  bootId: clock.bootId,
+  uptime_ms: clock.uptime_ms() + within_s * 1000,
+})
+
+/** Under this name a node keeps its own deadline for what another node waits for. */
+const OWN_DEADLINE = 'deadline'
+
+/** When this node takes it back; undefined when it has yet to say so, see `arm`. */
+export function deadlineOf(
+  store: Pick<ConfigStore, 'getMeta'>,
+  nodeId: string,
+  { applyId, deadline, among }: Unconfirmed,
+): Deadline | undefined {
+  if (among === undefined || among.nodeId === nodeId) return deadline
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `arm` only
+  const own = store.getMeta(OWN_DEADLINE) as (Deadline & { readonly applyId: string }) | undefined
+  return own?.applyId === applyId ? own : undefined
+}
+
+/** By the clock of the machine that the deadline is of, which is not the one that the apply was asked for on. */
+export async function arm(
+  store: Pick<ConfigStore, 'getMeta' | 'putMeta' | 'unconfirmed'>,
+  nodeId: string,
+  clock: Pick<MachineClock, 'bootId' | 'uptime_ms'>,
+): Promise<void> {
+  const unconfirmed = store.unconfirmed()
+  if (unconfirmed?.among === undefined || deadlineOf(store, nodeId, unconfirmed) !== undefined) return
+  const { applyId, among } = unconfirmed
+  await store.putMeta(OWN_DEADLINE, { applyId, ...deadlineIn(among.within_s, clock) })
 }

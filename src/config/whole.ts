@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Write } from '../../storage/config/config-store.ts'
-import type { Problem } from '../drivers/driver.ts'
-import { ApiError, type FieldError } from '../errors.ts'
+import type { Problem } from '../model/problem.ts'
+import { ApiError, type FieldError } from '../base/errors.ts'
 import {
   type ConfigView,
   SECTION_NAMES,
@@ -9,16 +9,16 @@ import {
   type SectionName,
   type SectionRecords,
 } from '../model/sections.ts'
-import { nameProblems } from './name-rules.ts'
+import { nameProblems } from '../rules/names.ts'
 import { assertRecord } from './record-schema.ts'
-import { referenceProblems } from './reference-rules.ts'
-import { turn } from './turns.ts'
+import { referenceProblems } from '../rules/references.ts'
+import { turn } from '../base/turns.ts'
 import { CLUSTER } from './views.ts'
 
 /** Ten times what this product is made for; far more would hold up everybody while it is stored. */
 export const RECORDS_MAX = 100_000
 
-export function refuseTooMany(contents: SectionContents): void {
+function refuseTooMany(contents: SectionContents): void {
   const count = SECTION_NAMES.reduce((sum, section) => sum + (contents[section]?.length ?? 0), 0)
   if (count <= RECORDS_MAX) return
   const message = `holds ${count} records; ${RECORDS_MAX} can be restored at once`
@@ -27,8 +27,9 @@ export function refuseTooMany(contents: SectionContents): void {
   })
 }
 
-/** The writes that make whole sections hold exactly these records. */
+/** The writes that make whole sections hold exactly these records; refuses too many. */
 export function* replacements(view: ConfigView, contents: SectionContents): Generator<Write, void> {
+  refuseTooMany(contents)
   for (const section of SECTION_NAMES) yield* replaced(view, section, contents[section])
 }
 
@@ -48,7 +49,9 @@ function* replaced<N extends SectionName>(
   for (const key of gone.keys()) yield { section, scope: CLUSTER, key, value: undefined }
 }
 
-/** Refuses a configuration in which references point nowhere or records share a name. The loop turns between sections. */
+/**
+ * Refuses a configuration in which references point nowhere or records share a name. The loop turns between sections.
+ */
 export async function refuseBroken(view: ConfigView): Promise<void> {
   const problems: Problem[] = []
   for (const section of SECTION_NAMES) {

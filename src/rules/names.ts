@@ -1,9 +1,9 @@
-import type { Problem } from '../drivers/driver.ts'
+import type { Problem } from '../model/problem.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 
 /**
- * No two records of a section have one name. Drafts see to that; a record that comes back with a reverted apply may have a
- * name that was given again meanwhile.
+ * No two records of a section have one name. Drafts see to that; a record that comes back with a reverted apply may
+ * have a name that was given again meanwhile.
  */
 export function verifyNames(desired: ConfigView): readonly Problem[] {
   return SECTION_NAMES.flatMap((section) => nameProblems(desired, section))

@@ -1,11 +1,11 @@
-import type { Problem } from '../drivers/driver.ts'
-import { canonicalIp } from '../ip-network.ts'
+import type { Problem } from '../model/problem.ts'
+import { canonicalIp } from '../base/ip-network.ts'
 import type { StaticIp } from '../model/network.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 
 /**
- * A static IP may not go while something listens on it. Drafts see to that as far as they can; discarding or applying a part
- * of the pending changes could still take it away, and so could its IP group, when it loses its interface.
+ * A static IP may not go while something listens on it. Drafts see to that as far as they can; discarding or applying a
+ * part of the pending changes could still take it away, and so could its IP group, when it loses its interface.
  */
 export function verifyAddresses(desired: ConfigView, running: ConfigView): readonly Problem[] {
   const gone = goneAddresses(desired, running)

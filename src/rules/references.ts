@@ -1,8 +1,8 @@
-import type { Problem } from '../drivers/driver.ts'
+import type { Problem } from '../model/problem.ts'
 import { type ConfigView, type Reference, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 
 /** What a reference names; undefined when it points nowhere. */
-export function referred(view: Pick<ConfigView, 'get'>, { section, orSection, id }: Reference) {
+export function resolveReference(view: Pick<ConfigView, 'get'>, { section, orSection, id }: Reference) {
   return view.get(section, id) ?? (orSection === undefined ? undefined : view.get(orSection, id))
 }
 
@@ -17,8 +17,8 @@ export interface Dangling {
 }
 
 /**
- * References that point nowhere, with what to do about each. Drafts keep the candidate whole; applying only a part of it, or
- * taking an apply back that pending changes build on, could still break one.
+ * References that point nowhere, with what to do about each. Drafts keep the candidate whole; applying only a part of
+ * it, or taking an apply back that pending changes build on, could still break one.
  */
 export function verifyReferences(desired: ConfigView): readonly Problem[] {
   return SECTION_NAMES.flatMap((section) => referenceProblems(desired, section))
@@ -43,7 +43,7 @@ function danglingOf<N extends SectionName>(view: ConfigView, section: N): readon
   const found: Dangling[] = []
   for (const record of view.list(section)) {
     for (const reference of references(record)) {
-      if (referred(view, reference) !== undefined) continue
+      if (resolveReference(view, reference) !== undefined) continue
       found.push({
         section,
         id: record.id,

@@ -1,10 +1,13 @@
-import type { FieldProblem } from '../api/refuse.ts'
-import type { Problem } from '../drivers/driver.ts'
+import type { FieldProblem } from '../base/errors.ts'
+import type { Problem } from '../model/problem.ts'
 import type { ConfigView, SectionName } from '../model/sections.ts'
-import { sentProblems } from '../radius/sent-config.ts'
-import { fieldProblems, missingFor } from '../saml/rules.ts'
+import { sentProblems } from './radius.ts'
+import { fieldProblems, missingFor } from './saml.ts'
 
-/** What the endpoints refuse may come in with a backup or an earlier revision as well: how people log in must not break by it. */
+/**
+ * What the endpoints refuse may come in with a backup or an earlier revision as well: how people log in must not break
+ * by it.
+ */
 export function verifySignIn(desired: ConfigView): readonly Problem[] {
   const problems: Problem[] = []
   const add = (section: SectionName, id: string, title: string, found: readonly FieldProblem[]) => {

@@ -1,0 +1,71 @@
+import type { ConfigStore } from '../../storage/config/config-store.ts'
+import type { Applied, ApplyActor, ApplyOptions, ApplyState, WentLive } from '../context/applying.ts'
+import type { Asking } from '../context/asking.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Caller } from './apply-parts.ts'
+import { applyFailed } from './apply-refusals.ts'
+import type { ApplyEngine } from './apply.ts'
+import { editedChanges } from './chosen-changes.ts'
+import { type Editing, originOf } from './editing.ts'
+import type { Transactions } from './transactions.ts'
+
+interface Parts {
+  readonly engine: Pick<ApplyEngine, 'apply' | 'applyUnstaged' | 'confirm' | 'revertNow' | 'state'>
+  readonly transactions: Transactions
+  readonly editing: Pick<Editing, 'checked'>
+  readonly store: ConfigStore
+  readonly clock: Clock
+  readonly nodeId: string
+  /** The HAProxy that is only watched, if any. */
+  readonly observed: { refuse(): never } | undefined
+}
+
+/** What people ask for of an apply. */
+export class Applying implements ApplyActor {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  get state(): ApplyState {
+    return this.#parts.engine.state
+  }
+
+  async apply(options: ApplyOptions, asking: Asking): Promise<Applied> {
+    const { transactionId: id, force } = options
+    // Users and roles may change; a forced restart means HAProxy.
+    if (force !== undefined) this.#parts.observed?.refuse()
+    return id === undefined
+      ? this.#parts.engine.apply(options, callerOf(asking))
+      : this.#transaction(id, options, asking)
+  }
+
+  confirm(asking: Asking): Promise<{ readonly revision: number }> {
+    return this.#parts.engine.confirm(callerOf(asking))
+  }
+
+  /** What of the machine could not follow is not answered as done, although running is the old configuration again. */
+  async revert(asking: Asking): Promise<WentLive> {
+    const { live, failed } = await this.#parts.engine.revertNow(callerOf(asking))
+    if (failed === undefined) return live
+    const title = `It is taken back as revision ${live.revision}, but the machine could not follow yet; it is tried again every ten seconds`
+    throw applyFailed({ ...failed, nodeId: this.#parts.nodeId, title })
+  }
+
+  /** Makes what a transaction holds running without staging it, so that a refusal leaves the transaction as it was. */
+  #transaction(id: string, options: ApplyOptions, asking: Asking): Promise<Applied> {
+    const { actor } = asking
+    const { engine, transactions, editing, store, clock } = this.#parts
+    const origin = originOf(actor.email, 'services.apply', clock)
+    const caller = callerOf(asking)
+    return transactions.spent(id, actor, (edits) => {
+      const changes = () => editedChanges(store, editing.checked(edits(), origin, caller.may), origin)
+      return engine.applyUnstaged(changes, options, caller)
+    })
+  }
+}
+
+function callerOf(asking: Asking): Required<Caller> {
+  return { by: asking.actor.email, address: asking.client.address, may: (endpoint) => asking.may(endpoint) }
+}

@@ -1,0 +1,112 @@
+import { isDeepStrictEqual } from 'node:util'
+import { changedFields, applyPatch } from '../../storage/config/amendment.ts'
+import type { ConfigStore, Origin, Write } from '../../storage/config/config-store.ts'
+import type { RevisionChanges } from '../context/revisions.ts'
+import { ApiError } from '../base/errors.ts'
+import { turn } from '../base/turns.ts'
+import { type ConfigView, SECTION_NAMES, SECTIONS } from '../model/sections.ts'
+import { sharedNames } from '../rules/names.ts'
+import { danglingReferences } from '../rules/references.ts'
+import type { Draft } from './draft.ts'
+import { judgedWrites } from './made.ts'
+import { type May, refuseForeign } from './needed-rights.ts'
+import { assertRecord } from './record-schema.ts'
+import { CLUSTER } from './views.ts'
+
+/**
+ * Edits a draft so that what one revision changed is as before, and answers how many records that takes; refuses who
+ * may not make these edits by themselves.
+ */
+export async function reverse(
+  store: Pick<ConfigStore, 'candidate'>,
+  draft: Draft,
+  { revision, changes }: RevisionChanges,
+  origin: Origin,
+  may: May,
+): Promise<number> {
+  const writes = reverseOf(draft.view, revision, changes)
+  refuseForeign(judgedWrites(store, writes, origin), may, 'ask somebody who may')
+  await draft.rewrite(writes, (view) => refuseUnfit(view, revision, writes))
+  return writes.length
+}
+
+/**
+ * The writes that take back what one revision changed, field by field: what later revisions and pending changes made of
+ * other fields stays, and what is taken back already needs no write. Refuses with REVISION_MISMATCH when one of its own
+ * fields, or a record that it made or removed, is another one by now.
+ */
+export function reverseOf(view: ConfigView, revision: number, changes: RevisionChanges['changes']): readonly Write[] {
+  const writes: Write[] = []
+  const changed: { readonly resource: string; readonly resourceId: string; readonly name: string }[] = []
+  for (const change of changes) {
+    const section = SECTION_NAMES.find((name) => name === change.section)
+    if (section === undefined) continue
+    const { key } = change
+    const now = view.get(section, key)
+    const back = asBefore(now, change.before ?? undefined, change.after ?? undefined)
+    if (back === CHANGED) {
+      const name = String(Reflect.get(Object(now ?? change.before), SECTIONS[section].nameField))
+      changed.push({ resource: section, resourceId: key, name })
+    } else if (!isDeepStrictEqual(back, now)) {
+      if (back !== undefined) assertRecord(section, back)
+      writes.push({ section, scope: CLUSTER, key, value: back })
+    }
+  }
+  if (changed.length === 0) return writes
+  const message = `What revision ${revision} changed was changed again since: ${named(changed)}; edit those, or take the later revision back first`
+  throw new ApiError('REVISION_MISMATCH', message, { data: { records: changed.slice(0, LISTED_MAX) } })
+}
+
+const NAMED_MAX = 5
+const LISTED_MAX = 1_000
+const CHANGED = Symbol('changed since')
+
+/** The record as it becomes; undefined: gone. */
+function asBefore(now: unknown, before: unknown, after: unknown): unknown {
+  if (isDeepStrictEqual(now, after) || isDeepStrictEqual(now, before)) return before
+  // A record that it made, or removed, has no fields of its own to go back.
+  if (now === undefined || before === undefined || after === undefined) return CHANGED
+  const back = changedFields(after, before)
+  const of = (record: unknown, field: string): unknown => Reflect.get(Object(record), field)
+  const isOwn = (field: string) => isDeepStrictEqual(of(now, field), of(after, field))
+  const isBack = (field: string) => isDeepStrictEqual(of(now, field), of(before, field))
+  return Object.keys(back).every((field) => isOwn(field) || isBack(field)) ? applyPatch(now, back) : CHANGED
+}
+
+/**
+ * Refuses what does not fit what came later: a record that goes although others need it now, one that comes back and
+ * needs a record that is gone, or one whose name is taken.
+ */
+async function refuseUnfit(view: ConfigView, revision: number, writes: readonly Write[]): Promise<void> {
+  const gone = new Set(writes.flatMap(({ section, key, value }) => (value === undefined ? [`${section} ${key}`] : [])))
+  const dangling = danglingReferences(view)
+  const users = dangling.filter(({ refersTo }) => gone.has(`${refersTo.section} ${refersTo.id}`))
+  if (users.length > 0) {
+    const usage = users.map(({ section, id, name, field }) => ({ resource: section, id, name, field }))
+    const message = `What revision ${revision} made is used by ${named(users)}; change those first`
+    throw new ApiError('IN_USE', message, { data: { usage: usage.slice(0, LISTED_MAX) } })
+  }
+  const [first] = dangling
+  if (first !== undefined) {
+    const { label } = SECTIONS[first.refersTo.section]
+    const message = `As it was before revision ${revision}, ${named(dangling)} would need the ${label} ${first.refersTo.id}, which is gone; take the revision that removed it back first`
+    const records = dangling.map(({ section, id, name }) => ({ resource: section, resourceId: id, name }))
+    throw new ApiError('REVISION_MISMATCH', message, { data: { records: records.slice(0, LISTED_MAX) } })
+  }
+  for (const section of SECTION_NAMES) {
+    const [shared] = sharedNames(view, section)
+    if (shared !== undefined) {
+      const { label, nameField } = SECTIONS[section]
+      const message = `As it was before revision ${revision}, more than one ${label} would be named ${shared.name}; rename the one of now first`
+      const errors = [{ field: nameField, code: 'NAME_NOT_UNIQUE', message: 'is taken' }]
+      throw new ApiError('NAME_NOT_UNIQUE', message, { errors })
+    }
+    await turn()
+  }
+}
+
+function named(records: readonly { readonly name: string }[]): string {
+  const more = records.length > NAMED_MAX ? ` and ${records.length - NAMED_MAX} more` : ''
+  const names = records.slice(0, NAMED_MAX).map(({ name }) => name)
+  return `${names.join(', ')}${more}`
+}

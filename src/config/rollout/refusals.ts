@@ -1,0 +1,65 @@
+import type { NodeOutcome } from '../../context/applying.ts'
+import { ApiError } from '../../base/errors.ts'
+import type { Problem } from '../../model/problem.ts'
+import type { NodeName, Refusal } from './other-nodes.ts'
+
+/** Why a node cannot, or did not. */
+export interface NodeRefusal {
+  readonly node: NodeName
+  readonly refusal: Refusal
+}
+
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof ApiError) return { code: error.code, message: error.message, details: error.details }
+  return { code: 'INTERNAL', message: 'a defect of the daemon; its log explains it', details: {} }
+}
+
+/** What nodes have found, before anything was changed: what each found wrong, or the first of other reasons. */
+export function unprepared(refusals: readonly [NodeRefusal, ...NodeRefusal[]]): ApiError {
+  const invalid = refusals.filter(({ refusal }) => refusal.code === 'CONFIG_INVALID')
+  const [{ node, refusal }] = [invalid[0] ?? refusals[0]]
+  const message = `Nothing was changed. ${node.name}: ${refusal.message}`
+  if (invalid.length === 0) {
+    const { data, ...details } = refusal.details
+    return new ApiError(refusal.code, message, { ...details, data: { ...Object(data), nodeId: node.id } })
+  }
+  const errors = invalid.flatMap((one) => one.refusal.details.errors ?? [])
+  const problems = invalid.flatMap((one) =>
+    problemsIn(one.refusal).map((problem) => ({ ...problem, nodeId: one.node.id })),
+  )
+  const output: unknown = Reflect.get(Object(refusal.details.data), 'output')
+  return new ApiError('CONFIG_INVALID', message, {
+    errors,
+    data: { problems, ...(output !== undefined && { output }) },
+  })
+}
+
+function problemsIn({ details, message }: Refusal): readonly (Problem | { readonly message: string })[] {
+  const problems: unknown = Reflect.get(Object(details.data), 'problems')
+  // A checker that blames no record has an output only.
+  return Array.isArray(problems) && problems.length > 0 ? problems : [{ message }]
+}
+
+/** The step that failed on the node, and what was said. */
+export function failedOn({ node, refusal }: NodeRefusal): NodeOutcome {
+  const nodes: unknown = Reflect.get(Object(refusal.details.data), 'nodes')
+  const first = Object(Array.isArray(nodes) ? nodes[0] : undefined)
+  const [why, output] = [textOf(Reflect.get(first, 'step')), textOf(Reflect.get(first, 'output'))]
+  return { nodeId: node.id, ok: false, state: 'failed', why: why === '' ? refusal.message : why, output }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** What became of an apply that some node did not do. */
+export function notEverywhere(where: string, why: string, nodes: readonly NodeOutcome[]): ApiError {
+  const inDoubt = nodes.filter(({ state }) => state === 'unknown').map(({ nodeId }) => nodeId)
+  const undone =
+    inDoubt.length === 0 ? 'was taken back' : `was taken back where nodes answer, which ${inDoubt.join(', ')} did not`
+  return new ApiError('APPLY_PARTIAL', `The apply failed on ${where} and ${undone}: ${why}`, { data: { nodes } })
+}
+
+/** Nobody can say yet what becomes of it. */
+export function undecided(why: string, nodes: readonly NodeOutcome[]): ApiError {
+  const message = `Too few nodes of the cluster answer, so it is not known yet whether the apply stays (${why}): each node is as it is until they do. GET /services/apply tells what came of it`
+  return new ApiError('NO_QUORUM', message, { headers: { 'Retry-After': '5' }, data: { nodes } })
+}

@@ -1,0 +1,72 @@
+import type { ConfigStore, RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
+import { ApiError } from '../base/errors.ts'
+import type { WentLive } from '../context/applying.ts'
+import type { PlanFailure } from './apply-refusals.ts'
+import type { ApplyParts } from './apply-parts.ts'
+import type { Enactor } from './enactor.ts'
+import { type May, refuseForeign } from './needed-rights.ts'
+import { prepare } from './turns.ts'
+import { wentLive } from './went-live.ts'
+import { frozenView, judgedAs, lastMade, pendingAgain, recordChange, reverseChanges, sideOf } from './views.ts'
+
+export interface TakenBack {
+  readonly revision: number
+  readonly live: WentLive
+  /** What of the machine could not follow yet; it is tried again. */
+  readonly failed: PlanFailure | undefined
+}
+
+/** The apply that waits for its confirmation; refuses when none does, and who could not have made its changes. */
+export function requireWaiting(
+  store: Pick<ConfigStore, 'unconfirmed' | 'revisions' | 'revision'>,
+  may: May | undefined,
+  next: string,
+): Unconfirmed {
+  const unconfirmed = store.unconfirmed()
+  if (unconfirmed === undefined) throw new ApiError('NOT_FOUND', 'No apply waits for a confirmation')
+  if (may !== undefined) refuseForeign(judgedAs(lastMade(store)), may, next)
+  return unconfirmed
+}
+
+/**
+ * Takes the last revision back, as a new one. Running is the old configuration from that moment; the machine follows
+ * driver by driver, as at a start, so that what one cannot do holds back nothing else. Undefined when another node was
+ * first to take it back, or to keep it.
+ */
+export async function takeBack(
+  parts: ApplyParts,
+  enactor: Enactor,
+  header: RevisionHeader,
+): Promise<TakenBack | undefined> {
+  const { store, drivers, log, tell, onPromoted } = parts
+  const waits = store.unconfirmed()?.applyId
+  const made = lastMade(store)
+  const reversed = () => reverseChanges(store.running, made)
+  const planned = reversed()
+  const desired = frozenView(store.running, planned)
+  await prepare(drivers, desired)
+  const done = await enactor.openReturn(desired, header, sideOf(planned, 'before'))
+  // Nothing is lost: who made it may mend it, and apply it again.
+  const frozen = await store.edit(() => {
+    if (store.unconfirmed()?.applyId !== waits) return { result: undefined }
+    // Somebody may have changed their own account since: that stays.
+    const changes = reversed()
+    const again = pendingAgain(store.running, made)
+    return { result: changes, entry: { op: 'promote', header, changes, keepsJournal: true, again } }
+  })
+  if (frozen === undefined) {
+    await store.closeJournal()
+    return undefined
+  }
+  await onPromoted(frozen.map(recordChange))
+  const { revision, by, comment } = header
+  log.info('taken back', { revision, by, changes: frozen.length })
+  tell({ state: 'reverted', by, revision, comment, changes: frozen.length })
+  const followed = await enactor.converge(() => false)
+  await done()
+  const live = wentLive(
+    revision,
+    frozen.map((change) => ({ ...change, actor: by })),
+  )
+  return { revision, live, failed: followed.ok ? undefined : followed }
+}

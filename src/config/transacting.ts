@@ -1,0 +1,36 @@
+import type { TransactionsActor } from '../context/staging.ts'
+import type { Clock } from '../base/clock.ts'
+import { type Editing, originOf } from './editing.ts'
+import type { Transactions } from './transactions.ts'
+
+interface Parts {
+  readonly transactions: Transactions
+  readonly editing: Editing
+  readonly clock: Clock
+}
+
+/** What people ask for of transactions. */
+export function createTransacting({ transactions, editing, clock }: Parts): TransactionsActor {
+  return {
+    list: () => transactions.list(),
+    refuseOpen: () => transactions.refuseOpen(),
+    begin: (owner) => transactions.begin(owner),
+    commit(id, asking) {
+      const { actor } = asking
+      const origin = originOf(actor.email, 'transactions.commit', clock)
+      const join = () => transactions.join(id, actor)
+      return editing.commit(
+        origin,
+        (endpoint) => asking.may(endpoint),
+        join,
+        () => transactions.end(id),
+      )
+    },
+    // Behind the edits and commits that are under way: none of them may bring back what was rolled back.
+    rollback: (id, asking) =>
+      editing.between(() => {
+        transactions.refuseForeign(id, asking.actor, (endpoint) => asking.may(endpoint))
+        return { result: undefined, afterwards: () => transactions.end(id) }
+      }),
+  }
+}

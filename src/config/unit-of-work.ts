@@ -1,0 +1,129 @@
+import type { ConfigStore } from '../../storage/config/config-store.ts'
+import type { Actor, CameIn, SessionData } from '../context/actor.ts'
+import type { WentLive } from '../context/applying.ts'
+import type { Effect } from '../context/context.ts'
+import type { RevisionChanges } from '../context/revisions.ts'
+import type { SectionEditor } from '../context/sections.ts'
+import type { Edits } from '../context/staging.ts'
+import type { Clock } from '../base/clock.ts'
+import type { RecordChange, SectionContents, SectionName } from '../model/sections.ts'
+import { Draft } from './draft.ts'
+import { type Editing, originOf } from './editing.ts'
+import { takenBackBy } from './made.ts'
+import type { May } from './needed-rights.ts'
+import { refuseOverRights } from './over-rights.ts'
+import { reverse } from './reverse.ts'
+import type { Joined, Transactions } from './transactions.ts'
+import { replacements } from './whole.ts'
+
+export interface WorkParts {
+  readonly store: ConfigStore
+  readonly editing: Editing
+  readonly transactions: Transactions
+  readonly clock: Clock
+  readonly access: { may(actor: Actor, endpoint: string): boolean }
+  /** Set where the daemon only watches: refuses to edit sections that are not its own to manage. */
+  readonly observed: { refuseEdit(section: SectionName): void } | undefined
+}
+
+/** What the edits are for. */
+export interface Purpose {
+  readonly name: string
+  readonly effect: Effect
+  readonly outsideTransactions: boolean
+}
+
+/** What one request edits, and what the audit log tells of it. */
+export class UnitOfWork implements Edits {
+  readonly #parts: WorkParts
+  readonly #endpoint: Purpose
+  readonly #actor: Actor
+  readonly #ifMatch: string | undefined
+  /** The transaction that the request names, if any. */
+  readonly #transactionId: string | undefined
+  #draft: Draft | undefined
+  changes: readonly RecordChange[] = []
+  cameIn: CameIn | undefined
+  wentLive: WentLive | undefined
+
+  constructor(
+    parts: WorkParts,
+    endpoint: Purpose,
+    actor: Actor,
+    ifMatch: string | undefined,
+    transactionId: string | undefined,
+  ) {
+    this.#parts = parts
+    this.#endpoint = endpoint
+    this.#actor = actor
+    this.#ifMatch = ifMatch
+    this.#transactionId = transactionId
+    if (transactionId === undefined) return
+    if (endpoint.outsideTransactions) parts.transactions.refuseInside(transactionId)
+    else parts.transactions.refuseUnknown(transactionId)
+  }
+
+  /** Runs the handler; for staging effects inside one atomic edit. */
+  run(handler: () => unknown): unknown {
+    const { effect } = this.#endpoint
+    if (effect !== 'stage' && effect !== 'stage-and-act') return handler()
+    const work = async (draft: Draft): Promise<unknown> => {
+      this.#draft = draft
+      const result = await handler()
+      // Before they are written, while it can be seen what was there.
+      this.changes = [...draft.made, ...takenBackBy(this.#parts.store, draft.discarded)]
+      return result
+    }
+    return this.#parts.editing.edit(this.#origin, this.#ifMatch, work, this.#join)
+  }
+
+  /** Revision of the record that was read, for the ETag. */
+  get revisionRead(): number | undefined {
+    return this.#draft?.revisionRead
+  }
+
+  section<N extends SectionName>(name: N): SectionEditor<N> {
+    if (this.#endpoint.effect !== 'read') this.#parts.observed?.refuseEdit(name)
+    return this.#edits.section(name)
+  }
+
+  async restore(contents: SectionContents): Promise<void> {
+    const draft = this.#edits
+    await draft.rewrite(replacements(draft.view, contents))
+    refuseOverRights(draft.made, this.#may('roles.create'))
+  }
+
+  reverse(made: RevisionChanges): Promise<number> {
+    return reverse(this.#parts.store, this.#edits, made, this.#origin, this.#may)
+  }
+
+  discard(which: 'all' | 'mine' | { readonly id: string }): number {
+    return this.#edits.discard(which === 'mine' ? { by: this.#actor.email } : which, this.#may)
+  }
+
+  noteLogin({ user, via, ended }: SessionData): void {
+    this.cameIn = { name: user.email, via, ended }
+  }
+
+  noteLive(live: WentLive | undefined): void {
+    this.wentLive = live
+  }
+
+  get #edits(): Draft {
+    this.#draft ??= new Draft(this.#parts.store, this.#ifMatch, this.#join?.().writes)
+    return this.#draft
+  }
+
+  get #origin() {
+    return originOf(this.#actor.email, this.#endpoint.name, this.#parts.clock)
+  }
+
+  get #join(): (() => Joined) | undefined {
+    const id = this.#transactionId
+    return id === undefined ? undefined : () => this.#parts.transactions.join(id, this.#actor)
+  }
+
+  get #may(): May {
+    return (endpoint) => this.#parts.access.may(this.#actor, endpoint)
+  }
+}

@@ -1,0 +1,53 @@
+import { isDeepStrictEqual } from 'node:util'
+import { ApiError } from '../base/errors.ts'
+import type { Problem } from '../model/problem.ts'
+import { SHARED } from '../model/node.ts'
+import type { User } from '../model/access.ts'
+import type { ConfigView } from '../model/sections.ts'
+
+/** Whether someone who can log in would still hold the role that may do everything. */
+export function verifyAdministrators(desired: ConfigView, administratorRole: string): readonly Problem[] {
+  const administrators = [...desired.list('users')].filter((user) => isAdministrator(user, desired, administratorRole))
+  if (administrators.length > 0) return breakGlassProblems(desired, administrators)
+  return [{ section: 'roles', id: administratorRole, field: 'users', ...lacking(desired, administratorRole) }]
+}
+
+/** What is said wherever nobody could undo it: when it is staged, and when it is applied. */
+function lacking(view: ConfigView, administratorRole: string) {
+  const name = view.get('roles', administratorRole)?.name ?? 'Administrator'
+  const message = `No enabled user would hold the role ${name}, and nobody could undo this: give it to another user first`
+  return { message, usage: [{ resource: 'roles', id: administratorRole, name, field: 'users' }] }
+}
+
+/** Refuses an edit behind which nobody could undo it. Where nobody was one before, it may be the way out. */
+export function refuseLastAdministrator(before: ConfigView, after: ConfigView, administratorRole: string): void {
+  const those = (view: ConfigView) =>
+    [...view.list('users')].filter((user) => isAdministrator(user, view, administratorRole))
+  const [were, are] = [those(before), those(after)]
+  if (were.length > 0 && are.length === 0) {
+    const { message, usage } = lacking(before, administratorRole)
+    throw new ApiError('IN_USE', message, { data: { usage } })
+  }
+  const saml = after.get('samlConfigs', SHARED)
+  if (!isDeepStrictEqual(saml, before.get('samlConfigs', SHARED))) return
+  if (breakGlassProblems(before, were).length > 0 || breakGlassProblems(after, are).length === 0) return
+  const message =
+    'Single sign-on is enforced, and this user is the one who may log in with a password when the identity provider fails: name another administrator in breakGlassUserId of PUT /saml/config first'
+  const usage = [{ resource: 'samlConfigs', id: SHARED, name: 'single sign-on', field: 'breakGlassUserId' }]
+  throw new ApiError('IN_USE', message, { data: { usage } })
+}
+
+function isAdministrator({ disabled, roles, groups }: User, view: ConfigView, role: string): boolean {
+  // A record of the same id that is no default role grants what it lists, which may be nothing.
+  if (disabled || view.get('roles', role)?.builtin === false) return false
+  return roles.includes(role) || groups.some((id) => view.get('groups', id)?.roles.includes(role))
+}
+
+/** Where passwords are off, somebody who can repair that must still get in when the identity provider fails. */
+function breakGlassProblems(desired: ConfigView, administrators: readonly User[]): readonly Problem[] {
+  const saml = desired.get('samlConfigs', SHARED)
+  if (saml?.enabled !== true || !saml.enforced) return []
+  if (administrators.some(({ id }) => id === saml.breakGlassUserId)) return []
+  const message = 'the user who may log in with a password must be enabled and hold the Administrator role'
+  return [{ section: 'samlConfigs', id: SHARED, field: 'breakGlassUserId', message }]
+}

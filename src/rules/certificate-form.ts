@@ -1,0 +1,41 @@
+import { type FieldProblem, problemIn } from '../base/errors.ts'
+import type { CertificateForm } from '../model/certificates.ts'
+
+/** The fields of a body that hold a certificate. Empty strings and empty arrays count as absent. */
+export interface SentCertificate {
+  readonly pem?: string | undefined
+  readonly pfx?: string | undefined
+  readonly cert?: string | undefined
+  readonly privateKey?: string | undefined
+  readonly otherCerts?: readonly string[] | undefined
+}
+
+/** The forms that were sent, or what is wrong with them. All of them are to hold the same certificate and key. */
+export function formsOf(
+  sent: SentCertificate,
+): readonly CertificateForm[] | { readonly problems: readonly FieldProblem[] } {
+  const { pem = '', pfx = '', cert = '', privateKey = '' } = sent
+  const otherCerts = (sent.otherCerts ?? []).filter((text) => text !== '')
+  const forms: CertificateForm[] = []
+  if (pem !== '') forms.push({ form: 'pem', pem })
+  if (pfx !== '') forms.push({ form: 'pfx', pfx })
+  if (cert === '' && privateKey === '' && otherCerts.length === 0) return forms
+  const missing = Object.entries({ cert, privateKey }).filter(([, text]) => text === '')
+  if (missing.length > 0) {
+    return { problems: missing.map(([field]) => problemIn(field, 'is missing: cert and privateKey go together')) }
+  }
+  return [...forms, { form: 'parts', cert, privateKey, otherCerts }]
+}
+
+/** The field that stands for a form in a message. */
+export const fieldOf = ({ form }: CertificateForm): string => (form === 'parts' ? 'cert' : form)
+
+/** The forms after the first that hold another certificate than it. */
+export const otherCertificate = (forms: readonly CertificateForm[]): readonly FieldProblem[] =>
+  forms.map((form) =>
+    problemIn(fieldOf(form), 'holds another certificate than the other fields: send one, in one form or in several'),
+  )
+
+export const NO_FORM: readonly FieldProblem[] = [
+  problemIn('pem', 'is missing: send pem, or pfx, or cert with privateKey'),
+]

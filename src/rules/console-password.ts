@@ -1,0 +1,24 @@
+const LENGTH_MIN = 8
+const LENGTH_MAX = 128
+
+const RULES: readonly { readonly isKept: (password: string) => boolean; readonly message: string }[] = [
+  {
+    isKept: (password) => Array.from(password).length >= LENGTH_MIN,
+    message: `must have at least ${LENGTH_MIN} characters`,
+  },
+  {
+    isKept: (password) => Array.from(password).length <= LENGTH_MAX,
+    message: `must have at most ${LENGTH_MAX} characters`,
+  },
+  { isKept: (password) => /\p{Lu}/u.test(password), message: 'must hold an upper-case letter' },
+  { isKept: (password) => /\p{Ll}/u.test(password), message: 'must hold a lower-case letter' },
+  { isKept: (password) => /\p{Nd}/u.test(password), message: 'must hold a digit' },
+  { isKept: (password) => /[^\p{L}\p{M}\p{N}\p{C}\p{Z}]/u.test(password), message: 'must hold a symbol' },
+  // A line break would begin another account's line for the program that sets passwords; nobody can type the others.
+  { isKept: (password) => !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(password), message: 'must not hold control characters' },
+]
+
+/** Every rule that a console password breaks, in words that do not repeat it. */
+export function passwordProblems(password: string): readonly string[] {
+  return RULES.filter(({ isKept }) => !isKept(password)).map(({ message }) => message)
+}

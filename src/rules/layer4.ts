@@ -1,0 +1,59 @@
+import { type FieldProblem, problemIn } from '../base/errors.ts'
+import { familyOf, fullPrefix, parseIp } from '../base/ip-network.ts'
+import type { L4Backend, L4Frontend } from '../model/layer4.ts'
+import { parsePorts } from '../model/ports.ts'
+
+/** What is wrong with a Layer 4 frontend by itself. */
+export function frontendProblems({ ip, ports }: Pick<L4Frontend, 'ip' | 'ports'>): readonly FieldProblem[] {
+  const problems: FieldProblem[] = []
+  const why = whyNoService(ip)
+  if (why !== undefined) problems.push(problemIn('ip', `is no address of a service: ${why}`))
+  const ranges = [...(parsePorts(ports) ?? [])].sort((a, b) => a.first - b.first)
+  const twice = ranges.find(({ first }, at) => first <= (ranges[at - 1]?.last ?? 0))
+  if (twice !== undefined) problems.push(problemIn('ports', `lists port ${twice.first} twice`))
+  return problems
+}
+
+function whyNoService(ip: string): string | undefined {
+  const parsed = parseIp(ip)
+  if (parsed === undefined) return 'it is no address'
+  if (parsed.value === 0n) return 'the kernel balances one address, not all of them'
+  if (parsed.family === 6 ? parsed.value >> 120n === 0xffn : parsed.value >> 28n >= 0xen) return 'it is no host’s'
+  return whyNoServer(ip)
+}
+
+/** Why no address of a real server could be this one; undefined when it could. */
+export function whyNoServer(ip: string): string | undefined {
+  const parsed = parseIp(ip)
+  if (parsed?.family !== 6) return undefined
+  if (parsed.value >> 118n === 0x3fan) return 'it is valid on one interface only (link-local)'
+  const above = parsed.value >> 32n
+  // Programs write these in another form than they read them.
+  return above === 0xffffn || (above === 0n && parsed.value > 0xffffn) ? 'write it as IPv4' : undefined
+}
+
+/** What is wrong with a Layer 4 backend by itself. */
+export function backendProblems({
+  reals,
+  persistTimeout,
+  persistMask,
+}: Pick<L4Backend, 'reals' | 'persistTimeout' | 'persistMask'>): readonly FieldProblem[] {
+  const seen = new Set<string>()
+  const problems: FieldProblem[] = []
+  for (const [at, { ripId }] of reals.entries()) {
+    if (seen.has(ripId)) problems.push(problemIn(`reals.${at}.ripId`, 'is in this backend already'))
+    seen.add(ripId)
+  }
+  if (persistMask !== null && persistTimeout === 0) {
+    problems.push(problemIn('persistMask', 'needs persistTimeout: without it no client stays anywhere'))
+  }
+  return problems
+}
+
+/** Why a mask does not fit the family of an address; undefined when it does. */
+export function maskProblem(mask: string | null, ip: string): string | undefined {
+  if (mask === null) return undefined
+  const family = familyOf(ip) === 6 ? 6 : 4
+  if (mask.includes('.')) return family === 4 ? undefined : `the mask ${mask} is for IPv4`
+  return Number(mask) <= fullPrefix(family) ? undefined : `the prefix length ${mask} is for IPv6`
+}

@@ -1,0 +1,64 @@
+import { isResting } from '../drivers/resting.ts'
+import type { L4Backend, L4Frontend } from '../model/layer4.ts'
+import type { L7Backend, L7Frontend } from '../model/layer7.ts'
+import type { ConfigView } from '../model/sections.ts'
+import type { Warning } from '../model/warning.ts'
+import { about, nameRecord } from './about.ts'
+
+type Layer = 'l4Backends' | 'l7Backends'
+type Group = (L4Backend | L7Backend) & { readonly enabled?: boolean }
+
+/** What a member of a backend adds up to; 0 while it takes no new connections. */
+function shareOf({ ripId, weight }: Group['reals'][number], view: ConfigView): number {
+  const real = view.get('realServers', ripId)
+  return real?.state === 'online' ? (weight ?? real.weight) : 0
+}
+
+/**
+ * Why nothing behind the frontend takes traffic; undefined when something does. A fallback does, as long as it is
+ * asked.
+ */
+function whyNobody(layer: Layer, backend: Group | undefined, view: ConfigView): string | undefined {
+  if (backend === undefined) return 'it has no backend'
+  const title = nameRecord(layer, backend)
+  if (backend.enabled === false) return `its ${title} is disabled`
+  if (backend.fallback !== null || backend.reals.some((real) => shareOf(real, view) > 0)) return undefined
+  if (backend.reals.length === 0) return `its ${title} has no real servers`
+  return `every real server of its ${title} is drained, halted or of weight 0`
+}
+
+const LEFT = 'would have no server that takes traffic'
+
+export function layer7ServersLeft(frontend: L7Frontend, view: ConfigView): readonly Warning[] {
+  const { enabled, httpRedirectToHttps = false, certificates = [], defaultBackendId } = frontend
+  // One that only sends people elsewhere needs nobody.
+  const onlyRedirects = httpRedirectToHttps && certificates.length === 0
+  if (!enabled || onlyRedirects || isResting(frontend, view)) return []
+  const backend = defaultBackendId === null ? undefined : view.get('l7Backends', defaultBackendId)
+  const why = whyNobody('l7Backends', backend, view)
+  return why === undefined ? [] : [about('NO_SERVER_LEFT', 'l7Frontends', frontend, `${LEFT}: ${why}`)]
+}
+
+export function layer4ServersLeft(frontend: L4Frontend, view: ConfigView): readonly Warning[] {
+  if (!frontend.enabled || isResting(frontend, view)) return []
+  const why = whyNobody('l4Backends', view.get('l4Backends', frontend.backendId), view)
+  return why === undefined ? [] : [about('NO_SERVER_LEFT', 'l4Frontends', frontend, `${LEFT}: ${why}`)]
+}
+
+/** Ways of balancing that heed weights little or not at all, with what people may have meant. */
+const HEEDLESS: Readonly<Record<string, string>> = {
+  leastconn: 'leastconn evens out connections, in which weights show under load only: use roundrobin for shares',
+  first: 'first fills one real server after the other whatever their weights: use roundrobin for shares',
+  rr: 'rr heeds no weights: use wrr',
+  lc: 'lc heeds no weights: use wlc',
+}
+
+export function weights(layer: Layer, backend: Group, view: ConfigView): readonly Warning[] {
+  const how = 'balance' in backend ? backend.balance : backend.scheduler
+  const why = HEEDLESS[how]
+  if (why === undefined || backend.enabled === false) return []
+  const shares = new Set(backend.reals.map((real) => shareOf(real, view)).filter((share) => share > 0))
+  return shares.size < 2
+    ? []
+    : [about('WEIGHTS_MEAN_LITTLE', layer, backend, `gives its real servers weights, but ${why}`)]
+}

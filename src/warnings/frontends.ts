@@ -1,0 +1,41 @@
+import { DEFAULT_COOKIE } from '../drivers/haproxy/backend.ts'
+import { portRanges } from '../drivers/haproxy/tls.ts'
+import { isResting } from '../drivers/resting.ts'
+import type { L4Frontend } from '../model/layer4.ts'
+import type { L7Frontend } from '../model/layer7.ts'
+import type { ConfigView } from '../model/sections.ts'
+import type { Warning } from '../model/warning.ts'
+import { about, nameRecord } from './about.ts'
+
+export function rests(section: 'l4Frontends' | 'l7Frontends', frontend: L4Frontend | L7Frontend, view: ConfigView) {
+  if (!frontend.enabled || !isResting(frontend, view)) return []
+  return [about('FRONTEND_RESTS', section, frontend, `would serve nobody: its floating IP ${frontend.ip} is disabled`)]
+}
+
+/** What was switched on and can have no effect. */
+export function withoutEffect(frontend: L7Frontend): readonly Warning[] {
+  const { enabled, mode, httpRedirectToHttps = false, hsts = false, certificates = [] } = frontend
+  if (!enabled || mode !== 'http') return []
+  const found: Warning[] = []
+  if (httpRedirectToHttps && portRanges(frontend).every(({ isTls }) => isTls)) {
+    const says = 'has httpRedirectToHttps, but every port of it speaks TLS: add port 80, which then stays plain'
+    found.push(about('REDIRECT_CANNOT_FIRE', 'l7Frontends', frontend, says))
+  }
+  if (Number(hsts) > 0 && certificates.length === 0) {
+    const says = 'has hsts, which browsers heed over TLS only: give it a certificate'
+    found.push(about('HSTS_CANNOT_FIRE', 'l7Frontends', frontend, says))
+  }
+  return found
+}
+
+/** A persistence cookie is Secure wherever it goes over TLS. */
+export function plainCookies(frontend: L7Frontend, view: ConfigView): readonly Warning[] {
+  const { enabled, mode, httpRedirectToHttps = false, defaultBackendId } = frontend
+  const sendsPlain =
+    enabled && mode === 'http' && !httpRedirectToHttps && portRanges(frontend).some(({ isTls }) => !isTls)
+  const backend = !sendsPlain || defaultBackendId === null ? undefined : view.get('l7Backends', defaultBackendId)
+  if (backend?.enabled !== true || backend.persistence.type !== 'cookie') return []
+  const { cookieName = DEFAULT_COOKIE } = backend.persistence
+  const says = `sends the cookie ${cookieName} of the ${nameRecord('l7Backends', backend)} without Secure, because it speaks no TLS: give it a certificate, or send its clients to https`
+  return [about('COOKIE_NOT_SECURE', 'l7Frontends', frontend, says)]
+}

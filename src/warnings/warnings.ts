@@ -1,0 +1,74 @@
+import { inTurns } from '../base/turns.ts'
+import { missingOf, type SnmpUser } from '../model/snmp.ts'
+import type { ConfigView, RecordChange } from '../model/sections.ts'
+import type { Warning } from '../model/warning.ts'
+import { about } from './about.ts'
+import { layer4ServersLeft, layer7ServersLeft, weights } from './balancing.ts'
+import { plainCookies, rests, withoutEffect } from './frontends.ts'
+
+const EXPIRES_MS = 30 * 86_400_000
+
+function expiring(view: ConfigView, now_ms: number): readonly Warning[] {
+  const used = new Set<string>()
+  for (const { enabled, certificates = [] } of view.list('l7Frontends')) {
+    if (enabled) for (const id of certificates) used.add(id)
+  }
+  for (const { SSLCertificate } of view.list('userInterfaces')) used.add(SSLCertificate)
+  return [...used].flatMap((id) => {
+    const certificate = view.get('certificates', id)
+    const end_ms = Date.parse(certificate?.facts.validTo ?? '')
+    if (certificate === undefined || !(end_ms - now_ms < EXPIRES_MS)) return []
+    const says = end_ms < now_ms ? 'has expired' : 'expires'
+    return [
+      about('CERTIFICATE_EXPIRES', 'certificates', certificate, `${says} at ${certificate.facts.validTo}: replace it`),
+    ]
+  })
+}
+
+function incomplete({ id, username, ...user }: SnmpUser): readonly Warning[] {
+  const missing = missingOf(user).join(' and ')
+  if (missing === '') return []
+  const says = `lacks ${missing}, and the agent does not know it`
+  return [about('SNMP_USER_INCOMPLETE', 'snmpUsers', { id, name: username }, says)]
+}
+
+/** Each kind of record with what can be said of one. */
+function* judged(view: ConfigView): Generator<readonly Warning[]> {
+  for (const frontend of view.list('l7Frontends')) {
+    yield [
+      ...layer7ServersLeft(frontend, view),
+      ...withoutEffect(frontend),
+      ...plainCookies(frontend, view),
+      ...rests('l7Frontends', frontend, view),
+    ]
+  }
+  for (const frontend of view.list('l4Frontends')) {
+    yield [...layer4ServersLeft(frontend, view), ...rests('l4Frontends', frontend, view)]
+  }
+  for (const backend of view.list('l7Backends')) yield weights('l7Backends', backend, view)
+  for (const backend of view.list('l4Backends')) yield weights('l4Backends', backend, view)
+  for (const user of view.list('snmpUsers')) yield incomplete(user)
+}
+
+async function all(view: ConfigView, now_ms: number): Promise<readonly Warning[]> {
+  const found: Warning[] = []
+  await inTurns(judged(view), (warnings) => found.push(...warnings))
+  return [...found, ...expiring(view, now_ms)]
+}
+
+const keyOf = ({ code, resource, resourceId }: Warning) => `${code} ${resource} ${resourceId}`
+
+/** What changes bring about: what is so already, and was not touched, is not told again with each of them. */
+export async function warningsOf(
+  running: ConfigView,
+  desired: ConfigView,
+  changes: readonly Pick<RecordChange, 'section' | 'id'>[],
+  now_ms: number,
+): Promise<readonly Warning[]> {
+  if (changes.length === 0) return []
+  const found = await all(desired, now_ms)
+  if (found.length === 0) return found
+  const known = new Set((await all(running, now_ms)).map(keyOf))
+  const touched = new Set(changes.map(({ section, id }) => `${section} ${id}`))
+  return found.filter((one) => !known.has(keyOf(one)) || touched.has(`${one.resource} ${one.resourceId}`))
+}
