@@ -1,0 +1,284 @@
+import { createPrivateKey, KeyObject, randomBytes, type webcrypto, X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
+import type { Extension, Pkcs10CertificateRequest } from '@peculiar/x509'
+import { canonicalIp } from '../base/ip-network.ts'
+import { isHostName } from '../base/host-name.ts'
+import { CertificateError, isCertificateId, nodeUri, pinOf, pinOfKey } from './node-certificate.ts'
+
+/** The two authorities of a cluster: what they are, the certificates and the revocation lists that they issue. */
+
+/** `peer` lets vote (etcd's port for members, the witness too); `client` lets read and write. */
+export type AuthorityRole = 'peer' | 'client'
+
+/** An authority as it is kept. Whoever holds the key can let anybody in: it is sealed wherever it is stored. */
+export interface StoredAuthority {
+  readonly role: AuthorityRole
+  readonly clusterId: string
+  /** PEM. */
+  readonly certificate: string
+  /** PKCS#8 in PEM. */
+  readonly key: string
+}
+
+/** What a node may be reached by, and connects from: etcd compares both with its certificate. */
+export interface Named {
+  readonly nodeId: string
+  /** IPv4, IPv6 and host names. */
+  readonly addresses: readonly string[]
+}
+
+export interface Revoked {
+  /** Hexadecimal, as `readNodeCertificate` answers it. */
+  readonly serial: string
+  readonly at_ms: number
+}
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
+const HOUR_MS = 3_600_000
+const YEAR_MS = 365 * 24 * HOUR_MS
+const AUTHORITY_YEARS = 20
+/**
+ * How long before it was made a certificate begins: whoever reads it may have a clock that is behind. Joining allows a
+ * minute, but a clock may be set back later, and a machine that starts without its clock may be minutes off. Nothing
+ * is lost by it: a key that did not exist yet has signed nothing.
+ */
+const EARLIER_MS = HOUR_MS
+/** RFC 5280 allows 20 bytes; that many random ones never meet. */
+const SERIAL_BYTES = 16
+const ADDRESSES_MAX = 32
+const REQUEST_LENGTH_MAX = 4096
+const OID_CRL_NUMBER = '2.5.29.20'
+
+/** It is heavy and needed a few times a year, so a start of the daemon does not load it. */
+async function library() {
+  // The library's dependency injection wants this polyfill first.
+  await import('reflect-metadata')
+  return await import('@peculiar/x509')
+}
+
+/**
+ * Not the library's own PEM: it labels lists in a way that OpenSSL does not read (RFC 7468, section 6), and ends
+ * without a line break, so that a chain could not be put together.
+ */
+async function pemOf(label: string, { rawData }: { readonly rawData: ArrayBuffer }): Promise<string> {
+  return `${(await library()).PemConverter.encode(rawData, label)}\n`
+}
+
+const newKeys = () => crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+const keyPem = (key: webcrypto.CryptoKey) => KeyObject.from(key).export({ type: 'pkcs8', format: 'pem' }).toString()
+const newSerial = () => randomBytes(SERIAL_BYTES).toString('hex')
+
+/**
+ * A key and the request (PKCS#10, RFC 2986) for its certificate, made on the node itself: the key never leaves it.
+ *
+ * @returns both in PEM.
+ */
+export async function newNodeRequest(): Promise<{ readonly key: string; readonly request: string }> {
+  const { Pkcs10CertificateRequestGenerator } = await library()
+  const keys = await newKeys()
+  const request = await Pkcs10CertificateRequestGenerator.create({ keys, signingAlgorithm: ALGORITHM })
+  return { key: keyPem(keys.privateKey), request: await pemOf('CERTIFICATE REQUEST', request) }
+}
+
+/** An authority with its key in memory. The key is private: nothing that prints the object prints it. */
+export class Authority {
+  readonly role: AuthorityRole
+  readonly clusterId: string
+  /** PEM. */
+  readonly certificate: string
+  /** What tokens carry, see `pinOf`. */
+  readonly pin: string
+  readonly #key: webcrypto.CryptoKey
+  readonly #notAfter_ms: number
+
+  private constructor({ role, clusterId, certificate }: Omit<StoredAuthority, 'key'>, key: webcrypto.CryptoKey) {
+    const parsed = new X509Certificate(certificate)
+    this.role = role
+    this.clusterId = clusterId
+    this.certificate = certificate
+    this.pin = pinOf(parsed)
+    this.#key = key
+    this.#notAfter_ms = Date.parse(parsed.validTo)
+  }
+
+  /**
+   * A new authority: EC P-256, self-signed, 20 years, for nodes only (no authority below it).
+   *
+   * @throws {CertificateError} when the id of the cluster does not fit a name.
+   */
+  static async create(role: AuthorityRole, clusterId: string, now_ms: number): Promise<Authority> {
+    assertId(clusterId, 'cluster')
+    const x509 = await library()
+    const keys = await newKeys()
+    const { keyCertSign, cRLSign } = x509.KeyUsageFlags
+    const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+      serialNumber: newSerial(),
+      // Each has a name of its own, so that neither is looked for under the other.
+      name: new x509.Name([{ O: [clusterId] }, { CN: [nameOfAuthority(role)] }]),
+      notBefore: new Date(now_ms - EARLIER_MS),
+      notAfter: new Date(now_ms + AUTHORITY_YEARS * YEAR_MS),
+      signingAlgorithm: ALGORITHM,
+      keys,
+      extensions: [
+        new x509.BasicConstraintsExtension(true, 0, true),
+        new x509.KeyUsagesExtension(keyCertSign | cRLSign, true),
+        await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+      ],
+    })
+    return new Authority({ role, clusterId, certificate: await pemOf('CERTIFICATE', certificate) }, keys.privateKey)
+  }
+
+  /**
+   * An authority that was kept.
+   *
+   * @throws {CertificateError} when certificate and key are not those of one authority.
+   */
+  static async from({ key, ...rest }: StoredAuthority): Promise<Authority> {
+    const parsed = keyOf({ ...rest, key })
+    if (parsed === undefined)
+      throw new CertificateError('What is stored is not the certificate and the key of this authority')
+    const pkcs8 = parsed.export({ type: 'pkcs8', format: 'der' })
+    return new Authority(rest, await crypto.subtle.importKey('pkcs8', pkcs8, ALGORITHM, true, ['sign']))
+  }
+
+  /** With its key, for whoever seals and keeps it. */
+  stored(): StoredAuthority {
+    const { role, clusterId, certificate } = this
+    return { role, clusterId, certificate, key: keyPem(this.#key) }
+  }
+
+  /**
+   * The certificate of a node for a year, or until the authority itself ends, as server and as client. Of the request
+   * only the key counts, which it proves to be its sender's; what stands in the certificate is the cluster's to say.
+   *
+   * The subject has no CN: etcd takes one for the name of a user of its own, and cannot do so through its JSON gateway.
+   *
+   * @param request PKCS#10 in PEM.
+   * @returns PEM.
+   * @throws {CertificateError} when the request, the id or an address is refused.
+   */
+  async issue(request: string, { nodeId, addresses }: Named, now_ms: number): Promise<string> {
+    assertId(nodeId, 'node')
+    const names = addresses.map(nameOf)
+    if (names.length > ADDRESSES_MAX) throw new CertificateError(`A node has at most ${ADDRESSES_MAX} addresses`)
+    const x509 = await library()
+    const { publicKey } = await readRequest(request)
+    const own = new x509.X509Certificate(this.certificate)
+    const { serverAuth, clientAuth } = x509.ExtendedKeyUsage
+    const certificate = await x509.X509CertificateGenerator.create({
+      serialNumber: newSerial(),
+      subject: new x509.Name([{ O: [this.clusterId] }, { OU: [nodeId] }]),
+      issuer: own.subjectName,
+      notBefore: new Date(now_ms - EARLIER_MS),
+      notAfter: new Date(Math.min(now_ms + YEAR_MS, this.#notAfter_ms)),
+      publicKey,
+      signingKey: this.#key,
+      signingAlgorithm: ALGORITHM,
+      extensions: [
+        new x509.BasicConstraintsExtension(false, undefined, true),
+        new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+        new x509.ExtendedKeyUsageExtension([serverAuth, clientAuth]),
+        new x509.SubjectAlternativeNameExtension([{ type: 'url', value: nodeUri(nodeId) }, ...names]),
+        await x509.SubjectKeyIdentifierExtension.create(publicKey),
+        await this.#keyIdentifier(own.publicKey),
+      ],
+    })
+    return await pemOf('CERTIFICATE', certificate)
+  }
+
+  /**
+   * The list of certificates that no longer count. It is made anew whenever one is added, and the log brings it to each
+   * node; so it says that the next one comes when the authority ends. With an earlier end, a cluster that was switched
+   * off for longer would refuse itself: OpenSSL lets nobody in by a list that has run out.
+   *
+   * @param number greater than that of each list before (RFC 5280, section 5.2.3).
+   * @returns PEM.
+   */
+  async revocationList(revoked: readonly Revoked[], number: number, now_ms: number): Promise<string> {
+    if (!Number.isSafeInteger(number) || number < 0) throw new CertificateError('The number of a list is an integer')
+    const x509 = await library()
+    const own = new x509.X509Certificate(this.certificate)
+    const at = new Map(revoked.map(({ serial, at_ms }) => [serial.toLowerCase(), at_ms]))
+    const list = await x509.X509CrlGenerator.create({
+      issuer: own.subjectName,
+      thisUpdate: new Date(now_ms - EARLIER_MS),
+      nextUpdate: new Date(this.#notAfter_ms),
+      signingKey: this.#key,
+      signingAlgorithm: ALGORITHM,
+      entries: [...at].map(([serialNumber, at_ms]) => ({
+        serialNumber,
+        revocationDate: new Date(at_ms),
+        reason: x509.X509CrlReason.cessationOfOperation,
+      })),
+      extensions: [
+        await this.#keyIdentifier(own.publicKey),
+        new x509.Extension(OID_CRL_NUMBER, false, derInteger(number)),
+      ],
+    })
+    return await pemOf('X509 CRL', list)
+  }
+
+  async #keyIdentifier(key: Pkcs10CertificateRequest['publicKey']): Promise<Extension> {
+    return await (await library()).AuthorityKeyIdentifierExtension.create(key)
+  }
+}
+
+function assertId(id: string, whose: 'cluster' | 'node'): void {
+  if (!isCertificateId(id)) throw new CertificateError(`The id of a ${whose} is 1 to 64 letters, digits and hyphens`)
+}
+
+function nameOf(address: string): { readonly type: 'ip' | 'dns'; readonly value: string } {
+  if (isIP(address) !== 0 && !address.includes('%')) return { type: 'ip', value: canonicalIp(address) }
+  if (isHostName(address)) return { type: 'dns', value: address }
+  throw new CertificateError('An address of a node is an IPv4 or IPv6 address without a zone, or a host name')
+}
+
+const nameOfAuthority = (role: AuthorityRole) => `Fulcrum ${role} authority`
+
+/** The key, when the certificate goes with it and is that of this authority: the two of a cluster are soon swapped. */
+function keyOf({ role, clusterId, certificate, key }: StoredAuthority): KeyObject | undefined {
+  try {
+    const parsed = createPrivateKey(key)
+    const shown = new X509Certificate(certificate)
+    const isIt = shown.ca && shown.subject === `O=${clusterId}\nCN=${nameOfAuthority(role)}`
+    return isIt && shown.checkPrivateKey(parsed) ? parsed : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The pin of the key that a request is for, which is that of the certificate to come.
+ *
+ * @throws {CertificateError} when it is no request.
+ */
+export async function pinOfRequest(request: string): Promise<string> {
+  const { publicKey } = await readRequest(request)
+  return pinOfKey(Buffer.from(publicKey.rawData))
+}
+
+/** A request that proves to hold its key, which is on P-256. Whoever sends it may be anybody with a token. */
+async function readRequest(text: string): Promise<Pkcs10CertificateRequest> {
+  const { Pkcs10CertificateRequest: Request } = await library()
+  try {
+    if (text.length <= REQUEST_LENGTH_MAX) {
+      const request = new Request(text)
+      const { name, namedCurve } = request.publicKey.algorithm as {
+        readonly name: string
+        readonly namedCurve?: string
+      }
+      if (name === ALGORITHM.name && namedCurve === ALGORITHM.namedCurve && (await request.verify())) return request
+    }
+  } catch {
+    // Said below.
+  }
+  throw new CertificateError('This is no certificate request (PKCS#10, PEM) that is signed with its own key on P-256')
+}
+
+/** INTEGER of X.690, section 8.3: the shortest form, with a zero byte where the first bit would be a sign. */
+function derInteger(value: number): Uint8Array {
+  const hex = BigInt(value).toString(16)
+  const digits = hex.length % 2 === 0 ? hex : `0${hex}`
+  const bytes = Buffer.from(/^[89a-f]/.test(digits) ? `00${digits}` : digits, 'hex')
+  return Uint8Array.of(0x02, bytes.length, ...bytes)
+}

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto'
+import type { StoreRecords, StoreState } from '../../storage/config/store-state.ts'
+import { canonical } from '../base/canonical.ts'
+import { newId } from '../base/ids.ts'
+import { inTurns } from '../base/turns.ts'
+import type { EtcdClient } from '../etcd/client.ts'
+import { RecordsDigest } from './digest.ts'
+import type { LargeValues } from './large-values.ts'
+import { BASE, baseName, logUpTo, NUMBER_DIGITS, padded, partsUpTo } from './places.ts'
+
+/** After so many entries a checkpoint is made. */
+export const CHECKPOINT_EVERY = 1_000
+
+/** Everything that entries have made up to a position, to begin with where the log does not go back far enough. */
+export interface Checkpoint {
+  readonly position: number
+  /** Of the state: nodes at the same position compare it with theirs. */
+  readonly digest: string
+  readonly state: StoreState
+}
+
+const encoded = (checkpoint: Checkpoint): Buffer => Buffer.from(JSON.stringify(checkpoint))
+
+/**
+ * The same for stores that hold the same, in whatever order. Of revisions only the number counts: the oldest that is
+ * kept is a matter of each node's history. Takes turns, because a state may have a hundred thousand records.
+ */
+export async function digestOf(state: StoreRecords): Promise<string> {
+  const digest = RecordsDigest.empty()
+  const { sequence, revision, running, candidate, frozen, shared, unconfirmed = null } = state
+  await inTurns(running, ({ section, scope, key, stored }) =>
+    digest.add({ section: `running ${section}`, scope, key, value: stored }),
+  )
+  await inTurns(candidate, ({ section, scope, key, ...change }) =>
+    digest.add({ section: `candidate ${section}`, scope, key, value: change }),
+  )
+  await inTurns(shared, ({ table, key, value }) => digest.add({ section: table, scope: '', key, value }))
+  for (const { applyId, ...value } of frozen) digest.add({ section: 'frozen', scope: '', key: applyId, value })
+  return createHash('sha256')
+    .update(canonical([sequence, revision, unconfirmed, digest.toString()]))
+    .digest('hex')
+}
+
+type Etcd = Pick<EtcdClient, 'range' | 'transact' | 'delete'>
+
+/**
+ * The checkpoint in etcd. There is one; the log goes back to the one before it, so that a node which is a little behind
+ * reads entries and not everything.
+ */
+export class Checkpoints {
+  readonly #etcd: Etcd
+  readonly #values: LargeValues
+  readonly #kept: number
+
+  /** `kept` entries stay behind a checkpoint. */
+  constructor(etcd: Etcd, values: LargeValues, kept: number) {
+    this.#etcd = etcd
+    this.#values = values
+    this.#kept = kept
+  }
+
+  /**
+   * Takes the place of the one before, and takes the entries away that nobody needs any more. A node that was stopped
+   * in the middle of it may be late: then there is a newer one, which stays, as the log begins behind it.
+   */
+  async write(checkpoint: Checkpoint): Promise<void> {
+    const { position } = checkpoint
+    const [before] = (await this.#etcd.range({ key: BASE })).kvs
+    if (before !== undefined && baseOf(before.value).position >= position) return
+    const id = newId()
+    const sealed = await this.#values.sealed(baseName(position), encoded(checkpoint), position, id)
+    const value = Buffer.concat([Buffer.from(padded(position)), sealed])
+    const { succeeded } = await this.#etcd.transact({
+      compare: [{ key: BASE, of: 'modRevision', is: '=', than: before?.modRevision ?? 0 }],
+      success: [{ put: BASE, value }],
+    })
+    if (!succeeded) return await this.#values.forget(position, id)
+    const old = position - this.#kept
+    if (old <= 0) return
+    await this.#etcd.delete(logUpTo(old))
+    // Its own parts are named by its position, and those of the one before by an older one.
+    await this.#etcd.delete(partsUpTo(old))
+  }
+
+  /** Undefined before the first. */
+  async read(): Promise<Checkpoint | undefined> {
+    const { kvs } = await this.#etcd.range({ key: BASE })
+    const [found] = kvs
+    if (found === undefined) return undefined
+    const { position, sealed } = baseOf(found.value)
+    // Sound: only nodes can seal, and all of this version write the same.
+    return JSON.parse((await this.#values.opened(baseName(position), sealed, position)).toString()) as Checkpoint
+  }
+}
+
+/** Its position stands before it, as it is sealed for that. */
+const baseOf = (value: Uint8Array) => ({
+  position: Number(Buffer.from(value.subarray(0, NUMBER_DIGITS)).toString()),
+  sealed: value.subarray(NUMBER_DIGITS),
+})

@@ -1,0 +1,29 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Folding } from '../../storage/config/fold.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { EtcdClient } from '../etcd/client.ts'
+import type { Envelope } from './envelope.ts'
+import type { ClusterKeys } from './sealing.ts'
+
+export type Pause = (ms: number, signal: AbortSignal) => Promise<void>
+export const sleepFor: Pause = (ms, signal) => sleep(ms, undefined, { signal })
+
+/** What the log of a cluster is made of. */
+export interface ClusterLogParts {
+  readonly etcd: Pick<EtcdClient, 'range' | 'transact' | 'put' | 'delete' | 'watch'>
+  readonly keys: ClusterKeys
+  /** Of the node that writes. */
+  readonly nodeId: string
+  /** Histories of a cluster that parted have different ones. */
+  readonly epoch: number
+  readonly folding: Folding
+  readonly clock: Clock
+  readonly log: Log
+  /** Entries between two checkpoints, the same for all nodes; 1,000 unless a test says otherwise. */
+  readonly checkpointEvery?: number
+  /** Told of each entry that was folded, of whatever node. */
+  readonly onFolded?: (envelope: Envelope, position: number) => void
+  /** How it waits; tests do not. */
+  readonly pause?: Pause
+}

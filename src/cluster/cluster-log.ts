@@ -1,0 +1,400 @@
+import { type Entry, type EntryLog, LostRaceError } from '../../storage/config/entry.ts'
+import { defer } from '../base/deferred.ts'
+import { newId } from '../base/ids.ts'
+import { EtcdError } from '../etcd/errors.ts'
+import type { KeyValue, TransactionAnswer } from '../etcd/transaction.ts'
+import type { Watch, WatchEvent } from '../etcd/watch.ts'
+import { type Checkpoint, CHECKPOINT_EVERY, Checkpoints, digestOf } from './checkpoint.ts'
+import { type ClusterLogParts, sleepFor } from './cluster-log-parts.ts'
+import { decodeEnvelope, encodeEnvelope, type Envelope, envelopeOf, UnknownEntryError } from './envelope.ts'
+import { LargeValues, MissingPartError } from './large-values.ts'
+import { GUARD, lastOf, LOG_END, LOG_SPAN, logName, markerOf, positionOf } from './places.ts'
+import { HoleError, lostRace, noQuorum, reasonOf, refused } from './refusals.ts'
+import { SealingError } from './sealing.ts'
+
+/** An election takes up to 2.2 s; after that nobody is waited for. */
+const ANSWER_MS_MAX = 6_000
+const AGAIN_MS = 100
+/** While the disk is full, or after a watch has ended. */
+const PAUSE_MS = 500
+const BEGINNINGS_MAX = 10
+/** How often it is asked whether the watch tells everything. */
+export const PROBE_MS = 2_000
+/** Entries that are read at once: none is larger than 64 KiB. */
+const READ_AT_ONCE = 64
+
+/**
+ * The log of a cluster: one order of entries that all nodes agree on, in etcd. An entry is written in one transaction
+ * that a guard admits only if its writer had folded everything before it, so what it decided is still true. Every node
+ * folds all entries in their order, its own included; each has a number, so that a lost one is noticed.
+ */
+export class ClusterLog implements EntryLog {
+  readonly #parts: ClusterLogParts
+  readonly #values: LargeValues
+  readonly #every: number
+  readonly #closing = new AbortController()
+  /** Folds, one after the other. */
+  #folds: Promise<void> = Promise.resolve()
+  #following = Promise.resolve()
+  readonly #begunOnce = defer()
+  /** Resolves when everything that was in the log when this began is folded. */
+  readonly caughtUp: Promise<void> = this.#begunOnce.promise
+  #watch: Watch | undefined
+  #halted: string | undefined
+  readonly #checkpoints: Checkpoints
+  /** Of what this store had behind the last round number. */
+  #digest: { readonly position: number; readonly value: Promise<string> } | undefined
+  #checkpointing: Promise<void> = Promise.resolve()
+
+  private constructor(parts: ClusterLogParts) {
+    this.#parts = parts
+    this.#every = parts.checkpointEvery ?? CHECKPOINT_EVERY
+    this.#values = new LargeValues(parts.etcd, parts.keys)
+    this.#checkpoints = new Checkpoints(parts.etcd, this.#values, this.#every)
+  }
+
+  /** Resolves when everything that is in the log by now is folded; from then on it follows the log. */
+  static async open(parts: ClusterLogParts): Promise<ClusterLog> {
+    const log = new ClusterLog(parts)
+    const revision = await log.#begun()
+    log.#following = log.#goOn(revision)
+    return log
+  }
+
+  /**
+   * The same without waiting: what is in the store can be read although nobody else answers. See `caughtUp`.
+   */
+  static begin(parts: ClusterLogParts): ClusterLog {
+    const log = new ClusterLog(parts)
+    log.#following = log.#catchingUp()
+    return log
+  }
+
+  async #catchingUp(): Promise<void> {
+    while (!this.#hasEnded) {
+      try {
+        const revision = await this.#begun()
+        return await this.#goOn(revision)
+      } catch (error) {
+        this.#parts.log.warn('the log of the cluster cannot be read yet', { why: reasonOf(error) })
+        await this.#pause(PAUSE_MS)
+      }
+    }
+  }
+
+  async #goOn(revision: number): Promise<void> {
+    this.#begunOnce.resolve()
+    await Promise.all([this.#follow(revision), this.#probe()])
+  }
+
+  /** A checkpoint may take away what is being read; then there is a newer one to begin with. */
+  async #begun(): Promise<number> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#catchUp()
+      } catch (error) {
+        const isGone = error instanceof MissingPartError || error instanceof HoleError
+        if (!isGone || tries === BEGINNINGS_MAX) throw error
+        await this.#pause(AGAIN_MS)
+      }
+    }
+  }
+
+  get position(): number {
+    return this.#parts.folding.position
+  }
+
+  /** Why nothing is folded any more; a person has to look. */
+  get halted(): string | undefined {
+    return this.#halted
+  }
+
+  /** Nothing is folded any more. */
+  get #hasEnded(): boolean {
+    return this.#halted !== undefined || this.#closing.signal.aborted
+  }
+
+  /**
+   * @throws {LostRaceError}
+   * @throws {ApiError} NO_QUORUM when too few members of etcd answer, with what is known of the entry.
+   * @throws whatever `check` throws of an entry that no node could fold: none would go on behind it.
+   */
+  async append(entry: Entry, since: number): Promise<void> {
+    const { clock, nodeId, folding } = this.#parts
+    if (this.#hasEnded) throw refused(this.#halted)
+    if (this.position !== since) throw lostRace()
+    folding.check(entry)
+    const bytes = encodeEnvelope(envelopeOf(newId(), nodeId, new Date(clock.now_ms()).toISOString(), entry))
+    // As others read it, so that all fold the same: JSON leaves out fields that are undefined.
+    const envelope = decodeEnvelope(bytes)
+    const position = since + 1
+    if (await this.#write(bytes, envelope.id, since)) return await this.#takeOwn(position, envelope)
+    await this.#values.forget(position, envelope.id).catch(() => undefined)
+    // Whoever cannot read who was faster finds out with the next try.
+    await this.#catchUp().catch(() => undefined)
+    throw lostRace()
+  }
+
+  /** Tries until an entry is in this place, and answers whether it is this one. */
+  async #write(bytes: Uint8Array, id: string, since: number): Promise<boolean> {
+    const { clock, log } = this.#parts
+    const until_ms = clock.monotonic_ms() + ANSWER_MS_MAX
+    let value: Uint8Array | undefined
+    // An earlier try may have been executed, or may still be.
+    let isOpen = false
+    for (;;) {
+      try {
+        value ??= await this.#values.sealed(logName(since + 1), bytes, since + 1, id)
+        const answer = await this.#try(value, since)
+        const writer = answer.succeeded ? 'us' : await this.#writer(id, answer, since + 1)
+        // Others have gone so far since that the place is cleared: nothing tells whose it was.
+        if (writer === undefined && isOpen) throw noQuorum(isOpen)
+        return writer === 'us'
+      } catch (error) {
+        if (!(error instanceof EtcdError)) throw error
+        // What was lost before there was a value is at most a part, which nobody looks for.
+        isOpen ||= value !== undefined && error.kind === 'unknown-outcome'
+        if (this.#hasEnded || clock.monotonic_ms() >= until_ms) {
+          log.warn('a change could not be written to the log of the cluster', { why: error.message })
+          throw noQuorum(isOpen)
+        }
+        await this.#pause(AGAIN_MS)
+      }
+    }
+  }
+
+  /** The guard lets it in once, however often it is sent. Answers who was there already where it was too late. */
+  #try(value: Uint8Array, since: number): Promise<TransactionAnswer> {
+    const { etcd, epoch } = this.#parts
+    const name = logName(since + 1)
+    return etcd.transact({
+      compare: [{ key: GUARD, of: 'value', is: '=', than: markerOf(epoch, since) }],
+      success: [
+        { put: name, value },
+        { put: GUARD, value: markerOf(epoch, since + 1) },
+      ],
+      failure: [{ get: { key: name } }],
+    })
+  }
+
+  /** Who wrote what is there: an earlier try of the same entry may have been executed after all. */
+  async #writer(id: string, { answers }: TransactionAnswer, position: number): Promise<'us' | 'others' | undefined> {
+    const [first] = answers
+    const found = first?.did === 'get' ? first.range.kvs[0] : undefined
+    if (found === undefined) return undefined
+    try {
+      return (await this.#opened(found.value, position)).id === id ? 'us' : 'others'
+    } catch (error) {
+      if (error instanceof EtcdError) throw error
+      // Its parts are cleared, or it is not of this version: ours could be read.
+      return error instanceof MissingPartError ? undefined : 'others'
+    }
+  }
+
+  /** It is in the log, so it is in force, also where it is not folded any more. */
+  async #takeOwn(position: number, envelope: Envelope): Promise<void> {
+    await this.#take(position, envelope)
+    if (this.position < position) throw refused(this.#halted, 'The change was written, and is in force')
+  }
+
+  async #opened(value: Uint8Array, position: number): Promise<Envelope> {
+    return decodeEnvelope(await this.#values.opened(logName(position), value, position))
+  }
+
+  /** Reads and folds what is in the log behind the last folded entry. Answers the revision of etcd that it has seen. */
+  async #catchUp(): Promise<number> {
+    for (;;) {
+      const known = this.position
+      const { entries, last, hasMore, revision } = await this.#read()
+      if (last < known) this.#halt(`the cluster's log ends at ${last}, and ${known} was folded here`)
+      if (this.#hasEnded) return revision
+      const [first] = entries
+      const before = first === undefined ? last : positionIn(first) - 1
+      if (before > this.position) await this.#begin()
+      for (const entry of entries) await this.#take(positionIn(entry), entry.value)
+      if (!hasMore && this.position >= last) return revision
+    }
+  }
+
+  /** Entries behind the last folded one, and what the guard said at that moment. */
+  async #read() {
+    const from = logName(this.position + 1)
+    const { last, revision } = await this.#end()
+    const entries = await this.#parts.etcd.range({ from, before: LOG_END }, { limit: READ_AT_ONCE, revision })
+    return { entries: entries.kvs, hasMore: entries.hasMore, last, revision }
+  }
+
+  /** What the guard says. */
+  async #end(): Promise<{ readonly last: number; readonly revision: number }> {
+    const { kvs, revision } = await this.#parts.etcd.range({ key: GUARD })
+    const last = lastOf(kvs[0]?.value)
+    if (last === undefined) throw new HoleError('there is no cluster in this etcd')
+    return { last, revision }
+  }
+
+  /** The log does not go back to where this store is: it begins with the checkpoint. */
+  async #begin(): Promise<void> {
+    const checkpoint = await this.#checkpoints.read()
+    await this.#inTurn(async () => {
+      if (this.#hasEnded) return
+      if (checkpoint === undefined || checkpoint.position <= this.position)
+        throw new HoleError(`entry ${this.position + 1} is missing`)
+      await this.#parts.folding.replace(checkpoint.state, checkpoint.position)
+      this.#parts.log.info('the store was taken over from a checkpoint', { position: checkpoint.position })
+    })
+  }
+
+  /** Folds one entry, in its turn. One that is folded already is left alone; a hole is a reason to read again. */
+  #take(position: number, found: Envelope | Uint8Array): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#hasEnded || position <= this.position) return
+      if (position > this.position + 1) throw new HoleError(`entry ${this.position + 1} is missing`)
+      const envelope = found instanceof Uint8Array ? await this.#readable(found, position) : found
+      if (envelope === undefined) return
+      if (!(await this.#fold(envelope, position))) return
+      this.#parts.onFolded?.(envelope, position)
+      await this.#compare(envelope, position)
+    })
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#folds.then(work)
+    this.#folds = turn.catch(() => undefined)
+    return turn
+  }
+
+  /** Undefined when this node cannot read it, and so goes no further. */
+  async #readable(value: Uint8Array, position: number): Promise<Envelope | undefined> {
+    try {
+      return await this.#opened(value, position)
+    } catch (error) {
+      if (!(error instanceof UnknownEntryError || error instanceof SealingError)) throw error
+      this.#halt(`entry ${position} of the cluster's log cannot be carried out here: ${error.message}`)
+      return undefined
+    }
+  }
+
+  #halt(why: string): void {
+    this.#halted = why
+    this.#watch?.close()
+    this.#parts.log.error('this node follows the cluster no longer', { why })
+  }
+
+  /**
+   * Behind every so many entries each node works out what it has. Who wrote that entry stores a checkpoint, and tells
+   * the others its digest in an entry.
+   */
+  async #compare({ node, entry }: Envelope, position: number): Promise<void> {
+    const { folding, nodeId } = this.#parts
+    if (entry.op === 'compare' && this.#digest?.position === entry.position) {
+      const mine = await this.#digest.value
+      if (mine !== entry.digest) this.#halt(`behind entry ${entry.position} this node does not have what ${node} has`)
+    }
+    if (position % this.#every !== 0) return
+    const isOurs = node === nodeId
+    const state = isOurs ? folding.snapshot() : undefined
+    const value = digestOf(state ?? folding.records())
+    this.#digest = { position, value }
+    if (state !== undefined) {
+      const store = async () => this.#store({ position, digest: await value, state })
+      // One after the other, so that close() knows of all.
+      this.#checkpointing = this.#checkpointing.then(store)
+    }
+  }
+
+  /** What is not stored now is stored by whoever writes the next round number. */
+  async #store(checkpoint: Checkpoint): Promise<void> {
+    const { position, digest } = checkpoint
+    try {
+      if (this.#hasEnded) return
+      await this.#checkpoints.write(checkpoint)
+      while (!this.#hasEnded) {
+        try {
+          return await this.append({ op: 'compare', position, digest }, this.position)
+        } catch (error) {
+          if (!(error instanceof LostRaceError)) throw error
+        }
+      }
+    } catch (error) {
+      this.#parts.log.warn('no checkpoint was made', { position, why: String(error) })
+    }
+  }
+
+  /** Answers whether it is folded: what is left when the log is closed is folded by the next start. */
+  async #fold({ entry }: Envelope, position: number): Promise<boolean> {
+    const { folding, log } = this.#parts
+    while (!this.#closing.signal.aborted) {
+      try {
+        await folding.fold(entry, position)
+        return true
+      } catch (error) {
+        // The entry is in force everywhere else: it is folded as soon as there is room.
+        log.error('an entry of the cluster could not be stored; it is tried again', { why: String(error) })
+        await this.#pause(PAUSE_MS)
+      }
+    }
+    return false
+  }
+
+  /** Folds what others write, as soon as it is there. */
+  async #follow(seen: number): Promise<void> {
+    const { etcd, log } = this.#parts
+    let from = seen + 1
+    while (!this.#hasEnded) {
+      try {
+        this.#watch = await etcd.watch(LOG_SPAN, { from })
+        if (this.#hasEnded) this.#watch.close()
+        for await (const report of this.#watch) {
+          if (report.kind === 'events') await this.#takeAll(report.events)
+          from = report.revision + 1
+        }
+        if (!this.#hasEnded) throw new HoleError('its watch has told nothing of an entry that is there')
+      } catch (error) {
+        if (this.#hasEnded) return
+        log.warn('the log of the cluster is followed anew', { why: reasonOf(error) })
+        await this.#pause(PAUSE_MS)
+        from = await this.#catchUp().then(
+          (revision) => revision + 1,
+          () => from,
+        )
+      }
+    }
+  }
+
+  /** A watch whose member hangs, or that has lost the last event, looks as if nobody wrote. */
+  async #probe(): Promise<void> {
+    while (!this.#hasEnded) {
+      await this.#pause(PROBE_MS)
+      if (this.#hasEnded) return
+      const [watch, before] = [this.#watch, this.position]
+      const last = await this.#end().then(
+        (end) => end.last,
+        () => 0,
+      )
+      if (last <= before) continue
+      await this.#pause(PROBE_MS)
+      if (this.position === before) watch?.close()
+    }
+  }
+
+  async #takeAll(events: readonly WatchEvent[]): Promise<void> {
+    for (const { kind, kv } of events) if (kind === 'put') await this.#take(positionIn(kv), kv.value)
+  }
+
+  /** Ends early when the log is closed. */
+  async #pause(ms: number): Promise<void> {
+    const { pause = sleepFor } = this.#parts
+    await pause(ms, this.#closing.signal).catch(() => undefined)
+  }
+
+  /** Entries that are being folded are folded. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    this.#watch?.close()
+    await this.#following
+    await this.#folds
+    await this.#checkpointing
+  }
+}
+
+const positionIn = ({ key }: KeyValue): number => positionOf(Buffer.from(key).toString())

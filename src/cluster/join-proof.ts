@@ -1,0 +1,88 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import type { TLSSocket } from 'node:tls'
+import { lengthPrefixed } from './length-prefixed.ts'
+
+/**
+ * How a node that joins and a member of the cluster show each other that they know the secret of a token, without
+ * sending it, in one session of TLS: what is proved in one is worth nothing in another, so nobody can stand between.
+ *
+ * The form is that of SCRAM (RFC 5802, section 3) with the exporter of the session for its channel binding (RFC 9266
+ * does so with a label of its own). A plain HMAC under the secret could be checked only by who has the secret, or
+ * something as good; here the member keeps a hash that checks a proof and cannot make one. There is neither salt nor
+ * iteration: a secret of 256 random bits is not guessed.
+ */
+
+const DOMAIN = 'fulcrum join 1'
+/** RFC 5705, section 4: labels that begin so need no registration. */
+const LABEL = 'EXPERIMENTAL fulcrum join 1'
+const EXPORTED_BYTES = 32
+
+/** The two who prove: the node that joins, and the member that it asks. */
+export type Prover = 'joiner' | 'member'
+
+/** What a proof is bound to. Both sides make it of their own end of the connection. */
+export interface JoinSession {
+  readonly tokenId: string
+  readonly joinerId: string
+  readonly memberId: string
+  /** Keying material of the TLS session: equal at both ends of it, and nowhere else. */
+  readonly exported: Uint8Array
+}
+
+/** What a member keeps of a secret: enough to check the other's proof and to make its own. */
+export interface ProofKeys {
+  /** SHA-256 of the key that proofs of joiners are made with; base64url. */
+  readonly joinerKeyHash: string
+  /** Base64url. */
+  readonly memberKey: string
+}
+
+/**
+ * The session of a socket whose handshake is done.
+ *
+ * @throws {TypeError} when it is not of TLS 1.3: before that, keying material does not stand for the whole handshake
+ *   (RFC 7627).
+ */
+export function joinSession(
+  socket: Pick<TLSSocket, 'getProtocol' | 'exportKeyingMaterial'>,
+  ids: Omit<JoinSession, 'exported'>,
+): JoinSession {
+  if (socket.getProtocol() !== 'TLSv1.3') throw new TypeError('A proof is bound to a session of TLS 1.3')
+  return { ...ids, exported: socket.exportKeyingMaterial(EXPORTED_BYTES, LABEL, Buffer.from(ids.tokenId)) }
+}
+
+export const proofKeysOf = (secret: Uint8Array): ProofKeys => ({
+  joinerKeyHash: sha256(derived(secret, 'joiner')).toString('base64url'),
+  memberKey: derived(secret, 'member').toString('base64url'),
+})
+
+/** What the joiner sends: its key under a pad that only this session has. 32 bytes. */
+export function joinerProof(secret: Uint8Array, session: JoinSession): Buffer {
+  const key = derived(secret, 'joiner')
+  return xored(key, hmac(sha256(key), boundTo('joiner', session)))
+}
+
+/** Whether the other side knows the secret, is a joiner, and is at the other end of this very session. */
+export function isJoinerProof({ joinerKeyHash }: ProofKeys, session: JoinSession, proof: Uint8Array): boolean {
+  const hash = Buffer.from(joinerKeyHash, 'base64url')
+  const pad = hmac(hash, boundTo('joiner', session))
+  return proof.length === pad.length && timingSafeEqual(sha256(xored(proof, pad)), hash)
+}
+
+/** What the member sends. 32 bytes. */
+export const memberProof = ({ memberKey }: ProofKeys, session: JoinSession): Buffer =>
+  hmac(Buffer.from(memberKey, 'base64url'), boundTo('member', session))
+
+/** Whether the other side is a member that keeps the token, at the other end of this very session. */
+export const isMemberProof = (secret: Uint8Array, session: JoinSession, proof: Uint8Array): boolean =>
+  // Hashes, because proofs of a wrong length have to be compared as well.
+  timingSafeEqual(sha256(hmac(derived(secret, 'member'), boundTo('member', session))), sha256(proof))
+
+const derived = (secret: Uint8Array, prover: Prover) => hmac(secret, Buffer.from(`${DOMAIN} ${prover}`))
+
+const boundTo = (prover: Prover, { tokenId, joinerId, memberId, exported }: JoinSession) =>
+  lengthPrefixed([DOMAIN, prover, tokenId, joinerId, memberId, exported])
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest()
+const hmac = (key: Uint8Array, bytes: Uint8Array) => createHmac('sha256', key).update(bytes).digest()
+const xored = (bytes: Uint8Array, pad: Uint8Array) => Buffer.from(bytes.map((byte, at) => byte ^ (pad[at] ?? 0)))

@@ -1,0 +1,232 @@
+import { randomBytes } from 'node:crypto'
+import { isIP } from 'node:net'
+import { isHost } from '../base/host-name.ts'
+import { newId } from '../base/ids.ts'
+import {
+  isJoinerProof,
+  isMemberProof,
+  joinerProof,
+  type JoinSession,
+  type ProofKeys,
+  proofKeysOf,
+} from './join-proof.ts'
+
+/**
+ * The text that lets one node join: `fj1.<id>.<secret>.<pin of the authority>.<addresses>`. The pin is as `pinOf` has
+ * it, the addresses are HOST:PORT of members, with commas between them.
+ */
+
+const VERSION = 'fj1'
+const SECRET_BYTES = 32
+const PIN_BYTES = 32
+/** Members that a token names: five nodes, and room for a second address of some. */
+const ADDRESSES_MAX = 8
+/** Eight of the longest host names do not fit, and need not. */
+const TEXT_LENGTH_MAX = 1024
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const BASE64URL = /^[A-Za-z0-9_-]*$/
+/** Milliseconds. */
+export const TOKEN_VALID_MAX = 24 * 3_600_000
+
+export type JoinRole = 'node' | 'witness'
+
+export type JoinTokenProblem =
+  | 'TOKEN_LENGTH'
+  | 'TOKEN_SHAPE'
+  | 'TOKEN_VERSION'
+  | 'TOKEN_ID'
+  | 'SECRET_ENCODING'
+  | 'SECRET_LENGTH'
+  | 'PIN_ENCODING'
+  | 'PIN_LENGTH'
+  | 'ADDRESSES_COUNT'
+  | 'ADDRESS'
+
+/** A text that is no token. Nothing of the text stands in it: what is wrong may be where the secret has gone. */
+export class JoinTokenError extends Error {
+  override readonly name = 'JoinTokenError'
+  readonly code: JoinTokenProblem
+
+  constructor(code: JoinTokenProblem, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** Where a member listens. A host of IPv6 is without brackets. */
+export interface JoinAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** What the cluster keeps of a token. The secret cannot be made of it. */
+export interface StoredJoinToken extends ProofKeys {
+  readonly id: string
+  readonly role: JoinRole
+  readonly expiresAt_ms: number
+  /** The node that has used it; a token is used once. */
+  readonly usedBy?: string
+  /** The keys that it asked certificates for: with them, it may ask again for what it may not have heard. */
+  readonly usedWith?: string
+}
+
+/** A token with its secret, which is private: only `toText` tells it. */
+export class JoinToken {
+  readonly id: string
+  /** Of the authority that the members' certificates come from. */
+  readonly pin: string
+  readonly addresses: readonly JoinAddress[]
+  readonly #secret: Buffer
+
+  private constructor(id: string, secret: Buffer, pin: string, addresses: readonly JoinAddress[]) {
+    this.id = id
+    this.pin = pin
+    this.addresses = addresses
+    this.#secret = secret
+  }
+
+  /**
+   * A new token.
+   *
+   * @param addresses HOST:PORT, `[HOST]:PORT` for IPv6.
+   * @throws {JoinTokenError} when the pin or the addresses are refused.
+   */
+  static create(pin: string, addresses: readonly string[]): JoinToken {
+    const secret = randomBytes(SECRET_BYTES).toString('base64url')
+    return JoinToken.parse([VERSION, newId(), secret, pin, addresses.join(',')].join('.'))
+  }
+
+  /**
+   * The token in a text. Space around it is what people paste.
+   *
+   * @throws {JoinTokenError} with the part that is wrong.
+   */
+  static parse(text: string): JoinToken {
+    const token = text.trim()
+    if (token.length > TEXT_LENGTH_MAX) refuse('TOKEN_LENGTH', `A token has at most ${TEXT_LENGTH_MAX} characters`)
+    const [version, id, secret, pin, ...rest] = token.split('.')
+    if (version !== VERSION) {
+      refuse('TOKEN_VERSION', `A token begins with ${VERSION}; another version of Fulcrum may have made this one`)
+    }
+    if (id === undefined || secret === undefined || pin === undefined || rest.length === 0) {
+      return refuse('TOKEN_SHAPE', 'A token has five parts with dots between them; the end of this one is missing')
+    }
+    if (!ID.test(id)) refuse('TOKEN_ID', 'The id of the token is no UUID')
+    const bytes = decoded(secret, SECRET_BYTES, 'SECRET', 'The secret of the token')
+    decoded(pin, PIN_BYTES, 'PIN', 'The pin of the token')
+    return new JoinToken(id, bytes, pin, parseAddresses(rest.join('.')))
+  }
+
+  /** The text to hand over, secret included. */
+  toText(): string {
+    const addresses = this.addresses.map(({ host, port }) =>
+      isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`,
+    )
+    return [VERSION, this.id, this.#secret.toString('base64url'), this.pin, addresses.join(',')].join('.')
+  }
+
+  /**
+   * What the cluster keeps, without the secret.
+   *
+   * @param validFor_ms at most `TOKEN_VALID_MAX`.
+   * @throws {RangeError} for any other time.
+   */
+  stored(role: JoinRole, validFor_ms: number, now_ms: number): StoredJoinToken {
+    if (!(validFor_ms > 0 && validFor_ms <= TOKEN_VALID_MAX))
+      throw new RangeError('A token is valid for up to 24 hours')
+    return { id: this.id, role, expiresAt_ms: now_ms + validFor_ms, ...proofKeysOf(this.#secret) }
+  }
+
+  /** The proof of the node that joins, for this session only. */
+  prove(session: JoinSession): Buffer {
+    return joinerProof(this.#secret, session)
+  }
+
+  /** Whether this is the proof of a member of the cluster that gave the token out, for this session. */
+  isProofOfMember(session: JoinSession, proof: Uint8Array): boolean {
+    return isMemberProof(this.#secret, session, proof)
+  }
+}
+
+/** `WRONG_PROOF`: the other side does not know the secret, or speaks through another session. */
+export interface Unredeemed {
+  readonly refusal: 'WRONG_PROOF' | 'TOKEN_EXPIRED' | 'TOKEN_USED'
+  readonly message: string
+}
+
+export type Redemption = { readonly used: StoredJoinToken } | Unredeemed
+
+export interface Proving {
+  readonly session: JoinSession
+  readonly proof: Uint8Array
+}
+
+/** What a node that joins shows. */
+export interface Redeeming extends Proving {
+  /** Names the keys that it asks certificates for: nobody else has them. */
+  readonly keys: string
+}
+
+/** Why nothing more of a node is looked at; undefined: it knows the secret of the token. */
+export function unproven(kept: StoredJoinToken, { session, proof }: Proving): Unredeemed | undefined {
+  if (session.tokenId === kept.id && isJoinerProof(kept, session, proof)) return undefined
+  return {
+    refusal: 'WRONG_PROOF',
+    message: 'The token is another one, or the connection does not end at this node; copy the token again',
+  }
+}
+
+/**
+ * Lets a node in by its proof. That a token is used once is as sure as the write of what this answers: it has to
+ * compare what is kept with what was read, and be durable before the node is told.
+ *
+ * The node that has used it may come again, because the answer may have been lost; its keys show that it is the same
+ * one. Only who proves to know the secret is told that a token has expired or was used.
+ */
+export function redeem(kept: StoredJoinToken, redeeming: Redeeming, now_ms: number): Redemption {
+  const wrong = unproven(kept, redeeming)
+  if (wrong !== undefined) return wrong
+  const { keys, session } = redeeming
+  const { joinerId } = session
+  if (kept.usedBy !== undefined && (kept.usedBy !== joinerId || kept.usedWith !== keys)) {
+    return { refusal: 'TOKEN_USED', message: `The node ${kept.usedBy} has used this token; make another one` }
+  }
+  if (now_ms >= kept.expiresAt_ms) {
+    const end = new Date(kept.expiresAt_ms).toISOString()
+    return { refusal: 'TOKEN_EXPIRED', message: `The token was valid until ${end}; make another one` }
+  }
+  return { used: { ...kept, usedBy: joinerId, usedWith: keys } }
+}
+
+function refuse(code: JoinTokenProblem, message: string): never {
+  throw new JoinTokenError(code, message)
+}
+
+/** Bytes that are written in one way only: what decodes alike but is written otherwise is a mistake as well. */
+function decoded(text: string, length: number, part: 'SECRET' | 'PIN', what: string): Buffer {
+  const bytes = Buffer.from(text, 'base64url')
+  if (!BASE64URL.test(text)) refuse(`${part}_ENCODING`, `${what} is not in base64url`)
+  if (bytes.length !== length) refuse(`${part}_LENGTH`, `${what} has ${bytes.length} bytes instead of ${length}`)
+  if (bytes.toString('base64url') !== text) refuse(`${part}_ENCODING`, `${what} is not in base64url`)
+  return bytes
+}
+
+function parseAddresses(text: string): readonly JoinAddress[] {
+  const addresses = text === '' ? [] : text.split(',')
+  if (addresses.length === 0 || addresses.length > ADDRESSES_MAX) {
+    refuse('ADDRESSES_COUNT', `A token has 1 to ${ADDRESSES_MAX} addresses; this one has ${addresses.length}`)
+  }
+  return addresses.map(
+    (address, at) =>
+      parseJoinAddress(address) ??
+      refuse('ADDRESS', `The address ${at + 1} of the token is not HOST:PORT, with [HOST] for IPv6`),
+  )
+}
+
+/** HOST:PORT, or [HOST]:PORT for IPv6; undefined for anything else. */
+export function parseJoinAddress(text: string): JoinAddress | undefined {
+  const [, six, host = '', digits = ''] = /^(?:\[([^\]]*)\]|([^:[\]]*)):([1-9]\d{0,4})$/.exec(text) ?? []
+  const port = Number(digits)
+  const isRight = six === undefined ? isHost(host) : isIP(six) === 6 && isHost(six)
+  return isRight && port >= 1 && port <= 65_535 ? { host: six ?? host, port } : undefined
+}

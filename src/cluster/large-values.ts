@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto'
+import type { EtcdClient } from '../etcd/client.ts'
+import { partName, partsOf } from './places.ts'
+import type { ClusterKeys } from './sealing.ts'
+
+/** etcd takes 1.5 MiB in one request; an entry leaves room for others in one answer. */
+const INLINE_BYTES_MAX = 64 * 1024
+const PART_BYTES = 256 * 1024
+
+/** What stands in the place of a value that is kept in parts. */
+interface InParts {
+  readonly id: string
+  readonly parts: number
+  /** Of the whole value, in hexadecimal digits. */
+  readonly sha256: string
+}
+
+/** The first byte of what is sealed. */
+const FORM = { inline: 0, inParts: 1 } as const
+
+export class MissingPartError extends Error {
+  override readonly name = 'MissingPartError'
+}
+
+type Etcd = Pick<EtcdClient, 'put' | 'range' | 'delete'>
+
+/** Values of any size in etcd, sealed for their name: small ones in their place, large ones in parts beside it. */
+export class LargeValues {
+  readonly #etcd: Etcd
+  readonly #keys: ClusterKeys
+
+  constructor(etcd: Etcd, keys: ClusterKeys) {
+    this.#etcd = etcd
+    this.#keys = keys
+  }
+
+  /**
+   * What to put under `name`. Parts are written before it resolves, so that nobody finds a value without them. `id`
+   * names them, below a position of the log.
+   */
+  async sealed(name: string, value: Uint8Array, position: number, id: string): Promise<Uint8Array> {
+    if (value.length <= INLINE_BYTES_MAX) return this.#seal(name, FORM.inline, value)
+    const parts = Math.ceil(value.length / PART_BYTES)
+    for (let part = 0; part < parts; part++) {
+      const place = partName(position, id, part)
+      const piece = value.subarray(part * PART_BYTES, (part + 1) * PART_BYTES)
+      await this.#etcd.put(place, this.#keys.seal(place, piece, { deflate: true }))
+    }
+    const pointer: InParts = { id, parts, sha256: sha256(value) }
+    return this.#seal(name, FORM.inParts, Buffer.from(JSON.stringify(pointer)))
+  }
+
+  /** @throws {MissingPartError} when parts are gone: whoever wrote a checkpoint has taken them away with the entry. */
+  async opened(name: string, sealed: Uint8Array, position: number): Promise<Buffer> {
+    const bytes = this.#keys.open(name, sealed)
+    const content = bytes.subarray(1)
+    if (bytes[0] === FORM.inline) return content
+    // Sound: only nodes can seal.
+    const { id, parts, sha256: expected } = JSON.parse(content.toString()) as InParts
+    const pieces: Buffer[] = []
+    for (let part = 0; part < parts; part++) {
+      const place = partName(position, id, part)
+      // The member that answers may be behind the one that told of the value.
+      const found = (await this.#find(place, true)) ?? (await this.#find(place, false))
+      if (found === undefined) throw new MissingPartError(`a part of ${name} is missing`)
+      pieces.push(this.#keys.open(place, found))
+    }
+    const value = Buffer.concat(pieces)
+    if (sha256(value) !== expected) throw new MissingPartError(`the parts of ${name} are not those that were written`)
+    return value
+  }
+
+  async #find(place: string, isSerializable: boolean): Promise<Uint8Array | undefined> {
+    const { kvs } = await this.#etcd.range({ key: place }, { isSerializable })
+    return kvs[0]?.value
+  }
+
+  /** Of a value that nobody will find: its entry lost the race. */
+  async forget(position: number, id: string): Promise<void> {
+    await this.#etcd.delete(partsOf(position, id))
+  }
+
+  #seal(name: string, form: number, content: Uint8Array): Uint8Array {
+    return this.#keys.seal(name, Buffer.concat([Buffer.of(form), content]))
+  }
+}
+
+const sha256 = (value: Uint8Array): string => createHash('sha256').update(value).digest('hex')

@@ -1,0 +1,98 @@
+import { createHash, X509Certificate } from 'node:crypto'
+
+/** What certificates of a cluster say. Reading needs only what Node has; making them is `authority.ts`. */
+
+const URI = 'URI:'
+const NODE_URN = 'urn:fulcrum:node:'
+const DAY_MS = 86_400_000
+const RENEWED_BEFORE_MS = 30 * DAY_MS
+/** Ids of clusters and nodes, as they stand in names of certificates: nothing in them means something there. */
+const ID = /^[A-Za-z0-9-]{1,64}$/
+
+export const isCertificateId = (text: string): boolean => ID.test(text)
+
+/** The name of a node in its certificate (RFC 5280, section 4.2.1.6, uniformResourceIdentifier). */
+export const nodeUri = (nodeId: string): string => `${NODE_URN}${nodeId}`
+
+/** Refused text in the place of a certificate. The message says why, and holds nothing of the text. */
+export class CertificateError extends Error {
+  override readonly name = 'CertificateError'
+}
+
+export interface NodeCertificate {
+  readonly nodeId: string
+  /** Hexadecimal, as revocation lists name it. */
+  readonly serial: string
+  readonly notBefore_ms: number
+  readonly notAfter_ms: number
+  readonly pin: string
+}
+
+/**
+ * What the certificate of a node says. Whether it is true is for whoever verified its issuer.
+ *
+ * @param certificate in PEM or DER.
+ * @throws {CertificateError} when it is no certificate, or one that names no node or several.
+ */
+export function readNodeCertificate(certificate: string | Uint8Array | X509Certificate): NodeCertificate {
+  const parsed = parsedCertificate(certificate)
+  return {
+    nodeId: nodeIdOf(parsed),
+    serial: parsed.serialNumber,
+    notBefore_ms: Date.parse(parsed.validFrom),
+    notAfter_ms: Date.parse(parsed.validTo),
+    pin: pinOf(parsed),
+  }
+}
+
+/**
+ * SHA-256 of the SubjectPublicKeyInfo, in base64url without padding: 43 characters (RFC 7469, section 2.4, but for the
+ * alphabet, which goes through addresses and shells as it is). It stays when a certificate is renewed with its key.
+ *
+ * @throws {CertificateError} when it is no certificate.
+ */
+export function pinOf(certificate: string | Uint8Array | X509Certificate): string {
+  return pinOfKey(parsedCertificate(certificate).publicKey.export({ type: 'spki', format: 'der' }))
+}
+
+/** Of a SubjectPublicKeyInfo in DER. */
+export const pinOfKey = (spki: Uint8Array): string => createHash('sha256').update(spki).digest('base64url')
+
+/** Whether a certificate has to be renewed now: from 30 days before its end on. */
+export const isDue = ({ notAfter_ms }: Pick<NodeCertificate, 'notAfter_ms'>, now_ms: number): boolean =>
+  now_ms >= notAfter_ms - RENEWED_BEFORE_MS
+
+/**
+ * The authority with this pin in what a server showed, when it has issued the server's own certificate and both are
+ * valid now; undefined otherwise. It stands in for the usual verification as long as a node that joins knows nothing of
+ * the cluster but the pin in its token.
+ *
+ * @param shown what `getPeerX509Certificate` answers, whose issuers lead to the authority if the server sent it.
+ */
+export function pinnedAuthority(shown: X509Certificate, pin: string, now_ms: number): X509Certificate | undefined {
+  const authority = shown.issuerCertificate
+  if (authority === undefined || !authority.ca || pinOf(authority) !== pin) return undefined
+  if (!shown.checkIssued(authority) || !shown.verify(authority.publicKey)) return undefined
+  return [shown, authority].every((one) => isValidAt(one, now_ms)) ? authority : undefined
+}
+
+const isValidAt = ({ validFrom, validTo }: X509Certificate, now_ms: number) =>
+  Date.parse(validFrom) <= now_ms && now_ms <= Date.parse(validTo)
+
+function parsedCertificate(certificate: string | Uint8Array | X509Certificate): X509Certificate {
+  if (certificate instanceof X509Certificate) return certificate
+  try {
+    return new X509Certificate(certificate)
+  } catch {
+    throw new CertificateError('This is no certificate in PEM or DER')
+  }
+}
+
+function nodeIdOf({ subjectAltName = '' }: X509Certificate): string {
+  // Node quotes names that could be taken for several. No certificate of ours has such a name.
+  const names = subjectAltName.includes('"') ? [] : subjectAltName.split(', ')
+  const nodes = names.filter((name) => name.startsWith(`${URI}${NODE_URN}`))
+  const nodeId = nodes[0]?.slice(URI.length + NODE_URN.length) ?? ''
+  if (nodes.length === 1 && isCertificateId(nodeId)) return nodeId
+  throw new CertificateError('The certificate does not name one node of a cluster')
+}

@@ -1,0 +1,55 @@
+/** Names in etcd. Numbers are padded, so that names sort as the numbers do. */
+
+/** The guard: epoch and number of the last entry. Only who has folded that one writes the next. */
+export const GUARD = '/f/seq'
+/** Its value. */
+export const markerOf = (epoch: number, position: number): string => `${epoch} ${position}`
+/** The number in its value; undefined where there is none. */
+export const lastOf = (marker: Uint8Array | undefined): number | undefined =>
+  marker === undefined ? undefined : Number(Buffer.from(marker).toString().split(' ')[1])
+
+const LOG = '/f/log/'
+/** Behind every name of the log. */
+export const LOG_END = '/f/log0'
+export const LOG_SPAN = { from: LOG, before: LOG_END } as const
+
+const PART = '/f/part/'
+
+/** The checkpoint that a node begins with when the log does not go back far enough. */
+export const BASE = '/f/base'
+
+/** The authority of this role, with its key. */
+export const authorityName = (role: string): string => `/f/authority/${role}`
+
+/** What a checkpoint is sealed for: an older one does not open in its place. */
+export const baseName = (position: number): string => `${BASE}/${padded(position)}`
+
+export const NUMBER_DIGITS = 12
+const PART_DIGITS = 4
+
+export const padded = (number: number, digits = NUMBER_DIGITS): string => String(number).padStart(digits, '0')
+
+export const logName = (position: number): string => `${LOG}${padded(position)}`
+
+/** @throws {TypeError} when it is not the name of an entry. */
+export function positionOf(name: string): number {
+  const digits = name.startsWith(LOG) ? name.slice(LOG.length) : ''
+  if (!/^\d{12}$/.test(digits)) throw new TypeError('This is no name of an entry')
+  return Number(digits)
+}
+
+/** Of a value too large for one name. It begins with the position, so that what is old goes in one piece. */
+export const partName = (position: number, id: string, part: number): string =>
+  `${PART}${padded(position)}/${id}/${padded(part, PART_DIGITS)}`
+
+export const logUpTo = (position: number) => ({ from: LOG, before: logName(position + 1) })
+
+/** All parts of entries up to this one, those that lost their race included. */
+export const partsUpTo = (position: number) => ({
+  from: PART,
+  before: `${PART}${padded(position + 1)}`,
+})
+
+export const partsOf = (position: number, id: string) => ({
+  prefix: `${PART}${padded(position)}/${id}/`,
+})

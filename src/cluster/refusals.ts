@@ -1,0 +1,31 @@
+import { LostRaceError } from '../../storage/config/entry.ts'
+import { ApiError } from '../base/errors.ts'
+
+/** Another node was faster: the edit is decided anew, and this is answered where that happens too often. */
+export const lostRace = () =>
+  new LostRaceError(
+    new ApiError('TOO_MANY_AT_ONCE', 'Other nodes were always faster to change something; send this again', {
+      headers: { 'Retry-After': '1' },
+    }),
+  )
+
+/** Of a log that has halted or is closed. */
+export const refused = (why = 'it is being closed', known = 'Nothing was changed') =>
+  new ApiError('NO_QUORUM', `${known}. This node cannot take part in changes: ${why}`)
+
+/** `isOpen`: it may have been written, or may still be. */
+export function noQuorum(isOpen: boolean): ApiError {
+  const known = isOpen
+    ? 'Whether the change was written is not known: read it before you send it again'
+    : 'Nothing was changed'
+  return new ApiError(
+    'NO_QUORUM',
+    `Too few nodes of the cluster answer. ${known}. What runs goes on, and can be read; GET /cluster tells who is missing`,
+    { headers: { 'Retry-After': '5' } },
+  )
+}
+
+/** Something of the log is not there: numbers tell what a watch has lost. */
+export class HoleError extends Error {}
+
+export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,218 @@
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { lengthPrefixed } from './length-prefixed.ts'
+
+/**
+ * Sealing of what a cluster keeps in etcd: AES-256-GCM (NIST SP 800-38D) with a key that nodes have and the witness has
+ * not. A value opens in its own place only: cluster and name are authenticated with it, and names of the log hold
+ * the sequence number. What sealing cannot find is an older value of the very same name; such names (the checkpoint)
+ * carry their sequence number inside.
+ *
+ *     version 1 | form 1 | key id 8 | nonce 12 | text, as long as the value | tag 16
+ */
+
+const CIPHER = 'aes-256-gcm'
+const VERSION = 1
+const FORM = { plain: 0, deflated: 1 } as const
+const KEY_ID_BYTES = 8
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const NONCE_AT = 2 + KEY_ID_BYTES
+const TEXT_AT = NONCE_AT + NONCE_BYTES
+const LENGTH_MIN = TEXT_AT + TAG_BYTES
+const DOMAIN = 'fulcrum cluster value'
+
+/** Bytes of a value, before it is deflated and after it is inflated: the most that a checkpoint takes for a part. */
+export const VALUE_BYTES_MAX = 8 * 1024 * 1024
+
+/**
+ * Values that one node seals with one key. Nonces are random, so two of n values share one with a probability of about
+ * n² / 2^97; SP 800-38D (section 8.3) allows 2^32 values of all who have the key. At eight nodes with 2^29 values each
+ * that limit is reached, with a probability of 2^-33; a key is due for its successor at half of that.
+ */
+export const SEALS_MAX = 2 ** 29
+export const SEALS_DUE = 2 ** 28
+
+export type SealingProblem =
+  | 'TOO_LARGE'
+  | 'KEY_SPENT'
+  | 'SHAPE'
+  | 'VERSION'
+  | 'KEY_UNKNOWN'
+  | 'NOT_AUTHENTIC'
+  | 'INFLATE'
+
+const MEANING = {
+  TOO_LARGE: `the value has more than ${VALUE_BYTES_MAX} bytes`,
+  KEY_SPENT: 'this key has sealed as many values as it may; a new key has to take over',
+  SHAPE: 'the sealed value is shorter than an empty one, or of an unknown form',
+  VERSION: 'the sealed value is of another version of the format',
+  KEY_UNKNOWN: 'the sealed value was sealed with a key that this node does not have',
+  NOT_AUTHENTIC: 'the sealed value was changed, or belongs to another place',
+  INFLATE: 'the opened value does not inflate, or to more than a value may have',
+} as const satisfies Record<SealingProblem, string>
+
+/** A value that cannot be sealed, or does not open. It holds no key, no text, and no error that might. */
+export class SealingError extends Error {
+  override readonly name = 'SealingError'
+  readonly code: SealingProblem
+  /** The name of the place, such as `/f/log/000000000042`. */
+  readonly place: string
+
+  constructor(code: SealingProblem, place: string) {
+    super(`${place}: ${MEANING[code]}`)
+    this.code = code
+    this.place = place
+  }
+}
+
+/** A key as nodes are given it and keep it. */
+export interface StoredClusterKey {
+  /** 16 hexadecimal digits. */
+  readonly keyId: string
+  /** 32 bytes in base64url. */
+  readonly key: string
+  /** How many values this node has sealed with it. */
+  readonly seals: number
+}
+
+/** A new random key. */
+export const newClusterKey = (): StoredClusterKey => ({
+  keyId: randomBytes(KEY_ID_BYTES).toString('hex'),
+  key: randomBytes(KEY_BYTES).toString('base64url'),
+  seals: 0,
+})
+
+interface HeldKey {
+  readonly keyId: string
+  readonly key: KeyObject
+  seals: number
+}
+
+/** The keys of a cluster: the newest seals, all of them open. They are private: what prints this prints none. */
+export class ClusterKeys {
+  readonly clusterId: string
+  readonly #keys = new Map<string, HeldKey>()
+  #newest: HeldKey
+
+  /**
+   * @param keys oldest first, at least one.
+   * @throws {TypeError} when a key or its id is not as `newClusterKey` makes them, or an id is there twice.
+   */
+  constructor(clusterId: string, keys: readonly [StoredClusterKey, ...StoredClusterKey[]]) {
+    this.clusterId = clusterId
+    const [first, ...rest] = keys
+    this.#newest = this.#held(first)
+    for (const key of rest) this.add(key)
+  }
+
+  get newestKeyId(): string {
+    return this.#newest.keyId
+  }
+
+  /** Whether a new key should take over: see `SEALS_MAX`. */
+  get isRotationDue(): boolean {
+    return this.#newest.seals >= SEALS_DUE
+  }
+
+  /** The next key, which seals from now on. */
+  add(key: StoredClusterKey): void {
+    this.#newest = this.#held(key)
+  }
+
+  /**
+   * An older key, when nothing is left that it has sealed.
+   *
+   * @throws {RangeError} when it is the newest.
+   */
+  remove(keyId: string): void {
+    if (keyId === this.#newest.keyId) throw new RangeError('The newest key seals and stays')
+    this.#keys.delete(keyId)
+  }
+
+  /** All keys, oldest first, for the node that keeps them and for one that joins (whose own `seals` begin at 0). */
+  stored(): readonly StoredClusterKey[] {
+    return [...this.#keys.values()].map(({ keyId, key, seals }) => ({
+      keyId,
+      key: key.export().toString('base64url'),
+      seals,
+    }))
+  }
+
+  /**
+   * The value, sealed for a place.
+   *
+   * @param name of the place in etcd, with the sequence number where the place has one.
+   * @param deflate where that makes it shorter. The length of what is sealed can be seen by whoever reads etcd, so this
+   *   is for bulk, not for a secret beside text that others choose.
+   * @throws {SealingError} TOO_LARGE, KEY_SPENT.
+   */
+  seal(name: string, value: Uint8Array, { deflate = false } = {}): Buffer {
+    if (value.length > VALUE_BYTES_MAX) throw new SealingError('TOO_LARGE', name)
+    const held = this.#newest
+    if (held.seals >= SEALS_MAX) throw new SealingError('KEY_SPENT', name)
+    held.seals += 1
+    const deflated = deflate ? deflateRawSync(value) : value
+    const isShorter = deflated.length < value.length
+    const head = Buffer.alloc(NONCE_AT)
+    head[0] = VERSION
+    head[1] = isShorter ? FORM.deflated : FORM.plain
+    head.write(held.keyId, 2, 'hex')
+    const nonce = randomBytes(NONCE_BYTES)
+    const cipher = createCipheriv(CIPHER, held.key, nonce, { authTagLength: TAG_BYTES })
+    cipher.setAAD(this.#boundTo(head, name))
+    const text = cipher.update(isShorter ? deflated : value)
+    return Buffer.concat([head, nonce, text, cipher.final(), cipher.getAuthTag()])
+  }
+
+  /**
+   * What was sealed for this place.
+   *
+   * @throws {SealingError} SHAPE, VERSION, KEY_UNKNOWN, NOT_AUTHENTIC (which is all that is told of a change, a swap or
+   *   a replay), INFLATE.
+   */
+  open(name: string, sealed: Uint8Array): Buffer {
+    const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length)
+    const [version, form] = bytes
+    if (version !== undefined && version !== VERSION) throw new SealingError('VERSION', name)
+    const isDeflated = form === FORM.deflated
+    if (bytes.length < LENGTH_MIN || (!isDeflated && form !== FORM.plain)) throw new SealingError('SHAPE', name)
+    const held = this.#keys.get(bytes.toString('hex', 2, NONCE_AT))
+    if (held === undefined) throw new SealingError('KEY_UNKNOWN', name)
+    const nonce = bytes.subarray(NONCE_AT, TEXT_AT)
+    const decipher = createDecipheriv(CIPHER, held.key, nonce, { authTagLength: TAG_BYTES })
+    decipher.setAAD(this.#boundTo(bytes.subarray(0, NONCE_AT), name)).setAuthTag(bytes.subarray(-TAG_BYTES))
+    const text = decipher.update(bytes.subarray(TEXT_AT, -TAG_BYTES))
+    try {
+      decipher.final()
+    } catch {
+      throw new SealingError('NOT_AUTHENTIC', name)
+    }
+    return isDeflated ? inflated(text, name) : text
+  }
+
+  /** What is authenticated with the text. */
+  #boundTo(head: Uint8Array, name: string): Buffer {
+    return lengthPrefixed([DOMAIN, this.clusterId, name, head])
+  }
+
+  #held({ keyId, key, seals }: StoredClusterKey): HeldKey {
+    const bytes = Buffer.from(key, 'base64url')
+    if (!/^[0-9a-f]{16}$/.test(keyId) || this.#keys.has(keyId)) throw new TypeError('The id of a key is new, 16 digits')
+    if (bytes.length !== KEY_BYTES) throw new TypeError('A key has 32 bytes')
+    if (!Number.isSafeInteger(seals) || seals < 0) throw new TypeError('A count of seals is an integer')
+    const held = { keyId, key: createSecretKey(bytes), seals }
+    this.#keys.set(keyId, held)
+    return held
+  }
+}
+
+/** Only who has the key could make a text that inflates without end; a defect of ours must not fill memory either. */
+function inflated(text: Buffer, name: string): Buffer {
+  try {
+    return inflateRawSync(text, { maxOutputLength: VALUE_BYTES_MAX })
+  } catch {
+    throw new SealingError('INFLATE', name)
+  }
+}

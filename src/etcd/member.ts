@@ -1,0 +1,85 @@
+/** A side of a member on which it listens, and its mutual TLS there. The files are PEM, but for that of revocations. */
+export interface MemberSide {
+  /** Where it listens, such as `https://192.0.2.1:2380`. */
+  readonly listen: readonly string[]
+  /** Where others reach it. */
+  readonly advertise: readonly string[]
+  /**
+   * For both uses, server and client: a member asks its own gateway with it. That of the peers names every address that
+   * the member's connections come from.
+   */
+  readonly certificateFile: string
+  readonly keyFile: string
+  /** Who signs the certificates of the other side. */
+  readonly caFile: string
+  /**
+   * Certificates that are not accepted any more: DER, or every connection is refused. It is read anew for each
+   * connection; those that are there stay.
+   */
+  readonly crlFile?: string
+}
+
+export interface MemberSettings {
+  readonly name: string
+  readonly dataFolder: string
+  readonly peer: MemberSide
+  readonly client: MemberSide
+  /** All members with this one, by name, and where their peers reach them. */
+  readonly members: Readonly<Record<string, readonly string[]>>
+  /** `existing`: it was added to a cluster that is there. Counts at the first start only, as `members` does. */
+  readonly state: 'new' | 'existing'
+  /** A name that only members of this cluster know; at the first start only. No secret. */
+  readonly token: string
+  /** Makes a cluster of this member alone, out of what it has. For one start, never twice. */
+  readonly isForcedNew?: boolean
+  /** Between notes of etcd to idle watches, in seconds; left out: ten minutes. */
+  readonly progressEvery_s?: number
+}
+
+const QUOTA_BYTES = 512 * 2 ** 20
+
+/**
+ * What `etcd` is started with. Arguments, as its configuration file knows no revocation lists; secrets are in files
+ * that only etcd reads. Figures of the member are shown on the client side only, to whoever has a certificate. Limits
+ * of requests stay as they are.
+ */
+export function memberArguments(settings: MemberSettings): readonly string[] {
+  const { name, dataFolder, peer, client, members, state, token, isForcedNew = false, progressEvery_s } = settings
+  const cluster = Object.entries(members).flatMap(([member, urls]) => urls.map((url) => `${member}=${url}`))
+  return [
+    `--name=${name}`,
+    `--data-dir=${dataFolder}`,
+    `--listen-peer-urls=${peer.listen.join(',')}`,
+    `--initial-advertise-peer-urls=${peer.advertise.join(',')}`,
+    `--listen-client-urls=${client.listen.join(',')}`,
+    `--advertise-client-urls=${client.advertise.join(',')}`,
+    `--initial-cluster=${cluster.join(',')}`,
+    `--initial-cluster-state=${state}`,
+    `--initial-cluster-token=${token}`,
+    ...sideArguments('', client),
+    ...sideArguments('peer-', peer),
+    '--tls-min-version=TLS1.3',
+    `--quota-backend-bytes=${QUOTA_BYTES}`,
+    '--auto-compaction-mode=periodic',
+    '--auto-compaction-retention=1h',
+    '--snapshot-count=10000',
+    '--max-wals=2',
+    '--experimental-initial-corrupt-check=true',
+    '--experimental-compact-hash-check-enabled=true',
+    ...(progressEvery_s === undefined ? [] : [`--experimental-watch-progress-notify-interval=${progressEvery_s}s`]),
+    '--logger=zap',
+    '--log-outputs=stderr',
+    '--log-level=warn',
+    ...(isForcedNew ? ['--force-new-cluster=true'] : []),
+  ]
+}
+
+function sideArguments(side: '' | 'peer-', { certificateFile, keyFile, caFile, crlFile }: MemberSide): string[] {
+  return [
+    `--${side}cert-file=${certificateFile}`,
+    `--${side}key-file=${keyFile}`,
+    `--${side}trusted-ca-file=${caFile}`,
+    `--${side}client-cert-auth=true`,
+    ...(crlFile === undefined ? [] : [`--${side === '' ? 'client-' : side}crl-file=${crlFile}`]),
+  ]
+}

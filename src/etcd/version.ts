@@ -1,0 +1,16 @@
+const OLDEST = [3, 5] as const
+
+/** What `etcd --version` says first, such as "etcd Version: 3.5.16"; undefined for anything else. */
+export function etcdVersion(said: string): string | undefined {
+  return /^etcd Version: (\d+\.\d+\.\d+\S*)/m.exec(said)?.[1]
+}
+
+/** Why this etcd cannot carry a cluster, and what to do; undefined when it can. `said`: what `etcd --version` says. */
+export function versionProblem(said: string): string | undefined {
+  const version = etcdVersion(said)
+  const install = `install the package etcd-server of Debian 13 (trixie) or later, ${OLDEST.join('.')} at the least`
+  if (version === undefined) return `its version is not known: ${install}`
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const isOld = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])
+  return isOld ? `etcd ${version} is too old: ${install}` : undefined
+}

@@ -1,0 +1,143 @@
+import type { IncomingMessage } from 'node:http'
+import { EtcdError, lost, refusal } from './errors.ts'
+import { type Fields, headerRevision, isSet, listOf, numberOf, part, textOf } from './fields.ts'
+import { asEtcdError, streamed } from './gateway.ts'
+import type { CallOptions, Gateways } from './gateways.ts'
+import { linesOf } from './lines.ts'
+import { type Span, spanFields } from './span.ts'
+import { type KeyValue, keyValueOf } from './transaction.ts'
+
+export interface WatchOptions extends CallOptions {
+  /** The first revision that is told; left out: what changes from now on. */
+  readonly from?: number
+}
+
+export interface WatchEvent {
+  readonly kind: 'put' | 'delete'
+  /** Of a deleted key there is only its name, and the revision that deleted it. */
+  readonly kv: KeyValue
+}
+
+/**
+ * `events` are those of whole revisions, in their order; `revision` is the last of them. `progress`: all events up to
+ * that revision were told before.
+ */
+export type WatchReport =
+  | { readonly kind: 'events'; readonly revision: number; readonly events: readonly WatchEvent[] }
+  | { readonly kind: 'progress'; readonly revision: number }
+
+/** Fragments have a request of etcd's largest size, 1.5 MiB, and half a MiB; base64 and the names come on top. */
+const LINE_BYTES_MAX = 16 * 1024 * 1024
+
+/** Resolves when a member has begun to watch. */
+export async function openWatch(gateways: Gateways, span: Span, options: WatchOptions): Promise<Watch> {
+  const { from, ...callOptions } = options
+  const create = {
+    ...spanFields(span),
+    ...(from === undefined ? {} : { start_revision: from }),
+    progress_notify: true,
+    // Otherwise what a late watch is told comes in one piece of any size.
+    fragment: true,
+  }
+  return await gateways.open(
+    { path: 'watch', fields: { create_request: create } },
+    async (response, address) => {
+      const lines = linesOf(response, LINE_BYTES_MAX)
+      const first = await lines.next()
+      if (first.done === true) throw lost(false, 'it ended the watch at once')
+      const fields = streamed(first.value)
+      if (isSet(fields, 'canceled')) throw cancellation(fields)
+      return new Watch(response, lines, address, headerRevision(fields))
+    },
+    callOptions,
+  )
+}
+
+/**
+ * What changes, as one member tells it, by iterating once. The iteration ends when the watch is closed, and throws an
+ * `EtcdError` for every other end: `compacted` when events that were to be told are gone, with the revision from which
+ * on there are some; `no-leader` when the member is cut off; `unreachable` when its connection broke. Nothing is begun
+ * again: the caller knows the last revision that it took. Nothing is read ahead of the caller either, but what the
+ * connection buffers.
+ */
+export class Watch implements AsyncIterable<WatchReport> {
+  /** Of the member that is watched, as messages show it. */
+  readonly address: string
+  /** Of the store, when the watch began. */
+  readonly revision: number
+  readonly #response: IncomingMessage
+  readonly #lines: AsyncGenerator<string, void>
+  #isClosed = false
+
+  constructor(response: IncomingMessage, lines: AsyncGenerator<string, void>, address: string, revision: number) {
+    this.#response = response
+    this.#lines = lines
+    this.address = address
+    this.revision = revision
+  }
+
+  /** At once, whatever is awaited. */
+  close(): void {
+    this.#isClosed = true
+    this.#response.destroy()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<WatchReport, void, undefined> {
+    let held: readonly WatchEvent[] = []
+    try {
+      for (;;) {
+        const line = await this.#next()
+        if (line === undefined) return
+        const fields = streamed(line)
+        if (isSet(fields, 'canceled')) throw cancellation(fields)
+        const { report, rest } = reportOf(fields, held)
+        held = rest
+        if (report !== undefined) yield report
+        if (this.#isClosed) return
+      }
+    } catch (error) {
+      if (!this.#isClosed) throw asEtcdError(error)
+    } finally {
+      this.close()
+    }
+  }
+
+  /** Undefined when the watch was closed. */
+  async #next(): Promise<string | undefined> {
+    const { value, done } = await this.#lines.next()
+    if (this.#isClosed) return undefined
+    if (done === true || value === undefined) throw lost(false, 'it ended the watch')
+    return value
+  }
+}
+
+/** A fragment may end in the middle of a revision, whose events wait for the rest: one request at the most. */
+function reportOf(
+  fields: Fields,
+  held: readonly WatchEvent[],
+): { readonly report: WatchReport | undefined; readonly rest: readonly WatchEvent[] } {
+  const events = [...held, ...listOf(fields, 'events').map(eventOf)]
+  const last = events.at(-1)?.kv.modRevision
+  if (last === undefined) return { report: { kind: 'progress', revision: headerRevision(fields) }, rest: [] }
+  if (!isSet(fields, 'fragment')) return { report: { kind: 'events', revision: last, events }, rest: [] }
+  const whole = events.filter(({ kv }) => kv.modRevision < last)
+  const revision = whole.at(-1)?.kv.modRevision
+  const rest = events.slice(whole.length)
+  return { report: revision === undefined ? undefined : { kind: 'events', revision, events: whole }, rest }
+}
+
+const eventOf = (fields: Fields): WatchEvent => ({
+  kind: textOf(fields, 'type') === 'DELETE' ? 'delete' : 'put',
+  kv: keyValueOf(part(fields, 'kv')),
+})
+
+/** etcd gives a reason, or only the revision up to which everything is compacted. */
+function cancellation(fields: Fields): EtcdError {
+  const compactRevision = numberOf(fields, 'compact_revision')
+  if (compactRevision > 0) {
+    return new EtcdError('compacted', 'it has compacted the revision that was wanted', { compactRevision })
+  }
+  const reason = textOf(fields, 'cancel_reason')
+  // etcd has no code for it: nine is "not in this state".
+  return reason === '' ? new EtcdError('refused', 'it ended the watch without a reason') : refusal(9, reason, false)
+}

@@ -1,0 +1,105 @@
+import type { Clock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
+import type { AuthorityRole } from '../cluster/authority.ts'
+import { readNodeCertificate } from '../cluster/node-certificate.ts'
+import type { StoredClusterKey } from '../cluster/sealing.ts'
+import { EtcdError } from '../etcd/errors.ts'
+import { authoritiesIn, type Certified, certify, type Requests } from './foundation.ts'
+import type { JoinedCluster } from './joined-cluster.ts'
+import type { Member, Members } from './members.ts'
+import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
+
+/** A node that wants to join, and has shown that it may. */
+export interface Applicant extends NodeAddress {
+  readonly id: string
+  readonly name: string
+  readonly version: string
+  /** PEM. */
+  readonly tokenKey: string
+  readonly requests: Requests
+}
+
+/** What a node is given that joins: secrets are in it. */
+export interface Welcome {
+  readonly clusterId: string
+  readonly name: string
+  readonly epoch: number
+  readonly keys: readonly [StoredClusterKey, ...StoredClusterKey[]]
+  readonly certified: Readonly<Record<AuthorityRole, Certified>>
+  /** Where the peers of each member of etcd are reached, the new one included. */
+  readonly members: Readonly<Record<string, readonly string[]>>
+  /** Client URLs of the members that are there. */
+  readonly gateways: readonly string[]
+}
+
+/** Of the design: more make every change wait for more, and help nobody. */
+const NODES_MAX = 5
+/** etcd refuses a second newcomer until the first has caught up, and any for some seconds after that. */
+const PATIENCE_MS = 20_000
+const AGAIN_MS = 250
+
+/**
+ * Takes a node in. Doing it again for the same node has the same effect, because the answer may be lost on its way.
+ */
+export async function admit(
+  { own, etcd, keys }: JoinedCluster,
+  members: Members,
+  applicant: Applicant,
+  clock: Clock,
+  wait: (ms: number) => Promise<unknown>,
+): Promise<Welcome> {
+  refuseMisfit(members, applicant)
+  const { id, name, host, port, version, tokenKey, requests } = applicant
+  const now_ms = clock.now_ms()
+  const authorities = await authoritiesIn(etcd, keys)
+  const certified = await certify(authorities, requests, { nodeId: id, host, port }, now_ms)
+  const [peer, client] = [certified.peer, certified.client].map(({ certificate }) => readNodeCertificate(certificate))
+  if (peer === undefined || client === undefined) throw new Error('two certificates were issued')
+  const before = members.get(id)
+  const serials = [...(before?.serials ?? []), client.serial, peer.serial]
+  const since = before?.since ?? new Date(now_ms).toISOString()
+  const member: Member = { id, name, host, port, pin: client.pin, serials, tokenKey, version, since }
+  // Known to all before it can do anything, so that its certificates can be taken away again.
+  await members.put(member)
+  const gateways = members
+    .all()
+    .filter((one) => one.id !== id)
+    .map(clientUrl)
+  await addToEtcd(etcd, member, clock, wait)
+  const urls = Object.fromEntries(members.all().map((one) => [one.id, [peerUrl(one)]]))
+  const { clusterId, epoch } = own
+  return { clusterId, name: own.name, epoch, keys: own.keys, certified, members: urls, gateways }
+}
+
+function refuseMisfit(members: Members, { id, name, host, port }: Applicant): void {
+  const others = members.all().filter((member) => member.id !== id)
+  const namesake = others.find((member) => member.name.toLowerCase() === name.toLowerCase())
+  if (namesake !== undefined) throw new ApiError('NAME_NOT_UNIQUE', `The node ${namesake.id} has the name ${name}`)
+  const neighbour = others.find((member) => member.host === host && member.port === port)
+  if (neighbour !== undefined) throw new ApiError('IN_USE', `The node ${neighbour.name} is reached at this address`)
+  if (others.length < NODES_MAX) return
+  throw new ApiError('LIMIT_REACHED', `A cluster has at most ${NODES_MAX} nodes; remove one first`)
+}
+
+/** As one that follows without a vote: a node that never starts must not cost the others their quorum. */
+async function addToEtcd(
+  etcd: JoinedCluster['etcd'],
+  member: Member,
+  clock: Clock,
+  wait: (ms: number) => Promise<unknown>,
+): Promise<void> {
+  const until_ms = clock.monotonic_ms() + PATIENCE_MS
+  for (;;) {
+    try {
+      const listed = await etcd.members.list()
+      if (listed.some(({ peerUrls }) => peerUrls.includes(peerUrl(member)))) return
+      await etcd.members.add([peerUrl(member)], { isLearner: true })
+      return
+    } catch (error) {
+      if (!(error instanceof EtcdError)) throw error
+      if (clock.monotonic_ms() > until_ms)
+        throw new ApiError('NO_QUORUM', `etcd does not take the node in yet: ${error.message}`)
+    }
+    await wait(AGAIN_MS)
+  }
+}

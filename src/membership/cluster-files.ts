@@ -1,0 +1,102 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { replaceFile } from '../base/replaced-file.ts'
+import type { StoredClusterKey } from '../cluster/sealing.ts'
+import { clusterFolder, ETCD_FILE, etcdFile } from '../drivers/etcd-file.ts'
+import type { NodeAddress } from './node-address.ts'
+
+/** What a node knows of its cluster without asking anybody. */
+export interface OwnMembership extends NodeAddress {
+  readonly clusterId: string
+  /** Of the cluster, for people. */
+  readonly name: string
+  readonly nodeId: string
+  /** Histories of a cluster that parted have different ones. */
+  readonly epoch: number
+  /** Oldest first. */
+  readonly keys: readonly [StoredClusterKey, ...StoredClusterKey[]]
+}
+
+/** PEM. */
+export interface NodeCredentials {
+  readonly key: string
+  readonly certificate: string
+  readonly ca: string
+}
+
+/** One of each authority of the cluster. */
+export interface NodeCertificates {
+  readonly peer: NodeCredentials
+  readonly client: NodeCredentials
+}
+
+const MEMBERSHIP = 'membership.json'
+const PARTS = { key: 'key.pem', certificate: 'certificate.pem', ca: 'authority.pem' } as const
+const ROLES = ['peer', 'client'] as const
+
+/**
+ * The folder of a node's cluster, for the daemon's eyes and those of etcd only. That the node is in a cluster is said
+ * by one file, which is written when everything else is there.
+ */
+export class ClusterFiles {
+  readonly folder: string
+
+  constructor(stateFolder: string) {
+    this.folder = clusterFolder(stateFolder)
+  }
+
+  /** Something is there: a cluster, or what a crash has left of forming or joining one. */
+  get exist(): boolean {
+    return existsSync(this.folder)
+  }
+
+  read(): OwnMembership | undefined {
+    const path = join(this.folder, MEMBERSHIP)
+    if (!existsSync(path)) return undefined
+    // Sound: written by `commit` only.
+    return JSON.parse(readFileSync(path, 'utf8')) as OwnMembership
+  }
+
+  certificates(): NodeCertificates {
+    const of = (role: (typeof ROLES)[number]): NodeCredentials => ({
+      key: readFileSync(this.path(role, 'key'), 'utf8'),
+      certificate: readFileSync(this.path(role, 'certificate'), 'utf8'),
+      ca: readFileSync(this.path(role, 'ca'), 'utf8'),
+    })
+    return { peer: of('peer'), client: of('client') }
+  }
+
+  path(role: (typeof ROLES)[number], part: keyof typeof PARTS): string {
+    return join(this.folder, `${role}-${PARTS[part]}`)
+  }
+
+  get dataFolder(): string {
+    return join(this.folder, 'etcd')
+  }
+
+  /** Begins anew with what etcd needs to start. */
+  async prepare(certificates: NodeCertificates, etcd: readonly string[]): Promise<void> {
+    await this.remove()
+    await mkdir(this.folder, { recursive: true, mode: 0o700 })
+    for (const role of ROLES) {
+      for (const part of ['key', 'certificate', 'ca'] as const)
+        await replaceFile(this.path(role, part), certificates[role][part])
+    }
+    await this.keepArguments(etcd)
+  }
+
+  keepArguments(etcd: readonly string[]): Promise<void> {
+    return replaceFile(join(this.folder, ETCD_FILE), etcdFile(etcd))
+  }
+
+  /** From now on the node is in the cluster. */
+  commit(membership: OwnMembership): Promise<void> {
+    return replaceFile(join(this.folder, MEMBERSHIP), JSON.stringify(membership))
+  }
+
+  async remove(): Promise<void> {
+    await rm(join(this.folder, MEMBERSHIP), { force: true })
+    await rm(this.folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,72 @@
+import type { PlanExecutor } from '../config/enactor.ts'
+import type { UnitVerb } from '../drivers/host.ts'
+import { ApiError } from '../base/errors.ts'
+import { type MemberSide, memberArguments } from '../etcd/member.ts'
+import type { ClusterFiles } from './cluster-files.ts'
+import { clientUrl, hostInUrl, type NodeAddress, peerUrl } from './node-address.ts'
+
+const UNIT_TIMEOUT_MS = 30_000
+
+/** The member of etcd that runs beside this daemon. */
+export class EtcdService {
+  readonly #executor: PlanExecutor
+  readonly #files: ClusterFiles
+
+  constructor(executor: PlanExecutor, files: ClusterFiles) {
+    this.#executor = executor
+    this.#files = files
+  }
+
+  /**
+   * What this node's member is started with.
+   *
+   * @param members where the peers of each are reached, by the id of the node, this one included.
+   */
+  argumentsOf(
+    { nodeId, clusterId, ...address }: NodeAddress & { readonly nodeId: string; readonly clusterId: string },
+    members: Readonly<Record<string, readonly string[]>>,
+    state: 'new' | 'existing',
+  ): readonly string[] {
+    const side = (role: 'peer' | 'client', advertised: string, port: number): MemberSide => ({
+      listen: listening(address, port),
+      advertise: [advertised],
+      certificateFile: this.#files.path(role, 'certificate'),
+      keyFile: this.#files.path(role, 'key'),
+      caFile: this.#files.path(role, 'ca'),
+    })
+    return memberArguments({
+      name: nodeId,
+      dataFolder: this.#files.dataFolder,
+      peer: side('peer', peerUrl(address), address.port + 2),
+      client: side('client', clientUrl(address), address.port + 1),
+      members,
+      state,
+      token: clusterId,
+    })
+  }
+
+  /** @throws {ApiError} NOT_SUPPORTED when there is no etcd, or it does not start. */
+  start(): Promise<void> {
+    return this.#perform('start', 'Start the member of etcd')
+  }
+
+  stop(): Promise<void> {
+    return this.#perform('stop', 'Stop the member of etcd')
+  }
+
+  restart(): Promise<void> {
+    return this.#perform('restart', 'Restart the member of etcd')
+  }
+
+  async #perform(verb: UnitVerb, why: string): Promise<void> {
+    const common = { undo: 'none', whenUnchanged: 'act', timeout_ms: UNIT_TIMEOUT_MS } as const
+    const result = await this.#executor.execute([{ kind: 'unit', unit: 'clusterha', verb, why, ...common }])
+    if (!result.ok) throw new ApiError('NOT_SUPPORTED', `${why} failed: ${result.output}`)
+  }
+}
+
+/** etcd listens at addresses, not at names: a node that is reached by a name listens at all of them. */
+function listening({ host }: NodeAddress, port: number): readonly string[] {
+  const isAddress = /^[\d.]+$|:/.test(host)
+  return [`https://${isAddress ? hostInUrl(host) : '0.0.0.0'}:${port}`]
+}

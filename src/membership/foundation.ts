@@ -1,0 +1,92 @@
+import { Authority, type AuthorityRole, newNodeRequest } from '../cluster/authority.ts'
+import { type Checkpoint, CHECKPOINT_EVERY, Checkpoints, digestOf } from '../cluster/checkpoint.ts'
+import { LargeValues } from '../cluster/large-values.ts'
+import { authorityName, GUARD, markerOf } from '../cluster/places.ts'
+import type { ClusterKeys } from '../cluster/sealing.ts'
+import type { EtcdClient } from '../etcd/client.ts'
+import type { NodeCertificates, NodeCredentials } from './cluster-files.ts'
+import { certifiedAddresses, type NodeAddress } from './node-address.ts'
+
+/** What a cluster begins with: authorities, the first node's certificates, and its store as the first checkpoint. */
+
+export type Authorities = Readonly<Record<AuthorityRole, Authority>>
+const ROLES = ['peer', 'client'] as const
+
+export async function newAuthorities(clusterId: string, now_ms: number): Promise<Authorities> {
+  const [peer, client] = [
+    await Authority.create('peer', clusterId, now_ms),
+    await Authority.create('client', clusterId, now_ms),
+  ]
+  return { peer, client }
+}
+
+/** Requests in PEM: of which only the key counts. */
+export type Requests = Readonly<Record<AuthorityRole, string>>
+
+type Etcd = Pick<EtcdClient, 'range' | 'put' | 'transact' | 'delete'>
+
+/** A key and a request for each authority. */
+export async function newRequests(): Promise<{ readonly keys: Requests; readonly requests: Requests }> {
+  const [peer, client] = [await newNodeRequest(), await newNodeRequest()]
+  return { keys: { peer: peer.key, client: client.key }, requests: { peer: peer.request, client: client.request } }
+}
+
+export interface Certified {
+  readonly certificate: string
+  readonly ca: string
+}
+
+export async function certify(
+  authorities: Authorities,
+  requests: Requests,
+  { nodeId, ...address }: NodeAddress & { readonly nodeId: string },
+  now_ms: number,
+): Promise<Readonly<Record<AuthorityRole, Certified>>> {
+  const of = async (role: AuthorityRole): Promise<Certified> => ({
+    certificate: await authorities[role].issue(
+      requests[role],
+      { nodeId, addresses: certifiedAddresses(address) },
+      now_ms,
+    ),
+    ca: authorities[role].certificate,
+  })
+  return { peer: await of('peer'), client: await of('client') }
+}
+
+export function withKeys(certified: Readonly<Record<AuthorityRole, Certified>>, keys: Requests): NodeCertificates {
+  const of = (role: AuthorityRole): NodeCredentials => ({ key: keys[role], ...certified[role] })
+  return { peer: of('peer'), client: of('client') }
+}
+
+/**
+ * Puts the first checkpoint and then the guard into an empty etcd: without the guard there is no cluster in it, so a
+ * crash leaves none.
+ */
+export async function foundIn(
+  etcd: Etcd,
+  keys: ClusterKeys,
+  authorities: Authorities,
+  { state, position, epoch }: Pick<Checkpoint, 'state' | 'position'> & { readonly epoch: number },
+): Promise<void> {
+  for (const role of ROLES) {
+    const name = authorityName(role)
+    const stored = Buffer.from(JSON.stringify(authorities[role].stored()))
+    await etcd.put(name, keys.seal(name, stored))
+  }
+  const checkpoints = new Checkpoints(etcd, new LargeValues(etcd, keys), CHECKPOINT_EVERY)
+  await checkpoints.write({ position, digest: await digestOf(state), state })
+  await etcd.put(GUARD, markerOf(epoch, position))
+}
+
+/** As `foundIn` has kept them. */
+export async function authoritiesIn(etcd: Etcd, keys: ClusterKeys): Promise<Authorities> {
+  const of = async (role: AuthorityRole) => {
+    const name = authorityName(role)
+    const { kvs } = await etcd.range({ key: name })
+    const sealed = kvs[0]?.value
+    if (sealed === undefined) throw new Error(`the cluster has no ${role} authority`)
+    // Sound: only nodes can seal.
+    return await Authority.from(JSON.parse(keys.open(name, sealed).toString()) as ReturnType<Authority['stored']>)
+  }
+  return { peer: await of('peer'), client: await of('client') }
+}

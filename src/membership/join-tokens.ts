@@ -1,0 +1,51 @@
+import type { Put, SharedTable } from '../../storage/config/config-store.ts'
+import type { Clock } from '../base/clock.ts'
+import { JoinToken, type Redemption, type StoredJoinToken } from '../cluster/join-token.ts'
+import type { JoinTokens as TokensToJoinWith } from '../peers/joining/join-server.ts'
+
+/** The tokens that nodes may join with, as all members keep them: without their secrets. */
+export class JoinTokens implements TokensToJoinWith {
+  readonly #table: SharedTable
+  readonly #clock: Clock
+  /** Anybody can make a member look for one. */
+  readonly #byId = new Map<string, StoredJoinToken>()
+
+  constructor(table: SharedTable, clock: Clock) {
+    this.#table = table
+    this.#clock = clock
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by this class only
+    const learn = ({ key, value }: Put) => void this.#byId.set(key, value as StoredJoinToken)
+    for (const row of table.entries()) learn(row)
+    table.follow(({ puts, removed }) => {
+      for (const row of puts) learn(row)
+      for (const id of removed) this.#byId.delete(id)
+    })
+  }
+
+  /** Answers the text to hand over, which is shown this once. Those that have expired go. */
+  async create(pin: string, addresses: readonly string[], validFor_ms: number): Promise<JoinToken> {
+    const token = JoinToken.create(pin, addresses)
+    const stored = token.stored('node', validFor_ms, this.#clock.now_ms())
+    const over = [...this.#byId.values()].filter(({ expiresAt_ms }) => expiresAt_ms <= this.#clock.now_ms())
+    await this.#table.write(
+      [{ key: stored.id, value: stored }],
+      over.map(({ id }) => id),
+    )
+    return token
+  }
+
+  async kept(id: string): Promise<StoredJoinToken | undefined> {
+    return this.#byId.get(id)
+  }
+
+  async use(id: string, change: (kept: StoredJoinToken) => Redemption): Promise<Redemption | undefined> {
+    let redemption: Redemption | undefined
+    await this.#table.update(() => {
+      const kept = this.#byId.get(id)
+      redemption = kept && change(kept)
+      if (redemption === undefined || !('used' in redemption)) return undefined
+      return { puts: [{ key: id, value: redemption.used }], removed: [] }
+    })
+    return redemption
+  }
+}

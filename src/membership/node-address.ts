@@ -1,0 +1,31 @@
+import { isIP } from 'node:net'
+import { isHost } from '../base/host-name.ts'
+import { parseJoinAddress } from '../cluster/join-token.ts'
+
+/** Where a node of a cluster is reached by the others. */
+export interface NodeAddress {
+  /** An IPv4 or IPv6 address without brackets, or a host name. */
+  readonly host: string
+  /** Where nodes ask each other; clients of etcd use the port above it, and its members the one above that. */
+  readonly port: number
+}
+
+export const hostInUrl = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host)
+export const clientUrl = ({ host, port }: NodeAddress): string => `https://${hostInUrl(host)}:${port + 1}`
+export const peerUrl = ({ host, port }: NodeAddress): string => `https://${hostInUrl(host)}:${port + 2}`
+
+/**
+ * What a certificate of the node has to name: where it is reached, and where its connections come from, which etcd
+ * compares. On loopback that is always the first address.
+ */
+export const certifiedAddresses = ({ host }: NodeAddress): readonly string[] =>
+  host.startsWith('127.') && host !== '127.0.0.1' ? [host, '127.0.0.1'] : [host]
+
+/** Two more ports belong to etcd. */
+const PORT_MAX = 65_533
+
+/** HOST:PORT or [HOST]:PORT, or a host alone, whose port is then this one. */
+export function parseAddress(text: string, port: number): NodeAddress | undefined {
+  const address = parseJoinAddress(text) ?? (isHost(text) ? { host: text, port } : undefined)
+  return address !== undefined && address.port > 0 && address.port <= PORT_MAX ? address : undefined
+}

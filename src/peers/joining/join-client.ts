@@ -1,0 +1,267 @@
+import type { X509Certificate } from 'node:crypto'
+import { connect, type TLSSocket } from 'node:tls'
+import { after } from '../../base/after.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { addressText } from '../../base/socket-address.ts'
+import { VERSION } from '../../base/version.ts'
+import { joinSession } from '../../cluster/join-proof.ts'
+import { type JoinAddress, type JoinToken, parseJoinAddress } from '../../cluster/join-token.ts'
+import { pinnedAuthority } from '../../cluster/node-certificate.ts'
+import { whyOf } from '../peer-error.ts'
+import { JOIN_PROTOCOL, shownIn } from '../peer-tls.ts'
+import { JoinError, type JoinErrorCode, refusedWith } from './join-error.ts'
+import { encodeMessage, MessageError, readMessage } from './messages.ts'
+import { Probed } from './probe.ts'
+import { ANSWERED_MAX, type Application, type Intent, PROTOCOL, readAnswered, readSeen, type Seen } from './protocol.ts'
+
+/** Milliseconds, for each address. */
+export interface JoinPatience {
+  /** From the first packet to the end of the handshake. */
+  readonly connect_ms: number
+  /** From then on; more than a member takes. */
+  readonly answer_ms: number
+}
+
+const PATIENCE: JoinPatience = { connect_ms: 5_000, answer_ms: 40_000 }
+
+export interface JoinClientParts {
+  readonly token: JoinToken
+  readonly joinerId: string
+  readonly application: Omit<Application, 'version' | 'now_ms'>
+  /** Of `clientRequest`; PEM. Members look whether its holder answers at the address of the application. */
+  readonly clientKey: string
+  /** Where this node listens for that; left out, at the address itself. */
+  readonly listen?: JoinAddress
+  readonly clock?: Pick<Clock, 'now_ms'>
+  readonly patience?: Partial<JoinPatience>
+}
+
+/** An address of the token at which no member answered. */
+export interface Unanswered {
+  readonly address: string
+  /** Half a sentence. */
+  readonly why: string
+}
+
+/** What a member answered that has shown to be of the cluster, and to know the token. */
+export interface JoinAnswer<T> {
+  readonly welcome: T
+  readonly memberId: string
+  readonly address: string
+  /** The authority that the token names; PEM. */
+  readonly authority: string
+  /** Of addresses before that one. */
+  readonly unanswered: readonly Unanswered[]
+}
+
+/** No member answered here; the next address may do. */
+class UnansweredError extends Error {
+  override readonly name = 'UnansweredError'
+  readonly code: JoinErrorCode & ('WRONG_PIN' | 'UNREACHABLE' | 'LOST' | 'CLOCK_SKEW' | 'BUSY')
+
+  constructor(code: UnansweredError['code'], why: string) {
+    super(why)
+    this.code = code
+  }
+}
+
+/** What is said when no address answered: by the first of these that befell one of them. */
+const NONE_ANSWERED = [
+  ['LOST', 'Whether the cluster let this node in is not known; try again, with the same token'],
+  ['BUSY', 'The members that answer are busy; try again in a minute'],
+  ['CLOCK_SKEW', 'The clock of this node is wrong, so that certificates do not count; set it, or use NTP'],
+  ['WRONG_PIN', 'The addresses of the token are not of the cluster that gave it out; make a new token there'],
+  ['UNREACHABLE', 'No member of the cluster can be reached; look at addresses and firewalls, or make a new token'],
+] as const satisfies readonly (readonly [UnansweredError['code'], string])[]
+
+/** A node that is no member yet, with nothing but a token. */
+export class JoinClient {
+  readonly #parts: JoinClientParts
+  readonly #patience: JoinPatience
+  readonly #clock: Pick<Clock, 'now_ms'>
+
+  constructor(parts: JoinClientParts) {
+    this.#parts = parts
+    this.#patience = { ...PATIENCE, ...parts.patience }
+    this.#clock = parts.clock ?? systemClock
+  }
+
+  /**
+   * What joining would meet. Changes nothing, and the token is good as before.
+   *
+   * @throws {JoinError} as `join`, but that an address which is not reachable is an answer.
+   */
+  async look(): Promise<JoinAnswer<Seen>> {
+    const answer = await this.#askFrom('look')
+    const welcome = readSeen(answer.welcome)
+    if (welcome === undefined) throw unreadable(answer.address)
+    return { ...answer, welcome }
+  }
+
+  /**
+   * Asks to be let in. Once it was sent, it may have been carried out whatever is heard; the same client may ask again
+   * as long as the token is valid.
+   *
+   * @throws {JoinError}
+   */
+  async join(): Promise<JoinAnswer<unknown>> {
+    return await this.#askFrom('join')
+  }
+
+  async #askFrom(intent: Intent): Promise<JoinAnswer<unknown>> {
+    const probed = await this.#listen()
+    try {
+      return await this.#askInTurn(intent)
+    } finally {
+      await probed.close()
+    }
+  }
+
+  async #listen(): Promise<Probed> {
+    const { application, joinerId, clientKey: key, listen } = this.#parts
+    const at = listen ?? parseJoinAddress(application.address)
+    if (at === undefined) {
+      throw new JoinError('INVALID_APPLICATION', 'The address of this node has to be HOST:PORT, with [HOST] for IPv6')
+    }
+    try {
+      return await Probed.open({ at, joinerId, key, request: application.clientRequest, now_ms: this.#clock.now_ms() })
+    } catch (error) {
+      const why = (error as NodeJS.ErrnoException).code ?? String(error)
+      throw new JoinError(
+        'ADDRESS_UNREACHABLE',
+        `This node cannot listen at ${addressText(at)} (${why}); free that port, or give an address of its own`,
+      )
+    }
+  }
+
+  async #askInTurn(intent: Intent): Promise<JoinAnswer<unknown>> {
+    const unanswered: (Unanswered & { readonly code: UnansweredError['code'] })[] = []
+    for (const to of this.#parts.token.addresses) {
+      const address = addressText(to)
+      try {
+        return { ...(await this.#ask(to, intent)), address, unanswered }
+      } catch (error) {
+        if (!(error instanceof UnansweredError)) throw error
+        unanswered.push({ address, why: error.message, code: error.code })
+      }
+    }
+    const each = unanswered.map(({ address, why }) => `${address}: ${why}`).join('; ')
+    const [code, what] = NONE_ANSWERED.find(([one]) => unanswered.some((other) => other.code === one)) ?? [
+      'UNREACHABLE',
+      'The token names no member',
+    ]
+    throw new JoinError(code, `${what} (${each})`)
+  }
+
+  async #ask(to: JoinAddress, intent: Intent): Promise<Omit<JoinAnswer<unknown>, 'address' | 'unanswered'>> {
+    const socket = await this.#connect(to)
+    try {
+      const { memberId, authority } = this.#memberAt(socket)
+      const { token, joinerId, application } = this.#parts
+      const session = joinSession(socket, { tokenId: token.id, joinerId, memberId })
+      socket.write(
+        encodeMessage({
+          protocol: PROTOCOL,
+          tokenId: token.id,
+          joinerId,
+          intent,
+          application: { ...application, version: VERSION, now_ms: this.#clock.now_ms() },
+          proof: token.prove(session).toString('base64url'),
+        }),
+      )
+      const answered = readAnswered(await this.#answer(socket, intent))
+      if (answered === undefined) throw unreadable(addressText(to))
+      if ('refusal' in answered) throw refusal(answered.refusal)
+      if (!token.isProofOfMember(session, Buffer.from(answered.proof, 'base64url'))) {
+        throw new JoinError(
+          'WRONG_PROOF',
+          `What answers at ${addressText(to)} does not know the token; look who is between this node and the cluster`,
+        )
+      }
+      return { memberId, authority: authority.toString(), welcome: answered.welcome }
+    } finally {
+      socket.destroy()
+    }
+  }
+
+  #connect({ host, port }: JoinAddress): Promise<TLSSocket> {
+    const { connect_ms } = this.#patience
+    return new Promise((resolve, reject) => {
+      const socket = connect({
+        host,
+        port,
+        servername: '',
+        ALPNProtocols: [JOIN_PROTOCOL],
+        minVersion: 'TLSv1.3',
+        // Of the cluster, this node knows the pin of its authority: `#memberAt` looks for that.
+        rejectUnauthorized: false,
+      })
+      const fail = (why: string) => {
+        forget()
+        socket.destroy()
+        reject(new UnansweredError('UNREACHABLE', why))
+      }
+      const forget = after(connect_ms, () => fail(`it accepted no connection within ${connect_ms} ms`))
+      socket.on('error', (error) => fail(whyNot(error)))
+      socket.once('close', () => fail('it ended the connection'))
+      socket.once('secureConnect', () => {
+        forget()
+        resolve(socket)
+      })
+    })
+  }
+
+  /** Who answers: a node that the authority of the token has certified. */
+  #memberAt(socket: TLSSocket): { readonly memberId: string; readonly authority: X509Certificate } {
+    // Once: asked again, Node answers with the next certificate of the chain.
+    const shown = socket.getPeerX509Certificate()
+    const memberId = shown && shownIn(shown)?.nodeId
+    const authority = shown && this.#authorityOf(shown)
+    if (memberId === undefined || authority === undefined) {
+      throw new UnansweredError('WRONG_PIN', 'what answers there is not of the cluster that gave the token out')
+    }
+    if (socket.alpnProtocol !== JOIN_PROTOCOL) throw new UnansweredError('UNREACHABLE', TAKES_NONE)
+    return { memberId, authority }
+  }
+
+  #authorityOf(shown: X509Certificate): X509Certificate | undefined {
+    const { pin } = this.#parts.token
+    const now_ms = this.#clock.now_ms()
+    const authority = pinnedAuthority(shown, pin, now_ms)
+    if (authority !== undefined || pinnedAuthority(shown, pin, Date.parse(shown.validFrom)) === undefined) {
+      return authority
+    }
+    throw new UnansweredError(
+      'CLOCK_SKEW',
+      `its certificate is valid from ${shown.validFrom} to ${shown.validTo}, not at ${new Date(now_ms).toUTCString()}`,
+    )
+  }
+
+  async #answer(socket: TLSSocket, intent: Intent): Promise<unknown> {
+    const forget = after(this.#patience.answer_ms, () => socket.destroy())
+    try {
+      return await readMessage(socket, ANSWERED_MAX)
+    } catch (error) {
+      if (!(error instanceof MessageError)) throw error
+      // What only looks has changed nothing.
+      throw new UnansweredError(intent === 'join' ? 'LOST' : 'UNREACHABLE', `its answer is lost: ${error.message}`)
+    } finally {
+      forget()
+    }
+  }
+}
+
+const TAKES_NONE = 'it takes no nodes in'
+
+function whyNot(error: Error & { readonly code?: unknown }): string {
+  return String(error.code).includes('NO_APPLICATION_PROTOCOL') ? TAKES_NONE : whyOf(error)
+}
+
+/** Another member may have the time that this one has not. */
+function refusal({ code, message }: { readonly code: string; readonly message: string }): Error {
+  const error = refusedWith(code, message)
+  return error.code === 'BUSY' ? new UnansweredError('BUSY', 'it is busy') : error
+}
+
+const unreadable = (address: string) =>
+  new JoinError('OTHER_PROTOCOL', `The answer of ${address} cannot be read; install the version of the cluster`)

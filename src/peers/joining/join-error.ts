@@ -1,0 +1,39 @@
+/**
+ * Why a node was not let in. `WRONG_PIN`: what answers is not of the cluster that gave the token out. `UNREACHABLE`: no
+ * member answered. `LOST`: none answered to the end, so that the cluster may have let the node in. `REFUSED`: the
+ * cluster cannot let it in at this moment, or the member failed.
+ */
+const CODES = [
+  'WRONG_PIN',
+  'WRONG_PROOF',
+  'UNREACHABLE',
+  'LOST',
+  'TOKEN_UNKNOWN',
+  'TOKEN_EXPIRED',
+  'TOKEN_USED',
+  'OTHER_PROTOCOL',
+  'OTHER_VERSION',
+  'CLOCK_SKEW',
+  'ALREADY_MEMBER',
+  'ADDRESS_UNREACHABLE',
+  'INVALID_APPLICATION',
+  'BUSY',
+  'REFUSED',
+] as const
+
+export type JoinErrorCode = (typeof CODES)[number]
+
+/** The message is one line for people, with what to do next. Nothing secret is in it. */
+export class JoinError extends Error {
+  override readonly name = 'JoinError'
+  readonly code: JoinErrorCode
+
+  constructor(code: JoinErrorCode, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** What a member refused with. A later version may have other codes. */
+export const refusedWith = (code: string, message: string): JoinError =>
+  new JoinError(CODES.find((known) => known === code) ?? 'REFUSED', message)

@@ -1,0 +1,99 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { isCertificateId } from '../../cluster/node-certificate.ts'
+import { MessageError } from './messages.ts'
+
+/** What a node that joins and a member say to each other: one message each. */
+
+/** Raised when a message means something else than before. */
+export const PROTOCOL = 1
+/** What a joiner shows at its own address while it asks, see `probe.ts`. */
+export const PROBE_PROTOCOL = 'fulcrum-probe/1'
+
+/** Bytes. */
+export const ASKED_MAX = 64 * 1024
+export const ANSWERED_MAX = 8 * 1024 * 1024
+
+export const REFUSAL_LENGTH_MAX = 1024
+const PEM_LENGTH_MAX = 4096
+const NODES_MAX = 64
+
+const text = (maxLength: number) => Type.String({ minLength: 1, maxLength })
+const Version = Type.String({ pattern: String.raw`^\d+\.\d+\.`, maxLength: 64 })
+const Time_ms = Type.Integer({ minimum: 0 })
+
+/** `look` changes nothing, and uses nothing of the token up. */
+const Intent = Type.Union([Type.Literal('look'), Type.Literal('join')])
+export type Intent = Static<typeof Intent>
+
+/** What a node says of itself. Fields that are not named come from a later patch, and mean nothing to this one. */
+const Application = Type.Object({
+  version: Version,
+  now_ms: Time_ms,
+  name: text(255),
+  /** HOST:PORT, where its peer port will be. */
+  address: text(264),
+  /** PKCS#10 in PEM, for the certificate of each authority. */
+  peerRequest: text(PEM_LENGTH_MAX),
+  clientRequest: text(PEM_LENGTH_MAX),
+  /** What it brings along, for whoever lets it in. */
+  records: Type.Optional(Type.Unknown()),
+})
+export type Application = Static<typeof Application>
+
+const Node = Type.Object({ id: text(64), name: text(255), address: text(264) })
+
+/** What a look tells. */
+const Seen = Type.Object({
+  clusterId: text(64),
+  name: text(255),
+  version: Version,
+  now_ms: Time_ms,
+  nodes: Type.Array(Node, { maxItems: NODES_MAX }),
+  /** Whether members can connect to the address of the application; `why` they cannot, as half a sentence. */
+  reachable: Type.Boolean(),
+  why: Type.Optional(text(255)),
+})
+export type Seen = Static<typeof Seen>
+
+const Asked = Type.Object({
+  tokenId: text(64),
+  joinerId: text(64),
+  intent: Intent,
+  application: Type.Unknown(),
+  /** Base64url. */
+  proof: text(64),
+})
+export type Asked = Static<typeof Asked>
+
+const Answered = Type.Union([
+  Type.Object({ proof: text(64), welcome: Type.Unknown() }),
+  Type.Object({ refusal: Type.Object({ code: text(64), message: text(REFUSAL_LENGTH_MAX) }) }),
+])
+export type Answered = Static<typeof Answered>
+
+/** The value as it is described, or undefined. */
+function reader<T extends TSchema>(schema: T): (value: unknown) => Static<T> | undefined {
+  const validator = Compile(schema)
+  return (value) => (validator.Check(value) ? value : undefined)
+}
+
+export const readApplication = reader(Application)
+export const readSeen = reader(Seen)
+export const readAnswered = reader(Answered)
+const readAskedFields = reader(Asked)
+const readProtocol = reader(Type.Object({ protocol: Type.Integer() }))
+
+/** The protocol that is spoken, and what is asked when it is this one. */
+export type Opening = { readonly protocol: number; readonly asked?: Asked }
+
+/** @throws {MessageError} when it is none of any protocol. */
+export function readOpening(message: unknown): Opening {
+  const protocol = readProtocol(message)?.protocol
+  if (protocol === undefined) throw new MessageError('it names no protocol')
+  if (protocol !== PROTOCOL) return { protocol }
+  const asked = readAskedFields(message)
+  if (asked === undefined || !isCertificateId(asked.joinerId))
+    throw new MessageError('a field of it is missing or wrong')
+  return { protocol, asked }
+}

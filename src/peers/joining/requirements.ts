@@ -1,0 +1,62 @@
+import { VERSION } from '../../base/version.ts'
+import { pinOfRequest } from '../../cluster/authority.ts'
+import { type JoinAddress, parseJoinAddress } from '../../cluster/join-token.ts'
+import { CertificateError } from '../../cluster/node-certificate.ts'
+import { JoinError } from './join-error.ts'
+import { type Application, readApplication } from './protocol.ts'
+
+const SKEW_MAX_MS = 60_000
+
+/** What is asked of a node before its address is tried. */
+export interface Applying {
+  readonly application: Application
+  readonly address: JoinAddress
+  /** Of the key that its peer port will show. */
+  readonly pin: string
+  /** Names both keys that it asks certificates for. */
+  readonly keys: string
+}
+
+/**
+ * What a node says of itself, read.
+ *
+ * @throws {JoinError} INVALID_APPLICATION.
+ */
+export async function readApplying(sent: unknown): Promise<Applying> {
+  const application = readApplication(sent)
+  if (application === undefined) throw invalid('What the node says of itself cannot be read')
+  const address = parseJoinAddress(application.address)
+  if (address === undefined) throw invalid('The address of the node is not HOST:PORT, with [HOST] for IPv6')
+  try {
+    const pin = await pinOfRequest(application.clientRequest)
+    return { application, address, pin, keys: `${await pinOfRequest(application.peerRequest)}.${pin}` }
+  } catch (error) {
+    if (error instanceof CertificateError) throw invalid(error.message)
+    throw error
+  }
+}
+
+const invalid = (what: string) => new JoinError('INVALID_APPLICATION', `${what}; use the same version of Fulcrum`)
+
+/**
+ * Versions have to be equal in their first two numbers, and clocks within a minute.
+ *
+ * @throws {JoinError} OTHER_VERSION or CLOCK_SKEW.
+ */
+export function assertFits({ version, now_ms }: Application, memberNow_ms: number): void {
+  if (levelOf(version) !== levelOf(VERSION)) {
+    throw new JoinError(
+      'OTHER_VERSION',
+      `The node has Fulcrum ${version} and the cluster ${VERSION}; bring both to the same version first`,
+    )
+  }
+  const skew_ms = now_ms - memberNow_ms
+  if (Math.abs(skew_ms) <= SKEW_MAX_MS) return
+  const way = skew_ms > 0 ? 'ahead of' : 'behind'
+  throw new JoinError(
+    'CLOCK_SKEW',
+    `The clock of the node is ${Math.round(Math.abs(skew_ms) / 1000)} s ${way} that of the cluster; set it, or use NTP`,
+  )
+}
+
+const levelOf = (version: string) => version.split('.').slice(0, 2).join('.')

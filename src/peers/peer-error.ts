@@ -1,0 +1,47 @@
+/**
+ * What became of a request that was to be carried. `unreachable`, `refused` and `busy`: nothing of it was executed.
+ * `lost`: it was sent, and whether it was executed is not known; or an answer that had begun does not go on. `aborted`:
+ * who asked went away, or what was to be sent ended half way. `closed`: this node ends.
+ */
+export type PeerErrorKind = 'unreachable' | 'lost' | 'refused' | 'busy' | 'aborted' | 'closed'
+
+export interface PeerErrorFacts {
+  readonly nodeId?: string
+  /** When the node was last heard; of one that never was, when it was first tried. */
+  readonly since_ms?: number
+}
+
+/** The message is for the people who asked; of `unreachable` and `lost` it is that of a 503 NODE_UNREACHABLE. */
+export class PeerError extends Error {
+  override readonly name = 'PeerError'
+  readonly kind: PeerErrorKind
+  readonly facts: PeerErrorFacts
+
+  constructor(kind: PeerErrorKind, message: string, facts: PeerErrorFacts = {}) {
+    super(message)
+    this.kind = kind
+    this.facts = facts
+  }
+}
+
+export const closed = (): PeerError => new PeerError('closed', 'This node ends')
+
+const REACHING: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'it refuses connections',
+  ECONNRESET: 'it ended the connection',
+  ENOTFOUND: 'its name is not known',
+  EAI_AGAIN: 'its name could not be looked up',
+  EHOSTUNREACH: 'there is no way to it',
+  ENETUNREACH: 'there is no way to it',
+  ETIMEDOUT: 'its machine does not answer',
+}
+const OF_CERTIFICATES = /^(?:ERR_TLS_CERT|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|INVALID_(?:CA|PURPOSE)|CRL_)/
+
+/** Why a connection to a peer failed, as half a sentence about it. */
+export function whyOf(error: Error & { readonly code?: unknown }): string {
+  if (error instanceof PeerError) return error.message
+  const code = typeof error.code === 'string' ? error.code : error.name
+  if (OF_CERTIFICATES.test(code)) return `its certificate is not accepted (${code})`
+  if (code.includes('ALERT')) return `it does not accept this node's certificate (${code})`
+  return REACHING[code] ?? `its connection broke (${code})`
+}

@@ -1,0 +1,145 @@
+import { performServerHandshake, type ServerHttp2Session } from 'node:http2'
+import type { TLSSocket } from 'node:tls'
+import { type Log, strangersLog } from '../base/log.ts'
+import { answerStream, type PeerHandler } from './answering.ts'
+import { Entrance, type EntranceBounds } from './entrance.ts'
+import { HTTP2_OPTIONS, SESSION_WINDOW_BYTES } from './http2-options.ts'
+import { type PeerCredentials, type Shown, shownBy } from './peer-tls.ts'
+
+export interface PeerBounds extends EntranceBounds {
+  /** How often sessions are looked at. */
+  readonly look_ms: number
+  /** A session of which nothing was heard at so many looks ends: who uses one pings each second. */
+  readonly silentLooks_max: number
+}
+
+const BOUNDS: PeerBounds = {
+  arriving_max: 32,
+  eachAddress_max: 16,
+  handshake_ms: 5_000,
+  look_ms: 1_000,
+  silentLooks_max: 10,
+}
+
+export interface PeerServerParts {
+  readonly address: { readonly host: string; readonly port: number }
+  readonly credentials: PeerCredentials
+  /** The node with this pin, if it is a member at this moment. Asked often. */
+  readonly memberOf: (pin: string) => string | undefined
+  readonly handle: PeerHandler
+  /** Takes connections of nodes that want to join, see `JoinServer`. Where it is left out, nobody can ask. */
+  readonly join?: (socket: TLSSocket) => void
+  readonly log: Log
+  readonly bounds?: Partial<PeerBounds>
+}
+
+interface Caller extends Shown {
+  readonly session: ServerHttp2Session
+  readonly socket: TLSSocket
+  heard_bytes: number
+  silentLooks: number
+}
+
+/**
+ * The port where other nodes of the cluster ask: HTTP/2 in TLS 1.3. A caller has a certificate of the cluster that was
+ * not revoked, and its key is that of a node that is a member at this moment; nobody else gets an answer of any kind,
+ * but who asks to join, in a protocol of its own.
+ */
+export class PeerServer {
+  readonly #parts: PeerServerParts
+  readonly #bounds: PeerBounds
+  readonly #strangers: Log
+  readonly #entrance: Entrance
+  readonly #callers = new Set<Caller>()
+  readonly #looks: NodeJS.Timeout
+  #port = 0
+
+  private constructor(parts: PeerServerParts) {
+    this.#parts = parts
+    this.#bounds = { ...BOUNDS, ...parts.bounds }
+    this.#strangers = strangersLog(parts.log)
+    const { credentials, join } = parts
+    const enter = (socket: TLSSocket) => this.#enter(socket)
+    this.#entrance = new Entrance({ credentials, bounds: this.#bounds, enter, join, log: this.#strangers })
+    this.#looks = setInterval(() => this.#look(), this.#bounds.look_ms).unref()
+  }
+
+  /** Resolves when it listens. */
+  static async open(parts: PeerServerParts): Promise<PeerServer> {
+    const server = new PeerServer(parts)
+    try {
+      server.#port = await server.#entrance.listen(parts.address)
+    } catch (error) {
+      clearInterval(server.#looks)
+      throw error
+    }
+    return server
+  }
+
+  /** Where it listens. */
+  get port(): number {
+    return this.#port
+  }
+
+  /** Connections that are open now: of callers, and of those whose handshake goes on. */
+  get connections(): number {
+    return this.#entrance.open
+  }
+
+  /** Shows another certificate, and refuses by another list, from the next connection on. */
+  present(credentials: PeerCredentials): void {
+    this.#entrance.present(credentials)
+  }
+
+  /** Ends the sessions of nodes that are no members any more. It happens by itself, but a little later. */
+  recheck(): void {
+    for (const caller of this.#callers) this.#isMember(caller)
+  }
+
+  /** Ends everything at once. */
+  async close(): Promise<void> {
+    clearInterval(this.#looks)
+    for (const { session } of this.#callers) session.destroy()
+    await this.#entrance.close()
+  }
+
+  #enter(socket: TLSSocket): void {
+    const shown = shownBy(socket)
+    if (shown === undefined || this.#parts.memberOf(shown.pin) !== shown.nodeId) {
+      this.#strangers.warn('no member of the cluster', { address: socket.remoteAddress, nodeId: shown?.nodeId })
+      socket.destroy()
+      return
+    }
+    const session = performServerHandshake(socket, HTTP2_OPTIONS)
+    const caller: Caller = { ...shown, session, socket, heard_bytes: 0, silentLooks: 0 }
+    this.#callers.add(caller)
+    session.setLocalWindowSize(SESSION_WINDOW_BYTES)
+    session.on('error', () => undefined)
+    session.once('close', () => this.#callers.delete(caller))
+    session.on('stream', (stream, head) => {
+      if (!this.#isMember(caller)) return
+      const { handle, log } = this.#parts
+      void answerStream(stream, head, { from: caller.nodeId, handle, log })
+    })
+  }
+
+  /** Ends the session when it is not. */
+  #isMember({ nodeId, pin, session, socket }: Caller): boolean {
+    if (this.#parts.memberOf(pin) === nodeId) return true
+    this.#parts.log.info('a node that was removed is locked out', { nodeId, address: socket.remoteAddress })
+    session.destroy()
+    return false
+  }
+
+  #look(): void {
+    for (const caller of this.#callers) {
+      const { socket, session, nodeId } = caller
+      if (!this.#isMember(caller)) continue
+      caller.silentLooks = socket.bytesRead === caller.heard_bytes ? caller.silentLooks + 1 : 0
+      caller.heard_bytes = socket.bytesRead
+      if (caller.silentLooks < this.#bounds.silentLooks_max) continue
+      this.#parts.log.info('nothing was heard of a node', { nodeId, address: socket.remoteAddress })
+      session.destroy()
+    }
+  }
+}
