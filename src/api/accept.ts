@@ -16,11 +16,11 @@ function weightOf(parameters: readonly string[]): number {
   return value === undefined ? 0 : Number(value)
 }
 
-/** Whether rows are wanted rather than JSON. Who does not name them gets JSON. */
-export function prefersCsv(accept: string): boolean {
+/** Whether this form is wanted rather than JSON. Who does not name it gets JSON. */
+export function prefers(type: 'text/csv' | 'text/html', accept: string): boolean {
   if (accept === '' || accept === '*/*') return false
   const weights = weightsOf(accept)
-  const csv = weights.get('text/csv') ?? weights.get('text/*') ?? 0
+  const wanted = weights.get(type) ?? weights.get('text/*') ?? 0
   const json = weights.get('application/json') ?? weights.get('application/*') ?? 0
-  return csv > 0 && csv >= json
+  return wanted > 0 && wanted >= json
 }

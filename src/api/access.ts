@@ -1,5 +1,5 @@
-import { nameBasedId } from '../ids.ts'
-import type { Catalog } from './context.ts'
+import { nameBasedId } from '../base/ids.ts'
+import type { Catalog } from '../context/catalog.ts'
 import type { Endpoint } from './endpoint.ts'
 
 /** The id by which roles grant an endpoint: stable across versions as long as method and path are. */
@@ -25,7 +25,10 @@ function role(name: string, grants: (endpoint: Endpoint) => boolean): DefaultRol
 
 export const ADMINISTRATOR = role('Administrator', () => true)
 
-/** Who may write here could give rights to anybody, by restoring users and roles as they were or never were. So could who installs a package of his own, or takes the whole system back. */
+/**
+ * Who may write here could give rights to anybody, by restoring users and roles as they were or never were. So could
+ * who installs a package of his own, or takes the whole system back.
+ */
 const OVER_RIGHTS = ['/localUsers', '/rbac', '/backup', '/revisions', '/audit', '/radius', '/saml', '/login'] as const
 
 /**
@@ -38,7 +41,9 @@ export const DEFAULT_ROLES: readonly DefaultRole[] = [
     'Manager',
     (endpoint) =>
       reads(endpoint) ||
-      (!under(endpoint, ...OVER_RIGHTS) && !named(endpoint, 'updates.upload', 'lvmSnapshots.restore')),
+      (!under(endpoint, ...OVER_RIGHTS) && !named(endpoint, 'updates.upload', 'lvmSnapshots.restore')) ||
+      // Of every record it takes the right to edit it.
+      named(endpoint, 'revisions.revert'),
   ),
   role(
     'Operator',
@@ -46,6 +51,7 @@ export const DEFAULT_ROLES: readonly DefaultRole[] = [
       reads(endpoint) ||
       named(endpoint, 'realServers.drain', 'realServers.halt', 'realServers.online') ||
       named(endpoint, 'services.reload', 'services.reloadOnNode', 'services.apply', 'services.applyOnNode') ||
+      named(endpoint, 'services.confirm', 'services.revertApply') ||
       (endpoint.effect === 'act' && under(endpoint, '/ipvsDirector/sticktable')),
   ),
   role('Certificates', (endpoint) => under(endpoint, '/certificates', '/ciphers')),

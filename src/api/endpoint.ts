@@ -1,8 +1,9 @@
-import type { Static, TObject, TSchema, TVoid } from 'typebox'
-import { Type } from 'typebox'
-import type { ContextOf, Effect } from './context.ts'
-import type { FieldProblem } from './refuse.ts'
+import { type Static, type TObject, type TSchema, type TVoid, Type } from 'typebox'
+import type { ContextOf, Effect } from '../context/context.ts'
+import { type ErrorCode, type FieldProblem, refuseFields } from '../base/errors.ts'
+import { type WhenNull, withNulls, withoutNulls } from './null-fields.ts'
 import type { Reply } from './reply.ts'
+import { contradictions, inOneSpelling, type Spellings } from './spellings.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -48,8 +49,8 @@ export interface EndpointSpec<
   readonly path: P
   /** What really happens; selects what the handler is given. */
   readonly effect: Effect & E
-  /** The specification's marker, verbatim. */
-  readonly staged: boolean
+  /** The specification's marker, where it says something else than the effect: it marks some that act at once. */
+  readonly staged?: boolean
   readonly access?: Access
   /** Not in the specification, added by decisions.md. */
   readonly extension?: true
@@ -57,10 +58,21 @@ export interface EndpointSpec<
   readonly reveals?: true
   /** Not served: roles grant it, and other endpoints ask for that right (`ctx.may`). */
   readonly permissionOnly?: true
-  /** About the pending changes of everybody: refused inside a transaction, whose edits are none of them. Every apply is. */
+  /**
+   * About the pending changes of everybody: refused inside a transaction, whose edits are none of them. Every apply is.
+   */
   readonly outsideTransactions?: true
+  /** Changes the machine or its configuration: refused by a daemon that only watches a HAProxy of somebody else. */
+  readonly managedOnly?: true
+  /**
+   * If-Match is compared with the record that it changes, which a read answers with an ETag. What stages changes of a
+   * record does so without saying it; every other request with an If-Match is refused.
+   */
+  readonly comparesRevision?: boolean
   /** 201 for a POST that creates a record, 202 for a job that goes on, 303 where the answer is elsewhere. */
   readonly status?: 200 | 201 | 202 | 303
+  /** Answers 202 instead where a job goes on. */
+  readonly mayGoOn?: true
   /** Takes the body of an HTML form as well: what a browser posts on its way from elsewhere. */
   readonly isForm?: true
   /** Of the body, when more than 1 MiB is wanted. Such a body is parsed in a worker. */
@@ -69,6 +81,12 @@ export interface EndpointSpec<
   readonly atOnce?: AtOnce
   /** The answer is not the JSON envelope: a file, a page, or CSV beside JSON. */
   readonly produces?: readonly string[]
+  /** The answer carries a tag of its bytes: who names it in If-None-Match gets 304. */
+  readonly isTagged?: true
+  /** Headers of the answer beside those that follow from the rest. */
+  readonly sends?: readonly string[]
+  /** What it refuses with, beside the codes that follow from the rest (refusal-codes.ts). */
+  readonly refuses?: readonly ErrorCode[]
   readonly summary: string
   /** Answered in the envelope; {placeholders} are parameters or data fields. */
   readonly message: string
@@ -77,11 +95,36 @@ export interface EndpointSpec<
   readonly query?: Q
   readonly body?: B
   /**
+   * One field of each of these is needed. A schema would refuse without naming it, so the handler does; the document
+   * says it.
+   */
+  readonly needsOneOf?: readonly (readonly (keyof Static<NoInfer<B>> & string)[])[]
+  /**
    * Rules about single fields that no schema can say. When the body does not fit its schema, they are asked about the
    * fields that do, so that every problem is answered at once; a body that fits is the handler's to judge.
    */
   readonly rules?: (body: Partial<Static<NoInfer<B>>>) => readonly FieldProblem[]
+  /**
+   * The optional fields that null clears, each with what it is then: what a record has that was made without the field.
+   */
+  readonly whenNull?: { readonly [K in keyof Static<NoInfer<B>>]?: Static<NoInfer<B>>[K] }
+  /**
+   * Fields that are taken by another name as well, which stands first: its handler sees the second one. Both are
+   * refused when they say different things.
+   */
+  readonly spellings?: {
+    readonly [K in keyof Static<NoInfer<B>>]?: keyof Static<NoInfer<B>> & string
+  }
+  /**
+   * The name of the endpoint that reads what this one changes, where it is at no path of which that follows: what it
+   * answers may be sent back.
+   */
+  readonly readBy?: string
+  /** Fields of a reading that go on by themselves: sent back, they are taken as they are. */
+  readonly moving?: readonly string[]
   readonly data?: R
+  /** Instead of the envelope: the schema of a JSON answer that has none. */
+  readonly whole?: TSchema
   /** Fields of the envelope beside `data`, such as a count. */
   readonly beside?: TObject
   /** What takes its time, such as reading a file: before the turn to edit, for which everybody else would wait. */
@@ -105,18 +148,30 @@ export interface Endpoint {
   readonly reveals: boolean
   readonly permissionOnly: boolean
   readonly outsideTransactions: boolean
+  readonly managedOnly: boolean
+  readonly comparesRevision: boolean
   readonly status: 200 | 201 | 202 | 303
+  readonly mayGoOn: boolean
   readonly isForm: boolean
   readonly bodyBytes_max: number | undefined
   readonly atOnce: AtOnce | undefined
   readonly produces: readonly string[]
+  readonly isTagged: boolean
+  readonly sends: readonly string[]
+  readonly refuses: readonly ErrorCode[]
   readonly summary: string
   readonly message: string
   readonly headers: readonly string[]
   readonly query: TObject | undefined
   readonly body: TSchema | undefined
+  readonly needsOneOf: readonly (readonly string[])[]
   readonly rules: ((body: never) => readonly FieldProblem[]) | undefined
+  readonly whenNull: WhenNull
+  readonly spellings: Spellings
+  readonly readBy: string | undefined
+  readonly moving: readonly string[]
   readonly data: TSchema | undefined
+  readonly whole: TSchema | undefined
   readonly beside: TObject | undefined
   readonly prepare: ((ctx: never, request: never) => Promise<unknown>) | undefined
   readonly handle: (ctx: never, request: never, prepared: never) => unknown
@@ -128,6 +183,35 @@ export const NoData = Type.Array(Type.Never(), { maxItems: 0, description: 'Alwa
 /** `data` of a creation. */
 export const CreatedId = Type.Object({ id: Type.String({ description: 'Id of the new record.' }) })
 
+const DEFAULTS = {
+  access: 'granted',
+  extension: false,
+  reveals: false,
+  permissionOnly: false,
+  managedOnly: false,
+  status: 200,
+  mayGoOn: false,
+  isForm: false,
+  bodyBytes_max: undefined,
+  atOnce: undefined,
+  produces: ['application/json'],
+  isTagged: false,
+  sends: [],
+  refuses: [],
+  headers: [],
+  query: undefined,
+  body: undefined,
+  needsOneOf: [],
+  rules: undefined,
+  spellings: {},
+  readBy: undefined,
+  moving: [],
+  prepare: undefined,
+  data: undefined,
+  whole: undefined,
+  beside: undefined,
+} as const satisfies Partial<Endpoint>
+
 export function endpoint<
   E extends Effect,
   const P extends string,
@@ -137,24 +221,45 @@ export function endpoint<
   R extends TSchema = TVoid,
   S = undefined,
 >(spec: EndpointSpec<E, P, Q, B, R, S>): Endpoint {
+  const outsideTransactions = spec.effect === 'apply'
+  const staged = spec.effect.startsWith('stage')
+  const comparesRevision = staged && spec.method !== 'POST'
+  return clearing(spelled({ ...DEFAULTS, whenNull: {}, outsideTransactions, staged, comparesRevision, ...spec }))
+}
+
+/** The endpoint whose handler sees one spelling of each field. */
+function spelled(made: Endpoint): Endpoint {
+  const { spellings, rules, prepare, handle } = made
+  if (Object.keys(spellings).length === 0) return made
+  const problems = (sent: Sent): readonly FieldProblem[] => [
+    ...contradictions(sent, spellings),
+    ...(rules?.(inOneSpelling(sent, spellings) as never) ?? []),
+  ]
+  const clear = (request: { readonly body: Sent }): never => {
+    if (contradictions(request.body, spellings).length > 0) refuseFields(problems(request.body))
+    return { ...request, body: inOneSpelling(request.body, spellings) } as never
+  }
   return {
-    ...spec,
-    access: spec.access ?? 'granted',
-    extension: spec.extension ?? false,
-    reveals: spec.reveals ?? false,
-    permissionOnly: spec.permissionOnly ?? false,
-    outsideTransactions: spec.outsideTransactions ?? spec.effect === 'apply',
-    status: spec.status ?? 200,
-    isForm: spec.isForm ?? false,
-    bodyBytes_max: spec.bodyBytes_max,
-    atOnce: spec.atOnce,
-    produces: spec.produces ?? ['application/json'],
-    headers: spec.headers ?? [],
-    query: spec.query,
-    body: spec.body,
-    rules: spec.rules,
-    prepare: spec.prepare,
-    data: spec.data,
-    beside: spec.beside,
+    ...made,
+    rules: problems,
+    prepare: prepare && ((ctx: never, request: never) => prepare(ctx, clear(request))),
+    handle: (ctx: never, request: never, prepared: never) => handle(ctx, clear(request), prepared),
+  }
+}
+
+type Sent = Readonly<Record<string, unknown>>
+
+/** The endpoint with a body whose fields null clears; its handler sees what null stands for. */
+function clearing(made: Endpoint): Endpoint {
+  const { body, whenNull, rules, prepare, handle } = made
+  if (body === undefined || Object.keys(whenNull).length === 0) return made
+  const cleared = (request: { readonly body: WhenNull }): never =>
+    ({ ...request, body: withoutNulls(request.body, whenNull) }) as never
+  return {
+    ...made,
+    body: withNulls(body as TObject, whenNull),
+    rules: rules && ((sent: WhenNull) => rules(withoutNulls(sent, whenNull) as never)),
+    prepare: prepare && ((ctx: never, request: never) => prepare(ctx, cleared(request))),
+    handle: (ctx: never, request: never, prepared: never) => handle(ctx, cleared(request), prepared),
   }
 }

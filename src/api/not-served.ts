@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 
 /** A field of the contract that this version does not serve yet: refused by name unless it asks for nothing. */
 export const later = (description: string) =>

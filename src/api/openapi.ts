@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox'
-import { ERRORS } from '../errors.ts'
+import { ERRORS } from '../base/errors.ts'
 import { endpointId } from './access.ts'
 import type { Endpoint } from './endpoint.ts'
-
-type Json = Readonly<Record<string, unknown>>
+import { HEADERS, type Json, plain, Responses } from './openapi-responses.ts'
+import { PARAMETERS, parametersOf } from './openapi-parameters.ts'
 
 const FIELD_ERROR: Json = {
   type: 'object',
@@ -27,18 +27,14 @@ const ERROR: Json = {
   },
 }
 
-/** TypeBox schemas are JSON Schema already; this drops what is not data. */
-function plain(schema: TSchema): Json {
-  return JSON.parse(JSON.stringify(schema)) as Json
-}
-
 /** The OpenAPI 3.1 document of an endpoint table. */
 export function openapiDocument(table: readonly Endpoint[], version: string): Json {
   const endpoints = table.filter((endpoint) => !endpoint.permissionOnly)
   const paths: Record<string, Record<string, Json>> = {}
+  const responses = new Responses()
   for (const endpoint of endpoints) {
     const path = (paths[endpoint.path] ??= {})
-    path[endpoint.method.toLowerCase()] = operation(endpoint)
+    path[endpoint.method.toLowerCase()] = operation(endpoint, responses)
   }
   return {
     openapi: '3.1.0',
@@ -55,22 +51,17 @@ export function openapiDocument(table: readonly Endpoint[], version: string): Js
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
       schemas: { Error: ERROR },
-      responses: {
-        Error: {
-          description: Object.entries(ERRORS)
-            .map(([code, { status, meaning }]) => `\`${code}\` (${status}): ${meaning}`)
-            .join('\n\n'),
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-        },
-      },
+      parameters: PARAMETERS,
+      headers: HEADERS,
+      responses: responses.shared,
     },
   }
 }
 
 const tag = (endpoint: Endpoint) => endpoint.name.split('.')[0] ?? endpoint.name
 
-function operation(endpoint: Endpoint): Json {
-  const parameters = [...pathParameters(endpoint.path), ...queryParameters(endpoint), ...headerParameters(endpoint)]
+function operation(endpoint: Endpoint, responses: Responses): Json {
+  const parameters = parametersOf(endpoint)
   return {
     operationId: endpoint.name,
     summary: endpoint.summary,
@@ -82,82 +73,15 @@ function operation(endpoint: Endpoint): Json {
     'x-access': endpoint.access,
     ...(endpoint.extension ? { 'x-extension': true } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, endpoint.isForm) }),
-    responses: { [String(endpoint.status)]: success(endpoint), '4XX': { $ref: '#/components/responses/Error' } },
+    ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, endpoint) }),
+    responses: responses.of(endpoint),
   }
 }
 
-function requestBody(body: TSchema, isForm: boolean): Json {
-  const schema = plain(body)
+function requestBody(body: TSchema, { isForm, needsOneOf }: Endpoint): Json {
+  const oneOf = needsOneOf.map((names) => ({ anyOf: names.map((name) => ({ required: [name] })) }))
+  const schema: Json = { ...plain(body), ...(oneOf.length === 0 ? {} : { allOf: oneOf }) }
   const required = Array.isArray(schema['required']) && schema['required'].length > 0
   const form = isForm ? { 'application/x-www-form-urlencoded': { schema } } : {}
   return { required, content: { ...form, 'application/json': { schema } } }
-}
-
-function success(endpoint: Endpoint): Json {
-  const description = endpoint.message
-  if (endpoint.status === 303) {
-    const schema = { type: 'string' }
-    return { description, headers: { Location: { description: 'Where to go on.', schema } } }
-  }
-  const content = Object.fromEntries(
-    endpoint.produces.map((type) => [
-      type,
-      { schema: type === 'application/json' ? envelope(endpoint) : { type: 'string' } },
-    ]),
-  )
-  return { description, content }
-}
-
-function envelope(endpoint: Endpoint): Json {
-  const hasData = endpoint.data !== undefined && Reflect.get(endpoint.data, 'type') !== 'void'
-  return {
-    type: 'object',
-    required: hasData ? ['status', 'message', 'data'] : ['status', 'message'],
-    properties: {
-      status: { type: 'string', const: 'success', description: 'Always `success`.' },
-      message: { type: 'string', description: 'What was done, for people.' },
-      ...(hasData && endpoint.data !== undefined ? { data: plain(endpoint.data) } : {}),
-      ...Object.fromEntries(
-        Object.entries(endpoint.beside?.properties ?? {}).map(([name, schema]) => [name, plain(schema)]),
-      ),
-    },
-  }
-}
-
-function pathParameters(path: string): readonly Json[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-    description: /^applianceI[dD]$/.test(name) ? 'Id of the node that answers.' : `The ${name} of the record.`,
-  }))
-}
-
-const HEADERS: Readonly<Record<string, string>> = {
-  'last-event-id': 'Number of the last event that was received.',
-  'x-backup-passphrase': 'Passphrase of the backup, 8 to 256 printable ASCII characters; without it, none.',
-}
-
-function headerParameters({ headers }: Endpoint): readonly Json[] {
-  return headers.map((name) => ({
-    name,
-    in: 'header',
-    required: false,
-    schema: { type: 'string' },
-    description: HEADERS[name] ?? name,
-  }))
-}
-
-function queryParameters(endpoint: Endpoint): readonly Json[] {
-  if (endpoint.query === undefined) return []
-  const required: readonly string[] = endpoint.query.required ?? []
-  return Object.entries(endpoint.query.properties).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: required.includes(name),
-    schema: plain(schema),
-    description: String(Reflect.get(schema, 'description') ?? name),
-  }))
 }

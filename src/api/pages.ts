@@ -1,5 +1,6 @@
 import { type TObject, Type } from 'typebox'
 import { Reply } from './reply.ts'
+import type { Page, PageAsked } from '../context/pages.ts'
 
 /** Lists that may be long are answered in pages; what begins the next one is opaque. */
 
@@ -27,18 +28,9 @@ export const PageBeside: TObject = Type.Object({
   ),
 })
 
-export interface PageAsked {
-  readonly limit?: number
-  readonly after?: string
-}
-
-export interface Page<T> {
-  readonly items: readonly T[]
-  /** undefined: there is no more. */
-  readonly next: string | undefined
-}
-
-/** Items in the order of their keys, which stay as they are: what is gone when the next page is asked for is not missed. */
+/**
+ * Items in the order of their keys, which stay as they are: what is gone when the next page is asked for is not missed.
+ */
 export function pageOf<T>(
   all: readonly T[],
   { limit = PAGE_DEFAULT, after }: PageAsked,
@@ -55,12 +47,12 @@ export function pageOf<T>(
   }
 }
 
-export const mapped = <T, U>({ items, next }: Page<T>, shown: (item: T) => U): Page<U> => ({
+export const mapPage = <T, U>({ items, next }: Page<T>, shown: (item: T) => U): Page<U> => ({
   items: items.map(shown),
   next,
 })
 
 /** A page as it is answered. */
-export function paged<T>({ items, next }: Page<T>): Reply<T[]> {
+export function answerPage<T>({ items, next }: Page<T>): Reply<T[]> {
   return Reply.with([...items], { beside: next === undefined ? {} : { next } })
 }

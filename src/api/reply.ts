@@ -1,40 +1,5 @@
-import { Type } from 'typebox'
-
-/**
- * A long answer, made a little at a time. A slice is valid until the next is asked for. What is returned at the end says why
- * the answer could not be completed; `undefined` when it is whole.
- */
-export type Slices = Iterator<Uint8Array, string | undefined>
-
-/** Where an answer without an end is written to. */
-export interface StreamSink {
-  /** A client that does not take what is written to it is cut off. */
-  write(text: string): void
-  end(): void
-}
-
-/** Writes to the sink for as long as the client stays; the answer is called when it is gone. */
-export type Stream = (sink: StreamSink) => () => void
-
-/** Bytes that were rendered beforehand: the whole answer, envelope included. */
-export interface Rendered {
-  /** 200, or where else the answer is: its header Location says it. */
-  readonly status?: 303
-  readonly body: Uint8Array | string
-  /** The next answer is written over the bytes: they are sent at once, and copied by whoever keeps them. */
-  readonly isTransient?: true
-  /** Instead of `body`: made while it is sent. When it cannot be completed, the connection is closed. */
-  readonly slices?: () => Slices
-  /** Instead of `body`: an answer without an end. */
-  readonly stream?: Stream
-  /** Names of the request headers that choose between forms of this answer, for `Vary`. */
-  readonly vary?: string
-  readonly contentType?: string
-  /** Quoted entity tag; a matching If-None-Match is answered with 304. */
-  readonly etag?: string | undefined
-  readonly cacheControl?: string
-  readonly headers?: Readonly<Record<string, string>>
-}
+import type { Started } from '../context/machine-care.ts'
+import type { Rendered } from '../context/rendered.ts'
 
 export interface ReplyOptions {
   /** Instead of the endpoint's. */
@@ -80,13 +45,17 @@ export function dryRun<T>(data: T, message: string): Reply<T> {
   return Reply.with(data, { message, headers: { 'X-Dry-Run': 'true' } })
 }
 
-/** `data` of what goes on as a job. */
-export const StartedJob = Type.Object({ job: Type.String({ description: 'Job that goes on, see GET /jobs/{id}.' }) })
-
-/** 202: the work goes on as a job. */
-export function accepted(job: string, options: Omit<ReplyOptions, 'status'> = {}): Reply<{ readonly job: string }> {
+/** 202: the work goes on as a job, which is named beside `data`; that is what the table of the specification says. */
+export function accept<T>(job: string, data: T, options: Omit<ReplyOptions, 'status' | 'beside'> = {}): Reply<T> {
   const headers = { ...options.headers, Location: `/api/v1/jobs/${job}` }
-  return Reply.with({ job }, { ...options, status: 202, headers })
+  return Reply.with(data, { ...options, status: 202, headers, beside: { job } })
+}
+
+/**
+ * 202 for work on the machine, of which the trial profile only records what it would be, and says so with `recorded`.
+ */
+export function begun<T>({ job, isDryRun }: Started, data: T, recorded: string): Reply<T> {
+  return accept(job, data, isDryRun ? { message: recorded, headers: { 'X-Dry-Run': 'true' } } : {})
 }
 
 const PLACEHOLDER = /\{(\w+)\}/g

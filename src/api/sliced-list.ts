@@ -4,8 +4,8 @@ import { Reply } from './reply.ts'
 const SLICE = 200
 
 /**
- * A list as it is answered: at once while it is short, else a little at a time, so that others are answered in between. The
- * records are those of this moment; what is told of each is looked up when its turn comes.
+ * A list as it is answered: at once while it is short, else a little at a time, so that others are answered in between.
+ * The records are those of this moment; what is told of each is looked up when its turn comes.
  */
 export function slicedList<R, T>(message: string, records: readonly R[], told: (record: R) => T): T[] | Reply<never> {
   if (records.length <= SLICE) return records.map(told)

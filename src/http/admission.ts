@@ -1,12 +1,15 @@
-import type { Actor } from '../api/context.ts'
+import type { Actor } from '../context/actor.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import type { Rights } from '../auth/permissions.ts'
-import { ApiError } from '../errors.ts'
-import { type Incoming, tokenOf } from './incoming.ts'
+import { ApiError } from '../base/errors.ts'
+import type { CarriedWho } from '../peers/who.ts'
+import { type Incoming, proofOf } from './incoming.ts'
 import type { Route } from './router.ts'
 
-/** Who holds this token: rights, or the refusal. */
-export type Authenticate = (token: string) => { readonly rights: Rights; readonly sessionId: string } | ApiError
+/** Who holds this token, or has asked another node: rights, or the refusal. */
+export type Authenticate = (
+  proof: string | CarriedWho,
+) => { readonly rights: Rights; readonly sessionId: string } | ApiError
 
 export interface Who {
   readonly actor: Actor
@@ -25,14 +28,14 @@ export interface Asked {
 
 export const NOBODY: Actor = { userId: '', email: '', sessionId: '' }
 
-/** Who calls; refuses whom nobody knows. */
-export function admitted(endpoint: Endpoint, incoming: Incoming, authenticate: Authenticate): Who {
+/** Finds out who calls, and refuses a caller without a valid token. */
+export function admit(endpoint: Endpoint, incoming: Incoming, authenticate: Authenticate): Who {
   if (endpoint.access === 'public') return { actor: NOBODY, rights: undefined }
-  const token = tokenOf(incoming)
-  if (token === undefined) {
+  const proof = proofOf(incoming)
+  if (proof === undefined) {
     throw new ApiError('UNAUTHENTICATED', 'Send the header Authorization: Bearer with the token of POST /token')
   }
-  const who = authenticate(token)
+  const who = authenticate(proof)
   if (who instanceof ApiError) throw who
   const { rights, sessionId } = who
   return { actor: { userId: rights.userId, email: rights.email, sessionId }, rights }
@@ -42,8 +45,17 @@ export function admitted(endpoint: Endpoint, incoming: Incoming, authenticate: A
 export const mayAsk = ({ endpoint, index }: Route, { rights }: { readonly rights: Rights | undefined }): boolean =>
   endpoint.access === 'granted' ? rights?.granted[index] === 1 : endpoint.access === 'public' || !rights?.isProgram
 
-export function denied({ method, path, access }: Endpoint): string {
+/** For answers without an end: tells, each time that it is called, whether who asks may still ask for it. */
+export function stillAllowed({ route, incoming }: Asked, authenticate: Authenticate): () => boolean {
+  const proof = proofOf(incoming) ?? ''
+  return () => {
+    const who = authenticate(proof)
+    return !(who instanceof ApiError) && mayAsk(route, who)
+  }
+}
+
+export function explainDenial({ method, path, access }: Endpoint): string {
   return access === 'granted'
     ? `None of your roles grants ${method} ${path}`
-    : `${method} ${path} is for who logged in, not for API tokens`
+    : `${method} ${path} is for people who logged in, not for API tokens`
 }

@@ -1,7 +1,10 @@
-import type { Actor } from '../api/context.ts'
+import type { WentLive } from '../context/applying.ts'
+import type { Actor, CameIn } from '../context/actor.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import type { RecordChange } from '../model/sections.ts'
+import type { Log } from '../base/log.ts'
 import type { Asked } from './admission.ts'
+import type { Answer } from './envelope.ts'
 
 /** A request as the audit log takes note of it. */
 export interface AuditedRequest {
@@ -19,15 +22,13 @@ export interface AuditedRequest {
   /** Who came in by this request, and how. */
   readonly cameIn?: CameIn | undefined
   /** Of the candidate. */
-  readonly changes?: readonly RecordChange[]
-}
-
-/** Somebody who logged in. */
-export interface CameIn {
-  readonly name: string
-  readonly via: 'password' | 'radius' | 'saml'
-  /** Ids of sessions that made room. */
-  readonly ended: readonly string[]
+  readonly changes?: readonly RecordChange[] | undefined
+  /** What an apply made live. */
+  readonly wentLive?: WentLive | undefined
+  /** The node that answered it; it tells the rest in its own audit log. */
+  readonly forwardedTo?: string
+  /** The node that was asked, and has forwarded it. */
+  readonly forwardedBy?: string | undefined
 }
 
 export interface AuditOutcome {
@@ -37,18 +38,48 @@ export interface AuditOutcome {
 }
 
 export interface AuditTrail {
-  /** Throws when the disk is so full that an entry could be lost after the deed; who removes something makes room, and is let in longer. */
+  /**
+   * Throws when the disk is so full that an entry could be lost after the deed; who removes something makes room, and
+   * is let in longer.
+   */
   assertRoom(endpoint: Endpoint): void
   /** Refuses who has filled so much of the log that there would be no room for others. */
   assertShare(request: AuditedRequest): void
-  /** Resolves when the entry is on the disk, or when it is counted in another one; with whether it has an entry of its own. */
+  /**
+   * Resolves when the entry is on the disk, or when it is counted in another one; with whether it has an entry of its
+   * own.
+   */
   record(request: AuditedRequest, outcome: AuditOutcome): Promise<boolean>
 }
 
 /** What is told of a request, while its headers can be read. */
 export function noteOf({ route, incoming, actor, requestId }: Omit<Asked, 'params'>): AuditedRequest {
-  const { method, path, query, address } = incoming
-  return { requestId, endpoint: route.endpoint, actor, address, method, path, query }
+  const { method, path, query, address, carried } = incoming
+  return { requestId, endpoint: route.endpoint, actor, address, method, path, query, forwardedBy: carried?.via }
+}
+
+/** The answer, once the disk holds what came of the request. */
+export async function noted(
+  { audit, log }: { readonly audit: AuditTrail; readonly log: Log },
+  request: AuditedRequest,
+  answer: Answer,
+): Promise<Answer> {
+  try {
+    await audit.record(request, { status: answer.status, code: answer.code })
+  } catch (error) {
+    // What was done is done: to say that it was not would be worse.
+    log.error('an audit entry was lost', { requestId: request.requestId, reason: String(error) })
+  }
+  return answer
+}
+
+/** What a request did, as far as the audit log tells it. */
+export type Deeds = Pick<AuditedRequest, 'changes' | 'cameIn' | 'wentLive'>
+
+export function toldBy(work: Deeds | undefined): Deeds {
+  if (work === undefined) return {}
+  const { changes, cameIn, wentLive } = work
+  return { changes, cameIn, wentLive }
 }
 
 /** Public endpoints by which somebody comes in. */

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../api/endpoint.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import type { Incoming } from './incoming.ts'
 import { Places } from './places.ts'
 import { parseForm, type ParsedBody, parseSmall, validBody, type Validation } from './validation.ts'
@@ -23,6 +23,19 @@ export function mayBeLarge({ bodyBytes_max }: Endpoint, incoming: Incoming): boo
 export const largeBodies = () =>
   new Places({ what: 'large bodies', all_max: LARGE_BODIES_MAX, each_max: 1, retryAfter_s: 5 })
 
+/** Of the body of such a request. */
+export function bytesMaxOf({ bodyBytes_max, access }: Endpoint): number {
+  return bodyBytes_max ?? (access === 'public' ? PUBLIC_BODY_BYTES_MAX : BODY_BYTES_MAX)
+}
+
+export const tooLarge = (bytes_max: number) =>
+  new ApiError('PAYLOAD_TOO_LARGE', `The body may hold ${bytes_max} bytes at the most`)
+
+/** Nobody passes on what could be read in two ways. */
+export function refuseAmbiguous({ isAmbiguous }: Pick<Incoming, 'isAmbiguous'>): void {
+  if (isAmbiguous) throw new ApiError('MALFORMED_REQUEST', 'The headers say more than once where the body ends')
+}
+
 /** Reads and judges the body of a request. */
 export async function readBody(
   endpoint: Endpoint,
@@ -30,15 +43,11 @@ export async function readBody(
   validation: Validation,
   parseLarge: ParseLarge,
 ): Promise<unknown> {
-  if (incoming.isAmbiguous)
-    throw new ApiError('MALFORMED_REQUEST', 'The headers say more than once where the body ends')
+  refuseAmbiguous(incoming)
   const contentType = incoming.header('content-type')
-  const small_max = endpoint.access === 'public' ? PUBLIC_BODY_BYTES_MAX : BODY_BYTES_MAX
-  const bytes_max = endpoint.bodyBytes_max ?? small_max
+  const bytes_max = bytesMaxOf(endpoint)
   const raw = await incoming.readBody(bytes_max)
-  if (raw === undefined) {
-    throw new ApiError('PAYLOAD_TOO_LARGE', `The body may hold ${bytes_max} bytes at the most`)
-  }
+  if (raw === undefined) throw tooLarge(bytes_max)
   if (endpoint.isForm && /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType)) {
     return validBody(parseForm(raw), validation)
   }

@@ -35,8 +35,8 @@ let running = 0
 const waiting: (() => void)[] = []
 
 /**
- * Small answers at once, larger ones beside the loop, from a copy if the bytes are about to change. `undefined` when too many
- * are being compressed.
+ * Small answers at once, larger ones beside the loop, from a copy if the bytes are about to change. `undefined` when
+ * too many are being compressed.
  */
 export function compress(
   encoding: Compressed,

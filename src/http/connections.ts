@@ -1,5 +1,5 @@
 import type { TemplatedApp } from 'uWebSockets.js'
-import { descriptorsMax } from '../descriptors.ts'
+import { descriptorsMax } from '../base/descriptors.ts'
 import { placeOfBytes, socketsByPlace } from './socket-table.ts'
 
 /** Far more than there are pollers; measured, one with TLS takes some 6 KB of ours, and what the kernel buffers. */
@@ -25,8 +25,8 @@ export function connectionBounds(descriptors = descriptorsMax()): ConnectionBoun
 }
 
 /**
- * Bounds of open connections, in all and by address. uWebSockets.js says when a connection ends, but not whose it was: the
- * count of an address only rises, and when it nears its bound the kernel is asked how many there really are.
+ * Bounds of open connections, in all and by address. uWebSockets.js says when a connection ends, but not whose it was:
+ * the count of an address only rises, and when it nears its bound the kernel is asked how many there really are.
  */
 export class Connections {
   readonly #bounds: ConnectionBounds

@@ -1,6 +1,8 @@
+import type { Readable } from 'node:stream'
 import type { Endpoint } from '../api/endpoint.ts'
-import { fillMessage, Reply, type Slices, type Stream } from '../api/reply.ts'
-import type { ApiError, ErrorCode } from '../errors.ts'
+import { fillMessage, Reply } from '../api/reply.ts'
+import type { Slices, Stream } from '../context/rendered.ts'
+import type { ApiError, ErrorCode } from '../base/errors.ts'
 
 /** An answer ready for the socket. */
 export interface Answer {
@@ -18,6 +20,10 @@ export interface Answer {
   readonly slices?: (() => Slices) | undefined
   /** Instead of `body`: without an end. */
   readonly stream?: Stream | undefined
+  /**
+   * Comes from another node: instead of `body`, or what `stream` is made of. Destroyed by whoever does not send it.
+   */
+  readonly relayed?: Readable | undefined
   /** The user whom an answer that lasts is counted for. */
   readonly holder?: string | undefined
 }
@@ -26,8 +32,8 @@ export const JSON_TYPE = 'application/json'
 const NO_HEADERS: Readonly<Record<string, string>> = {}
 
 /**
- * The type and every header, as the value of `Content-Type` and the lines behind it: one call to the socket instead of many.
- * What does not say how it may be kept is kept nowhere: it may hold a secret.
+ * The type and every header, as the value of `Content-Type` and the lines behind it: one call to the socket instead of
+ * many. What does not say how it may be kept is kept nowhere: it may hold a secret.
  */
 export function headOf({ contentType, headers }: Pick<Answer, 'contentType' | 'headers'>): string {
   let head = contentType
@@ -50,19 +56,19 @@ export function success(
 }
 
 /** What a handler answered; `revision` is that of the record that was read. */
-export function replied(
+export function answerWith(
   endpoint: Endpoint,
   params: Readonly<Record<string, string>>,
   result: unknown,
   revision: number | undefined,
 ): Answer {
+  const tag = endpoint.method === 'GET' && revision !== undefined ? { ETag: `"${revision}"` } : undefined
   if (result instanceof Reply) {
     const message = result.message ?? fillMessage(endpoint.message, params, result.data)
-    return success(result.status ?? endpoint.status, message, result.data, result.headers, result.beside)
+    const headers = tag === undefined ? result.headers : { ...tag, ...result.headers }
+    return success(result.status ?? endpoint.status, message, result.data, headers, result.beside)
   }
-  const message = fillMessage(endpoint.message, params, result)
-  const tag = endpoint.method === 'GET' ? revision : undefined
-  return success(endpoint.status, message, result, tag === undefined ? undefined : { ETag: `"${tag}"` })
+  return success(endpoint.status, fillMessage(endpoint.message, params, result), result, tag)
 }
 
 export function failure(error: ApiError): Answer {
@@ -85,10 +91,10 @@ export function failure(error: ApiError): Answer {
 }
 
 /** The answer with its whole body in memory of its own, for a caller without a socket. */
-export function collected(answer: Answer): Answer
-export function collected(answer: Answer | Promise<Answer>): Answer | Promise<Answer>
-export function collected(answer: Answer | Promise<Answer>): Answer | Promise<Answer> {
-  if (answer instanceof Promise) return answer.then((late) => collected(late))
+export function collect(answer: Answer): Answer
+export function collect(answer: Answer | Promise<Answer>): Answer | Promise<Answer>
+export function collect(answer: Answer | Promise<Answer>): Answer | Promise<Answer> {
+  if (answer instanceof Promise) return answer.then((late) => collect(late))
   const { slices, isTransient, ...rest } = answer
   if (slices === undefined) return isTransient === true ? { ...rest, body: Buffer.from(answer.body) } : answer
   const parts: Uint8Array[] = []

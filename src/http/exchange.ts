@@ -1,8 +1,13 @@
+import { Readable } from 'node:stream'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+import { ApiError } from '../base/errors.ts'
+import { tooLarge } from './body.ts'
 import { type Framing, framingOf } from './framing.ts'
 import type { Incoming } from './incoming.ts'
 
-/** A whole body has to arrive in this time, a large one in more; a client that drips bytes would hold memory for ever. */
+/**
+ * A whole body has to arrive in this time, a large one in more; a client that drips bytes would hold memory for ever.
+ */
 const BODY_TIMEOUT_MS = 30_000
 const BODY_BYTES_PER_MS_MIN = 256
 
@@ -24,6 +29,8 @@ export class Exchange implements Incoming {
   #address: string | undefined
   #aborted = false
   #ended: () => void = () => undefined
+  #gone: AbortController | undefined
+  #body: Readable | undefined
 
   readonly #listener: ListenerState
   constructor(response: HttpResponse, request: HttpRequest, listener: ListenerState) {
@@ -46,8 +53,8 @@ export class Exchange implements Incoming {
   }
 
   /**
-   * A proxy in front of us may have another opinion of where this request ends (uWebSockets.js is lenient with chunks), and
-   * what follows could be somebody else's.
+   * A proxy in front of us may have another opinion of where this request ends (uWebSockets.js is lenient with chunks),
+   * and what follows could be somebody else's.
    */
   get isUnclear(): boolean {
     return this.#framing === 'chunked' || this.isAmbiguous || this.hasUnwantedBody
@@ -64,7 +71,13 @@ export class Exchange implements Incoming {
   /** The client is gone: nothing of it may be touched any more. */
   abort(): void {
     this.#aborted = true
+    this.#gone?.abort()
     this.#ended()
+  }
+
+  get signal(): AbortSignal {
+    this.#gone ??= new AbortController()
+    return this.#gone.signal
   }
 
   get address(): string {
@@ -91,19 +104,18 @@ export class Exchange implements Incoming {
     this.#request = undefined
   }
 
+  /** Rejects when the client leaves before all of it has come: whoever waits for it holds a place. */
   readBody(bytes_max: number): Promise<Uint8Array | undefined> {
     // The address cannot be asked for once the socket is gone.
     void this.address
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const chunks: Buffer[] = []
       let size = 0
-      const deadline = setTimeout(
-        () => {
-          if (!this.aborted) this.#response.close()
-        },
-        BODY_TIMEOUT_MS + bytes_max / BODY_BYTES_PER_MS_MIN,
-      )
-      this.#ended = () => clearTimeout(deadline)
+      const deadline = this.#closeUnless(bytes_max)
+      this.#ended = () => {
+        clearTimeout(deadline)
+        reject(new ApiError('MALFORMED_REQUEST', 'The body did not come to its end'))
+      }
       this.#response.onData((chunk, last) => {
         size += chunk.byteLength
         if (size <= bytes_max) chunks.push(Buffer.from(Buffer.from(chunk)))
@@ -113,5 +125,49 @@ export class Exchange implements Incoming {
         else resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))
       })
     })
+  }
+
+  /** Reads no faster than somebody takes it. */
+  streamBody(bytes_max: number): Readable {
+    let size = 0
+    const deadline = this.#closeUnless(bytes_max)
+    const body = new Readable({
+      read: () => this.#flow('resume'),
+      destroy: (error, callback) => {
+        clearTimeout(deadline)
+        // What still comes is let go, so that the connection can be used again.
+        this.#flow('resume')
+        callback(error)
+      },
+    })
+    // It may fail before somebody reads it.
+    body.on('error', () => undefined)
+    this.#body = body
+    this.#ended = () => body.destroy(new Error('the client went away'))
+    this.#response.onData((chunk, last) => {
+      size += chunk.byteLength
+      if (body.destroyed) return
+      if (size > bytes_max) body.destroy(tooLarge(bytes_max))
+      else if (chunk.byteLength > 0 && !body.push(Buffer.from(Buffer.from(chunk))) && !last) this.#flow('pause')
+      if (last) body.push(null)
+    })
+    return body
+  }
+
+  /** An answer is about to be sent: what still comes is for nobody. */
+  endReading(): void {
+    this.#body?.destroy()
+  }
+
+  #flow(how: 'pause' | 'resume'): void {
+    if (!this.aborted) this.#response[how]()
+  }
+
+  /** A body that takes longer than it may ends the connection. */
+  #closeUnless(bytes_max: number): NodeJS.Timeout {
+    const close = () => {
+      if (!this.aborted) this.#response.close()
+    }
+    return setTimeout(close, BODY_TIMEOUT_MS + bytes_max / BODY_BYTES_PER_MS_MIN)
   }
 }

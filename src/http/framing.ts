@@ -1,5 +1,5 @@
 import type { HttpRequest } from 'uWebSockets.js'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import { type Answer, failure } from './envelope.ts'
 
 /** How a request says where its body ends. */
@@ -9,8 +9,8 @@ const SINGLE_HEADERS = new Set(['content-length', 'transfer-encoding', 'host', '
 const HAS_BODY = new Set(['POST', 'PUT', 'DELETE'])
 
 /**
- * Repeated, unknown or odd framing headers are ambiguous: two readings of where a body ends are how requests are smuggled
- * past a proxy. A request without a body that says nothing of one, as nearly all are, costs two look-ups.
+ * Repeated, unknown or odd framing headers are ambiguous: two readings of where a body ends are how requests are
+ * smuggled past a proxy. A request without a body that says nothing of one, as nearly all are, costs two look-ups.
  */
 export function framingOf(request: Pick<HttpRequest, 'getHeader' | 'forEach'>, method: string): Framing {
   const isPlain = request.getHeader('content-length') === '' && request.getHeader('transfer-encoding') === ''
@@ -33,7 +33,10 @@ export function framingOf(request: Pick<HttpRequest, 'getHeader' | 'forEach'>, m
 /** Nobody reads it, and a proxy may take it for the next request. */
 export const UNWANTED_BODY = failure(new ApiError('MALFORMED_REQUEST', 'A request to read has no body'))
 
-/** While an answer is owed, uWebSockets.js ends a connection on which another request comes: none in what was received already is served. */
+/**
+ * While an answer is owed, uWebSockets.js ends a connection on which another request comes: none in what was received
+ * already is served.
+ */
 export async function behindWhatCame(answer: Answer | Promise<Answer>): Promise<Answer> {
   const settled = await answer
   await new Promise((resolve) => setImmediate(resolve))

@@ -1,4 +1,8 @@
+import type { Readable } from 'node:stream'
 import type { Endpoint } from '../api/endpoint.ts'
+import type { CarriedWho } from '../peers/who.ts'
+
+export const HAS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
 
 /** A request behind the socket. `header` answers '' for an absent header and is valid only until `handle` returns. */
 export interface Incoming {
@@ -13,6 +17,12 @@ export interface Incoming {
   readonly isAmbiguous: boolean
   /** undefined: larger than the limit. */
   readBody(bytes_max: number): Promise<Uint8Array | undefined>
+  /** Who asked the node that has forwarded this; absent in what came from a client. */
+  readonly carried?: CarriedWho
+  /** Aborted when the client goes away before it has its answer. Behind a socket only, as is the next one. */
+  readonly signal?: AbortSignal
+  /** Instead of `readBody`: as it comes. Fails when the client goes away, is too slow, or sends more than that. */
+  streamBody?(bytes_max: number): Readable
 }
 
 /** The headers that are needed after the first wait, when uWebSockets.js has taken the request back. */
@@ -39,7 +49,11 @@ export function headersFor({ headers }: Endpoint, incoming: Incoming): Readonly<
 }
 
 /** What `Authorization: Bearer` holds; undefined without it. */
-export function tokenOf(incoming: Pick<Incoming, 'header'>): string | undefined {
+function tokenOf(incoming: Pick<Incoming, 'header'>): string | undefined {
   const header = incoming.header('authorization')
   return header.startsWith('Bearer ') || /^bearer /i.test(header) ? header.slice('bearer '.length) : undefined
 }
+
+/** What says who asks: a token, or the word of the node that was asked. */
+export const proofOf = (incoming: Pick<Incoming, 'header' | 'carried'>): string | CarriedWho | undefined =>
+  incoming.carried ?? tokenOf(incoming)

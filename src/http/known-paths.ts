@@ -1,5 +1,4 @@
-import { ApiError } from '../errors.ts'
-import { decoded, type Match } from './router.ts'
+import { decodeSegment, type Match, type NoMatch } from './router.ts'
 
 /** Some hundred bytes each: longer paths are not remembered, whoever sends them. */
 const KNOWN_PATHS_MAX = 4_096
@@ -23,11 +22,22 @@ export class KnownPaths {
   }
 }
 
-/** The parameters of a path, decoded; refuses another node than this one. */
-export function paramsOf({ route, values }: Match, nodeId: string): Params {
+/** The parameters of a path, decoded. */
+export function paramsOf({ route, values }: Match): Params {
   const params: Record<string, string> = {}
-  for (let i = 0; i < values.length; i++) params[route.names[i] ?? ''] = decoded(values[i] ?? '')
-  const node = params['applianceId'] ?? params['applianceID']
-  if (node !== undefined && node !== nodeId) throw new ApiError('NOT_FOUND', `There is no node with id ${node}`)
+  for (let i = 0; i < values.length; i++) params[route.names[i] ?? ''] = decodeSegment(values[i] ?? '')
   return params
 }
+
+/** The specification has both spellings. */
+const NODE_PARAMS = ['applianceId', 'applianceID'] as const
+
+/** The node that the path names, when it is not this one. */
+export function otherNodeIn(params: Params, nodeId: string): string | undefined {
+  const named = params[NODE_PARAMS[0]] ?? params[NODE_PARAMS[1]]
+  return named === nodeId ? undefined : named
+}
+
+/** Whether the path names the node that answers. */
+export const namesNode = (found: Match | NoMatch): boolean =>
+  'route' in found && NODE_PARAMS.some((name) => found.route.names.includes(name))

@@ -1,11 +1,12 @@
-import type { Slices } from '../api/reply.ts'
-import type { Log } from '../log.ts'
+import type { Slices } from '../context/rendered.ts'
+import type { Log } from '../base/log.ts'
 import type { Asked } from './admission.ts'
 import type { Answer } from './envelope.ts'
-import { refused } from './refused.ts'
+import { answerRefusal } from './refusal.ts'
 
 /**
- * The answer, counted for who asked when it lasts. Why a long one broke off stands in the log: its status was sent long before.
+ * The answer, counted for who asked when it lasts. Why a long one broke off stands in the log: its status was sent long
+ * before.
  */
 export function lasting(
   answer: Answer | Promise<Answer>,
@@ -16,7 +17,7 @@ export function lasting(
   const { slices, stream } = answer
   if (slices === undefined) return stream === undefined ? answer : { ...answer, holder: actor.userId }
   const warn = (reason: string) => log.warn('answer broken off', { requestId, reason })
-  const defect = (error: unknown) => refused(error, requestId, log)
+  const defect = (error: unknown) => answerRefusal(error, requestId, log)
   return { ...answer, holder: actor.userId, slices: () => reported(slices(), warn, defect) }
 }
 

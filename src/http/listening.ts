@@ -19,7 +19,7 @@ export interface Place {
 }
 
 /** Listens on a port that other listeners of this process may share. */
-export function opened(
+export function openSocket(
   app: TemplatedApp,
   { host, port }: Place,
   options = LIBUS_LISTEN_SHARED_PORT,
@@ -34,11 +34,11 @@ export function opened(
 }
 
 /**
- * The place with a port that is free now. Rejects when anybody listens there: a port that is shared would silently be shared
- * with a stranger. Port 0 becomes one the system chooses, because only a port that was asked for can be shared.
+ * The place with a port that is free now. Rejects when anybody listens there: a port that is shared would silently be
+ * shared with a stranger. Port 0 becomes one the system chooses, because only a port that was asked for can be shared.
  */
 export async function freePlace(place: Place): Promise<Place> {
-  const socket = await opened(App(), place, LIBUS_LISTEN_EXCLUSIVE_PORT)
+  const socket = await openSocket(App(), place, LIBUS_LISTEN_EXCLUSIVE_PORT)
   const port = us_socket_local_port(socket)
   stopListening(socket)
   return { host: place.host, port }

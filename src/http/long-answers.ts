@@ -1,14 +1,16 @@
 import type { HttpResponse } from 'uWebSockets.js'
-import type { Slices } from '../api/reply.ts'
+import type { Slices } from '../context/rendered.ts'
 
-/** One slice is made in one turn of the event loop, whichever answer it is for, so that short answers go between them. */
+/**
+ * One slice is made in one turn of the event loop, whichever answer it is for, so that short answers go between them.
+ */
 export class LongAnswers {
   readonly #ready: (() => void)[] = []
   #isDue = false
 
   /**
-   * Sends what `slices` makes, as fast as the client takes it. The status and headers are written. `ended` is called once when
-   * that is over. Answers a function to call when the client is gone.
+   * Sends what `slices` makes, as fast as the client takes it. The status and headers are written. `ended` is called
+   * once when that is over. Answers a function to call when the client is gone.
    */
   send(response: HttpResponse, slices: Slices, ended: () => void): () => void {
     let isOver = false

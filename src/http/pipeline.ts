@@ -1,39 +1,42 @@
-import type { Actor } from '../api/context.ts'
 import type { Endpoint } from '../api/endpoint.ts'
-import { Reply, type Stream } from '../api/reply.ts'
-import { ApiError } from '../errors.ts'
-import { type Log, strangersLog } from '../log.ts'
-import type { RecordChange } from '../model/sections.ts'
-import { admitted, type Asked, type Authenticate, denied, mayAsk, NOBODY } from './admission.ts'
-import { type AuditedRequest, type CameIn, type AuditTrail, isAudited, isNotedBefore, noteOf } from './audited.ts'
-import { largeBodies, mayBeLarge, type ParseLarge, readBody } from './body.ts'
-import { type Answer, replied } from './envelope.ts'
-import { handledInPlace } from './handling.ts'
-import { headersFor, type Incoming, keepHeaders, tokenOf } from './incoming.ts'
+import { Reply } from '../api/reply.ts'
+import type { Rights } from '../auth/permissions.ts'
+import { ApiError } from '../base/errors.ts'
+import { type Log, strangersLog } from '../base/log.ts'
+import type { Actor } from '../context/actor.ts'
+import type { Stream } from '../context/rendered.ts'
+import type { PeerAnswer, PeerRequest } from '../peers/answering.ts'
+import { type Asked, type Authenticate, NOBODY, admit, explainDenial, mayAsk, stillAllowed } from './admission.ts'
+import { type AuditTrail, type Deeds, isAudited, isNotedBefore, noteOf, noted, toldBy } from './audited.ts'
+import { type ParseLarge, largeBodies, mayBeLarge, readBody } from './body.ts'
+import { type Answer, answerWith } from './envelope.ts'
+import { NOT_FORWARDED, forPeer, fromPeer } from './forwarded.ts'
+import { Forwarding, type OtherNodes } from './forwarding.ts'
+import { HAS_BODY, type Incoming, headersFor, keepHeaders } from './incoming.ts'
+import { KnownPaths, namesNode, otherNodeIn, paramsOf } from './known-paths.ts'
 import { lasting } from './lasting.ts'
-import { Places } from './places.ts'
-import { rendered, wantedOf } from './prepared.ts'
-import { refused } from './refused.ts'
-import { KnownPaths, paramsOf } from './known-paths.ts'
-import { matched, type Route, Router } from './router.ts'
+import { namedParams } from './named-params.ts'
+import { Places, runInPlace } from './places.ts'
+import { refuseUncompared } from './preconditions.ts'
+import { negotiate, wantedOf } from './prepared.ts'
+import { answerRefusal } from './refusal.ts'
+import { type Route, Router, answerOptions, requireMatch } from './router.ts'
 import { whileAllowed } from './streams.ts'
-import { parseQuery, Validation } from './validation.ts'
+import { Validation, parseQuery } from './validation.ts'
 
 export const API_PREFIX = '/api/v1'
-const HAS_BODY = new Set(['POST', 'PUT', 'DELETE'])
 
-/** What a request context must offer the pipeline; implemented beside the composition root. */
-export interface HandlerContext {
+/** What one request does to the configuration, and what is told of it. */
+export interface Work extends Deeds {
   /** Runs the handler; for staging effects inside one atomic edit. */
   run(handler: () => unknown): unknown
-  /** Refuses a transaction that is not open, or that this endpoint has nothing to do with. */
-  enter(transactionId: string): void
   /** Revision of the record that was read, for the ETag. */
   readonly revisionRead: number | undefined
-  /** Who logged in by the request, if somebody did. */
-  readonly cameIn: CameIn | undefined
-  /** What the request changed of the candidate. */
-  readonly changes: readonly RecordChange[]
+}
+
+/** What a handler is given, as far as the pipeline knows it. */
+export interface HandlerContext {
+  readonly work: Work
 }
 
 export interface PipelineParts {
@@ -43,15 +46,18 @@ export interface PipelineParts {
   readonly audit: AuditTrail
   readonly authenticate: Authenticate
   readonly parseLarge: ParseLarge
-  createContext(endpoint: Endpoint, actor: Actor, request: RequestFacts): HandlerContext
+  /** Refuses a transaction that is not open, or that the endpoint has nothing to do with. */
+  readonly createContext: CreateContext
+  /** Set where the daemon only watches a HAProxy: refuses what would manage one. */
+  readonly observed: { refuse(): never } | undefined
+  /** undefined: there is this node only. */
+  readonly nodes?: OtherNodes | undefined
 }
-export interface RequestFacts {
-  readonly requestId: string
-  /** Asked for only by who needs it: finding it out costs more than the rest of a small answer. */
-  readonly client: { readonly address: string }
-  readonly ifMatch: string | undefined
-  readonly transactionId: string | undefined
-}
+export type CreateContext = (
+  asked: Asked,
+  ifMatch: string | undefined,
+  transactionId: string | undefined,
+) => HandlerContext
 
 interface Compiled {
   readonly body: Validation
@@ -68,10 +74,12 @@ export class Pipeline {
   #unanswered = 0
   readonly #known = new KnownPaths()
   readonly #strangers: Log
+  readonly #forwarding: Forwarding
 
   constructor(parts: PipelineParts) {
     this.#parts = parts
     this.#strangers = strangersLog(parts.log)
+    this.#forwarding = new Forwarding(parts)
     this.#router = new Router(API_PREFIX, parts.endpoints)
     this.#compiled = parts.endpoints.map((endpoint) => ({
       body: new Validation(endpoint.body, endpoint.rules),
@@ -90,23 +98,40 @@ export class Pipeline {
     let actor = NOBODY
     try {
       const { method, path } = incoming
+      if (method === 'OPTIONS') return answerOptions(this.#router.find(method, path))
       const known = method === 'GET' ? this.#known.get(path) : undefined
-      const match = known ?? matched(this.#router.find(method, path))
+      const match = known ?? requireMatch(this.#router.find(method, path))
       route = match.route
-      const who = admitted(route.endpoint, incoming, this.#parts.authenticate)
+      const who = admit(route.endpoint, incoming, this.#parts.authenticate)
       actor = who.actor
-      if (!mayAsk(route, who)) throw new ApiError('PERMISSION_DENIED', denied(route.endpoint))
-      const params = known?.params ?? paramsOf(match, this.#parts.nodeId)
+      if (!mayAsk(route, who)) throw new ApiError('PERMISSION_DENIED', explainDenial(route.endpoint))
+      const params = known?.params ?? paramsOf(match)
       const asked = { route, incoming, actor, params, requestId }
+      // Known paths are this node's.
+      const other = known === undefined ? otherNodeIn(params, this.#parts.nodeId) : undefined
+      if (other !== undefined) return this.#elsewhere(asked, who.rights, other)
       if (HAS_BODY.has(method)) return this.#counted(this.#withBody(asked))
       if (known === undefined) this.#known.keep(path, { ...match, params })
       return route.endpoint.reveals ? this.#revealed(asked) : this.#answer(asked, this.#contextFor(asked))
     } catch (error) {
-      return this.#turnedAway(route, incoming, actor, requestId, refused(error, requestId, this.#parts.log))
+      return this.#turnedAway(route, incoming, actor, requestId, answerRefusal(error, requestId, this.#parts.log))
     }
   }
 
-  /** Whoever was turned away, and every attempt to change something, leaves a line. */
+  /** Answers what another node has forwarded, as if it had been asked here by whom that node names. */
+  async handleForwarded(request: PeerRequest): Promise<PeerAnswer> {
+    const { method, path, requestId, signal } = request
+    signal.throwIfAborted()
+    const isOfNode = namesNode(this.#router.find(method, path))
+    return forPeer(isOfNode ? await this.handle(fromPeer(request), requestId) : NOT_FORWARDED)
+  }
+
+  #elsewhere(asked: Asked, rights: Rights | undefined, nodeId: string): Promise<Answer> {
+    const answer = this.#forwarding.forward(asked, rights, nodeId)
+    return HAS_BODY.has(asked.incoming.method) ? this.#counted(answer) : answer
+  }
+
+  /** A caller that was turned away leaves a line, and so does every attempt to change something. */
   #turnedAway(
     route: Route | undefined,
     incoming: Incoming,
@@ -120,10 +145,10 @@ export class Pipeline {
       this.#logOf(actor).info('request', { requestId, method, path, address, by: actor.email, status })
     }
     if (route === undefined || actor === NOBODY || !isAudited(route.endpoint)) return answer
-    return this.#noted(noteOf({ route, incoming, actor, requestId }), answer)
+    return noted(this.#parts, noteOf({ route, incoming, actor, requestId }), answer)
   }
 
-  /** Nobody fills the log who did not log in. */
+  /** A caller that did not log in cannot fill the log. */
   #logOf(actor: Actor): Log {
     return actor === NOBODY ? this.#strangers : this.#parts.log
   }
@@ -151,6 +176,7 @@ export class Pipeline {
       // Headers are gone after the first await.
       const kept = { ...asked, incoming: keepHeaders(incoming, endpoint.headers) }
       body = await readBody(endpoint, incoming, this.#compiledOf(route.index).body, this.#parts.parseLarge)
+      refuseUncompared(endpoint, kept.incoming.header('if-match'))
       if (endpoint.effect === 'stage') this.#parts.audit.assertRoom(endpoint)
       if (isAudited(endpoint)) this.#parts.audit.assertShare({ ...note, body })
       if (isNotedBefore(endpoint)) {
@@ -161,54 +187,36 @@ export class Pipeline {
       context = this.#contextFor(kept)
       answer = await this.#answer(kept, context, body)
     } catch (error) {
-      answer = refused(error, requestId, this.#parts.log)
+      answer = answerRefusal(error, requestId, this.#parts.log)
     } finally {
       free()
     }
-    const duration_ms = Math.round(performance.now() - started_ms)
-    const { status } = answer
+    const [duration_ms, { status }] = [Math.round(performance.now() - started_ms), answer]
     this.#logOf(actor).info('request', { requestId, method, path, address, by: actor.email, status, duration_ms })
     return isAudited(endpoint)
-      ? this.#noted({ ...note, body, isBegun, changes: context?.changes ?? [], cameIn: context?.cameIn }, answer)
+      ? noted(this.#parts, { ...note, ...toldBy(context?.work), body, isBegun }, answer)
       : answer
   }
 
-  /** A secret is given out when it is on the disk who got it. */
+  /** A secret is answered after the disk holds who asked for it. */
   async #revealed(asked: Asked): Promise<Answer> {
     const note = noteOf(asked)
     const kept = { ...asked, incoming: keepHeaders(asked.incoming, note.endpoint.headers) }
     try {
       this.#parts.audit.assertShare(note)
       await this.#parts.audit.record(note, {})
-      return await this.#noted(note, await this.#answer(kept, this.#contextFor(kept)))
+      return await noted(this.#parts, note, await this.#answer(kept, this.#contextFor(kept)))
     } catch (error) {
-      return refused(error, asked.requestId, this.#parts.log)
+      return answerRefusal(error, asked.requestId, this.#parts.log)
     }
   }
 
-  /** The answer, once it is on the disk what came of the request. */
-  async #noted(request: AuditedRequest, answer: Answer): Promise<Answer> {
-    try {
-      await this.#parts.audit.record(request, { status: answer.status, code: answer.code })
-    } catch (error) {
-      // What was done is done: to say that it was not would be worse.
-      this.#parts.log.error('an audit entry was lost', { requestId: request.requestId, reason: String(error) })
-    }
-    return answer
-  }
-
-  #contextFor({ route, incoming, actor, requestId }: Asked): HandlerContext {
+  #contextFor(asked: Asked): HandlerContext {
+    const { route, incoming } = asked
     const { endpoint } = route
     const ifMatch = endpoint.method === 'GET' ? '' : incoming.header('if-match')
     const transactionId = endpoint.access === 'public' ? '' : incoming.header('x-transaction-id')
-    const context = this.#parts.createContext(endpoint, actor, {
-      requestId,
-      client: incoming,
-      ifMatch: ifMatch === '' ? undefined : ifMatch,
-      transactionId: transactionId === '' ? undefined : transactionId,
-    })
-    if (transactionId !== '') context.enter(transactionId)
-    return context
+    return this.#parts.createContext(asked, ifMatch || undefined, transactionId || undefined)
   }
 
   #answer(asked: Asked, context: HandlerContext, body?: unknown): Answer | Promise<Answer> {
@@ -216,30 +224,27 @@ export class Pipeline {
     const { endpoint } = route
     const compiled = this.#compiledOf(route.index)
     const query = parseQuery(incoming.query, compiled.query)
+    if (endpoint.managedOnly) this.#parts.observed?.refuse()
     const accept = endpoint.produces.length > 1 ? incoming.header('accept') : ''
     const request = { params, query, body, accept, headers: headersFor(endpoint, incoming) }
-    const result = handledInPlace(endpoint, context, request, compiled.places, asked.actor.userId)
+    const result = callInPlace(endpoint, context, request, compiled.places, asked.actor.userId)
     const finish = (settled: unknown): Answer | Promise<Answer> => {
       if (!(settled instanceof Reply) || settled.rendered === undefined)
-        return replied(endpoint, params, settled, context.revisionRead)
+        return answerWith(endpoint, namedParams(params, context.work.changes), settled, context.work.revisionRead)
       const { stream } = settled.rendered
       const ready =
         stream === undefined ? settled.rendered : { ...settled.rendered, stream: this.#guarded(asked, stream) }
-      return lasting(rendered(ready, wantedOf(incoming)), asked, this.#parts.log)
+      return lasting(negotiate(ready, wantedOf(incoming)), asked, this.#parts.log)
     }
     const answer = result instanceof Promise ? result.then(finish) : finish(result)
     return answer instanceof Promise
-      ? answer.catch((error: unknown) => refused(error, requestId, this.#parts.log))
+      ? answer.catch((error: unknown) => answerRefusal(error, requestId, this.#parts.log))
       : answer
   }
 
   /** A stream ends with the session, or the right, that it was opened with. */
-  #guarded({ route, incoming }: Asked, stream: Stream): Stream {
-    const token = tokenOf(incoming) ?? ''
-    return whileAllowed(stream, () => {
-      const who = this.#parts.authenticate(token)
-      return !(who instanceof ApiError) && mayAsk(route, who)
-    })
+  #guarded(asked: Asked, stream: Stream): Stream {
+    return whileAllowed(stream, stillAllowed(asked, this.#parts.authenticate))
   }
 
   #compiledOf(index: number): Compiled {
@@ -247,4 +252,31 @@ export class Pipeline {
     if (compiled === undefined) throw new Error('a route points outside the endpoint table')
     return compiled
   }
+}
+
+/** Runs what the handler does of a staging effect inside one atomic edit. */
+export interface Running {
+  readonly work: Pick<Work, 'run'>
+}
+
+/** What the endpoint answers, while the user has a place among those whose requests of this kind are worked on. */
+export function callInPlace(
+  endpoint: Endpoint,
+  context: Running,
+  request: unknown,
+  places: Places | undefined,
+  holder: string,
+): unknown {
+  if (places === undefined) return callHandler(endpoint, context, request)
+  return runInPlace(places, holder, () => callHandler(endpoint, context, request))
+}
+
+/**
+ * What the endpoint answers. What it prepares is done before its turn to edit, and of no effect when that is refused.
+ */
+export function callHandler({ effect, prepare, handle }: Endpoint, context: Running, request: unknown): unknown {
+  const call = (prepared?: unknown) => handle(context as never, request as never, prepared as never)
+  if (effect === 'read') return call()
+  if (prepare === undefined) return context.work.run(call)
+  return prepare(context as never, request as never).then((prepared) => context.work.run(() => call(prepared)))
 }

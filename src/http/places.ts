@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 
 export interface PlacesOptions {
   /** For who is refused, in the plural. */
@@ -56,7 +56,7 @@ export class Places {
 }
 
 /** Does it while the holder has a place. */
-export function placed(places: Places, holder: string, work: () => unknown): unknown {
+export function runInPlace(places: Places, holder: string, work: () => unknown): unknown {
   const free = places.take(holder)
   try {
     const result = work()

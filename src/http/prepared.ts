@@ -1,4 +1,4 @@
-import type { Rendered } from '../api/reply.ts'
+import type { Rendered } from '../context/rendered.ts'
 import { compress, type Compressed, isCompressible } from './compression.ts'
 import { chooseEncoding, type Encoding } from './encoding.ts'
 import { type Answer, headOf, JSON_TYPE } from './envelope.ts'
@@ -32,8 +32,9 @@ const FULL_ONE_OF = 64
 let unchangedLeft = FULL_ONE_OF
 
 /**
- * An answer without a body does not tell whether the socket takes it, and of a client that reads none they would pile up. Now and
- * then, at no time that could be foreseen, one is sent in full, which a client has to expect anyway: then the socket tells.
+ * An answer without a body does not tell whether the socket takes it, and of a client that reads none they would pile
+ * up. Now and then, at no time that could be foreseen, one is sent in full, which a client has to expect anyway: then
+ * the socket tells.
  */
 function isFullForOnce(): boolean {
   unchangedLeft -= 1
@@ -46,7 +47,7 @@ function isFullForOnce(): boolean {
 const prepared = new WeakMap<Rendered, Forms>()
 
 /** Sends prepared bytes, compressed for those who want that, or 304 when the caller has them already. */
-export function rendered(ready: Rendered, { ifNoneMatch, acceptEncoding }: Wanted): Form {
+export function negotiate(ready: Rendered, { ifNoneMatch, acceptEncoding }: Wanted): Form {
   const encoding = acceptEncoding === EMPTY ? 'identity' : encodingOf(ready, acceptEncoding)
   if (
     ifNoneMatch !== EMPTY &&

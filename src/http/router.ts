@@ -1,5 +1,6 @@
 import type { Endpoint } from '../api/endpoint.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
+import type { Answer } from './envelope.ts'
 
 /** An endpoint with its place in the table and the names of its path parameters in order. */
 export interface Route {
@@ -17,12 +18,20 @@ export interface NoMatch {
   readonly allow: readonly string[]
 }
 
-/** What was found, or the refusal for it. */
-export function matched(found: Match | NoMatch): Match {
+/** Answers the match; throws the refusal when there is none. */
+export function requireMatch(found: Match | NoMatch): Match {
   if ('route' in found) return found
   if (found.allow.length === 0) throw new ApiError('UNKNOWN_ENDPOINT', 'There is no endpoint at this path')
   const allow = found.allow.join(', ')
   throw new ApiError('METHOD_NOT_ALLOWED', `This path supports ${allow}`, { headers: { Allow: allow } })
+}
+
+/** Answers OPTIONS. */
+export function answerOptions(found: Match | NoMatch): Answer {
+  const allow = 'route' in found ? [] : found.allow
+  if (allow.length === 0) requireMatch(found)
+  const headers = { Allow: allow.join(', ') }
+  return { status: 204, contentType: 'text/plain', body: '', headers }
 }
 
 interface Node {
@@ -33,7 +42,10 @@ interface Node {
 
 const node = (): Node => ({ fixed: new Map(), parameter: undefined, route: undefined })
 
-/** Matches method and path; a fixed segment wins over a parameter. No normalisation: what is not exact is not found. */
+/**
+ * Matches method and path; a fixed segment wins over a parameter. Only one slash at the end is ignored: what else is
+ * not exact is not found.
+ */
 export class Router {
   /** One tree a method, so that what another method has at a place cannot hide a path. */
   readonly #roots = new Map<string, Node>()
@@ -44,8 +56,11 @@ export class Router {
     for (const [index, endpoint] of endpoints.entries()) if (!endpoint.permissionOnly) this.#add(endpoint, index)
   }
 
-  find(method: string, path: string): Match | NoMatch {
-    const root = this.#roots.get(method)
+  find(method: string, sent: string): Match | NoMatch {
+    const root = this.#roots.get(method === 'HEAD' ? 'GET' : method)
+    const path = sent.endsWith('/') ? sent.slice(0, -1) : sent
+    // An id that came out empty must not delete all of them.
+    if (method === 'DELETE' && path !== sent && this.#methodsOf(`${path}/x`).includes(method)) return { allow: [] }
     if (root !== undefined && path.startsWith(this.#prefix)) {
       const values: string[] = []
       const route = descend(root, path, this.#prefix.length, values)
@@ -57,7 +72,8 @@ export class Router {
   #methodsOf(path: string): readonly string[] {
     if (!path.startsWith(this.#prefix)) return []
     const has = ([, root]: [string, Node]) => descend(root, path, this.#prefix.length, []) !== undefined
-    return [...this.#roots].filter(has).map(([method]) => method)
+    const methods = [...this.#roots].filter(has).flatMap(([method]) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    return methods.length === 0 ? [] : [...methods, 'OPTIONS']
   }
 
   #add(endpoint: Endpoint, index: number): void {
@@ -95,8 +111,8 @@ function descend(at: Node, path: string, from: number, values: string[]): Route 
   return found
 }
 
-/** A path parameter as it was meant. */
-export function decoded(segment: string): string {
+/** Decodes a path parameter. */
+export function decodeSegment(segment: string): string {
   if (!segment.includes('%')) return segment
   try {
     return decodeURIComponent(segment)

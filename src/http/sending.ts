@@ -1,14 +1,17 @@
 import type { HttpResponse } from 'uWebSockets.js'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import { type Answer, failure, headOf } from './envelope.ts'
 import type { Exchange } from './exchange.ts'
 import { LongAnswers } from './long-answers.ts'
 import { Places } from './places.ts'
-import { STATUS_LINES } from './status-lines.ts'
+import { relay } from './relaying.ts'
 import { Streams } from './streams.ts'
 import { Unsent } from './unsent.ts'
 
-/** Answers made while they are sent, at the same time. Each holds a slice in the socket and the text of one series: 64 are some 20 MB. */
+/**
+ * Answers made while they are sent, at the same time. Each holds a slice in the socket and the text of one series: 64
+ * are some 20 MB.
+ */
 export const LONG_ANSWERS_MAX = 64
 export const LONG_ANSWERS_EACH_MAX = 16
 /** Answers without an end, at the same time. */
@@ -30,14 +33,20 @@ const longPlaces = new Places({
 })
 const streamPlaces = new Places({ what: 'streams', all_max: STREAMS_MAX, each_max: STREAMS_EACH_MAX, retryAfter_s: 10 })
 
-/** Writes an answer. What the socket does not take at once goes when it can; a further request before that ends the connection. */
+/**
+ * Writes an answer. What the socket does not take at once goes when it can; a further request before that ends the
+ * connection.
+ */
 export function send(response: HttpResponse, wanted: Answer, requestId: string, exchange: Exchange): void {
-  if ((wanted.slices ?? wanted.stream) !== undefined && exchange.method !== 'HEAD') {
+  if ((wanted.slices ?? wanted.stream ?? wanted.relayed) !== undefined && exchange.method !== 'HEAD') {
     sendLasting(response, wanted, requestId, exchange)
     return
   }
   begin(response, wanted, requestId, exchange)
-  if (exchange.method === 'HEAD') sendHead(response, wanted, exchange)
+  if (exchange.method === 'HEAD' || wanted.status === 204) sendHead(response, wanted, exchange)
+  // A length would be taken for that of the bytes which the client has.
+  else if (wanted.status === 304 && !exchange.isLast) response.endWithoutBody()
+  else if (wanted.status === 304) endHead(response, exchange)
   else if (exchange.isLast && wanted.body.length < LARGE_BODY_BYTES) response.end(wanted.body, true)
   else sendBody(response, wanted, exchange)
 }
@@ -47,13 +56,18 @@ function begin(response: HttpResponse, answer: Answer, requestId: string, { comm
   response.writeHeader('Content-Type', `${answer.head ?? headOf(answer)}\r\nX-Request-Id: ${requestId}${commonHead}`)
 }
 
-/** While such an answer goes on it has a place; who gets none is refused. */
+/** While an answer that lasts goes on it has a place. Refuses with TOO_MANY_AT_ONCE. */
+export function placeFor({ stream, holder = '' }: Answer): () => void {
+  return (stream === undefined ? longPlaces : streamPlaces).take(holder)
+}
+
 function sendLasting(response: HttpResponse, answer: Answer, requestId: string, exchange: Exchange): void {
-  const { slices, stream, holder = '' } = answer
+  const { slices, stream, relayed } = answer
   let free: () => void
   try {
-    free = (slices === undefined ? streamPlaces : longPlaces).take(holder)
+    free = placeFor(answer)
   } catch (error) {
+    relayed?.destroy()
     if (!(error instanceof ApiError)) throw error
     send(response, failure(error), requestId, exchange)
     return
@@ -64,22 +78,40 @@ function sendLasting(response: HttpResponse, answer: Answer, requestId: string, 
     let gone = () => undefined as void
     exchange.onGone(() => gone())
     gone = streams.send(response, stream, free)
-  }
+  } else if (relayed !== undefined) exchange.onGone(relay(response, relayed, free))
 }
 
 /**
- * uWebSockets.js tells of a body that the socket did not take, and of nothing else: without one a client that reads nothing could
- * let answers pile up. So the connection ends behind an answer that has none.
+ * uWebSockets.js tells of a body that the socket did not take, and of nothing else: without one a client that reads
+ * nothing could let answers pile up. So the connection ends behind an answer that has none.
  */
-function sendHead(response: HttpResponse, { slices, stream, body }: Answer, exchange: Exchange): void {
-  exchange.onGone(() => undefined)
-  response.writeHeader('Connection', 'close')
-  // The length alone: the response stays open, and whatever comes behind it ends the connection.
-  if ((slices ?? stream) === undefined && body.length > 0) response.tryEnd('', Buffer.byteLength(body))
-  else {
-    response.endWithoutBody(undefined, true)
+function sendHead(response: HttpResponse, { status, slices, stream, relayed, body }: Answer, exchange: Exchange): void {
+  if ((slices ?? stream ?? relayed) !== undefined || status === 204 || status === 304) {
+    endHead(response, exchange)
     return
   }
+  exchange.onGone(() => undefined)
+  if (body.length === 0) {
+    response.endWithoutBody(0, true)
+    return
+  }
+  response.writeHeader('Connection', 'close')
+  // The length alone: the response stays open, and whatever comes behind it ends the connection.
+  response.tryEnd('', Buffer.byteLength(body))
+  closeBehind(response, exchange)
+}
+
+/**
+ * Ends the headers without a length, which nobody knows, or which none may be named for, and the connection behind
+ * them. uWebSockets.js does either with a length of its own, or leaves the connection open.
+ */
+function endHead(response: HttpResponse, exchange: Exchange): void {
+  exchange.onGone(() => undefined)
+  response.writeHeader('Connection', `close\r\nDate: ${new Date().toUTCString()}\r\n`)
+  closeBehind(response, exchange)
+}
+
+function closeBehind(response: HttpResponse, exchange: Exchange): void {
   setImmediate(() => {
     if (!exchange.aborted) response.close()
   })
@@ -113,4 +145,29 @@ function restOf(body: string | Uint8Array, sent: number, isTransient: boolean): 
     return [body.length, isTransient ? Uint8Array.from(body.subarray(sent)) : body.subarray(sent)]
   const bytes = Buffer.from(body)
   return [bytes.length, bytes.subarray(sent)]
+}
+
+/** As they stand in the first line of an answer. */
+export const STATUS_LINES: Readonly<Record<number, string>> = {
+  200: '200 OK',
+  201: '201 Created',
+  202: '202 Accepted',
+  204: '204 No Content',
+  303: '303 See Other',
+  304: '304 Not Modified',
+  400: '400 Bad Request',
+  401: '401 Unauthorized',
+  403: '403 Forbidden',
+  404: '404 Not Found',
+  405: '405 Method Not Allowed',
+  409: '409 Conflict',
+  412: '412 Precondition Failed',
+  413: '413 Content Too Large',
+  415: '415 Unsupported Media Type',
+  422: '422 Unprocessable Content',
+  429: '429 Too Many Requests',
+  500: '500 Internal Server Error',
+  501: '501 Not Implemented',
+  502: '502 Bad Gateway',
+  503: '503 Service Unavailable',
 }

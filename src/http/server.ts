@@ -4,7 +4,8 @@ import type { Answer } from './envelope.ts'
 import { Exchange, type ListenerState } from './exchange.ts'
 import { behindWhatCame, UNWANTED_BODY } from './framing.ts'
 import type { Incoming } from './incoming.ts'
-import { freePlace, opened, stopListening } from './listening.ts'
+import { freePlace, openSocket, stopListening } from './listening.ts'
+import { Owed } from './owed.ts'
 import { send } from './sending.ts'
 import { type Tls, TlsFront } from './tls-front.ts'
 import { TurnRefusals } from './turn-refusals.ts'
@@ -12,10 +13,14 @@ import { TurnRefusals } from './turn-refusals.ts'
 export interface Listener {
   readonly host: string
   readonly port: number
-  /** Shows another certificate from the next connection on; the answer takes it back. Throws when it cannot be shown. */
+  /**
+   * Shows another certificate from the next connection on; the answer takes it back. Throws when it cannot be shown.
+   */
   present(tls: Tls): () => void
   /** Takes no new connections; each open one ends with its next answer. */
   drain(): void
+  /** Begins nothing any more; resolves when whatever was asked before is answered. */
+  stop(): Promise<void>
   /** Ends every connection at once. */
   close(): void
 }
@@ -57,14 +62,19 @@ export async function listen(
 ): Promise<Listener> {
   // Every listener may share its port, or it could not be handed over; a stranger's port is found out beforehand.
   const place = isHandover ? address : await freePlace(address)
-  const state = { isDraining: false, commonHead: tls === undefined ? COMMON_HEAD : TLS_HEAD }
+  const commonHead = tls === undefined ? COMMON_HEAD : TLS_HEAD
+  const state: State = { isDraining: false, isStopping: false, commonHead, owed: new Owed() }
   const answer = (app: TemplatedApp) => {
     connections.watch(app, place.port)
     return app.any('/*', (response, request) => serve(response, request, handle, nextId(), state))
   }
   const front = tls === undefined ? undefined : new TlsFront(tls, answer)
   const app = front?.acceptor ?? answer(App())
-  const socket = await opened(app, place)
+  const socket = await openSocket(app, place)
+  const endSoon = () => {
+    if (!state.isDraining) stopListening(socket)
+    state.isDraining = true
+  }
   return {
     ...place,
     present(other) {
@@ -73,24 +83,33 @@ export async function listen(
     },
     drain() {
       if (state.isDraining) return
-      stopListening(socket)
-      state.isDraining = true
+      endSoon()
       setTimeout(() => (front ?? app).close(), DRAIN_MS).unref()
+    },
+    stop() {
+      endSoon()
+      state.isStopping = true
+      return state.owed.none()
     },
     close: () => (front ?? app).close(),
   }
 }
 
+interface State extends ListenerState {
+  isDraining: boolean
+  /** A request that comes is not begun: its connection ends. */
+  isStopping: boolean
+  readonly owed: Owed
+}
+
 /** Of the whole process: all listeners share one event loop. */
 const refusals = new TurnRefusals()
 
-function serve(
-  response: HttpResponse,
-  request: HttpRequest,
-  handle: Handler,
-  requestId: string,
-  state: ListenerState,
-): void {
+function serve(response: HttpResponse, request: HttpRequest, handle: Handler, requestId: string, state: State): void {
+  if (state.isStopping) {
+    response.close()
+    return
+  }
   const exchange = new Exchange(response, request, state)
   if (exchange.hasUnwantedBody && exchange.method === 'HEAD') {
     // An answer to HEAD has no body, and uWebSockets.js no way to end the connection behind one.
@@ -110,7 +129,9 @@ function serve(
     exchange.abort()
   })
   exchange.release()
-  void (exchange.isUnclear ? behindWhatCame(answer) : Promise.resolve(answer)).then((late) => {
+  const sent = (exchange.isUnclear ? behindWhatCame(answer) : Promise.resolve(answer)).then((late) => {
+    exchange.endReading()
     if (!exchange.aborted) response.cork(() => send(response, late, requestId, exchange))
   })
+  void state.owed.until(sent)
 }

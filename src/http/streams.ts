@@ -1,9 +1,9 @@
 import type { HttpResponse } from 'uWebSockets.js'
-import type { Stream } from '../api/reply.ts'
+import type { Stream } from '../context/rendered.ts'
 import type { Unsent } from './unsent.ts'
 
 /** What a client that reads too slowly may leave in the socket. */
-const UNREAD_BYTES_MAX = 4 * 1024 * 1024
+export const UNREAD_BYTES_MAX = 4 * 1024 * 1024
 
 /** Keeps answers without an end, such as streams of events. */
 export class Streams {
@@ -13,7 +13,10 @@ export class Streams {
     this.#unsent = unsent
   }
 
-  /** The status and headers are written. `ended` is called once when it is over. Answers a function to call when the client is gone. */
+  /**
+   * The status and headers are written. `ended` is called once when it is over. Answers a function to call when the
+   * client is gone.
+   */
   send(response: HttpResponse, stream: Stream, ended: () => void): () => void {
     let isOver = false
     let unread = 0
@@ -56,12 +59,20 @@ export class Streams {
 }
 
 const LOOK_EVERY_MS = 15_000
+const COMMENT = ': \n\n'
 
-/** The same stream; it ends when `isAllowed` says so. A comment now and then keeps what is in between from giving up on it. */
-export function whileAllowed(stream: Stream, isAllowed: () => boolean, every_ms = LOOK_EVERY_MS): Stream {
+/**
+ * The same stream; it ends when `isAllowed` says so. A comment now and then keeps what is in between from giving up on
+ * it; what comes from another node has that node's, and is cut into pieces that nothing may be put between.
+ */
+export function whileAllowed(
+  stream: Stream,
+  isAllowed: () => boolean,
+  { every_ms = LOOK_EVERY_MS, comment = COMMENT } = {},
+): Stream {
   return (sink) => {
     const stop = stream(sink)
-    const timer = setInterval(() => (isAllowed() ? sink.write(': \n\n') : sink.end()), every_ms)
+    const timer = setInterval(() => (isAllowed() ? sink.write(comment) : sink.end()), every_ms)
     return () => {
       clearInterval(timer)
       stop()

@@ -15,8 +15,9 @@ interface Passing {
 type PassingApp = TemplatedApp & Passing
 
 /**
- * Takes connections and passes each to an application that shows the certificate of the moment. A port that never closes
- * loses nobody when the certificate changes, and connections that are open stay with the one they were made with.
+ * Takes connections and passes each to an application that shows the certificate of the moment. A port that never
+ * closes loses nobody when the certificate changes, and connections that are open stay with the one they were made
+ * with.
  */
 export class TlsFront {
   /** Listens; it never speaks TLS itself. */
@@ -31,7 +32,10 @@ export class TlsFront {
     this.present(tls)
   }
 
-  /** From the next connection on. Throws when this is no certificate with its key, and changes nothing. The answer takes it back. */
+  /**
+   * From the next connection on. Throws when this is no certificate with its key, and changes nothing. The answer takes
+   * it back.
+   */
   present(tls: Tls): () => void {
     const fresh = applicationFor(tls)
     this.#serve(fresh)
@@ -57,7 +61,10 @@ export class TlsFront {
   }
 }
 
-/** Of TLS 1.2, those that keep what was said secret when the key gets out later. TLS 1.3 has no others, and older is not spoken. */
+/**
+ * Of TLS 1.2, those that keep what was said secret when the key gets out later. TLS 1.3 has no others, and older is not
+ * spoken.
+ */
 const SUITES = ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'].flatMap((suite) => [
   `ECDHE-ECDSA-${suite}`,
   `ECDHE-RSA-${suite}`,

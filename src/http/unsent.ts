@@ -1,4 +1,7 @@
-/** Of all connections: answers, or parts of streams, that their clients have not taken. A few of the largest that there are. */
+/**
+ * Of all connections: answers, or parts of streams, that their clients have not taken. A few of the largest that there
+ * are.
+ */
 const UNSENT_BYTES_MAX = 128 * 1_024 * 1_024
 
 /** What one connection is owed. */
@@ -16,7 +19,10 @@ interface Owed {
   readonly close: () => void
 }
 
-/** Bytes that wait for clients to take them. When they are too many, those go whose clients have taken nothing for longest. */
+/**
+ * Bytes that wait for clients to take them. When they are too many, those go whose clients have taken nothing for
+ * longest.
+ */
 export class Unsent {
   readonly #bytes_max: number
   /** The one that has moved last comes last. */

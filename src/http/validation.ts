@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
-import { ApiError, type FieldError } from '../errors.ts'
+import { ApiError, type FieldError } from '../base/errors.ts'
 import { closed } from '../model/fields.ts'
-import { longListProblems } from '../long-lists.ts'
+import { longListProblems } from '../base/long-lists.ts'
 
 // Every problem of a body is reported at once, up to a number that nobody reads to its end.
 Settings.Set({ maxErrors: 200 })
@@ -105,8 +105,13 @@ const branchOf = (error: SchemaError, union: SchemaError) =>
 /** A union reports each branch and then itself; when a branch says what is wrong inside the value, that is enough. */
 function explainUnion(union: SchemaError, all: readonly SchemaError[]): readonly FieldError[] {
   if (all.some((error) => error.instancePath.startsWith(`${union.instancePath}/`))) return []
-  const branches = all.filter((error) => branchOf(error, union)).map(sentence)
-  return [{ field: at(union.instancePath), code: 'TYPE', message: branches.join(', or ') }]
+  const branches = all.filter((error) => branchOf(error, union))
+  // Of a field that may be null: who sends something else hears what is wrong with that.
+  const others = branches.filter((error) => !(error.keyword === 'type' && error.params.type === 'null'))
+  const told = others.length === 0 ? branches : others
+  const [only, ...more] = told
+  const code = only === undefined || more.length > 0 ? 'TYPE' : (CODES[only.keyword] ?? 'TYPE')
+  return [{ field: at(union.instancePath), code, message: told.map(sentence).join(', or ') }]
 }
 
 function sentence(error: SchemaError): string {
@@ -166,7 +171,7 @@ export function parseForm(raw: Uint8Array): ParsedBody {
 
 const EMPTY_QUERY = Object.freeze({})
 
-/** The query as the schema's types: integers are converted, a repeated or unknown name is refused. */
+/** The query as the schema's types: integers are converted, a repeated or unknown name is refused, `_…` is nobody's. */
 export function parseQuery(text: string, validation: Validation): unknown {
   // Nearly every request has no query and its endpoint wants none.
   if (text === '' && validation.isEmpty) return EMPTY_QUERY
@@ -174,6 +179,8 @@ export function parseQuery(text: string, validation: Validation): unknown {
   const query: Record<string, unknown> = { __proto__: null }
   let repeated: FieldError[] | undefined
   for (const [name, value] of /[%+]/.test(text) ? new URLSearchParams(text) : plainPairs(text)) {
+    // Of a cache, a monitor or a browser, and for nobody here.
+    if (name.startsWith('_')) continue
     if (name in query) (repeated ??= []).push({ field: name, code: 'NOT_UNIQUE', message: 'is given twice' })
     query[name] = validation.integers.has(name) && /^-?\d{1,15}$/.test(value) ? Number(value) : value
   }

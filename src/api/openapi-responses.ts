@@ -1,0 +1,173 @@
+import type { TSchema } from 'typebox'
+import { ERRORS, type ErrorCode } from '../base/errors.ts'
+import type { Endpoint } from './endpoint.ts'
+import { refusalCodes } from './refusal-codes.ts'
+
+export type Json = Readonly<Record<string, unknown>>
+
+const known = new WeakMap<TSchema, Json>()
+
+/** TypeBox schemas are JSON Schema already; this drops what is not data, and says the types of enumerations. */
+export function plain(schema: TSchema): Json {
+  let json = known.get(schema)
+  if (json === undefined) {
+    json = JSON.parse(JSON.stringify(schema)) as Json
+    sayTypes(json)
+    known.set(schema, json)
+  }
+  return json
+}
+
+/** Generators of clients take an enumeration without a type for anything. */
+function sayTypes(node: object): void {
+  for (const value of Object.values(node)) if (typeof value === 'object' && value !== null) sayTypes(value)
+  const { enum: values, type }: { readonly enum?: unknown; readonly type?: unknown } = node
+  if (!Array.isArray(values) || type !== undefined) return
+  const types = [...new Set(values.map((one: unknown) => (one === null ? 'null' : typeof one)))]
+  Object.assign(node, { type: types.length === 1 ? types[0] : types })
+}
+
+const header = (description: string, required: boolean, more: Json = {}): Json => ({
+  description,
+  required,
+  schema: { type: 'string', ...more },
+})
+
+/** Every header that an answer of this API has beside those of HTTP itself. */
+export const HEADERS: Readonly<Record<string, Json>> = {
+  'X-Request-Id': header('Names the request in the log of the daemon and in its audit log.', true),
+  'Retry-After': header('Seconds after which the same request may be taken.', true, { pattern: '^[0-9]+$' }),
+  Allow: header('Methods of the path, separated by commas.', true),
+  'WWW-Authenticate': header('How to log in.', true, { const: 'Bearer' }),
+  Location: header('Path of the job that goes on.', true, { pattern: '^/api/v1/jobs/' }),
+  ETag: header('Revision of the record that was read, for If-Match; absent where no single record was.', false),
+  'X-Dry-Run': header('The trial profile recorded what it would do to the machine, and did not do it.', false, {
+    const: 'true',
+  }),
+}
+
+/** Those that one endpoint alone sends, and names in `sends`. */
+const OWN_HEADERS: Readonly<Record<string, Json>> = {
+  Tag: header('Tag of these bytes, for If-None-Match.', true),
+  Elsewhere: header('Where the browser goes on.', true),
+  'Set-Cookie': header('Ties the login to this browser.', true),
+  'Content-Security-Policy': header('What the page may load.', true),
+  'Referrer-Policy': header('The page tells nobody where it is.', true, { const: 'no-referrer' }),
+  'Content-Disposition': header('Name to keep the file under.', true),
+  'X-Backup-Warning': header(
+    'Without a passphrase: that the file holds private keys and passwords in the clear.',
+    false,
+  ),
+}
+
+const ref = (kind: string, name: string): Json => ({ $ref: `#/components/${kind}/${name}` })
+const headersOf = (names: readonly string[]): Json =>
+  Object.fromEntries(
+    names.map((name) => [name, HEADERS[name] === undefined ? OWN_HEADERS[name] : ref('headers', name)]),
+  )
+
+/** Answers of endpoints. Refusals that are the same for several stand once, in `shared`. */
+export class Responses {
+  readonly shared: Record<string, Json> = {}
+
+  of(endpoint: Endpoint): Json {
+    return { ...successes(endpoint), ...this.#refusals(endpoint) }
+  }
+
+  #refusals(endpoint: Endpoint): Json {
+    const codes = refusalCodes(endpoint)
+    const statuses = [...new Set(codes.map((code) => ERRORS[code].status))]
+    const of = (status: number) => codes.filter((code) => ERRORS[code].status === status)
+    return Object.fromEntries(statuses.map((status) => [String(status), this.#refusal(status, of(status))]))
+  }
+
+  #refusal(status: number, codes: readonly ErrorCode[]): Json {
+    const name = `Error${status}_${codes.join('_')}`
+    this.shared[name] ??= refusal(status, codes)
+    return ref('responses', name)
+  }
+}
+
+function refusal(status: number, codes: readonly ErrorCode[]): Json {
+  const schema = { allOf: [ref('schemas', 'Error'), { properties: { code: { enum: codes } } }] }
+  return {
+    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join('\n\n'),
+    headers: { ...headersOf(['X-Request-Id']), ...ofRefusal(status, codes) },
+    content: { 'application/json': { schema } },
+  }
+}
+
+const BUSY: ReadonlySet<string> = new Set(['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS'])
+
+function ofRefusal(status: number, codes: readonly ErrorCode[]): Json {
+  if (status === 401) return headersOf(['WWW-Authenticate'])
+  if (status === 405) return headersOf(['Allow'])
+  if (status === 429) return headersOf(['Retry-After'])
+  if (!codes.some((code) => BUSY.has(code) || code === 'NO_QUORUM')) return {}
+  return codes.every((code) => BUSY.has(code))
+    ? headersOf(['Retry-After'])
+    : { 'Retry-After': { ...HEADERS['Retry-After'], required: false } }
+}
+
+function successes(endpoint: Endpoint): Json {
+  const { status, mayGoOn, isTagged } = endpoint
+  const answers: Record<string, Json> = { [String(status)]: success(endpoint, status) }
+  if (mayGoOn) answers['202'] = success(endpoint, 202)
+  if (isTagged) {
+    const headers = { ...headersOf(['X-Request-Id']), ETag: OWN_HEADERS['Tag'] }
+    answers['304'] = { description: 'If-None-Match names these bytes: there is no body.', headers }
+  }
+  return answers
+}
+
+function success(endpoint: Endpoint, status: number): Json {
+  const { message, produces, whole } = endpoint
+  const json = whole === undefined ? envelope(endpoint, status) : plain(whole)
+  const content = Object.fromEntries(
+    produces.map((type) => [type, { schema: type === 'application/json' ? json : { type: 'string' } }]),
+  )
+  return {
+    description: status === endpoint.status ? message : `${message}; the job goes on`,
+    headers: ofSuccess(endpoint, status),
+    ...(produces.length === 0 ? {} : { content }),
+  }
+}
+
+function ofSuccess({ effect, method, isTagged, whole, produces, sends }: Endpoint, status: number): Json {
+  const hasRecord = method === 'GET' && whole === undefined && !isTagged && produces.includes('application/json')
+  const acts = effect !== 'read' && effect !== 'stage'
+  return {
+    ...headersOf([
+      'X-Request-Id',
+      ...(hasRecord ? ['ETag'] : []),
+      ...(acts ? ['X-Dry-Run'] : []),
+      ...(status === 202 ? ['Location'] : []),
+      ...sends,
+    ]),
+    ...(isTagged ? { ETag: OWN_HEADERS['Tag'] } : {}),
+    ...(status === 303 ? { Location: OWN_HEADERS['Elsewhere'] } : {}),
+  }
+}
+
+const JOB: Json = { type: 'string', description: 'Id of the job that goes on, see GET /jobs/{id}.' }
+
+function envelope({ data, beside }: Endpoint, status: number): Json {
+  const hasData = data !== undefined && Reflect.get(data, 'type') !== 'void'
+  return {
+    type: 'object',
+    required: [
+      'status',
+      'message',
+      ...(hasData ? ['data'] : []),
+      ...(status === 202 ? ['job'] : []),
+      ...(beside?.required ?? []),
+    ],
+    properties: {
+      status: { type: 'string', const: 'success', description: 'Always `success`.' },
+      message: { type: 'string', description: 'What was done, for people.' },
+      ...(hasData ? { data: plain(data) } : {}),
+      ...(status === 202 ? { job: JOB } : {}),
+      ...Object.fromEntries(Object.entries(beside?.properties ?? {}).map(([name, schema]) => [name, plain(schema)])),
+    },
+  }
+}

@@ -1,0 +1,56 @@
+import { ERRORS, type ErrorCode } from '../base/errors.ts'
+import type { Effect } from '../context/context.ts'
+import type { Endpoint } from './endpoint.ts'
+
+/** Of every request: an unclear or unknown part of it, and a defect. */
+const ALWAYS: readonly ErrorCode[] = ['MALFORMED_REQUEST', 'INVALID_QUERY', 'METHOD_NOT_ALLOWED', 'INTERNAL']
+/**
+ * Of who has to be known. A transaction that the request names may not be there; what is dear, or long, has few places.
+ */
+const KNOWN: readonly ErrorCode[] = [
+  'UNAUTHENTICATED',
+  'TOKEN_EXPIRED',
+  'PERMISSION_DENIED',
+  'NOT_FOUND',
+  'TOO_MANY_AT_ONCE',
+]
+/** If-Match is compared, or refused where nothing could be compared with it. */
+const SENT: readonly ErrorCode[] = ['REVISION_MISMATCH', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'INVALID_BODY']
+
+const STAGED: readonly ErrorCode[] = ['NOT_SUPPORTED', 'APPLY_IN_PROGRESS']
+const OF_EFFECT: Readonly<Record<Effect, readonly ErrorCode[]>> = {
+  read: [],
+  stage: STAGED,
+  act: [],
+  'stage-and-act': STAGED,
+  apply: ['APPLY_IN_PROGRESS', 'CONFIG_INVALID', 'APPLY_PARTIAL', 'NOT_SUPPORTED'],
+}
+/** What editing a record refuses. */
+const OF_EDIT: Readonly<Record<Endpoint['method'], readonly ErrorCode[]>> = {
+  GET: [],
+  POST: ['NAME_NOT_UNIQUE', 'ID_NOT_UNIQUE'],
+  PUT: ['NAME_NOT_UNIQUE'],
+  DELETE: ['IN_USE'],
+}
+
+/**
+ * Every code that a request to the endpoint can be refused with: what follows from its literal, and what it names
+ * itself.
+ */
+export function refusalCodes(endpoint: Endpoint): readonly ErrorCode[] {
+  const { method, path, access, effect, body } = endpoint
+  const isKnown = access !== 'public'
+  const codes = new Set<ErrorCode>([
+    ...ALWAYS,
+    ...(isKnown ? KNOWN : []),
+    ...(path.includes('{') ? (['NOT_FOUND'] as const) : []),
+    ...(/\{applianceI[dD]\}/.test(path) ? (['NODE_UNREACHABLE'] as const) : []),
+    ...(method === 'GET' ? [] : [...SENT, 'NO_QUORUM' as const]),
+    ...OF_EFFECT[effect],
+    ...(effect.startsWith('stage') && (method === 'DELETE' || body !== undefined) ? OF_EDIT[method] : []),
+    ...(endpoint.outsideTransactions ? (['TRANSACTION_OPEN'] as const) : []),
+    ...(endpoint.managedOnly ? (['NOT_SUPPORTED'] as const) : []),
+    ...endpoint.refuses,
+  ])
+  return Object.keys(ERRORS).filter((code): code is ErrorCode => codes.has(code as ErrorCode))
+}

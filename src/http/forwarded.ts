@@ -1,0 +1,121 @@
+import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ApiError } from '../base/errors.ts'
+import type { Slices, Stream } from '../context/rendered.ts'
+import type { PeerAnswer, PeerRequest } from '../peers/answering.ts'
+import { type Answer, failure } from './envelope.ts'
+import type { Incoming } from './incoming.ts'
+import { placeFor } from './sending.ts'
+import { UNREAD_BYTES_MAX } from './streams.ts'
+
+/** What no path sends to another node is answered by the node that was asked. */
+export const NOT_FORWARDED: Answer = failure(
+  new ApiError('UNKNOWN_ENDPOINT', 'There is no endpoint at this path that one node answers for another'),
+)
+
+/** A request that another node has forwarded. */
+export function fromPeer({ method, path, query, headers, who, body }: PeerRequest): Incoming {
+  return {
+    method,
+    path,
+    query,
+    address: who.address,
+    carried: who,
+    header: (name) => headers[name] ?? '',
+    isAmbiguous: false,
+    readBody: (bytes_max) => wholeOf(body, bytes_max),
+  }
+}
+
+async function wholeOf(body: Readable, bytes_max: number): Promise<Uint8Array | undefined> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const piece of body as AsyncIterable<Uint8Array>) {
+      size += piece.length
+      if (size > bytes_max) return undefined
+      pieces.push(piece)
+    }
+  } catch {
+    throw new ApiError('MALFORMED_REQUEST', 'The body did not come to its end')
+  }
+  return Buffer.concat(pieces)
+}
+
+const BODILESS: ReadonlySet<number> = new Set([204, 304])
+
+/** The answer for the node that has forwarded the request. */
+export function forPeer(answer: Answer): PeerAnswer {
+  const { slices, stream } = answer
+  if (slices !== undefined) return lasting(answer, () => Readable.from(sliced(slices()), { objectMode: false }))
+  if (stream !== undefined) return lasting(answer, () => readableOf(stream))
+  return whole(answer)
+}
+
+const headOf = ({ status, headers, contentType }: Answer) => ({
+  status,
+  headers: { ...headers, 'content-type': contentType },
+})
+
+function whole(answer: Answer): PeerAnswer {
+  const { status, headers } = headOf(answer)
+  if (BODILESS.has(status)) return { status, headers }
+  // Sent later than this turn.
+  const body = answer.isTransient === true ? Buffer.from(answer.body) : answer.body
+  return { status, headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) }, body }
+}
+
+/** It takes a place here as well as where the client is. */
+function lasting(answer: Answer, source: () => Readable): PeerAnswer {
+  try {
+    const free = placeFor(answer)
+    return { ...headOf(answer), body: source().once('close', free) }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return whole(failure(error))
+  }
+}
+
+async function* sliced(slices: Slices): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    const next = slices.next()
+    if (next.done === true) {
+      if (next.value !== undefined) throw new Error(next.value)
+      return
+    }
+    // The next one is written over it.
+    yield Buffer.from(next.value)
+    // Short answers go between them.
+    await nextTurn()
+  }
+}
+
+/** Begins when somebody reads it, and stops when it is destroyed. */
+function readableOf(stream: Stream): Readable {
+  let stop: (() => void) | undefined
+  let isOver = false
+  const body = new Readable({
+    read() {
+      if (stop !== undefined) return
+      stop = stream({ write, end })
+      // It may be over before it could say how to stop it.
+      if (body.destroyed) stop()
+    },
+    destroy(error, callback) {
+      isOver = true
+      stop?.()
+      callback(error)
+    },
+  })
+  const write = (text: string) => {
+    if (isOver) return
+    body.push(text)
+    if (body.readableLength > UNREAD_BYTES_MAX) body.destroy(new Error('nobody takes what is written'))
+  }
+  const end = () => {
+    if (isOver) return
+    isOver = true
+    body.push(null)
+  }
+  return body
+}

@@ -1,0 +1,179 @@
+import { finished, Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import type { Endpoint } from '../api/endpoint.ts'
+import type { Rights } from '../auth/permissions.ts'
+import { ApiError, ERRORS } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import type { Stream } from '../context/rendered.ts'
+import type { ForwardedAnswer } from '../peers/asking.ts'
+import { REQUEST_HEADERS } from '../peers/carried.ts'
+import type { ForwardedRequest } from '../peers/peer-client.ts'
+import { PeerError } from '../peers/peer-error.ts'
+import { type Asked, type Authenticate, stillAllowed } from './admission.ts'
+import { type AuditTrail, isAudited, noted, noteOf } from './audited.ts'
+import { bytesMaxOf, refuseAmbiguous, tooLarge } from './body.ts'
+import { type Answer, JSON_TYPE } from './envelope.ts'
+import { HAS_BODY, type Incoming } from './incoming.ts'
+import { answerRefusal } from './refusal.ts'
+import { whileAllowed } from './streams.ts'
+
+/** The other nodes of the cluster. */
+export interface OtherNodes {
+  /** Whether a node that is not this one has the id. */
+  isMember(nodeId: string): boolean
+  /** Resolves with the head of what the node answers. Rejects with `PeerError`. */
+  forward(request: ForwardedRequest): Promise<ForwardedAnswer>
+}
+
+export interface ForwardingParts {
+  readonly nodes?: OtherNodes | undefined
+  readonly audit: AuditTrail
+  readonly authenticate: Authenticate
+  readonly log: Log
+}
+
+/** Up to here an answer is sent when it is whole, so that a node that is lost meanwhile is told as a refusal. */
+const WHOLE_BYTES_MAX = 64 * 1024
+const BODILESS: ReadonlySet<number> = new Set([204, 304])
+
+/**
+ * Requests whose path names another node are answered by that node. Here it was found out who asks, and that a role
+ * grants it; the other node judges that again, and everything else.
+ */
+export class Forwarding {
+  readonly #parts: ForwardingParts
+
+  constructor(parts: ForwardingParts) {
+    this.#parts = parts
+  }
+
+  /** Reads the headers before it returns. Throws when there is no such node. */
+  forward(asked: Asked, rights: Rights | undefined, nodeId: string): Promise<Answer> {
+    const { nodes } = this.#parts
+    // A request goes from node to node once.
+    if (nodes?.isMember(nodeId) !== true || asked.incoming.carried !== undefined) {
+      throw new ApiError('NOT_FOUND', `There is no node with id ${nodeId}`)
+    }
+    return this.#answer(nodes, asked, rights, nodeId)
+  }
+
+  /** The other node tells its audit log what was done, this one what came back: both when it is on the disk. */
+  async #answer(nodes: OtherNodes, asked: Asked, rights: Rights | undefined, nodeId: string): Promise<Answer> {
+    const started_ms = performance.now()
+    const { audit, log } = this.#parts
+    const note = { ...noteOf(asked), forwardedTo: nodeId }
+    const { endpoint, actor, requestId, method, path, address } = note
+    let answer: Answer
+    try {
+      if (isAudited(endpoint)) {
+        audit.assertRoom(endpoint)
+        audit.assertShare(note)
+      }
+      answer = await this.#ask(nodes, asked, requestFor(asked, rights, nodeId))
+    } catch (error) {
+      answer = answerRefusal(error, requestId, log)
+    }
+    if (HAS_BODY.has(method)) {
+      const [duration_ms, { status }] = [Math.round(performance.now() - started_ms), answer]
+      const told = { requestId, method, path, address, by: actor.email, forwardedTo: nodeId, status, duration_ms }
+      log.info('request', told)
+    }
+    return isAudited(endpoint) ? noted(this.#parts, note, answer) : answer
+  }
+
+  async #ask(nodes: OtherNodes, asked: Asked, request: ForwardedRequest): Promise<Answer> {
+    const { body, nodeId } = request
+    // Headers are gone after the first await.
+    const isAllowed = stillAllowed(asked, this.#parts.authenticate)
+    try {
+      return await received(await nodes.forward(request), asked, isAllowed)
+    } catch (error) {
+      if (body instanceof Readable && body.errored instanceof ApiError) throw body.errored
+      throw error instanceof PeerError ? refusalOf(error, nodeId) : error
+    }
+  }
+}
+
+async function received(
+  { status, headers, body }: ForwardedAnswer,
+  { incoming, actor }: Asked,
+  isAllowed: () => boolean,
+): Promise<Answer> {
+  const { 'content-type': contentType = JSON_TYPE, 'content-length': length, ...others } = headers
+  const head = { status, contentType, headers: spelt(others) }
+  const lasting = { ...head, body: '', relayed: body, holder: actor.userId }
+  if (incoming.method === 'HEAD') {
+    body.destroy()
+    return lasting
+  }
+  if (contentType.startsWith('text/event-stream')) {
+    return { ...lasting, stream: whileAllowed(streamOf(body), isAllowed, { comment: '' }) }
+  }
+  if (!BODILESS.has(status) && !(Number(length) <= WHOLE_BYTES_MAX)) return lasting
+  const whole = await buffer(body)
+  return status < 400 ? { ...head, body: whole } : { ...head, body: whole, code: codeIn(whole) }
+}
+
+/** What was shown here stays here; the other node is told who has shown it. */
+function requestFor(asked: Asked, rights: Rights | undefined, nodeId: string): ForwardedRequest {
+  const { route, incoming, actor, requestId } = asked
+  const { method, path, query, address, signal } = incoming
+  const endpoints = rights?.endpoints
+  return {
+    nodeId,
+    method,
+    path,
+    query,
+    headers: Object.fromEntries(REQUEST_HEADERS.map((name) => [name, incoming.header(name)])),
+    requestId,
+    who: { ...actor, ...(endpoints === undefined ? {} : { endpoints }), address },
+    ...(HAS_BODY.has(method) ? { body: bodyOf(route.endpoint, incoming) } : {}),
+    ...(signal === undefined ? {} : { signal }),
+  }
+}
+
+/** Passed on as it comes: only its size is looked at. */
+function bodyOf(endpoint: Endpoint, incoming: Incoming): Readable {
+  refuseAmbiguous(incoming)
+  const bytes_max = bytesMaxOf(endpoint)
+  if (Number(incoming.header('content-length')) > bytes_max) throw tooLarge(bytes_max)
+  return incoming.streamBody?.(bytes_max) ?? Readable.from(wholeBody(incoming, bytes_max), { objectMode: false })
+}
+
+async function* wholeBody(incoming: Incoming, bytes_max: number): AsyncGenerator<Uint8Array> {
+  const whole = await incoming.readBody(bytes_max)
+  if (whole === undefined) throw tooLarge(bytes_max)
+  yield whole
+}
+
+function refusalOf({ kind, message, facts }: PeerError, nodeId: string): ApiError {
+  if (kind === 'busy') return new ApiError('TOO_MANY_AT_ONCE', message, { headers: { 'Retry-After': '1' } })
+  // Of a node that was a member a moment ago, or of a request that no node takes from another.
+  if (kind === 'refused') return new ApiError(facts.nodeId === undefined ? 'MALFORMED_REQUEST' : 'NOT_FOUND', message)
+  const mayBeDone = kind !== 'unreachable'
+  const told = mayBeDone ? message : `${message}; the request was not carried out`
+  return new ApiError('NODE_UNREACHABLE', told, { data: { nodeId, mayBeDone } })
+}
+
+/** Names of headers that are not written with capitals at the beginning of each word. */
+const SPELLINGS: Readonly<Record<string, string>> = { etag: 'ETag', 'www-authenticate': 'WWW-Authenticate' }
+
+function spelt(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const capital = (name: string) => name.replaceAll(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase())
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [SPELLINGS[name] ?? capital(name), value]))
+}
+
+/** Of a refusal in the envelope. */
+function codeIn(body: Uint8Array): string | undefined {
+  const found = /"code":"([A-Z0-9_]+)"/.exec(Buffer.from(body).toString())?.[1]
+  return found !== undefined && Object.hasOwn(ERRORS, found) ? found : undefined
+}
+
+function streamOf(body: Readable): Stream {
+  return (sink) => {
+    body.setEncoding('utf8')
+    body.on('data', (text: string) => sink.write(text))
+    finished(body, () => sink.end())
+    return () => body.destroy()
+  }
+}
