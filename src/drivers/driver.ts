@@ -1,5 +1,6 @@
-import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
 import type { AccountChange, DesiredNetwork, NetworkPhase, Outside, Setting, UnitName, UnitVerb } from './host.ts'
+import type { Problem } from '../model/problem.ts'
+import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
 
 interface StepBase {
   /** What this step is for, shown in plan previews and in failures. */
@@ -42,6 +43,8 @@ export interface ReplaceFileStep extends StepBase {
   readonly checked: boolean
   /** What somebody else wrote there is kept, for a RemoveFileStep to give back. */
   readonly keepsFound?: true
+  /** What somebody else wrote there is copied to this path, once, for people: no step gives it back. */
+  readonly foundCopy?: string | undefined
 }
 /** Makes small files of ours, which programs watch, hold these values. Undo: the previous ones. */
 export interface ValuesStep extends StepBase {
@@ -87,8 +90,8 @@ export type Expectation =
   /** Lines that begin with `prefix` are these and no others, in any order and any number. */
   | { readonly prefix: string; readonly lines: readonly string[] }
   /**
-   * This comes about within the time of the step: there is a line with each of `begins`, and no line with the beginning of one
-   * of `ends` and without its end.
+   * This comes about within the time of the step: there is a line with each of `begins`, and no line with the beginning
+   * of one of `ends` and without its end.
    */
   | {
       readonly begins: readonly string[]
@@ -97,8 +100,8 @@ export type Expectation =
   /** This text comes about within the time of the step: the program runs again until it does. */
   | { readonly comes: string; readonly otherwise: string }
 /**
- * Starts, stops, reloads or restarts a managed program. Undo: the verb in `undo`, run after files are restored; `asFound` is
- * a restart of what ran before, and a stop of what did not.
+ * Starts, stops, reloads or restarts a managed program. Undo: the verb in `undo`, run after files are restored;
+ * `asFound` is a restart of what ran before, and a stop of what did not.
  */
 export interface UnitStep extends StepBase {
   readonly kind: 'unit'
@@ -107,6 +110,8 @@ export interface UnitStep extends StepBase {
   readonly undo: UnitVerb | 'asFound' | 'none'
   /** `skip` leaves the unit alone when it runs and no file of this plan changed: a restarted daemon adopts it so. */
   readonly whenUnchanged: 'act' | 'skip'
+  /** A process ends with its counters: what was counted is read before it. */
+  readonly endsCounting?: true
 }
 export interface SocketCommand {
   readonly request: string
@@ -151,8 +156,8 @@ export interface SettingStep extends StepBase {
   readonly isOptional: boolean
 }
 /**
- * Addresses, routes and rules, compared with what the kernel has. Two of them stand in a plan: `add` before programs that
- * listen, `settle` after everything. Undo: what was there before.
+ * Addresses, routes and rules, compared with what the kernel has. Two of them stand in a plan: `add` before programs
+ * that listen, `settle` after everything. Undo: what was there before.
  */
 export interface NetworkStep extends StepBase {
   readonly kind: 'network'
@@ -202,14 +207,6 @@ export type PlanResult =
 export const EFFECTS = ['runtime', 'reload', 'restart', 'network'] as const
 export type ChangeEffect = (typeof EFFECTS)[number]
 
-/** Why a configuration cannot be applied, and which record is to blame. */
-export interface Problem {
-  readonly section: SectionName | undefined
-  readonly id: string | undefined
-  readonly field: string | undefined
-  readonly message: string
-}
-
 export interface PlanOptions {
   /** Never plan anything cheaper than this: `reload` after a refused runtime command, `restart` on ?force=restart. */
   readonly atLeast: 'runtime' | 'reload' | 'restart'
@@ -225,7 +222,9 @@ export interface Driver {
   /** The service of /services, or what else is changed: network, conntrack, timezone, proxy. */
   readonly name: string
   readonly sections: readonly SectionName[]
-  /** Its plan from an unknown state takes back whatever another configuration has left: recovery need not tell it which. */
+  /**
+   * Its plan from an unknown state takes back whatever another configuration has left: recovery need not tell it which.
+   */
   readonly makesAnew?: true
   /**
    * Works out, portion by portion, what the other methods need of this configuration, so that they take little time

@@ -1,3 +1,5 @@
+import type { PROGRAMS } from './programs.ts'
+
 /** What a plan may do to the machine. Implemented by workers/host; drivers only describe. */
 export interface Host {
   /** Runs a program without a shell. Output is capped; the environment is LC_ALL=C. */
@@ -119,13 +121,15 @@ export interface AccountChange {
 }
 
 /** Managed programs by the name they have in /services. */
-export type UnitName = 'layer7proxy' | 'ipvsDirector' | 'ntp' | 'ssh' | 'snmp'
+export type UnitName = keyof typeof PROGRAMS
 export type UnitVerb = 'start' | 'stop' | 'reload' | 'restart'
 /** `silent` runs and does not answer. */
 export type UnitState = 'running' | 'silent' | 'stopped' | 'failed' | 'missing'
 
 export interface RunResult {
-  /** Exit code; 127 when the program is not installed, 126 when it could not be started, 124 when the deadline passed. */
+  /**
+   * Exit code; 127 when the program is not installed, 126 when it could not be started, 124 when the deadline passed.
+   */
   readonly exitCode: number
   readonly output: string
 }

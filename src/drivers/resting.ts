@@ -1,4 +1,4 @@
-import { canonicalIp } from '../ip-network.ts'
+import { canonicalIp } from '../base/ip-network.ts'
 import type { ConfigView } from '../model/sections.ts'
 
 /** Whether no node has the address of a frontend: its floating IP is disabled, as after a full restore. */

@@ -1,6 +1,8 @@
 import { CHECK_DEFAULTS, type HealthCheck, type HealthCheckSetting } from '../model/health-check.ts'
 
-/** What a backend asks for, whichever way it says so: types tcp, http and https are the built-in checks of those names. */
+/**
+ * What a backend asks for, whichever way it says so: types tcp, http and https are the built-in checks of those names.
+ */
 export interface AskedCheck {
   /** Id of the check, built-in or own. */
   readonly id: string

@@ -1,6 +1,6 @@
 import { Value } from 'typebox/value'
-import type { FieldProblem } from '../api/refuse.ts'
-import { ParameterDeclaration, PARAMETERS_MAX } from '../model/health-check.ts'
+import type { FieldProblem } from '../base/errors.ts'
+import { declared, ParameterDeclaration, PARAMETERS_MAX, SentDeclaration } from '../model/health-check.ts'
 import { valueProblem } from './values.ts'
 
 const HEADER_LINES_MAX = 64
@@ -19,9 +19,9 @@ export function headersOf(script: string): Headers {
   for (const [index, line] of script.split('\n', HEADER_LINES_MAX).entries()) {
     const [marker] = HEADER.exec(line) ?? []
     if (marker === undefined) continue
-    const declared = parsed(line.slice(marker.length))
-    if (Value.Check(ParameterDeclaration, declared)) parameters.push(declared)
-    else problems.push(headerProblem(index + 1, declared))
+    const header = parsed(line.slice(marker.length))
+    if (Value.Check(SentDeclaration, header)) parameters.push(declared(header))
+    else problems.push(headerProblem(index + 1, header))
   }
   if (parameters.length > PARAMETERS_MAX) {
     const message = `declares more than ${PARAMETERS_MAX} parameters`
@@ -38,19 +38,19 @@ function parsed(text: string): unknown {
   }
 }
 
-function headerProblem(line: number, declared: unknown): FieldProblem {
+function headerProblem(line: number, header: unknown): FieldProblem {
   const of = `has a parameter header in line ${line} that`
-  if (hasBadName(declared)) {
+  if (hasBadName(header)) {
     return { field: 'script', code: 'INVALID_NAME', message: `${of} has no name of 1 to 64 letters and digits` }
   }
-  return { field: 'script', code: 'INVALID_BODY', message: `${of} is no declaration with name and type in JSON` }
+  return { field: 'script', code: 'INVALID_BODY', message: `${of} is no declaration with a name in JSON` }
 }
 
-const hasBadName = (declared: unknown): boolean =>
-  typeof declared === 'object' &&
-  declared !== null &&
-  'name' in declared &&
-  !Value.Check(ParameterDeclaration.properties.name, declared.name)
+const hasBadName = (header: unknown): boolean =>
+  typeof header === 'object' &&
+  header !== null &&
+  'name' in header &&
+  !Value.Check(ParameterDeclaration.properties.name, header.name)
 
 /** Rules about declarations; `field` is where they were found: parameters, or script. */
 export function declarationProblems(

@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../api/refuse.ts'
+import type { FieldProblem } from '../base/errors.ts'
 import type { CheckService, HealthCheck, HealthCheckSetting } from '../model/health-check.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { checkFrom } from './built-in.ts'

@@ -1,23 +1,30 @@
-import type { FieldProblem } from '../api/refuse.ts'
-import { type ParameterDeclaration, SCRIPT_BYTES_MAX } from '../model/health-check.ts'
+import type { FieldProblem } from '../base/errors.ts'
+import { declared, SCRIPT_BYTES_MAX, type SentDeclaration } from '../model/health-check.ts'
 import { declarationProblems, headersOf } from './declarations.ts'
 
 interface Sent {
   readonly script?: string
-  readonly parameters?: readonly ParameterDeclaration[]
+  readonly parameters?: readonly SentDeclaration[] | null
 }
+
+/** What begins with #! is the script itself, anything else the name of a file. */
+export const isFileName = (script: string): boolean => !script.startsWith('#!')
 
 /** Rules about a script and its parameters that no schema can say. */
 export function sentCheckProblems({ script, parameters }: Sent): readonly FieldProblem[] {
   const problems = script === undefined ? [] : scriptProblems(script)
-  if (parameters !== undefined) return [...problems, ...declarationProblems(parameters, 'parameters')]
-  return script === undefined || problems.length > 0 ? problems : headersOf(script).problems
+  if (parameters !== undefined && parameters !== null) {
+    return [...problems, ...declarationProblems(parameters.map(declared), 'parameters')]
+  }
+  const isUnread = script === undefined || isFileName(script)
+  return isUnread || problems.length > 0 ? problems : headersOf(script).problems
 }
 
 function scriptProblems(script: string): readonly FieldProblem[] {
   const about = (code: FieldProblem['code'], message: string): readonly FieldProblem[] => [
     { field: 'script', code, message },
   ]
+  if (isFileName(script)) return fileNameProblems(script)
   if (Buffer.byteLength(script) > SCRIPT_BYTES_MAX) return about('PAYLOAD_TOO_LARGE', 'is larger than 256 KiB')
   const [first = ''] = script.split('\n', 1)
   if (!/^#! ?\//.test(first)) return about('INVALID_BODY', 'must begin with #! and the path of its interpreter')
@@ -26,4 +33,11 @@ function scriptProblems(script: string): readonly FieldProblem[] {
   // oxlint-disable-next-line no-control-regex -- a shell drops it without a word
   if (/\u0000/.test(script)) return about('INVALID_BODY', 'has a NUL character')
   return /\p{Surrogate}/u.test(script) ? about('INVALID_BODY', 'is no proper text') : []
+}
+
+function fileNameProblems(name: string): readonly FieldProblem[] {
+  if (/^[A-Za-z0-9._-]{1,64}$/.test(name) && !/^\.+$/.test(name)) return []
+  const message =
+    'must begin with #! and the path of its interpreter, or be the name of a file: 1 to 64 letters, digits, dots, underscores and dashes'
+  return [{ field: 'script', code: 'INVALID_BODY', message }]
 }

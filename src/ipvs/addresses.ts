@@ -1,4 +1,4 @@
-import { canonicalIp, parseIp } from '../ip-network.ts'
+import { canonicalIp, parseIp } from '../base/ip-network.ts'
 import { AF_INET, AF_INET6, MARK_BIT, PROTOCOL } from './protocol.ts'
 
 /** Four words of 32 bits: an IPv4 address is the first of them. */

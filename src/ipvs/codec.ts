@@ -1,5 +1,5 @@
 import { FLAG, GENERIC_HEADER, ATTRIBUTE_HEADER, ATTRIBUTE_TYPE_MASK, attributeEnd } from './netlink.ts'
-import { type MessageWriter, NetlinkError, padded } from './netlink.ts'
+import { type MessageWriter, NetlinkError, pad } from './netlink.ts'
 import { AF_INET, COMMAND, COMMAND_ATTRIBUTE, CONTROLLER, DEST } from './protocol.ts'
 import { IPVS_FAMILY, IPVS_VERSION, MARK_BIT, SERVICE, STATS_COUNT } from './protocol.ts'
 import { DEST_FIGURES, FIGURE, IDENTITY_WORDS, type IpvsTable } from './table.ts'
@@ -60,7 +60,7 @@ export function familyId(view: DataView, at: number, end: number): number | unde
   for (let from = at + GENERIC_HEADER; from + ATTRIBUTE_HEADER <= end;) {
     const to = attributeEnd(view, from, end)
     if (typeAt(view, from) === CONTROLLER.familyId) return view.getUint16(from + ATTRIBUTE_HEADER, true)
-    from = padded(to - from) + from
+    from = pad(to - from) + from
   }
   return undefined
 }
@@ -86,7 +86,7 @@ export class TableDecoder {
     for (let from = inside.at; from + ATTRIBUTE_HEADER <= inside.end;) {
       const to = attributeEnd(view, from, inside.end)
       this.#serviceAttribute(view, typeAt(view, from), from + ATTRIBUTE_HEADER, to)
-      from += padded(to - from)
+      from += pad(to - from)
     }
     const family = this.#figures[SERVICE.family] ?? 0
     const mark = this.#figures[SERVICE.mark] ?? 0
@@ -136,7 +136,7 @@ export class TableDecoder {
     for (let from = inside.at; from + ATTRIBUTE_HEADER <= inside.end;) {
       const to = attributeEnd(view, from, inside.end)
       this.#destAttribute(view, typeAt(view, from), from + ATTRIBUTE_HEADER, to)
-      from += padded(to - from)
+      from += pad(to - from)
     }
     // Kernels before 3.18 do not tell: then it is that of the service.
     this.#words[0] = figures[DEST.family] || serviceFamily
@@ -206,7 +206,7 @@ export class TableDecoder {
       if (type >= 1 && type <= STATS_COUNT && to - from === ATTRIBUTE_HEADER + 8)
         this.#stats[type - 1] =
           view.getUint32(from + ATTRIBUTE_HEADER, true) + view.getUint32(from + ATTRIBUTE_HEADER + 4, true) * 2 ** 32
-      from += padded(to - from)
+      from += pad(to - from)
     }
   }
 

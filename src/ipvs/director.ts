@@ -16,8 +16,8 @@ export function keepalivedRuns(pidFile = PID_FILE): boolean {
 }
 
 /**
- * Whoever takes real servers out of the kernel's table when their checks fail. Without it the table goes on with those it
- * has, and says nothing of their health.
+ * Whoever takes real servers out of the kernel's table when their checks fail. Without it the table goes on with those
+ * it has, and says nothing of their health.
  */
 export class Director {
   readonly #runs: () => boolean

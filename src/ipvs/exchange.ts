@@ -1,4 +1,4 @@
-import { FLAG, MESSAGE, MESSAGE_HEADER, NetlinkError, padded } from './netlink.ts'
+import { FLAG, MESSAGE, MESSAGE_HEADER, NetlinkError, pad } from './netlink.ts'
 
 /** A netlink socket that never blocks. */
 export interface NetlinkChannel {
@@ -18,7 +18,9 @@ const DATAGRAMS_MAX = 1_000_000
 const [EINTR, ENOENT, EPERM, ESRCH, EACCES, EOPNOTSUPP] = [4, 2, 1, 3, 13, 95]
 export const ERRNO = { EINTR, ENOENT, EPERM, ESRCH, EOPNOTSUPP } as const
 
-/** Asks and reads the whole answer, which the kernel gives at once. What is left of an earlier exchange is passed over. */
+/**
+ * Asks and reads the whole answer, which the kernel gives at once. What is left of an earlier exchange is passed over.
+ */
 export class NetlinkExchange {
   readonly #channel: NetlinkChannel
   readonly #buffer = new Uint8Array(DATAGRAM_BYTES)
@@ -62,7 +64,7 @@ export class NetlinkExchange {
       const size = view.getUint32(at, true)
       if (size < MESSAGE_HEADER || at + size > length) throw new NetlinkError('its answer is malformed')
       const [start, end] = [at, at + size]
-      at += padded(size)
+      at += pad(size)
       // Of an exchange that was given up, by this run or by the one before.
       if (view.getUint32(start + 8, true) !== this.#sequence) continue
       isInterrupted ||= (view.getUint16(start + 6, true) & FLAG.interrupted) !== 0

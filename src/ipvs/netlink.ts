@@ -1,6 +1,6 @@
 /**
- * Generic netlink as the kernel speaks it on a little-endian machine (every one that this daemon runs on): a message is a
- * header of 16 bytes, one of 4 bytes for the command, and attributes that are padded to 4 bytes each.
+ * Generic netlink as the kernel speaks it on a little-endian machine (every one that this daemon runs on): a message is
+ * a header of 16 bytes, one of 4 bytes for the command, and attributes that are padded to 4 bytes each.
  */
 export const MESSAGE_HEADER = 16
 export const GENERIC_HEADER = 4
@@ -12,7 +12,7 @@ export const FLAG = { request: 0x1, interrupted: 0x10, dump: 0x300 } as const
 export const ATTRIBUTE_TYPE_MASK = 0x3f_ff
 const NESTED = 0x80_00
 
-export const padded = (length: number): number => (length + 3) & ~3
+export const pad = (length: number): number => (length + 3) & ~3
 
 /** The bytes of one message, of which the length is put in at the end. */
 export class MessageWriter {
@@ -90,7 +90,7 @@ export class MessageWriter {
     const at = this.#length
     this.#view.setUint16(at, ATTRIBUTE_HEADER + length, true)
     this.#view.setUint16(at + 2, type, true)
-    this.#length = at + padded(ATTRIBUTE_HEADER + length)
+    this.#length = at + pad(ATTRIBUTE_HEADER + length)
     return at + ATTRIBUTE_HEADER
   }
 

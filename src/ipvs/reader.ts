@@ -4,11 +4,14 @@ import { MessageWriter, NetlinkError } from './netlink.ts'
 import { IDENTITY_WORDS, IpvsTable } from './table.ts'
 
 /** `undefined` when the table was read, else why not: a sentence about the kernel's table ("it …", "its …"). */
-export type ReadFailure = string | undefined
+type ReadFailure = string | undefined
 
 /** A table that keeps changing under the reading is read again so often. */
 const TRIES = 3
-/** Readings that are left out at the most while there is no IPVS: each question makes the kernel start modprobe, and wait for it. */
+/**
+ * Readings that are left out at the most while there is no IPVS: each question makes the kernel start modprobe, and
+ * wait for it.
+ */
 const LEFT_OUT_MAX = 15
 const NOT_THERE = 'this kernel has no IPVS (its module ip_vs is not loaded)'
 

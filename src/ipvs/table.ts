@@ -1,7 +1,9 @@
 import { FORWARDING_MASK, MARK_BIT, PERSISTENT, type STATS, STATS_COUNT, TOTAL_COUNT } from './protocol.ts'
 import { addressOfWords, dottedMask } from './addresses.ts'
 
-/** Numbers that identify an entry: family, protocol and kind in the first, port or mark in the second, then the address. */
+/**
+ * Numbers that identify an entry: family, protocol and kind in the first, port or mark in the second, then the address.
+ */
 export const IDENTITY_WORDS = 6
 /** Figures of a destination besides its statistics. */
 export const DEST_FIGURES = 5

@@ -1,4 +1,4 @@
-import { isHost } from '../../host-name.ts'
+import { isHost } from '../../base/host-name.ts'
 import { writtenHere } from '../fragment.ts'
 
 /** Debian's own servers, for whoever names none. */

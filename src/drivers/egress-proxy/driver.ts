@@ -1,13 +1,16 @@
-import { isHost } from '../../host-name.ts'
+import { isHost } from '../../base/host-name.ts'
 import type { SystemProxy } from '../../model/node.ts'
-import { bypassKind, bypassProblem } from '../../proxy-bypass.ts'
-import type { Driver, Problem, Step } from '../driver.ts'
+import { bypassKind, bypassProblem } from '../../rules/proxy-bypass.ts'
+import type { Driver, Step } from '../driver.ts'
+import type { Problem } from '../../model/problem.ts'
 import { nodeIn } from '../this-node.ts'
 import { proxyInUse, renderApt, renderBypass, renderEnvironment } from './render.ts'
 
 export interface EgressProxyPaths {
   readonly apt: string
-  /** Beside apt's folder of fragments: every file in there would be read as one. apt runs it as an account of its own. */
+  /**
+   * Beside apt's folder of fragments: every file in there would be read as one. apt runs it as an account of its own.
+   */
   readonly bypassScript: string
   /** For what the daemon starts: EnvironmentFile= of systemd. */
   readonly environment: string

@@ -1,6 +1,6 @@
-import { isHost } from '../../host-name.ts'
+import { isHost } from '../../base/host-name.ts'
 import type { SystemProxy } from '../../model/node.ts'
-import { type BypassKind, bypassKind } from '../../proxy-bypass.ts'
+import { type BypassKind, bypassKind } from '../../rules/proxy-bypass.ts'
 import { writtenHere } from '../fragment.ts'
 
 /** A proxy in use: somewhere to connect to. Its password is never shown, only its absence. */
@@ -23,7 +23,10 @@ export function proxyInUse(settings: SystemProxy | undefined): ProxyInUse | unde
   return { host: settings.address.value, port: settings.address.port, username, password, bypass }
 }
 
-/** Everything but letters and digits is encoded, so that no character means anything to whoever reads the URL or its file. */
+/**
+ * Everything but letters and digits is encoded, so that no character means anything to whoever reads the URL or its
+ * file.
+ */
 function encoded(text: string): string {
   return [...Buffer.from(text, 'utf8')]
     .map((byte) => {
@@ -61,7 +64,10 @@ export function renderEnvironment(proxy: ProxyInUse): string {
   return writtenHere(lines)
 }
 
-/** Asked by apt with a URL: answers DIRECT for what is fetched without the proxy, and nothing otherwise. Holds no secret. */
+/**
+ * Asked by apt with a URL: answers DIRECT for what is fetched without the proxy, and nothing otherwise. Holds no
+ * secret.
+ */
 export function renderBypass({ bypass }: ProxyInUse): string {
   const list = (...kinds: readonly BypassKind[]) =>
     bypass

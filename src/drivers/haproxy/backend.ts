@@ -8,7 +8,9 @@ export const PEERS = 'fulcrum_peers'
 export const FALLBACK = 'fallback'
 export const DEFAULT_COOKIE = 'FULCRUMID'
 const DEFAULT_STICK_S = 1800
-/** Most addresses that a stick table remembers; the oldest go first. Memory is taken as they come, about 120 bytes each. */
+/**
+ * Most addresses that a stick table remembers; the oldest go first. Memory is taken as they come, about 120 bytes each.
+ */
 const STICK_ENTRIES = '1m'
 
 /** A disabled backend is left out; frontends that name it answer as if they had none. */
@@ -53,7 +55,12 @@ function backendHead(backend: L7Backend, checks: string): readonly Statement[] {
 
 function persistenceLines(persistence: L7Backend['persistence']): readonly string[] {
   if (persistence.type === 'cookie') {
-    return [`cookie ${persistence.cookieName ?? DEFAULT_COOKIE} insert indirect nocache httponly`]
+    const name = persistence.cookieName ?? DEFAULT_COOKIE
+    return [
+      `cookie ${name} insert indirect nocache httponly attr "SameSite=Lax"`,
+      // The word `secure` above would take it from clients without TLS: a backend may have frontends of both kinds.
+      `http-after-response replace-header Set-Cookie '^(${name}=.*)' '\\1; Secure' if { ssl_fc }`,
+    ]
   }
   if (persistence.type === 'ip') {
     const expire = `${persistence.timeout ?? DEFAULT_STICK_S}s`
@@ -74,7 +81,10 @@ function serverStatements(entry: Server, backend: Owner): readonly Statement[] {
   ]
 }
 
-/** Backup servers are used one at a time in file order: the fallback, being last, answers while no real server takes new connections. */
+/**
+ * Backup servers are used one at a time in file order: the fallback, being last, answers while no real server takes new
+ * connections.
+ */
 function fallbackStatements(backend: L7Backend): readonly Statement[] {
   if (backend.fallback === null) return []
   const stick = backend.persistence.type === 'ip' ? ' non-stick' : ''

@@ -37,7 +37,9 @@ function isDownByItsCheck(cells: readonly string[]): boolean {
   return cells[COLUMN['srv_op_state'] ?? -1] === '0' && !isMaintained
 }
 
-/** Weights of the checked servers of a haproxy.cfg of ours, by place and address as `show servers state` prints them. */
+/**
+ * Weights of the checked servers of a haproxy.cfg of ours, by place and address as `show servers state` prints them.
+ */
 function weightsOf(config: string): ReadonlyMap<string, string> {
   const weights = new Map<string, string>()
   let backend = ''

@@ -1,5 +1,6 @@
 import { createPublicKey, createHash, X509Certificate } from 'node:crypto'
 import { dirname } from 'node:path'
+import { certificateSummaries } from '../../base/certificate-summary.ts'
 import type { Certificate } from '../../model/certificates.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import type { FileContent, KeepOnlyStep, ReplaceFileStep, SocketCommand, SocketStep } from '../driver.ts'
@@ -60,10 +61,15 @@ export function certificatePreviews(view: ConfigView, paths: HaproxyPaths): read
   const folder = certificateFolder(paths)
   const pems = usedCertificates(view).map(({ id, chain, privateKey }) => ({
     path: `${folder}/${pemName(id)}`,
-    content: `${chain.trimEnd()}\n# private key ${keyName(privateKey)}\n`,
+    content: `${summaryText(chain)}# private key ${keyName(privateKey)}\n`,
   }))
   return [...pems, ...lists(view, folder)]
 }
+
+const summaryText = (chain: string): string =>
+  certificateSummaries(chain)
+    .map(({ subject, validTo, sha256 }) => `# certificate ${subject}\n#   ends ${validTo}\n#   SHA-256 ${sha256}\n`)
+    .join('')
 
 /** Previews show what an apply would refuse as well. */
 function keyName(privateKey: string): string {

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { type AskedCheck, askedCheck } from '../../health-checks/asked-check.ts'
 import { checkFrom } from '../../health-checks/built-in.ts'
-import { tidyingStep, writingSteps } from '../../health-checks/steps.ts'
+import { tidyingStep, writingSteps } from '../check-file-steps.ts'
 import { type CheckFile, checkFiles, wrapperName } from '../../health-checks/wrapper.ts'
 import { isWeb } from '../../health-checks/web-values.ts'
 import { CHECK_DEFAULTS, type HealthCheckSetting } from '../../model/health-check.ts'
@@ -9,7 +9,7 @@ import type { L7Backend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import type { HaproxyPaths } from './paths.ts'
 import { servedFrontends } from './resting.ts'
-import { quoted } from './statement.ts'
+import { quote } from './statement.ts'
 
 /** A folder of ours beside haproxy.cfg: what is not written here is removed from it. */
 export const checkFolder = ({ configFile }: HaproxyPaths): string => `${dirname(configFile)}/fulcrum-checks`
@@ -23,12 +23,12 @@ function nativeLines({ id, values }: AskedCheck): readonly string[] | undefined 
     case 'https':
       return values['text'] === undefined && isWeb(values) ? webLines(values) : undefined
     case 'smtp':
-      return [`option smtpchk EHLO ${quoted(values['domain'] ?? 'localhost')}`]
+      return [`option smtpchk EHLO ${quote(values['domain'] ?? 'localhost')}`]
     case 'ldap':
       return ['option ldap-check']
     case 'mysql':
       // A user without a name is refused there, and none in the script.
-      return [`option mysql-check${(values['user'] ?? '') === '' ? '' : ` user ${quoted(values['user'] ?? '')}`}`]
+      return [`option mysql-check${(values['user'] ?? '') === '' ? '' : ` user ${quote(values['user'] ?? '')}`}`]
     default:
       return undefined
   }
@@ -36,13 +36,13 @@ function nativeLines({ id, values }: AskedCheck): readonly string[] | undefined 
 
 /** Values keep to the rules of settings: a host is a format here, in which % would call functions of HAProxy. */
 function webLines({ path, host, expect }: AskedCheck['values']): readonly string[] {
-  const uri = quoted(path ?? CHECK_DEFAULTS.path)
+  const uri = quote(path ?? CHECK_DEFAULTS.path)
   // HTTP/1.1 demands a Host header; without one the older version is the honest request.
-  const version = host === undefined ? 'ver HTTP/1.0' : `ver HTTP/1.1 hdr Host ${quoted(host)}`
+  const version = host === undefined ? 'ver HTTP/1.0' : `ver HTTP/1.1 hdr Host ${quote(host)}`
   return [
     'option httpchk',
     `http-check send meth GET uri ${uri} ${version}`,
-    `http-check expect status ${quoted(expect ?? CHECK_DEFAULTS.expect)}`,
+    `http-check expect status ${quote(expect ?? CHECK_DEFAULTS.expect)}`,
   ]
 }
 
@@ -57,7 +57,7 @@ export function checkLines({ id, healthCheck }: L7Backend, folder: string): read
   const asked = askedCheck(healthCheck)
   if (asked === undefined) return []
   return (
-    nativeLines(asked) ?? ['option external-check', `external-check command ${quoted(`${folder}/${wrapperName(id)}`)}`]
+    nativeLines(asked) ?? ['option external-check', `external-check command ${quote(`${folder}/${wrapperName(id)}`)}`]
   )
 }
 

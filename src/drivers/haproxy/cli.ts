@@ -21,18 +21,26 @@ export function toWorker(target: 'current' | { readonly pid: number }, text: str
   return target === 'current' ? `@1 ${text}` : `@!${target.pid} ${text}`
 }
 
-/** Several commands in one line are answered in order, each answer followed by an empty line, then the socket is closed. */
+/**
+ * Several commands in one line are answered in order, each answer followed by an empty line, then the socket is closed.
+ */
 export function requestLine(...commands: readonly string[]): string {
   return `${commands.join('; ')}\n`
 }
 
-/** A command with a payload (certificates, maps). The payload ends at the first empty line, so empty lines in it are left out. */
+/**
+ * A command with a payload (certificates, maps). The payload ends at the first empty line, so empty lines in it are
+ * left out.
+ */
 export function requestWithPayload(text: string, payload: string): string {
   const lines = payload.split(/\r?\n/).filter((line) => line.trim() !== '')
   return `${text} <<\n${lines.join('\n')}\n\n`
 }
 
-/** The answer of one command: HAProxy ends each with an empty line. `undefined` when that end is missing (the answer is torn). */
+/**
+ * The answer of one command: HAProxy ends each with an empty line. `undefined` when that end is missing (the answer is
+ * torn).
+ */
 export function answerText(raw: string): string | undefined {
   if (raw === '\n') return ''
   return raw.endsWith('\n\n') ? raw.slice(0, -2) : undefined
@@ -48,7 +56,9 @@ const REFUSALS = [
   "This command can't",
 ]
 
-/** HAProxy has no status code: a refusal is a sentence. Returns that sentence, or `undefined` for an ordinary answer. */
+/**
+ * HAProxy has no status code: a refusal is a sentence. Returns that sentence, or `undefined` for an ordinary answer.
+ */
 export function refusalOf(text: string): string | undefined {
   const first = text.trimStart().split('\n', 1)[0] ?? ''
   return REFUSALS.some((start) => first.startsWith(start)) ? first.trim() : undefined

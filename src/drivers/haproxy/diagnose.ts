@@ -1,5 +1,5 @@
 import type { ConfigView } from '../../model/sections.ts'
-import type { Problem } from '../driver.ts'
+import type { Problem } from '../../model/problem.ts'
 import type { HaproxyPaths } from './paths.ts'
 import { lineOwners } from './render.ts'
 import type { Owner } from './statement.ts'

@@ -1,4 +1,4 @@
-import { canonicalIp } from '../../ip-network.ts'
+import { canonicalIp } from '../../base/ip-network.ts'
 import type { ConfigView, RecordChange, SectionRecords } from '../../model/sections.ts'
 import type { ChangeEffect, Driver, FileContent, PlanOptions, PortClaim, Step, UnitStep } from '../driver.ts'
 import {
@@ -126,6 +126,7 @@ function wholePlan({ text, running, desired, ports, isAdoption, verb }: Whole, p
     verb,
     undo: verb,
     whenUnchanged: isAdoption ? 'skip' : 'act',
+    endsCounting: true,
   }
   const check = checkStep(text, certificateFiles(desired, paths), ports, paths)
   const { trying, writing, tidying } = checkSteps(running, desired, paths)
@@ -161,6 +162,7 @@ function replaceStep(content: string, paths: HaproxyPaths) {
     content,
     mode: FILE_MODE,
     checked: true,
+    foundCopy: paths.foundCopy,
   } as const
 }
 

@@ -9,6 +9,8 @@ export interface HaproxyPaths {
   readonly peersSocket: string
   /** What a new worker is told of servers that are down; undefined where nobody writes it. */
   readonly stateFile: string | undefined
+  /** Where the first configuration goes that somebody else wrote; undefined where there can be none. */
+  readonly foundCopy: string | undefined
   /** Account the workers switch to; undefined keeps the account that starts HAProxy. */
   readonly runAs: { readonly user: string; readonly group: string } | undefined
 }
@@ -28,17 +30,21 @@ export function supervisedPaths(folder: string): HaproxyPaths {
     statsSocket: `${folder}/stats.sock`,
     peersSocket: `${folder}/peers.sock`,
     stateFile: `${folder}/${STATE_FILE}`,
+    foundCopy: undefined,
     runAs: undefined,
   }
 }
 
-/** Debian's haproxy.service. */
-export const DEBIAN_PATHS: HaproxyPaths = {
-  program: 'haproxy',
-  configFile: '/etc/haproxy/haproxy.cfg',
-  masterSocket: '/run/haproxy-master.sock',
-  statsSocket: '/run/haproxy/admin.sock',
-  peersSocket: '/run/haproxy/peers.sock',
-  stateFile: undefined,
-  runAs: { user: 'haproxy', group: 'haproxy' },
+/** Debian's haproxy.service. `stateFolder` is the daemon's own. */
+export function debianPaths(stateFolder: string): HaproxyPaths {
+  return {
+    program: 'haproxy',
+    configFile: '/etc/haproxy/haproxy.cfg',
+    masterSocket: '/run/haproxy-master.sock',
+    statsSocket: '/run/haproxy/admin.sock',
+    peersSocket: '/run/haproxy/peers.sock',
+    stateFile: undefined,
+    foundCopy: `${stateFolder}/haproxy.cfg.before-fulcrum`,
+    runAs: { user: 'haproxy', group: 'haproxy' },
+  }
 }

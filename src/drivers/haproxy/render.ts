@@ -5,7 +5,7 @@ import { checkFolder, programBackends } from './checks.ts'
 import { frontendStatements } from './frontend.ts'
 import type { HaproxyPaths } from './paths.ts'
 import { servedFrontends } from './resting.ts'
-import { type Owner, quoted, type Statement, textOf } from './statement.ts'
+import { type Owner, quote, type Statement, textOf } from './statement.ts'
 import { needsDhParameters } from './tls.ts'
 
 /**
@@ -59,7 +59,7 @@ function globalStatements(view: ConfigView, paths: HaproxyPaths): readonly State
   return [
     comment('# Written by Fulcrum from its configuration. Changes made here are lost at the next apply.'),
     plain('global'),
-    plain(`    stats socket ${quoted(paths.statsSocket)} mode 600 level admin expose-fd listeners`),
+    plain(`    stats socket ${quote(paths.statsSocket)} mode 600 level admin expose-fd listeners`),
     ...(runAs === undefined ? [] : [plain(`    user ${runAs.user}`), plain(`    group ${runAs.group}`)]),
     comment('    # Connections that outlive a reload stay with the old worker until they end, but not for ever.'),
     plain('    hard-stop-after 12h'),
@@ -70,7 +70,7 @@ function globalStatements(view: ConfigView, paths: HaproxyPaths): readonly State
     plain('    localpeer fulcrum'),
     ...(programBackends(view).length > 0 ? PROGRAMS : []),
     ...(wantsDh ? [plain('    tune.ssl.default-dh-param 2048')] : []),
-    ...(stateFile === undefined ? [] : [plain(`    server-state-file ${quoted(stateFile)}`)]),
+    ...(stateFile === undefined ? [] : [plain(`    server-state-file ${quote(stateFile)}`)]),
     EMPTY,
   ]
 }
@@ -98,7 +98,7 @@ function peersStatements(paths: HaproxyPaths): readonly Statement[] {
   return [
     EMPTY,
     plain(`peers ${PEERS}`),
-    plain(`    bind unix@${quoted(paths.peersSocket)} mode 600`),
+    plain(`    bind unix@${quote(paths.peersSocket)} mode 600`),
     plain('    server fulcrum'),
   ]
 }

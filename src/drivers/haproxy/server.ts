@@ -3,7 +3,7 @@ import type { L7Backend, L7Real } from '../../model/layer7.ts'
 import type { RealServer } from '../../model/real-server.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { serverCheck } from './checks.ts'
-import { commentText, endpointText, quoted } from './statement.ts'
+import { commentText, endpointText, quote } from './statement.ts'
 
 /** Backends that choose a server by hashing over stable numbers, so that one server more or less moves few clients. */
 export function hashes(backend: L7Backend): boolean {
@@ -169,7 +169,7 @@ function checkOptions(setting: HealthCheckSetting): (member: L7Real) => string {
     const own = encrypted ? check.text : `${check.text} check-ssl verify none`
     // With `verify`, the name asked for has to be the name that is compared with the certificate.
     const name = member.verify === true ? (member.sni ?? host) : (host ?? member.sni)
-    return name === undefined ? own : `${own} check-sni ${quoted(name)}`
+    return name === undefined ? own : `${own} check-sni ${quote(name)}`
   }
 }
 

@@ -20,7 +20,7 @@ export function textOf(statements: readonly Statement[]): string {
 }
 
 /** A word as HAProxy reads it literally: single quotes keep everything, environment variables included. */
-export function quoted(word: string): string {
+export function quote(word: string): string {
   return /^[\w./:@,=*+-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }
 

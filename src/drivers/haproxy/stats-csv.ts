@@ -1,6 +1,7 @@
 /**
- * Reads the CSV answer of `show stat` as bytes. Columns are found by the names in the header, because each HAProxy version has
- * more of them. Nothing is split and no string is made here: at 20,000 objects the answer is 5 MB, every second.
+ * Reads the CSV answer of `show stat` as bytes. Columns are found by the names in the header, because each HAProxy
+ * version has more of them. Nothing is split and no string is made here: at 20,000 objects the answer is 5 MB, every
+ * second.
  */
 export const FRONTEND_ROW = 0
 export const BACKEND_ROW = 1
@@ -69,7 +70,10 @@ export function fieldText(bytes: Uint8Array, at: number): string {
   return text.startsWith('"') ? text.slice(1, -1).replaceAll('""', '"') : text
 }
 
-/** A row that counts: where it begins, where its second field (svname) ends, where its status is (0: it has none), and its values. Arrays are reused by the next scan. */
+/**
+ * A row that counts: where it begins, where its second field (svname) ends, where its status is (0: it has none), and
+ * its values. Arrays are reused by the next scan.
+ */
 export interface StatRows {
   count: number
   starts: Uint32Array
@@ -150,8 +154,8 @@ function planScan(header: StatHeader): ScanPlan | undefined {
 }
 
 /**
- * Scans the whole answer. Answers the header, or `undefined` when the answer is torn (its end is missing, a row is short)
- * or is no statistics: then nothing of it may be used.
+ * Scans the whole answer. Answers the header, or `undefined` when the answer is torn (its end is missing, a row is
+ * short) or is no statistics: then nothing of it may be used.
  */
 export function scanStats(bytes: Uint8Array, rows: StatRows, from = 0): StatHeader | undefined {
   rows.count = 0

@@ -2,7 +2,7 @@ import type { CipherList } from '../../model/certificates.ts'
 import { parsePorts } from '../../model/ports.ts'
 import { DEFAULT_MIN_TLS, type L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
-import { quoted } from './statement.ts'
+import { quote } from './statement.ts'
 
 /** A year, as browsers' lists of such hosts ask for. */
 const HSTS_S = 31_536_000
@@ -49,7 +49,7 @@ export function portRanges(frontend: L7Frontend): readonly PortRange[] {
 /** What a bind line says of TLS, with a space before it. */
 export function tlsOptions(frontend: L7Frontend, view: ConfigView, listFile: string): string {
   const minTls = minTlsOf(frontend)
-  const words = ['ssl', 'crt-list', quoted(listFile)]
+  const words = ['ssl', 'crt-list', quote(listFile)]
   if (frontend.mode === 'http') words.push('alpn', 'h2,http/1.1')
   words.push('ssl-min-ver', `TLSv${minTls}`)
   const suites = cipherListOf(frontend, view)?.ciphers
@@ -99,7 +99,7 @@ export function httpsStatements(frontend: L7Frontend): readonly (readonly [text:
     lines.push(
       // Whoever comes without a proper host or path must not decide where the redirect leads.
       [
-        `http-request deny deny_status 400${unless(`req.fhdr(host) -m reg ${quoted(HOST_PATTERN)}`)}`,
+        `http-request deny deny_status 400${unless(`req.fhdr(host) -m reg ${quote(HOST_PATTERN)}`)}`,
         'httpRedirectToHttps',
       ],
       [`http-request deny deny_status 400${unless('pathq -m beg /')}`, 'httpRedirectToHttps'],

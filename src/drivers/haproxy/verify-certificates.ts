@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import type { Certificate, CipherList } from '../../model/certificates.ts'
-import type { Problem } from '../driver.ts'
+import type { Problem } from '../../model/problem.ts'
 
 const BLOCK = (label: string) =>
   String.raw`-----BEGIN ${label}-----\n(?:[A-Za-z0-9+/=]{1,76}\n)+-----END ${label}-----(?:\n|$)`

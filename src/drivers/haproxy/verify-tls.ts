@@ -1,8 +1,8 @@
-import { httpOnlyProblems } from '../../layer7-rules.ts'
+import { httpOnlyProblems } from '../../rules/layer7.ts'
 import type { Certificate, CipherList } from '../../model/certificates.ts'
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
-import type { Problem } from '../driver.ts'
+import type { Problem } from '../../model/problem.ts'
 import { cipherListOf, isTls13, minTlsOf, portRanges, speaksTls } from './tls.ts'
 
 /** What would leave a frontend without a single handshake, although HAProxy's checker has nothing against it. */

@@ -1,13 +1,13 @@
 import { checkProblems } from '../../health-checks/rules.ts'
 import type { L7Backend, L7Frontend, L7Real } from '../../model/layer7.ts'
 import type { ConfigView, SectionName } from '../../model/sections.ts'
-import type { Problem } from '../driver.ts'
+import type { Problem } from '../../model/problem.ts'
+import { backendProblems as ownProblems } from '../../rules/layer7.ts'
 import { whyUnusable } from './address.ts'
 import { FALLBACK } from './backend.ts'
 import { type HaproxyPaths, SOCKET_PATH_MAX } from './paths.ts'
 import { portClashes } from './port-clashes.ts'
 import { servedFrontends } from './resting.ts'
-import { membersOf } from './server.ts'
 import { certificateProblems, cipherListProblems } from './verify-certificates.ts'
 import { tlsProblems } from './verify-tls.ts'
 
@@ -59,24 +59,16 @@ function backendProblems(backend: L7Backend, view: ConfigView): readonly Problem
   const add = (field: string, message: string): void => {
     problems.push(problem('l7Backends', backend.id, field, message))
   }
-  if (backend.mode === 'tcp' && backend.persistence.type === 'cookie') {
-    add('persistence.type', `Backend ${backend.name} is tcp: cookies need mode http`)
-  }
-  if (backend.mode === 'tcp' && backend.balance === 'uri') {
-    add('balance', `Backend ${backend.name} is tcp: balancing by URI needs mode http`)
+  for (const { field, message } of ownProblems(backend)) {
+    const member = backend.reals[Number(/^reals\.(\d+)\./.exec(field)?.[1])]
+    const name = member === undefined ? undefined : (view.get('realServers', member.ripId)?.name ?? '')
+    const whose = name === undefined ? '' : `, real server ${name} (${member?.ripId})`
+    add(field, `Backend ${backend.name}${whose}: ${field} ${message}`)
   }
   for (const { field, message } of checkProblems(backend.healthCheck, 'layer-7', view)) {
     add(field, `Backend ${backend.name}: ${field} ${message}`)
   }
-  const isUnique = membersOf(backend).size === backend.reals.length
-  const seen = new Set<string>()
-  for (const [index, member] of backend.reals.entries()) {
-    if (!isUnique) {
-      if (seen.has(member.ripId)) add(`reals.${index}.ripId`, `Real server ${member.ripId} is in this backend twice`)
-      seen.add(member.ripId)
-    }
-    memberProblems(member, index, backend, view, add)
-  }
+  for (const [index, member] of backend.reals.entries()) memberProblems(member, index, backend, view, add)
   return problems
 }
 
@@ -89,20 +81,11 @@ function memberProblems(
 ): void {
   const real = view.get('realServers', member.ripId)
   if (real === undefined) {
-    add(`reals.${index}.ripId`, `There is no real server ${member.ripId}`)
+    add(`reals.${index}.ripId`, `Backend ${backend.name}: there is no real server ${member.ripId}`)
     return
   }
   if (member.ripId === FALLBACK) add(`reals.${index}.ripId`, `The id ${FALLBACK} is kept for the fallback server`)
   if (backend.healthCheck.type !== 'none' && (member.port ?? real.port) === null) {
     add(`reals.${index}.port`, `Real server ${real.name} has no port of its own, so its health cannot be checked`)
   }
-  if (member.encrypted === true) {
-    // Without a name any certificate of the same authorities would do, whoever it was issued to.
-    if (member.verify === true && member.sni === undefined) {
-      add(`reals.${index}.sni`, `Real server ${real.name}: verify needs sni, the name that the certificate must have`)
-    }
-    return
-  }
-  if (member.verify === true) add(`reals.${index}.verify`, `Real server ${real.name}: verify needs encrypted`)
-  if (member.sni !== undefined) add(`reals.${index}.sni`, `Real server ${real.name}: sni needs encrypted`)
 }

@@ -1,6 +1,6 @@
-import { canonicalIp, canonicalNetwork, familyOf, fullPrefix, parseNetwork } from '../../ip-network.ts'
+import { canonicalIp, canonicalNetwork, familyOf, fullPrefix, parseNetwork } from '../../base/ip-network.ts'
 import type { ConfigView, SectionRecords } from '../../model/sections.ts'
-import { subnetOf } from '../../network-rules.ts'
+import { subnetOf } from '../../rules/network.ts'
 import type { DesiredAddress, DesiredNetwork, DesiredRoute, DesiredRule } from '../host.ts'
 import { policyTables } from './policy-tables.ts'
 

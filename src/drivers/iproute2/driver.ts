@@ -28,8 +28,9 @@ export function networkDriver(nodeId: string): Driver {
 }
 
 /**
- * From an unknown state it is settled as well: on a node that never had a network of ours that costs one look at a file.
- * Then nobody is asked about addresses: what was applied stays in force when the daemon or the machine starts again, or when a change is taken back.
+ * From an unknown state it is settled as well: on a node that never had a network of ours that costs one look at a
+ * file. Then nobody is asked about addresses: what was applied stays in force when the daemon or the machine starts
+ * again, or when a change is taken back.
  */
 function planFor(
   running: ConfigView | undefined,

@@ -1,5 +1,5 @@
 import type { DesiredRoute } from '../host.ts'
-import { familyOf } from '../../ip-network.ts'
+import { familyOf } from '../../base/ip-network.ts'
 
 /** What the kernel gives an IPv6 route without a metric; there 0 is none. */
 const METRIC_6 = 1024

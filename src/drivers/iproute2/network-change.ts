@@ -1,4 +1,4 @@
-import { canonicalNetwork, nearestTo, parseNetwork } from '../../ip-network.ts'
+import { canonicalNetwork, nearestTo, parseNetwork } from '../../base/ip-network.ts'
 import type { DesiredAddress, DesiredNetwork, DesiredRoute, DesiredRule } from '../host.ts'
 
 const MAIN_TABLE = 254
@@ -22,8 +22,8 @@ export interface NetworkChange {
 }
 
 /**
- * What of a change can cut a connection off. `standing` are the addresses of all now: the network of an address that comes
- * or goes is a route as well, unless another address of its interface keeps it.
+ * What of a change can cut a connection off. `standing` are the addresses of all now: the network of an address that
+ * comes or goes is a route as well, unless another address of its interface keeps it.
  */
 export function networkChange(
   running: DesiredNetwork,

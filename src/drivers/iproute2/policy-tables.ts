@@ -1,4 +1,4 @@
-import { canonicalNetwork } from '../../ip-network.ts'
+import { canonicalNetwork } from '../../base/ip-network.ts'
 import type { IpRoute } from '../../model/network.ts'
 
 const FIRST_TABLE = 10_000

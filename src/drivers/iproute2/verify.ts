@@ -1,7 +1,8 @@
-import { canonicalNetwork } from '../../ip-network.ts'
+import { type FieldProblem, problemIn } from '../../base/errors.ts'
+import { canonicalNetwork } from '../../base/ip-network.ts'
 import type { ConfigView, SectionName } from '../../model/sections.ts'
-import { addressProblems, groupProblems, routeProblems, type RuleProblem } from '../../network-rules.ts'
-import type { Problem } from '../driver.ts'
+import { addressProblems, groupProblems, routeProblems } from '../../rules/network.ts'
+import type { Problem } from '../../model/problem.ts'
 import type { DesiredRoute } from '../host.ts'
 import { defaultGateways, desiredNetwork, desiredRoute, enabledRoutes, placedAddresses } from './desired.ts'
 import { connectedMetric, kernelMetric } from './kernel-metric.ts'
@@ -18,7 +19,7 @@ export function verifyNetwork(view: ConfigView, nodeId: string): readonly Proble
 
 function ownProblems(view: ConfigView, nodeId: string): readonly Problem[] {
   const problems: Problem[] = []
-  const add = (section: SectionName, { id, title }: { id: string; title: string }, found: readonly RuleProblem[]) => {
+  const add = (section: SectionName, { id, title }: { id: string; title: string }, found: readonly FieldProblem[]) => {
     for (const { field, message } of found)
       problems.push({ section, id, field, message: `${title}: ${field} ${message}` })
   }
@@ -35,7 +36,7 @@ function ownProblems(view: ConfigView, nodeId: string): readonly Problem[] {
     const group = view.get('ipGroups', groupId)
     if (group === undefined) continue
     const found = addressProblems(ip, group)
-    if (nodes.has(ip)) found.push({ field: 'ip', message: 'is a static IP as well' })
+    if (nodes.has(ip)) found.push(problemIn('ip', 'is a static IP as well'))
     add('floatingIps', { id, title: `floating IP ${ip}` }, found)
   }
   for (const route of view.list('ipRoutes')) {

@@ -1,5 +1,5 @@
 import { checkFrom } from '../../health-checks/built-in.ts'
-import { tidyingStep, writingSteps } from '../../health-checks/steps.ts'
+import { tidyingStep, writingSteps } from '../check-file-steps.ts'
 import { type CheckFile, checkFiles as filesOf } from '../../health-checks/wrapper.ts'
 import type { L4Backend } from '../../model/layer4.ts'
 import type { ConfigView } from '../../model/sections.ts'

@@ -88,8 +88,8 @@ export function isProgram(setting: HealthCheckSetting): boolean {
 }
 
 /**
- * The check of one real server, for its block in keepalived.conf. It goes down after `fall` failures, an interval apart, and
- * comes up with the first pass.
+ * The check of one real server, for its block in keepalived.conf. It goes down after `fall` failures, an interval
+ * apart, and comes up with the first pass.
  */
 export function checkStatements(
   { id, healthCheck }: Pick<L4Backend, 'id' | 'healthCheck'>,
@@ -102,7 +102,8 @@ export function checkStatements(
   const pace = [`delay_loop ${interval}`, `retry ${fall - 1}`, `delay_before_retry ${interval}`]
   const native = nativeCheck(asked)
   if (native === undefined) {
-    // Started as root, the sandbox takes the account of checks itself: with `user`, keepalived -t of 2.2.7 ends by a signal.
+    // Started as root, the sandbox takes the account of checks itself: with `user`, keepalived -t of 2.2.7 ends by a
+    // signal.
     const words = [
       `${CHECK_FOLDER}/${wrapperName(id)}`,
       frontend.ip,

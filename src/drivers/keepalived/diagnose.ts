@@ -1,5 +1,5 @@
 import type { ConfigView } from '../../model/sections.ts'
-import type { Problem } from '../driver.ts'
+import type { Problem } from '../../model/problem.ts'
 
 /** What keepalived and nft say names record ids, or lines of a file that nobody sees. */
 export function diagnoseOutput(output: string, desired: ConfigView): readonly Problem[] {

@@ -1,4 +1,4 @@
-import { canonicalIp } from '../../ip-network.ts'
+import { canonicalIp } from '../../base/ip-network.ts'
 import type { L4Backend, L4Frontend } from '../../model/layer4.ts'
 import type { ConfigView, RecordChange } from '../../model/sections.ts'
 import type { ChangeEffect } from '../driver.ts'

@@ -1,5 +1,5 @@
 import type { Step } from '../driver.ts'
-import { FALLBACK_PROGRAM_TEXT } from '../../ipvs/fallback-program.ts'
+import { FALLBACK_PROGRAM_TEXT } from './fallback-program.ts'
 import { fallbackCommand } from './fallback.ts'
 import { FALLBACK_PROGRAM, SETTLE_PROGRAM } from './paths.ts'
 import type { Served } from './services.ts'
@@ -22,7 +22,9 @@ export function goneFallbacks(running: All | undefined, desired: All): readonly 
 const withFallback = (all: All): All => all.filter(({ backend }) => backend.fallback !== null)
 const hasFallback = (all: All): boolean => withFallback(all).length > 0
 
-/** What looks, for every frontend, whether its fallback is needed. Places and marks only: nothing that a person typed. */
+/**
+ * What looks, for every frontend, whether its fallback is needed. Places and marks only: nothing that a person typed.
+ */
 const settleText = (all: All): string =>
   ['#!/bin/sh', ...withFallback(all).map((served) => fallbackCommand(served, 'settle').join(' ')), 'exit 0', ''].join(
     '\n',
@@ -48,8 +50,9 @@ export const NO_PROGRAMS: readonly Step[] = [FALLBACK_PROGRAM, SETTLE_PROGRAM].m
 }))
 
 /**
- * keepalived tells of servers that go and come, not of those that were never there, nor whether a fallback is needed that it did not
- * know until now. So where something changed somebody has to look; of an unknown machine only where nothing can serve.
+ * keepalived tells of servers that go and come, not of those that were never there, nor whether a fallback is needed
+ * that it did not know until now. So where something changed somebody has to look; of an unknown machine only where
+ * nothing can serve.
  */
 export function standIns(running: All | undefined, desired: All): readonly Step[] {
   if (running === undefined) {

@@ -1,4 +1,4 @@
-import { canonicalIp } from '../../ip-network.ts'
+import { canonicalIp } from '../../base/ip-network.ts'
 import { FALLBACK_PROGRAM } from './paths.ts'
 import type { Served } from './services.ts'
 

@@ -23,8 +23,9 @@ const isPersistent = (frontend: L4Frontend, view: ConfigView): boolean =>
   (view.get('l4Backends', frontend.backendId)?.persistTimeout ?? 0) > 0
 
 /**
- * The firewall marks of each frontend that is reached by them, the one that new clients get first. A mark depends on the
- * frontend's id alone (FNV-1a; taken places move up, in the order of ids), so that connections outlive changes of others.
+ * The firewall marks of each frontend that is reached by them, the one that new clients get first. A mark depends on
+ * the frontend's id alone (FNV-1a; taken places move up, in the order of ids), so that connections outlive changes of
+ * others.
  */
 export function marksOf(view: ConfigView): ReadonlyMap<string, readonly number[]> {
   const marks = new Map<string, readonly number[]>()
@@ -36,7 +37,8 @@ export function marksOf(view: ConfigView): ReadonlyMap<string, readonly number[]
     taken.add(place)
     if (!needsMarks(frontend, view)) continue
     const first = FIRST_MARK + place * ROOM
-    // One that nobody is moved from has a mark of its own: who was moved while it was persistent is not moved from there.
+    // One that nobody is moved from has a mark of its own: who was moved while it was persistent is not moved from
+    // there.
     marks.set(
       frontend.id,
       isPersistent(frontend, view)

@@ -13,9 +13,10 @@ const HEAD = '# Written by Fulcrum; changes to this file are lost. Use the API i
 export const NO_MARKS = `${HEAD}\nadd table ${IN_TABLE}\ndelete table ${IN_TABLE}\n`
 
 /**
- * The file for nft, which applies it as one change: packets to the ports of a frontend get its mark, those of a client that was
- * moved another one. The maps of services are named after what they hold and the rules change from one to the next: a map that is
- * emptied and filled again, even in one change, has moments without its elements (seen in Linux 6.1). The maps of moved clients stay.
+ * The file for nft, which applies it as one change: packets to the ports of a frontend get its mark, those of a client
+ * that was moved another one. The maps of services are named after what they hold and the rules change from one to the
+ * next: a map that is emptied and filled again, even in one change, has moments without its elements (seen in Linux
+ * 6.1). The maps of moved clients stay.
  */
 export function renderMarks(all: readonly Served[]): string {
   const marked = all.filter(({ marks }) => marks.length > 0)

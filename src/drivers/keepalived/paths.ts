@@ -2,7 +2,9 @@
 export const CONFIG_FILE = '/etc/keepalived/keepalived.conf'
 /** Read by nft, before keepalived starts as well: see systemd/keepalived.service.d. */
 export const MARKS_FILE = '/etc/keepalived/fulcrum-marks.nft'
-/** One file for each weight; keepalived watches them. Gone at a boot, when keepalived makes them anew as its file says. */
+/**
+ * One file for each weight; keepalived watches them. Gone at a boot, when keepalived makes them anew as its file says.
+ */
 export const WEIGHTS_FOLDER = '/run/fulcrum-weights'
 /** Loaded at boot before the values are set: without the module they do not exist. */
 export const MODULES_FILE = '/etc/modules-load.d/fulcrum-ipvs.conf'

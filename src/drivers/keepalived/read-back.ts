@@ -7,8 +7,8 @@ import { baseOf, weightFileName } from './weights.ts'
 const TIMEOUT_MS = 20_000
 
 /**
- * Waits until the kernel's table has the weights that were asked for: of the named files, or all. A real server that fails
- * its check is not in the table, which is right as well.
+ * Waits until the kernel's table has the weights that were asked for: of the named files, or all. A real server that
+ * fails its check is not in the table, which is right as well.
  */
 export function readBack(all: readonly Served[], changed: ReadonlyMap<string, string> | undefined): RunStep {
   const ends = all.flatMap((served) =>

@@ -11,7 +11,10 @@ const METHODS = { gate: 'DR', masq: 'NAT', ipip: 'TUN' } as const
 /** What of the file is wanted: all, or what a running keepalived has to be reloaded for. */
 export type Extent = 'all' | 'structure'
 
-/** keepalived.conf: one statement a line, as keepalived reads it. Names are record ids, so nothing that a person typed is syntax. */
+/**
+ * keepalived.conf: one statement a line, as keepalived reads it. Names are record ids, so nothing that a person typed
+ * is syntax.
+ */
 export function renderConfig(all: readonly Served[]): string {
   const body = `${[...trackBlocks(all), ...all.map((served) => serviceText(served, 'all'))].join('\n')}\n`
   return `${[...globalLines(), ...loadedLines(body)].join('\n')}\n${body}`
@@ -102,7 +105,10 @@ function serviceLines(served: Served, extent: Extent): readonly string[] {
   ]
 }
 
-/** One group is checked once. keepalived 2.2.7 forgets the mask of a group, so frontends with one have a server for each mark. */
+/**
+ * One group is checked once. keepalived 2.2.7 forgets the mask of a group, so frontends with one have a server for each
+ * mark.
+ */
 function byMarks({ frontend, backend, marks }: Served, body: readonly string[]): readonly string[] {
   if (backend.persistMask !== null) return marks.flatMap((mark) => [`virtual_server fwmark ${mark} {`, ...body])
   const members = marks.map((mark) => `    fwmark ${mark}`)

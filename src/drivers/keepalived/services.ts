@@ -1,4 +1,4 @@
-import { canonicalIp } from '../../ip-network.ts'
+import { canonicalIp } from '../../base/ip-network.ts'
 import type { L4Backend, L4Frontend, L4Real } from '../../model/layer4.ts'
 import { parsePorts } from '../../model/ports.ts'
 import type { RealServer } from '../../model/real-server.ts'
@@ -37,7 +37,9 @@ export interface Served {
   readonly rewrittenPort: number | undefined
 }
 
-/** The frontends that serve, in the order of their ids. One whose backend has no real server has nothing to serve with. */
+/**
+ * The frontends that serve, in the order of their ids. One whose backend has no real server has nothing to serve with.
+ */
 export function servedFrontends(view: ConfigView): readonly Served[] {
   return [...servedPortions(view)].flatMap((served) => (served === undefined ? [] : [served]))
 }
@@ -69,7 +71,8 @@ interface Known {
   readonly served: Served | undefined
 }
 
-// Records are never changed in place: what was worked out of the same ones stands. Most changes touch one server of thousands.
+// Records are never changed in place: what was worked out of the same ones stands. Most changes touch one server of
+// thousands.
 const servedBefore = new WeakMap<L4Frontend, Known>()
 
 function isStill(
@@ -118,8 +121,8 @@ function serve(
 }
 
 /**
- * The kernel does not translate the ports of a persistent service that is reached by marks (seen in Linux 6.1: the connection
- * goes to the port of the packet), so packets get the port of the real servers before it sees them.
+ * The kernel does not translate the ports of a persistent service that is reached by marks (seen in Linux 6.1: the
+ * connection goes to the port of the packet), so packets get the port of the real servers before it sees them.
  */
 function rewrittenPort({
   frontend: { forwarding },

@@ -1,11 +1,11 @@
 import { checkFrom } from '../../health-checks/built-in.ts'
 import { checkSettingProblems } from '../../health-checks/rules.ts'
-import { canonicalIp, familyOf } from '../../ip-network.ts'
-import { backendProblems, frontendProblems, maskProblem, whyNoServer } from '../../l4-rules.ts'
+import { canonicalIp, familyOf } from '../../base/ip-network.ts'
+import { backendProblems, frontendProblems, maskProblem, whyNoServer } from '../../rules/layer4.ts'
 import type { L4Frontend } from '../../model/layer4.ts'
 import { parsePorts } from '../../model/ports.ts'
 import type { ConfigView, SectionName } from '../../model/sections.ts'
-import type { Problem } from '../driver.ts'
+import type { Problem } from '../../model/problem.ts'
 import { fallbackPlace, placeText } from './fallback.ts'
 import { isOnePort } from './marks.ts'
 import { type Served, servedFrontends } from './services.ts'
@@ -97,7 +97,9 @@ interface Claim {
   readonly protocol: 'tcp' | 'udp'
 }
 
-/** Frontends that claim one port of one address: of Layer 4 among themselves, and of Layer 7, which would get no packet. */
+/**
+ * Frontends that claim one port of one address: of Layer 4 among themselves, and of Layer 7, which would get no packet.
+ */
 function clashes(desired: ConfigView, all: readonly Served[]): readonly Problem[] {
   const claims: Claim[] = [
     ...[...desired.list('l7Frontends')]

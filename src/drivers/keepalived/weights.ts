@@ -3,7 +3,8 @@ import type { Destination, Served, Share } from './services.ts'
 /**
  * keepalived adds the number in a file to the weight in its configuration, at once and without a reload (FILE_CHECK of
  * keepalived.conf(5)). The weight in the configuration is therefore always the same: 1, or 0 for a real server that was
- * halted when the file was written, as a reload puts it into the kernel's table for a moment. Each share is kept for both.
+ * halted when the file was written, as a reload puts it into the kernel's table for a moment. Each share is kept for
+ * both.
  */
 const BASES = { one: 1, none: 0 } as const
 export type Base = keyof typeof BASES
@@ -25,7 +26,10 @@ export const valueOf = (share: Share, base: Base): number => (share === 'halted'
 /** keepalived takes no others for a file that it makes itself. */
 const FIRST_VALUE_MAX = 254
 
-/** What a file holds that keepalived makes, after a boot: until the daemon sets it right, one that is halted takes nothing new. */
+/**
+ * What a file holds that keepalived makes, after a boot: until the daemon sets it right, one that is halted takes
+ * nothing new.
+ */
 export const firstValue = (share: Share, base: Base): number =>
   Math.min(FIRST_VALUE_MAX, (share === 'halted' ? 0 : share) - BASES[base])
 
@@ -53,7 +57,10 @@ export function weightChange(running: readonly Served[], desired: readonly Serve
   return { values: new Map(changed), ifThere: new Map() }
 }
 
-/** For a keepalived that reads its configuration: it makes most files itself. Of an unknown machine any may be wrong or gone. */
+/**
+ * For a keepalived that reads its configuration: it makes most files itself. Of an unknown machine any may be wrong or
+ * gone.
+ */
 export function wholeWeights(running: readonly Served[] | undefined, desired: readonly Served[]): WeightChange {
   // It may have read either of the two weights.
   if (running === undefined) return { values: weightValues(desired), ifThere: new Map() }

@@ -1,9 +1,12 @@
-import { familyOf } from '../../ip-network.ts'
+import { familyOf } from '../../base/ip-network.ts'
 import { SHARED } from '../../model/node.ts'
+import { missingOf } from '../../model/snmp.ts'
 import type { ConfigView } from '../../model/sections.ts'
-import { communityProblem, directiveProblem } from '../../snmp/text.ts'
-import type { Driver, PlanOptions, Problem, RunStep, Step } from '../driver.ts'
+import { communityProblem, directiveProblem } from '../../rules/snmp.ts'
+import type { Driver, PlanOptions, RunStep, Step } from '../driver.ts'
+import type { Problem } from '../../model/problem.ts'
 import type { Setting } from '../host.ts'
+import { PROGRAMS } from '../programs.ts'
 import { nodeIn } from '../this-node.ts'
 import { type Agent, renderSnmpd } from './render.ts'
 
@@ -18,7 +21,10 @@ const SERVICE: Setting = { kind: 'unitEnabled', unit: 'snmp' }
 /** `found`: as the machine has it; `off`: it does not run. */
 type Wanted = Agent | 'found' | 'off'
 
-/** snmpd of one node. Its whole configuration is ours while there is one; what was there comes back with the last of ours. */
+/**
+ * snmpd of one node. Its whole configuration is ours while there is one; what was there comes back with the last of
+ * ours.
+ */
 export function snmpdDriver(nodeId: string): Driver {
   const wanted = (view: ConfigView) => wantedIn(view, nodeIn(view, nodeId))
   return {
@@ -50,7 +56,7 @@ function wantedIn(view: ConfigView, nodeId: string): Wanted {
   const ip = addressOf(view, settings.serviceIpId, nodeId)
   // On a floating IP that is disabled, the agent rests as a frontend does.
   if (ip === undefined || !(settings.enabledV2 || settings.enabledV3)) return 'off'
-  return { settings, ip, users: [...view.list('snmpUsers')] }
+  return { settings, ip, users: [...view.list('snmpUsers')].filter((user) => missingOf(user).length === 0) }
 }
 
 function addressOf(view: ConfigView, id: string, nodeId: string): string | undefined {
@@ -97,7 +103,10 @@ function plan(running: Wanted | undefined, desired: Wanted, options: PlanOptions
   ]
 }
 
-/** snmpd cannot judge a file without serving it, and warns of nothing that matters: what it could not take is never rendered. */
+/**
+ * snmpd cannot judge a file without serving it, and warns of nothing that matters: what it could not take is never
+ * rendered.
+ */
 function fileSteps(content: string): readonly Step[] {
   const file = { path: CONFIG_FILE, content, mode: FILE_MODE, timeout_ms: TIMEOUT_MS } as const
   return [
@@ -122,7 +131,7 @@ const FRESH: Step = {
   kind: 'run',
   why: 'let snmpd be restarted however often it was',
   timeout_ms: TIMEOUT_MS,
-  argv: ['systemctl', 'reset-failed', 'snmpd.service'],
+  argv: ['systemctl', 'reset-failed', PROGRAMS.snmp.unit],
   undo: 'irreversible',
 }
 
@@ -141,7 +150,7 @@ function givenBack(): readonly Step[] {
     kind: 'run',
     why: 'let an snmpd that runs read what was found',
     timeout_ms: TIMEOUT_MS,
-    argv: ['systemctl', 'try-restart', 'snmpd.service'],
+    argv: ['systemctl', 'try-restart', PROGRAMS.snmp.unit],
     undo: 'irreversible',
   }
   // There may have been none.

@@ -1,9 +1,11 @@
 import type { SnmpSettings, SnmpUser } from '../../model/snmp.ts'
-import { familyOf } from '../../ip-network.ts'
-import { communityProblem, directiveProblem } from '../../snmp/text.ts'
+import { familyOf } from '../../base/ip-network.ts'
+import { communityProblem, directiveProblem } from '../../rules/snmp.ts'
 import { writtenHere } from '../fragment.ts'
 
-/** Where the agent takes what others tell it, such as this daemon's own figures. Its folder is that of Debian's unit. */
+/**
+ * Where the agent takes what others tell it, such as this daemon's own figures. Its folder is that of Debian's unit.
+ */
 export const AGENTX_SOCKET = '/run/agentx/master'
 
 const AUTH_PROTOCOLS: Readonly<Record<SnmpUser['authAlgorithm'], string>> = {
@@ -31,11 +33,14 @@ const HIDDEN = [
   '.1.3.6.1.2.1.25.4.2.1.5',
 ]
 /**
- * Only whether the agent tells of failed logins, a number. No text, ever: the agent writes what is set into its state file as
- * it came, line breaks included, and reads that file as configuration, which may name programs to run.
+ * Only whether the agent tells of failed logins, a number. No text, ever: the agent writes what is set into its state
+ * file as it came, line breaks included, and reads that file as configuration, which may name programs to run.
  */
 const WRITABLE = ['.1.3.6.1.2.1.11.30']
-/** Apart from what the agent kept before it was ours, and vetted before each start by systemd/snmpd.service.d/fulcrum.conf. */
+/**
+ * Apart from what the agent kept before it was ours, and vetted before each start by
+ * systemd/snmpd.service.d/fulcrum.conf.
+ */
 const STATE_FOLDER = '/var/lib/snmp/fulcrum'
 /** Active, and read only: the agent neither lets it be changed nor keeps it in a file of its own. */
 const ACTIVE_READ_ONLY = '1 5'

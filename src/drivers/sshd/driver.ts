@@ -1,8 +1,10 @@
 import type { UserInterface } from '../../model/node.ts'
 import type { ConfigView, RecordChange } from '../../model/sections.ts'
-import type { ChangeEffect, Driver, PlanOptions, PortClaim, Problem, RunStep, Step } from '../driver.ts'
+import type { ChangeEffect, Driver, PlanOptions, PortClaim, RunStep, Step } from '../driver.ts'
+import type { Problem } from '../../model/problem.ts'
 import { writtenHere } from '../fragment.ts'
 import type { Outside } from '../host.ts'
+import { PROGRAMS } from '../programs.ts'
 import { nodeIn } from '../this-node.ts'
 
 /** Read by Debian's sshd_config before its own lines. */
@@ -15,7 +17,7 @@ const SSHD = '/usr/sbin/sshd'
 /** Its keys are not for the daemon's eyes; while ssh.service is stopped, the folder that it insists on is not there. */
 const OUTSIDE: Outside = { runtimeDirectory: 'sshd' }
 /** Starts nothing: whether sshd is to run is a matter of its own. */
-const RELOAD = ['systemctl', 'try-reload-or-restart', 'ssh.service'] as const
+const RELOAD = ['systemctl', 'try-reload-or-restart', PROGRAMS.ssh.unit] as const
 
 type Ssh = Pick<UserInterface, 'sshEnabled' | 'sshPort'>
 

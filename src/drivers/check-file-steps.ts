@@ -1,11 +1,11 @@
-import type { KeepOnlyStep, Step } from '../drivers/driver.ts'
-import { CHECK_FILE_MODE, type CheckFile, SANDBOX_NAME } from './wrapper.ts'
+import type { KeepOnlyStep, Step } from './driver.ts'
+import { CHECK_FILE_MODE, type CheckFile, SANDBOX_NAME } from '../health-checks/wrapper.ts'
 
 const TIMEOUT_MS = 10_000
 
 /**
- * Writes the files of checks that are not there yet, the sandbox after it has been tried: without one nothing is applied.
- * `before` are those that are there for certain.
+ * Writes the files of checks that are not there yet, the sandbox after it has been tried: without one nothing is
+ * applied. `before` are those that are there for certain.
  */
 export function writingSteps(
   folder: string,

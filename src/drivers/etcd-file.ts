@@ -1,0 +1,14 @@
+/**
+ * What etcd is started with, as a file: an environment file of systemd, whose unit starts etcd with the variable split
+ * at spaces. No argument has one.
+ */
+
+/** Of what a node keeps of its cluster. */
+export const clusterFolder = (stateFolder: string): string => `${stateFolder}/cluster`
+/** In that folder. */
+export const ETCD_FILE = 'etcd.env'
+const NAME = 'ETCD_ARGUMENTS='
+
+export const etcdFile = (args: readonly string[]): string => `${NAME}${args.join(' ')}\n`
+
+export const etcdArguments = (text: string): readonly string[] => text.replace(NAME, '').trim().split(' ')
