@@ -9,7 +9,7 @@ async function main(): Promise<void> {
     process.stdout.write(`${USAGE}\n`)
     return
   }
-  const { runDaemon } = await import('./daemon.ts')
+  const { runDaemon } = await import('./daemon/daemon.ts')
   await runDaemon(settings, (code) => process.exit(code))
 }
 

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { descriptorOf } from './ipvs/descriptor.ts'
-import { parseSocketAddress, type SocketAddress } from './observe/address.ts'
+import { parseSocketAddress, type SocketAddress } from './base/socket-address.ts'
 
 export interface Address {
   readonly host: string
@@ -21,10 +21,16 @@ export interface Settings {
   readonly observe: SocketAddress | undefined
   /** undefined: when the state folder is empty. */
   readonly demo: boolean | undefined
+  /** The trial's HAProxy goes on serving when the daemon is told to end. */
+  readonly keep: boolean
   /** Verify the stores and end. */
   readonly check: boolean
   /** Mend what is damaged of the stores and end. */
   readonly repair: boolean
+  /** Where nodes of a cluster talk to each other; etcd takes the two ports above. */
+  readonly peer: Address
+  /** The etcd of a trial; an appliance has that of its unit. */
+  readonly etcd: string
   /** The audit log keeps its entries at least so long. */
   readonly auditDays: number
   readonly administrator: { readonly email: string; readonly password: string | undefined }
@@ -41,22 +47,30 @@ export const USAGE = `usage: npm start -- [options]
   --state DIR           folder of everything the daemon keeps (trial: .fulcrum, appliance: /var/lib/fulcrum)
   --listen HOST:PORT    HTTPS (trial: 127.0.0.1:9443, appliance: 0.0.0.0:9443)
   --http HOST:PORT      plain HTTP as well, on a loopback address only
+  --peer HOST:PORT      where nodes of a cluster talk to each other (default: the port above --listen); etcd takes the
+                        two ports above it
   --profile NAME        trial (default) or appliance
   --observe SOCKET      watch a running HAProxy and change nothing of it: the path of its stats or master socket,
                         or ADDRESS:PORT
+  --keep                trial: HAProxy goes on serving after Ctrl-C or SIGTERM; the next start takes it over
+                        (default: it is ended as well)
   --demo | --no-demo    a small demonstration; default: on a first start in the trial profile
   --audit-days N        the audit log keeps at least so many days, 1 to 3650 (default: 90)
   --check               verify the stores and end
   --repair              mend what is damaged of the stores, say what was done, and end
-Each option has an environment variable: FULCRUM_STATE, FULCRUM_LISTEN, FULCRUM_HTTP, FULCRUM_PROFILE,
-FULCRUM_OBSERVE, FULCRUM_DEMO (true or false), FULCRUM_AUDIT_DAYS, FULCRUM_CHECK, FULCRUM_REPAIR. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD.`
+Each option has an environment variable: FULCRUM_STATE, FULCRUM_LISTEN, FULCRUM_HTTP, FULCRUM_PEER,
+FULCRUM_PROFILE, FULCRUM_OBSERVE, FULCRUM_KEEP and FULCRUM_DEMO (true or false), FULCRUM_AUDIT_DAYS,
+FULCRUM_CHECK, FULCRUM_REPAIR. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD. The etcd of a trial:
+FULCRUM_ETCD (default: the machine's).`
 
 const OPTIONS = {
   state: { type: 'string' },
   listen: { type: 'string' },
   http: { type: 'string' },
+  peer: { type: 'string' },
   profile: { type: 'string' },
   observe: { type: 'string' },
+  keep: { type: 'boolean' },
   demo: { type: 'boolean' },
   'no-demo': { type: 'boolean' },
   'audit-days': { type: 'string' },
@@ -81,8 +95,11 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
     http: plainHttp(given.http ?? env['FULCRUM_HTTP']),
     observe,
     demo: demo(given.demo, given['no-demo'], env['FULCRUM_DEMO'], observe !== undefined),
+    keep: keep(isOn('FULCRUM_KEEP', given.keep, env), appliance, observe !== undefined),
     check: isOn('FULCRUM_CHECK', given.check, env),
     repair: isOn('FULCRUM_REPAIR', given.repair, env),
+    peer: peer(given.peer ?? env['FULCRUM_PEER'], listen),
+    etcd: env['FULCRUM_ETCD'] ?? 'etcd',
     auditDays: days(given['audit-days'] ?? env['FULCRUM_AUDIT_DAYS']),
     administrator: {
       email: administratorEmail(env['FULCRUM_ADMIN_EMAIL']),
@@ -119,6 +136,13 @@ function address(option: string, text: string): Address {
     throw new SettingsError(`${option} ${text}: must be ADDRESS:PORT, such as 127.0.0.1:9443 or [::1]:9443`)
   }
   return { host, port }
+}
+
+/** Beside the API, unless it is told. */
+function peer(text: string | undefined, listen: Address): Address {
+  return text === undefined || text === ''
+    ? { ...listen, port: listen.port === 0 ? 0 : listen.port + 1 }
+    : address('--peer', text)
 }
 
 function plainHttp(text: string | undefined): Address | undefined {
@@ -160,6 +184,13 @@ function demo(
   if (wanted === true)
     throw new SettingsError('--demo and --observe exclude each other: the observed HAProxy is not changed')
   return false
+}
+
+function keep(wanted: boolean, appliance: boolean, observes: boolean): boolean {
+  if (!wanted) return false
+  if (appliance) throw new SettingsError('--keep is for the trial profile; the HAProxy of an appliance goes on anyway')
+  if (observes) throw new SettingsError('--keep and --observe exclude each other: the observed HAProxy goes on anyway')
+  return true
 }
 
 function days(text: string | undefined): number {

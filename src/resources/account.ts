@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
-import { PageBeside, paged, PageQuery } from '../api/pages.ts'
-import { refuseFields } from '../api/refuse.ts'
+import { PageBeside, answerPage, PageQuery } from '../api/pages.ts'
+import { problemIn, refuseFields } from '../base/errors.ts'
 import { closed, Id, Name } from '../model/fields.ts'
 import { SessionShown, TokenShown } from '../model/session.ts'
 
@@ -9,7 +9,7 @@ import { SessionShown, TokenShown } from '../model/session.ts'
 
 const text = (description: string) => Type.String({ description })
 const secret = (description: string) => Type.String({ minLength: 1, maxLength: 1024, description })
-const own = { access: 'authenticated', staged: false, extension: true } as const
+const own = { access: 'authenticated', extension: true } as const
 
 const DAYS_MAX = 3650
 const DAYS_DEFAULT = 365
@@ -61,7 +61,7 @@ const tokens = [
     query: closed(PageQuery),
     data: Type.Array(TokenShown),
     beside: PageBeside,
-    handle: (ctx, { query }) => paged(ctx.accounts.tokens(query, ctx.actor.userId)),
+    handle: (ctx, { query }) => answerPage(ctx.accounts.tokens(query, ctx.actor.userId)),
   }),
   endpoint({
     ...own,
@@ -70,6 +70,7 @@ const tokens = [
     path: '/localUsers/me/tokens',
     effect: 'act',
     status: 201,
+    refuses: ['NAME_NOT_UNIQUE', 'LIMIT_REACHED', 'NOT_SUPPORTED'],
     summary: 'Make an API token for a program: it may do what you may, or less; shown this once',
     message: 'API token made; it is not shown again',
     body: NewToken,
@@ -78,13 +79,11 @@ const tokens = [
       const known = new Set(ctx.catalog.list().map(({ id }) => id))
       const unknown = (endpoints ?? []).flatMap((id, index) => (known.has(id) ? [] : [{ id, index }]))
       refuseFields(
-        unknown.map(({ id, index }) => ({
-          field: `endpoints.${index}`,
-          code: 'INVALID_BODY',
-          message: `must be an id of GET /rbac/endpoints: there is no ${id}`,
-        })),
+        unknown.map(({ id, index }) =>
+          problemIn(`endpoints.${index}`, `must be an id of GET /rbac/endpoints: there is no ${id}`),
+        ),
       )
-      return ctx.accounts.createToken({ name, endpoints, expiresInDays })
+      return ctx.accounts.createToken(ctx, { name, endpoints, expiresInDays })
     },
   }),
   endpoint({
@@ -106,6 +105,7 @@ const secondFactor = [
     method: 'POST',
     path: '/localUsers/me/2fa',
     effect: 'act',
+    refuses: ['IN_USE', 'INVALID_CREDENTIALS', 'RATE_LIMITED', 'NOT_SUPPORTED'],
     summary: 'Begin to set up a second factor (TOTP): show the URI as a QR code to the device',
     message: 'Confirm with a code of the device: POST /localUsers/me/2fa/confirm',
     body: closed({ password: secret('Your password.') }),
@@ -113,7 +113,7 @@ const secondFactor = [
       secret: text('For typing, base32. SHA-1, 6 digits, 30 seconds.'),
       uri: text('otpauth URI, for a QR code.'),
     }),
-    handle: (ctx, { body }) => ctx.accounts.beginSecondFactor(body.password),
+    handle: (ctx, { body }) => ctx.accounts.beginSecondFactor(ctx, body.password),
   }),
   endpoint({
     ...own,
@@ -121,6 +121,7 @@ const secondFactor = [
     method: 'POST',
     path: '/localUsers/me/2fa/confirm',
     effect: 'act',
+    refuses: ['IN_USE', 'INVALID_CREDENTIALS', 'TWO_FACTOR_INVALID', 'RATE_LIMITED', 'NOT_SUPPORTED'],
     summary: 'Switch the second factor on with a code of the device; answers the recovery codes, once',
     message: 'Second factor is on; keep the recovery codes where the device is not',
     body: closed({ code: secret('Code that the device shows, six digits.') }),
@@ -128,7 +129,7 @@ const secondFactor = [
       recoveryCodes: Type.Array(Type.String(), { description: 'Each is good for one login without the device.' }),
     }),
     handle: async (ctx, { body }) => {
-      const { recoveryCodes } = await ctx.accounts.confirmSecondFactor(body.code)
+      const { recoveryCodes } = await ctx.accounts.confirmSecondFactor(ctx, body.code)
       return { recoveryCodes: [...recoveryCodes] }
     },
   }),
@@ -138,10 +139,11 @@ const secondFactor = [
     method: 'DELETE',
     path: '/localUsers/me/2fa',
     effect: 'act',
+    refuses: ['INVALID_CREDENTIALS', 'TWO_FACTOR_INVALID', 'RATE_LIMITED', 'NOT_SUPPORTED', 'IN_USE'],
     summary: 'Switch your second factor off',
     message: 'Second factor is off',
     body: closed({ password: secret('Your password.'), code: secret('Code of the device, or a recovery code.') }),
-    handle: (ctx, { body }) => ctx.accounts.removeSecondFactor(body.password, body.code),
+    handle: (ctx, { body }) => ctx.accounts.removeSecondFactor(ctx, body.password, body.code),
   }),
 ]
 
@@ -156,7 +158,7 @@ export const account = [
     message: 'Your account',
     data: OwnAccount,
     handle: (ctx) => {
-      const { groups, roles, ...about } = ctx.accounts.own()
+      const { groups, roles, ...about } = ctx.accounts.own(ctx)
       return { ...about, groups: [...groups], roles: [...roles] }
     },
   }),
@@ -166,13 +168,14 @@ export const account = [
     method: 'PUT',
     path: '/localUsers/me/password',
     effect: 'act',
+    refuses: ['INVALID_CREDENTIALS', 'PASSWORD_POLICY', 'RATE_LIMITED', 'NOT_SUPPORTED'],
     summary: 'Change your password, at once; your other sessions end',
     message: 'Password changed; your other sessions have ended',
     body: closed({
       currentPassword: secret('Password until now.'),
       newPassword: secret('New password; at least 8 characters, none that everybody tries first.'),
     }),
-    handle: (ctx, { body }) => ctx.accounts.changePassword(body.currentPassword, body.newPassword),
+    handle: (ctx, { body }) => ctx.accounts.changePassword(ctx, body.currentPassword, body.newPassword),
   }),
   endpoint({
     ...own,
@@ -185,7 +188,7 @@ export const account = [
     query: closed(PageQuery),
     data: Type.Array(SessionShown),
     beside: PageBeside,
-    handle: (ctx, { query }) => paged(ctx.accounts.sessions(query, ctx.actor.userId)),
+    handle: (ctx, { query }) => answerPage(ctx.accounts.sessions(ctx, query, ctx.actor.userId)),
   }),
   endpoint({
     ...own,

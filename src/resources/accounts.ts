@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
-import { PageBeside, paged, PageQuery } from '../api/pages.ts'
+import { PageBeside, answerPage, PageQuery } from '../api/pages.ts'
 import { closed } from '../model/fields.ts'
 import { SessionShown, TokenShown } from '../model/session.ts'
 
@@ -11,21 +11,19 @@ export const accounts = [
     method: 'GET',
     path: '/localUsers/sessions',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'List the sessions of everybody, oldest first',
     message: 'Sessions',
     query: closed(PageQuery),
     data: Type.Array(SessionShown),
     beside: PageBeside,
-    handle: (ctx, { query }) => paged(ctx.accounts.sessions(query)),
+    handle: (ctx, { query }) => answerPage(ctx.accounts.sessions(ctx, query)),
   }),
   endpoint({
     name: 'sessions.end',
     method: 'DELETE',
     path: '/localUsers/sessions/{id}',
     effect: 'act',
-    staged: false,
     extension: true,
     summary: 'End a session of anybody, at once',
     message: 'Session {id} ended',
@@ -36,21 +34,19 @@ export const accounts = [
     method: 'GET',
     path: '/localUsers/tokens',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'List the API tokens of everybody',
     message: 'API tokens',
     query: closed(PageQuery),
     data: Type.Array(TokenShown),
     beside: PageBeside,
-    handle: (ctx, { query }) => paged(ctx.accounts.tokens(query)),
+    handle: (ctx, { query }) => answerPage(ctx.accounts.tokens(query)),
   }),
   endpoint({
     name: 'apiTokens.revoke',
     method: 'DELETE',
     path: '/localUsers/tokens/{id}',
     effect: 'act',
-    staged: false,
     extension: true,
     summary: 'Revoke an API token of anybody, at once',
     message: 'API token {id} revoked',
@@ -61,10 +57,9 @@ export const accounts = [
     method: 'DELETE',
     path: '/localUsers/users/{id}/2fa',
     effect: 'act',
-    staged: false,
     extension: true,
     summary: 'Take the second factor off a user who has lost it, at once',
     message: 'Second factor of user {id} is off',
-    handle: (ctx, { params }) => ctx.accounts.resetSecondFactor(params.id),
+    handle: (ctx, { params }) => ctx.accounts.resetSecondFactor(ctx, params.id),
   }),
 ]

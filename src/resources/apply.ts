@@ -1,23 +1,35 @@
-import { type Static, Type } from 'typebox'
-import type { Applied as AppliedNow, ApplyOptions } from '../api/applying.ts'
+import { type Static, type TSchema, Type } from 'typebox'
+import type { ContextOf } from '../context/context.ts'
 import { endpoint, NoData } from '../api/endpoint.ts'
-import { refuseFields } from '../api/refuse.ts'
-import { dryRun } from '../api/reply.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, problemIn, refuseFields } from '../base/errors.ts'
+import { dryRun, Reply } from '../api/reply.ts'
+import { summarize } from '../warnings/counted.ts'
 import { closed } from '../model/fields.ts'
+import { Warning } from '../model/warning.ts'
 
 const text = (description: string) => Type.String({ description })
+const orNull = <T extends TSchema>(schema: T, description: string) => Type.Union([schema, Type.Null()], { description })
 
 const Applied = Type.Object({
   applyId: text('Id of this apply.'),
   revision: Type.Integer({ description: 'Revision that runs now.' }),
-  confirmBy: Type.Union([Type.String(), Type.Null()], {
-    description: 'ISO 8601: taken back unless confirmed until then; null when no confirmation is needed.',
-  }),
-  warnings: Type.Array(text('Sentence.'), { description: 'What should be known although nothing failed.' }),
-  nodes: Type.Array(Type.Object({ nodeId: text('Node.'), ok: Type.Boolean({ description: 'Whether it applied.' }) }), {
-    description: 'Result of every node.',
-  }),
+  confirmBy: orNull(
+    Type.String(),
+    'ISO 8601: taken back unless confirmed until then; null when no confirmation is needed.',
+  ),
+  warnings: Type.Array(Warning, { description: 'What should be known although nothing failed.' }),
+  nodes: Type.Array(
+    Type.Object({
+      nodeId: text('Node.'),
+      ok: Type.Boolean({ description: 'Whether it applied.' }),
+      state: Type.Optional(
+        Type.Enum(['applied', 'missed', 'takenBack', 'failed', 'unknown'], {
+          description: 'In a cluster: missed was away, and follows when it is back.',
+        }),
+      ),
+    }),
+    { description: 'Result of every node.' },
+  ),
 })
 
 const APPLY_QUERY = closed({
@@ -45,7 +57,23 @@ const APPLY_BODY = closed({
     }),
   ),
   mine: Type.Optional(
-    Type.Boolean({ description: 'Only the pending changes that the caller has made last go live. Default false.' }),
+    Type.Boolean({
+      description:
+        'Only the pending changes that nobody but the caller has made go live; what others have edited as well is chosen by its id. Default false.',
+    }),
+  ),
+  refuseWarnings: Type.Optional(
+    Type.Boolean({
+      description: 'Changes nothing when there are warnings: 409 WARNINGS with all of them. Default false.',
+    }),
+  ),
+  transactionId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description:
+        'Instead of pending changes, the edits of this open transaction of the caller go live, and it ends; refused, it stays as it was. 409 DEPENDS_ON_PENDING when one of its records has a pending change.',
+    }),
   ),
   comment: Type.Optional(
     Type.String({ maxLength: 1000, description: 'Kept with the revision; at most 1000 characters.' }),
@@ -58,46 +86,92 @@ const APPLY_DATA = Type.Unsafe<readonly [] | Static<typeof Applied>>({
   description: 'An empty array; with a body, what was applied.',
 })
 
-interface Applying {
-  readonly nodeId: string
-  may(endpoint: string): boolean
-  apply(options: ApplyOptions): Promise<AppliedNow>
-}
+type Applying = ContextOf['apply']
 interface ApplyRequest {
   readonly query: { readonly force?: 'restart' }
   readonly body: Static<typeof APPLY_BODY>
 }
 
 function refuseWrong(ctx: Applying, { query, body }: ApplyRequest): void {
-  if (body.changes !== undefined && body.mine === true) {
-    refuseFields([{ field: 'mine', code: 'INVALID_BODY', message: 'excludes changes: send one of them' }])
+  const { changes, mine, transactionId } = body
+  const sent = Object.entries({ changes, mine: mine === true ? mine : undefined, transactionId })
+    .filter(([, value]) => value !== undefined)
+    .map(([field]) => field)
+  const [first, ...others] = sent
+  if (others.length > 0) {
+    const message = `excludes ${first}: send one of them`
+    refuseFields(others.map((field) => problemIn(field, message)))
   }
   if (query.force === undefined || ctx.may('services.restart') || ctx.may('services.restartOnNode')) return
   const message = 'force=restart takes the right to PUT /services/{service}/restart as well; apply without it'
   throw new ApiError('PERMISSION_DENIED', message)
 }
 
+const NOTHING_OF_ONES_OWN =
+  'Nothing was applied: no pending change is yours alone; GET /services/pending shows whose they are'
+
 async function applyChosen(ctx: Applying, request: ApplyRequest) {
   refuseWrong(ctx, request)
   const { query, body } = request
-  const { comment, confirmWithin, force, changes, mine } = body
-  const applied = await ctx.apply({ force: query.force, comment, confirmWithin, isForced: force, changes, mine })
+  const { force: isForced, ...chosen } = body
+  const applied = await ctx.applying.apply({ ...chosen, force: query.force, isForced }, ctx)
+  ctx.work.noteLive(applied.live)
   const { applyId, revision, confirmBy = null, isDryRun } = applied
-  const nodes = [{ nodeId: ctx.nodeId, ok: true }]
+  const nodes = applied.nodes?.map(({ nodeId, ok, state }) => ({ nodeId, ok, state })) ?? [
+    { nodeId: ctx.nodeId, ok: true },
+  ]
+  const remark = { code: 'REMARK', resource: '', resourceId: '', name: '' } as const
+  const warnings = [...(applied.told ?? []), ...applied.warnings.map((message) => ({ ...remark, message }))]
   const isAsked = Object.keys(body).length > 0
-  const data = isAsked ? { applyId, revision, confirmBy, warnings: [...applied.warnings], nodes } : ([] as const)
+  const data = isAsked ? { applyId, revision, confirmBy, warnings, nodes } : ([] as const)
+  const also = warnings.length === 0 ? '' : `; ${summarize(warnings)}`
+  if (body.mine === true && applied.live === undefined) return Reply.with(data, { message: NOTHING_OF_ONES_OWN })
   return isDryRun
-    ? dryRun(data, 'Applied; what would change this machine itself was only recorded (trial profile)')
-    : data
+    ? dryRun(data, `Applied; what would change this machine itself was only recorded (trial profile)${also}`)
+    : Reply.with(data, also === '' ? {} : { message: `Changes applied${also}` })
 }
 
+const State = Type.Object({
+  state: Type.Enum(['idle', 'applying', 'waiting'], {
+    description: 'waiting: it is live, and taken back unless PUT /services/apply/confirm comes in time.',
+  }),
+  revision: Type.Integer({ description: 'That runs; while applying, the one that is being made.' }),
+  by: orNull(Type.String(), 'E-mail of who applied it; null when nothing was ever applied.'),
+  comment: text('What was given with the apply.'),
+  startedAt: orNull(Type.String(), 'ISO 8601; null when nothing was ever applied.'),
+  confirmBy: orNull(Type.String(), 'ISO 8601; null unless it waits.'),
+  secondsLeft: orNull(Type.Integer(), 'Whole seconds until it is taken back; null unless it waits.'),
+  nodes: Type.Array(Type.Object({ nodeId: text('Node.'), state: text('idle, applying or waiting.') }), {
+    description: 'The same of every node.',
+  }),
+})
+const Kept = Type.Object({ revision: Type.Integer({ description: 'The revision that was confirmed.' }) })
+const Reverted = Type.Object({ revision: Type.Integer({ description: 'The revision that this made; it runs now.' }) })
+
+/** What the edits of a transaction meet as well. */
+const OF_TRANSACTION = ['REVISION_MISMATCH', 'IN_USE', 'NAME_NOT_UNIQUE', 'ID_NOT_UNIQUE'] as const
+
 export const apply = [
+  endpoint({
+    name: 'services.applyState',
+    method: 'GET',
+    path: '/services/apply',
+    effect: 'read',
+    extension: true,
+    summary: 'What is being applied, what waits for its confirmation and for how long, or what was applied last',
+    message: 'State of apply',
+    data: State,
+    handle: (ctx) => {
+      const { state } = ctx.applying
+      return { ...state, nodes: [{ nodeId: ctx.nodeId, state: state.state }] }
+    },
+  }),
   endpoint({
     name: 'services.apply',
     method: 'PUT',
     path: '/services/apply',
     effect: 'apply',
-    staged: false,
+    refuses: ['DEPENDS_ON_PENDING', 'WARNINGS', ...OF_TRANSACTION],
     summary:
       'Apply the pending changes on every node, by the cheapest safe action; of each the caller needs the right that staging it takes',
     message: 'Changes applied',
@@ -111,24 +185,43 @@ export const apply = [
     method: 'PUT',
     path: '/{applianceId}/services/apply',
     effect: 'apply',
-    staged: false,
-    summary: 'Apply the pending changes on one node',
+    refuses: ['DEPENDS_ON_PENDING', 'WARNINGS', ...OF_TRANSACTION],
+    summary: 'Apply the pending changes on one node; refused while there are other nodes',
     message: 'Changes applied on one node',
     query: APPLY_QUERY,
     body: APPLY_BODY,
     data: APPLY_DATA,
-    handle: applyChosen,
+    handle: (ctx, request) => {
+      if (!ctx.cluster.hasOthers) return applyChosen(ctx, request)
+      const message = 'Nodes of a cluster cannot differ yet: PUT /services/apply applies on all of them'
+      throw new ApiError('NOT_SUPPORTED', message)
+    },
   }),
   endpoint({
     name: 'services.confirm',
     method: 'PUT',
     path: '/services/apply/confirm',
     effect: 'apply',
-    staged: false,
     extension: true,
     summary: 'Keep the last apply, which waits for its confirmation',
     message: 'Revision {revision} is kept',
-    data: Type.Object({ revision: Type.Integer({ description: 'The revision that was confirmed.' }) }),
-    handle: async (ctx) => ({ revision: (await ctx.confirm()).revision }),
+    data: Kept,
+    handle: async (ctx) => ({ revision: (await ctx.applying.confirm(ctx)).revision }),
+  }),
+  endpoint({
+    name: 'services.revertApply',
+    method: 'PUT',
+    path: '/services/apply/revert',
+    effect: 'apply',
+    extension: true,
+    summary:
+      'Take the last apply, which waits for its confirmation, back at once; its changes are pending again, and of each the caller needs the right that staging it takes',
+    message: 'Taken back as revision {revision}; the changes are pending again',
+    data: Reverted,
+    handle: async (ctx) => {
+      const live = await ctx.applying.revert(ctx)
+      ctx.work.noteLive(live)
+      return { revision: live.revision }
+    },
   }),
 ]

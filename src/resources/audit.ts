@@ -16,13 +16,23 @@ const moment = (description: string) =>
 const AuditEntry = Type.Object({
   seq: Type.Integer({ description: 'Number; rises by one.' }),
   at: text('ISO 8601.'),
-  requestId: text('As in X-Request-Id.'),
-  by: text('E-mail of who asked, or the one that a login tried.'),
+  requestId: text('As in X-Request-Id; empty where the daemon acted by itself.'),
+  by: text('E-mail of who asked, or the one that a login tried; `fulcrum` where the daemon acted by itself.'),
+  token: Type.Optional(text('Id of the API token that a program asked with.')),
   address: text('Where from.'),
   endpoint: text('Name of the endpoint, see GET /rbac/endpoints.'),
   method: text('Method.'),
   path: text('Path as sent, 320 characters at the most.'),
   query: Type.Optional(text('Query as sent, 320 characters at the most.')),
+  via: Type.Optional(
+    Type.Enum(['password', 'radius', 'saml'], { description: 'Of a login: by what somebody came in.' }),
+  ),
+  forwardedBy: Type.Optional(text('Id of the node that was asked, when it has forwarded the request to this one.')),
+  forwardedTo: Type.Optional(
+    text(
+      'Id of the node that was to answer the request. Its own entry, with the same request id, says what was done; this one what came back.',
+    ),
+  ),
   outcome: Type.Enum(['begun', 'done', 'refused'], {
     description: 'What acts at once has two entries: one before it begins, one with what came of it.',
   }),
@@ -35,6 +45,20 @@ const AuditEntry = Type.Object({
     }),
   ),
   moreChanges: Type.Optional(Type.Integer({ description: 'Changes that are not listed.' })),
+  revision: Type.Optional(Type.Integer({ description: 'Of an apply: revision that runs since.' })),
+  live: Type.Optional(
+    Type.Array(
+      Type.Object({
+        op: Type.Enum(['create', 'update', 'delete'], { description: 'What became of the record.' }),
+        resource: text('Section of the configuration.'),
+        resourceId: text('Id of the record.'),
+        name: text('Its name, 120 characters at the most.'),
+        by: text('E-mails of who changed it, the last one first, 120 characters at the most.'),
+      }),
+      { description: 'What an apply made live, 20 records at the most; the revision has all of them.' },
+    ),
+  ),
+  moreLive: Type.Optional(Type.Integer({ description: 'Records that went live and are not listed.' })),
   endedSessions: Type.Optional(
     Type.Array(Type.String(), {
       description: 'Sessions of the user that ended with this login, because there may be 50 at the most.',
@@ -65,7 +89,6 @@ export const audit = [
     method: 'GET',
     path: '/audit',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'Search who did what, from where, and what came of it; newest first',
     message: 'Audit entries',
@@ -89,7 +112,6 @@ export const audit = [
     }),
     data: Type.Array(AuditEntry),
     // Sound: only this daemon writes entries, and a line that somebody changed is left out.
-    handle: async (ctx, { query }) =>
-      [...(await ctx.lifecycle.audit.search({ ...query, limit: query.limit ?? 100 }))] as never,
+    handle: async (ctx, { query }) => [...(await ctx.audit.search({ ...query, limit: query.limit ?? 100 }))] as never,
   }),
 ]

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
-import type { Restoration } from '../api/backups.ts'
-import type { ContextOf } from '../api/context.ts'
+import type { Restoration } from '../context/backups.ts'
+import type { ContextOf } from '../context/context.ts'
 import { endpoint } from '../api/endpoint.ts'
-import { accepted, Reply, StartedJob } from '../api/reply.ts'
-import { ApiError } from '../errors.ts'
+import { accept, Reply } from '../api/reply.ts'
+import { ApiError } from '../base/errors.ts'
 import { closed, Ip } from '../model/fields.ts'
 
 const MIB = 1024 * 1024
@@ -31,6 +31,29 @@ const Entry = Type.Object({
     { description: 'What it holds.' },
   ),
 })
+
+const BackupFile = Type.Object(
+  {
+    format: Type.Literal(1, { description: 'Version of this form.' }),
+    createdAt: text('When it was made, ISO 8601.'),
+    applianceVersion: text('Version of the software that made it.'),
+    nodes: Type.Array(Type.Object({ id: text('Node.'), hostname: text('What the node was called.') }), {
+      description: 'The nodes it was made of.',
+    }),
+    sections: Type.Record(
+      Type.String(),
+      Type.Object({
+        version: Type.Integer({ description: 'Version of the section.' }),
+        data: Type.Record(Type.String(), Type.Unknown(), {
+          description: 'Its records; under a passphrase, how they are encrypted, and the ciphertext.',
+        }),
+      }),
+      { description: 'Sections by name.' },
+    ),
+    checksum: text('SHA-256 of the rest in canonical form, hexadecimal.'),
+  },
+  { description: 'A backup file.' },
+)
 
 const RestoreBody = closed({
   file: Type.String({ minLength: 1, maxLength: 128, description: 'Name of the backup, see GET /backup/list.' }),
@@ -73,14 +96,13 @@ function newPassphrase(headers: Readonly<Record<string, string>>): string | unde
 async function restore(ctx: ContextOf['stage'], body: Static<typeof RestoreBody>, restoration: () => Restoration) {
   ctx.transactions.refuseOpen()
   const { contents, isFull, warnings } = restoration()
-  await ctx.restore(contents)
+  await ctx.work.restore(contents)
   if (isFull)
-    return accepted(await ctx.checkRestored(body.file, warnings), {
+    return accept(await ctx.restoreChecks.start({ file: body.file, warnings }, ctx.actor.email), undefined, {
       message: `The whole of ${body.file} is staged; the job checks it`,
     })
   const list = (body.sections ?? []).join(', ')
-  // Message only, as the table of the specification has it; only a full restore has a job.
-  return Reply.with(undefined as never, { message: `${list} of ${body.file}: staged, see GET /services/pending` })
+  return Reply.with(undefined, { message: `${list} of ${body.file}: staged, see GET /services/pending` })
 }
 
 const DELETES = [
@@ -95,26 +117,28 @@ export const backups = [
     method: 'GET',
     path: '/backup',
     effect: 'read',
-    staged: false,
     reveals: true,
-    summary: 'Running as one backup file, secrets included; encrypted with the header X-Backup-Passphrase',
-    message: 'The backup file.',
+    summary:
+      'Running as one backup file; its private keys and other secrets are in the clear without the header X-Backup-Passphrase',
+    message:
+      'The backup file. Without X-Backup-Passphrase it holds private keys, shared secrets and password hashes in the clear, and X-Backup-Warning says so: keep it where nobody else reads it.',
+    sends: ['Content-Disposition', 'X-Backup-Warning'],
+    whole: BackupFile,
     headers: [PASSPHRASE],
-    handle: async (ctx, { headers }) => Reply.bytes(await ctx.lifecycle.backups.make(newPassphrase(headers))),
+    handle: async (ctx, { headers }) => Reply.bytes(await ctx.backups.make(newPassphrase(headers))),
   }),
   endpoint({
     name: 'backups.list',
     method: 'GET',
     path: '/backup/list',
     effect: 'read',
-    staged: false,
     summary: 'List backup files with their nodes and sections',
     message: 'Backups',
     data: Type.Object({
       uploads: Type.Array(Entry, { description: 'Uploaded, newest first.' }),
       auto: Type.Array(Entry, { description: 'Made by the daemon itself, newest first.' }),
     }),
-    handle: (ctx) => ctx.lifecycle.backups.list(),
+    handle: (ctx) => ctx.backups.list(),
   }),
   endpoint({
     name: 'backups.upload',
@@ -127,7 +151,7 @@ export const backups = [
     message: 'Backup stored',
     body: closed({ backup: Type.String({ minLength: 1, description: 'Text of the file, 64 MiB at the most.' }) }),
     handle: async (ctx, { body }) => {
-      const file = await ctx.lifecycle.backups.upload(body.backup)
+      const file = await ctx.backups.upload(body.backup)
       return Reply.with(undefined, { message: `Backup stored as ${file}` })
     },
   }),
@@ -136,16 +160,17 @@ export const backups = [
     method: 'POST',
     path: '/backup/restore',
     effect: 'stage',
-    staged: true,
     outsideTransactions: true,
+    managedOnly: true,
+    refuses: ['JOB_IN_PROGRESS', 'APPLY_IN_PROGRESS'],
     summary: 'Stage sections of a backup, or all of it (202 with a job that checks it); apply makes it running',
     message: 'The backup is staged',
     headers: [PASSPHRASE],
     body: RestoreBody,
-    data: StartedJob,
+    mayGoOn: true,
     prepare: async (ctx, { body, headers }) => {
       ctx.transactions.refuseOpen()
-      return ctx.lifecycle.backups.opened(body, passphraseIn(headers))
+      return ctx.backups.opened(body, passphraseIn(headers))
     },
     handle: (ctx, { body }, restoration) => restore(ctx, body, restoration),
   }),
@@ -158,7 +183,7 @@ export const backups = [
       staged: true,
       summary: `Delete ${what}`,
       message: `Deleted ${what}`,
-      handle: (ctx) => ctx.lifecycle.backups.removeAll(which),
+      handle: (ctx) => ctx.backups.removeAll(which),
     }),
   ),
   endpoint({
@@ -169,6 +194,6 @@ export const backups = [
     staged: true,
     summary: 'Delete one backup file',
     message: 'Backup {filename} deleted',
-    handle: (ctx, { params }) => ctx.lifecycle.backups.remove(params.filename),
+    handle: (ctx, { params }) => ctx.backups.remove(params.filename),
   }),
 ]

@@ -1,10 +1,11 @@
 import { type Static, Type } from 'typebox'
-import type { ContextOf } from '../api/context.ts'
+import type { ContextOf } from '../context/context.ts'
 import { CreatedId, endpoint, NoData } from '../api/endpoint.ts'
-import { refuseFields } from '../api/refuse.ts'
+import { refuseFields } from '../base/errors.ts'
 import { Reply } from '../api/reply.ts'
-import { formOf, NO_FORM } from '../certificate-form.ts'
-import { newId } from '../ids.ts'
+import { formsOf, NO_FORM, otherCertificate } from '../rules/certificate-form.ts'
+import { newId } from '../base/ids.ts'
+import { sameText } from '../base/same-text.ts'
 import type { Certificate, CertificateRead } from '../model/certificates.ts'
 import { closed, Id, Name } from '../model/fields.ts'
 
@@ -97,18 +98,30 @@ function listed({ id, name, facts }: Certificate, usageOf: ReturnType<typeof usa
 
 type Read = Extract<CertificateRead, { readonly warnings: readonly string[] }>
 
+/** What null stands for, as the empty values do. */
+const ABSENT = { pem: '', pfx: '', password: '', cert: '', privateKey: '', otherCerts: [], force: false }
+
 /** What was sent, read and checked; undefined when no certificate was. */
 async function certificateIn(ctx: ContextOf['read'], sent: Static<typeof Update>): Promise<Read | undefined> {
-  const form = formOf(sent)
-  if (form === undefined) return undefined
-  if (!('form' in form)) {
-    refuseFields(form)
+  const forms = formsOf(sent)
+  if ('problems' in forms) {
+    refuseFields(forms.problems)
     return undefined
   }
-  const read = await ctx.readCertificate({ upload: form, password: sent.password ?? '', force: sent.force ?? false })
-  if ('certificate' in read) return read
-  refuseFields(read.problems)
-  return undefined
+  const { password = '', force = false } = sent
+  const all = await Promise.all(forms.map((form) => ctx.certificates.read({ upload: form, password, force })))
+  refuseFields(all.flatMap((read) => ('problems' in read ? read.problems : [])))
+  const reads = all.filter((read) => 'certificate' in read)
+  const printOf = (read: Read | undefined) => read?.certificate.facts.fingerprint
+  // The key of a certificate is of one kind only: the same certificate has the same key.
+  refuseFields(otherCertificate(forms.filter((_, index) => printOf(reads[index]) !== printOf(reads[0]))))
+  return reads.toSorted((a, b) => b.certificate.chain.length - a.certificate.chain.length)[0]
+}
+
+/** A key that was read may be sent back without its certificate, which is called chain then. */
+function withoutOwnKey(sent: Static<typeof Update>, stored: Certificate): Static<typeof Update> {
+  const isOwn = sent.cert === undefined && sameText(sent.privateKey ?? '', stored.privateKey)
+  return isOwn ? { ...sent, privateKey: '' } : sent
 }
 
 function answer(id: string, read: Read | undefined) {
@@ -122,7 +135,6 @@ export const certificates = [
     method: 'GET',
     path: '/certificates/certs',
     effect: 'read',
-    staged: false,
     summary: 'List certificates, what they are for and what shows them',
     message: 'Certificates',
     data: Type.Array(Type.Object(Listed)),
@@ -139,11 +151,12 @@ export const certificates = [
     method: 'POST',
     path: '/certificates/certs',
     effect: 'stage',
-    staged: true,
     status: 201,
-    summary: 'Hand in a certificate with its key: as PEM, as PFX, or in parts',
+    refuses: ['CERTIFICATE_EXPIRED', 'KEY_MISMATCH', 'PFX_PASSWORD'],
+    summary: 'Hand in a certificate with its key: as PEM, as PFX, in parts, or the same in several of these',
     message: 'Certificate stored',
     body: Create,
+    whenNull: ABSENT,
     data: CreatedId,
     prepare: async (ctx, { body }) => {
       const read = await certificateIn(ctx, body)
@@ -161,7 +174,6 @@ export const certificates = [
     method: 'GET',
     path: '/certificates/certs/{id}',
     effect: 'read',
-    staged: false,
     reveals: true,
     summary: 'Read a certificate with its chain and its private key',
     message: 'Certificate',
@@ -178,15 +190,15 @@ export const certificates = [
     method: 'PUT',
     path: '/certificates/certs/{id}',
     effect: 'stage',
-    staged: true,
     extension: true,
+    refuses: ['CERTIFICATE_EXPIRED', 'KEY_MISMATCH', 'PFX_PASSWORD'],
     summary: 'Replace a certificate by another one, wherever it is shown, or rename it',
     message: 'Certificate stored',
     body: Update,
+    whenNull: ABSENT,
     data: CreatedId,
     prepare: (ctx, { params, body }) => {
-      ctx.section('certificates').get(params.id)
-      return certificateIn(ctx, body)
+      return certificateIn(ctx, withoutOwnKey(body, ctx.section('certificates').get(params.id)))
     },
     handle: (ctx, { params, body }, read) => {
       ctx.section('certificates').merge(params.id, { name: body.name, ...read?.certificate })
@@ -198,7 +210,6 @@ export const certificates = [
     method: 'DELETE',
     path: '/certificates/certs/{id}',
     effect: 'stage',
-    staged: true,
     extension: true,
     summary: 'Delete a certificate that nothing shows',
     message: 'Certificate {id} will be deleted with apply',

@@ -1,9 +1,8 @@
 import { type Static, Type } from 'typebox'
-import type { ContextOf } from '../api/context.ts'
+import type { ContextOf } from '../context/context.ts'
 import { endpoint, NoData } from '../api/endpoint.ts'
-import { type FieldProblem, refuseFields } from '../api/refuse.ts'
-import { ApiError } from '../errors.ts'
-import { newId } from '../ids.ts'
+import { ApiError, type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
 import { CipherList } from '../model/certificates.ts'
 import { closed, Id, Name, optional } from '../model/fields.ts'
 
@@ -30,6 +29,9 @@ const Fields = {
   }),
 }
 
+/** A change takes the names of what is read as well. */
+const Update = closed(optional({ ...Fields, label: Fields.name, cipherList: Fields.ciphers }))
+
 async function suitesOf({ machine }: Pick<ContextOf['read'], 'machine'>) {
   const suites = await machine.cipherSuites()
   if (suites !== undefined) return suites
@@ -41,7 +43,7 @@ async function refuseUnknown(ctx: Pick<ContextOf['read'], 'machine'>, names: rea
   if (names === undefined) return
   const known = new Set((await suitesOf(ctx)).map((suite) => suite.name))
   const problems = names.flatMap((sent, index): FieldProblem[] => {
-    const about = (message: string): FieldProblem[] => [{ field: `ciphers.${index}`, code: 'INVALID_BODY', message }]
+    const about = (message: string) => [problemIn(`ciphers.${index}`, message)]
     if (!known.has(sent)) return about('is no cipher suite that HAProxy can use here; GET /ciphers lists them')
     return names.indexOf(sent) < index ? about('is in the list already') : []
   })
@@ -54,7 +56,7 @@ export const cipherLists = [
     method: 'GET',
     path: '/ciphers',
     effect: 'read',
-    staged: false,
+    refuses: ['NOT_SUPPORTED'],
     summary: 'List the cipher suites that HAProxy can use on this machine',
     message: 'Cipher suites',
     data: Type.Object({
@@ -74,7 +76,6 @@ export const cipherLists = [
     method: 'GET',
     path: '/ciphers/lists',
     effect: 'read',
-    staged: false,
     summary: 'List cipher lists',
     message: 'Cipher lists',
     data: Type.Object({ ciphersLists: Type.Array(Shown, { description: 'All of them.' }) }),
@@ -85,7 +86,6 @@ export const cipherLists = [
     method: 'POST',
     path: '/ciphers/lists',
     effect: 'stage',
-    staged: true,
     status: 201,
     summary: 'Create a cipher list for frontends',
     message: 'Cipher list stored',
@@ -103,7 +103,6 @@ export const cipherLists = [
     method: 'GET',
     path: '/ciphers/lists/{id}',
     effect: 'read',
-    staged: false,
     summary: 'Read a cipher list',
     message: 'Cipher list',
     data: Type.Object({ CiphersList: Shown }),
@@ -114,10 +113,10 @@ export const cipherLists = [
     method: 'PUT',
     path: '/ciphers/lists/{id}',
     effect: 'stage',
-    staged: true,
     summary: 'Change a cipher list; omitted fields keep their value',
     message: 'Cipher list stored',
-    body: closed(optional(Fields)),
+    body: Update,
+    spellings: { label: 'name', cipherList: 'ciphers' },
     data: Type.Object({ userCipherList: Shown }),
     prepare: (ctx, { body }) => refuseUnknown(ctx, body.ciphers),
     handle: (ctx, { params, body }) => {
@@ -131,7 +130,6 @@ export const cipherLists = [
     method: 'DELETE',
     path: '/ciphers/lists/{id}',
     effect: 'stage',
-    staged: true,
     summary: 'Delete a cipher list that no frontend names',
     message: 'Cipher list {id} will be deleted with apply',
     data: NoData,

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import type { ContextOf } from '../api/context.ts'
+import type { ContextOf } from '../context/context.ts'
 import { endpoint } from '../api/endpoint.ts'
-import { type FieldProblem, refuseFields } from '../api/refuse.ts'
-import { secondsOf } from '../durations.ts'
+import { type FieldProblem, refuseFields } from '../base/errors.ts'
+import { secondsOf } from '../base/durations.ts'
 import { closed } from '../model/fields.ts'
 import { ConntrackSize, SHARED } from '../model/node.ts'
 
@@ -23,16 +23,23 @@ const timeouts = {
   udpTimeout: text('Idle time after which a UDP flow is forgotten; 300 when nobody chose.'),
 }
 
+const orSeconds = (schema: (typeof timeouts)['tcpTimeout']) =>
+  Type.Optional(
+    Type.Union([schema, Type.Integer({ description: 'Seconds, 1 to 2,678,400.' })], {
+      description: `${String(Reflect.get(schema, 'description'))} An integer is seconds, and is answered as text.`,
+    }),
+  )
+
 const ConntrackData = closed({ size: ConntrackSize, ...timeouts })
 
-type Timeouts = { readonly [F in (typeof FIELDS)[number]]?: string }
+type Timeouts = { readonly [F in (typeof FIELDS)[number]]?: string | number }
 
 /** Rules 1, 2 and 4 of the specification. */
 function problemsOf(sent: Timeouts): readonly FieldProblem[] {
   return FIELDS.flatMap((field): FieldProblem[] => {
     const value = sent[field]
     if (value === undefined) return []
-    const seconds = secondsOf(value)
+    const seconds = typeof value === 'number' ? value : secondsOf(value)
     if (seconds === undefined) {
       const message = 'must be whole seconds, or a whole number with exactly one of the units s, m, h, d, w'
       return [{ field, code: 'INVALID_DURATION', message }]
@@ -54,7 +61,6 @@ export const conntrack = [
     method: 'GET',
     path: '/{applianceId}/system/conntrack',
     effect: 'read',
-    staged: false,
     summary: 'Read how many connections this node tracks and how long',
     message: 'Connection tracking settings',
     data: ConntrackData,
@@ -65,15 +71,16 @@ export const conntrack = [
     method: 'PUT',
     path: '/{applianceId}/system/conntrack',
     effect: 'stage',
-    staged: true,
+    refuses: ['INVALID_DURATION', 'OUT_OF_RANGE'],
     summary: 'Change the size on this node and the timeouts on every node; omitted timeouts keep their value',
     message: 'Connection tracking settings stored',
     body: closed({
       size: ConntrackSize,
-      tcpTimeout: Type.Optional(timeouts.tcpTimeout),
-      tcpFinTimeout: Type.Optional(timeouts.tcpFinTimeout),
-      udpTimeout: Type.Optional(timeouts.udpTimeout),
+      tcpTimeout: orSeconds(timeouts.tcpTimeout),
+      tcpFinTimeout: orSeconds(timeouts.tcpFinTimeout),
+      udpTimeout: orSeconds(timeouts.udpTimeout),
     }),
+    whenNull: DEFAULTS,
     data: ConntrackData,
     rules: problemsOf,
     handle: (ctx, { body }) => {
@@ -82,7 +89,11 @@ export const conntrack = [
       ctx.section('conntrackLimits').put({ id: ctx.nodeId, size })
       const shared = ctx.section('conntrackTimeouts')
       const { tcpTimeout, tcpFinTimeout, udpTimeout } = { ...DEFAULTS, ...shared.find(SHARED), ...sent }
-      const wanted = { tcpTimeout, tcpFinTimeout, udpTimeout }
+      const wanted = {
+        tcpTimeout: String(tcpTimeout),
+        tcpFinTimeout: String(tcpFinTimeout),
+        udpTimeout: String(udpTimeout),
+      }
       shared.put({ id: SHARED, ...wanted })
       return { size, ...wanted }
     },

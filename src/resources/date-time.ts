@@ -1,14 +1,13 @@
 import { Type } from 'typebox'
-import type { ContextOf } from '../api/context.ts'
+import type { ContextOf } from '../context/context.ts'
 import { endpoint, NoData } from '../api/endpoint.ts'
-import { type FieldProblem, refuseFields } from '../api/refuse.ts'
+import { ApiError, type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { dryRun } from '../api/reply.ts'
-import { ApiError } from '../errors.ts'
-import { isHost } from '../host-name.ts'
+import { isHost } from '../base/host-name.ts'
 import { closed } from '../model/fields.ts'
 import type { ClockFacts } from '../model/machine-facts.ts'
 import type { ClockSettings } from '../model/node.ts'
-import { isoInZone, wallTimeOf } from '../wall-time.ts'
+import { isoInZone, wallTimeOf } from '../base/wall-time.ts'
 
 /** Of a machine that does not say. */
 const NO_ZONE = 'Etc/UTC'
@@ -84,7 +83,7 @@ function ntpOf({ ntpEnabled, tracking }: ClockFacts): NonNullable<ClockSettings[
 function serverProblems(servers: readonly string[] = []): readonly FieldProblem[] {
   const message = 'must be a host name or an IP address'
   return servers.flatMap((server, index): FieldProblem[] =>
-    isHost(server) ? [] : [{ field: `ntp.${index}`, code: 'INVALID_BODY', message }],
+    isHost(server) ? [] : [problemIn(`ntp.${index}`, message)],
   )
 }
 
@@ -98,8 +97,10 @@ async function refuseWhileKept(ctx: ContextOf['act']): Promise<void> {
   const isOurs = ctx.running.get('clocks', ctx.nodeId)?.ntp?.enabled === true
   if (!isOurs && (await ctx.machine.clock()).ntpEnabled !== true) return
   const message = 'cannot be set while NTP keeps the clock: switch NTP off and apply first'
-  refuseFields([{ field: 'dateTime', code: 'INVALID_BODY', message }])
+  refuseFields([{ field: 'dateTime', code: 'NTP_ENABLED', message }])
 }
+
+const Zone = text('Region/City, see GET /system/datetime/timezones; taken as zone or, as it is read, as timezone.')
 
 const datePath = '/{applianceId}/system/datetime'
 
@@ -109,7 +110,7 @@ export const dateTime = [
     method: 'GET',
     path: '/system/datetime/timezones',
     effect: 'read',
-    staged: false,
+    refuses: ['NOT_SUPPORTED'],
     summary: 'List the time zones of this machine by region and city',
     message: 'Time zones',
     data: TimeZones,
@@ -120,9 +121,9 @@ export const dateTime = [
     method: 'GET',
     path: datePath,
     effect: 'read',
-    staged: false,
     summary: 'Read date, time, time zone and NTP servers of this node',
     message: 'Date and time',
+    moving: ['dateTime'],
     data: DateTimeData,
     handle: async (ctx) => {
       const clock = await clockOf(ctx)
@@ -135,6 +136,9 @@ export const dateTime = [
     path: datePath,
     effect: 'act',
     staged: true,
+    managedOnly: true,
+    comparesRevision: true,
+    refuses: ['APPLY_PARTIAL', 'NTP_ENABLED'],
     summary: 'Set date and time of this node at once, in its own time zone; refused while NTP keeps the clock',
     message: 'Date and time set',
     body: closed({ dateTime: text('Date and time, ISO 8601; its offset is ignored.') }),
@@ -142,11 +146,13 @@ export const dateTime = [
       const wallTime = wallTimeOf(body.dateTime)
       if (wallTime === undefined) {
         const message = 'must be a date and time of the calendar, such as 2026-01-31T13:45:00'
-        refuseFields([{ field: 'dateTime', code: 'INVALID_BODY', message }])
+        refuseFields([problemIn('dateTime', message)])
         return undefined
       }
+      // Whoever says what he read is told when the settings of the clock are others by now.
+      ctx.section('clocks').settings(ctx.nodeId)
       await refuseWhileKept(ctx)
-      const { isDryRun } = await ctx.setClock(wallTime)
+      const { isDryRun } = await ctx.clock.set(wallTime)
       if (!isDryRun) return undefined
       const message = 'Recorded only: the trial profile does not set the clock of this machine'
       return dryRun(undefined, message)
@@ -157,8 +163,8 @@ export const dateTime = [
     method: 'GET',
     path: `${datePath}/ntp`,
     effect: 'read',
-    staged: false,
     extension: true,
+    refuses: ['NOT_SUPPORTED'],
     summary: 'Read how well NTP keeps the clock of this node',
     message: 'State of NTP',
     data: Tracking,
@@ -174,7 +180,7 @@ export const dateTime = [
     method: 'PUT',
     path: `${datePath}/ntp`,
     effect: 'stage',
-    staged: true,
+    readBy: 'dateTime.get',
     summary: 'Have NTP keep the clock of this node, or not; omitted servers stay',
     message: 'NTP settings stored',
     body: closed({
@@ -186,6 +192,7 @@ export const dateTime = [
         }),
       ),
     }),
+    whenNull: { ntp: [] },
     rules: ({ ntp }) => serverProblems(ntp),
     handle: async (ctx, { body }) => {
       refuseFields(serverProblems(body.ntp))
@@ -198,16 +205,22 @@ export const dateTime = [
     method: 'PUT',
     path: `${datePath}/timezone`,
     effect: 'stage',
-    staged: true,
+    readBy: 'dateTime.get',
     summary: 'Change the time zone of this node',
     message: 'Time zone stored',
-    body: closed({ zone: text('Region/City, see GET /system/datetime/timezones.') }),
-    handle: async (ctx, { body }) => {
-      const zones = await zonesOf(ctx)
-      if (!zones.includes(body.zone)) {
-        refuseFields([{ field: 'zone', code: 'INVALID_BODY', message: 'is no time zone of this machine' }])
+    body: closed({ zone: Type.Optional(Zone), timezone: Type.Optional(Zone) }),
+    needsOneOf: [['zone', 'timezone']],
+    spellings: { timezone: 'zone' },
+    handle: async (ctx, { body: { zone } }) => {
+      if (zone === undefined) {
+        const errors = [{ field: 'zone', code: 'REQUIRED', message: 'is required' }]
+        throw new ApiError('INVALID_BODY', 'The body lacks zone', { errors })
       }
-      store(ctx, { timezone: body.zone })
+      const zones = await zonesOf(ctx)
+      if (!zones.includes(zone)) {
+        refuseFields([problemIn('zone', 'is no time zone of this machine')])
+      }
+      store(ctx, { timezone: zone })
     },
   }),
 ]

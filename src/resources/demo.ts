@@ -6,10 +6,10 @@ export const demo = [
     method: 'DELETE',
     path: '/demo',
     effect: 'act',
-    staged: false,
     extension: true,
+    refuses: ['NOT_SUPPORTED'],
     summary: 'Remove the demonstration: its traffic, origins and configuration, at once',
     message: 'The demonstration is gone',
-    handle: (ctx) => ctx.demo.remove(),
+    handle: (ctx) => ctx.demo.remove(ctx.actor.email),
   }),
 ]

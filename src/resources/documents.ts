@@ -1,5 +1,21 @@
+import { Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
 import { Reply } from '../api/reply.ts'
+
+const PAGE_HEADERS = ['Content-Security-Policy', 'Referrer-Policy']
+
+const OpenApi = Type.Object(
+  {
+    openapi: Type.Literal('3.1.0', { description: 'Version of OpenAPI.' }),
+    info: Type.Object(
+      { title: Type.String(), version: Type.String({ description: 'Of this software.' }) },
+      { additionalProperties: true, description: 'What it is.' },
+    ),
+    paths: Type.Record(Type.String(), Type.Unknown(), { description: 'Operations by path and method.' }),
+    components: Type.Record(Type.String(), Type.Unknown(), { description: 'What operations share.' }),
+  },
+  { additionalProperties: true, description: 'An OpenAPI document.' },
+)
 
 export const documents = [
   endpoint({
@@ -8,10 +24,11 @@ export const documents = [
     path: '/openapi.json',
     effect: 'read',
     access: 'public',
-    staged: false,
     extension: true,
+    isTagged: true,
     summary: 'This API as an OpenAPI 3.1 document',
     message: 'The document itself, without an envelope.',
+    whole: OpenApi,
     handle: (ctx) => Reply.bytes(ctx.documents.openapi()),
   }),
   endpoint({
@@ -20,9 +37,10 @@ export const documents = [
     path: '/docs',
     effect: 'read',
     access: 'public',
-    staged: false,
     extension: true,
     produces: ['text/html'],
+    isTagged: true,
+    sends: PAGE_HEADERS,
     summary: 'Page to read and try this API; everything it needs comes from this daemon',
     message: 'An HTML page.',
     handle: (ctx) => Reply.bytes(ctx.documents.page('index.html')),
@@ -33,9 +51,10 @@ export const documents = [
     path: '/docs/{file}',
     effect: 'read',
     access: 'public',
-    staged: false,
     extension: true,
     produces: ['text/css', 'text/javascript'],
+    isTagged: true,
+    sends: PAGE_HEADERS,
     summary: 'A file of the documentation page',
     message: 'The file.',
     handle: (ctx, { params }) => Reply.bytes(ctx.documents.page(params.file)),

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import { Reply } from '../api/reply.ts'
 import { closed } from '../model/fields.ts'
 import { EVENT_KINDS } from '../model/job.ts'
@@ -13,7 +13,6 @@ export const events = [
     method: 'GET',
     path: '/events',
     effect: 'read',
-    staged: false,
     extension: true,
     produces: ['text/event-stream'],
     summary: 'Follow what happens: applies, jobs, real servers up and down, certificates, refused logins, the node',
@@ -44,7 +43,7 @@ export const events = [
       }
       const after = last === '' ? query.after : Number(last)
       const kinds = EVENT_KINDS.filter((kind) => query.kinds?.split(',').includes(kind))
-      const stream = ctx.lifecycle.events.stream(after, kinds)
+      const stream = ctx.events.stream(after, kinds)
       return Reply.bytes({ body: '', contentType: 'text/event-stream', cacheControl: 'no-store', stream })
     },
   }),

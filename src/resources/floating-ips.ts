@@ -1,13 +1,12 @@
 import { type Static, Type } from 'typebox'
-import type { ContextOf } from '../api/context.ts'
+import type { ContextOf } from '../context/context.ts'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { refuseFields } from '../api/refuse.ts'
-import { ApiError } from '../errors.ts'
-import { newId } from '../ids.ts'
-import { canonicalIp } from '../ip-network.ts'
-import { closed } from '../model/fields.ts'
+import { ApiError, refuseFields } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import { canonicalIp } from '../base/ip-network.ts'
+import { closed, optional } from '../model/fields.ts'
 import { FloatingIp, GroupId } from '../model/network.ts'
-import { addressProblems } from '../network-rules.ts'
+import { addressProblems } from '../rules/network.ts'
 
 const { ip } = FloatingIp.properties
 
@@ -16,18 +15,16 @@ const Body = closed({
   ip,
   enabled: Type.Optional(
     Type.Boolean({
-      description:
-        'Whether a node has the address; frontends on a disabled one rest. Default true on create, as stored on change.',
+      description: 'Whether a node has the address; frontends on a disabled one rest. Default true.',
     }),
   ),
 })
 
 /** Kept in the shortest form, and of no static IP: an address belongs to a node or to the service. */
-function fieldsFrom(body: Static<typeof Body>, ctx: ContextOf['stage']) {
+function fieldsFrom(body: Pick<Static<typeof Body>, 'groupId' | 'ip'>, ctx: ContextOf['stage']) {
   const group = ctx.section('ipGroups').find(body.groupId)
   // An unknown group is refused as every unknown reference, when the record is stored.
-  const problems = group === undefined ? [] : addressProblems(body.ip, group)
-  refuseFields(problems.map((problem) => ({ ...problem, code: 'INVALID_BODY' })))
+  if (group !== undefined) refuseFields(addressProblems(body.ip, group))
   const address = canonicalIp(body.ip)
   const taken = ctx.section('staticIps').list()
   if (taken.some((other) => other.ip === address)) {
@@ -44,7 +41,6 @@ export const floatingIps = [
     method: 'GET',
     path: '/fips',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'List floating IPs',
     message: 'Floating IPs',
@@ -56,7 +52,6 @@ export const floatingIps = [
     method: 'POST',
     path: '/fips',
     effect: 'stage',
-    staged: true,
     extension: true,
     status: 201,
     summary: 'Create a floating IP on the interface of its IP group',
@@ -74,7 +69,6 @@ export const floatingIps = [
     method: 'GET',
     path: '/fips/{id}',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'Read a floating IP',
     message: 'Floating IP',
@@ -86,15 +80,17 @@ export const floatingIps = [
     method: 'PUT',
     path: '/fips/{id}',
     effect: 'stage',
-    staged: true,
     extension: true,
-    summary: 'Change a floating IP; an address that something listens on stays, but may be disabled',
+    refuses: ['IN_USE'],
+    summary:
+      'Change a floating IP; an address that something listens on stays, but may be disabled; omitted fields keep their value',
     message: 'Floating IP stored',
-    body: Body,
+    body: closed(optional(Body.properties)),
+    whenNull: { enabled: true },
     handle: (ctx, { params, body }) => {
       const addresses = ctx.section('floatingIps')
       const stored = addresses.get(params.id)
-      const fields = fieldsFrom(body, ctx)
+      const fields = fieldsFrom({ ...stored, ...body }, ctx)
       if (fields.ip !== stored.ip) addresses.refuseInUse(params.id)
       addresses.merge(params.id, { ...fields, enabled: body.enabled })
     },
@@ -104,7 +100,6 @@ export const floatingIps = [
     method: 'DELETE',
     path: '/fips/{id}',
     effect: 'stage',
-    staged: true,
     extension: true,
     summary: 'Delete a floating IP that nothing uses',
     message: 'Floating IP {id} will be deleted with apply',

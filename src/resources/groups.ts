@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
-import type { SectionReader } from '../api/context.ts'
+import type { SectionReader } from '../context/sections.ts'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { newId } from '../ids.ts'
-import { type Group, Ids } from '../model/access.ts'
+import { ApiError } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import { type Group, Ids, type Role, type User } from '../model/access.ts'
 import { closed, Id, Name } from '../model/fields.ts'
 
 const GroupRead = Type.Object({
@@ -24,13 +25,22 @@ function shown(group: Group, users: SectionReader<'users'>) {
   return { ...group, users: members.map((user) => user.id) }
 }
 
+/** Who is in it, and which roles it gives. */
+function usageOf(group: Group, users: readonly User[], roles: readonly Role[]) {
+  const members = users.filter((user) => user.groups.includes(group.id))
+  const given = roles.filter((role) => group.roles.includes(role.id))
+  return [
+    ...members.map(({ id, email }) => ({ resource: 'users', id, name: email, field: 'groups' })),
+    ...given.map(({ id, name }) => ({ resource: 'roles', id, name, field: 'groups' })),
+  ]
+}
+
 export const groups = [
   endpoint({
     name: 'groups.list',
     method: 'GET',
     path: '/rbac/groups',
     effect: 'read',
-    staged: false,
     summary: 'List groups',
     message: 'Groups',
     data: Type.Array(GroupRead),
@@ -45,7 +55,6 @@ export const groups = [
     method: 'POST',
     path: '/rbac/groups',
     effect: 'stage',
-    staged: true,
     status: 201,
     summary: 'Create a group',
     message: 'Group stored',
@@ -62,7 +71,6 @@ export const groups = [
     method: 'GET',
     path: '/rbac/groups/{id}',
     effect: 'read',
-    staged: false,
     summary: 'Read a group',
     message: 'Group',
     data: GroupRead,
@@ -76,7 +84,6 @@ export const groups = [
     method: 'PUT',
     path: '/rbac/groups/{id}',
     effect: 'stage',
-    staged: true,
     summary: 'Rename a group',
     message: 'Group stored',
     body: closed({ name: Name }),
@@ -87,15 +94,16 @@ export const groups = [
     method: 'DELETE',
     path: '/rbac/groups/{id}',
     effect: 'stage',
-    staged: true,
-    summary: 'Delete a group; its members leave it',
+    summary: 'Delete a group that has neither members nor roles',
     message: 'Group {id} will be deleted with apply',
     handle: (ctx, { params }) => {
-      const users = ctx.section('users')
-      ctx.section('groups').get(params.id)
-      for (const user of users.list()) {
-        if (!user.groups.includes(params.id)) continue
-        users.merge(user.id, { groups: user.groups.filter((id) => id !== params.id) })
+      const group = ctx.section('groups').get(params.id)
+      const usage = usageOf(group, ctx.section('users').list(), ctx.section('roles').list())
+      if (usage.length > 0) {
+        const names = usage.map(({ name }) => name).join(', ')
+        throw new ApiError('IN_USE', `The group ${group.name} has members or roles, which come first: ${names}`, {
+          data: { usage },
+        })
       }
       ctx.section('groups').remove(params.id)
     },

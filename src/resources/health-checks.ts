@@ -1,21 +1,21 @@
 import { type Static, Type } from 'typebox'
-import type { ContextOf } from '../api/context.ts'
+import type { ContextOf } from '../context/context.ts'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { type FieldProblem, refuseFields } from '../api/refuse.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { flagsOf } from '../health-checks/asked-check.ts'
 import { BUILT_IN, builtInCheck, checkFrom } from '../health-checks/built-in.ts'
 import { headersOf } from '../health-checks/declarations.ts'
 import { brokenBy, valueProblems } from '../health-checks/rules.ts'
-import { sentCheckProblems } from '../health-checks/sent-check.ts'
-import { newId } from '../ids.ts'
+import { isFileName, sentCheckProblems } from '../health-checks/sent-check.ts'
+import { newId } from '../base/ids.ts'
 import { closed, Id, Ip, Port } from '../model/fields.ts'
 import {
   CHECK_SERVICES,
+  declared,
   HealthCheck,
-  ParameterDeclaration,
   PARAMETERS_MAX,
   ParameterValues,
+  SentDeclaration,
 } from '../model/health-check.ts'
 
 const { id, name, description, services } = HealthCheck.properties
@@ -30,23 +30,27 @@ const Shown = closed({ ...HealthCheck.properties, builtin: Listed.properties.bui
 /** Judged by a rule, which has a code of its own. */
 const ParameterName = Type.String({ description: 'Becomes the flag --name=value: 1 to 64 letters and digits.' })
 
+const parameters = Type.Array(closed({ ...SentDeclaration.properties, name: ParameterName }), {
+  maxItems: PARAMETERS_MAX,
+  description: 'What it accepts.',
+})
 const Body = closed({
   name,
   description,
   script: Type.String({
     minLength: 1,
     description:
-      'Text of the program, beginning with #!, up to 256 KiB. It is called VIP VPORT RIP RPORT --name=value…; exit status 0 means up.',
+      'Text of the program, beginning with #!, up to 256 KiB; or the name of a file in the folder scripts of the state folder, whose text is stored. It is called VIP VPORT RIP RPORT --name=value…; exit status 0 means up.',
   }),
   services,
   parameters: Type.Optional(
-    Type.Array(closed({ ...ParameterDeclaration.properties, name: ParameterName }), {
-      maxItems: PARAMETERS_MAX,
+    Type.Union([parameters, Type.Null()], {
       description:
-        'What it accepts. Omitted: read from lines # @param {"name":…,"type":…} among the first 64 of the script.',
+        'What it accepts. Omitted on create, or null: read from lines # @param {"name":…} among the first 64 of the script.',
     }),
   ),
 })
+type Sent = Static<typeof Body>
 
 const Tested = Type.Object({
   exitCode: Type.Integer({ description: 'Exit status of the script; 137 when it was killed for taking too long.' }),
@@ -69,11 +73,24 @@ function nameProblems(wanted: string): void {
   if (taken !== undefined) throw new ApiError('NAME_NOT_UNIQUE', `There is a built-in health check named ${taken.name}`)
 }
 
-/** What was sent, as it is stored. */
-function fieldsOf(body: Static<typeof Body>): Omit<HealthCheck, 'id'> {
-  nameProblems(body.name)
-  refuseFields(sentCheckProblems(body))
-  return { ...body, parameters: body.parameters ?? [...headersOf(body.script).parameters] }
+/** What was sent, with the text of the script in the place of its name. */
+async function withScript(ctx: ContextOf['read'], sent: Sent): Promise<Sent> {
+  if (!isFileName(sent.script)) return sent
+  refuseFields(sentCheckProblems(sent))
+  const found = await ctx.scripts.find(sent.script)
+  if ('script' in found) return { ...sent, script: found.script }
+  refuseFields([problemIn('script', found.problem)])
+  return sent
+}
+
+/** What was sent over what is stored; another script that declares parameters itself brings them along. */
+function fieldsOf(sent: Sent, stored?: HealthCheck): Omit<HealthCheck, 'id'> {
+  nameProblems(sent.name)
+  const inScript = headersOf(sent.script).parameters
+  const kept = sent.script !== stored?.script && inScript.length > 0 ? undefined : stored?.parameters
+  const wanted = sent.parameters === undefined ? kept : sent.parameters
+  refuseFields(sentCheckProblems({ ...sent, parameters: wanted ?? null }))
+  return { ...sent, parameters: wanted?.map(declared) ?? [...inScript] }
 }
 
 /** Backends of both layers that would not go with the check as it is to be. */
@@ -93,11 +110,7 @@ const all = (ctx: ContextOf['read']): readonly Static<typeof Shown>[] => [
 ]
 
 function valuesProblems(check: HealthCheck, values: Readonly<Record<string, string>>): readonly FieldProblem[] {
-  return valueProblems(check, values).map((problem) => ({
-    field: `parameters.${problem.name}`,
-    code: 'INVALID_BODY',
-    message: problem.message,
-  }))
+  return valueProblems(check, values).map((problem) => problemIn(`parameters.${problem.name}`, problem.message))
 }
 
 export const healthChecks = [
@@ -106,7 +119,6 @@ export const healthChecks = [
     method: 'GET',
     path: '/healthchecks',
     effect: 'read',
-    staged: false,
     summary: 'List health checks, those that are built in first',
     message: 'Health checks',
     data: Type.Array(Listed),
@@ -117,16 +129,17 @@ export const healthChecks = [
     method: 'POST',
     path: '/healthchecks',
     effect: 'stage',
-    staged: true,
     status: 201,
+    refuses: ['INVALID_NAME', 'PARAMETER_CONFLICT'],
     summary: 'Create a health check from a script',
     message: 'Health check stored',
     body: Body,
     rules: sentCheckProblems,
     data: CreatedId,
-    handle: (ctx, { body }) => {
+    prepare: (ctx, { body }) => withScript(ctx, body),
+    handle: (ctx, _, sent) => {
       const checkId = newId()
-      ctx.section('healthChecks').create({ id: checkId, ...fieldsOf(body) })
+      ctx.section('healthChecks').create({ id: checkId, ...fieldsOf(sent) })
       return { id: checkId }
     },
   }),
@@ -135,7 +148,6 @@ export const healthChecks = [
     method: 'GET',
     path: '/healthchecks/service/{service}',
     effect: 'read',
-    staged: false,
     summary: 'List the health checks that layer-4 or layer-7 backends can use',
     message: 'Health checks of {service}',
     data: Type.Array(closed(SERVED)),
@@ -157,7 +169,6 @@ export const healthChecks = [
     method: 'GET',
     path: '/healthchecks/{id}',
     effect: 'read',
-    staged: false,
     summary: 'Read a health check with its script and parameters',
     message: 'Health check',
     data: Type.Array(Shown, { description: 'One health check.' }),
@@ -172,16 +183,18 @@ export const healthChecks = [
     method: 'PUT',
     path: '/healthchecks/{id}',
     effect: 'stage',
-    staged: true,
-    summary: 'Change a health check; refused when a backend that uses it would not go with it',
+    refuses: ['INVALID_NAME', 'PARAMETER_CONFLICT', 'IN_USE'],
+    summary:
+      'Change a health check; omitted parameters stay, unless another script declares its own; refused when a backend that uses it would not go with it',
     message: 'Health check stored',
     body: Body,
     rules: sentCheckProblems,
     data: Type.Object({ id: Id }),
-    handle: (ctx, { params, body }) => {
+    prepare: (ctx, { body }) => withScript(ctx, body),
+    handle: (ctx, { params }, sent) => {
       refuseBuiltIn(params.id)
-      ctx.section('healthChecks').get(params.id)
-      const check = { id: params.id, ...fieldsOf(body) }
+      const stored = ctx.section('healthChecks').get(params.id)
+      const check = { id: params.id, ...fieldsOf(sent, stored) }
       refuseBreaking(ctx, check)
       ctx.section('healthChecks').put(check)
       return { id: params.id }
@@ -192,7 +205,6 @@ export const healthChecks = [
     method: 'DELETE',
     path: '/healthchecks/{id}',
     effect: 'stage',
-    staged: true,
     summary: 'Delete a health check that no backend uses',
     message: 'Health check {id} will be deleted with apply',
     handle: (ctx, { params }) => {
@@ -205,8 +217,8 @@ export const healthChecks = [
     method: 'POST',
     path: '/healthchecks/{id}/test',
     effect: 'act',
-    staged: false,
     extension: true,
+    refuses: ['NOT_SUPPORTED'],
     summary: 'Run a health check once against an address, as stored, and tell what it said; it has ten seconds',
     message: 'Health check tested',
     atOnce: { what: 'trials of health checks', all_max: 8, each_max: 2 },

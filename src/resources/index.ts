@@ -1,9 +1,11 @@
 import type { Endpoint } from '../api/endpoint.ts'
+import { takingWhatIsRead } from '../api/read-fields.ts'
 import { apply } from './apply.ts'
-import { auth } from './auth.ts'
+import { auth } from './sign-in/auth.ts'
 import { backups } from './backups.ts'
 import { certificates } from './certificates.ts'
 import { cipherLists } from './cipher-lists.ts'
+import { cluster } from './cluster.ts'
 import { conntrack } from './conntrack.ts'
 import { dateTime } from './date-time.ts'
 import { demo } from './demo.ts'
@@ -16,12 +18,12 @@ import { ipGroups } from './ip-groups.ts'
 import { ipRoutes } from './ip-routes.ts'
 import { l4Backends } from './l4-backends.ts'
 import { l4Frontends } from './l4-frontends.ts'
-import { l4History } from './l4-history.ts'
-import { l4Stats } from './l4-stats.ts'
+import { l4History } from './statistics/l4-history.ts'
+import { l4Stats } from './statistics/l4-stats.ts'
 import { l7Backends } from './l7-backends.ts'
 import { l7Frontends } from './l7-frontends.ts'
-import { l7History } from './l7-history.ts'
-import { l7Stats } from './l7-stats.ts'
+import { l7History } from './statistics/l7-history.ts'
+import { l7Stats } from './statistics/l7-stats.ts'
 import { account } from './account.ts'
 import { accounts } from './accounts.ts'
 import { loginPolicy } from './login-policy.ts'
@@ -33,7 +35,7 @@ import { radiusConfig } from './radius-config.ts'
 import { radiusUsers } from './radius-users.ts'
 import { realServers } from './real-servers.ts'
 import { roles } from './roles.ts'
-import { saml } from './saml.ts'
+import { saml } from './sign-in/saml.ts'
 import { services } from './services.ts'
 import { snmpUsers } from './snmp-users.ts'
 import { snmp } from './snmp.ts'
@@ -49,7 +51,7 @@ import { updates } from './updates.ts'
 import { userInterface } from './user-interface.ts'
 
 /** The contract, one line per resource. The place of an endpoint in this table is its number in compiled rights. */
-export const endpoints: readonly Endpoint[] = [
+export const endpoints: readonly Endpoint[] = takingWhatIsRead([
   ...auth,
   ...loginPolicy,
   ...saml,
@@ -71,6 +73,7 @@ export const endpoints: readonly Endpoint[] = [
   ...services,
   ...pending,
   ...transactions,
+  ...cluster,
   ...ipGroups,
   ...staticIps,
   ...floatingIps,
@@ -98,4 +101,4 @@ export const endpoints: readonly Endpoint[] = [
   ...l4History,
   ...documents,
   ...demo,
-]
+])

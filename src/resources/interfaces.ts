@@ -24,7 +24,6 @@ export const interfaces = [
     method: 'GET',
     path: '/{applianceId}/interfaces',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'List the network interfaces of a node as they are now',
     message: 'Network interfaces',

@@ -1,13 +1,13 @@
 import { type Static, Type } from 'typebox'
-import type { ContextOf } from '../api/context.ts'
+import type { ContextOf } from '../context/context.ts'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { type FieldProblem, refuseFields } from '../api/refuse.ts'
+import { type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { Reply } from '../api/reply.ts'
-import { newId } from '../ids.ts'
+import { newId } from '../base/ids.ts'
 import { closed, Name } from '../model/fields.ts'
 import type { NetworkInterface } from '../model/machine-facts.ts'
 import { AssignedInterface, IpGroup } from '../model/network.ts'
-import { groupProblems, interfaceIdOf, interfaceIn, subnetOf } from '../network-rules.ts'
+import { groupProblems, interfaceIdOf, interfaceIn, subnetOf } from '../rules/network.ts'
 
 const { networkIp, networkMask, gateway, defaultGateway } = IpGroup.properties
 
@@ -28,24 +28,15 @@ const Body = closed({
 type Sent = Static<typeof Body>
 type Assigned = readonly Static<typeof AssignedInterface>[]
 
-/** What is sent over nothing: an update is a whole group, except that omitted interfaces stay. */
-function fieldsOf(sent: Sent) {
-  const { name } = sent
-  return {
-    name,
-    networkIp: sent.networkIp ?? '',
-    networkMask: sent.networkMask ?? 0,
-    gateway: sent.gateway ?? '',
-    defaultGateway: sent.defaultGateway ?? false,
-  }
-}
+/** A group of which nothing but the name is known. */
+const EMPTY = { networkIp: '', networkMask: 0, gateway: '', defaultGateway: false }
 
 /** Interfaces by id; each node once, and only interfaces that are there. */
 function assignedFrom(sent: Assigned, nodeId: string, found: readonly NetworkInterface[]) {
   const problems: FieldProblem[] = []
   const assigned = sent.map((one, index) => {
     const about = (field: string, message: string) =>
-      problems.push({ field: `assignedInterfaces.${index}.${field}`, code: 'INVALID_BODY', message })
+      problems.push(problemIn(`assignedInterfaces.${index}.${field}`, message))
     const interfaceId = interfaceIdOf(one.interfaceId, found)
     if (one.nodeId !== nodeId) about('nodeId', `there is no node ${one.nodeId}`)
     else if (sent.findIndex((other) => other.nodeId === one.nodeId) < index) about('nodeId', 'has an interface already')
@@ -55,26 +46,24 @@ function assignedFrom(sent: Assigned, nodeId: string, found: readonly NetworkInt
   return { assigned, problems }
 }
 
-/** A body as a record without its id; refuses all problems at once. */
+/** What is sent over what is stored, as a record without its id; refuses all problems at once. */
 async function groupFrom(
-  sent: Sent,
-  stored: Assigned | undefined,
+  { assignedInterfaces: sent, ...fields }: Sent,
+  stored: Omit<IpGroup, 'id'> | undefined,
   { nodeId, machine }: Pick<ContextOf['stage'], 'nodeId' | 'machine'>,
 ): Promise<Omit<IpGroup, 'id'>> {
-  const fields = fieldsOf(sent)
-  const problems = groupProblems(fields).map((problem) => ({ ...problem, code: 'INVALID_BODY' as const }))
-  const subnet = subnetOf(fields)
-  const mustLook = sent.assignedInterfaces === undefined ? stored === undefined && subnet !== undefined : true
-  const found = mustLook ? await machine.interfaces() : []
-  if (sent.assignedInterfaces !== undefined) {
-    const { assigned, problems: others } = assignedFrom(sent.assignedInterfaces, nodeId, found)
+  const group = { ...EMPTY, ...stored, ...fields }
+  const problems = groupProblems(group)
+  if (sent !== undefined) {
+    const { assigned, problems: others } = assignedFrom(sent, nodeId, await machine.interfaces())
     refuseFields([...problems, ...others])
-    return { ...fields, assignedInterfaces: assigned }
+    return { ...group, assignedInterfaces: assigned }
   }
   refuseFields(problems)
-  if (stored !== undefined) return { ...fields, assignedInterfaces: [...stored] }
-  const interfaceId = subnet === undefined ? undefined : interfaceIn(subnet, found)
-  return { ...fields, assignedInterfaces: interfaceId === undefined ? [] : [{ nodeId, interfaceId }] }
+  if (stored !== undefined) return { ...group, assignedInterfaces: [...stored.assignedInterfaces] }
+  const subnet = subnetOf(group)
+  const interfaceId = subnet === undefined ? undefined : interfaceIn(subnet, await machine.interfaces())
+  return { ...group, assignedInterfaces: interfaceId === undefined ? [] : [{ nodeId, interfaceId }] }
 }
 
 export const ipGroups = [
@@ -83,7 +72,6 @@ export const ipGroups = [
     method: 'GET',
     path: '/ipgroups',
     effect: 'read',
-    staged: false,
     summary: 'List IP groups',
     message: 'IP groups',
     data: Type.Array(IpGroup),
@@ -94,7 +82,6 @@ export const ipGroups = [
     method: 'POST',
     path: '/ipgroups',
     effect: 'stage',
-    staged: true,
     status: 201,
     summary: 'Create an IP group: a subnet, and the interface on each node that carries its addresses',
     message: 'IP group stored',
@@ -111,7 +98,6 @@ export const ipGroups = [
     method: 'GET',
     path: '/ipgroups/unassigned',
     effect: 'read',
-    staged: false,
     summary: 'List IP groups without an interface on this node, whose addresses nobody has',
     message: 'IP groups without an interface',
     data: Type.Array(IpGroup),
@@ -129,7 +115,6 @@ export const ipGroups = [
     method: 'GET',
     path: '/ipgroups/{id}',
     effect: 'read',
-    staged: false,
     summary: 'Read an IP group',
     message: 'IP group',
     data: IpGroup,
@@ -140,14 +125,14 @@ export const ipGroups = [
     method: 'PUT',
     path: '/ipgroups/{id}',
     effect: 'stage',
-    staged: true,
-    summary: 'Change an IP group; omitted fields take their default, omitted interfaces stay',
+    summary: 'Change an IP group; omitted fields keep their value, null clears one',
     message: 'IP group stored',
     body: Body,
+    whenNull: { ...EMPTY, assignedInterfaces: [] },
     data: CreatedId,
     handle: async (ctx, { params, body }) => {
       const groups = ctx.section('ipGroups')
-      const stored = groups.get(params.id).assignedInterfaces
+      const stored = groups.get(params.id)
       groups.merge(params.id, await groupFrom(body, stored, ctx))
       return { id: params.id }
     },
@@ -157,7 +142,6 @@ export const ipGroups = [
     method: 'DELETE',
     path: '/ipgroups/{id}',
     effect: 'stage',
-    staged: true,
     summary: 'Delete an IP group that no static IP is in',
     message: 'IP group {id} will be deleted with apply',
     handle: (ctx, { params }) => ctx.section('ipGroups').remove(params.id),

@@ -1,16 +1,16 @@
 import { type Static, Type } from 'typebox'
-import type { ContextOf, SectionReader } from '../api/context.ts'
+import type { ContextOf } from '../context/context.ts'
+import type { SectionReader } from '../context/sections.ts'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { refuseFields } from '../api/refuse.ts'
-import { ApiError } from '../errors.ts'
-import { newId } from '../ids.ts'
+import { ApiError, problemIn, refuseFields } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
 import { closed, Name } from '../model/fields.ts'
 import { IpRoute } from '../model/network.ts'
-import { interfaceIdOf, routeProblems, type RuleProblem } from '../network-rules.ts'
+import { interfaceIdOf, routeProblems } from '../rules/network.ts'
 
-const { id, name, type, destination, source, viaIp, metric, enabled, interface: link } = IpRoute.properties
+const { id, name, type, destination, source, viaIp, metric, enabled, interface: device } = IpRoute.properties
 
-const Shown = Type.Object({ id, name, type, destination, source, viaIp, interface: link, metric, enabled })
+const Shown = Type.Object({ id, name, type, destination, source, viaIp, interface: device, metric, enabled })
 const Body = closed({
   name: Name,
   type,
@@ -33,28 +33,23 @@ function ofNode(routes: SectionReader<'ipRoutes'>, key: string, nodeId: string):
   return route
 }
 
-/** A whole route; what is omitted takes its default. Refuses all problems at once. */
+/** A route of which nothing but name and type is known. */
+const EMPTY = { destination: '', source: '', viaIp: '', interface: '', metric: null, enabled: true }
+
+/** What is sent over what is stored. Refuses all problems at once. */
 async function routeFrom(
   sent: Static<typeof Body>,
+  stored: IpRoute | undefined,
   { machine }: Pick<ContextOf['stage'], 'machine'>,
 ): Promise<Omit<IpRoute, 'id' | 'nodeId'>> {
   const wanted = sent.interface ?? ''
   const interfaceId = wanted === '' ? '' : interfaceIdOf(wanted, await machine.interfaces())
-  const route = {
-    name: sent.name,
-    type: sent.type,
-    destination: sent.destination ?? '',
-    source: sent.source ?? '',
-    viaIp: sent.viaIp ?? '',
-    interface: interfaceId ?? wanted,
-    metric: sent.metric ?? null,
-    enabled: sent.enabled ?? true,
-  }
-  const problems: readonly RuleProblem[] = [
+  const link = sent.interface === undefined ? {} : { interface: interfaceId ?? wanted }
+  const route = { ...EMPTY, ...stored, ...sent, ...link }
+  refuseFields([
     ...routeProblems(route),
-    ...(interfaceId === undefined ? [{ field: 'interface', message: `is none of this node: ${wanted}` }] : []),
-  ]
-  refuseFields(problems.map((problem) => ({ ...problem, code: 'INVALID_BODY' })))
+    ...(interfaceId === undefined ? [problemIn('interface', `is none of this node: ${wanted}`)] : []),
+  ])
   return route
 }
 
@@ -64,7 +59,6 @@ export const ipRoutes = [
     method: 'GET',
     path: '/{applianceId}/routes',
     effect: 'read',
-    staged: false,
     summary: 'List the routes of a node',
     message: 'Routes',
     data: Type.Array(Shown),
@@ -80,7 +74,6 @@ export const ipRoutes = [
     method: 'POST',
     path: '/{applianceId}/routes',
     effect: 'stage',
-    staged: true,
     status: 201,
     summary: 'Create a route: default, static, policy (by source) or blackhole',
     message: 'Route stored',
@@ -88,7 +81,7 @@ export const ipRoutes = [
     data: CreatedId,
     handle: async (ctx, { params, body }) => {
       const key = newId()
-      const route = await routeFrom(body, ctx)
+      const route = await routeFrom(body, undefined, ctx)
       ctx.section('ipRoutes').create({ id: key, nodeId: params.applianceId, ...route })
       return { id: key }
     },
@@ -98,7 +91,6 @@ export const ipRoutes = [
     method: 'GET',
     path: '/{applianceId}/routes/{id}',
     effect: 'read',
-    staged: false,
     summary: 'Read a route',
     message: 'Route',
     data: Shown,
@@ -109,14 +101,14 @@ export const ipRoutes = [
     method: 'PUT',
     path: '/{applianceId}/routes/{id}',
     effect: 'stage',
-    staged: true,
-    summary: 'Change a route: a whole route is sent, omitted fields take their default',
+    summary: 'Change a route; omitted fields keep their value, null clears one',
     message: 'Route stored',
     body: Body,
+    whenNull: EMPTY,
     handle: async (ctx, { params, body }) => {
       const routes = ctx.section('ipRoutes')
-      ofNode(routes, params.id, params.applianceId)
-      routes.merge(params.id, await routeFrom(body, ctx))
+      const stored = ofNode(routes, params.id, params.applianceId)
+      routes.merge(params.id, await routeFrom(body, stored, ctx))
     },
   }),
   endpoint({
@@ -124,7 +116,6 @@ export const ipRoutes = [
     method: 'DELETE',
     path: '/{applianceId}/routes/{id}',
     effect: 'stage',
-    staged: true,
     summary: 'Delete a route',
     message: 'Route {id} will be deleted with apply',
     handle: (ctx, { params }) => {

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { refuseFields } from '../api/refuse.ts'
+import { refuseFields } from '../base/errors.ts'
 import { checkFrom } from '../health-checks/built-in.ts'
 import { checkSettingProblems } from '../health-checks/rules.ts'
-import { newId } from '../ids.ts'
-import { backendProblems } from '../l4-rules.ts'
+import { newId } from '../base/ids.ts'
+import { backendProblems } from '../rules/layer4.ts'
 import { closed, optional } from '../model/fields.ts'
 import type { HealthCheck } from '../model/health-check.ts'
 import { L4Backend } from '../model/layer4.ts'
@@ -26,7 +26,7 @@ const DEFAULTS = {
 /** Rules beyond the schema, all at once. */
 function refuseWrong(backend: L4Backend, checks: { find(id: string): HealthCheck | undefined }): void {
   refuseFields([
-    ...backendProblems(backend).map((problem) => ({ ...problem, code: 'INVALID_BODY' as const })),
+    ...backendProblems(backend),
     ...checkSettingProblems(
       backend.healthCheck,
       'layer-4',
@@ -41,7 +41,6 @@ export const l4Backends = [
     method: 'GET',
     path: '/ipvsDirector/backends',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'List Layer 4 backends',
     message: 'Layer 4 backends',
@@ -53,7 +52,6 @@ export const l4Backends = [
     method: 'POST',
     path: '/ipvsDirector/backends',
     effect: 'stage',
-    staged: true,
     extension: true,
     status: 201,
     summary: 'Create a Layer 4 backend',
@@ -73,7 +71,6 @@ export const l4Backends = [
     method: 'GET',
     path: '/ipvsDirector/backends/{id}',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'Read a Layer 4 backend',
     message: 'Layer 4 backend',
@@ -85,11 +82,11 @@ export const l4Backends = [
     method: 'PUT',
     path: '/ipvsDirector/backends/{id}',
     effect: 'stage',
-    staged: true,
     extension: true,
     summary: 'Change a Layer 4 backend; omitted fields keep their value, a list sent replaces the stored one',
     message: 'Layer 4 backend stored',
     body: BackendUpdate,
+    whenNull: DEFAULTS,
     handle: (ctx, { params, body }) => {
       const backends = ctx.section('l4Backends')
       refuseWrong({ ...backends.get(params.id), ...body }, ctx.section('healthChecks'))
@@ -101,7 +98,6 @@ export const l4Backends = [
     method: 'DELETE',
     path: '/ipvsDirector/backends/{id}',
     effect: 'stage',
-    staged: true,
     extension: true,
     summary: 'Delete a Layer 4 backend that no frontend uses',
     message: 'Layer 4 backend {id} will be deleted with apply',

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { refuseFields } from '../api/refuse.ts'
-import { newId } from '../ids.ts'
-import { frontendProblems } from '../l4-rules.ts'
+import { refuseFields } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import { frontendProblems } from '../rules/layer4.ts'
 import { closed, optional } from '../model/fields.ts'
 import { L4Frontend } from '../model/layer4.ts'
 
@@ -12,7 +12,7 @@ const FrontendCreate = closed({ ...required, enabled: Type.Optional(enabled) })
 const FrontendUpdate = closed(optional({ ...required, enabled }))
 
 function refuseWrong(frontend: Pick<L4Frontend, 'ip' | 'ports'>): void {
-  refuseFields(frontendProblems(frontend).map((problem) => ({ ...problem, code: 'INVALID_BODY' })))
+  refuseFields(frontendProblems(frontend))
 }
 
 export const l4Frontends = [
@@ -21,7 +21,6 @@ export const l4Frontends = [
     method: 'GET',
     path: '/ipvsDirector/frontends',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'List Layer 4 frontends',
     message: 'Layer 4 frontends',
@@ -33,7 +32,6 @@ export const l4Frontends = [
     method: 'POST',
     path: '/ipvsDirector/frontends',
     effect: 'stage',
-    staged: true,
     extension: true,
     status: 201,
     summary: 'Create a Layer 4 frontend',
@@ -52,7 +50,6 @@ export const l4Frontends = [
     method: 'GET',
     path: '/ipvsDirector/frontends/{id}',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'Read a Layer 4 frontend',
     message: 'Layer 4 frontend',
@@ -64,11 +61,11 @@ export const l4Frontends = [
     method: 'PUT',
     path: '/ipvsDirector/frontends/{id}',
     effect: 'stage',
-    staged: true,
     extension: true,
     summary: 'Change a Layer 4 frontend; omitted fields keep their value',
     message: 'Layer 4 frontend stored',
     body: FrontendUpdate,
+    whenNull: { enabled: true },
     handle: (ctx, { params, body }) => {
       const frontends = ctx.section('l4Frontends')
       refuseWrong({ ...frontends.get(params.id), ...body })
@@ -80,7 +77,6 @@ export const l4Frontends = [
     method: 'DELETE',
     path: '/ipvsDirector/frontends/{id}',
     effect: 'stage',
-    staged: true,
     extension: true,
     summary: 'Delete a Layer 4 frontend',
     message: 'Layer 4 frontend {id} will be deleted with apply',

@@ -1,12 +1,13 @@
 import { Type } from 'typebox'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { refuseFields } from '../api/refuse.ts'
+import { refuseFields } from '../base/errors.ts'
 import { checkFrom } from '../health-checks/built-in.ts'
 import { checkSettingProblems } from '../health-checks/rules.ts'
-import { newId } from '../ids.ts'
+import { newId } from '../base/ids.ts'
 import { closed, optional } from '../model/fields.ts'
 import type { HealthCheck, HealthCheckSetting } from '../model/health-check.ts'
 import { L7Backend } from '../model/layer7.ts'
+import { backendProblems } from '../rules/layer7.ts'
 
 const { id: _id, name, mode, healthCheck, ...settings } = L7Backend.properties
 
@@ -24,14 +25,17 @@ const DEFAULTS = {
   enabled: true,
 }
 
-/** Rules about the check, when one is sent. */
-function refuseWrongCheck(
-  setting: HealthCheckSetting | undefined,
+/** Rules about the backend as it becomes, and about its check when one is sent. */
+function refuseWrong(
+  backend: Omit<L7Backend, 'id'>,
+  sent: HealthCheckSetting | undefined,
   checks: { find(id: string): HealthCheck | undefined },
 ): void {
-  if (setting === undefined) return
   const checkOf = checkFrom((id) => checks.find(id))
-  refuseFields(checkSettingProblems(setting, 'layer-7', checkOf))
+  refuseFields([
+    ...(sent === undefined ? [] : checkSettingProblems(sent, 'layer-7', checkOf)),
+    ...backendProblems(backend),
+  ])
 }
 
 export const l7Backends = [
@@ -40,7 +44,6 @@ export const l7Backends = [
     method: 'GET',
     path: '/layer7proxy/backends',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'List Layer 7 backends',
     message: 'Layer 7 backends',
@@ -52,7 +55,6 @@ export const l7Backends = [
     method: 'POST',
     path: '/layer7proxy/backends',
     effect: 'stage',
-    staged: true,
     extension: true,
     status: 201,
     summary: 'Create a Layer 7 backend',
@@ -60,9 +62,10 @@ export const l7Backends = [
     body: BackendCreate,
     data: CreatedId,
     handle: (ctx, { body }) => {
-      refuseWrongCheck(body.healthCheck, ctx.section('healthChecks'))
+      const backend = { ...DEFAULTS, ...body }
+      refuseWrong(backend, body.healthCheck, ctx.section('healthChecks'))
       const id = newId()
-      ctx.section('l7Backends').create({ ...DEFAULTS, ...body, id })
+      ctx.section('l7Backends').create({ ...backend, id })
       return { id }
     },
   }),
@@ -71,7 +74,6 @@ export const l7Backends = [
     method: 'GET',
     path: '/layer7proxy/backends/{id}',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'Read a Layer 7 backend',
     message: 'Layer 7 backend',
@@ -83,14 +85,14 @@ export const l7Backends = [
     method: 'PUT',
     path: '/layer7proxy/backends/{id}',
     effect: 'stage',
-    staged: true,
     extension: true,
     summary: 'Change a Layer 7 backend; omitted fields keep their value, a list sent replaces the stored one',
     message: 'Layer 7 backend stored',
     body: BackendUpdate,
+    whenNull: DEFAULTS,
     handle: (ctx, { params, body }) => {
-      ctx.section('l7Backends').get(params.id)
-      refuseWrongCheck(body.healthCheck, ctx.section('healthChecks'))
+      const stored = ctx.section('l7Backends').get(params.id)
+      refuseWrong({ ...stored, ...body }, body.healthCheck, ctx.section('healthChecks'))
       ctx.section('l7Backends').merge(params.id, body)
     },
   }),
@@ -99,7 +101,6 @@ export const l7Backends = [
     method: 'DELETE',
     path: '/layer7proxy/backends/{id}',
     effect: 'stage',
-    staged: true,
     extension: true,
     summary: 'Delete a Layer 7 backend that no frontend uses',
     message: 'Layer 7 backend {id} will be deleted with apply',

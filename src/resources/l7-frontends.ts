@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
 import { later, refuseUnserved } from '../api/not-served.ts'
-import { refuseFields } from '../api/refuse.ts'
-import { newId } from '../ids.ts'
-import { httpOnlyProblems } from '../layer7-rules.ts'
+import { refuseFields } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import { httpOnlyProblems } from '../rules/layer7.ts'
 import { closed } from '../model/fields.ts'
 import { DEFAULT_MIN_TLS, L7Frontend } from '../model/layer7.ts'
 
@@ -60,7 +60,7 @@ const shown = (frontend: L7Frontend) => ({
 })
 
 function refuseHttpOnly(frontend: Pick<L7Frontend, 'mode' | 'httpRedirectToHttps' | 'hsts'>): void {
-  refuseFields(httpOnlyProblems(frontend).map((problem) => ({ ...problem, code: 'INVALID_BODY' })))
+  refuseFields(httpOnlyProblems(frontend))
 }
 
 const DEFAULTS = { defaultBackendId: null, maxConn: null, timeoutClient: 30, forwardFor: true, enabled: true }
@@ -71,7 +71,6 @@ export const l7Frontends = [
     method: 'GET',
     path: '/layer7proxy/frontends',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'List Layer 7 frontends',
     message: 'Layer 7 frontends',
@@ -83,7 +82,6 @@ export const l7Frontends = [
     method: 'POST',
     path: '/layer7proxy/frontends',
     effect: 'stage',
-    staged: true,
     extension: true,
     status: 201,
     summary: 'Create a Layer 7 frontend',
@@ -104,7 +102,6 @@ export const l7Frontends = [
     method: 'GET',
     path: '/layer7proxy/frontends/{id}',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'Read a Layer 7 frontend',
     message: 'Layer 7 frontend',
@@ -116,11 +113,11 @@ export const l7Frontends = [
     method: 'PUT',
     path: '/layer7proxy/frontends/{id}',
     effect: 'stage',
-    staged: true,
     extension: true,
     summary: 'Change a Layer 7 frontend; omitted fields keep their value',
     message: 'Layer 7 frontend stored',
     body: FrontendUpdate,
+    whenNull: { ...DEFAULTS, ...TLS_DEFAULTS, certificates: [] },
     handle: (ctx, { params, body }) => {
       const frontends = ctx.section('l7Frontends')
       const changes = served(body)
@@ -133,7 +130,6 @@ export const l7Frontends = [
     method: 'DELETE',
     path: '/layer7proxy/frontends/{id}',
     effect: 'stage',
-    staged: true,
     extension: true,
     summary: 'Delete a Layer 7 frontend',
     message: 'Layer 7 frontend {id} will be deleted with apply',

@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
-import type { SectionReader } from '../api/context.ts'
+import type { SectionReader } from '../context/sections.ts'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { type FieldProblem, refuseFields } from '../api/refuse.ts'
-import { type Owner, policyProblems } from '../password-policy.ts'
-import { ApiError } from '../errors.ts'
-import { newId } from '../ids.ts'
+import { ApiError, type FieldProblem, refuseFields } from '../base/errors.ts'
+import { type Owner, policyProblems } from '../rules/password.ts'
+import { newId } from '../base/ids.ts'
 import { Email, Ids, PersonName, type User } from '../model/access.ts'
 import { closed, Id } from '../model/fields.ts'
 
@@ -61,17 +60,15 @@ function shown(user: User) {
   return { id, email, firstName, lastName, disabled, groups, roles }
 }
 
+const SPELLINGS = { firstname: 'firstName', lastname: 'lastName' } as const
+
 interface SentNames {
-  readonly firstname?: string
-  readonly lastname?: string
   readonly firstName?: string
   readonly lastName?: string
 }
 
 /** A creation needs both names, in either spelling. */
-function requiredNames(body: SentNames): { readonly firstName: string; readonly lastName: string } {
-  const firstName = body.firstname ?? body.firstName
-  const lastName = body.lastname ?? body.lastName
+function requiredNames({ firstName, lastName }: SentNames): { readonly firstName: string; readonly lastName: string } {
   if (firstName !== undefined && lastName !== undefined) return { firstName, lastName }
   const missing = [...(firstName === undefined ? ['firstname'] : []), ...(lastName === undefined ? ['lastname'] : [])]
   throw new ApiError('INVALID_BODY', `The body lacks ${missing.join(' and ')}`, {
@@ -87,8 +84,8 @@ function passwordProblems(password: unknown, owner: Partial<Owner>): readonly Fi
 
 const ownerOf = ({ email, ...body }: SentNames & { readonly email?: string }): Partial<Owner> => ({
   ...(email === undefined ? {} : { email }),
-  firstName: body.firstname ?? body.firstName,
-  lastName: body.lastname ?? body.lastName,
+  firstName: body.firstName,
+  lastName: body.lastName,
 })
 
 /** Without the fields that were not sent. */
@@ -103,7 +100,6 @@ export const localUsers = [
     method: 'GET',
     path: '/localUsers/users',
     effect: 'read',
-    staged: false,
     summary: 'List local users',
     message: 'Local users',
     data: Type.Array(UserRead),
@@ -114,11 +110,16 @@ export const localUsers = [
     method: 'POST',
     path: '/localUsers/users',
     effect: 'stage',
-    staged: true,
     status: 201,
+    refuses: ['PASSWORD_POLICY'],
     summary: 'Create a local user; it can log in after apply',
     message: 'Local user stored; it can log in after apply',
     body: UserCreate,
+    needsOneOf: [
+      ['firstname', 'firstName'],
+      ['lastname', 'lastName'],
+    ],
+    spellings: SPELLINGS,
     rules: (body) => passwordProblems(body.password, ownerOf(body)),
     data: CreatedId,
     handle: async (ctx, { body }) => {
@@ -144,7 +145,6 @@ export const localUsers = [
     method: 'GET',
     path: '/localUsers/users/{id}',
     effect: 'read',
-    staged: false,
     summary: 'Read a local user',
     message: 'Local user',
     data: UserRead,
@@ -155,19 +155,21 @@ export const localUsers = [
     method: 'PUT',
     path: '/localUsers/users/{id}',
     effect: 'stage',
-    staged: true,
     extension: true,
+    refuses: ['PASSWORD_POLICY', 'IN_USE'],
     summary: 'Change a local user; omitted fields keep their value',
     message: 'Local user stored',
     body: UserUpdate,
+    whenNull: { groups: [], roles: [] },
+    spellings: SPELLINGS,
     rules: (body) => passwordProblems(body.password, ownerOf(body)),
     handle: async (ctx, { params, body }) => {
       const stored = ctx.section('users').get(params.id)
       refuseFields(passwordProblems(body.password, { ...stored, ...defined(ownerOf(body)) }))
       ctx.section('users').merge(params.id, {
         email: body.email,
-        firstName: body.firstname ?? body.firstName,
-        lastName: body.lastname ?? body.lastName,
+        firstName: body.firstName,
+        lastName: body.lastName,
         disabled: body.disabled === undefined ? undefined : isDisabled(body.disabled),
         passwordHash: body.password === undefined ? undefined : await ctx.passwords.hash(body.password),
         groups: body.groups,
@@ -180,7 +182,6 @@ export const localUsers = [
     method: 'DELETE',
     path: '/localUsers/users/{id}',
     effect: 'stage',
-    staged: true,
     summary: 'Delete a local user; its sessions end with apply',
     message: 'Local user {id} will be deleted with apply',
     handle: (ctx, { params }) => ctx.section('users').remove(params.id),

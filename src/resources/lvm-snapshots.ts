@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
-import type { Started } from '../api/machine-lifecycle.ts'
-import { endpoint } from '../api/endpoint.ts'
-import { accepted, StartedJob } from '../api/reply.ts'
+import { endpoint, NoData } from '../api/endpoint.ts'
+import { begun } from '../api/reply.ts'
 import { closed } from '../model/fields.ts'
 
 const PATH = '/{applianceId}/lvmsnapshots'
@@ -15,13 +14,7 @@ const Snapshot = Type.Object({
   used: Type.String({ description: 'Such as 12.34%; empty when there is none, or while nobody can tell.' }),
 })
 
-const begun = ({ job, isDryRun }: Started) =>
-  isDryRun
-    ? accepted(job, {
-        message: 'Recorded only: the trial profile changes no volumes of this machine',
-        headers: { 'X-Dry-Run': 'true' },
-      })
-    : accepted(job)
+const RECORDED = 'Recorded only: the trial profile changes no volumes of this machine'
 
 export const lvmSnapshots = [
   endpoint({
@@ -29,11 +22,11 @@ export const lvmSnapshots = [
     method: 'GET',
     path: PATH,
     effect: 'read',
-    staged: false,
+    refuses: ['NOT_SUPPORTED'],
     summary: 'State of the snapshot of the root file system',
     message: 'Snapshot',
     data: Snapshot,
-    handle: async (ctx) => ({ ...(await ctx.lifecycle.snapshots.status()) }),
+    handle: async (ctx) => ({ ...(await ctx.snapshots.status()) }),
   }),
   endpoint({
     name: 'lvmSnapshots.create',
@@ -42,10 +35,11 @@ export const lvmSnapshots = [
     effect: 'act',
     staged: true,
     status: 202,
+    managedOnly: true,
+    refuses: ['JOB_IN_PROGRESS', 'NAME_NOT_UNIQUE'],
     summary: 'Make a snapshot of the root file system',
     message: 'The snapshot is being made',
-    data: StartedJob,
-    handle: async (ctx) => begun(await ctx.lifecycle.snapshots.create(ctx.actor.email)),
+    handle: async (ctx) => begun(await ctx.snapshots.create(ctx.actor.email), undefined, RECORDED),
   }),
   endpoint({
     name: 'lvmSnapshots.restore',
@@ -54,6 +48,8 @@ export const lvmSnapshots = [
     effect: 'act',
     staged: true,
     status: 202,
+    managedOnly: true,
+    refuses: ['JOB_IN_PROGRESS'],
     summary: 'Have the root file system be as the snapshot with the next start of the machine, which is now',
     message: 'The snapshot is being restored',
     body: closed({
@@ -61,8 +57,9 @@ export const lvmSnapshots = [
         Type.Boolean({ default: true, description: 'Restart now; false leaves that to you. Default true.' }),
       ),
     }),
-    data: StartedJob,
-    handle: async (ctx, { body }) => begun(await ctx.lifecycle.snapshots.restore(body.reboot ?? true, ctx.actor.email)),
+    data: NoData,
+    handle: async (ctx, { body }) =>
+      begun(await ctx.snapshots.restore(body.reboot ?? true, ctx.actor.email), [], RECORDED),
   }),
   endpoint({
     name: 'lvmSnapshots.delete',
@@ -71,9 +68,10 @@ export const lvmSnapshots = [
     effect: 'act',
     staged: true,
     status: 202,
+    managedOnly: true,
+    refuses: ['JOB_IN_PROGRESS'],
     summary: 'Delete the snapshot',
     message: 'The snapshot is being deleted',
-    data: StartedJob,
-    handle: async (ctx) => begun(await ctx.lifecycle.snapshots.remove(ctx.actor.email)),
+    handle: async (ctx) => begun(await ctx.snapshots.remove(ctx.actor.email), undefined, RECORDED),
   }),
 ]

@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
-import type { Pending } from '../api/context.ts'
+import type { Pending } from '../context/staging.ts'
 import { endpoint } from '../api/endpoint.ts'
 import { Reply } from '../api/reply.ts'
 import { closed } from '../model/fields.ts'
+import { Warning } from '../model/warning.ts'
 
 const text = (description: string) => Type.String({ description })
 
@@ -18,6 +19,7 @@ const Change = Type.Object({
   resourceId: text('Id of the record.'),
   name: text('Name of the record.'),
   by: text('E-mail of who changed it last.'),
+  alsoBy: Type.Array(text('E-mail.'), { description: 'Who else has changed it while it was pending.' }),
   at: text('When, ISO 8601.'),
   before: Shown,
   after: Shown,
@@ -29,6 +31,7 @@ const PendingData = Type.Object({
   revision: Type.Integer({ description: 'Revision that is running.' }),
   count: Type.Integer({ description: 'Number of pending changes.' }),
   changes: Type.Array(Change, { description: 'The changes, oldest first.' }),
+  warnings: Type.Array(Warning, { description: 'What should be known of them before they are applied.' }),
   files: Type.Optional(
     Type.Array(Type.Object({ path: text('File.'), diff: text('Unified diff against the running file.') }), {
       description: 'Generated files that would change (with render=true).',
@@ -47,7 +50,6 @@ export const pending = [
     method: 'GET',
     path: '/services/pending',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'Review what apply would change',
     message: 'Pending changes',
@@ -68,9 +70,10 @@ export const pending = [
     method: 'DELETE',
     path: '/services/pending',
     effect: 'stage',
-    staged: true,
     extension: true,
     outsideTransactions: true,
+    comparesRevision: false,
+    refuses: ['APPLY_IN_PROGRESS', 'NAME_NOT_UNIQUE'],
     summary: 'Take every pending change back; of each the caller needs the right that staging it takes',
     message: 'Pending changes discarded',
     query: closed({
@@ -78,21 +81,22 @@ export const pending = [
         Type.Enum(['true', 'false'], { description: 'Only the changes that the caller has made. Default false.' }),
       ),
     }),
-    handle: (ctx, { query }) => void ctx.discard(query.mine === 'true' ? 'mine' : 'all'),
+    handle: (ctx, { query }) => void ctx.work.discard(query.mine === 'true' ? 'mine' : 'all'),
   }),
   endpoint({
     name: 'services.discard',
     method: 'DELETE',
     path: '/services/pending/{changeId}',
     effect: 'stage',
-    staged: true,
     extension: true,
     outsideTransactions: true,
+    comparesRevision: false,
+    refuses: ['APPLY_IN_PROGRESS', 'NAME_NOT_UNIQUE'],
     summary:
       'Take one pending change back, unless other pending changes need it; those of users, roles and log-in settings go together',
     message: 'Pending change {changeId} discarded',
     handle: (ctx, { params }) => {
-      const others = ctx.discard({ id: params.changeId }) - 1
+      const others = ctx.work.discard({ id: params.changeId }) - 1
       const message = `Pending change ${params.changeId} discarded, and ${others} more of who may log in and what they may do: those go together`
       return Reply.with(undefined, others === 0 ? {} : { message })
     },
@@ -102,9 +106,9 @@ export const pending = [
     method: 'POST',
     path: '/services/validate',
     effect: 'read',
-    staged: false,
     extension: true,
     outsideTransactions: true,
+    refuses: ['CONFIG_INVALID', 'IN_USE'],
     summary: 'Check the pending changes as apply would, with the programs’ own checkers; touches nothing',
     message: 'The pending changes are valid',
     data: PendingData,
@@ -112,7 +116,7 @@ export const pending = [
   }),
 ]
 
-function listed({ revision, changes }: Pending) {
-  const mutable = changes.map((change) => ({ ...change, services: [...change.services] }))
-  return { revision, count: changes.length, changes: mutable }
+function listed({ revision, changes, warnings }: Pending) {
+  const mutable = changes.map((change) => ({ ...change, alsoBy: [...change.alsoBy], services: [...change.services] }))
+  return { revision, count: changes.length, changes: mutable, warnings: [...warnings] }
 }

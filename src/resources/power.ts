@@ -32,6 +32,8 @@ export const power = CHANGES.map(({ change, summary, message }) =>
     path: `/{applianceId}/system/${change}`,
     effect: 'act',
     staged: true,
+    managedOnly: true,
+    refuses: ['JOB_IN_PROGRESS'],
     summary: `${summary}, after its connections had time to end`,
     message,
     query: Query,
@@ -44,7 +46,7 @@ export const power = CHANGES.map(({ change, summary, message }) =>
         by: actor.email,
         author: actor,
       }
-      const { isDryRun } = ctx.lifecycle.power.request(change, request)
+      const { isDryRun } = ctx.power.request(change, request)
       return isDryRun ? dryRun([], `Recorded only: the trial profile does not ${change} this machine`) : []
     },
   }),

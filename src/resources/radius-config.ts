@@ -1,13 +1,15 @@
 import { Type } from 'typebox'
-import type { SectionReader } from '../api/context.ts'
+import type { SectionReader } from '../context/sections.ts'
 import { endpoint, NoData } from '../api/endpoint.ts'
-import { type FieldProblem, refuseFields } from '../api/refuse.ts'
+import { type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { closed } from '../model/fields.ts'
 import { SHARED } from '../model/node.ts'
 import { RadiusConfig, RadiusHost } from '../model/sign-in.ts'
-import { MASK, mergedConfig, NO_RADIUS, SENT_CONFIG, SentConfig, sentProblems } from '../radius/sent-config.ts'
+import { MASK, mergedConfig, NO_RADIUS, SENT_CONFIG, SentConfig, sentProblems } from '../rules/radius.ts'
 
 const { id: _, ...properties } = RadiusConfig.properties
+const { sharedSecret: __, ...CLEARED } = NO_RADIUS
+
 const Masked = Type.Enum(['', MASK], { description: '** when a secret is stored, empty when none is.' })
 const masked = (secret: string) => (secret === '' ? ('' as const) : MASK)
 
@@ -49,7 +51,7 @@ function unknownGroups(mappings: RadiusConfig['groupMappings'], groups: SectionR
   return mappings.flatMap(({ groupId }, index): FieldProblem[] => {
     if (groups.find(groupId) !== undefined) return []
     const message = `there is no group with id ${groupId}`
-    return [{ field: `groupMappings.${index}.groupId`, code: 'INVALID_BODY', message }]
+    return [problemIn(`groupMappings.${index}.groupId`, message)]
   })
 }
 
@@ -59,7 +61,6 @@ export const radiusConfig = [
     method: 'GET',
     path: '/radius/config',
     effect: 'read',
-    staged: false,
     summary: 'Read how users of RADIUS servers log in',
     message: 'RADIUS configuration',
     data: Type.Array(Shown, { description: 'One configuration.' }),
@@ -74,10 +75,11 @@ export const radiusConfig = [
     method: 'PUT',
     path: '/radius/config',
     effect: 'stage',
-    staged: true,
+    refuses: ['PASSWORD_NOT_STORED'],
     summary: 'Change how users of RADIUS servers log in; omitted fields keep their value',
     message: 'RADIUS configuration stored',
     body: SentConfig,
+    whenNull: CLEARED,
     rules: sentProblems,
     data: NoData,
     handle: (ctx, { body }) => {
@@ -94,6 +96,7 @@ export const radiusConfig = [
     path: '/radius/config/test',
     effect: 'act',
     staged: true,
+    refuses: ['PASSWORD_NOT_STORED'],
     summary: 'Try a login at the RADIUS servers with settings that need not be stored; omitted ones are as stored',
     message: 'RADIUS tested',
     atOnce: { what: 'tests of RADIUS settings', all_max: 4, each_max: 1 },

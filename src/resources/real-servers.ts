@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { CreatedId, endpoint, NoData } from '../api/endpoint.ts'
 import { slicedList } from '../api/sliced-list.ts'
-import { accepted, StartedJob } from '../api/reply.ts'
-import { secondsOf } from '../durations.ts'
-import { ApiError } from '../errors.ts'
-import { newId } from '../ids.ts'
+import { accept } from '../api/reply.ts'
+import { secondsOf } from '../base/durations.ts'
+import { ApiError } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
 import { closed, Id, Ip, Name, Port, Weight } from '../model/fields.ts'
 import { Health, RealServer, RealServerState } from '../model/real-server.ts'
 
@@ -13,6 +13,8 @@ const SentPort = Type.Union([Port, Type.Null(), Type.Enum(['', 0])], {
   description: 'Traffic port, 1 to 65535; null, "" or 0 for multiple ports (the port the client used).',
 })
 const storedPort = (port: number | string | null) => (typeof port === 'number' && port !== 0 ? port : null)
+
+const DEFAULTS = { weight: 100, state: 'online' } as const
 
 /** A real server as read: with what its health checks say. */
 const RealServerRead = Type.Object({ ...RealServer.properties, health: Health })
@@ -41,11 +43,14 @@ const drain = endpoint({
   method: 'PUT',
   path: '/ipvsDirector/rips/{id}/drain',
   effect: 'stage',
-  staged: true,
-  summary: 'Stage that a real server keeps its connections and takes no new ones; repeating it changes nothing',
-  message: 'After apply, real server {id} keeps its connections and takes no new ones',
+  refuses: ['TRANSACTION_OPEN', 'JOB_IN_PROGRESS'],
+  summary:
+    'Stage that a real server keeps its connections and gets no new clients; on Layer 7, clients bound to it by cookie or stick table still come back until it is halted; repeating it changes nothing',
+  message:
+    'After apply, real server {id} keeps its connections and gets no new clients; on Layer 7, those bound to it by cookie or stick table still come back to it',
   query: DrainQuery,
-  data: Type.Union([NoData, StartedJob]),
+  data: NoData,
+  mayGoOn: true,
   handle: async (ctx, { params, query }) => {
     const halt = query.then === 'halt'
     if (halt && query.wait === undefined) {
@@ -59,7 +64,7 @@ const drain = endpoint({
     }
     ctx.section('realServers').merge(params.id, { state: 'drained' })
     if (query.wait === undefined) return []
-    return accepted(await ctx.finishDrain({ ripId: params.id, wait_s: secondsOf(query.wait) ?? 1, halt }))
+    return accept(await ctx.drains.start({ ripId: params.id, wait_s: secondsOf(query.wait) ?? 1, halt }, ctx.actor), [])
   },
 })
 
@@ -74,7 +79,6 @@ const moves = MOVES.map(({ verb, state, says }) =>
     method: 'PUT',
     path: `/ipvsDirector/rips/{id}/${verb}`,
     effect: 'stage',
-    staged: true,
     summary: `Stage that a real server ${says}; repeating it changes nothing`,
     message: `After apply, real server {id} ${says}`,
     data: NoData,
@@ -91,14 +95,13 @@ export const realServers = [
     method: 'GET',
     path: '/ipvsDirector/rips',
     effect: 'read',
-    staged: false,
     summary: 'List real servers',
     message: 'Real servers',
     data: Type.Array(RealServerRead),
     handle: (ctx) =>
       slicedList('Real servers', ctx.section('realServers').list(), (real) => ({
         ...real,
-        health: ctx.live.health(real.id),
+        health: ctx.health.ofReal(real.id),
       })),
   }),
   endpoint({
@@ -106,7 +109,6 @@ export const realServers = [
     method: 'POST',
     path: '/ipvsDirector/rips',
     effect: 'stage',
-    staged: true,
     status: 201,
     summary: 'Create a real server',
     message: 'Real server stored',
@@ -120,8 +122,7 @@ export const realServers = [
     data: CreatedId,
     handle: (ctx, { body }) => {
       const id = newId()
-      const { name, ip, weight = 100, state = 'online' } = body
-      ctx.section('realServers').create({ id, name, ip, port: storedPort(body.port), weight, state })
+      ctx.section('realServers').create({ ...DEFAULTS, ...body, id, port: storedPort(body.port) })
       return { id }
     },
   }),
@@ -130,7 +131,6 @@ export const realServers = [
     method: 'GET',
     path: '/ipvsDirector/rips/hanging',
     effect: 'read',
-    staged: false,
     summary: 'Ids of real servers with pending changes',
     message: 'Real servers with pending changes',
     data: Type.Array(Id),
@@ -141,13 +141,12 @@ export const realServers = [
     method: 'GET',
     path: '/ipvsDirector/rips/{id}',
     effect: 'read',
-    staged: false,
     summary: 'Read a real server',
     message: 'Real server',
     data: RealServerRead,
     handle: (ctx, { params }) => {
       const real = ctx.section('realServers').get(params.id)
-      return { ...real, health: ctx.live.health(real.id) }
+      return { ...real, health: ctx.health.ofReal(real.id) }
     },
   }),
   endpoint({
@@ -155,7 +154,6 @@ export const realServers = [
     method: 'PUT',
     path: '/ipvsDirector/rips/{id}',
     effect: 'stage',
-    staged: true,
     summary: 'Change a real server; omitted fields keep their value',
     message: 'Real server stored',
     body: closed({
@@ -165,6 +163,7 @@ export const realServers = [
       weight: Type.Optional(Weight),
       state: Type.Optional(RealServerState),
     }),
+    whenNull: DEFAULTS,
     data: NoData,
     handle: (ctx, { params, body }) => {
       ctx.section('realServers').merge(params.id, { ...body, port: storedPort(body.port) })
@@ -176,7 +175,6 @@ export const realServers = [
     method: 'DELETE',
     path: '/ipvsDirector/rips/{id}',
     effect: 'stage',
-    staged: true,
     summary: 'Delete a real server that no backend uses',
     message: 'Real server {id} will be deleted with apply',
     data: NoData,

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
+import { Reply } from '../api/reply.ts'
 import { closed } from '../model/fields.ts'
 
 const text = (description: string) => Type.String({ description })
@@ -31,7 +32,6 @@ export const revisions = [
     method: 'GET',
     path: '/revisions',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'List applies, newest first',
     message: 'Revisions',
@@ -42,33 +42,51 @@ export const revisions = [
       before: Type.Optional(Type.Integer({ minimum: 1, description: 'Only those with a smaller number.' })),
     }),
     data: Type.Array(RevisionEntry),
-    handle: (ctx, { query }) => [...ctx.lifecycle.revisions.list(query.limit ?? 100, query.before)],
+    handle: (ctx, { query }) => [...ctx.revisions.list(query.limit ?? 100, query.before)],
   }),
   endpoint({
     name: 'revisions.diff',
     method: 'GET',
     path: '/revisions/{a}/diff/{b}',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'What differs between two revisions; 0 is what was before the first apply',
     message: 'From revision {a} to revision {b}',
     data: Type.Array(Difference),
-    handle: async (ctx, { params }) => [
-      ...(await ctx.lifecycle.revisions.diff(numberOf(params.a), numberOf(params.b))),
-    ],
+    handle: async (ctx, { params }) => [...(await ctx.revisions.diff(numberOf(params.a), numberOf(params.b)))],
   }),
   endpoint({
     name: 'revisions.restore',
     method: 'PUT',
     path: '/revisions/{n}/restore',
     effect: 'stage',
-    staged: true,
     extension: true,
+    managedOnly: true,
+    comparesRevision: false,
+    refuses: ['IN_USE', 'NAME_NOT_UNIQUE'],
     summary: 'Make the candidate what an earlier revision was; review it, then apply',
     message: 'The candidate is as revision {n} was; see GET /services/pending, then apply or discard',
-    prepare: async (ctx, { params }) => ctx.lifecycle.revisions.contents(numberOf(params.n)),
-    handle: (ctx, _request, contents) => ctx.restore(contents),
+    prepare: async (ctx, { params }) => ctx.revisions.contents(numberOf(params.n)),
+    handle: (ctx, _request, contents) => ctx.work.restore(contents),
+  }),
+  endpoint({
+    name: 'revisions.revert',
+    method: 'PUT',
+    path: '/revisions/{n}/revert',
+    effect: 'stage',
+    extension: true,
+    managedOnly: true,
+    comparesRevision: false,
+    refuses: ['IN_USE', 'NAME_NOT_UNIQUE'],
+    summary: 'Take back what one revision changed and nothing else; review it, then apply',
+    message: 'The reverse of revision {n} is staged; see GET /services/pending, then apply or discard',
+    prepare: (ctx, { params }) => Promise.resolve(ctx.revisions.changes(numberOf(params.n))),
+    handle: async (ctx, _request, made) => {
+      const count = await ctx.work.reverse(made)
+      if (count > 0) return undefined
+      const message = `What revision ${made.revision} changed is taken back already; nothing is staged`
+      return Reply.with(undefined as never, { message })
+    },
   }),
 ]
 

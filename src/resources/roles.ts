@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
 import { endpointId } from '../api/access.ts'
-import type { Catalog, SectionReader } from '../api/context.ts'
+import type { Catalog } from '../context/catalog.ts'
+import type { SectionReader } from '../context/sections.ts'
 import { CreatedId, endpoint, type Method } from '../api/endpoint.ts'
-import { ApiError, type FieldError } from '../errors.ts'
-import { newId } from '../ids.ts'
+import { ApiError, type FieldError } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
 import { Ids, type Role } from '../model/access.ts'
 import { closed, Id, Name } from '../model/fields.ts'
 
@@ -49,7 +50,6 @@ export const roles = [
     method: 'GET',
     path: '/rbac/roles',
     effect: 'read',
-    staged: false,
     summary: 'List roles',
     message: 'Roles',
     data: Type.Array(RoleRead),
@@ -64,7 +64,6 @@ export const roles = [
     method: 'POST',
     path: '/rbac/roles',
     effect: 'stage',
-    staged: true,
     status: 201,
     summary: 'Create a role',
     message: 'Role stored',
@@ -82,7 +81,6 @@ export const roles = [
     method: 'GET',
     path: '/rbac/roles/{id}',
     effect: 'read',
-    staged: false,
     summary: 'Read a role',
     message: 'Role',
     data: RoleRead,
@@ -96,8 +94,8 @@ export const roles = [
     method: 'PUT',
     path: '/rbac/roles/{id}',
     effect: 'stage',
-    staged: true,
     extension: true,
+    refuses: ['IN_USE'],
     summary: 'Change a role; omitted fields keep their value',
     message: 'Role stored',
     body: closed({
@@ -108,9 +106,13 @@ export const roles = [
     }),
     handle: (ctx, { params, body }) => {
       const role = ctx.section('roles').get(params.id)
-      if (role.builtin && (body.name !== undefined || body.endpoints !== undefined)) refuseBuiltin(role)
       const endpoints = body.endpoints === undefined ? undefined : ids(body.endpoints, ctx.catalog)
-      ctx.section('roles').merge(params.id, { name: body.name, endpoints })
+      if (role.builtin) {
+        const granted = ctx.catalog.grantedBy(role)
+        const sent = new Set(endpoints ?? granted)
+        const isOther = sent.size !== granted.size || [...sent].some((id) => !granted.has(id))
+        if (isOther || (body.name !== undefined && body.name !== role.name)) refuseBuiltin(role)
+      } else ctx.section('roles').merge(params.id, { name: body.name, endpoints })
       for (const holders of HOLDERS) {
         const wanted = body[holders]
         if (wanted !== undefined) assign(ctx.section(holders), params.id, wanted, holders)
@@ -122,7 +124,6 @@ export const roles = [
     method: 'DELETE',
     path: '/rbac/roles/{id}',
     effect: 'stage',
-    staged: true,
     extension: true,
     summary: 'Delete a role; its holders lose it',
     message: 'Role {id} will be deleted with apply',
@@ -138,7 +139,6 @@ export const roles = [
     method: 'GET',
     path: '/rbac/endpoints',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'List the endpoints that roles can grant, with their ids',
     message: 'Endpoints',

@@ -33,10 +33,16 @@ const operations = VERBS.flatMap(({ verb, staged, done }) => [
     path: `/services/{service}/${verb}`,
     effect: 'act',
     staged,
+    managedOnly: true,
+    refuses: ['CONFIG_INVALID', 'APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'APPLY_PARTIAL'],
     summary: `The service is ${done} on every node`,
     message: `Service {service} ${done} on every node`,
     data: NoData,
-    handle: async (ctx, { params }) => operated(params.service, verb, await ctx.operate(params.service, verb)),
+    handle: async (ctx, { params: { service } }) => {
+      const here = await ctx.units.operate(service, verb, ctx.actor.email)
+      await ctx.cluster.onOthers('PUT', (nodeId) => `/api/v1/${nodeId}/services/${service}/${verb}`, ctx)
+      return operated(service, verb, here)
+    },
   }),
   endpoint({
     name: `services.${verb}OnNode`,
@@ -44,10 +50,13 @@ const operations = VERBS.flatMap(({ verb, staged, done }) => [
     path: `/{applianceId}/services/{service}/${verb}`,
     effect: 'act',
     staged,
+    managedOnly: true,
+    refuses: ['CONFIG_INVALID', 'APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'APPLY_PARTIAL'],
     summary: `The service is ${done} on one node`,
     message: `Service {service} ${done} on one node`,
     data: NoData,
-    handle: async (ctx, { params }) => operated(params.service, verb, await ctx.operate(params.service, verb)),
+    handle: async (ctx, { params }) =>
+      operated(params.service, verb, await ctx.units.operate(params.service, verb, ctx.actor.email)),
   }),
 ])
 
@@ -57,7 +66,6 @@ export const services = [
     method: 'GET',
     path: '/services',
     effect: 'read',
-    staged: false,
     summary: 'List the services this daemon manages',
     message: 'Services',
     data: Type.Array(ServiceEntry),

@@ -1,29 +1,51 @@
 import { type Static, Type } from 'typebox'
-import type { ContextOf, SectionReader } from '../api/context.ts'
+import type { ContextOf } from '../context/context.ts'
+import type { SectionReader } from '../context/sections.ts'
 import { endpoint } from '../api/endpoint.ts'
-import { type FieldProblem, refuseFields } from '../api/refuse.ts'
-import { newId } from '../ids.ts'
+import { type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
+import { Reply } from '../api/reply.ts'
+import { newId } from '../base/ids.ts'
 import { closed } from '../model/fields.ts'
 import { SHARED } from '../model/node.ts'
-import { SNMP_OFF, SnmpUser } from '../model/snmp.ts'
+import { missingOf, SNMP_OFF, SnmpUser } from '../model/snmp.ts'
 import { type AuthAlgorithm, localisedKey, masterKey, newEngineId, privacyKey } from '../snmp/keys.ts'
 
 const { id, username, writeAccess, authAlgorithm, privacyAlgorithm } = SnmpUser.properties
 
-const Shown = closed({ id, username, writeAccess, authAlgorithm, privacyAlgorithm })
+const Shown = closed({
+  id,
+  username,
+  writeAccess,
+  authAlgorithm,
+  privacyAlgorithm,
+  complete: Type.Boolean({ description: 'Whether the agent knows the user; one that lacks a passphrase it does not.' }),
+  missing: Type.Array(Type.String({ description: 'Field of PUT /snmp/users/{id}.' }), {
+    description: 'What a user lacks who is not complete.',
+  }),
+})
 
 const passphrase = (what: string) =>
   Type.Optional(
-    Type.String({
-      minLength: 8,
-      maxLength: 255,
-      pattern: '^[^\\u0000-\\u001f\\u007f]*$',
-      description: `Passphrase of ${what}, 8 to 255 characters. Kept only as a key for this agent, and never answered.`,
-    }),
+    Type.Union(
+      [
+        Type.String({
+          minLength: 8,
+          maxLength: 255,
+          pattern: '^[^\\u0000-\\u001f\\u007f]*$',
+          description: '8 to 255 characters.',
+        }),
+        Type.Null(),
+      ],
+      {
+        description: `Passphrase of ${what}, 8 to 255 characters. Kept only as a key for this agent, and never answered. Without it, or with null, the user is incomplete, and the agent does not know it.`,
+      },
+    ),
   )
 
 const Body = closed({
-  username: Type.Optional(username),
+  username: Type.Optional(
+    Type.Union([username, Type.Null()], { description: 'Security name, 1 to 32 characters; null makes one up.' }),
+  ),
   writeAccess: Type.Optional(writeAccess),
   authAlgorithm: Type.Optional(authAlgorithm),
   authPassphrase: passphrase('authentication'),
@@ -42,43 +64,45 @@ const NOBODY: Fields = {
   privacyKey: '',
 }
 
-const required = (field: string, why = ''): FieldProblem => ({
-  field,
-  code: 'INVALID_BODY',
-  message: `is required${why}`,
-})
-
-/** The specification calls every field optional, but nobody can be made without these. */
-function createProblems(sent: Sent): readonly FieldProblem[] {
-  return (['username', 'authPassphrase', 'privacyPassphrase'] as const)
-    .filter((field) => sent[field] === undefined)
-    .map((field) => required(field))
+const CLEARED = {
+  writeAccess: NOBODY.writeAccess,
+  authAlgorithm: NOBODY.authAlgorithm,
+  privacyAlgorithm: NOBODY.privacyAlgorithm,
 }
+
+const required = (field: string, why: string) => problemIn(field, `is required${why}`)
+
+/** The specification calls every field optional. */
+const madeUp = (key: string): string => `user-${key.slice(-8)}`
 
 /** Passphrases are not kept: whatever a key is made of changes together with its passphrase. */
 function updateProblems(sent: Sent, stored: Fields): readonly FieldProblem[] {
   const newAuth = sent.authAlgorithm !== undefined && sent.authAlgorithm !== stored.authAlgorithm
   const newPrivacy = sent.privacyAlgorithm !== undefined && sent.privacyAlgorithm !== stored.privacyAlgorithm
   const problems: FieldProblem[] = []
-  if (newAuth && sent.authPassphrase === undefined) {
+  if (newAuth && stored.authKey !== '' && sent.authPassphrase === undefined) {
     problems.push(required('authPassphrase', ' with another authAlgorithm: its key is made anew'))
   }
-  if ((newAuth || newPrivacy) && sent.privacyPassphrase === undefined) {
+  if ((newAuth || newPrivacy) && stored.privacyKey !== '' && sent.privacyPassphrase === undefined) {
     const of = newAuth ? 'authAlgorithm, which makes the key of privacy as well' : 'privacyAlgorithm'
     problems.push(required('privacyPassphrase', ` with another ${of}`))
   }
   return problems
 }
 
-/** Keys of the passphrases that were sent, before they belong to an engine. */
+/**
+ * Keys of the passphrases that were sent, before they belong to an engine: undefined where none was sent, null to
+ * clear.
+ */
 interface Masters {
   readonly algorithm: AuthAlgorithm
-  readonly auth: Uint8Array | undefined
-  readonly privacy: Uint8Array | undefined
+  readonly auth: Uint8Array | undefined | null
+  readonly privacy: Uint8Array | undefined | null
 }
 
 async function mastersOf(sent: Sent, algorithm: AuthAlgorithm): Promise<Masters> {
-  const keyOf = async (text: string | undefined) => (text === undefined ? undefined : masterKey(algorithm, text))
+  const keyOf = async (text: string | undefined | null) =>
+    typeof text === 'string' ? masterKey(algorithm, text) : text
   return { algorithm, auth: await keyOf(sent.authPassphrase), privacy: await keyOf(sent.privacyPassphrase) }
 }
 
@@ -96,27 +120,38 @@ function engineOf(settings: ReturnType<typeof settingsOf>): string {
 }
 const settingsOf = (ctx: ContextOf['stage']) => ctx.section('snmpSettings')
 
-function fieldsFrom(sent: Sent, stored: Fields, masters: Masters, engineId: string): Fields {
+/** The key to store of one that was sent: the stored one where none was, none where it is cleared. */
+const keyFrom = (master: Uint8Array | undefined | null, stored: string, made: (master: Uint8Array) => string): string =>
+  master === undefined ? stored : master === null ? '' : made(master)
+
+function fieldsFrom(sent: Sent, key: string, stored: Fields, masters: Masters, engineId: string): Fields {
   const wanted = {
-    username: sent.username ?? stored.username,
+    username: sent.username === null ? madeUp(key) : (sent.username ?? stored.username),
     writeAccess: sent.writeAccess ?? stored.writeAccess,
     authAlgorithm: sent.authAlgorithm ?? stored.authAlgorithm,
     privacyAlgorithm: sent.privacyAlgorithm ?? stored.privacyAlgorithm,
   }
-  const { auth, privacy } = masters
   const localised = (master: Uint8Array) => localisedKey(wanted.authAlgorithm, master, engineId)
+  const ofPrivacy = (master: Uint8Array) => privacyKey(wanted.authAlgorithm, wanted.privacyAlgorithm, localised(master))
   return {
     ...wanted,
-    authKey: auth === undefined ? stored.authKey : localised(auth),
-    privacyKey:
-      privacy === undefined
-        ? stored.privacyKey
-        : privacyKey(wanted.authAlgorithm, wanted.privacyAlgorithm, localised(privacy)),
+    authKey: keyFrom(masters.auth, stored.authKey, localised),
+    privacyKey: keyFrom(masters.privacy, stored.privacyKey, ofPrivacy),
   }
 }
 
 function shown(users: SectionReader<'snmpUsers'>): Static<typeof Shown>[] {
-  return users.list().map(({ authKey: _authKey, privacyKey: _privacyKey, ...user }) => user)
+  return users.list().map(({ authKey, privacyKey: ofPrivacy, ...user }) => {
+    const missing = missingOf({ authKey, privacyKey: ofPrivacy })
+    return { ...user, complete: missing.length === 0, missing: [...missing] }
+  })
+}
+
+function said(user: Fields) {
+  const missing = missingOf(user)
+  if (missing.length === 0) return Reply.with(undefined, {})
+  const message = `SNMP user ${user.username} stored; the agent knows it when it has ${missing.join(' and ')}`
+  return Reply.with(undefined, { message })
 }
 
 export const snmpUsers = [
@@ -125,7 +160,6 @@ export const snmpUsers = [
     method: 'GET',
     path: '/snmp/users',
     effect: 'read',
-    staged: false,
     summary: 'List the SNMP users; nothing tells their passphrases',
     message: 'SNMP users',
     data: Type.Array(Shown),
@@ -136,16 +170,18 @@ export const snmpUsers = [
     method: 'POST',
     path: '/snmp/users',
     effect: 'stage',
-    staged: true,
     status: 201,
-    summary: 'Create an SNMP user of version 3; username and both passphrases are needed',
+    summary:
+      'Create an SNMP user of version 3; one without a name gets one, and one without both passphrases is incomplete',
     message: 'SNMP user stored',
     body: Body,
+    whenNull: CLEARED,
     prepare: (_, { body }) => mastersOf(body, body.authAlgorithm ?? NOBODY.authAlgorithm),
     handle: (ctx, { body }, masters) => {
-      refuseFields(createProblems(body))
-      const engineId = engineOf(settingsOf(ctx))
-      ctx.section('snmpUsers').create({ id: newId(), ...fieldsFrom(body, NOBODY, masters, engineId) })
+      const key = newId()
+      const user = fieldsFrom(body, key, { ...NOBODY, username: madeUp(key) }, masters, engineOf(settingsOf(ctx)))
+      ctx.section('snmpUsers').create({ id: key, ...user })
+      return said(user)
     },
   }),
   endpoint({
@@ -153,10 +189,10 @@ export const snmpUsers = [
     method: 'PUT',
     path: '/snmp/users/{id}',
     effect: 'stage',
-    staged: true,
     summary: 'Change an SNMP user; omitted fields keep their value, and another algorithm needs its passphrase',
     message: 'SNMP user stored',
     body: Body,
+    whenNull: CLEARED,
     prepare: (ctx, { params, body }) => {
       const stored = ctx.section('snmpUsers').find(params.id)
       return mastersOf(body, body.authAlgorithm ?? stored?.authAlgorithm ?? NOBODY.authAlgorithm)
@@ -166,7 +202,9 @@ export const snmpUsers = [
       const stored = users.get(params.id)
       refuseFields(updateProblems(body, stored))
       const masters = await stillFitting(prepared, body, body.authAlgorithm ?? stored.authAlgorithm)
-      users.merge(params.id, fieldsFrom(body, stored, masters, engineOf(settingsOf(ctx))))
+      const user = fieldsFrom(body, params.id, stored, masters, engineOf(settingsOf(ctx)))
+      users.merge(params.id, user)
+      return said(user)
     },
   }),
   endpoint({
@@ -174,7 +212,6 @@ export const snmpUsers = [
     method: 'DELETE',
     path: '/snmp/users/{id}',
     effect: 'stage',
-    staged: true,
     summary: 'Delete an SNMP user',
     message: 'SNMP user {id} will be deleted with apply',
     handle: (ctx, { params }) => ctx.section('snmpUsers').remove(params.id),

@@ -1,12 +1,12 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
-import { type FieldProblem, refuseFields } from '../api/refuse.ts'
+import { type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { Reply } from '../api/reply.ts'
 import { closed } from '../model/fields.ts'
 import { SHARED } from '../model/node.ts'
 import { SNMP_OFF, SnmpSettings } from '../model/snmp.ts'
 import { newEngineId } from '../snmp/keys.ts'
-import { communityProblem, directiveProblem } from '../snmp/text.ts'
+import { communityProblem, directiveProblem } from '../rules/snmp.ts'
 
 /** How a stored community reads to who may not change it; sent, it keeps the stored one. */
 const MASK = '**'
@@ -27,6 +27,7 @@ const Body = closed({
   port: Type.Optional(port),
 })
 type Sent = Static<typeof Body>
+const { id: _, engineId: __, serviceIpId: ___, ...CLEARED } = SNMP_OFF
 
 const Shown = closed({
   enabledV2,
@@ -40,7 +41,7 @@ const Shown = closed({
 
 function textProblems({ community: secret, location: place, contact: person }: Partial<Sent>): FieldProblem[] {
   const problem = (field: string, message: string | undefined): FieldProblem[] =>
-    message === undefined ? [] : [{ field, code: 'INVALID_BODY', message }]
+    message === undefined ? [] : [problemIn(field, message)]
   return [
     ...problem('community', secret === undefined ? undefined : communityProblem(secret)),
     ...problem('location', place === undefined ? undefined : directiveProblem(place)),
@@ -58,10 +59,10 @@ function wholeProblems(sent: Sent, stored: Settings, wanted: Settings): FieldPro
     const message = 'cannot be kept, because none is stored'
     problems.push({ field: 'community', code: 'PASSWORD_NOT_STORED', message })
   } else if (wanted.enabledV2 && wanted.community === '') {
-    problems.push({ field: 'community', code: 'INVALID_BODY', message: 'is required while version 2c is on' })
+    problems.push(problemIn('community', 'is required while version 2c is on'))
   }
   if (wanted.serviceIpId === '' && isOn) {
-    problems.push({ field: 'serviceIpId', code: 'INVALID_BODY', message: 'is required while the agent is on' })
+    problems.push(problemIn('serviceIpId', 'is required while the agent is on'))
   }
   return problems
 }
@@ -87,7 +88,6 @@ export const snmp = [
     method: 'GET',
     path: '/snmp',
     effect: 'read',
-    staged: false,
     summary: 'Read the settings of the SNMP agent',
     message: 'SNMP settings',
     data: Shown,
@@ -103,10 +103,11 @@ export const snmp = [
     method: 'PUT',
     path: '/snmp',
     effect: 'stage',
-    staged: true,
+    refuses: ['PASSWORD_NOT_STORED'],
     summary: 'Change the settings of the SNMP agent; omitted fields keep their value',
     message: 'SNMP settings stored',
     body: Body,
+    whenNull: CLEARED,
     rules: textProblems,
     handle: (ctx, { body }) => {
       const settings = ctx.section('snmpSettings')

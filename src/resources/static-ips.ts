@@ -1,13 +1,12 @@
 import { type Static, Type } from 'typebox'
-import type { SectionReader } from '../api/context.ts'
+import type { SectionReader } from '../context/sections.ts'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { refuseFields } from '../api/refuse.ts'
-import { ApiError } from '../errors.ts'
-import { newId } from '../ids.ts'
-import { canonicalIp, familyOf } from '../ip-network.ts'
+import { ApiError, problemIn, refuseFields } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import { canonicalIp, familyOf } from '../base/ip-network.ts'
 import { closed, Ip } from '../model/fields.ts'
 import { GroupId, StaticIp } from '../model/network.ts'
-import { addressProblems } from '../network-rules.ts'
+import { addressProblems } from '../rules/network.ts'
 
 const { id, groupId, ip, externalPingCheck } = StaticIp.properties
 
@@ -18,7 +17,7 @@ const Body = closed({
   externalPingCheck: Type.Optional(
     Type.Boolean({
       description:
-        'Whether the address is refused when another machine has it, and its gateway pinged afterwards. Default true, on create and on edit.',
+        'Whether the address is refused when another machine has it, and its gateway pinged afterwards. Default true.',
     }),
   ),
 })
@@ -36,9 +35,8 @@ function ofNode(addresses: SectionReader<'staticIps'>, key: string, nodeId: stri
 function fieldsFrom(body: Static<typeof Body>, groups: SectionReader<'ipGroups'>) {
   const group = groups.find(body.groupId)
   // An unknown group is refused as every unknown reference, when the record is stored.
-  const problems = group === undefined ? [] : addressProblems(body.ip, group)
-  refuseFields(problems.map((problem) => ({ ...problem, code: 'INVALID_BODY' })))
-  return { groupId: body.groupId, ip: canonicalIp(body.ip), externalPingCheck: body.externalPingCheck ?? true }
+  if (group !== undefined) refuseFields(addressProblems(body.ip, group))
+  return { groupId: body.groupId, ip: canonicalIp(body.ip) }
 }
 
 const Ping = Type.Object({
@@ -57,7 +55,7 @@ const Ping = Type.Object({
 function targetOf(address: StaticIp, to: string | undefined, groups: SectionReader<'ipGroups'>): string {
   const gateway = groups.find(address.groupId)?.gateway ?? ''
   const target = to ?? gateway
-  const refuse = (message: string) => refuseFields([{ field: 'to', code: 'INVALID_BODY', message }])
+  const refuse = (message: string) => refuseFields([problemIn('to', message)])
   if (target === '') refuse('is needed: the IP group has no gateway')
   if (familyOf(target) !== familyOf(address.ip)) refuse(`must be of the family of ${address.ip}`)
   return target
@@ -69,7 +67,6 @@ export const staticIps = [
     method: 'GET',
     path: '/{applianceId}/sips',
     effect: 'read',
-    staged: false,
     summary: 'List the static IPs of a node',
     message: 'Static IPs',
     data: Type.Array(Shown),
@@ -85,7 +82,6 @@ export const staticIps = [
     method: 'POST',
     path: '/{applianceId}/sips',
     effect: 'stage',
-    staged: true,
     status: 201,
     summary: 'Create a static IP on the interface of its IP group',
     message: 'Static IP stored',
@@ -94,7 +90,8 @@ export const staticIps = [
     handle: (ctx, { params, body }) => {
       const key = newId()
       const fields = fieldsFrom(body, ctx.section('ipGroups'))
-      ctx.section('staticIps').create({ id: key, nodeId: params.applianceId, ...fields })
+      const { externalPingCheck: isChecked = true } = body
+      ctx.section('staticIps').create({ id: key, nodeId: params.applianceId, ...fields, externalPingCheck: isChecked })
       return { id: key }
     },
   }),
@@ -103,7 +100,6 @@ export const staticIps = [
     method: 'GET',
     path: '/{applianceId}/sips/{id}',
     effect: 'read',
-    staged: false,
     summary: 'Read a static IP',
     message: 'Static IP',
     data: Shown,
@@ -114,16 +110,17 @@ export const staticIps = [
     method: 'PUT',
     path: '/{applianceId}/sips/{id}',
     effect: 'stage',
-    staged: true,
-    summary: 'Change a static IP; an address that something listens on stays',
+    refuses: ['IN_USE'],
+    summary: 'Change a static IP; an address that something listens on stays, and omitted fields keep their value',
     message: 'Static IP stored',
     body: Body,
+    whenNull: { externalPingCheck: true },
     handle: (ctx, { params, body }) => {
       const addresses = ctx.section('staticIps')
       const stored = ofNode(addresses, params.id, params.applianceId)
       const fields = fieldsFrom(body, ctx.section('ipGroups'))
       if (fields.ip !== stored.ip) addresses.refuseInUse(params.id)
-      addresses.merge(params.id, fields)
+      addresses.merge(params.id, { ...fields, externalPingCheck: body.externalPingCheck })
     },
   }),
   endpoint({
@@ -131,7 +128,7 @@ export const staticIps = [
     method: 'DELETE',
     path: '/{applianceId}/sips/{id}',
     effect: 'stage',
-    staged: true,
+    refuses: ['IP_MISMATCH', 'TRANSACTION_OPEN'],
     summary: 'Delete a static IP that nothing uses; refused while a transaction is open',
     message: 'Static IP {id} will be deleted with apply',
     query: closed({ ip: Ip }),
@@ -152,7 +149,6 @@ export const staticIps = [
     method: 'POST',
     path: '/{applianceId}/sips/{id}/ping',
     effect: 'act',
-    staged: false,
     extension: true,
     summary: 'Ping the gateway of its group, or another address, from a static IP',
     message: 'Pinged from static IP {id}',

@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
-import { type FieldProblem, refuseFields } from '../api/refuse.ts'
-import { isHost } from '../host-name.ts'
+import { type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
+import { isHost } from '../base/host-name.ts'
 import { closed, Port } from '../model/fields.ts'
 import { SystemProxy } from '../model/node.ts'
-import { bypassKind, bypassProblem } from '../proxy-bypass.ts'
+import { bypassKind, bypassProblem } from '../rules/proxy-bypass.ts'
 
 /** How a stored password reads; sent, it keeps the stored one. */
 const MASK = '**' as const
@@ -57,11 +57,10 @@ function addressFrom(sent: Sent['address'], stored: Settings['address']) {
   if (sent === undefined) return { address: stored, problems: [] }
   if (sent === null || (sent.value === null && sent.port === null)) return { address: null, problems: [] }
   const { value, port } = sent
-  const about = (field: string, message: string): FieldProblem => ({ field, code: 'INVALID_BODY', message })
   const problems: FieldProblem[] = []
-  if (typeof value !== 'string') problems.push(about('address.value', 'is required'))
-  else if (!isHost(value)) problems.push(about('address.value', 'must be an IP address or a host name'))
-  if (typeof port !== 'number') problems.push(about('address.port', 'is required'))
+  if (typeof value !== 'string') problems.push(problemIn('address.value', 'is required'))
+  else if (!isHost(value)) problems.push(problemIn('address.value', 'must be an IP address or a host name'))
+  if (typeof port !== 'number') problems.push(problemIn('address.port', 'is required'))
   return { address: typeof value === 'string' && typeof port === 'number' ? { value, port } : null, problems }
 }
 
@@ -105,7 +104,6 @@ export const systemProxy = [
     method: 'GET',
     path: '/{applianceId}/system/proxy',
     effect: 'read',
-    staged: false,
     summary: 'Read the proxy through which this node fetches packages',
     message: 'Proxy settings',
     data: Shown,
@@ -125,7 +123,7 @@ export const systemProxy = [
     method: 'PUT',
     path: '/{applianceId}/system/proxy',
     effect: 'stage',
-    staged: true,
+    refuses: ['ADDRESS_REQUIRED', 'INVALID_BYPASS_ENTRY', 'PASSWORD_NOT_STORED'],
     summary: 'Change the proxy of this node; omitted fields keep their value',
     message: 'Proxy settings stored',
     body: Body,

@@ -17,7 +17,6 @@ export const transactions = [
     method: 'GET',
     path: '/transactions',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'The open transaction, if there is one',
     message: 'Transactions',
@@ -29,26 +28,26 @@ export const transactions = [
     method: 'POST',
     path: '/transactions',
     effect: 'act',
-    staged: false,
     extension: true,
     status: 201,
+    refuses: ['TRANSACTION_OPEN'],
     summary: 'Open a transaction: edits with its id are seen by nobody else until they are committed',
     message: 'Transaction opened',
     data: Transaction,
-    handle: (ctx) => ctx.transaction.begin(),
+    handle: (ctx) => ctx.transactions.begin(ctx.actor),
   }),
   endpoint({
     name: 'transactions.commit',
     method: 'PUT',
     path: '/transactions/{id}/commit',
     effect: 'act',
-    staged: false,
     extension: true,
+    refuses: ['NAME_NOT_UNIQUE', 'ID_NOT_UNIQUE', 'IN_USE', 'REVISION_MISMATCH', 'NOT_SUPPORTED', 'APPLY_IN_PROGRESS'],
     summary: 'Make the edits of a transaction pending changes, all or none',
     message: 'Transaction {id} committed; its edits are pending',
     data: NoData,
     handle: async (ctx, { params }) => {
-      await ctx.transaction.commit(params.id)
+      await ctx.transactions.commit(params.id, ctx)
       return []
     },
   }),
@@ -57,13 +56,13 @@ export const transactions = [
     method: 'PUT',
     path: '/transactions/{id}/rollback',
     effect: 'act',
-    staged: false,
     extension: true,
+    refuses: ['APPLY_IN_PROGRESS'],
     summary: 'Forget the edits of a transaction; of somebody else’s by who has the rights for all of its edits',
     message: 'Transaction {id} rolled back',
     data: NoData,
     handle: async (ctx, { params }) => {
-      await ctx.transaction.rollback(params.id)
+      await ctx.transactions.rollback(params.id, ctx)
       return []
     },
   }),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import type { ForcedStatus, SoftwareStatus, Started } from '../api/machine-lifecycle.ts'
-import { endpoint } from '../api/endpoint.ts'
-import { accepted, Reply, StartedJob } from '../api/reply.ts'
+import type { ForcedStatus, SoftwareStatus } from '../context/machine-care.ts'
+import { endpoint, NoData } from '../api/endpoint.ts'
+import { begun, Reply } from '../api/reply.ts'
 import { closed } from '../model/fields.ts'
 
 const PATH = '/{applianceId}/system/update'
@@ -73,13 +73,7 @@ function forced(status: ForcedStatus) {
   return Reply.with(data, { message, headers: { 'X-Dry-Run': 'true' } })
 }
 
-const begun = ({ job, isDryRun }: Started) =>
-  isDryRun
-    ? accepted(job, {
-        message: 'Recorded only: the trial profile changes no packages of this machine',
-        headers: { 'X-Dry-Run': 'true' },
-      })
-    : accepted(job)
+const RECORDED = 'Recorded only: the trial profile changes no packages of this machine'
 
 export const updates = [
   endpoint({
@@ -87,12 +81,12 @@ export const updates = [
     method: 'GET',
     path: `${PATH}/status`,
     effect: 'read',
-    staged: false,
+    refuses: ['NOT_SUPPORTED'],
     summary: 'What an update of the software would bring, as far as is known without asking the repositories',
     message: 'Software update status',
     data: Status,
     handle: async (ctx) => {
-      const status = await ctx.lifecycle.updates.status()
+      const status = await ctx.updates.status()
       return Reply.with(plain(status), { message: about(status) })
     },
   }),
@@ -101,11 +95,12 @@ export const updates = [
     method: 'GET',
     path: `${PATH}/status/force`,
     effect: 'read',
-    staged: false,
+    sends: ['X-Dry-Run'],
+    refuses: ['NOT_SUPPORTED', 'APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS'],
     summary: 'Ask the repositories, then what an update would bring',
     message: 'Software update status',
     data: ForcedStatusData,
-    handle: async (ctx) => forced(await ctx.lifecycle.updates.forced()),
+    handle: async (ctx) => forced(await ctx.updates.forced()),
   }),
   endpoint({
     name: 'updates.upload',
@@ -114,12 +109,14 @@ export const updates = [
     effect: 'act',
     staged: true,
     bodyBytes_max: UPLOAD_BYTES_MAX,
+    managedOnly: true,
+    refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS'],
     summary: 'Upload a Debian package for the next update; the same package is replaced',
     message: 'Package uploaded',
     body: closed({
       packages: Type.String({
         minLength: 1,
-        description: 'Base64, without line breaks, of one .deb file for this machine.',
+        description: 'Base64, with or without line breaks, of one .deb file for this machine.',
       }),
     }),
     data: Type.Object({
@@ -133,7 +130,7 @@ export const updates = [
       ),
     }),
     handle: async (ctx, { body }) => {
-      const { name, version, arch } = await ctx.lifecycle.updates.upload(body.packages)
+      const { name, version, arch } = await ctx.updates.upload(body.packages)
       return { packages: { name, version, arch } }
     },
   }),
@@ -144,10 +141,12 @@ export const updates = [
     effect: 'act',
     staged: true,
     status: 202,
+    managedOnly: true,
+    refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS'],
     summary: 'Install every pending update and the uploaded packages',
     message: 'The update has begun',
-    data: StartedJob,
-    handle: async (ctx) => begun(await ctx.lifecycle.updates.start(ctx.actor.email)),
+    data: NoData,
+    handle: async (ctx) => begun(await ctx.updates.start(ctx.actor.email), [], RECORDED),
   }),
   endpoint({
     name: 'updates.majorVersion',
@@ -156,10 +155,12 @@ export const updates = [
     effect: 'act',
     staged: true,
     status: 202,
+    managedOnly: true,
+    refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS'],
     summary: 'Change to another major version; with LVM, after a snapshot of the root file system',
     message: 'The change to the major version has begun',
     body: closed({ versionNumber: text('A version that the update status offers.') }),
-    data: StartedJob,
-    handle: async (ctx, { body }) => begun(await ctx.lifecycle.updates.startMajor(body.versionNumber, ctx.actor.email)),
+    handle: async (ctx, { body }) =>
+      begun(await ctx.updates.startMajor(body.versionNumber, ctx.actor.email), undefined, RECORDED),
   }),
 ]

@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
-import type { ConsoleChange, ContextOf } from '../api/context.ts'
+import type { ContextOf } from '../context/context.ts'
+import type { ConsoleChange } from '../context/machine-care.ts'
 import { endpoint } from '../api/endpoint.ts'
-import { type FieldProblem, refuseFields } from '../api/refuse.ts'
+import { ApiError, type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { dryRun, Reply } from '../api/reply.ts'
-import { passwordProblems } from '../console-password.ts'
-import { ApiError } from '../errors.ts'
+import { passwordProblems } from '../rules/console-password.ts'
 import { closed, Port } from '../model/fields.ts'
 import type { UserInterface } from '../model/node.ts'
 
@@ -74,7 +74,7 @@ function recordOf(ctx: ContextOf['read']): UserInterface | undefined {
 
 function settingsProblems(ctx: ContextOf['read'], sent: Update, next: Settings): readonly FieldProblem[] {
   const problems: FieldProblem[] = []
-  const refuse = (field: keyof Update, message: string) => problems.push({ field, code: 'INVALID_BODY', message })
+  const refuse = (field: keyof Update, message: string) => problems.push(problemIn(field, message))
   const address = next.ipId === '' ? undefined : ctx.section('staticIps').find(next.ipId)
   if (next.ipId !== '' && address?.nodeId !== ctx.nodeId) {
     refuse('ipId', `must be a static IP of this node: there is none with id ${next.ipId}`)
@@ -82,7 +82,7 @@ function settingsProblems(ctx: ContextOf['read'], sent: Update, next: Settings):
   if (next.SSLCertificate !== '' && ctx.section('certificates').find(next.SSLCertificate) === undefined) {
     refuse('SSLCertificate', `must be a certificate: there is no certificate with id ${next.SSLCertificate}`)
   }
-  if (next.sshEnabled && next.sshPort === next.apiPort) {
+  if (next.sshPort === next.apiPort) {
     refuse(sent.sshPort === undefined ? 'apiPort' : 'sshPort', `must differ: API and sshd cannot share ${next.apiPort}`)
   }
   return problems
@@ -108,8 +108,13 @@ function consoleChange(sent: Update, isOn: boolean | undefined): ConsoleChange |
   return { shell: isOn === true ? undefined : true, password: { secret: consolePassword } }
 }
 
+const namesConsole = (sent: Update) => sent.consoleEnabled !== undefined || sent.consolePassword !== undefined
+
 async function update(ctx: ContextOf['stage-and-act'], sent: Update): Promise<Reply<undefined>> {
-  const isAboutConsole = sent.consoleEnabled !== undefined || sent.consolePassword !== undefined
+  const isOn = namesConsole(sent) ? await ctx.machine.consoleEnabled() : undefined
+  // What was read may be sent back, also by who may not change it; who may not read it could find it out by guessing.
+  const isAsRead = sent.consoleEnabled === isOn && ctx.may('userInterface.get')
+  const isAboutConsole = sent.consolePassword !== undefined || (namesConsole(sent) && !isAsRead)
   if (isAboutConsole && !ctx.may('console.update')) {
     throw new ApiError('PERMISSION_DENIED', 'Console access needs the right to PUT /{applianceId}/system/console')
   }
@@ -117,13 +122,12 @@ async function update(ctx: ContextOf['stage-and-act'], sent: Update): Promise<Re
   const before = await settingsOf(ctx, recordOf(ctx))
   const { consoleEnabled: _, consolePassword: __, ...settings } = sent
   const next: Settings = { ...before, ...settings }
-  const isOn = isAboutConsole ? await ctx.machine.consoleEnabled() : undefined
   refuseFields([...settingsProblems(ctx, sent, next), ...consoleProblems(sent, isOn)])
   stage(ctx, before, next)
   // Last: what it does cannot be taken back, and what it refuses leaves nothing staged.
   const change = consoleChange(sent, isOn)
   if (change === undefined) return Reply.with(undefined, {})
-  const { isDryRun } = await ctx.setConsole(change)
+  const { isDryRun } = await ctx.console.change(change)
   if (isDryRun)
     return dryRun(undefined, 'Recorded only: the trial profile does not change console access on this machine')
   return Reply.with(undefined, { message: consoleSaid(change) })
@@ -145,7 +149,6 @@ export const userInterface = [
     method: 'GET',
     path: PATH,
     effect: 'read',
-    staged: false,
     summary: 'Where the API and sshd listen, and whether the console account can log in',
     message: 'User interface settings',
     data: Read,
@@ -162,10 +165,12 @@ export const userInterface = [
     method: 'PUT',
     path: PATH,
     effect: 'stage-and-act',
-    staged: true,
+    managedOnly: true,
+    refuses: ['APPLY_PARTIAL', 'CONSOLE_DISABLED', 'CONSOLE_PASSWORD_REQUIRED', 'PASSWORD_POLICY', 'TRANSACTION_OPEN'],
     summary: 'Change where the API and sshd listen; console access changes at once; omitted fields keep their value',
     message: 'User interface settings stored; they take effect with apply',
     body: Update,
+    whenNull: { ipId: '', SSLCertificate: '', sshPort: SSH_PORT },
     handle: (ctx, { body }) => update(ctx, body),
   }),
   endpoint({
@@ -173,7 +178,6 @@ export const userInterface = [
     method: 'PUT',
     path: '/{applianceId}/system/console',
     effect: 'act',
-    staged: false,
     extension: true,
     permissionOnly: true,
     summary: 'Right to change console access with the user interface settings; not served itself',

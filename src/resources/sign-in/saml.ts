@@ -1,13 +1,13 @@
 import { type Static, Type } from 'typebox'
-import { endpoint } from '../api/endpoint.ts'
-import { refuseFields } from '../api/refuse.ts'
-import { Reply } from '../api/reply.ts'
-import { closed, optional } from '../model/fields.ts'
-import { SHARED } from '../model/node.ts'
-import { OpenedSession } from '../model/session.ts'
-import { SamlConfig } from '../model/sign-in.ts'
-import { openedSession } from '../opened-session.ts'
-import { fieldProblems, missingFor } from '../saml/rules.ts'
+import { endpoint } from '../../api/endpoint.ts'
+import { refuseFields } from '../../base/errors.ts'
+import { Reply } from '../../api/reply.ts'
+import { closed, optional } from '../../model/fields.ts'
+import { SHARED } from '../../model/node.ts'
+import { OpenedSession } from '../../model/session.ts'
+import { SamlConfig } from '../../model/sign-in.ts'
+import { openedSession } from './opened-session.ts'
+import { fieldProblems, missingFor } from '../../rules/saml.ts'
 
 const { id: _, ...fields } = SamlConfig.properties
 const Shown = Type.Object(fields)
@@ -40,15 +40,12 @@ const donePage = (code: string) => `<!doctype html><html lang="en"><meta charset
 <h1>You are logged in</h1><p>Give this code to the program that sent you here; it is good for one minute, once:</p>
 <p><code id="code">${code}</code></p><p>It opens a session with <code>POST /api/v1/saml/token</code>. You may close this page.</p></html>`
 
-const common = { staged: false, extension: true } as const
-
 export const saml = [
   endpoint({
     name: 'saml.config',
     method: 'GET',
     path: '/saml/config',
     effect: 'read',
-    staged: false,
     extension: true,
     summary: 'Read how single sign-on is set up',
     message: 'SAML configuration',
@@ -65,11 +62,11 @@ export const saml = [
     method: 'PUT',
     path: '/saml/config',
     effect: 'stage',
-    staged: true,
     extension: true,
     summary: 'Set up single sign-on; omitted fields keep their value',
     message: 'SAML configuration stored',
     body: Update,
+    whenNull: NONE,
     rules: fieldProblems,
     handle: (ctx, { body }) => {
       const section = ctx.section('samlConfigs')
@@ -79,13 +76,14 @@ export const saml = [
     },
   }),
   endpoint({
-    ...common,
+    extension: true,
     name: 'saml.metadata',
     method: 'GET',
     path: '/saml/metadata',
     effect: 'read',
     access: 'public',
     produces: ['application/samlmetadata+xml'],
+    refuses: ['NOT_FOUND'],
     summary: 'What an identity provider has to know of this appliance',
     message: 'SAML 2.0 metadata of the service provider, XML.',
     handle: async (ctx) =>
@@ -96,7 +94,7 @@ export const saml = [
       }),
   }),
   endpoint({
-    ...common,
+    extension: true,
     name: 'saml.login',
     status: 303,
     method: 'GET',
@@ -104,6 +102,8 @@ export const saml = [
     effect: 'read',
     access: 'public',
     produces: ['text/html'],
+    sends: ['Set-Cookie', 'Content-Security-Policy', 'Referrer-Policy'],
+    refuses: ['NOT_FOUND'],
     summary: 'Begin a login at the identity provider: sends the browser there',
     message: 'A redirect (303) to the identity provider.',
     handle: (ctx) => {
@@ -119,7 +119,7 @@ export const saml = [
     },
   }),
   endpoint({
-    ...common,
+    extension: true,
     name: 'saml.acs',
     method: 'POST',
     path: '/saml/acs',
@@ -129,6 +129,8 @@ export const saml = [
     bodyBytes_max: RESPONSE_BYTES_MAX,
     headers: ['cookie'],
     produces: ['text/html'],
+    sends: ['Content-Security-Policy', 'Referrer-Policy'],
+    refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS', 'USER_DISABLED', 'RATE_LIMITED', 'TOO_MANY_AT_ONCE'],
     summary: 'Where the identity provider posts its answer: shows a code that opens one session',
     message: 'A page with a code for POST /saml/token.',
     body: closed({
@@ -136,7 +138,7 @@ export const saml = [
       RelayState: Type.Optional(Type.String({ maxLength: 1024, description: 'Ignored.' })),
     }),
     handle: async (ctx, { body, headers }) => {
-      const code = await ctx.sso.finish(body.SAMLResponse, headers['cookie'] ?? '')
+      const code = await ctx.sso.finish(ctx, body.SAMLResponse, headers['cookie'] ?? '')
       return Reply.bytes({
         body: donePage(code),
         contentType: 'text/html; charset=utf-8',
@@ -146,18 +148,19 @@ export const saml = [
     },
   }),
   endpoint({
-    ...common,
+    extension: true,
     name: 'saml.token',
     method: 'POST',
     path: '/saml/token',
     effect: 'act',
     access: 'public',
+    refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS', 'USER_DISABLED', 'RATE_LIMITED', 'TOO_MANY_AT_ONCE'],
     summary: 'Open a session with the code that the page after single sign-on shows',
     message: 'Login successful',
     body: closed({
       code: Type.String({ minLength: 1, maxLength: 128, description: 'Code; good for one minute, once.' }),
     }),
     data: OpenedSession,
-    handle: async (ctx, { body }) => openedSession(ctx, await ctx.sso.redeem(body.code)),
+    handle: async (ctx, { body }) => openedSession(ctx, await ctx.sso.redeem(ctx, body.code)),
   }),
 ]

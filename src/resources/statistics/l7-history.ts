@@ -1,4 +1,4 @@
-import { historyEndpoints } from '../api/history-endpoints.ts'
+import { historyEndpoints } from './history-endpoints.ts'
 
 export const l7History = historyEndpoints({
   name: 'l7History',

@@ -1,10 +1,11 @@
-import { liveEndpoints } from '../api/live-endpoints.ts'
+import { liveEndpoints } from './live-endpoints.ts'
+import { LAYER_4_FIGURES } from '../../model/live-figures.ts'
 
 export const l4Stats = liveEndpoints({
   name: 'l4Stats',
   base: '/ipvsDirector/stats',
   title: 'Layer 4',
-  required: ['id', 'name', 'connections', 'packetsIn', 'packetsOut', 'bytesIn', 'bytesOut'],
+  fields: LAYER_4_FIGURES,
   description:
     'Counters of the kernel’s balancing table, of 64 bits, and their rates per second; null while unknown. packetsOut and bytesOut are null where replies bypass the node (gate and ipip). A real server that is not in the table (halted, or its check fails) has no figures.',
   specified: ['all', 'backends', 'backend', 'frontends', 'frontend', 'rips', 'backendRips', 'rip'],

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import { endpoint, NoData } from '../api/endpoint.ts'
-import { Reply } from '../api/reply.ts'
-import { closed } from '../model/fields.ts'
-import { SHARED } from '../model/node.ts'
-import { OpenedSession } from '../model/session.ts'
-import { openedSession } from '../opened-session.ts'
+import { endpoint, NoData } from '../../api/endpoint.ts'
+import { Reply } from '../../api/reply.ts'
+import { closed } from '../../model/fields.ts'
+import { SHARED } from '../../model/node.ts'
+import { OpenedSession } from '../../model/session.ts'
+import { openedSession } from './opened-session.ts'
 
 const text = (description: string) => Type.String({ description })
 
@@ -36,9 +36,9 @@ export const auth = [
     path: '/confirm',
     effect: 'read',
     access: 'public',
-    staged: false,
     summary: 'Page that confirms the browser accepts the certificate',
     message: 'A JSON string that holds an HTML page.',
+    whole: Type.String({ description: 'HTML.' }),
     handle: () => Reply.bytes({ body: JSON.stringify(CONFIRM_PAGE), contentType: 'application/json' }),
   }),
   endpoint({
@@ -52,7 +52,8 @@ export const auth = [
     message: 'Login options',
     body: closed({ email: LoginName }),
     data: LoginOptions,
-    // The same for every e-mail, known or not: an answer that differs would tell who has an account, or which one breaks glass.
+    // The same for every e-mail, known or not: an answer that differs would tell who has an account, or which one
+    // breaks glass.
     handle: (ctx) => {
       const saml = ctx.running.get('samlConfigs', SHARED)
       const isConfigured = saml?.enabled === true
@@ -73,7 +74,6 @@ export const auth = [
     path: '/ping',
     effect: 'read',
     access: 'public',
-    staged: false,
     summary: 'Whether the API answers',
     message: 'pong',
     data: NoData,
@@ -85,11 +85,10 @@ export const auth = [
     path: '/token',
     effect: 'read',
     access: 'authenticated',
-    staged: false,
     summary: 'A fresh token for the running session; call it before the old one expires',
     message: 'Token refreshed',
     data: Type.Object({ token: text('JWT; lives one hour, never beyond the session.') }),
-    handle: (ctx) => ({ token: ctx.session.refresh() }),
+    handle: (ctx) => ({ token: ctx.sessions.token(ctx.actor.sessionId) }),
   }),
   endpoint({
     name: 'auth.login',
@@ -98,6 +97,15 @@ export const auth = [
     effect: 'act',
     access: 'public',
     staged: true,
+    refuses: [
+      'TOO_MANY_AT_ONCE',
+      'INVALID_CREDENTIALS',
+      'TWO_FACTOR_REQUIRED',
+      'TWO_FACTOR_INVALID',
+      'USER_DISABLED',
+      'SSO_ENFORCED',
+      'RATE_LIMITED',
+    ],
     summary: 'Log in with e-mail and password',
     message: 'Login successful',
     body: closed({
@@ -111,7 +119,7 @@ export const auth = [
       ),
     }),
     data: OpenedSession,
-    handle: async (ctx, { body }) => openedSession(ctx, await ctx.login.withPassword(body)),
+    handle: async (ctx, { body }) => openedSession(ctx, await ctx.login.login(body, ctx.client.address)),
   }),
   endpoint({
     name: 'auth.logout',
@@ -119,7 +127,6 @@ export const auth = [
     path: '/token',
     effect: 'act',
     access: 'authenticated',
-    staged: false,
     extension: true,
     summary: 'Log out: the session and every token of it end at once',
     message: 'Logged out',

@@ -1,5 +1,5 @@
-import type { ContextOf } from '../api/context.ts'
-import { historyEndpoints } from '../api/history-endpoints.ts'
+import type { ContextOf } from '../../context/context.ts'
+import { historyEndpoints } from './history-endpoints.ts'
 
 const layer = {
   title: 'Layer 4',

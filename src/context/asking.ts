@@ -1,0 +1,10 @@
+import type { Actor } from './actor.ts'
+
+/** Who makes a request, and from where. */
+export interface Asking {
+  readonly actor: Actor
+  /** The address is read only where it is needed: finding it out costs more than the rest of a small answer. */
+  readonly client: { readonly address: string }
+  /** Whether a role of the caller grants the endpoint with this name. */
+  may(endpoint: string): boolean
+}

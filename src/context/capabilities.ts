@@ -1,0 +1,85 @@
+import type { MachineFacts } from '../model/machine-facts.ts'
+import type { Accounts, AccountsReader, Hashing, LoginActor, SessionsReader } from './accounts.ts'
+import type { ApplyActor, ApplyReader } from './applying.ts'
+import type { AuditReader } from './audit.ts'
+import type { BackupsActor, BackupsReader, RestoreChecks } from './backups.ts'
+import type { ApiDocuments, Catalog } from './catalog.ts'
+import type { CertificatesReader } from './certificates.ts'
+import type { ClusterActor, ClusterReader } from './cluster.ts'
+import type { EventsReader } from './events.ts'
+import type { HealthReader, HistoryFigures, Layer4Figures, LiveFigures } from './figures.ts'
+import type { Drains, JobsActor, JobsReader } from './jobs.ts'
+import type {
+  ClockActor,
+  ConsoleActor,
+  PowerActor,
+  SnapshotsActor,
+  SnapshotsReader,
+  UpdatesActor,
+  UpdatesReader,
+} from './machine-care.ts'
+import type { RadiusProbe } from './radius.ts'
+import type { RevisionsReader } from './revisions.ts'
+import type { Sso, SsoReader } from './sso.ts'
+import type { PendingReader, TransactionsActor, TransactionsReader } from './staging.ts'
+import type { StickTables, StickTablesReader } from './stick-tables.ts'
+import type { UnitsActor, UnitsReader } from './units.ts'
+
+/**
+ * What handlers may ask for, each with its faces: `read` is seen by every handler, the others by those whose effect
+ * allows it.
+ */
+export interface Capabilities {
+  readonly accounts: { read: AccountsReader; act: Accounts }
+  /** Where this API is reached now. */
+  readonly api: { read: { readonly port: number } }
+  readonly applying: { read: ApplyReader; apply: ApplyActor }
+  readonly audit: { read: AuditReader }
+  readonly backups: { read: BackupsReader; act: BackupsActor }
+  readonly catalog: { read: Catalog }
+  readonly certificates: { read: CertificatesReader }
+  readonly clock: { act: ClockActor }
+  readonly cluster: { read: ClusterReader; act: ClusterActor }
+  readonly console: { act: ConsoleActor }
+  readonly demo: { act: { remove(by: string): Promise<void> } }
+  readonly documents: { read: ApiDocuments }
+  readonly drains: { stage: Drains }
+  readonly events: { read: EventsReader }
+  readonly health: { read: HealthReader }
+  readonly history: { read: HistoryFigures }
+  readonly jobs: { read: JobsReader; act: JobsActor }
+  readonly layer4: { read: Layer4Figures }
+  readonly live: { read: LiveFigures }
+  readonly login: { act: LoginActor }
+  /** What the machine says of itself now. */
+  readonly machine: { read: MachineFacts }
+  readonly passwords: { stage: Hashing }
+  readonly pending: { read: PendingReader }
+  readonly power: { act: PowerActor }
+  readonly radius: { act: RadiusProbe }
+  readonly restoreChecks: { stage: RestoreChecks }
+  readonly revisions: { read: RevisionsReader }
+  /** Scripts that somebody put on this machine, by their names. */
+  readonly scripts: {
+    read: { find(name: string): Promise<{ readonly script: string } | { readonly problem: string }> }
+  }
+  readonly sessions: { read: SessionsReader }
+  readonly snapshots: { read: SnapshotsReader; act: SnapshotsActor }
+  readonly sso: { read: SsoReader; act: Sso }
+  readonly stickTables: { read: StickTablesReader; act: StickTables }
+  readonly transactions: { read: TransactionsReader; act: TransactionsActor }
+  readonly units: { read: UnitsReader; act: UnitsActor }
+  readonly updates: { read: UpdatesReader; act: UpdatesActor }
+}
+
+type Face = 'read' | 'stage' | 'act' | 'apply'
+
+/** The capabilities that have this face, as it shows them. */
+export type Seen<F extends Face> = {
+  readonly [
+    Name in keyof Capabilities as Capabilities[Name] extends Record<F, unknown> ? Name : never
+  ]: Capabilities[Name] extends Record<F, infer Shown> ? Shown : never
+}
+
+/** The capabilities as they are made, with all of their faces. */
+export type Whole = Seen<'read'> & Seen<'stage'> & Seen<'act'> & Seen<'apply'>

@@ -1,0 +1,94 @@
+import type { Asking } from './asking.ts'
+
+/** A node as the others see it. */
+export interface ClusterNode {
+  readonly id: string
+  readonly name: string
+  /** HOST:PORT where nodes ask each other. */
+  readonly address: string
+  readonly isSelf: boolean
+  /** `unknown` shortly after a start. */
+  readonly state: 'online' | 'unreachable' | 'unknown'
+  /** Whether it counts for the quorum; one that has just joined does not yet. */
+  readonly isVoter: boolean
+  readonly isLeader: boolean
+  /** Of Fulcrum, when it joined. */
+  readonly version: string
+  /** ISO 8601. */
+  readonly since: string
+}
+
+export interface ClusterState {
+  readonly id: string
+  readonly name: string
+  readonly epoch: number
+  /** Whether changes can be made. */
+  readonly quorum: boolean
+  /** Number of the last entry of the shared log that this node has carried out. */
+  readonly sequence: number
+  /** Why this node follows the cluster no longer; a person has to look. */
+  readonly halted: string | undefined
+  readonly nodes: readonly ClusterNode[]
+}
+
+export interface Forming {
+  /** Of the cluster. */
+  readonly name: string
+  /** HOST or HOST:PORT where the other nodes will reach this one. */
+  readonly address: string
+  /** Of this node. */
+  readonly nodeName: string
+}
+
+export interface Joining {
+  readonly token: string
+  /** HOST or HOST:PORT where the other nodes will reach this one. */
+  readonly address: string
+  /** Of this node. */
+  readonly nodeName: string
+}
+
+export interface IssuedToken {
+  readonly id: string
+  /** To hand over; shown this once. */
+  readonly token: string
+  /** ISO 8601. */
+  readonly expiresAt: string
+}
+
+/** What a node would join. */
+export interface JoinPreview {
+  readonly clusterId: string
+  readonly name: string
+  readonly version: string
+  readonly nodes: readonly { readonly id: string; readonly name: string; readonly address: string }[]
+  /** Whether the cluster reaches this node at its address; `why` it does not, as half a sentence. */
+  readonly reachable: boolean
+  readonly why?: string
+}
+
+export interface ClusterReader {
+  /** undefined: this node is in no cluster. */
+  state(): Promise<ClusterState | undefined>
+  /** Whether there are other nodes than this one. */
+  readonly hasOthers: boolean
+}
+
+export interface ClusterActor extends ClusterReader {
+  /** Refuses a node that is in a cluster, and one without etcd. */
+  form(forming: Forming): Promise<void>
+  /** A token that lets one node join within so many seconds, at most a day; refuses a node that is in no cluster. */
+  issueToken(validFor_s: number): Promise<IssuedToken>
+  /** What `join` would do. Changes nothing. */
+  look(joining: Joining): Promise<JoinPreview>
+  /**
+   * Takes the cluster's configuration, users and sessions over in place of the own ones; refuses a node that is in a
+   * cluster, a token that does not let it in, and a cluster that does not answer.
+   */
+  join(joining: Joining): Promise<void>
+  /**
+   * Sends a request to the other nodes, one after the other: `pathOn` says where. Stops at the first that refuses it,
+   * and says which had done it by then.
+   */
+  onOthers(method: string, pathOn: (nodeId: string) => string, asking: Asking): Promise<void>
+}

@@ -1,0 +1,133 @@
+import { existsSync } from 'node:fs'
+import { createAppliance } from '../appliance/appliance.ts'
+import { FirstPassword } from '../auth/first-password.ts'
+import { checkState } from './check.ts'
+import { assertDescriptors } from '../base/descriptors.ts'
+import { createLog, type Log } from '../base/log.ts'
+import { createMachine } from '../machine/machine.ts'
+import { addressText } from '../base/socket-address.ts'
+import { repairState } from './repair.ts'
+import { createNotifier, type Notifier } from './sd-notify.ts'
+import type { Settings } from '../settings.ts'
+import type { Appliance } from '../appliance/running-appliance.ts'
+import { lockState } from './state-lock.ts'
+import { VERSION } from '../base/version.ts'
+
+const say = (text: string) => void process.stdout.write(`${text}\n`)
+const complain = (text: string) => void process.stderr.write(`fulcrum: ${text}\n`)
+
+/** Runs the daemon until a signal ends it. */
+export async function runDaemon(settings: Settings, end: (code: number) => void): Promise<void> {
+  if ((settings.check || settings.repair) && !existsSync(settings.state))
+    throw new Error(`there is nothing in ${settings.state}`)
+  assertDescriptors()
+  lockState(settings.state)
+  if (settings.repair) await repair(settings.state)
+  if (settings.check || settings.repair) return end(await check(settings.state))
+  const daemon: Daemon = {
+    settings,
+    log: createLog((line) => void process.stderr.write(line)),
+    notifier: createNotifier(settings.notify),
+    signal: endingSignal(),
+  }
+  while ((await live(daemon)) === 'reborn') daemon.log.info('starting anew, as what the node is by now')
+  end(0)
+}
+
+/** In the last lines; the others are counted. */
+const ADDRESSES_TOLD_MAX = 8
+
+interface Daemon {
+  readonly settings: Settings
+  readonly log: Log
+  readonly notifier: Notifier
+  /** Resolves with the signal that ends the daemon. */
+  readonly signal: Promise<NodeJS.Signals>
+}
+
+/** From a start to a signal, or until the node is another one. */
+async function live(daemon: Daemon): Promise<'stopped' | 'reborn'> {
+  const { settings, log, notifier } = daemon
+  const appliance = await createAppliance(settings, createMachine(settings), log)
+  const [api] = await appliance.listen()
+  const password = await tellPassword(settings, appliance)
+  if (api !== undefined)
+    greet(settings, appliance, password, `https://${api.host.includes(':') ? `[${api.host}]` : api.host}:${api.port}`)
+  await appliance.passwordWasShown()
+  notifier.ready(`version ${VERSION}`)
+  notifier.startWatchdog(() => true)
+  const running = appliance.run()
+  const failed = running.then(({ demoUrl }) => {
+    if (demoUrl !== undefined) say(`  Demo           ${demoUrl} (remove it: DELETE /api/v1/demo)`)
+    return new Promise<never>(() => undefined)
+  })
+  const why = await Promise.race([daemon.signal, appliance.reborn.then(() => 'reborn' as const), failed])
+  if (why !== 'reborn') notifier.stopping()
+  log.info('stopping', { why })
+  // A start that was taken back half-way would have to be repaired by the next one.
+  await running.catch(() => undefined)
+  const served = appliance.serves()
+  const left = await appliance.close({ keepsPrograms: why === 'reborn' || settings.keep })
+  if (why === 'reborn') return 'reborn'
+  if (left !== undefined) complain(`HAProxy was not ended: ${left}`)
+  else if (settings.profile === 'trial' && settings.observe === undefined) takeLeave(settings, served)
+  return 'stopped'
+}
+
+/**
+ * More signals change nothing: Ctrl-C comes once from the terminal and once more from npm, and the second one must not
+ * keep the daemon from ending its HAProxy. One that comes during the start waits until there is something to end.
+ */
+function endingSignal(): Promise<NodeJS.Signals> {
+  // A terminal that was closed, or a `tee` that had the same Ctrl-C, reads no more: that is no reason to fall over on
+  // the way out.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined)
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, resolve)
+  })
+}
+
+/** The last lines of a trial: what has become of its HAProxy. */
+function takeLeave({ keep, state }: Settings, served: readonly string[]): void {
+  const more = served.length - ADDRESSES_TOLD_MAX
+  const told = [...served.slice(0, ADDRESSES_TOLD_MAX), ...(more > 0 ? [`${more} more`] : [])].join(', ')
+  if (!keep) return say(`  Ended          HAProxy${told === '' ? '' : `, which served ${told}`}`)
+  say(`  Goes on        HAProxy${told === '' ? '' : `, serving ${told}`}`)
+  say(`  To end it      start with --state ${state} and without --keep, then Ctrl-C`)
+}
+
+/**
+ * How the first administrator gets the password: an appliance's output goes to the journal, where no secret belongs.
+ */
+async function tellPassword({ profile, state }: Settings, { firstAdministrator }: Appliance): Promise<string> {
+  const password = firstAdministrator?.oneTimePassword
+  if (password === undefined) return 'the one in FULCRUM_ADMIN_PASSWORD'
+  if (profile === 'trial') return `${password}   (shown this once)`
+  const file = new FirstPassword(state)
+  await file.keep(password)
+  return `in ${file.path} until the first login`
+}
+
+function greet(settings: Settings, appliance: Appliance, password: string, url: string): void {
+  say(`Fulcrum ${VERSION}, ${settings.profile} profile, state in ${settings.state}`)
+  say(`  API            ${url}/api/v1`)
+  say(`  Documentation  ${url}/api/v1/docs`)
+  say(`  Node           ${appliance.nodeId}`)
+  if (settings.observe !== undefined) say(`  Observes       ${addressText(settings.observe)}`)
+  const first = appliance.firstAdministrator
+  if (first === undefined) return
+  say(`  Administrator  ${first.email}`)
+  say(`  Password       ${password}`)
+}
+
+/** What is damaged after it is told by the check that follows. */
+async function repair(state: string): Promise<void> {
+  for (const done of await repairState(state)) say(done)
+}
+
+async function check(state: string): Promise<number> {
+  const problems = await checkState(state)
+  for (const problem of problems) complain(problem)
+  if (problems.length === 0) say('the stores are whole')
+  return problems.length === 0 ? 0 : 1
+}

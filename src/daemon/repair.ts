@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { repairArchive } from '../../storage/archive/repair.ts'
+import { damageOf, repairConfig } from '../../storage/config/repair.ts'
+import { ConfigTables } from '../../storage/config/tables.ts'
+import { LAYER4_ARCHIVE } from '../stats/layer4-stats.ts'
+
+/** Damaged records of the configuration of a state folder that no daemon uses, as sentences; [] when there are none. */
+export function configDamage(stateFolder: string): Promise<readonly string[]> {
+  return withTables(stateFolder, damageOf)
+}
+
+/**
+ * Mends the stores of a state folder that no daemon uses. Answers what was done, as sentences; [] when all was whole.
+ */
+export async function repairState(stateFolder: string): Promise<readonly string[]> {
+  const done = [...(await withTables(stateFolder, repairConfig))]
+  for (const name of ['archive', LAYER4_ARCHIVE]) {
+    const directory = join(stateFolder, name)
+    if (!existsSync(join(directory, 'data.mdb'))) continue
+    for (const place of await repairArchive(directory))
+      done.push(`${name}: ${place} is damaged: nothing is known of it`)
+  }
+  return done
+}
+
+async function withTables<T>(stateFolder: string, work: (tables: ConfigTables) => T): Promise<T> {
+  const tables = new ConfigTables(join(stateFolder, 'config'))
+  try {
+    return work(tables)
+  } finally {
+    await tables.close()
+  }
+}

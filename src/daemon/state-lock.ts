@@ -1,0 +1,40 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+export interface StateLock {
+  release(): void
+}
+
+/** A lock that nothing refers to would be collected, and let go. */
+const held = new Set<DatabaseSync>()
+
+/**
+ * One daemon per state folder. The lock is the kernel's own on a file in the folder, taken as SQLite takes it (Node has
+ * no call for it): it belongs to one process in whatever namespaces, and ends with that process, however that dies.
+ */
+export function lockState(folder: string): StateLock {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const lock = new DatabaseSync(join(folder, 'lock'))
+  try {
+    // Nothing is ever written; a journal would need room, and on a full disk the daemon has to begin.
+    lock.exec('PRAGMA journal_mode = MEMORY')
+    lock.exec('BEGIN EXCLUSIVE')
+  } catch (error) {
+    lock.close()
+    const isTaken = (error as { errcode?: number }).errcode === SQLITE_BUSY
+    const reason = isTaken
+      ? 'another daemon is using it; end that one (removing the file does not help)'
+      : String(error)
+    throw new Error(`the state folder ${folder} cannot be locked: ${reason}`, { cause: error })
+  }
+  held.add(lock)
+  return {
+    release() {
+      held.delete(lock)
+      lock.close()
+    },
+  }
+}
+
+const SQLITE_BUSY = 5

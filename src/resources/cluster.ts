@@ -1,0 +1,154 @@
+import { Type } from 'typebox'
+import { endpoint, NoData } from '../api/endpoint.ts'
+import { closed, Name } from '../model/fields.ts'
+
+const text = (description: string) => Type.String({ description })
+const yes = (description: string) => Type.Boolean({ description })
+
+const Node = Type.Object({
+  id: text('The applianceId of the node.'),
+  name: text('Name for people.'),
+  address: text('HOST:PORT where nodes ask each other; etcd has the two ports above it.'),
+  isSelf: yes('The node that answers.'),
+  state: Type.Enum(['online', 'unreachable', 'unknown'], {
+    description: 'Whether the node that answers reaches it; unknown shortly after a start.',
+  }),
+  isVoter: yes('Counts for the quorum; a node that has just joined does not yet.'),
+  isLeader: yes('Leads the votes at the moment; it has no other privilege.'),
+  version: text('Of Fulcrum, when it joined.'),
+  since: text('When it joined; ISO 8601.'),
+})
+
+const State = Type.Object({
+  id: text('Of the cluster.'),
+  name: text('Name for people.'),
+  epoch: Type.Integer({ description: 'Rises by one with each takeover of what was left of a cluster, from 1 on.' }),
+  quorum: yes('Whether enough nodes answer, so that changes can be made.'),
+  sequence: Type.Integer({ description: 'Number of the last shared entry that the answering node has carried out.' }),
+  halted: Type.Union([Type.String(), Type.Null()], {
+    description: 'Why the answering node follows the cluster no longer; null while it does.',
+  }),
+  nodes: Type.Array(Node, { description: 'In the order in which they joined.' }),
+})
+
+const Address = Type.String({
+  minLength: 1,
+  maxLength: 260,
+  description: 'HOST or HOST:PORT where the other nodes will reach this one; the port of --peer unless told.',
+})
+
+const Preview = Type.Object({
+  clusterId: text('Of the cluster.'),
+  name: text('Name for people.'),
+  version: text('Of Fulcrum on the member that answered.'),
+  nodes: Type.Array(
+    Type.Object({ id: text('Its applianceId.'), name: text('Its name.'), address: text('HOST:PORT.') }),
+    {
+      description: 'The nodes that are in it.',
+    },
+  ),
+  reachable: yes('Whether the cluster reaches this node at its address.'),
+  why: Type.Optional(text('Why it does not.')),
+})
+
+const Join = closed({
+  token: Type.String({ minLength: 1, maxLength: 2048, description: 'Of POST /cluster/tokens on a member; secret.' }),
+  address: Address,
+  nodeName: Type.Optional(Name),
+  dryRun: Type.Optional(yes('Only tells what would be joined, and uses nothing of the token up.')),
+})
+
+const DAY_S = 86_400
+const HOUR_S = 3_600
+
+const Issue = closed({
+  role: Type.Optional(Type.Enum(['node'], { description: 'What joins with it.' })),
+  validFor: Type.Optional(
+    Type.Integer({
+      minimum: 60,
+      maximum: DAY_S,
+      description: `Seconds within which a node can join with it, 60 to ${DAY_S}; ${HOUR_S} unless told.`,
+    }),
+  ),
+})
+
+const Issued = Type.Object({
+  id: text('Of the token.'),
+  token: text('To hand over to the node that joins; shown this once, and good for one node.'),
+  expiresAt: text('ISO 8601.'),
+})
+
+const Form = closed({
+  name: Name,
+  address: Address,
+  nodeName: Type.Optional(Name),
+})
+
+export const cluster = [
+  endpoint({
+    name: 'cluster.show',
+    method: 'GET',
+    path: '/cluster',
+    effect: 'read',
+    extension: true,
+    summary: 'The cluster that this node is in; null when it is in none',
+    message: 'Cluster',
+    data: Type.Union([State, Type.Null()]),
+    handle: async (ctx) => {
+      const state = await ctx.cluster.state()
+      if (state === undefined) return null
+      return { ...state, halted: state.halted ?? null, nodes: [...state.nodes] }
+    },
+  }),
+  endpoint({
+    name: 'cluster.form',
+    method: 'POST',
+    path: '/cluster',
+    effect: 'act',
+    extension: true,
+    managedOnly: true,
+    refuses: ['IN_USE', 'JOB_IN_PROGRESS'],
+    summary: 'Form a cluster of this node, which others can join; traffic is untouched',
+    message: 'The cluster is formed',
+    body: Form,
+    data: NoData,
+    handle: async (ctx, { body }) => {
+      await ctx.cluster.form({ ...body, nodeName: body.nodeName ?? ctx.nodeId })
+      return []
+    },
+  }),
+  endpoint({
+    name: 'cluster.issueToken',
+    method: 'POST',
+    path: '/cluster/tokens',
+    effect: 'act',
+    extension: true,
+    summary: 'Make a token that lets one node join',
+    message: 'Token made',
+    body: Issue,
+    data: Issued,
+    handle: (ctx, { body }) => ctx.cluster.issueToken(body.validFor ?? HOUR_S),
+  }),
+  endpoint({
+    name: 'cluster.join',
+    method: 'POST',
+    path: '/cluster/join',
+    effect: 'act',
+    extension: true,
+    managedOnly: true,
+    refuses: ['IN_USE', 'JOB_IN_PROGRESS', 'NODE_UNREACHABLE'],
+    summary: 'Join a cluster: its configuration and users take the place of those of this node',
+    message: 'Joined the cluster',
+    body: Join,
+    data: Type.Union([Preview, NoData]),
+    handle: async (ctx, { body: { dryRun = false, ...joining } }) => {
+      const wanted = { ...joining, nodeName: joining.nodeName ?? ctx.nodeId }
+      if (dryRun) {
+        const preview = await ctx.cluster.look(wanted)
+        return { ...preview, nodes: [...preview.nodes] }
+      }
+      await ctx.cluster.join(wanted)
+      return []
+    },
+  }),
+]

@@ -1,0 +1,16 @@
+import type { Static } from 'typebox'
+import type { ContextOf } from '../../context/context.ts'
+import type { SessionData } from '../../context/actor.ts'
+import { licence } from '../../model/licence.ts'
+import type { OpenedSession } from '../../model/session.ts'
+
+/** The answer of every login, however it was made, and what the audit log tells of it. */
+export function openedSession(
+  { nodeId, version, work }: Pick<ContextOf['act'], 'nodeId' | 'version' | 'work'>,
+  opened: SessionData,
+): Static<typeof OpenedSession> {
+  work.noteLogin(opened)
+  const { user, token, mustEnrol } = opened
+  const session = { user: { ...user, extra: [] }, token, ...(mustEnrol ? { mustEnrol } : {}) }
+  return { ...session, appliance_id: nodeId, applianceVersion: version, licence: licence(Date.now()) }
+}

@@ -1,0 +1,98 @@
+import { Type } from 'typebox'
+import type { FigureKind, Figures } from '../../model/live-figures.ts'
+import type { LiveFigures, LiveView } from '../../context/figures.ts'
+import type { ContextOf } from '../../context/context.ts'
+import { endpoint } from '../../api/endpoint.ts'
+import { Reply } from '../../api/reply.ts'
+import { ApiError } from '../../base/errors.ts'
+
+/** What one layer tells. */
+export interface LiveLayer {
+  /** Begins the names of its endpoints. */
+  readonly name: string
+  readonly base: string
+  /** "Layer 7". */
+  readonly title: string
+  /** What is told of an object beside its id and name. */
+  readonly fields: Readonly<Record<FigureKind, Figures>>
+  /** What the figures of an object are. */
+  readonly description: string
+  /** Names of the endpoints that the specification has. */
+  readonly specified: readonly string[]
+  readonly figures: (ctx: ContextOf['read']) => LiveFigures
+}
+
+function figures(live: LiveFigures, view: LiveView): Reply<never> {
+  const ready = live.render(view)
+  if (ready !== undefined) return Reply.bytes(ready)
+  throw new ApiError('NOT_FOUND', 'Nothing that runs has this id; what is staged appears after apply')
+}
+
+const text = (description: string) => Type.String({ description })
+
+function schemasOf({ fields, description }: LiveLayer) {
+  const ids = { id: text('Record id.'), name: text('Its name.') }
+  const owner = { backendId: text('Backend that holds it.'), backendName: text('Name of the backend.') }
+  const one = (told: Figures) => Type.Unsafe<never>(Type.Object({ ...ids, ...told }, { description }))
+  const list = (items: typeof Frontend) =>
+    Type.Unsafe<never>(Type.Array(items, { description: 'One entry per object.' }))
+  const [Frontend, Backend, Real] = [one(fields.frontend), one(fields.backend), one({ ...owner, ...fields.server })]
+  const [Frontends, Backends, Reals] = [list(Frontend), list(Backend), list(Real)]
+  const parts = { frontends: Frontends, backends: Backends, reals: Reals }
+  const All = Type.Unsafe<never>(Type.Object(parts, { description: 'Every object by kind.' }))
+  return { Frontend, Frontends, Backend, Backends, Reals, All }
+}
+
+/** The live statistics of a layer: every object, each kind, and one of each by its id. */
+export function liveEndpoints(layer: LiveLayer) {
+  const { name, base, title, specified } = layer
+  const { Frontend, Frontends, Backend, Backends, Reals, All } = schemasOf(layer)
+  const about = (verb: string) => ({
+    name: `${name}.${verb}`,
+    method: 'GET' as const,
+    effect: 'read' as const,
+    isTagged: true as const,
+    ...(specified.includes(verb) ? {} : { extension: true as const }),
+  })
+  const all = (verb: string, path: string, data: typeof Frontend, of: string, kind: AllKind) =>
+    endpoint({
+      ...about(verb),
+      path: `${base}${path}`,
+      summary: `Live ${of}`,
+      message: messageOf(title, kind),
+      data,
+      handle: (ctx) => figures(layer.figures(ctx), { kind }),
+    })
+  const one = (verb: string, path: string, data: typeof Frontend, of: string, kind: OneKind) =>
+    endpoint({
+      ...about(verb),
+      path: `${base}${path}/{id}`,
+      summary: `Live statistics of ${of}`,
+      message: messageOf(title, kind),
+      data,
+      handle: (ctx, { params }) => figures(layer.figures(ctx), { kind, id: params.id }),
+    })
+  return [
+    all('all', '', All, `${title} statistics of frontends, backends and real servers`, 'all'),
+    all('backends', '/backends', Backends, `statistics of every ${title} backend`, 'backends'),
+    one('backend', '/backends', Backend, `one ${title} backend`, 'backend'),
+    all('frontends', '/frontends', Frontends, `statistics of every ${title} frontend`, 'frontends'),
+    one('frontend', '/frontends', Frontend, `one ${title} frontend`, 'frontend'),
+    all('rips', '/rips', Reals, `statistics of every real server in every ${title} backend`, 'rips'),
+    one('backendRips', '/rips/backend', Reals, `the real servers of one ${title} backend`, 'backend-rips'),
+    one('rip', '/rips', Reals, `one real server, one entry per ${title} backend`, 'rip'),
+  ]
+}
+
+type AllKind = 'all' | 'frontends' | 'backends' | 'rips'
+type OneKind = 'frontend' | 'backend' | 'backend-rips' | 'rip'
+
+function messageOf(title: string, kind: LiveView['kind']): string {
+  if (kind === 'all') return `${title} statistics`
+  const what = kind.startsWith('frontend')
+    ? 'frontend'
+    : kind.endsWith('rips') || kind === 'rip'
+      ? 'real server'
+      : 'backend'
+  return `${title} ${what} statistics`
+}
