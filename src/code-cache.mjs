@@ -1,9 +1,9 @@
-// Preloaded (`node --import`) by the start command, in the main thread and, inherited, in every worker. Plain JavaScript,
-// because its point is that no thread has to load Node's TypeScript compiler: a stripped copy of each source file, named
-// by its content, and V8's compiled code are kept in a cache folder. Without a writable folder everything still runs.
-// What is in the folder is a hint: it is not flushed to the disk, so a power cut may leave files that are empty, half or
-// of zeros. Each copy ends with a hash of its name and its code, as Node's compiled code does; one that does not fit is
-// made again.
+// Preloaded (`node --import`) by the start command, in the main thread and, inherited, in every worker. Plain
+// JavaScript, because its point is that no thread has to load Node's TypeScript compiler: a stripped copy of each
+// source file, named by its content, and V8's compiled code are kept in a cache folder. Without a writable folder
+// everything still runs. What is in the folder is a hint: it is not flushed to the disk, so a power cut may leave files
+// that are empty, half or of zeros. Each copy ends with a hash of its name and its code, as Node's compiled code does;
+// one that does not fit is made again.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { enableCompileCache, registerHooks, stripTypeScriptTypes } from 'node:module'

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import type { ConfigStore } from '../../storage/config/config-store.ts'
-import type { Actor } from '../api/context.ts'
+import type { Actor } from '../context/actor.ts'
 import type { Endpoint } from '../api/endpoint.ts'
-import type { Clock } from '../clock.ts'
-import { ApiError } from '../errors.ts'
-import { type Log, strangersLog } from '../log.ts'
+import type { Clock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
+import { type Log, strangersLog } from '../base/log.ts'
 import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
 import { Account } from './account.ts'
 import { ApiTokens, isOfToken, TOKEN_SESSION } from './api-tokens.ts'
@@ -35,6 +35,9 @@ export interface AccessParts {
 /** Compiled rights of tokens that are remembered; a little more than a kilobyte each. */
 const NARROWED_MAX = 2000
 
+/** Whom another node of the cluster vouches for: it has looked at the session, or at the token and its limits. */
+type Vouched = Pick<Actor, 'userId' | 'sessionId'> & { readonly endpoints?: readonly string[] }
+
 interface Admitted {
   readonly rights: Rights
   readonly sessionId: string
@@ -46,6 +49,7 @@ export class AccessControl {
   /** For passwords that administrators set: a flood of logins must not keep them waiting. */
   readonly hashing = new Passwords()
   readonly sessions: Sessions
+  readonly tokens: Tokens
   readonly login: Login
   readonly account: Account
   /** Set when this start made the first administrator. */
@@ -62,7 +66,8 @@ export class AccessControl {
     const { store, running, endpoints, stateFolder, clock, log, amend } = parts
     this.passwords = passwords
     this.firstAdministrator = first
-    this.sessions = new Sessions(store.sessions, new Tokens(join(stateFolder, 'token-key.pem')), clock)
+    this.tokens = new Tokens(join(stateFolder, 'token-key.pem'))
+    this.sessions = new Sessions(store.sessions, this.tokens, clock)
     this.#apiTokens = new ApiTokens(store.apiTokens, clock)
     const factors = new SecondFactors(store.signIns, clock)
     const shared = { running, clock, log, passwords, lockout: new Lockout(clock), factors, amend }
@@ -90,9 +95,10 @@ export class AccessControl {
     return access
   }
 
-  authenticate(token: string): Admitted | ApiError {
-    if (ApiTokens.isOne(token)) return this.#ofProgram(token)
-    const session = this.sessions.authenticate(token)
+  authenticate(proof: string | Vouched): Admitted | ApiError {
+    if (typeof proof !== 'string') return this.#vouchedFor(proof)
+    if (ApiTokens.isOne(proof)) return this.#ofProgram(proof)
+    const session = this.sessions.authenticate(proof)
     if (session === 'expired') return new ApiError('TOKEN_EXPIRED', 'The token has expired; log in again')
     if (session === 'invalid') return new ApiError('UNAUTHENTICATED', 'This is not a token of this daemon; log in')
     const rights = this.#permissions.of(session.userId)
@@ -110,10 +116,20 @@ export class AccessControl {
       return new ApiError('UNAUTHENTICATED', 'This API token was revoked, has expired or never was')
     const of = this.#permissions.of(known.userId)
     if (of === undefined) return nobodyAnyMore()
-    const sessionId = `${TOKEN_SESSION}${known.id}`
+    return this.#withToken(of, `${TOKEN_SESSION}${known.id}`, known.endpoints)
+  }
+
+  /** What the user may do is judged here. */
+  #vouchedFor({ userId, sessionId, endpoints }: Vouched): Admitted | ApiError {
+    const of = this.#permissions.of(userId)
+    if (of === undefined) return nobodyAnyMore()
+    return isOfToken(sessionId) ? this.#withToken(of, sessionId, endpoints) : { rights: of, sessionId }
+  }
+
+  #withToken(of: Rights, sessionId: string, endpoints: readonly string[] | undefined): Admitted {
     const cached = this.#narrowed.get(sessionId)
-    if (cached?.of === of) return { rights: cached.rights, sessionId }
-    const rights = this.#permissions.narrowed(of, known.endpoints)
+    if (cached?.of === of && isSameList(cached.rights.endpoints, endpoints)) return { rights: cached.rights, sessionId }
+    const rights = this.#permissions.narrowed(of, endpoints)
     // Those of revoked tokens are forgotten with the others.
     if (this.#narrowed.size >= NARROWED_MAX) this.#narrowed.clear()
     this.#narrowed.set(sessionId, { of, rights })
@@ -132,7 +148,10 @@ export class AccessControl {
     return of?.granted[place] === 1 && !this.sessions.isLimited(sessionId)
   }
 
-  /** Refuses what somebody asked for earlier and may not do any more: who is gone or disabled, or has lost a right or the token. */
+  /**
+   * Refuses what somebody asked for earlier and may not do any more: who is gone or disabled, or has lost a right or
+   * the token.
+   */
   assertStill({ userId, email, sessionId }: Actor, wanted: readonly string[]): void {
     const of = this.#permissions.of(userId === '' ? (this.#idOf(email) ?? '') : userId)
     const refuse = (why: string) => {
@@ -166,6 +185,10 @@ export class AccessControl {
     if (gone.length === 0) return
     await this.#apiTokens.revoke(({ userId }) => gone.includes(userId))
   }
+}
+
+function isSameList(a: readonly string[] | undefined, b: readonly string[] | undefined): boolean {
+  return a === b || (a?.length === b?.length && a?.every((one, at) => one === b?.[at]) === true)
 }
 
 const nobodyAnyMore = () => new ApiError('UNAUTHENTICATED', 'The user of this token is gone or disabled')

@@ -1,12 +1,20 @@
-import type { Accounts, OwnAccount, SecondFactorState, SessionEntry, TokenEntry } from '../api/account.ts'
-import type { Actor } from '../api/context.ts'
-import { mapped, pageOf } from '../api/pages.ts'
-import { refuseFields } from '../api/refuse.ts'
-import type { Clock } from '../clock.ts'
-import { ApiError } from '../errors.ts'
-import type { Log } from '../log.ts'
+import type {
+  Accounts,
+  OwnAccount,
+  SecondFactorState,
+  SessionEntry,
+  TokenEntry,
+  WantedToken,
+} from '../context/accounts.ts'
+import type { Actor } from '../context/actor.ts'
+import type { Asking } from '../context/asking.ts'
+import type { Page, PageAsked } from '../context/pages.ts'
+import { mapPage, pageOf } from '../api/pages.ts'
+import { ApiError, refuseFields } from '../base/errors.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
 import type { User } from '../model/access.ts'
-import { policyProblems } from '../password-policy.ts'
+import { policyProblems } from '../rules/password.ts'
 import { type ApiToken, type ApiTokens, TOKENS_PER_USER_MAX } from './api-tokens.ts'
 import type { Amend } from './login.ts'
 import { principalOf } from './principal.ts'
@@ -37,7 +45,7 @@ interface Enrolment {
 }
 
 /** What people do to their own account, at once; and what is done for those who cannot any more. */
-export class Account {
+export class Account implements Accounts {
   readonly #parts: AccountParts
   readonly #proof: Proof
   /** By user. */
@@ -54,49 +62,40 @@ export class Account {
     return this.#spared.has(sessionId)
   }
 
-  /** As one actor sees it. */
-  of(actor: Actor, address: () => string): Accounts {
-    return {
-      own: () => this.#own(actor),
-      sessions: (page, userId) =>
-        mapped(pageOf(this.#parts.sessions.list(userId), page, keyOfSession), (session) =>
-          this.#sessionEntry(session, actor),
-        ),
-      tokens: (page, userId) =>
-        mapped(
-          pageOf(this.#parts.tokens.list(userId), page, ({ id }) => id),
-          (token) => this.#tokenEntry(token),
-        ),
-      changePassword: (current, next) => this.#changePassword(actor, address(), current, next),
-      endSession: async (id, userId) => {
-        const isIt = (session: Session) => session.id === id && (userId === undefined || session.userId === userId)
-        if ((await this.#parts.sessions.end(isIt)) === 0) throw new ApiError('NOT_FOUND', `There is no session ${id}`)
-      },
-      createToken: (wanted) => this.#createToken(actor, wanted),
-      revokeToken: async (id, userId) => {
-        const isIt = (token: ApiToken) => token.id === id && (userId === undefined || token.userId === userId)
-        if ((await this.#parts.tokens.revoke(isIt)) === 0)
-          throw new ApiError('NOT_FOUND', `There is no API token ${id}`)
-      },
-      beginSecondFactor: (password) => this.#begin(actor, address(), password),
-      confirmSecondFactor: (code) => this.#confirm(actor, code),
-      removeSecondFactor: (password, code) => this.#remove(actor, address(), password, code),
-      resetSecondFactor: async (userId) => {
-        this.#proof.local(userId)
-        // A session or a token that somebody has stolen must not do without what the owner would be asked for.
-        if (userId === actor.userId) {
-          throw new ApiError('PERMISSION_DENIED', 'Your own is switched off with DELETE /localUsers/me/2fa')
-        }
-        await this.#parts.amend('users', userId, (now) => {
-          if (now?.secondFactor === undefined) throw new ApiError('NOT_FOUND', 'This user has no second factor')
-          return { secondFactor: undefined }
-        })
-        this.#parts.log.info('second factor reset', { userId, by: actor.email })
-      },
-    }
+  sessions({ actor }: Asking, page: PageAsked, userId?: string): Page<SessionEntry> {
+    const found = pageOf(this.#parts.sessions.list(userId), page, keyOfSession)
+    return mapPage(found, (session) => this.#sessionEntry(session, actor))
   }
 
-  #own(actor: Actor): OwnAccount {
+  tokens(page: PageAsked, userId?: string): Page<TokenEntry> {
+    const found = pageOf(this.#parts.tokens.list(userId), page, ({ id }) => id)
+    return mapPage(found, (token) => this.#tokenEntry(token))
+  }
+
+  async endSession(id: string, userId?: string): Promise<void> {
+    const isIt = (session: Session) => session.id === id && (userId === undefined || session.userId === userId)
+    if ((await this.#parts.sessions.end(isIt)) === 0) throw new ApiError('NOT_FOUND', `There is no session ${id}`)
+  }
+
+  async revokeToken(id: string, userId?: string): Promise<void> {
+    const isIt = (token: ApiToken) => token.id === id && (userId === undefined || token.userId === userId)
+    if ((await this.#parts.tokens.revoke(isIt)) === 0) throw new ApiError('NOT_FOUND', `There is no API token ${id}`)
+  }
+
+  async resetSecondFactor({ actor }: Asking, userId: string): Promise<void> {
+    this.#proof.local(userId)
+    // A session or a token that somebody has stolen must not do without what the owner would be asked for.
+    if (userId === actor.userId) {
+      throw new ApiError('PERMISSION_DENIED', 'Your own is switched off with DELETE /localUsers/me/2fa')
+    }
+    await this.#parts.amend('users', userId, (now) => {
+      if (now?.secondFactor === undefined) throw new ApiError('NOT_FOUND', 'This user has no second factor')
+      return { secondFactor: undefined }
+    })
+    this.#parts.log.info('second factor reset', { userId, by: actor.email })
+  }
+
+  own({ actor }: Asking): OwnAccount {
     const { running, sessions } = this.#parts
     const local = running.get('users', actor.userId)
     const principal = principalOf(running, actor.userId)
@@ -134,8 +133,8 @@ export class Account {
     }
   }
 
-  async #changePassword(actor: Actor, address: string, current: string, next: string): Promise<void> {
-    const user = await this.#proof.password(actor, address, current)
+  async changePassword({ actor, client }: Asking, current: string, next: string): Promise<void> {
+    const user = await this.#proof.password(actor, client.address, current)
     const problems = policyProblems(next, user)
     refuseFields(problems.map((message) => ({ field: 'newPassword', code: 'PASSWORD_POLICY', message })))
     const passwordHash = await this.#parts.passwords.hash(next)
@@ -154,9 +153,9 @@ export class Account {
     this.#parts.log.info('password changed', { account: user.email })
   }
 
-  async #createToken(
-    { userId, sessionId }: Actor,
-    { name, endpoints, expiresInDays }: Parameters<Accounts['createToken']>[0],
+  async createToken(
+    { actor: { userId, sessionId } }: Asking,
+    { name, endpoints, expiresInDays }: WantedToken,
   ): Promise<{ readonly id: string; readonly token: string }> {
     const { tokens, sessions, clock } = this.#parts
     // A token would be a way around the second factor that is missing.
@@ -182,8 +181,8 @@ export class Account {
     throw new ApiError('UNAUTHENTICATED', 'The user of this session is gone or disabled')
   }
 
-  async #begin(actor: Actor, address: string, password: string) {
-    const user = await this.#proof.password(actor, address, password)
+  async beginSecondFactor({ actor, client }: Asking, password: string) {
+    const user = await this.#proof.password(actor, client.address, password)
     this.#refuseSecondOne(user)
     if (this.#enrolments.size >= ENROLMENTS_MAX) this.#enrolments.clear()
     const secret = newSecret()
@@ -191,7 +190,7 @@ export class Account {
     return { secret, uri: otpauthUri(secret, user.email, ISSUER) }
   }
 
-  async #confirm(actor: Actor, code: string): Promise<{ readonly recoveryCodes: readonly string[] }> {
+  async confirmSecondFactor({ actor }: Asking, code: string): Promise<{ readonly recoveryCodes: readonly string[] }> {
     const { clock, factors, amend, sessions, log } = this.#parts
     const user = this.#proof.local(actor.userId)
     this.#refuseSecondOne(user)
@@ -221,8 +220,8 @@ export class Account {
     return { recoveryCodes }
   }
 
-  async #remove(actor: Actor, address: string, password: string, code: string): Promise<void> {
-    const user = await this.#proof.password(actor, address, password)
+  async removeSecondFactor({ actor, client }: Asking, password: string, code: string): Promise<void> {
+    const user = await this.#proof.password(actor, client.address, password)
     if (user.secondFactor === undefined) throw new ApiError('NOT_FOUND', 'You have no second factor')
     const { secondFactor } = user
     const isRight = await this.#proof.counted(user.id, 'second factor', () =>

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { SideTable } from '../../storage/config/config-store.ts'
-import type { Clock } from '../clock.ts'
-import { newId } from '../ids.ts'
-import { sameText } from '../same-text.ts'
+import type { Put, SharedTable } from '../../storage/config/config-store.ts'
+import type { Clock } from '../base/clock.ts'
+import { newId } from '../base/ids.ts'
+import { sameText } from '../base/same-text.ts'
 
 /** Tells a token of a program from a session's JWT, and lets scanners of leaked secrets find it. */
 const PREFIX = 'fulcrum_'
@@ -30,15 +30,22 @@ export type NewToken = Pick<ApiToken, 'name' | 'endpoints' | 'expiresAt_ms'>
 
 /** Tokens that programs use instead of logging in. Kept beside the configuration: a backup brings none back to life. */
 export class ApiTokens {
-  readonly #table: SideTable
+  readonly #table: SharedTable
   readonly #clock: Clock
   readonly #live = new Map<string, ApiToken>()
 
-  constructor(table: SideTable, clock: Clock) {
+  constructor(table: SharedTable, clock: Clock) {
     this.#table = table
     this.#clock = clock
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `create` only
-    for (const { key, value } of table.entries()) this.#live.set(key, value as ApiToken)
+    const learn = ({ key, value }: Put) => {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `create` only
+      this.#live.set(key, value as ApiToken)
+    }
+    for (const row of table.entries()) learn(row)
+    table.follow(({ puts, removed }) => {
+      for (const row of puts) learn(row)
+      for (const key of removed) this.#live.delete(key)
+    })
   }
 
   static isOne(token: string): boolean {

@@ -6,7 +6,10 @@ export type Verdict =
   | { readonly outcome: 'refused' }
   /** Nobody answered. */
   | { readonly outcome: 'unreachable' }
-  /** `groups` are ids of groups here; one that is gone counts for nothing. `name` is what the server calls who was let in. */
+  /**
+   * `groups` are ids of groups here; one that is gone counts for nothing. `name` is what the server calls who was let
+   * in.
+   */
   | { readonly outcome: 'accepted'; readonly groups: readonly string[]; readonly name?: string | undefined }
 
 /** Somebody else who knows users: the RADIUS servers of running. Never throws for what a server does. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Change, ConfigStore, StoredRecord } from '../../storage/config/config-store.ts'
 import { ADMINISTRATOR, DEFAULT_ROLES } from '../api/access.ts'
-import type { Clock } from '../clock.ts'
-import { newId } from '../ids.ts'
+import type { Clock } from '../base/clock.ts'
+import { newId } from '../base/ids.ts'
 import type { SectionName, SectionRecords } from '../model/sections.ts'
 import type { User } from '../model/access.ts'
 import { configView } from '../config/views.ts'
@@ -51,13 +51,9 @@ export async function prepareAccess(
     add('users', { ...user, passwordHash })
   }
   if (changes.length > 0) {
-    await store.promote(changes, {
-      applyId: newId(),
-      revision: store.revision + 1,
-      by: 'system',
-      at,
-      comment: 'first start',
-    })
+    const [by, comment] = ['system', 'first start']
+    const header = { applyId: newId(), revision: store.revision + 1, by, at, comment }
+    await store.write({ op: 'promote', header, changes })
   }
   return administrator
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '../clock.ts'
-import { ApiError } from '../errors.ts'
-import { parseIp } from '../ip-network.ts'
-import { bareName, comparedName } from '../login-name.ts'
+import type { Clock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
+import { parseIp } from '../base/ip-network.ts'
+import { bareName, comparedName } from './login-name.ts'
 import { placeOf, siteOf } from './place.ts'
 
 export const FAILURES_MAX = 5
@@ -25,8 +25,9 @@ interface Attempts {
 }
 
 /**
- * Five failures per account and address in fifteen minutes; attempts under way count, so parallel guesses gain nothing. All
- * spellings that a server may take for one account count as one. Who is locked stays so, however many other names are tried.
+ * Five failures per account and address in fifteen minutes; attempts under way count, so parallel guesses gain nothing.
+ * All spellings that a server may take for one account count as one. Who is locked stays so, however many other names
+ * are tried.
  */
 export class Lockout {
   readonly #clock: Clock
@@ -45,7 +46,10 @@ export class Lockout {
     return this.#attempts.size
   }
 
-  /** Refuses with RATE_LIMITED, whether or not the account exists; otherwise counts the attempt until it is settled (undefined: neither). */
+  /**
+   * Refuses with RATE_LIMITED, whether or not the account exists; otherwise counts the attempt until it is settled
+   * (undefined: neither).
+   */
   begin(name: string, address: string): (succeeded: boolean | undefined) => void {
     const key = hashOf(`${bareName(name)}\0${placeOf(address)}`)
     const typed = hashOf(comparedName(name))

@@ -1,10 +1,11 @@
-import type { SessionData } from '../api/account.ts'
-import type { Clock } from '../clock.ts'
+import type { Credentials, LoginActor } from '../context/accounts.ts'
+import type { SessionData } from '../context/actor.ts'
+import type { Clock } from '../base/clock.ts'
 import type { AmendedSection, Amending } from '../config/apply-parts.ts'
-import { ApiError } from '../errors.ts'
-import { nameBasedId } from '../ids.ts'
-import type { Log } from '../log.ts'
-import { bareName, comparedName, isReservedName } from '../login-name.ts'
+import { ApiError } from '../base/errors.ts'
+import { nameBasedId } from '../base/ids.ts'
+import type { Log } from '../base/log.ts'
+import { bareName, comparedName, isReservedName } from './login-name.ts'
 import { SHARED } from '../model/node.ts'
 import type { ConfigView, SectionRecords } from '../model/sections.ts'
 import type { ExternalLogin } from './external-login.ts'
@@ -21,13 +22,6 @@ type RadiusUser = SectionRecords['radiusUsers']
 
 /** Changes a record of running at once; see `ApplyEngine.amend`. */
 export type Amend = <N extends AmendedSection>(section: N, id: string, change: Amending<N>) => Promise<void>
-
-export interface Credentials {
-  readonly email: string
-  readonly password: string
-  /** Of the second factor. */
-  readonly code?: string | undefined
-}
 
 export interface LoginParts {
   readonly running: ConfigView
@@ -50,7 +44,7 @@ type Identified =
   | { readonly kind: 'unjudged' }
 
 /** Logs people in. Unknown name and wrong password are the same answer after the same work. */
-export class Login {
+export class Login implements LoginActor {
   readonly #parts: LoginParts
   /** Users that are being made or changed: two first logins at once make one. */
   #provisioning: Promise<unknown> = Promise.resolve()
@@ -202,7 +196,10 @@ export class Login {
     return work
   }
 
-  /** A disabled one under any of the names that a server may take for one account: with a domain before it, a realm behind. */
+  /**
+   * A disabled one under any of the names that a server may take for one account: with a domain before it, a realm
+   * behind.
+   */
   #known(name: string): RadiusUser | undefined {
     const all = [...this.#parts.running.list('radiusUsers')]
     const disabled = all.find((user) => user.disabled && bareName(user.username) === bareName(name))
@@ -214,7 +211,8 @@ export class Login {
     const known = this.#known(username)
     if (known === undefined) {
       const createdAt = new Date(clock.now_ms()).toISOString()
-      // The same again when somebody comes back who was deleted: names are unique, and earlier revisions may hold this one.
+      // The same again when somebody comes back who was deleted: names are unique, and earlier revisions may hold this
+      // one.
       const id = nameBasedId(`RADIUS user ${comparedName(username)}`)
       const user = { id, username, disabled: false, groups: [...groups], createdAt }
       await amend('radiusUsers', user.id, () => user)

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { FairTurns } from '../fair-turns.ts'
+import { FairTurns } from '../base/fair-turns.ts'
 
 /**
- * Hashes run beside the event loop in libuv's threads. One processor stays for the loop, whatever is tried; more than two at once
- * would starve everything else in those threads.
+ * Hashes run beside the event loop in libuv's threads. One processor stays for the loop, whatever is tried; more than
+ * two at once would starve everything else in those threads.
  */
 export const CONCURRENT = Math.min(2, Math.max(1, availableParallelism() - 1))
 const WAITING_EACH_MAX = 32
@@ -26,8 +26,8 @@ export class Passwords {
   }
 
   /**
-   * Takes the same time when there is no hash to compare with: an unknown user cannot be told by the clock. `place` is where
-   * the attempt comes from.
+   * Takes the same time when there is no hash to compare with: an unknown user cannot be told by the clock. `place` is
+   * where the attempt comes from.
    */
   async verify(hash: string | undefined, password: string, place = ''): Promise<boolean> {
     const decoy = await this.prepare()

@@ -11,9 +11,14 @@ export interface Rights {
   readonly granted: Uint8Array
   /** A program with a token, which may not do what belongs to a person's own account. */
   readonly isProgram?: true
+  /** Ids of the endpoints that its token is limited to. */
+  readonly endpoints?: readonly string[] | undefined
 }
 
-/** Compiles the roles of running into one flag per user and endpoint. Call `invalidate` after each promotion that touches users, groups or roles. */
+/**
+ * Compiles the roles of running into one flag per user and endpoint. Call `invalidate` after each promotion that
+ * touches users, groups or roles.
+ */
 export class Permissions {
   readonly #table: readonly Endpoint[]
   readonly #running: ConfigView
@@ -49,7 +54,7 @@ export class Permissions {
     this.#ids ??= this.#table.map((endpoint) => endpointId(endpoint))
     const ids = this.#ids
     const granted = rights.granted.map((flag, place) => (wanted?.has(ids[place] ?? '') === false ? 0 : flag))
-    return { ...rights, granted, isProgram: true }
+    return { ...rights, granted, isProgram: true, endpoints }
   }
 
   #union(user: Principal): Uint8Array {

@@ -1,8 +1,8 @@
-import { networkOf, networkText, parseIp } from '../ip-network.ts'
+import { networkOf, networkText, parseIp } from '../base/ip-network.ts'
 
 /**
- * Where an attempt comes from. Whoever has an IPv6 network has eighteen trillion addresses of it: they count as one. IPv4
- * inside IPv6 is one address.
+ * Where an attempt comes from. Whoever has an IPv6 network has eighteen trillion addresses of it: they count as one.
+ * IPv4 inside IPv6 is one address.
  */
 export function placeOf(address: string, prefix = 64): string {
   const ip = parseIp(address)

@@ -1,4 +1,4 @@
-import { comparedName, isReservedName } from '../login-name.ts'
+import { comparedName, isReservedName } from './login-name.ts'
 import { SHARED } from '../model/node.ts'
 import type { ConfigView, SectionName, SectionRecords } from '../model/sections.ts'
 

@@ -1,5 +1,5 @@
-import type { Actor } from '../api/context.ts'
-import { ApiError } from '../errors.ts'
+import type { Actor } from '../context/actor.ts'
+import { ApiError } from '../base/errors.ts'
 import type { User } from '../model/access.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { Lockout } from './lockout.ts'
@@ -53,7 +53,9 @@ export class Proof {
   }
 }
 
-/** What was proven was proven of this password and this second factor: an apply may have changed, or taken away, either. */
+/**
+ * What was proven was proven of this password and this second factor: an apply may have changed, or taken away, either.
+ */
 export function assertUnchanged(proven: User, now: User | undefined): void {
   const isSame =
     now !== undefined &&

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { SideTable } from '../../storage/config/config-store.ts'
-import type { Clock } from '../clock.ts'
+import type { Put, SharedTable } from '../../storage/config/config-store.ts'
+import type { Clock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
 import type { SecondFactor } from '../model/access.ts'
-import { sameText } from '../same-text.ts'
+import { sameText } from '../base/same-text.ts'
 import { recoveryHash } from './recovery-codes.ts'
 import { looksLikeCode, stepOfCode } from './totp.ts'
 
@@ -17,46 +18,56 @@ interface Used {
 const NOTHING: Used = { step: 0, codes: [] }
 
 /**
- * Judges codes. What was accepted once is on the disk before it counts, so that nothing is accepted twice, not even over a crash.
- * It is kept by enrolment and for ever: a user, or a second factor, that comes back with a restore brings no used code back.
+ * Judges codes. What was accepted once is on the disk before it counts, so that nothing is accepted twice, not even
+ * over a crash. It is kept by enrolment and for ever: a user, or a second factor, that comes back with a restore brings
+ * no used code back.
  */
 export class SecondFactors {
-  readonly #table: SideTable
+  readonly #table: SharedTable
   readonly #clock: Clock
   readonly #used = new Map<string, Used>()
 
-  constructor(table: SideTable, clock: Clock) {
+  constructor(table: SharedTable, clock: Clock) {
     this.#table = table
     this.#clock = clock
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `#keep` only
-    for (const { key, value } of table.entries()) this.#used.set(key, value as Used)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `accepts` only
+    const learn = ({ key, value }: Put) => void this.#used.set(key, value as Used)
+    for (const row of table.entries()) learn(row)
+    table.follow(({ puts }) => puts.forEach(learn))
   }
 
   /** A code of the device, or a recovery code. */
   async accepts(factor: SecondFactor, code: string): Promise<boolean> {
     const key = keyOf(factor)
-    const used = this.#used.get(key) ?? NOTHING
+    const spend = () => {
+      const used = this.#spent(factor, code, this.#used.get(key) ?? NOTHING)
+      return used && { puts: [{ key, value: used }], removed: [] }
+    }
+    try {
+      return await this.#table.update(spend)
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'NO_QUORUM') throw error
+      // People get in without a quorum as well; then the other nodes do not learn that the code is used.
+      const [row] = spend()?.puts ?? []
+      if (row !== undefined) this.#used.set(row.key, row.value)
+      return row !== undefined
+    }
+  }
+
+  /** What is used up with this code; undefined when it is not accepted. */
+  #spent(factor: SecondFactor, code: string, used: Used): Used | undefined {
     if (looksLikeCode(code)) {
       const step = stepOfCode(factor.secret, code, this.#clock.now_ms(), used.step)
-      if (step === undefined) return false
-      await this.#keep(key, { ...used, step })
-      return true
+      return step === undefined ? undefined : { ...used, step }
     }
     const hash = recoveryHash(code)
-    if (!factor.recoveryCodes.some((known) => sameText(known, hash)) || used.codes.includes(hash)) return false
-    await this.#keep(key, { ...used, codes: [...used.codes, hash] })
-    return true
+    if (!factor.recoveryCodes.some((known) => sameText(known, hash)) || used.codes.includes(hash)) return undefined
+    return { ...used, codes: [...used.codes, hash] }
   }
 
   recoveryCodesLeft(factor: SecondFactor): number {
     const used = new Set(this.#used.get(keyOf(factor))?.codes)
     return factor.recoveryCodes.filter((hash) => !used.has(hash)).length
-  }
-
-  /** In memory first: a second login with the same code, while the first is being written, finds it used. */
-  async #keep(key: string, used: Used): Promise<void> {
-    this.#used.set(key, used)
-    await this.#table.put(key, used)
   }
 }
 

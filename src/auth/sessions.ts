@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { SideTable } from '../../storage/config/config-store.ts'
-import type { Clock } from '../clock.ts'
+import type { RowChanges, SharedTable } from '../../storage/config/config-store.ts'
+import type { Clock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
 import { TOKEN_LIFE_MS, type TokenFault, type Tokens } from './token.ts'
 
 export const SESSION_LIFE_MS = 12 * 3_600_000
@@ -35,19 +36,20 @@ interface KnownToken {
  * session revokes every token of it at once. Verified tokens are remembered, so that a poller costs one map look-up.
  */
 export class Sessions {
-  readonly #table: SideTable
+  readonly #table: SharedTable
   readonly #tokens: Tokens
   readonly #clock: Clock
   /** Oldest first. */
   readonly #live = new Map<string, Session>()
   readonly #known = new Map<string, KnownToken>()
 
-  constructor(table: SideTable, tokens: Tokens, clock: Clock) {
+  constructor(table: SharedTable, tokens: Tokens, clock: Clock) {
     this.#table = table
     this.#tokens = tokens
     this.#clock = clock
     const stored = table.entries().map(({ value }) => value as Session)
     for (const session of stored.sort((a, b) => a.createdAt_ms - b.createdAt_ms)) this.#live.set(session.id, session)
+    table.follow((changes) => this.#take(changes))
   }
 
   /** `ended` are the oldest of the user, where there are as many as there may be. */
@@ -59,8 +61,7 @@ export class Sessions {
     const now_ms = this.#clock.now_ms()
     const expiresAt_ms = now_ms + SESSION_LIFE_MS
     const session: Session = { id: randomUUID(), userId, createdAt_ms: now_ms, expiresAt_ms, ...how }
-    await this.#table.put(session.id, session)
-    this.#live.set(session.id, session)
+    await this.#keep(session)
     const surplus = this.list(userId).slice(0, -SESSIONS_PER_USER_MAX)
     const ended = surplus.map(({ id }) => id)
     await this.#end(ended)
@@ -82,11 +83,7 @@ export class Sessions {
   async lift(id: string): Promise<void> {
     const session = this.#live.get(id)
     if (session?.isLimited !== true) return
-    const lifted = { ...session, isLimited: false }
-    await this.#table.put(id, lifted)
-    this.#live.set(id, lifted)
-    // Tokens that were verified hold the session as it was.
-    this.#known.clear()
+    await this.#keep({ ...session, isLimited: false })
   }
 
   /** A fresh token of a live session; it never outlives the session. */
@@ -117,6 +114,24 @@ export class Sessions {
     for (const id of ended) this.#live.delete(id)
     if (ended.length > 0) await this.#table.remove(ended)
     return ended.length
+  }
+
+  /** People get in without a quorum as well: the session is then one of this node and this run of its daemon. */
+  async #keep(session: Session): Promise<void> {
+    try {
+      await this.#table.put(session.id, session)
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'NO_QUORUM') throw error
+      this.#take({ puts: [{ key: session.id, value: session }], removed: [] })
+    }
+  }
+
+  #take({ puts, removed }: RowChanges): void {
+    // Tokens that were verified hold the session as it was.
+    if (puts.some(({ key }) => this.#live.has(key))) this.#known.clear()
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `#keep` only
+    for (const { key, value } of puts) this.#live.set(key, value as Session)
+    for (const key of removed) this.#live.delete(key)
   }
 
   #learn(token: string): KnownToken | TokenFault {

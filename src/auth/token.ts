@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
-import { createSigner, createVerifier, TokenError } from 'fast-jwt'
+import { createDecoder, createSigner, createVerifier, TokenError } from 'fast-jwt'
 
 export const TOKEN_LIFE_MS = 3_600_000
 
@@ -16,14 +16,22 @@ export type TokenFault = 'expired' | 'invalid'
 /** Signs and verifies the daemon's tokens (EdDSA). A token names a user and a session and carries no rights. */
 export class Tokens {
   readonly #sign: (claims: Record<string, unknown>) => string
-  readonly #verify: (token: string) => Claims
+  readonly #verify: Verify
+  /** Of other nodes of the cluster, by the id of their key. */
+  #others: ReadonlyMap<string, Verify> = new Map()
+  /** PEM: what the other nodes verify tokens of this one with. */
+  readonly publicKey: string
 
   constructor(keyFile: string) {
     const pem = existsSync(keyFile) ? readFileSync(keyFile, 'utf8') : createKey(keyFile)
-    const publicKey = publicKeyOf(pem, keyFile)
-    const kid = createHash('sha256').update(publicKey).digest('base64url').slice(0, 16)
-    this.#sign = createSigner({ algorithm: 'EdDSA', key: pem, kid })
-    this.#verify = createVerifier({ algorithms: ['EdDSA'], key: publicKey, cache: false })
+    this.publicKey = publicKeyOf(pem, keyFile)
+    this.#sign = createSigner({ algorithm: 'EdDSA', key: pem, kid: idOf(this.publicKey) })
+    this.#verify = verifierOf(this.publicKey)
+  }
+
+  /** From now on tokens of these keys count as well, and no others but its own. PEM. */
+  trust(publicKeys: readonly string[]): void {
+    this.#others = new Map(publicKeys.map((key) => [idOf(key), verifierOf(key)]))
   }
 
   sign(claims: Claims, jti: string): string {
@@ -32,14 +40,26 @@ export class Tokens {
 
   verify(token: string): Claims | TokenFault {
     try {
-      const claims = this.#verify(token)
+      const claims = this.#verifier(token)(token)
       const whole = typeof claims.sub === 'string' && typeof claims.sid === 'string' && typeof claims.exp === 'number'
       return whole ? claims : 'invalid'
     } catch (error) {
       return error instanceof TokenError && error.code === TokenError.codes.expired ? 'expired' : 'invalid'
     }
   }
+
+  #verifier(token: string): Verify {
+    if (this.#others.size === 0) return this.#verify
+    return this.#others.get(decode(token).header.kid ?? '') ?? this.#verify
+  }
 }
+
+type Verify = (token: string) => Claims
+
+const verifierOf = (key: string): Verify => createVerifier({ algorithms: ['EdDSA'], key, cache: false })
+/** Throws a TokenError where there is nothing to decode. */
+const decode: (token: string) => { readonly header: { readonly kid?: string } } = createDecoder({ complete: true })
+const idOf = (publicKey: string) => createHash('sha256').update(publicKey).digest('base64url').slice(0, 16)
 
 function publicKeyOf(pem: string, keyFile: string): string {
   try {

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { sameText } from '../same-text.ts'
+import { sameText } from '../base/same-text.ts'
 
 /** RFC 6238 with what every authenticator app knows: SHA-1, six digits, thirty seconds. */
 const STEP_S = 30
@@ -24,8 +24,8 @@ export function otpauthUri(secret: string, account: string, issuer: string): str
 export const looksLikeCode = (text: string): boolean => /^\d{6}$/.test(text)
 
 /**
- * The step whose code this is, or undefined. A step up to `lastStep` was used before: a code that somebody has seen being
- * typed is worth nothing any more.
+ * The step whose code this is, or undefined. A step up to `lastStep` was used before: a code that somebody has seen
+ * being typed is worth nothing any more.
  */
 export function stepOfCode(secret: string, code: string, now_ms: number, lastStep: number): number | undefined {
   const now = Math.floor(now_ms / 1000 / STEP_S)

@@ -1,9 +1,9 @@
 import type { Change } from '../../storage/config/config-store.ts'
-import type { Clock } from '../clock.ts'
-import type { Log } from '../log.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
 import { type ConfigView, SECTION_NAMES } from '../model/sections.ts'
 import type { Backups } from './backups.ts'
-import { madeAt_ms } from './names.ts'
+import { madeAt_ms } from '../backup-file/names.ts'
 
 /** So many records are much, whatever the configuration holds. */
 const MANY = 10
@@ -47,8 +47,8 @@ export class AutomaticBackups {
   }
 
   /**
-   * Takes hold of running now and writes it while the apply goes on. Resolves when that is on the disk, with a warning when it
-   * cannot be: an apply does not wait for space.
+   * Takes hold of running now and writes it while the apply goes on. Resolves when that is on the disk, with a warning
+   * when it cannot be: an apply does not wait for space.
    */
   beforeApply(changes: readonly Change[]): Promise<string | undefined> {
     return changesMuch(changes, this.#parts.running) ? this.#keep('apply') : Promise.resolve(undefined)

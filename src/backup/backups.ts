@@ -1,22 +1,22 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import type { BackupEntry, BackupsActor, Restoration, RestoreRequest } from '../api/backups.ts'
-import type { Rendered } from '../api/reply.ts'
-import type { Clock } from '../clock.ts'
-import { turn } from '../config/turns.ts'
-import { ApiError, type FieldError } from '../errors.ts'
-import type { Log } from '../log.ts'
-import { LICENCE } from '../model/licence.ts'
+import type { BackupEntry, BackupsActor, Restoration, RestoreRequest } from '../context/backups.ts'
+import type { Rendered } from '../context/rendered.ts'
+import type { Clock } from '../base/clock.ts'
+import { turn } from '../base/turns.ts'
+import { ApiError, type FieldError } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import { licence } from '../model/licence.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
 import { type ConfigView, SECTION_NAMES, type SectionContents } from '../model/sections.ts'
-import type { ComputePool } from '../worker-pool.ts'
+import type { ComputePool } from '../threads/worker-pool.ts'
 import { BACKUP_BYTES_MAX, BackupFolder, type Kept } from './folder.ts'
-import { type AutoKind, kindOf, namesFor, oldestFirst, shownTime } from './names.ts'
-import type { BackupHead, OpenBackup } from './reading.ts'
+import { type AutoKind, kindOf, namesFor, oldestFirst, shownTime } from '../backup-file/names.ts'
+import type { BackupHead, OpenBackup } from '../backup-file/reading.ts'
 import { restoration } from './restoring.ts'
-import { newSealingKey } from './sealing.ts'
-import { BACKUP_SECTIONS } from './sections.ts'
-import { type BackupSource, backupText } from './writing.ts'
+import { newSealingKey } from '../backup-file/sealing.ts'
+import { BACKUP_SECTIONS } from '../backup-file/sections.ts'
+import { type BackupSource, backupText } from '../backup-file/writing.ts'
 
 /** Uploads stay until somebody deletes them. */
 const UPLOADS_MAX = 50
@@ -27,8 +27,9 @@ export interface BackupsParts {
   readonly running: ConfigView
   readonly candidate: ConfigView
   /** Whether an apply is under way. */
-  readonly engine: () => { readonly isApplying: boolean }
+  readonly engine: { readonly isApplying: boolean }
   readonly facts: Pick<MachineFacts, 'interfaces'>
+  readonly born: string
   readonly nodeId: string
   readonly version: string
   readonly stateFolder: string
@@ -38,7 +39,13 @@ export interface BackupsParts {
   readonly log: Log
 }
 
-/** The backup files of this node: made of running, kept as they were uploaded, read completely before anything is made of them. */
+const SECRETS_IN_CLEAR =
+  'SECRETS_IN_CLEAR: this file holds private keys and password hashes unencrypted; X-Backup-Passphrase encrypts them'
+
+/**
+ * The backup files of this node: made of running, kept as they were uploaded, read completely before anything is made
+ * of them.
+ */
 export class Backups implements BackupsActor {
   readonly #parts: BackupsParts
   readonly #uploads: BackupFolder
@@ -69,7 +76,10 @@ export class Backups implements BackupsActor {
       slices: () => wholly(backupText(source, key)),
       contentType: 'application/json',
       cacheControl: 'no-store',
-      headers: { 'Content-Disposition': `attachment; filename="${name}"` },
+      headers: {
+        'Content-Disposition': `attachment; filename="${name}"`,
+        ...(key === undefined ? { 'X-Backup-Warning': SECRETS_IN_CLEAR } : {}),
+      },
     }
   }
 
@@ -82,7 +92,7 @@ export class Backups implements BackupsActor {
       createdAt: new Date(clock.now_ms()).toISOString(),
       nodes: [{ id: nodeId, hostname: hostname() }],
       contents,
-      beside: { licence: LICENCE },
+      beside: { licence: licence(clock.now_ms()) },
     }
   }
 
@@ -99,15 +109,16 @@ export class Backups implements BackupsActor {
   }
 
   async opened(request: RestoreRequest, passphrase: string | undefined): Promise<() => Restoration> {
-    const { nodeId, running, candidate, engine, facts } = this.#parts
-    if (this.#isOpening) throw busy('Another backup is being read for a restore; try again in a second')
+    const { born, nodeId, running, candidate, engine, facts } = this.#parts
+    if (this.#isOpening)
+      throw busy('JOB_IN_PROGRESS', 'Another backup is being read for a restore; try again in a second')
     this.#isOpening = true
     try {
       const read = await this.#read(request.file, passphrase)
       const interfaces = request.sections === undefined ? await facts.interfaces() : []
       return () => {
-        if (engine().isApplying) throw busy('An apply is running; restore when it has ended')
-        return restoration(request, read, { nodeId, running, candidate, interfaces })
+        if (engine.isApplying) throw busy('APPLY_IN_PROGRESS', 'An apply is running; restore when it has ended')
+        return restoration(request, read, { born, nodeId, running, candidate, interfaces })
       }
     } finally {
       this.#isOpening = false
@@ -173,7 +184,8 @@ function headOf({ applianceVersion, createdAt, nodes }: BackupSource): BackupHea
   return { applianceVersion, createdAt, nodes, sections, isSealed: false }
 }
 
-const busy = (message: string) => new ApiError('APPLY_IN_PROGRESS', message, { headers: { 'Retry-After': '1' } })
+const busy = (code: 'APPLY_IN_PROGRESS' | 'JOB_IN_PROGRESS', message: string) =>
+  new ApiError(code, message, { headers: { 'Retry-After': '1' } })
 
 /** What is wrong in a file, as problems of the field that named it. */
 function refusal(field: string, problems: readonly FieldError[]): ApiError {

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 const UNFINISHED = '.unfinished-'
 
 /**
- * A new file, there as a whole or not at all, also after a power cut: its name comes when its bytes are on the disk. The first of
- * `names` that is free becomes its name. Answers it.
+ * A new file, there as a whole or not at all, also after a power cut: its name comes when its bytes are on the disk.
+ * The first of `names` that is free becomes its name. Answers it.
  */
 export async function createDurably(
   folder: string,

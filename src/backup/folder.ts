@@ -1,10 +1,10 @@
 import { constants } from 'node:fs'
 import { open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Log } from '../log.ts'
+import type { Log } from '../base/log.ts'
 import { createDurably, hasCode, openFolder, removeDurably } from './durable-file.ts'
-import { isBackupName } from './names.ts'
-import type { BackupHead } from './reading.ts'
+import { isBackupName } from '../backup-file/names.ts'
+import type { BackupHead } from '../backup-file/reading.ts'
 
 export const BACKUP_BYTES_MAX = 64 * 1024 * 1024
 
@@ -117,7 +117,10 @@ export class BackupFolder {
     return head
   }
 
-  /** For the next daemon. A hint only: what is restored is read again, and a file that is not there costs time, nothing else. */
+  /**
+   * For the next daemon. A hint only: what is restored is read again, and a file that is not there costs time, nothing
+   * else.
+   */
   async #remember(names: ReadonlySet<string>): Promise<void> {
     for (const name of this.#known.keys()) if (!names.has(name)) this.#known.delete(name)
     const path = join(this.#folder, HEADS)

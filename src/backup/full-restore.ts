@@ -1,8 +1,8 @@
-import { canonicalNetwork, familyOf } from '../ip-network.ts'
-import { newId } from '../ids.ts'
+import { canonicalNetwork, familyOf } from '../base/ip-network.ts'
+import { newId } from '../base/ids.ts'
 import type { NetworkInterface } from '../model/machine-facts.ts'
 import type { IpGroup, IpRoute, StaticIp } from '../model/network.ts'
-import { type NodeIdentity, THIS_NODE } from '../model/node.ts'
+import type { NodeIdentity } from '../model/node.ts'
 import { SECTION_NAMES, type SectionContents } from '../model/sections.ts'
 
 /** Where the node is reached after the restore, whatever the backup says. */
@@ -14,6 +14,8 @@ export interface Management {
 
 /** Who the node is now, and who it is to be. */
 export interface Identity {
+  /** The id it was born with. */
+  readonly born: string
   readonly nodeId: string
   readonly wanted: string
   /** What running says. */
@@ -28,13 +30,13 @@ export function fullContents(
   identity: Identity,
   management: Management | undefined,
 ): SectionContents {
-  const { wanted } = identity
+  const { born, wanted } = identity
   const all = Object.fromEntries(SECTION_NAMES.map((name) => [name, contents[name] ?? []])) as Required<SectionContents>
   const ofNode = ({ nodeId }: { readonly nodeId: string }) => nodeId === wanted
   const own = ({ id }: { readonly id: string }) => id === wanted
   const restored = {
     ...all,
-    nodeIdentities: wanted === identity.nodeId ? identity.records : [{ id: THIS_NODE, nodeId: wanted }],
+    nodeIdentities: wanted === identity.nodeId ? identity.records : [{ id: born, nodeId: wanted }],
     floatingIps: all.floatingIps.map((address) => ({ ...address, enabled: false })),
     staticIps: all.staticIps.filter(ofNode),
     ipRoutes: all.ipRoutes.filter(ofNode),
@@ -57,7 +59,10 @@ function withoutLostAgent(contents: Required<SectionContents>): SectionContents 
   }
 }
 
-/** The address is there, its group has the interface, and the API listens where it is reached. What stands in the way gives way. */
+/**
+ * The address is there, its group has the interface, and the API listens where it is reached. What stands in the way
+ * gives way.
+ */
 function managed(
   contents: Required<SectionContents>,
   management: Management,

@@ -1,11 +1,13 @@
-import type { RestoreRequest } from '../api/backups.ts'
-import { danglingReferences } from '../config/reference-rules.ts'
-import type { FieldError } from '../errors.ts'
+import type { RestoreRequest } from '../context/backups.ts'
+import { danglingReferences } from '../rules/references.ts'
+import type { FieldError } from '../base/errors.ts'
 import { type ConfigView, type SectionContents, SECTIONS } from '../model/sections.ts'
-import { contentsView } from './contents-view.ts'
-import { BACKUP_SECTIONS, backupSectionOf } from './sections.ts'
+import { contentsView } from '../backup-file/contents-view.ts'
+import { BACKUP_SECTIONS, backupSectionOf } from '../backup-file/sections.ts'
 
-/** The sections that are asked for. Floating IPs come enabled only when somebody says so: another node may have them. */
+/**
+ * The sections that are asked for. Floating IPs come enabled only when somebody says so: another node may have them.
+ */
 export function partContents(contents: SectionContents, { sections = [], fipActive }: RestoreRequest): SectionContents {
   const wanted = BACKUP_SECTIONS.filter(({ name }) => sections.includes(name)).flatMap(({ config }) => config)
   const parts: SectionContents = Object.fromEntries(wanted.map((name) => [name, contents[name] ?? []]))

@@ -1,22 +1,22 @@
 import type { ConfigStore } from '../../storage/config/config-store.ts'
+import type { Restored, RestoreChecks } from '../context/backups.ts'
 import type { Editing } from '../config/editing.ts'
-import { ApiError } from '../errors.ts'
-import type { JobHandle, JobKind } from '../jobs.ts'
+import { ApiError } from '../base/errors.ts'
+import type { JobHandle, JobKind, Jobs, WithKinds } from '../jobs/jobs.ts'
 
 export interface RestoreCheckParts {
   readonly store: ConfigStore
-  readonly engine: () => { validate(): Promise<void> }
+  readonly engine: { validate(): Promise<void> }
   readonly editing: Pick<Editing, 'settled'>
-}
-
-/** What the check needs to know of the restore. */
-export interface Restored {
-  readonly file: string
-  readonly warnings: readonly string[]
 }
 
 const NEXT =
   'Look at GET /services/pending, then PUT /services/apply with confirmWithin and, within that time, PUT /services/apply/confirm; DELETE /services/pending takes the restore back.'
+
+export function createRestoreChecks(parts: RestoreCheckParts & { readonly jobs: Jobs }): RestoreChecks & WithKinds {
+  const kind = restoreCheck(parts)
+  return { kinds: [kind], start: (restored, by) => parts.jobs.start(kind, restored, by) }
+}
 
 /** After a full restore was staged, the whole candidate is checked as by POST /services/validate. */
 export function restoreCheck({ store, engine, editing }: RestoreCheckParts): JobKind<Restored> {
@@ -26,7 +26,7 @@ export function restoreCheck({ store, engine, editing }: RestoreCheckParts): Job
     await editing.settled()
     const changes = store.changes().length
     try {
-      await engine().validate()
+      await engine.validate()
     } catch (error) {
       const errors = error instanceof ApiError ? (error.details.errors ?? []) : []
       job.report({ log: errors.map(({ field, message }) => `${field}: ${message}`) })

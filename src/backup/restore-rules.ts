@@ -1,11 +1,11 @@
-import type { RestoreRequest } from '../api/backups.ts'
-import type { FieldError } from '../errors.ts'
-import { canonicalIp, familyOf, fullPrefix, networkOf, networkText, parseIp } from '../ip-network.ts'
+import type { RestoreRequest } from '../context/backups.ts'
+import type { FieldError } from '../base/errors.ts'
+import { canonicalIp, familyOf, fullPrefix, networkOf, networkText, parseIp } from '../base/ip-network.ts'
 import type { NetworkInterface } from '../model/machine-facts.ts'
-import { addressProblems, groupProblems, interfaceIdOf } from '../network-rules.ts'
+import { addressProblems, groupProblems, interfaceIdOf } from '../rules/network.ts'
 import type { Management } from './full-restore.ts'
-import type { BackupHead } from './reading.ts'
-import { BACKUP_SECTIONS } from './sections.ts'
+import type { BackupHead } from '../backup-file/reading.ts'
+import { BACKUP_SECTIONS } from '../backup-file/sections.ts'
 
 const FULL_FIELDS = ['nodeId', 'ip', 'mask', 'gateway', 'interface'] as const
 

@@ -1,13 +1,14 @@
-import type { Restoration, RestoreRequest } from '../api/backups.ts'
-import { ApiError, type FieldError } from '../errors.ts'
+import type { Restoration, RestoreRequest } from '../context/backups.ts'
+import { ApiError, type FieldError } from '../base/errors.ts'
 import type { NetworkInterface } from '../model/machine-facts.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { fullContents, strangeInterfaces } from './full-restore.ts'
 import { openReferences, partContents } from './part-restore.ts'
-import type { OpenBackup } from './reading.ts'
+import type { OpenBackup } from '../backup-file/reading.ts'
 import { fullProblems, managementOf, partProblems } from './restore-rules.ts'
 
 export interface RestoreState {
+  readonly born: string
   readonly nodeId: string
   readonly running: ConfigView
   readonly candidate: ConfigView
@@ -18,7 +19,7 @@ export interface RestoreState {
 export function restoration(
   request: RestoreRequest,
   { head, contents }: OpenBackup,
-  { nodeId, running, candidate, interfaces }: RestoreState,
+  { born, nodeId, running, candidate, interfaces }: RestoreState,
 ): Restoration {
   if (request.sections !== undefined) {
     refuse(partProblems(request))
@@ -28,6 +29,7 @@ export function restoration(
   }
   refuse(fullProblems(request, head, interfaces))
   const identity = {
+    born,
     nodeId,
     wanted: request.nodeId ?? head.nodes[0]?.id ?? nodeId,
     records: [...running.list('nodeIdentities')],

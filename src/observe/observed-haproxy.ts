@@ -1,12 +1,15 @@
 import type { ConfigStore } from '../../storage/config/config-store.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import { ACCESS_SECTIONS } from '../model/access-sections.ts'
 import { SECTION_NAMES, type SectionName } from '../model/sections.ts'
-import type { UnitEntry } from '../api/context.ts'
+import type { UnitsActor } from '../context/units.ts'
 import { type Settings, SettingsError } from '../settings.ts'
-import { addressText, type SocketAddress } from './address.ts'
+import { addressText, type SocketAddress } from '../base/socket-address.ts'
 
-/** A HAProxy that somebody else configures: everything that would change it is refused before anything is stored or sent. */
+/**
+ * A HAProxy that somebody else configures: everything that would change it is refused before anything is stored or
+ * sent.
+ */
 export class ObservedHaproxy {
   readonly #refusal: string
 
@@ -24,15 +27,12 @@ export class ObservedHaproxy {
   }
 
   /** No program is managed, so there is none to list or to operate. */
-  readonly units = {
-    list: (): readonly UnitEntry[] => [],
-    operate: (): Promise<{ readonly isDryRun: boolean }> => Promise.resolve().then(() => this.refuse()),
-  }
+  readonly units: UnitsActor = { list: () => [], operate: async () => this.refuse() }
 }
 
 /**
- * The HAProxy of `--observe`, if any. Refused for a state folder with a configuration for a HAProxy of its own, which would
- * neither be enforced nor be what the statistics are about.
+ * The HAProxy of `--observe`, if any. Refused for a state folder with a configuration for a HAProxy of its own, which
+ * would neither be enforced nor be what the statistics are about.
  */
 export function observedHaproxy(
   { observe, state }: Pick<Settings, 'observe' | 'state'>,

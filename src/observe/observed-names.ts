@@ -1,4 +1,4 @@
-import { nameBasedId } from '../ids.ts'
+import { nameBasedId } from '../base/ids.ts'
 import type { NamedBackend, NamedObject, NamedReal, ObjectNames } from '../stats/names.ts'
 import type { ArchiveObserver, SeenObject } from '../stats/observer.ts'
 
@@ -7,14 +7,17 @@ interface Server extends NamedReal {
   readonly backend: string
 }
 
-/** The id of an object of a HAProxy that somebody else configures: of its kind and names alone, so the same on every node and for ever. */
+/**
+ * The id of an object of a HAProxy that somebody else configures: of its kind and names alone, so the same on every
+ * node and for ever.
+ */
 export function observedId({ kind, name, backend }: Pick<SeenObject, 'kind' | 'name' | 'backend'>): string {
   return nameBasedId(['haproxy', kind, ...(kind === 'server' ? [backend] : []), name].join('\0'))
 }
 
 /**
- * What the statistics call the objects of an observed HAProxy: as HAProxy does. Lists hold what its latest answer held; what it
- * no longer lists stays known by its id for as long as the archive keeps something of it.
+ * What the statistics call the objects of an observed HAProxy: as HAProxy does. Lists hold what its latest answer held;
+ * what it no longer lists stays known by its id for as long as the archive keeps something of it.
  */
 export class ObservedNames implements ObjectNames, ArchiveObserver {
   #version = 0

@@ -14,7 +14,10 @@ const AUTHENTICATOR_AT = HEADER_LENGTH - AUTHENTICATOR_LENGTH
 
 const keyed = (secret: string, bytes: Uint8Array) => createHmac('md5', secret).update(bytes).digest()
 
-/** The packet with its Message-Authenticator (RFC 3579), which comes first: what stands before it could be chosen by a forger. */
+/**
+ * The packet with its Message-Authenticator (RFC 3579), which comes first: what stands before it could be chosen by a
+ * forger.
+ */
 export function signedRequest(packet: Packet, secret: string): Buffer {
   const first = { type: TYPE.messageAuthenticator, value: UNSIGNED }
   const bytes = encodePacket({ ...packet, attributes: [first, ...packet.attributes] })

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
-import { type Clock, systemClock } from '../clock.ts'
-import type { Log } from '../log.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
 import type { RadiusConfig } from '../model/sign-in.ts'
 import { credentialProblem } from './credentials.ts'
 import { askServer, type Ending, type Silence } from './exchange.ts'

@@ -1,5 +1,5 @@
 import { createSocket, type Socket } from 'node:dgram'
-import { familyOf } from '../ip-network.ts'
+import { familyOf } from '../base/ip-network.ts'
 import { AccessRequest, type Question, type Said } from './request.ts'
 
 /** No server answers in less. */
@@ -21,15 +21,15 @@ export interface Patience {
 }
 
 /**
- * `unreachable`: the network says so, or that nobody listens. `forged` and `unprotected`: something came back, which was
- * made with another secret, or without Message-Authenticator.
+ * `unreachable`: the network says so, or that nobody listens. `forged` and `unprotected`: something came back, which
+ * was made with another secret, or without Message-Authenticator.
  */
 export type Silence = 'silent' | 'unreachable' | 'forged' | 'unprotected'
 export type Ending = Said | { readonly outcome: Silence }
 
 /**
- * Asks one server. Each request has a socket, and so a random port, of its own, connected to the server: the kernel passes
- * on what comes from there, and nothing else.
+ * Asks one server. Each request has a socket, and so a random port, of its own, connected to the server: the kernel
+ * passes on what comes from there, and nothing else.
  */
 export async function askServer(question: Question, target: Target, patience: Patience): Promise<Ending> {
   const socket = createSocket(familyOf(target.address) === 4 ? 'udp4' : 'udp6')

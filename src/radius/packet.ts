@@ -91,7 +91,9 @@ export function vendorAttribute(vendor: number, type: number, value: Uint8Array)
   return { type: TYPE.vendorSpecific, value: Buffer.concat([head, value]) }
 }
 
-/** Values that one vendor's attributes carry; those in another form than the one that RFC 2865 suggests are passed over. */
+/**
+ * Values that one vendor's attributes carry; those in another form than the one that RFC 2865 suggests are passed over.
+ */
 export function vendorValues(attributes: readonly Attribute[], vendor: number, type: number): readonly Uint8Array[] {
   return valuesOf(attributes, TYPE.vendorSpecific).flatMap((value) => {
     if (value.length < VENDOR_LENGTH || Buffer.from(value).readUInt32BE() !== vendor) return []

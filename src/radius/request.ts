@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { familyOf, parseIp } from '../ip-network.ts'
+import { familyOf, parseIp } from '../base/ip-network.ts'
 import { type Authenticity, authenticityOf, signedRequest } from './authenticity.ts'
 import { type Asked, type Credentials, credentialsOf, MICROSOFT } from './credentials.ts'
 import {

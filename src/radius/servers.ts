@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { RadiusConfig } from '../model/sign-in.ts'
 import type { Target } from './exchange.ts'
 
@@ -39,7 +39,10 @@ export class Servers {
     this.#resolve = resolve
   }
 
-  /** The lowest priority first, equal ones as they stand; those that were silent of late come last. Names are resolved when it is their turn. */
+  /**
+   * The lowest priority first, equal ones as they stand; those that were silent of late come last. Names are resolved
+   * when it is their turn.
+   */
   async *inTurn({ hosts, port: common, sharedSecret }: RadiusConfig): AsyncGenerator<Turn, void, undefined> {
     const later: Omit<Turn, 'left'>[] = []
     const sorted = hosts.toSorted((a, b) => a.priority - b.priority)

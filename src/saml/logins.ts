@@ -1,14 +1,15 @@
 import { siteOf } from '../auth/place.ts'
-import type { SessionData } from '../api/account.ts'
-import type { Sso } from '../api/sso.ts'
-import type { Clock } from '../clock.ts'
-import { ApiError } from '../errors.ts'
-import { FairTurns } from '../fair-turns.ts'
-import type { Log } from '../log.ts'
+import type { SessionData } from '../context/actor.ts'
+import type { Asking } from '../context/asking.ts'
+import type { Sso } from '../context/sso.ts'
+import type { Clock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
+import { FairTurns } from '../base/fair-turns.ts'
+import type { Log } from '../base/log.ts'
 import { SHARED } from '../model/node.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { SamlConfig } from '../model/sign-in.ts'
-import type { ComputePool } from '../worker-pool.ts'
+import type { ComputePool } from '../threads/worker-pool.ts'
 import { Passing } from './passing.ts'
 import { requestUrl } from './request.ts'
 import { Tickets } from './tickets.ts'
@@ -29,14 +30,14 @@ export interface SamlParts {
   readonly compute: ComputePool
   readonly clock: Clock
   readonly log: Log
-  admitted(email: string, address: string): Promise<SessionData>
+  readonly login: { admitted(email: string, address: string): Promise<SessionData> }
 }
 
 /**
- * Logins through an identity provider (SAML 2.0 web browser profile, requests by redirect, answers by post). An answer counts
- * only in the browser that asked, once; what that browser gets is a code, and the code opens a session.
+ * Logins through an identity provider (SAML 2.0 web browser profile, requests by redirect, answers by post). An answer
+ * counts only in the browser that asked, once; what that browser gets is a code, and the code opens a session.
  */
-export class SamlLogins {
+export class SamlLogins implements Sso {
   readonly #parts: SamlParts
   readonly #tickets: Tickets
   /** XML takes its time, and anybody may send some. */
@@ -56,22 +57,13 @@ export class SamlLogins {
     this.#codes = new Passing(parts.clock, CODE_MS, WAITING_MAX)
   }
 
-  of(address: () => string): Sso {
-    return {
-      begin: () => this.#begin(),
-      metadata: () => this.#metadata(this.#config()),
-      finish: (response, cookies) => this.#finish(response, cookies, address()),
-      redeem: (code) => this.#redeem(code, address()),
-    }
-  }
-
   #config(): SamlConfig {
     const config = this.#parts.running.get('samlConfigs', SHARED)
     if (config?.enabled === true) return config
     throw new ApiError('NOT_FOUND', 'Single sign-on is not set up: PUT /saml/config')
   }
 
-  #begin(): { readonly location: string; readonly cookie: string } {
+  begin(): { readonly location: string; readonly cookie: string } {
     const { requestId, ticket } = this.#tickets.issue()
     const at = new Date(this.#parts.clock.now_ms()).toISOString()
     const location = requestUrl({ ...partiesOf(this.#config()), requestId, at })
@@ -79,8 +71,9 @@ export class SamlLogins {
     return { location, cookie }
   }
 
-  /** The same as long as the configuration is, however often anybody asks. */
-  #metadata(config: SamlConfig): Promise<string> {
+  /** The answer is the same as long as the configuration is, however often anybody asks. */
+  async metadata(): Promise<string> {
+    const config = this.#config()
     const known = this.#written.get(config)
     if (known !== undefined) return known
     const written = this.#parts.compute.run('samlMetadata', partiesOf(config))
@@ -89,7 +82,7 @@ export class SamlLogins {
     return written
   }
 
-  async #finish(response: string, cookies: string, address: string): Promise<string> {
+  async finish({ client: { address } }: Asking, response: string, cookies: string): Promise<string> {
     const parties = partiesOf(this.#config())
     const requestId = this.#tickets.requestOf(cookieOf(cookies))
     if (requestId === undefined) {
@@ -111,12 +104,12 @@ export class SamlLogins {
     return this.#codes.keep(verdict.email)
   }
 
-  async #redeem(code: string, address: string): Promise<SessionData> {
+  async redeem({ client }: Asking, code: string): Promise<SessionData> {
     this.#config()
     const email = this.#codes.take(code)
     if (email === undefined)
       throw new ApiError('INVALID_CREDENTIALS', 'The code is wrong, was used, or is older than a minute')
-    return this.#parts.admitted(email, address)
+    return this.#parts.login.admitted(email, client.address)
   }
 }
 

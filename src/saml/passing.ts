@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 
 /** Values that are waited for by who holds their key, for a while and once. The key is random: nobody else finds it. */
 export class Passing<T> {

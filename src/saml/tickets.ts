@@ -1,13 +1,14 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import type { Clock } from '../clock.ts'
-import { sameText } from '../same-text.ts'
+import type { Clock } from '../base/clock.ts'
+import { sameText } from '../base/same-text.ts'
 
 /** Uses that are remembered at once; each took a signed answer, or a judgement. */
 const REMEMBERED_MAX = 100_000
 
 /**
- * Says of each login that is under way which request it began with. The ticket is kept by the browser and by nobody else, so
- * that however many are begun, none makes another one invalid; only what was used is remembered, for as long as it would count.
+ * Says of each login that is under way which request it began with. The ticket is kept by the browser and by nobody
+ * else, so that however many are begun, none makes another one invalid; only what was used is remembered, for as long
+ * as it would count.
  */
 export class Tickets {
   readonly #clock: Clock

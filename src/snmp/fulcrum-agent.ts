@@ -1,4 +1,4 @@
-import type { Log } from '../log.ts'
+import type { Log } from '../base/log.ts'
 import { SHARED } from '../model/node.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { Subagent } from './agentx/subagent.ts'
@@ -32,7 +32,7 @@ export class FulcrumAgent {
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref()
   }
 
-  stop(): void {
+  close(): void {
     clearInterval(this.#timer)
     this.#end()
   }

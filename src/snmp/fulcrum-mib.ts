@@ -1,7 +1,7 @@
 import type { CountingTotals } from '../stats/counting-age.ts'
 import { rowKey } from '../stats/live-plan.ts'
 import type { ObjectNames } from '../stats/names.ts'
-import type { Stats } from '../stats/stats.ts'
+import type { LiveAnswers } from '../stats/live.ts'
 import type { Mib } from './agentx/answer.ts'
 import type { Oid, Value } from './agentx/bytes.ts'
 import { type Column, ColumnMib, countedKey, impliedKey, type KeyedRow, sortedRows } from './columns.ts'
@@ -12,7 +12,7 @@ const OBJECTS: Oid = [...FULCRUM_OID, 1]
 
 export interface FiguresSource {
   readonly names: ObjectNames
-  readonly live: Pick<Stats['live'], 'figure'> & { readonly counting: Pick<CountingTotals, 'age_ms'> }
+  readonly live: Pick<LiveAnswers, 'figure'> & { readonly counting: Pick<CountingTotals, 'age_ms'> }
   /** Whether HAProxy answered when it was last asked. */
   answers(): boolean
   readonly nodeId: string

@@ -41,7 +41,10 @@ export function localisedKey(algorithm: AuthAlgorithm, master: Uint8Array, engin
   return createHash(HASHES[algorithm]).update(master).update(engine).update(master).digest('hex')
 }
 
-/** A localised key as long as the cipher wants it; what a short hash lacks is the hash of what there is, as snmpd does it. */
+/**
+ * A localised key as long as the cipher wants it; what a short hash lacks is the hash of what there is, as snmpd does
+ * it.
+ */
 export function privacyKey(algorithm: AuthAlgorithm, privacy: PrivacyAlgorithm, localised: string): string {
   const wanted = KEY_BYTES[privacy]
   let key = Buffer.from(localised, 'hex')
@@ -49,7 +52,10 @@ export function privacyKey(algorithm: AuthAlgorithm, privacy: PrivacyAlgorithm, 
   return key.subarray(0, wanted).toString('hex')
 }
 
-/** RFC 3411: the first bit, an enterprise number (of Net-SNMP: this project has none), form 5, and octets that nobody else has. */
+/**
+ * RFC 3411: the first bit, an enterprise number (of Net-SNMP: this project has none), form 5, and octets that nobody
+ * else has.
+ */
 const ENGINE_START = '80001f8805'
 const ENGINE_BYTES = 12
 

@@ -1,4 +1,4 @@
-import type { HistoryAnswer } from './answers.ts'
+import type { Rendered } from '../context/rendered.ts'
 
 /** Whole history answers kept: closed buckets never change, and pollers of the same second ask the same window. */
 export const HISTORY_CACHE_BYTES = 16 * 1_024 * 1_024
@@ -9,7 +9,7 @@ export const HISTORY_CACHE_ENTRY_BYTES = 2 * 1_024 * 1_024
 const ASKED_ONCE_MAX = 1_024
 
 interface Kept {
-  readonly answer: HistoryAnswer
+  readonly answer: Rendered<Uint8Array>
   isUsed: boolean
 }
 
@@ -27,14 +27,14 @@ export class AnswerCache {
     return false
   }
 
-  get(key: string): HistoryAnswer | undefined {
+  get(key: string): Rendered<Uint8Array> | undefined {
     const kept = this.#answers.get(key)
     if (kept === undefined) return undefined
     kept.isUsed = true
     return kept.answer
   }
 
-  put(key: string, answer: HistoryAnswer): void {
+  put(key: string, answer: Rendered<Uint8Array>): void {
     const size = answer.body.length
     if (size > HISTORY_CACHE_ENTRY_BYTES || this.#answers.has(key)) return
     this.#answers.set(key, { answer, isUsed: false })

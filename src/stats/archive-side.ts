@@ -1,35 +1,45 @@
+import { randomBytes } from 'node:crypto'
 import { DAMAGED, damageText } from '../../storage/archive/damage.ts'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
-import { TIERS, type Tier } from '../../storage/archive/tiers.ts'
-import type { FromArchiveThread, TickState } from '../../workers/archive/messages.ts'
-import type { Log } from '../log.ts'
+import type { Tier } from '../../storage/archive/tiers.ts'
+import type {
+  ArchiveOptions,
+  FromArchive,
+  TickMessage,
+  TickState,
+  ToArchiveThread,
+} from '../../workers/archive/messages.ts'
+import type { Log } from '../base/log.ts'
 import { HistoryAnswers, type HistoryReader } from './history.ts'
 import type { ObjectNames } from './names.ts'
 import { ArchiveObjects } from './objects.ts'
-import { scaledReader } from './scaled-reader.ts'
+import { scaledReader, stretch } from './scaled-reader.ts'
 import type { ArchiveObserver } from './observer.ts'
 
-export interface ArchiveSideOptions {
-  /** Folder of the archive's own LMDB environment. */
-  readonly directory: string
+export interface ArchiveSideOptions<Source> {
+  readonly archive: ArchiveOptions<Source>
   readonly names: ObjectNames
   readonly applianceId: string
-  /** Begins the tags of its answers. */
-  readonly nonce: string
   /** What a history answer of it is called. */
   readonly message: string
   /** Length of the archive's seconds. */
   readonly step_s: number
-  readonly tiers?: readonly Tier[]
+  /** In those seconds: what the archive keeps, until it is open and says so itself. */
+  readonly tiers: readonly Tier[]
   readonly observer?: ArchiveObserver | undefined
   readonly log: Pick<Log, 'warn'>
 }
 
-/** What the thread says of an archive's objects and places, and the readers' side of it in this thread. */
-export class ArchiveSide {
+/**
+ * The main thread's side of the archive of one layer: takes what the archive thread says of it, and answers from what
+ * that brought.
+ */
+export abstract class ArchiveSide<Source, Tick> {
+  readonly archive: ArchiveOptions<Source>
   readonly history: HistoryAnswers
-  readonly #directory: string
-  readonly #log: ArchiveSideOptions['log']
+  /** Begins the tags of its answers. */
+  protected readonly nonce = randomBytes(6).toString('base64url')
+  readonly #log: Pick<Log, 'warn'>
   readonly #step_s: number
   readonly #observer: ArchiveObserver | undefined
   readonly #objects = new ArchiveObjects()
@@ -39,22 +49,22 @@ export class ArchiveSide {
   #losses = 0
   #storage: TickState['storage']
 
-  constructor({ directory, names, applianceId, nonce, message, step_s, tiers = TIERS, ...told }: ArchiveSideOptions) {
-    const { observer, log } = told
+  constructor(options: ArchiveSideOptions<Source>) {
+    const { archive, names, applianceId, message, step_s, tiers, observer, log } = options
+    this.archive = archive
     this.#log = log
-    this.#directory = directory
     this.#step_s = step_s
     this.#observer = observer
-    this.history = new HistoryAnswers(this.#windows(tiers), this.#objects, names, applianceId, nonce, message)
+    this.history = new HistoryAnswers(this.#windows(tiers), this.#objects, names, applianceId, this.nonce, message)
   }
 
-  /** What keeps the archive from storing, as of the last tick. */
-  get storage(): TickState['storage'] {
-    return this.#storage
+  get isOpen(): boolean {
+    return this.#reader !== undefined
   }
 
-  /** Before the archive is open there is nothing to read, and nobody has this object to ask it. */
-  #windows(tiers: readonly Tier[]): HistoryReader {
+  /** While the archive is not open there is nothing to read; where no thread writes it, it never is. */
+  #windows(kept: readonly Tier[]): HistoryReader {
+    const tiers = kept.map((tier) => stretch(tier, this.#step_s))
     return {
       // Never ahead of the last message: a second is read once the places of all its objects are known.
       hwm_s: () => Math.min(this.#hwm_s, this.#scaled?.hwm_s() ?? 0),
@@ -65,8 +75,40 @@ export class ArchiveSide {
     }
   }
 
-  ready({ header, slabs, objects }: FromArchiveThread & { readonly type: 'ready' }): void {
-    if (this.#reader === undefined) this.#reader = new ArchiveReader(this.#directory, header, slabs)
+  receive(message: FromArchive<Tick>): void {
+    switch (message.type) {
+      case 'ready':
+        return this.#open(message)
+      case 'slab':
+        return this.#reader?.addSlab(message.index, message.buffer)
+      case 'objects':
+        return this.#place(message)
+      case 'tick':
+        this.#follow(message)
+        return this.take(message)
+      case 'warning':
+        return this.#log.warn(message.message, { detail: message.detail })
+    }
+  }
+
+  /** A poll of the layer has ended. */
+  protected abstract take(tick: TickMessage<Tick>): void
+
+  /** Nothing is heard of the thread since then: what it said last is not what it says now. */
+  abstract interrupt(reason: string, since_ms: number): void
+
+  /** The thread ended, and another one is on its way that knows nothing. */
+  lose(reason: string, now_ms: number): void {
+    this.interrupt(reason, now_ms)
+  }
+
+  /** What the thread has to be told before it can go on; undefined when it knows. */
+  news(): ToArchiveThread | undefined {
+    return undefined
+  }
+
+  #open({ header, slabs, objects }: FromArchive<Tick> & { readonly type: 'ready' }): void {
+    if (this.#reader === undefined) this.#reader = new ArchiveReader(this.archive.directory, header, slabs)
     else this.#reader.attach(header, slabs)
     this.#scaled = scaledReader(this.#reader, this.#step_s)
     const stored = this.#reader.objects()
@@ -78,11 +120,7 @@ export class ArchiveSide {
     this.#observer?.list(stored.flatMap(({ id, died_s }) => (died_s === undefined ? [id] : [])))
   }
 
-  slab({ index, buffer }: FromArchiveThread & { readonly type: 'slab' }): void {
-    this.#reader?.addSlab(index, buffer)
-  }
-
-  placed({ added, removed, forgotten }: FromArchiveThread & { readonly type: 'objects' }): void {
+  #place({ added, removed, forgotten }: FromArchive<Tick> & { readonly type: 'objects' }): void {
     // First, as an object may be there again under its old name and another number.
     this.#objects.forget(forgotten)
     this.#observer?.forget(forgotten)
@@ -91,7 +129,7 @@ export class ArchiveSide {
     this.#objects.remove(removed)
   }
 
-  ticked({ hwm_s, losses, storage }: TickState): void {
+  #follow({ hwm_s, losses, storage }: TickState): void {
     if (hwm_s < this.#hwm_s || losses !== this.#losses) this.history.forget()
     this.#hwm_s = hwm_s
     this.#losses = losses

@@ -1,7 +1,20 @@
+import type { EventEmitter } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import type { ArchivesOptions, LayerMessage, ToArchiveThread } from '../../workers/archive/messages.ts'
-import type { Clock } from '../clock.ts'
-import type { Log } from '../log.ts'
+import type {
+  ArchivesOptions,
+  FromArchiveThread,
+  HaproxyTick,
+  IpvsSource,
+  IpvsTick,
+  StatsSource,
+  ToArchiveThread,
+} from '../../workers/archive/messages.ts'
+import type { Clock } from '../base/clock.ts'
+import { defer } from '../base/deferred.ts'
+import type { Log } from '../base/log.ts'
+import type { ArchiveSide } from './archive-side.ts'
+import { Silence } from './silence.ts'
 
 /** Pauses between restarts of the archive thread: doubled from the first to the last. */
 const THREAD_RESTART_FIRST_MS = 250
@@ -10,54 +23,127 @@ const THREAD_RESTART_LAST_MS = 30_000
 const THREAD_STOP_MS = 10_000
 /** A thread that lived so long starts again at the shortest pause. */
 const THREAD_STEADY_MS = 60_000
+/** The first message must come soon: opening an archive of 20,000 objects takes well under this. */
+const OPEN_TIMEOUT_MS = 60_000
+/** A poll takes 0.9 s at the most; a thread that its disk holds up may take for ever. */
+const CAPTURE_MS = 5_000
 
 const ENTRY = new URL('../../workers/archive.ts', import.meta.url)
 
-export interface ThreadEvents {
-  /** A message of the running thread. After a crash the next one begins with `ready` again. */
-  message(message: LayerMessage): void
-  /** The thread ended by itself; another one is on its way. */
-  lost(reason: string): void
+/** Who takes what the thread says of each archive that it writes. */
+export interface ArchiveSides {
+  readonly layer7: ArchiveSide<StatsSource, HaproxyTick>
+  readonly layer4?: ArchiveSide<IpvsSource, IpvsTick> | undefined
 }
 
-/** Keeps the archive thread running: starts it again when it fails, with growing pauses. */
+/** What the keeper needs of a thread. */
+export interface ArchiveWorker extends Pick<EventEmitter, 'on' | 'once'> {
+  /** Negative when it has ended. */
+  readonly threadId: number
+  postMessage(message: ToArchiveThread): void
+  terminate(): Promise<unknown>
+}
+export type StartArchives = (options: ArchivesOptions) => ArchiveWorker
+const startThread: StartArchives = (workerData) => new Worker(ENTRY, { workerData, name: 'archive' })
+
+/** Keeps the archive thread running: starts it again when it fails, with growing pauses, and talks with it. */
 export class ArchiveThreadKeeper {
-  readonly #options: ArchivesOptions
-  readonly #events: ThreadEvents
+  readonly #sides: ArchiveSides
+  readonly #all: readonly (ArchiveSides['layer7'] | NonNullable<ArchiveSides['layer4']>)[]
   readonly #log: Log
   readonly #clock: Clock
-  #worker: Worker
+  readonly #startThread: StartArchives
+  readonly #silence: Silence
+  readonly #open = defer()
+  readonly #requests = new Map<number, (problems: readonly string[]) => void>()
+  #request = 0
+  #worker: ArchiveWorker
   #started_ms: number
   #pause_ms = THREAD_RESTART_FIRST_MS
   #timer: NodeJS.Timeout | undefined
   #stopping = false
   #failure = 'it ended'
 
-  constructor(options: ArchivesOptions, events: ThreadEvents, log: Log, clock: Clock) {
-    this.#options = options
-    this.#events = events
+  /** Starts the thread and resolves when every archive is open. Rejects when one of them cannot be opened. */
+  static async open(
+    sides: ArchiveSides,
+    log: Log,
+    clock: Clock,
+    start: StartArchives = startThread,
+  ): Promise<ArchiveThreadKeeper> {
+    const keeper = new ArchiveThreadKeeper(sides, log, clock, start)
+    const late = new Error('the archive did not open in time')
+    const timer = setTimeout(() => keeper.#open.reject(late), OPEN_TIMEOUT_MS)
+    try {
+      await keeper.#open.promise
+      return keeper
+    } catch (error) {
+      await keeper.close()
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  private constructor(sides: ArchiveSides, log: Log, clock: Clock, start: StartArchives) {
+    const { layer7, layer4 } = sides
+    this.#sides = sides
+    this.#all = layer4 === undefined ? [layer7] : [layer7, layer4]
     this.#log = log
     this.#clock = clock
+    this.#startThread = start
+    this.#silence = new Silence(clock, (since_ms) => this.#fellSilent(since_ms))
     this.#started_ms = clock.monotonic_ms()
     this.#worker = this.#start()
   }
 
-  #start(): Worker {
-    const worker = new Worker(ENTRY, { workerData: this.#options, name: 'archive' })
+  #start(): ArchiveWorker {
+    const { layer7, layer4 } = this.#sides
+    const worker = this.#startThread({ layer7: layer7.archive, layer4: layer4?.archive })
     this.#started_ms = this.#clock.monotonic_ms()
-    worker.on('message', (message: LayerMessage) => this.#events.message(message))
-    worker.on('error', (error) => {
+    worker.on('message', (message: FromArchiveThread) => this.#receive(message))
+    worker.on('error', (error: unknown) => {
       this.#failure = error instanceof Error ? error.message : String(error)
     })
     worker.on('exit', () => this.#exited())
     return worker
   }
 
+  #receive(message: FromArchiveThread): void {
+    if (message.type === 'done') {
+      this.#requests.get(message.request)?.(message.problems)
+      this.#requests.delete(message.request)
+      return
+    }
+    const { layer7, layer4 } = this.#sides
+    if (message.type === 'layer4') layer4?.receive(message.message)
+    else {
+      // Layer 4 has no ticks while nothing of it is configured.
+      if (message.message.type === 'tick') this.#silence.heard()
+      layer7.receive(message.message)
+    }
+    if (message.message.type === 'ready' && this.#all.every((side) => side.isOpen)) this.#open.resolve()
+    for (const side of this.#all) {
+      const news = side.news()
+      if (news !== undefined) this.#post(news)
+    }
+  }
+
+  #fellSilent(since_ms: number): void {
+    const reason = 'the statistics thread is held up, perhaps by its disk'
+    this.#log.warn(reason)
+    for (const side of this.#all) side.interrupt(reason, since_ms)
+  }
+
   #exited(): void {
     if (this.#stopping) return
     if (this.#clock.monotonic_ms() - this.#started_ms > THREAD_STEADY_MS) this.#pause_ms = THREAD_RESTART_FIRST_MS
-    this.#log.error('the archive thread ended; starting it again', { reason: this.#failure, pause_ms: this.#pause_ms })
-    this.#events.lost(this.#failure)
+    const reason = this.#failure
+    this.#log.error('the archive thread ended; starting it again', { reason, pause_ms: this.#pause_ms })
+    this.#open.reject(new Error(`the archive could not be opened: ${reason}`))
+    const text = `the statistics thread failed: ${reason}`
+    for (const side of this.#all) side.lose(text, this.#clock.now_ms())
+    this.#endRequests(text)
     this.#timer = setTimeout(() => {
       this.#worker = this.#start()
     }, this.#pause_ms)
@@ -65,25 +151,61 @@ export class ArchiveThreadKeeper {
   }
 
   /** False when there is no thread at this moment: nobody will answer. */
-  post(message: ToArchiveThread): boolean {
+  #post(message: ToArchiveThread): boolean {
     if (this.#worker.threadId < 0) return false
     this.#worker.postMessage(message)
     return true
   }
 
-  /** For tests: ends the thread as a crash would. */
-  async crash(): Promise<void> {
-    await this.#worker.terminate()
+  #ask(type: 'capture' | 'check'): Promise<readonly string[]> {
+    const request = ++this.#request
+    return new Promise((resolve) => {
+      if (this.#post({ type, request })) this.#requests.set(request, resolve)
+      else resolve(['the statistics thread is just being started again'])
+    })
   }
 
-  async stop(): Promise<void> {
+  #endRequests(problem: string): void {
+    for (const answer of this.#requests.values()) answer([problem])
+    this.#requests.clear()
+  }
+
+  /**
+   * Polls HAProxy at once. Call it right before a reload: what the ending worker counted since the last poll is then
+   * kept. An apply waits for it, so it ends in any case: figures are not worth an outage.
+   */
+  async capture(): Promise<void> {
+    const patience = new AbortController()
+    const late = sleep(CAPTURE_MS, undefined, { signal: patience.signal, ref: false }).catch(() => undefined)
+    await Promise.race([this.#ask('capture'), late])
+    patience.abort()
+  }
+
+  /** Verifies every invariant of every archive; `[]` when all hold. */
+  check(): Promise<readonly string[]> {
+    return this.#ask('check')
+  }
+
+  /** The clock of the machine was set on purpose: the archives follow at their next second, however far. */
+  clockStepped(): void {
+    this.#post({ type: 'clockStepped' })
+  }
+
+  /** Commits and closes. */
+  async close(): Promise<void> {
+    this.#silence.stop()
+    await this.#stop()
+    this.#endRequests('the statistics were closed')
+    for (const side of this.#all) await side.close()
+  }
+
+  async #stop(): Promise<void> {
     this.#stopping = true
     clearTimeout(this.#timer)
     const ended = new Promise<void>((resolve) => {
       this.#worker.once('exit', () => resolve())
     })
-    if (this.#worker.threadId < 0) return
-    this.#worker.postMessage({ type: 'stop' } satisfies ToArchiveThread)
+    if (!this.#post({ type: 'stop' })) return
     const timer = setTimeout(() => {
       this.#log.error('the archive thread did not end in time and is ended by force')
       void this.#worker.terminate()

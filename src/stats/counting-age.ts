@@ -1,4 +1,6 @@
-/** How long totals have been those of one process of HAProxy, at the least: another begins at zero, with another layout. */
+/**
+ * How long totals have been those of one process of HAProxy, at the least: another begins at zero, with another layout.
+ */
 export interface CountingTotals {
   /** The layout of an answer; -1 when there was none. */
   met(layout: number): void

@@ -1,4 +1,4 @@
-import type { LiveFigures } from '../api/figures.ts'
+import type { HealthReader } from '../context/figures.ts'
 import type { Health } from '../model/real-server.ts'
 
 /** What HAProxy's statuses of a real server in its backends come to: the worst that is known. */
@@ -11,7 +11,9 @@ export function worstHealth(each: readonly Health[]): Health {
   return (['down', 'checking', 'up'] as const).find((health) => each.includes(health)) ?? 'unknown'
 }
 
-/** "DOWN 1/2" is on its way up, "UP 2/3" on its way down but serving; without checks, or in maintenance, nobody knows. */
+/**
+ * "DOWN 1/2" is on its way up, "UP 2/3" on its way down but serving; without checks, or in maintenance, nobody knows.
+ */
 function judge(status: string): Health {
   if (status === 'DOWN') return 'down'
   if (status.startsWith('DOWN ')) return 'checking'
@@ -19,10 +21,7 @@ function judge(status: string): Health {
   return 'unknown'
 }
 
-/** The figures of one layer, with the health that the checks of both say. */
-export function withHealthOf(figures: LiveFigures, other: Pick<LiveFigures, 'health'>): LiveFigures {
-  return {
-    render: (view) => figures.render(view),
-    health: (ripId) => worstHealth([figures.health(ripId), other.health(ripId)]),
-  }
+/** What the health checks of all these layers say of a real server. */
+export function healthOver(layers: readonly { health(ripId: string): Health }[]): HealthReader {
+  return { ofReal: (ripId) => worstHealth(layers.map((layer) => layer.health(ripId))) }
 }

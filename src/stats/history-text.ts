@@ -1,4 +1,4 @@
-import type { HistoryQuery } from '../api/figures.ts'
+import type { HistoryQuery } from '../context/figures.ts'
 import type { Arrangement, Subject } from './arrangement.ts'
 import { METRICS, type Metric } from '../model/metrics.ts'
 import type { JsonBuffer } from './json-buffer.ts'
@@ -25,13 +25,17 @@ export interface SliceSize {
   readonly bytes: number
 }
 
-/** Buckets that are read at once: half a millisecond of work at the most, where averages are made of averages. A row of CSV is longer and is always written anew. */
+/**
+ * Buckets that are read at once: half a millisecond of work at the most, where averages are made of averages. A row of
+ * CSV is longer and is always written anew.
+ */
 const JSON_PART_BUCKETS = 16 * BLOCK_BUCKETS
 const CSV_PART_BUCKETS = 8 * BLOCK_BUCKETS
 
 /**
- * Writes history answers. Every method is a generator that stops whenever a slice is full: whoever sends the answer takes
- * what was written, empties the buffer and goes on. What was yielded is `false` when buckets in it were not final.
+ * Writes history answers. Every method is a generator that stops whenever a slice is full: whoever sends the answer
+ * takes what was written, empties the buffer and goes on. What was yielded is `false` when buckets in it were not
+ * final.
  */
 export class HistoryText {
   readonly #reader: WindowReader
@@ -48,7 +52,7 @@ export class HistoryText {
     objects: ArchiveObjects,
     rendered: RenderedSeries,
     applianceId: string,
-    message = 'Layer 7 history',
+    message: string,
   ) {
     this.#message = message
     this.#reader = reader
@@ -78,6 +82,12 @@ export class HistoryText {
     out.text(shape === 'reals' ? ']}}' : shape === 'list' ? ']}' : '}')
   }
 
+  /** Nothing is known of an open bucket, whatever has been seen of it. */
+  #objectOf(subject: Pick<Subject, 'kind' | 'name' | 'backend'>, { window, closed_s }: HistoryPage) {
+    const { kind, name, backend } = subject
+    return window.end_s > closed_s ? undefined : this.#objects.find(kind, name, backend)
+  }
+
   /** What is the same for every object of the answer. */
   #facts({ query, window: { first_s, end_s, step_s } }: HistoryPage): string {
     const served = `"start":${first_s},"end":${end_s},"resolution":${step_s}`
@@ -87,7 +97,7 @@ export class HistoryText {
   *#seriesJson(subject: Subject, page: HistoryPage, out: JsonBuffer, slice: SliceSize): Generator<boolean, void> {
     const { query, window, closed_s } = page
     const rendered = this.#rendered
-    const object = this.#objects.find(subject.kind, subject.name, subject.backend)
+    const object = this.#objectOf(subject, page)
     const track = rendered.track(object, window.tier, query.consolidation)
     const parts = partsOf(window, JSON_PART_BUCKETS)
     let before = rendered.rendered
@@ -122,7 +132,7 @@ export class HistoryText {
     for (const { labels, kind, name, backend } of subjects) {
       const cells = labels.filter(([label]) => columns.includes(label)).map(([, value]) => `,${csvField(value)}`)
       for (const part of partsOf(window, CSV_PART_BUCKETS)) {
-        const object = this.#objects.find(kind, name, backend)
+        const object = this.#objectOf({ kind, name, backend }, page)
         const isFinal = this.#series.load(this.#reader, part, query.consolidation, object) && page.isKept()
         this.#rows(part, cells.join(''), metrics, out)
         if (!isFinal || out.length >= slice.bytes) yield isFinal
@@ -173,7 +183,10 @@ function namesOf(metrics: readonly Metric[]): string {
 }
 const ALL_METRICS = JSON.stringify(METRICS)
 
-/** A spreadsheet runs what begins like a formula; behind an apostrophe it is text. Numbers are written elsewhere and stay numbers. */
+/**
+ * A spreadsheet runs what begins like a formula; behind an apostrophe it is text. Numbers are written elsewhere and
+ * stay numbers.
+ */
 function csvField(value: string): string {
   const text = /^[=@+\-\t\r]/.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { HistoryQuery } from '../api/figures.ts'
+import type { HistoryQuery } from '../context/figures.ts'
+import type { Rendered } from '../context/rendered.ts'
 import { coverageStart } from '../../storage/archive/layout.ts'
 import { selectTier, servedWindow } from '../../storage/archive/select.ts'
 import { METRIC_COUNT, type Tier, tierAt } from '../../storage/archive/tiers.ts'
 import { TRIM_GRACE_S } from '../../storage/limits.ts'
 import { AnswerCache } from './answer-cache.ts'
-import type { HistoryAnswer } from './answers.ts'
 import { type Arrangement, listOf, one, realsOf } from './arrangement.ts'
 import { type HistoryPage, HistoryText } from './history-text.ts'
 import { JsonBuffer } from './json-buffer.ts'
@@ -20,7 +20,9 @@ import type { StorageFault } from '../../workers/archive/storage-watch.ts'
 export const HISTORY_POINTS_MAX = 400_000
 /** Points of one object: the longest tier fits; a window that begins long before any data loses its empty head. */
 export const HISTORY_SERIES_POINTS_MAX = 20_000
-/** Points of an answer that is made and sent at once: an hour of seconds fits. Longer ones are made while they are sent. */
+/**
+ * Points of an answer that is made and sent at once: an hour of seconds fits. Longer ones are made while they are sent.
+ */
 export const HISTORY_WHOLE_POINTS_MAX = 4_000
 /** What is done of a long answer between two turns of the event loop: 0.2 to 0.5 ms. */
 const SLICE = { numbers: 16 * BLOCK_BUCKETS * METRIC_COUNT, bytes: 64 * 1_024 }
@@ -76,7 +78,7 @@ export class HistoryAnswers {
     names: ObjectNames,
     applianceId: string,
     nonce: string,
-    message = 'Layer 7 history',
+    message: string,
   ) {
     this.#reader = reader
     this.#names = names
@@ -91,28 +93,33 @@ export class HistoryAnswers {
     this.#rendered.clear()
   }
 
-  frontend(id: string, query: HistoryQuery): HistoryAnswer | undefined {
+  frontend(id: string, query: HistoryQuery): Rendered<Uint8Array> | undefined {
     return this.#answer('frontend', id, query, () => {
       const found = this.#names.frontend(id)
       return found && one('frontend', found)
     })
   }
 
-  backend(id: string, query: HistoryQuery): HistoryAnswer | undefined {
+  backend(id: string, query: HistoryQuery): Rendered<Uint8Array> | undefined {
     return this.#answer('backend', id, query, () => {
       const found = this.#names.backend(id)
       return found && one('backend', found)
     })
   }
 
-  backendReals(id: string, query: HistoryQuery): HistoryAnswer | undefined {
+  backendReals(id: string, query: HistoryQuery): Rendered<Uint8Array> | undefined {
     return this.#answer('reals', id, query, () => {
       const found = this.#names.backend(id)
       return found && realsOf(found)
     })
   }
 
-  rip(id: string, query: HistoryQuery): HistoryAnswer | undefined {
+  /** Of a real server that is in no backend. */
+  none(query: HistoryQuery): Rendered<Uint8Array> | undefined {
+    return this.#answer('rip', '', query, () => listOf('', []))
+  }
+
+  rip(id: string, query: HistoryQuery): Rendered<Uint8Array> | undefined {
     return this.#answer('rip', id, query, () => {
       const found = this.#names.backendsOfRip(id)
       return found && listOf(id, found)
@@ -124,7 +131,7 @@ export class HistoryAnswers {
     id: string,
     query: HistoryQuery,
     arrange: () => Arrangement | undefined,
-  ): HistoryAnswer | undefined {
+  ): Rendered<Uint8Array> | undefined {
     const target = this.#target(what, id, arrange)
     if (target === undefined) return undefined
     const closed_s = this.#closed()
@@ -184,11 +191,13 @@ export class HistoryAnswers {
   }
 
   /** Closed buckets never change, so what was asked says which bytes these are. */
-  #tag({ tag }: Target, { query, storage, window: { step_s, first_s, end_s } }: HistoryPage): string {
+  #tag({ tag }: Target, { query, storage, closed_s, window: { step_s, first_s, end_s } }: HistoryPage): string {
     const metrics = query.metrics === METRICS ? '' : query.metrics.map((metric) => METRICS.indexOf(metric)).join('')
     const fault = storage === undefined ? '' : `s${storage.since_ms}${storage.isStoring ? 'k' : ''}`
     const state = `${this.#nonce}${this.#generation}-${this.#version}${fault}`
-    return `"${state}-${tag}-${first_s}-${end_s}-${step_s}${query.consolidation}${metrics}${query.format}"`
+    // An open bucket is unknown whenever it is asked for, and once it is closed it is another one.
+    const open = end_s > closed_s ? 'o' : ''
+    return `"${state}-${tag}-${first_s}-${end_s}${open}-${step_s}${query.consolidation}${metrics}${query.format}"`
   }
 
   /** The answer between turns of the event loop, as long as nothing of it has become another or was thrown away. */
@@ -214,12 +223,14 @@ export class HistoryAnswers {
     const tiers = this.#reader.tiers()
     let index = selectTier(tiers, hwm_s, query.start, query.resolution)
     for (;;) {
-      const tier = tiers[index] ?? tierAt(index)
+      const tier = tierAt(index, tiers)
       const { step_s } = tier
       const window = servedWindow(step_s, hwm_s, query.start, query.end)
       const covered = coverageStart(tier, hwm_s)
       // Before its coverage a tier knows nothing: of a window far longer than that, the empty head is left out.
       const excess = (window.end_s - window.first_s) / step_s - points_max
+      // Nothing of it is closed: the bucket that holds its start, which is unknown so far.
+      if (window.end_s === window.first_s) return { tier: index, step_s, ...window, end_s: window.first_s + step_s }
       if (excess <= 0) return { tier: index, step_s, ...window }
       if (index + 1 === tiers.length || window.first_s + excess * step_s <= covered) {
         return { tier: index, step_s, first_s: window.first_s + excess * step_s, end_s: window.end_s }

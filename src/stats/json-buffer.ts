@@ -104,15 +104,18 @@ export class JsonBuffer {
     this.#length--
   }
 
-  /** Finite and not negative. Integers in full; fractions with up to six decimals, enough to get a bucket's sum back from its average. */
+  /**
+   * Finite and not negative. Integers in full; fractions with up to six decimals, enough to get a bucket's sum back
+   * from its average.
+   */
   number(value: number): void {
     this.reserve(NUMBER_BYTES)
     this.#length = putNumber(this.#bytes, this.#length, value)
   }
 
   /**
-   * The values from place `from` on, each with a comma behind it and NaN as null. Where each begins is left in `marks` from
-   * place `mark` on, and behind them where the last one ends.
+   * The values from place `from` on, each with a comma behind it and NaN as null. Where each begins is left in `marks`
+   * from place `mark` on, and behind them where the last one ends.
    */
   list(values: Float64Array, from: number, count: number, marks: Uint16Array, mark: number): void {
     this.reserve(count * (NUMBER_BYTES + 1))

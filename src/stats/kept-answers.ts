@@ -1,11 +1,11 @@
-import type { LiveView } from '../api/figures.ts'
-import type { LiveAnswer } from './answers.ts'
+import type { LiveView } from '../context/figures.ts'
+import type { Rendered } from '../context/rendered.ts'
 import type { JsonBuffer } from './json-buffer.ts'
 import type { LivePiece } from './live-plan.ts'
 
 /** A quiet second brings the same bytes again: then the answer, its tag and its compressed forms stay. */
 interface KeptAnswer {
-  readonly answer: LiveAnswer
+  readonly answer: Rendered<Uint8Array>
   /** The last tick that brought these bytes. */
   sequence: number
 }
@@ -38,7 +38,7 @@ export class KeptAnswers {
     { sequence, version }: { readonly sequence: number; readonly version: number },
     plan: () => readonly LivePiece[] | undefined,
     write: (plan: readonly LivePiece[]) => JsonBuffer,
-  ): LiveAnswer | undefined {
+  ): Rendered<Uint8Array> | undefined {
     if (this.#version !== version) {
       this.#version = version
       this.#plans.clear()

@@ -45,8 +45,8 @@ class Watched {
 }
 
 /**
- * What the kernel's table says of health: a check that fails takes its real server out of the table, so one that should be
- * there and is not is down.
+ * What the kernel's table says of health: a check that fails takes its real server out of the table, so one that should
+ * be there and is not is down.
  */
 export class Layer4Health {
   readonly #running: ConfigView
@@ -60,7 +60,9 @@ export class Layer4Health {
     return this.#watched.health[this.#watched.places.get(keyOf(backendId, ripId)) ?? -1] ?? 'unknown'
   }
 
-  /** The table cannot be read: nobody knows. What went down or came back meanwhile is told when it can be read again. */
+  /**
+   * The table cannot be read: nobody knows. What went down or came back meanwhile is told when it can be read again.
+   */
   unknown(): void {
     this.#watched.health.fill('unknown')
   }

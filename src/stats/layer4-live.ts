@@ -1,8 +1,8 @@
-import type { LiveView } from '../api/figures.ts'
+import type { LiveView } from '../context/figures.ts'
+import type { Rendered } from '../context/rendered.ts'
 import { COLUMN, COLUMNS, type IpvsPlan, rowsOf } from '../ipvs/names.ts'
 import type { Health } from '../model/real-server.ts'
 import type { ConfigView } from '../model/sections.ts'
-import type { LiveAnswer } from './answers.ts'
 import { worstHealth } from './health.ts'
 import { ascii, JsonBuffer } from './json-buffer.ts'
 import { KeptAnswers, writePieces } from './kept-answers.ts'
@@ -42,7 +42,9 @@ const OF_REAL = [...TRAFFIC, 'activeConnections', 'inactiveConnections', 'persis
 
 const prepared = (names: readonly (keyof typeof COLUMN)[]) =>
   names.map((name) => ({ label: ascii(`,"${name}":`), column: COLUMN[name] }))
-/** The figures of each kind of object, in the order of the answer; backends and real servers have some words besides. */
+/**
+ * The figures of each kind of object, in the order of the answer; backends and real servers have some words besides.
+ */
 const FIELDS = { frontend: prepared(TRAFFIC), backend: prepared(TRAFFIC), server: prepared(OF_REAL) } as const
 const NULL = ascii('null')
 
@@ -79,7 +81,7 @@ export class Layer4Live {
     )
   }
 
-  render(view: LiveView): LiveAnswer | undefined {
+  render(view: LiveView): Rendered<Uint8Array> | undefined {
     const { names, revision } = this.#options
     const now = { sequence: this.#sequence, version: revision() }
     const facts = { of: (kind: LiveKind, id: string) => this.#facts(kind, id) }
@@ -100,7 +102,9 @@ export class Layer4Live {
     return worstHealth((names.backendsOfRip(ripId) ?? []).map(({ id }) => health.of(id, ripId)))
   }
 
-  /** Established connections of a real server in each Layer 4 backend that holds it; undefined while nobody can tell. */
+  /**
+   * Established connections of a real server in each Layer 4 backend that holds it; undefined while nobody can tell.
+   */
   connections(ripId: string): readonly (number | undefined)[] {
     const { figures } = this.#tick
     return (this.#options.names.backendsOfRip(ripId) ?? []).map(({ id }) => {

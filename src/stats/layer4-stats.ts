@@ -1,19 +1,18 @@
-import { randomBytes } from 'node:crypto'
 import { TWO_SECOND_TIERS } from '../../storage/archive/tiers.ts'
 import type {
   ArchiveOptions,
-  FromArchiveThread,
   HealthChange,
   IpvsSource,
-  TableMessage,
+  IpvsTick,
+  TickMessage,
+  ToArchiveThread,
 } from '../../workers/archive/messages.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Director } from '../ipvs/director.ts'
 import { type IpvsPlan, ipvsPlan } from '../ipvs/names.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../base/log.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { ArchiveSide } from './archive-side.ts'
-import type { HistoryAnswers } from './history.ts'
 import { Layer4Health } from './layer4-health.ts'
 import { Layer4Live } from './layer4-live.ts'
 import type { ObjectNames } from './names.ts'
@@ -24,8 +23,7 @@ export const LAYER4_ARCHIVE = 'archive-layer4'
 const STEP_S = 2
 
 export interface Layer4StatsOptions {
-  /** Where its archive is; undefined when no history is kept. */
-  readonly archive: ArchiveOptions<IpvsSource> | undefined
+  readonly archive: ArchiveOptions<IpvsSource>
   readonly running: ConfigView
   /** Of the running configuration. */
   readonly revision: () => number
@@ -42,13 +40,10 @@ export interface Layer4StatsOptions {
 }
 
 /** The statistics of Layer 4: which figures of the kernel's table are whose, live and over time. */
-export class Layer4Stats {
-  readonly archive: Layer4StatsOptions['archive']
+export class Layer4Stats extends ArchiveSide<IpvsSource, IpvsTick> {
   readonly live: Layer4Live
-  readonly history: HistoryAnswers
   readonly #options: Layer4StatsOptions
   readonly #health: Layer4Health
-  readonly #side: ArchiveSide
   #plan: IpvsPlan
   /** What the archive thread goes by; none before its first message. */
   #sent = -1
@@ -56,46 +51,26 @@ export class Layer4Stats {
   #up: boolean | undefined
 
   constructor(options: Layer4StatsOptions) {
-    const { archive, running, revision, names, applianceId } = options
-    const nonce = randomBytes(6).toString('base64url')
-    this.archive = archive
+    const { running, revision, names } = options
+    // Both layers say the same things of their archives in the same words.
+    const log: Pick<Log, 'warn'> = { warn: (text, fields) => options.log.warn(text, { ...fields, layer: 4 }) }
+    super({ ...options, log, message: 'Layer 4 history', step_s: STEP_S, tiers: TWO_SECOND_TIERS })
     this.#options = options
     this.#health = new Layer4Health(running)
     this.#plan = ipvsPlan(running, revision())
-    this.live = new Layer4Live({ running, revision, names, health: this.#health, nonce })
-    const side = { directory: archive?.directory ?? '', names, applianceId, nonce, tiers: inSeconds, log: options.log }
-    this.#side = new ArchiveSide({ ...side, message: 'Layer 4 history', step_s: STEP_S })
-    this.history = this.#side.history
+    this.live = new Layer4Live({ running, revision, names, health: this.#health, nonce: this.nonce })
   }
 
-  /** What the archive thread has to be told; undefined when it knows. */
-  newPlan(): IpvsPlan | undefined {
+  /** The plan of the configuration that runs now. */
+  override news(): Extract<ToArchiveThread, { readonly type: 'plan' }> | undefined {
     const revision = this.#options.revision()
     if (this.#plan.version !== revision) this.#plan = ipvsPlan(this.#options.running, revision)
     if (this.#sent === revision) return undefined
     this.#sent = revision
-    return this.#plan
+    return { type: 'plan', plan: this.#plan }
   }
 
-  receive(message: FromArchiveThread): void {
-    switch (message.type) {
-      case 'ready':
-        this.#sent = -1
-        return this.#side.ready(message)
-      case 'slab':
-        return this.#side.slab(message)
-      case 'objects':
-        return this.#side.placed(message)
-      case 'table':
-        return this.#read(message)
-      case 'warning':
-        return this.#options.log.warn(message.message, { detail: message.detail, layer: 4 })
-    }
-  }
-
-  #read(message: TableMessage): void {
-    const { figures, plan, up, since_ms, reason } = message
-    this.#side.ticked(message)
+  protected override take({ figures, plan, up, since_ms, reason }: TickMessage<IpvsTick>): void {
     const { log } = this.#options
     if (up !== this.#up) {
       if (up) log.info("the kernel's balancing table is read")
@@ -125,15 +100,13 @@ export class Layer4Stats {
     if (changes.length > 0) onHealth(changes)
   }
 
-  /** The thread ended; another one is on its way. */
-  lost(reason: string): void {
+  override interrupt(reason: string, since_ms: number): void {
     this.#health.unknown()
-    this.live.update({ figures: undefined, since_ms: this.#options.clock.now_ms(), reason }, undefined)
+    this.live.update({ figures: undefined, since_ms, reason }, undefined)
   }
 
-  close(): Promise<void> {
-    return this.#side.close()
+  override lose(reason: string, now_ms: number): void {
+    this.#sent = -1
+    super.lose(reason, now_ms)
   }
 }
-
-const inSeconds = TWO_SECOND_TIERS.map((tier) => ({ ...tier, step_s: tier.step_s * STEP_S }))

@@ -1,4 +1,4 @@
-import type { LiveView } from '../api/figures.ts'
+import type { LiveView } from '../context/figures.ts'
 import { ascii } from './json-buffer.ts'
 import type { LiveKind } from './live-fields.ts'
 import type { NamedBackend, NamedObject, ObjectNames } from './names.ts'
@@ -10,6 +10,7 @@ export interface LiveElement {
   readonly head: Uint8Array
   /** What the row is called in the answer of HAProxy. */
   readonly rowKey: string
+  readonly id: string
 }
 
 /** Literal brackets and names around lists of elements. */
@@ -36,6 +37,7 @@ class Elements {
   one(kind: 'frontend' | 'backend', { id, name, called = id }: NamedObject): LiveElement {
     const facts = this.#facts.of(kind, id)
     return {
+      id,
       kind,
       head: ascii(`{"id":${JSON.stringify(id)},"name":${JSON.stringify(name)}${facts}`),
       rowKey: rowKey(kind, called, ''),
@@ -49,6 +51,7 @@ class Elements {
       .map(({ ripId, name, called = ripId }) => {
         const facts = this.#facts.of('server', ripId)
         return {
+          id: ripId,
           kind: 'server',
           head: ascii(`{"id":${JSON.stringify(ripId)},"name":${JSON.stringify(name)}${owner}${facts}`),
           rowKey: rowKey('server', backend.called ?? backend.id, called),

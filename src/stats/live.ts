@@ -1,6 +1,6 @@
-import type { LiveView } from '../api/figures.ts'
+import type { LiveView } from '../context/figures.ts'
+import type { Rendered } from '../context/rendered.ts'
 import type { Health } from '../model/real-server.ts'
-// oxlint-disable-next-line no-restricted-imports -- live answers are copied byte by byte from HAProxy's own; its pure scanner is the one part of a driver that statistics need
 import {
   BACKEND_ROW,
   fieldEnd,
@@ -9,7 +9,6 @@ import {
   FRONTEND_ROW,
   type StatHeader,
 } from '../drivers/haproxy/stats-csv.ts'
-import type { LiveAnswer } from './answers.ts'
 import { CountingAge, type CountingTotals } from './counting-age.ts'
 import { healthOf } from './health.ts'
 import { ascii, isJsonInteger, JsonBuffer } from './json-buffer.ts'
@@ -38,6 +37,13 @@ interface PreparedField {
 
 const NULL = ascii('null')
 const QUOTE = 0x22
+/** Whether a real server takes traffic, as every answer about it says. */
+const STATES = {
+  online: ascii(',"state":"online"'),
+  drained: ascii(',"state":"drained"'),
+  halted: ascii(',"state":"halted"'),
+  unknown: ascii(',"state":null'),
+} as const
 
 /** Renders live answers from the bytes of HAProxy's own answer: lazily, and at most once per tick and view. */
 export class LiveAnswers {
@@ -67,7 +73,7 @@ export class LiveAnswers {
     if (tick.csv === undefined) this.#layout = -1
   }
 
-  render(view: LiveView): LiveAnswer | undefined {
+  render(view: LiveView): Rendered<Uint8Array> | undefined {
     const { version } = this.#names
     const now = { sequence: this.#tick.sequence, version }
     return this.#kept.answer(
@@ -175,8 +181,18 @@ export class LiveAnswers {
     out.raw(element.head)
     const row = csv === undefined ? undefined : this.#rowIndex.get(element.rowKey)
     const start = row === undefined ? undefined : rows?.[row]
+    if (element.kind === 'server') out.raw(STATES[this.#stateOf(element)])
     if (csv === undefined || start === undefined) out.raw(UNKNOWN_FIGURES[element.kind])
     else this.#figures(csv, start, this.#fields[element.kind])
+  }
+
+  /** What was chosen for it; of a HAProxy that somebody else configures, what HAProxy says of it. */
+  #stateOf({ id, rowKey: key }: LiveElement): keyof typeof STATES {
+    const chosen = this.#names.state?.(id)
+    if (chosen !== undefined) return chosen
+    const status = this.figure(key, 'status')
+    if (status === undefined) return 'unknown'
+    return status.startsWith('MAINT') ? 'halted' : status.startsWith('DRAIN') ? 'drained' : 'online'
   }
 
   #figures(csv: Uint8Array, start: number, fields: readonly PreparedField[]): void {

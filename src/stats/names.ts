@@ -1,3 +1,5 @@
+import type { RealServer } from '../model/real-server.ts'
+
 /**
  * What the statistics need to know of the running configuration. Implemented by the owner of the configuration.
  * In the generated haproxy.cfg a proxy carries the record's id as its name and a server carries the real server's id,
@@ -23,10 +25,15 @@ export interface NamedBackend extends NamedObject {
 export interface ObjectNames {
   /** Changes whenever anything below changes; rendered names are kept until then. */
   readonly version: number
+  /** Whether a real server takes traffic, where that is chosen here. */
+  state?(ripId: string): RealServer['state'] | undefined
   frontends(): Iterable<NamedObject>
   backends(): Iterable<NamedBackend>
   frontend(id: string): NamedObject | undefined
   backend(id: string): NamedBackend | undefined
-  /** The backends that hold this real server: `[]` when it exists and is in none, `undefined` when there is no such real server. */
+  /**
+   * The backends that hold this real server: `[]` when it exists and is in none, `undefined` when there is no such real
+   * server.
+   */
   backendsOfRip(ripId: string): readonly NamedBackend[] | undefined
 }

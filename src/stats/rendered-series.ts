@@ -1,25 +1,29 @@
 import type { ReadableObject } from '../../storage/archive/tier-reader.ts'
 import { METRIC_COUNT } from '../../storage/archive/tiers.ts'
+import { ARCHIVE_TIERS_MAX } from '../../storage/limits.ts'
 import { CONSOLIDATIONS, type Consolidation } from '../model/metrics.ts'
 import { JsonBuffer } from './json-buffer.ts'
 import { Series, type SeriesWindow, type WindowReader } from './series.ts'
 
-/** Buckets of one block: two minutes of the finest tier. Longer ones copy no faster and make the first read of a short window dearer. */
+/**
+ * Buckets of one block: two minutes of the finest tier. Longer ones copy no faster and make the first read of a short
+ * window dearer.
+ */
 export const BLOCK_BUCKETS = 120
 /** About 500 objects with an hour at 1 s each. Reached only by what is really asked for. */
 export const RENDERED_BYTES = 64 * 1_024 * 1_024
 /** Blocks of a series before those behind the retention are dropped: more than the longest tier has. */
 const TRACK_BLOCKS_MAX = 176
 
-/** Tiers times consolidations, and some to spare. */
-const KEYS_PER_OBJECT = 64
+/** The keys of one object never reach those of the next. */
+const KEYS_PER_OBJECT = ARCHIVE_TIERS_MAX * CONSOLIDATIONS.length
 const MARKS = BLOCK_BUCKETS + 1
 /** What a block costs besides its text: its marks and the objects around them. */
 const BLOCK_OVERHEAD_BYTES = MARKS * METRIC_COUNT * 2 + 300
 
 /**
- * The text of up to 120 buckets of every metric, each value with a comma behind it. The value `i` of metric `m` stands in
- * `texts[m]` from `marks[m * MARKS + i]` to the next mark.
+ * The text of up to 120 buckets of every metric, each value with a comma behind it. The value `i` of metric `m` stands
+ * in `texts[m]` from `marks[m * MARKS + i]` to the next mark.
  */
 interface Block {
   /** Buckets rendered, from the first of the block on. */
@@ -39,8 +43,8 @@ export interface RenderedTrack {
 }
 
 /**
- * Closed buckets as JSON, rendered once. They never change, so a window that moves on costs copies of its blocks and the
- * rendering of the seconds that are new. Bounded by bytes; the series asked for longest ago goes first.
+ * Closed buckets as JSON, rendered once. They never change, so a window that moves on costs copies of its blocks and
+ * the rendering of the seconds that are new. Bounded by bytes; the series asked for longest ago goes first.
  */
 export class RenderedSeries {
   readonly #limit_bytes: number
@@ -70,7 +74,8 @@ export class RenderedSeries {
   /** The series of this object, for `load` and `write`. */
   track(object: ReadableObject | undefined, tier: number, consolidation: Consolidation): RenderedTrack {
     if (object === undefined) return UNKNOWN
-    // A second has one value: the finest tier is the same in every consolidation but the sum, where it may be two seconds.
+    // A second has one value: the finest tier is the same in every consolidation but the sum, where it may be two
+    // seconds.
     const form = tier === 0 && consolidation !== 'sum' ? 0 : CONSOLIDATIONS.indexOf(consolidation)
     const key = object.id * KEYS_PER_OBJECT + tier * CONSOLIDATIONS.length + form
     let track = this.#tracks.get(key)
@@ -81,8 +86,9 @@ export class RenderedSeries {
   }
 
   /**
-   * Renders what is missing of the window, and what else is closed in its last block. Every bucket of the window is closed.
-   * Answers false when the archive could not be read in one piece: the window can be written, but it is not final.
+   * Renders what is missing of the window, and what else is closed in its last block. Every bucket of the window is
+   * closed. Answers false when the archive could not be read in one piece: the window can be written, but it is not
+   * final.
    */
   load(
     track: RenderedTrack,
@@ -154,8 +160,8 @@ export class RenderedSeries {
   }
 
   /**
-   * Goes on without the oldest blocks, which have left the retention, but with all of the window. A long answer that is still
-   * being written keeps the track as it was.
+   * Goes on without the oldest blocks, which have left the retention, but with all of the window. A long answer that is
+   * still being written keeps the track as it was.
    */
   #trim(track: RenderedTrack, window: SeriesWindow): void {
     const first = Math.floor(window.first_s / window.step_s / BLOCK_BUCKETS)
@@ -202,7 +208,10 @@ function newBlock(): Block {
   return { n: 0, texts: [], marks: new Uint16Array(MARKS * METRIC_COUNT), bytes: 0 }
 }
 
-/** Adds `count` values, from place `from` of the series. A whole block is kept in one piece; until then each metric has its own. */
+/**
+ * Adds `count` values, from place `from` of the series. A whole block is kept in one piece; until then each metric has
+ * its own.
+ */
 function extend(block: Block, series: Series, from: number, count: number, out: JsonBuffer): void {
   const { marks, texts, n } = block
   const isWhole = n + count === BLOCK_BUCKETS

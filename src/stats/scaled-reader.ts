@@ -5,20 +5,15 @@ import type { HistoryReader } from './history.ts'
 type Read = Pick<ArchiveReader, 'hwm_s' | 'tiers' | 'readBase' | 'readCoarse'>
 
 /**
- * An archive whose seconds are several of ours: times are stretched, and what was counted in one of its seconds is told per
- * second of ours. The gauge is what it was.
+ * An archive whose seconds are several of ours: times are stretched, and what was counted in one of its seconds is told
+ * per second of ours. The gauge is what it was.
  */
 export function scaledReader(reader: Read, step_s: number): HistoryReader {
   if (step_s === 1) return reader
-  const stretched = ({ floor_s = 0, ...tier }: Tier): Tier => ({
-    ...tier,
-    step_s: tier.step_s * step_s,
-    floor_s: floor_s * step_s,
-  })
   return {
     step_s,
     hwm_s: () => reader.hwm_s() * step_s,
-    tiers: () => reader.tiers().map(stretched),
+    tiers: () => reader.tiers().map((tier) => stretch(tier, step_s)),
     readBase(object, first_s, end_s, out) {
       const isWhole = reader.readBase(object, first_s / step_s, end_s / step_s, out)
       perSecond(out, (end_s - first_s) / step_s, step_s)
@@ -30,6 +25,11 @@ export function scaledReader(reader: Read, step_s: number): HistoryReader {
       return isWhole
     },
   }
+}
+
+/** A tier in our seconds. */
+export function stretch({ floor_s = 0, ...tier }: Tier, step_s: number): Tier {
+  return { ...tier, step_s: tier.step_s * step_s, floor_s: floor_s * step_s }
 }
 
 /** Columns of `n` values, the gauge first. */

@@ -29,7 +29,10 @@ export class Series {
   #values = new Float64Array(0)
   readonly #points = new Points()
 
-  /** `object` is `undefined` when the archive has never seen it: all unknown. Answers false when the read was not in one piece. */
+  /**
+   * `object` is `undefined` when the archive has never seen it: all unknown. Answers false when the read was not in one
+   * piece.
+   */
   load(
     reader: WindowReader,
     window: SeriesWindow,

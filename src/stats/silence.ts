@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 
 const LOOK_EVERY_MS = 1_000
 /** A tick comes every second; a thread that says nothing for so long is held up, by its disk most likely. */

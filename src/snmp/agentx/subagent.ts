@@ -1,5 +1,5 @@
 import { createConnection, type Socket } from 'node:net'
-import type { Log } from '../../log.ts'
+import type { Log } from '../../base/log.ts'
 import { answerTo, type Mib } from './answer.ts'
 import { Malformed, type Oid } from './bytes.ts'
 import {

@@ -1,0 +1,198 @@
+import { join } from 'node:path'
+import { ADMINISTRATOR } from '../api/access.ts'
+import { assertTable } from '../api/integrity.ts'
+import { Audit } from '../audit/audit.ts'
+import { AccessControl } from '../auth/access.ts'
+import type { Amend } from '../auth/login.ts'
+import { radiusLogin } from '../auth/radius-login.ts'
+import { type MachineClock, systemClock } from '../base/clock.ts'
+import { newId } from '../base/ids.ts'
+import type { Log } from '../base/log.ts'
+import { VERSION } from '../base/version.ts'
+import { amendRecord } from '../config/amend-record.ts'
+import type { ApplyParts } from '../config/apply-parts.ts'
+import type { ApplyEngine } from '../config/apply.ts'
+import { Editing } from '../config/editing.ts'
+import { configView } from '../config/views.ts'
+import { AGENTX_SOCKET } from '../drivers/snmpd/render.ts'
+import { nodeIn } from '../drivers/this-node.ts'
+import { Events } from '../events/events.ts'
+import { healthEvents } from '../events/health-events.ts'
+import { withFrontPage } from '../http/front-page.ts'
+import type { OtherNodes } from '../http/forwarding.ts'
+import { Pipeline } from '../http/pipeline.ts'
+import { type Handler, requestIds } from '../http/server.ts'
+import { Director, keepalivedRuns } from '../ipvs/director.ts'
+import { Jobs } from '../jobs/jobs.ts'
+import { ApiListeners } from '../listeners/api-listeners.ts'
+import { ensureCertificate } from '../listeners/own-certificate.ts'
+import type { Machine } from '../machine/machine.ts'
+import { Membership, type MembershipParts } from '../membership/membership.ts'
+import { answeringRollouts } from '../membership/rollout-questions.ts'
+import { observedHaproxy } from '../observe/observed-haproxy.ts'
+import { endpoints } from '../resources/index.ts'
+import type { Settings } from '../settings.ts'
+import { FulcrumAgent } from '../snmp/fulcrum-agent.ts'
+import { ArchiveThreadKeeper } from '../stats/archive-thread.ts'
+import { Layer7Stats } from '../stats/layer7-stats.ts'
+import { LAYER4_ARCHIVE, Layer4Stats, type Layer4StatsOptions } from '../stats/layer4-stats.ts'
+import type { ObjectNames } from '../stats/names.ts'
+import { RunningNames } from '../stats/running-names.ts'
+import { createCapabilities, type Made } from './capabilities.ts'
+import { createEngine } from './create-engine.ts'
+import { figuresOf } from './figures.ts'
+import type { Ground, Node } from './node.ts'
+import { ensureNodeId } from './node-identity.ts'
+import { openStore } from './opened-store.ts'
+import { contexts } from './request-context.ts'
+import { type Appliance, RunningAppliance } from './running-appliance.ts'
+
+/** The composition root: everything is made and connected here, and nowhere else. */
+export async function createAppliance(
+  settings: Settings,
+  machine: Machine,
+  log: Log,
+  clock: MachineClock = systemClock,
+  nodes?: OtherNodes,
+): Promise<Appliance> {
+  assertTable(endpoints)
+  const ground = await prepareGround(settings, machine, log, clock)
+  const { store, running, nodeId } = ground
+  // Entries that are read while the node is put together are followed by its engine later.
+  let hasBegun = false
+  const onPromoted: ApplyParts['onPromoted'] = (changes) => access.onPromoted(changes)
+  const amend: Amend = (section, id, change) => amendRecord({ store, onPromoted, engine }, section, id, change)
+  const { administrator } = settings
+  const access = await AccessControl.open({ ...ground, endpoints, administrator, external: radiusLogin(ground), amend })
+  const membership = await createMembership(ground, access, {
+    handle: answeringRollouts(
+      (question) => engine.participant?.answer(question),
+      (request) => pipeline.handleForwarded(request),
+    ),
+    onFolded: () => hasBegun && engine.participant?.folded(),
+  })
+  const editing = new Editing(store, ADMINISTRATOR.id)
+  const observed = observedHaproxy(settings, store)
+  const events = new Events(store.events, clock, log)
+  const jobs = new Jobs(store.jobs, events, clock, log)
+  const audit = new Audit({ ...ground, days: settings.auditDays, events })
+  const figures = figuresOf(settings, machine, new RunningNames(running, () => store.revision))
+  const told = { onHealth: healthEvents(events, running), applianceId: nodeId, log, clock }
+  const layer4 = createLayer4(ground, {
+    isChanging: () => engine.busy,
+    director: createDirector(ground, events),
+    ...told,
+  })
+  const layer7 = new Layer7Stats({ ...figures, ...told })
+  // A daemon that only watches a HAProxy keeps nothing of the kernel's.
+  const sides = { layer7, layer4: settings.observe === undefined ? layer4 : undefined }
+  const archives = await ArchiveThreadKeeper.open(sides, log, clock, machine.startArchives)
+  const handle = withFrontPage((incoming, requestId) => pipeline.handle(incoming, requestId))
+  const listeners = createListeners(ground, handle)
+  const beneath = {
+    ...ground,
+    membership,
+    access,
+    audit,
+    editing,
+    events,
+    jobs,
+    layer4,
+    layer7,
+    listeners,
+    observed,
+    archives,
+  }
+  const engine: ApplyEngine = createEngine(beneath, (changes) => made.automatic.beforeApply(changes))
+  hasBegun = true
+  const node: Node = { ...beneath, engine, snmp: createAgent(ground, layer7, figures.names) }
+  const made = createCapabilities(node)
+  const pipeline = createPipeline(node, made, nodes ?? membership)
+  return new RunningAppliance(node, made, pipeline, handle)
+}
+
+async function prepareGround(settings: Settings, machine: Machine, log: Log, clock: MachineClock): Promise<Ground> {
+  const { state: stateFolder } = settings
+  const store = await openStore(stateFolder, log)
+  const running = configView(store.running)
+  const born = await ensureNodeId(store)
+  const identity = () => nodeIn(running, born)
+  const { facts, compute } = machine
+  return {
+    settings,
+    stateFolder,
+    machine,
+    facts,
+    compute,
+    store,
+    running,
+    candidate: configView(store.candidate),
+    drivers: machine.drivers(born),
+    identity,
+    nodeId: identity(),
+    born,
+    clock,
+    log,
+  }
+}
+
+/** Tokens of every node count on each. */
+async function createMembership(
+  ground: Ground,
+  { tokens }: AccessControl,
+  told: Pick<MembershipParts, 'handle' | 'onFolded'>,
+): Promise<Membership> {
+  const { born: nodeId, machine, settings } = ground
+  const { executor } = machine
+  const parts = { ...ground, nodeId, tokenKey: tokens.publicKey, executor, listen: settings.peer, ...told }
+  const membership = await Membership.open(parts)
+  const { members } = membership
+  const trust = () => tokens.trust(members.all().map(({ tokenKey }) => tokenKey))
+  members.follow(trust)
+  trust()
+  return membership
+}
+
+function createDirector({ settings }: Ground, events: Events): Director {
+  const tell = (up: boolean) => events.publish('node', { state: up ? 'keepalived up' : 'keepalived down' })
+  // In trial nobody starts it.
+  return new Director(settings.profile === 'trial' ? () => true : keepalivedRuns, tell)
+}
+
+function createLayer4(
+  { settings, store, running, stateFolder }: Ground,
+  parts: Omit<Layer4StatsOptions, 'archive' | 'names' | 'revision' | 'running'>,
+): Layer4Stats {
+  const revision = () => store.revision
+  const names = new RunningNames(running, revision, 4)
+  const source = { kind: 'ipvs', fd: settings.genetlink } as const
+  const archive = { directory: join(stateFolder, LAYER4_ARCHIVE), source }
+  return new Layer4Stats({ ...parts, running, archive, names, revision })
+}
+
+function createAgent({ running, nodeId, log }: Ground, layer7: Layer7Stats, names: ObjectNames): FulcrumAgent {
+  const figures = { names, live: layer7.live, answers: () => layer7.state().up, nodeId, version: VERSION }
+  return new FulcrumAgent({ running, figures, path: AGENTX_SOCKET, log })
+}
+
+function createListeners({ settings, born, running, stateFolder, log }: Ground, handle: Handler): ApiListeners {
+  const nextId = requestIds(newId().slice(0, 13))
+  const folder = join(stateFolder, 'tls')
+  const tls = () => ensureCertificate(folder, ['127.0.0.1', '::1'])
+  return new ApiListeners({ settings, nodeId: born, running, handle, nextId, tls, folder, log })
+}
+
+function createPipeline(node: Node, { capabilities, transactions }: Made, nodes: OtherNodes | undefined): Pipeline {
+  const { access, audit, compute, log, nodeId, observed, running } = node
+  return new Pipeline({
+    endpoints,
+    nodeId,
+    log,
+    audit,
+    parseLarge: (raw) => compute.run('parseJson', raw),
+    authenticate: (proof) => access.authenticate(proof),
+    createContext: contexts({ ...capabilities, nodeId, version: VERSION, running }, { ...node, transactions }),
+    observed,
+    nodes,
+  })
+}

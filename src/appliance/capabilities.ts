@@ -1,0 +1,108 @@
+import { join } from 'node:path'
+import { catalogOf } from '../api/access.ts'
+import { Documents } from '../api/documents.ts'
+import { radiusProbe } from '../auth/radius-test.ts'
+import { AutomaticBackups } from '../backup/automatic.ts'
+import { Backups } from '../backup/backups.ts'
+import { createRestoreChecks } from '../backup/restore-check.ts'
+import { leavesRoom } from '../base/spare-room.ts'
+import { VERSION } from '../base/version.ts'
+import { Applying } from '../config/applying.ts'
+import { createPending } from '../config/pending.ts'
+import { Revisions } from '../config/revisions.ts'
+import { createTransacting } from '../config/transacting.ts'
+import { Transactions } from '../config/transactions.ts'
+import type { Whole } from '../context/capabilities.ts'
+import { scriptFile, SCRIPTS_FOLDER } from '../health-checks/script-files.ts'
+import { createStickTables } from '../ipvs/stick-tables.ts'
+import { createDrains } from '../jobs/drain.ts'
+import { createConsole } from '../machine/console-access.ts'
+import { Power } from '../machine/power.ts'
+import { createClock } from '../machine/set-clock.ts'
+import { Snapshots } from '../machine/snapshots.ts'
+import { Units } from '../machine/units.ts'
+import { Updates } from '../machine/updates/updates.ts'
+import { endpoints } from '../resources/index.ts'
+import { SamlLogins } from '../saml/logins.ts'
+import { healthOver } from '../stats/health.ts'
+import { Demo } from './demo.ts'
+import type { Node, Part } from './node.ts'
+
+export interface Made {
+  readonly capabilities: Whole
+  readonly transactions: Transactions
+  readonly automatic: AutomaticBackups
+  readonly demo: Demo
+  /** What of the capabilities goes on by itself, in the order in which it starts. */
+  readonly parts: readonly Part[]
+}
+
+/** Makes each capability. A new one is a line in the list, and a line in `Capabilities`. */
+export function createCapabilities(node: Node): Made {
+  const { access, clock, compute, layer4, layer7 } = node
+  const transactions = new Transactions(node.store, clock, node.log)
+  const power = new Power(node)
+  const snapshots = new Snapshots({ ...node, power })
+  const updates = new Updates({ ...node, power, snapshots })
+  const backups = new Backups({ ...node, leavesRoom, version: VERSION })
+  const automatic = new AutomaticBackups({ ...node, backups })
+  const drains = createDrains({ ...node, connections: (ripId) => openConnections(node, ripId) })
+  const restoreChecks = createRestoreChecks(node)
+  const demo = new Demo(node)
+  const capabilities: Whole = {
+    accounts: access.account,
+    api: node.listeners,
+    applying: new Applying({ ...node, transactions }),
+    audit: node.audit,
+    backups,
+    catalog: catalogOf(endpoints),
+    certificates: { read: (sent) => compute.run('readCertificate', { ...sent, now_ms: clock.now_ms() }) },
+    clock: createClock(node),
+    cluster: node.membership,
+    console: createConsole(node),
+    demo,
+    documents: new Documents(endpoints, VERSION),
+    drains,
+    events: node.events,
+    health: healthOver([layer7.live, layer4.live]),
+    history: layer7.history,
+    jobs: node.jobs,
+    layer4,
+    live: layer7.live,
+    login: access.login,
+    machine: node.facts,
+    passwords: access.hashing,
+    pending: createPending(node),
+    power,
+    radius: radiusProbe(node),
+    restoreChecks,
+    revisions: new Revisions(node.store),
+    scripts: { find: (name) => scriptFile(join(node.stateFolder, SCRIPTS_FOLDER), name) },
+    sessions: access.sessions,
+    snapshots,
+    sso: new SamlLogins({ ...node, login: access.login }),
+    stickTables: createStickTables(node),
+    transactions: createTransacting({ ...node, transactions }),
+    units: node.observed?.units ?? new Units({ ...node, updates }),
+    updates,
+  }
+  // Jobs that an earlier run of the daemon has left under way are known before anything of theirs is tidied.
+  const kinds = [restoreChecks, drains, updates, snapshots].flatMap((one) => one.kinds)
+  const tidied = { start: () => updates.tidy(), close: () => updates.close() }
+  const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, snapshots, power, automatic]
+  return { capabilities, transactions, automatic, demo, parts }
+}
+
+/**
+ * Open connections of both layers; undefined while one of those that hold the real server does not tell. In trial the
+ * kernel balances nothing.
+ */
+function openConnections({ settings, layer7, layer4 }: Node, ripId: string): number | undefined {
+  const kernel = settings.profile === 'trial' ? [] : layer4.live.connections(ripId)
+  let sum = 0
+  for (const count of [...layer7.live.sessions(ripId), ...kernel]) {
+    if (count === undefined) return undefined
+    sum += count
+  }
+  return sum
+}

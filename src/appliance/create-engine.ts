@@ -1,0 +1,66 @@
+import { ADMINISTRATOR } from '../api/access.ts'
+import { verifyAdministrators } from '../rules/administrators.ts'
+import { verifyAddresses } from '../rules/addresses.ts'
+import type { ApplyParts } from '../config/apply-parts.ts'
+import { ApplyEngine } from '../config/apply.ts'
+import { verifyNames } from '../rules/names.ts'
+import { verifyReferences } from '../rules/references.ts'
+import { verifySignIn } from '../rules/sign-in.ts'
+import { cutOffGuard } from '../listeners/cut-off.ts'
+import { leftBehindGuard } from '../listeners/left-behind.ts'
+import type { Node } from './node.ts'
+
+type EngineNode = Pick<
+  Node,
+  | 'access'
+  | 'archives'
+  | 'born'
+  | 'clock'
+  | 'drivers'
+  | 'events'
+  | 'facts'
+  | 'listeners'
+  | 'log'
+  | 'machine'
+  | 'membership'
+  | 'nodeId'
+  | 'running'
+  | 'store'
+>
+
+/** The engine that changes this machine, with every rule that an apply must keep. */
+export function createEngine(node: EngineNode, beforeApply: ApplyParts['beforeApply']): ApplyEngine {
+  const { access, archives, events, listeners, machine } = node
+  return new ApplyEngine({
+    ...node,
+    others: node.membership.others,
+    executor: {
+      check: (steps) => machine.executor.check(steps),
+      execute: (steps) => machine.executor.execute(steps, () => archives.capture()),
+    },
+    own: [listeners],
+    rules: [
+      verifyReferences,
+      verifyNames,
+      verifyAddresses,
+      verifySignIn,
+      (desired) => verifyAdministrators(desired, ADMINISTRATOR.id),
+    ],
+    // In trial nothing of the network is touched.
+    wouldCut: machine.touchesPackages ? cutGuard(node) : async () => undefined,
+    tell: (outcome) => events.publish('apply', outcome),
+    beforeApply,
+    onPromoted: (changes) => access.onPromoted(changes),
+  })
+}
+
+function cutGuard({ born: nodeId, facts, listeners: api }: EngineNode): ApplyParts['wouldCut'] {
+  const guards = [cutOffGuard({ nodeId, facts, api }), leftBehindGuard(api, facts)]
+  return async (running, desired, address) => {
+    for (const guard of guards) {
+      const reason = await guard(running, desired, address)
+      if (reason !== undefined) return reason
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,200 @@
+import { createServer } from 'node:net'
+import { Worker } from 'node:worker_threads'
+import type { ConfigStore } from '../../storage/config/config-store.ts'
+import type { DemoCommand, DemoData, DemoReport } from '../../workers/demo.ts'
+import type { Clock } from '../base/clock.ts'
+import type { ApplyEngine } from '../config/apply.ts'
+import type { Draft } from '../config/draft.ts'
+import { type Editing, originOf } from '../config/editing.ts'
+import { newId } from '../base/ids.ts'
+import type { Log } from '../base/log.ts'
+import type { L7Backend } from '../model/layer7.ts'
+
+const PREFERRED_PORT = 8080
+const REQUESTS_PER_SECOND = 20
+const META_KEY = 'demo'
+const WANTED_KEY = 'demoWanted'
+
+/** What was made for the demonstration, so that it can be taken away again. */
+interface DemoRecord {
+  readonly originPorts: readonly [number, number]
+  readonly frontendPort: number
+  readonly rips: readonly string[]
+  readonly backend: string
+  readonly frontend: string
+}
+
+export interface DemoParts {
+  readonly store: ConfigStore
+  readonly editing: Editing
+  readonly engine: ApplyEngine
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Two origins, a backend, a frontend and light traffic, made through the same staged changes that everybody uses. */
+export class Demo {
+  readonly #parts: DemoParts
+  #worker: Worker | undefined
+
+  constructor(parts: DemoParts) {
+    this.#parts = parts
+  }
+
+  get #record(): DemoRecord | undefined {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by #create only
+    return (this.#parts.store.getMeta(META_KEY) ?? undefined) as DemoRecord | undefined
+  }
+
+  /** Whether a demonstration was asked for and not removed. */
+  get exists(): boolean {
+    return this.#record !== undefined || this.#parts.store.getMeta(WANTED_KEY) === true
+  }
+
+  /** URL of the demonstration's frontend; undefined when it cannot be made now, which the next start tries again. */
+  async start(): Promise<string | undefined> {
+    try {
+      return await this.#start()
+    } catch (error) {
+      this.close()
+      await this.#parts.store.putMeta(WANTED_KEY, true)
+      const reason = error instanceof Error ? error.message : String(error)
+      this.#parts.log.warn('there is no demonstration yet; the next start tries again', { reason })
+      return undefined
+    }
+  }
+
+  async #start(): Promise<string> {
+    const known = this.#record
+    const frontendPort = known?.frontendPort ?? (await freePort(PREFERRED_PORT))
+    const url = `http://127.0.0.1:${frontendPort}/`
+    const report = await this.#startWorker({
+      originPorts: known?.originPorts ?? [0, 0],
+      frontendUrl: url,
+      requestsPerSecond: REQUESTS_PER_SECOND,
+    })
+    if (report.type === 'failed') throw new Error(report.message)
+    if (known === undefined) await this.#create(report.originPorts, frontendPort)
+    return url
+  }
+
+  /** Takes the demonstration away: configuration, origins and traffic. Nothing else that is pending is applied. */
+  async remove(by: string): Promise<void> {
+    const record = this.#record
+    if (record !== undefined) {
+      await this.#enact(by, 'demo.remove', record, 'demonstration removed', (draft) => {
+        if (draft.section('l7Frontends').find(record.frontend)) draft.section('l7Frontends').remove(record.frontend)
+        if (draft.section('l7Backends').find(record.backend)) draft.section('l7Backends').remove(record.backend)
+        for (const id of record.rips) if (draft.section('realServers').find(id)) draft.section('realServers').remove(id)
+      })
+    }
+    await this.#parts.store.putMeta(META_KEY, null)
+    await this.#parts.store.putMeta(WANTED_KEY, null)
+    this.close()
+  }
+
+  close(): void {
+    this.#worker?.postMessage({ type: 'stop' } satisfies DemoCommand)
+    this.#worker = undefined
+  }
+
+  #startWorker(data: DemoData): Promise<DemoReport> {
+    const worker = new Worker(new URL('../../workers/demo.ts', import.meta.url), { workerData: data })
+    worker.unref()
+    this.#worker = worker
+    return new Promise((resolve) => {
+      worker.once('message', (report: DemoReport) => resolve(report))
+      worker.once('error', (error: Error) => resolve({ type: 'failed', message: error.message }))
+    })
+  }
+
+  async #create(originPorts: readonly [number, number], frontendPort: number): Promise<void> {
+    const record: DemoRecord = {
+      originPorts,
+      frontendPort,
+      rips: [newId(), newId()],
+      backend: newId(),
+      frontend: newId(),
+    }
+    await this.#enact('demo', 'demo.start', record, 'demonstration', (draft) => stage(draft, record))
+    await this.#parts.store.putMeta(META_KEY, record)
+  }
+
+  /** Edits and applies the demonstration's own records; when the apply is refused, the edits are taken back. */
+  async #enact(
+    by: string,
+    endpoint: string,
+    record: DemoRecord,
+    comment: string,
+    work: (draft: Draft) => void,
+  ): Promise<void> {
+    const { editing, engine, clock } = this.#parts
+    const ids = new Set([record.frontend, record.backend, ...record.rips])
+    // What somebody edits meanwhile is neither applied nor taken back.
+    const isMine = (change: { readonly key: string; readonly endpoint: string }) =>
+      ids.has(change.key) && change.endpoint === endpoint
+    const origin = originOf(by, endpoint, clock)
+    await editing.edit(origin, undefined, work)
+    try {
+      await engine.apply({ force: undefined, comment }, { by, address: undefined }, isMine)
+    } catch (error) {
+      await editing.takeBack(isMine, origin)
+      throw error
+    }
+  }
+}
+
+function stage(draft: Draft, record: DemoRecord): void {
+  for (const [i, id] of record.rips.entries()) {
+    const port = record.originPorts[i] ?? null
+    draft.section('realServers').create({
+      id,
+      name: `demo-origin-${i + 1}`,
+      ip: '127.0.0.1',
+      port,
+      weight: 100,
+      state: 'online',
+    })
+  }
+  const backend: L7Backend = {
+    id: record.backend,
+    name: 'demo-backend',
+    mode: 'http',
+    balance: 'roundrobin',
+    persistence: { type: 'none' },
+    reals: record.rips.map((ripId) => ({ ripId })),
+    healthCheck: { type: 'http', path: '/health', interval: 2 },
+    fallback: null,
+    timeoutConnect: 5,
+    timeoutServer: 30,
+    enabled: true,
+  }
+  draft.section('l7Backends').create(backend)
+  draft.section('l7Frontends').create({
+    id: record.frontend,
+    name: 'demo-frontend',
+    mode: 'http',
+    ip: '127.0.0.1',
+    ports: String(record.frontendPort),
+    defaultBackendId: record.backend,
+    maxConn: null,
+    timeoutClient: 30,
+    forwardFor: true,
+    enabled: true,
+  })
+}
+
+/** The preferred port when nobody has it, else one the system chooses. */
+function freePort(preferred: number): Promise<number> {
+  const attempt = (port: number) =>
+    new Promise<number>((resolve, reject) => {
+      const server = createServer()
+      server.once('error', reject)
+      server.listen(port, '127.0.0.1', () => {
+        const address = server.address()
+        const bound = typeof address === 'object' && address !== null ? address.port : port
+        server.close(() => resolve(bound))
+      })
+    })
+  return attempt(preferred).catch(() => attempt(0))
+}

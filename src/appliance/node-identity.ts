@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ConfigStore } from '../../storage/config/config-store.ts'
+import { newId } from '../base/ids.ts'
+
+/** A new, empty store beside the keys of an old installation would quietly begin again with a new administrator. */
+export function refuseLostStore(store: ConfigStore, stateFolder: string): void {
+  if (store.getMeta('nodeId') !== undefined || !existsSync(join(stateFolder, 'token-key.pem'))) return
+  throw new Error(
+    `${join(stateFolder, 'config')} is empty, but ${stateFolder} was in use; restore it, or start in another folder`,
+  )
+}
+
+export async function ensureNodeId(store: ConfigStore): Promise<string> {
+  const known = store.getMeta('nodeId')
+  if (typeof known === 'string') return known
+  const nodeId = newId()
+  await store.putMeta('nodeId', nodeId)
+  return nodeId
+}

@@ -1,0 +1,68 @@
+import type { ConfigStore } from '../../storage/config/config-store.ts'
+import type { SharedStore } from '../../storage/config/shared-store.ts'
+import type { Audit } from '../audit/audit.ts'
+import type { AccessControl } from '../auth/access.ts'
+import type { MachineClock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { ApplyEngine } from '../config/apply.ts'
+import type { Editing } from '../config/editing.ts'
+import type { Driver } from '../drivers/driver.ts'
+import type { Events } from '../events/events.ts'
+import type { Jobs } from '../jobs/jobs.ts'
+import type { ApiListeners } from '../listeners/api-listeners.ts'
+import type { Machine } from '../machine/machine.ts'
+import type { Membership } from '../membership/membership.ts'
+import type { MachineFacts } from '../model/machine-facts.ts'
+import type { ConfigView } from '../model/sections.ts'
+import type { ObservedHaproxy } from '../observe/observed-haproxy.ts'
+import type { Settings } from '../settings.ts'
+import type { FulcrumAgent } from '../snmp/fulcrum-agent.ts'
+import type { ArchiveThreadKeeper } from '../stats/archive-thread.ts'
+import type { Layer4Stats } from '../stats/layer4-stats.ts'
+import type { Layer7Stats } from '../stats/layer7-stats.ts'
+import type { ComputePool } from '../threads/worker-pool.ts'
+
+/** What is there before anything is made of it. */
+export interface Ground {
+  readonly settings: Settings
+  readonly stateFolder: string
+  readonly machine: Machine
+  readonly facts: MachineFacts
+  readonly compute: ComputePool
+  readonly store: ConfigStore & SharedStore
+  readonly running: ConfigView
+  readonly candidate: ConfigView
+  readonly drivers: readonly Driver[]
+  /** Who the node is, by the configuration that runs now. */
+  readonly identity: () => string
+  /** Who it was when this daemon started. */
+  readonly nodeId: string
+  /** Who it was before it assumed another identity; configurations that name none mean this one. */
+  readonly born: string
+  readonly clock: MachineClock
+  readonly log: Log
+}
+
+/** What there is one of on a node. A capability is made of some of it. */
+export interface Node extends Ground {
+  readonly access: AccessControl
+  readonly archives: ArchiveThreadKeeper
+  readonly audit: Audit
+  readonly editing: Editing
+  readonly engine: ApplyEngine
+  readonly events: Events
+  readonly jobs: Jobs
+  readonly layer4: Layer4Stats
+  readonly layer7: Layer7Stats
+  readonly listeners: ApiListeners
+  readonly membership: Membership
+  /** The HAProxy that is only watched, where this daemon has none of its own. */
+  readonly observed: ObservedHaproxy | undefined
+  readonly snmp: FulcrumAgent
+}
+
+/** A piece of the running daemon. */
+export interface Part {
+  start?(): unknown
+  close?(): unknown
+}

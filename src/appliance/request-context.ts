@@ -1,0 +1,42 @@
+import type { Actor } from '../context/actor.ts'
+import type { Asking } from '../context/asking.ts'
+import type { Whole } from '../context/capabilities.ts'
+import type { ContextOf, Here } from '../context/context.ts'
+import type { SectionEditor } from '../context/sections.ts'
+import { UnitOfWork, type WorkParts } from '../config/unit-of-work.ts'
+import type { Asked } from '../http/admission.ts'
+import type { CreateContext } from '../http/pipeline.ts'
+import type { SectionName } from '../model/sections.ts'
+
+/** What every context has, whatever the endpoint. */
+type Shared = Here & Whole
+/** What a context has of its own request, for all effects together. */
+type Own = Omit<ContextOf['read'] & ContextOf['stage-and-act'] & ContextOf['apply'], keyof Shared>
+
+/**
+ * Makes the contexts of requests. One class has them all; the effect of an endpoint decides what its handler can see of
+ * it. The capabilities are handed out by the prototype, so that a request costs two small objects.
+ */
+export function contexts(shared: Shared, parts: WorkParts): CreateContext {
+  class RequestContext implements Own {
+    readonly work: UnitOfWork
+    readonly actor: Actor
+    readonly client: Asking['client']
+
+    constructor({ route, incoming, actor }: Asked, ifMatch?: string, transactionId?: string) {
+      this.work = new UnitOfWork(parts, route.endpoint, actor, ifMatch, transactionId)
+      this.actor = actor
+      this.client = incoming
+    }
+
+    may(endpoint: string): boolean {
+      return parts.access.may(this.actor, endpoint)
+    }
+
+    section<N extends SectionName>(name: N): SectionEditor<N> {
+      return this.work.section(name)
+    }
+  }
+  Object.assign(RequestContext.prototype, shared)
+  return (asked, ifMatch, transactionId) => new RequestContext(asked, ifMatch, transactionId)
+}

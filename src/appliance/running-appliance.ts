@@ -1,0 +1,216 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { chosenCertificate } from '../listeners/lent-certificate.ts'
+import { type FirstAdministrator, passwordWasShown } from '../auth/first-start.ts'
+import { CertificateWatch, certificatesIn } from '../watches/certificate-watch.ts'
+import { apiCertificate } from '../listeners/own-certificate.ts'
+import { Confirmation } from '../watches/confirmation.ts'
+import { defer } from '../base/deferred.ts'
+import type { Made } from './capabilities.ts'
+import type { Demo } from './demo.ts'
+import { type Answer, collect } from '../http/envelope.ts'
+import type { Incoming } from '../http/incoming.ts'
+import type { Pipeline } from '../http/pipeline.ts'
+import { type Handler, type Listener, requestIds } from '../http/server.ts'
+import { newId } from '../base/ids.ts'
+import { Repeated } from '../base/repeated.ts'
+import type { Node, Part } from './node.ts'
+import { NetworkUpkeep } from '../watches/network-upkeep.ts'
+import { SandboxWatch } from '../watches/sandbox-watch.ts'
+import type { PeerAnswer, PeerRequest } from '../peers/answering.ts'
+import { Supervision } from '../watches/supervision.ts'
+import { VERSION } from '../base/version.ts'
+
+export interface Appliance {
+  readonly nodeId: string
+  readonly firstAdministrator: FirstAdministrator | undefined
+  passwordWasShown(): Promise<void>
+  /** Enters behind the socket: routing, access and validation as for everybody. */
+  inject(incoming: Incoming): Promise<Answer>
+  /** Answers what another node of the cluster has forwarded. */
+  handleForwarded(request: PeerRequest): Promise<PeerAnswer>
+  listen(): Promise<readonly Listener[]>
+  /**
+   * Makes the machine what running says and starts to watch it. Answers the URL of the demonstration, if there is one.
+   */
+  run(): Promise<{ readonly demoUrl: string | undefined }>
+  /** Resolves when the node has assumed another identity: what was put together for the old one has to end. */
+  readonly reborn: Promise<void>
+  /** The addresses on which the HAProxy of this daemon serves: none where it manages none. */
+  serves(): readonly string[]
+  /** Answers why something that should have ended did not. */
+  close(options?: { readonly keepsPrograms?: boolean }): Promise<string | undefined>
+}
+
+const LOOK_WHO_EVERY_MS = 500
+const FOLLOW_EVERY_MS = 1_000
+/** A request that is no apply, and takes longer, is cut off by a stop. */
+const ANSWERS_MS = 2_000
+
+/** What was put together, as a thing that starts, answers and stops. */
+export class RunningAppliance implements Appliance {
+  readonly #node: Node
+  readonly #demo: Demo
+  readonly #pipeline: Pipeline
+  readonly #handle: Handler
+  /** They start in this order and close in reverse. */
+  readonly #parts: readonly Part[]
+  readonly #reborn = defer()
+  #identityTimer: NodeJS.Timeout | undefined
+  readonly #nextId = requestIds(newId().slice(0, 13))
+
+  constructor(node: Node, made: Pick<Made, 'demo' | 'parts'>, pipeline: Pipeline, handle: Handler) {
+    this.#node = node
+    this.#demo = made.demo
+    this.#pipeline = pipeline
+    this.#handle = handle
+    this.#parts = [
+      node.archives,
+      node.events,
+      node.audit,
+      // Jobs end behind the engine: an apply that a job waits for ends, and its end is told.
+      { close: () => node.jobs.close() },
+      { start: () => this.#converge(), close: () => node.engine.idle() },
+      node.membership,
+      { close: () => this.#endListening() },
+      createConfirmation(node),
+      createFollowing(node),
+      createSupervision(node),
+      ...made.parts,
+      createCertificateWatch(node),
+      { start: () => this.#watchIdentity(), close: () => clearInterval(this.#identityTimer) },
+      // In trial the network is only recorded, and so is the SNMP agent.
+      ...(node.settings.profile === 'appliance' ? [new NetworkUpkeep(node), new SandboxWatch(node), node.snmp] : []),
+      { close: () => made.demo.close() },
+    ]
+  }
+
+  /** An apply that changed who this node is was answered before anything ends. */
+  get reborn(): Promise<void> {
+    return this.#reborn.promise
+  }
+
+  get nodeId(): string {
+    return this.#node.nodeId
+  }
+  get firstAdministrator(): FirstAdministrator | undefined {
+    return this.#node.access.firstAdministrator
+  }
+
+  /** The start got far enough to tell it: the next one makes no new password. */
+  passwordWasShown(): Promise<void> {
+    return passwordWasShown(this.#node.store)
+  }
+
+  async inject(incoming: Incoming): Promise<Answer> {
+    return collect(this.#handle(incoming, this.#nextId()))
+  }
+
+  handleForwarded(request: PeerRequest): Promise<PeerAnswer> {
+    return this.#pipeline.handleForwarded(request)
+  }
+
+  async listen(): Promise<readonly Listener[]> {
+    const { listeners } = this.#node
+    await listeners.open()
+    return listeners.all
+  }
+
+  async run(): Promise<{ readonly demoUrl: string | undefined }> {
+    const { events, nodeId, settings } = this.#node
+    for (const part of this.#parts) await part.start?.()
+    events.publish('node', { state: 'started', version: VERSION, nodeId })
+    const isFirstTrial = this.firstAdministrator !== undefined && settings.profile === 'trial'
+    const wantsDemo = settings.demo ?? (isFirstTrial || this.#demo.exists)
+    return { demoUrl: wantsDemo ? await this.#demo.start() : undefined }
+  }
+
+  /** Makes the machine what running says, and lets the API listen there. */
+  async #converge(): Promise<void> {
+    const { engine, listeners, log } = this.#node
+    const isManaged = managesHaproxy(this.#node)
+    try {
+      const result = await engine.converge(({ name }) => name !== 'layer7proxy' || isManaged)
+      if (!result.ok) log.warn('not everything is as running says', { why: result.why, reason: result.output })
+    } catch (error) {
+      // On a full disk whoever could make room must be let in; what is left to do is tried again by those who watch.
+      log.warn('not everything is as running says', { reason: String(error) })
+    }
+    await listeners.settle()
+  }
+
+  #watchIdentity(): void {
+    this.#identityTimer = setInterval(() => this.#lookWho(), LOOK_WHO_EVERY_MS).unref()
+  }
+
+  /** The apply that made it another node is answered first. */
+  #lookWho(): void {
+    const { engine, identity, membership, nodeId } = this.#node
+    if (!engine.busy && this.#pipeline.isQuiet && (identity() !== nodeId || membership.isOther)) this.#reborn.resolve()
+  }
+
+  serves(): readonly string[] {
+    const { settings, running } = this.#node
+    if (settings.observe !== undefined) return []
+    const frontends = [...running.list('l7Frontends')].filter(({ enabled }) => enabled)
+    return frontends.map(({ ip, ports }) => `${ip.includes(':') ? `[${ip}]` : ip}:${ports}`)
+  }
+
+  /** What is under way is answered: an apply is never cut off by a stop. */
+  async #endListening(): Promise<void> {
+    const { engine, listeners } = this.#node
+    const patience = engine.idle().then(() => sleep(ANSWERS_MS, undefined, { ref: false }))
+    await Promise.race([listeners.stop(), patience])
+    await engine.idle()
+    listeners.close()
+  }
+
+  async close({ keepsPrograms = false }: { readonly keepsPrograms?: boolean } = {}): Promise<string | undefined> {
+    const { events, machine, nodeId, store } = this.#node
+    events.publish('node', { state: 'stopping', nodeId })
+    for (const part of this.#parts.toReversed()) await part.close?.()
+    const left = keepsPrograms ? undefined : await machine.stopSupervised()
+    await machine.close()
+    await store.close()
+    return left
+  }
+}
+
+/** An appliance's HAProxy is left as it was found until something of Layer 7 was applied. */
+function managesHaproxy({ settings, running }: Node): boolean {
+  if (settings.observe !== undefined) return false
+  if (settings.profile === 'trial') return true
+  return [...running.list('l7Frontends'), ...running.list('l7Backends')].length > 0
+}
+
+function createConfirmation(node: Node): Confirmation {
+  return new Confirmation({ ...node, onTakenBack: ({ live }) => node.audit.recordTakenBack(live) })
+}
+
+/** What other nodes have applied without this one, and applies whose leading node is away. */
+function createFollowing({ engine, log }: Node): Part {
+  const looks = new Repeated('applies of other nodes', () => engine.participant?.look(), FOLLOW_EVERY_MS, log)
+  return { start: () => looks.start(), close: () => looks.stop() }
+}
+
+function createSupervision(node: Node): Supervision {
+  return new Supervision(
+    node.engine,
+    () => node.layer7.state(),
+    () => managesHaproxy(node),
+    node.clock,
+    node.log,
+    (up, reason) => node.events.publish('node', { state: up ? 'haproxy up' : 'haproxy down', reason }),
+  )
+}
+
+function createCertificateWatch(node: Node): CertificateWatch {
+  const { running, nodeId, stateFolder } = node
+  const own = join(stateFolder, 'tls')
+  // Its own counts while the API shows it.
+  const certificates = () => [
+    ...(chosenCertificate(running, nodeId) === undefined ? apiCertificate(own) : []),
+    ...certificatesIn(running),
+  ]
+  return new CertificateWatch({ ...node, certificates })
+}

@@ -1,0 +1,204 @@
+import { join } from 'node:path'
+import { AuditLog } from '../../storage/audit/audit-log.ts'
+import { SEARCH_BEGUN } from '../../storage/audit/search.ts'
+import type { KnownChain } from '../../storage/audit/segments.ts'
+import type { ConfigStore } from '../../storage/config/config-store.ts'
+import type { WentLive } from '../context/applying.ts'
+import type { AuditEntry, AuditFilter, AuditReader } from '../context/audit.ts'
+import type { Endpoint } from '../api/endpoint.ts'
+import { auditEntry, type Entry, nameOf, takenBackEntry } from './entry.ts'
+import type { Clock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
+import type { Events } from '../events/events.ts'
+import type { AuditedRequest, AuditOutcome, AuditTrail } from '../http/audited.ts'
+import { noRoom } from '../http/refusal.ts'
+import type { Log } from '../base/log.ts'
+import { Refusals, type Repeated } from './refusals.ts'
+import type { ComputePool } from '../threads/worker-pool.ts'
+
+/** Where the configuration store keeps from where to where the chain was: the log cannot quietly lose an end. */
+const HEAD_KEY = 'audit head'
+/** Whoever that was: a login that fails has no user. */
+const LOGINS = ''
+const DAY_MS = 86_400_000
+/** What was counted meanwhile becomes an entry. */
+const TELL_AFTER_MS = 60_000
+
+export interface AuditParts {
+  readonly stateFolder: string
+  readonly store: Pick<ConfigStore, 'getMeta' | 'putMeta'>
+  readonly compute: ComputePool
+  readonly events: Pick<Events, 'publish'>
+  readonly clock: Clock
+  /** Entries are kept at least so long, as long as there is any room. */
+  readonly days: number
+  readonly log: Log
+}
+
+/** What is noted of the log, with how long it has been in use. */
+interface Noted extends KnownChain {
+  /** Absent in notes of earlier versions. */
+  readonly used_ms?: number
+}
+
+export const auditFolder = (stateFolder: string): string => join(stateFolder, 'audit')
+
+/** How far the audit log was when the configuration store took note of it. */
+export function knownHead(store: Pick<ConfigStore, 'getMeta'>): Noted | undefined {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by Audit only
+  return store.getMeta(HEAD_KEY) as Noted | undefined
+}
+
+/** Who did what, from where, and what came of it. */
+export class Audit implements AuditTrail, AuditReader {
+  readonly #parts: AuditParts
+  readonly #folder: string
+  readonly #log: AuditLog
+  #noting: Promise<void> | undefined
+  /** Number of the oldest entry that is kept. */
+  #first: number
+  readonly #refusals: Refusals<Entry>
+  /** In use before this start, and when that was. */
+  readonly #before: { readonly used_ms: number; readonly monotonic_ms: number }
+  #telling: NodeJS.Timeout | undefined
+
+  constructor(parts: AuditParts) {
+    this.#parts = parts
+    this.#folder = auditFolder(parts.stateFolder)
+    const known = knownHead(parts.store)
+    this.#first = known?.first ?? 1
+    this.#before = { used_ms: known?.used_ms ?? 0, monotonic_ms: parts.clock.monotonic_ms() }
+    this.#log = new AuditLog(this.#folder, {
+      known,
+      onHead: () => this.#noteSoon(),
+      beforeDrop: (first, newest, isYoung) => this.#drop(first, newest, isYoung),
+      used_ms: () => this.#used_ms,
+      keep_ms: parts.days * DAY_MS,
+    })
+    this.#refusals = new Refusals(parts.clock)
+    const { problem: reason } = this.#log
+    if (reason === undefined) return
+    parts.log.error('the audit log was tampered with', { reason })
+    parts.events.publish('node', { state: 'audit log tampered with', reason })
+  }
+
+  assertRoom({ method }: Endpoint): void {
+    if (!this.#log.hasRoom(method === 'DELETE')) throw new ApiError('INTERNAL', noRoom('the disk is full'))
+  }
+
+  assertShare(request: AuditedRequest): void {
+    const wait_s = this.#log.wait_s(nameOf(request))
+    if (wait_s === 0) return
+    const message = `The audit log is nearly full of what you did, and it keeps ${this.#parts.days} days: it takes more of yours in ${wait_s} seconds`
+    throw new ApiError('TOO_MANY_AT_ONCE', message, { headers: { 'Retry-After': String(wait_s) } })
+  }
+
+  async record(request: AuditedRequest, outcome: AuditOutcome): Promise<boolean> {
+    const { endpoint, actor, address } = request
+    const isLogin = endpoint.access === 'public'
+    const caller = isLogin ? LOGINS : actor.userId
+    const entry = auditEntry(request, outcome, new Date(this.#parts.clock.now_ms()).toISOString())
+    const isRefused = (outcome.status ?? 0) >= 400
+    if (isRefused && !this.#refusals.isOwnEntry(caller, entry)) {
+      this.#telling ??= setTimeout(() => void this.#tellRepeated(), TELL_AFTER_MS).unref()
+      return false
+    }
+    // Of a secret that is given out, nothing else stands for the entry.
+    const isCovered = outcome.status === undefined && !endpoint.reveals
+    const covers_s = isCovered ? this.#refusals.beginning_s(caller) : 0
+    if (covers_s === undefined) return false
+    if (isRefused && isLogin) this.#parts.events.publish('login', { state: 'refused', email: nameOf(request), address })
+    const repeated = this.#refusals.take(caller).map((counted) => this.#log.append(entryOf(counted)))
+    const own = this.#log.append(covers_s === 0 ? entry : { ...entry, coversSeconds: covers_s })
+    await Promise.all([...repeated, own])
+    return true
+  }
+
+  /**
+   * Of the daemon's own accord: an apply was not confirmed in time. It is done, so that a full disk cannot refuse it.
+   */
+  async recordTakenBack(live: WentLive): Promise<void> {
+    try {
+      await this.#log.append(takenBackEntry(live, new Date(this.#parts.clock.now_ms()).toISOString()))
+    } catch (error) {
+      this.#parts.log.error('an apply that was taken back is not in the audit log', {
+        revision: live.revision,
+        reason: String(error),
+      })
+    }
+  }
+
+  /** Makes an entry of what was only counted. Resolves when it is on the disk, or the log says why not. */
+  async #tellRepeated(): Promise<void> {
+    clearTimeout(this.#telling)
+    this.#telling = undefined
+    try {
+      await Promise.all(this.#refusals.take().map((counted) => this.#log.append(entryOf(counted))))
+    } catch (error) {
+      this.#parts.log.warn('refusals that were counted are not in the audit log', { reason: String(error) })
+    }
+  }
+
+  get #used_ms(): number {
+    return this.#before.used_ms + this.#parts.clock.monotonic_ms() - this.#before.monotonic_ms
+  }
+
+  /** One file after the other: between two of them others have their turn. */
+  async search(filter: AuditFilter): Promise<readonly AuditEntry[]> {
+    const { limit, before, from, to, text, ...equal } = filter
+    const given = Object.entries(equal).filter((entry): entry is [string, string] => entry[1] !== undefined)
+    const query = { before, from, to, text, equal: Object.fromEntries(given) }
+    const found: AuditEntry[] = []
+    for (let searched = SEARCH_BEGUN; searched.below !== undefined; found.push(...searched.found)) {
+      const more = { ...query, limit: limit - found.length }
+      const input = { folder: this.#folder, query: more, searched: { ...searched, found: [] } }
+      searched = await this.#parts.compute.run('searchAudit', input)
+    }
+    return found
+  }
+
+  async close(): Promise<void> {
+    await this.#tellRepeated()
+    await this.#log.close()
+    await this.#noting
+  }
+
+  /** Old entries go only after it was noted that they are not missed. */
+  async #drop(first: number, newest: string, isYoung: boolean): Promise<void> {
+    this.#first = first
+    if (isYoung) {
+      const reason = `entries up to ${newest} make room for newer ones`
+      this.#parts.log.warn('the audit log is full', { reason })
+      this.#parts.events.publish('node', { state: 'audit log full', reason })
+    }
+    await this.#parts.store.putMeta(HEAD_KEY, { ...this.#log.head, first, used_ms: this.#used_ms })
+  }
+
+  #noteSoon(): void {
+    this.#noting ??= this.#note()
+  }
+
+  /**
+   * After the line is on the disk, and without keeping anybody waiting; a crash in between leaves a note that is a
+   * little old.
+   */
+  async #note(): Promise<void> {
+    try {
+      for (let noted = 0; noted < this.#log.head.seq;) {
+        const { head } = this.#log
+        await this.#parts.store.putMeta(HEAD_KEY, { ...head, first: this.#first, used_ms: this.#used_ms })
+        noted = head.seq
+      }
+    } catch (error) {
+      this.#parts.log.warn('the end of the audit log was not noted', { reason: String(error) })
+    } finally {
+      this.#noting = undefined
+    }
+  }
+}
+
+/** One entry for many refusals; what the last of them had sent says nothing of the others, and may be long. */
+function entryOf({ last, ...counted }: Repeated<Entry>): Entry {
+  const { body: _, ...entry } = last
+  return { ...entry, ...counted }
+}

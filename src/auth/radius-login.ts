@@ -1,0 +1,70 @@
+import type { ExternalLogin, Verdict } from './external-login.ts'
+import { ApiError } from '../base/errors.ts'
+import { SHARED } from '../model/node.ts'
+import type { ConfigView } from '../model/sections.ts'
+import type { RadiusConfig } from '../model/sign-in.ts'
+import { type ClientParts, RadiusClient } from '../radius/client.ts'
+import { credentialProblem } from '../radius/credentials.ts'
+import { type Attribute, TYPE, valuesOf } from '../radius/packet.ts'
+import { groupValues, mappedGroups } from '../radius/group-attribute.ts'
+
+/** Each holds a socket, for as long as servers are silent. */
+export const LOGINS_MAX = 64
+
+export interface RadiusLoginParts extends ClientParts {
+  readonly running: ConfigView
+}
+
+/**
+ * The RADIUS servers of running, as somebody who knows users. Refuses with RATE_LIMITED what would be too many at once.
+ */
+export function radiusLogin(parts: RadiusLoginParts): ExternalLogin {
+  const client = new RadiusClient(parts)
+  let underWay = 0
+  return {
+    async authenticate(name, password) {
+      if (underWay >= LOGINS_MAX) {
+        throw new ApiError('RATE_LIMITED', 'Too many logins at once; try again in a few seconds', {
+          headers: { 'Retry-After': '2' },
+        })
+      }
+      underWay += 1
+      try {
+        return await judged(parts, client, name, password)
+      } finally {
+        underWay -= 1
+      }
+    },
+  }
+}
+
+async function judged(
+  { running, log }: RadiusLoginParts,
+  client: RadiusClient,
+  name: string,
+  password: string,
+): Promise<Verdict> {
+  const config = switchedOn(running)
+  if (config === undefined) return { outcome: 'off' }
+  const result = await client.ask(config, name, password)
+  if (result.outcome !== 'accepted') return { outcome: result.outcome }
+  // Read again: what was applied while servers were asked counts.
+  const now = switchedOn(running)
+  if (now === undefined) return { outcome: 'off' }
+  const groups = mappedGroups(now, groupValues(now.groupAttribute, result.attributes))
+  if (groups !== undefined) return { outcome: 'accepted', groups, name: nameIn(result.attributes) }
+  log.warn('a RADIUS server accepts a user whom no mapping puts into a group', { account: name })
+  return { outcome: 'refused' }
+}
+
+function switchedOn(running: ConfigView): RadiusConfig | undefined {
+  const config = running.get('radiusConfigs', SHARED)
+  return config?.enabled === true && config.hosts.length > 0 ? config : undefined
+}
+
+/** RFC 2865, section 5.1: an acceptance may say the name to be used for the session. */
+export function nameIn(attributes: readonly Attribute[]): string | undefined {
+  const [value] = valuesOf(attributes, TYPE.userName)
+  const name = value === undefined ? '' : Buffer.from(value).toString()
+  return credentialProblem(name, 'x', 'PAP') === undefined ? name : undefined
+}

@@ -1,0 +1,43 @@
+import type { TSchema } from 'typebox'
+import { Compile, type Validator } from 'typebox/compile'
+import type { FieldError } from '../base/errors.ts'
+import { longListProblems } from '../base/long-lists.ts'
+
+/** More problems than this are not told: whoever reads the first hundred knows what kind of file it is. */
+const PROBLEMS_MAX = 100
+
+/** Collects what is wrong, up to a number. */
+export class Problems {
+  readonly list: FieldError[] = []
+
+  get isFull(): boolean {
+    return this.list.length >= PROBLEMS_MAX
+  }
+  add(field: string, code: string, message: string): void {
+    if (!this.isFull) this.list.push({ field, code, message })
+  }
+  /** One entry for each place that does not fit. */
+  fit(schema: TSchema, field: string, value: unknown): boolean {
+    const lists = longListProblems(schema, value, field)
+    for (const problem of lists) this.add(problem.field, 'INVALID', problem.message)
+    if (lists.length > 0) return false
+    const validator = validatorOf(schema)
+    if (validator.Check(value)) return true
+    // Each branch of a union complains about the same place.
+    const found = new Map<string, string>()
+    for (const { instancePath, message } of validator.Errors(value)) {
+      const path = [field, ...instancePath.split('/').slice(1)].filter((part) => part !== '').join('.')
+      if (!found.has(path)) found.set(path, message)
+    }
+    for (const [path, message] of found) this.add(path, 'INVALID', message)
+    if (found.size === 0) this.add(field, 'INVALID', 'does not fit')
+    return false
+  }
+}
+
+const validators = new Map<TSchema, Validator>()
+function validatorOf(schema: TSchema): Validator {
+  let validator = validators.get(schema)
+  if (validator === undefined) validators.set(schema, (validator = Compile(schema)))
+  return validator
+}

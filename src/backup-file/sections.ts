@@ -1,0 +1,97 @@
+import type { SectionName } from '../model/sections.ts'
+
+/** `data` of one section of a backup file: lists of records by the name of their configuration section. */
+export type SectionData = Readonly<Record<string, unknown>>
+
+/**
+ * Turns the data of one version into that of the next. What it is given may be anything: it throws when that cannot be
+ * read.
+ */
+export type Migration = (data: SectionData) => SectionData
+
+/** One section of a backup file. */
+export interface BackupSection {
+  readonly name: string
+  /** For people. */
+  readonly nameFull: string
+  /** Raised by one, with a migration, whenever records of an older file would not fit their schemas any more. */
+  readonly version: number
+  /** Whether it can be restored by itself. */
+  readonly partRestore: boolean
+  /** The sections of the configuration that it holds. */
+  readonly config: readonly SectionName[]
+  /** What else is in its data, for people: it is written and never restored. */
+  readonly beside: readonly string[]
+  /** For one that the first files had not: a file in which this section is older is from before. */
+  readonly cameWith?: { readonly name: string; readonly version: number }
+  /** By the version that each starts from; 0 is a file that was written before there was such a section. */
+  readonly migrations: Readonly<Record<number, Migration>>
+}
+
+const section = (
+  name: string,
+  nameFull: string,
+  config: readonly SectionName[] = [],
+  more: Partial<BackupSection> = {},
+): BackupSection => ({ name, nameFull, version: 1, partRestore: true, config, beside: [], migrations: {}, ...more })
+
+/** To a version that holds more lists: an older file has none of theirs. */
+const withEmpty =
+  (...added: readonly SectionName[]): Migration =>
+  (data) => ({ ...Object.fromEntries(added.map((name) => [name, []])), ...data })
+
+const WHOLE_ONLY = { partRestore: false } as const
+
+/**
+ * The sections of a backup file, in the order in which they are listed. Every section of the configuration is in one of
+ * them.
+ */
+export const BACKUP_SECTIONS: readonly BackupSection[] = [
+  section(
+    'rbac',
+    'Users, groups, roles and how they log in',
+    ['users', 'groups', 'roles', 'radiusConfigs', 'radiusUsers', 'samlConfigs', 'loginPolicies'],
+    { version: 2, migrations: { 1: withEmpty('radiusConfigs', 'radiusUsers', 'samlConfigs', 'loginPolicies') } },
+  ),
+  section('gslb', 'Global server load balancing'),
+  section('certs', 'Certificates', ['certificates', 'cipherLists'], {
+    version: 2,
+    migrations: { 1: withEmpty('certificates', 'cipherLists') },
+  }),
+  section('layer7proxy', 'Layer 7 frontends and backends', ['l7Frontends', 'l7Backends']),
+  section('fallbackServer', 'Fallback server'),
+  section('clusterha', 'Nodes of the cluster', ['nodeIdentities'], WHOLE_ONLY),
+  section('fip', 'Floating IPs', ['floatingIps']),
+  section('healthchecks', 'Health check scripts', ['healthChecks'], {
+    version: 2,
+    migrations: { 1: withEmpty('healthChecks') },
+  }),
+  section(
+    'system',
+    'Network and settings of the nodes',
+    [
+      'ipGroups',
+      'staticIps',
+      'ipRoutes',
+      'conntrackLimits',
+      'conntrackTimeouts',
+      'systemProxies',
+      'userInterfaces',
+      'clocks',
+      'snmpSettings',
+      'snmpUsers',
+    ],
+    { ...WHOLE_ONLY, version: 2, migrations: { 1: withEmpty('snmpSettings', 'snmpUsers') } },
+  ),
+  section('licence', 'Licence', [], { ...WHOLE_ONLY, beside: ['licence'] }),
+  // Both layers use them, so that neither can own them.
+  section('realServers', 'Real servers', ['realServers']),
+  // The first files had none.
+  section('ipvsDirector', 'Layer 4 frontends and backends', ['l4Frontends', 'l4Backends'], {
+    cameWith: { name: 'healthchecks', version: 2 },
+    migrations: { 0: withEmpty('l4Frontends', 'l4Backends') },
+  }),
+]
+
+export const backupSectionOf = (config: SectionName): string | undefined =>
+  BACKUP_SECTIONS.find((one) => one.config.includes(config))?.name

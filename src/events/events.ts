@@ -1,0 +1,140 @@
+import type { SideTable } from '../../storage/config/config-store.ts'
+import type { EventsReader } from '../context/events.ts'
+import type { Stream } from '../context/rendered.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { EventKind } from '../model/job.ts'
+
+const KEPT_MAX = 5_000
+
+/** Something that happened. */
+export interface Event {
+  /** Rises by one with each event, also over restarts. */
+  readonly id: number
+  /** ISO 8601. */
+  readonly at: string
+  readonly kind: EventKind
+  readonly data: object
+}
+
+export type Subscriber = (event: Event) => void
+
+/** After so long a client that lost its stream comes back. */
+const RETRY_MS = 2000
+
+const keyOf = (id: number) => String(id).padStart(16, '0')
+
+/**
+ * What happened lately, for those who watch. An event is told when it is on the disk, so that no number is ever given
+ * twice: who comes back with the last number it saw gets exactly what came after it.
+ */
+export class Events implements EventsReader {
+  readonly #table: SideTable
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #subscribers = new Set<Subscriber>()
+  #kept: Event[]
+  #waiting: Event[] = []
+  #next: number
+  #writing: Promise<void> | undefined
+  #isClosed = false
+
+  constructor(table: SideTable, clock: Clock, log: Log) {
+    this.#table = table
+    this.#clock = clock
+    this.#log = log
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by #write only
+    this.#kept = table.entries().map(({ value }) => value as Event)
+    this.#next = (this.#kept.at(-1)?.id ?? 0) + 1
+  }
+
+  publish(kind: EventKind, data: object): void {
+    if (this.#isClosed) return
+    const at = new Date(this.#clock.now_ms()).toISOString()
+    this.#waiting.push({ id: this.#next++, at, kind, data })
+    this.#writing ??= this.#write()
+  }
+
+  /** Id of the last event that was told; 0 when there was none. */
+  get lastId(): number {
+    return this.#kept.at(-1)?.id ?? 0
+  }
+
+  /**
+   * What came after this id, oldest first; undefined when some of it is not kept any more, or the id was never given.
+   */
+  after(id: number): readonly Event[] | undefined {
+    const first = this.#kept[0]?.id ?? this.#next
+    if (id > this.lastId || id < first - 1) return undefined
+    return this.#kept.slice(this.#kept.length - (this.lastId - id))
+  }
+
+  /** Calls for every event from now on; the answer ends it. */
+  subscribe(subscriber: Subscriber): () => void {
+    this.#subscribers.add(subscriber)
+    return () => void this.#subscribers.delete(subscriber)
+  }
+
+  stream(after: number | undefined, kinds: readonly EventKind[]): Stream {
+    const wanted = ({ kind }: Event) => kinds.length === 0 || kinds.includes(kind)
+    return (sink) => {
+      const missed = after === undefined ? [] : this.after(after)
+      sink.write(
+        `retry: ${RETRY_MS}\n\n${(missed === undefined ? [this.#gap()] : missed.filter(wanted)).map(eventText).join('')}`,
+      )
+      const stop = this.subscribe((event) => {
+        if (wanted(event)) sink.write(eventText(event))
+      })
+      return stop
+    }
+  }
+
+  /** Said to whom some events cannot be told any more. */
+  #gap() {
+    const message = 'Some events since your last one are not kept any more; read again what you need to know'
+    return { id: this.lastId, kind: 'reset', data: { message } }
+  }
+
+  /** When everything that was published is on the disk; nothing is told after it. */
+  async close(): Promise<void> {
+    await this.stored()
+    this.#isClosed = true
+  }
+
+  /** When everything that was published is on the disk. */
+  async stored(): Promise<void> {
+    await this.#writing
+  }
+
+  /** Whatever comes while one write is under way goes with the next. */
+  async #write(): Promise<void> {
+    // After the turn in which the event came: several of one turn are one write.
+    await Promise.resolve()
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0)
+      const surplus = Math.max(0, this.#kept.length + batch.length - KEPT_MAX)
+      const removed = this.#kept.slice(0, surplus).map(({ id }) => keyOf(id))
+      try {
+        await this.#table.write(
+          batch.map((event) => ({ key: keyOf(event.id), value: event })),
+          removed,
+        )
+      } catch (error) {
+        this.#log.warn('events are not on the disk', { count: batch.length, reason: String(error) })
+      }
+      this.#kept = [...this.#kept.slice(surplus), ...batch]
+      for (const event of batch) for (const subscriber of this.#subscribers) subscriber(event)
+    }
+    this.#writing = undefined
+  }
+}
+
+/** As `text/event-stream` has it; JSON holds no line break. */
+function eventText({
+  id,
+  kind,
+  data,
+  ...more
+}: Pick<Event, 'id' | 'data'> & { readonly kind: string; readonly at?: string }) {
+  return `id: ${id}\nevent: ${kind}\ndata: ${JSON.stringify({ ...more, ...data })}\n\n`
+}

@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ConfigStore } from '../../storage/config/config-store.ts'
+import type { Actor } from '../context/actor.ts'
+import type { Drains } from '../context/jobs.ts'
+import type { Clock } from '../base/clock.ts'
+import type { ApplyEngine } from '../config/apply.ts'
+import type { Editing } from '../config/editing.ts'
+import { patchOf } from '../config/views.ts'
+import { ApiError } from '../base/errors.ts'
+import type { JobHandle, JobKind, Jobs, WithKinds } from './jobs.ts'
+import type { ConfigView } from '../model/sections.ts'
+
+/** How long a drain may wait for the apply that begins it. */
+const APPLY_WITHIN_MS = 15 * 60_000
+const LOOK_EVERY_MS = 500
+/** Looks in a row without a connection that count: the kernel's figures move every two seconds. */
+const QUIET_LOOKS = 6
+/** An apply of somebody else is waited for. */
+const TRIES_MAX = 60
+const TRY_EVERY_MS = 1_000
+
+/** What is asked for with a drain. */
+export interface Drain {
+  readonly ripId: string
+  /** Seconds after the apply until which its connections may end. */
+  readonly wait_s: number
+  /** Then it is taken out, whether they have ended or not. */
+  readonly halt: boolean
+  readonly by: string
+  /** Absent in jobs of earlier versions. */
+  readonly author?: Actor
+}
+
+export interface DrainParts {
+  readonly store: Pick<ConfigStore, 'running' | 'revisionHeaders' | 'oldestRevision' | 'revision' | 'unconfirmed'>
+  readonly running: ConfigView
+  readonly candidate: ConfigView
+  readonly editing: Pick<Editing, 'settled'>
+  readonly engine: Pick<ApplyEngine, 'applyUnstaged'>
+  /** Open connections of both layers; undefined while nobody can tell. */
+  readonly connections: (ripId: string) => number | undefined
+  readonly clock: Clock
+  /** Refuses a caller that may not use these endpoints any more. */
+  readonly access: { assertStill(author: Actor, endpoints: readonly string[]): void }
+}
+
+/** What came of it. */
+interface Drained {
+  readonly ripId: string
+  /** That were left when it ended; null when nobody could tell. */
+  readonly connections: number | null
+  readonly halted: boolean
+}
+
+/** By its name, with the id beside it. One that is gone has the id alone. */
+export function nameServer(view: ConfigView, ripId: string): string {
+  const name = view.get('realServers', ripId)?.name
+  return name === undefined ? `real server ${ripId}` : `real server ${name} (${ripId})`
+}
+
+/** What a drain begins, and the kind of its jobs, which a restart of the daemon takes up. */
+export function createDrains(parts: DrainParts & { readonly jobs: Jobs }): Drains & WithKinds {
+  const kind = drainKind(parts)
+  return {
+    kinds: [kind],
+    start(drain, author) {
+      const { email: by } = author
+      const about = { group: `drain ${drain.ripId}`, title: `Drain of ${nameServer(parts.candidate, drain.ripId)}` }
+      return parts.jobs.start(kind, { ...drain, by, author }, by, about)
+    },
+  }
+}
+
+/** Waits until the connections of a drained real server have ended, and takes it out if that is asked for. */
+export function drainKind(parts: DrainParts): JobKind<Drain> {
+  const work = async (job: JobHandle, drain: Drain): Promise<Drained> => {
+    job.report({ canCancel: true, step: 'waiting for the apply that drains it' })
+    // The request that started this stages when its handler has returned.
+    await parts.editing.settled()
+    await applied(parts, job, drain)
+    const connections = await emptied(parts, job, drain)
+    if (!drain.halt && connections !== 0) {
+      const left = connections === null ? 'nobody can tell how many connections are' : connectionsText(connections)
+      const server = nameServer(parts.candidate, drain.ripId)
+      throw new ApiError('IN_USE', `After ${drain.wait_s} s ${left} left; ${server} stays drained`)
+    }
+    if (drain.halt) await halted(parts, job, drain)
+    return { ripId: drain.ripId, connections, halted: drain.halt }
+  }
+  const resume = async (job: JobHandle, drain: Drain): Promise<Drained> =>
+    isHaltedBy(parts.store, job.id) ? { ripId: drain.ripId, connections: null, halted: true } : work(job, drain)
+  return { kind: 'realServer.drain', title: 'Drain of a real server', group: 'drain', work, resume }
+}
+
+/** The daemon ended between the halt and the end of the job. */
+function isHaltedBy(store: DrainParts['store'], jobId: string): boolean {
+  return store.revisionHeaders(store.revision - store.oldestRevision + 1).some(({ applyId }) => applyId === jobId)
+}
+
+const connectionsText = (count: number): string => (count === 1 ? '1 connection is' : `${count} connections are`)
+
+/** Resolves when the drain counts. */
+async function applied(
+  { running, candidate, clock }: DrainParts,
+  { signal }: JobHandle,
+  { ripId }: Drain,
+): Promise<void> {
+  const end_ms = clock.monotonic_ms() + APPLY_WITHIN_MS
+  const server = nameServer(candidate, ripId)
+  for (;;) {
+    if (running.get('realServers', ripId)?.state === 'drained') return
+    if (candidate.get('realServers', ripId)?.state !== 'drained') {
+      throw new ApiError('NOT_FOUND', `The drain of ${server} was taken back before it was applied`)
+    }
+    if (clock.monotonic_ms() > end_ms) {
+      throw new ApiError('IN_USE', `The drain of ${server} was not applied within 15 minutes; it is still pending`)
+    }
+    await sleep(LOOK_EVERY_MS, undefined, { signal })
+  }
+}
+
+/**
+ * Resolves with the connections that are left when there are none, or when the time is over; null when nobody can tell.
+ */
+async function emptied(
+  { running, candidate, connections, clock }: DrainParts,
+  job: JobHandle,
+  drain: Drain,
+): Promise<number | null> {
+  const end_ms = clock.monotonic_ms() + drain.wait_s * 1_000
+  let most = 0
+  let quiet = 0
+  for (;;) {
+    if (running.get('realServers', drain.ripId)?.state !== 'drained') {
+      const server = nameServer(candidate, drain.ripId)
+      throw new ApiError('NOT_FOUND', `Somebody changed the state of ${server}: it is drained no longer`)
+    }
+    const count = connections(drain.ripId)
+    quiet = count === 0 ? quiet + 1 : 0
+    if (quiet >= QUIET_LOOKS) return 0
+    if (clock.monotonic_ms() >= end_ms) return count ?? null
+    most = Math.max(most, count ?? 0)
+    const step =
+      count === undefined ? 'nobody can tell how many connections are left' : `${connectionsText(count)} left`
+    job.report({ step, progress: count === undefined || most === 0 ? null : Math.floor((100 * (most - count)) / most) })
+    await sleep(LOOK_EVERY_MS, undefined, { signal: job.signal })
+  }
+}
+
+/** Applies this one change; what is pending, of the same real server as well, stays pending. */
+async function halted({ store, engine, access }: DrainParts, job: JobHandle, drain: Drain): Promise<void> {
+  job.report({ step: 'taking it out', canCancel: false })
+  const { ripId, by, author = { userId: '', email: by, sessionId: '' } } = drain
+  const options = { force: undefined, comment: `drained, job ${job.id}`, applyId: job.id }
+  const caller = { by, address: undefined }
+  const isAwaited = () => store.unconfirmed() !== undefined
+  const halt = () => {
+    // Asked with each try: what it waits for may take a day.
+    access.assertStill(author, ['realServers.halt', 'services.apply'])
+    return engine.applyUnstaged(
+      () => patchOf(store.running, 'realServers', ripId, { state: 'halted' }),
+      options,
+      caller,
+    )
+  }
+  await retried(halt, isAwaited, job)
+}
+
+/** An apply that waits for its confirmation may do so for a day; meanwhile the job can be cancelled. */
+async function retried(apply: () => Promise<unknown>, isAwaited: () => boolean, job: JobHandle): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await apply()
+      return
+    } catch (error) {
+      const isBusy = error instanceof ApiError && error.code === 'APPLY_IN_PROGRESS'
+      if (!isBusy || (tries >= TRIES_MAX && !isAwaited())) throw error
+      const canCancel = isAwaited()
+      job.report({ canCancel, step: canCancel ? 'waiting for the confirmation of an apply' : 'taking it out' })
+      await sleep(TRY_EVERY_MS, undefined, canCancel ? { signal: job.signal } : {})
+      job.report({ canCancel: false })
+    }
+  }
+}

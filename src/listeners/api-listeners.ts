@@ -1,0 +1,236 @@
+import { asFiles, chosenCertificate, forgetLent } from './lent-certificate.ts'
+import { assertAnswers } from './answers.ts'
+import type { OwnPart } from '../config/enactor.ts'
+import type { Problem } from '../model/problem.ts'
+import { nodeIn } from '../drivers/this-node.ts'
+import { freePlace } from '../http/listening.ts'
+import { type Handler, type Listener, listen, type ListenOptions } from '../http/server.ts'
+import type { Tls } from '../http/tls-front.ts'
+import type { Log } from '../base/log.ts'
+import type { Certificate } from '../model/certificates.ts'
+import type { ConfigView } from '../model/sections.ts'
+import { ANY, overlap, portProblems } from './own-ports.ts'
+import type { Address, Settings } from '../settings.ts'
+
+export interface ApiListenerParts {
+  readonly settings: Pick<Settings, 'profile' | 'listen' | 'http'>
+  readonly nodeId: string
+  readonly running: ConfigView
+  readonly handle: Handler
+  readonly nextId: () => string
+  /** The API's own certificate, for when no other is chosen. */
+  readonly tls: () => Promise<Tls>
+  /** For files that only root may read. */
+  readonly folder: string
+  readonly log: Log
+}
+
+/** Where the API is reached, and what it shows there; without a certificate its own. */
+interface Wanted extends Address {
+  readonly certificate: Certificate | undefined
+}
+
+/** What came of a change, until it is known whether it stays. */
+interface Moved {
+  keep(): void
+  takeBack(): void
+}
+
+/**
+ * Where the API is reached. A new place is opened and answers before the old one closes; requests in flight are
+ * answered where they came in. Another certificate at the same place is shown from the next connection on.
+ */
+export class ApiListeners implements OwnPart {
+  readonly #parts: ApiListenerParts
+  /** Where the command line has it. */
+  #given: Address
+  #api: Listener | undefined
+  /** What it shows. */
+  #shown: Certificate | undefined
+  #plain: Listener | undefined
+  readonly #draining: Listener[] = []
+
+  constructor(parts: ApiListenerParts) {
+    this.#parts = parts
+    this.#given = parts.settings.listen
+  }
+
+  /** Of the API now; 0 before it listens. */
+  get port(): number {
+    return this.#api?.port ?? 0
+  }
+
+  get all(): readonly Listener[] {
+    return [this.#api, this.#plain].filter((listener) => listener !== undefined)
+  }
+
+  /**
+   * A stored place that cannot be had must not lock everybody out, nor end the daemon: its address may only come when
+   * the machine is made as configured.
+   */
+  async open(): Promise<void> {
+    const { settings, running, handle, nextId, folder, log } = this.#parts
+    await forgetLent(folder)
+    const stored = running.get('userInterfaces', nodeIn(running, this.#parts.nodeId)) !== undefined
+    const loopback = { host: settings.listen.host.includes(':') ? '::1' : '127.0.0.1', port: settings.listen.port }
+    const wanted = this.#wanted(running)
+    const own = { certificate: undefined }
+    const others = [
+      { ...wanted, ...own },
+      { ...settings.listen, ...own },
+      { ...loopback, ...own },
+    ]
+    const places = stored ? [wanted, ...others, { ...loopback, ...own, port: 0 }] : [{ ...settings.listen, ...own }]
+    for (const [index, place] of places.entries()) {
+      try {
+        this.#api = await this.#listen(place)
+        this.#shown = place.certificate
+        break
+      } catch (error) {
+        if (index === places.length - 1) throw error
+        log.error('the API cannot be reached where it should', { place: textOf(place), reason: String(error) })
+      }
+    }
+    // A port that the system chose stays.
+    if (!stored && this.#api !== undefined) this.#given = { host: settings.listen.host, port: this.#api.port }
+    if (settings.http !== undefined) this.#plain = await listen(settings.http, undefined, handle, nextId)
+  }
+
+  /** After the machine was made what running says: an address that was not there yet may be now. */
+  async settle(): Promise<void> {
+    const { running, log } = this.#parts
+    const wanted = this.#wanted(running)
+    if (this.#isAsWanted(wanted)) return
+    try {
+      const change = await this.#move(wanted)
+      change.keep()
+    } catch (error) {
+      log.error('the API does not listen where it should', { reason: String(error) })
+    }
+  }
+
+  /** Before anything changes: the place must be free, and nobody else may be configured to take it. */
+  async verify(running: ConfigView, desired: ConfigView): Promise<readonly Problem[]> {
+    const { nodeId, settings } = this.#parts
+    const [before, wanted] = [this.#wanted(running), this.#wanted(desired)]
+    const plain = settings.http === undefined ? [] : [{ owner: 'the API', place: settings.http }]
+    const problems = [...portProblems(desired, nodeId, [{ owner: 'the API', place: wanted }, ...plain])]
+    const isAdded = ![...running.list('staticIps')].some(({ ip }) => ip === wanted.host)
+    const isUntried = samePlace(before, wanted) || (this.#api !== undefined && overlap(this.#api, wanted))
+    if (isUntried || (wanted.host !== this.#given.host && isAdded)) return problems
+    try {
+      await freePlace(wanted)
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      problems.push({ section: 'userInterfaces', id: nodeIn(desired, nodeId), field: 'apiPort', message })
+    }
+    return problems
+  }
+
+  /** Whether a client that is connected to this address would find nobody there any more. */
+  leaves(running: ConfigView, desired: ConfigView, local: string): boolean {
+    const [before, wanted] = [this.#wanted(running), this.#wanted(desired)]
+    return before.host !== wanted.host && !ANY.has(wanted.host) && wanted.host !== local
+  }
+
+  async enact(running: ConfigView, desired: ConfigView): ReturnType<OwnPart['enact']> {
+    const [before, wanted] = [this.#wanted(running), this.#wanted(desired)]
+    const isSame = samePlace(before, wanted) && sameCertificate(before.certificate, wanted.certificate)
+    return isSame || this.#isAsWanted(wanted) ? undefined : this.#move(wanted)
+  }
+
+  #isAsWanted(wanted: Wanted): boolean {
+    return this.#api === undefined || (samePlace(this.#api, wanted) && sameCertificate(this.#shown, wanted.certificate))
+  }
+
+  /** Begins nothing any more; resolves when whatever was asked before is answered. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#opened.map((listener) => listener.stop()))
+  }
+
+  close(): void {
+    for (const listener of this.#opened) listener.close()
+  }
+
+  get #opened(): readonly Listener[] {
+    return [...this.all, ...this.#draining]
+  }
+
+  async #move(wanted: Wanted): Promise<Moved> {
+    const old = this.#api
+    const shown = this.#shown
+    const moved =
+      old !== undefined && samePlace(old, wanted) ? await this.#present(old, wanted) : await this.#open(wanted)
+    this.#shown = wanted.certificate
+    return {
+      keep: () => moved.keep(),
+      takeBack: () => {
+        this.#shown = shown
+        moved.takeBack()
+      },
+    }
+  }
+
+  async #open(wanted: Wanted): Promise<Moved> {
+    const old = this.#api
+    const fresh = await this.#listen(wanted, { isHandover: old !== undefined && overlap(old, wanted) })
+    try {
+      await assertAnswers(fresh, wanted.certificate)
+    } catch (error) {
+      fresh.close()
+      throw error
+    }
+    this.#api = fresh
+    return {
+      keep: () => {
+        if (old === undefined) return
+        old.drain()
+        this.#draining.push(old)
+        this.#parts.log.info('the API listens', { host: fresh.host, port: fresh.port })
+      },
+      takeBack: () => {
+        this.#api = old
+        fresh.close()
+      },
+    }
+  }
+
+  async #present(listener: Listener, { certificate }: Wanted): Promise<Moved> {
+    const takeBack = await this.#withTls(certificate, (tls) => listener.present(tls))
+    try {
+      await assertAnswers(listener, certificate)
+    } catch (error) {
+      takeBack()
+      throw error
+    }
+    const { log } = this.#parts
+    return {
+      keep: () => log.info('the API shows another certificate', { name: certificate?.name ?? 'its own' }),
+      takeBack,
+    }
+  }
+
+  #listen(wanted: Wanted, options?: ListenOptions): Promise<Listener> {
+    const { handle, nextId } = this.#parts
+    return this.#withTls(wanted.certificate, (tls) => listen(wanted, tls, handle, nextId, options))
+  }
+
+  async #withTls<T>(certificate: Certificate | undefined, use: (tls: Tls) => T | Promise<T>): Promise<T> {
+    const { tls, folder } = this.#parts
+    return certificate === undefined ? use(await tls()) : asFiles(certificate, folder, use)
+  }
+
+  #wanted(view: ConfigView): Wanted {
+    const { settings, nodeId } = this.#parts
+    const stored = view.get('userInterfaces', nodeIn(view, nodeId))
+    if (stored === undefined) return { ...this.#given, certificate: undefined }
+    // In trial static IPs are only recorded, so nobody can listen on one.
+    const ip = settings.profile === 'trial' ? undefined : view.get('staticIps', stored.ipId)?.ip
+    return { host: ip ?? this.#given.host, port: stored.apiPort, certificate: chosenCertificate(view, nodeId) }
+  }
+}
+
+const samePlace = (a: Address, b: Address) => a.host === b.host && a.port === b.port
+const sameCertificate = (a: Certificate | undefined, b: Certificate | undefined) =>
+  a?.chain === b?.chain && a?.privateKey === b?.privateKey
+const textOf = ({ host, port }: Address) => `${host}:${port}`

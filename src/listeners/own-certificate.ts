@@ -1,0 +1,86 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import type { WatchedCertificate } from '../watches/certificate-watch.ts'
+
+const YEARS = 10
+
+const filesIn = (directory: string): CertificateFiles => ({
+  keyFile: join(directory, 'api-key.pem'),
+  certificateFile: join(directory, 'api-certificate.pem'),
+})
+
+/** What the API shows, for whoever watches over its end; [] before the first start. */
+export function apiCertificate(directory: string): readonly WatchedCertificate[] {
+  const { certificateFile } = filesIn(directory)
+  if (!existsSync(certificateFile)) return []
+  const { fingerprint256, validTo } = new X509Certificate(readFileSync(certificateFile))
+  const name = 'certificate of the API'
+  return [{ name, fingerprint: fingerprint256, notAfter: new Date(validTo), usedBy: ['user interface'] }]
+}
+
+export interface CertificateFiles {
+  readonly keyFile: string
+  readonly certificateFile: string
+}
+
+/** The certificate the API shows until an administrator uploads one: self-signed, EC P-256, made at the first start. */
+export async function ensureCertificate(directory: string, addresses: readonly string[]): Promise<CertificateFiles> {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const files = filesIn(directory)
+  if (existsSync(files.keyFile) && existsSync(files.certificateFile)) {
+    assertPair(files)
+    return files
+  }
+  const { key, certificate } = await selfSigned(addresses)
+  write(files.certificateFile, certificate)
+  write(files.keyFile, key)
+  return files
+}
+
+/** uWebSockets.js says only that it failed; a person needs to know which file. */
+function assertPair({ keyFile, certificateFile }: CertificateFiles): void {
+  try {
+    const certificate = new X509Certificate(readFileSync(certificateFile))
+    if (certificate.checkPrivateKey(createPrivateKey(readFileSync(keyFile)))) return
+  } catch {
+    // Said below.
+  }
+  throw new Error(`${certificateFile} and ${keyFile} are not a certificate and its key; restore them, or remove both`)
+}
+
+async function selfSigned(
+  addresses: readonly string[],
+): Promise<{ readonly key: string; readonly certificate: string }> {
+  // The library's dependency injection wants this polyfill first.
+  await import('reflect-metadata')
+  const { PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } = await import('@peculiar/x509')
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const now = new Date()
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: `CN=${hostname().replaceAll(/[^A-Za-z0-9.-]/g, '') || 'fulcrum'}`,
+    notBefore: now,
+    notAfter: new Date(now.getFullYear() + YEARS, now.getMonth(), now.getDate()),
+    signingAlgorithm: algorithm,
+    keys,
+    extensions: [
+      new SubjectAlternativeNameExtension([
+        { type: 'dns', value: 'localhost' },
+        ...addresses.map((value) => ({ type: 'ip' as const, value })),
+      ]),
+    ],
+  })
+  const pkcs8 = await crypto.subtle.exportKey('pkcs8', keys.privateKey)
+  return { key: PemConverter.encode(pkcs8, 'PRIVATE KEY'), certificate: certificate.toString('pem') }
+}
+
+/** Whole or not at all, and never readable by others, not even for a moment. */
+function write(file: string, content: string): void {
+  const descriptor = openSync(`${file}.new`, 'w', 0o600)
+  writeSync(descriptor, content)
+  fsyncSync(descriptor)
+  closeSync(descriptor)
+  renameSync(`${file}.new`, file)
+}

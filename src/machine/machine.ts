@@ -1,0 +1,144 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { MessageChannel } from 'node:worker_threads'
+import type { HostSettings } from '../../workers/host/host-settings.ts'
+import type { PlanExecutor } from '../config/enactor.ts'
+import type { Driver, Step } from '../drivers/driver.ts'
+import { debianPaths, SOCKET_PATH_MAX, supervisedPaths } from '../drivers/haproxy/paths.ts'
+import { clusterFolder } from '../drivers/etcd-file.ts'
+import { createDrivers } from '../drivers/index.ts'
+import { PROGRAMS } from '../drivers/programs.ts'
+import { type Settings, SettingsError } from '../settings.ts'
+import type { MachineFacts } from '../model/machine-facts.ts'
+import { machineFacts } from '../threads/machine-facts.ts'
+import { UPLOADS_MAX, uploadsFolder } from './updates/uploads.ts'
+import type { UploadedPackage } from '../context/machine-care.ts'
+import { checkPool, type ComputePool, computePool, intakePool, probePool, systemPool } from '../threads/worker-pool.ts'
+import type { StartArchives } from '../stats/archive-thread.ts'
+
+/** The machine behind the daemon: what is rendered for it and what executes. */
+export interface Machine {
+  drivers(nodeId: string): readonly Driver[]
+  readonly executor: FiguresExecutor
+  /** Master socket of the managed HAProxy; undefined when none is managed. */
+  readonly masterSocket: string | undefined
+  /** Socket of its workers. */
+  readonly statsSocket: string | undefined
+  readonly touchesPackages: boolean
+  readonly facts: MachineFacts
+  readonly compute: ComputePool
+  /** Starts what keeps the archives; a thread of its own unless it is given. */
+  readonly startArchives?: StartArchives
+  /** Checks an uploaded .deb file, given as base64, and keeps it in the state folder. */
+  keepPackage(text: string): Promise<UploadedPackage | { readonly problem: string }>
+  /** Ends what the daemon supervises itself (nothing on an appliance). Answers why that did not end. */
+  stopSupervised(): Promise<string | undefined>
+  close(): Promise<void>
+}
+
+/** `capture` reads what was counted before a step takes it away. It never rejects. */
+export interface FiguresExecutor extends PlanExecutor {
+  execute(steps: readonly Step[], capture?: () => Promise<void>): ReturnType<PlanExecutor['execute']>
+}
+
+const STOP_TIMEOUT_MS = 10_000
+
+/** Of a daemon that only observes: nothing is rendered, so there is nothing to execute. */
+function untouchedMachine({ profile, state }: Settings): Machine {
+  // Reads do not need HAProxy.
+  const layer7proxy = { mode: 'systemd', masterSocket: '' } as const
+  const host: HostSettings = { profile, stateFolder: state, layer7proxy }
+  const probes = probePool(host)
+  const checks = checkPool(host)
+  const compute = computePool()
+  const nothing = async (steps: readonly unknown[]) => {
+    if (steps.length > 0) throw new Error('an observer has no plan to carry out')
+    return { ok: true, done: 0, recorded: 0, warnings: [] } as const
+  }
+  return {
+    drivers: () => [],
+    executor: { execute: nothing, check: nothing },
+    masterSocket: undefined,
+    statsSocket: undefined,
+    touchesPackages: false,
+    facts: machineFacts(probes, checks),
+    compute,
+    keepPackage: async () => ({ problem: 'is not kept by a daemon that only observes' }),
+    stopSupervised: async () => undefined,
+    async close() {
+      await Promise.all([probes.close(), checks.close(), compute.close()])
+    },
+  }
+}
+
+/**
+ * The machine of each profile: Debian's own service on an appliance, a supervised HAProxy under the state folder in
+ * trial.
+ */
+export function createMachine(settings: Settings): Machine {
+  if (settings.observe !== undefined) return untouchedMachine(settings)
+  const { profile, state } = settings
+  const supervised = profile === 'trial'
+  const folder = join(state, 'haproxy')
+  const haproxy = supervised ? supervisedPaths(folder) : debianPaths(state)
+  if (supervised) {
+    if (!/^[\w./@+=~-]+$/.test(state)) {
+      throw new SettingsError(
+        `--state ${state}: use letters, digits and . / @ + = ~ - _ only; HAProxy reads the others`,
+      )
+    }
+    if (haproxy.masterSocket.length > SOCKET_PATH_MAX) {
+      const spare = SOCKET_PATH_MAX - (haproxy.masterSocket.length - state.length)
+      throw new SettingsError(`--state ${state}: too long for the sockets inside; use at most ${spare} characters`)
+    }
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  }
+  const { program, configFile, masterSocket } = haproxy
+  const layer7proxy: HostSettings['layer7proxy'] = supervised
+    ? { mode: 'supervised', program, configFile, masterSocket, folder }
+    : { mode: 'systemd', masterSocket }
+  const clusterha = { program: settings.etcd, folder: clusterFolder(state) }
+  const host: HostSettings = { profile, stateFolder: state, layer7proxy, ...(supervised ? { clusterha } : {}) }
+  const pool = systemPool(host)
+  const probes = probePool(host)
+  const checks = checkPool(host)
+  const compute = computePool()
+  const intake = intakePool()
+  return {
+    drivers: (nodeId) => createDrivers({ haproxy, stateFolder: state }, nodeId),
+    executor: {
+      execute(steps, capture) {
+        if (capture === undefined) return pool.run('executePlan', { steps })
+        const { port1, port2 } = new MessageChannel()
+        port1.on('message', () => void capture().finally(() => port1.postMessage('captured')))
+        return pool.run('executePlan', { steps, figures: port2 }, [port2]).finally(() => port1.close())
+      },
+      check: (steps) => pool.run('checkPlan', { steps }),
+    },
+    masterSocket,
+    statsSocket: haproxy.statsSocket,
+    touchesPackages: !supervised,
+    facts: machineFacts(probes, checks),
+    compute,
+    keepPackage: (text) => intake.run('keepPackage', { text, folder: uploadsFolder(state), files_max: UPLOADS_MAX }),
+    async stopSupervised() {
+      if (!supervised) return undefined
+      const common = { undo: 'none', whenUnchanged: 'act', timeout_ms: STOP_TIMEOUT_MS } as const
+      const steps = (['layer7proxy', 'clusterha'] as const).map(
+        (unit) =>
+          ({
+            kind: 'unit',
+            unit,
+            verb: 'stop',
+            why: `stop the supervised ${PROGRAMS[unit].fullName}`,
+            ...common,
+          }) as const,
+      )
+      const stopped = await pool.run('executePlan', { steps })
+      return stopped.ok ? undefined : stopped.output
+    },
+    async close() {
+      await Promise.all([pool.close(), probes.close(), checks.close(), compute.close(), intake.close()])
+    },
+  }
+}

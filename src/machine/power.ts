@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ConfigStore } from '../../storage/config/config-store.ts'
+import type { Actor } from '../context/actor.ts'
+import type { PowerActor } from '../context/machine-care.ts'
+import type { MachineClock } from '../base/clock.ts'
+import type { PlanExecutor } from '../config/enactor.ts'
+import type { SocketCommand, Step } from '../drivers/driver.ts'
+import { ApiError } from '../base/errors.ts'
+import type { Events } from '../events/events.ts'
+import { excludedBy, type Jobs } from '../jobs/jobs.ts'
+import type { Log } from '../base/log.ts'
+import type { Machine } from './machine.ts'
+import type { MachineFacts } from '../model/machine-facts.ts'
+import type { ConfigView } from '../model/sections.ts'
+import { type ProcessMark, isAlive, machineMark } from '../base/process-mark.ts'
+
+export type PowerChange = 'halt' | 'reboot'
+
+const VERBS = { halt: 'poweroff', reboot: 'reboot' } as const
+/** Until the answer of the request that asked for it has reached its client. */
+const ANSWER_MS = 500
+const LOOK_EVERY_MS = 250
+const TIMEOUT_MS = 30_000
+/** Where it is kept that the machine is going down. */
+const BEGUN_KEY = 'power'
+/** The machine goes down within this time, or it does not. */
+const GONE_MS = 120_000
+
+/** What was begun, for a daemon that is started before the machine went down. */
+interface Begun {
+  readonly change: PowerChange
+  readonly by: string
+  readonly author?: Actor | undefined
+  readonly machine: ProcessMark
+  /** In the time since the machine was started: connections have until then. */
+  readonly deadline_ms: number
+}
+
+export interface PowerParts {
+  readonly store: Pick<ConfigStore, 'getMeta' | 'putMeta'>
+  readonly clock: Pick<MachineClock, 'uptime_ms'>
+  readonly jobs: Pick<Jobs, 'running'>
+  readonly machine: Pick<Machine, 'statsSocket' | 'touchesPackages'> & {
+    readonly executor: Pick<PlanExecutor, 'execute'>
+    readonly facts: Pick<MachineFacts, 'sessions'>
+  }
+  readonly running: ConfigView
+  /** Refuses a caller that may not use these endpoints any more. */
+  readonly access: { assertStill(author: Actor, endpoints: readonly string[]): void }
+  readonly events: Pick<Events, 'publish'>
+  readonly log: Log
+}
+
+export interface PowerRequest {
+  readonly drain_s: number
+  readonly isForced: boolean
+  readonly by: string
+  /** Absent for the daemon's own work. */
+  readonly author?: Actor | undefined
+}
+
+/** Takes the machine down: no new connections, a bounded time for those that are there, then systemd's way. */
+export class Power implements PowerActor {
+  readonly #parts: PowerParts
+  #underWay: PowerChange | undefined
+  #isClosing = false
+
+  constructor(parts: PowerParts) {
+    this.#parts = parts
+  }
+
+  /** Nothing long is begun on a machine that goes down. */
+  refuseGoingDown(): void {
+    if (this.#underWay === undefined) return
+    const message = `The machine is going down already (${this.#underWay})`
+    throw new ApiError('JOB_IN_PROGRESS', message, { headers: { 'Retry-After': '60' } })
+  }
+
+  /** Takes up what an earlier run of the daemon began. */
+  start(): void {
+    this.resume().catch((error: unknown) =>
+      this.#parts.log.error('going down was not taken up again', { reason: String(error) }),
+    )
+  }
+
+  /**
+   * An earlier run of the daemon ended while the machine was going down, which it would forget with its frontends
+   * disabled. In time it goes on; when somebody had stopped the daemon for long, nobody expects it any more, and
+   * connections are taken again.
+   */
+  async resume(): Promise<void> {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by #remember only
+    const begun = (this.#parts.store.getMeta(BEGUN_KEY) ?? undefined) as Begun | undefined
+    if (begun === undefined || !this.#parts.machine.touchesPackages) return
+    const { change, by, author, machine, deadline_ms } = begun
+    const left_ms = deadline_ms - this.#parts.clock.uptime_ms()
+    if (!isAlive(machine)) return this.#remember(undefined)
+    if (left_ms > -GONE_MS) this.#begin(change, { drain_s: Math.max(0, left_ms / 1000), isForced: true, by, author })
+    else await this.#failed(change, 'the daemon was stopped meanwhile')
+  }
+
+  request(change: PowerChange, request: PowerRequest): { readonly isDryRun: boolean } {
+    const { machine, jobs } = this.#parts
+    this.refuseGoingDown()
+    const job = jobs.running('packages')
+    if (job !== undefined && !request.isForced) throw excludedBy(job, 30, 'wait for its end, or send force=true')
+    this.#begin(change, request)
+    return { isDryRun: !machine.touchesPackages }
+  }
+
+  /** For work of the daemon itself that ends with a restart of the machine. */
+  begin(change: PowerChange, request: PowerRequest): void {
+    if (this.#underWay === undefined) this.#begin(change, request)
+  }
+
+  /** The daemon ends, most likely because the machine does: nothing is taken back. */
+  close(): void {
+    this.#isClosing = true
+  }
+
+  #begin(change: PowerChange, request: PowerRequest): void {
+    this.#underWay = change
+    this.#parts.log.info('power', { change, by: request.by })
+    this.#parts.events.publish('node', { state: `${change} begins`, by: request.by })
+    void this.#go(change, request).catch((error: unknown) => this.#failed(change, reasonOf(error)))
+  }
+
+  async #go(change: PowerChange, { drain_s, by, author }: PowerRequest): Promise<void> {
+    const { clock, access } = this.#parts
+    const { touchesPackages: touchesMachine, executor } = this.#parts.machine
+    if (touchesMachine) {
+      const deadline_ms = clock.uptime_ms() + drain_s * 1000
+      await this.#remember({ change, by, author, machine: machineMark(), deadline_ms })
+      await sleep(ANSWER_MS, undefined, { ref: false })
+      await this.#drain(deadline_ms)
+      // What was begun is remembered: the next start of the daemon goes on with it.
+      if (this.#isClosing) return
+    }
+    if (author !== undefined) access.assertStill(author, [`power.${change}`])
+    const argv = ['systemctl', '--no-wall', '--no-block', VERBS[change]]
+    const step = { kind: 'run', argv, undo: 'irreversible', timeout_ms: TIMEOUT_MS, why: change } as const
+    const result = await executor.execute([step])
+    if (!touchesMachine) this.#underWay = undefined
+    else if (result.ok) await sleep(GONE_MS, undefined, { ref: false })
+    if (!this.#isClosing && touchesMachine) {
+      await this.#failed(change, result.ok ? `it is still up after ${GONE_MS / 1000} s` : result.output)
+    }
+  }
+
+  #remember(begun: Begun | undefined): Promise<void> {
+    return this.#parts.store.putMeta(BEGUN_KEY, begun ?? null)
+  }
+
+  async #drain(deadline_ms: number): Promise<void> {
+    const { facts, statsSocket } = this.#parts.machine
+    const names = this.#frontends
+    if (statsSocket === undefined || names.length === 0 || this.#isClosing) return
+    await this.#command('disable', 'take no new connections')
+    while (!this.#isClosing) {
+      const left = await facts.sessions(statsSocket, names)
+      if (left === 0) return
+      if (this.#parts.clock.uptime_ms() >= deadline_ms)
+        return this.#parts.log.warn('connections are cut off', { connections: left })
+      await sleep(LOOK_EVERY_MS, undefined, { ref: false })
+    }
+  }
+
+  /** Names of the frontends that serve. */
+  get #frontends(): readonly string[] {
+    return [...this.#parts.running.list('l7Frontends')].filter(({ enabled }) => enabled).map(({ id }) => id)
+  }
+
+  /** A frontend that HAProxy does not have, or has like that already, is none to change. */
+  async #command(verb: 'disable' | 'enable', why: string): Promise<void> {
+    const { statsSocket, executor } = this.#parts.machine
+    if (statsSocket === undefined) return
+    const expect = ['', 'No such*', 'Frontend is already*', 'Frontend was*', 'Frontend is not*']
+    const commands = this.#frontends.map((name): SocketCommand => ({ request: `${verb} frontend ${name}`, expect }))
+    const step: Step = {
+      kind: 'socket',
+      path: statsSocket,
+      commands,
+      readBack: [],
+      undo: [],
+      timeout_ms: TIMEOUT_MS,
+      why,
+    }
+    const result = await executor.execute([step])
+    if (!result.ok) this.#parts.log.warn(why, { reason: result.output })
+  }
+
+  async #failed(change: PowerChange, reason: string): Promise<void> {
+    this.#parts.log.error('the machine did not go down', { change, reason })
+    this.#parts.events.publish('node', { state: `${change} failed`, reason })
+    await this.#command('enable', 'take connections again')
+    await this.#remember(undefined)
+    this.#underWay = undefined
+  }
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

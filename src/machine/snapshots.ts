@@ -1,0 +1,223 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SnapshotsActor, SnapshotStatus, Started } from '../context/machine-care.ts'
+import type { MachineClock } from '../base/clock.ts'
+import { createArgv, mebibytes, mergeArgv, pollArgv, removeArgv, snapshotSize } from '../drivers/lvm/commands.ts'
+import { ApiError } from '../base/errors.ts'
+import { excludedBy, type JobHandle, type JobKind, type Jobs } from '../jobs/jobs.ts'
+import type { Log } from '../base/log.ts'
+import type { PlanExecutor } from '../config/enactor.ts'
+import type { MachineFacts } from '../model/machine-facts.ts'
+import type { Machine } from './machine.ts'
+import type { Power } from './power.ts'
+import type { LogicalVolume, VolumeFacts, VolumeSnapshot } from '../model/software.ts'
+
+/** Jobs that make, restore or delete the snapshot. */
+export const SNAPSHOT_GROUP = 'snapshot'
+const TIMEOUT_MS = 300_000
+const MERGE_LOOK_MS = 3000
+const MERGE_LOOKS_MAX = 400
+/** How long connections may take to end before the restart that restores a snapshot. */
+const DRAIN_S = 30
+
+export interface SnapshotsParts {
+  readonly jobs: Pick<Jobs, 'start' | 'list' | 'running'>
+  readonly machine: Pick<Machine, 'touchesPackages'> & {
+    readonly executor: Pick<PlanExecutor, 'execute'>
+    readonly facts: Pick<MachineFacts, 'volume'>
+  }
+  readonly clock: Pick<MachineClock, 'bootId'>
+  readonly power: Pick<Power, 'begin' | 'refuseGoingDown'>
+  readonly log: Log
+}
+
+interface CreateMemory {
+  readonly bootId: string
+}
+interface RestoreMemory {
+  readonly reboot: boolean
+  readonly by: string
+}
+
+interface Supported {
+  readonly volume: LogicalVolume
+  readonly snapshot: VolumeSnapshot | undefined
+}
+
+/** The snapshot of the root file system: one, by LVM. */
+export class Snapshots implements SnapshotsActor {
+  readonly #parts: SnapshotsParts
+  #isClosing = false
+
+  constructor(parts: SnapshotsParts) {
+    this.#parts = parts
+  }
+
+  get kinds(): readonly JobKind<never>[] {
+    return [this.#create, this.#restore, this.#remove]
+  }
+
+  async status(): Promise<SnapshotStatus> {
+    const { snapshot } = await this.#supported()
+    const isCreating = this.#parts.jobs
+      .list()
+      .some(({ kind, state }) => kind === 'snapshot.create' && state === 'running')
+    if (isCreating && snapshot?.state !== 'merging') return { created: '', status: 'creating', size: '', used: '' }
+    return shown(snapshot)
+  }
+
+  async create(by: string): Promise<Started> {
+    this.#refuse()
+    await this.createArgv()
+    return this.#started(await this.#parts.jobs.start(this.#create, { bootId: this.#parts.clock.bootId }, by))
+  }
+
+  async restore(reboot: boolean, by: string): Promise<Started> {
+    this.#refuse()
+    const { snapshot } = await this.#supported()
+    if (snapshot === undefined) throw new ApiError('NOT_FOUND', 'There is no snapshot to restore')
+    if (snapshot.state === 'invalid') {
+      const message = 'The snapshot is invalid: it was full, and what it kept is lost. Delete it'
+      throw new ApiError('NOT_SUPPORTED', message)
+    }
+    if (snapshot.state === 'merging') throw merging()
+    return this.#started(await this.#parts.jobs.start(this.#restore, { reboot, by }, by))
+  }
+
+  async remove(by: string): Promise<Started> {
+    this.#refuse()
+    const { snapshot } = await this.#supported()
+    if (snapshot === undefined) throw new ApiError('NOT_FOUND', 'There is no snapshot to delete')
+    if (snapshot.state === 'merging') throw merging()
+    return this.#started(await this.#parts.jobs.start(this.#remove, {}, by))
+  }
+
+  /** The program that makes a snapshot now; refuses when none can be made. */
+  async createArgv(): Promise<readonly string[]> {
+    this.#parts.power.refuseGoingDown()
+    const { volume, snapshot } = await this.#supported()
+    if (snapshot?.state === 'merging') throw merging()
+    if (snapshot !== undefined) {
+      const message = `There is a snapshot of ${snapshot.created} already; delete it first`
+      throw new ApiError('NAME_NOT_UNIQUE', message)
+    }
+    const size = snapshotSize(volume)
+    if (typeof size === 'string')
+      throw new ApiError('NOT_SUPPORTED', `There is too little space for a snapshot: ${size}`)
+    return createArgv(volume, size)
+  }
+
+  /** Before a change that may have to be taken back; undefined where there is no LVM. */
+  async firstArgv(): Promise<readonly string[] | undefined> {
+    const found = await this.#parts.machine.facts.volume()
+    return found.isSupported ? ['env', 'LC_ALL=C', ...(await this.createArgv())] : undefined
+  }
+
+  /**
+   * A merge that began with this start of the machine: LVM removes the snapshot when somebody looks at its end. Whoever
+   * looks may be gone before it, so it is done until there is nothing left to look at.
+   */
+  async finishMerge(): Promise<void> {
+    if (!this.#parts.machine.touchesPackages) return
+    try {
+      for (let look = 0; look < MERGE_LOOKS_MAX; look++) {
+        const found = await this.#parts.machine.facts.volume()
+        if (!found.isSupported || found.snapshot?.state !== 'merging' || this.#isClosing) return
+        await this.#execute(pollArgv(found.volume), 'finish the merge of the snapshot')
+        await sleep(MERGE_LOOK_MS, undefined, { ref: false })
+      }
+    } catch (error) {
+      if (!this.#isClosing)
+        this.#parts.log.warn('the merge of the snapshot is not looked at', { reason: String(error) })
+    }
+  }
+
+  start(): void {
+    void this.finishMerge()
+  }
+
+  close(): void {
+    this.#isClosing = true
+  }
+
+  get #create(): JobKind<CreateMemory> {
+    const title = 'Snapshot of the root file system'
+    const work = async (job: JobHandle) => {
+      job.report({ step: 'make the snapshot' })
+      await this.#execute(await this.createArgv(), 'make the snapshot')
+      return this.#result()
+    }
+    // Either it was made before the daemon ended, or this is what it kept, come back by a restore: this very job with
+    // it.
+    const resume = async (_: JobHandle, { bootId }: CreateMemory) => {
+      const { snapshot } = await this.#supported()
+      if (snapshot?.state === 'merging') return { restored: true }
+      if (snapshot !== undefined) return this.#result()
+      if (bootId !== this.#parts.clock.bootId) return { restored: true }
+      throw new ApiError('APPLY_PARTIAL', 'The daemon ended before the snapshot was made; start it again')
+    }
+    return { kind: 'snapshot.create', title, group: SNAPSHOT_GROUP, work, resume }
+  }
+
+  get #restore(): JobKind<RestoreMemory> {
+    const work = async (job: JobHandle, { reboot, by }: RestoreMemory) => {
+      const { volume, snapshot } = await this.#supported()
+      job.report({ step: 'have the snapshot restored' })
+      if (snapshot?.state !== 'merging') await this.#execute(mergeArgv(volume), 'restore the snapshot')
+      if (reboot) this.#parts.power.begin('reboot', { drain_s: DRAIN_S, isForced: true, by })
+      return this.#result({ rebootRequired: !reboot })
+    }
+    // Only a daemon that was started anew takes it up; one that came with a reboot finds the job of another time.
+    return { kind: 'snapshot.restore', title: 'Restore of the snapshot', group: SNAPSHOT_GROUP, work, resume: work }
+  }
+
+  get #remove(): JobKind<object> {
+    const work = async (job: JobHandle) => {
+      const { volume, snapshot } = await this.#supported()
+      job.report({ step: 'delete the snapshot' })
+      if (snapshot !== undefined) await this.#execute(removeArgv(volume), 'delete the snapshot')
+      return this.#result()
+    }
+    return { kind: 'snapshot.delete', title: 'Deletion of the snapshot', group: SNAPSHOT_GROUP, work, resume: work }
+  }
+
+  async #result(more: object = {}): Promise<object> {
+    return this.#parts.machine.touchesPackages
+      ? { ...shown((await this.#supported()).snapshot), ...more }
+      : { recorded: true, ...more }
+  }
+
+  async #execute(argv: readonly string[], why: string): Promise<void> {
+    const step = { kind: 'run', argv, undo: 'irreversible', outside: {}, timeout_ms: TIMEOUT_MS, why } as const
+    const result = await this.#parts.machine.executor.execute([step])
+    if (result.ok) return
+    throw new ApiError(result.missing ? 'NOT_SUPPORTED' : 'APPLY_PARTIAL', `${why}: ${result.output}`)
+  }
+
+  async #supported(): Promise<Supported> {
+    const found: VolumeFacts = await this.#parts.machine.facts.volume()
+    if (found.isSupported) return found
+    throw new ApiError('NOT_SUPPORTED', `There are no snapshots here: ${found.reason}`)
+  }
+
+  /** What packages are doing would be half in the snapshot, and half gone after its restore. */
+  #refuse(): void {
+    this.#parts.power.refuseGoingDown()
+    const job = this.#parts.jobs.running('packages')
+    if (job !== undefined) throw excludedBy(job, 30)
+  }
+
+  #started(job: string): Started {
+    return { job, isDryRun: !this.#parts.machine.touchesPackages }
+  }
+}
+
+function shown(snapshot: VolumeSnapshot | undefined): SnapshotStatus {
+  if (snapshot === undefined) return { created: '', status: 'none', size: '', used: '' }
+  const { created, state, size_bytes, used } = snapshot
+  return { created, status: state, size: mebibytes(size_bytes), used: used === undefined ? '' : `${used}%` }
+}
+
+const merging = () =>
+  new ApiError('JOB_IN_PROGRESS', 'The snapshot is being restored; that ends with the next start of the machine', {
+    headers: { 'Retry-After': '60' },
+  })

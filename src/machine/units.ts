@@ -1,0 +1,83 @@
+import type { UnitEntry, UnitsActor } from '../context/units.ts'
+import type { ApplyEngine } from '../config/apply.ts'
+import type { UnitName } from '../drivers/host.ts'
+import { type Program, PROGRAMS } from '../drivers/programs.ts'
+import { ApiError } from '../base/errors.ts'
+
+/** `webui` is this daemon's own front; health checks run in the programs that balance. */
+type ServiceName = UnitName | 'healthchecks' | 'webui'
+/** A service without a package is updated in another way. */
+type Service = Pick<Program, 'fullName' | 'canReload'> & Partial<Pick<Program, 'package'>>
+
+const { layer7proxy, ipvsDirector, clusterha, ...others } = PROGRAMS
+
+/** In the order in which they are listed. */
+const SERVICES: Readonly<Record<ServiceName, Service>> = {
+  layer7proxy,
+  ipvsDirector,
+  clusterha,
+  healthchecks: { fullName: 'Health checks of both layers', canReload: true },
+  ...others,
+  webui: { fullName: 'User interface and API', canReload: true },
+}
+const NAMES = Object.keys(SERVICES) as readonly ServiceName[]
+
+interface UnitsParts {
+  readonly engine: ApplyEngine
+  /** Resolves when the package was updated. */
+  readonly updates: { updatePackage(name: string, by: string): Promise<{ readonly isDryRun: boolean }> }
+  /** Makes the API listen where running says. */
+  readonly listeners: { settle(): Promise<void> }
+  /** Undefined: the node is in none. */
+  readonly membership: { readonly cluster: unknown }
+}
+
+type Verb = 'reload' | 'restart' | 'update'
+const UNIT_TIMEOUT_MS = 60_000
+
+/** Reload, restart and update of managed daemons. In the trial profile the machine's own stay as they are. */
+export class Units implements UnitsActor {
+  readonly #parts: UnitsParts
+
+  constructor(parts: UnitsParts) {
+    this.#parts = parts
+  }
+
+  list(): readonly UnitEntry[] {
+    return NAMES.map((name) => {
+      const { fullName, canReload, package: updated } = SERVICES[name]
+      return { name, fullName, canReload, canUpdate: updated !== undefined }
+    })
+  }
+
+  async operate(service: string, verb: Verb, by: string): Promise<{ readonly isDryRun: boolean }> {
+    const name = NAMES.find((candidate) => candidate === service)
+    if (name === undefined) {
+      throw new ApiError('NOT_FOUND', `There is no service ${service}; GET /services lists them`)
+    }
+    if (verb === 'update') return this.#update(name, by)
+    const { engine, listeners, membership } = this.#parts
+    if (name === 'clusterha' && membership.cluster === undefined)
+      throw new ApiError('NOT_SUPPORTED', 'This node is in no cluster')
+    if (name === 'webui') await listeners.settle()
+    else if (name === 'layer7proxy') await engine.enforce(name, verb)
+    else if (name === 'healthchecks') return this.#beginChecks(by)
+    else {
+      const common = { undo: 'none', whenUnchanged: 'act', timeout_ms: UNIT_TIMEOUT_MS } as const
+      return engine.run([{ kind: 'unit', unit: name, verb, why: `${verb} ${PROGRAMS[name].fullName}`, ...common }])
+    }
+    return { isDryRun: false }
+  }
+
+  /** A program that reads its configuration again begins its checks anew, and keeps its connections. */
+  async #beginChecks(by: string): Promise<{ readonly isDryRun: boolean }> {
+    await this.operate('layer7proxy', 'reload', by)
+    return this.operate('ipvsDirector', 'reload', by)
+  }
+
+  #update(name: ServiceName, by: string): Promise<{ readonly isDryRun: boolean }> {
+    const { package: updated } = SERVICES[name]
+    if (updated === undefined) throw new ApiError('NOT_SUPPORTED', `${name} is not updated from here`)
+    return this.#parts.updates.updatePackage(updated, by)
+  }
+}

@@ -1,0 +1,156 @@
+import type { DetachedStep, ProgramStep } from '../../../workers/detached/plan.ts'
+import { INSTALLED_FORMAT } from '../../drivers/apt/parse.ts'
+import type { SuiteChange } from '../../drivers/apt/sources.ts'
+
+const MINUTE_MS = 60_000
+const INSTALL_TIMEOUT_MS = 180 * MINUTE_MS
+const REFRESH_TIMEOUT_MS = 20 * MINUTE_MS
+
+/** Files of the folder of a job. */
+export const BEFORE = 'before'
+export const AFTER = 'after'
+const TRIAL_SOURCES = 'sources'
+
+/**
+ * apt would take no_proxy for endings of names: what bypasses the proxy it asks of our script. Nobody is there to
+ * answer a question, and no other program takes part.
+ */
+const QUIET = [
+  'env',
+  '--unset=no_proxy',
+  'LC_ALL=C',
+  'DEBIAN_FRONTEND=noninteractive',
+  'APT_LISTCHANGES_FRONTEND=none',
+  'NEEDRESTART_SUSPEND=1',
+] as const
+/** Configuration files that were changed are this daemon's: they stay. */
+const KEEP = ['--force-confdef', '--force-confold'] as const
+const OPTIONS = [
+  '--quiet',
+  '--yes',
+  ...KEEP.flatMap((force) => ['-o', `Dpkg::Options::=${force}`]),
+  '-o',
+  'Dpkg::Use-Pty=0',
+  '-o',
+  'DPkg::Lock::Timeout=120',
+  '-o',
+  'APT::Status-Fd=3',
+] as const
+
+type Named = Partial<ProgramStep> & Pick<ProgramStep, 'why' | 'argv'>
+const program = (step: Named): ProgramStep => ({ kind: 'program', weight: 1, timeout_ms: 10 * MINUTE_MS, ...step })
+
+const apt = (words: readonly string[], why: string, more: Partial<ProgramStep> = {}) =>
+  program({
+    why,
+    argv: [...QUIET, 'apt-get', ...OPTIONS, ...words],
+    timeout_ms: INSTALL_TIMEOUT_MS,
+    progress: 'apt',
+    ...more,
+  })
+
+/**
+ * What an interrupted or failed installation has left half done. It may fail: the next version may bring what is
+ * missing.
+ */
+export const REPAIR: readonly ProgramStep[] = [
+  program({
+    why: 'configure what was left half installed',
+    argv: [...QUIET, 'dpkg', ...KEEP, '--configure', '-a'],
+    timeout_ms: INSTALL_TIMEOUT_MS,
+    mayFail: true,
+  }),
+  apt(['--fix-broken', 'install'], 'repair what is missing', { mayFail: true, weight: 1 }),
+]
+
+const installedTo = (output: string, why: string) =>
+  program({ why, argv: ['dpkg-query', '--show', `--showformat=${INSTALLED_FORMAT}`], output })
+
+/** Any repository that cannot be reached is a failure, which may be forgiven. */
+export function refresh(more: Partial<ProgramStep> = {}): ProgramStep {
+  const timeouts = ['-o', 'Acquire::Retries=1', '-o', 'Acquire::http::Timeout=20', '-o', 'Acquire::https::Timeout=20']
+  const words = [...timeouts, '-o', 'APT::Update::Error-Mode=any', 'update']
+  const common = { weight: 10, timeout_ms: REFRESH_TIMEOUT_MS, retriedFor: 'Could not get lock' }
+  return apt(words, 'ask the repositories', { ...common, ...more })
+}
+
+/** Everything that is pending, and then the uploaded files. */
+export function upgradeSteps(files: readonly string[]): readonly DetachedStep[] {
+  // An appliance without a network can be updated by upload.
+  const isOffline = files.length > 0 ? ({ mayFail: true } as const) : {}
+  const remove = program({ why: 'remove the uploaded files', argv: ['rm', '-f', '--', ...files] })
+  const uploaded = [
+    apt(['--no-remove', '--allow-downgrades', 'install', ...files], 'install the uploaded packages', {
+      weight: 30,
+      // Else every later update would fail by them as well.
+      otherwise: [remove],
+    }),
+    remove,
+  ]
+  return [
+    installedTo(BEFORE, 'list what is installed'),
+    ...REPAIR,
+    refresh(isOffline),
+    // What serves here is not taken away by an update; another major version may.
+    apt(['--no-remove', 'dist-upgrade'], 'install updates', { weight: 80 }),
+    ...(files.length === 0 ? [] : uploaded),
+    apt(['clean'], 'remove downloaded files', { mayFail: true }),
+    installedTo(AFTER, 'list what is installed now'),
+  ]
+}
+
+/** One package, if it is installed. */
+export function packageSteps(name: string): readonly DetachedStep[] {
+  return [
+    installedTo(BEFORE, 'list what is installed'),
+    ...REPAIR,
+    refresh({ mayFail: true }),
+    apt(['--no-remove', 'install', '--only-upgrade', name], `update the package ${name}`, { weight: 80 }),
+    installedTo(AFTER, 'list what is installed now'),
+  ]
+}
+
+export interface MajorChange {
+  readonly folder: string
+  readonly files: readonly string[]
+  readonly suites: readonly SuiteChange[]
+  /** Program that makes a snapshot, in English; undefined where there is no LVM. */
+  readonly snapshot: readonly string[] | undefined
+}
+
+/** Other suites: asked on the side first, so that nothing changes when one of them does not answer. */
+export function majorSteps({ folder, files, suites, snapshot }: MajorChange): readonly DetachedStep[] {
+  const rewrite = { kind: 'suites', weight: 1, files, suites } as const
+  const settings = [
+    'Dir::Etc::sourcelist=/dev/null',
+    `Dir::Etc::sourceparts=${folder}/${TRIAL_SOURCES}`,
+    `Dir::State::lists=${folder}/lists`,
+    'APT::Sandbox::User=root',
+    'APT::Update::Error-Mode=any',
+  ]
+  const aside = [...settings.flatMap((setting) => ['-o', setting]), 'update']
+  const back = [
+    { kind: 'putBack', why: 'put the package sources back', weight: 0 } as const,
+    refresh({ mayFail: true }),
+  ]
+  return [
+    installedTo(BEFORE, 'list what is installed'),
+    ...REPAIR,
+    program({
+      why: 'see that no package is half installed',
+      argv: ['dpkg', '--audit'],
+      isSilent: true,
+    }),
+    { ...rewrite, why: 'prepare the new package sources', into: TRIAL_SOURCES },
+    apt(aside, 'ask the repositories of the new version', { weight: 10, timeout_ms: REFRESH_TIMEOUT_MS }),
+    program({ why: 'remove what was asked on the side', argv: ['rm', '-rf', '--', `${folder}/lists`] }),
+    ...(snapshot === undefined
+      ? []
+      : [program({ why: 'make a snapshot of the root file system', argv: snapshot, doneWhen: 'already exists' })]),
+    { ...rewrite, why: 'change the package sources' },
+    refresh({ otherwise: back }),
+    apt(['dist-upgrade'], 'install the new version', { weight: 150 }),
+    apt(['clean'], 'remove downloaded files', { mayFail: true }),
+    installedTo(AFTER, 'list what is installed now'),
+  ]
+}

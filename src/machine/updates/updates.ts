@@ -1,0 +1,275 @@
+import { join } from 'node:path'
+import type { ConfigStore } from '../../../storage/config/config-store.ts'
+import type {
+  ForcedStatus,
+  SoftwareStatus,
+  Started,
+  UpdatesActor,
+  UploadedPackage,
+} from '../../context/machine-care.ts'
+import { applyFailed } from '../../config/apply-refusals.ts'
+import { changedPackages } from '../../drivers/apt/parse.ts'
+import { ApiError } from '../../base/errors.ts'
+import { newId } from '../../base/ids.ts'
+import { excludedBy, type JobHandle, type JobKind, type Jobs } from '../../jobs/jobs.ts'
+import type { Log } from '../../base/log.ts'
+import { VERSION } from '../../base/version.ts'
+import type { PackageFacts } from '../../model/software.ts'
+import type { DetachedPlan } from '../../../workers/detached/plan.ts'
+import { egressProxyPaths } from '../../drivers/egress-proxy/driver.ts'
+import type { Machine } from '../machine.ts'
+import type { Power } from '../power.ts'
+import { SNAPSHOT_GROUP, type Snapshots } from '../snapshots.ts'
+import { AFTER, BEFORE, majorSteps, packageSteps, refresh, REPAIR, upgradeSteps } from './apt-commands.ts'
+import { DetachedWork } from './detached-work.ts'
+import { MAJOR_VERSIONS_FILE, majorVersions, type MajorVersion } from './major-versions.ts'
+import { refuseGround } from './preflight.ts'
+import { uploadedFiles } from './uploads.ts'
+
+/** Jobs that use the package manager. */
+export const PACKAGES_GROUP = 'packages'
+
+export interface UpdatesParts {
+  readonly jobs: Pick<Jobs, 'start' | 'running' | 'list'>
+  readonly machine: Pick<Machine, 'executor' | 'facts' | 'keepPackage' | 'touchesPackages'>
+  readonly power: Pick<Power, 'refuseGoingDown'>
+  readonly snapshots: Pick<Snapshots, 'firstArgv'>
+  readonly engine: { readonly busy: boolean }
+  readonly store: Pick<ConfigStore, 'unconfirmed'>
+  readonly nodeId: string
+  readonly stateFolder: string
+  readonly log: Pick<Log, 'warn'>
+}
+
+interface UpdateMemory {
+  readonly files: readonly string[]
+}
+interface PackageMemory {
+  readonly name: string
+}
+interface MajorMemory {
+  readonly version: MajorVersion
+  readonly files: readonly string[]
+  readonly snapshot: readonly string[] | null
+}
+
+/** Packages of this machine: what is pending, and bringing it in. */
+export class Updates implements UpdatesActor {
+  readonly #parts: UpdatesParts
+  readonly #work: DetachedWork
+  #known: { readonly stamp: string; readonly facts: PackageFacts } | undefined
+  #refreshing: Promise<string | undefined> | undefined
+  readonly #waiting = new Map<string, (end: Promise<unknown>) => void>()
+
+  constructor(parts: UpdatesParts) {
+    const { machine, stateFolder } = parts
+    this.#parts = parts
+    const environmentFile = egressProxyPaths(stateFolder).environment
+    this.#work = new DetachedWork({ executor: machine.executor, stateFolder, environmentFile })
+  }
+
+  /** The folders of jobs that are forgotten go. */
+  tidy(): void {
+    const { jobs, log } = this.#parts
+    const ids = new Set(jobs.list().map(({ id }) => id))
+    this.#work
+      .tidy((id) => ids.has(id))
+      .catch((error: unknown) => log.warn('folders of ended jobs stay', { reason: String(error) }))
+  }
+
+  /** What goes on without this daemon is taken up by the next one. */
+  close(): void {
+    this.#work.close()
+  }
+
+  get kinds(): readonly JobKind<never>[] {
+    return [this.#update, this.#package, this.#major]
+  }
+
+  async status(): Promise<SoftwareStatus> {
+    const [{ pending, problem }, restartRequired] = await Promise.all([
+      this.#packages(),
+      this.#parts.machine.facts.restartRequired(),
+    ])
+    const majorVersion = this.#offered().map(({ suites: _suites, ...version }) => version)
+    return { restartRequired, majorVersion, details: pending, problem }
+  }
+
+  /** Asks the repositories first; what cannot be asked is said, with what was known before. */
+  async forced(): Promise<ForcedStatus> {
+    const isDryRun = !this.#parts.machine.touchesPackages
+    const failure = isDryRun ? undefined : await this.#refresh()
+    return { ...(await this.status()), problem: failure ?? (await this.#packages()).problem, isDryRun }
+  }
+
+  async upload(text: string): Promise<UploadedPackage> {
+    this.#parts.power.refuseGoingDown()
+    const kept = await this.#parts.machine.keepPackage(text)
+    if (!('problem' in kept)) return kept
+    throw invalid('packages', kept.problem)
+  }
+
+  async start(by: string): Promise<Started> {
+    await this.#refuse()
+    const files = uploadedFiles(this.#parts.stateFolder)
+    return this.#started(await this.#parts.jobs.start(this.#update, { files }, by))
+  }
+
+  async startMajor(versionNumber: string, by: string): Promise<Started> {
+    this.#parts.power.refuseGoingDown()
+    const offered = this.#offered()
+    const version = offered.find((one) => one.versionNumber === versionNumber)
+    if (version === undefined) {
+      const known = offered.map((one) => one.versionNumber).join(', ') || 'none'
+      throw invalid('versionNumber', `is no major version that is offered; there are: ${known}`)
+    }
+    const busy = this.#parts.jobs.list().find(({ state }) => state === 'running')
+    if (busy !== undefined) throw excludedBy(busy, 10)
+    const ground = await this.#refuse(version.osUpdate)
+    const files = ground.sources
+      .filter(({ suites }) => version.suites.some(({ from }) => suites.includes(from)))
+      .map(({ file }) => file)
+    if (files.length === 0 && version.suites.length > 0) {
+      const names = version.suites.map(({ from }) => from).join(', ')
+      throw new ApiError('NOT_SUPPORTED', `No package source of this machine has a suite ${names}`)
+    }
+    const snapshot = this.#parts.machine.touchesPackages ? await this.#parts.snapshots.firstArgv() : undefined
+    const memory = { version, files, snapshot: snapshot ?? null }
+    const about = { title: `Change to major version ${versionNumber}` }
+    return this.#started(await this.#parts.jobs.start(this.#major, memory, by, about))
+  }
+
+  /** Resolves when the package was updated. */
+  async updatePackage(name: string, by: string): Promise<{ readonly isDryRun: boolean }> {
+    await this.#refuse()
+    let ended: Promise<unknown> = Promise.resolve()
+    const began = new Promise<void>((resolve) => {
+      this.#waiting.set(name, (end) => {
+        ended = end
+        resolve()
+      })
+    })
+    try {
+      await this.#parts.jobs.start(this.#package, { name }, by, { title: `Update of package ${name}` })
+      await began
+    } finally {
+      this.#waiting.delete(name)
+    }
+    try {
+      await ended
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      const { nodeId } = this.#parts
+      throw applyFailed({ why: `package ${name}`, output: error.message, nodeId, title: 'The update failed' })
+    }
+    return { isDryRun: !this.#parts.machine.touchesPackages }
+  }
+
+  get #update(): JobKind<UpdateMemory> {
+    const work = (job: JobHandle, { files }: UpdateMemory) =>
+      this.#install(job, { steps: upgradeSteps(files), repair: REPAIR })
+    return { kind: 'update', title: 'Software update', group: PACKAGES_GROUP, work, resume: work }
+  }
+
+  get #package(): JobKind<PackageMemory> {
+    const resume = (job: JobHandle, { name }: PackageMemory) =>
+      this.#install(job, { steps: packageSteps(name), repair: REPAIR })
+    const work = (job: JobHandle, memory: PackageMemory) => {
+      const end = resume(job, memory)
+      this.#waiting.get(memory.name)?.(end)
+      return end
+    }
+    return { kind: 'update.package', title: 'Update of a service', group: PACKAGES_GROUP, work, resume }
+  }
+
+  get #major(): JobKind<MajorMemory> {
+    const work = (job: JobHandle, { version, files, snapshot }: MajorMemory) => {
+      const folder = this.#work.folderOf(job.id)
+      const steps = majorSteps({ folder, files, suites: version.suites, snapshot: snapshot ?? undefined })
+      return this.#install(job, { steps, repair: REPAIR })
+    }
+    return { kind: 'update.major', title: 'Change to another major version', group: PACKAGES_GROUP, work, resume: work }
+  }
+
+  async #install(job: JobHandle, plan: DetachedPlan): Promise<unknown> {
+    const { touchesPackages, facts } = this.#parts.machine
+    if (!touchesPackages) return { recorded: plan.steps.map(({ why }) => why) }
+    await this.#work.run(job, plan)
+    const packages = changedPackages(await this.#work.output(job.id, BEFORE), await this.#work.output(job.id, AFTER))
+    return { packages, restartRequired: await facts.restartRequired() }
+  }
+
+  /** Answers why it failed. Those who ask at the same time share one. */
+  #refresh(): Promise<string | undefined> {
+    return (this.#refreshing ??= this.#refreshNow().finally(() => (this.#refreshing = undefined)))
+  }
+
+  async #refreshNow(): Promise<string | undefined> {
+    const work = this.#work
+    if (this.#parts.jobs.running(PACKAGES_GROUP) !== undefined)
+      return 'the repositories are not asked while an update is running'
+    const id = `refresh-${newId()}`
+    try {
+      await work.run({ id, report: () => undefined }, { steps: [refresh()], repair: [] })
+      return undefined
+    } catch (error) {
+      if (error instanceof ApiError) return repositoryProblem(error.message)
+      throw error
+    } finally {
+      await work.tidy((other) => other !== id)
+    }
+  }
+
+  async #packages(): Promise<PackageFacts> {
+    const { facts } = this.#parts.machine
+    const stamp = await facts.packagesStamp()
+    if (this.#known?.stamp === stamp) return this.#known.facts
+    const found = await facts.packages()
+    if (found === undefined) throw new ApiError('NOT_SUPPORTED', 'This machine has no apt: its packages are not known')
+    this.#known = { stamp, facts: found }
+    return found
+  }
+
+  #offered(): readonly MajorVersion[] {
+    const { machine, stateFolder } = this.#parts
+    const file = machine.touchesPackages ? MAJOR_VERSIONS_FILE : join(stateFolder, 'major-versions.json')
+    return majorVersions(file, VERSION)
+  }
+
+  async #refuse(isRelease = false) {
+    const { power, jobs } = this.#parts
+    const { facts, touchesPackages } = this.#parts.machine
+    power.refuseGoingDown()
+    this.#refuseWhileApplying()
+    const running = jobs.running(PACKAGES_GROUP) ?? jobs.running(SNAPSHOT_GROUP)
+    if (running !== undefined) throw excludedBy(running, 10)
+    const ground = await facts.updateGround()
+    if (touchesPackages) refuseGround(ground, isRelease)
+    return ground
+  }
+
+  /** Packages wait while the configuration is being applied, or waits for its confirmation. */
+  #refuseWhileApplying(): void {
+    const { engine, store } = this.#parts
+    const unconfirmed = store.unconfirmed()
+    if (!engine.busy && unconfirmed === undefined) return
+    const message =
+      unconfirmed === undefined
+        ? 'The configuration is being applied; try again in a moment'
+        : `Revision ${unconfirmed.revision} waits for its confirmation until ${unconfirmed.confirmBy}`
+    throw new ApiError('APPLY_IN_PROGRESS', message, { headers: { 'Retry-After': '5' } })
+  }
+
+  #started(job: string): Started {
+    return { job, isDryRun: !this.#parts.machine.touchesPackages }
+  }
+}
+
+/** The lines in which apt names what it could not fetch. */
+function repositoryProblem(message: string): string {
+  const first = message.split('\n').find((line) => /^[EW]: /.test(line)) ?? message
+  return first.replace(/^[EW]: /, '').slice(0, 300)
+}
+
+const invalid = (field: string, message: string) =>
+  new ApiError('INVALID_BODY', `${field} ${message}`, { errors: [{ field, code: 'INVALID_BODY', message }] })

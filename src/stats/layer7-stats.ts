@@ -1,0 +1,96 @@
+import { TIERS } from '../../storage/archive/tiers.ts'
+import type {
+  ArchiveOptions,
+  HaproxyTick,
+  HealthChange,
+  StatsSource,
+  TickMessage,
+} from '../../workers/archive/messages.ts'
+import type { Clock } from '../base/clock.ts'
+import { defer } from '../base/deferred.ts'
+import type { Log } from '../base/log.ts'
+import { ArchiveSide } from './archive-side.ts'
+import { LiveAnswers } from './live.ts'
+import type { ObjectNames } from './names.ts'
+import type { ArchiveObserver } from './observer.ts'
+import type { StatsState } from './state.ts'
+
+export interface Layer7StatsOptions {
+  readonly archive: ArchiveOptions<StatsSource>
+  readonly names: ObjectNames
+  /** Told what HAProxy's answers hold, when the names come from them. */
+  readonly observer?: ArchiveObserver | undefined
+  readonly applianceId: string
+  /** Told which servers went up or down. */
+  readonly onHealth: (changes: readonly HealthChange[]) => void
+  readonly log: Log
+  readonly clock: Clock
+}
+
+/** No answer of HAProxy. */
+const NOTHING = { csv: undefined, rows: undefined, layout: -1 } as const
+
+/** The statistics of Layer 7: what HAProxy says of itself, live and over time. */
+export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
+  readonly live: LiveAnswers
+  readonly #options: Layer7StatsOptions
+  #sequence = 0
+  #state: StatsState
+  #tick = defer()
+
+  constructor(options: Layer7StatsOptions) {
+    super({ ...options, message: 'Layer 7 history', step_s: 1, tiers: TIERS })
+    const { names, clock } = options
+    this.#options = options
+    this.#state = { up: false, since_ms: clock.now_ms(), reason: 'it has not been asked yet', storage: undefined }
+    this.live = new LiveAnswers(names, this.nonce)
+  }
+
+  /** Whether HAProxy answered the last poll, since when that is so, and why not. */
+  state(): StatsState {
+    return this.#state
+  }
+
+  /** Resolves when the next poll has ended (answered or not) and its second is committed. */
+  waitTick(): Promise<void> {
+    return this.#tick.promise
+  }
+
+  protected override take(tick: TickMessage<HaproxyTick>): void {
+    const { up, since_ms, reason, storage, csv, rows, layout } = tick
+    const { observer, onHealth, log } = this.#options
+    if (tick.listed !== undefined) observer?.list(tick.listed)
+    if (tick.health !== undefined) onHealth(tick.health)
+    // Who points at a socket is told when nobody answers there; a HAProxy of ours is only just being started.
+    if (up !== this.#state.up || (this.#sequence === 0 && observer !== undefined)) {
+      if (up) log.info('HAProxy answers with statistics')
+      else log.warn('HAProxy does not answer with statistics', { reason })
+    }
+    if (storage === undefined && this.#state.storage !== undefined) log.info('the archive is stored again')
+    this.#state = { up, since_ms, reason, storage }
+    this.live.update({ sequence: ++this.#sequence, csv, rows, layout, since_ms, reason })
+    this.#nextTick()
+  }
+
+  /** HAProxy may well be fine, and its state is left alone. */
+  override interrupt(reason: string, since_ms: number): void {
+    this.live.update({ sequence: ++this.#sequence, ...NOTHING, since_ms, reason })
+  }
+
+  override lose(reason: string, now_ms: number): void {
+    this.#state = { up: false, since_ms: now_ms, reason, storage: this.#state.storage }
+    super.lose(reason, now_ms)
+    this.#nextTick()
+  }
+
+  #nextTick(): void {
+    const tick = this.#tick
+    this.#tick = defer()
+    tick.resolve()
+  }
+
+  override close(): Promise<void> {
+    this.#nextTick()
+    return super.close()
+  }
+}

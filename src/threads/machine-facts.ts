@@ -1,0 +1,19 @@
+import type { CheckTrial, CipherSuite, MachineFacts } from '../model/machine-facts.ts'
+import { type ProbePool, withTasks } from './worker-pool.ts'
+
+/**
+ * The machine as a probe worker reads it: a fact is the task of its name, unless it is another one here. Health checks,
+ * which may hang, have workers of their own.
+ */
+export function machineFacts(pool: ProbePool, checks: ProbePool): MachineFacts {
+  let zones: readonly string[] | undefined
+  let suites: readonly CipherSuite[] | undefined
+  return withTasks(pool, {
+    ping: (from: string, to: string) => pool.run('ping', { from, to }),
+    connections: (client: string, port: number) => pool.run('connections', { client, port }),
+    timeZones: async () => (zones ??= await pool.run('timeZones', undefined)),
+    cipherSuites: async () => (suites ??= await pool.run('cipherSuites', undefined)),
+    sessions: (statsSocket: string, frontends: readonly string[]) => pool.run('sessions', { statsSocket, frontends }),
+    tryCheck: (trial: CheckTrial) => checks.run('healthCheck', trial),
+  })
+}

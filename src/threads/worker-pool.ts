@@ -1,0 +1,192 @@
+import type { MessagePort } from 'node:worker_threads'
+import { Piscina } from 'piscina'
+import type * as ComputeTasks from '../../workers/compute.ts'
+import type * as IntakeTasks from '../../workers/intake.ts'
+import type * as ProbeTasks from '../../workers/probe.ts'
+import type * as SystemTasks from '../../workers/system.ts'
+import type { HostSettings } from '../../workers/host/host-settings.ts'
+import { ApiError } from '../base/errors.ts'
+
+/** The exports of a task file that are tasks: functions of one plain value. */
+type TaskName<T> = { [K in keyof T]: T[K] extends (input: never) => unknown ? K : never }[keyof T] & string
+type Input<T, K extends keyof T> = T[K] extends (input: infer I) => unknown ? I : never
+type Output<T, K extends keyof T> = T[K] extends (input: never) => infer O ? Awaited<O> : never
+
+/**
+ * Runs the tasks of one file: in threads, or inline in tests. What a task throws is a defect; outcomes are values.
+ * Refuses with TOO_MANY_AT_ONCE when too many wait.
+ */
+export interface Pool<T> {
+  run<K extends TaskName<T>>(name: K, input: Input<T, K>, transfer?: readonly MessagePort[]): Promise<Output<T, K>>
+  close(): Promise<void>
+}
+
+export interface PoolOptions {
+  readonly threads: number
+  /** An unused thread ends after this time; its memory (about 20 MB) is worth more than its start (about 50 ms). */
+  readonly idle_ms: number
+  /** Tasks of one name that may wait. */
+  readonly queue_max: number
+  /**
+   * Whether tasks of another name go first: many of one name then keep nobody else waiting. Otherwise in order of
+   * arrival.
+   */
+  readonly isFair?: boolean
+  /** Plain data that every thread starts with. */
+  readonly workerData: unknown
+}
+
+/** A pool of threads. Piscina's own queue does not keep the order of arrival, so tasks wait here. */
+export class WorkerPool<T> implements Pool<T> {
+  readonly #pool: Piscina
+  readonly #threads: number
+  readonly #queue_max: number
+  readonly #isFair: boolean
+  readonly #waiting: { readonly name: string; readonly begin: () => void }[] = []
+  #busy = 0
+
+  constructor(file: URL, { threads, idle_ms, queue_max, isFair = false, workerData }: PoolOptions) {
+    this.#isFair = isFair
+    this.#threads = threads
+    this.#queue_max = queue_max
+    this.#pool = new Piscina({
+      filename: file.href,
+      workerData,
+      minThreads: 0,
+      maxThreads: threads,
+      idleTimeout: idle_ms,
+      // Awake between tasks as well, so that a program it started is reaped when it ends.
+      atomics: 'disabled',
+    })
+  }
+
+  /** The cast is sound: Piscina hands over what the export `name` of the very file that `T` describes returned. */
+  async run<K extends TaskName<T>>(
+    name: K,
+    input: Input<T, K>,
+    transfer: readonly MessagePort[] = [],
+  ): Promise<Output<T, K>> {
+    await this.#turn(name)
+    try {
+      return (await this.#pool.run(input, { name, transferList: [...transfer] })) as Output<T, K>
+    } finally {
+      const next = this.#next(name)
+      if (next === undefined) this.#busy -= 1
+      else next.begin()
+    }
+  }
+
+  #turn(name: string): Promise<void> | undefined {
+    if (this.#busy < this.#threads) {
+      this.#busy += 1
+      return undefined
+    }
+    if (this.#waiting.filter((task) => task.name === name).length >= this.#queue_max) return refused()
+    return new Promise((begin) => this.#waiting.push({ name, begin }))
+  }
+
+  #next(ended: string) {
+    const other = this.#isFair ? this.#waiting.findIndex(({ name }) => name !== ended) : 0
+    return this.#waiting.splice(Math.max(0, other), 1)[0]
+  }
+
+  /** Waits for what runs; what still waits is refused. */
+  close(): Promise<void> {
+    return this.#pool.close()
+  }
+}
+
+function refused(): Promise<never> {
+  const message = 'Too many others wait for the same; try again in a few seconds'
+  return Promise.reject(new ApiError('TOO_MANY_AT_ONCE', message, { headers: { 'Retry-After': '3' } }))
+}
+
+/** Tasks as functions that take what each task takes. */
+type TaskFunctions<T> = {
+  readonly [K in TaskName<T>]: (
+    ...input: T[K] extends (...input: infer I extends unknown[]) => unknown ? I : never
+  ) => Promise<Output<T, K>>
+}
+
+/** The tasks of a pool as functions, so that nobody keeps a list of them; those in `own` come before. */
+export function withTasks<T, O extends object>(pool: Pool<T>, own: O): O & Omit<TaskFunctions<T>, keyof O> {
+  const get = (_: O, name: string): unknown =>
+    Reflect.get(own, name) ?? ((input: never) => pool.run(name as never, input))
+  return new Proxy(own, { get }) as O & Omit<TaskFunctions<T>, keyof O>
+}
+
+/** The same tasks without threads. */
+export class InlinePool<T> implements Pool<T> {
+  readonly #tasks: T
+
+  constructor(tasks: T) {
+    this.#tasks = tasks
+  }
+
+  async run<K extends TaskName<T>>(name: K, input: Input<T, K>): Promise<Output<T, K>> {
+    const task = this.#tasks[name] as (value: Input<T, K>) => Output<T, K> | Promise<Output<T, K>>
+    return task(input)
+  }
+
+  async close(): Promise<void> {}
+}
+
+export type SystemPool = Pool<typeof SystemTasks>
+
+/** The only pool that changes the machine: one thread, in order of arrival. */
+export function systemPool(settings: HostSettings): SystemPool {
+  return new WorkerPool<typeof SystemTasks>(new URL('../../workers/system.ts', import.meta.url), {
+    threads: 1,
+    idle_ms: 5 * 60_000,
+    queue_max: 64,
+    workerData: settings,
+  })
+}
+
+export type ComputePool = Pool<typeof ComputeTasks>
+
+/** Work on bytes, beside the main thread. One thread: a large backup takes a lot of memory while it is parsed. */
+export function computePool(): ComputePool {
+  return new WorkerPool<typeof ComputeTasks>(new URL('../../workers/compute.ts', import.meta.url), {
+    threads: 1,
+    idle_ms: 30_000,
+    // Searches of the audit log come back for each of its files; there are no more of them than this.
+    queue_max: 16,
+    isFair: true,
+    workerData: undefined,
+  })
+}
+
+export type IntakePool = Pool<typeof IntakeTasks>
+
+/** Files that were handed in. */
+export function intakePool(): IntakePool {
+  return new WorkerPool<typeof IntakeTasks>(new URL('../../workers/intake.ts', import.meta.url), {
+    threads: 1,
+    idle_ms: 10_000,
+    queue_max: 4,
+    workerData: undefined,
+  })
+}
+
+export type ProbePool = Pool<typeof ProbeTasks>
+
+/** Reads of the machine. The thread ends soon after the last: they are rare. */
+export function probePool(settings: HostSettings): ProbePool {
+  return new WorkerPool<typeof ProbeTasks>(new URL('../../workers/probe.ts', import.meta.url), {
+    threads: 1,
+    idle_ms: 30_000,
+    queue_max: 256,
+    workerData: settings,
+  })
+}
+
+/** Health checks that somebody tries. */
+export function checkPool(settings: HostSettings): ProbePool {
+  return new WorkerPool<typeof ProbeTasks>(new URL('../../workers/probe.ts', import.meta.url), {
+    threads: 2,
+    idle_ms: 30_000,
+    queue_max: 8,
+    workerData: settings,
+  })
+}

@@ -1,0 +1,117 @@
+import { X509Certificate } from 'node:crypto'
+import type { ConfigStore } from '../../storage/config/config-store.ts'
+import type { MachineClock } from '../base/clock.ts'
+import type { Events } from '../events/events.ts'
+import type { Log } from '../base/log.ts'
+import type { Certificate } from '../model/certificates.ts'
+import type { ConfigView } from '../model/sections.ts'
+import { Repeated } from '../base/repeated.ts'
+
+const LOOK_EVERY_MS = 3_600_000
+const DAY_MS = 86_400_000
+/** Days before the end at which somebody should hear of it; 0 is when it has ended. */
+const WARN_AT_DAYS = [30, 14, 7, 1, 0] as const
+const TOLD_KEY = 'certificates told'
+
+/** A certificate that somebody should replace in time. */
+export interface WatchedCertificate {
+  readonly name: string
+  readonly fingerprint: string
+  /** When clients begin to refuse it: its own end, or that of an issuer which is sent with it and ends before. */
+  readonly notAfter: Date
+  /** Names of what shows it. */
+  readonly usedBy: readonly string[]
+}
+
+/** Those that were handed in, whether anything shows them or not: an unused one may wait for its turn. */
+export function certificatesIn(running: ConfigView): readonly WatchedCertificate[] {
+  const frontends = [...running.list('l7Frontends')]
+  const isApi = (id: string) => [...running.list('userInterfaces')].some((own) => own.SSLCertificate === id)
+  return [...running.list('certificates')].map((certificate) => ({
+    name: certificate.name,
+    fingerprint: certificate.facts.fingerprint,
+    notAfter: endOf(certificate),
+    usedBy: [
+      ...frontends
+        .filter((frontend) => frontend.certificates?.includes(certificate.id))
+        .map((frontend) => `frontend ${frontend.name}`),
+      ...(isApi(certificate.id) ? ['user interface'] : []),
+    ],
+  }))
+}
+
+const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+/** Records do not change, and reading their chains takes its time. */
+const ends = new WeakMap<Certificate, Date>()
+
+function endOf(certificate: Certificate): Date {
+  const known = ends.get(certificate)
+  if (known !== undefined) return known
+  const [, ...issuers] = certificate.chain.match(PEM) ?? []
+  const end = new Date(Math.min(Date.parse(certificate.facts.validTo), ...issuers.map(endOfIssuer)))
+  ends.set(certificate, end)
+  return end
+}
+
+/**
+ * Clients have roots of their own, and do not look at the end of one that is sent. What cannot be read is no reason to
+ * be silent.
+ */
+function endOfIssuer(pem: string): number {
+  try {
+    const { subject, issuer, validTo } = new X509Certificate(pem)
+    return subject === issuer ? Number.POSITIVE_INFINITY : Date.parse(validTo)
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
+}
+
+export interface CertificateWatchParts {
+  readonly certificates: () => readonly WatchedCertificate[]
+  readonly store: Pick<ConfigStore, 'getMeta' | 'putMeta'>
+  readonly events: Pick<Events, 'publish'>
+  readonly clock: Pick<MachineClock, 'now_ms'>
+  readonly log: Pick<Log, 'warn'>
+}
+
+/** Tells of certificates that are about to expire: 30, 14, 7 and 1 days before, and when it has happened; each once. */
+export class CertificateWatch {
+  readonly #parts: CertificateWatchParts
+  readonly #looks: Repeated
+
+  constructor(parts: CertificateWatchParts) {
+    this.#parts = parts
+    this.#looks = new Repeated('certificates', () => this.look(), LOOK_EVERY_MS, parts.log)
+  }
+
+  start(): Promise<void> {
+    this.#looks.start()
+    return this.#looks.now()
+  }
+
+  close(): void {
+    this.#looks.stop()
+  }
+
+  async look(): Promise<void> {
+    const { certificates, store, events, clock } = this.#parts
+    const before = told(store)
+    const now: Record<string, number> = {}
+    for (const { name, fingerprint, notAfter, usedBy } of certificates()) {
+      const days = Math.max(0, Math.ceil((notAfter.getTime() - clock.now_ms()) / DAY_MS))
+      const step = WARN_AT_DAYS.findLast((warning) => days <= warning)
+      if (step === undefined) continue
+      now[fingerprint] = step
+      if ((before[fingerprint] ?? Number.POSITIVE_INFINITY) <= step) continue
+      const state = days === 0 ? 'expired' : 'expires'
+      events.publish('certificate', { state, name, days, notAfter: notAfter.toISOString(), fingerprint, usedBy })
+    }
+    if (JSON.stringify(now) !== JSON.stringify(before)) await store.putMeta(TOLD_KEY, now)
+  }
+}
+
+/** By fingerprint: the last of WARN_AT_DAYS that was told. */
+function told(store: Pick<ConfigStore, 'getMeta'>): Readonly<Record<string, number>> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `look` only
+  return (store.getMeta(TOLD_KEY) as Record<string, number> | undefined) ?? {}
+}

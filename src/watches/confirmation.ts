@@ -1,0 +1,80 @@
+import type { ConfigStore, Unconfirmed } from '../../storage/config/config-store.ts'
+import type { MachineClock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { Repeated } from '../base/repeated.ts'
+import type { ApplyEngine } from '../config/apply.ts'
+import type { TakenBack } from '../config/take-back.ts'
+
+const LOOK_EVERY_MS = 250
+const RETRY_MS = 10_000
+
+export interface ConfirmationParts {
+  readonly engine: ApplyEngine
+  readonly store: Pick<ConfigStore, 'unconfirmed' | 'journal'>
+  readonly clock: MachineClock
+  readonly log: Log
+  /** Called after each apply that was taken back. */
+  readonly onTakenBack: (taken: TakenBack) => Promise<void>
+}
+
+/**
+ * Takes an apply back that nobody confirmed in time. What it waits for is in the store, so neither the end of the
+ * client nor of the daemon stops it; a machine that was started anew has not been confirmed. What of the machine could
+ * not be brought back to running, then or after a failed apply, is tried again.
+ */
+export class Confirmation {
+  readonly #engine: ApplyEngine
+  readonly #store: Pick<ConfigStore, 'unconfirmed' | 'journal'>
+  readonly #clock: MachineClock
+  readonly #log: Log
+  readonly #looks: Repeated
+  readonly #onTakenBack: (taken: TakenBack) => Promise<void>
+  #notBefore_ms = 0
+
+  constructor({ engine, store, clock, log, onTakenBack }: ConfirmationParts) {
+    this.#engine = engine
+    this.#store = store
+    this.#clock = clock
+    this.#log = log
+    this.#onTakenBack = onTakenBack
+    this.#looks = new Repeated('confirmation of an apply', () => this.#look(), LOOK_EVERY_MS, log)
+  }
+
+  /** Takes back what is overdue, then watches. */
+  start(): Promise<void> {
+    this.#looks.start()
+    return this.#looks.now()
+  }
+
+  close(): void {
+    this.#looks.stop()
+  }
+
+  async #look(): Promise<void> {
+    if (this.#engine.busy || this.#clock.monotonic_ms() < this.#notBefore_ms) return
+    const unconfirmed = this.#store.unconfirmed()
+    const isOverdue = unconfirmed !== undefined && this.#isOverdue(unconfirmed)
+    if (!isOverdue && this.#store.journal() === undefined) return
+    this.#notBefore_ms = this.#clock.monotonic_ms() + RETRY_MS
+    if (isOverdue) await this.#revert(unconfirmed)
+    // Its failures are in the log.
+    else await this.#engine.converge(() => false)
+  }
+
+  async #revert(unconfirmed: Unconfirmed): Promise<void> {
+    const { revision, by } = unconfirmed
+    this.#log.warn('an apply was not confirmed in time; taking it back', { revision, by })
+    try {
+      const taken = await this.#engine.revert(unconfirmed)
+      if (taken !== undefined) await this.#onTakenBack(taken)
+    } catch (error) {
+      this.#log.error('it could not be taken back; trying again', { revision, reason: String(error) })
+    }
+  }
+
+  #isOverdue(unconfirmed: Unconfirmed): boolean {
+    const deadline = this.#engine.deadlineOf(unconfirmed)
+    if (deadline === undefined) return false
+    return deadline.bootId !== this.#clock.bootId || this.#clock.uptime_ms() >= deadline.uptime_ms
+  }
+}

@@ -1,0 +1,49 @@
+import type { ApplyEngine } from '../config/apply.ts'
+import type { Log } from '../base/log.ts'
+import type { ConfigView } from '../model/sections.ts'
+import { Repeated } from '../base/repeated.ts'
+
+const LOOK_EVERY_MS = 60_000
+const SECTIONS = ['staticIps', 'floatingIps', 'ipRoutes', 'ipGroups'] as const
+
+interface UpkeepParts {
+  readonly engine: ApplyEngine
+  readonly running: ConfigView
+  readonly listeners: { settle(): Promise<void> }
+  readonly log: Log
+}
+
+/**
+ * The kernel forgets routes and IPv6 addresses of an interface that goes down and comes back, and other programs change
+ * what is not theirs: once a minute the node's network is made as running says again. Nothing is done where it is so.
+ */
+export class NetworkUpkeep {
+  readonly #parts: UpkeepParts
+  readonly #looks: Repeated
+
+  constructor(parts: UpkeepParts) {
+    this.#parts = parts
+    this.#looks = new Repeated('network', () => this.look(), LOOK_EVERY_MS, parts.log)
+  }
+
+  start(): void {
+    this.#looks.start()
+  }
+
+  close(): void {
+    this.#looks.stop()
+  }
+
+  async look(): Promise<void> {
+    if (this.#parts.engine.busy) return
+    await this.#settleNetwork()
+    // The address at which the API listens may have come back.
+    await this.#parts.listeners.settle()
+  }
+
+  async #settleNetwork(): Promise<void> {
+    if (SECTIONS.every((section) => [...this.#parts.running.list(section)].length === 0)) return
+    // What fails is in the log, and tried again a minute later.
+    await this.#parts.engine.converge(({ name }) => name === 'network')
+  }
+}

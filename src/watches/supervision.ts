@@ -1,0 +1,88 @@
+import type { Clock } from '../base/clock.ts'
+import type { ApplyEngine } from '../config/apply.ts'
+import { NOBODY_LISTENS } from '../drivers/haproxy/cli.ts'
+import type { Log } from '../base/log.ts'
+import type { StatsState } from '../stats/state.ts'
+
+/** The driver that starts it. */
+const HAPROXY = 'layer7proxy'
+const LOOK_EVERY_MS = 250
+/** HAProxy may miss a poll or two while it starts or reloads. */
+const DOWN_FOR_MS = 3000
+/** Nobody has its socket any more, so it has ended: only a reload may look so, for some milliseconds. */
+const ENDED_FOR_MS = 500
+const ENDED: ReadonlySet<string | undefined> = new Set(Object.values(NOBODY_LISTENS))
+const RETRY_MAX_MS = 60_000
+
+/**
+ * Watches whether HAProxy answers its statistics socket. When it does not for a while, running is enforced again, which
+ * starts it, or replaces what hangs; attempts that fail are spaced out up to a minute.
+ */
+export class Supervision {
+  readonly #engine: ApplyEngine
+  readonly #state: () => Pick<StatsState, 'up' | 'since_ms' | 'reason'>
+  /** Whether HAProxy is this daemon's to start at all. */
+  readonly #isOurs: () => boolean
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #onChange: (up: boolean, reason: string | undefined) => void
+  /** What was told last; before the first, nobody was told anything. */
+  #told: boolean | undefined
+  #timer: NodeJS.Timeout | undefined
+  #wait_ms = DOWN_FOR_MS
+  #tried_ms = 0
+
+  constructor(
+    engine: ApplyEngine,
+    state: () => Pick<StatsState, 'up' | 'since_ms' | 'reason'>,
+    isOurs: () => boolean,
+    clock: Clock,
+    log: Log,
+    onChange: (up: boolean, reason: string | undefined) => void = () => undefined,
+  ) {
+    this.#engine = engine
+    this.#state = state
+    this.#isOurs = isOurs
+    this.#clock = clock
+    this.#log = log
+    this.#onChange = onChange
+  }
+
+  start(): void {
+    this.#tried_ms = this.#clock.monotonic_ms()
+    this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  #tell(up: boolean, reason: string | undefined): void {
+    if (up === this.#told) return
+    // That it is up after a start is what everybody expects.
+    if (this.#told !== undefined || !up) this.#onChange(up, reason)
+    this.#told = up
+  }
+
+  async #look(): Promise<void> {
+    const { up, since_ms, reason } = this.#state()
+    const down_ms = up ? 0 : this.#clock.now_ms() - since_ms
+    if (up || down_ms >= DOWN_FOR_MS) this.#tell(up, reason)
+    if (up) {
+      this.#wait_ms = DOWN_FOR_MS
+      return
+    }
+    const now_ms = this.#clock.monotonic_ms()
+    if (this.#engine.busy || now_ms - this.#tried_ms < this.#wait_ms) return
+    if (down_ms < (ENDED.has(reason) ? ENDED_FOR_MS : DOWN_FOR_MS) || !this.#isOurs()) return
+    this.#tried_ms = now_ms
+    this.#wait_ms = Math.min(this.#wait_ms * 2, RETRY_MAX_MS)
+    this.#tell(up, reason)
+    this.#log.warn('HAProxy does not answer; enforcing the running configuration', { reason })
+    try {
+      await this.#engine.converge(({ name }) => name === HAPROXY)
+    } catch (error) {
+      this.#log.warn('the running configuration was not enforced', { reason: String(error) })
+    }
+  }
+}
