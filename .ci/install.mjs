@@ -1,7 +1,8 @@
-// Brings a fresh clone to where it can run: `node .ci/install.mjs start|test|bench|package`. Plain JavaScript for any Node from 20 on.
-// Says nothing when nothing is missing.
-import { spawnSync } from 'node:child_process'
+// Brings a fresh clone to where it can run: `node .ci/install.mjs start|test|bench|package`. Plain JavaScript for any
+// Node from 20 on. Says nothing when nothing is missing.
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -36,10 +37,15 @@ const PROGRAMS = {
     keepalived: 'keepalived',
     nft: 'nftables',
     unshare: 'util-linux',
+    wrk: 'wrk',
+    h2load: 'nghttp2-client',
   },
-  bench: { wrk: 'wrk' },
+  bench: {},
 }
 const MODES = Object.keys(PROGRAMS)
+/** What runs needs the production packages only; the others are installed when something first asks for them. */
+const NEEDS_ALL = new Set(['test', 'bench'])
+const TELL_EVERY_MS = 5_000
 
 const say = (line) => process.stderr.write(`fulcrum: ${line}\n`)
 
@@ -49,27 +55,35 @@ function fail(line) {
 }
 
 const lockHash = () => createHash('sha256').update(readFileSync(LOCK)).digest('hex')
+const PRODUCTION = ' production'
 
-function isInstalled() {
+/** The stamp is the hash of the lock, with a word behind it when only the production packages are there. */
+function isInstalled(all) {
   try {
-    return readFileSync(STAMP, 'utf8') === lockHash()
+    const stamp = readFileSync(STAMP, 'utf8')
+    return stamp === lockHash() || (!all && stamp === `${lockHash()}${PRODUCTION}`)
   } catch {
     return false
   }
 }
 
+/** The entries of the lock that this installation has to have. Optional ones are for other machines, too. */
+function wantedPackages(all) {
+  const { packages } = JSON.parse(readFileSync(LOCK, 'utf8'))
+  return Object.entries(packages).filter(
+    ([path, entry]) => path !== '' && entry.optional !== true && (all || entry.dev !== true),
+  )
+}
+
 /** True when somebody ran `npm ci` by hand: npm's own record of the folder equals the lock. */
-function matchesLock() {
+function matchesLock(all) {
   const record = join(ROOT, 'node_modules', '.package-lock.json')
   if (!existsSync(record)) return false
   const wanted = JSON.parse(readFileSync(LOCK, 'utf8')).packages
   const found = JSON.parse(readFileSync(record, 'utf8')).packages
   const isSame = (path) =>
     found[path]?.version === wanted[path]?.version && found[path]?.integrity === wanted[path]?.integrity
-  return (
-    Object.keys(found).every(isSame) &&
-    Object.entries(wanted).every(([path, entry]) => path === '' || entry.optional === true || isSame(path))
-  )
+  return Object.keys(found).every(isSame) && wantedPackages(all).every(([path]) => isSame(path))
 }
 
 function isAlive(pid) {
@@ -94,7 +108,7 @@ function isAbandoned() {
 const release = () => rmSync(BUSY, { force: true })
 
 /** One installation at a time in a clone: two `npm ci` at once would delete each other's work. */
-function withLock(work) {
+async function withLock(work) {
   mkdirSync(join(ROOT, '.cache'), { recursive: true })
   for (let round = 0; ; round += 1) {
     try {
@@ -105,39 +119,63 @@ function withLock(work) {
       if (isAbandoned()) rmSync(BUSY, { force: true })
       else {
         if (round === 0) say('another installation is running in this folder; waiting for it')
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+        await new Promise((resolve) => setTimeout(resolve, 200))
       }
     }
   }
   process.on('exit', release)
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1))
   try {
-    return work()
+    return await work()
   } finally {
     release()
   }
 }
 
-function npmCi() {
-  const npm = process.env.npm_execpath
-  const words = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
-  const [program, args] = npm?.endsWith('.js') ? [process.execPath, [npm, ...words]] : ['npm', words]
-  const { status, error } = spawnSync(program, args, { cwd: ROOT, stdio: ['ignore', 2, 2] })
-  if (error) fail(`cannot run npm: ${error.message}`)
-  if (status !== 0) fail(`npm ci failed (exit ${status}); nothing was started`)
+/** Runs a program to its end, and tells every few seconds that it still does. */
+async function run(program, args, options, progress) {
+  const started = performance.now()
+  const seconds = () => Math.round((performance.now() - started) / 1000)
+  const child = spawn(program, args, options)
+  let stderr = ''
+  child.stderr?.setEncoding('utf8').on('data', (text) => (stderr += text))
+  child.stdout?.resume()
+  const timer = setInterval(() => say(`  … ${progress()}${seconds()} s`), TELL_EVERY_MS)
+  try {
+    const [status] = await once(child, 'close')
+    return { status, stderr, seconds: seconds() }
+  } catch (error) {
+    return { status: undefined, stderr: error.message, seconds: seconds() }
+  } finally {
+    clearInterval(timer)
+  }
 }
 
-function installPackages() {
-  if (isInstalled()) return
-  withLock(() => {
-    if (isInstalled()) return
-    if (!matchesLock()) {
-      const started = Date.now()
-      say('installing the npm packages of package-lock.json …')
-      npmCi()
-      say(`npm packages installed in ${((Date.now() - started) / 1000).toFixed(0)} s`)
-    }
-    writeFileSync(STAMP, lockHash())
+async function npmCi(all) {
+  const npm = process.env.npm_execpath
+  // `ci` deletes the folder first. A daemon that runs from it must find its packages while those of the tests are
+  // added.
+  const how = all && isInstalled(false) ? ['install', '--no-save'] : ['ci']
+  const words = [...how, all ? '--include=dev' : '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const [program, args] = npm?.endsWith('.js') ? [process.execPath, [npm, ...words]] : ['npm', words]
+  const folders = wantedPackages(all).map(([path]) => join(ROOT, path, 'package.json'))
+  // Without a number: npm adds optional ones for this machine, and tells how many it were.
+  say(`installing the npm packages that ${all ? 'tests and checks need' : 'the daemon needs'} …`)
+  const share = () => folders.filter((file) => existsSync(file)).length / folders.length
+  const progress = () => `${Math.floor(100 * share())} % of the packages, `
+  const { status, stderr, seconds } = await run(program, args, { cwd: ROOT, stdio: ['ignore', 2, 2] }, progress)
+  if (status === undefined) fail(`cannot run npm: ${stderr}`)
+  if (status !== 0) fail(`npm ${how[0]} failed (exit ${status}); nothing was started`)
+  say(`npm packages installed in ${seconds} s`)
+}
+
+async function installPackages(all) {
+  if (isInstalled(all)) return
+  await withLock(async () => {
+    if (isInstalled(all)) return
+    if (!matchesLock(all)) await npmCi(all)
+    // What was installed by hand for tests serves them as well.
+    writeFileSync(STAMP, matchesLock(true) ? lockHash() : `${lockHash()}${PRODUCTION}`)
   })
 }
 
@@ -164,10 +202,10 @@ function isOnPath(program) {
 function apt(...words) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1', LC_ALL: 'C' }
   const args = ['-qq', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Dpkg::Use-Pty=0', ...words]
-  return spawnSync('apt-get', args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+  return run('apt-get', args, { env, stdio: ['ignore', 'pipe', 'pipe'] }, () => 'apt-get is at work, ')
 }
 
-function installPrograms(mode) {
+async function installPrograms(mode) {
   const first = mode === 'package' ? 0 : 1
   const wanted = MODES.slice(first, MODES.indexOf(mode) + 1).flatMap((name) => Object.entries(PROGRAMS[name]))
   const missing = wanted.filter(([program]) => !isOnPath(program))
@@ -179,17 +217,18 @@ function installPrograms(mode) {
     say(`not installed: ${programs}. As root: ${command}`)
     return
   }
-  withLock(() => {
+  await withLock(async () => {
     say(`${command} …`)
     const install = ['install', '-y', '--no-install-recommends', ...packages]
-    let result = apt(...install)
+    let result = await apt(...install)
     if (result.status !== 0) {
       say('refreshing the package lists (apt-get update) …')
-      apt('update')
-      result = apt(...install)
+      await apt('update')
+      result = await apt(...install)
     }
     if (result.status !== 0)
       say(`${command} failed (exit ${result.status}): ${result.stderr.trim().split('\n').at(-1)}`)
+    else say(`${programs} installed in ${result.seconds} s`)
   })
 }
 
@@ -199,5 +238,5 @@ if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN)
   fail(`needs Node ${NODE_MAJOR_MIN} or newer, found ${process.version}`)
 if (process.platform !== 'linux' || process.arch !== 'x64')
   fail(`runs on x86-64 Linux only, not on ${process.platform} ${process.arch}`)
-installPackages()
-installPrograms(mode)
+await installPackages(NEEDS_ALL.has(mode))
+await installPrograms(mode)

@@ -1,7 +1,7 @@
-// Makes package-lock.json the same for every host Node: run after each dependency change (`npm run lock`).
-// npm skips optional packages by the host's `engines`, and refuses optional names without an entry (npm/cli#9846).
-// Addresses go as well: npm takes packages from the registry that is configured, and `integrity` says which bytes they are.
-// With --check it changes nothing and fails when there is something to tidy.
+// Makes package-lock.json the same for every host Node: run after each dependency change (`npm run lock`). npm skips
+// optional packages by the host's `engines`, and refuses optional names without an entry (npm/cli#9846). Addresses go
+// as well: npm takes packages from the registry that is configured, and `integrity` says which bytes they are. With
+// --check it changes nothing and fails when there is something to tidy.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const file = new URL('../package-lock.json', import.meta.url)

@@ -23,7 +23,8 @@ import { sbom } from './sbom.mjs'
 const HERE = dirname(fileURLToPath(import.meta.url))
 const ROOT = join(HERE, '../..')
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm']
-const EXECUTABLE = /^(opt\/fulcrum\/systemd\/notify-exec|.*\/bin\/node|DEBIAN\/(pre|post)(inst|rm))$/
+const EXECUTABLE =
+  /^(opt\/fulcrum\/systemd\/(notify-exec|initramfs-hook)|usr\/share\/initramfs-tools\/hooks\/fulcrum|.*\/bin\/node|DEBIAN\/(pre|post)(inst|rm))$/
 /** What a version of a Debian package may be, without an epoch. */
 const VERSION = /^\d[A-Za-z0-9.+~-]*$/
 
@@ -58,11 +59,12 @@ function fill(tree, version, time_s) {
     mkdirSync(join(tree, dirname(to)), { recursive: true })
     cpSync(from, join(tree, to))
   }
-  for (const unit of ['fulcrum.service', 'fulcrum-network.service'])
+  for (const unit of ['fulcrum.service', 'fulcrum-network.service', 'fulcrum-etcd.service'])
     place(join(ROOT, 'systemd', unit), `lib/systemd/system/${unit}`)
   for (const dropIn of ['snmpd.service.d/fulcrum.conf', 'keepalived.service.d/fulcrum.conf'])
     place(join(ROOT, 'systemd', dropIn), `lib/systemd/system/${dropIn}`)
   place(join(ROOT, 'systemd/fulcrum.tmpfiles'), 'usr/lib/tmpfiles.d/fulcrum.conf')
+  place(join(ROOT, 'systemd/initramfs-hook'), 'usr/share/initramfs-tools/hooks/fulcrum')
   place(join(HERE, 'fulcrum.default'), 'etc/default/fulcrum')
   place(join(HERE, 'major-versions.json'), 'usr/share/fulcrum/major-versions.json')
   place(join(ROOT, 'docs/FULCRUM-MIB.txt'), 'usr/share/snmp/mibs/FULCRUM-MIB.txt')
@@ -95,6 +97,8 @@ function describe(tree, version) {
   const control = here('control').replace('@VERSION@', version)
   writeFileSync(join(folder, 'control'), control.replace('@KIB@', String(bytes / 1024)))
   writeFileSync(join(folder, 'conffiles'), '/etc/default/fulcrum\n')
+  // The hook counts once the initial file system is made anew; without initramfs-tools nobody listens.
+  writeFileSync(join(folder, 'triggers'), 'activate-noawait update-initramfs\n')
   for (const name of SCRIPTS) writeFileSync(join(folder, name), here(name))
 }
 

@@ -1,4 +1,5 @@
-// What of a working copy runs on an appliance: sources that git has or would add, and the production packages of the lock.
+// What of a working copy runs on an appliance: sources that git has or would add, and the production packages of the
+// lock.
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
@@ -18,7 +19,9 @@ const LEFT_OUT = [
   /^node_modules\/@types\//,
   /\/node_modules\/@types\//,
 ]
-/** Of the packages that stay: declarations, maps, native sources and what is built for another C library or interpreter. */
+/**
+ * Of the packages that stay: declarations, maps, native sources and what is built for another C library or interpreter.
+ */
 const NEVER_READ = [
   /\.(map|d\.[cm]?ts|ts|[cm]ts|h|c|cpp|gypi?|in|sln|vcxproj|py)$/,
   /\.musl\.node$/,
@@ -50,7 +53,9 @@ function sources(root) {
   return listed.filter((path) => path !== '' && !NOT_SHIPPED.test(path) && existsSync(join(root, path)))
 }
 
-/** Copied as they are installed, so that nothing is fetched; an installation that is not the one of the lock is refused. */
+/**
+ * Copied as they are installed, so that nothing is fetched; an installation that is not the one of the lock is refused.
+ */
 function productionPackages(root) {
   const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
   const record = join(root, 'node_modules', '.package-lock.json')

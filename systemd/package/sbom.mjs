@@ -1,4 +1,5 @@
-// `npm run sbom [-- FILE]`: what runs on an appliance beside Debian's own packages, as CycloneDX 1.5. The same for the same lock.
+// `npm run sbom [-- FILE]`: what runs on an appliance beside Debian's own packages, as CycloneDX 1.5. The same for the
+// same lock.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'

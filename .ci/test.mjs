@@ -1,0 +1,64 @@
+// `npm test`: runs the test files, all or those that are named, and prints TAP; to a terminal as tap's own report.
+// The command line of tap loads a module hook into each process of a test, the daemons among them. That is twice the
+// processor time, and not what runs on an appliance (docs/decisions/98-tests-without-hooks.md).
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { report } from '@tapjs/reporter'
+import t from 'tap'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+// Test files of modules share a process, so many at a time; one that starts daemons of its own has one of its own.
+const TOGETHER = /^test\/(?:[^/]+$|src\/|storage\/|workers\/)/
+const TOGETHER_MAX = 24
+// What is broad and quick comes first.
+const ORDER = ['contract', 'system', 'attack', 'oracle', 'bench', 'vm']
+
+// The settings of `npx tap FILE`. Most tests wait as much as they compute; the time limit is for what hangs.
+const { include, jobs, timeout } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')).tap
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    jobs: { type: 'string', default: `${jobs}` },
+    timeout: { type: 'string', default: `${timeout}` },
+    // After so many minutes nothing more is begun: what is left is named, and counts as skipped.
+    minutes: { type: 'string', default: 'Infinity' },
+  },
+})
+const rank = (file) => ORDER.indexOf(file.split('/')[1] ?? '')
+const files = positionals.length > 0 ? positionals : globSync(include, { cwd: ROOT }).toSorted()
+const together = files.filter((file) => TOGETHER.test(file))
+const groups = []
+for (let at = 0; at < together.length; at += TOGETHER_MAX) groups.push(together.slice(at, at + TOGETHER_MAX))
+for (const file of files.filter((one) => !TOGETHER.test(one)).toSorted((a, b) => rank(a) - rank(b))) groups.push([file])
+
+t.jobs = Number(values.jobs)
+t.setTimeout(0)
+if (process.stdout.isTTY) await report('base', t, { get: () => undefined })
+t.plan(groups.length)
+
+async function runGroup(group) {
+  const [first = ''] = group
+  const name = group.length === 1 ? first : `${first} and ${group.length - 1} more`
+  if (performance.now() > Number(values.minutes) * 60_000) {
+    t.pass(name, { skip: `not begun: ${values.minutes} minutes were over` })
+    return
+  }
+  const program = group.length === 1 ? [first] : ['.ci/test-files.mjs', ...group]
+  await t.spawn(
+    process.execPath,
+    ['--no-warnings', '--import', `${ROOT}src/code-cache.mjs`, ...program],
+    {
+      cwd: ROOT,
+      buffered: t.jobs > 1,
+      timeout: Number(values.timeout) * group.length * 1000,
+      env: { ...process.env, TAP_TIMEOUT: values.timeout },
+    },
+    name,
+  )
+}
+
+async function runNext() {
+  for (let group = groups.shift(); group !== undefined; group = groups.shift()) await runGroup(group)
+}
+await Promise.all(Array.from({ length: t.jobs }, runNext))
