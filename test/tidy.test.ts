@@ -10,24 +10,20 @@ import t from 'tap'
 
 /** Sources without a test of their own. */
 const UNTESTED: readonly string[] = [
-  'src/appliance.ts',
-  'src/daemon.ts',
-  'src/demo.ts',
+  'src/appliance/appliance.ts',
+  'src/daemon/daemon.ts',
+  'src/appliance/demo.ts',
   'src/main.ts',
   'src/model/real-server.ts',
-  'src/request-context.ts',
   'src/resources/demo.ts',
   'src/resources/documents.ts',
   'src/resources/index.ts',
-  'src/resources/l7-stats.ts',
+  'src/resources/statistics/l7-stats.ts',
 ]
-const UNTESTED_MAX = 10
+const UNTESTED_MAX = 9
+/** Smaller ones are tested where they are used. */
+const LINES_TESTED_MIN = 40
 
-/** Sources above the soft limit. */
-const LONG: readonly string[] = []
-const LONG_MAX = 0
-
-const LINES_SOFT_MAX = 250
 const LINES_MAX: readonly (readonly [file: RegExp, lines: number])[] = [
   [/^(src|workers|storage)\/.*\.ts$/, 400],
   [/^CONTRIBUTING\.md$/, 120],
@@ -38,7 +34,7 @@ const TOP_LEVEL =
   /^(src|workers|storage|bench|test|systemd|docs|LICENSE|\..+|[^/]+\.md|(package|package-lock|tsconfig)\.json)$/
 const NOT_OURS = new Set(['node_modules', '.git', '.tap', '.fulcrum', '.cache', 'coverage'])
 const CODE = /^(src|workers|storage|bench|test)\//
-const FIXTURES = /^test\/fixtures\//
+const FIXTURES = /^test\/fixtures\/[^/]+\//
 const BANNED_NAME = /(^|-)(utils?|helpers?|common|misc|managers?|types|constants)(-|\.|$)/
 const KEBAB_FILE = /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/
 const KEBAB_FOLDER = /^[a-z0-9]+(-[a-z0-9]+)*$/
@@ -119,9 +115,12 @@ t.test('names say what is inside, in kebab-case', (t) => {
   t.end()
 })
 
-t.test('every source has a test at the mirrored path', (t) => {
+t.test('every source that is not small has a test at the mirrored path', (t) => {
   const isTested = (file: string) => testsOf(file).some((test) => existsSync(join(root, test)))
-  const untested = sources.filter((file) => !isTested(file) && !holdsTypesOnly(file))
+  const untested = sources.filter(
+    (file) =>
+      !isTested(file) && !holdsTypesOnly(file) && (lineCount(file) >= LINES_TESTED_MIN || UNTESTED.includes(file)),
+  )
   const { missing, done } = compare(untested, UNTESTED)
   t.strictSame(missing, [], 'needs a test')
   t.strictSame(done, [], 'has its test now (or is gone): take it off the list and lower the maximum')
@@ -147,11 +146,6 @@ t.test('files keep to their length', (t) => {
       String(pattern),
     )
   }
-  const long = sources.filter((file) => lineCount(file) > LINES_SOFT_MAX)
-  const { missing, done } = compare(long, LONG)
-  t.strictSame(missing, [], 'split it by concept')
-  t.strictSame(done, [], 'short now: take it off the list and lower the maximum')
-  t.equal(LONG.length, LONG_MAX, 'the list only shrinks')
   t.end()
 })
 
@@ -168,6 +162,40 @@ t.test('nothing names a machine, a tool of one developer or unfinished work', (t
   t.end()
 })
 
+const documents = files.filter((file) => file.endsWith('.md') && file !== 'docs/endpoints.md')
+
+t.test('documents break at 120 columns, but for tables and code', (t) => {
+  for (const file of documents) {
+    const prose = read(file).replaceAll(/^ *```[^]*?^ *```/gm, '')
+    const long = prose.split('\n').filter((line) => line.length > 120 && !line.startsWith('|') && / .* /.test(line))
+    t.strictSame(long, [], file)
+  }
+  t.end()
+})
+
+t.test('comments break at 120 columns', (t) => {
+  for (const file of files.filter((each) => CODE.test(each) && !FIXTURES.test(each) && /\.(ts|mjs)$/.test(each))) {
+    const comments = read(file).match(/^ *(\/\/|\/?\*).*$/gm) ?? []
+    const long = comments.filter((line) => line.length > 120 && !line.includes('oxlint-disable'))
+    if (long.length > 0) t.strictSame(long, [], file)
+  }
+  t.pass('all but directives')
+  t.end()
+})
+
+t.test('documents name files that exist', (t) => {
+  const named = /(?<![\w./-])(?:src|test|workers|storage|bench|systemd)\/[\w./-]*\w\.(?:ts|mjs|sh|md)\b/g
+  for (const file of documents.filter((each) => each !== 'CHANGELOG.md')) {
+    const found = read(file).match(named) ?? []
+    t.strictSame(
+      found.filter((name) => !existsSync(join(root, name))),
+      [],
+      file,
+    )
+  }
+  t.end()
+})
+
 t.test('tests run whole', (t) => {
   const focus = /\bt\.only\(|\bonly: true\b|\bdebugger\b/
   t.strictSame(
@@ -180,49 +208,15 @@ t.test('tests run whole', (t) => {
 t.test('decisions are numbered once and named', (t) => {
   const names = files.filter((file) => file.startsWith('docs/decisions/')).map((file) => basename(file))
   t.strictSame(
-    names.filter((name) => !/^\d\d-[a-z0-9-]+\.md$/.test(name)),
+    names.filter((name) => !/^\d{2,3}-[a-z0-9-]+\.md$/.test(name)),
     [],
   )
-  t.equal(new Set(names.map((name) => name.slice(0, 2))).size, names.length, 'no number twice')
+  t.equal(new Set(names.map((name) => name.split('-')[0])).size, names.length, 'no number twice')
   t.end()
 })
 
-t.test('lint refuses imports that cross a boundary', async (t) => {
+t.test('lint refuses to read the environment and to end the process outside main.ts', async (t) => {
   const cases: readonly (readonly [file: string, line: string, isRefused: boolean])[] = [
-    ['src/model/a.ts', `import { x } from '../config/x.ts'`, true],
-    ['src/model/b.ts', `import { Type as x } from 'typebox'`, false],
-    ['storage/config/a.ts', `import { x } from '../../src/errors.ts'`, true],
-    ['storage/config/b.ts', `import { open as x } from 'lmdb'`, false],
-    ['src/config/a.ts', `import { open as x } from 'lmdb'`, true],
-    ['src/config/b.ts', `import { x } from '../drivers/haproxy/render.ts'`, true],
-    ['src/config/c.ts', `import { x } from '../drivers/index.ts'`, false],
-    ['src/config/d.ts', `import { x } from '../resources/index.ts'`, true],
-    ['src/drivers/haproxy/a.ts', `import { readFileSync as x } from 'node:fs'`, true],
-    ['src/drivers/haproxy/b.ts', `import { x } from '../../config/x.ts'`, true],
-    ['src/drivers/haproxy/c.ts', `import { x } from '../../model/x.ts'`, false],
-    ['src/auth/a.ts', `import { x } from '../http/x.ts'`, true],
-    ['src/stats/a.ts', `import { x } from '../../workers/archive/x.ts'`, true],
-    ['src/stats/b.ts', `import type { x } from '../../workers/archive/x.ts'`, false],
-    ['src/stats/c.ts', `import { Worker as x } from 'node:worker_threads'`, false],
-    ['src/api/a.ts', `import { x } from '../config/x.ts'`, true],
-    ['src/resources/a.ts', `import { x } from './b.ts'`, true],
-    ['src/resources/b.ts', `import { x } from '../../storage/config/x.ts'`, true],
-    ['src/resources/c.ts', `import { x } from '../api/endpoint.ts'`, false],
-    ['src/resources/services/a.ts', `import { x } from '../b.ts'`, true],
-    ['src/resources/services/b.ts', `import { x } from './c.ts'`, false],
-    ['src/resources/index.ts', `import { x } from './b.ts'`, false],
-    ['src/http/a.ts', `import { x } from '../drivers/x.ts'`, true],
-    ['src/http/b.ts', `import { x } from '../resources/services.ts'`, true],
-    ['src/http/c.ts', `import { x } from '../resources/index.ts'`, false],
-    ['src/http/d.ts', `import { App as x } from 'uWebSockets.js'`, false],
-    ['src/appliance.ts', `import { App as x } from 'uWebSockets.js'`, true],
-    ['src/worker-pool.ts', `import { Piscina as x } from 'piscina'`, false],
-    ['src/appliance2.ts', `import { Piscina as x } from 'piscina'`, true],
-    ['workers/a.ts', `import { x } from '../src/config/x.ts'`, true],
-    ['workers/b.ts', `import { x } from '../storage/config/x.ts'`, true],
-    ['workers/c.ts', `import { x } from '../src/drivers/haproxy/parse.ts'`, false],
-    ['workers/executor.ts', `import { spawn as x } from 'node:child_process'`, true],
-    ['workers/host/linux-host.ts', `import { spawn as x } from 'node:child_process'`, false],
     ['src/a.ts', `export const x = process.env['X']`, true],
     ['src/main.ts', `export const x = () => process.exit(Number(process.env['X']))`, false],
     ['src/b.ts', `export const x = () => process.exit(1)`, true],
@@ -243,7 +237,7 @@ t.test('lint refuses imports that cross a boundary', async (t) => {
   })
   const refused = new Set(
     output.split('\n').flatMap((line) => {
-      const found = /^([^:]+):\d+:\d+: .*(restricted|process\.env|process\.exit)/.exec(line)
+      const found = /^([^:]+):\d+:\d+: .*(process\.env|process\.exit)/.exec(line)
       return found?.[1] === undefined ? [] : [found[1]]
     }),
   )

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { systemClock } from '../../src/clock.ts'
-import { applianceFixture, type Caller } from '../appliance-fixture.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { applianceFixture, type Caller } from '../fixtures/appliance.ts'
 import { concrete, createUser, endpoints, PASSWORD, roleIds } from './attack-fixture.ts'
 
 async function fixture(test: Test, clock = systemClock) {

@@ -1,9 +1,10 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
-import { existsSync, readFileSync, statfsSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Endpoint } from '../../src/api/endpoint.ts'
 import { endpoints as table } from '../../src/resources/index.ts'
-import type { Caller } from '../appliance-fixture.ts'
+import type { Caller } from '../fixtures/appliance.ts'
+import { memoryFolder } from '../fixtures/config.ts'
 
 /** What has a path of its own. */
 export const endpoints: readonly Endpoint[] = table.filter((endpoint) => !endpoint.permissionOnly)
@@ -63,12 +64,8 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
-const MEMORY = '/dev/shm'
-const ENOUGH_BYTES = 4 * 2 ** 30
-
 /** Keeps state folders in memory where there is room: what thousands of requests wait for most is the disk. */
 export function inMemory(): void {
-  if (!existsSync(MEMORY)) return
-  const { bavail, bsize } = statfsSync(MEMORY)
-  if (bavail * bsize > ENOUGH_BYTES) process.env['TMPDIR'] = MEMORY
+  const memory = memoryFolder()
+  if (memory !== undefined) process.env['TMPDIR'] = memory
 }

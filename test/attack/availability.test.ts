@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { type Daemon, daemonFixture } from '../daemon-fixture.ts'
+import { type Daemon, daemonFixture } from '../fixtures/daemon.ts'
 import { createUser, PASSWORD, roleIds } from './attack-fixture.ts'
 import { felt, type Figures, textOf } from './bystander.ts'
 import { flooding, type Statuses } from './flooder.ts'
 import { connected } from './raw-fixture.ts'
 
 /** Requests of the bystander per round; more in the long run: FULCRUM_ATTACK_REQUESTS_FELT=1000. */
-const REQUESTS = Number(process.env['FULCRUM_ATTACK_REQUESTS_FELT'] ?? 30)
+const REQUESTS = Number(process.env['FULCRUM_ATTACK_REQUESTS_FELT'] ?? 10)
 const WIDTH = 24
 t.setTimeout(0)
 
@@ -61,7 +61,7 @@ t.test(
       const stop = await flooding({ port: daemon.port, token, method, path, body, width: WIDTH })
       const other = await felt(daemon, 2, REQUESTS)
       // Every request of the same kind is answered as well, or this throws.
-      const alike = await felt(daemon, 2, 10, same)
+      const alike = await felt(daemon, 2, 5, same)
       const statuses = await stop()
       test.comment(
         `${what}: ${textOf(other, calm['/services'])}; the same asked by another: ${textOf(alike, calm[same])}; ${told(statuses)}`,

@@ -1,4 +1,4 @@
-import type { Daemon } from '../daemon-fixture.ts'
+import type { Daemon } from '../fixtures/daemon.ts'
 import { median, quantile } from './attack-fixture.ts'
 
 export interface Figures {

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../config-fixture.ts'
-import { Daemon, until } from '../daemon-fixture.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { Daemon, until } from '../fixtures/daemon.ts'
 
 const DESCRIPTORS = 512
 /** Half of so small a limit, and a quarter of that for one address. */

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { type Daemon, daemonFixture, until } from '../daemon-fixture.ts'
-import { sandboxProblem } from '../sandbox.ts'
-import { freePort } from '../traffic-fixture.ts'
+import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
+import { sandboxProblem } from '../fixtures/sandbox.ts'
+import { freePort } from '../fixtures/traffic.ts'
 
 /** A process that is about to become a program has not closed anything yet. */
 const BEGINNERS = new Set(['node', 'perl'])
@@ -39,7 +40,10 @@ function descriptorsOf(pid: number): ReadonlyMap<number, string> {
   )
 }
 
-/** Looks at every descendant of the daemon until it is told to stop; answers what each program had that was the daemon's. */
+/**
+ * Looks at every descendant of the daemon until it is told to stop; answers what each program had that was the
+ * daemon's.
+ */
 class Watch {
   readonly seen = new Set<string>()
   readonly inherited = new Map<string, ReadonlySet<string>>()
@@ -76,7 +80,7 @@ class Watch {
   async run(): Promise<void> {
     while (!this.#isOver) {
       this.look()
-      await new Promise(setImmediate)
+      await wait(2)
     }
   }
 

@@ -3,12 +3,12 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import t, { type Test } from 'tap'
-import { type Daemon, daemonFixture, until } from '../daemon-fixture.ts'
+import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
 import { median, quantile } from './attack-fixture.ts'
 import { felt as feltBy, textOf } from './bystander.ts'
 
 /** 10,000 and 1,000 in the long run: FULCRUM_ATTACK_CONNECTIONS=10000 (needs `ulimit -n 20000`). */
-const IDLE = Number(process.env['FULCRUM_ATTACK_CONNECTIONS'] ?? 1_000)
+const IDLE = Number(process.env['FULCRUM_ATTACK_CONNECTIONS'] ?? 400)
 const SLOW = Math.ceil(IDLE / 10)
 const ROUNDS = IDLE > 1_000 ? 10 : 4
 const REQUESTS_PER_ROUND = IDLE > 1_000 ? 300 : 100

@@ -1,15 +1,18 @@
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Endpoint } from '../../src/api/endpoint.ts'
-import { ERRORS } from '../../src/errors.ts'
-import type { Caller, Received } from '../appliance-fixture.ts'
+import { ERRORS } from '../../src/base/errors.ts'
+import type { Caller, Received } from '../fixtures/appliance.ts'
 import { endpoints } from './attack-fixture.ts'
 import type { Dice, Made, Samples } from './request-maker.ts'
 
 /** After these the caller may do nothing any more. */
 const LEFT_OUT = new Set(['events.stream', 'loginPolicy.update', 'saml.update'])
 
-/** A stream has no end that could be waited for. A password is hashed for 20 ms, and a restarted service is looked at for a while: those are asked more rarely. */
+/**
+ * A stream has no end that could be waited for. A password is hashed for 20 ms, and a restarted service is looked at
+ * for a while: those are asked more rarely.
+ */
 export const fuzzed = endpoints.filter(({ name }) => !LEFT_OUT.has(name))
 export const isSlow = ({ name }: Endpoint) =>
   /^(auth\.login|localUsers\.(create|update)|account\.(changePassword|beginSecond|removeSecond)|radius|saml\.|services\.re)/.test(

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { hotp } from '../../src/auth/totp.ts'
-import { type MachineClock, systemClock } from '../../src/clock.ts'
-import { ADMIN, applianceFixture } from '../appliance-fixture.ts'
+import { type MachineClock, systemClock } from '../../src/base/clock.ts'
+import { ADMIN, applianceFixture } from '../fixtures/appliance.ts'
 import { createUser, inMemory, PASSWORD } from './attack-fixture.ts'
 
 inMemory()

@@ -7,9 +7,9 @@ import { valueProblem } from '../../src/health-checks/values.ts'
 import { checkFiles, SANDBOX_NAME, wrapperName } from '../../src/health-checks/wrapper.ts'
 import { runHealthCheck } from '../../workers/probe/health-check.ts'
 import { runProgram } from '../../workers/host/linux-host.ts'
-import { temporaryFolder } from '../config-fixture.ts'
-import { ownCheck } from '../health-check-fixture.ts'
-import { sandboxProblem } from '../sandbox.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { ownCheck } from '../fixtures/health-check.ts'
+import { sandboxProblem } from '../fixtures/sandbox.ts'
 import { HOSTILE, LEADING } from './hostile-texts.ts'
 
 const TAKEN = [...new Set([...HOSTILE, ...LEADING])].filter(

@@ -1,11 +1,14 @@
 import t from 'tap'
 import { hotp } from '../../src/auth/totp.ts'
-import { applianceFixture } from '../appliance-fixture.ts'
+import { applianceFixture } from '../fixtures/appliance.ts'
 import { createUser, median, PASSWORD, quantile } from './attack-fixture.ts'
 
 /** 2,000 in the long run: FULCRUM_ATTACK_LOGINS=2000. */
 const ROUNDS = Number(process.env['FULCRUM_ATTACK_LOGINS'] ?? 40)
-/** What a shared machine adds; somebody who is told apart at all (no hash is computed) is told apart by a factor of ten and more. */
+/**
+ * What a shared machine adds; somebody who is told apart at all (no hash is computed) is told apart by a factor of ten
+ * and more.
+ */
 const FACTOR_MAX = 2
 
 t.test(

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { CODE } from '../../src/radius/packet.ts'
-import { applianceFixture } from '../appliance-fixture.ts'
-import { answerTo, radiusConfig, radiusServer, SECRET } from '../radius-server.ts'
+import { applianceFixture } from '../fixtures/appliance.ts'
+import { answerTo, radiusConfig, radiusServer, SECRET } from '../simulators/radius-server.ts'
 import { createUser, inMemory, PASSWORD } from './attack-fixture.ts'
 
 inMemory()

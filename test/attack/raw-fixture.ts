@@ -3,13 +3,16 @@ import { connect as connectPlain, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import type { Test } from 'tap'
-import { createAppliance } from '../../src/appliance.ts'
-import { systemClock } from '../../src/clock.ts'
-import { createLog } from '../../src/log.ts'
-import { ADMIN, type Caller, caller, recordingMachine, testSettings } from '../appliance-fixture.ts'
-import { temporaryFolder } from '../config-fixture.ts'
+import { createAppliance } from '../../src/appliance/appliance.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { createLog } from '../../src/base/log.ts'
+import { ADMIN, type Caller, caller, recordingMachine, testSettings } from '../fixtures/appliance.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
 
-/** A daemon whose log is kept, whose clock moves on with each call so that nobody is kept waiting, and its administrator. */
+/**
+ * A daemon whose log is kept, whose clock moves on with each call so that nobody is kept waiting, and its
+ * administrator.
+ */
 export async function loggedFixture(test: Test) {
   const state = temporaryFolder(test, 'attack')
   const machine = recordingMachine(state)
@@ -64,15 +67,17 @@ export interface Exchanged {
   readonly isClosed: boolean
 }
 
-/**
- * Sends these bytes and, unless that ended the connection, a request of our own behind them; collects all that comes back.
- * No answer is waited for longer than `limit_ms`.
- */
+/** How long answers are waited for that have to come. */
+const WANTED_MS = 60_000
+/** How long nothing is heard where no more is expected. */
+const QUIET_MS = 300
+
+/** Sends these bytes and collects all that comes back: so many answers, and what else comes soon behind them. */
 export async function exchange(
   kind: Kind,
   port: number,
   bytes: readonly (string | Uint8Array)[],
-  limit_ms = 300,
+  wanted = 0,
 ): Promise<Exchanged> {
   const socket = await connected(kind, port)
   const received: Buffer[] = []
@@ -88,9 +93,14 @@ export async function exchange(
     socket.write(part)
     if (bytes.length > 1) await wait(5)
   }
-  while (!isClosed && performance.now() - heard < limit_ms) await wait(10)
+  const statuses = () =>
+    [
+      ...Buffer.concat(received)
+        .toString('latin1')
+        .matchAll(/HTTP\/1\.1 (\d{3}) /g),
+    ].map(([, status]) => Number(status))
+  const limit_ms = () => (statuses().length < wanted ? WANTED_MS : QUIET_MS)
+  while (!isClosed && performance.now() - heard < limit_ms()) await wait(10)
   socket.destroy()
-  const text = Buffer.concat(received).toString('latin1')
-  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
-  return { text, statuses, isClosed }
+  return { text: Buffer.concat(received).toString('latin1'), statuses: statuses(), isClosed }
 }

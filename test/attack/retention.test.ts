@@ -4,11 +4,11 @@ import t from 'tap'
 import { AUDIT_SEGMENT_BYTES_MAX, AUDIT_SHORT_SEGMENTS } from '../../storage/limits.ts'
 import { AuditLog } from '../../storage/audit/audit-log.ts'
 import { segmentsIn } from '../../storage/audit/segments.ts'
-import { createAppliance } from '../../src/appliance.ts'
-import { checkState } from '../../src/check.ts'
-import { silentLog } from '../../src/log.ts'
-import { ADMIN, applianceFixture, caller, recordingMachine, testSettings } from '../appliance-fixture.ts'
-import { temporaryFolder } from '../config-fixture.ts'
+import { createAppliance } from '../../src/appliance/appliance.ts'
+import { checkState } from '../../src/daemon/check.ts'
+import { silentLog } from '../../src/base/log.ts'
+import { ADMIN, applianceFixture, caller, recordingMachine, testSettings } from '../fixtures/appliance.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
 import { createUser, inMemory, PASSWORD } from './attack-fixture.ts'
 
 inMemory()
@@ -19,8 +19,9 @@ const AT = '2026-01-02T03:04:05.000Z'
 /** A log that somebody has filled with successes for hours: as large as it may be before room is short. */
 async function flooded(folder: string): Promise<void> {
   const log = new AuditLog(folder, { keep_ms: 90 * 86_400_000 })
-  await log.append({ at: AT, by: ADMIN.email, endpoint: 'localUsers.update', outcome: 'done', text: 'who did it' })
-  const entry = { at: AT, by: FLOODER, endpoint: 'account.createToken', outcome: 'done', body: 'x'.repeat(60_000) }
+  const asked = { at: AT, requestId: 'r-1', address: '192.0.2.1', method: 'PUT', path: '/api/v1/x', outcome: 'done' }
+  await log.append({ ...asked, by: ADMIN.email, endpoint: 'localUsers.update', body: 'who did it' })
+  const entry = { ...asked, by: FLOODER, endpoint: 'account.createToken', body: 'x'.repeat(60_000) }
   const perSegment = Math.ceil(AUDIT_SEGMENT_BYTES_MAX / 60_000)
   while (segmentsIn(folder).length <= AUDIT_SHORT_SEGMENTS) {
     await Promise.all(Array.from({ length: perSegment }, () => log.append(entry)))
@@ -63,7 +64,7 @@ t.test(
     for (let n = 0; n < 20; n++) test.equal((await admin('PUT', '/services/apply')).status, 200)
     test.same(segmentsIn(folder).slice(0, before.length), before, 'nothing is gone')
     const [first] = (await admin('GET', `/audit?before=2`)).json.data
-    test.match(first, { seq: 1, text: 'who did it' })
+    test.match(first, { seq: 1, body: 'who did it' })
     await appliance.close()
     test.same(await checkState(state), [])
   },

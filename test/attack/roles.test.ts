@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { applianceFixture, type Caller } from '../appliance-fixture.ts'
+import { applianceFixture, type Caller } from '../fixtures/appliance.ts'
 import { concrete, createUser, endpoints, inMemory, PASSWORD, roleIds } from './attack-fixture.ts'
 
 inMemory()
@@ -32,7 +32,9 @@ const CRITICAL: readonly (readonly [who: string, ...endpoints: readonly string[]
   ['Administrator Manager Certificates', 'POST /certificates/certs', 'PUT /certificates/certs/{id}'],
   ['Administrator Manager Certificates', 'DELETE /certificates/certs/{id}'],
   ['Administrator Manager Operator', 'PUT /services/apply', 'PUT /{applianceId}/services/apply'],
-  ['Administrator Manager', 'PUT /services/apply/confirm', 'DELETE /services/pending'],
+  // Each of them judges the changes themselves as well.
+  ['Administrator Manager Operator', 'PUT /services/apply/confirm', 'PUT /services/apply/revert'],
+  ['Administrator Manager', 'DELETE /services/pending', 'PUT /revisions/{n}/revert'],
   ['Administrator Manager', 'POST /transactions', 'PUT /transactions/{id}/commit', 'PUT /transactions/{id}/rollback'],
 ]
 const allowed = new Map(CRITICAL.flatMap(([who, ...list]) => list.map((key) => [key, new Set(who.split(' '))])))

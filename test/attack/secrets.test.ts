@@ -5,9 +5,12 @@ import { join, relative } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { hotp } from '../../src/auth/totp.ts'
-import { type Daemon, daemonFixture, until } from '../daemon-fixture.ts'
+import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
 import { concrete, endpoints } from './attack-fixture.ts'
 import { certificatePair } from './whole-node.ts'
+
+/** Of an API token: 32 bytes in base64url. */
+const SECRET_LENGTH = 43
 
 /** What stands nowhere else. */
 const mark = (what: string) => `${what}-A1!${randomBytes(12).toString('hex')}`
@@ -17,6 +20,18 @@ function* filesIn(folder: string): Generator<string> {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) yield* filesIn(path)
     else if (entry.isFile()) yield path
+  }
+}
+
+/** What a file holds that others may delete at any time; undefined when it is older, large or gone. */
+function writtenSince(path: string, since_ms: number): string | undefined {
+  const status = statSync(path, { throwIfNoEntry: false })
+  if (status === undefined || status.mtimeMs < since_ms || status.size > 4e6) return undefined
+  try {
+    return readFileSync(path, 'latin1')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
 }
 
@@ -34,7 +49,7 @@ function watchProcesses(daemon: Daemon) {
       }
     }
   }
-  const timer = setInterval(look, 5)
+  const timer = setInterval(look, 20)
   return { seen, end: () => clearInterval(timer) }
 }
 
@@ -86,7 +101,8 @@ async function withSecrets(test: Test, daemon: Daemon) {
   const shown = await daemon.call('GET', '/services/pending?render=true')
   await daemon.data('PUT', '/services/apply', { comment: 'all of it' })
   const made = await daemon.data('POST', '/localUsers/me/tokens', { name: 'a program' })
-  secrets['API token'] = String(made.token).split('_').at(-1) ?? ''
+  // Random as it is, there may be an underscore in it.
+  secrets['API token'] = String(made.token).slice(-SECRET_LENGTH)
   const session = await daemon.call('POST', '/token', {
     body: { email: user.email, password: user.password },
     token: '',
@@ -152,10 +168,9 @@ t.test(
     Object.assign(places, { stderr: daemon.stderr, stdout: daemon.stdout, processes: [...processes.seen].join('\n') })
     for (const path of filesIn(join(daemon.state, 'audit')))
       places[relative(daemon.state, path)] = readFileSync(path, 'latin1')
-    for (const entry of readdirSync(tmpdir(), { withFileTypes: true })) {
-      const path = join(tmpdir(), entry.name)
-      if (!entry.isFile() || statSync(path).mtimeMs < started_ms || statSync(path).size > 4e6) continue
-      places[path] = readFileSync(path, 'latin1')
+    for (const { name } of readdirSync(tmpdir(), { withFileTypes: true }).filter((entry) => entry.isFile())) {
+      const text = writtenSince(join(tmpdir(), name), started_ms)
+      if (text !== undefined) places[join(tmpdir(), name)] = text
     }
     test.ok(Object.keys(places).length > 100, `${Object.keys(places).length} places`)
     for (const [name, secret] of Object.entries(secrets)) {

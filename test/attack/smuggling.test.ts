@@ -77,7 +77,7 @@ for (const kind of ['plain', 'tls'] satisfies Kind[]) {
     const { ports, token } = await listeningFixture(test)
     const get = (path: string) => `GET /api/v1${path} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${token}\r\n\r\n`
     const paths = Array.from({ length: 50 }, (_, n) => (n % 3 === 0 ? '/ping' : n % 3 === 1 ? '/services' : '/nowhere'))
-    const { statuses } = await exchange(kind, ports[kind], [paths.map(get).join('')])
+    const { statuses } = await exchange(kind, ports[kind], [paths.map(get).join('')], paths.length)
     test.same(
       statuses,
       paths.map((path) => (path === '/nowhere' ? 404 : 200)),
@@ -85,7 +85,7 @@ for (const kind of ['plain', 'tls'] satisfies Kind[]) {
     )
     for (const length of ['2', ' 2', '2 ', '\t2', '002']) {
       const form = { name: '', headers: [`Content-Length: ${length}`], body: '{}' }
-      const { statuses: one } = await exchange(kind, ports[kind], [request(form, token)])
+      const { statuses: one } = await exchange(kind, ports[kind], [request(form, token)], 1)
       test.same(one, [422], `length ${JSON.stringify(length)}`)
     }
     for (const [line, status] of [
@@ -94,7 +94,7 @@ for (const kind of ['plain', 'tls'] satisfies Kind[]) {
     ] as const) {
       const body = `1\r\n{\r\n${line}\r\n}\r\n0\r\n\r\n`
       const chunked = { name: '', headers: ['Transfer-Encoding: chunked'], body }
-      test.same((await exchange(kind, ports[kind], [request(chunked, token)])).statuses, [status], 'no extensions')
+      test.same((await exchange(kind, ports[kind], [request(chunked, token)], 1)).statuses, [status], 'no extensions')
     }
   })
 
@@ -142,8 +142,8 @@ for (const kind of ['plain', 'tls'] satisfies Kind[]) {
     })
     test.same(wrong, [])
     const ok = `GET /api/v1/services HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${token}\r\n\r\n`
-    test.same((await exchange(kind, ports[kind], [ok])).statuses, [200])
+    test.same((await exchange(kind, ports[kind], [ok], 1)).statuses, [200])
     const twice = ok.replace('Host', 'Authorization: Bearer x\r\nHost')
-    test.same((await exchange(kind, ports[kind], [twice])).statuses, [401], 'of two tokens the first counts')
+    test.same((await exchange(kind, ports[kind], [twice], 1)).statuses, [401], 'of two tokens the first counts')
   })
 }

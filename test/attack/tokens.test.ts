@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { systemClock } from '../../src/clock.ts'
-import { ADMIN, applianceFixture, type Caller } from '../appliance-fixture.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { ADMIN, applianceFixture, type Caller } from '../fixtures/appliance.ts'
 import { base64url, createUser, daemonKey, inMemory, parts, PASSWORD, roleIds } from './attack-fixture.ts'
 
 inMemory()

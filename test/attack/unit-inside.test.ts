@@ -1,4 +1,7 @@
-/** What somebody could do who runs code inside the daemon's unit: the same confinement, with a script of attempts in the daemon's place. */
+/**
+ * What somebody could do who runs code inside the daemon's unit: the same confinement, with a script of attempts in the
+ * daemon's place.
+ */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { containerObstacle, startContainer } from '../system/container.ts'
@@ -28,7 +31,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 
 const name = (attempt: string) => attempt.replaceAll(/[^a-z]/g, '-')
 
-t.test('code inside the unit', { skip: containerObstacle() ?? false, timeout: 110_000 }, async (test) => {
+t.test('code inside the unit', { skip: containerObstacle() ?? false, timeout: 1_800_000 }, async (test) => {
   const machine = await startContainer([])
   test.teardown(() => machine.stop())
   const attempts = Object.entries(REFUSED).map(([what, how]) => `(${how}) 2>/dev/null && echo "done ${name(what)}"`)

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { type Daemon, daemonFixture } from '../daemon-fixture.ts'
-import { freePort } from '../traffic-fixture.ts'
+import { type Daemon, daemonFixture } from '../fixtures/daemon.ts'
+import { freePort } from '../fixtures/traffic.ts'
 import { felt, textOf } from './bystander.ts'
 import { connected, type Kind } from './raw-fixture.ts'
 
 /** 16,000 in the long run: FULCRUM_ATTACK_PIPELINED=16000. */
-const PIPELINED = Number(process.env['FULCRUM_ATTACK_PIPELINED'] ?? 2_000)
+const PIPELINED = Number(process.env['FULCRUM_ATTACK_PIPELINED'] ?? 500)
 const CONNECTIONS = 8
 t.setTimeout(0)
 

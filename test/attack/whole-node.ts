@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import { type Caller, ETH0 } from '../appliance-fixture.ts'
-import { certificateMaker } from '../certificate-maker.ts'
+import { type Caller, ETH0 } from '../fixtures/appliance.ts'
+import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { PASSWORD } from './attack-fixture.ts'
 
 /** A request that changes something, with a value in every field. */

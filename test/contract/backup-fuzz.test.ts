@@ -2,11 +2,11 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { join } from 'node:path'
 import { open } from 'lmdb'
 import t from 'tap'
-import { applianceFixture, type Caller, type Received } from '../appliance-fixture.ts'
-import { EVERYTHING, signed, sourceOf, textOf, TWO_NODES } from '../backup-fixture.ts'
+import { applianceFixture, type Caller, type Received } from '../fixtures/appliance.ts'
+import { EVERYTHING, signed, sourceOf, textOf, TWO_NODES } from '../fixtures/backup.ts'
 
 /** Hostile files: none changes anything, none makes the daemon stumble. A failing one names its number. */
-const RUNS = Number(process.env['FULCRUM_TEST_BACKUP_FILES'] ?? 2500)
+const RUNS = Number(process.env['FULCRUM_TEST_BACKUP_FILES'] ?? 400)
 const SEED = Number(process.env['FULCRUM_TEST_BACKUP_SEED'] ?? 1)
 
 /** mulberry32. */

@@ -2,7 +2,7 @@ import forge from 'node-forge'
 import t from 'tap'
 import type { CertificateForm } from '../../src/model/certificates.ts'
 import { readCertificate } from '../../workers/compute/certificate.ts'
-import { certificateMaker } from '../certificate-maker.ts'
+import { certificateMaker } from '../fixtures/certificate-maker.ts'
 
 // oxlint-disable-next-line node/no-process-env -- a long run is asked for this way
 const { FULCRUM_TEST_CERTIFICATES = '2000', FULCRUM_TEST_CERTIFICATE_SEED = '1' } = process.env

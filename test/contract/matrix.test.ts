@@ -7,8 +7,8 @@ import type { Endpoint } from '../../src/api/endpoint.ts'
 import { DEFAULT_ROLES } from '../../src/api/access.ts'
 import { openapiDocument } from '../../src/api/openapi.ts'
 import { endpoints as table } from '../../src/resources/index.ts'
-import { applianceFixture, type Caller } from '../appliance-fixture.ts'
-import { certificateMaker } from '../certificate-maker.ts'
+import { applianceFixture, type Caller } from '../fixtures/appliance.ts'
+import { certificateMaker } from '../fixtures/certificate-maker.ts'
 
 /** Rights that no path answers to are part of the table, and cannot be called. */
 const endpoints = table.filter((endpoint) => !endpoint.permissionOnly)
@@ -153,7 +153,7 @@ t.test('every other method on a known path is 405 with Allow', async (test) => {
     const known = new Set(here.map((endpoint) => endpoint.method))
     const [first] = here
     if (first === undefined) continue
-    for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE']) {
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'TRACE']) {
       if (known.has(method as never)) continue
       const answer = await call(method, concrete(first, node))
       // A parameter may match the fixed segment of another endpoint.
@@ -171,9 +171,31 @@ t.test('every other method on a known path is 405 with Allow', async (test) => {
   )
 })
 
+t.test(
+  'HEAD answers as GET, OPTIONS with the methods; one slash at the end and `_` parameters are ignored',
+  async (test) => {
+    const { call, node } = await applianceFixture(test)
+    for (const endpoint of endpoints) {
+      const path = concrete(endpoint, node)
+      const title = `${endpoint.method} ${endpoint.path}`
+      const options = await call('OPTIONS', path, { token: '' })
+      test.equal(options.status, 204, title)
+      test.match(options.headers['Allow'], endpoint.method, title)
+      if (endpoint.method !== 'GET' || endpoint.path === '/events') continue
+      const [get, ...others] = [
+        await call('GET', path),
+        await call('HEAD', path),
+        await call('GET', `${path}/`),
+        await call('GET', `${path}?_=1&_a=%20&_=2`),
+      ]
+      for (const other of others) test.equal(other.status, get?.status, title)
+    }
+  },
+)
+
 t.test('unknown paths are 404 UNKNOWN_ENDPOINT', async (test) => {
   const { call } = await applianceFixture(test)
-  for (const path of ['', '/', '/nope', '/ping/', '/Ping', '/services/apply/x', '/../v1/ping']) {
+  for (const path of ['', '/', '/nope', '/ping//', '/Ping', '/services/apply/x', '/../v1/ping']) {
     test.match((await call('GET', path)).json, { status: 'error', code: 'UNKNOWN_ENDPOINT' }, path)
   }
 })
@@ -397,10 +419,16 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     ipRoutes: made.ipRoute,
     snmpUsers: made.snmpUser,
   }
-  // Restoring a revision takes back what was staged before.
-  const isRestore = (endpoint: Endpoint) => endpoint.name === 'revisions.restore'
+  // What the reverse of the revision takes away, its restore brings back.
+  const first = ['revisions.revert', 'revisions.restore']
   const order = (endpoint: Endpoint) =>
-    isRestore(endpoint) ? -1 : endpoint.method === 'DELETE' ? (endpoint.name === 'realServers.delete' ? 2 : 1) : 0
+    first.includes(endpoint.name)
+      ? first.indexOf(endpoint.name) - first.length
+      : endpoint.method === 'DELETE'
+        ? /^(realServers|groups)\.delete$/.test(endpoint.name)
+          ? 2
+          : 1
+        : 0
   const frontendsFirst = (endpoint: Endpoint) => (/^l[47]Frontends\.delete$/.test(endpoint.name) ? 0 : 1)
   const staging = endpoints
     .filter(

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { Write } from '../../storage/config/config-store.ts'
 import { SHARED } from '../../src/model/node.ts'
-import { l4Backend, l4Frontend, realServer } from '../config-fixture.ts'
+import { l4Backend, l4Frontend, realServer } from '../fixtures/config.ts'
 import { NODE, record, recordedNode, removed } from './node-settings.ts'
 
 const STATES = ['online', 'drained', 'halted'] as const

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import { LmdbConfigStore } from '../../storage/config/lmdb-config-store.ts'
 import type { Write } from '../../storage/config/config-store.ts'
@@ -9,7 +8,8 @@ import { createDrivers } from '../../src/drivers/index.ts'
 import type { SectionName, SectionRecords } from '../../src/model/sections.ts'
 import { checkPlan, executePlan } from '../../workers/executor.ts'
 import { type JournalEntry, RecordingHost } from '../../workers/host/recording-host.ts'
-import { ENGINE_DEFAULTS, temporaryFolder } from '../config-fixture.ts'
+import { ENGINE_DEFAULTS, temporaryFolder } from '../fixtures/config.ts'
+import { stageIn } from '../fixtures/entries.ts'
 
 export const NODE = 'node-1'
 const ORIGIN = { actor: 'tester', endpoint: 'test', at: '' }
@@ -49,7 +49,10 @@ const WEIGHTS = '/run/fulcrum-weights/'
 const withoutWeights = (state: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(state).filter(([path]) => !path.startsWith(WEIGHTS)))
 
-/** What keepalived makes of its files: the weight in its configuration with that of the file, which it makes when it is not there. */
+/**
+ * What keepalived makes of its files: the weight in its configuration with that of the file, which it makes when it is
+ * not there.
+ */
 function weightsOf(state: Readonly<Record<string, unknown>>): Readonly<Record<string, number>> {
   const weights: Record<string, number> = {}
   const file = state[CONFIG]
@@ -71,7 +74,7 @@ function sent<T>(value: T): T {
 
 /** A store, a machine that only records, and engines over both: each `engine()` is another start of the daemon. */
 export function recordedNode(test: Test) {
-  const store = new LmdbConfigStore(temporaryFolder(test, 'node'), randomUUID)
+  const store = new LmdbConfigStore(temporaryFolder(test, 'node'))
   test.teardown(() => store.close())
   const host = new RecordingHost()
   const engine = (beforeStep?: (index: number) => void) =>
@@ -89,6 +92,6 @@ export function recordedNode(test: Test) {
   const apply = (from = engine()) => from.apply({ force: undefined }, { by: 'tester', address: undefined })
   /** As an appliance starts that has no HAProxy of its own. */
   const start = () => engine().converge(({ name }) => name !== 'layer7proxy')
-  const stage = (writes: readonly Write[]) => store.stage(writes, ORIGIN)
+  const stage = (writes: readonly Write[]) => stageIn(store, writes, ORIGIN)
   return { store, host, engine, apply, start, stage, state: () => machineState(host.journal) }
 }

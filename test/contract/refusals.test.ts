@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import type { ErrorCode } from '../../src/errors.ts'
-import { ERRORS } from '../../src/errors.ts'
-import { ADMIN, applianceFixture, type Received, stillFacts } from '../appliance-fixture.ts'
+import type { ErrorCode } from '../../src/base/errors.ts'
+import { ERRORS } from '../../src/base/errors.ts'
+import { ADMIN, applianceFixture, type Received, stillFacts } from '../fixtures/appliance.ts'
 
 /** The shape of every refusal: status, code and message, and headers where the contract names them. */
 function refused(test: Test, answer: Received, code: ErrorCode): Received {
@@ -117,7 +117,7 @@ t.test('USER_DISABLED: only after the right password', async (test) => {
 t.test('METHOD_NOT_ALLOWED with Allow', async (test) => {
   const { call } = await applianceFixture(test)
   const answer = refused(test, await call('PATCH', '/ipvsDirector/rips'), 'METHOD_NOT_ALLOWED')
-  test.equal(answer.headers['Allow'], 'GET, POST')
+  test.equal(answer.headers['Allow'], 'GET, HEAD, POST, OPTIONS')
 })
 
 t.test('NAME_NOT_UNIQUE and ID_NOT_UNIQUE', async (test) => {
@@ -149,6 +149,9 @@ t.test('IN_USE: a default role cannot be deleted, renamed or given other rights'
   refused(test, await call('DELETE', `/rbac/roles/${monitoring.id}`), 'IN_USE')
   refused(test, await call('PUT', `/rbac/roles/${monitoring.id}`, { body: { name: 'Other' } }), 'IN_USE')
   refused(test, await call('PUT', `/rbac/roles/${monitoring.id}`, { body: { endpoints: [] } }), 'IN_USE')
+  const { id: _, ...read } = monitoring
+  test.equal((await call('PUT', `/rbac/roles/${monitoring.id}`, { body: read })).status, 200, 'what was read')
+  test.equal((await call('GET', '/services/pending')).json.data.count, 0)
 })
 
 t.test('APPLY_IN_PROGRESS with Retry-After: two applies at once, one wins', async (test) => {
@@ -254,6 +257,15 @@ t.test('INVALID_QUERY: history wants a window, known metrics and an end that is 
   test.same(fields(refused(test, await history('start=2&end=1'), 'INVALID_QUERY')), ['end'])
   const metrics = refused(test, await history('start=1&end=2&metrics=bytesIn,nope'), 'INVALID_QUERY')
   test.match(metrics.json.errors[0].message, /currentSessions, sessionRate, bytesIn, bytesOut/)
+  for (const list of [',x', 'bytesIn,', ' , ']) {
+    const { errors } = refused(
+      test,
+      await history(`start=1&end=2&metrics=${encodeURIComponent(list)}`),
+      'INVALID_QUERY',
+    ).json
+    test.match(errors[0], { field: 'metrics', message: /^has an empty name, which is none of currentSessions, / }, list)
+  }
+  test.match(metrics.json.message, /: metrics has "nope", which is none of/)
   refused(test, await history('start=1&end=2&consolidation=median'), 'INVALID_QUERY')
   refused(test, await history('start=a&end=2'), 'INVALID_QUERY')
   refused(test, await history('start=1&end=2&resolution=0'), 'INVALID_QUERY')
@@ -293,14 +305,24 @@ t.test('APPLY_PARTIAL: a file that cannot be written is not the fault of the con
   test.equal((await call('PUT', '/services/apply')).status, 200, 'nothing is lost')
 })
 
-t.test('CONFIG_INVALID: an apply that would leave no administrator', async (test) => {
+t.test('IN_USE: an edit that would leave no administrator, as soon as it is staged', async (test) => {
   const { call } = await applianceFixture(test)
   const [admin] = (await call('GET', '/localUsers/users')).json.data
-  await call('PUT', `/localUsers/users/${admin.id}`, { body: { disabled: true } })
-  refused(test, await call('PUT', '/services/apply'), 'CONFIG_INVALID')
-  await call('DELETE', '/services/pending')
-  await call('DELETE', `/localUsers/users/${admin.id}`)
-  refused(test, await call('PUT', '/services/apply'), 'CONFIG_INVALID')
+  refused(test, await call('PUT', `/localUsers/users/${admin.id}`, { body: { disabled: true } }), 'IN_USE')
+  refused(test, await call('DELETE', `/localUsers/users/${admin.id}`), 'IN_USE')
+  test.equal((await call('GET', '/services/pending')).json.data.count, 0)
+})
+
+t.test('READ_ONLY, NTP_ENABLED and WARNINGS', async (test) => {
+  const facts = { ...stillFacts(), clock: async () => ({ timezone: 'Etc/UTC', ntpEnabled: true, tracking: undefined }) }
+  const { call, node } = await applianceFixture(test, {}, { facts })
+  const { id } = (await call('POST', '/ipvsDirector/rips', { body: rip('web') })).json.data
+  const health = await call('PUT', `/ipvsDirector/rips/${id}`, { body: { port: 80, health: 'up' } })
+  test.same(fields(refused(test, health, 'READ_ONLY')), ['health'])
+  const dateTime = '2026-03-04T05:06:07Z'
+  refused(test, await call('PUT', `/${node}/system/datetime`, { body: { dateTime } }), 'NTP_ENABLED')
+  await call('POST', '/layer7proxy/frontends', { body: { name: 'fe', mode: 'http', ip: '127.0.0.1', ports: '8000' } })
+  refused(test, await call('PUT', '/services/apply', { body: { refuseWarnings: true } }), 'WARNINGS')
 })
 
 t.test(

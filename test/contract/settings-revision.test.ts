@@ -1,5 +1,5 @@
 import t from 'tap'
-import { applianceFixture } from '../appliance-fixture.ts'
+import { applianceFixture } from '../fixtures/appliance.ts'
 
 const SETTINGS = [
   { get: '/system/conntrack', put: '/system/conntrack', bodies: [{ size: 4096 }, { size: 4096, tcpTimeout: '1h' }] },
@@ -47,3 +47,19 @@ for (const { get, put, bodies } of SETTINGS) {
     },
   )
 }
+
+t.test('PUT /system/datetime: what acts at once compares the ETag of its read as well', async (test) => {
+  const { call, node, machine } = await applianceFixture(test)
+  const path = `/${node}/system/datetime`
+  const set = (sent: string) =>
+    call('PUT', path, { body: { dateTime: '2026-01-31T13:45:00' }, headers: { 'if-match': sent } })
+  const clocks = () => machine.host.journal.filter((entry) => JSON.stringify(entry).includes('2026-01-31')).length
+  test.equal((await set('*')).status, 412, 'nothing is stored')
+  test.equal((await call('PUT', `${path}/timezone`, { body: { zone: 'Etc/UTC' } })).status, 200)
+  const stale = String((await call('GET', path)).headers['ETag'])
+  test.equal((await call('PUT', `${path}/timezone`, { body: { zone: 'Europe/Paris' } })).status, 200)
+  test.match((await set(stale)).json, { code: 'REVISION_MISMATCH', data: { sent: stale } })
+  test.equal(clocks(), 0, 'the clock was not set')
+  test.equal((await set(String((await call('GET', path)).headers['ETag']))).status, 200)
+  test.equal(clocks(), 1)
+})

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { endpointId } from '../../src/api/access.ts'
 import { tableFaults } from '../../src/api/integrity.ts'
+import { SECTION_NAMES, SECTIONS } from '../../src/model/sections.ts'
 import { endpoints } from '../../src/resources/index.ts'
 
 interface Operation {
@@ -74,6 +75,43 @@ t.test('the table equals the contract for the areas delivered, and adds only ext
     .filter((endpoint) => !endpoint.extension)
     .map((endpoint) => line({ ...endpoint, access: endpoint.access === 'public' ? 'open' : 'closed' }))
   test.same(built.sort(), lines.sort())
+})
+
+/** What is about the pending changes of everybody: an edit inside a transaction is none of them. */
+const OUTSIDE_TRANSACTIONS = [
+  'backups.restore',
+  'services.apply',
+  'services.applyOnNode',
+  'services.confirm',
+  'services.discard',
+  'services.discardAll',
+  'services.revertApply',
+  'services.validate',
+]
+
+t.test('what is refused inside a transaction', async (test) => {
+  const outside = endpoints.filter(({ outsideTransactions }) => outsideTransactions)
+  test.same(outside.map(({ name }) => name).toSorted(), OUTSIDE_TRANSACTIONS)
+})
+
+/** Fields that the daemon makes itself: the path names the node, a group is given roles elsewhere, keys are derived. */
+const MADE_HERE: Readonly<Record<string, readonly string[]>> = {
+  groups: ['roles'],
+  roles: ['id', 'builtin'],
+  staticIps: ['id', 'nodeId'],
+  ipRoutes: ['id', 'nodeId'],
+  certificates: ['id', 'chain', 'facts'],
+  snmpUsers: ['id', 'authKey', 'privacyKey'],
+}
+
+t.test('every field of a record can be sent when it is made', async (test) => {
+  for (const section of SECTION_NAMES) {
+    const create = endpoints.find(({ name }) => name === `${section}.create`)
+    if (create === undefined) continue
+    const sent = new Set(Object.keys(Reflect.get(create.body ?? {}, 'properties') ?? {}))
+    const unsent = Object.keys(SECTIONS[section].schema.properties).filter((field) => !sent.has(field))
+    test.same(unsent, MADE_HERE[section] ?? ['id'], section)
+  }
 })
 
 /** decisions.md §1: marked as staged in the specification, but they act at once. */

@@ -1,6 +1,7 @@
 /**
- * Random lives of an archive against the reference model: gaps, several seconds at once, objects that come and go, restarts at any
- * tick, the clock set back. FULCRUM_TEST_ARCHIVE_RUNS: how many of them; a failing one is named by its seed.
+ * Random lives of an archive against the reference model: gaps, several seconds at once, objects that come and go,
+ * restarts at any tick, the clock set back. FULCRUM_TEST_ARCHIVE_RUNS: how many of them; a failing one is named by its
+ * seed.
  */
 import t from 'tap'
 import { floorTo } from '../../storage/archive/layout.ts'
@@ -12,13 +13,13 @@ import { temporaryFolder } from '../storage/temporary-archive.ts'
 import { ArchiveRun } from './archive-run.ts'
 import { insistSame, readTier } from './store-comparison.ts'
 
-const RUNS = Number(process.env['FULCRUM_TEST_ARCHIVE_RUNS'] ?? 2)
+const RUNS = Number(process.env['FULCRUM_TEST_ARCHIVE_RUNS'] ?? 1)
 const FIRST = Number(process.env['FULCRUM_TEST_ARCHIVE_SEED'] ?? 1)
 const TICKS = 2_000
 
 t.test(
   'whatever happens to an archive, it answers what the model answers',
-  { timeout: 30_000 * RUNS },
+  { timeout: 1_800_000 * RUNS },
   async (test) => {
     let compared = 0
     const totals = { seconds: 0, gaps: 0, restarts: 0, stepsBack: 0 }

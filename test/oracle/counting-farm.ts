@@ -1,4 +1,5 @@
-import type { Poll, ProcessStats } from '../../workers/archive/source.ts'
+import type { ProcessStats } from '../../workers/archive/process-answer.ts'
+import type { Poll } from '../../workers/archive/source.ts'
 
 const HEADER = '# pxname,svname,scur,stot,bin,bout,type,'
 export const COUNTERS = 3
@@ -15,7 +16,9 @@ export interface CountingProcess {
   readonly objects: Map<string, Figures>
 }
 
-/** Processes that count: one that is current, older ones that still have connections. Time and chance come from outside. */
+/**
+ * Processes that count: one that is current, older ones that still have connections. Time and chance come from outside.
+ */
 export class CountingFarm {
   readonly #whole: (below: number) => number
   readonly #names: readonly string[]

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Received } from '../appliance-fixture.ts'
-import { until } from '../daemon-fixture.ts'
+import type { Received } from '../fixtures/appliance.ts'
+import { until } from '../fixtures/daemon.ts'
 import type { Read, Write } from './life-history.ts'
 import type { World } from './life-world.ts'
 
@@ -138,7 +138,8 @@ export async function discarder(play: Play): Promise<void> {
       if (mine !== undefined) taken = [mine.before.name, ...taken.slice(taken.indexOf(mine.before.name) + 1)]
       const gone = mine === undefined ? undefined : await call(play, 'DELETE', `/services/pending/${mine.id}`)
       told += `, DELETE ${gone?.status}`
-      // What runs is there again: as it was when it was asked, or what an apply that was under way made of it meanwhile.
+      // What runs is there again: as it was when it was asked, or what an apply that was under way made of it
+      // meanwhile.
       if (gone?.status === 200) possible = new Set(taken)
       else if (mine !== undefined && gone === undefined) possible = new Set([name, ...taken])
       else possible = new Set([name])
@@ -161,7 +162,7 @@ export async function drainer(play: Play): Promise<void> {
     const rip = rips[1 + Math.floor(play.random() * (rips.length - 1))] ?? ''
     const path = `/ipvsDirector/rips/${rip}`
     const asked = await call(play, 'PUT', `${path}/drain?wait=1s&then=halt`)
-    const job = asked?.json?.job ?? asked?.json?.data?.job
+    const job = asked?.json?.job
     if (job !== undefined) {
       const ended = await until(
         'the end of a drain',

@@ -3,7 +3,7 @@ import { endFault, type Play } from './life-cast.ts'
 import { fill, haproxyPids, untilServed } from './life-world.ts'
 
 /** How long HAProxy may serve nothing after what was done to it, on a loaded machine. */
-const OUTAGE_MS_MAX = 90_000
+const OUTAGE_MS_MAX = 300_000
 
 /** What is done to the daemon and its HAProxy. Answers whether traffic may have failed meanwhile. */
 type Fault = (play: Play) => Promise<boolean>

@@ -1,6 +1,6 @@
 /**
- * What clients of a daemon did and were answered, and what must be true of it whatever happened to the daemon: each record
- * is a register whose writes have values of their own.
+ * What clients of a daemon did and were answered, and what must be true of it whatever happened to the daemon: each
+ * record is a register whose writes have values of their own.
  */
 
 export interface Write {

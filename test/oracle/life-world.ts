@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { Daemon, until } from '../daemon-fixture.ts'
+import { Daemon, until } from '../fixtures/daemon.ts'
 import { ask } from '../system/plain-haproxy.ts'
-import { fetchOnce, freePort, startOrigin } from '../traffic-fixture.ts'
+import { fetchOnce, freePort, startOrigin } from '../fixtures/traffic.ts'
 
 /** Servers that everybody edits. The first is never drained, so that traffic always has somewhere to go. */
 const SERVERS = 6

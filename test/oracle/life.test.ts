@@ -1,12 +1,12 @@
 /**
- * Random life of a real daemon with a real HAProxy: editors, applies, discards and drains at once, while it is killed, its
- * disk is full and its HAProxy hangs or dies; what clients were answered is judged by a model that knows nothing of the daemon.
- * `FULCRUM_TEST_LIFE_SECONDS=3600 npx tap --timeout=4500 test/oracle/life.test.ts`; `FULCRUM_TEST_LIFE_SEED` chooses another life,
- * `FULCRUM_TEST_LIFE_FAULT` the faults with these words in their names.
+ * Random life of a real daemon with a real HAProxy: editors, applies, discards and drains at once, while it is killed,
+ * its disk is full and its HAProxy hangs or dies; what clients were answered is judged by a model that knows nothing of
+ * the daemon. `FULCRUM_TEST_LIFE_SECONDS=3600 npx tap --timeout=4500 test/oracle/life.test.ts`;
+ * `FULCRUM_TEST_LIFE_SEED` chooses another life, `FULCRUM_TEST_LIFE_FAULT` the faults with these words in their names.
  */
 import t, { type Test } from 'tap'
-import { checkState } from '../../src/check.ts'
-import { until } from '../daemon-fixture.ts'
+import { checkState } from '../../src/daemon/check.ts'
+import { until } from '../fixtures/daemon.ts'
 import { seededRandom } from '../storage/archive/reference-model.ts'
 import { applier, discarder, drainer, editor, type Play, weightOf } from './life-cast.ts'
 import { FAULTS, strike } from './life-faults.ts'

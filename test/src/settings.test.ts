@@ -27,6 +27,14 @@ t.test('an option wins over its environment variable', async (test) => {
   })
 })
 
+t.test('a HAProxy that goes on after a trial', async (test) => {
+  test.equal(settings().keep, false)
+  test.equal(settings(['--keep']).keep, true)
+  test.equal(settings([], { FULCRUM_KEEP: 'true' }).keep, true)
+  test.throws(() => settings(['--keep', '--profile', 'appliance']), { message: /--keep is for the trial profile/ })
+  test.throws(() => settings(['--keep', '--observe', '/s']), { message: /--keep and --observe exclude each other/ })
+})
+
 t.test('a HAProxy to observe, without a demonstration', async (test) => {
   test.equal(settings().observe, undefined)
   test.match(settings(['--observe', '/s']), { observe: { path: '/s' }, demo: false })

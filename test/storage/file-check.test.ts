@@ -1,14 +1,15 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { assertWholeFile, brokenFile } from '../../storage/file-check.ts'
 import { LmdbConfigStore } from '../../storage/config/lmdb-config-store.ts'
-import { temporaryFolder } from '../config-fixture.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { stageIn } from '../fixtures/entries.ts'
 
 async function filledStore(test: Test) {
   const folder = temporaryFolder(test, 'file-check')
-  const store = new LmdbConfigStore(folder, randomUUID)
+  const store = new LmdbConfigStore(folder)
   for (let i = 0; i < 40; i += 1) {
     const writes = Array.from({ length: 20 }, (_, n) => ({
       section: 's',
@@ -16,7 +17,7 @@ async function filledStore(test: Test) {
       key: `${i}-${n}`,
       value: 'x'.repeat(500),
     }))
-    await store.stage(writes, { actor: '', endpoint: '', at: '2026-01-01T00:00:00.000Z' })
+    await stageIn(store, writes, { actor: '', endpoint: '', at: '2026-01-01T00:00:00.000Z' })
     assertWholeFile(folder)
   }
   await store.close()
@@ -47,7 +48,7 @@ t.test('a damaged file is refused with its name, instead of ending the process',
     writeFileSync(file, whole)
     damage()
     test.throws(() => assertWholeFile(folder), new RegExp(`${file} is damaged .*; docs/reliability.md`), title)
-    test.throws(() => new LmdbConfigStore(folder, randomUUID), /is damaged/, title)
+    test.throws(() => new LmdbConfigStore(folder), /is damaged/, title)
   }
 })
 

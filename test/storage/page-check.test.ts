@@ -1,32 +1,33 @@
 import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { randomUUID } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { LmdbConfigStore } from '../../storage/config/lmdb-config-store.ts'
 import { assertWholeFile } from '../../storage/file-check.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
-import { temporaryFolder } from '../config-fixture.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
 import { seededRandom } from './archive/reference-model.ts'
 import { writeSeconds } from './temporary-archive.ts'
+import { promoteIn, stageIn } from '../fixtures/entries.ts'
 
 const PAGE = 4_096
 
 /** Branches, leaves, overflow pages, freed pages and several tables. */
 async function filled(test: Test): Promise<string> {
   const folder = temporaryFolder(test, 'pages')
-  const store = new LmdbConfigStore(folder, randomUUID)
+  const store = new LmdbConfigStore(folder)
   const origin = { actor: '', endpoint: '', at: '' }
   for (let round = 0; round < 6; round++) {
     const keys = Array.from({ length: 150 }, (_, n) => `${(n * 7919 + round) % 1000}`)
     const value = 'x'.repeat(round === 3 ? 20_000 : 300)
-    await store.stage(
+    await stageIn(
+      store,
       keys.map((key) => ({ section: 's', scope: '', key, value })),
       origin,
     )
     const header = { applyId: '', revision: round + 1, by: '', at: '', comment: '' }
-    await store.promote(store.changes(), header)
+    await promoteIn(store, store.changes(), header)
   }
   await store.close()
   return folder
@@ -82,7 +83,7 @@ function usedPages(folder: string, file: string, random: () => number, test: Tes
 }
 
 const STORE = fileURLToPath(new URL('../../storage/config/lmdb-config-store.ts', import.meta.url))
-const OPENS = `const { LmdbConfigStore } = await import(${JSON.stringify(STORE)}); try { new LmdbConfigStore(process.argv[1], () => '') } catch (error) { console.log(error.message) }`
+const OPENS = `const { LmdbConfigStore } = await import(${JSON.stringify(STORE)}); try { new LmdbConfigStore(process.argv[1]) } catch (error) { console.log(error.message) }`
 
 t.test('a zeroed page in use is named, and ends no process with a signal', async (test) => {
   const folder = await filled(test)

@@ -3,8 +3,8 @@ import { request } from 'node:https'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t from 'tap'
-import { certificateMaker } from '../certificate-maker.ts'
-import { daemonFixture } from '../daemon-fixture.ts'
+import { certificateMaker } from '../fixtures/certificate-maker.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
 
 /** Names that the certificates of a new connection give: its subject, and its issuer. */
 function shown(port: number): Promise<{ readonly subject: string; readonly issuer: string }> {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assertDescribed } from '../fixtures/described.ts'
 import type { Finished } from './debian-tree.ts'
 
 /** Where a daemon of the unit answers on its own machine. */
@@ -9,6 +10,8 @@ export interface Answer {
   readonly status: number
   /** The field `data` of a JSON answer, else the text. */
   readonly data: unknown
+  /** Of a 202: the job that goes on. */
+  readonly job: string
   readonly text: string
 }
 
@@ -34,8 +37,13 @@ export function apiClient(run: (...argv: readonly string[]) => Promise<Finished>
     )
     const at = stdout.lastIndexOf('\n')
     const text = stdout.slice(0, at)
-    const data = text.startsWith('{') ? (JSON.parse(text) as { data?: unknown }).data : text
-    return { status: Number(stdout.slice(at + 1)), data, text }
+    const json = text.startsWith('{') ? (JSON.parse(text) as { data?: unknown; job?: string }) : { data: text }
+    const status = Number(stdout.slice(at + 1))
+    const sent = body === undefined ? '' : JSON.stringify(body)
+    // Nobody answered: 0.
+    if (status !== 0)
+      assertDescribed({ method, path, body: sent, contentType: 'application/json', status, headers: undefined, text })
+    return { status, data: json.data, job: json.job ?? '', text }
   }
   return {
     request,
@@ -53,7 +61,7 @@ export function apiClient(run: (...argv: readonly string[]) => Promise<Finished>
   }
 }
 
-export async function until(what: string, isDone: () => Promise<boolean>, limit_ms = 15_000): Promise<void> {
+export async function until(what: string, isDone: () => Promise<boolean>, limit_ms = 300_000): Promise<void> {
   const deadline = performance.now() + limit_ms
   while (!(await isDone())) {
     if (performance.now() > deadline) throw new Error(`no ${what} within ${limit_ms} ms`)

@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { us_socket_local_port } from 'uWebSockets.js'
-import { opened } from '../../src/http/listening.ts'
+import { openSocket } from '../../src/http/listening.ts'
 import { TlsFront } from '../../src/http/tls-front.ts'
-import { certificateMaker } from '../certificate-maker.ts'
-import { temporaryFolder } from '../config-fixture.ts'
+import { certificateMaker } from '../fixtures/certificate-maker.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
 import { output } from './tls-frontend.ts'
 
 const { pair } = certificateMaker(t)
@@ -25,7 +25,7 @@ t.test(
       writeFileSync(tls.certificateFile, cert)
       const front = new TlsFront(tls, (app) => app.any('/*', (response) => void response.end('')))
       test.teardown(() => front.close())
-      const port = us_socket_local_port(await opened(front.acceptor, { host: '127.0.0.1', port: 0 }))
+      const port = us_socket_local_port(await openSocket(front.acceptor, { host: '127.0.0.1', port: 0 }))
       const table = await output('sslscan', '--no-colour', '--no-heartbleed', '--no-renegotiation', `127.0.0.1:${port}`)
       const found = [...table.matchAll(/^(?:Preferred|Accepted)\s+TLSv1\.\d\s+\d+ bits\s+(\S+)/gm)].map(
         ([, suite]) => suite,

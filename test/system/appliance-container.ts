@@ -16,15 +16,18 @@ export async function startAppliance(test: Test, binds: readonly Bind[] = []) {
   const units = ['fulcrum.service', 'snmpd.service.d'].map((name) => `/opt/fulcrum/systemd/${name}`)
   await machine.run('cp', '-r', ...units, '/etc/systemd/system/')
   await machine.run('systemctl', 'daemon-reload')
-  const started = await machine.run('systemctl', 'start', 'fulcrum')
   const journal = () => output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')
-  if (started.exitCode !== 0) throw new Error(`the daemon did not start: ${await journal()}`)
+  const startDaemon = async () => {
+    const { exitCode, stderr } = await machine.run('systemctl', 'start', 'fulcrum')
+    if (exitCode !== 0) throw new Error(`the daemon did not start: ${stderr}\n${await journal()}`)
+  }
+  await startDaemon()
   const api = apiClient((...argv) => machine.inNetwork(...argv))
   const password = await output('cat', '/var/lib/fulcrum/first-password')
   const { status, data } = await api.logIn('admin@localhost', password)
   if (status !== 200) throw new Error(`no login: ${await journal()}`)
   const { appliance_id: node } = data as { appliance_id: string }
-  return { machine, api, output, write, journal, node, password }
+  return { machine, api, output, write, journal, startDaemon, node, password }
 }
 
 export const textOf = ({ stdout }: Finished): string => stdout.trim()

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { checkState } from '../../src/check.ts'
-import { Daemon, until } from '../daemon-fixture.ts'
+import { checkState } from '../../src/daemon/check.ts'
+import { Daemon, until } from '../fixtures/daemon.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'needs root for a filesystem of its own'
 

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { readBackup } from '../../src/backup/reading.ts'
+import { readBackup } from '../../src/backup-file/reading.ts'
 import { parseLimited } from '../../workers/compute/limited-json.ts'
-import { signed } from '../backup-fixture.ts'
-import { realServer } from '../config-fixture.ts'
-import { daemonFixture, until } from '../daemon-fixture.ts'
+import { signed } from '../fixtures/backup.ts'
+import { realServer } from '../fixtures/config.ts'
+import { daemonFixture, until } from '../fixtures/daemon.ts'
 
 const SERVERS = 400
 /** Kills of each operation; they walk through the time it takes. */
@@ -20,7 +20,7 @@ const servers = (weight: number) =>
 
 t.test(
   'kill -9 during backup, upload, restore and automatic backup leaves old or new, and no half file in the list',
-  { timeout: 300_000 },
+  { timeout: 1_800_000 },
   async (test) => {
     const daemon = await daemonFixture(test)
     const backups = join(daemon.state, 'backups')

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { certificateMaker } from '../certificate-maker.ts'
-import { daemonFixture } from '../daemon-fixture.ts'
-import { freePort } from '../traffic-fixture.ts'
+import { certificateMaker } from '../fixtures/certificate-maker.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
+import { freePort } from '../fixtures/traffic.ts'
 import { ask } from './plain-haproxy.ts'
 import { client, output, subjectOf } from './tls-frontend.ts'
 

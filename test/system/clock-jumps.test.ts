@@ -3,16 +3,18 @@ import t, { type Test } from 'tap'
 import { checkArchive } from '../../storage/archive/check.ts'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
-import type { FromArchiveThread } from '../../workers/archive/messages.ts'
-import { haproxyRhythm } from '../../workers/archive/rhythms.ts'
+import type { FromArchive, HaproxyTick } from '../../workers/archive/messages.ts'
 import { ArchiveThread } from '../../workers/archive/thread.ts'
 import { temporaryFolder } from '../storage/temporary-archive.ts'
-import { listen, STATS } from '../workers/archive/socket-fixture.ts'
+import { listen, patientRhythm, STATS } from '../workers/archive/socket-fixture.ts'
 
 const START_MS = Date.parse('2026-03-04T05:06:07Z')
 const PER_SECOND = 1_000
 
-/** A machine whose wall clock can be set, and whose HAProxy serves a thousand sessions in each second that really passes. */
+/**
+ * A machine whose wall clock can be set, and whose HAProxy serves a thousand sessions in each second that really
+ * passes.
+ */
 class Machine {
   readonly directory: string
   #passed_ms = 0
@@ -53,7 +55,7 @@ class Machine {
       now_ms: () => START_MS + this.#passed_ms + this.#offset_ms,
       monotonic_ms: () => this.#passed_ms,
     }
-    const post = (message: FromArchiveThread) => {
+    const post = (message: FromArchive<HaproxyTick>) => {
       if (message.type === 'warning') this.warnings.push(message.message)
     }
     const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
@@ -65,8 +67,7 @@ class Machine {
       left--
       this.#passed_ms += Math.max(0, ms)
     }
-    const rhythm = haproxyRhythm({ kind: 'stats-socket', path })
-    const thread = new ArchiveThread(this.directory, rhythm, clock, post, pause)
+    const thread = new ArchiveThread(this.directory, patientRhythm(path), clock, post, pause)
     void thread.run()
     await done
     await thread.stop()

@@ -9,7 +9,7 @@ import { namespace, namespaceObstacle } from './network-namespace.ts'
 const obstacle = containerObstacle() ?? (await namespaceObstacle())
 const ADDRESS = '10.77.0.10'
 const API = `https://${ADDRESS}:9443/api/v1`
-t.setTimeout(240_000)
+t.setTimeout(1_800_000)
 
 t.test('a confirmed apply over a real network', { skip: obstacle ?? false }, async (t) => {
   const { machine, api, output, journal, node, password } = await startAppliance(t)
@@ -99,7 +99,7 @@ t.test('a confirmed apply over a real network', { skip: obstacle ?? false }, asy
     const pid = await output('systemctl', 'show', '-P', 'MainPID', 'fulcrum')
     t.match(pid, /^[1-9]\d*$/)
     await machine.run('kill', '-KILL', pid)
-    await until('address back', isThere, 30_000)
+    await until('address back', isThere, 60_000)
     t.strictSame(await kernel(), before)
     await until('answer', answers)
   })

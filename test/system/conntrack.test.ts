@@ -6,13 +6,13 @@ import t, { type Test } from 'tap'
 import { conntrackDriver } from '../../src/drivers/conntrack/driver.ts'
 import type { PlanResult, Step } from '../../src/drivers/driver.ts'
 import type { ConntrackTimeouts } from '../../src/model/node.ts'
-import { temporaryFolder } from '../config-fixture.ts'
-import { type Records, viewOf } from '../view-fixture.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { type Records, viewOf } from '../fixtures/view.ts'
 import { namespace, namespaceObstacle } from './network-namespace.ts'
 
 /**
- * The timeouts of a kernel, in a network namespace of its own. The size of the table belongs to the whole machine and can only
- * be read there.
+ * The timeouts of a kernel, in a network namespace of its own. The size of the table belongs to the whole machine and
+ * can only be read there.
  */
 
 const CHILD = fileURLToPath(new URL('conntrack-child.ts', import.meta.url))

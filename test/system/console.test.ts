@@ -10,7 +10,7 @@ const API_PORT = 9443
 const FIRST = 'Erstes-Wort-1'
 const SECOND = 'Zweites: "Wort" $2 \\ü'
 
-t.setTimeout(240_000)
+t.setTimeout(1_800_000)
 
 t.test('console access', { skip: containerObstacle() ?? false }, async (t) => {
   const { machine, api, output, write, journal, node } = await startAppliance(t)

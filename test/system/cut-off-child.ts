@@ -1,12 +1,15 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
-import { cutOffGuard } from '../../src/cut-off.ts'
+import { cutOffGuard } from '../../src/listeners/cut-off.ts'
 import { runProgram } from '../../workers/host/linux-host.ts'
 import { readConnections } from '../../workers/probe/connections.ts'
 import { readInterfaces } from '../../workers/probe/interfaces.ts'
-import { type Records, viewOf } from '../view-fixture.ts'
+import { type Records, viewOf } from '../fixtures/view.ts'
 
-/** Serves one client in its namespace and says what a change would do to it: `cut-off-child.ts NODE IP PORT BEFORE AFTER`. */
+/**
+ * Serves one client in its namespace and says what a change would do to it: `cut-off-child.ts NODE IP PORT BEFORE
+ * AFTER`.
+ */
 const [nodeId = '', ip = '', port = '', before = '', after = ''] = process.argv.slice(2)
 const [running, desired]: readonly Records[] = [JSON.parse(before), JSON.parse(after)]
 

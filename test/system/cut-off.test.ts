@@ -4,18 +4,18 @@ import { desiredNetwork } from '../../src/drivers/iproute2/desired.ts'
 import type { IpGroup, StaticIp } from '../../src/model/network.ts'
 import { KernelNetwork } from '../../workers/host/network/kernel-network.ts'
 import { readInterfaces } from '../../workers/probe/interfaces.ts'
-import { temporaryFolder } from '../config-fixture.ts'
-import { viewOf } from '../view-fixture.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { viewOf } from '../fixtures/view.ts'
 import { ipGroup, NODE, staticIp } from '../src/drivers/iproute2/network-records.ts'
 import { cable, namespace, namespaceObstacle } from './network-namespace.ts'
 
 /** A client with a real connection is warned of exactly the changes that would take its answers away. */
 
 const skip = (await namespaceObstacle()) ?? false
-const TIMEOUT_MS = 20_000
+const TIMEOUT_MS = 120_000
 const PORT = 9443
 const CHILD = new URL('cut-off-child.ts', import.meta.url).pathname
-t.setTimeout(120_000)
+t.setTimeout(1_800_000)
 
 /** Connects again until somebody listens, and stays until it is closed. */
 const CLIENT = `const go = () => require('node:net').connect({ host: '10.77.0.10', port: ${PORT} })

@@ -13,7 +13,7 @@ export interface Finished {
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 
 /** The longest that a tree is awaited: half for whoever builds the same one, half to build it. */
-export const TREE_MS_MAX = 600_000
+export const TREE_MS_MAX = 1_800_000
 /** Who had to wait finds it built. What a build left that was killed is no tree. */
 const BUILD = `
 test -e "$1" && exit

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { daemonFixture, until } from '../daemon-fixture.ts'
-import { freePort } from '../traffic-fixture.ts'
+import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { freePort } from '../fixtures/traffic.ts'
 import { conversation, echoOrigin } from './haproxy-traffic.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(1_800_000)
 
 t.test('a drain with wait and then: a job follows the last connections and takes the server out', async (test) => {
   const daemon = await daemonFixture(test)
@@ -28,10 +28,13 @@ t.test('a drain with wait and then: a job follows the last connections and takes
   await apply()
 
   const drained = await daemon.call('PUT', `/ipvsDirector/rips/${first}/drain?wait=60s&then=halt`)
-  test.equal(drained.status, 202)
-  const path = `/jobs/${drained.json.data.job}`
+  test.match(drained, { status: 202, json: { data: [], job: String } })
+  test.equal(drained.headers['location'], `/api/v1/jobs/${drained.json.job}`)
+  const path = `/jobs/${drained.json.job}`
   const job = async () => (await daemon.call('GET', path)).json.data
+  test.match(drained.json.message, /gets no new clients; on Layer 7, those bound to it by cookie or stick table still/)
   test.match(await job(), { state: 'running', step: /apply/ }, 'it waits for the apply')
+  test.equal((await job()).title, `Drain of real server first (${first})`)
   test.equal((await daemon.call('PUT', `/ipvsDirector/rips/${first}/drain?wait=60s`)).status, 409, 'once at a time')
   const other = await made('/ipvsDirector/rips', { ...server, name: 'other', port: 9 })
   await apply()
@@ -58,7 +61,7 @@ t.test('a job that waits for connections can be cancelled; the server stays drai
   const made = await daemon.call('POST', '/ipvsDirector/rips', { body: { name: 'r', ip: '127.0.0.1', port: 9 } })
   const { id } = made.json.data
   const drained = await daemon.call('PUT', `/ipvsDirector/rips/${id}/drain?wait=10m`)
-  const path = `/jobs/${drained.json.data.job}`
+  const path = `/jobs/${drained.json.job}`
   const job = () => daemon.data('GET', path)
   await until('the job', job, ({ canCancel }) => canCancel)
   test.equal((await daemon.call('PUT', `${path}/cancel`)).status, 200)
@@ -77,7 +80,7 @@ t.test('in trial the kernel balances nothing, so nobody waits for it', async (te
   const { id: backendId } = await daemon.data('POST', '/ipvsDirector/backends', { name: 'be', reals })
   const frontend = { name: 'fe', ip: '192.0.2.10', ports: '80', protocol: 'tcp', forwarding: 'masq', backendId }
   await daemon.data('POST', '/ipvsDirector/frontends', frontend)
-  const { job } = await daemon.data('PUT', `/ipvsDirector/rips/${ripId}/drain?wait=60s&then=halt`)
+  const { job } = (await daemon.call('PUT', `/ipvsDirector/rips/${ripId}/drain?wait=60s&then=halt`)).json
   const applied = await daemon.call('PUT', '/services/apply')
   test.equal(applied.headers['x-dry-run'], 'true')
   const ended = await until(

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import t, { type Test } from 'tap'
-import { type Daemon, daemonFixture, until } from '../daemon-fixture.ts'
-import { freePort } from '../traffic-fixture.ts'
+import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
+import { freePort } from '../fixtures/traffic.ts'
 
 /** Follows the stream of events of a daemon; its text so far, and whether it has ended. */
 function follow(test: Test, daemon: Daemon, token: string, headers: Record<string, string> = {}) {

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { checkState } from '../../src/check.ts'
-import { Daemon } from '../daemon-fixture.ts'
+import { checkState } from '../../src/daemon/check.ts'
+import { Daemon } from '../fixtures/daemon.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'needs root for a filesystem of its own'
 
@@ -34,7 +34,7 @@ function fill(disk: string): void {
 
 t.test(
   'people get in and make room, records can be deleted, and it starts',
-  { skip, timeout: 90_000 },
+  { skip, timeout: 1_800_000 },
   async (test) => {
     const disk = smallDisk(test)
     const daemon = new Daemon(join(disk, 'state'), ['--no-demo'])

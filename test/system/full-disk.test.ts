@@ -1,6 +1,5 @@
 /** The stores on disks that are full or fail: a small filesystem of its own, and faults put into system calls. */
 import { execFileSync, spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,9 +14,10 @@ import { LmdbConfigStore } from '../../storage/config/lmdb-config-store.ts'
 import { NoRoomError } from '../../storage/room.ts'
 import { KILL_START_S, killValue } from '../storage/archive/kill-values.ts'
 import { seededRandom } from '../storage/archive/reference-model.ts'
+import { stageIn } from '../fixtures/entries.ts'
 
 const MIB = 1_024 * 1_024
-const ROUNDS = Number(process.env['FULCRUM_TEST_FAULTS'] ?? 12)
+const ROUNDS = Number(process.env['FULCRUM_TEST_FAULTS'] ?? 6)
 const skip = process.getuid?.() === 0 ? false : 'needs root for a filesystem of its own'
 
 /** A tmpfs of a few MiB: full when it is full. */
@@ -152,17 +152,17 @@ t.test(
   { skip },
   async (t) => {
     const directory = smallDisk(t, 16)
-    const store = new LmdbConfigStore(join(directory, 'config'), randomUUID)
+    const store = new LmdbConfigStore(join(directory, 'config'))
     const origin = { actor: 'tester', endpoint: 'test.write', at: '2026-01-02T03:04:05.000Z' }
     const write = (name: string) => ({ section: 'things', scope: '', key: name, value: { text: name.repeat(200) } })
-    await store.stage([write('before')], origin)
+    await stageIn(store, [write('before')], origin)
     const ballast = join(directory, 'ballast')
     const { bavail, bsize } = statfsSync(directory)
     writeFileSync(ballast, new Uint8Array(bavail * bsize))
     let staged = 0
     let refusal: unknown
     while (refusal === undefined && staged < 5_000) {
-      await store.stage([write(`during-${staged}`)], origin).then(
+      await stageIn(store, [write(`during-${staged}`)], origin).then(
         () => staged++,
         (error: unknown) => (refusal = error),
       )
@@ -170,9 +170,9 @@ t.test(
     t.ok(isNoRoom(refusal), `refused after ${staged} records that went into the room that was there`)
     t.equal(store.changes().length, staged + 1)
     rmSync(ballast)
-    await store.stage([write('after')], origin)
+    await stageIn(store, [write('after')], origin)
     await store.close()
-    const again = new LmdbConfigStore(join(directory, 'config'), randomUUID)
+    const again = new LmdbConfigStore(join(directory, 'config'))
     t.equal(again.changes().length, staged + 2)
     await again.close()
   },
@@ -185,7 +185,7 @@ t.test('a first start on a full disk says so', { skip }, async (t) => {
   const { bavail, bsize } = statfsSync(directory)
   writeFileSync(join(directory, 'ballast'), new Uint8Array(bavail * bsize))
   t.throws(() => new ArchiveWriter(join(directory, 'archive'), KILL_START_S), /the disk is full/)
-  t.throws(() => new LmdbConfigStore(join(directory, 'config'), randomUUID), /the disk is full/)
+  t.throws(() => new LmdbConfigStore(join(directory, 'config')), /the disk is full/)
 })
 
 /** Runs the child with one kind of fault in the calls that write its data file; answers the last second it reported. */

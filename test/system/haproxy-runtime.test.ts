@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { L7Backend } from '../../src/model/layer7.ts'
 import type { RealServer } from '../../src/model/real-server.ts'
-import { backend, frontend, realServer } from '../config-fixture.ts'
+import { backend, frontend, realServer } from '../fixtures/config.ts'
 import { viewOf } from '../src/drivers/haproxy/records.ts'
-import { freePort } from '../traffic-fixture.ts'
+import { freePort } from '../fixtures/traffic.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { conversation, echoOrigin, get, httpOrigin } from './haproxy-traffic.ts'
 

@@ -23,7 +23,7 @@ cat /var/lib/fulcrum/first-password /etc/haproxy/haproxy.cfg /proc/1/environ 2>/
 
 t.test(
   'on an appliance checks are tried and run by accounts that can do nothing',
-  { skip, timeout: 240_000 },
+  { skip, timeout: 1_800_000 },
   async (test) => {
     const { machine, api, output, journal } = await startAppliance(test)
     const check = await api.create('/healthchecks', {

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { request as httpsRequest } from 'node:https'
 import t from 'tap'
-import { daemonFixture, until } from '../daemon-fixture.ts'
-import { sandboxProblem } from '../sandbox.ts'
-import { freePort } from '../traffic-fixture.ts'
+import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { sandboxProblem } from '../fixtures/sandbox.ts'
+import { freePort } from '../fixtures/traffic.ts'
 
 const skip = sandboxProblem()
 const SCRIPT = '#!/bin/bash\n(exec 3<>"/dev/tcp/$3/$4") 2>/dev/null || exit 7\n'

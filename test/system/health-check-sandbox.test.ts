@@ -4,8 +4,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../config-fixture.ts'
-import { SANDBOX, sandboxProblem } from '../sandbox.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { SANDBOX, sandboxProblem } from '../fixtures/sandbox.ts'
 
 const skip = sandboxProblem()
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { daemonFixture, until } from '../daemon-fixture.ts'
-import { freePort } from '../traffic-fixture.ts'
+import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { freePort } from '../fixtures/traffic.ts'
 
 t.test('a full restore makes another machine the node of the backup, while its HAProxy goes on', async (test) => {
   const old = await daemonFixture(test)
@@ -26,7 +26,7 @@ t.test('a full restore makes another machine the node of the backup, while its H
   test.equal(restore.status, 202, restore.text)
   const job = await until(
     'the job ends',
-    () => other.data('GET', `/jobs/${restore.json.data.job}`),
+    () => other.data('GET', `/jobs/${restore.json.job}`),
     ({ state }) => state !== 'running',
   )
   test.equal(job.state, 'succeeded', JSON.stringify(job))

@@ -2,10 +2,10 @@ import type { ChildProcess } from 'node:child_process'
 import { Duplex } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { checkState } from '../../src/check.ts'
-import { temporaryFolder } from '../config-fixture.ts'
-import { Daemon, until } from '../daemon-fixture.ts'
-import { IpvsSimulator } from '../ipvs-simulator.ts'
+import { checkState } from '../../src/daemon/check.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { Daemon, until } from '../fixtures/daemon.ts'
+import { IpvsSimulator } from '../simulators/ipvs-simulator.ts'
 
 const SERVICE = '192.0.2.50:80'
 const SERVER = '192.0.2.61:80'
@@ -26,7 +26,7 @@ function serve(kernel: IpvsSimulator, child: ChildProcess): void {
 
 t.test(
   'a daemon reads the table over its descriptor, also the one that follows it',
-  { timeout: 120_000 },
+  { timeout: 1_800_000 },
   async (t) => {
     const kernel = new IpvsSimulator()
     const state = temporaryFolder(t, 'layer4')

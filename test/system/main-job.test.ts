@@ -1,6 +1,6 @@
 import t from 'tap'
-import { type Daemon, daemonFixture, until } from '../daemon-fixture.ts'
-import { fetchOnce, freePort, type Origin, startOrigin } from '../traffic-fixture.ts'
+import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
+import { fetchOnce, freePort, type Origin, startOrigin } from '../fixtures/traffic.ts'
 
 interface Setup {
   readonly rips: readonly string[]

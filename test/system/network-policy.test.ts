@@ -4,17 +4,17 @@ import { desiredNetwork } from '../../src/drivers/iproute2/desired.ts'
 import type { IpRoute } from '../../src/model/network.ts'
 import { KernelNetwork } from '../../workers/host/network/kernel-network.ts'
 import { readInterfaces } from '../../workers/probe/interfaces.ts'
-import { temporaryFolder } from '../config-fixture.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
 import { ipGroup, ipRoute, NODE, staticIp } from '../src/drivers/iproute2/network-records.ts'
-import { viewOf } from '../view-fixture.ts'
+import { viewOf } from '../fixtures/view.ts'
 import { cable, type Namespace, namespace, namespaceObstacle } from './network-namespace.ts'
 
 /** Policy routing, from records to packets: two routers, each of which counts the echo requests that reach it. */
 
 const obstacle = await namespaceObstacle()
 const skip = obstacle ?? false
-const TIMEOUT_MS = 20_000
-t.setTimeout(120_000)
+const TIMEOUT_MS = 120_000
+t.setTimeout(1_800_000)
 
 /** Echo requests that were received, of both families. */
 async function echoes(of: Namespace): Promise<number> {

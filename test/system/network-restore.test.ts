@@ -7,7 +7,7 @@ import { KernelNetwork } from '../../workers/host/network/kernel-network.ts'
 import { networkFile } from '../../workers/host/network/memory.ts'
 import { restoreNetwork } from '../../workers/host/network/restore.ts'
 import { readInterfaces } from '../../workers/probe/interfaces.ts'
-import { temporaryFolder } from '../config-fixture.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
 import { cable, kernelText, type Namespace, namespace, namespaceObstacle } from './network-namespace.ts'
 
 /** What a machine that starts does: a fresh kernel, and the state folder of the one before. */
@@ -15,8 +15,8 @@ import { cable, kernelText, type Namespace, namespace, namespaceObstacle } from 
 const obstacle = await namespaceObstacle()
 const skip = obstacle ?? false
 const PROGRAM = fileURLToPath(new URL('../../workers/restore-network.ts', import.meta.url))
-const TIMEOUT_MS = 30_000
-t.setTimeout(120_000)
+const TIMEOUT_MS = 120_000
+t.setTimeout(1_800_000)
 
 const restore = (node: Namespace, state: string) =>
   node.run([process.execPath, '--disable-warning=ExperimentalWarning', PROGRAM, state], TIMEOUT_MS)

@@ -5,16 +5,16 @@ import { desiredNetwork } from '../../src/drivers/iproute2/desired.ts'
 import type { DesiredAddress, DesiredNetwork, DesiredRoute, NetworkPhase } from '../../src/drivers/host.ts'
 import { KernelNetwork } from '../../workers/host/network/kernel-network.ts'
 import { readInterfaces } from '../../workers/probe/interfaces.ts'
-import { temporaryFolder } from '../config-fixture.ts'
-import { viewOf } from '../view-fixture.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { viewOf } from '../fixtures/view.ts'
 import { cable, type Namespace, namespace, namespaceObstacle } from './network-namespace.ts'
 
 /** The kernel's own addresses, routes and rules, in namespaces. */
 
 const obstacle = await namespaceObstacle()
 const skip = obstacle ?? false
-const TIMEOUT_MS = 20_000
-t.setTimeout(240_000)
+const TIMEOUT_MS = 120_000
+t.setTimeout(1_800_000)
 
 export const NOTHING: DesiredNetwork = { addresses: [], routes: [], rules: [] }
 

@@ -1,50 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../config-fixture.ts'
-import { Daemon, until } from '../daemon-fixture.ts'
-import { fetchOnce, freePort, startOrigin } from '../traffic-fixture.ts'
-import { ask, plainHaproxy, recordingProxy } from './plain-haproxy.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { Daemon, until } from '../fixtures/daemon.ts'
+import { fetchOnce, freePort } from '../fixtures/traffic.ts'
+import { names, observer, sessionsOf, site, stats, upAgain } from './observed-site.ts'
+import { ask, recordingProxy } from './plain-haproxy.ts'
 
-const DEFAULTS = 'defaults\n  mode http\n  timeout connect 2s\n  timeout client 30s\n  timeout server 30s\n'
-
-async function observer(test: Test, socket: string, state = temporaryFolder(test, 'observer')): Promise<Daemon> {
-  const daemon = new Daemon(state, ['--observe', socket])
-  test.teardown(() => daemon.end())
-  await daemon.start()
-  await daemon.login()
-  return daemon
-}
-
-async function site(test: Test, statsOptions?: string) {
-  const origin = await startOrigin(test, 'one')
-  const port = await freePort()
-  const proxies = (extra = '') =>
-    `${DEFAULTS}frontend www:main.1\n  bind 127.0.0.1:${port}\n  default_backend shop\n` +
-    `backend shop\n  server web-1 127.0.0.1:${origin.port} check\n  server web-2 127.0.0.1:${origin.port}\n` +
-    `backend blog\n  server web-1 127.0.0.1:${origin.port}\n${extra}`
-  const haproxy = plainHaproxy(test, proxies(), statsOptions)
-  return { haproxy, origin, port, proxies }
-}
-
-const stats = (daemon: Daemon, path = '') => daemon.data('GET', `/${daemon.node}/layer7proxy/stats${path}`)
-const names = (figures: readonly { name: string }[]) => figures.map(({ name }) => name)
-const upAgain = (daemon: Daemon) =>
-  until(
-    'figures',
-    () => stats(daemon),
-    ({ frontends }) => typeof frontends[0]?.totalSessions === 'number',
-  )
-
-/** Sessions of the last ten minutes by the history of one object. */
-async function sessionsOf(daemon: Daemon, path: string): Promise<number> {
-  const now = Math.floor(Date.now() / 1000)
-  const data = await stats(daemon, `${path}/history?start=${now - 600}&end=${now}&resolution=1&metrics=sessionRate`)
-  const { series } = Array.isArray(data) ? data[0] : data
-  return series.sessionRate.reduce((sum: number, rate: number | null) => sum + (rate ?? 0), 0)
-}
-
-t.test('discovered, counted, and nothing of it is changed', { timeout: 90_000 }, async (test) => {
+t.test('discovered, counted, and nothing of it is changed', { timeout: 1_800_000 }, async (test) => {
   const { haproxy, port } = await site(test)
   await haproxy.start()
   const proxied = join(temporaryFolder(test, 'proxy'), 's')
@@ -134,72 +97,76 @@ async function refusals(test: Test, daemon: Daemon, id: string): Promise<void> {
   test.equal((await daemon.data('GET', '/services/pending')).count, 0, 'what concerns nobody but the daemon is applied')
 }
 
-t.test('HAProxy comes late, reloads, drops a backend, is killed, and comes back', { timeout: 90_000 }, async (test) => {
-  const { haproxy, port, proxies } = await site(test, 'level user')
-  haproxy.configure(proxies('backend spare\n  server s 127.0.0.1:1\n'))
-  const daemon = await observer(test, haproxy.statsSocket)
-  const nothing = await daemon.call('GET', `/${daemon.node}/layer7proxy/stats`)
-  await until(
-    'a line in the log',
-    async () => daemon.stderr,
-    (text) => text.includes('its socket does not exist'),
-  )
-  test.match(nothing.json, { message: /not (answered|been asked)/, data: { frontends: [], backends: [], reals: [] } })
-  await haproxy.start()
-  const all = await upAgain(daemon)
-  test.same(names(all.backends), ['shop', 'blog', 'spare'])
-  const spare = all.backends[2]
-  await fetchOnce(port)
-  const www = `/frontends/${all.frontends[0].id}`
-  await until(
-    'a session',
-    () => sessionsOf(daemon, www),
-    (sum) => sum === 1,
-  )
+t.test(
+  'HAProxy comes late, reloads, drops a backend, is killed, and comes back',
+  { timeout: 1_800_000 },
+  async (test) => {
+    const { haproxy, port, proxies } = await site(test, 'level user')
+    haproxy.configure(proxies('backend spare\n  server s 127.0.0.1:1\n'))
+    const daemon = await observer(test, haproxy.statsSocket)
+    const nothing = await daemon.call('GET', `/${daemon.node}/layer7proxy/stats`)
+    await until(
+      'a line in the log',
+      async () => daemon.stderr,
+      (text) => text.includes('its socket does not exist'),
+    )
+    test.match(nothing.json, { message: /not (answered|been asked)/, data: { frontends: [], backends: [], reals: [] } })
+    await haproxy.start()
+    const all = await upAgain(daemon)
+    test.same(names(all.backends), ['shop', 'blog', 'spare'])
+    const spare = all.backends[2]
+    await fetchOnce(port)
+    const www = `/frontends/${all.frontends[0].id}`
+    await until(
+      'a session',
+      () => sessionsOf(daemon, www),
+      (sum) => sum === 1,
+    )
 
-  haproxy.configure(proxies())
-  await haproxy.reload()
-  const fewer = await until(
-    'the reload',
-    () => stats(daemon),
-    ({ backends }) => backends.length === 2,
-  )
-  test.same(fewer.frontends[0].id, all.frontends[0].id)
-  test.match(await stats(daemon, `/backends/${spare.id}`), {
-    id: spare.id,
-    name: 'spare',
-    status: 'UNKNOWN',
-    scur: undefined,
-  })
-  test.equal(await sessionsOf(daemon, `/backends/${spare.id}`), 0, 'its history stays')
-  const gone = all.reals.find(({ backendName }: { backendName: string }) => backendName === 'spare')
-  test.match(await stats(daemon, `/rips/${gone.id}`), [{ name: 's', status: 'UNKNOWN' }])
-  test.match(await stats(daemon, `/rips/backend/${spare.id}`), [{ id: gone.id }])
+    haproxy.configure(proxies())
+    await haproxy.reload()
+    const fewer = await until(
+      'the reload',
+      () => stats(daemon),
+      ({ backends }) => backends.length === 2,
+    )
+    test.same(fewer.frontends[0].id, all.frontends[0].id)
+    test.match(await stats(daemon, `/backends/${spare.id}`), {
+      id: spare.id,
+      name: 'spare',
+      status: 'UNKNOWN',
+      scur: undefined,
+    })
+    test.equal(await sessionsOf(daemon, `/backends/${spare.id}`), 0, 'its history stays')
+    const gone = all.reals.find(({ backendName }: { backendName: string }) => backendName === 'spare')
+    test.match(await stats(daemon, `/rips/${gone.id}`), [{ name: 's', status: 'UNKNOWN' }])
+    test.match(await stats(daemon, `/rips/backend/${spare.id}`), [{ id: gone.id }])
 
-  await haproxy.stop('SIGKILL')
-  const down = await until(
-    'that it is gone',
-    () => stats(daemon),
-    ({ frontends }) => frontends[0]?.status === 'UNKNOWN',
-  )
-  test.same(names(down.backends), ['shop', 'blog'], 'what was there last is still listed')
-  await haproxy.start()
-  await upAgain(daemon)
-  await fetchOnce(port)
-  await until(
-    'another session',
-    () => sessionsOf(daemon, www),
-    (sum) => sum === 2,
-  )
-  // A restart of the daemon, while HAProxy is away: the same ids, the same history.
-  await haproxy.stop()
-  await daemon.kill('SIGTERM')
-  const again = await observer(test, haproxy.statsSocket, daemon.state)
-  test.equal(await sessionsOf(again, www), 2)
-  test.equal((await again.call('GET', `/${again.node}/layer7proxy/stats/frontends/${'0'.repeat(8)}`)).status, 404)
-})
+    await haproxy.stop('SIGKILL')
+    const down = await until(
+      'that it is gone',
+      () => stats(daemon),
+      ({ frontends }) => frontends[0]?.status === 'UNKNOWN',
+    )
+    test.same(names(down.backends), ['shop', 'blog'], 'what was there last is still listed')
+    await haproxy.start()
+    await upAgain(daemon)
+    await fetchOnce(port)
+    await until(
+      'another session',
+      () => sessionsOf(daemon, www),
+      (sum) => sum === 2,
+    )
+    // A restart of the daemon, while HAProxy is away: the same ids, the same history.
+    await haproxy.stop()
+    await daemon.kill('SIGTERM')
+    const again = await observer(test, haproxy.statsSocket, daemon.state)
+    test.equal(await sessionsOf(again, www), 2)
+    test.equal((await again.call('GET', `/${again.node}/layer7proxy/stats/frontends/${'0'.repeat(8)}`)).status, 404)
+  },
+)
 
-t.test('a master socket and a TCP port are found out', { timeout: 60_000 }, async (test) => {
+t.test('a master socket and a TCP port are found out', { timeout: 1_800_000 }, async (test) => {
   const tcp = await freePort()
   const { haproxy, port } = await site(test, `level operator\n  stats socket ipv4@127.0.0.1:${tcp} level user`)
   await haproxy.start()
@@ -221,13 +188,17 @@ t.test('a master socket and a TCP port are found out', { timeout: 60_000 }, asyn
   }
 })
 
-t.test('a state folder with a configuration of its own is refused with one line', { timeout: 60_000 }, async (test) => {
-  const first = new Daemon(temporaryFolder(test, 'observer'), ['--no-demo'])
-  test.teardown(() => first.end())
-  await first.start()
-  await first.login()
-  await first.data('POST', '/ipvsDirector/rips', { name: 'x', ip: '127.0.0.1', port: 1 })
-  await first.kill('SIGTERM')
-  const second = new Daemon(first.state, ['--observe', '/nonexistent'])
-  await test.rejects(second.start(), { message: /ended with 2: fulcrum: --observe: the state folder .*--state\n$/ })
-})
+t.test(
+  'a state folder with a configuration of its own is refused with one line',
+  { timeout: 1_800_000 },
+  async (test) => {
+    const first = new Daemon(temporaryFolder(test, 'observer'), ['--no-demo'])
+    test.teardown(() => first.end())
+    await first.start()
+    await first.login()
+    await first.data('POST', '/ipvsDirector/rips', { name: 'x', ip: '127.0.0.1', port: 1 })
+    await first.kill('SIGTERM')
+    const second = new Daemon(first.state, ['--observe', '/nonexistent'])
+    await test.rejects(second.start(), { message: /ended with 2: fulcrum: --observe: the state folder .*--state\n$/ })
+  },
+)

@@ -20,7 +20,7 @@ const [OLD, NEW] = ['0.1.0~1', '0.1.0~2']
 const PRESENT = ['systemd', 'systemd-sysv', 'dbus', 'apt'] as const
 const OFFERED = ['haproxy', 'iproute2', 'iputils-ping', 'kmod', 'libstdc++6', 'openssl', 'passwd', 'procps'] as const
 
-t.setTimeout(240_000)
+t.setTimeout(1_800_000)
 const folder = mkdtempSync(join(tmpdir(), 'fulcrum-packages-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -45,10 +45,12 @@ t.test('the package is the same each time, and holds what runs and nothing else'
     'opt/fulcrum/workers/restore-network.ts',
     'opt/fulcrum/node_modules/@uwsjs/linux-x64-22/uws.node',
     'lib/systemd/system/fulcrum.service',
+    'lib/systemd/system/fulcrum-etcd.service',
     'lib/systemd/system/fulcrum-network.service',
     'lib/systemd/system/snmpd.service.d/fulcrum.conf',
     'lib/systemd/system/keepalived.service.d/fulcrum.conf',
     'usr/lib/tmpfiles.d/fulcrum.conf',
+    'usr/share/initramfs-tools/hooks/fulcrum',
     'etc/default/fulcrum',
     'usr/share/fulcrum/major-versions.json',
     'usr/share/snmp/mibs/FULCRUM-MIB.txt',

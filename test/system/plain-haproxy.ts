@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 
-const START_MS_MAX = 20_000
+const START_MS_MAX = 120_000
 
 /** What a HAProxy answers to one line on a command socket; rejects when nobody listens. */
 export function ask(path: string, line: string): Promise<string> {

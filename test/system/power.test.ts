@@ -18,13 +18,14 @@ require('node:http').createServer((request, answer) => {
 const ENDED_BY_RESTART = 133
 
 const obstacle = containerObstacle()
-t.setTimeout(240_000)
+t.setTimeout(1_800_000)
 
 type Site = Awaited<ReturnType<typeof startAppliance>>
 
 /** A balanced origin, and a request to it that ends when /run/answer is there. */
 async function slowRequest(machine: Site['machine'], api: Site['api']) {
-  // As a unit of its own: what was entered from outside would stand still when the machine stops everything, and keep it.
+  // As a unit of its own: what was entered from outside would stand still when the machine stops everything, and keep
+  // it.
   const origin = await machine.run('systemd-run', '--quiet', '--unit=origin', NODE, '-e', ORIGIN)
   if (origin.exitCode !== 0) throw new Error(origin.stderr)
   const ripId = await api.create('/ipvsDirector/rips', { name: 'origin', ip: '127.0.0.1', port: 18_080 })

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../config-fixture.ts'
-import { Daemon, until } from '../daemon-fixture.ts'
-import { freePort } from '../traffic-fixture.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { Daemon, until } from '../fixtures/daemon.ts'
+import { freePort } from '../fixtures/traffic.ts'
 import { ask, plainHaproxy } from './plain-haproxy.ts'
 import { countingOrigin, type Counted, startLoad } from './streaming-load.ts'
 
@@ -62,9 +62,9 @@ async function connections(port: number, count: number): Promise<void> {
 }
 
 // Run by itself, the file has a deadline of its own.
-t.setTimeout(120_000)
+t.setTimeout(1_800_000)
 
-t.test('counters that a new worker loads are not counted again', { skip, timeout: 60_000 }, async (test) => {
+t.test('counters that a new worker loads are not counted again', { skip, timeout: 1_800_000 }, async (test) => {
   const { haproxy, origin, port, reload, archived, settled } = await site(test)
   for (let round = 1; round <= 3; round++) {
     await connections(port, 40)
@@ -83,7 +83,7 @@ t.test('counters that a new worker loads are not counted again', { skip, timeout
   }
 })
 
-t.test('under traffic nothing is invented', { skip, timeout: 60_000 }, async (test) => {
+t.test('under traffic nothing is invented', { skip, timeout: 1_800_000 }, async (test) => {
   const { origin, port, reload, archived, settled } = await site(test)
   const load = startLoad(port, { perSecond: 100, streams: 5 })
   for (let round = 0; round < 4; round++) {

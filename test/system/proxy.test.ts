@@ -8,8 +8,8 @@ import { egressProxyDriver, type EgressProxyPaths } from '../../src/drivers/egre
 import type { SystemProxy } from '../../src/model/node.ts'
 import { executePlan } from '../../workers/executor.ts'
 import { LinuxHost } from '../../workers/host/linux-host.ts'
-import { temporaryFolder } from '../config-fixture.ts'
-import { viewOf } from '../view-fixture.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { viewOf } from '../fixtures/view.ts'
 import { finished } from './debian-tree.ts'
 
 /** Debian's apt with our files in a folder of its own, through a proxy that wants a name and a password. */
@@ -17,7 +17,7 @@ import { finished } from './debian-tree.ts'
 const HELPER = '/usr/lib/apt/apt-helper'
 const obstacle = process.getuid?.() !== 0 ? 'needs root' : existsSync(HELPER) ? undefined : 'apt is not installed'
 const skip = obstacle ?? false
-t.setTimeout(120_000)
+t.setTimeout(1_800_000)
 
 async function listening(test: Test, server: Server, host: string): Promise<number> {
   server.listen(0, host)
@@ -60,7 +60,7 @@ async function aptFixture(test: Test) {
   }
   const main = join(root, 'apt.conf')
   writeFileSync(main, `Dir::Etc::parts "${parts}";\nDir::Etc::main "/dev/null";\nAcquire::Retries "0";\n`)
-  const host = new LinuxHost({ mode: 'systemd', unit: 'none.service', masterSocket: '' }, join(root, 'machine'))
+  const host = new LinuxHost({ layer7proxy: { mode: 'systemd', masterSocket: '' } }, join(root, 'machine'))
   const driver = egressProxyDriver('node', paths)
   let running: SystemProxy | undefined
   const apply = async (settings: SystemProxy | undefined) => {

@@ -1,12 +1,12 @@
 import t, { type Test } from 'tap'
 import type { RadiusHost } from '../../src/model/sign-in.ts'
-import { ADMIN, applianceFixture } from '../appliance-fixture.ts'
-import { silentHost } from '../radius-server.ts'
+import { ADMIN, applianceFixture } from '../fixtures/appliance.ts'
+import { silentHost } from '../simulators/radius-server.ts'
 import { freeradius, freeradiusObstacle, SHARED_SECRET } from './freeradius.ts'
 
 /** Logging in at a daemon whose users a real FreeRADIUS knows. */
 
-t.setTimeout(120_000)
+t.setTimeout(1_800_000)
 const skip = (await freeradiusObstacle()) ?? false
 const PASSWORD = 'correct horse'
 

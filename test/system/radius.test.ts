@@ -1,14 +1,14 @@
 import t from 'tap'
-import { silentLog } from '../../src/log.ts'
+import { silentLog } from '../../src/base/log.ts'
 import { RADIUS_PROTOCOLS } from '../../src/model/sign-in.ts'
 import { RadiusClient } from '../../src/radius/client.ts'
 import { groupValues } from '../../src/radius/group-attribute.ts'
-import { radiusConfig, silentHost } from '../radius-server.ts'
+import { radiusConfig, silentHost } from '../simulators/radius-server.ts'
 import { freeradius, freeradiusObstacle } from './freeradius.ts'
 
 /** The RADIUS client and the real FreeRADIUS. */
 
-t.setTimeout(120_000)
+t.setTimeout(1_800_000)
 const skip = (await freeradiusObstacle()) ?? false
 const client = () => new RadiusClient({ log: silentLog })
 /** Patient enough for a busy machine. */

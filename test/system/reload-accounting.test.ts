@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { type Daemon, daemonFixture, until } from '../daemon-fixture.ts'
-import { freePort } from '../traffic-fixture.ts'
+import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
+import { freePort } from '../fixtures/traffic.ts'
 import { ask } from './plain-haproxy.ts'
 import { countingOrigin, startLoad } from './streaming-load.ts'
 
 /** Seconds of reloads; see CONTRIBUTING.md for the long run. */
-const SECONDS = Number(process.env['FULCRUM_TEST_RELOAD_SECONDS'] ?? 20)
+const SECONDS = Number(process.env['FULCRUM_TEST_RELOAD_SECONDS'] ?? 10)
 const RELOAD_EVERY_MS = 2_000
 const LOST_MAX = 0.0001
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import t, { type Test } from 'tap'
-import { daemonFixture, until } from '../daemon-fixture.ts'
-import { freePort } from '../traffic-fixture.ts'
+import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { freePort } from '../fixtures/traffic.ts'
 
 const ROUNDS = 10
 

@@ -1,7 +1,7 @@
 /**
- * rrdtool is the executable reference of the archive: the same counters go into both, and every bucket of every tier, its average,
- * minimum and maximum, has to be the same, known or not; so has the choice of a tier. FULCRUM_TEST_RRDTOOL_ROUNDS: how many times
- * more runs and windows than a check needs.
+ * rrdtool is the executable reference of the archive: the same counters go into both, and every bucket of every tier,
+ * its average, minimum and maximum, has to be the same, known or not; so has the choice of a tier.
+ * FULCRUM_TEST_RRDTOOL_ROUNDS: how many times more runs and windows than a check needs.
  */
 import { spawnSync } from 'node:child_process'
 import t, { type Test } from 'tap'
@@ -59,7 +59,8 @@ function makeReadings(random: () => number, seconds: number, heartbeat_s: number
     for (const values of counters) {
       for (const [counter, value] of values.entries()) {
         const perSecond = [0, 0, 1, 5, 1_000, 123_456_789][whole(6)] ?? 0
-        // A smaller value: growth that does not divide by the seconds would be spread in whole numbers here, and not there.
+        // A smaller value: growth that does not divide by the seconds would be spread in whole numbers here, and not
+        // there.
         values[counter] = random() < 0.01 ? whole(Math.min(100, value)) : value + perSecond * n
       }
     }
@@ -167,7 +168,7 @@ function compareRun(test: Test, folder: string, writer: ArchiveWriter, last_s: n
 
 t.test(
   'averages, minima and maxima of every tier are those of rrdtool',
-  { ...SKIP, timeout: 60_000 * ROUNDS },
+  { ...SKIP, timeout: 1_800_000 * ROUNDS },
   async (test) => {
     let compared = 0
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -229,7 +230,7 @@ function compareChoices(test: Test, tiers: readonly Tier[], seed: number, spans:
 
 t.test(
   'the tier and the buckets of random windows are those of rrdtool',
-  { ...SKIP, timeout: 60_000 * ROUNDS },
+  { ...SKIP, timeout: 1_800_000 * ROUNDS },
   async (test) => {
     const small = [1, 10, 60, 300].map((step_s): Tier => ({ name: `${step_s}`, step_s, rows: 60, points: 30 }))
     for (let seed = 0; seed < ROUNDS; seed += 1) {

@@ -3,15 +3,16 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { askProcesses } from '../../workers/host/master.ts'
 import { commandLine, findProcesses } from '../../workers/host/processes.ts'
-import { temporaryFolder } from '../config-fixture.ts'
-import { Daemon, until } from '../daemon-fixture.ts'
-import { fetchOnce, freePort, startOrigin } from '../traffic-fixture.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { Daemon, until } from '../fixtures/daemon.ts'
+import { hang } from '../fixtures/hang.ts'
+import { fetchOnce, freePort, startOrigin } from '../fixtures/traffic.ts'
 
-const HEALED_MS = 40_000
+const HEALED_MS = 300_000
 
 /** A daemon whose HAProxy serves one site. */
-export async function serving(test: Test, state = temporaryFolder(test, 'daemon')) {
-  const daemon = new Daemon(state, ['--no-demo'])
+export async function serving(test: Test, state = temporaryFolder(test, 'daemon'), more: readonly string[] = []) {
+  const daemon = new Daemon(state, ['--no-demo', ...more])
   test.teardown(() => daemon.end())
   await daemon.start()
   await daemon.login()
@@ -32,7 +33,7 @@ export async function serving(test: Test, state = temporaryFolder(test, 'daemon'
       ),
       late(),
     ])
-  return { daemon, ripId, answers, served: () => until('traffic', answers, Boolean, HEALED_MS) }
+  return { daemon, ripId, port, answers, served: () => until('traffic', answers, Boolean, HEALED_MS) }
 }
 
 /** A connection to a process that hangs is not waited for. */
@@ -48,7 +49,7 @@ export async function masterOf({ state }: Daemon): Promise<number> {
 export async function hungWorker(daemon: Daemon): Promise<number> {
   const processes = await askProcesses(join(daemon.state, 'haproxy', 'master.sock'))
   const worker = processes?.workers[0]?.pid ?? 0
-  process.kill(worker, 'SIGSTOP')
+  await hang(worker)
   return worker
 }
 

@@ -1,7 +1,8 @@
 /**
- * Days of simulated seconds with objects that come and go: every tier is right at every checkpoint, and once the longest
- * retention is full, the file does not grow any more. `FULCRUM_TEST_DAYS=30` runs the real steps for thirty days, with
- * retentions of at most five days so that all of them fill; without it, a small archive runs for eight hours.
+ * Days of simulated seconds with objects that come and go: every tier is right at every checkpoint, and once the
+ * longest retention is full, the file does not grow any more. `FULCRUM_TEST_DAYS=30` runs the real steps for thirty
+ * days, with retentions of at most five days so that all of them fill; without it, a small archive runs for eight
+ * hours.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

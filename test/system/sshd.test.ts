@@ -12,7 +12,7 @@ const API_PORT = 9443
 /** Where something else listens. */
 const TAKEN = 7022
 
-t.setTimeout(240_000)
+t.setTimeout(1_800_000)
 
 t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
   const { machine, api, output, write, journal, node } = await startAppliance(t)
@@ -61,7 +61,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     const { status, text } = await api.request('PUT', '/services/apply', { confirmWithin: 5 })
     t.equal(status, 200, text)
     t.ok(await answers(2222))
-    await until('port as it was found', () => answers(22), 30_000)
+    await until('port as it was found', () => answers(22), 60_000)
     t.notOk(await answers(2222))
     t.equal((await machine.run('test', '-e', FRAGMENT)).exitCode, 1, 'no file is left')
     await discard()

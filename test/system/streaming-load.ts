@@ -14,7 +14,10 @@ const LONG = 'l'
 const CHUNK = Buffer.alloc(4096, 'x')
 const STREAM_EVERY_MS = 50
 
-/** A TCP server that counts every connection and every byte itself: an answer and the end, or a stream until the client ends. */
+/**
+ * A TCP server that counts every connection and every byte itself: an answer and the end, or a stream until the client
+ * ends.
+ */
 export async function countingOrigin(t: {
   teardown(end: () => unknown): unknown
 }): Promise<Counted & { readonly port: number }> {

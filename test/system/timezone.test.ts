@@ -4,8 +4,9 @@ import { startAppliance } from './appliance-container.ts'
 import { containerObstacle } from './container.ts'
 
 /**
- * Time zone, chrony's unit, connection tracking and the proxy, of the daemon as its unit confines it on a Debian machine. The
- * machine may not set the clock, so chrony does not start there, and the size of the connection table stays what it is.
+ * Time zone, chrony's unit, connection tracking and the proxy, of the daemon as its unit confines it on a Debian
+ * machine. The machine may not set the clock, so chrony does not start there, and the size of the connection table
+ * stays what it is.
  */
 
 const CHRONY = '/etc/chrony/chrony.conf'
@@ -15,7 +16,7 @@ const ENVIRONMENT = '/var/lib/fulcrum/machine/proxy.env'
 const SYSCTLS = '/etc/sysctl.d/60-fulcrum-conntrack.conf'
 const SECRET = 'p"ss w%rd$HOME;\\'
 
-t.setTimeout(240_000)
+t.setTimeout(1_800_000)
 
 t.test('settings of the node', { skip: containerObstacle() ?? false }, async (t) => {
   const { machine, api, output, journal, node } = await startAppliance(t)

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import type { Test } from 'tap'
 import type { Certificate } from '../../src/model/certificates.ts'
 import type { L7Frontend } from '../../src/model/layer7.ts'
-import { frontend } from '../config-fixture.ts'
-import { freePort } from '../traffic-fixture.ts'
-import { type Records, viewOf } from '../view-fixture.ts'
+import { frontend } from '../fixtures/config.ts'
+import { freePort } from '../fixtures/traffic.ts'
+import { type Records, viewOf } from '../fixtures/view.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 
 /** What a program prints, whatever its exit code. */

@@ -6,7 +6,7 @@ import { namespace, namespaceObstacle } from './network-namespace.ts'
 /** Two appliances on one network, each with addresses of its own, made through their APIs. */
 
 const obstacle = containerObstacle() ?? (await namespaceObstacle())
-t.setTimeout(240_000)
+t.setTimeout(1_800_000)
 
 type Appliance = Awaited<ReturnType<typeof startAppliance>>
 

@@ -5,12 +5,14 @@ import { buildPackage } from '../system/fulcrum-package.ts'
 import { startGuest } from './guest.ts'
 
 /** What a guest needs for things that take it a second elsewhere. */
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 300_000
 
 /** The version that is installed. */
 export const VERSION = '0.1.0~1'
 
-/** A guest with the package of this working copy, and its administrator logged in. `fill` brings more in /srv/payload. */
+/**
+ * A guest with the package of this working copy, and its administrator logged in. `fill` brings more in /srv/payload.
+ */
 export async function startApplianceGuest(test: Test, fill?: (folder: string) => Promise<void>) {
   const guest = await startGuest(async (folder) => {
     await buildPackage(VERSION, folder)
@@ -24,15 +26,21 @@ export async function startApplianceGuest(test: Test, fill?: (folder: string) =>
   const journal = () => output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')
   if (installed.exitCode !== 0) throw new Error(`not installed: ${installed.stderr}${await journal()}`)
   const api = apiClient((...argv) => guest.run(...argv))
-  const password = await output('cat', '/var/lib/fulcrum/first-password')
+  // On a slow guest the unit is started more than once before it answers; the password is there when it has begun.
   const logIn = async () => {
+    const password = (firstPassword ||= await output('cat', '/var/lib/fulcrum/first-password'))
     const { status, data, text } = await api.logIn('admin@localhost', password)
-    if (status !== 200) throw new Error(`no login: ${text}`)
+    if (status !== 200) throw new Error(`no login: ${status} ${text}`)
     return (data as { appliance_id: string }).appliance_id
   }
-  // A guest beside other work may not answer the first time.
-  let node = ''
-  await soon('a login', async () => (node = await logIn().catch(() => '')) !== '')
+  let [firstPassword, node, refusal] = ['', '', '']
+  const isIn = async () => {
+    node = await logIn().catch((reason: unknown) => ((refusal = String(reason)), ''))
+    return node !== ''
+  }
+  await soon('a login', isIn).catch(async (error: unknown) => {
+    throw new Error(`${refusal}\n${await journal()}`, { cause: error })
+  })
   return { guest, api, output, shell, journal, node, logIn, soon }
 }
 

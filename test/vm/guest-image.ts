@@ -1,11 +1,32 @@
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { debianTree, finished } from '../system/debian-tree.ts'
 
 const AGENT = fileURLToPath(new URL('guest-agent.mjs', import.meta.url))
+/** What the package brings for the initial file system. The emulator takes that from outside, so it is made here. */
+const HOOK = readFileSync(new URL('../../systemd/initramfs-hook', import.meta.url), 'utf8')
+const HOOK_PATH = 'usr/share/initramfs-tools/hooks/fulcrum'
+const INITRAMFS = `set -e
+root="$1"
+mount --rbind /dev "$root/dev"; mount -t proc proc "$root/proc"
+chroot "$root" update-initramfs -u
+# Not again by the package in the guest, where it takes minutes and nobody would read it.
+echo update_initramfs=no > "$root/etc/initramfs-tools/update-initramfs.conf"
+`
 const SUITE = 'bookworm'
 const PACKAGES = [
   'linux-image-cloud-amd64',
@@ -92,7 +113,7 @@ export interface GuestImage {
 /** Built once and kept under a name that its recipe decides. */
 export async function guestImage(): Promise<GuestImage> {
   const emulator = await debianTree(EMULATOR.suite, EMULATOR.packages)
-  const recipe = JSON.stringify([SUITE, PACKAGES, SIZE, VOLUMES, FILES, ENABLED, MASKED])
+  const recipe = JSON.stringify([SUITE, PACKAGES, SIZE, VOLUMES, FILES, ENABLED, MASKED, HOOK, INITRAMFS])
   const cache = join(tmpdir(), 'fulcrum-test-cache')
   const folder = join(cache, `guest-${createHash('sha256').update(recipe).digest('hex').slice(0, 16)}`)
   if (existsSync(folder)) return { emulator, folder }
@@ -124,6 +145,9 @@ async function settle(root: string): Promise<void> {
   mkdirSync(join(root, 'srv/payload'), { recursive: true })
   await must('systemctl', `--root=${root}`, '--quiet', 'enable', ...ENABLED)
   await must('systemctl', `--root=${root}`, '--quiet', 'mask', ...MASKED)
+  writeFileSync(join(root, HOOK_PATH), HOOK)
+  chmodSync(join(root, HOOK_PATH), 0o755)
+  await must('unshare', '-m', 'sh', '-c', INITRAMFS, 'sh', root)
 }
 
 /** Root on LVM. The tree has the programs for that. */

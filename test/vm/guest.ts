@@ -131,12 +131,14 @@ class Agent {
   static async connect(path: string, emulator: ChildProcess): Promise<Agent> {
     const deadline = performance.now() + BOOT_MS_MAX
     while (performance.now() < deadline && emulator.exitCode === null) {
-      if (existsSync(path)) {
-        const socket = connect(path)
+      const socket = connect(path)
+      try {
         await once(socket, 'connect')
         return new Agent(socket)
+      } catch {
+        // The emulator makes the socket first, and listens a moment later.
+        await sleep(100)
       }
-      await sleep(100)
     }
     throw new Error('the emulator does not run')
   }

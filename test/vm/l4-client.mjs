@@ -1,18 +1,19 @@
-// A client: `count PROTOCOL TIMES HOST PORT` prints how often each answer came; `hold HOST PORT FILE` keeps one connection
-// and writes into the file who serves it and how many of its questions were answered, then why it ended.
+// A client: `count PROTOCOL TIMES HOST PORT` prints how often each answer came; `hold HOST PORT FILE` keeps one
+// connection and writes into the file who serves it and how many of its questions were answered, then why it ended.
 import { createSocket } from 'node:dgram'
 import { renameSync, writeFileSync } from 'node:fs'
 import { connect, isIPv6 } from 'node:net'
 
 const [mode, ...words] = process.argv.slice(2)
-const LIMIT_MS = 4_000
+/** An emulator beside other work may take seconds for an answer; what is lost never comes. */
+const LIMIT_MS = 60_000
 
 function tcp(host, port) {
   return new Promise((resolve) => {
     const socket = connect({ host, port })
     socket.setTimeout(LIMIT_MS, () => socket.destroy(new Error('timeout')))
     socket.once('data', (data) => {
-      resolve(`${data}`.trim())
+      resolve(String(data).trim())
       socket.end()
     })
     socket.on('error', ({ code, message }) => resolve(code ?? message))
@@ -29,7 +30,7 @@ function udp(host, port) {
       socket.close()
     }
     const timer = setTimeout(() => end('timeout'), LIMIT_MS)
-    socket.once('message', (message) => end(`${message}`.trim()))
+    socket.once('message', (message) => end(String(message).trim()))
     socket.send('who', port, host)
   })
 }
@@ -54,7 +55,7 @@ const say = (ended = '') => {
 }
 const socket = connect({ host, port: Number(port) })
 socket.on('data', (data) => {
-  if (server === '') [server] = `${data}`.split(' ')
+  if (server === '') [server] = String(data).split(' ')
   answered += 1
   say()
 })

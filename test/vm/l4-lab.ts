@@ -20,8 +20,8 @@ export const clientIp = (name: (typeof CLIENTS)[number], family: 4 | 6 = 4): str
 export const HEALTH_PORT = 8088
 const PORTS = ['80', '81', '8000', '8001', '8002', '53', `${HEALTH_PORT + 1}`]
 
-// Replies of address translation go through the director, by the rule for their source; those of the service's own address
-// leave by the interface in the clients' network.
+// Replies of address translation go through the director, by the rule for their source; those of the service's own
+// address leave by the interface in the clients' network.
 const NETWORK = `set -e
 modprobe -a ip_vs ipip ip6_tunnel
 port() {

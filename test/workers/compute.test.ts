@@ -1,5 +1,5 @@
 import t from 'tap'
-import { computePool } from '../../src/worker-pool.ts'
+import { computePool } from '../../src/threads/worker-pool.ts'
 
 t.test('a large body is parsed in a thread of its own', async (test) => {
   const pool = computePool()

@@ -241,7 +241,7 @@ t.test('a program that does not answer is asked for an undo for a moment only', 
   }
   t.match(await executePlan(host, [{ ...socket, timeout_ms: 1000 }]), { ok: false, kind: 'socket', undone: true })
   t.equal(budgets.length, 2)
-  t.ok((budgets[0] ?? 0) > 900)
+  t.ok((budgets[0] ?? 0) > 500)
   t.ok((budgets[1] ?? 0) <= 500)
 })
 

@@ -30,6 +30,25 @@ t.test('a file that was there before is kept once, and given back', async (t) =>
   t.equal(await host.readFile(path), 'pool debian\n', 'a file that is not ours stays')
 })
 
+t.test('a copy of what was there before is made once, and never of ours', async (t) => {
+  const host = new RecordingHost()
+  const foundCopy = '/state/copy'
+  const copying: Step = { ...basics, kind: 'replaceFile', path, content: ours, mode: 0o644, checked: false, foundCopy }
+  await executePlan(host, [copying])
+  await executePlan(host, [copying])
+  t.equal(await host.readFile(foundCopy), undefined, 'there was none, and then it was ours')
+  for (const found of ['pool debian\n', 'pool another\n']) {
+    await host.replaceFile(path, found, 0o644)
+    await executePlan(host, [copying])
+  }
+  t.equal(await host.readFile(foundCopy), 'pool debian\n', 'the first one stays')
+  t.match(
+    host.journal.find((entry) => 'path' in entry && entry.path === foundCopy),
+    { verb: 'replaceFile', mode: 0o600 },
+    'for nobody else',
+  )
+})
+
 t.test('where there was none, ours goes', async (t) => {
   const host = new RecordingHost()
   await executePlan(host, [write])
@@ -161,4 +180,28 @@ t.test('a program that comes back can be run again', async (t) => {
     host.journal.find((entry) => entry.verb === 'replaceFile'),
     { path: '/checks/gone', mode: 0o755 },
   )
+})
+
+t.test('a command reads the candidate that was judged, or the file in place when that is the same', async (t) => {
+  const ran: (readonly string[])[] = []
+  const host = new RecordingHost({
+    answerRun: (argv) => {
+      ran.push(argv)
+      return { exitCode: 0, output: '' }
+    },
+  })
+  const file = { ...basics, path, content: ours, mode: 0o644 }
+  const plan: readonly Step[] = [
+    { ...file, kind: 'check', argv: ['judge', `${path}.candidate`] },
+    { ...basics, kind: 'run', argv: ['read', `${path}.candidate`], undo: 'irreversible' },
+    { ...file, kind: 'replaceFile', checked: true },
+  ]
+  t.match(await executePlan(host, plan), { ok: true })
+  t.match(await executePlan(host, plan), { ok: true })
+  t.strictSame(ran, [
+    ['judge', `${path}.candidate`],
+    ['read', `${path}.candidate`],
+    ['judge', path],
+    ['read', path],
+  ])
 })

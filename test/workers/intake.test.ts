@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { intakePool } from '../../src/worker-pool.ts'
-import { temporaryFolder } from '../config-fixture.ts'
+import { intakePool } from '../../src/threads/worker-pool.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
 import { packed } from '../system/apt-repository.ts'
 
 t.test('a package is checked and kept in a thread of its own', async (t) => {

@@ -162,6 +162,19 @@ t.test('a unit that was stopped is stopped again', async (t) => {
   }
 })
 
+t.test('what was counted is read right before a unit that ends counting, when it has anything to do', async (t) => {
+  const host = new RecordingHost()
+  const units = () => host.journal.filter(({ verb }) => verb === 'unit').length
+  const read: number[] = []
+  const capture = async () => void read.push(units())
+  const reload = { ...basics, kind: 'unit', unit: 'layer7proxy', verb: 'reload', undo: 'none' } as const
+  const ends = { ...reload, whenUnchanged: 'act', endsCounting: true } as const
+  await executePlan(host, [{ ...reload, whenUnchanged: 'act' }, ends], { capture })
+  t.strictSame([read, units()], [[1], 2])
+  await executePlan(host, [{ ...ends, whenUnchanged: 'skip' }], { capture })
+  t.strictSame([read, units()], [[1], 2], 'it runs, and is left alone')
+})
+
 t.test('what is to come about is waited for, within the time of the step', async (t) => {
   const outputs = ['', 'LISTEN users:(("sshd",pid=7))']
   const host = new RecordingHost({ answerRun: () => ({ exitCode: 0, output: outputs.shift() ?? 'nothing' }) })

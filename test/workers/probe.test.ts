@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { probePool } from '../../src/worker-pool.ts'
-import { temporaryFolder } from '../config-fixture.ts'
+import { probePool } from '../../src/threads/worker-pool.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
 
 t.test('the tasks read this machine in a thread of their own', async (test) => {
-  const layer7proxy = { mode: 'systemd', unit: 'none.service', masterSocket: '' } as const
+  const layer7proxy = { mode: 'systemd', masterSocket: '' } as const
   const pool = probePool({ profile: 'trial', stateFolder: temporaryFolder(test, 'probe'), layer7proxy })
   test.teardown(() => pool.close())
   const [clock, zones, size, interfaces] = await Promise.all([

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { systemPool } from '../../src/worker-pool.ts'
+import { systemPool } from '../../src/threads/worker-pool.ts'
 import * as tasks from '../../workers/system.ts'
 import { viewOf } from '../src/drivers/haproxy/records.ts'
 import { haproxyFixture } from './host/haproxy-fixture.ts'

@@ -4,7 +4,7 @@ import t from 'tap'
 import type { Run } from '../../workers/host/managed-program.ts'
 import { runProgram } from '../../workers/host/linux-host.ts'
 import { keepPackage } from '../../workers/uploaded-package.ts'
-import { temporaryFolder } from '../config-fixture.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
 import { packed, type TestPackage } from '../system/apt-repository.ts'
 
 const FILES_MAX = 2
@@ -22,7 +22,8 @@ t.test('an uploaded package', async (t) => {
     writeFileSync(join(folder, '.half.deb'), 'of an upload that was cut off')
     await keep(await base64({ name: 'one', version: '2.0' }))
     t.same(readdirSync(folder), ['one_2.0_all.deb'], 'the newer takes its place')
-    await keep(await base64({ name: 'two', version: '1' }))
+    const lines = (await base64({ name: 'two', version: '1' })).replaceAll(/(.{76})/g, '$1\r\n')
+    t.match(await keep(`${lines}\n`), { name: 'two' }, 'in lines, as programs write it')
     t.match(await keep(await base64({ name: 'three', version: '1' })), { problem: /2 uploaded packages wait already/ })
   })
 
@@ -31,7 +32,7 @@ t.test('an uploaded package', async (t) => {
     const whole = await base64({ name: 'four', version: '1' })
     const bytes = Buffer.from(whole, 'base64')
     const cases: readonly (readonly [text: string, problem: RegExp])[] = [
-      [`${whole.slice(0, 8)}\n${whole.slice(8)}===`, /base64/],
+      [`${whole.slice(0, 8)}-${whole.slice(8)}===`, /base64/],
       ['', /no Debian package/],
       [Buffer.from('#!/bin/sh').toString('base64'), /no Debian package/],
       [Buffer.from('!<arch>\nnothing more').toString('base64'), /no Debian package/],

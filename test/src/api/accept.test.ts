@@ -1,5 +1,5 @@
 import t from 'tap'
-import { prefersCsv, weightsOf } from '../../../src/api/accept.ts'
+import { prefers, weightsOf } from '../../../src/api/accept.ts'
 
 t.test('names and weights; what cannot be read is not wanted', async (t) => {
   t.strictSame([...weightsOf('')], [])
@@ -18,9 +18,19 @@ t.test('names and weights; what cannot be read is not wanted', async (t) => {
 t.test('rows for those who want rows', async (t) => {
   const rows = ['text/csv', 'TEXT/CSV; charset=utf-8', 'text/csv, */*;q=0.1', 'application/json, text/csv', 'text/*']
   t.strictSame(
-    rows.filter((accept) => !prefersCsv(accept)),
+    rows.filter((accept) => !prefers('text/csv', accept)),
     [],
   )
   const json = ['', '*/*', 'application/json', 'text/csv;q=0', 'application/json, text/csv;q=0.1', 'text/html']
-  t.strictSame(json.filter(prefersCsv), [])
+  t.strictSame(
+    json.filter((accept) => prefers('text/csv', accept)),
+    [],
+  )
+})
+
+t.test('a page for browsers', async (t) => {
+  const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
+  t.ok(prefers('text/html', browser))
+  for (const accept of ['', '*/*', 'application/json', 'application/json, text/html;q=0.9'])
+    t.notOk(prefers('text/html', accept), accept)
 })

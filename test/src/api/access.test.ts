@@ -3,7 +3,7 @@ import { endpoints } from '../../../src/resources/index.ts'
 import t from 'tap'
 import { ADMINISTRATOR, catalogOf, DEFAULT_ROLES, endpointId, grantedEndpoints } from '../../../src/api/access.ts'
 import { type Endpoint, endpoint, type Method } from '../../../src/api/endpoint.ts'
-import type { Effect } from '../../../src/api/context.ts'
+import type { Effect } from '../../../src/context/context.ts'
 
 interface Traits {
   readonly effect?: Effect

@@ -76,7 +76,7 @@ const literals = (): readonly Endpoint[] => [
     path: '/b/{id}',
     effect: 'read',
     // @ts-expect-error a read handler cannot operate a service
-    handle: async (ctx, { params }) => void (await ctx.operate(params.id, 'reload')),
+    handle: async (ctx, { params }) => void (await ctx.units.operate(params.id, 'reload', 'a@b')),
   }),
   endpoint({
     ...common,
@@ -85,7 +85,7 @@ const literals = (): readonly Endpoint[] => [
     path: '/c',
     effect: 'read',
     // @ts-expect-error a read handler cannot apply
-    handle: async (ctx) => void (await ctx.apply({ force: undefined, comment: undefined })),
+    handle: async (ctx) => void (await ctx.applying.apply({ force: undefined, comment: undefined }, ctx)),
   }),
   endpoint({
     ...common,
@@ -103,7 +103,16 @@ const literals = (): readonly Endpoint[] => [
     path: '/e',
     effect: 'stage',
     // @ts-expect-error a staging endpoint cannot apply
-    handle: async (ctx) => void (await ctx.apply({ force: undefined, comment: undefined })),
+    handle: async (ctx) => void (await ctx.applying.apply({ force: undefined, comment: undefined }, ctx)),
+  }),
+  endpoint({
+    ...common,
+    name: 'act.discards',
+    method: 'PUT',
+    path: '/i',
+    effect: 'act',
+    // @ts-expect-error of the unit of work, an acting endpoint notes logins only
+    handle: (ctx) => void ctx.work.discard('all'),
   }),
   endpoint({
     ...common,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { later, refuseUnserved } from '../../../src/api/not-served.ts'
-import { refusalOf } from '../../config-fixture.ts'
+import { refusalOf } from '../../fixtures/config.ts'
 
 t.test('what asks for nothing is accepted', async (test) => {
   refuseUnserved({ a: undefined, b: null, c: false, d: '', e: [], f: {} })

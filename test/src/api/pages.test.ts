@@ -1,5 +1,5 @@
 import t from 'tap'
-import { mapped, paged, pageOf } from '../../../src/api/pages.ts'
+import { mapPage, answerPage, pageOf } from '../../../src/api/pages.ts'
 
 const items = ['d', 'b', 'a', 'c'].map((id) => ({ id }))
 const keyOf = ({ id }: { readonly id: string }) => id
@@ -21,7 +21,7 @@ t.test('pages follow each other without a gap, whatever goes meanwhile', async (
 })
 
 t.test('next stands beside the data, and only where something follows', async (test) => {
-  test.same(paged(pageOf(items, {}, keyOf)).beside, {})
-  const page = mapped(pageOf(items, { limit: 1 }, keyOf), ({ id }) => id)
-  test.match(paged(page), { data: ['a'], beside: { next: page.next } })
+  test.same(answerPage(pageOf(items, {}, keyOf)).beside, {})
+  const page = mapPage(pageOf(items, { limit: 1 }, keyOf), ({ id }) => id)
+  test.match(answerPage(page), { data: ['a'], beside: { next: page.next } })
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { fillMessage, placeholders, Reply } from '../../../src/api/reply.ts'
+import { accept, begun, fillMessage, placeholders, Reply } from '../../../src/api/reply.ts'
 
 t.test('placeholders are filled from parameters first, then from data', async (test) => {
   test.equal(fillMessage('Record {id} stored', { id: 'a' }, { id: 'b' }), 'Record a stored')
@@ -28,4 +28,23 @@ t.test('an answer is either data or bytes', async (test) => {
   const plain = Reply.with([1], { message: 'done', headers: { 'X-Dry-Run': 'true' } })
   test.match(plain, { data: [1], rendered: undefined, message: 'done', headers: { 'X-Dry-Run': 'true' } })
   test.same(Reply.with(1, {}).headers, {})
+})
+
+t.test('a job that goes on stands beside data, and its path in Location', async (test) => {
+  const reply = accept('j1', [], { message: 'm' })
+  test.match(reply, {
+    data: [],
+    status: 202,
+    message: 'm',
+    beside: { job: 'j1' },
+    headers: { Location: '/api/v1/jobs/j1' },
+  })
+  test.equal(accept('j1', undefined).data, undefined)
+  const recorded = begun({ job: 'j2', isDryRun: true }, [], 'Recorded only')
+  test.match(recorded, {
+    status: 202,
+    message: 'Recorded only',
+    headers: { 'X-Dry-Run': 'true', Location: '/api/v1/jobs/j2' },
+  })
+  test.same(begun({ job: 'j3', isDryRun: false }, [], 'Recorded only').headers, { Location: '/api/v1/jobs/j3' })
 })

@@ -5,10 +5,11 @@ import { AccessControl } from '../../../src/auth/access.ts'
 import type { Amend } from '../../../src/auth/login.ts'
 import { configView, recordChange } from '../../../src/config/views.ts'
 import type { Draft } from '../../../src/config/draft.ts'
-import { ApiError } from '../../../src/errors.ts'
-import { configFixture, realServer, temporaryFolder } from '../../config-fixture.ts'
-import { silentLog } from '../../../src/log.ts'
-import { manualClock } from '../../manual-clock.ts'
+import { ApiError } from '../../../src/base/errors.ts'
+import { askedBy, configFixture, realServer, temporaryFolder } from '../../fixtures/config.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+import { amendIn } from '../../fixtures/entries.ts'
 
 const PASSWORD = 'correct horse'
 const common = { effect: 'read', staged: false, summary: 's', message: 'm', handle: () => undefined } as const
@@ -27,7 +28,7 @@ async function fixture(test: Test) {
   const amend: Amend = async (section, id, change) => {
     const key = { section, scope: '', key: id }
     const before = store.running.get(section, '', id)
-    await store.amend(key, change(configView(store.running).get(section, id)))
+    await amendIn(store, key, change(configView(store.running).get(section, id)))
     const after = store.running.get(section, '', id)
     const at = { id, revision: 0, actor: 'test', endpoint: 'test', at: '' }
     await access.onPromoted([recordChange({ ...at, ...key, before, after })])
@@ -114,6 +115,35 @@ t.test('new rights count from the next request on, with the same token', async (
   test.same(codeOf(token), [1, 1])
 })
 
+t.test(
+  'whom another node vouches for may do what is granted here, and a program no more than its token',
+  async (test) => {
+    const { access, addUser, change } = await fixture(test)
+    await addUser('u', [ADMINISTRATOR.id])
+    const [a, b] = table.map((one) => endpointId(one))
+    const of = (sessionId: string, endpoints?: readonly (string | undefined)[]) => {
+      const limits = endpoints === undefined ? {} : { endpoints: endpoints.map(String) }
+      const who = access.authenticate({ userId: 'u', sessionId, ...limits })
+      return who instanceof ApiError ? who.code : [...who.rights.granted]
+    }
+    test.same(of('session-of-another-node'), [1, 1])
+    test.same(of('token t1', [a]), [1, 0])
+    test.ok(access.may({ userId: 'u', sessionId: 'token t1' }, 'a.get'))
+    test.notOk(access.may({ userId: 'u', sessionId: 'token t1' }, 'b.get'))
+    test.same(of('token t1', [b]), [0, 1], 'each request by its own limits')
+    test.same(of('token t1', []), [0, 0])
+    test.same(of('token t2'), [1, 1])
+    await change((draft) => draft.section('users').merge('u', { roles: [] }))
+    test.same(of('token t2'), [0, 0])
+    const author = { userId: 'u', email: 'u@localhost', sessionId: 'session-of-another-node' }
+    test.throws(() => access.assertStill(author, ['a.get']), { code: 'PERMISSION_DENIED' })
+    await change((draft) => draft.section('users').merge('u', { roles: [ADMINISTRATOR.id] }))
+    access.assertStill(author, ['a.get'])
+    await change((draft) => draft.section('users').remove('u'))
+    test.same(of('session-of-another-node'), 'UNAUTHENTICATED')
+  },
+)
+
 t.test('who is disabled or has a new password is logged out; another change keeps the session', async (test) => {
   const { access, addUser, codeOf, change, store } = await fixture(test)
   const [kept, disabled, renewed] = [await addUser('kept'), await addUser('disabled'), await addUser('renewed')]
@@ -155,8 +185,8 @@ t.test('what was asked for earlier is done by who still may', async (test) => {
   }
   test.match(refusal(author, ['a.get', 'b.get']), /no role grants b\.get/)
   test.match(refusal({ userId: '', email: 'nobody@localhost', sessionId: '' }), /gone or disabled/)
-  const tokens = access.account.of(author, () => '192.0.2.1')
-  const { id } = await tokens.createToken({ name: 't', endpoints: undefined, expiresInDays: null })
+  const tokens = access.account
+  const { id } = await tokens.createToken(askedBy(author), { name: 't', endpoints: undefined, expiresInDays: null })
   const program = { ...author, sessionId: `token ${id}` }
   test.equal(refusal(program), undefined, 'also after a start, when nobody has used the token')
   await tokens.revokeToken(id, undefined)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { applianceFixture, ADMIN } from '../../appliance-fixture.ts'
+import { applianceFixture, ADMIN } from '../../fixtures/appliance.ts'
 
 /** What one does to the own account is tested through the API: test/src/resources/account.test.ts. */
 

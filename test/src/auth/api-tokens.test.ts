@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { ApiTokens } from '../../../src/auth/api-tokens.ts'
-import { openStore } from '../../config-fixture.ts'
-import { manualClock } from '../../manual-clock.ts'
+import { openStore } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
 
 function fixture(test: Test) {
   const store = openStore(test)

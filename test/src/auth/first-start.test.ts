@@ -4,8 +4,8 @@ import { passwordWasShown, prepareAccess } from '../../../src/auth/first-start.t
 import { Passwords } from '../../../src/auth/password.ts'
 import { checkConfig } from '../../../src/config/check.ts'
 import { configView } from '../../../src/config/views.ts'
-import { configFixture } from '../../config-fixture.ts'
-import { manualClock } from '../../manual-clock.ts'
+import { configFixture } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
 
 function fixture(test: Test) {
   const config = configFixture(test)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { FAILURES_MAX, Lockout, NAMES_PER_PLACE_MAX, NAMES_PER_SITE_MAX, WINDOW_MS } from '../../../src/auth/lockout.ts'
-import { refuses } from '../../config-fixture.ts'
-import { manualClock } from '../../manual-clock.ts'
+import { refuses } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
 
 function failTimes(lockout: Lockout, count: number, email = 'a@b', address = '10.0.0.1') {
   for (let i = 0; i < count; i += 1) lockout.begin(email, address)(false)

@@ -12,9 +12,10 @@ import { hotp, newSecret } from '../../../src/auth/totp.ts'
 import { Sessions } from '../../../src/auth/sessions.ts'
 import { Tokens } from '../../../src/auth/token.ts'
 import { configView } from '../../../src/config/views.ts'
-import { configFixture, refuses, temporaryFolder, user } from '../../config-fixture.ts'
-import { silentLog } from '../../../src/log.ts'
-import { manualClock } from '../../manual-clock.ts'
+import { configFixture, refuses, temporaryFolder, user } from '../../fixtures/config.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+import { amendIn } from '../../fixtures/entries.ts'
 
 const PASSWORD = 'correct horse'
 
@@ -29,7 +30,7 @@ async function fixture(test: Test) {
   const running = configView(store.running)
   const verdict: { is: Verdict } = { is: { outcome: 'off' } }
   const amend: Amend = (section, id, change) =>
-    store.amend({ section, scope: '', key: id }, change(running.get(section, id)))
+    amendIn(store, { section, scope: '', key: id }, change(running.get(section, id)))
   const factors = new SecondFactors(store.signIns, clock)
   const access = new Login({
     running,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { CONCURRENT, Passwords } from '../../../src/auth/password.ts'
-import { ApiError } from '../../../src/errors.ts'
+import { ApiError } from '../../../src/base/errors.ts'
 
 t.test('a hash is argon2id and verifies only its password', async (test) => {
   const passwords = new Passwords()

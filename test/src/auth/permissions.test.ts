@@ -3,10 +3,10 @@ import { DEFAULT_ROLES, endpointId } from '../../../src/api/access.ts'
 import { passwordWasShown, prepareAccess } from '../../../src/auth/first-start.ts'
 import { Passwords } from '../../../src/auth/password.ts'
 import { Permissions } from '../../../src/auth/permissions.ts'
-import { systemClock } from '../../../src/clock.ts'
+import { systemClock } from '../../../src/base/clock.ts'
 import { configView } from '../../../src/config/views.ts'
 import { endpoints } from '../../../src/resources/index.ts'
-import { configFixture, user } from '../../config-fixture.ts'
+import { configFixture, user } from '../../fixtures/config.ts'
 
 const place = (name: string) => endpoints.findIndex((endpoint) => endpoint.name === name)
 const roleId = (name: string) => DEFAULT_ROLES.find((role) => role.name === name)?.id ?? ''

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { principalOf } from '../../../src/auth/principal.ts'
-import { EVERYTHING } from '../../backup-fixture.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { EVERYTHING } from '../../fixtures/backup.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 t.test('a local user and one of RADIUS are found by their ids; others are nobody', async (test) => {
   const names = { firstName: 'A', lastName: 'B', disabled: true, passwordHash: 'x', groups: ['ops'], roles: ['role-1'] }

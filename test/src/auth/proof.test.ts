@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { Step } from '../../../src/drivers/driver.ts'
 import { assertUnchanged } from '../../../src/auth/proof.ts'
-import { applianceFixture, recordingMachine } from '../../appliance-fixture.ts'
-import { temporaryFolder, user } from '../../config-fixture.ts'
+import { applianceFixture, recordingMachine } from '../../fixtures/appliance.ts'
+import { temporaryFolder, user } from '../../fixtures/config.ts'
 
 t.test('what was proven counts for the account as it was then', async (test) => {
   const secondFactor = { secret: 'A'.repeat(32), recoveryCodes: [], since: '' }

@@ -2,8 +2,8 @@ import t, { type Test } from 'tap'
 import { newRecoveryCodes, recoveryHash } from '../../../src/auth/recovery-codes.ts'
 import { SecondFactors } from '../../../src/auth/second-factors.ts'
 import { hotp, newSecret } from '../../../src/auth/totp.ts'
-import { openStore } from '../../config-fixture.ts'
-import { manualClock } from '../../manual-clock.ts'
+import { openStore } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
 
 function fixture(test: Test) {
   const store = openStore(test)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createSigner } from 'fast-jwt'
 import t from 'tap'
 import { Tokens } from '../../../src/auth/token.ts'
-import { temporaryFolder } from '../../config-fixture.ts'
+import { temporaryFolder } from '../../fixtures/config.ts'
 
 const LATER_S = Math.floor(Date.now() / 1000) + 3600
 const claims = { sub: 'user-1', sid: 'session-1', exp: LATER_S }
@@ -43,6 +43,20 @@ t.test('a token of the past is expired, a token of another daemon invalid', asyn
   const other = new Tokens(join(folder, 'b.pem'))
   test.equal(tokens.verify(other.sign(claims, 'a')), 'invalid')
   test.equal(tokens.verify(other.sign({ ...claims, exp: LATER_S - 7200 }, 'a')), 'invalid', 'not even as expired')
+})
+
+t.test('tokens of nodes that are trusted count, for as long as they are', async (test) => {
+  const folder = temporaryFolder(test, 'tokens')
+  const [ours, theirs, strange] = ['a', 'b', 'c'].map((name) => new Tokens(join(folder, `${name}.pem`)))
+  if (ours === undefined || theirs === undefined || strange === undefined) throw new Error('three were made')
+  ours.trust([theirs.publicKey])
+  test.match(ours.verify(theirs.sign(claims, 'a')), claims)
+  test.match(ours.verify(ours.sign(claims, 'b')), claims, 'its own as before')
+  test.equal(ours.verify(theirs.sign({ ...claims, exp: LATER_S - 7200 }, 'c')), 'expired')
+  test.equal(ours.verify(strange.sign(claims, 'd')), 'invalid')
+  test.equal(ours.verify('no token'), 'invalid')
+  ours.trust([])
+  test.equal(ours.verify(theirs.sign(claims, 'e')), 'invalid')
 })
 
 t.test('claims that are not whole are invalid, also when the signature is right', async (test) => {

@@ -1,10 +1,12 @@
+import { replacements } from '../../../src/config/whole.ts'
 import t, { type Test } from 'tap'
 import { AutomaticBackups } from '../../../src/backup/automatic.ts'
 import { configView } from '../../../src/config/views.ts'
-import { silentLog } from '../../../src/log.ts'
-import { sourceOf } from '../../backup-fixture.ts'
-import { configFixture, realServer } from '../../config-fixture.ts'
-import { manualClock } from '../../manual-clock.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { sourceOf } from '../../fixtures/backup.ts'
+import { configFixture, realServer } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+import { stageIn } from '../../fixtures/entries.ts'
 
 const DAY_MS = 86_400_000
 
@@ -49,14 +51,14 @@ t.test('an apply that changes much is preceded by a backup, another one is not',
   await stage(10, 200)
   test.equal(await asked(), true, 'ten')
   await promote()
-  await edit((draft) => draft.restore({ realServers: [realServer('r0')] }))
+  await edit((draft) => draft.rewrite(replacements(draft.view, { realServers: [realServer('r0')] })))
   test.equal(await asked(), true)
 })
 
 t.test('any restore is much', async (test) => {
   const { store, automatic, kept } = fixture(test)
   const origin = { actor: 'a@b', endpoint: 'backups.restore', at: '' }
-  await store.stage([{ section: 'realServers', scope: '', key: 'x', value: realServer('x') }], origin)
+  await stageIn(store, [{ section: 'realServers', scope: '', key: 'x', value: realServer('x') }], origin)
   await automatic.beforeApply(store.changes())
   test.equal(kept.length, 1)
 })

@@ -1,26 +1,27 @@
 import t, { type Test } from 'tap'
 import { Backups, KEPT_MAX } from '../../../src/backup/backups.ts'
-import { silentLog } from '../../../src/log.ts'
-import { InlinePool } from '../../../src/worker-pool.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { InlinePool } from '../../../src/threads/worker-pool.ts'
 import * as computeTasks from '../../../workers/compute.ts'
-import { stillFacts } from '../../appliance-fixture.ts'
-import { SOME, sourceOf, textOf } from '../../backup-fixture.ts'
-import { refuses, temporaryFolder } from '../../config-fixture.ts'
-import { manualClock } from '../../manual-clock.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { stillFacts } from '../../fixtures/appliance.ts'
+import { SOME, sourceOf, textOf } from '../../fixtures/backup.ts'
+import { refuses, temporaryFolder } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 function fixture(test: Test, { isApplying = false, hasRoom = true } = {}) {
   const clock = manualClock()
   const backups = new Backups({
     running: viewOf(SOME),
     candidate: viewOf(SOME),
+    born: 'node-1',
     nodeId: 'node-1',
     version: '0.1.0',
     stateFolder: temporaryFolder(test, 'backups'),
     leavesRoom: async () => hasRoom,
     compute: new InlinePool(computeTasks),
     facts: stillFacts(),
-    engine: () => ({ isApplying }),
+    engine: { isApplying },
     clock,
     log: silentLog,
   })
@@ -84,12 +85,12 @@ t.test('APPLY_IN_PROGRESS: nothing is restored while an apply runs', async (test
   await refuses(test, 'APPLY_IN_PROGRESS', restoration)
 })
 
-t.test('APPLY_IN_PROGRESS: one file is opened for a restore at a time', async (test) => {
+t.test('JOB_IN_PROGRESS: one file is opened for a restore at a time', async (test) => {
   const { backups } = fixture(test)
   const file = await backups.upload(textOf(sourceOf(SOME)))
   const open = () => backups.opened({ file, sections: ['rbac'] }, undefined)
   const first = open()
-  const { details } = await refuses(test, 'APPLY_IN_PROGRESS', open())
+  const { details } = await refuses(test, 'JOB_IN_PROGRESS', open())
   test.match(details.headers, { 'Retry-After': '1' })
   test.match((await first)(), { contents: { users: SOME.users } })
   await refuses(test, 'NOT_FOUND', backups.opened({ file: 'nope' }, undefined))

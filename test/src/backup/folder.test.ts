@@ -2,9 +2,9 @@ import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { BackupFolder } from '../../../src/backup/folder.ts'
-import type { BackupHead } from '../../../src/backup/reading.ts'
-import { silentLog } from '../../../src/log.ts'
-import { temporaryFolder } from '../../config-fixture.ts'
+import type { BackupHead } from '../../../src/backup-file/reading.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { temporaryFolder } from '../../fixtures/config.ts'
 
 const head = (createdAt: string): BackupHead => ({
   applianceVersion: '0.1.0',

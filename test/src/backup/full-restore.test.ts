@@ -2,15 +2,15 @@ import t from 'tap'
 import { fullContents, strangeInterfaces } from '../../../src/backup/full-restore.ts'
 import { refuseBroken } from '../../../src/config/whole.ts'
 import type { SectionContents } from '../../../src/model/sections.ts'
-import { EVERYTHING } from '../../backup-fixture.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { EVERYTHING } from '../../fixtures/backup.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
-const as = (wanted: string, nodeId = 'node-1') => ({ wanted, nodeId, records: [] })
+const as = (wanted: string, nodeId = 'node-1') => ({ born: 'born', wanted, nodeId, records: [] })
 const ids = (records: readonly { readonly id: string }[] | undefined) => records?.map(({ id }) => id)
 
 t.test('a node takes over what is of the node that it becomes; the rest of the nodes stays out', async (test) => {
   const contents = fullContents(EVERYTHING, as('node-2'), undefined)
-  test.same(contents.nodeIdentities, [{ id: 'this', nodeId: 'node-2' }])
+  test.same(contents.nodeIdentities, [{ id: 'born', nodeId: 'node-2' }])
   test.same(ids(contents.staticIps), ['sip-2'])
   test.same(ids(contents.ipRoutes), ['route-node-2'])
   test.same(ids(contents.conntrackLimits), ['node-2'])

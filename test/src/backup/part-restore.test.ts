@@ -1,8 +1,8 @@
 import t from 'tap'
 import { openReferences, partContents } from '../../../src/backup/part-restore.ts'
-import { SOME } from '../../backup-fixture.ts'
-import { backend, realServer } from '../../config-fixture.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { SOME } from '../../fixtures/backup.ts'
+import { backend, realServer } from '../../fixtures/config.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 const part = (sections: readonly string[], fipActive = false) => partContents(SOME, { file: 'f', sections, fipActive })
 

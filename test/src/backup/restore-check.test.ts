@@ -1,21 +1,24 @@
+import { replacements } from '../../../src/config/whole.ts'
 import t, { type Test } from 'tap'
 import { restoreCheck } from '../../../src/backup/restore-check.ts'
-import { ApiError } from '../../../src/errors.ts'
-import type { JobNews } from '../../../src/jobs.ts'
-import { configFixture, realServer, refusalOf } from '../../config-fixture.ts'
+import { ApiError } from '../../../src/base/errors.ts'
+import type { JobNews } from '../../../src/jobs/jobs.ts'
+import { configFixture, realServer, refusalOf } from '../../fixtures/config.ts'
 
 function fixture(test: Test, validate: () => Promise<void>) {
   const { store, editing, edit } = configFixture(test)
   const news: JobNews[] = []
   const job = { id: 'j', signal: new AbortController().signal, report: (one: JobNews) => void news.push(one) }
-  const kind = restoreCheck({ store, editing, engine: () => ({ validate }) })
+  const kind = restoreCheck({ store, editing, engine: { validate } })
   return { edit, news, work: () => kind.work(job, { file: 'f', warnings: ['w'] }), resume: kind.resume }
 }
 
 t.test('the candidate is checked once the request that restores is written', async (test) => {
   let validated = 0
   const { edit, work } = fixture(test, async () => void (validated += 1))
-  const edited = edit((draft) => draft.restore({ realServers: [realServer('a'), realServer('b')] }))
+  const edited = edit((draft) =>
+    draft.rewrite(replacements(draft.view, { realServers: [realServer('a'), realServer('b')] })),
+  )
   test.match(await work(), { file: 'f', changes: 2, warnings: ['w'], next: /confirmWithin/ })
   test.equal(validated, 1)
   await edited

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { fullProblems, managementOf, partProblems } from '../../../src/backup/restore-rules.ts'
-import { TWO_NODES } from '../../backup-fixture.ts'
+import { TWO_NODES } from '../../fixtures/backup.ts'
 
 const HEAD = { applianceVersion: '0.1.0', createdAt: '', nodes: TWO_NODES, sections: [], isSealed: false }
 const CARD = { id: 'if-1', name: 'eth0', mac: '', mtu: 1500, state: 'up', addresses: [] } as const

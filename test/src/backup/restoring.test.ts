@@ -1,20 +1,20 @@
 import t from 'tap'
 import { restoration } from '../../../src/backup/restoring.ts'
-import { EVERYTHING, SOME, TWO_NODES } from '../../backup-fixture.ts'
-import { refuses } from '../../config-fixture.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { EVERYTHING, SOME, TWO_NODES } from '../../fixtures/backup.ts'
+import { refuses } from '../../fixtures/config.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 const FILE = {
   head: { applianceVersion: '0.1.0', createdAt: '', nodes: TWO_NODES, sections: [], isSealed: false },
   contents: EVERYTHING,
 }
-const STATE = { nodeId: 'node-1', running: viewOf({}), candidate: viewOf(SOME), interfaces: [] }
+const STATE = { born: 'born', nodeId: 'node-1', running: viewOf({}), candidate: viewOf(SOME), interfaces: [] }
 
 t.test('sections make it a part, their absence the whole', (test) => {
   test.match(restoration({ file: 'f', sections: ['realServers'] }, FILE, STATE), { isFull: false, warnings: [] })
   const { isFull, contents, warnings } = restoration({ file: 'f', nodeId: 'node-2' }, FILE, STATE)
   test.equal(isFull, true)
-  test.same(contents.nodeIdentities, [{ id: 'this', nodeId: 'node-2' }])
+  test.same(contents.nodeIdentities, [{ id: 'born', nodeId: 'node-2' }])
   test.match(warnings, [/route to the office of node-2/])
   test.end()
 })

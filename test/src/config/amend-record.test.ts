@@ -1,7 +1,7 @@
 import t from 'tap'
-import { amendBetween, amendRecord } from '../../../src/config/amend-record.ts'
+import { amendRecord } from '../../../src/config/amend-record.ts'
 import { configView } from '../../../src/config/views.ts'
-import { configFixture, user } from '../../config-fixture.ts'
+import { configFixture, user } from '../../fixtures/config.ts'
 
 t.test(
   'a record is changed at once and those who have to know are told; a wrong one is refused whole',
@@ -10,28 +10,36 @@ t.test(
     await edit((draft) => draft.section('users').create(user('u', { firstName: 'Old' })))
     await promote()
     const told: unknown[] = []
-    const parts = { store, onPromoted: (changes: readonly unknown[]) => void told.push(...changes) }
-    await amendRecord(parts, 'users', 'u', (now) => ({ firstName: `${now?.firstName} and new` }), store)
+    const onPromoted = (changes: readonly unknown[]) => void told.push(...changes)
+    const parts = { store, onPromoted, engine: { busy: false, idle: async () => undefined } }
+    await amendRecord(parts, 'users', 'u', (now) => ({ firstName: `${now?.firstName} and new` }))
     test.equal(configView(store.running).get('users', 'u')?.firstName, 'Old and new')
     test.match(told, [{ id: 'u', before: { firstName: 'Old' }, after: { firstName: 'Old and new' } }])
-    await test.rejects(amendRecord(parts, 'users', 'u', () => ({ firstName: 5 as never }), store))
+    await test.rejects(amendRecord(parts, 'users', 'u', () => ({ firstName: 5 as never })))
     test.equal(configView(store.running).get('users', 'u')?.firstName, 'Old and new')
   },
 )
 
 t.test('it waits for an apply, and lets edits go on meanwhile', async (test) => {
-  const { store, editing } = configFixture(test)
-  const engine = { busy: true, idle: async () => void (engine.busy = false) }
-  let tries = 0
-  const between: typeof editing.between = (work) => {
-    // An apply begins while this waits for its turn, once.
-    if (++tries === 1) engine.busy = true
-    return editing.between(work)
+  const { store, edit, promote } = configFixture(test)
+  await edit((draft) => draft.section('users').create(user('u')))
+  await promote()
+  let waited = 0
+  const engine = {
+    busy: false,
+    idle: async () => {
+      waited++
+      // An apply begins while this waits for its turn, once.
+      engine.busy = waited === 1
+    },
   }
-  let writers = 0
-  await amendBetween(engine, { between }, async (writer) => {
-    writers += 1
-    test.not(writer, store, 'in the turn that it holds')
+  const asked: (string | undefined)[] = []
+  const meanwhile = edit((draft) => draft.section('users').merge('u', { firstName: 'Edited' }))
+  await amendRecord({ store, onPromoted: () => undefined, engine }, 'users', 'u', (now) => {
+    asked.push(now?.lastName)
+    return { lastName: 'Amended' }
   })
-  test.same([tries, writers], [2, 1])
+  await meanwhile
+  test.same([waited, asked], [2, ['B']], 'nobody is asked while the apply is under way')
+  test.match(store.candidate.get('users', '', 'u')?.value, { firstName: 'Edited', lastName: 'Amended' })
 })

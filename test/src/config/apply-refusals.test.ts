@@ -1,7 +1,7 @@
 import t from 'tap'
 import { configInvalid, planRefusal } from '../../../src/config/apply-refusals.ts'
 import type { Driver } from '../../../src/drivers/driver.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 const driver = (name: string): Driver => ({
   name,

@@ -1,9 +1,10 @@
 import t, { type Test } from 'tap'
 import { ApplyEngine } from '../../../src/config/apply.ts'
 import type { PlanExecutor } from '../../../src/config/enactor.ts'
-import type { Driver, PlanResult, Problem, Step } from '../../../src/drivers/driver.ts'
+import type { Driver, PlanResult, Step } from '../../../src/drivers/driver.ts'
+import type { Problem } from '../../../src/model/problem.ts'
 import type { ConfigView, RecordChange } from '../../../src/model/sections.ts'
-import { ANYTHING, configFixture, ENGINE_DEFAULTS, realServer, refuses } from '../../config-fixture.ts'
+import { ANYTHING, configFixture, ENGINE_DEFAULTS, realServer, refuses } from '../../fixtures/config.ts'
 
 const TESTER = { by: 'tester', address: undefined }
 

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { checkConfig } from '../../../src/config/check.ts'
-import { backend, configFixture, realServer } from '../../config-fixture.ts'
+import { backend, configFixture, realServer } from '../../fixtures/config.ts'
+import { stageIn } from '../../fixtures/entries.ts'
 
 t.test('a configuration made through drafts is whole', async (test) => {
   const { edit, promote, store } = configFixture(test)
@@ -18,7 +19,7 @@ t.test('records that do not fit, share a name or refer to nothing are found', as
   const { store, promote } = configFixture(test)
   const origin = { actor: 'x', endpoint: 'x', at: '2026-01-02T03:04:05.000Z' }
   const write = (section: string, key: string, value: unknown) =>
-    store.stage([{ section, scope: '', key, value }], origin)
+    stageIn(store, [{ section, scope: '', key, value }], origin)
   await write('realServers', 'a', realServer('a', { name: 'same' }))
   await write('realServers', 'b', realServer('b', { name: 'SAME' }))
   await write('realServers', 'c', { id: 'c' })

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { chosenChanges } from '../../../src/config/chosen-changes.ts'
-import { ANYTHING, backend, configFixture, realServer, refuses, user } from '../../config-fixture.ts'
+import { ANYTHING, backend, configFixture, realServer, refuses, user } from '../../fixtures/config.ts'
 
 const ME = { by: 'tester@localhost', may: ANYTHING }
 

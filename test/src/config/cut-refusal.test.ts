@@ -1,7 +1,7 @@
 import t from 'tap'
 import { configView } from '../../../src/config/views.ts'
 import { refuseCut } from '../../../src/config/cut-refusal.ts'
-import { openStore, refuses } from '../../config-fixture.ts'
+import { openStore, refuses } from '../../fixtures/config.ts'
 
 t.test(
   'what could cut its caller off is refused, unless it would be taken back, is forced, or nobody called',

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { ANYTHING, backend, configFixture, realServer, refuses, user } from '../../config-fixture.ts'
+import { ANYTHING, backend, configFixture, realServer, refuses, user } from '../../fixtures/config.ts'
+import { stageIn } from '../../fixtures/entries.ts'
 
 t.test('one pending change is taken back', async (test) => {
   const { edit, store } = configFixture(test)
@@ -98,12 +99,14 @@ t.test('what an apply that was taken back has broken is discarded one by one', a
   // As a revert leaves it: pending changes over records that are gone from running.
   const origin = { actor: 'x', endpoint: 'x', at: '2026-01-02T03:04:05.000Z' }
   const records = [backend('b', ['gone']), backend('c', ['gone'])]
-  await store.stage(
+  await stageIn(
+    store,
     records.map((value) => ({ section: 'l7Backends', scope: '', key: value.id, value })),
     origin,
   )
   await edit((draft) => draft.section('realServers').create(realServer('unrelated')))
-  await store.stage(
+  await stageIn(
+    store,
     ['s', 't'].map((id) => ({ section: 'groups', scope: '', key: id, value: { id, name: 'same', roles: [] } })),
     origin,
   )

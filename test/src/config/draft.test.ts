@@ -1,5 +1,5 @@
 import t from 'tap'
-import { backend, configFixture, frontend, realServer, refuses } from '../../config-fixture.ts'
+import { backend, configFixture, frontend, realServer, refuses } from '../../fixtures/config.ts'
 
 t.test('an id that is taken is refused', async (test) => {
   const { edit } = configFixture(test)

@@ -1,5 +1,8 @@
 import t from 'tap'
-import { ANYTHING, configFixture, realServer, refuses } from '../../config-fixture.ts'
+import type { Draft } from '../../../src/config/draft.ts'
+import { Editing } from '../../../src/config/editing.ts'
+import { configView } from '../../../src/config/views.ts'
+import { ANYTHING, configFixture, realServer, refusalOf, refuses, user } from '../../fixtures/config.ts'
 
 const origin = { actor: 'tester@localhost', endpoint: 'test', at: '2026-01-02T03:04:05.000Z' }
 
@@ -74,4 +77,20 @@ t.test('a draft takes changes back', async (test) => {
   test.match(store.candidate.get('realServers', '', 'a')?.value, { weight: 100 })
   await editing.edit(origin, undefined, (draft) => draft.discard('all', ANYTHING))
   test.same(store.changes(), [])
+})
+
+t.test('somebody can undo what is edited, unless it is a restore, which is told by its check', async (test) => {
+  const { store } = configFixture(test)
+  const editing = new Editing(store, 'admin')
+  const edit = (endpoint: string, work: (draft: Draft) => void) =>
+    editing.edit({ actor: 'a@b', endpoint, at: '2026-01-02T03:04:05.000Z' }, undefined, work)
+  await edit('localUsers.create', (draft) => {
+    draft.section('roles').create({ id: 'admin', name: 'Administrator', builtin: true, endpoints: [] })
+    draft.section('users').create(user('u', { roles: ['admin'] }))
+  })
+  const disable = (draft: Draft) => draft.section('users').merge('u', { disabled: true })
+  test.match(await refusalOf(edit('localUsers.update', disable)), { code: 'IN_USE' })
+  test.equal(configView(store.candidate).get('users', 'u')?.disabled, false)
+  await edit('backups.restore', disable)
+  test.equal(configView(store.candidate).get('users', 'u')?.disabled, true)
 })

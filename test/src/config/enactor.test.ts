@@ -2,12 +2,12 @@ import t, { type Test } from 'tap'
 import { Enactor, type OwnPart } from '../../../src/config/enactor.ts'
 import type { Driver, PlanResult, Step } from '../../../src/drivers/driver.ts'
 import type { DesiredNetwork } from '../../../src/drivers/host.ts'
-import { silentLog } from '../../../src/log.ts'
+import { silentLog } from '../../../src/base/log.ts'
 import type { SystemProxy } from '../../../src/model/node.ts'
 import { executePlan, checkPlan } from '../../../workers/executor.ts'
 import { RecordingHost } from '../../../workers/host/recording-host.ts'
-import { configFixture, refuses } from '../../config-fixture.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { configFixture, refuses } from '../../fixtures/config.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 const NOTHING: DesiredNetwork = { addresses: [], routes: [], rules: [] }
 const proxy = (username: string): SystemProxy => ({

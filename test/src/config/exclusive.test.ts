@@ -1,11 +1,11 @@
 import t from 'tap'
 import { Exclusive } from '../../../src/config/exclusive.ts'
-import { deferred } from '../../../src/deferred.ts'
-import { refuses } from '../../config-fixture.ts'
+import { defer } from '../../../src/base/deferred.ts'
+import { refuses } from '../../fixtures/config.ts'
 
 t.test('a second caller is refused, maintenance waits', async (test) => {
   const machine = new Exclusive()
-  const gate = deferred()
+  const gate = defer()
   const order: string[] = []
   const first = machine.run('caller', async () => {
     await gate.promise
@@ -28,7 +28,7 @@ t.test('a second caller is refused, maintenance waits', async (test) => {
 
 t.test('a caller waits for maintenance, and what fails lets the next one in', async (test) => {
   const machine = new Exclusive()
-  const gate = deferred()
+  const gate = defer()
   const failing = machine.run('maintenance', async () => {
     await gate.promise
     throw new Error('no')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { refuseMismatch } from '../../../src/config/if-match.ts'
-import { refuses } from '../../config-fixture.ts'
+import { refuses } from '../../fixtures/config.ts'
 
 t.test('a revision among several, or any, fits a record', async (test) => {
   for (const sent of ['"7"', '"6", "7"', '*']) test.doesNotThrow(() => refuseMismatch(sent, 7), sent)

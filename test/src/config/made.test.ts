@@ -1,6 +1,6 @@
 import t from 'tap'
 import { madeBy, takenBackBy } from '../../../src/config/made.ts'
-import { configFixture, realServer } from '../../config-fixture.ts'
+import { configFixture, realServer } from '../../fixtures/config.ts'
 
 t.test('what a request changed is compared with what it found, also inside a transaction', async (test) => {
   const { edit, store } = configFixture(test)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { refuseOverRights } from '../../../src/config/over-rights.ts'
-import { realServer, refuses, user } from '../../config-fixture.ts'
+import { realServer, refuses, user } from '../../fixtures/config.ts'
 
 t.test('changes of users, groups and roles take the right to make roles', async (test) => {
   const rip = { section: 'realServers', id: 'r', before: undefined, after: realServer('r') } as const

@@ -2,7 +2,7 @@ import t from 'tap'
 import { PendingChanges } from '../../../src/config/pending.ts'
 import { createDrivers } from '../../../src/drivers/index.ts'
 import { supervisedPaths } from '../../../src/drivers/haproxy/paths.ts'
-import { backend, configFixture, frontend, realServer, user } from '../../config-fixture.ts'
+import { backend, configFixture, frontend, realServer, user } from '../../fixtures/config.ts'
 
 const drivers = createDrivers({ haproxy: supervisedPaths('/run/test'), stateFolder: '/state' }, 'node')
 

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { backTo, ordered } from '../../../src/config/plan.ts'
+import { backTo, orderPlan } from '../../../src/config/plan.ts'
 import type { Driver, Step } from '../../../src/drivers/driver.ts'
 import type { ConfigView } from '../../../src/model/sections.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 const basics = { why: 'w', timeout_ms: 1000 }
 const driver = (name: string, plan: Driver['plan'] = () => []): Driver => ({
@@ -22,7 +22,7 @@ t.test('checks first, what may be taken away last, everything else as it came', 
   const network = { addresses: [], routes: [], rules: [] }
   const settle: Step = { ...basics, kind: 'network', desired: network, phase: 'settle' }
   const check: Step = { ...basics, kind: 'check', path: '/c', content: '', mode: 0o600, argv: ['true'] }
-  const { steps, owners } = ordered([settle, run('1'), check, run('2')].map((step) => ({ step, owner })))
+  const { steps, owners } = orderPlan([settle, run('1'), check, run('2')].map((step) => ({ step, owner })))
   test.same(
     steps.map((step) => (step.kind === 'run' ? step.argv[0] : step.kind)),
     ['check', '1', '2', 'network'],

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { assertRecord } from '../../../src/config/record-schema.ts'
-import { realServer } from '../../config-fixture.ts'
+import { realServer } from '../../fixtures/config.ts'
 
 t.test('a record that breaks its schema is a defect, told with the field', async (test) => {
   test.doesNotThrow(() => assertRecord('realServers', realServer('a')))

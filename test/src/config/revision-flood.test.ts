@@ -1,6 +1,6 @@
 import t from 'tap'
 import { refuseRevisionFlood } from '../../../src/config/revision-flood.ts'
-import { refuses } from '../../config-fixture.ts'
+import { refuses } from '../../fixtures/config.ts'
 
 const HOUR_MS = 3_600_000
 const at = (ms: number) => new Date(1_800_000_000_000 + ms).toISOString()

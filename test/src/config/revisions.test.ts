@@ -1,6 +1,8 @@
+import { replacements } from '../../../src/config/whole.ts'
 import t, { type Test } from 'tap'
 import { Revisions } from '../../../src/config/revisions.ts'
-import { backend, configFixture, realServer, refuses, user } from '../../config-fixture.ts'
+import { backend, configFixture, realServer, refuses, user } from '../../fixtures/config.ts'
+import { amendIn } from '../../fixtures/entries.ts'
 
 /** Revision 1 creates a and b, 2 changes a, 3 removes b and creates c, 4 takes the change of a back. */
 async function fixture(test: Test) {
@@ -62,7 +64,7 @@ t.test('the contents of each revision are what was applied', async (test) => {
   test.same(await weights(3), ['a 5', 'c 100'])
   test.same(await weights(4), ['a 100', 'c 100'])
   const contents = await revisions.contents(2)
-  await edit((draft) => draft.restore(contents))
+  await edit((draft) => draft.rewrite(replacements(draft.view, contents)))
   test.same(
     store
       .changes()
@@ -86,6 +88,6 @@ t.test('a password that was changed since stays when an earlier revision comes b
   await promote()
   await edit((draft) => draft.section('users').merge('u', { firstName: 'Two' }))
   await promote()
-  await store.amend({ section: 'users', scope: '', key: 'u' }, { passwordHash: 'new' })
+  await amendIn(store, { section: 'users', scope: '', key: 'u' }, { passwordHash: 'new' })
   test.match((await new Revisions(store).contents(1)).users, [{ firstName: 'One', passwordHash: 'new' }])
 })

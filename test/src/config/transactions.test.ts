@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
 import { IDLE_MS_MAX, Transactions } from '../../../src/config/transactions.ts'
 import type { May } from '../../../src/config/needed-rights.ts'
-import { silentLog } from '../../../src/log.ts'
-import { ANYTHING, configFixture, realServer, refuses } from '../../config-fixture.ts'
-import { manualClock } from '../../manual-clock.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { ANYTHING, configFixture, realServer, refuses } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
 
 const ANNA = { userId: 'u1', email: 'anna@localhost', sessionId: 's' }
 const BERT = { userId: 'u2', email: 'bert@localhost', sessionId: 's' }

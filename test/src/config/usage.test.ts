@@ -1,7 +1,7 @@
 import t from 'tap'
 import { usageOf } from '../../../src/config/usage.ts'
-import { backend, frontend, realServer } from '../../config-fixture.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { backend, frontend, realServer } from '../../fixtures/config.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 t.test('usage names who refers to a record, and where', async (test) => {
   const view = viewOf({

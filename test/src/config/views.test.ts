@@ -1,7 +1,8 @@
 import t from 'tap'
 import { configView, frozenView, recordChange } from '../../../src/config/views.ts'
 import type { ConfigView } from '../../../src/model/sections.ts'
-import { configFixture, realServer } from '../../config-fixture.ts'
+import { configFixture, realServer } from '../../fixtures/config.ts'
+import { stageIn } from '../../fixtures/entries.ts'
 
 const weights = (view: ConfigView) => [...view.list('realServers')].map(({ id, weight }) => `${id}=${weight}`).join(' ')
 
@@ -19,7 +20,7 @@ t.test('a view reads typed records of its side', async (test) => {
 t.test('records of one node are no part of the cluster’s configuration', async (test) => {
   const { store } = configFixture(test)
   const origin = { actor: 'x', endpoint: 'x', at: '2026-01-02T03:04:05.000Z' }
-  await store.stage([{ section: 'realServers', scope: 'node-1', key: 'a', value: realServer('a') }], origin)
+  await stageIn(store, [{ section: 'realServers', scope: 'node-1', key: 'a', value: realServer('a') }], origin)
   const candidate = configView(store.candidate)
   test.equal(candidate.get('realServers', 'a'), undefined)
   test.same([...candidate.list('realServers')], [])

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { refuseWaiting, waiting } from '../../../src/config/waiting.ts'
-import { refuses } from '../../config-fixture.ts'
-import { manualClock } from '../../manual-clock.ts'
+import { refuses } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
 
 t.test('what waits says until when, and refuses others with the seconds that are left', async (test) => {
   const clock = manualClock()

@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { Value } from 'typebox/value'
 import type { Driver } from '../../../src/drivers/driver.ts'
 import { SECTIONS, type SectionName } from '../../../src/model/sections.ts'
-import { type Records, viewOf } from '../../view-fixture.ts'
+import { type Records, viewOf } from '../../fixtures/view.ts'
 
 /** Files one after the other, each under its path. */
 const joined = (files: readonly { readonly path: string; readonly content: string }[]) =>

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { isResting } from '../../../src/drivers/resting.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 const view = viewOf({ floatingIps: [{ id: 'f', groupId: 'g', ip: '2001:db8::1', enabled: false }] })
 

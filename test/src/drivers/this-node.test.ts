@@ -1,8 +1,18 @@
 import t from 'tap'
 import { nodeIn } from '../../../src/drivers/this-node.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 t.test('a node is who it was born as, until it assumed another identity', async (test) => {
   test.equal(nodeIn(viewOf({}), 'born'), 'born')
-  test.equal(nodeIn(viewOf({ nodeIdentities: [{ id: 'this', nodeId: 'assumed' }] }), 'born'), 'assumed')
+  const identities = [
+    { id: 'born', nodeId: 'assumed' },
+    { id: 'another', nodeId: 'other' },
+  ]
+  test.equal(nodeIn(viewOf({ nodeIdentities: identities }), 'born'), 'assumed')
+  test.equal(nodeIn(viewOf({ nodeIdentities: identities }), 'third'), 'third')
+  test.equal(
+    nodeIn(viewOf({ nodeIdentities: [{ id: 'this', nodeId: 'assumed' }] }), 'born'),
+    'assumed',
+    'as it was kept',
+  )
 })

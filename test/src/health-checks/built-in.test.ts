@@ -4,7 +4,7 @@ import { Value } from 'typebox/value'
 import { BUILT_IN, checkFrom, SANDBOX } from '../../../src/health-checks/built-in.ts'
 import { headersOf } from '../../../src/health-checks/declarations.ts'
 import { BUILT_IN_CHECKS, HealthCheck } from '../../../src/model/health-check.ts'
-import { ownCheck } from '../../health-check-fixture.ts'
+import { ownCheck } from '../../fixtures/health-check.ts'
 
 const isSyntax = (shell: string, input: string) => spawnSync(shell, ['-n'], { input, encoding: 'utf8' })
 

@@ -2,9 +2,9 @@ import t from 'tap'
 import { checkFrom } from '../../../src/health-checks/built-in.ts'
 import { brokenBy, checkProblems, checkSettingProblems, valueProblems } from '../../../src/health-checks/rules.ts'
 import type { CheckService, HealthCheckSetting } from '../../../src/model/health-check.ts'
-import { backend } from '../../config-fixture.ts'
-import { ownCheck } from '../../health-check-fixture.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { backend } from '../../fixtures/config.ts'
+import { ownCheck } from '../../fixtures/health-check.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 const own = ownCheck('own', {
   services: ['layer-7'],

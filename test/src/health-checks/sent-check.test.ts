@@ -9,7 +9,7 @@ t.test('parameters of the body are judged instead of headers', async (test) => {
 
 t.test('both at once', async (test) => {
   const twice = { name: 'a', type: 'string' } as const
-  test.match(sentCheckProblems({ script: 'x', parameters: [twice, twice] }), [
+  test.match(sentCheckProblems({ script: 'exit 0', parameters: [twice, twice] }), [
     { field: 'script' },
     { field: 'parameters.1.name' },
   ])

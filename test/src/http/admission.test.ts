@@ -1,8 +1,8 @@
 import t from 'tap'
-import { ApiError } from '../../../src/errors.ts'
-import { admitted, denied, mayAsk, NOBODY } from '../../../src/http/admission.ts'
+import { ApiError } from '../../../src/base/errors.ts'
+import { admit, type Authenticate, explainDenial, mayAsk, NOBODY } from '../../../src/http/admission.ts'
 import { endpoints } from '../../../src/resources/index.ts'
-import { refuses } from '../../config-fixture.ts'
+import { refuses } from '../../fixtures/config.ts'
 
 const named = (name: string) => {
   const endpoint = endpoints.find((candidate) => candidate.name === name)
@@ -13,17 +13,17 @@ const incoming = (authorization: string) => ({ header: () => authorization }) as
 const rights = { userId: 'u', email: 'e', granted: Uint8Array.of(0, 1) }
 
 t.test('a public endpoint asks for nobody, every other for a token that somebody knows', async (test) => {
-  const authenticate = (token: string) =>
-    token === 'good' ? { rights, sessionId: 's' } : new ApiError('TOKEN_EXPIRED', 'no')
-  test.equal(admitted(named('auth.login'), incoming(''), authenticate).actor, NOBODY)
+  const authenticate: Authenticate = (proof) =>
+    proof === 'good' ? { rights, sessionId: 's' } : new ApiError('TOKEN_EXPIRED', 'no')
+  test.equal(admit(named('auth.login'), incoming(''), authenticate).actor, NOBODY)
   const endpoint = named('services.apply')
-  test.match(admitted(endpoint, incoming('Bearer good'), authenticate), {
+  test.match(admit(endpoint, incoming('Bearer good'), authenticate), {
     actor: { userId: 'u', sessionId: 's' },
     rights,
   })
-  await refuses(test, 'UNAUTHENTICATED', () => admitted(endpoint, incoming(''), authenticate))
-  await refuses(test, 'UNAUTHENTICATED', () => admitted(endpoint, incoming('Basic good'), authenticate))
-  await refuses(test, 'TOKEN_EXPIRED', () => admitted(endpoint, incoming('Bearer old'), authenticate))
+  await refuses(test, 'UNAUTHENTICATED', () => admit(endpoint, incoming(''), authenticate))
+  await refuses(test, 'UNAUTHENTICATED', () => admit(endpoint, incoming('Basic good'), authenticate))
+  await refuses(test, 'TOKEN_EXPIRED', () => admit(endpoint, incoming('Bearer old'), authenticate))
 })
 
 t.test('a right is a byte at the place of the endpoint', async (test) => {
@@ -32,5 +32,5 @@ t.test('a right is a byte at the place of the endpoint', async (test) => {
   test.ok(mayAsk({ ...route, index: 1 }, { rights }))
   test.notOk(mayAsk({ ...route, index: 2 }, { rights }), 'beyond the table')
   test.notOk(mayAsk({ ...route, index: 0 }, { rights: undefined }))
-  test.match(denied(route.endpoint), /PUT \/services\/apply/)
+  test.match(explainDenial(route.endpoint), /PUT \/services\/apply/)
 })

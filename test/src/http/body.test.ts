@@ -4,7 +4,7 @@ import { largeBodies, mayBeLarge, readBody } from '../../../src/http/body.ts'
 import { Validation } from '../../../src/http/validation.ts'
 import { closed } from '../../../src/model/fields.ts'
 import { parseLimited } from '../../../workers/compute/limited-json.ts'
-import { refuses } from '../../config-fixture.ts'
+import { refuses } from '../../fixtures/config.ts'
 
 const validation = new Validation(closed({ text: Type.String() }))
 

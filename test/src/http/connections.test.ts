@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { App } from 'uWebSockets.js'
 import t from 'tap'
 import { connectionBounds, Connections } from '../../../src/http/connections.ts'
-import { freePlace, opened, stopListening } from '../../../src/http/listening.ts'
+import { freePlace, openSocket, stopListening } from '../../../src/http/listening.ts'
 
 /** As where nobody can be asked: what was counted stays. */
 const UNKNOWN = () => Promise.reject(new Error('no'))
@@ -56,7 +56,7 @@ t.test('a connection that is one too many is closed before anything of it is rea
     served += 1
     response.end('x')
   })
-  const socket = await opened(app, place)
+  const socket = await openSocket(app, place)
   test.teardown(() => {
     stopListening(socket)
     app.close()

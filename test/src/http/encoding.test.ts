@@ -33,5 +33,5 @@ t.test('the highest weight among what we have', async (test) => {
 })
 
 t.test('values that nobody sends twice do not stay', async (test) => {
-  for (let i = 0; i < 1_000; i++) test.equal(chooseEncoding(`gzip;v=${i}`), 'gzip')
+  test.same(new Set(Array.from({ length: 1_000 }, (_, n) => chooseEncoding(`gzip;v=${n}`))), new Set(['gzip']))
 })

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { endpoint, NoData } from '../../../src/api/endpoint.ts'
 import { Reply } from '../../../src/api/reply.ts'
-import { ApiError } from '../../../src/errors.ts'
-import { collected, failure, replied, success } from '../../../src/http/envelope.ts'
+import { ApiError } from '../../../src/base/errors.ts'
+import { collect, failure, answerWith, success } from '../../../src/http/envelope.ts'
 
 t.test('success leaves data out when there is none, and keeps null, 0 and []', async (test) => {
   test.equal(success(200, 'pong', undefined).body, '{"status":"success","message":"pong"}')
@@ -43,11 +43,11 @@ t.test('what a handler answers: its message filled in, the revision it read as t
       data: NoData,
       handle: () => [],
     })
-  test.match(replied(of('GET'), { id: '7' }, [], 3), { status: 200, headers: { ETag: '"3"' }, body: /"Read 7"/ })
-  test.same(replied(of('GET'), { id: '7' }, [], undefined).headers, {})
-  test.same(replied(of('PUT'), { id: '7' }, [], 3).headers, {})
+  test.match(answerWith(of('GET'), { id: '7' }, [], 3), { status: 200, headers: { ETag: '"3"' }, body: /"Read 7"/ })
+  test.same(answerWith(of('GET'), { id: '7' }, [], undefined).headers, {})
+  test.same(answerWith(of('PUT'), { id: '7' }, [], 3).headers, {})
   const own = Reply.with([], { message: 'other', headers: { 'X-A': 'b' } })
-  test.match(replied(of('GET'), {}, own, 3), { headers: { 'X-A': 'b', ETag: undefined }, body: /"other"/ })
+  test.match(answerWith(of('GET'), {}, own, 3), { headers: { 'X-A': 'b', ETag: '"3"' }, body: /"other"/ })
 })
 
 t.test('every 401 asks for a token, beside the headers of the refusal', async (test) => {
@@ -63,8 +63,8 @@ t.test('every 401 asks for a token, beside the headers of the refusal', async (t
 t.test('an answer for a caller without a socket: slices in one piece, bytes of its own', async (test) => {
   const shared = Buffer.from('one')
   const answer = { status: 200, contentType: 'text/plain', body: shared, headers: {} }
-  test.equal(collected(answer), answer, 'nothing to do')
-  const kept = collected({ ...answer, isTransient: true })
+  test.equal(collect(answer), answer, 'nothing to do')
+  const kept = collect({ ...answer, isTransient: true })
   shared.write('two')
   test.same(kept, { ...answer, body: Buffer.from('one') })
   const parts = function* (reason?: string) {
@@ -74,6 +74,6 @@ t.test('an answer for a caller without a socket: slices in one piece, bytes of i
     }
     return reason
   }
-  test.same(collected({ ...answer, slices: () => parts() }).body, Buffer.from('aaabbb'))
-  test.throws(() => collected({ ...answer, slices: () => parts('gone') }), /gone/)
+  test.same(collect({ ...answer, slices: () => parts() }).body, Buffer.from('aaabbb'))
+  test.throws(() => collect({ ...answer, slices: () => parts('gone') }), /gone/)
 })

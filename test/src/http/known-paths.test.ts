@@ -1,14 +1,22 @@
 import t from 'tap'
-import { KnownPaths, paramsOf } from '../../../src/http/known-paths.ts'
-import { refuses } from '../../config-fixture.ts'
+import { KnownPaths, namesNode, otherNodeIn, paramsOf } from '../../../src/http/known-paths.ts'
 
 const match = (names: readonly string[], values: readonly string[]) =>
   ({ route: { names, index: 0 }, values }) as unknown as Parameters<typeof paramsOf>[0]
 
-t.test('parameters are decoded; another node is not found', async (test) => {
-  test.same(paramsOf(match(['applianceId', 'id'], ['n', 'a%20b']), 'n'), { applianceId: 'n', id: 'a b' })
-  test.same(paramsOf(match(['applianceID'], ['n']), 'n'), { applianceID: 'n' })
-  await refuses(test, 'NOT_FOUND', () => paramsOf(match(['applianceId'], ['m']), 'n'))
+t.test('parameters are decoded', async (test) => {
+  test.same(paramsOf(match(['applianceId', 'id'], ['n', 'a%20b'])), { applianceId: 'n', id: 'a b' })
+})
+
+t.test('a path names another node, this one or none, in either spelling', async (test) => {
+  for (const name of ['applianceId', 'applianceID']) {
+    test.equal(otherNodeIn({ [name]: 'm' }, 'n'), 'm')
+    test.equal(otherNodeIn({ [name]: 'n' }, 'n'), undefined)
+    test.ok(namesNode(match([name], ['n'])))
+  }
+  test.equal(otherNodeIn({ id: 'm' }, 'n'), undefined)
+  test.notOk(namesNode(match(['id'], ['n'])))
+  test.notOk(namesNode({ allow: [] }))
 })
 
 t.test('a bounded number of short paths is remembered', async (test) => {

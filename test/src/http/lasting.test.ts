@@ -1,6 +1,6 @@
 import t from 'tap'
 import { lasting, reported } from '../../../src/http/lasting.ts'
-import { silentLog } from '../../../src/log.ts'
+import { silentLog } from '../../../src/base/log.ts'
 
 const asked = { actor: { userId: 'u', email: 'a@b', sessionId: 's' }, requestId: 'r' }
 const whole = { status: 200, contentType: 'text/plain', body: '', headers: {} }

@@ -2,15 +2,15 @@ import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { App, us_socket_local_port } from 'uWebSockets.js'
 import t from 'tap'
-import { freePlace, opened, stopListening } from '../../../src/http/listening.ts'
+import { freePlace, openSocket, stopListening } from '../../../src/http/listening.ts'
 
 const HOST = '127.0.0.1'
 
 t.test('two listeners of one process may share a port while one hands it over', async (test) => {
   const [first, second] = [App(), App()]
   const { port } = await freePlace({ host: HOST, port: 0 })
-  const socket = await opened(first, { host: HOST, port })
-  const other = await opened(second, { host: HOST, port })
+  const socket = await openSocket(first, { host: HOST, port })
+  const other = await openSocket(second, { host: HOST, port })
   test.equal(us_socket_local_port(other), port)
   await test.rejects(freePlace({ host: HOST, port }), /in use or not on this machine/)
   stopListening(socket)

@@ -1,11 +1,13 @@
-import { Type } from 'typebox'
 import t from 'tap'
-import { type Endpoint, endpoint, NoData } from '../../../src/api/endpoint.ts'
+import { Type } from 'typebox'
+import { type Endpoint, NoData, endpoint } from '../../../src/api/endpoint.ts'
 import { Reply } from '../../../src/api/reply.ts'
-import { ApiError } from '../../../src/errors.ts'
-import { createLog } from '../../../src/log.ts'
+import { ApiError } from '../../../src/base/errors.ts'
+import { createLog } from '../../../src/base/log.ts'
+import { Pipeline, callHandler, callInPlace } from '../../../src/http/pipeline.ts'
+import { Places } from '../../../src/http/places.ts'
 import { closed } from '../../../src/model/fields.ts'
-import { Pipeline } from '../../../src/http/pipeline.ts'
+import { refuses } from '../../fixtures/config.ts'
 import { parseLimited } from '../../../workers/compute/limited-json.ts'
 
 const common = { effect: 'read', staged: false, access: 'public', summary: 's' } as const
@@ -29,6 +31,7 @@ const table: readonly Endpoint[] = [
   at('/refuses', () => Promise.reject(new ApiError('IN_USE', 'no'))),
   at('/unspeakable', () => Promise.resolve(10n)),
   { ...at('/private', () => []), access: 'granted' },
+  { ...at('/managed', () => []), managedOnly: true },
   at('/slices', () =>
     Reply.bytes({
       body: '',
@@ -66,12 +69,19 @@ function fixture(authenticate: () => typeof SOMEBODY | ApiError = () => new ApiE
     authenticate,
     audit: { assertRoom: () => undefined, assertShare: () => undefined, record: async () => true },
     parseLarge: async (raw) => parseLimited(raw),
+    observed: {
+      refuse() {
+        throw new ApiError('NOT_SUPPORTED', 'this daemon only watches')
+      },
+    },
     createContext: () => ({
-      run: (handler) => handler(),
-      enter: () => undefined,
-      revisionRead: undefined,
-      cameIn: undefined,
-      changes: [],
+      work: {
+        run: (handler) => handler(),
+        revisionRead: undefined,
+        cameIn: undefined,
+        wentLive: undefined,
+        changes: [],
+      },
     }),
   })
   const send = (path: string, headers: Record<string, string> = {}, body?: string) =>
@@ -110,6 +120,10 @@ t.test('a defect, thrown, rejected or in the answer itself, is 500 with the requ
 
 t.test('a refusal is its code', async (test) => {
   test.match(await fixture().send('/refuses'), { status: 409, body: /"code":"IN_USE"/ })
+})
+
+t.test('what changes the machine is refused where it is only watched', async (test) => {
+  test.match(await fixture().send('/managed'), { status: 501, body: /only watches/ })
 })
 
 t.test('a parameter is decoded; the message takes it', async (test) => {
@@ -167,3 +181,73 @@ t.test('a request with a body is logged with its outcome, never with its body', 
   test.match(lines.join(''), /"message":"request","requestId":"request-7","method":"POST","path":"\/api\/v1\/echo"/)
   test.notMatch(lines.join(''), /12345/)
 })
+
+const literal = { name: 'n', method: 'PUT', path: '/n', staged: true, summary: 's', message: 'ok' } as const
+
+function turns() {
+  const done: string[] = []
+  const run = async (handler: () => unknown) => {
+    done.push('turn')
+    return handler()
+  }
+  return { done, run }
+}
+
+t.test('what is prepared is ready before the turn', async (test) => {
+  const { done, run } = turns()
+  const one = endpoint({
+    ...literal,
+    effect: 'stage',
+    data: Type.String(),
+    prepare: async () => {
+      done.push('prepare')
+      return 'what was read'
+    },
+    handle: (_ctx, _request, prepared) => {
+      done.push('handle')
+      return prepared
+    },
+  })
+  test.equal(await callHandler(one, { work: { run } }, {}), 'what was read')
+  test.same(done, ['prepare', 'turn', 'handle'])
+})
+
+t.test('a refusal while it is prepared takes no turn', async (test) => {
+  const { done, run } = turns()
+  const prepare = () => Promise.reject(new Error('no'))
+  await test.rejects(
+    async () =>
+      callHandler(endpoint({ ...literal, effect: 'stage', prepare, handle: () => undefined }), { work: { run } }, {}),
+    /no/,
+  )
+  test.same(done, [])
+})
+
+t.test('others take their turn at once; who only reads takes none', async (test) => {
+  const { done, run } = turns()
+  await callHandler(endpoint({ ...literal, effect: 'stage', handle: () => undefined }), { work: { run } }, {})
+  test.same(done, ['turn'])
+  test.equal(
+    callHandler(endpoint({ ...literal, effect: 'read', data: Type.Number(), handle: () => 7 }), { work: { run } }, {}),
+    7,
+  )
+  test.same(done, ['turn'])
+})
+
+t.test(
+  'TOO_MANY_AT_ONCE: what is dear has a place while it is worked on, and without places nobody is counted',
+  async (test) => {
+    const { run } = turns()
+    let finish = () => undefined as void
+    const work = new Promise<void>((resolve) => (finish = resolve))
+    const one = endpoint({ ...literal, effect: 'act', handle: () => work })
+    const places = new Places({ what: 'trials', all_max: 4, each_max: 1, retryAfter_s: 2 })
+    const first = callInPlace(one, { work: { run } }, {}, places, 'a')
+    await refuses(test, 'TOO_MANY_AT_ONCE', () => callInPlace(one, { work: { run } }, {}, places, 'a'))
+    const second = callInPlace(one, { work: { run } }, {}, places, 'b')
+    void callInPlace(one, { work: { run } }, {}, undefined, 'a')
+    finish()
+    await Promise.all([first, second].map((each) => Promise.resolve(each)))
+    test.equal(places.open, 0)
+  },
+)

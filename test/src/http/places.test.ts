@@ -1,6 +1,6 @@
 import t from 'tap'
-import { placed, Places } from '../../../src/http/places.ts'
-import { refuses } from '../../config-fixture.ts'
+import { runInPlace, Places } from '../../../src/http/places.ts'
+import { refuses } from '../../fixtures/config.ts'
 
 const places = () => new Places({ what: 'searches', all_max: 3, each_max: 2, retryAfter_s: 7 })
 
@@ -22,16 +22,16 @@ t.test('TOO_MANY_AT_ONCE: more of one user than its share, or more of all; the m
 t.test('a place is given back when the work has ended, however it ends', async (test) => {
   const made = places()
   test.equal(
-    placed(made, 'a', () => made.open),
+    runInPlace(made, 'a', () => made.open),
     1,
   )
   test.throws(() =>
-    placed(made, 'a', () => {
+    runInPlace(made, 'a', () => {
       throw new Error('no')
     }),
   )
   test.equal(made.open, 0)
-  const late = placed(made, 'a', () => Promise.reject(new Error('late')))
+  const late = runInPlace(made, 'a', () => Promise.reject(new Error('late')))
   test.equal(made.open, 1)
   await test.rejects(Promise.resolve(late), /late/)
   test.equal(made.open, 0)

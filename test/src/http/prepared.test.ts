@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { matches, rendered } from '../../../src/http/prepared.ts'
+import { matches, negotiate } from '../../../src/http/prepared.ts'
 
 const NOTHING = { ifNoneMatch: '', acceptEncoding: '' }
 const text = 'some words, '.repeat(3_000)
@@ -8,12 +8,12 @@ const text = 'some words, '.repeat(3_000)
 t.test('prepared bytes keep their type, tag, age and headers', async (test) => {
   const body = Buffer.from('x')
   const ready = { body, contentType: 'text/plain', etag: '"t"', cacheControl: 'no-cache', headers: { 'X-A': 'b' } }
-  const answer = await rendered(ready, NOTHING)
+  const answer = await negotiate(ready, NOTHING)
   test.equal(answer.body, body, 'not copied')
   test.match(answer, { status: 200, contentType: 'text/plain' })
   test.same(answer.headers, { 'X-A': 'b', ETag: '"t"', 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' })
-  test.equal(rendered(ready, NOTHING), answer, 'made once')
-  test.match(await rendered({ body: '', vary: 'Accept, Accept-Encoding' }, NOTHING), {
+  test.equal(negotiate(ready, NOTHING), answer, 'made once')
+  test.match(await negotiate({ body: '', vary: 'Accept, Accept-Encoding' }, NOTHING), {
     contentType: 'application/json',
     headers: { Vary: 'Accept, Accept-Encoding' },
   })
@@ -21,12 +21,12 @@ t.test('prepared bytes keep their type, tag, age and headers', async (test) => {
 
 t.test('who has the bytes gets 304 with the same headers and no body', async (test) => {
   const ready = { body: 'x', etag: '"t"', cacheControl: 'no-cache', headers: { 'X-A': 'b' } }
-  const answer = await rendered(ready, { ...NOTHING, ifNoneMatch: '"t"' })
+  const answer = await negotiate(ready, { ...NOTHING, ifNoneMatch: '"t"' })
   test.match(answer, { status: 304, body: '' })
   test.same(answer.headers, { 'X-A': 'b', ETag: '"t"', 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' })
-  test.equal(rendered(ready, { ...NOTHING, ifNoneMatch: 'W/"t"' }), answer, 'made once')
-  test.match(await rendered(ready, { ...NOTHING, ifNoneMatch: '"other"' }), { status: 200 })
-  test.match(await rendered({ body: 'x' }, { ...NOTHING, ifNoneMatch: '*' }), { status: 200 }, 'no tag to match')
+  test.equal(negotiate(ready, { ...NOTHING, ifNoneMatch: 'W/"t"' }), answer, 'made once')
+  test.match(await negotiate(ready, { ...NOTHING, ifNoneMatch: '"other"' }), { status: 200 })
+  test.match(await negotiate({ body: 'x' }, { ...NOTHING, ifNoneMatch: '*' }), { status: 200 }, 'no tag to match')
 })
 
 t.test('If-None-Match: lists, weak tags and the star', async (test) => {
@@ -41,23 +41,23 @@ t.test('compressed once for all who want it, with a tag of its own', async (test
       ['gzip', gunzipSync],
       ['br, gzip;q=0.5', brotliDecompressSync],
     ] as const) {
-      const first = await rendered(ready, { ...NOTHING, acceptEncoding })
+      const first = await negotiate(ready, { ...NOTHING, acceptEncoding })
       const encoding = acceptEncoding.slice(0, 2) === 'br' ? 'br' : 'gzip'
       test.equal(unpack(first.body).toString(), body.toString())
       test.match(first.headers, { 'Content-Encoding': encoding, ETag: `"t-${encoding}"`, Vary: 'Accept-Encoding' })
-      test.equal(rendered(ready, { ...NOTHING, acceptEncoding }), first, 'once')
+      test.equal(negotiate(ready, { ...NOTHING, acceptEncoding }), first, 'once')
     }
-    test.equal((await rendered(ready, NOTHING)).body, body, 'as it is for everybody else')
+    test.equal((await negotiate(ready, NOTHING)).body, body, 'as it is for everybody else')
   }
 })
 
 t.test('a tag stands for one form: 304 before anything is compressed, and none for another form', async (test) => {
   const ready = { body: text, etag: '"t"' }
   const ask = async (ifNoneMatch: string, acceptEncoding: string) => {
-    const answer = await rendered(ready, { ifNoneMatch, acceptEncoding })
+    const answer = await negotiate(ready, { ifNoneMatch, acceptEncoding })
     return [answer.status, answer.headers['ETag']]
   }
-  const early = rendered(ready, { ifNoneMatch: '"t-gzip"', acceptEncoding: 'gzip' })
+  const early = negotiate(ready, { ifNoneMatch: '"t-gzip"', acceptEncoding: 'gzip' })
   test.notOk(early instanceof Promise)
   test.same(await ask('"t-gzip"', 'gzip'), [304, '"t-gzip"'])
   test.same(await ask('"t"', 'gzip'), [200, '"t-gzip"'])
@@ -72,7 +72,7 @@ t.test('what would not become smaller is sent as it is, under its plain tag', as
     { body: 'short', etag: '"t"' },
     { body: Buffer.from(text), etag: '"t"', contentType: 'image/png' },
   ]) {
-    const answer = await rendered(ready, wanted)
+    const answer = await negotiate(ready, wanted)
     test.match(answer, { body: ready.body, headers: { ETag: '"t"', 'Content-Encoding': undefined } })
   }
 })
@@ -81,8 +81,8 @@ t.test('bytes that are overwritten afterwards are compressed from a copy', async
   for (const size of [2_000, text.length]) {
     const body = Buffer.from(text.slice(0, size))
     const ready = { body, isTransient: true } as const
-    test.match(await rendered(ready, NOTHING), { isTransient: true })
-    const form = rendered(ready, { ...NOTHING, acceptEncoding: 'gzip' })
+    test.match(await negotiate(ready, NOTHING), { isTransient: true })
+    const form = negotiate(ready, { ...NOTHING, acceptEncoding: 'gzip' })
     body.fill(0)
     const answer = await form
     test.equal(gunzipSync(answer.body).toString(), text.slice(0, size))
@@ -92,15 +92,15 @@ t.test('bytes that are overwritten afterwards are compressed from a copy', async
 
 t.test('slices are sent as they are, and not at all to who has them', async (test) => {
   const ready = { body: '', etag: '"t"', slices: () => [][Symbol.iterator]() as never }
-  const answer = await rendered(ready, { ...NOTHING, acceptEncoding: 'gzip' })
+  const answer = await negotiate(ready, { ...NOTHING, acceptEncoding: 'gzip' })
   test.match(answer, { status: 200, slices: ready.slices, headers: { ETag: '"t"', 'Content-Encoding': undefined } })
-  test.match(await rendered(ready, { ...NOTHING, ifNoneMatch: '"t"' }), { status: 304, slices: undefined })
+  test.match(await negotiate(ready, { ...NOTHING, ifNoneMatch: '"t"' }), { status: 304, slices: undefined })
 })
 
 t.test('of many who have the bytes one is sent them all the same, now and then', async (test) => {
   const ready = { body: 'x', etag: '"t"' }
   const answers = []
-  for (let n = 0; n < 960; n += 1) answers.push(await rendered(ready, { ...NOTHING, ifNoneMatch: '"t"' }))
+  for (let n = 0; n < 960; n += 1) answers.push(await negotiate(ready, { ...NOTHING, ifNoneMatch: '"t"' }))
   const full = answers.filter(({ status }) => status === 200)
   // One in 32 to 96.
   test.ok(full.length >= 9 && full.length <= 30, `${full.length}`)

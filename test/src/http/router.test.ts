@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type Endpoint, endpoint, type Method } from '../../../src/api/endpoint.ts'
-import { ApiError } from '../../../src/errors.ts'
-import { decoded, Router } from '../../../src/http/router.ts'
+import { ApiError } from '../../../src/base/errors.ts'
+import { answerOptions, decodeSegment, Router } from '../../../src/http/router.ts'
 
 const at = (method: Method, path: string): Endpoint =>
   endpoint({
@@ -44,18 +44,42 @@ t.test('a parameter may have the name of a fixed segment elsewhere', async (test
 })
 
 t.test('a known path with another method answers the methods it has', async (test) => {
-  test.same(found('DELETE', '/api/v1/things'), ['GET', 'POST'])
+  test.same(found('DELETE', '/api/v1/things'), ['GET', 'HEAD', 'POST', 'OPTIONS'])
 })
 
-t.test('nothing is normalised', async (test) => {
+t.test('HEAD finds what GET finds, and one slash at the end is ignored', async (test) => {
+  test.same(found('HEAD', '/api/v1/things/42'), ['/things/{id}', '42'])
+  test.same(found('GET', '/api/v1/things/'), ['/things'])
+  test.same(found('GET', '/api/v1/things/42/'), ['/things/{id}', '42'])
+  test.same(found('HEAD', '/api/v1/things/42/drain'), ['PUT', 'OPTIONS'], 'there is nothing to get')
+})
+
+t.test('an empty id at the end is no way to delete all', async (test) => {
+  const pending = new Router('/api/v1', [
+    at('DELETE', '/pending'),
+    at('DELETE', '/pending/{id}'),
+    at('GET', '/pending'),
+  ])
+  test.match(pending.find('DELETE', '/api/v1/pending'), { route: { endpoint: { path: '/pending' } } })
+  test.same(pending.find('DELETE', '/api/v1/pending/'), { allow: [] })
+  test.match(pending.find('DELETE', '/api/v1/pending/42/'), { route: { endpoint: { path: '/pending/{id}' } } })
+  test.match(pending.find('GET', '/api/v1/pending/'), { route: { endpoint: { path: '/pending' } } })
+})
+
+t.test('OPTIONS answers 204 with the methods of the path; a path that nobody has is unknown', async (test) => {
+  const answer = answerOptions(router.find('OPTIONS', '/api/v1/things/'))
+  test.match(answer, { status: 204, body: '', headers: { Allow: 'GET, HEAD, POST, OPTIONS' } })
+  test.throws(() => answerOptions(router.find('OPTIONS', '/api/v1/none/of/it')), { code: 'UNKNOWN_ENDPOINT' })
+})
+
+t.test('nothing else is normalised', async (test) => {
   for (const path of [
-    '/api/v1/things/',
+    '/api/v1/things//',
     '/api/v1//things',
     '/api/v1/./things',
     '/API/V1/things',
     '/things',
     '/api/v1',
-    '/api/v1/things/42/',
     '/api/v1/things//drain',
     '/api/v1/Things',
   ]) {
@@ -64,7 +88,7 @@ t.test('nothing is normalised', async (test) => {
 })
 
 t.test('a parameter is decoded; a broken encoding is refused', async (test) => {
-  test.equal(decoded('a-b'), 'a-b')
-  test.equal(decoded('a%20%C3%BC'), 'a ü')
-  test.throws(() => decoded('%zz'), new ApiError('MALFORMED_REQUEST', 'The path holds a broken percent-encoding'))
+  test.equal(decodeSegment('a-b'), 'a-b')
+  test.equal(decodeSegment('a%20%C3%BC'), 'a ü')
+  test.throws(() => decodeSegment('%zz'), new ApiError('MALFORMED_REQUEST', 'The path holds a broken percent-encoding'))
 })

@@ -1,14 +1,16 @@
+import t, { type Test } from 'tap'
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { type Socket, connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
-import t, { type Test } from 'tap'
-import { ensureCertificate } from '../../../src/certificate.ts'
+import { ERRORS } from '../../../src/base/errors.ts'
 import type { Answer } from '../../../src/http/envelope.ts'
 import type { Incoming } from '../../../src/http/incoming.ts'
-import { rendered, wantedOf } from '../../../src/http/prepared.ts'
+import { negotiate, wantedOf } from '../../../src/http/prepared.ts'
+import { STATUS_LINES } from '../../../src/http/sending.ts'
 import { listen, requestIds } from '../../../src/http/server.ts'
-import { temporaryFolder } from '../../config-fixture.ts'
+import { ensureCertificate } from '../../../src/listeners/own-certificate.ts'
+import { temporaryFolder } from '../../fixtures/config.ts'
 
 const MIB = 1024 * 1024
 const text = (body: string | Uint8Array, more: Partial<Answer> = {}): Answer => ({
@@ -28,7 +30,7 @@ async function fixture(test: Test, kind: 'plain' | 'tls' = 'plain') {
     seen.asked += 1
     if (incoming.path === '/text') return text('é'.repeat(MIB))
     if (incoming.path === '/transient') return text(shared.fill(96 + (seen.asked % 26)), { isTransient: true })
-    if (incoming.path === '/prepared') return rendered(prepared, wantedOf(incoming))
+    if (incoming.path === '/prepared') return negotiate(prepared, wantedOf(incoming))
     if (incoming.path === '/late') return Promise.resolve(text(Buffer.alloc(2 * MIB, 'l')))
     return text('x'.repeat(200))
   }
@@ -167,3 +169,9 @@ t.test(
     }
   },
 )
+
+t.test('every status that an answer can have has its line', async (test) => {
+  for (const status of [200, 201, 202, 304, ...Object.values(ERRORS).map((error) => error.status)]) {
+    test.match(STATUS_LINES[status], new RegExp(`^${status} [A-Z]`))
+  }
+})

@@ -17,6 +17,10 @@ function handle(seen: string[], gate: { open: Promise<void> }) {
     if (path === '/slow') return gate.open.then(() => ok('"late"'))
     if (path === '/big') return ok(Buffer.alloc(3_000_000, 'x'))
     if (path === '/ambiguous') return ok(String(incoming.isAmbiguous))
+    if (path === '/long') return { ...ok(''), slices: () => [Buffer.from('never sent')].values() as never }
+    if (path === '/events') return { ...ok(''), stream: () => () => undefined }
+    if (path === '/unchanged') return { ...ok(''), status: 304 }
+    if (path === '/options') return { ...ok(''), status: 204, headers: { Allow: 'GET' } }
     if (path === '/refused') return { ...ok('{}'), status: 418, headers: { 'X-Extra': '1' } }
     if (method === 'GET' || method === 'HEAD')
       return ok(JSON.stringify({ method, path, query, requestId, host: incoming.header('host') }))
@@ -27,6 +31,10 @@ function handle(seen: string[], gate: { open: Promise<void> }) {
           ? { ...ok('"too large"'), status: 413 }
           : ok(JSON.stringify({ size: body.length, address: incoming.address, text: Buffer.from(body).toString() })),
       )
+      .catch(({ code }: { readonly code: string }) => {
+        seen.push(code)
+        return ok('')
+      })
   }
 }
 
@@ -123,11 +131,60 @@ t.test('HEAD has the headers and no body', async (test) => {
   test.match(head, new RegExp(`Content-Length: ${length + 1}\r\n(.*\r\n)*\r\n$`))
 })
 
+t.test('an answer without a body ends its connection: nobody could tell whether it was read', async (test) => {
+  const { raw } = await fixture(test)
+  const text = await raw(['OPTIONS /options HTTP/1.1\r\nHost: h\r\n\r\n'], 'never said')
+  test.match(text, /^HTTP\/1\.1 204 No Content\r\n/)
+  test.match(text, /Allow: GET\r\n/)
+  test.match(text, /Connection: close\r\n/i)
+  test.notMatch(text, /Content-Length|Transfer-Encoding/i, 'a 204 has none')
+  test.match(text, /[^\n]\r\n\r\n$/)
+})
+
+t.test('HEAD of an answer that is made while it is sent names no length, and ends its connection', async (test) => {
+  const { raw } = await fixture(test)
+  for (const path of ['/long', '/events']) {
+    const text = await raw([`HEAD ${path} HTTP/1.1\r\nHost: h\r\n\r\n`], 'never said')
+    test.match(text, /^HTTP\/1\.1 200 OK\r\n/, path)
+    test.notMatch(text, /Content-Length/i, 'it is not empty')
+    test.match(text, /\r\nConnection: close\r\nDate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\n\r\n$/)
+  }
+})
+
+t.test('an answer that nothing has changed names no length, and the connection serves on', async (test) => {
+  const { raw } = await fixture(test)
+  const asked = 'GET /unchanged HTTP/1.1\r\nHost: h\r\n\r\n'
+  const text = await raw([asked, asked, 'GET /next HTTP/1.1\r\nHost: h\r\n\r\n'], '/next')
+  test.equal(text.split('HTTP/1.1 304 Not Modified\r\n').length, 3)
+  const [unchanged = ''] = text.split('HTTP/1.1 200 OK')
+  test.notMatch(unchanged, /Content-Length|Transfer-Encoding|Connection: close/i)
+  const head = await raw(['HEAD /unchanged HTTP/1.1\r\nHost: h\r\n\r\n'], 'never said')
+  test.notMatch(head, /Content-Length/i)
+})
+
 t.test('other statuses and headers are written', async (test) => {
   const { raw } = await fixture(test)
   const text = await raw(['GET /refused HTTP/1.1\r\nHost: h\r\n\r\n'], '{}')
   test.match(text, /^HTTP\/1\.1 418/)
   test.match(text, /X-Extra: 1/)
+})
+
+t.test('a stop answers what was asked before, and begins nothing more', async (test) => {
+  const { listener, raw, release, seen } = await fixture(test)
+  const idle = connect(listener.port, '127.0.0.1')
+  await once(idle, 'connect')
+  const asked = raw(['POST /slow HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n'], 'late')
+  while (seen.length === 0) await wait(5)
+  let isDone = false
+  const stopped = listener.stop().then(() => (isDone = true))
+  idle.write('GET /after HTTP/1.1\r\nHost: h\r\n\r\n')
+  await once(idle, 'close')
+  test.same([seen, isDone], [['POST /slow'], false])
+  await test.rejects(raw([], 'x'), { code: 'ECONNREFUSED' })
+  release()
+  test.match(await asked, /200 OK[^]*Connection: close[^]*"late"$/i)
+  await stopped
+  await listener.stop()
 })
 
 t.test('a client that goes away before a late answer harms nothing', async (test) => {
@@ -142,13 +199,15 @@ t.test('a client that goes away before a late answer harms nothing', async (test
   test.match(await raw(['GET /alive HTTP/1.1\r\nHost: h\r\n\r\n'], '/alive'), /200 OK/)
 })
 
-t.test('a client that sends half a body and leaves harms nothing', async (test) => {
-  const { listener, raw } = await fixture(test)
+t.test('a client that sends half a body and leaves harms nothing, and who waits for the rest is told', async (test) => {
+  const { listener, raw, seen } = await fixture(test)
   const socket = connect(listener.port, '127.0.0.1')
   await once(socket, 'connect')
   socket.write('POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nhalf')
-  await wait(20)
+  while (seen.length === 0) await wait(1)
   socket.destroy()
+  while (seen.length === 1) await wait(1)
+  test.same(seen, ['POST /', 'MALFORMED_REQUEST'])
   test.match(await raw(['GET /alive HTTP/1.1\r\nHost: h\r\n\r\n'], '/alive'), /200 OK/)
 })
 

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { whileAllowed } from '../../../src/http/streams.ts'
 import { listen } from '../../../src/http/server.ts'
-import type { StreamSink } from '../../../src/api/reply.ts'
+import type { StreamSink } from '../../../src/context/rendered.ts'
 
 const until = async (isSo: () => boolean) => {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -58,7 +58,7 @@ t.test('a stream ends with the right that opened it', async (test) => {
   const stream = whileAllowed(
     () => () => void stopped++,
     () => isAllowed,
-    5,
+    { every_ms: 5 },
   )
   const stop = stream({ write: (text) => void written.push(text), end: () => void written.push('END') })
   await until(() => written.length > 1)

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { us_socket_local_port } from 'uWebSockets.js'
-import { opened } from '../../../src/http/listening.ts'
+import { openSocket } from '../../../src/http/listening.ts'
 import { TlsFront } from '../../../src/http/tls-front.ts'
-import { certificateRecord } from '../../certificate-fixture.ts'
-import { temporaryFolder } from '../../config-fixture.ts'
+import { certificateRecord } from '../../fixtures/certificate.ts'
+import { temporaryFolder } from '../../fixtures/config.ts'
 
 async function filesOf(test: Test, id: string) {
   const folder = temporaryFolder(test, id)
@@ -41,7 +41,7 @@ t.test('who connects is shown the certificate of the moment, and served alike', 
     })
   })
   test.teardown(() => front.close())
-  const port = us_socket_local_port(await opened(front.acceptor, { host: '127.0.0.1', port: 0 }))
+  const port = us_socket_local_port(await openSocket(front.acceptor, { host: '127.0.0.1', port: 0 }))
   test.match(await asked(port), { fingerprint: one.fingerprint, text: /served$/ })
   const takeBack = front.present(two.tls)
   test.match(await asked(port), { fingerprint: two.fingerprint, text: /served$/ })

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import t from 'tap'
-import { ApiError, type FieldError } from '../../../src/errors.ts'
+import { ApiError, type FieldError } from '../../../src/base/errors.ts'
 import { parseForm, parseQuery, parseSmall, validBody, Validation } from '../../../src/http/validation.ts'
 import { closed, Ip, Port } from '../../../src/model/fields.ts'
 
@@ -77,6 +77,7 @@ t.test('a query is converted to the types of its schema', async (test) => {
   const Query = closed({ start: Type.Integer({ minimum: 0 }), kind: Type.Optional(Type.String()) })
   const query = new Validation(Query)
   test.same(parseQuery('start=12&kind=a%20b', query), { start: 12, kind: 'a b' })
+  test.same(parseQuery('_=17&start=12&_t&kind=a&_=18&%5Fx=1', query), { start: 12, kind: 'a' }, '_… is nobody’s')
   for (const [text, expected] of [
     ['start=1.5', { start: 'TYPE' }],
     ['start=0x10', { start: 'TYPE' }],

@@ -21,14 +21,17 @@ t.test('what is no socket is a reason, not a crash', (t) => {
 })
 
 t.test('this kernel answers over the socket of the launcher', async (t) => {
-  const { stdout } = await execute(path('systemd/notify-exec'), [process.execPath, path('test/ipvs-dump.ts')])
+  const { stdout } = await execute(path('systemd/notify-exec'), [
+    process.execPath,
+    path('test/simulators/ipvs-dump.ts'),
+  ])
   const { failure } = JSON.parse(stdout)
   // With IPVS or without it, with the right to read it or not: the kernel has understood the question.
   t.ok(failure === null || /this kernel has no IPVS|CAP_NET_ADMIN/.test(failure), failure)
 })
 
 t.test('without the launcher there is no socket, and an inherited setting is not believed', async (t) => {
-  const bare = execute(process.execPath, [path('test/ipvs-dump.ts')], { env: {} })
+  const bare = execute(process.execPath, [path('test/simulators/ipvs-dump.ts')], { env: {} })
   await t.rejects(bare, /there is no socket/)
   const env = { PATH: '/usr/bin:/bin', FULCRUM_GENETLINK: 'fd:77' }
   const { stdout } = await execute(path('systemd/notify-exec'), ['printenv', 'FULCRUM_GENETLINK'], { env })

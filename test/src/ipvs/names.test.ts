@@ -2,8 +2,8 @@ import t from 'tap'
 import { destKey, markKey, serviceKey } from '../../../src/ipvs/addresses.ts'
 import { destinationKey, ipvsPlan, rowsOf, serviceOfKey } from '../../../src/ipvs/names.ts'
 import { marksOf } from '../../../src/drivers/keepalived/marks.ts'
-import { l4Backend, l4Frontend, realServer } from '../../config-fixture.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { l4Backend, l4Frontend, realServer } from '../../fixtures/config.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 const servers = [realServer('r1', { ip: '10.0.0.1', port: 8080 }), realServer('r2', { ip: '10.0.0.2', port: null })]
 const backend = l4Backend('b', ['r1', 'r2'])

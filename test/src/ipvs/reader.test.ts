@@ -1,8 +1,8 @@
 import t from 'tap'
 import { ERRNO, type NetlinkChannel } from '../../../src/ipvs/exchange.ts'
 import { IpvsReader } from '../../../src/ipvs/reader.ts'
-import { conformance } from '../../ipvs-conformance.ts'
-import { IpvsSimulator } from '../../ipvs-simulator.ts'
+import { conformance } from '../../simulators/ipvs-conformance.ts'
+import { IpvsSimulator } from '../../simulators/ipvs-simulator.ts'
 
 t.test('the simulator does what a kernel does', (t) => conformance(t, new IpvsSimulator()))
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ACCESS_SECTIONS } from '../../../src/model/access-sections.ts'
 import { SECTION_NAMES } from '../../../src/model/sections.ts'
-import { BACKUP_SECTIONS } from '../../../src/backup/sections.ts'
+import { BACKUP_SECTIONS } from '../../../src/backup-file/sections.ts'
 
 t.test('what says who may come in is what a backup calls rbac', async (test) => {
   const rbac = BACKUP_SECTIONS.find(({ name }) => name === 'rbac')?.config ?? []

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import t from 'tap'
 import { Email, Group, Ids, PersonName, Role, User } from '../../../src/model/access.ts'
-import { user } from '../../config-fixture.ts'
+import { user } from '../../fixtures/config.ts'
 
 const fits = (schema: TSchema, value: unknown) => Compile(schema).Check(value)
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Value } from 'typebox/value'
 import { Certificate, CipherList } from '../../../src/model/certificates.ts'
-import { certificateMaker } from '../../certificate-maker.ts'
+import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
 t.test('a certificate that was read fits its schema', async (test) => {
   const { pair, record } = certificateMaker(test)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Value } from 'typebox/value'
 import { L4Backend, L4Frontend, SCHEDULERS } from '../../../src/model/layer4.ts'
-import { l4Backend, l4Frontend } from '../../config-fixture.ts'
+import { l4Backend, l4Frontend } from '../../fixtures/config.ts'
 
 t.test('masks are ones before zeros, or a length', (test) => {
   const fits = (persistMask: string) => Value.Check(L4Backend, l4Backend('be', [], { persistMask }))

@@ -4,7 +4,7 @@ import t from 'tap'
 import { HealthCheckSetting } from '../../../src/model/health-check.ts'
 import { parsePorts } from '../../../src/model/ports.ts'
 import { L7Backend, L7Frontend, L7Real, Persistence } from '../../../src/model/layer7.ts'
-import { backend, frontend } from '../../config-fixture.ts'
+import { backend, frontend } from '../../fixtures/config.ts'
 
 const fits = (schema: TSchema, value: unknown) => Compile(schema).Check(value)
 

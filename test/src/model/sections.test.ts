@@ -1,6 +1,6 @@
 import t from 'tap'
 import { SECTION_NAMES, SECTIONS } from '../../../src/model/sections.ts'
-import { backend, frontend, realServer, user } from '../../config-fixture.ts'
+import { backend, frontend, realServer, user } from '../../fixtures/config.ts'
 
 t.test('every section can be shown: label, schema with an id, and a name', async (test) => {
   test.same(SECTION_NAMES, [

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import t from 'tap'
 import { RADIUS_HOSTS_MAX, RadiusConfig, RadiusHost, RadiusUser } from '../../../src/model/sign-in.ts'
-import { NO_RADIUS } from '../../../src/radius/sent-config.ts'
+import { NO_RADIUS } from '../../../src/rules/radius.ts'
 
 const fits = (schema: TSchema, value: unknown) => Compile(schema).Check(value)
 const host = { host: 'radius.test', port: 1812, sharedSecret: '', priority: 0 }

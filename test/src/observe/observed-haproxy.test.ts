@@ -1,7 +1,7 @@
 import t from 'tap'
 import { observedHaproxy } from '../../../src/observe/observed-haproxy.ts'
 import { SettingsError } from '../../../src/settings.ts'
-import { configFixture, realServer } from '../../config-fixture.ts'
+import { configFixture, realServer } from '../../fixtures/config.ts'
 
 const observe = { path: '/run/haproxy/admin.sock' }
 const refused = { code: 'NOT_SUPPORTED', status: 501, message: /at \/run\/haproxy\/admin\.sock/ }
@@ -15,7 +15,7 @@ t.test('what would change HAProxy is refused, what would not is not', async (tes
     test.throws(() => observed.refuseEdit(section), refused)
   for (const section of ['users', 'radiusConfigs'] as const) test.doesNotThrow(() => observed.refuseEdit(section))
   test.same(observed.units.list(), [])
-  await test.rejects(observed.units.operate(), refused)
+  await test.rejects(observed.units.operate('layer7proxy', 'reload', 'a@b'), refused)
 })
 
 t.test('a folder with a configuration of its own is refused, staged or running', async (test) => {

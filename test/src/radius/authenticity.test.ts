@@ -1,7 +1,7 @@
 import t from 'tap'
 import { authenticityOf, signedRequest } from '../../../src/radius/authenticity.ts'
 import { decodePacket } from '../../../src/radius/packet.ts'
-import { answerTo, SECRET } from '../../radius-server.ts'
+import { answerTo, SECRET } from '../../simulators/radius-server.ts'
 
 const hex = (text: string) => Buffer.from(text, 'hex')
 

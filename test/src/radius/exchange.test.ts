@@ -3,12 +3,14 @@ import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { askServer, type Patience } from '../../../src/radius/exchange.ts'
 import { CODE } from '../../../src/radius/packet.ts'
-import { answerTo, closedHost, type Handler, radiusServer, SECRET } from '../../radius-server.ts'
+import { answerTo, closedHost, type Handler, radiusServer, SECRET } from '../../simulators/radius-server.ts'
 
 const QUESTION = { name: 'nemo', password: 'arctangent', protocol: 'PAP', nasIdentifier: 'lb' } as const
 const PATIENCE: Patience = { attempt_ms: 150, attempts: 2, budget_ms: 10_000, requireMessageAuthenticator: true }
 /** Long enough for any answer that is on its way. */
-const PATIENT = { ...PATIENCE, attempt_ms: 5000 }
+const PATIENT = { ...PATIENCE, attempt_ms: 60_000, budget_ms: 60_000 }
+/** Long enough for answers that end nothing. */
+const SEVERAL = { attempts: 8 }
 
 async function asked(test: Test, handle: Handler, patience: Partial<Patience> = {}, address = '127.0.0.1') {
   const { port, requests } = await radiusServer(test, handle, address)
@@ -46,10 +48,15 @@ t.test('a request is sent again as it was, from the same port, until its attempt
 
 t.test('an answer to the second sending counts', async (test) => {
   let count = 0
-  const { ending } = await asked(test, (request, reply) => {
-    count += 1
-    if (count === 2) reply(answerTo(request))
-  })
+  const { ending } = await asked(
+    test,
+    (request, reply) => {
+      count += 1
+      if (count === 2) reply(answerTo(request))
+      // A slow machine needs more than one of these attempts for the way back.
+    },
+    { attempts: 100 },
+  )
   test.match(ending, { outcome: 'accepted' })
 })
 
@@ -144,9 +151,13 @@ t.test('an answer that comes too late, or again, is nobody’s', async (test) =>
 })
 
 t.test('what was wrong with answers is told: another secret, or no Message-Authenticator', async (test) => {
-  const forged = await asked(test, (request, reply) => reply(answerTo(request, { secret: 'guessed' })))
+  const forged = await asked(test, (request, reply) => reply(answerTo(request, { secret: 'guessed' })), SEVERAL)
   test.same(forged.ending, { outcome: 'forged' })
-  const unprotected = await asked(test, (request, reply) => reply(answerTo(request, { messageAuthenticator: 'none' })))
+  const unprotected = await asked(
+    test,
+    (request, reply) => reply(answerTo(request, { messageAuthenticator: 'none' })),
+    SEVERAL,
+  )
   test.same(unprotected.ending, { outcome: 'unprotected' })
 })
 
@@ -156,7 +167,7 @@ t.test('answers without Message-Authenticator count where they are allowed; wron
     reply(answerTo(request, { messageAuthenticator: 'none' }))
   test.match((await asked(test, without, { ...PATIENT, ...allowed })).ending, { outcome: 'accepted' })
   const wrong = { attributes: [{ type: 80, value: Buffer.alloc(16) }], messageAuthenticator: 'none' } as const
-  const ended = await asked(test, (request, reply) => reply(answerTo(request, wrong)), allowed)
+  const ended = await asked(test, (request, reply) => reply(answerTo(request, wrong)), { ...SEVERAL, ...allowed })
   test.same(ended.ending, { outcome: 'forged' })
 })
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { groupValues } from '../../../src/radius/group-attribute.ts'
 import { CODE, decodePacket, vendorAttribute } from '../../../src/radius/packet.ts'
 import { AccessRequest } from '../../../src/radius/request.ts'
-import { answerTo, SECRET } from '../../radius-server.ts'
+import { answerTo, SECRET } from '../../simulators/radius-server.ts'
 
 const QUESTION = { name: 'nemo', password: 'arctangent', protocol: 'PAP', nasIdentifier: 'lb 1' } as const
 

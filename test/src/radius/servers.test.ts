@@ -1,7 +1,7 @@
 import t from 'tap'
 import { REMEMBERED_MS, type Resolve, Servers } from '../../../src/radius/servers.ts'
-import { manualClock } from '../../manual-clock.ts'
-import { radiusConfig } from '../../radius-server.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+import { radiusConfig } from '../../simulators/radius-server.ts'
 
 const host = (name: string, more: object = {}) => ({ host: name, port: null, sharedSecret: '', priority: 0, ...more })
 const NAMES: Resolve = async (name) => {

@@ -1,8 +1,11 @@
 import t from 'tap'
-import { applianceFixture, caller } from '../../appliance-fixture.ts'
+import { caller } from '../../fixtures/appliance.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 t.test('who looks after accounts sees and ends what everybody has, and no secret of it', async (test) => {
-  const { call, login, appliance } = await applianceFixture(test)
+  const { call, login, appliance } = await borrow()
   const body = { email: 'jane@localhost', firstname: 'J', lastname: 'D', password: 'a-password', disabled: 'false' }
   const { id } = (await call('POST', '/localUsers/users', { body })).json.data
   await call('PUT', '/services/apply')
@@ -24,7 +27,7 @@ t.test('who looks after accounts sees and ends what everybody has, and no secret
 })
 
 t.test('nobody takes the own second factor off without being asked for it', async (test) => {
-  const { call } = await applianceFixture(test)
+  const { call } = await borrow()
   const { id } = (await call('GET', '/localUsers/me')).json.data
   test.match((await call('DELETE', `/localUsers/users/${id}/2fa`)).json, { code: 'PERMISSION_DENIED' })
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { applianceFixture } from '../../appliance-fixture.ts'
+import { applianceFixture } from '../../fixtures/appliance.ts'
 
 t.test('the audit log is searched by every field, and a wrong query is refused', async (test) => {
   const { call } = await applianceFixture(test)

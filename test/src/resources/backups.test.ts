@@ -1,10 +1,20 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { applianceFixture, type Caller, ETH1, type Received } from '../../appliance-fixture.ts'
-import { type ComputePool, InlinePool } from '../../../src/worker-pool.ts'
+import { type Caller, ETH1, type Received } from '../../fixtures/appliance.ts'
+import { ownAppliance, sharedAppliance } from '../../fixtures/shared-appliance.ts'
+import { type ComputePool, InlinePool } from '../../../src/threads/worker-pool.ts'
 import * as computeTasks from '../../../workers/compute.ts'
-import { signed } from '../../backup-fixture.ts'
+import { signed } from '../../fixtures/backup.ts'
+
+const borrow = sharedAppliance(t)
+
+/** With no backup file kept. */
+async function lend() {
+  const site = await borrow()
+  await site.call('DELETE', '/backup')
+  return site
+}
 
 const PASSPHRASE = { 'x-backup-passphrase': 'correct horse' }
 
@@ -38,16 +48,17 @@ async function upload(call: Caller, text: string): Promise<string> {
 async function restored(test: Test, call: Caller, body: object, headers: Readonly<Record<string, string>> = {}) {
   const answer = await call('POST', '/backup/restore', { body, headers })
   test.equal(answer.status, 202, answer.text)
-  test.equal(answer.headers['Location'], `/api/v1/jobs/${answer.json.data.job}`)
+  test.equal(answer.headers['Location'], `/api/v1/jobs/${answer.json.job}`)
+  test.notOk('data' in answer.json, 'a message only')
   for (;;) {
-    const { data } = (await call('GET', `/jobs/${answer.json.data.job}`)).json
+    const { data } = (await call('GET', `/jobs/${answer.json.job}`)).json
     if (data.state !== 'running') return data
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
 t.test('a backup is one JSON file of running, to be kept nowhere on the way', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node } = await lend()
   await populate(call, node)
   await call('POST', '/ipvsDirector/rips', { body: { name: 'staged only', ip: '192.0.2.1' } })
   const answer = await call('GET', '/backup')
@@ -55,6 +66,7 @@ t.test('a backup is one JSON file of running, to be kept nowhere on the way', as
     'Cache-Control': 'no-store',
     'Content-Disposition': /^attachment; filename="[\w.-]+-\d{8}-\d{6}\.json"$/,
     'content-type': 'application/json',
+    'X-Backup-Warning': /^SECRETS_IN_CLEAR: .*private keys.*X-Backup-Passphrase/,
   })
   test.match(answer.json, {
     format: 1,
@@ -71,7 +83,7 @@ t.test('a backup is one JSON file of running, to be kept nowhere on the way', as
 })
 
 t.test('uploads are listed with nodes and sections, restored and deleted', async (test) => {
-  const { call, node, state } = await applianceFixture(test)
+  const { call, node, state } = await lend()
   await populate(call, node)
   const file = await upload(call, (await call('GET', '/backup')).text)
   const { data } = (await call('GET', '/backup/list')).json
@@ -97,7 +109,7 @@ t.test('uploads are listed with nodes and sections, restored and deleted', async
 })
 
 t.test('a part restore is staged, to be looked at and applied', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node } = await lend()
   const { rip } = await populate(call, node)
   const file = await upload(call, (await call('GET', '/backup')).text)
   await call('PUT', `/ipvsDirector/rips/${rip}`, { body: { port: 9999 } })
@@ -112,7 +124,7 @@ t.test('a part restore is staged, to be looked at and applied', async (test) => 
 })
 
 t.test('a part restore that would leave references open names the section to add', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node } = await lend()
   const { rip, backend } = await populate(call, node)
   const file = await upload(call, (await call('GET', '/backup')).text)
   await call('PUT', `/layer7proxy/backends/${backend}`, { body: { reals: [] } })
@@ -125,7 +137,7 @@ t.test('a part restore that would leave references open names the section to add
 })
 
 t.test('path independence: backup, everything changed, full restore, apply: the same configuration', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node } = await lend()
   const { rip, backend, group } = await populate(call, node)
   const before = await call('GET', '/backup')
   const file = await upload(call, before.text)
@@ -142,11 +154,12 @@ t.test('path independence: backup, everything changed, full restore, apply: the 
 })
 
 t.test('a backup under a passphrase shows no secret and needs it for a restore', async (test) => {
-  const { call, node, state } = await applianceFixture(test)
+  const { call, node, state } = await lend()
   await populate(call, node)
   const short = await call('GET', '/backup', { headers: { 'x-backup-passphrase': 'short' } })
   test.match(short.json, { code: 'INVALID_QUERY', errors: [{ field: 'X-Backup-Passphrase' }] })
   const sealed = await call('GET', '/backup', { headers: PASSPHRASE })
+  test.notOk('X-Backup-Warning' in sealed.headers)
   test.notMatch(sealed.text, /argon2|web 1|198\.51\.100\.7/)
   test.match(sealed.json.sections.rbac.data.encrypted, { kdf: 'scrypt', cipher: 'aes-256-gcm', tag: String })
   const file = await upload(call, sealed.text)
@@ -164,7 +177,7 @@ t.test('a backup under a passphrase shows no secret and needs it for a restore',
 })
 
 t.test('fields belong to one kind of restore; every problem is told at once', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node } = await lend()
   await populate(call, node)
   const file = await upload(call, (await call('GET', '/backup')).text)
   const restore = (body: object) => call('POST', '/backup/restore', { body: { file, ...body } })
@@ -193,7 +206,7 @@ t.test('fields belong to one kind of restore; every problem is told at once', as
 })
 
 t.test('the management address of a full restore is there, whatever the backup says', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node } = await lend()
   const { group } = await populate(call, node)
   await call('PUT', `/ipgroups/${group}`, {
     body: { name: 'management', networkIp: '192.0.2.0', networkMask: 24, gateway: '192.0.2.254', defaultGateway: true },
@@ -221,7 +234,7 @@ t.test('the management address of a full restore is there, whatever the backup s
 })
 
 t.test('who may not change roles restores no users and roles either', async (test) => {
-  const { call, anonymous, login } = await applianceFixture(test)
+  const { call, anonymous, login } = await lend()
   const roles = (await call('GET', '/rbac/roles')).json.data
   const role = roles.find(({ name }: { name: string }) => name === 'Backup').id
   const person = { email: 'b@localhost', firstname: 'B', lastname: 'B', password: 'b-password', disabled: 'false' }
@@ -256,7 +269,7 @@ t.test('nobody waits to edit while a backup is opened', async (test) => {
     },
     close: () => pool.close(),
   }
-  const { call, node } = await applianceFixture(test, {}, { compute })
+  const { call, node } = await ownAppliance(test, { machineMore: { compute } })
   await populate(call, node)
   const file = await upload(call, (await call('GET', '/backup')).text)
   const restoring = call('POST', '/backup/restore', { body: { file, sections: ['realServers'] } })
@@ -264,14 +277,14 @@ t.test('nobody waits to edit while a backup is opened', async (test) => {
   const body = { name: 'meanwhile', ip: '192.0.2.77', port: 80 }
   test.equal((await call('POST', '/ipvsDirector/rips', { body })).status, 201)
   const second = await call('POST', '/backup/restore', { body: { file, sections: ['realServers'] } })
-  test.match(second, { status: 409, headers: { 'Retry-After': '1' }, json: { code: 'APPLY_IN_PROGRESS' } })
+  test.match(second, { status: 409, headers: { 'Retry-After': '1' }, json: { code: 'JOB_IN_PROGRESS' } })
   goOn()
   test.equal((await restoring).status, 200)
   test.same((await call('GET', '/services/pending')).json.data.changes, [], 'what it stages is of that moment')
 })
 
 t.test('TRANSACTION_OPEN, inside and outside it', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node } = await lend()
   await populate(call, node)
   const file = await upload(call, (await call('GET', '/backup')).text)
   const { id } = (await call('POST', '/transactions')).json.data
@@ -282,19 +295,19 @@ t.test('TRANSACTION_OPEN, inside and outside it', async (test) => {
 })
 
 t.test('a restore that would leave no administrator is told by its check and refused by the apply', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node } = await lend()
   await populate(call, node)
   const backup = (await call('GET', '/backup')).json
   for (const user of backup.sections.rbac.data.users) user.disabled = true
   const file = await upload(call, signed(backup))
-  test.match(await restored(test, call, { file }), { state: 'failed', problem: { code: 'CONFIG_INVALID' } })
-  test.match((await call('PUT', '/services/apply')).json, { code: 'CONFIG_INVALID' })
+  test.match(await restored(test, call, { file }), { state: 'failed', problem: { code: 'IN_USE' } })
+  test.match((await call('PUT', '/services/apply')).json, { code: 'IN_USE' })
   test.equal((await call('DELETE', '/services/pending')).status, 200, 'and can be taken back')
   test.equal((await call('GET', '/services/pending')).json.data.count, 0)
 })
 
 t.test('an apply of a restore is preceded by an automatic backup of what was', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node } = await lend()
   await populate(call, node)
   await call('DELETE', '/backup')
   const before = (await call('GET', '/backup')).json
@@ -312,7 +325,7 @@ t.test('an apply of a restore is preceded by an automatic backup of what was', a
 })
 
 t.test('a file that was damaged after its upload is not listed and not restored', async (test) => {
-  const { call, node, state } = await applianceFixture(test)
+  const { call, node, state } = await lend()
   await populate(call, node)
   const file = await upload(call, (await call('GET', '/backup')).text)
   const path = join(state, 'backups', 'uploads', file)
@@ -322,14 +335,17 @@ t.test('a file that was damaged after its upload is not listed and not restored'
 })
 
 t.test('an automatic backup that cannot be written is a warning of the apply', async (test) => {
-  const { call, state } = await applianceFixture(test)
+  const { call, state } = await ownAppliance(test)
   mkdirSync(join(state, 'backups'))
   writeFileSync(join(state, 'backups', 'auto'), 'in the way')
   for (const name of ['a', 'b', 'c']) {
     await call('POST', '/ipvsDirector/rips', { body: { name, ip: '192.0.2.1', port: 80 } })
   }
   const answer = await call('PUT', '/services/apply', { body: { comment: 'x' } })
-  test.match(answer, { status: 200, json: { data: { warnings: [/automatic backup could not be written/] } } })
+  test.match(answer, {
+    status: 200,
+    json: { data: { warnings: [{ code: 'REMARK', message: /automatic backup could not be written/ }] } },
+  })
   rmSync(join(state, 'backups', 'auto'))
   test.match((await call('GET', '/backup/list')).json, { status: 'success', data: { auto: [] } })
 })
@@ -337,7 +353,7 @@ t.test('an automatic backup that cannot be written is a warning of the apply', a
 t.test(
   'a full restore disables floating IPs: their frontends rest, a part restore may bring them back',
   async (test) => {
-    const { call, node, machine } = await applianceFixture(test)
+    const { call, node, machine } = await lend()
     const { group } = await populate(call, node)
     await call('POST', '/fips', { body: { groupId: group, ip: '192.0.2.20' } })
     await call('POST', '/layer7proxy/frontends', { body: { name: 'vip', mode: 'http', ip: '192.0.2.20', ports: '80' } })

@@ -1,15 +1,17 @@
-import t, { type Test } from 'tap'
-import { systemClock } from '../../../src/clock.ts'
-import { applianceFixture } from '../../appliance-fixture.ts'
-import { certificateMaker, type Pair } from '../../certificate-maker.ts'
+import t from 'tap'
+import { systemClock } from '../../../src/base/clock.ts'
+import { ownAppliance, sharedAppliance } from '../../fixtures/shared-appliance.ts'
+import { certificateMaker, type Pair } from '../../fixtures/certificate-maker.ts'
+
+const borrow = sharedAppliance(t)
 
 const PATH = '/certificates/certs'
 const { pair, pfx } = certificateMaker(t)
 const one = pair({ name: 'one.test', names: 'DNS:one.test,IP:192.0.2.1' })
 const two = pair({ name: 'two.test' })
 
-async function fixture(test: Test) {
-  const made = await applianceFixture(test)
+async function fixture() {
+  const made = await borrow()
   const create = (body: object) => made.call('POST', PATH, { body: { name: 'www', ...body } })
   const created = async (body: object) => String((await create(body)).json.data.id)
   const change = (id: string, body: object) => made.call('PUT', `${PATH}/${id}`, { body })
@@ -23,7 +25,7 @@ async function fixture(test: Test) {
 const pem = ({ cert, key }: Pair) => ({ pem: cert + key })
 
 t.test('a certificate in each form is stored; all fields of the specification may be sent', async (test) => {
-  const { create, call } = await fixture(test)
+  const { create, call } = await fixture()
   const absent = { pem: '', pfx: '', password: '', privateKey: '', cert: '', otherCerts: [], force: false }
   const forms = [pem(one), { pfx: pfx(one, 'secret'), password: 'secret' }, { cert: one.cert, privateKey: one.key }]
   for (const [index, form] of forms.entries()) {
@@ -34,7 +36,7 @@ t.test('a certificate in each form is stored; all fields of the specification ma
 })
 
 t.test('the list says what each is for and who shows it, with dates with offset, and no key', async (test) => {
-  const { call, created, node } = await fixture(test)
+  const { call, created, node } = await fixture()
   const id = await created(pem(one))
   const frontend = { name: 'shop', mode: 'http', ip: '127.0.0.1', ports: '443', certificates: [id] }
   const frontendId = (await call('POST', '/layer7proxy/frontends', { body: frontend })).json.data.id
@@ -84,7 +86,7 @@ t.test('the list says what each is for and who shows it, with dates with offset,
 })
 
 t.test('reading one also answers its private key', async (test) => {
-  const { created, read } = await fixture(test)
+  const { created, read } = await fixture()
   const id = await created(pem(one))
   test.match(await read(id), {
     id,
@@ -96,29 +98,52 @@ t.test('reading one also answers its private key', async (test) => {
   })
 })
 
-t.test('exactly one form; nothing is stored of a refused one', async (test) => {
-  const { refusals, call } = await fixture(test)
+t.test('a form that is not whole is refused, and nothing is stored of it', async (test) => {
+  const { refusals, call } = await fixture()
   test.same(await refusals({}), [422, 'INVALID_BODY', 'pem'])
   test.same(await refusals({ pem: '', otherCerts: [] }), [422, 'INVALID_BODY', 'pem'])
-  test.same(await refusals({ ...pem(one), pfx: 'AAAA' }), [422, 'INVALID_BODY', 'pem', 'pfx'])
+  test.same(await refusals({ ...pem(one), pfx: 'AAAA' }), [422, 'INVALID_BODY', 'pfx'])
   test.same(await refusals({ cert: one.cert }), [422, 'INVALID_BODY', 'privateKey'])
   test.same((await call('GET', PATH)).json.data, [])
 })
 
+t.test('several forms are taken when they are the same certificate and key; null counts as absent', async (test) => {
+  const { refusals, call } = await fixture()
+  const file = pfx(one, 'secret')
+  const lines = file.replaceAll(/(.{64})/g, '$1\r\n')
+  const parts = { cert: one.cert, privateKey: one.key }
+  const others = { ...parts, password: 'secret' }
+  test.same(await refusals({ ...pem(one), ...parts, cert: two.cert, privateKey: two.key }), [
+    422,
+    'INVALID_BODY',
+    'cert',
+  ])
+  test.same(await refusals({ ...pem(two), pfx: file, ...others }), [422, 'INVALID_BODY', 'pfx', 'cert'])
+  const nothing = { pfx: null, password: null, otherCerts: null, force: null }
+  for (const [name, body] of Object.entries({
+    every: { ...pem(one), pfx: file, ...others },
+    broken: { pfx: lines, password: 'secret', pem: null, cert: null, privateKey: null },
+    nulls: { ...nothing, ...pem(one) },
+  })) {
+    const answer = await call('POST', PATH, { body: { name, ...body } })
+    test.equal(answer.status, 201, `${name}: ${answer.text}`)
+  }
+})
+
 t.test('KEY_MISMATCH and PFX_PASSWORD', async (test) => {
-  const { refusals } = await fixture(test)
+  const { refusals } = await fixture()
   test.same(await refusals({ cert: one.cert, privateKey: two.key }), [422, 'KEY_MISMATCH', 'privateKey'])
   test.same(await refusals({ pfx: pfx(one, 'secret'), password: 'other' }), [422, 'PFX_PASSWORD', 'password'])
 })
 
 t.test('PAYLOAD_TOO_LARGE: 256 KiB', async (test) => {
-  const { refusals } = await fixture(test)
+  const { refusals } = await fixture()
   test.same(await refusals({ pem: one.cert + one.key + ' '.repeat(262_144) }), [413, 'PAYLOAD_TOO_LARGE', 'pem'])
 })
 
 t.test('CERTIFICATE_EXPIRED without force; with it the message says so', async (test) => {
   const late = { now_ms: () => Date.now() + 40 * 86_400_000, monotonic_ms: () => performance.now() }
-  const { call } = await applianceFixture(test, {}, {}, { ...systemClock, ...late })
+  const { call } = await ownAppliance(test, { clock: { ...systemClock, ...late } })
   const body = { name: 'www', ...pem(one) }
   test.match((await call('POST', PATH, { body })).json, { code: 'CERTIFICATE_EXPIRED', errors: [{ field: 'pem' }] })
   const forced = await call('POST', PATH, { body: { ...body, force: true } })
@@ -126,13 +151,13 @@ t.test('CERTIFICATE_EXPIRED without force; with it the message says so', async (
 })
 
 t.test('an incomplete chain is stored, and the message says so', async (test) => {
-  const { create } = await fixture(test)
+  const { create } = await fixture()
   const leaf = pair({ name: 'leaf.test', issuer: pair({ name: 'Root', isCa: true }) })
   test.match((await create(pem(leaf))).json.message, /^Certificate stored; but the chain ends before a root/)
 })
 
 t.test('PUT replaces the content under the same id, or only the name', async (test) => {
-  const { created, change, read } = await fixture(test)
+  const { created, change, read } = await fixture()
   const id = await created(pem(one))
   const before = await read(id)
   test.match((await change(id, { name: 'renamed' })).json.data, { id })
@@ -145,7 +170,7 @@ t.test('PUT replaces the content under the same id, or only the name', async (te
 })
 
 t.test('names are unique, on creation and change', async (test) => {
-  const { create, created, change } = await fixture(test)
+  const { create, created, change } = await fixture()
   await created(pem(one))
   const id = await created({ name: 'other', ...pem(two) })
   test.match((await create(pem(two))).json, { code: 'NAME_NOT_UNIQUE', errors: [{ field: 'name' }] })
@@ -153,7 +178,7 @@ t.test('names are unique, on creation and change', async (test) => {
 })
 
 t.test('one that nothing shows is deleted; its key is in no pending change, plan or file preview', async (test) => {
-  const { call, created, machine } = await fixture(test)
+  const { call, created, machine } = await fixture()
   const id = await created(pem(one))
   const frontend = { name: 'shop', mode: 'http', ip: '127.0.0.1', ports: '8443', certificates: [id] }
   const frontendId = (await call('POST', '/layer7proxy/frontends', { body: frontend })).json.data.id

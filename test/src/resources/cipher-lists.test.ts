@@ -1,19 +1,22 @@
-import t, { type Test } from 'tap'
-import { applianceFixture, stillFacts } from '../../appliance-fixture.ts'
-import { certificateMaker } from '../../certificate-maker.ts'
+import t from 'tap'
+import { stillFacts } from '../../fixtures/appliance.ts'
+import { ownAppliance, sharedAppliance } from '../../fixtures/shared-appliance.ts'
+import { certificateMaker } from '../../fixtures/certificate-maker.ts'
+
+const borrow = sharedAppliance(t)
 
 const PATH = '/ciphers/lists'
 const CIPHERS = ['TLS_AES_128_GCM_SHA256', 'ECDHE-RSA-AES128-GCM-SHA256']
 
-async function fixture(test: Test) {
-  const made = await applianceFixture(test)
+async function fixture() {
+  const made = await borrow()
   const create = (body: object) => made.call('POST', PATH, { body: { name: 'modern', ciphers: CIPHERS, ...body } })
   const created = async (body: object = {}) => String((await create(body)).json.data.cipherListID)
   return { ...made, create, created }
 }
 
 t.test('GET /ciphers answers the suites, and tells those of TLS 1.3 from the others', async (test) => {
-  const { call } = await fixture(test)
+  const { call } = await fixture()
   test.same((await call('GET', '/ciphers')).json.data, {
     ciphers: [
       'TLS_AES_256_GCM_SHA384',
@@ -27,7 +30,7 @@ t.test('GET /ciphers answers the suites, and tells those of TLS 1.3 from the oth
 })
 
 t.test('each answer has the key that the specification gives it', async (test) => {
-  const { call, create } = await fixture(test)
+  const { call, create } = await fixture()
   const answer = await create({})
   test.equal(answer.status, 201)
   const id = answer.json.data.cipherListID
@@ -48,7 +51,7 @@ t.test('each answer has the key that the specification gives it', async (test) =
 t.test(
   'names that the OpenSSL of HAProxy does not know are refused by their index, and repeated ones',
   async (test) => {
-    const { call, create, created } = await fixture(test)
+    const { call, create, created } = await fixture()
     const ciphers = ['TLS_AES_128_GCM_SHA256', 'ALL:!aNULL', 'TLS_AES_128_GCM_SHA256', 'RC4-MD5\n']
     const answer = await create({ ciphers })
     const errors = [{ field: 'ciphers.1' }, { field: 'ciphers.2', message: /already/ }, { field: 'ciphers.3' }]
@@ -60,7 +63,7 @@ t.test(
 )
 
 t.test('NAME_NOT_UNIQUE: on creation and change', async (test) => {
-  const { call, create, created } = await fixture(test)
+  const { call, create, created } = await fixture()
   await created()
   test.match((await create({ name: 'MODERN' })).json, { code: 'NAME_NOT_UNIQUE' })
   const id = await created({ name: 'other' })
@@ -68,7 +71,7 @@ t.test('NAME_NOT_UNIQUE: on creation and change', async (test) => {
 })
 
 t.test('IN_USE while a frontend names it', async (test) => {
-  const { call, created } = await fixture(test)
+  const { call, created } = await fixture()
   const cipherListId = await created()
   const body = { name: 'f', mode: 'http', ip: '127.0.0.1', ports: '80', cipherListId }
   const { id } = (await call('POST', '/layer7proxy/frontends', { body })).json.data
@@ -81,7 +84,7 @@ t.test('IN_USE while a frontend names it', async (test) => {
 t.test('CONFIG_INVALID: a list that leaves a frontend without a handshake', async (test) => {
   const { pair } = certificateMaker(test)
   const { cert, key } = pair({ name: 'x.test' })
-  const { call, created } = await fixture(test)
+  const { call, created } = await fixture()
   const certificate = (await call('POST', '/certificates/certs', { body: { name: 'c', pem: cert + key } })).json.data.id
   const cipherListId = await created({ ciphers: CIPHERS.slice(0, 1) })
   const body = { name: 'f', mode: 'http', ip: '127.0.0.1', ports: '443', certificates: [certificate], cipherListId }
@@ -94,7 +97,7 @@ t.test('CONFIG_INVALID: a list that leaves a frontend without a handshake', asyn
 
 t.test('NOT_SUPPORTED where openssl is not installed', async (test) => {
   const facts = stillFacts({ cipherSuites: async () => undefined })
-  const { call } = await applianceFixture(test, {}, { facts })
+  const { call } = await ownAppliance(test, { machineMore: { facts } })
   test.match((await call('GET', '/ciphers')).json, { code: 'NOT_SUPPORTED' })
   test.match((await call('POST', PATH, { body: { name: 'x', ciphers: CIPHERS } })).json, { code: 'NOT_SUPPORTED' })
 })

@@ -1,9 +1,11 @@
 import t, { type Test } from 'tap'
-import { applianceFixture } from '../../appliance-fixture.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 import type { ClockFacts } from '../../../src/model/machine-facts.ts'
 
+const borrow = sharedAppliance(t)
+
 async function fixture(test: Test, clock?: Partial<ClockFacts>) {
-  const { call, node, machine } = await applianceFixture(test)
+  const { call, node, machine } = await borrow()
   const facts = (found: Partial<ClockFacts>) => {
     const all: ClockFacts = { timezone: 'Etc/UTC', ntpEnabled: false, tracking: undefined, ...found }
     Object.assign(machine.facts, { clock: async () => all })
@@ -167,7 +169,7 @@ t.test('the date is refused while NTP runs, ours or another', async (test) => {
     machine.host.takeJournal()
     const answer = await put('', { dateTime: '2026-03-04T05:06:07Z' })
     test.equal(answer.status, 422, title)
-    test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field: 'dateTime', message: /switch NTP off/ }] })
+    test.match(answer.json, { code: 'NTP_ENABLED', errors: [{ field: 'dateTime', message: /switch NTP off/ }] })
     test.same(machine.host.journal, [])
   }
   await refused('the machine says that something keeps its clock')
@@ -209,4 +211,37 @@ t.test('every problem at once: those of the schema do not hide those of the rule
   const { put } = await fixture(test)
   const answer = await put('/ntp', { ntp: ['a b'] })
   test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field: 'ntpEnabled' }, { field: 'ntp.0' }] })
+})
+
+t.test('what was read of the clock may be sent to each of its settings, also when it has gone on', async (test) => {
+  const { put, read, call } = await fixture(test, { timezone: 'Europe/Paris', ntpEnabled: false })
+  await put('/ntp', { ntpEnabled: false, ntp: ['ntp.test'] })
+  const before = { ...(await read()), dateTime: '2026-01-31T13:45:00+01:00' }
+  for (const part of ['/ntp', '/timezone', '']) {
+    const answer = await put(part, before)
+    test.equal(answer.status, 200, answer.text)
+  }
+  test.match(await read(), { timezone: 'Europe/Paris', ntpEnabled: false, ntp: ['ntp.test'] })
+  for (const [part, wrong, field] of [
+    ['/ntp', { timezone: 'Etc/UTC' }, 'timezone'],
+    ['/timezone', { ntpEnabled: true }, 'ntpEnabled'],
+  ] as const) {
+    const { json } = await put(part, { ...before, ...wrong })
+    test.match(json, { code: 'READ_ONLY', errors: [{ field, code: 'READ_ONLY' }] })
+  }
+  const { properties } = (await call('GET', '/openapi.json')).json.paths['/{applianceId}/system/datetime/ntp'].put
+    .requestBody.content['application/json'].schema
+  test.match(properties.dateTime, { readOnly: true })
+})
+
+t.test('a zone is taken by either of its names, and refused when they differ or both are missing', async (test) => {
+  const { put, read } = await fixture(test)
+  test.equal((await put('/timezone', { timezone: 'Europe/Paris' })).status, 200)
+  test.equal((await put('/timezone', { timezone: 'Europe/Paris', zone: 'Europe/Paris' })).status, 200)
+  test.match((await put('/timezone', { timezone: 'Europe/Paris', zone: 'Etc/UTC' })).json, {
+    code: 'INVALID_BODY',
+    errors: [{ field: 'timezone', message: /something else than zone/ }],
+  })
+  test.match((await put('/timezone', {})).json, { errors: [{ field: 'zone', code: 'REQUIRED' }] })
+  test.equal((await read()).timezone, 'Europe/Paris')
 })

@@ -1,6 +1,9 @@
 import t from 'tap'
-import type { Stream } from '../../../src/api/reply.ts'
-import { applianceFixture, type Received } from '../../appliance-fixture.ts'
+import type { Stream } from '../../../src/context/rendered.ts'
+import type { Received } from '../../fixtures/appliance.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 /** What a stream has written so far. */
 function follow(stream: Stream | undefined) {
@@ -10,7 +13,7 @@ function follow(stream: Stream | undefined) {
 }
 
 t.test('an apply is told to whoever listens, and to who comes back with its last number', async (test) => {
-  const { call, appliance, token } = await applianceFixture(test)
+  const { call, appliance, token } = await borrow()
   const open = async (query: string, headers: Record<string, string> = {}) => {
     const answer = await appliance.inject({
       method: 'GET',
@@ -42,7 +45,7 @@ t.test('an apply is told to whoever listens, and to who comes back with its last
 })
 
 t.test('a wrong kind or number is refused', async (test) => {
-  const { call } = await applianceFixture(test)
+  const { call } = await borrow()
   const refused = (answer: Received) => test.match(answer.json, { code: 'INVALID_QUERY' })
   refused(await call('GET', '/events?kinds=weather'))
   refused(await call('GET', '/events?after=-1'))

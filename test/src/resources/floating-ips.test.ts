@@ -1,8 +1,10 @@
-import t, { type Test } from 'tap'
-import { applianceFixture } from '../../appliance-fixture.ts'
+import t from 'tap'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 
-async function fixture(test: Test) {
-  const made = await applianceFixture(test)
+const borrow = sharedAppliance(t)
+
+async function fixture() {
+  const made = await borrow()
   const { call } = made
   const body = { name: 'lan', networkIp: '192.0.2.0', networkMask: 24, gateway: '192.0.2.1' }
   const group = String((await call('POST', '/ipgroups', { body })).json.data.id)
@@ -13,7 +15,7 @@ async function fixture(test: Test) {
 const frontend = (ip: string) => ({ name: `on ${ip}`, mode: 'http', ip, ports: '80' })
 
 t.test('a floating IP is created, listed, read, changed and deleted', async (test) => {
-  const { call, create, group } = await fixture(test)
+  const { call, create, group } = await fixture()
   const answer = await create({ ip: '192.0.2.10' })
   test.equal(answer.status, 201)
   const { id } = answer.json.data
@@ -33,7 +35,7 @@ t.test('a floating IP is created, listed, read, changed and deleted', async (tes
 })
 
 t.test('it is in the subnet of its IP group, kept in its shortest form, and of nobody else', async (test) => {
-  const { call, create, created, node, group } = await fixture(test)
+  const { call, create, created, node, group } = await fixture()
   for (const ip of ['198.51.100.1', '192.0.2.0', '192.0.2.255', '192.0.2.1']) {
     test.match((await create({ ip })).json, { code: 'INVALID_BODY', errors: [{ field: 'ip' }] }, ip)
   }
@@ -50,7 +52,7 @@ t.test('it is in the subnet of its IP group, kept in its shortest form, and of n
 })
 
 t.test('IN_USE: an address that a frontend listens on stays', async (test) => {
-  const { call, created, group } = await fixture(test)
+  const { call, created, group } = await fixture()
   const id = await created('192.0.2.10')
   await call('POST', '/layer7proxy/frontends', { body: frontend('192.0.2.10') })
   test.match((await call('DELETE', `/fips/${id}`)).json, {
@@ -65,7 +67,7 @@ t.test('IN_USE: an address that a frontend listens on stays', async (test) => {
 t.test(
   'a disabled one takes its address from the node and lets its frontends rest, until it is enabled',
   async (test) => {
-    const { call, created, group, machine } = await fixture(test)
+    const { call, created, group, machine } = await fixture()
     const id = await created('192.0.2.10')
     await call('POST', '/layer7proxy/frontends', { body: frontend('192.0.2.10') })
     await call('PUT', '/services/apply')

@@ -1,8 +1,10 @@
-import t, { type Test } from 'tap'
-import { applianceFixture } from '../../appliance-fixture.ts'
+import t from 'tap'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 
-async function fixture(test: Test) {
-  const made = await applianceFixture(test)
+const borrow = sharedAppliance(t)
+
+async function fixture() {
+  const made = await borrow()
   const { call } = made
   const addUser = async (email: string, groups: readonly string[]) => {
     const names = { email, firstname: 'A', lastname: 'B', password: 'a-password', disabled: false }
@@ -14,7 +16,7 @@ async function fixture(test: Test) {
 }
 
 t.test('a group has the id that is sent, or one that is made up', async (test) => {
-  const { call } = await fixture(test)
+  const { call } = await fixture()
   test.same((await call('GET', '/rbac/groups/g')).json.data, { id: 'g', name: 'group g', users: [], roles: [] })
   const answer = await call('POST', '/rbac/groups', { body: { id: '', name: 'made up' } })
   test.match(answer.json.data.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7/)
@@ -26,7 +28,7 @@ t.test('a group has the id that is sent, or one that is made up', async (test) =
 })
 
 t.test('members are the users that name the group, in the list as well', async (test) => {
-  const { call, addUser } = await fixture(test)
+  const { call, addUser } = await fixture()
   const both = await addUser('both@localhost', ['g', 'h'])
   const one = await addUser('one@localhost', ['g'])
   test.same((await call('GET', '/rbac/groups/g')).json.data.users, [both, one].toSorted())
@@ -41,7 +43,7 @@ t.test('members are the users that name the group, in the list as well', async (
 })
 
 t.test('a rename keeps members and roles', async (test) => {
-  const { call, addUser } = await fixture(test)
+  const { call, addUser } = await fixture()
   const user = await addUser('u@localhost', ['g'])
   const body = { name: 'r', users: [], groups: ['g'], endpoints: [] }
   const role = (await call('POST', '/rbac/roles', { body })).json.data.id
@@ -49,29 +51,32 @@ t.test('a rename keeps members and roles', async (test) => {
   test.same((await call('GET', '/rbac/groups/g')).json.data, { id: 'g', name: 'renamed', users: [user], roles: [role] })
 })
 
-t.test('a deletion takes its members out, in one change that can be taken back', async (test) => {
-  const { call, addUser, groupsOf } = await fixture(test)
+t.test('IN_USE: a group that has members or roles is not deleted; all of them are named', async (test) => {
+  const { call, addUser, groupsOf } = await fixture()
   const member = await addUser('m@localhost', ['h', 'g'])
-  const other = await addUser('o@localhost', ['h'])
-  await call('PUT', '/services/apply')
+  const body = { name: 'r', users: [], groups: ['g'], endpoints: [] }
+  const role = String((await call('POST', '/rbac/roles', { body })).json.data.id)
+  const refused = await call('DELETE', '/rbac/groups/g')
+  test.equal(refused.status, 409)
+  test.match(refused.json, {
+    code: 'IN_USE',
+    data: {
+      usage: [
+        { resource: 'users', id: member, name: 'm@localhost', field: 'groups' },
+        { resource: 'roles', id: role, name: 'r', field: 'groups' },
+      ],
+    },
+  })
+  test.same(await groupsOf(member), ['h', 'g'], 'nothing has changed')
+  await call('PUT', `/localUsers/users/${member}`, { body: { groups: ['h'] } })
+  test.equal((await call('DELETE', '/rbac/groups/g')).status, 409, 'the role is left')
+  await call('PUT', `/rbac/roles/${role}`, { body: { groups: [] } })
   test.equal((await call('DELETE', '/rbac/groups/g')).status, 200)
   test.equal((await call('GET', '/rbac/groups/g')).status, 404)
-  test.same(await groupsOf(member), ['h'])
-  test.same(await groupsOf(other), ['h'])
-  const { changes } = (await call('GET', '/services/pending')).json.data
-  test.same(changes.map(({ op, resourceId }: { op: string; resourceId: string }) => `${op} ${resourceId}`).toSorted(), [
-    'delete g',
-    `update ${member}`,
-  ])
-  await call('DELETE', '/services/pending')
-  test.same(await groupsOf(member), ['h', 'g'])
-  await call('DELETE', '/rbac/groups/g')
-  test.equal((await call('PUT', '/services/apply')).status, 200)
-  test.same(await groupsOf(member), ['h'])
 })
 
 t.test('a read carries the tag for If-Match, a list none', async (test) => {
-  const { call } = await fixture(test)
+  const { call } = await fixture()
   const read = await call('GET', '/rbac/groups/g')
   const headers = { 'if-match': String(read.headers['ETag']) }
   test.match(headers, { 'if-match': /^"\d+"$/ })

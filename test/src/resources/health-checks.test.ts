@@ -1,19 +1,24 @@
-import t, { type Test } from 'tap'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
 import { BUILT_IN_CHECKS } from '../../../src/model/health-check.ts'
 import type { CheckTrial } from '../../../src/model/machine-facts.ts'
-import { applianceFixture, stillFacts } from '../../appliance-fixture.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 const SCRIPT = '#!/bin/sh\n# @param {"name":"host","type":"hostname","required":true}\nexit 0\n'
 const BODY = { name: 'mine', description: 'Mine', script: SCRIPT, services: ['layer-7'] }
 const HOST = { name: 'host', type: 'hostname', required: true }
 
-async function fixture(test: Test) {
+async function fixture() {
   const trials: CheckTrial[] = []
   const tryCheck = async (trial: CheckTrial) => {
     trials.push(trial)
     return { exitCode: 3, durationMs: 12, output: 'three', up: false }
   }
-  const { call } = await applianceFixture(test, {}, { facts: stillFacts({ tryCheck }) })
+  const { call, machine } = await borrow()
+  Object.assign(machine.facts, { tryCheck })
   const create = async (more: object = {}) =>
     String((await call('POST', '/healthchecks', { body: { ...BODY, ...more } })).json.data.id)
   const refusal = async (more: object, method = 'POST', path = '/healthchecks') => {
@@ -24,21 +29,38 @@ async function fixture(test: Test) {
 }
 
 t.test('a script with headers, read back as an array of one', async (test) => {
-  const { call, create } = await fixture(test)
+  const { call, create } = await fixture()
   const id = await create()
   test.same((await call('GET', `/healthchecks/${id}`)).json.data, [{ ...BODY, id, parameters: [HOST], builtin: false }])
 })
 
 t.test('parameters of the body win over headers', async (test) => {
-  const { call, create } = await fixture(test)
+  const { call, create } = await fixture()
   const parameters = [{ name: 'port', type: 'port', default: '80', label: 'Port' }]
   const read = async (id: string) => (await call('GET', `/healthchecks/${id}`)).json.data[0].parameters
   test.same(await read(await create({ parameters })), parameters)
   test.same(await read(await create({ name: 'other', parameters: [] })), [])
 })
 
+t.test(
+  'another script brings the parameters along that it declares; one that declares none leaves them',
+  async (test) => {
+    const { call, create } = await fixture()
+    const id = await create()
+    const script = SCRIPT.replace('"host"', '"peer"')
+    const changed = async (more: object) => {
+      test.equal((await call('PUT', `/healthchecks/${id}`, { body: { ...BODY, ...more } })).status, 200)
+      return (await call('GET', `/healthchecks/${id}`)).json.data[0].parameters
+    }
+    test.same(await changed({ script }), [{ ...HOST, name: 'peer' }])
+    test.same(await changed({ script, description: 'Other' }), [{ ...HOST, name: 'peer' }])
+    test.same(await changed({ script: '#!/bin/sh\nexit 1\n' }), [{ ...HOST, name: 'peer' }])
+    test.same(await changed({ parameters: [] }), [], 'what is sent wins')
+  },
+)
+
 t.test('built-in checks are listed first and read like own ones', async (test) => {
-  const { call, create } = await fixture(test)
+  const { call, create } = await fixture()
   const id = await create()
   const { data } = (await call('GET', '/healthchecks')).json
   test.same(
@@ -56,7 +78,7 @@ t.test('built-in checks are listed first and read like own ones', async (test) =
 })
 
 t.test('those that serve a layer; an unknown service is 404', async (test) => {
-  const { call, create } = await fixture(test)
+  const { call, create } = await fixture()
   const id = await create()
   const ids = async (service: string) =>
     (await call('GET', `/healthchecks/service/${service}`)).json.data.map((check: { id: string }) => check.id)
@@ -66,7 +88,7 @@ t.test('those that serve a layer; an unknown service is 404', async (test) => {
 })
 
 t.test('PARAMETER_CONFLICT, INVALID_NAME and defaults of another type', async (test) => {
-  const { refusal } = await fixture(test)
+  const { refusal } = await fixture()
   const declared = (...parameters: object[]) => refusal({ parameters })
   const conflict = { ...HOST, default: 'x' }
   test.same(await declared(conflict), [422, 'PARAMETER_CONFLICT', ['parameters.0.default']])
@@ -80,14 +102,14 @@ t.test('PARAMETER_CONFLICT, INVALID_NAME and defaults of another type', async (t
 })
 
 t.test('INVALID_NAME: a name in the body that is not of letters and digits', async (test) => {
-  const { refusal } = await fixture(test)
+  const { refusal } = await fixture()
   for (const name of ['a-b', '', 'ü', 'x'.repeat(65), '--a']) {
     test.same(await refusal({ parameters: [{ name, type: 'string' }] }), [422, 'INVALID_NAME', ['parameters.0.name']])
   }
 })
 
 t.test('a script begins with #!, ends its lines with LF and is no larger than 256 KiB', async (test) => {
-  const { refusal } = await fixture(test)
+  const { refusal } = await fixture()
   for (const script of [
     'exit 0\n',
     '\n#!/bin/sh\n',
@@ -103,7 +125,7 @@ t.test('a script begins with #!, ends its lines with LF and is no larger than 25
 })
 
 t.test('built-in checks are neither changed nor deleted, and keep their names', async (test) => {
-  const { call, refusal } = await fixture(test)
+  const { call, refusal } = await fixture()
   for (const [method, body] of [
     ['PUT', BODY],
     ['DELETE', undefined],
@@ -115,13 +137,13 @@ t.test('built-in checks are neither changed nor deleted, and keep their names', 
 })
 
 t.test('NAME_NOT_UNIQUE: a name that an own check has', async (test) => {
-  const { create, refusal } = await fixture(test)
+  const { create, refusal } = await fixture()
   await create()
   test.match(await refusal({ name: 'MINE' }), [409, 'NAME_NOT_UNIQUE'])
 })
 
 t.test('IN_USE: a check that a backend of either layer uses', async (test) => {
-  const { call, create } = await fixture(test)
+  const { call, create } = await fixture()
   const id = await create({ services: ['layer-4', 'layer-7'] })
   const healthCheck = { type: 'script', id, parameters: { host: 'h' } }
   for (const [resource, path, body] of [
@@ -138,7 +160,7 @@ t.test('IN_USE: a check that a backend of either layer uses', async (test) => {
 })
 
 t.test('a change that would break a backend names it', async (test) => {
-  const { call, create, refusal } = await fixture(test)
+  const { call, create, refusal } = await fixture()
   const id = await create()
   const healthCheck = { type: 'script', id, parameters: { host: 'h' } }
   await call('POST', '/layer7proxy/backends', { body: { name: 'shop', mode: 'tcp', healthCheck } })
@@ -152,7 +174,7 @@ t.test('a change that would break a backend names it', async (test) => {
 })
 
 t.test('a test runs the stored script once with checked values', async (test) => {
-  const { call, create, trials } = await fixture(test)
+  const { call, create, trials } = await fixture()
   const id = await create()
   const path = `/healthchecks/${id}/test`
   const wrong = await call('POST', path, { body: { ip: '192.0.2.1', port: 80, parameters: { x: '1' } } })
@@ -165,4 +187,48 @@ t.test('a test runs the stored script once with checked values', async (test) =>
   test.match((await call('POST', '/healthchecks/none/test', { body: { ip: '192.0.2.1', port: 80 } })).json, {
     code: 'NOT_FOUND',
   })
+})
+
+t.test('a declaration needs only a name', async (test) => {
+  const { call } = await borrow()
+  const body = {
+    name: 'p',
+    description: '',
+    services: ['layer-7'],
+    script: '#!/bin/sh\n# @param {"name":"inHeader"}\n',
+  }
+  const { id } = (await call('POST', '/healthchecks', { body })).json.data
+  const read = async () => (await call('GET', `/healthchecks/${id}`)).json.data[0].parameters
+  test.same(await read(), [{ name: 'inHeader', type: 'string' }])
+  const put = (more: object) => call('PUT', `/healthchecks/${id}`, { body: { ...body, ...more } })
+  test.equal((await put({ parameters: [{ name: 'sent' }] })).status, 200)
+  test.same(await read(), [{ name: 'sent', type: 'string' }])
+  test.equal((await put({})).status, 200)
+  test.same(await read(), [{ name: 'sent', type: 'string' }], 'omitted: as stored')
+  test.equal((await put({ parameters: null })).status, 200)
+  test.same(await read(), [{ name: 'inHeader', type: 'string' }], 'null: read from the script')
+})
+
+t.test('a script by the name of a file is stored as its content from then on', async (test) => {
+  const { call, state } = await borrow()
+  mkdirSync(join(state, 'scripts'))
+  writeFileSync(join(state, 'scripts', 'probe.sh'), '#!/bin/sh\n# @param {"name":"path"}\nexit 0\n')
+  const body = { name: 'by name', description: '', services: ['layer-4'], script: 'probe.sh' }
+  const answer = await call('POST', '/healthchecks', { body })
+  test.equal(answer.status, 201, answer.text)
+  writeFileSync(join(state, 'scripts', 'probe.sh'), '#!/bin/sh\nexit 1\n')
+  test.match((await call('GET', `/healthchecks/${answer.json.data.id}`)).json.data, [
+    { script: '#!/bin/sh\n# @param {"name":"path"}\nexit 0\n', parameters: [{ name: 'path', type: 'string' }] },
+  ])
+  test.equal((await call('PUT', `/healthchecks/${answer.json.data.id}`, { body })).status, 200)
+  test.match((await call('GET', `/healthchecks/${answer.json.data.id}`)).json.data, [{ script: '#!/bin/sh\nexit 1\n' }])
+  const unknown = await call('POST', '/healthchecks', { body: { ...body, name: 'x', script: 'none.sh' } })
+  test.match(unknown.json, {
+    code: 'INVALID_BODY',
+    errors: [{ field: 'script', message: new RegExp(join(state, 'scripts')) }],
+  })
+  for (const script of ['.', '..', '../x', 'a/b', 'exit 0', 'x'.repeat(65)]) {
+    const refused = await call('POST', '/healthchecks', { body: { ...body, name: 'x', script } })
+    test.match(refused.json, { code: 'INVALID_BODY', errors: [{ field: 'script', message: /name of a file/ }] }, script)
+  }
 })

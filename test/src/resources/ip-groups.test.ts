@@ -1,8 +1,11 @@
-import t, { type Test } from 'tap'
-import { applianceFixture, ETH0, ETH1 } from '../../appliance-fixture.ts'
+import t from 'tap'
+import { ETH0, ETH1 } from '../../fixtures/appliance.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 
-async function fixture(test: Test) {
-  const made = await applianceFixture(test)
+const borrow = sharedAppliance(t)
+
+async function fixture() {
+  const made = await borrow()
   const create = (body: Record<string, unknown>) => made.call('POST', '/ipgroups', { body: { name: 'lan', ...body } })
   const created = async (body: Record<string, unknown>) => String((await create(body)).json.data.id)
   const read = async (id: string) => (await made.call('GET', `/ipgroups/${id}`)).json.data
@@ -12,7 +15,7 @@ const LAN = { networkIp: '192.0.2.0', networkMask: 24 }
 const problems = (answer: { json: { errors: { field: string }[] } }) => answer.json.errors.map(({ field }) => field)
 
 t.test('a group is created with its subnet, gateway and interfaces, and read as it was sent', async (test) => {
-  const { create, read, node, call } = await fixture(test)
+  const { create, read, node, call } = await fixture()
   const sent = {
     name: 'wan',
     networkIp: '2001:db8::',
@@ -31,7 +34,7 @@ t.test('a group is created with its subnet, gateway and interfaces, and read as 
 t.test(
   'omitted interfaces: the one of this node that already has an address of the subnet, else none',
   async (test) => {
-    const { created, read, node } = await fixture(test)
+    const { created, read, node } = await fixture()
     const known = await read(await created({ name: 'known', ...LAN }))
     test.same(known.assignedInterfaces, [{ nodeId: node, interfaceId: ETH0 }])
     const other = await read(await created({ name: 'other', networkIp: '198.51.100.0', networkMask: 24 }))
@@ -50,31 +53,34 @@ t.test(
 )
 
 t.test('an interface may be sent by name and is kept by id', async (test) => {
-  const { created, read, node } = await fixture(test)
+  const { created, read, node } = await fixture()
   const id = await created({ assignedInterfaces: [{ nodeId: node, interfaceId: 'eth1' }] })
   test.same((await read(id)).assignedInterfaces, [{ nodeId: node, interfaceId: ETH1 }])
 })
 
-t.test('PUT takes a whole group, answers its id and keeps omitted interfaces', async (test) => {
-  const { created, read, call, node } = await fixture(test)
+t.test('PUT keeps what is omitted and answers its id; null clears', async (test) => {
+  const { created, read, call, node } = await fixture()
   const id = await created({ ...LAN, gateway: '192.0.2.1', defaultGateway: true })
   const answer = await call('PUT', `/ipgroups/${id}`, { body: { name: 'renamed' } })
   test.same([answer.status, answer.json.data], [200, { id }])
-  test.same(await read(id), {
+  const assigned = [{ nodeId: node, interfaceId: ETH0 }]
+  const stored = {
     id,
     name: 'renamed',
-    networkIp: '',
-    networkMask: 0,
-    gateway: '',
-    defaultGateway: false,
-    assignedInterfaces: [{ nodeId: node, interfaceId: ETH0 }],
-  })
-  await call('PUT', `/ipgroups/${id}`, { body: { name: 'renamed', assignedInterfaces: [] } })
-  test.same((await read(id)).assignedInterfaces, [])
+    ...LAN,
+    gateway: '192.0.2.1',
+    defaultGateway: true,
+    assignedInterfaces: assigned,
+  }
+  test.same(await read(id), stored)
+  const nulls = { networkIp: null, networkMask: null, gateway: null, defaultGateway: null, assignedInterfaces: null }
+  test.equal((await call('PUT', `/ipgroups/${id}`, { body: { name: 'renamed', ...nulls } })).status, 200)
+  const empty = { networkIp: '', networkMask: 0, gateway: '', defaultGateway: false, assignedInterfaces: [] }
+  test.same(await read(id), { id, name: 'renamed', ...empty })
 })
 
 t.test('unassigned: the groups without an interface on this node, and their count beside data', async (test) => {
-  const { created, call, node } = await fixture(test)
+  const { created, call, node } = await fixture()
   await created({ name: 'assigned', ...LAN })
   const ids = [await created({ name: 'a' }), await created({ name: 'b' })]
   const answer = await call('GET', '/ipgroups/unassigned')
@@ -89,7 +95,7 @@ t.test('unassigned: the groups without an interface on this node, and their coun
 })
 
 t.test('a group that a static IP is in cannot be deleted; one without can', async (test) => {
-  const { created, call, node } = await fixture(test)
+  const { created, call, node } = await fixture()
   const id = await created(LAN)
   const sip = (await call('POST', `/${node}/sips`, { body: { groupId: id, ip: '192.0.2.10' } })).json.data.id
   const refused = await call('DELETE', `/ipgroups/${id}`)
@@ -103,13 +109,13 @@ t.test('a group that a static IP is in cannot be deleted; one without can', asyn
 })
 
 t.test('names are unique', async (test) => {
-  const { create } = await fixture(test)
+  const { create } = await fixture()
   await create({ name: 'lan' })
   test.match((await create({ name: 'LAN' })).json, { code: 'NAME_NOT_UNIQUE', errors: [{ field: 'name' }] })
 })
 
 t.test('INVALID_BODY: networkIp and networkMask belong together, the mask fits its family', async (test) => {
-  const { create } = await fixture(test)
+  const { create } = await fixture()
   for (const [body, fields] of [
     [{ networkIp: '192.0.2.0' }, ['networkMask']],
     [{ networkMask: 24 }, ['networkIp']],
@@ -130,7 +136,7 @@ t.test('INVALID_BODY: networkIp and networkMask belong together, the mask fits i
 })
 
 t.test('INVALID_BODY: a gateway is inside its network, and a default gateway needs one', async (test) => {
-  const { create } = await fixture(test)
+  const { create } = await fixture()
   for (const body of [
     { ...LAN, gateway: '198.51.100.1' },
     { ...LAN, gateway: '2001:db8::1' },
@@ -146,7 +152,7 @@ t.test('INVALID_BODY: a gateway is inside its network, and a default gateway nee
 })
 
 t.test('INVALID_BODY: every problem of a group is named at once', async (test) => {
-  const { create, node, call } = await fixture(test)
+  const { create, node, call } = await fixture()
   const answer = await create({
     networkIp: '192.0.2.7',
     networkMask: 24,

@@ -1,8 +1,11 @@
-import t, { type Test } from 'tap'
-import { applianceFixture, ETH0, ETH1 } from '../../appliance-fixture.ts'
+import t from 'tap'
+import { ETH0, ETH1 } from '../../fixtures/appliance.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 
-async function fixture(test: Test) {
-  const made = await applianceFixture(test)
+const borrow = sharedAppliance(t)
+
+async function fixture() {
+  const made = await borrow()
   const { call, node } = made
   const path = `/${node}/routes`
   const create = (body: Record<string, unknown>) => call('POST', path, { body: { name: 'r', ...body } })
@@ -15,7 +18,7 @@ const fields = (answer: { json: { errors?: { field: string }[] } }) => answer.js
 const EMPTY = { destination: '', source: '', viaIp: '', interface: '', metric: null, enabled: true }
 
 t.test('each type of route is created, listed and read', async (test) => {
-  const { create, read, call, path } = await fixture(test)
+  const { create, read, call, path } = await fixture()
   const sent = [
     { name: 'out', type: 'default', viaIp: '192.0.2.1', metric: 10 },
     { name: 'out6', type: 'default', viaIp: 'fe80::1', interface: ETH0 },
@@ -38,31 +41,36 @@ t.test('each type of route is created, listed and read', async (test) => {
 })
 
 t.test('an interface is named by id or by name and kept by id; an unknown one is refused', async (test) => {
-  const { create, created, read } = await fixture(test)
+  const { create, created, read } = await fixture()
   const id = await created({ type: 'default', interface: 'eth1' })
   test.equal((await read(id)).interface, ETH1)
   const refused = await create({ name: 'x', type: 'default', interface: 'eth9' })
   test.match(refused.json, { code: 'INVALID_BODY', errors: [{ field: 'interface' }] })
 })
 
-t.test('PUT takes a whole route: what is omitted takes its default', async (test) => {
-  const { created, read, call, path } = await fixture(test)
+t.test('PUT keeps what is omitted; another type may need a field to be cleared, with null', async (test) => {
+  const { created, read, call, path } = await fixture()
   const id = await created({ type: 'default', viaIp: '192.0.2.1', metric: 5, enabled: false })
-  const body = { name: 'r', type: 'static', destination: '198.51.100.0/24', interface: 'eth0' }
-  const answer = await call('PUT', `${path}/${id}`, { body })
+  const put = (body: object) => call('PUT', `${path}/${id}`, { body: { name: 'r', ...body } })
+  const next = { type: 'static', destination: '198.51.100.0/24', interface: 'eth0' }
+  const answer = await put(next)
   test.same([answer.status, answer.json.data], [200, undefined])
-  test.same(await read(id), { id, ...EMPTY, ...body, interface: ETH0 })
+  const stored = { id, ...EMPTY, name: 'r', ...next, viaIp: '192.0.2.1', metric: 5, enabled: false, interface: ETH0 }
+  test.same(await read(id), stored)
+  test.match((await put({ type: 'default' })).json, { code: 'INVALID_BODY', errors: [{ field: 'destination' }] })
+  test.equal((await put({ type: 'default', destination: null, metric: null, interface: null })).status, 200)
+  test.same(await read(id), { ...stored, type: 'default', destination: '', metric: null, interface: '' })
 })
 
 t.test('DELETE takes a route away', async (test) => {
-  const { created, call, path } = await fixture(test)
+  const { created, call, path } = await fixture()
   const id = await created({ type: 'blackhole', destination: '198.51.100.0/24' })
   test.equal((await call('DELETE', `${path}/${id}`)).status, 200)
   test.equal((await call('GET', `${path}/${id}`)).status, 404)
 })
 
 t.test('what does not fit its type is refused', async (test) => {
-  const { create } = await fixture(test)
+  const { create } = await fixture()
   for (const [rule, body, wrong] of [
     ['a default has no destination', { type: 'default', viaIp: '192.0.2.1', destination: '10.0.0.0/8' }, 'destination'],
     ['a default has no source', { type: 'default', viaIp: '192.0.2.1', source: '10.0.0.0/8' }, 'source'],
@@ -107,21 +115,21 @@ t.test('what does not fit its type is refused', async (test) => {
 })
 
 t.test('INVALID_BODY: empty strings count as absent, and all problems are named at once', async (test) => {
-  const { create, call, path } = await fixture(test)
+  const { create, call, path } = await fixture()
   const answer = await create({ type: 'static', destination: '', source: '10.0.0.1/8', viaIp: '', interface: 'eth9' })
   test.same(fields(answer), ['destination', 'source', 'source', 'interface'])
   test.same((await call('GET', path)).json.data, [])
 })
 
 t.test('names are unique', async (test) => {
-  const { create } = await fixture(test)
+  const { create } = await fixture()
   const body = { type: 'blackhole', destination: '10.0.0.0/8' }
   await create(body)
   test.match((await create({ ...body, name: 'R' })).json, { code: 'NAME_NOT_UNIQUE', errors: [{ field: 'name' }] })
 })
 
 t.test('CONFIG_INVALID: apply refuses two default routes with one metric, and names the second', async (test) => {
-  const { created, call, machine } = await fixture(test)
+  const { created, call, machine } = await fixture()
   await created({ name: 'one', type: 'default', viaIp: '192.0.2.1' })
   const id = await created({ name: 'two', type: 'default', viaIp: '192.0.2.2' })
   const answer = await call('PUT', '/services/apply')

@@ -1,10 +1,12 @@
 import t from 'tap'
-import { applianceFixture } from '../../appliance-fixture.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 const PATH = '/ipvsDirector/backends'
 
 t.test('a Layer 4 backend has the defaults of IPVS and a TCP check', async (test) => {
-  const { call } = await applianceFixture(test)
+  const { call } = await borrow()
   const made = await call('POST', PATH, { body: { name: 'be' } })
   test.equal(made.status, 201)
   const { id } = made.json.data
@@ -28,7 +30,7 @@ t.test('a Layer 4 backend has the defaults of IPVS and a TCP check', async (test
 })
 
 t.test('what does not fit is refused by field, all at once', async (test) => {
-  const { call } = await applianceFixture(test)
+  const { call } = await borrow()
   const ripId = (await call('POST', '/ipvsDirector/rips', { body: { name: 'r', ip: '10.0.0.1', port: 80 } })).json.data
     .id
   const fields = async (more: object) => {

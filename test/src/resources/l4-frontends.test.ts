@@ -1,10 +1,12 @@
 import t from 'tap'
-import { applianceFixture } from '../../appliance-fixture.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 const PATH = '/ipvsDirector/frontends'
 
 t.test('a Layer 4 frontend is made, read, changed and deleted', async (test) => {
-  const { call } = await applianceFixture(test)
+  const { call } = await borrow()
   const backendId = (await call('POST', '/ipvsDirector/backends', { body: { name: 'be' } })).json.data.id
   const body = { name: 'fe', ip: '192.0.2.10', ports: '80,8000-8010', protocol: 'tcp', forwarding: 'gate', backendId }
   const made = await call('POST', PATH, { body })
@@ -19,7 +21,7 @@ t.test('a Layer 4 frontend is made, read, changed and deleted', async (test) => 
 })
 
 t.test('a frontend that no kernel could serve is refused by field', async (test) => {
-  const { call } = await applianceFixture(test)
+  const { call } = await borrow()
   const backendId = (await call('POST', '/ipvsDirector/backends', { body: { name: 'be' } })).json.data.id
   const body = { name: 'fe', ip: '192.0.2.10', ports: '80', protocol: 'tcp', forwarding: 'masq', backendId }
   const fields = async (more: object) => {

@@ -1,11 +1,13 @@
-import t, { type Test } from 'tap'
-import { applianceFixture } from '../../appliance-fixture.ts'
+import t from 'tap'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 const PATH = '/layer7proxy/backends'
 const LEAST = { name: 'be', mode: 'http' }
 
-async function fixture(test: Test) {
-  const { call } = await applianceFixture(test)
+async function fixture() {
+  const { call } = await borrow()
   const created = async (body: object) => String((await call('POST', PATH, { body })).json.data.id)
   const read = async (id: string) => (await call('GET', `${PATH}/${id}`)).json.data
   const change = (id: string, body: object) => call('PUT', `${PATH}/${id}`, { body })
@@ -13,7 +15,7 @@ async function fixture(test: Test) {
 }
 
 t.test('two fields make a backend; the others have defaults', async (test) => {
-  const { created, read } = await fixture(test)
+  const { created, read } = await fixture()
   const id = await created(LEAST)
   test.same(await read(id), {
     ...LEAST,
@@ -30,7 +32,7 @@ t.test('two fields make a backend; the others have defaults', async (test) => {
 })
 
 t.test('a change keeps what it leaves out, and replaces a health check as a whole', async (test) => {
-  const { created, read, change } = await fixture(test)
+  const { created, read, change } = await fixture()
   const id = await created({ ...LEAST, healthCheck: { type: 'http', path: '/up', interval: 9 } })
   test.equal((await change(id, { timeoutServer: 60 })).status, 200)
   test.match(await read(id), { timeoutServer: 60, healthCheck: { type: 'http', path: '/up', interval: 9 } })
@@ -39,7 +41,7 @@ t.test('a change keeps what it leaves out, and replaces a health check as a whol
 })
 
 t.test('a check by a script names one that serves layer 7, and gives it what it needs', async (test) => {
-  const { call, created, read, change } = await fixture(test)
+  const { call, created, read, change } = await fixture()
   const healthCheck = { type: 'script', id: 'dns', parameters: { name: 'example.org' } }
   const id = await created({ ...LEAST, healthCheck })
   test.same((await read(id)).healthCheck, healthCheck)
@@ -65,4 +67,21 @@ t.test('a check by a script names one that serves layer 7, and gives it what it 
   }
   test.match(await read(id), { timeoutServer: 30, healthCheck })
   test.equal((await change(id, { healthCheck: { type: 'tcp', parameters: {} } })).status, 200)
+})
+
+t.test('a cookie, or a URI, in mode tcp is refused when it is sent, whichever comes last', async (test) => {
+  const { call, created, read, change } = await fixture()
+  const of = (json: { errors?: readonly { field: string }[] }) => json.errors?.map(({ field }) => field)
+  const [cookie, uri] = [{ persistence: { type: 'cookie' } }, { balance: 'uri' }]
+  const wrong = { name: 'new', mode: 'tcp', ...cookie, ...uri }
+  const made = await call('POST', PATH, { body: wrong })
+  test.equal(made.json.code, 'INVALID_BODY')
+  test.same(of(made.json), ['persistence.type', 'balance'])
+  test.match(made.json.errors[0].message, /needs mode http/)
+  const http = await created({ ...LEAST, ...cookie, ...uri })
+  test.same(of((await change(http, { mode: 'tcp' })).json), ['persistence.type', 'balance'])
+  test.equal((await change(http, { mode: 'tcp', persistence: null, balance: 'source' })).status, 200)
+  test.same(of((await change(http, cookie)).json), ['persistence.type'])
+  test.same(of((await change(http, { ...uri, healthCheck: { type: 'script' } })).json), ['healthCheck.id', 'balance'])
+  test.match(await read(http), { mode: 'tcp', balance: 'source', persistence: { type: 'none' } })
 })

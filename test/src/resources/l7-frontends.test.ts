@@ -1,12 +1,14 @@
-import t, { type Test } from 'tap'
-import { applianceFixture } from '../../appliance-fixture.ts'
+import t from 'tap'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 const PATH = '/layer7proxy/frontends'
 const TLS_DEFAULTS = { certificates: [], cipherListId: null, minTls: '1.2', httpRedirectToHttps: false, hsts: false }
 const LEAST = { name: 'www', mode: 'http', ip: '127.0.0.1', ports: '80' }
 
-async function fixture(test: Test) {
-  const { call } = await applianceFixture(test)
+async function fixture() {
+  const { call } = await borrow()
   const backend = async (name: string) =>
     String((await call('POST', '/layer7proxy/backends', { body: { name, mode: 'http' } })).json.data.id)
   const created = async (body: object) => String((await call('POST', PATH, { body })).json.data.id)
@@ -16,7 +18,7 @@ async function fixture(test: Test) {
 }
 
 t.test('four fields make a frontend; the others have defaults', async (test) => {
-  const { created, read } = await fixture(test)
+  const { created, read } = await fixture()
   const id = await created(LEAST)
   test.same(await read(id), {
     ...LEAST,
@@ -31,7 +33,7 @@ t.test('four fields make a frontend; the others have defaults', async (test) => 
 })
 
 t.test('what is sent wins over a default, and an id is no field', async (test) => {
-  const { call, created, read, backend } = await fixture(test)
+  const { call, created, read, backend } = await fixture()
   const more = { maxConn: 7, timeoutClient: 1, forwardFor: false, enabled: false, defaultBackendId: await backend('b') }
   const id = await created({ ...LEAST, ...more })
   test.same(await read(id), { ...LEAST, ...TLS_DEFAULTS, ...more, id })
@@ -40,7 +42,7 @@ t.test('what is sent wins over a default, and an id is no field', async (test) =
 })
 
 t.test('a change keeps what it leaves out; null takes the backend and the limit away', async (test) => {
-  const { created, read, change, backend } = await fixture(test)
+  const { created, read, change, backend } = await fixture()
   const id = await created({ ...LEAST, maxConn: 7, timeoutClient: 5, defaultBackendId: await backend('b') })
   const before = await read(id)
   test.equal((await change(id, { ports: '80,443,8000-8010' })).status, 200)
@@ -51,7 +53,7 @@ t.test('a change keeps what it leaves out; null takes the backend and the limit 
 })
 
 t.test('a backend that does not exist is named, on creation and change', async (test) => {
-  const { call, created, change, read } = await fixture(test)
+  const { call, created, change, read } = await fixture()
   const answer = await call('POST', PATH, { body: { ...LEAST, defaultBackendId: 'nope' } })
   test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field: 'defaultBackendId', code: 'NOT_FOUND' }] })
   const id = await created(LEAST)
@@ -60,7 +62,7 @@ t.test('a backend that does not exist is named, on creation and change', async (
 })
 
 t.test('rules are not served yet: never stored, and refused on change as on creation', async (test) => {
-  const { created, read, change } = await fixture(test)
+  const { created, read, change } = await fixture()
   const id = await created({ ...LEAST, rules: [] })
   const before = await read(id)
   test.notOk('rules' in before)
@@ -71,7 +73,7 @@ t.test('rules are not served yet: never stored, and refused on change as on crea
 })
 
 t.test('TLS: what is sent is read again; a change keeps what it leaves out', async (test) => {
-  const { call, created, read, change } = await fixture(test)
+  const { call, created, read, change } = await fixture()
   const ciphers = ['TLS_AES_128_GCM_SHA256']
   const cipherListId = (await call('POST', '/ciphers/lists', { body: { name: 'l', ciphers } })).json.data.cipherListID
   const tls = { cipherListId, minTls: '1.3', httpRedirectToHttps: true, hsts: 300 }
@@ -92,7 +94,7 @@ t.test('TLS: what is sent is read again; a change keeps what it leaves out', asy
 })
 
 t.test('redirect and HSTS are refused for mode tcp, all at once', async (test) => {
-  const { call, created, change } = await fixture(test)
+  const { call, created, change } = await fixture()
   const sent = { ...LEAST, mode: 'tcp', httpRedirectToHttps: true, hsts: true }
   const refused = await call('POST', PATH, { body: sent })
   test.match(refused.json, { code: 'INVALID_BODY', errors: [{ field: 'httpRedirectToHttps' }, { field: 'hsts' }] })
@@ -102,7 +104,7 @@ t.test('redirect and HSTS are refused for mode tcp, all at once', async (test) =
 })
 
 t.test('a backend stays as long as a frontend names it', async (test) => {
-  const { call, created, change, backend } = await fixture(test)
+  const { call, created, change, backend } = await fixture()
   const used = await backend('b')
   const id = await created({ ...LEAST, defaultBackendId: used })
   const refused = await call('DELETE', `/layer7proxy/backends/${used}`)
@@ -117,7 +119,7 @@ t.test('a backend stays as long as a frontend names it', async (test) => {
 })
 
 t.test('a read carries the tag for If-Match, a list none', async (test) => {
-  const { call, created } = await fixture(test)
+  const { call, created } = await fixture()
   const id = await created(LEAST)
   const headers = { 'if-match': String((await call('GET', `${PATH}/${id}`)).headers['ETag']) }
   test.match(headers, { 'if-match': /^"\d+"$/ })

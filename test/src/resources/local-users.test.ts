@@ -1,5 +1,8 @@
 import t from 'tap'
-import { applianceFixture, type Caller } from '../../appliance-fixture.ts'
+import type { Caller } from '../../fixtures/appliance.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 const PATH = '/localUsers/users'
 const PASSWORD = 'a-password'
@@ -19,7 +22,7 @@ async function created(call: Caller, sent: object): Promise<string> {
 }
 
 t.test('both spellings of names are taken; answers have one', async (test) => {
-  const { call } = await applianceFixture(test)
+  const { call } = await borrow()
   const { firstname: _first, lastname: _last, ...nameless } = body('b@localhost')
   const ids = [
     await created(call, body('a@localhost')),
@@ -38,7 +41,7 @@ t.test('both spellings of names are taken; answers have one', async (test) => {
 })
 
 t.test('a creation names every part of the name that is missing', async (test) => {
-  const { call } = await applianceFixture(test)
+  const { call } = await borrow()
   const { firstname: _first, lastname: _last, ...nameless } = body('u@localhost')
   const answer = await call('POST', PATH, { body: nameless })
   test.equal(answer.status, 422)
@@ -52,7 +55,7 @@ t.test('a creation names every part of the name that is missing', async (test) =
 })
 
 t.test('disabled is sent as a boolean or as a word, and answered as a boolean', async (test) => {
-  const { call } = await applianceFixture(test)
+  const { call } = await borrow()
   const forms: readonly (readonly [sent: unknown, disabled: boolean])[] = [
     [true, true],
     ['true', true],
@@ -76,7 +79,7 @@ t.test('disabled is sent as a boolean or as a word, and answered as a boolean', 
 })
 
 t.test('a change keeps what it leaves out, the password included', async (test) => {
-  const { call, login, anonymous } = await applianceFixture(test)
+  const { call, login, anonymous } = await borrow()
   await call('POST', '/rbac/groups', { body: { id: 'g', name: 'g' } })
   const id = await created(call, body('u@localhost', { groups: ['g'] }))
   await call('PUT', '/services/apply')
@@ -99,7 +102,7 @@ t.test('a change keeps what it leaves out, the password included', async (test) 
 })
 
 t.test('a new password counts after apply and ends the sessions of the old one', async (test) => {
-  const { call, login, anonymous } = await applianceFixture(test)
+  const { call, login, anonymous } = await borrow()
   const id = await created(call, body('u@localhost'))
   await call('PUT', '/services/apply')
   const token = await login('u@localhost', PASSWORD)
@@ -115,7 +118,7 @@ t.test('a new password counts after apply and ends the sessions of the old one',
 })
 
 t.test('a read carries the tag for If-Match, a list none', async (test) => {
-  const { call } = await applianceFixture(test)
+  const { call } = await borrow()
   const id = await created(call, body('u@localhost'))
   const first = await call('GET', `${PATH}/${id}`)
   test.match(first.headers['ETag'], /^"\d+"$/)
@@ -124,4 +127,35 @@ t.test('a read carries the tag for If-Match, a list none', async (test) => {
   test.equal((await call('PUT', `${PATH}/${id}`, { body: { lastname: 'Lee' }, headers })).status, 200)
   test.not((await call('GET', `${PATH}/${id}`)).headers['ETag'], first.headers['ETag'])
   test.match((await call('DELETE', `${PATH}/${id}`, { headers })).json, { code: 'REVISION_MISMATCH' })
+})
+
+t.test('IN_USE: the last administrator is neither deleted, disabled nor deprived when that is staged', async (test) => {
+  const { call } = await borrow()
+  const [{ id, roles }] = (await call('GET', '/localUsers/users')).json.data
+  const refused = async (method: string, path: string, sent?: object) => {
+    const answer = await call(method, path, sent === undefined ? {} : { body: sent })
+    test.equal(answer.status, 409, path)
+    test.match(answer.json, { code: 'IN_USE', message: /Administrator/, data: { usage: [{ resource: 'roles' }] } })
+  }
+  await refused('DELETE', `/localUsers/users/${id}`)
+  await refused('PUT', `/localUsers/users/${id}`, { disabled: true })
+  await refused('PUT', `/localUsers/users/${id}`, { roles: [] })
+  await refused('PUT', `/rbac/roles/${roles[0]}`, { users: [] })
+  test.equal((await call('GET', '/services/pending')).json.data.count, 0, 'nothing is staged')
+  const second = { email: 'b@localhost', firstname: 'B', lastname: 'C', password: 'a-password', disabled: false, roles }
+  await call('POST', '/localUsers/users', { body: second })
+  test.equal((await call('DELETE', `/localUsers/users/${id}`)).status, 200, 'there is another one')
+})
+
+t.test('inside a transaction the order is free; its commit is refused', async (test) => {
+  const { call } = await borrow()
+  const [{ id, roles }] = (await call('GET', '/localUsers/users')).json.data
+  const transaction = String((await call('POST', '/transactions')).json.data.id)
+  const headers = { 'x-transaction-id': transaction }
+  test.equal((await call('PUT', `/localUsers/users/${id}`, { body: { roles: [] }, headers })).status, 200)
+  test.match((await call('PUT', `/transactions/${transaction}/commit`)).json, { code: 'IN_USE' })
+  const applied = await call('PUT', '/services/apply', { body: { transactionId: transaction } })
+  test.match(applied.json, { code: 'IN_USE', data: { usage: [{ resource: 'roles' }] } }, 'and so is its apply')
+  test.equal((await call('PUT', `/localUsers/users/${id}`, { body: { roles }, headers })).status, 200)
+  test.equal((await call('PUT', `/transactions/${transaction}/commit`)).status, 200)
 })

@@ -1,8 +1,10 @@
 import t from 'tap'
-import { applianceFixture } from '../../appliance-fixture.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 t.test('what a login takes is staged, and is the same for everybody who asks', async (test) => {
-  const { call, anonymous } = await applianceFixture(test)
+  const { call, anonymous } = await borrow()
   test.match((await call('GET', '/login/policy')).json.data, { twoFactorRequired: false })
   await call('PUT', '/login/policy', { body: { twoFactorRequired: true } })
   const options = async (email: string) => (await anonymous('POST', '/login/options', { body: { email } })).json.data

@@ -1,8 +1,10 @@
 import t from 'tap'
-import { applianceFixture } from '../../appliance-fixture.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 t.test('reboot is a boolean and may be left out; nothing else is known', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node } = await borrow()
   for (const body of [{ reboot: 'yes' }, { restart: true }]) {
     test.equal((await call('PUT', `/${node}/lvmsnapshots`, { body })).status, 422)
   }

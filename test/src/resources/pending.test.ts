@@ -1,8 +1,11 @@
-import t, { type Test } from 'tap'
-import { ADMIN, applianceFixture } from '../../appliance-fixture.ts'
+import t from 'tap'
+import { ADMIN } from '../../fixtures/appliance.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 
-async function fixture(test: Test) {
-  const made = await applianceFixture(test)
+const borrow = sharedAppliance(t)
+
+async function fixture() {
+  const made = await borrow()
   const { call } = made
   const addRip = async (name: string) =>
     String((await call('POST', '/ipvsDirector/rips', { body: { name, ip: '127.0.0.1', port: 80 } })).json.data.id)
@@ -15,11 +18,11 @@ async function fixture(test: Test) {
 }
 
 t.test('pending changes say what, who, when and at which cost, oldest first', async (test) => {
-  const { call, addRip, addBackend, pending } = await fixture(test)
+  const { call, addRip, addBackend, pending, revision } = await fixture()
   const rip = await addRip('web')
   const backend = await addBackend('shop', [rip])
   test.match(await pending(), {
-    revision: 1,
+    revision,
     count: 2,
     changes: [
       { op: 'create', resource: 'realServers', resourceId: rip, name: 'web', before: null },
@@ -27,7 +30,7 @@ t.test('pending changes say what, who, when and at which cost, oldest first', as
     ],
   })
   await call('PUT', '/services/apply')
-  test.match(await pending(), { revision: 2, count: 0, changes: [] })
+  test.match(await pending(), { revision: revision + 1, count: 0, changes: [] })
   await call('PUT', `/ipvsDirector/rips/${rip}/drain`)
   const { changes } = await pending()
   test.match(changes, [{ op: 'update', by: ADMIN.email, at: /^\d{4}-\d\d-\d\dT[\d:.]+Z$/, effect: 'runtime' }])
@@ -38,10 +41,10 @@ t.test('pending changes say what, who, when and at which cost, oldest first', as
 })
 
 t.test('files and steps only with render=true, and reading them touches nothing', async (test) => {
-  const { call, machine, addRip, addBackend, pending } = await fixture(test)
+  const { call, machine, addRip, addBackend, pending } = await fixture()
   await addBackend('shop', [await addRip('web')])
   for (const query of ['', '?render=false']) {
-    test.same(Object.keys(await pending(query)), ['revision', 'count', 'changes'], query)
+    test.same(Object.keys(await pending(query)), ['revision', 'count', 'changes', 'warnings'], query)
   }
   machine.host.takeJournal()
   const { files, steps } = await pending('?render=true')
@@ -53,7 +56,7 @@ t.test('files and steps only with render=true, and reading them touches nothing'
 })
 
 t.test('one change can be taken back, unless others need it', async (test) => {
-  const { call, addRip, addBackend, pending } = await fixture(test)
+  const { call, addRip, addBackend, pending } = await fixture()
   const rip = await addRip('web')
   const backend = await addBackend('shop', [rip])
   const [first, second] = (await pending()).changes
@@ -68,7 +71,7 @@ t.test('one change can be taken back, unless others need it', async (test) => {
 })
 
 t.test('validate answers what is pending, and changes nothing', async (test) => {
-  const { call, addRip, addBackend, pending, machine } = await fixture(test)
+  const { call, addRip, addBackend, pending, machine } = await fixture()
   await addBackend('shop', [await addRip('web')])
   const before = await pending()
   machine.host.takeJournal()
@@ -82,7 +85,7 @@ t.test('validate answers what is pending, and changes nothing', async (test) => 
 })
 
 t.test('a review shows the network as text, and what goes as well', async (test) => {
-  const { call, pending, node } = await fixture(test)
+  const { call, pending, node } = await fixture()
   const group = { name: 'lan', networkIp: '192.0.2.0', networkMask: 24 }
   const groupId = (await call('POST', '/ipgroups', { body: group })).json.data.id
   const sip = (await call('POST', `/${node}/sips`, { body: { groupId, ip: '192.0.2.9' } })).json.data.id

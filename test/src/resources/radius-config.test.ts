@@ -1,12 +1,14 @@
 import t, { type Test } from 'tap'
-import { applianceFixture } from '../../appliance-fixture.ts'
-import { NO_RADIUS } from '../../../src/radius/sent-config.ts'
-import { answerTo, radiusServer, SECRET } from '../../radius-server.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+import { NO_RADIUS } from '../../../src/rules/radius.ts'
+import { answerTo, radiusServer, SECRET } from '../../simulators/radius-server.ts'
+
+const borrow = sharedAppliance(t)
 
 const PASSWORD = 'arctangent-of-nemo'
 
 async function fixture(test: Test) {
-  const { call, state } = await applianceFixture(test)
+  const { call, state, revision } = await borrow()
   const put = (body: object) => call('PUT', '/radius/config', { body })
   const read = async () => (await call('GET', '/radius/config')).json.data
   const stored = async (body: object) => {
@@ -17,7 +19,7 @@ async function fixture(test: Test) {
   const tried = (body: object) =>
     call('POST', '/radius/config/test', { body: { username: 'nemo', password: PASSWORD, ...body } })
   await call('POST', '/rbac/groups', { body: { id: 'ops', name: 'Ops' } })
-  return { call, state, put, read, stored, tried }
+  return { call, state, revision, put, read, stored, tried }
 }
 const codes = (answer: { json: { errors: { field: string; code: string }[] } }) =>
   answer.json.errors.map(({ field, code }) => [field, code])
@@ -104,7 +106,7 @@ t.test('INVALID_BODY: the schema and the rules in one answer', async (test) => {
 t.test(
   'secrets and passwords are in no answer: not read, pending, applied, tested, refused or audited',
   async (test) => {
-    const { call, put, tried, read } = await fixture(test)
+    const { call, put, tried, read, revision } = await fixture(test)
     const { host } = await radiusServer(test, (request, reply) => reply(answerTo(request, { secret: 'other' })))
     const hosts = [{ ...host, sharedSecret: 'host-secret-word' }]
     const body = { enabled: true, sharedSecret: 'common-secret-word', hosts, timeout: 1, retries: 0 }
@@ -114,7 +116,7 @@ t.test(
     texts.push((await tried({ hosts: [{ host: 'a b', sharedSecret: 'host-secret-word' }] })).text)
     texts.push((await put({ ...body, sharedSecret: 'common-secret-word\n' })).text)
     texts.push((await call('GET', '/audit')).text, (await call('GET', '/revisions')).text)
-    texts.push((await call('GET', '/revisions/0/diff/2')).text)
+    texts.push((await call('GET', `/revisions/0/diff/${revision + 1}`)).text)
     for (const text of texts) test.notMatch(text, new RegExp(`secret-word|${PASSWORD}`), text.slice(0, 60))
   },
 )

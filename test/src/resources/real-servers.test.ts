@@ -1,17 +1,19 @@
-import t, { type Test } from 'tap'
-import { applianceFixture } from '../../appliance-fixture.ts'
+import t from 'tap'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 const PATH = '/ipvsDirector/rips'
 
-async function fixture(test: Test) {
-  const { call } = await applianceFixture(test)
+async function fixture() {
+  const { call } = await borrow()
   const created = async (body: object) => String((await call('POST', PATH, { body })).json.data.id)
   const read = async (id: string) => (await call('GET', `${PATH}/${id}`)).json.data
   return { call, created, read }
 }
 
 t.test('"", 0 and null all mean the port the client used, on creation and change', async (test) => {
-  const { call, created, read } = await fixture(test)
+  const { call, created, read } = await fixture()
   for (const [i, port] of ['', 0, null].entries()) {
     const id = await created({ name: `r${i}`, ip: '192.0.2.1', port })
     test.equal((await read(id)).port, null, JSON.stringify(port))
@@ -27,7 +29,7 @@ t.test('"", 0 and null all mean the port the client used, on creation and change
 })
 
 t.test('weight and state have defaults; a change keeps what it leaves out but the port', async (test) => {
-  const { call, created, read } = await fixture(test)
+  const { call, created, read } = await fixture()
   const id = await created({ name: 'web', ip: '192.0.2.1', port: 80 })
   test.same(await read(id), {
     id,
@@ -54,7 +56,7 @@ t.test('weight and state have defaults; a change keeps what it leaves out but th
 })
 
 t.test('a move changes the state only, and repeating it changes nothing', async (test) => {
-  const { call, created, read } = await fixture(test)
+  const { call, created, read } = await fixture()
   const id = await created({ name: 'web', ip: '192.0.2.1', port: 80, weight: 7 })
   await call('PUT', '/services/apply')
   for (const [verb, state] of [
@@ -70,7 +72,7 @@ t.test('a move changes the state only, and repeating it changes nothing', async 
 })
 
 t.test('hanging are the ids of real servers with pending changes, deleted ones included', async (test) => {
-  const { call, created } = await fixture(test)
+  const { call, created } = await fixture()
   const [kept, moved, gone] = [
     await created({ name: 'kept', ip: '192.0.2.1', port: 80 }),
     await created({ name: 'moved', ip: '192.0.2.2', port: 80 }),

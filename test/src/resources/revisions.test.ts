@@ -1,9 +1,11 @@
 import t from 'tap'
 import { revisions } from '../../../src/resources/revisions.ts'
-import { applianceFixture } from '../../appliance-fixture.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 t.test('an earlier revision is compared, restored into the candidate, and applied', async (test) => {
-  const { call } = await applianceFixture(test)
+  const { call } = await borrow()
   const rip = async (body: object) => (await call('POST', '/ipvsDirector/rips', { body })).json.data.id
   const id = await rip({ name: 'web', ip: '192.0.2.9', port: 80 })
   await call('PUT', '/services/apply', { body: { comment: 'first' } })
@@ -24,14 +26,80 @@ t.test('an earlier revision is compared, restored into the candidate, and applie
   }
 })
 
+t.test('one revision is taken back, and what came later stays', async (test) => {
+  const { call, revision: before } = await borrow()
+  const rip = (body: object) => call('POST', '/ipvsDirector/rips', { body })
+  const { id } = (await rip({ name: 'web', ip: '192.0.2.9', port: 80 })).json.data
+  await call('PUT', '/services/apply')
+  await call('PUT', `/ipvsDirector/rips/${id}`, { body: { port: 80, weight: 7 } })
+  const applied = await call('PUT', '/services/apply', { body: { comment: 'lighter' } })
+  const { revision } = applied.json.data
+  await rip({ name: 'later', ip: '192.0.2.10', port: 80 })
+  await call('PUT', `/ipvsDirector/rips/${id}`, { body: { port: 80, name: 'web1' } })
+  await call('PUT', '/services/apply')
+  const reverted = await call('PUT', `/revisions/${revision}/revert`)
+  test.match(reverted, { status: 200, json: { message: new RegExp(`reverse of revision ${revision} is staged`) } })
+  test.match((await call('GET', '/services/pending')).json.data, {
+    count: 1,
+    changes: [{ resourceId: id, before: { weight: 7 }, after: { weight: 100 } }],
+  })
+  await call('PUT', '/services/apply')
+  test.match((await call('GET', `/ipvsDirector/rips/${id}`)).json.data, { weight: 100, name: 'web1' })
+  const again = (await call('PUT', `/revisions/${revision}/revert`)).json
+  test.match(again, { message: /is taken back already; nothing is staged/ })
+  test.equal((await call('GET', '/services/pending')).json.data.count, 0)
+  await call('PUT', `/ipvsDirector/rips/${id}`, { body: { port: 80, weight: 9 } })
+  test.match((await call('PUT', `/revisions/${before + 1}/revert`)).json, { code: 'REVISION_MISMATCH' })
+  const pending = (await call('GET', '/services/pending')).text
+  test.match(await call('PUT', `/revisions/${revision}/revert`), {
+    status: 412,
+    json: { code: 'REVISION_MISMATCH', data: { records: [{ resource: 'realServers', resourceId: id, name: 'web1' }] } },
+  })
+  test.equal((await call('GET', '/services/pending')).text, pending, 'a refusal changes nothing')
+  for (const n of ['0', '99', 'x', '1e1']) {
+    test.match((await call('PUT', `/revisions/${n}/revert`)).json, { code: 'NOT_FOUND' }, n)
+  }
+})
+
 t.test('what a revision was is read before the turn to edit, for which others would wait', async (test) => {
   const restore = revisions.find(({ name }) => name === 'revisions.restore')
   const contents = { users: [] }
-  const lifecycle = { revisions: { contents: async (revision: number) => ({ ...contents, revision }) } }
+  const kept = { contents: async (revision: number) => ({ ...contents, revision }) }
   const request = { params: { n: '7' } }
-  const prepared = await restore?.prepare?.({ lifecycle } as never, request as never)
+  const prepared = await restore?.prepare?.({ revisions: kept } as never, request as never)
   const restored: unknown[] = []
-  const ctx = { restore: (given: unknown) => restored.push(given) }
+  const ctx = { work: { restore: (given: unknown) => restored.push(given) } }
   restore?.handle(ctx as never, request as never, prepared as never)
   test.same(restored, [{ ...contents, revision: 7 }], 'at once')
+})
+
+t.test('what does not fit what came later is refused by what is in the way, and with what to do next', async (test) => {
+  const { call } = await borrow()
+  const rip = async (name: string) =>
+    (await call('POST', '/ipvsDirector/rips', { body: { name, ip: '192.0.2.9', port: 80 } })).json.data.id
+  const apply = async () => (await call('PUT', '/services/apply', { body: { comment: 'x' } })).json.data.revision
+  const id = await rip('web')
+  const made = await apply()
+  const body = { name: 'be', mode: 'http', reals: [{ ripId: id }] }
+  const backend = (await call('POST', '/layer7proxy/backends', { body })).json.data.id
+  await apply()
+  test.match(await call('PUT', `/revisions/${made}/revert`), {
+    status: 409,
+    json: { code: 'IN_USE', message: /used by be; change those first/, data: { usage: [{ id: backend, name: 'be' }] } },
+  })
+  await call('PUT', `/layer7proxy/backends/${backend}`, { body: { reals: [] } })
+  const emptied = await apply()
+  await call('DELETE', `/ipvsDirector/rips/${id}`)
+  const removed = await apply()
+  test.match(await call('PUT', `/revisions/${emptied}/revert`), {
+    status: 412,
+    json: { code: 'REVISION_MISMATCH', message: /be would need the real server/, data: { records: [{ name: 'be' }] } },
+  })
+  await rip('WEB')
+  await apply()
+  test.match(await call('PUT', `/revisions/${removed}/revert`), {
+    status: 409,
+    json: { code: 'NAME_NOT_UNIQUE', message: /named web; rename the one of now first/i, errors: [{ field: 'name' }] },
+  })
+  test.equal((await call('GET', '/services/pending')).json.data.count, 0)
 })

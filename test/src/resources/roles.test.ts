@@ -1,13 +1,15 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { ADMINISTRATOR, endpointId } from '../../../src/api/access.ts'
 import { endpoints as table } from '../../../src/resources/index.ts'
-import { applianceFixture } from '../../appliance-fixture.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 const READ = endpointId({ method: 'GET', path: '/ipvsDirector/rips' })
 const WRITE = endpointId({ method: 'POST', path: '/ipvsDirector/rips' })
 
-async function fixture(test: Test) {
-  const made = await applianceFixture(test)
+async function fixture() {
+  const made = await borrow()
   const { call } = made
   const addUser = async (email: string) => {
     const body = { email, firstname: 'A', lastname: 'B', password: 'a-password', disabled: false }
@@ -25,7 +27,7 @@ async function fixture(test: Test) {
 }
 
 t.test('endpoints are granted by id, by path and methods, or both; the answer has one form', async (test) => {
-  const { addRole, role } = await fixture(test)
+  const { addRole, role } = await fixture()
   const forms = [
     [READ, WRITE],
     [{ path: '/ipvsDirector/rips', methods: ['GET', 'POST'] }],
@@ -39,7 +41,7 @@ t.test('endpoints are granted by id, by path and methods, or both; the answer ha
 })
 
 t.test('what a read answers can be sent back and changes nothing', async (test) => {
-  const { addRole, addUser, role, change, call } = await fixture(test)
+  const { addRole, addUser, role, change, call } = await fixture()
   const user = await addUser('u@localhost')
   await call('POST', '/rbac/groups', { body: { id: 'g', name: 'g' } })
   const id = await addRole({ users: [user], groups: ['g'], endpoints: [READ, WRITE] })
@@ -52,7 +54,7 @@ t.test('what a read answers can be sent back and changes nothing', async (test) 
 })
 
 t.test('every entry that names no endpoint is reported, and nothing is stored', async (test) => {
-  const { call, addRole, role, change } = await fixture(test)
+  const { call, addRole, role, change } = await fixture()
   const id = await addRole({ endpoints: [READ] })
   const endpoints = [
     READ,
@@ -72,7 +74,7 @@ t.test('every entry that names no endpoint is reported, and nothing is stored', 
 })
 
 t.test('GET /rbac/endpoints lists the whole table with the ids that grant', async (test) => {
-  const { call, addRole, role } = await fixture(test)
+  const { call, addRole, role } = await fixture()
   const { data } = (await call('GET', '/rbac/endpoints')).json
   test.same(
     data,
@@ -89,7 +91,7 @@ t.test('GET /rbac/endpoints lists the whole table with the ids that grant', asyn
 })
 
 t.test('holders are exactly those that are sent: others lose the role and keep what else they hold', async (test) => {
-  const { call, addUser, addRole, role, change } = await fixture(test)
+  const { call, addUser, addRole, role, change } = await fixture()
   const [ann, ben] = [await addUser('ann@localhost'), await addUser('ben@localhost')]
   for (const id of ['g', 'h']) await call('POST', '/rbac/groups', { body: { id, name: id } })
   const other = await addRole({ name: 'other', users: [ann], groups: ['g'] })
@@ -105,7 +107,7 @@ t.test('holders are exactly those that are sent: others lose the role and keep w
 })
 
 t.test('a change keeps what it leaves out', async (test) => {
-  const { addUser, addRole, role, change } = await fixture(test)
+  const { addUser, addRole, role, change } = await fixture()
   const user = await addUser('u@localhost')
   const id = await addRole({ users: [user], endpoints: [READ] })
   const before = await role(id)
@@ -116,7 +118,7 @@ t.test('a change keeps what it leaves out', async (test) => {
 })
 
 t.test('holders that do not exist are each named, and nobody else gets the role', async (test) => {
-  const { call, addUser, addRole, role, change } = await fixture(test)
+  const { call, addUser, addRole, role, change } = await fixture()
   const user = await addUser('u@localhost')
   const id = await addRole()
   const users = await change(id, { users: ['nope', user, 'neither'] })
@@ -128,7 +130,7 @@ t.test('holders that do not exist are each named, and nobody else gets the role'
 })
 
 t.test('a deletion takes the role from its holders', async (test) => {
-  const { call, addUser, addRole } = await fixture(test)
+  const { call, addUser, addRole } = await fixture()
   const user = await addUser('u@localhost')
   await call('POST', '/rbac/groups', { body: { id: 'g', name: 'g' } })
   const other = await addRole({ name: 'other', users: [user] })
@@ -142,7 +144,7 @@ t.test('a deletion takes the role from its holders', async (test) => {
 })
 
 t.test('a default role shows what it grants; only its holders can change', async (test) => {
-  const { call, addUser, role, change } = await fixture(test)
+  const { call, addUser, role, change } = await fixture()
   const user = await addUser('u@localhost')
   const before = await role(ADMINISTRATOR.id)
   test.equal(
@@ -160,7 +162,7 @@ t.test('a default role shows what it grants; only its holders can change', async
 })
 
 t.test('a read carries the tag for If-Match, a list none', async (test) => {
-  const { call, addRole } = await fixture(test)
+  const { call, addRole } = await fixture()
   const id = await addRole()
   const read = await call('GET', `/rbac/roles/${id}`)
   const headers = { 'if-match': String(read.headers['ETag']) }

@@ -1,11 +1,13 @@
 import t, { type Test } from 'tap'
-import { applianceFixture } from '../../appliance-fixture.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 const ALICE = { username: 'alice', authPassphrase: 'auth passphrase', privacyPassphrase: 'privacy passphrase' }
 const fieldsOf = (json: { errors?: readonly { field: string }[] }) => (json.errors ?? []).map(({ field }) => field)
 
 async function fixture(test: Test) {
-  const { call, node, machine } = await applianceFixture(test)
+  const { call, node, machine } = await borrow()
   const create = async (path: string, body: object) => String((await call('POST', path, { body })).json.data.id)
   const groupId = await create('/ipgroups', { name: 'lan', networkIp: '198.51.100.0', networkMask: 24 })
   const serviceIpId = await create(`/${node}/sips`, { groupId, ip: '198.51.100.10', externalPingCheck: false })
@@ -35,7 +37,15 @@ t.test('users are listed without anything of their passphrases', async (test) =>
   test.same(await list(), [])
   const id = await added()
   test.same(await list(), [
-    { id, username: 'alice', writeAccess: false, authAlgorithm: 'sha', privacyAlgorithm: 'aes' },
+    {
+      id,
+      username: 'alice',
+      writeAccess: false,
+      authAlgorithm: 'sha',
+      privacyAlgorithm: 'aes',
+      complete: true,
+      missing: [],
+    },
   ])
   for (const path of ['/snmp/users', '/services/pending', '/services/pending?render=true'])
     test.notMatch((await call('GET', path)).text, /passphrase|Key":"[0-9a-f]/, path)
@@ -47,16 +57,32 @@ t.test('the answers are messages only', async (test) => {
   const id = await added({ ...ALICE, username: 'bob' })
   test.same((await put(id, { writeAccess: true })).json, { status: 'success', message: 'SNMP user stored' })
   const deleted = await call('DELETE', `/snmp/users/${id}`)
-  test.same(deleted.json, { status: 'success', message: `SNMP user ${id} will be deleted with apply` })
+  test.same(deleted.json, { status: 'success', message: `SNMP user bob (${id}) will be deleted with apply` })
 })
 
-t.test('what nobody can be made without is named, all at once', async (test) => {
-  const { post, list } = await fixture(test)
+t.test('every field is optional: who lacks something is incomplete, and the agent does not know it', async (test) => {
+  const { post, put, list, users } = await fixture(test)
   const answer = await post({})
-  test.equal(answer.status, 422)
-  test.equal(answer.json.code, 'INVALID_BODY')
-  test.same(fieldsOf(answer.json), ['username', 'authPassphrase', 'privacyPassphrase'])
-  test.same(await list(), [])
+  test.equal(answer.status, 201, answer.text)
+  test.match(answer.json.message, /^SNMP user user-\w{8} stored; .* has authPassphrase and privacyPassphrase$/)
+  const [made] = await list()
+  test.match(made, { username: /^user-\w{8}$/, complete: false, missing: ['authPassphrase', 'privacyPassphrase'] })
+  test.same(await users(), [])
+  const half = await put(made.id, { username: 'carol', authAlgorithm: 'sha256', authPassphrase: 'a passphrase' })
+  test.equal(half.status, 200, 'no key has to be made anew')
+  test.match(await list(), [{ username: 'carol', complete: false, missing: ['privacyPassphrase'] }])
+  test.equal((await put(made.id, { privacyAlgorithm: 'aes256', privacyPassphrase: 'a passphrase' })).status, 200)
+  test.match(await list(), [{ complete: true, missing: [] }])
+  test.match(await users(), [/^usmUser .* "carol" /])
+  await post({ ...ALICE, username: null })
+  test.match((await list()).map(({ username }: { username: string }) => username).toSorted(), ['carol', /^user-/])
+})
+
+t.test('null takes a passphrase away, and makes a name up', async (test) => {
+  const { put, list, added } = await fixture(test)
+  const id = await added()
+  test.equal((await put(id, { privacyPassphrase: null, username: null, writeAccess: null })).status, 200)
+  test.match(await list(), [{ username: `user-${id.slice(-8)}`, complete: false, missing: ['privacyPassphrase'] }])
 })
 
 t.test('passphrases have 8 to 255 characters', async (test) => {

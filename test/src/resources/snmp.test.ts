@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap'
-import { applianceFixture } from '../../appliance-fixture.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 const OFF = {
   enabledV2: false,
@@ -12,7 +14,7 @@ const OFF = {
 }
 
 async function fixture(test: Test) {
-  const { call, node, machine, anonymous, login } = await applianceFixture(test)
+  const { call, node, machine, anonymous, login } = await borrow()
   const create = async (path: string, body: object) => String((await call('POST', path, { body })).json.data.id)
   const groupId = await create('/ipgroups', { name: 'lan', networkIp: '198.51.100.0', networkMask: 24 })
   const ip = await create(`/${node}/sips`, { groupId, ip: '198.51.100.10', externalPingCheck: false })

@@ -1,8 +1,11 @@
-import t, { type Test } from 'tap'
-import { applianceFixture, ETH1 } from '../../appliance-fixture.ts'
+import t from 'tap'
+import { ETH1 } from '../../fixtures/appliance.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 
-async function fixture(test: Test) {
-  const made = await applianceFixture(test)
+const borrow = sharedAppliance(t)
+
+async function fixture() {
+  const made = await borrow()
   const { call, node } = made
   const body = { name: 'lan', networkIp: '192.0.2.0', networkMask: 24, gateway: '192.0.2.1' }
   const group = String((await call('POST', '/ipgroups', { body })).json.data.id)
@@ -15,7 +18,7 @@ async function fixture(test: Test) {
 const frontend = (ip: string) => ({ name: `on ${ip}`, mode: 'http', ip, ports: '80' })
 
 t.test('a static IP is created, listed and read; the ping check is on unless it is switched off', async (test) => {
-  const { create, created, read, call, path, group } = await fixture(test)
+  const { create, created, read, call, path, group } = await fixture()
   const answer = await create({ ip: '192.0.2.10' })
   test.equal(answer.status, 201)
   const { id } = answer.json.data
@@ -25,16 +28,16 @@ t.test('a static IP is created, listed and read; the ping check is on unless it 
   test.same((await call('GET', path)).json.data, [await read(id), await read(other)])
 })
 
-t.test('externalPingCheck defaults to true on edit as well', async (test) => {
-  const { created, read, call, path, group } = await fixture(test)
+t.test('externalPingCheck is true unless told, and an edit keeps it', async (test) => {
+  const { created, read, call, path, group } = await fixture()
   const id = await created({ ip: '192.0.2.10', externalPingCheck: false })
   const answer = await call('PUT', `${path}/${id}`, { body: { groupId: group, ip: '192.0.2.12' } })
   test.same([answer.status, answer.json.data], [200, undefined])
-  test.same(await read(id), { id, groupId: group, ip: '192.0.2.12', externalPingCheck: true })
+  test.same(await read(id), { id, groupId: group, ip: '192.0.2.12', externalPingCheck: false })
 })
 
 t.test('groupId and ip are required on create and edit', async (test) => {
-  const { created, call, path } = await fixture(test)
+  const { created, call, path } = await fixture()
   const id = await created({ ip: '192.0.2.10' })
   for (const [method, where] of [
     ['POST', path],
@@ -46,14 +49,14 @@ t.test('groupId and ip are required on create and edit', async (test) => {
 })
 
 t.test('INVALID_BODY: an address outside its network, or one that nobody can have', async (test) => {
-  const { create } = await fixture(test)
+  const { create } = await fixture()
   for (const ip of ['198.51.100.1', '192.0.2.0', '192.0.2.255', '192.0.2.1', '2001:db8::1', 'x']) {
     test.match((await create({ ip })).json, { code: 'INVALID_BODY', errors: [{ field: 'ip' }] }, ip)
   }
 })
 
 t.test('in a group without a subnet every address of a machine may be', async (test) => {
-  const { call, path } = await fixture(test)
+  const { call, path } = await fixture()
   const groupId = (await call('POST', '/ipgroups', { body: { name: 'loose' } })).json.data.id
   for (const ip of ['203.0.113.7', '2001:db8::7']) {
     test.equal((await call('POST', path, { body: { groupId, ip } })).status, 201, ip)
@@ -64,7 +67,7 @@ t.test('in a group without a subnet every address of a machine may be', async (t
 })
 
 t.test('INVALID_BODY: an unknown group', async (test) => {
-  const { create } = await fixture(test)
+  const { create } = await fixture()
   test.match((await create({ groupId: 'none', ip: '192.0.2.10' })).json, {
     code: 'INVALID_BODY',
     errors: [{ field: 'groupId' }],
@@ -72,7 +75,7 @@ t.test('INVALID_BODY: an unknown group', async (test) => {
 })
 
 t.test('NAME_NOT_UNIQUE on field ip, however the address is written', async (test) => {
-  const { call, path } = await fixture(test)
+  const { call, path } = await fixture()
   const groupId = (await call('POST', '/ipgroups', { body: { name: 'loose' } })).json.data.id
   const add = (ip: string) => call('POST', path, { body: { groupId, ip } })
   const id = (await add('2001:DB8:0::7')).json.data.id
@@ -81,7 +84,7 @@ t.test('NAME_NOT_UNIQUE on field ip, however the address is written', async (tes
 })
 
 t.test('PUT: an address that something listens on stays: 409 IN_USE', async (test) => {
-  const { created, call, path, group, read } = await fixture(test)
+  const { created, call, path, group, read } = await fixture()
   const id = await created({ ip: '192.0.2.10' })
   await call('POST', '/layer7proxy/frontends', { body: frontend('192.0.2.10') })
   const refused = await call('PUT', `${path}/${id}`, { body: { groupId: group, ip: '192.0.2.11' } })
@@ -92,7 +95,7 @@ t.test('PUT: an address that something listens on stays: 409 IN_USE', async (tes
 })
 
 t.test('DELETE needs the address: absent INVALID_QUERY, another 409 IP_MISMATCH, in use 409 IN_USE', async (test) => {
-  const { created, call, path } = await fixture(test)
+  const { created, call, path } = await fixture()
   const id = await created({ ip: '192.0.2.10' })
   test.match((await call('DELETE', `${path}/${id}`)).json, { code: 'INVALID_QUERY', errors: [{ field: 'ip' }] })
   const mismatch = await call('DELETE', `${path}/${id}?ip=192.0.2.11`)
@@ -106,7 +109,7 @@ t.test('DELETE needs the address: absent INVALID_QUERY, another 409 IP_MISMATCH,
 })
 
 t.test('an address is in use however its listener writes it', async (test) => {
-  const { call, path } = await fixture(test)
+  const { call, path } = await fixture()
   const groupId = (await call('POST', '/ipgroups', { body: { name: 'loose' } })).json.data.id
   const id = (await call('POST', path, { body: { groupId, ip: '2001:db8::7' } })).json.data.id
   await call('POST', '/layer7proxy/frontends', { body: frontend('2001:DB8:0::7') })
@@ -114,7 +117,7 @@ t.test('an address is in use however its listener writes it', async (test) => {
 })
 
 t.test('an address that the API listens on stays: 409 IN_USE', async (test) => {
-  const { created, call, path, group, node } = await fixture(test)
+  const { created, call, path, group, node } = await fixture()
   const id = await created({ ip: '192.0.2.10' })
   const listening = await call('PUT', `/${node}/system/userinterface`, { body: { apiPort: 9443, ipId: id } })
   test.equal(listening.status, 200, listening.text)
@@ -124,7 +127,7 @@ t.test('an address that the API listens on stays: 409 IN_USE', async (test) => {
 })
 
 t.test('apply: an address whose group has no interface is named; one in use does not lose it', async (test) => {
-  const { created, call, group, node } = await fixture(test)
+  const { created, call, group, node } = await fixture()
   const applied = () => call('PUT', '/services/apply', { body: { comment: 'x' } })
   await created({ ip: '192.0.2.10' })
   await created({ ip: '192.0.2.11' })
@@ -134,10 +137,13 @@ t.test('apply: an address whose group has no interface is named; one in use does
     call('PUT', `/ipgroups/${group}`, { body: { name, networkIp, networkMask, assignedInterfaces } })
   await withInterfaces([])
   const unmade = `is not made: its IP group ${name} has no interface on this node`
-  test.same((await applied()).json.data.warnings, [`static IP 192.0.2.10 ${unmade}`, `static IP 192.0.2.11 ${unmade}`])
+  test.match((await applied()).json.data.warnings, [
+    { code: 'REMARK', message: `static IP 192.0.2.10 ${unmade}` },
+    { code: 'REMARK', message: `static IP 192.0.2.11 ${unmade}` },
+  ])
   await withInterfaces([{ nodeId: node, interfaceId: 'eth0' }])
   const id = (await call('POST', '/layer7proxy/frontends', { body: frontend('192.0.2.10') })).json.data.id
-  test.same((await applied()).json.data.warnings, [])
+  test.match((await applied()).json.data.warnings, [{ code: 'NO_SERVER_LEFT' }], 'a frontend without a backend')
   await withInterfaces([])
   const refused = await applied()
   test.not(refused.status, 200)
@@ -146,7 +152,7 @@ t.test('apply: an address whose group has no interface is named; one in use does
 })
 
 t.test('ping: the gateway of the group, or who is named, from the address', async (test) => {
-  const { created, call, path, machine } = await fixture(test)
+  const { created, call, path, machine } = await fixture()
   const id = await created({ ip: '192.0.2.10' })
   const asked: string[] = []
   Object.assign(machine.facts, {
@@ -173,7 +179,7 @@ t.test('ping: the gateway of the group, or who is named, from the address', asyn
 })
 
 t.test('ping: INVALID_BODY without gateway and target, or with a target of the other family', async (test) => {
-  const { created, call, path, node } = await fixture(test)
+  const { created, call, path, node } = await fixture()
   const body = { name: 'loose', assignedInterfaces: [{ nodeId: node, interfaceId: ETH1 }] }
   const groupId = (await call('POST', '/ipgroups', { body })).json.data.id
   const id = await created({ groupId, ip: '203.0.113.7' })

@@ -1,12 +1,14 @@
 import t, { type Test } from 'tap'
-import { applianceFixture } from '../../appliance-fixture.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 const ADDRESS = { value: 'proxy.example.test', port: 3128 }
 const EMPTY = { enable: false, address: { value: null, port: null }, username: '', password: '', bypass: [] }
 const SECRET = 'a-"secret" %41'
 
 async function fixture(test: Test) {
-  const { call, node, machine } = await applianceFixture(test)
+  const { call, node, machine } = await borrow()
   const path = `/${node}/system/proxy`
   const put = (body: object) => call('PUT', path, { body })
   const stored = async (body: object) => {

@@ -1,10 +1,13 @@
 import t from 'tap'
-import { ADMIN, applianceFixture } from '../../appliance-fixture.ts'
+import { ADMIN } from '../../fixtures/appliance.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
 
 const WEB = { name: 'web', ip: '127.0.0.1', port: 80 }
 
 t.test('a transaction: seen inside only, committed to the candidate, then applied', async (test) => {
-  const { call } = await applianceFixture(test)
+  const { call } = await borrow()
   test.same((await call('GET', '/transactions')).json.data, [])
   const begun = await call('POST', '/transactions')
   test.equal(begun.status, 201)
@@ -23,7 +26,7 @@ t.test('a transaction: seen inside only, committed to the candidate, then applie
 })
 
 t.test('a rollback forgets; the id is unknown afterwards', async (test) => {
-  const { call } = await applianceFixture(test)
+  const { call } = await borrow()
   const { id } = (await call('POST', '/transactions')).json.data
   const headers = { 'x-transaction-id': id }
   await call('POST', '/ipvsDirector/rips', { body: WEB, headers })
@@ -38,7 +41,7 @@ t.test('a rollback forgets; the id is unknown afterwards', async (test) => {
 t.test(
   'a rollback waits for the edits and the commit that are under way: none of them brings it back',
   async (test) => {
-    const { call } = await applianceFixture(test)
+    const { call } = await borrow()
     const begun = async () => String((await call('POST', '/transactions')).json.data.id)
     const rolledBack = (id: string) => call('PUT', `/transactions/${id}/rollback`, { body: {} })
     for (let n = 0; n < 5; n++) {
@@ -66,7 +69,7 @@ t.test(
 )
 
 t.test('TRANSACTION_OPEN: a second one names the first and its owner', async (test) => {
-  const { call } = await applianceFixture(test)
+  const { call } = await borrow()
   const { id } = (await call('POST', '/transactions')).json.data
   const second = await call('POST', '/transactions')
   test.equal(second.status, 409)
@@ -76,7 +79,7 @@ t.test('TRANSACTION_OPEN: a second one names the first and its owner', async (te
 t.test(
   'TRANSACTION_OPEN: apply, confirm, validate and discard are about pending changes, never inside one',
   async (test) => {
-    const { call, node } = await applianceFixture(test)
+    const { call, node, revision } = await borrow()
     await call('POST', '/ipvsDirector/rips', { body: WEB })
     const change = (await call('GET', '/services/pending')).json.data.changes[0].id
     const { id } = (await call('POST', '/transactions')).json.data
@@ -94,14 +97,14 @@ t.test(
       test.equal(answer.status, 409, `${method} ${path}`)
       test.match(answer.json, { code: 'TRANSACTION_OPEN', data: { id, owner: ADMIN.email } })
     }
-    test.match((await call('GET', '/services/pending')).json.data, { revision: 1, count: 1 }, 'and nothing was touched')
+    test.match((await call('GET', '/services/pending')).json.data, { revision, count: 1 }, 'and nothing was touched')
     test.equal((await call('PUT', `/transactions/${id}/rollback`)).status, 200)
     test.equal((await call('DELETE', '/services/pending')).status, 200, 'without the header')
   },
 )
 
 t.test('NOT_FOUND: a transaction that is not open, for reads as well', async (test) => {
-  const { call } = await applianceFixture(test)
+  const { call } = await borrow()
   const headers = { 'x-transaction-id': 'nobody-opened-this' }
   for (const [method, path] of [
     ['GET', '/ipvsDirector/rips'],

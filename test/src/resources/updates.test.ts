@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { applianceFixture } from '../../appliance-fixture.ts'
-import { temporaryFolder } from '../../config-fixture.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+import { temporaryFolder } from '../../fixtures/config.ts'
 import { packed } from '../../system/apt-repository.ts'
 
+const borrow = sharedAppliance(t)
+
 t.test('a package larger than other bodies may be is taken, and answered by its name', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node } = await borrow()
   const folder = temporaryFolder(test, 'package')
   // Nothing that could be packed: the file is as large as its content.
   const noise = Array.from({ length: 60_000 }, () => Math.random().toString(36)).join('')
@@ -17,7 +19,7 @@ t.test('a package larger than other bodies may be is taken, and answered by its 
 })
 
 t.test('unknown fields and no package at all are refused', async (test) => {
-  const { call, node } = await applianceFixture(test)
+  const { call, node } = await borrow()
   const answer = await call('POST', `/${node}/system/update`, { body: { packages: '', other: 1 } })
   test.equal(answer.status, 422)
   test.same(answer.json.errors.map(({ field }: { field: string }) => field).toSorted(), ['other', 'packages'])

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Passing } from '../../../src/saml/passing.ts'
-import { manualClock } from '../../manual-clock.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
 
 t.test('a value is had once, by who holds its key, for a while', async (test) => {
   const clock = manualClock()

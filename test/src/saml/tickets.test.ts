@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Tickets } from '../../../src/saml/tickets.ts'
-import { manualClock } from '../../manual-clock.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
 
 t.test('a ticket names its request until it is used, is too old, or was judged in vain too often', async (test) => {
   const clock = manualClock()

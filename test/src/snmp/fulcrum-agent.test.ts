@@ -1,10 +1,10 @@
 import t from 'tap'
-import { silentLog } from '../../../src/log.ts'
+import { silentLog } from '../../../src/base/log.ts'
 import type { SnmpSettings } from '../../../src/model/snmp.ts'
 import { SNMP_OFF } from '../../../src/model/snmp.ts'
 import { TYPE } from '../../../src/snmp/agentx/pdu.ts'
 import { FulcrumAgent } from '../../../src/snmp/fulcrum-agent.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { viewOf } from '../../fixtures/view.ts'
 import { namesOf } from '../stats/names-fixture.ts'
 import { masterAgent } from './agentx/master-fixture.ts'
 
@@ -28,7 +28,7 @@ t.test('it serves while running has the agent on, and leaves when it is switched
   const alive = setInterval(() => undefined, 1000)
   test.teardown(() => {
     clearInterval(alive)
-    agent.stop()
+    agent.close()
   })
   agent.start()
   test.same(master.types(), [])
@@ -39,7 +39,7 @@ t.test('it serves while running has the agent on, and leaves when it is switched
   await master.until(() => master.connections() === 0)
   settings = [ON]
   await master.until(() => master.seen.length === 5)
-  agent.stop()
+  agent.close()
   await master.until(() => master.connections() === 0)
   test.equal(master.types().at(-1), TYPE.close)
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { silentLog } from '../../../src/log.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { TIERS } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { METRICS } from '../../../src/model/metrics.ts'
 import { ArchiveSide } from '../../../src/stats/archive-side.ts'
@@ -7,6 +8,14 @@ import { temporaryFolder, writeSeconds } from '../../storage/temporary-archive.t
 import { namesOf } from './names-fixture.ts'
 
 const START_S = 1_790_000_000
+
+class SomeSide extends ArchiveSide<undefined, object> {
+  taken = 0
+  protected override take(): void {
+    this.taken++
+  }
+  override interrupt(): void {}
+}
 
 t.test('nothing before the archive is open; then what it holds, up to the last tick', async (t) => {
   const directory = temporaryFolder(t)
@@ -17,13 +26,13 @@ t.test('nothing before the archive is open; then what it holds, up to the last t
     forget: () => undefined,
     list: () => undefined,
   }
-  const side = new ArchiveSide({
-    directory,
+  const side = new SomeSide({
+    archive: { directory, source: undefined },
     names,
     applianceId: 'n',
-    nonce: 'x',
     message: 'Some history',
     step_s: 1,
+    tiers: TIERS,
     observer,
     log: silentLog,
   })
@@ -32,7 +41,7 @@ t.test('nothing before the archive is open; then what it holds, up to the last t
     const answer = side.history.frontend('f', { ...query, format: 'json' })
     return JSON.parse(Buffer.from(answer?.body ?? '').toString()).data.series.sessionRate
   }
-  t.strictSame(points(), [])
+  t.strictSame(points(), [null], 'the second of the window is not known yet')
   const writer = new ArchiveWriter(directory, START_S)
   writeSeconds(writer, 'f', 10, () => 4)
   const [object] = writer.objects()
@@ -44,11 +53,14 @@ t.test('nothing before the archive is open; then what it holds, up to the last t
     backend: '',
     slot: object?.slot ?? 0,
   }
-  side.ready({ type: 'ready', header, slabs, objects: [place] })
+  t.notOk(side.isOpen)
+  side.receive({ type: 'ready', header, slabs, objects: [place] })
+  t.ok(side.isOpen)
   t.ok(known.includes('f'))
   t.strictSame(points(), [4, 4, 4, 4, 4])
   const state = { up: true, since_ms: 0, reason: undefined, storage: undefined }
-  side.ticked({ ...state, hwm_s: START_S + 2, losses: 1 })
+  side.receive({ type: 'tick', ...state, hwm_s: START_S + 2, losses: 1 })
+  t.equal(side.taken, 1)
   t.strictSame(points(), [4, 4], 'never ahead of the last message')
   await side.close()
   await writer.close()

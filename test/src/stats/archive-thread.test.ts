@@ -1,42 +1,131 @@
-import t from 'tap'
-import { systemClock } from '../../../src/clock.ts'
-import { createLog } from '../../../src/log.ts'
-import { ArchiveThreadKeeper } from '../../../src/stats/archive-thread.ts'
-import type { LayerMessage } from '../../../workers/archive/messages.ts'
+import { EventEmitter } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import t, { type Test } from 'tap'
+import { systemClock } from '../../../src/base/clock.ts'
+import { createLog, silentLog } from '../../../src/base/log.ts'
+import { ArchiveSide } from '../../../src/stats/archive-side.ts'
+import { ArchiveThreadKeeper, type ArchiveWorker } from '../../../src/stats/archive-thread.ts'
+import { TIERS } from '../../../storage/archive/tiers.ts'
+import { ArchiveWriter } from '../../../storage/archive/writer.ts'
+import type {
+  FromArchive,
+  FromArchiveThread,
+  HaproxyTick,
+  IpvsSource,
+  IpvsTick,
+  StatsSource,
+  ToArchiveThread,
+} from '../../../workers/archive/messages.ts'
 import { temporaryFolder } from '../../storage/temporary-archive.ts'
+import { namesOf } from './names-fixture.ts'
+
+/** Notes what it is told, and has news for each thread that begins. */
+class Listener<Source, Tick> extends ArchiveSide<Source, Tick> {
+  readonly heard: string[] = []
+  #knows = false
+
+  constructor(t: Test, source: Source) {
+    const archive = { directory: temporaryFolder(t), source }
+    const names = namesOf([], [])
+    super({ archive, names, applianceId: 'n', message: '', step_s: 1, tiers: TIERS, log: silentLog })
+  }
+  override receive(message: FromArchive<Tick>): void {
+    super.receive(message)
+    this.heard.push(message.type)
+  }
+  protected override take(): void {}
+  override interrupt(reason: string): void {
+    this.heard.push(reason)
+    this.#knows = false
+  }
+  override news(): ToArchiveThread | undefined {
+    if (this.#knows) return undefined
+    this.#knows = true
+    return { type: 'clockStepped' }
+  }
+}
+
+const layer7Of = (t: Test) => new Listener<StatsSource, HaproxyTick>(t, { kind: 'stats-socket', path: '/nonexistent' })
+const layer4Of = (t: Test) => new Listener<IpvsSource, IpvsTick>(t, { kind: 'ipvs', fd: undefined })
+
+/** A thread that says what the test wants, and notes what it is told. */
+class ScriptedThread extends EventEmitter implements ArchiveWorker {
+  readonly told: string[] = []
+  threadId = 1
+
+  postMessage({ type }: ToArchiveThread): void {
+    this.told.push(type)
+    if (type === 'stop') this.end()
+  }
+  say(message: FromArchiveThread): void {
+    this.emit('message', message)
+  }
+  end(): void {
+    this.threadId = -1
+    this.emit('exit', 1)
+  }
+  async terminate(): Promise<void> {
+    this.end()
+  }
+}
 
 t.test('a thread that ends is started again, and the log says so', async (t) => {
   const lines: string[] = []
-  const lost: string[] = []
-  let ready = 0
+  const layer7 = layer7Of(t)
+  const workers: Worker[] = []
   let wake: () => void = () => undefined
-  const events = {
-    message: ({ message: { type } }: LayerMessage) => {
-      if (type === 'ready') ready++
-      wake()
-    },
-    lost: (reason: string) => lost.push(reason),
-  }
-  const layer7 = { directory: temporaryFolder(t), source: { kind: 'stats-socket' as const, path: '/nonexistent' } }
-  const keeper = new ArchiveThreadKeeper(
+  const archives = await ArchiveThreadKeeper.open(
     { layer7 },
-    events,
     createLog((line) => lines.push(line)),
     systemClock,
+    (workerData) => {
+      const worker = new Worker(new URL('../../../workers/archive.ts', import.meta.url), { workerData })
+      worker.on('message', () => wake())
+      workers.push(worker)
+      return worker
+    },
   )
-  const untilReady = async (times: number): Promise<void> => {
-    for (;;) {
-      if (ready >= times) return
-      await new Promise<void>((resolve) => (wake = resolve))
-    }
-  }
-  await untilReady(1)
-  t.ok(keeper.post({ type: 'clockStepped' }))
-  await keeper.crash()
-  t.notOk(keeper.post({ type: 'clockStepped' }), 'nobody is there to answer')
-  await untilReady(2)
-  t.strictSame([lost.length, lines.length], [1, 1])
+  t.strictSame(await archives.check(), [])
+  await workers[0]?.terminate()
+  t.match(await archives.check(), [/just being started again/], 'nobody is there to answer')
+  const opened = () => layer7.heard.filter((type) => type === 'ready').length
+  while (opened() < 2) await new Promise<void>((resolve) => (wake = resolve))
+  t.strictSame(await archives.check(), [])
+  t.equal(lines.length, 1)
   t.match(lines[0], /starting it again/)
-  await keeper.stop()
-  t.equal(lost.length, 1, 'a stop is no loss')
+  await archives.close()
+  t.equal(lines.length, 1, 'a stop is no loss')
+})
+
+t.test('each layer hears of its own archive, and both of the thread', async (t) => {
+  const [layer7, layer4, thread] = [layer7Of(t), layer4Of(t), new ScriptedThread()]
+  let isOpen = false
+  const opening = ArchiveThreadKeeper.open({ layer7, layer4 }, silentLog, systemClock, () => thread)
+  void opening.then(() => (isOpen = true))
+  const ready = (directory: string) => {
+    const writer = new ArchiveWriter(directory, 1_000)
+    t.teardown(() => writer.close())
+    const { header, slabs } = writer.ring
+    return { type: 'ready' as const, header, slabs, objects: [] }
+  }
+  thread.say({ type: 'layer7', message: ready(layer7.archive.directory) })
+  await new Promise(setImmediate)
+  t.notOk(isOpen, 'one of two')
+  t.strictSame(thread.told, ['clockStepped', 'clockStepped'], 'the news of either')
+  thread.say({ type: 'layer4', message: ready(layer4.archive.directory) })
+  const archives = await opening
+  thread.say({ type: 'layer4', message: { type: 'warning', message: 'm', detail: 'd' } })
+  t.strictSame([layer7.heard, layer4.heard], [['ready'], ['ready', 'warning']])
+  const answers = [archives.check(), archives.capture()] as const
+  t.strictSame(thread.told.slice(2), ['check', 'capture'])
+  thread.say({ type: 'done', request: 1, problems: ['p'] })
+  t.strictSame(await answers[0], ['p'])
+  thread.end()
+  await answers[1]
+  const reason = 'the statistics thread failed: it ended'
+  t.strictSame([layer7.heard.at(-1), layer4.heard.at(-1)], [reason, reason])
+  thread.threadId = 1
+  thread.say({ type: 'layer4', message: { type: 'warning', message: 'm', detail: 'd' } })
+  t.strictSame(thread.told.slice(4), ['clockStepped', 'clockStepped'], 'another thread knows nothing')
+  await archives.close()
 })

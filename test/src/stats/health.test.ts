@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Health } from '../../../src/model/real-server.ts'
-import { healthOf, withHealthOf } from '../../../src/stats/health.ts'
+import { healthOf, healthOver } from '../../../src/stats/health.ts'
 
 t.test('the worst known status decides', async (test) => {
   const table: [readonly string[], string][] = [
@@ -20,9 +20,9 @@ t.test('the worst known status decides', async (test) => {
 })
 
 t.test('of both layers the worse is told, and what is known before what is not', async (t) => {
-  const says = (health: Health) => ({ render: () => undefined, health: () => health })
-  t.equal(withHealthOf(says('up'), says('down')).health('r'), 'down')
-  t.equal(withHealthOf(says('checking'), says('up')).health('r'), 'checking')
-  t.equal(withHealthOf(says('unknown'), says('up')).health('r'), 'up')
-  t.equal(withHealthOf(says('unknown'), says('unknown')).health('r'), 'unknown')
+  const told = (...each: readonly Health[]) => healthOver(each.map((health) => ({ health: () => health }))).ofReal('r')
+  t.equal(told('up', 'down'), 'down')
+  t.equal(told('checking', 'up'), 'checking')
+  t.equal(told('unknown', 'up'), 'up')
+  t.equal(told('unknown', 'unknown'), 'unknown')
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { HistoryQuery } from '../../../src/api/figures.ts'
+import type { HistoryQuery } from '../../../src/context/figures.ts'
 import { METRICS } from '../../../src/model/metrics.ts'
 import { realsOf } from '../../../src/stats/arrangement.ts'
 import { HistoryText, type SliceSize } from '../../../src/stats/history-text.ts'
@@ -25,7 +25,7 @@ function slices(seconds: number, format: 'json' | 'csv', size: SliceSize, isKept
   const objects = new ArchiveObjects()
   const place = (id: number) => ({ objectId: id, kind: 'server' as const, name: `r${id}`, backend: 'be', slot: id })
   objects.reset([], [place(1), place(3)])
-  const text = new HistoryText(reader, objects, new RenderedSeries(), 'node "1"')
+  const text = new HistoryText(reader, objects, new RenderedSeries(), 'node "1"', 'Layer 7 history')
   const query: HistoryQuery = {
     start: S,
     end: S + seconds,

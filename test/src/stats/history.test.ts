@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import type { HistoryQuery } from '../../../src/api/figures.ts'
+import type { HistoryQuery } from '../../../src/context/figures.ts'
 import { METRICS } from '../../../src/model/metrics.ts'
-import type { HistoryAnswer } from '../../../src/stats/answers.ts'
+import type { Rendered } from '../../../src/context/rendered.ts'
 import { HISTORY_SERIES_POINTS_MAX, HistoryAnswers, type HistoryReader } from '../../../src/stats/history.ts'
 import { JsonBuffer } from '../../../src/stats/json-buffer.ts'
 import { ArchiveObjects } from '../../../src/stats/objects.ts'
@@ -27,7 +27,7 @@ interface Data {
   readonly series: Readonly<Record<string, readonly (number | null)[]>>
 }
 
-function dataOf(answer: HistoryAnswer | undefined): Data {
+function dataOf(answer: Rendered<Uint8Array> | undefined): Data {
   return (JSON.parse(whole(answer)) as { data: Data }).data
 }
 
@@ -36,7 +36,7 @@ function textOf(answer: { readonly body: Uint8Array } | undefined): string {
 }
 
 /** Also of an answer in slices. */
-function whole(answer: HistoryAnswer | undefined): string {
+function whole(answer: Rendered<Uint8Array> | undefined): string {
   const slices = answer?.slices?.()
   if (slices === undefined) return textOf(answer)
   const parts: string[] = []
@@ -87,7 +87,7 @@ function begin(t: Test, seconds: number) {
   )
   t.teardown(() => writer.close())
   /** Answers of somebody who has not been asked anything yet. */
-  const fresh = () => new HistoryAnswers(reader, objects, names, 'node-1', 'n')
+  const fresh = () => new HistoryAnswers(reader, objects, names, 'node-1', 'n', 'Layer 7 history')
   return { writer, names, reader, objects, fresh, history: fresh() }
 }
 
@@ -125,7 +125,7 @@ t.test('what keeps the archive from storing is said, and the answer has another 
     readBase: reader.readBase.bind(reader),
     readCoarse: reader.readCoarse.bind(reader),
   }
-  const history = new HistoryAnswers(windows, objects, names, 'node-1', 'n')
+  const history = new HistoryAnswers(windows, objects, names, 'node-1', 'n', 'Layer 7 history')
   const tags: (string | undefined)[] = []
   const messages = [undefined, false, true, undefined].map((isStoring) => {
     storage =
@@ -181,9 +181,28 @@ t.test('edges: only closed buckets, the future dropped, one bucket for start = e
   }
   t.strictSame(served(hwm_s - 5, hwm_s + 100), [hwm_s - 5, hwm_s, 5])
   t.strictSame(served(hwm_s - 5, hwm_s - 5), [hwm_s - 5, hwm_s - 4, 1])
-  t.strictSame(served(hwm_s + 50, hwm_s + 100), [hwm_s + 50, hwm_s + 50, 0])
+  t.strictSame(served(hwm_s + 50, hwm_s + 100), [hwm_s + 50, hwm_s + 51, 1], 'the bucket that holds start, open')
   const tens = hwm_s - (hwm_s % 10)
   t.strictSame(served(tens - 15, hwm_s, 10), [tens - 20, tens, 2])
+})
+
+t.test('a window without a closed bucket is the one that holds its start: null while it is open', async (t) => {
+  const { history, writer, fresh } = begin(t, 100)
+  const { hwm_s } = writer
+  const open = hwm_s - (hwm_s % 10)
+  const tens = (of: HistoryAnswers) => of.frontend('fe', query(open + 3, open + 5, { resolution: 10 }))
+  const before = tens(history)
+  t.match(dataOf(before), { start: open, end: open + 10, resolution: 10, series: { bytesIn: [null] } })
+  t.equal(
+    textOf(history.frontend('fe', query(open + 3, open + 5, { resolution: 10, format: 'csv' }))).split('\r\n')[1],
+    `${open},,,,`,
+  )
+  writeMinutes(writer, 120, (metric, second) => second + metric)
+  const after = tens(history)
+  t.notMatch(dataOf(after).series['bytesIn'], [null], 'closed since')
+  t.not(after?.etag, before?.etag)
+  t.strictSame(textOf(after), textOf(tens(fresh())))
+  t.strictSame(JSON.parse(textOf(history.none(query(S, S + 3)))).data, [])
 })
 
 t.test('objects without samples, real servers, and ids that are not in the configuration', async (t) => {
@@ -344,7 +363,7 @@ t.test('what has left the archive before it was read is not answered as unknown'
     readBase: (object, first_s, end_s, out) => reader.readBase(object, first_s, end_s, out),
     readCoarse: (tier, object, first_s, end_s, out) => reader.readCoarse(tier, object, first_s, end_s, out),
   }
-  const history = new HistoryAnswers(moved, objects, names, 'node-1', 'n')
+  const history = new HistoryAnswers(moved, objects, names, 'node-1', 'n', 'Layer 7 history')
   const start = () => history.frontend('fe', query(S, S + 5_100, { format: 'csv' }))?.slices?.()
   const edge_s = S + 7_200 - reader.hwm_s()
   for (const [passed_s, isCut] of [

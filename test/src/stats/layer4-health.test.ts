@@ -1,6 +1,6 @@
 import t from 'tap'
-import { l4Frontend } from '../../config-fixture.ts'
-import { checked, type Layer4Lab, layer4Lab, real } from '../../layer4-lab.ts'
+import { l4Frontend } from '../../fixtures/config.ts'
+import { checked, type Layer4Lab, layer4Lab, real } from '../../labs/layer4-lab.ts'
 import { temporaryFolder } from '../../storage/temporary-archive.ts'
 
 const RECORDS = {

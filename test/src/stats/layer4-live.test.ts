@@ -1,11 +1,11 @@
 import t from 'tap'
 import { COLUMN, COLUMNS, ipvsPlan } from '../../../src/ipvs/names.ts'
-import { RunningNames } from '../../../src/running-names.ts'
+import { RunningNames } from '../../../src/stats/running-names.ts'
 import { Layer4Health } from '../../../src/stats/layer4-health.ts'
 import { Layer4Live } from '../../../src/stats/layer4-live.ts'
-import { l4Frontend } from '../../config-fixture.ts'
-import { checked, real } from '../../layer4-lab.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { l4Frontend } from '../../fixtures/config.ts'
+import { checked, real } from '../../labs/layer4-lab.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 const running = viewOf({
   realServers: [real('r1', { name: 'web "1" ü' })],

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { checkArchiveDirectory } from '../../../storage/archive/check.ts'
 import { temporaryFolder } from '../../storage/temporary-archive.ts'
-import { l4Frontend } from '../../config-fixture.ts'
-import { checked, Layer4Lab, layer4Lab, real } from '../../layer4-lab.ts'
+import { l4Frontend } from '../../fixtures/config.ts'
+import { checked, Layer4Lab, layer4Lab, real } from '../../labs/layer4-lab.ts'
 
 const RECORDS = {
   realServers: [real('r1'), real('r2'), real('r9')],

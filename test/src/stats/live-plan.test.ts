@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { LiveView } from '../../../src/api/figures.ts'
+import type { LiveView } from '../../../src/context/figures.ts'
 import { planView, rowKey } from '../../../src/stats/live-plan.ts'
 import { namesOf } from './names-fixture.ts'
 

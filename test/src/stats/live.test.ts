@@ -76,6 +76,7 @@ t.test('figures of HAProxy 2.6 under the names of the contract', async (t) => {
     'name',
     'backendId',
     'backendName',
+    'state',
     ...LIVE_FIELDS.server.map(({ name }) => name),
   ])
   const backend = parse(live.render({ kind: 'backend', id: `${P}b` })?.body).data
@@ -88,6 +89,35 @@ t.test('figures of HAProxy 2.6 under the names of the contract', async (t) => {
 function later(csv: Uint8Array): Uint8Array {
   return new Uint8Array(Buffer.from(Buffer.from(csv).toString().replace('FRONTEND,,,0,1,', 'FRONTEND,,,7,7,')))
 }
+
+t.test('a real server has its state as it was chosen, or as HAProxy says where nobody here chooses', async (t) => {
+  const states: Record<string, 'drained' | 'halted'> = { [`${P}1`]: 'drained' }
+  const chosen = { ...names(), state: (ripId: string) => states[ripId] }
+  const live = new LiveAnswers(chosen, 'n')
+  live.update(tickOf(fixture))
+  const shown = () => parse(live.render({ kind: 'rips' })?.body).data.map(({ state }) => state)
+  t.strictSame(shown(), ['drained', 'online'])
+  states[`${P}2`] = 'halted'
+  live.update(tickOf(fixture, 2))
+  t.strictSame(shown(), ['drained', 'halted'], 'names need not change for that')
+  const observed = new LiveAnswers(names(), 'n')
+  t.strictSame(
+    parse(observed.render({ kind: 'rips' })?.body).data.map(({ state }) => state),
+    [null, null],
+    'nobody has said anything yet',
+  )
+  const text = Buffer.from(fixture).toString()
+  for (const [status, state] of [
+    ['MAINT', 'halted'],
+    ['MAINT (via x/y)', 'halted'],
+    ['DRAIN', 'drained'],
+    ['DOWN 1/2', 'online'],
+  ] as const) {
+    observed.update(tickOf(Buffer.from(text.replaceAll('no check', status)), 3))
+    t.match(parse(observed.render({ kind: 'rips' })?.body).data, [{ status, state }], status)
+    observed.update({ ...tickOf(fixture, 4), csv: undefined, rows: undefined })
+  }
+})
 
 t.test('rendered once per tick and view, with an ETag for as long as the bytes stay', async (t) => {
   const configuration = names()

@@ -1,4 +1,6 @@
 import t from 'tap'
+import { ARCHIVE_TIERS_MAX } from '../../../storage/limits.ts'
+import { CONSOLIDATIONS } from '../../../src/model/metrics.ts'
 import { JsonBuffer } from '../../../src/stats/json-buffer.ts'
 import { BLOCK_BUCKETS, RenderedSeries } from '../../../src/stats/rendered-series.ts'
 import { Series, type SeriesWindow, type WindowReader } from '../../../src/stats/series.ts'
@@ -59,6 +61,23 @@ function fromRendered(
   rendered.write(track, metric, window, out)
   return out.take().toString()
 }
+
+t.test(
+  'every tier and consolidation of every object has its own series, with six tiers and with the most there may be',
+  async (test) => {
+    for (const tiers of [6, ARCHIVE_TIERS_MAX]) {
+      const rendered = new RenderedSeries()
+      const keys = [0, 1, 2, 3].flatMap((id) =>
+        Array.from({ length: tiers }, (_, tier) =>
+          CONSOLIDATIONS.map((consolidation) => rendered.track({ id, slot: id }, tier, consolidation).key),
+        ).flat(),
+      )
+      // A second is the same in every consolidation but the sum.
+      const sameAsFirst = 4 * (CONSOLIDATIONS.length - 2)
+      test.equal(new Set(keys).size, keys.length - sameAsFirst)
+    }
+  },
+)
 
 const seconds = (first_s: number, end_s: number): SeriesWindow => ({ tier: 0, step_s: 1, first_s, end_s })
 const object = { id: 1, slot: 0 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Silence } from '../../../src/stats/silence.ts'
-import { manualClock } from '../../manual-clock.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
 
 t.test('a silence is noticed once, and again after it was broken', async (t) => {
   const clock = manualClock(1_000_000)

@@ -51,7 +51,10 @@ class Archive {
     this.writer = new ArchiveWriter(this.directory, this.writer.hwm_s, tiers)
   }
 
-  /** Every bucket that the tiers answer for is the model's, and the archive is whole. Answers since when each tier answers. */
+  /**
+   * Every bucket that the tiers answer for is the model's, and the archive is whole. Answers since when each tier
+   * answers.
+   */
   async verify(t: Test): Promise<readonly number[]> {
     const { writer } = this
     const reader = new ArchiveReader(this.directory, writer.ring.header, writer.ring.slabs)
@@ -160,10 +163,15 @@ t.test('a start that is killed half-way leaves the old tiers; the next one finis
   await archive.writer.close()
 })
 
-t.test('the first tier has steps of one second', async (t) => {
+t.test('the first tier has steps of one second, and there are at most eight', async (t) => {
   const archive = new Archive(t)
   archive.run(10)
   await archive.writer.close()
+  const more = (n: number) =>
+    Array.from({ length: n }, (_, i) => ({ name: `x${i}`, step_s: 3_600, rows: 24, points: 24 }))
+  t.throws(() => new ArchiveWriter(archive.directory, START, [...TIERS, ...more(4)]), /more than 8 tiers/)
+  const eight = new ArchiveWriter(archive.directory, START, [...TIERS, ...more(3)])
+  await eight.close()
   t.throws(() => new ArchiveWriter(archive.directory, START, TIERS.slice(1)), /steps of 1 s/)
 })
 

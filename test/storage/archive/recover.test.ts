@@ -14,9 +14,11 @@ import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { KILL_START_S, killValue } from './kill-values.ts'
 import { seededRandom } from './reference-model.ts'
 
-const ROUNDS = Number(process.env['FULCRUM_TEST_KILLS'] ?? 20)
+const ROUNDS = Number(process.env['FULCRUM_TEST_KILLS'] ?? 6)
 
-/** Runs a writer until it has committed `seconds` more, kills it without warning, answers the last second it reported. */
+/**
+ * Runs a writer until it has committed `seconds` more, kills it without warning, answers the last second it reported.
+ */
 async function writeAndKill(directory: string, seconds: number): Promise<number> {
   const script = new URL('kill-child.ts', import.meta.url).pathname
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, directory], {

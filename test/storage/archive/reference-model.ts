@@ -1,4 +1,7 @@
-/** The reference: every second of every metric in a plain map, consolidated naively; a port of the rrdtool oracle's model. */
+/**
+ * The reference: every second of every metric in a plain map, consolidated naively; a port of the rrdtool oracle's
+ * model.
+ */
 export type SecondValue = number | undefined
 
 export class ReferenceModel {

@@ -28,7 +28,7 @@ t.test('a stored baseline plus the increments since is the counter', async (t) =
     writer.ring.set(object?.slot ?? 0, second, 0, 1)
     for (let metric = 1; metric < 4; metric++) writer.ring.set(object?.slot ?? 0, second, metric, i)
     total += i
-    writer.commit(second + 1, true, { pid: 5, counter: () => total, changed: () => i === 0 })
+    writer.commit(second + 1, true, { pid: 5, counters: { valueNow: () => total }, changed: { has: () => i === 0 } })
     t.strictSame(recoverBaseline(writer.databases, writer.objects())?.counters.get(object?.id ?? 0), [
       total,
       total,

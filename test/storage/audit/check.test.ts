@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { AuditLog } from '../../../storage/audit/audit-log.ts'
 import { checkAudit } from '../../../storage/audit/check.ts'
-import { chained, segmentsIn, unchained } from '../../../storage/audit/segments.ts'
-import { temporaryFolder } from '../../config-fixture.ts'
+import { chain, segmentsIn, unchain } from '../../../storage/audit/segments.ts'
+import { temporaryFolder } from '../../fixtures/config.ts'
 
 async function fixture(test: Test) {
   const folder = temporaryFolder(test, 'audit')
@@ -43,9 +43,9 @@ t.test('a line that was taken out is found', async (test) => {
 t.test('a line that was put in, with a hash of its own, is found', async (test) => {
   const { edit, check } = await fixture(test)
   edit((lines) => {
-    const before = unchained(lines[0] ?? '')
+    const before = unchain(lines[0] ?? '')
     const head = { seq: before?.seq ?? 0, hash: before?.hash ?? '' }
-    lines.splice(1, 0, chained({ seq: head.seq + 1, at: 'x', by: 'innocent' }, head).line)
+    lines.splice(1, 0, chain({ seq: head.seq + 1, at: 'x', by: 'innocent' }, head).line)
   })
   test.match(check(), [/taken out or put in/])
 })

@@ -1,7 +1,7 @@
-import { open } from 'lmdb'
 import t, { type Test } from 'tap'
-import { CheckedTable, DamagedRowError, type RowWrite } from '../../../storage/config/checked-table.ts'
-import { temporaryFolder } from '../../config-fixture.ts'
+import { open } from 'lmdb'
+import { CheckedTable, DamagedRowError, type RowWrite, ignoreRejection } from '../../../storage/config/checked-table.ts'
+import { temporaryFolder } from '../../fixtures/config.ts'
 
 function fixture(test: Test) {
   const root = open({ path: temporaryFolder(test, 'rows'), noSubdir: false })
@@ -72,4 +72,14 @@ t.test('rows of a version without checksums are answered with them', async (test
   await commit(...table.unchecked())
   test.same(table.get('a'), { n: 1 })
   test.same(Buffer.from(rows.get('other') ?? []).toString(), '2', 'what is somebody else’s is as it was')
+})
+
+t.test('a part that fails is reported by its batch only', async (test) => {
+  let unhandled = 0
+  const count = () => unhandled++
+  process.on('unhandledRejection', count)
+  test.teardown(() => process.off('unhandledRejection', count))
+  ignoreRejection(Promise.reject(new Error('part')))
+  await new Promise((resolve) => setImmediate(resolve))
+  test.equal(unhandled, 0)
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { decode, encode, padded, recorded, renumbered } from '../../../storage/config/keys.ts'
+import { decode, encode, padRevision, recordChanges, renumber } from '../../../storage/config/keys.ts'
 
 t.test('a key is what it was', async (test) => {
   const key = { section: 'users', scope: '', key: 'a' }
@@ -7,7 +7,11 @@ t.test('a key is what it was', async (test) => {
 })
 
 t.test('revisions sort as text', async (test) => {
-  test.same([padded(10), padded(9), padded(100)].toSorted(), [padded(9), padded(10), padded(100)])
+  test.same([padRevision(10), padRevision(9), padRevision(100)].toSorted(), [
+    padRevision(9),
+    padRevision(10),
+    padRevision(100),
+  ])
 })
 
 const change = (id: string, after: unknown) => ({
@@ -25,13 +29,13 @@ const change = (id: string, after: unknown) => ({
 
 t.test('what no editor staged gets a revision of its own, what one staged keeps it', async (test) => {
   let next = 10
-  const numbered = renumbered([change('', 1), change('staged', 2), change('', undefined)], () => (next += 1))
+  const numbered = renumber([change('', 1), change('staged', 2), change('', undefined)], false, () => (next += 1))
   test.same(
     numbered.map(({ after }) => after?.revision),
     [11, 3, undefined],
   )
   test.same(
-    recorded(numbered).map(({ before, after }) => [before, after]),
+    recordChanges(numbered).map(({ before, after }) => [before, after]),
     [
       [null, 1],
       [null, 2],
@@ -39,7 +43,7 @@ t.test('what no editor staged gets a revision of its own, what one staged keeps 
     ],
   )
   test.match(
-    recorded(numbered).map(({ origin }) => origin?.changeId),
+    recordChanges(numbered).map(({ origin }) => origin?.changeId),
     [undefined, 'staged', undefined],
     'whose a change was is kept with it',
   )

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Origin } from '../../../storage/config/config-store.ts'
 import { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
+import { discardIn, promoteIn, stageIn } from '../../fixtures/entries.ts'
 
 const origin: Origin = { actor: 'tester', endpoint: 'test.write', at: '2026-01-02T03:04:05.000Z' }
 const at = (key: string) => ({ section: 'things', scope: '', key })
@@ -19,17 +19,17 @@ const header = (revision: number) => ({
 async function withStore(test: Test, work: (open: () => LmdbConfigStore) => Promise<void>) {
   const directory = mkdtempSync(join(tmpdir(), 'fulcrum-config-'))
   test.teardown(() => rmSync(directory, { recursive: true, force: true }))
-  await work(() => new LmdbConfigStore(directory, randomUUID))
+  await work(() => new LmdbConfigStore(directory))
 }
 
 async function promoteAll(store: LmdbConfigStore) {
-  await store.promote(store.changes(), header(store.revision + 1))
+  await promoteIn(store, store.changes(), header(store.revision + 1))
 }
 
 t.test('a staged record is in the candidate, not in running, and survives a reopening', (test) =>
   withStore(test, async (open) => {
     const store = open()
-    await store.stage([{ ...at('a'), value: { n: 1 } }], origin)
+    await stageIn(store, [{ ...at('a'), value: { n: 1 } }], origin)
     test.same(store.candidate.get('things', '', 'a')?.value, { n: 1 })
     test.equal(store.running.get('things', '', 'a'), undefined)
     await store.close()
@@ -43,14 +43,14 @@ t.test('a staged record is in the candidate, not in running, and survives a reop
 t.test('a change and its exact reversal is no change', (test) =>
   withStore(test, async (open) => {
     const store = open()
-    await store.stage([{ ...at('a'), value: { n: 1, list: ['x'] } }], origin)
+    await stageIn(store, [{ ...at('a'), value: { n: 1, list: ['x'] } }], origin)
     await promoteAll(store)
-    await store.stage([{ ...at('a'), value: { n: 2, list: ['x'] } }], origin)
+    await stageIn(store, [{ ...at('a'), value: { n: 2, list: ['x'] } }], origin)
     test.equal(store.changes().length, 1)
-    await store.stage([{ ...at('a'), value: { n: 1, list: ['x'] } }], origin)
+    await stageIn(store, [{ ...at('a'), value: { n: 1, list: ['x'] } }], origin)
     test.same(store.changes(), [])
-    await store.stage([{ ...at('b'), value: {} }], origin)
-    await store.stage([{ ...at('b'), value: undefined }], origin)
+    await stageIn(store, [{ ...at('b'), value: {} }], origin)
+    await stageIn(store, [{ ...at('b'), value: undefined }], origin)
     test.same(store.changes(), [])
     await store.close()
   }),
@@ -59,9 +59,9 @@ t.test('a change and its exact reversal is no change', (test) =>
 t.test('removal hides the record in the candidate until it is promoted', (test) =>
   withStore(test, async (open) => {
     const store = open()
-    await store.stage([{ ...at('a'), value: 1 }], origin)
+    await stageIn(store, [{ ...at('a'), value: 1 }], origin)
     await promoteAll(store)
-    await store.stage([{ ...at('a'), value: undefined }], origin)
+    await stageIn(store, [{ ...at('a'), value: undefined }], origin)
     test.same(store.candidate.list('things', ''), [])
     test.equal(store.running.list('things', '').length, 1)
     await promoteAll(store)
@@ -79,11 +79,11 @@ t.test('removal hides the record in the candidate until it is promoted', (test) 
 t.test('what is staged while an apply runs stays pending after its promotion', (test) =>
   withStore(test, async (open) => {
     const store = open()
-    await store.stage([{ ...at('a'), value: 1 }], origin)
-    await store.stage([{ ...at('b'), value: 1 }], origin)
+    await stageIn(store, [{ ...at('a'), value: 1 }], origin)
+    await stageIn(store, [{ ...at('b'), value: 1 }], origin)
     const frozen = store.changes()
-    await store.stage([{ ...at('a'), value: 2 }], origin)
-    await store.promote(frozen, header(1))
+    await stageIn(store, [{ ...at('a'), value: 2 }], origin)
+    await promoteIn(store, frozen, header(1))
     test.equal(store.running.get('things', '', 'a')?.value, 1)
     test.equal(store.candidate.get('things', '', 'a')?.value, 2)
     test.same(
@@ -97,7 +97,8 @@ t.test('what is staged while an apply runs stays pending after its promotion', (
 t.test('discard takes back only the named changes', (test) =>
   withStore(test, async (open) => {
     const store = open()
-    await store.stage(
+    await stageIn(
+      store,
       [
         { ...at('a'), value: 1 },
         { ...at('b'), value: 1 },
@@ -105,7 +106,7 @@ t.test('discard takes back only the named changes', (test) =>
       origin,
     )
     const [first] = store.changes()
-    await store.discard([first?.id ?? ''])
+    await discardIn(store, [first?.id ?? ''])
     test.same(store.candidate.list('things', '').length, 1)
     await store.close()
     const again = open()
@@ -117,11 +118,12 @@ t.test('discard takes back only the named changes', (test) =>
 t.test('lists are ordered by key and separated by scope', (test) =>
   withStore(test, async (open) => {
     const store = open()
-    await store.stage(
+    await stageIn(
+      store,
       ['c', 'a', 'b'].map((key) => ({ ...at(key), value: key })),
       origin,
     )
-    await store.stage([{ section: 'things', scope: 'node-1', key: 'a', value: 'other' }], origin)
+    await stageIn(store, [{ section: 'things', scope: 'node-1', key: 'a', value: 'other' }], origin)
     test.same(
       store.candidate.list('things', '').map((record) => record.value),
       ['a', 'b', 'c'],
@@ -131,7 +133,7 @@ t.test('lists are ordered by key and separated by scope', (test) =>
       ['other'],
     )
     await promoteAll(store)
-    await store.stage([{ ...at('aa'), value: 'aa' }], origin)
+    await stageIn(store, [{ ...at('aa'), value: 'aa' }], origin)
     test.same(
       store.candidate.list('things', '').map((record) => record.value),
       ['a', 'aa', 'b', 'c'],
@@ -147,7 +149,7 @@ t.test('an open journal is found again, and a promotion closes it', (test) =>
     await store.close()
     const again = open()
     test.match(again.journal(), { applyId: 'apply-1', steps: ['replace'] })
-    await again.promote([], header(1))
+    await promoteIn(again, [], header(1))
     test.equal(again.journal(), undefined)
     await again.close()
   }),

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { Mirror, type OverlayEntry } from '../../../storage/config/mirror.ts'
+import { Mirror } from '../../../storage/config/mirror.ts'
+import type { OverlayEntry } from '../../../storage/config/store-state.ts'
 
 const at = (key: string, scope = '', section = 'things') => ({ section, scope, key })
 const stored = (value: unknown, revision = 1) => ({ value, revision })

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { open } from 'lmdb'
 import t, { type Test } from 'tap'
 import { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
 import { damageOf, repairConfig } from '../../../storage/config/repair.ts'
 import { ConfigTables } from '../../../storage/config/tables.ts'
-import { temporaryFolder } from '../../config-fixture.ts'
+import { temporaryFolder } from '../../fixtures/config.ts'
+import { promoteIn, stageIn } from '../../fixtures/entries.ts'
 
 const origin = { actor: 'tester', endpoint: 'test', at: '2026-01-02T03:04:05.000Z' }
 const at = (key: string) => ({ section: 'things', scope: '', key })
@@ -13,12 +13,13 @@ const header = (revision: number) => ({ at: '', applyId: `a${revision}`, revisio
 /** Two revisions of a, one of b; a change of each is pending; a session, and a value of a caller. */
 async function filled(test: Test): Promise<string> {
   const folder = temporaryFolder(test, 'repair')
-  const store = new LmdbConfigStore(folder, randomUUID)
+  const store = new LmdbConfigStore(folder)
   for (const n of [1, 2]) {
-    await store.stage([{ ...at('a'), value: { n } }, ...(n === 1 ? [{ ...at('b'), value: 'b' }] : [])], origin)
-    await store.promote(store.changes(), header(n))
+    await stageIn(store, [{ ...at('a'), value: { n } }, ...(n === 1 ? [{ ...at('b'), value: 'b' }] : [])], origin)
+    await promoteIn(store, store.changes(), header(n))
   }
-  await store.stage(
+  await stageIn(
+    store,
     [
       { ...at('a'), value: { n: 3 } },
       { ...at('b'), value: 'c' },
@@ -61,16 +62,16 @@ t.test(
   async (test) => {
     const folder = await filled(test)
     await damage(folder, 'running', ['things', '', 'a'])
-    test.throws(() => new LmdbConfigStore(folder, randomUUID), /the record things  a of running is damaged/)
+    test.throws(() => new LmdbConfigStore(folder), /the record things  a of running is damaged/)
     const { found, told, left, again } = await mended(folder)
     test.same(found, ['the record things  a of running is damaged'])
     test.same(told, ['the record things  a of running is damaged: it is again as revision 2 made it'])
     test.same([left, again], [[], []])
-    const store = new LmdbConfigStore(folder, randomUUID)
+    const store = new LmdbConfigStore(folder)
     test.match(store.running.get('things', '', 'a'), { value: { n: 2 } })
     test.match(store.candidate.get('things', '', 'a'), { value: { n: 3 } }, 'what was pending still is')
     const revision = store.running.get('things', '', 'a')?.revision ?? 0
-    await store.stage([{ ...at('b'), value: 'd' }], origin)
+    await stageIn(store, [{ ...at('b'), value: 'd' }], origin)
     test.ok((store.candidate.get('things', '', 'b')?.revision ?? 0) > revision, 'no number is given twice')
     await store.close()
   },
@@ -88,7 +89,7 @@ t.test('what only damaged revisions had is lost, and said to be', async (test) =
     'the record things  b of running is damaged: no revision has it, so it is lost',
   ])
   test.same(left, [])
-  const store = new LmdbConfigStore(folder, randomUUID)
+  const store = new LmdbConfigStore(folder)
   test.equal(store.running.get('things', '', 'b'), undefined)
   test.match(store.revisionHeaders(9), [{ revision: 2, count: 1 }])
   await store.close()
@@ -97,7 +98,7 @@ t.test('what only damaged revisions had is lost, and said to be', async (test) =
 t.test('damage beside the configuration is left out and told; the store opens all the same', async (test) => {
   const folder = await filled(test)
   await damage(folder, 'sessions', 's')
-  const store = new LmdbConfigStore(folder, randomUUID)
+  const store = new LmdbConfigStore(folder)
   test.same(store.sessions.entries(), [])
   test.same(store.damaged, ['the record s of sessions is damaged'])
   await store.close()
@@ -106,7 +107,7 @@ t.test('damage beside the configuration is left out and told; the store opens al
 
 t.test('counters, an open journal and notes of callers', async (test) => {
   const folder = await filled(test)
-  const before = new LmdbConfigStore(folder, randomUUID)
+  const before = new LmdbConfigStore(folder)
   await before.openJournal({ ...header(3), steps: ['replace'], drivers: ['layer7proxy'] })
   await before.close()
   for (const key of ['revision', 'sequence', 'journal', 'caller nodeId']) await damage(folder, 'meta', key)
@@ -114,7 +115,7 @@ t.test('counters, an open journal and notes of callers', async (test) => {
   const { told, left } = await mended(folder)
   test.equal(told.length, 5)
   test.same(left, [])
-  const store = new LmdbConfigStore(folder, randomUUID)
+  const store = new LmdbConfigStore(folder)
   test.equal(store.revision, 2)
   test.match(store.journal(), { steps: [] })
   test.notOk('drivers' in (store.journal() ?? {}), 'all of the machine is in doubt')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openStore } from '../../config-fixture.ts'
+import { openStore } from '../../fixtures/config.ts'
 
 t.test('entries come in the order of their keys; several changes are one', async (test) => {
   const { jobs } = openStore(test)

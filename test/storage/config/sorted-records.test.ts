@@ -1,5 +1,5 @@
 import t from 'tap'
-import { merged, SortedRecords } from '../../../storage/config/sorted-records.ts'
+import { mergeSorted, SortedRecords } from '../../../storage/config/sorted-records.ts'
 
 interface Row {
   readonly key: string
@@ -17,9 +17,9 @@ t.test('records are replaced, added and taken away in the order of their keys', 
     ['f', undefined],
     ['c', undefined],
   ])
-  test.same(merged(sorted, keyOf, changes), [row('a', 1), row('b'), row('d', 1), row('g', 1)])
-  test.same(merged([], keyOf, changes), [row('a', 1), row('d', 1), row('g', 1)])
-  test.equal(merged(sorted, keyOf, new Map()), sorted, 'nothing changed, nothing copied')
+  test.same(mergeSorted(sorted, keyOf, changes), [row('a', 1), row('b'), row('d', 1), row('g', 1)])
+  test.same(mergeSorted([], keyOf, changes), [row('a', 1), row('d', 1), row('g', 1)])
+  test.equal(mergeSorted(sorted, keyOf, new Map()), sorted, 'nothing changed, nothing copied')
 })
 
 t.test('any changes give what sorting all records gives', async (test) => {

@@ -1,11 +1,10 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { randomUUID } from 'node:crypto'
 import { open } from 'lmdb'
 import t from 'tap'
 import { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
 import { CONFIG_SCHEMA, ConfigTables } from '../../../storage/config/tables.ts'
-import { temporaryFolder } from '../../config-fixture.ts'
+import { temporaryFolder } from '../../fixtures/config.ts'
 
 const MIB = 1_024 * 1_024
 
@@ -37,7 +36,7 @@ t.test('the first layout is taken over whole, once', async (test) => {
   const folder = temporaryFolder(test, 'layout')
   await firstLayout(folder, 1)
   for (const title of ['the first start', 'the next start']) {
-    const store = new LmdbConfigStore(folder, randomUUID)
+    const store = new LmdbConfigStore(folder)
     test.same(store.running.get('things', '', 'a'), { value: { n: 1 }, revision: 2 }, title)
     test.match(store.changes(), [{ id: 'c', revision: 3, after: { value: { n: 2 } } }])
     test.equal(store.revision, 1)

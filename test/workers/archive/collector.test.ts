@@ -6,7 +6,7 @@ import { checkArchive } from '../../../storage/archive/check.ts'
 import { ArchiveReader } from '../../../storage/archive/reader.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { Collector } from '../../../workers/archive/collector.ts'
-import type { ProcessStats } from '../../../workers/archive/source.ts'
+import type { ProcessStats } from '../../../workers/archive/process-answer.ts'
 
 const T = 1_700_000_000
 const HEADER = '# pxname,svname,scur,stot,bin,bout,type,'
@@ -309,3 +309,26 @@ t.test('a worker that came and was replaced between two polls is counted in full
   ])
   t.strictSame(bench.sessions('fe', T + 1, T + 2), [35])
 })
+
+t.test(
+  'one that came and went between two polls counts from zero, unless it is too old or has loaded counters',
+  async (t) => {
+    const rows = (sessions: number): readonly Row[] => [{ name: 'fe', sessions }]
+    const between = (uptime_s: number, more: Partial<ProcessStats> = {}) => {
+      const bench = new Bench(t)
+      bench.poll(T, answer(10, 500, rows(100)))
+      const replaced = [answer(10, 501, rows(110)), { ...answer(11, uptime_s, rows(30)), isSporadic: true, ...more }]
+      bench.poll(T + 1, answer(12, 0, rows(5)), replaced)
+      return bench
+    }
+    t.strictSame(
+      between(1).sessions('fe', T, T + 1),
+      [45],
+      '10 of the old one, 30 of the one between, 5 of the new one',
+    )
+    t.strictSame(between(1).sessions('fe', T, T + 1, 0), [2], 'what it holds is not asked for at every poll')
+    t.strictSame(between(90).sessions('fe', T, T + 1), [15], 'it was there before')
+    const loaded = { intake: { accepted: 3, mayShare: false } }
+    t.strictSame(between(1, loaded).sessions('fe', T, T + 1), [15], 'it began with what others had counted')
+  },
+)

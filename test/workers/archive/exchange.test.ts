@@ -8,24 +8,24 @@ import { listen } from './socket-fixture.ts'
 
 t.test('one request, the whole answer, over either kind of socket', async (t) => {
   const path = await listen(t, (request) => `to ${request}`)
-  t.equal(Buffer.from(await exchange({ path }, 'a\n', 900)).toString(), 'to a\n')
+  t.equal(Buffer.from(await exchange({ path }, 'a\n', 60_000)).toString(), 'to a\n')
   const server = createServer((socket) => socket.end('tcp')).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
-  t.equal(Buffer.from(await exchange({ host: '127.0.0.1', port }, 'a\n', 900)).toString(), 'tcp')
+  t.equal(Buffer.from(await exchange({ host: '127.0.0.1', port }, 'a\n', 60_000)).toString(), 'tcp')
 })
 
 t.test('failures are sentences', async (t) => {
-  await t.rejects(exchange({ path: '/nonexistent/s' }, 'a\n', 900), { message: 'its socket does not exist' })
+  await t.rejects(exchange({ path: '/nonexistent/s' }, 'a\n', 60_000), { message: 'its socket does not exist' })
   const silent = await listen(t, () => undefined)
   await t.rejects(exchange({ path: silent }, 'a\n', 50), { message: 'it did not answer within 50 ms' })
 })
 
 t.test('nobody listens for a moment: asked again', async (t) => {
   const path = join(temporaryFolder(t), 'late.sock')
-  const asked = exchangeWithRetry({ path }, 'a\n', 900)
+  const asked = exchangeWithRetry({ path }, 'a\n', 60_000)
   const server = createServer((socket) => socket.end('late'))
   setTimeout(() => server.listen(path), 60)
   t.teardown(() => server.close())

@@ -10,31 +10,31 @@ const object = (id: number, kind: ArchiveObject['kind']) =>
 /** A poll in which the servers have these states; a frontend comes first. */
 function poll(states: readonly string[], check = 'L4CON,,"refused, again",Layer4 connection problem') {
   const servers = states.map((state, index) => `be,s${index + 1},0,0,0,0,${state},2,${check},`)
-  const bytes = new Uint8Array(Buffer.from(`${[HEADER, 'fe,FRONTEND,0,0,0,0,OPEN,0,,,,,', ...servers].join('\n')}\n\n`))
+  const csv = new Uint8Array(Buffer.from(`${[HEADER, 'fe,FRONTEND,0,0,0,0,OPEN,0,,,,,', ...servers].join('\n')}\n\n`))
   const rows = createStatRows()
-  const header = scanStats(bytes, rows)
+  const header = scanStats(csv, rows)
   if (header === undefined) throw new Error('torn')
   const objects = [object(0, 'frontend'), ...states.map((_, index) => object(index + 1, 'server'))]
   const starts = Uint32Array.from([header.start, ...rows.starts.subarray(0, rows.count)])
-  return [bytes, { header, starts, statuses: rows.statuses.slice(0, rows.count), layout: 1, objects }] as const
+  return { csv, header, starts, statuses: rows.statuses.slice(0, rows.count), layout: 1, objects }
 }
 
 t.test('a server that goes down or comes back is told, with what its check said', async (test) => {
   const watch = new HealthWatch()
-  test.equal(watch.changes(...poll(['UP', 'DOWN', 'no check'])), undefined, 'what was found is no news')
-  test.equal(watch.changes(...poll(['UP 1/2', 'DOWN 1/2', 'no check'])), undefined, 'nothing was decided yet')
-  test.same(watch.changes(...poll(['DOWN', 'UP', 'no check'])), [
+  test.equal(watch.changes(poll(['UP', 'DOWN', 'no check'])), undefined, 'what was found is no news')
+  test.equal(watch.changes(poll(['UP 1/2', 'DOWN 1/2', 'no check'])), undefined, 'nothing was decided yet')
+  test.same(watch.changes(poll(['DOWN', 'UP', 'no check'])), [
     { backend: 'be', server: 's1', up: false, reason: 'L4CON refused, again' },
     { backend: 'be', server: 's2', up: true, reason: 'L4CON refused, again' },
   ])
-  test.equal(watch.changes(...poll(['DOWN', 'UP', 'no check'])), undefined)
+  test.equal(watch.changes(poll(['DOWN', 'UP', 'no check'])), undefined)
 })
 
 t.test('a check with a code tells it: a status of HTTP, or how a program ended', async (test) => {
   const reason = (check: string) => {
     const watch = new HealthWatch()
-    watch.changes(...poll(['UP']))
-    return watch.changes(...poll(['DOWN'], check))?.[0]?.reason
+    watch.changes(poll(['UP']))
+    return watch.changes(poll(['DOWN'], check))?.[0]?.reason
   }
   test.equal(reason('PROCERR,7,,External check error'), 'PROCERR 7 External check error')
   test.equal(reason('L7STS,503,HTTP status check,Layer7 wrong status'), 'L7STS 503 HTTP status check')
@@ -44,9 +44,9 @@ t.test('a check with a code tells it: a status of HTTP, or how a program ended',
 
 t.test('maintenance is no verdict of a check', async (test) => {
   const watch = new HealthWatch()
-  watch.changes(...poll(['UP']))
-  test.equal(watch.changes(...poll(['MAINT'])), undefined)
-  test.equal(watch.changes(...poll(['UP'])), undefined, 'it was up before')
-  test.equal(watch.changes(...poll(['DRAIN'])), undefined)
-  test.match(watch.changes(...poll(['DOWN'])), [{ up: false }])
+  watch.changes(poll(['UP']))
+  test.equal(watch.changes(poll(['MAINT'])), undefined)
+  test.equal(watch.changes(poll(['UP'])), undefined, 'it was up before')
+  test.equal(watch.changes(poll(['DRAIN'])), undefined)
+  test.match(watch.changes(poll(['DOWN'])), [{ up: false }])
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createStatRows, scanStats } from '../../../src/drivers/haproxy/stats-csv.ts'
 import { ProcessCounters } from '../../../storage/archive/increments.ts'
 import { counterOrigin, InheritedCounters } from '../../../workers/archive/inheritance.ts'
-import type { Intake } from '../../../workers/archive/source.ts'
+import type { Intake } from '../../../workers/archive/process-answer.ts'
 
 function origin(sessions: readonly number[], intake: Intake | undefined) {
   const rows = createStatRows()

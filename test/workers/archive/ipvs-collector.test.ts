@@ -7,11 +7,11 @@ import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { IpvsCollector } from '../../../workers/archive/ipvs-collector.ts'
 import { IpvsPlaces } from '../../../workers/archive/ipvs-places.ts'
 import { ipvsRows } from '../../../workers/archive/ipvs-rows.ts'
-import { l4Backend, l4Frontend } from '../../config-fixture.ts'
-import { IpvsSimulator } from '../../ipvs-simulator.ts'
-import { real } from '../../layer4-lab.ts'
+import { l4Backend, l4Frontend } from '../../fixtures/config.ts'
+import { IpvsSimulator } from '../../simulators/ipvs-simulator.ts'
+import { real } from '../../labs/layer4-lab.ts'
 import { temporaryFolder } from '../../storage/temporary-archive.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 const START = 895_000_000
 const view = viewOf({

@@ -3,7 +3,7 @@ import { destKey, serviceKey } from '../../../src/ipvs/addresses.ts'
 import { destinationKey, type IpvsPlan } from '../../../src/ipvs/names.ts'
 import { IpvsReader } from '../../../src/ipvs/reader.ts'
 import { IpvsPlaces, NO_ROW } from '../../../workers/archive/ipvs-places.ts'
-import { IpvsSimulator } from '../../ipvs-simulator.ts'
+import { IpvsSimulator } from '../../simulators/ipvs-simulator.ts'
 
 const WEB = serviceKey('tcp', '192.0.2.10', 80)
 const plan: IpvsPlan = {

@@ -3,10 +3,10 @@ import { COLUMN, COLUMNS, ipvsPlan } from '../../../src/ipvs/names.ts'
 import { IpvsReader } from '../../../src/ipvs/reader.ts'
 import { IpvsPlaces } from '../../../workers/archive/ipvs-places.ts'
 import { ipvsRows } from '../../../workers/archive/ipvs-rows.ts'
-import { l4Backend, l4Frontend } from '../../config-fixture.ts'
-import { IpvsSimulator } from '../../ipvs-simulator.ts'
-import { real } from '../../layer4-lab.ts'
-import { viewOf } from '../../view-fixture.ts'
+import { l4Backend, l4Frontend } from '../../fixtures/config.ts'
+import { IpvsSimulator } from '../../simulators/ipvs-simulator.ts'
+import { real } from '../../labs/layer4-lab.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 const TRAFFIC = { packetsIn: 2, bytesIn: 100, packetsOut: 3, bytesOut: 500 }
 

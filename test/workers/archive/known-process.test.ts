@@ -9,7 +9,7 @@ t.test('a restored process knows every living object; one without stored counter
   const writer = new ArchiveWriter(temporaryFolder(t), S)
   t.equal(restoredProcess(writer), undefined, 'nothing was followed yet')
   const counted = writer.ensure('server', 'counted', 'b')
-  const baseline = { pid: 7, counter: () => 40, changed: () => true }
+  const baseline = { pid: 7, counters: { valueNow: () => 40 }, changed: { has: () => true } }
   writer.ring.beginSecond(S)
   writer.ring.set(counted?.slot ?? -1, S, 0, 1)
   writer.commit(S + 1, true, baseline)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { OldWorkers } from '../../../workers/archive/old-workers.ts'
 import { Questions } from '../../../workers/archive/questions.ts'
-import { listen, listenForSessions, STATS } from './socket-fixture.ts'
+import { listen, listenForSessions, PATIENCE_MS, STATS } from './socket-fixture.ts'
 
 async function begin(t: Parameters<typeof listen>[0]) {
   const state = { connections: 3, asked: [] as string[] }
@@ -18,15 +18,15 @@ async function begin(t: Parameters<typeof listen>[0]) {
 
 t.test('a worker that was watched is held until nothing is left to count', async (t) => {
   const { state, worker, workers } = await begin(t)
-  await workers.watch(20, 900)
-  await workers.watch(20, 900)
+  await workers.watch(20, PATIENCE_MS)
+  await workers.watch(20, PATIENCE_MS)
   t.equal(worker.open.size, 1, 'one session')
-  t.match(await workers.poll([20], 30, 900), [{ pid: 20 }])
+  t.match(await workers.poll([20], 30, PATIENCE_MS), [{ pid: 20 }])
   t.equal(worker.open.size, 1)
   state.connections = 0
-  t.match(await workers.poll([20], 30, 900), [{ pid: 20 }], 'its last figures')
+  t.match(await workers.poll([20], 30, PATIENCE_MS), [{ pid: 20 }], 'its last figures')
   await worker.closed()
-  t.same(await workers.poll([], 30, 900), [])
+  t.same(await workers.poll([], 30, PATIENCE_MS), [])
   t.notOk(
     state.asked.some((request) => request.startsWith('@')),
     'the master was not needed',
@@ -36,13 +36,13 @@ t.test('a worker that was watched is held until nothing is left to count', async
 
 t.test('one that was not watched is asked through the master', async (t) => {
   const { state, workers, master } = await begin(t)
-  t.match(await workers.poll([19], 30, 900), [{ pid: 19 }])
+  t.match(await workers.poll([19], 30, PATIENCE_MS), [{ pid: 19 }])
   t.strictSame(state.asked, ['@!19 show stat'])
   const alone = new OldWorkers(new Questions(master), undefined)
-  await alone.watch(20, 900)
-  t.match(await alone.poll([20], 30, 900), [{ pid: 20 }])
+  await alone.watch(20, PATIENCE_MS)
+  t.match(await alone.poll([20], 30, PATIENCE_MS), [{ pid: 20 }])
   t.same(
-    await new OldWorkers(new Questions({ path: '/nonexistent/m' }), undefined).poll([20], 30, 900),
+    await new OldWorkers(new Questions({ path: '/nonexistent/m' }), undefined).poll([20], 30, PATIENCE_MS),
     [],
     'gone meanwhile',
   )
@@ -50,17 +50,17 @@ t.test('one that was not watched is asked through the master', async (t) => {
 
 t.test('many take turns, and what cannot have one in time is no longer held', async (t) => {
   const { worker, workers } = await begin(t)
-  await workers.watch(20, 900)
+  await workers.watch(20, PATIENCE_MS)
   const others = Array.from({ length: 17 }, (_, i) => 100 + i)
-  const first = await workers.poll([...others, 20], 30, 900)
-  const second = await workers.poll([...others, 20], 30, 900)
+  const first = await workers.poll([...others, 20], 30, PATIENCE_MS)
+  const second = await workers.poll([...others, 20], 30, PATIENCE_MS)
   t.equal(first.length, 16)
   t.strictSame(
     second.slice(0, 2).map(({ pid }) => pid),
     [116, 20],
   )
   t.equal(worker.open.size, 1, 'held until its turn')
-  await workers.poll([...Array.from({ length: 128 }, (_, i) => 200 + i), 20], 30, 900)
+  await workers.poll([...Array.from({ length: 128 }, (_, i) => 200 + i), 20], 30, PATIENCE_MS)
   await worker.closed()
   t.equal(worker.open.size, 0)
 })

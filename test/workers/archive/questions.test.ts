@@ -4,17 +4,23 @@ import { createSource } from '../../../workers/archive/source.ts'
 import { listenForSilence } from './socket-fixture.ts'
 
 t.test('who owes an answer is not asked again until the other side has ended it', async (t) => {
-  const { path, open, hangUp } = await listenForSilence(t)
+  const { path, open, taken, hangUp } = await listenForSilence(t)
+  const asked = async (times: number) => {
+    while (taken() < times) await new Promise(setImmediate)
+  }
   const questions = new Questions({ path })
   await t.rejects(questions.poll(['show stat'], 20), { code: 'TIMEOUT' })
   await t.rejects(questions.poll(['show stat'], 20), { code: 'TIMEOUT' })
+  await asked(1)
   t.equal(open.size, 1, 'asked once, and its connection is still there')
   t.ok(questions.hasPlace)
   for (let pid = 1; pid < AT_ONCE; pid++) await t.rejects(questions.ask(pid, ['show stat'], 20), { code: 'TIMEOUT' })
   t.notOk(questions.hasPlace)
+  await asked(AT_ONCE)
   await hangUp()
   while (!questions.hasPlace) await new Promise(setImmediate)
   await t.rejects(questions.poll(['show stat'], 20), { code: 'TIMEOUT' })
+  await asked(AT_ONCE + 1)
   t.equal(open.size, 1, 'asked again')
 })
 
@@ -22,7 +28,8 @@ t.test('a master that answers for itself tells that its worker does not', async 
   const { path, open } = await listenForSilence(t, '#<PID> <type>\n')
   const poll = createSource({ kind: 'master-socket', path })
   const silent = { ok: false, reason: 'its worker does not answer' }
-  t.same(await poll(50), silent)
+  // Long enough for the beginning of an answer.
+  t.same(await poll(2_000), silent)
   t.same(await poll(50), silent, 'the same as long as it is so')
   t.equal(open.size, 1)
 })

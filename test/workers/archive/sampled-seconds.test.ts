@@ -1,10 +1,12 @@
 import t from 'tap'
+import { decodeBaseline } from '../../../storage/archive/tail.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
+import { TAIL_BLOCK_OBJECTS } from '../../../storage/limits.ts'
 import { SampledSeconds } from '../../../workers/archive/sampled-seconds.ts'
 import { temporaryFolder } from '../../storage/temporary-archive.ts'
 
 const START_S = 1_790_000_000
-const BASELINE = { pid: 1, counter: () => 0, changed: () => false }
+const COUNTERS = { valueNow: () => 0 }
 
 t.test('a poll ends the seconds since the one before; what is counted is spread over them exactly', async (t) => {
   const writer = new ArchiveWriter(temporaryFolder(t), START_S)
@@ -14,18 +16,23 @@ t.test('a poll ends the seconds since the one before; what is counted is spread 
   const poll = (passed_s: number, increment: number) => {
     seconds.beginPoll()
     seconds.elapsed_s = seconds.sinceSample_s(time(passed_s))
-    seconds.sums.room(writer.registry.slots)
+    seconds.room(writer.registry.slots)
     seconds.gauge(slot, 7)
     seconds.sums.add(slot, 0, increment)
-    return seconds.close(START_S + passed_s, time(passed_s), BASELINE, () => stored++)
+    seconds.close(START_S + passed_s, time(passed_s), 1, COUNTERS)
   }
-  let stored = 0
+  const storedAt_s = () => {
+    const [row] = writer.databases.baseline.getRange()
+    return row && decodeBaseline(row.value, new Float64Array(3 * TAIL_BLOCK_OBJECTS)).second
+  }
   t.equal(seconds.hasSample, false)
-  t.equal(poll(1, 5), true)
+  poll(1, 5)
   t.equal(seconds.hasSample, true)
-  t.equal(stored, 1, 'nobody knows what was before the first')
-  t.equal(poll(1, 5), false, 'that second is written')
+  t.equal(storedAt_s(), START_S + 1, 'nobody knows what was before the first')
+  poll(1, 5)
+  t.equal(writer.hwm_s, START_S + 1, 'that second is written')
   poll(4, 5)
+  t.equal(storedAt_s(), START_S + 1, 'the increments lead to the counters')
   const rates = [1, 2, 3].map((second) => writer.ring.get(slot, START_S + second, 1))
   t.strictSame(rates, [3, 3, 4], 'with what the poll before could not store')
   t.equal(writer.ring.get(slot, START_S + 3, 0), 7)
@@ -35,5 +42,6 @@ t.test('a poll ends the seconds since the one before; what is counted is spread 
   t.equal(writer.hwm_s, START_S + 11)
   poll(12, 90)
   t.ok(Number.isNaN(writer.ring.get(slot, START_S + 11, 1)), 'too long ago')
+  t.equal(storedAt_s(), START_S + 12, 'the increments are unknown')
   await writer.close()
 })

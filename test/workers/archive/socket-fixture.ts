@@ -2,7 +2,24 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { haproxyRhythm } from '../../../workers/archive/rhythms.ts'
 import { temporaryFolder } from '../../storage/temporary-archive.ts'
+
+/** For answers that come: no test ends sooner because a machine is slow. */
+export const PATIENCE_MS = 60_000
+
+/** The rhythm of a process behind its stats socket, where a simulated second may take longer than a real one. */
+export function patientRhythm(path: string): ReturnType<typeof haproxyRhythm> {
+  const rhythm = haproxyRhythm({ kind: 'stats-socket', path })
+  return {
+    ...rhythm,
+    feed(writer) {
+      const feed = rhythm.feed(writer)
+      const poll = feed.poll.bind(feed)
+      return Object.assign(feed, { poll: () => poll(PATIENCE_MS) })
+    },
+  }
+}
 
 /** A socket that answers each request line with what `answer` says; `undefined` keeps the asker waiting. */
 export async function listen(t: Test, answer: (request: string) => string | undefined): Promise<string> {
@@ -75,7 +92,9 @@ export async function listenForSessions(
   }
 }
 
-/** On a Unix socket and on a port: takes every question, answers with `begin` at most, and ends nothing before `hangUp`. */
+/**
+ * On a Unix socket and on a port: takes every question, answers with `begin` at most, and ends nothing before `hangUp`.
+ */
 export async function listenForSilence(t: Test, begin = '') {
   const path = join(temporaryFolder(t), 'silent.sock')
   const open = new Set<Socket>()

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createSource } from '../../../workers/archive/source.ts'
-import { listen, showProc, STATS } from './socket-fixture.ts'
+import { listen, PATIENCE_MS, showProc, STATS } from './socket-fixture.ts'
 
 t.test('the master socket: one request, the current worker and the old ones', async (t) => {
   const asked: string[] = []
@@ -12,7 +12,7 @@ t.test('the master socket: one request, the current worker and the old ones', as
         ? STATS
         : '\n'
   })
-  const poll = await createSource({ kind: 'master-socket', path })(900)
+  const poll = await createSource({ kind: 'master-socket', path })(PATIENCE_MS)
   if (!poll.ok) throw new Error(poll.reason)
   t.strictSame(asked.toSorted(), ['@!11 show stat\n', '@!12 show stat\n', 'show proc; @1 show stat\n'])
   t.strictSame([poll.current.pid, poll.current.uptime_s], [20, 60])
@@ -22,12 +22,12 @@ t.test('the master socket: one request, the current worker and the old ones', as
 
 t.test('a plain stats socket says which process it is', async (t) => {
   const path = await listen(t, () => `Name: HAProxy\nPid: 77\nUptime_sec: 9\n\n${STATS}`)
-  const poll = await createSource({ kind: 'stats-socket', path })(900)
+  const poll = await createSource({ kind: 'stats-socket', path })(PATIENCE_MS)
   t.match(poll, { ok: true, current: { pid: 77, uptime_s: 9 }, old: [], oldPids: [] })
 })
 
 t.test('every failure has a reason', async (t) => {
-  const missing = await createSource({ kind: 'master-socket', path: '/nonexistent/master.sock' })(50)
+  const missing = await createSource({ kind: 'master-socket', path: '/nonexistent/master.sock' })(PATIENCE_MS)
   t.strictSame(missing, { ok: false, reason: 'its socket does not exist' })
   const silent = await listen(t, () => undefined)
   t.strictSame(await createSource({ kind: 'master-socket', path: silent })(50), {
@@ -35,23 +35,25 @@ t.test('every failure has a reason', async (t) => {
     reason: 'it did not answer within 50 ms',
   })
   const workerless = await listen(t, () => `${showProc([])}Can't find the target PID matching the prefix '@1'\n\n`)
-  t.strictSame(await createSource({ kind: 'master-socket', path: workerless })(900), {
+  t.strictSame(await createSource({ kind: 'master-socket', path: workerless })(PATIENCE_MS), {
     ok: false,
     reason: "it refused: Can't find the target PID matching the prefix '@1'",
   })
   const headless = await listen(t, () => showProc([]) + STATS)
-  t.match(await createSource({ kind: 'master-socket', path: headless })(900), { reason: 'its master has no worker' })
+  t.match(await createSource({ kind: 'master-socket', path: headless })(PATIENCE_MS), {
+    reason: 'its master has no worker',
+  })
   const cut = await listen(t, () => '# pxna')
-  t.match(await createSource({ kind: 'stats-socket', path: cut })(900), { reason: 'its answer was cut off' })
+  t.match(await createSource({ kind: 'stats-socket', path: cut })(PATIENCE_MS), { reason: 'its answer was cut off' })
   const nameless = await listen(t, () => STATS)
-  t.match(await createSource({ kind: 'stats-socket', path: nameless })(900), { reason: /which process/ })
+  t.match(await createSource({ kind: 'stats-socket', path: nameless })(PATIENCE_MS), { reason: /which process/ })
 })
 
 t.test('who answers with megabytes of something else is no HAProxy', async (t) => {
   const flood = '\n'.repeat(8 * 1_024 * 1_024)
   for (const kind of ['master-socket', 'stats-socket', 'any-socket'] as const) {
     const path = await listen(t, () => flood)
-    t.match(await createSource({ kind, path })(5_000), { ok: false, reason: 'its answer was cut off' }, kind)
+    t.match(await createSource({ kind, path })(PATIENCE_MS), { ok: false, reason: 'its answer was cut off' }, kind)
   }
 })
 
@@ -62,9 +64,10 @@ t.test('a socket of unknown kind: a master knows its processes, a process does n
     return request === 'show proc\n' ? showProc([20]) : showProc([20]) + STATS
   })
   const ofMaster = createSource({ kind: 'any-socket', path: master })
-  t.match(await ofMaster(900), { ok: true, current: { pid: 20 } })
-  t.match(await ofMaster(900), { ok: true })
-  t.strictSame(asked, ['show proc\n', 'show proc; @1 show stat\n', 'show proc; @1 show stat\n'], 'found out once')
+  t.match(await ofMaster(PATIENCE_MS), { ok: true, current: { pid: 20 } })
+  t.match(await ofMaster(PATIENCE_MS), { ok: true })
+  const [sockets, poll] = ['@!20 show cli sockets\n', 'show proc; @1 show stat\n']
+  t.strictSame(asked, ['show proc\n', poll, sockets, poll], 'found out once')
   let answers = true
   const process = await listen(t, (request) =>
     request === 'show proc\n'
@@ -74,11 +77,11 @@ t.test('a socket of unknown kind: a master knows its processes, a process does n
         : 'Unknown command\n\n',
   )
   const ofProcess = createSource({ kind: 'any-socket', path: process })
-  t.match(await ofProcess(900), { ok: true, current: { pid: 7 } })
+  t.match(await ofProcess(PATIENCE_MS), { ok: true, current: { pid: 7 } })
   answers = false
-  t.match(await ofProcess(900), { ok: false })
+  t.match(await ofProcess(PATIENCE_MS), { ok: false })
   answers = true
-  t.match(await ofProcess(900), { ok: true })
+  t.match(await ofProcess(PATIENCE_MS), { ok: true })
 })
 
 t.test('from 3.0 on a new process is asked how much it has accepted, once', async (t) => {
@@ -94,11 +97,11 @@ t.test('from 3.0 on a new process is asked how much it has accepted, once', asyn
         : showProc([20]).replace('2.6.12\n# prog', `${version}\n# prog`) + STATS
   })
   const master = createSource({ kind: 'master-socket', path })
-  t.match(await master(900), { ok: true, current: { intake: { accepted: 5, mayShare: false } } })
-  t.match(await master(900), { ok: true, current: { intake: undefined } })
+  t.match(await master(PATIENCE_MS), { ok: true, current: { intake: { accepted: 5, mayShare: false } } })
+  t.match(await master(PATIENCE_MS), { ok: true, current: { intake: undefined } })
   t.equal(asked.filter((request) => request.includes('show info')).length, 1)
   version = '3.3.1'
-  t.match(await createSource({ kind: 'stats-socket', path })(900), { current: { intake: { mayShare: true } } })
+  t.match(await createSource({ kind: 'stats-socket', path })(PATIENCE_MS), { current: { intake: { mayShare: true } } })
   version = '2.6.12'
-  t.match(await createSource({ kind: 'stats-socket', path })(900), { ok: true, current: { intake: undefined } })
+  t.match(await createSource({ kind: 'stats-socket', path })(PATIENCE_MS), { ok: true, current: { intake: undefined } })
 })

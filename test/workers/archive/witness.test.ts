@@ -1,24 +1,24 @@
 import { once } from 'node:events'
 import t from 'tap'
 import { Witness } from '../../../workers/archive/witness.ts'
-import { listenForSessions, STATS } from './socket-fixture.ts'
+import { listenForSessions, PATIENCE_MS, STATS } from './socket-fixture.ts'
 
 const text = (answer: Uint8Array | undefined) => (answer === undefined ? undefined : Buffer.from(answer).toString())
 const INFO = 'Name: HAProxy\nPid: 20\n'
 
 t.test('one session, many commands, until it is closed', async (t) => {
   const { path, open } = await listenForSessions(t, (command) => (command === 'show info' ? `${INFO}\n` : STATS))
-  const witness = await Witness.open(path, 20, 900)
+  const witness = await Witness.open(path, 20, PATIENCE_MS)
   if (witness === undefined) throw new Error('it did not open')
-  t.equal(text(await witness.ask('show stat', 900)), STATS)
-  t.equal(text(await witness.ask('show info', 900)), `${INFO}\n`)
+  t.equal(text(await witness.ask('show stat', PATIENCE_MS)), STATS)
+  t.equal(text(await witness.ask('show info', PATIENCE_MS)), `${INFO}\n`)
   t.equal(open.size, 1)
   const [session] = open
   const ended = session === undefined ? undefined : once(session, 'close')
   witness.close()
   await ended
   t.notOk(witness.isOpen)
-  t.equal(await witness.ask('show stat', 900), undefined)
+  t.equal(await witness.ask('show stat', PATIENCE_MS), undefined)
 })
 
 t.test('an answer in pieces, cut within the prompt as well', async (t) => {
@@ -28,8 +28,8 @@ t.test('an answer in pieces, cut within the prompt as well', async (t) => {
     for (const socket of open) rest.push((part) => socket.write(part))
     return undefined
   })
-  const witness = await Witness.open(path, 20, 900)
-  const answer = witness?.ask('show stat', 900)
+  const witness = await Witness.open(path, 20, PATIENCE_MS)
+  const answer = witness?.ask('show stat', PATIENCE_MS)
   for (const part of [STATS.slice(0, 9), STATS.slice(9), '\n', '>', ' ']) {
     await new Promise((resolve) => setTimeout(resolve, 5))
     for (const write of rest) write(part)
@@ -40,10 +40,10 @@ t.test('an answer in pieces, cut within the prompt as well', async (t) => {
 
 t.test('another process, a silent one and none at all', async (t) => {
   const { path, open } = await listenForSessions(t, (command) => (command === 'show info' ? `${INFO}\n` : undefined))
-  t.equal(await Witness.open(path, 21, 900), undefined)
-  const witness = await Witness.open(path, 20, 900)
+  t.equal(await Witness.open(path, 21, PATIENCE_MS), undefined)
+  const witness = await Witness.open(path, 20, PATIENCE_MS)
   t.equal(await witness?.ask('show stat', 30), undefined)
   t.equal(witness?.isOpen, false, 'an answer that comes later would be taken for another one')
-  t.equal(await Witness.open('/nonexistent/s', 20, 900), undefined)
+  t.equal(await Witness.open('/nonexistent/s', 20, PATIENCE_MS), undefined)
   t.ok(open.size <= 1)
 })

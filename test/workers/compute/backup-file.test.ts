@@ -1,7 +1,7 @@
 import t from 'tap'
 import { describeBackup, openBackup } from '../../../workers/compute/backup-file.ts'
-import { SOME, sourceOf, textOf } from '../../backup-fixture.ts'
-import { certificateMaker } from '../../certificate-maker.ts'
+import { SOME, sourceOf, textOf } from '../../fixtures/backup.ts'
+import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
 t.test('a file is described without its records, and opened with them', (test) => {
   const raw = Buffer.from(textOf(sourceOf(SOME)))

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { rootCertificates } from 'node:tls'
 import t from 'tap'
 import { chainOf, type Found, isIssuedBy, isSelfSigned } from '../../../workers/compute/certificate-chain.ts'
-import { certificateMaker } from '../../certificate-maker.ts'
+import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
 const found = ({ cert }: { readonly cert: string }): Found => ({ certificate: new X509Certificate(cert), field: 'pem' })
 

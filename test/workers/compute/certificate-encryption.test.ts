@@ -1,10 +1,10 @@
 import { createCipheriv, pbkdf2Sync } from 'node:crypto'
 import t from 'tap'
-import { parsed } from '../../../workers/compute/certificate-asn1.ts'
-import { decrypted, pkcs12Key, WorkBudget } from '../../../workers/compute/certificate-encryption.ts'
+import { parseDer } from '../../../workers/compute/certificate-asn1.ts'
+import { decrypt, pkcs12Key, WorkBudget } from '../../../workers/compute/certificate-encryption.ts'
 
 /** PBES2 with AES-256 and HMAC-SHA-256: salt 8 × 01, 1000 rounds, start 16 × 02. */
-const AES = parsed(
+const AES = parseDer(
   Buffer.from(
     `3057 06092a864886f70d01050d 304a 302906092a864886f70d01050c301c 0408${'01'.repeat(8)} 020203e8 300c06082a864886f70d02090500 301d060960864801650304012a0410${'02'.repeat(16)}`.replaceAll(
       ' ',
@@ -18,9 +18,9 @@ t.test('PBES2 is opened with its password and with no other', async (test) => {
   const key = pbkdf2Sync('secret', Buffer.alloc(8, 1), 1000, 32, 'sha256')
   const cipher = createCipheriv('aes-256-cbc', key, Buffer.alloc(16, 2))
   const data = Buffer.concat([cipher.update('text'), cipher.final()])
-  test.equal(decrypted(AES, data, 'secret', new WorkBudget()).toString(), 'text')
-  test.throws(() => decrypted(AES, data, 'other', new WorkBudget()), { name: 'WrongPassword' })
-  test.throws(() => decrypted(AES, data.subarray(1), 'secret', new WorkBudget()), { name: 'WrongPassword' })
+  test.equal(decrypt(AES, data, 'secret', new WorkBudget()).toString(), 'text')
+  test.throws(() => decrypt(AES, data, 'other', new WorkBudget()), { name: 'WrongPassword' })
+  test.throws(() => decrypt(AES, data.subarray(1), 'secret', new WorkBudget()), { name: 'WrongPassword' })
 })
 
 t.test('a file costs a bounded number of rounds, all its parts together', async (test) => {
@@ -40,6 +40,6 @@ t.test('a file costs a bounded number of rounds, all its parts together', async 
 })
 
 t.test('ways of encryption that are not known are named', async (test) => {
-  const des = parsed(Buffer.from('300d06092a864886f70d0105030500'.slice(0, 30), 'hex'))
-  test.throws(() => decrypted(des, Buffer.alloc(8), 'x', new WorkBudget()), /1\.2\.840\.113549\.1\.5\.3/)
+  const des = parseDer(Buffer.from('300d06092a864886f70d0105030500'.slice(0, 30), 'hex'))
+  test.throws(() => decrypt(des, Buffer.alloc(8), 'x', new WorkBudget()), /1\.2\.840\.113549\.1\.5\.3/)
 })

@@ -1,7 +1,7 @@
 import { rootCertificates } from 'node:tls'
 import t from 'tap'
 import { uploadBytes, UploadParts } from '../../../workers/compute/certificate-parts.ts'
-import { certificateMaker } from '../../certificate-maker.ts'
+import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
 t.test('parts are told apart, and each problem names its field', async (test) => {
   const { pair } = certificateMaker(test)

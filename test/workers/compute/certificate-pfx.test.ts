@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import t from 'tap'
 import { openPfx } from '../../../workers/compute/certificate-pfx.ts'
-import { certificateMaker } from '../../certificate-maker.ts'
+import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
 t.test('every container that openssl writes is opened', async (test) => {
   const { pair, pfx } = certificateMaker(test)

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import t from 'tap'
 import { brokenSignature, factsOf, keyTypeOf, whyWeak } from '../../../workers/compute/certificate-rules.ts'
-import { certificateMaker } from '../../certificate-maker.ts'
+import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
 t.test('keys: RSA of 2048 to 8192 bits, P-256, P-384, P-521 and Ed25519', async (test) => {
   const rsa = (modulusLength: number) => generateKeyPairSync('rsa', { modulusLength }).publicKey

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import t, { type Test } from 'tap'
 import type { CertificateForm, CertificateProblem, CertificateRead } from '../../../src/model/certificates.ts'
 import { readCertificate } from '../../../workers/compute/certificate.ts'
-import { certificateMaker } from '../../certificate-maker.ts'
+import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
 const { pair, pfx, encryptedKey } = certificateMaker(t)
 const root = pair({ name: 'Root', isCa: true })

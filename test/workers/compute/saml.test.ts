@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { judgeSamlResponse, samlMetadataOf } from '../../../workers/compute/saml.ts'
-import { assertionOf, type Claims, encoded, responseAround, samlProvider } from '../../saml-provider.ts'
+import { assertionOf, type Claims, encoded, responseAround, samlProvider } from '../../simulators/saml-provider.ts'
 
 const ID = '_request'
 const GOOD: Claims = { inResponseTo: ID }

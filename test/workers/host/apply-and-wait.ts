@@ -1,6 +1,8 @@
-/** A process that starts HAProxy like the daemon does and then waits to be killed. Argument: JSON of settings and steps. */
+/**
+ * A process that starts HAProxy like the daemon does and then waits to be killed. Argument: JSON of settings and steps.
+ */
 import type { Step } from '../../../src/drivers/driver.ts'
-import { systemPool } from '../../../src/worker-pool.ts'
+import { systemPool } from '../../../src/threads/worker-pool.ts'
 import type { HostSettings } from '../../../workers/host/host-settings.ts'
 
 const { settings, steps }: { readonly settings: HostSettings; readonly steps: readonly Step[] } = JSON.parse(

@@ -17,7 +17,7 @@ export function haproxyFixture(t: Test) {
   const { program, configFile, masterSocket } = paths
   const layer7proxy = { mode: 'supervised', program, configFile, masterSocket, folder } as const
   const settings: HostSettings = { profile: 'trial', stateFolder: folder, layer7proxy }
-  const host = new LinuxHost(layer7proxy, folder)
+  const host = new LinuxHost({ layer7proxy }, folder)
   const driver = haproxyDriver(paths)
   t.teardown(async () => {
     await host.unit('layer7proxy', 'stop', 10_000)

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs'
 import t from 'tap'
-import { temporaryFolder } from '../../config-fixture.ts'
+import { temporaryFolder } from '../../fixtures/config.ts'
 import { runProgram } from '../../../workers/host/linux-host.ts'
 import { runHealthCheck } from '../../../workers/probe/health-check.ts'
-import { sandboxProblem } from '../../sandbox.ts'
+import { sandboxProblem } from '../../fixtures/sandbox.ts'
 
 const trial = (script: string, flags: readonly string[] = []) => ({ script, ip: '192.0.2.7', port: 8080, flags })
 const skip = sandboxProblem()

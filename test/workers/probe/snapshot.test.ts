@@ -1,7 +1,7 @@
 import t from 'tap'
 import { runProgram } from '../../../workers/host/linux-host.ts'
 import { readVolume } from '../../../workers/probe/snapshot.ts'
-import { LvmSimulator } from '../../lvm-simulator.ts'
+import { LvmSimulator } from '../../simulators/lvm-simulator.ts'
 
 t.test('the volume of the root file system, or why there is none', async (test) => {
   test.match(await readVolume(new LvmSimulator().run), { isSupported: true, volume: { group: 'vg0', name: 'root' } })

@@ -4,7 +4,7 @@ import type { PlanOptions } from '../../../../src/drivers/driver.ts'
 import type { ClockSettings } from '../../../../src/model/node.ts'
 import { executePlan } from '../../../../workers/executor.ts'
 import { RecordingHost } from '../../../../workers/host/recording-host.ts'
-import { viewOf } from '../../../view-fixture.ts'
+import { viewOf } from '../../../fixtures/view.ts'
 import { goldenFiles } from '../golden-files.ts'
 
 const CONFIG = '/etc/chrony/chrony.conf'

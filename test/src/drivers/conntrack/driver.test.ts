@@ -2,7 +2,7 @@ import t from 'tap'
 import { conntrackDriver } from '../../../../src/drivers/conntrack/driver.ts'
 import type { Step } from '../../../../src/drivers/driver.ts'
 import { settingKey } from '../../../../src/drivers/host.ts'
-import { type Records, viewOf } from '../../../view-fixture.ts'
+import { type Records, viewOf } from '../../../fixtures/view.ts'
 import { goldenFiles } from '../golden-files.ts'
 
 const driver = conntrackDriver('node')

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { egressProxyDriver, egressProxyPaths } from '../../../../src/drivers/egress-proxy/driver.ts'
 import type { SystemProxy } from '../../../../src/model/node.ts'
-import { type Records, viewOf } from '../../../view-fixture.ts'
+import { type Records, viewOf } from '../../../fixtures/view.ts'
 import { goldenFiles } from '../golden-files.ts'
 
 const paths = egressProxyPaths('/state')

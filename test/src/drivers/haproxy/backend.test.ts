@@ -2,7 +2,7 @@ import t from 'tap'
 import { backendSkeleton, backendStatements, backendText } from '../../../../src/drivers/haproxy/backend.ts'
 import { textOf } from '../../../../src/drivers/haproxy/statement.ts'
 import type { L7Backend } from '../../../../src/model/layer7.ts'
-import { backend, realServer } from '../../../config-fixture.ts'
+import { backend, realServer } from '../../../fixtures/config.ts'
 import { viewOf } from './records.ts'
 
 const view = viewOf({ realServers: [realServer('r1'), realServer('r2')] })
@@ -22,7 +22,11 @@ t.test('hashing is consistent, so that servers can come and go', (t) => {
 })
 
 t.test('persistence by cookie and by address', (t) => {
-  t.match(text({ persistence: { type: 'cookie' } }), 'cookie FULCRUMID insert indirect nocache httponly')
+  t.match(
+    text({ persistence: { type: 'cookie' } }),
+    'cookie FULCRUMID insert indirect nocache httponly attr "SameSite=Lax"\n' +
+      "    http-after-response replace-header Set-Cookie '^(FULCRUMID=.*)' '\\1; Secure' if { ssl_fc }\n",
+  )
   t.match(text({ persistence: { type: 'ip' } }), /stick-table type ipv6 .* expire 1800s .* peers \w+\n.*stick on src/)
   t.match(text({ persistence: { type: 'ip', timeout: 5 } }), 'expire 5s')
   t.end()

@@ -2,7 +2,7 @@ import t from 'tap'
 import { carriedState, NO_STATE } from '../../../../src/drivers/haproxy/carried-state.ts'
 import { renderConfig } from '../../../../src/drivers/haproxy/render.ts'
 import type { RealServer } from '../../../../src/model/real-server.ts'
-import { backend, realServer } from '../../../config-fixture.ts'
+import { backend, realServer } from '../../../fixtures/config.ts'
 import { PATHS, viewOf } from './records.ts'
 
 const config = (more: Partial<RealServer>, isChecked = true): string =>

@@ -11,8 +11,8 @@ import {
 import { haproxyDriver } from '../../../../src/drivers/haproxy/driver.ts'
 import type { L7Frontend } from '../../../../src/model/layer7.ts'
 import type { RecordChange } from '../../../../src/model/sections.ts'
-import { certificateMaker } from '../../../certificate-maker.ts'
-import { frontend } from '../../../config-fixture.ts'
+import { certificateMaker } from '../../../fixtures/certificate-maker.ts'
+import { frontend } from '../../../fixtures/config.ts'
 import { PATHS, type Records, viewOf } from './records.ts'
 
 const { pair, record } = certificateMaker(t)
@@ -55,7 +55,7 @@ t.test('previews show no key', async (test) => {
     for (const line of privateKey.split('\n').slice(1, -2)) test.notOk(shown.includes(line))
   test.match(
     certificatePreviews(config(), PATHS)[0]?.content,
-    /END CERTIFICATE-----\n# private key .* SHA-256 [0-9a-f]{64}\n$/,
+    /^# certificate .*CN=.*\n# {3}ends \d{4}-.*Z\n# {3}SHA-256 [0-9A-F:]{95}\n# private key .* SHA-256 [0-9a-f]{64}\n$/,
   )
 })
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { backendDifference, differenceOf, same, serverEffect } from '../../../../src/drivers/haproxy/changes.ts'
 import { serversOf } from '../../../../src/drivers/haproxy/server.ts'
 import type { L7Backend } from '../../../../src/model/layer7.ts'
-import { backend, frontend, realServer } from '../../../config-fixture.ts'
+import { backend, frontend, realServer } from '../../../fixtures/config.ts'
 import { type Records, viewOf } from './records.ts'
 
 const base = {

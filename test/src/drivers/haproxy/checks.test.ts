@@ -9,8 +9,8 @@ import {
 import { haproxyDriver } from '../../../../src/drivers/haproxy/driver.ts'
 import type { HealthCheckSetting } from '../../../../src/model/health-check.ts'
 import type { L7Backend } from '../../../../src/model/layer7.ts'
-import { backend, frontend, realServer } from '../../../config-fixture.ts'
-import { ownCheck } from '../../../health-check-fixture.ts'
+import { backend, frontend, realServer } from '../../../fixtures/config.ts'
+import { ownCheck } from '../../../fixtures/health-check.ts'
 import { PATHS, viewOf } from './records.ts'
 
 const lines = (healthCheck: HealthCheckSetting) => checkLines(backend('b', [], { healthCheck }), '/checks')

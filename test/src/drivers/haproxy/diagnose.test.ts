@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { diagnoseOutput } from '../../../../src/drivers/haproxy/diagnose.ts'
 import { renderConfig } from '../../../../src/drivers/haproxy/render.ts'
-import { backend, frontend, realServer } from '../../../config-fixture.ts'
+import { backend, frontend, realServer } from '../../../fixtures/config.ts'
 import { PATHS, viewOf } from './records.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fulcrum-diagnose-'))

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { haproxyDriver } from '../../../../src/drivers/haproxy/driver.ts'
 import type { RecordChange } from '../../../../src/model/sections.ts'
-import { backend, frontend, realServer } from '../../../config-fixture.ts'
+import { backend, frontend, realServer } from '../../../fixtures/config.ts'
 import { PATHS, type Records, viewOf } from './records.ts'
 
 const driver = haproxyDriver(PATHS)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { frontendStatements } from '../../../../src/drivers/haproxy/frontend.ts'
 import { textOf } from '../../../../src/drivers/haproxy/statement.ts'
 import type { L7Frontend } from '../../../../src/model/layer7.ts'
-import { backend, frontend } from '../../../config-fixture.ts'
+import { backend, frontend } from '../../../fixtures/config.ts'
 import { viewOf } from './records.ts'
 
 const view = viewOf({ l7Backends: [backend('b', []), backend('off', [], { enabled: false })] })

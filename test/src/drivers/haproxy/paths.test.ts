@@ -1,5 +1,5 @@
 import t from 'tap'
-import { DEBIAN_PATHS, supervisedPaths } from '../../../../src/drivers/haproxy/paths.ts'
+import { debianPaths, supervisedPaths } from '../../../../src/drivers/haproxy/paths.ts'
 
 t.test('a supervised HAProxy keeps everything in one folder', (t) => {
   const paths = supervisedPaths('/state/haproxy')
@@ -11,7 +11,9 @@ t.test('a supervised HAProxy keeps everything in one folder', (t) => {
 })
 
 t.test('the places of Debian’s unit', (t) => {
-  t.equal(DEBIAN_PATHS.masterSocket, '/run/haproxy-master.sock')
-  t.strictSame(DEBIAN_PATHS.runAs, { user: 'haproxy', group: 'haproxy' })
+  const paths = debianPaths('/s')
+  t.equal(paths.masterSocket, '/run/haproxy-master.sock')
+  t.equal(paths.foundCopy, '/s/haproxy.cfg.before-fulcrum')
+  t.strictSame(paths.runAs, { user: 'haproxy', group: 'haproxy' })
   t.end()
 })

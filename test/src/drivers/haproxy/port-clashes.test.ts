@@ -1,6 +1,6 @@
 import t from 'tap'
 import { newPorts, portClashes } from '../../../../src/drivers/haproxy/port-clashes.ts'
-import { frontend } from '../../../config-fixture.ts'
+import { frontend } from '../../../fixtures/config.ts'
 
 const clashes = (...frontends: Parameters<typeof frontend>[2][]): readonly string[] =>
   portClashes(frontends.map((more, index) => frontend(`f${index}`, null, more))).map(({ message }) => message)

@@ -1,6 +1,6 @@
 import type { HaproxyPaths } from '../../../../src/drivers/haproxy/paths.ts'
 
-export { type Records, viewOf } from '../../../view-fixture.ts'
+export { type Records, viewOf } from '../../../fixtures/view.ts'
 
 export const PATHS: HaproxyPaths = {
   program: 'haproxy',
@@ -9,5 +9,6 @@ export const PATHS: HaproxyPaths = {
   statsSocket: '/run/fulcrum/stats.sock',
   peersSocket: '/run/fulcrum/peers.sock',
   stateFile: '/run/fulcrum/server-state',
+  foundCopy: undefined,
   runAs: undefined,
 }

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { Value } from 'typebox/value'
+import { isOurs } from '../../../../src/drivers/fragment.ts'
 import { byId, lineOwners, renderConfig } from '../../../../src/drivers/haproxy/render.ts'
 import { verifyConfig } from '../../../../src/drivers/haproxy/verify.ts'
 import { SECTIONS } from '../../../../src/model/sections.ts'
-import { backend, frontend, realServer } from '../../../config-fixture.ts'
+import { backend, frontend, realServer } from '../../../fixtures/config.ts'
 import { PATHS, type Records, viewOf } from './records.ts'
 
 const GOLDEN = new URL('../../../golden/haproxy/', import.meta.url)
@@ -64,6 +65,11 @@ t.test('lines are traced to records', (t) => {
   t.strictSame(ownerOf('server r1'), { section: 'l7Backends', id: 'b', field: 'reals.r1' })
   t.strictSame(ownerOf('server fallback'), { section: 'l7Backends', id: 'b', field: 'fallback' })
   t.equal(ownerOf('global'), undefined)
+  t.end()
+})
+
+t.test('the file is recognised as ours', (t) => {
+  t.ok(isOurs(renderConfig(viewOf({}), PATHS)))
   t.end()
 })
 

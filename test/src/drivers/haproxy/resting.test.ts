@@ -2,8 +2,8 @@ import t from 'tap'
 import { servedFrontends } from '../../../../src/drivers/haproxy/resting.ts'
 import { isResting } from '../../../../src/drivers/resting.ts'
 import { frontendStatements } from '../../../../src/drivers/haproxy/frontend.ts'
-import { frontend } from '../../../config-fixture.ts'
-import { viewOf } from '../../../view-fixture.ts'
+import { frontend } from '../../../fixtures/config.ts'
+import { viewOf } from '../../../fixtures/view.ts'
 
 const on = (id: string, ip: string) => frontend(id, null, { ip })
 const fip = (ip: string, enabled: boolean) => ({ id: ip.replaceAll(/[:.]/g, '-'), groupId: 'g', ip, enabled })

@@ -5,7 +5,7 @@ import { serversOf } from '../../../../src/drivers/haproxy/server.ts'
 import type { SocketStep } from '../../../../src/drivers/driver.ts'
 import type { RealServer } from '../../../../src/model/real-server.ts'
 import type { L7Backend } from '../../../../src/model/layer7.ts'
-import { backend, realServer } from '../../../config-fixture.ts'
+import { backend, realServer } from '../../../fixtures/config.ts'
 import { viewOf } from './records.ts'
 
 function stepFor(

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { hashes, memberOf, serverOf, serversOf } from '../../../../src/drivers/haproxy/server.ts'
 import type { L7Backend } from '../../../../src/model/layer7.ts'
-import { backend, realServer } from '../../../config-fixture.ts'
+import { backend, realServer } from '../../../fixtures/config.ts'
 import { viewOf } from './records.ts'
 
 const view = viewOf({

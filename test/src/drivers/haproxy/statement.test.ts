@@ -1,12 +1,12 @@
 import t from 'tap'
-import { commentText, endpointText, quoted, textOf } from '../../../../src/drivers/haproxy/statement.ts'
+import { commentText, endpointText, quote, textOf } from '../../../../src/drivers/haproxy/statement.ts'
 
 t.test('words reach HAProxy literally', (t) => {
-  t.equal(quoted('/health'), '/health')
-  t.equal(quoted('/a b'), "'/a b'")
-  t.equal(quoted('$HOME"#\\'), `'$HOME"#\\'`)
-  t.equal(quoted("it's"), String.raw`'it'\''s'`)
-  t.equal(quoted(''), "''")
+  t.equal(quote('/health'), '/health')
+  t.equal(quote('/a b'), "'/a b'")
+  t.equal(quote('$HOME"#\\'), `'$HOME"#\\'`)
+  t.equal(quote("it's"), String.raw`'it'\''s'`)
+  t.equal(quote(''), "''")
   t.end()
 })
 

@@ -3,7 +3,7 @@ import { frontendStatements } from '../../../../src/drivers/haproxy/frontend.ts'
 import { textOf } from '../../../../src/drivers/haproxy/statement.ts'
 import { httpsStatements, needsDhParameters, portRanges } from '../../../../src/drivers/haproxy/tls.ts'
 import type { L7Frontend } from '../../../../src/model/layer7.ts'
-import { frontend } from '../../../config-fixture.ts'
+import { frontend } from '../../../fixtures/config.ts'
 import { viewOf } from './records.ts'
 
 const cipherLists = [

@@ -3,8 +3,8 @@ import { certificatePreviews, contentChanges, replacementSteps } from '../../../
 import { haproxyDriver } from '../../../../src/drivers/haproxy/driver.ts'
 import { certificateProblems, cipherListProblems } from '../../../../src/drivers/haproxy/verify-certificates.ts'
 import type { Certificate } from '../../../../src/model/certificates.ts'
-import { certificateMaker } from '../../../certificate-maker.ts'
-import { frontend } from '../../../config-fixture.ts'
+import { certificateMaker } from '../../../fixtures/certificate-maker.ts'
+import { frontend } from '../../../fixtures/config.ts'
 import { PATHS, viewOf } from './records.ts'
 
 const { pair, record } = certificateMaker(t)

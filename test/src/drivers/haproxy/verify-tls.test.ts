@@ -1,8 +1,8 @@
 import t from 'tap'
 import { tlsProblems } from '../../../../src/drivers/haproxy/verify-tls.ts'
 import type { L7Frontend } from '../../../../src/model/layer7.ts'
-import { certificateMaker } from '../../../certificate-maker.ts'
-import { frontend } from '../../../config-fixture.ts'
+import { certificateMaker } from '../../../fixtures/certificate-maker.ts'
+import { frontend } from '../../../fixtures/config.ts'
 import { viewOf } from './records.ts'
 
 const { pair, record } = certificateMaker(t)

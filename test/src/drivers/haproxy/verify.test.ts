@@ -1,7 +1,7 @@
 import t from 'tap'
 import { supervisedPaths } from '../../../../src/drivers/haproxy/paths.ts'
 import { verifyConfig } from '../../../../src/drivers/haproxy/verify.ts'
-import { backend, frontend, realServer } from '../../../config-fixture.ts'
+import { backend, frontend, realServer } from '../../../fixtures/config.ts'
 import { PATHS, type Records, viewOf } from './records.ts'
 
 const problems = (records: Records) => verifyConfig(viewOf(records), PATHS)
@@ -56,8 +56,13 @@ t.test('a backend that does not exist', (t) => {
 t.test('a real server that does not exist, is twice in a backend or has a reserved id', (t) => {
   const l7Backends = [backend('b', ['r1', 'gone', 'r1', 'fallback'])]
   t.match(problems({ realServers: [...realServers, realServer('fallback')], l7Backends }), [
-    { section: 'l7Backends', id: 'b', field: 'reals.1.ripId', message: /no real server gone/ },
-    { field: 'reals.2.ripId', message: /twice/ },
+    {
+      section: 'l7Backends',
+      id: 'b',
+      field: 'reals.2.ripId',
+      message: /^Backend b, real server r1 \(r1\): reals.2.ripId is in this backend already$/,
+    },
+    { field: 'reals.1.ripId', message: /^Backend \S+: there is no real server gone$/ },
     { field: 'reals.3.ripId', message: /kept for the fallback/ },
   ])
   t.end()
@@ -89,7 +94,12 @@ t.test('TLS settings need TLS', (t) => {
 t.test('a certificate is verified for a name', (t) => {
   const reals = [{ ripId: 'r1', encrypted: true, verify: true }]
   t.match(problems({ realServers, l7Backends: [backend('b', [], { reals })] }), [
-    { section: 'l7Backends', id: 'b', field: 'reals.0.sni', message: /r1: verify needs sni/ },
+    {
+      section: 'l7Backends',
+      id: 'b',
+      field: 'reals.0.sni',
+      message: /real server r1 \(r1\): reals.0.sni is needed by verify/,
+    },
   ])
   const named = reals.map((member) => ({ ...member, sni: 'a.example' }))
   t.strictSame(problems({ realServers, l7Backends: [backend('b', [], { reals: named })] }), [])

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { desiredNetwork } from '../../../../src/drivers/iproute2/desired.ts'
-import { type Records, viewOf } from '../../../view-fixture.ts'
+import { type Records, viewOf } from '../../../fixtures/view.ts'
 import { ETH0, ETH1, ipGroup, ipRoute, NODE, staticIp } from './network-records.ts'
 
 const desired = (records: Records) => desiredNetwork(viewOf(records), NODE)

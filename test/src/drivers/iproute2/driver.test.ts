@@ -1,6 +1,6 @@
 import t from 'tap'
 import { networkDriver } from '../../../../src/drivers/iproute2/driver.ts'
-import { type Records, viewOf } from '../../../view-fixture.ts'
+import { type Records, viewOf } from '../../../fixtures/view.ts'
 import { ipGroup, ipRoute, NODE, staticIp } from './network-records.ts'
 
 const driver = networkDriver(NODE)

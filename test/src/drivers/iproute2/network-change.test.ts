@@ -1,7 +1,7 @@
 import t from 'tap'
 import { desiredNetwork } from '../../../../src/drivers/iproute2/desired.ts'
 import { networkChange } from '../../../../src/drivers/iproute2/network-change.ts'
-import { type Records, viewOf } from '../../../view-fixture.ts'
+import { type Records, viewOf } from '../../../fixtures/view.ts'
 import { ETH0, ETH1, ipGroup, ipRoute, NODE, staticIp } from './network-records.ts'
 
 const change = (running: Records, desired: Records) =>

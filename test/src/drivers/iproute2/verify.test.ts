@@ -1,6 +1,6 @@
 import t from 'tap'
 import { verifyNetwork } from '../../../../src/drivers/iproute2/verify.ts'
-import { type Records, viewOf } from '../../../view-fixture.ts'
+import { type Records, viewOf } from '../../../fixtures/view.ts'
 import { ETH1, ipGroup, ipRoute, NODE, staticIp } from './network-records.ts'
 
 const problems = (records: Records) =>

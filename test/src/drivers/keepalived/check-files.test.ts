@@ -2,8 +2,8 @@ import t from 'tap'
 import { checkFiles, checkTidying, checkWrites } from '../../../../src/drivers/keepalived/check-files.ts'
 import type { HealthCheckSetting } from '../../../../src/model/health-check.ts'
 import type { L4Backend } from '../../../../src/model/layer4.ts'
-import { ownCheck } from '../../../health-check-fixture.ts'
-import { viewOf } from '../../../view-fixture.ts'
+import { ownCheck } from '../../../fixtures/health-check.ts'
+import { viewOf } from '../../../fixtures/view.ts'
 
 const backend = (id: string, healthCheck: HealthCheckSetting): L4Backend => ({
   id,

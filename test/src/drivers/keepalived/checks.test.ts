@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { CHECK_FOLDER, checkStatements, isProgram } from '../../../../src/drivers/keepalived/checks.ts'
 import type { HealthCheckSetting } from '../../../../src/model/health-check.ts'
-import { temporaryFolder } from '../../../config-fixture.ts'
-import { keepalivedCheck, lacks } from '../../../programs-apart.ts'
+import { temporaryFolder } from '../../../fixtures/config.ts'
+import { keepalivedCheck, lacks } from '../../../fixtures/programs-apart.ts'
 
 const SETTINGS: Readonly<Record<string, HealthCheckSetting>> = {
   tcp: { type: 'tcp', interval: 5, fall: 2 },

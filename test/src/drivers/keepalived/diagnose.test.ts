@@ -1,7 +1,7 @@
 import t from 'tap'
 import { diagnoseOutput } from '../../../../src/drivers/keepalived/diagnose.ts'
-import { l4Frontend } from '../../../config-fixture.ts'
-import { viewOf } from '../../../view-fixture.ts'
+import { l4Frontend } from '../../../fixtures/config.ts'
+import { viewOf } from '../../../fixtures/view.ts'
 
 const view = viewOf({ l4Frontends: [l4Frontend('fe-1', 'be')] })
 

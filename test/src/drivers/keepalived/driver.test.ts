@@ -4,8 +4,8 @@ import { keepalivedDriver } from '../../../../src/drivers/keepalived/driver.ts'
 import type { PlanOptions } from '../../../../src/drivers/driver.ts'
 import { executePlan } from '../../../../workers/executor.ts'
 import { RecordingHost } from '../../../../workers/host/recording-host.ts'
-import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
-import { type Records, viewOf } from '../../../view-fixture.ts'
+import { l4Backend, l4Frontend, realServer } from '../../../fixtures/config.ts'
+import { type Records, viewOf } from '../../../fixtures/view.ts'
 import { goldenFiles } from '../golden-files.ts'
 
 const driver = keepalivedDriver()

@@ -2,9 +2,9 @@ import t from 'tap'
 import { effectOf, isSameStructure } from '../../../../src/drivers/keepalived/effect.ts'
 import { servedFrontends } from '../../../../src/drivers/keepalived/services.ts'
 import type { RecordChange, SectionName } from '../../../../src/model/sections.ts'
-import { ownCheck } from '../../../health-check-fixture.ts'
-import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
-import { type Records, viewOf } from '../../../view-fixture.ts'
+import { ownCheck } from '../../../fixtures/health-check.ts'
+import { l4Backend, l4Frontend, realServer } from '../../../fixtures/config.ts'
+import { type Records, viewOf } from '../../../fixtures/view.ts'
 
 const BASE: Records = {
   realServers: [realServer('web', { ip: '10.0.0.1', port: 80 }), realServer('other', { ip: '10.0.0.2', port: 80 })],

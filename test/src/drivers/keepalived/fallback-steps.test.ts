@@ -8,8 +8,8 @@ import {
 } from '../../../../src/drivers/keepalived/fallback-steps.ts'
 import { servedFrontends } from '../../../../src/drivers/keepalived/services.ts'
 import type { RealServer } from '../../../../src/model/real-server.ts'
-import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
-import { viewOf } from '../../../view-fixture.ts'
+import { l4Backend, l4Frontend, realServer } from '../../../fixtures/config.ts'
+import { viewOf } from '../../../fixtures/view.ts'
 
 const PROGRAM = '/etc/keepalived/fulcrum-fallback'
 const serve = (

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { fallbackCommand, placeText, serviceWords } from '../../../../src/drivers/keepalived/fallback.ts'
 import { servedFrontends } from '../../../../src/drivers/keepalived/services.ts'
-import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
-import { viewOf } from '../../../view-fixture.ts'
+import { l4Backend, l4Frontend, realServer } from '../../../fixtures/config.ts'
+import { viewOf } from '../../../fixtures/view.ts'
 
 function served(more: Parameters<typeof l4Frontend>[2], persistTimeout = 0) {
   const six = more?.ip?.includes(':') === true

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { FIRST_MARK, GENERATIONS, marksOf } from '../../../../src/drivers/keepalived/marks.ts'
-import { l4Backend, l4Frontend } from '../../../config-fixture.ts'
-import { viewOf } from '../../../view-fixture.ts'
+import { l4Backend, l4Frontend } from '../../../fixtures/config.ts'
+import { viewOf } from '../../../fixtures/view.ts'
 
 const marks = (...frontends: readonly ReturnType<typeof l4Frontend>[]) =>
   marksOf(

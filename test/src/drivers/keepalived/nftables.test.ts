@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { goneMaps, MOVED, NO_MARKS, renderMarks } from '../../../../src/drivers/keepalived/nftables.ts'
 import { servedFrontends } from '../../../../src/drivers/keepalived/services.ts'
-import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
-import { viewOf } from '../../../view-fixture.ts'
+import { l4Backend, l4Frontend, realServer } from '../../../fixtures/config.ts'
+import { viewOf } from '../../../fixtures/view.ts'
 
 const serve = (...frontends: readonly ReturnType<typeof l4Frontend>[]) =>
   servedFrontends(

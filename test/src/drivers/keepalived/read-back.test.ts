@@ -1,8 +1,8 @@
 import t from 'tap'
 import { loadedFile, readBack } from '../../../../src/drivers/keepalived/read-back.ts'
 import { servedFrontends } from '../../../../src/drivers/keepalived/services.ts'
-import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
-import { viewOf } from '../../../view-fixture.ts'
+import { l4Backend, l4Frontend, realServer } from '../../../fixtures/config.ts'
+import { viewOf } from '../../../fixtures/view.ts'
 
 const all = servedFrontends(
   viewOf({

@@ -5,9 +5,9 @@ import t from 'tap'
 import { loadedName, maskText, renderConfig } from '../../../../src/drivers/keepalived/render.ts'
 import { servedFrontends } from '../../../../src/drivers/keepalived/services.ts'
 import { SCHEDULERS } from '../../../../src/model/layer4.ts'
-import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
-import { apart, lacks } from '../../../programs-apart.ts'
-import { type Records, viewOf } from '../../../view-fixture.ts'
+import { l4Backend, l4Frontend, realServer } from '../../../fixtures/config.ts'
+import { apart, lacks } from '../../../fixtures/programs-apart.ts'
+import { type Records, viewOf } from '../../../fixtures/view.ts'
 
 const render = (records: Records) => renderConfig(servedFrontends(viewOf(records)))
 const REALS = [realServer('r', { ip: '10.0.0.1', port: 80 }), realServer('six', { ip: 'fd00::1', port: 80 })]

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { servedFrontends } from '../../../../src/drivers/keepalived/services.ts'
 import type { L4Backend, L4Frontend } from '../../../../src/model/layer4.ts'
-import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
-import { viewOf } from '../../../view-fixture.ts'
+import { l4Backend, l4Frontend, realServer } from '../../../fixtures/config.ts'
+import { viewOf } from '../../../fixtures/view.ts'
 
 const reals = [
   realServer('own', { ip: '10.0.0.1', port: 8080, weight: 9 }),

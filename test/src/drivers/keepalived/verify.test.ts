@@ -1,7 +1,7 @@
 import t from 'tap'
 import { verifyConfig } from '../../../../src/drivers/keepalived/verify.ts'
-import { frontend, l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
-import { type Records, viewOf } from '../../../view-fixture.ts'
+import { frontend, l4Backend, l4Frontend, realServer } from '../../../fixtures/config.ts'
+import { type Records, viewOf } from '../../../fixtures/view.ts'
 
 const reals = [
   realServer('web', { ip: '10.0.0.1', port: 80 }),

@@ -11,8 +11,8 @@ import {
   wholeWeights,
 } from '../../../../src/drivers/keepalived/weights.ts'
 import type { RealServer } from '../../../../src/model/real-server.ts'
-import { l4Backend, l4Frontend, realServer } from '../../../config-fixture.ts'
-import { viewOf } from '../../../view-fixture.ts'
+import { l4Backend, l4Frontend, realServer } from '../../../fixtures/config.ts'
+import { viewOf } from '../../../fixtures/view.ts'
 
 const serve = (...states: readonly RealServer['state'][]) =>
   servedFrontends(

@@ -6,7 +6,7 @@ import type { UserInterface } from '../../../../src/model/node.ts'
 import { executePlan } from '../../../../workers/executor.ts'
 import { KeyValueMemory } from '../../../../workers/host/key-value-file.ts'
 import { RecordingHost } from '../../../../workers/host/recording-host.ts'
-import { viewOf } from '../../../view-fixture.ts'
+import { viewOf } from '../../../fixtures/view.ts'
 
 const GOLDEN = new URL('../../../golden/sshd/', import.meta.url)
 const FRAGMENT = '/etc/ssh/sshd_config.d/fulcrum.conf'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { timedateDriver } from '../../../../src/drivers/timedate/driver.ts'
-import { viewOf } from '../../../view-fixture.ts'
+import { viewOf } from '../../../fixtures/view.ts'
 
 const driver = timedateDriver('node')
 const clock = (timezone: string, id = 'node') => ({ id, timezone, ntp: null })

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { silentLog } from '../../../../src/log.ts'
+import { silentLog } from '../../../../src/base/log.ts'
 import type { Mib } from '../../../../src/snmp/agentx/answer.ts'
 import { TYPE } from '../../../../src/snmp/agentx/pdu.ts'
 import { Subagent } from '../../../../src/snmp/agentx/subagent.ts'

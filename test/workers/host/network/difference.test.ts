@@ -8,7 +8,7 @@ import { type Comparison, differenceOf, isSame } from '../../../../workers/host/
 import type { KernelState } from '../../../../workers/host/network/kernel-state.ts'
 import { resolve } from '../../../../workers/host/network/target.ts'
 import { NODE } from '../../../src/drivers/iproute2/network-records.ts'
-import { type Records, viewOf } from '../../../view-fixture.ts'
+import { type Records, viewOf } from '../../../fixtures/view.ts'
 import { address, kernelState } from './kernel-fixture.ts'
 
 const GOLDEN = new URL('../../../golden/iproute2/', import.meta.url)

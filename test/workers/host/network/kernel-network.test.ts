@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { KernelNetwork } from '../../../../workers/host/network/kernel-network.ts'
 import { NOTHING } from '../../../../workers/host/network/memory.ts'
-import { nameBasedId } from '../../../../src/ids.ts'
-import { temporaryFolder } from '../../../config-fixture.ts'
+import { nameBasedId } from '../../../../src/base/ids.ts'
+import { temporaryFolder } from '../../../fixtures/config.ts'
 
 /** What needs no kernel; with one: test/system/network.test.ts. */
 

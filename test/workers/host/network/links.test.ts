@@ -1,5 +1,5 @@
 import t from 'tap'
-import { nameBasedId } from '../../../../src/ids.ts'
+import { nameBasedId } from '../../../../src/base/ids.ts'
 import { interfaceOf, linksOf, parsedJson, type RawLink } from '../../../../workers/host/network/links.ts'
 
 const MAC = '52:54:00:00:00:01'

@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { Socket } from 'node:net'
+import type { Credentials } from '../../src/etcd/gateway.ts'
+import type { Ending } from '../fixtures/config.ts'
+import { TestCa } from '../fixtures/etcd-certificates.ts'
+
+/** What a gateway was asked. */
+export interface Asked {
+  readonly path: string
+  readonly fields: unknown
+  readonly headers: IncomingHttpHeaders
+}
+
+export type Handler = (response: ServerResponse, asked: Asked) => void
+
+export interface SimulatedGateway {
+  readonly url: string
+  readonly asked: readonly Asked[]
+  readonly sockets: ReadonlySet<Socket>
+  /** Nobody listens any more. */
+  readonly close: () => Promise<void>
+}
+
+const ca = await TestCa.make('test authority')
+/** What every simulated gateway accepts, and shows. */
+export const CREDENTIALS: Credentials = await ca.issue('fulcrum')
+
+/** Answers with these fields. */
+export const says =
+  (fields: unknown, status = 200): Handler =>
+  (response) => {
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(fields))
+  }
+
+/** Takes the request and says nothing, as a member that was stopped in its tracks. */
+export const silent: Handler = () => undefined
+
+/** What etcd does not do on demand: a gateway that answers as the test wants. */
+export async function etcdGateway(test: Ending, handler: Handler, shown = CREDENTIALS): Promise<SimulatedGateway> {
+  const asked: Asked[] = []
+  const options = { ca: shown.ca, cert: shown.certificate, key: shown.key, requestCert: true }
+  const server = createServer({ ...options, minVersion: 'TLSv1.3' }, (request, response) => {
+    void read(request).then((text) => {
+      const { url = '', headers } = request
+      const one = { path: url, fields: JSON.parse(text), headers }
+      asked.push(one)
+      handler(response, one)
+    })
+  })
+  const sockets = new Set<Socket>()
+  server.on('secureConnection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  const close = async () => {
+    if (!server.listening) return
+    const closed = once(server, 'close')
+    server.close()
+    server.closeAllConnections()
+    await closed
+  }
+  test.teardown(close)
+  return { url: `https://127.0.0.1:${address.port}`, asked, sockets, close }
+}
+
+async function read(request: IncomingMessage): Promise<string> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of request as AsyncIterable<Uint8Array>) pieces.push(piece)
+  return Buffer.concat(pieces).toString()
+}

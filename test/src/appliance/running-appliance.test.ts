@@ -1,0 +1,96 @@
+import { request } from 'node:https'
+import t from 'tap'
+import { applianceFixture, caller } from '../../fixtures/appliance.ts'
+import { defer } from '../../../src/base/deferred.ts'
+import type { Step } from '../../../src/drivers/driver.ts'
+import type { Listener } from '../../../src/http/server.ts'
+
+t.test('a start makes the machine what running says, without a HAProxy that is not this daemon’s', async (test) => {
+  const trial = await applianceFixture(test)
+  await trial.appliance.run()
+  test.ok(
+    trial.machine.host.journal.some((entry) => entry.verb === 'unit'),
+    'trial has a HAProxy of its own from the start',
+  )
+  const found = await applianceFixture(test, { profile: 'appliance' })
+  await found.appliance.run()
+  test.notOk(
+    found.machine.host.journal.some((entry) => entry.verb === 'unit'),
+    'an appliance’s is left as it was found',
+  )
+})
+
+t.test('it listens, answers and closes', async (test) => {
+  const { appliance, node } = await applianceFixture(test)
+  const [api] = await appliance.listen()
+  test.ok((api?.port ?? 0) > 0)
+  test.equal(appliance.nodeId, node)
+  test.equal((await caller(appliance)('GET', '/ping')).status, 200)
+  test.equal(appliance.firstAdministrator?.email, 'admin@localhost')
+})
+
+t.test('an apply that nobody confirmed is taken back by the daemon itself', async (test) => {
+  const { appliance, call } = await applianceFixture(test)
+  await appliance.run()
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'web', ip: '127.0.0.1', port: 80 } })
+  const applied = await call('PUT', '/services/apply', { body: { confirmWithin: 5 } })
+  test.equal(applied.status, 200)
+  test.match(applied.json.data.confirmBy, /^\d{4}-/)
+  const pending = async () => (await call('GET', '/services/pending')).json.data
+  test.match(await pending(), { revision: 2, count: 0 })
+  while ((await pending()).revision === 2) await new Promise((resolve) => setTimeout(resolve, 100))
+  test.match(await pending(), { revision: 3, count: 1, changes: [{ op: 'create', by: 'admin@localhost' }] })
+  const audited = async () => (await call('GET', '/audit?endpoint=services.revertApply')).json.data
+  while ((await audited()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  test.match(await audited(), [
+    {
+      by: 'fulcrum',
+      requestId: '',
+      path: '/api/v1/services/apply/revert',
+      outcome: 'done',
+      revision: 3,
+      live: [{ op: 'delete', name: 'web' }],
+    },
+  ])
+})
+
+/** The answer of a listener, as text. */
+function answered(api: Listener | undefined, method: string, path: string, token: string): Promise<string> {
+  const headers = { authorization: `Bearer ${token}` }
+  const address = { host: api?.host, port: api?.port, rejectUnauthorized: false, agent: false } as const
+  return new Promise((resolve, reject) => {
+    const asked = request({ ...address, method, path: `/api/v1${path}`, headers }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part: string) => (text += part))
+      response.on('end', () => resolve(`${response.statusCode} ${text}`))
+    })
+    asked.on('error', reject).end()
+  })
+}
+
+t.test('a stop ends the apply that is under way, and answers who asked for it', async (test) => {
+  const [begun, mayEnd] = [defer(), defer()]
+  let isHeld = false
+  const executor = {
+    check: async () => ({ ok: true, done: 0, recorded: 0, warnings: [] }) as const,
+    execute: async (steps: readonly Step[]) => {
+      if (isHeld) {
+        begun.resolve()
+        await mayEnd.promise
+      }
+      return { ok: true, done: steps.length, recorded: 0, warnings: [] } as const
+    },
+  }
+  const { appliance, call, token } = await applianceFixture(test, {}, { executor })
+  const [api] = await appliance.listen()
+  const frontend = { name: 'www', mode: 'http', ip: '127.0.0.1', ports: '8080' }
+  test.equal((await call('POST', '/layer7proxy/frontends', { body: frontend })).status, 201)
+  isHeld = true
+  const asked = answered(api, 'PUT', '/services/apply', token)
+  await begun.promise
+  const closed = appliance.close()
+  await test.rejects(answered(api, 'GET', '/ping', token), { code: 'ECONNREFUSED' }, 'nothing more begins')
+  mayEnd.resolve()
+  test.match(await asked, /^200 \{"status":"success"/)
+  test.equal(await closed, undefined)
+})

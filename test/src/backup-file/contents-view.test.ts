@@ -1,0 +1,16 @@
+import t from 'tap'
+import { contentsView } from '../../../src/backup-file/contents-view.ts'
+import { SOME } from '../../fixtures/backup.ts'
+import { realServer } from '../../fixtures/config.ts'
+import { viewOf } from '../../fixtures/view.ts'
+
+t.test('lists are a configuration; sections that are not given are those of another, or empty', (test) => {
+  const view = contentsView({ realServers: [realServer('x')] }, viewOf(SOME))
+  test.same(
+    [...view.list('realServers')].map(({ id }) => id),
+    ['x'],
+  )
+  test.equal(view.get('l7Backends', 'be')?.name, 'be')
+  test.same([...contentsView({}).list('users')], [])
+  test.end()
+})

@@ -1,0 +1,26 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import { longListProblems } from '../../../src/base/long-lists.ts'
+
+const few = Type.Array(Type.String(), { maxItems: 300, uniqueItems: true })
+const schema = Type.Object({
+  few: Type.Optional(few),
+  either: Type.Optional(Type.Union([Type.Null(), few])),
+  inside: Type.Optional(Type.Array(Type.Object({ few }))),
+})
+const many = (count: number, item: (n: number) => unknown = (n) => `x${n}`) =>
+  Array.from({ length: count }, (_, n) => item(n))
+
+t.test('a list that is too long is found before its entries are compared', async (test) => {
+  const equal = many(1_000_000, () => 'x')
+  test.match(longListProblems(schema, { few: equal }), [{ field: 'few', code: 'OUT_OF_RANGE', message: /300/ }])
+  test.match(longListProblems(schema, { either: equal }), [{ field: 'either', code: 'OUT_OF_RANGE' }])
+  test.match(longListProblems(schema, { inside: [{ few: [] }, { few: equal }] }), [{ field: 'inside.1.few' }])
+})
+
+t.test('in a long list equal entries are found; what is short is left to others', async (test) => {
+  test.match(longListProblems(schema, { few: [...many(250), 'x7'] }), [{ field: 'few', code: 'NOT_UNIQUE' }])
+  test.match(longListProblems(schema, { few: many(250, () => ({ a: 1 })) }), [{ code: 'NOT_UNIQUE' }])
+  test.same(longListProblems(schema, { few: many(300) }), [])
+  test.same(longListProblems(schema, { few: many(100, () => 'x'), either: null, inside: 7 }), [])
+})

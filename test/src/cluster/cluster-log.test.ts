@@ -1,0 +1,624 @@
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { LostRaceError } from '../../../storage/config/entry.ts'
+import { ApiError } from '../../../src/base/errors.ts'
+import { turn } from '../../../src/base/turns.ts'
+import { envelopeOf } from '../../../src/cluster/envelope.ts'
+import { BASE, GUARD, logName } from '../../../src/cluster/places.ts'
+import { MemoryCluster, type MemoryNode, staged, untilClosed, valueOn, when } from '../../fixtures/cluster-in-memory.ts'
+import type { Call, EtcdOfNode, Fault } from '../../simulators/etcd-in-memory.ts'
+
+/** A log of entries that nodes share, on an etcd that does what the test wants. */
+
+const text = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString()
+
+async function two(t: Test, more: Parameters<MemoryCluster['node']>[1] = {}) {
+  const cluster = await MemoryCluster.form(t)
+  return { cluster, first: await cluster.node('node-1', more), second: await cluster.node('node-2', more) }
+}
+
+/** What it rejects with. */
+const refusal = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+
+/** These calls fail so, as often as told. */
+function failsFor(etcd: EtcdOfNode, kind: Call['kind'], ...faults: readonly Fault[]): void {
+  const left = [...faults]
+  etcd.fault = (call) => (call.kind === kind ? left.shift() : undefined)
+}
+
+/** Something to wait for. */
+function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open = () => undefined as void
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open }
+}
+
+const countOf = ({ calls }: EtcdOfNode, kind: Call['kind']) => calls.filter((call) => call.kind === kind).length
+const reached = (position: number, ...nodes: readonly Pick<MemoryNode, 'log'>[]) =>
+  when(() => nodes.every(({ log }) => log.position >= position))
+
+function refusedFor(t: Test, found: unknown, words: RegExp): void {
+  t.ok(found instanceof ApiError && found.code === 'NO_QUORUM', String(found))
+  t.match(found instanceof Error ? found.message : '', words)
+}
+
+t.test('an entry is written once, and folded by all', async (t) => {
+  const told: unknown[] = []
+  const cluster = await MemoryCluster.form(t)
+  const first = await cluster.node('node-1')
+  const onFolded = (envelope: unknown, position: number) => told.push([envelope, position])
+  const second = await cluster.node('node-2', { onFolded })
+  await first.log.append(staged('a', { text: 'a secret' }), 0)
+  t.same([first.log.position, valueOn(first, 'a')], [1, { text: 'a secret' }])
+  await reached(1, second)
+  t.same(valueOn(second, 'a'), { text: 'a secret' })
+  t.match(told, [[{ node: 'node-1', at: '2026-01-02T03:04:05.000Z', entry: { op: 'stage' } }, 1]])
+  const all = await cluster.stranger.range({ prefix: '/f/' })
+  t.same(
+    all.kvs.map(({ key }) => text(key)),
+    [logName(1), GUARD],
+  )
+  t.equal(text(all.kvs[1]?.value), '1 1')
+  t.notOk(text(all.kvs[0]?.value).includes('secret'))
+})
+
+t.test('who has not folded everything does not even ask', async (t) => {
+  const { first } = await two(t)
+  await first.log.append(staged('a', 1), 0)
+  const asked = first.etcd.calls.length
+  t.ok((await refusal(first.log.append(staged('a', 2), 0))) instanceof LostRaceError)
+  t.equal(first.etcd.calls.length, asked)
+})
+
+t.test('an answer that is late: the entry came back by the watch before', async (t) => {
+  const { cluster, first } = await two(t)
+  const { opened, open } = gate()
+  failsFor(first.etcd, 'transact', opened)
+  const written = first.log.append(staged('a', 1), 0)
+  await reached(1, first)
+  open()
+  await written
+  t.equal(first.folding.folds, 1)
+  t.same(await cluster.entries(), [1])
+})
+
+for (const fault of ['lost after', 'lost before', 'unreachable'] as const) {
+  t.test(`a try that is ${fault} is followed by another, and the entry is there once`, async (t) => {
+    const { cluster, first, second } = await two(t)
+    failsFor(first.etcd, 'transact', fault)
+    await first.log.append(staged('a', 1), 0)
+    t.equal(countOf(first.etcd, 'transact'), 2)
+    t.same(await cluster.entries(), [1])
+    await reached(1, second)
+    t.same([first.folding.folds, second.folding.folds], [1, 1])
+  })
+}
+
+t.test('a try that is executed when the next one is answered is no second entry', async (t) => {
+  const { cluster, first, second } = await two(t)
+  failsFor(first.etcd, 'transact', 'later')
+  await first.log.append(staged('a', 1), 0)
+  cluster.etcd.late()
+  await first.log.append(staged('b', 1), 1)
+  await reached(2, second)
+  t.same(await cluster.entries(), [1, 2])
+})
+
+t.test('nobody answers: nothing was changed', async (t) => {
+  const { cluster, first } = await two(t)
+  const { revision } = cluster.etcd
+  first.etcd.fault = () => 'unreachable'
+  refusedFor(t, await refusal(first.log.append(staged('a', 1), 0)), /Nothing was changed/)
+  t.equal(countOf(first.etcd, 'transact'), 61, 'for six seconds, ten times in each')
+  t.equal(cluster.etcd.revision, revision)
+  first.etcd.fault = () => undefined
+  await first.log.append(staged('a', 2), 0)
+  t.equal(valueOn(first, 'a'), 2)
+})
+
+t.test('nobody answers any more behind a try that was lost: what became of it is not known', async (t) => {
+  const { cluster, first, second } = await two(t)
+  const faults: Fault[] = ['later']
+  first.etcd.fault = ({ kind }) => (kind === 'transact' ? (faults.shift() ?? 'unreachable') : undefined)
+  refusedFor(t, await refusal(first.log.append(staged('a', 1), 0)), /is not known: read it/)
+  t.same([first.log.position, valueOn(first, 'a')], [0, undefined])
+  cluster.etcd.late()
+  await reached(1, first, second)
+  t.equal(valueOn(first, 'a'), 1, 'it is in force after all')
+})
+
+t.test('of an entry whose parts were lost it is known that nothing was changed', async (t) => {
+  const { first } = await two(t)
+  first.etcd.fault = ({ kind }) => (kind === 'put' ? 'lost after' : undefined)
+  const large = randomBytes(100_000).toString('base64')
+  refusedFor(t, await refusal(first.log.append(staged('a', large), 0)), /Nothing was changed/)
+  t.equal(countOf(first.etcd, 'transact'), 0)
+})
+
+t.test('a lost race: who was faster is folded, and parts of the loser are forgotten', async (t) => {
+  const { cluster, first, second } = await two(t)
+  second.etcd.holdWatches()
+  await first.log.append(staged('a', 1), 0)
+  const large = randomBytes(100_000).toString('base64')
+  t.ok((await refusal(second.log.append(staged('a', large), 0))) instanceof LostRaceError)
+  t.same([second.log.position, valueOn(second, 'a')], [1, 1])
+  t.equal((await cluster.stranger.range({ prefix: '/f/part/' })).count, 0)
+  await second.store.write(staged('a', large))
+  await reached(2, first)
+  t.ok(valueOn(first, 'a') === large)
+  t.equal((await cluster.stranger.range({ prefix: '/f/part/' })).count, 1)
+})
+
+t.test('a lost race to what cannot be read here', async (t) => {
+  const { cluster, first } = await two(t)
+  first.etcd.holdWatches()
+  const newer = { ...envelopeOf('x', 'node-9', '', { op: 'thaw', applyId: 'a' }), v: 2 }
+  await cluster.writeRaw(1, newer)
+  refusedFor(t, await refusal(first.store.write(staged('a', 1))), /Nothing was changed.*entry 1 .*it has version 2/)
+})
+
+t.test('a lost race while etcd cannot be read afterwards', async (t) => {
+  const { first, second } = await two(t)
+  second.etcd.holdWatches()
+  await first.log.append(staged('a', 1), 0)
+  failsFor(second.etcd, 'range', 'unreachable')
+  t.ok((await refusal(second.log.append(staged('a', 2), 0))) instanceof LostRaceError)
+  t.equal(second.log.position, 0)
+  await second.store.write(staged('a', 2))
+  t.equal(second.log.position, 2)
+})
+
+t.test('others went on so far that the place of a lost try is cleared: nobody knows', async (t) => {
+  const { cluster, first } = await two(t)
+  first.etcd.holdWatches()
+  const clear = () =>
+    cluster.etcd.transact({ success: [{ put: GUARD, value: '1 2000' }, { delete: { prefix: logName(1) } }] })
+  first.etcd.fault = ({ kind }) => {
+    if (kind !== 'transact') return undefined
+    if (countOf(first.etcd, 'transact') === 1) return 'lost after'
+    clear()
+    return undefined
+  }
+  refusedFor(t, await refusal(first.log.append(staged('a', 1), 0)), /is not known: read it/)
+})
+
+t.test('a watch that loses an event: the next number tells, and the hole is filled', async (t) => {
+  const { first, second } = await two(t)
+  second.etcd.loses = ({ kv }) => text(kv.key) === logName(2)
+  await first.log.append(staged('a', 1), 0)
+  await first.log.append(staged('b', 2), 1)
+  await reached(1, second)
+  for (let i = 0; i < 20; i++) await turn()
+  t.equal(second.log.position, 1, 'nothing tells of it yet')
+  await first.log.append(staged('c', 3), 2)
+  await reached(3, second)
+  t.same([valueOn(second, 'b'), valueOn(second, 'c')], [2, 3])
+  t.match(second.said, ['the log of the cluster is followed anew'])
+  second.etcd.loses = () => false
+  await first.log.append(staged('d', 4), 3)
+  await reached(4, second)
+})
+
+t.test('a watch that loses the last event: it is asked what there is', async (t) => {
+  const { first, second } = await two(t)
+  second.etcd.loses = () => true
+  await first.log.append(staged('a', 1), 0)
+  const asked = () => second.etcd.calls.filter(({ kind, key }) => kind === 'range' && key === GUARD).length
+  const before = asked()
+  second.probe()
+  await when(() => asked() > before)
+  for (let i = 0; i < 5; i++) await turn()
+  t.equal(second.log.position, 0, 'it may be on its way')
+  second.probe()
+  await reached(1, second)
+  t.same(second.said, ['the log of the cluster is followed anew'])
+  const { length } = second.etcd.calls
+  second.probe()
+  await when(() => second.etcd.calls.length > length)
+  for (let i = 0; i < 5; i++) await turn()
+  second.etcd.fault = () => 'unreachable'
+  second.probe()
+  for (let i = 0; i < 5; i++) await turn()
+  t.same([second.said.length, countOf(second.etcd, 'watch')], [1, 2], 'a watch that tells everything is left alone')
+})
+
+t.test('an entry that no node could fold is refused before it is written', async (t) => {
+  const { cluster, first } = await two(t)
+  const header = { applyId: 'none', revision: 1, by: 'tester', at: '', comment: '' }
+  await t.rejects(first.log.append({ op: 'promote', header }, 0), /nothing is frozen for the apply none/)
+  t.same(await cluster.entries(), [])
+})
+
+t.test('a watch that ends is begun anew behind what was told', async (t) => {
+  const { first, second } = await two(t)
+  await first.log.append(staged('a', 1), 0)
+  await reached(1, second)
+  second.etcd.fault = () => 'unreachable'
+  second.etcd.endWatches()
+  await first.log.append(staged('b', 2), 1)
+  await when(() => second.said.length > 3)
+  t.equal(second.log.position, 1)
+  second.etcd.fault = () => undefined
+  await reached(2, second)
+  second.etcd.endWatches()
+  await first.log.append(staged('c', 3), 2)
+  await reached(3, second)
+  t.equal(second.folding.folds, 3)
+})
+
+t.test('a watch whose next revision is compacted reads what it missed', async (t) => {
+  const { cluster, first, second } = await two(t)
+  second.etcd.fault = () => 'unreachable'
+  second.etcd.endWatches()
+  for (let i = 0; i < 100; i++) await first.log.append(staged('a', i), i)
+  cluster.etcd.compact(cluster.etcd.revision)
+  second.etcd.fault = () => undefined
+  await reached(100, second)
+  await first.log.append(staged('a', 'last'), 100)
+  await reached(101, second)
+  t.equal(valueOn(second, 'a'), 'last')
+})
+
+t.test('progress is no event, and is not read again', async (t) => {
+  const { cluster, first, second } = await two(t)
+  await cluster.stranger.put('/elsewhere', 'x')
+  second.etcd.progress()
+  await first.log.append(staged('a', 1), 0)
+  await reached(1, second)
+  t.same(second.said, [])
+})
+
+t.test('a node that was away reads what it missed, in portions', async (t) => {
+  const { first, second } = await two(t)
+  await second.log.close()
+  for (let i = 0; i < 150; i++) await first.log.append(staged('a', i), i)
+  const before = countOf(second.etcd, 'range')
+  const log = await second.again()
+  t.equal(log.position, 150)
+  t.equal(countOf(second.etcd, 'range') - before, 6, 'the guard and 64 entries each')
+  t.equal(valueOn(second, 'a'), 149)
+})
+
+const EVERY = 5
+const hasBase = async (cluster: MemoryCluster) => (await cluster.stranger.range({ key: BASE })).count === 1
+/** Edits of the store until so many entries are in the log. */
+async function fill(node: MemoryNode, position: number): Promise<void> {
+  while (node.log.position < position) await node.store.write(staged(`k${node.log.position}`, node.log.position))
+}
+
+/** The same, and the digest of each checkpoint is told before anything else is written. */
+async function fillTold(node: MemoryNode, position: number): Promise<void> {
+  while (node.log.position < position) {
+    await fill(node, node.log.position + 1)
+    const at = node.log.position
+    if (at % EVERY === 0) await reached(at + 1, node)
+  }
+}
+
+t.test('a checkpoint is made, told of, compared, and old entries go', async (t) => {
+  const { cluster, first, second } = await two(t, { checkpointEvery: EVERY })
+  const told: unknown[] = []
+  const third = await cluster.node('node-3', {
+    checkpointEvery: EVERY,
+    onFolded: ({ node, entry }, position) => entry.op === 'compare' && told.push([node, entry.position, position]),
+  })
+  await fillTold(first, 13)
+  await reached(13, second, third)
+  t.match(told, [
+    ['node-1', 5, Number],
+    ['node-1', 10, Number],
+  ])
+  t.ok(await hasBase(cluster))
+  await when(() => first.etcd.calls.filter(({ kind }) => kind === 'delete').length === 2)
+  t.same((await cluster.entries())[0], 6)
+  t.same(
+    [first, second, third].map(({ log }) => log.halted),
+    [undefined, undefined, undefined],
+  )
+})
+
+t.test('a node far behind begins with the checkpoint, and goes on with entries', async (t) => {
+  const { first, second } = await two(t, { checkpointEvery: EVERY })
+  await second.log.close()
+  await fillTold(first, 23)
+  const folds = second.folding.folds
+  const log = await second.again()
+  t.equal(log.position, first.log.position)
+  t.ok(second.folding.folds - folds < 10)
+  t.same(second.store.folding.records(), first.store.folding.records())
+  await fillTold(first, 31)
+  await when(() => log.position >= 31)
+  t.equal(log.halted, undefined)
+})
+
+t.test('a node that follows and falls far behind takes the checkpoint over', async (t) => {
+  const { cluster, first, second } = await two(t, { checkpointEvery: EVERY })
+  second.etcd.fault = () => 'unreachable'
+  second.etcd.endWatches()
+  await fillTold(first, 23)
+  cluster.etcd.compact(cluster.etcd.revision)
+  second.etcd.fault = () => undefined
+  await reached(first.log.position, second)
+  t.same(second.store.folding.records(), first.store.folding.records())
+})
+
+t.test('entries are gone and there is no checkpoint', async (t) => {
+  const { cluster, first, second } = await two(t)
+  await second.log.close()
+  await fill(first, 4)
+  await cluster.stranger.delete({ from: logName(1), before: logName(3) })
+  await t.rejects(second.again(), /entry 1 is missing/)
+  t.same([second.folding.position, second.log.halted], [0, undefined])
+})
+
+t.test('a checkpoint that is not further than the store fills no hole', async (t) => {
+  const { cluster, first, second } = await two(t, { checkpointEvery: EVERY })
+  await fillTold(first, 8)
+  await reached(8, second)
+  await second.log.close()
+  await fillTold(first, 9)
+  const last = first.log.position
+  await cluster.stranger.delete({ key: logName(9) })
+  t.ok(last < 10)
+  await t.rejects(second.again(), /entry 9 is missing/)
+})
+
+t.test('what is missing comes late: a node that follows waits for it', async (t) => {
+  const { cluster, first, second } = await two(t)
+  await fill(first, 1)
+  await reached(1, second)
+  second.etcd.loses = () => true
+  await fill(first, 2)
+  const { kvs } = await cluster.stranger.range({ key: logName(2) })
+  await cluster.stranger.delete({ key: logName(2) })
+  await fill(first, 3)
+  cluster.etcd.compact(cluster.etcd.revision)
+  second.etcd.loses = () => false
+  second.etcd.endWatches()
+  await when(() => second.said.length > 3)
+  t.same([second.log.position, second.log.halted], [1, undefined])
+  await cluster.stranger.put(logName(2), kvs[0]?.value ?? '')
+  await reached(3, second)
+})
+
+t.test('there is no cluster in this etcd', async (t) => {
+  const { cluster, second } = await two(t)
+  await second.log.close()
+  await cluster.stranger.delete({ key: GUARD })
+  await t.rejects(second.again(), /there is no cluster in this etcd/)
+})
+
+/** It stands where it was, and takes no edits. */
+async function halts(t: Test, node: MemoryNode, position: number, why: RegExp): Promise<void> {
+  await when(() => node.log.halted !== undefined)
+  t.match(node.log.halted, why)
+  t.equal(node.log.position, position)
+  t.ok(node.said.includes('this node follows the cluster no longer'))
+  refusedFor(t, await refusal(node.store.write(staged('late', 1))), why)
+  t.equal(valueOn(node, 'late'), undefined)
+  await node.log.close()
+}
+
+t.test('a log that ends before what was folded here', async (t) => {
+  const { cluster, first, second } = await two(t)
+  await fill(first, 3)
+  await reached(3, second)
+  await cluster.guard(2)
+  await cluster.stranger.delete({ key: logName(3) })
+  second.etcd.endWatches()
+  await halts(t, second, 3, /the cluster's log ends at 2, and 3 was folded here/)
+  await first.log.close()
+  const log = await first.again()
+  t.match(log.halted, /ends at 2/, 'a start notices it as well')
+})
+
+t.test('an entry of another version', async (t) => {
+  const { cluster, first, second } = await two(t)
+  await fill(first, 1)
+  const newer = { ...envelopeOf('x', 'node-9', '', { op: 'thaw', applyId: 'a' }), v: 2 }
+  await cluster.writeRaw(2, newer)
+  for (const node of [first, second]) await halts(t, node, 1, /entry 2 .*carried out here: it has version 2/)
+})
+
+t.test('an entry of another operation, and what comes behind it', async (t) => {
+  const { cluster, first } = await two(t)
+  const { entry, ...rest } = envelopeOf('x', 'node-9', '', { op: 'thaw', applyId: 'a' })
+  await cluster.writeRaw(1, Buffer.from(JSON.stringify({ ...rest, entry: { ...entry, op: 'takeover' } })))
+  await cluster.writeRaw(2, envelopeOf('y', 'node-9', '', staged('a', 1)))
+  await halts(t, first, 0, /entry 1 .*does not know the operation takeover/)
+  t.equal(valueOn(first, 'a'), undefined)
+})
+
+t.test('a sealed value that was moved to another number', async (t) => {
+  const { cluster, first, second } = await two(t)
+  await fill(first, 1)
+  await reached(1, second)
+  const { kvs } = await cluster.stranger.range({ key: logName(1) })
+  await cluster.writeSealed(2, kvs[0]?.value ?? Buffer.alloc(0))
+  for (const node of [first, second]) await halts(t, node, 1, /entry 2 .*was changed, or belongs to another place/)
+})
+
+/** A store that is not what its log says. */
+async function spoil({ store, folding }: MemoryNode): Promise<void> {
+  const state = folding.snapshot()
+  const candidate = state.candidate.map((change) => ({ ...change, stored: { value: 'spoilt', revision: 1 } }))
+  await store.folding.replace({ ...state, candidate }, folding.position)
+}
+
+t.test('who differs from the writer of a checkpoint halts, and nobody else', async (t) => {
+  const { cluster, first, second } = await two(t, { checkpointEvery: EVERY })
+  const third = await cluster.node('node-3', { checkpointEvery: EVERY })
+  await fill(first, 2)
+  await reached(2, second, third)
+  await spoil(second)
+  await fillTold(first, 8)
+  await when(() => second.log.halted !== undefined)
+  await halts(t, second, second.log.position, /behind entry 5 this node does not have what node-1 has/)
+  await reached(8, third)
+  t.same([first.log.halted, third.log.halted], [undefined, undefined])
+})
+
+t.test('an entry that is written while its node halts is in force, and is told as such', async (t) => {
+  const cluster = await MemoryCluster.form(t)
+  const first = await cluster.node('node-1', { checkpointEvery: EVERY })
+  let written: Promise<unknown> | undefined
+  const second: MemoryNode = await cluster.node('node-2', {
+    checkpointEvery: EVERY,
+    onFolded: ({ entry }, position) => {
+      // In the moment before it compares.
+      if (entry.op === 'compare') written = refusal(second.log.append(staged('mine', 1), position))
+    },
+  })
+  await fill(first, 2)
+  await reached(2, second)
+  await spoil(second)
+  // Its digest follows by itself, and nobody else writes.
+  await fill(first, EVERY)
+  await when(() => written !== undefined)
+  const found = await written
+  t.match(second.log.halted, /does not have what node-1 has/)
+  refusedFor(t, found, /The change was written, and is in force\. .*does not have what node-1 has/)
+  await when(() => valueOn(first, 'mine') === 1)
+  t.equal(valueOn(second, 'mine'), undefined)
+})
+
+t.test('no checkpoint can be written: said, and the log goes on', async (t) => {
+  const { cluster, first } = await two(t, { checkpointEvery: EVERY })
+  first.etcd.fault = ({ key }) => (key === BASE ? 'unreachable' : undefined)
+  await fill(first, 7)
+  await when(() => first.said.includes('no checkpoint was made'))
+  t.notOk(await hasBase(cluster))
+  first.etcd.fault = () => undefined
+  await fill(first, 11)
+  await when(() => first.etcd.calls.some(({ kind }) => kind === 'delete'))
+  t.ok(await hasBase(cluster))
+})
+
+t.test('the disk is full for a while: it is waited for, and nothing is lost', async (t) => {
+  const { first, second } = await two(t)
+  first.folding.failures = 3
+  second.folding.failures = 5
+  await first.log.append(staged('a', 1), 0)
+  await first.log.append(staged('b', 2), 1)
+  await reached(2, second)
+  t.same([valueOn(first, 'a'), valueOn(second, 'a'), valueOn(second, 'b')], [1, 1, 2])
+  t.same([first.folding.folds, second.folding.folds], [5, 7])
+  t.same(
+    first.said,
+    Array.from({ length: 3 }, () => 'an entry of the cluster could not be stored; it is tried again'),
+  )
+})
+
+t.test('who is told of entries and throws holds up nobody', async (t) => {
+  const { cluster, first } = await two(t)
+  let isBroken = true
+  const third = await cluster.node('node-3', {
+    onFolded: () => {
+      if (isBroken) throw new Error('a defect')
+    },
+  })
+  await first.log.append(staged('a', 1), 0)
+  await when(() => third.said.length > 0)
+  isBroken = false
+  await first.log.append(staged('b', 1), 1)
+  await reached(2, third)
+  t.equal(third.folding.folds, 2)
+})
+
+t.test('closing ends what waits', async (t) => {
+  const { cluster, first } = await two(t, { checkpointEvery: EVERY })
+  await t.test('for room on the disk, and stores no checkpoint of what it has not', async (t) => {
+    const full = await cluster.node('full', { checkpointEvery: EVERY, pause: untilClosed })
+    await fill(full, EVERY - 1)
+    full.folding.failures = Infinity
+    const written = refusal(full.log.append(staged('last', 1), EVERY - 1))
+    await when(() => full.said.length > 0)
+    await full.log.close()
+    refusedFor(t, await written, /The change was written, and is in force\. .*it is being closed/)
+    t.equal(full.log.position, EVERY - 1)
+    t.notOk(await hasBase(cluster))
+    full.folding.failures = 0
+    const log = await full.again()
+    t.same([log.position, valueOn(full, 'last')], [EVERY, 1], 'the next start folds it')
+  })
+  await t.test('for room, while it reads what it missed', async (t) => {
+    const full = await cluster.node('reading', { pause: untilClosed })
+    full.etcd.loses = () => true
+    await fill(first, first.log.position + 2)
+    full.folding.failures = Infinity
+    // The pause behind the end of the watch would not end, so it finds the hole by an edit.
+    const lost = refusal(full.log.append(staged('x', 1), full.log.position))
+    await when(() => full.said.length > 0)
+    await full.log.close()
+    t.ok((await lost) instanceof LostRaceError)
+  })
+  await t.test('for etcd, to write', async (t) => {
+    const cut = await cluster.node('cut', { pause: untilClosed })
+    cut.etcd.fault = () => 'unreachable'
+    const written = refusal(cut.log.append(staged('x', 1), cut.log.position))
+    await when(() => countOf(cut.etcd, 'transact') === 1)
+    await cut.log.close()
+    refusedFor(t, await written, /Nothing was changed/)
+  })
+  await t.test('for etcd, to follow', async (t) => {
+    const cut = await cluster.node('following', { pause: untilClosed })
+    cut.etcd.fault = () => 'unreachable'
+    cut.etcd.endWatches()
+    await when(() => cut.said.length > 0)
+    await cut.log.close()
+    t.same(cut.said, ['the log of the cluster is followed anew'])
+  })
+  await t.test('for etcd, to tell of a checkpoint', async (t) => {
+    const cut = await cluster.node('telling', { checkpointEvery: 1, pause: untilClosed })
+    const isTelling = () => countOf(cut.etcd, 'transact') > 2
+    cut.etcd.fault = ({ kind, key }) => (kind === 'transact' && key !== BASE && isTelling() ? 'unreachable' : undefined)
+    await cut.log.append(staged('x', 1), cut.log.position)
+    await when(isTelling)
+    await cut.log.close()
+    t.same(cut.said, ['a change could not be written to the log of the cluster', 'no checkpoint was made'])
+  })
+  await t.test('for events, and while the watch is being opened', async (t) => {
+    const idle = await cluster.node('idle')
+    await idle.log.close()
+    const { opened, open } = gate()
+    const opening = await cluster.node('opening')
+    opening.etcd.fault = ({ kind }) => (kind === 'watch' ? opened : undefined)
+    opening.etcd.endWatches()
+    await when(() => countOf(opening.etcd, 'watch') === 2)
+    const closed = opening.log.close()
+    open()
+    await closed
+    const position = opening.log.position
+    await fill(first, first.log.position + 1)
+    t.equal(opening.log.position, position)
+  })
+})
+
+t.test('a log that is closed takes no entries', async (t) => {
+  const { cluster, first } = await two(t)
+  await first.log.close()
+  refusedFor(t, await refusal(first.log.append(staged('a', 1), 0)), /Nothing was changed\. .*it is being closed/)
+  t.same(await cluster.entries(), [])
+})
+
+t.test('it begins without etcd, which is read as soon as it answers', async (t) => {
+  const { first, second } = await two(t)
+  await second.log.close()
+  await first.log.append(staged('a', 1), 0)
+  let isAway = true
+  second.etcd.fault = () => (isAway ? 'unreachable' : undefined)
+  const log = second.begin()
+  refusedFor(t, await refusal(second.store.sessions.put('s', 1)), /Too few nodes/)
+  t.same([log.position, valueOn(second, 'a')], [0, undefined])
+  isAway = false
+  await log.caughtUp
+  t.same([log.position, valueOn(second, 'a')], [1, 1])
+  await second.store.sessions.put('s', 1)
+  t.equal(log.position, 2)
+})

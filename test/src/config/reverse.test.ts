@@ -1,0 +1,64 @@
+import t from 'tap'
+import { reverseOf } from '../../../src/config/reverse.ts'
+import { realServer, refuses } from '../../fixtures/config.ts'
+import { viewOf } from '../../fixtures/view.ts'
+
+const change = (key: string, before: unknown, after: unknown) => ({
+  section: 'realServers',
+  scope: '',
+  key,
+  before: before ?? null,
+  after: after ?? null,
+})
+const back = (now: readonly object[], ...changes: ReturnType<typeof change>[]) =>
+  reverseOf(viewOf({ realServers: now as never }), 4, changes).map(({ key, value }) => [key, value])
+
+t.test('what it made goes, what it removed comes, what it changed is as before', async (test) => {
+  const made = realServer('made')
+  const gone = realServer('gone')
+  const [light, heavy] = [realServer('r', { weight: 1 }), realServer('r', { weight: 9 })]
+  test.same(
+    back([made, heavy], change('made', undefined, made), change('gone', gone, undefined), change('r', light, heavy)),
+    [
+      ['made', undefined],
+      ['gone', gone],
+      ['r', light],
+    ],
+  )
+})
+
+t.test('other fields keep what came later, and what is back already needs no write', async (test) => {
+  const [light, heavy] = [realServer('r', { weight: 1 }), realServer('r', { weight: 9 })]
+  const later = { ...heavy, name: 'renamed' }
+  test.same(back([later], change('r', light, heavy)), [['r', { ...light, name: 'renamed' }]])
+  test.same(back([light], change('r', light, heavy)), [])
+  test.same(back([{ ...light, name: 'renamed' }], change('r', light, heavy)), [])
+  test.same(back([], change('r', undefined, heavy)), [], 'gone meanwhile')
+  test.same(back([light], change('r', light, undefined)), [], 'there again')
+})
+
+t.test('a field that was added goes, one that was taken away comes', async (test) => {
+  const plain = realServer('r')
+  const more = { ...plain, port: 8080 }
+  test.same(back([more], change('r', plain, more)), [['r', plain]])
+  test.match(back([plain], change('r', more, plain)), [['r', { port: 8080 }]])
+})
+
+t.test('REVISION_MISMATCH names what was changed again, and nothing is written', async (test) => {
+  const [light, heavy, heaviest] = [1, 9, 10].map((weight) => realServer('r', { weight }))
+  for (const [now, it] of [
+    [[heaviest], change('r', light, heavy)],
+    [[], change('r', light, heavy)],
+    [[heaviest], change('r', undefined, heavy)],
+    [[heaviest], change('r', light, undefined)],
+  ] as const) {
+    const error = await refuses(test, 'REVISION_MISMATCH', () => back(now as never, it))
+    test.match(error.details.data, { records: [{ resource: 'realServers', resourceId: 'r', name: 'r' }] })
+    test.match(error.message, /revision 4 .*: r;/)
+  }
+  const many = Array.from({ length: 8 }, (_, n) =>
+    change(`r${n}`, realServer(`r${n}`), realServer(`r${n}`, { weight: 2 })),
+  )
+  const error = await refuses(test, 'REVISION_MISMATCH', () => back([], ...many))
+  test.match(error.message, /r0, r1, r2, r3, r4 and 3 more/)
+})

@@ -1,0 +1,219 @@
+import t from 'tap'
+import { AWAY_MS_MAX } from '../../../../src/config/rollout/participant.ts'
+import { turn } from '../../../../src/base/turns.ts'
+import { when } from '../../../fixtures/cluster-in-memory.ts'
+import { ANYTHING, refusalOf, refuses } from '../../../fixtures/config.ts'
+import { type RolloutNode, RolloutNodes } from '../../../fixtures/rollout.ts'
+
+/** Others have enacted it; the node that leads is killed before it says what becomes of it. */
+async function leaderless(nodes: RolloutNodes): Promise<void> {
+  const a = nodes.node('a')
+  await a.add('one')
+  a.fault = (id, { ask }) => (id === 'c' && ask === 'enact' ? killed(a, nodes.node('b')) : undefined)
+  await a.apply()
+}
+
+async function killed(leader: RolloutNode, other: RolloutNode): Promise<void> {
+  await when(() => other.machine === 'one' && !other.engine.busy)
+  leader.stop()
+}
+
+t.test('others end an apply when the node that leads it has been away for long enough', async (test) => {
+  const nodes = await RolloutNodes.form(test)
+  const b = nodes.node('b')
+  await leaderless(nodes)
+  for (let away_ms = 0; away_ms < AWAY_MS_MAX; away_ms += 1_000) {
+    await b.look()
+    test.not(b.store.underWay(), undefined, 'not at once')
+    test.equal(b.machine, 'one', 'and until then it stays as it is')
+  }
+  await b.look()
+  test.equal(b.store.underWay(), undefined)
+  test.equal(await nodes.settled(), '')
+})
+
+t.test('a promotion that comes after an end is refused, and the node that led takes it back', async (test) => {
+  const nodes = await RolloutNodes.form(test)
+  const [a, b] = [nodes.node('a'), nodes.node('b')]
+  await a.add('one')
+  a.fault = (_, { ask, applyId }) => (ask === 'enact' ? b.store.write({ op: 'thaw', applyId }) : undefined)
+  const error = await refusalOf(a.apply())
+  test.equal(error.code, 'APPLY_PARTIAL')
+  a.fault = () => undefined
+  test.equal(await nodes.settled(), '')
+  await a.apply()
+  test.equal(await nodes.settled(), 'one')
+})
+
+t.test('the end comes between the last node and the promotion', async (test) => {
+  const nodes = await RolloutNodes.form(test)
+  const [a, b] = [nodes.node('a'), nodes.node('b')]
+  await a.add('one')
+  a.stop()
+  a.waves = () => [['a'], ['b'], ['c']]
+  await a.start()
+  let asked = 0
+  // The last question is answered, and only then somebody ends it.
+  const { engine } = a
+  a.fault = (id, { ask, applyId }) => {
+    if (ask !== 'enact' || id !== 'c') return undefined
+    asked += 1
+    const c = nodes.node('c')
+    return c.answer({ ask, applyId }).then(() => b.store.write({ op: 'thaw', applyId }))
+  }
+  await refuses(test, 'APPLY_PARTIAL', a.apply())
+  test.equal(asked, 1)
+  test.equal(await nodes.settled(), '')
+  test.equal(engine.state.state, 'idle')
+})
+
+t.test('the log cannot be written when it is to be promoted: everything stays until it can', async (test) => {
+  for (const fault of ['unreachable', 'lost after'] as const) {
+    const nodes = await RolloutNodes.form(test)
+    const [a, b] = [nodes.node('a'), nodes.node('b')]
+    await a.add('one')
+    a.fault = (_, { ask }) => {
+      if (ask === 'enact') a.etcd.fault = ({ kind }) => (kind === 'transact' ? fault : undefined)
+      return undefined
+    }
+    const answer = await a.apply().then(
+      () => 'applied',
+      ({ code }) => code,
+    )
+    a.etcd.fault = () => undefined
+    test.equal(answer, 'NO_QUORUM')
+    if (fault === 'unreachable') {
+      test.match([a.machine, b.machine], ['one', 'one'], 'as it was enacted')
+      await a.engine.converge(() => true)
+      test.equal(a.machine, 'one', 'whoever looks after programs does not decide')
+      test.equal(await nodes.settled(), '', 'who led it ends it')
+    } else test.equal(await nodes.settled(), 'one', 'it was written after all')
+  }
+})
+
+t.test('a node that does not hear the log stays as it is, and follows when it does', async (test) => {
+  const nodes = await RolloutNodes.form(test)
+  const [a, b] = [nodes.node('a'), nodes.node('b')]
+  await a.add('one')
+  await nodes.settled()
+  a.fault = (id, { ask }) => {
+    if (id === 'b' && ask === 'enact') b.etcd.holdWatches()
+    return undefined
+  }
+  await a.apply()
+  test.equal(b.store.revision, 0)
+  for (let looks = 0; looks < 10; looks++) await b.look()
+  test.equal(b.machine, 'one')
+  b.etcd.releaseWatches()
+  test.equal(await nodes.settled(), 'one')
+})
+
+t.test('what waits is confirmed on any node, once', async (test) => {
+  const nodes = await RolloutNodes.form(test)
+  const [a, b, c] = [nodes.node('a'), nodes.node('b'), nodes.node('c')]
+  await a.add('one')
+  await a.apply({ confirmWithin: 30 })
+  await nodes.settled()
+  test.equal(b.engine.state.state, 'waiting')
+  await refuses(test, 'APPLY_IN_PROGRESS', c.apply())
+  await b.engine.confirm()
+  await nodes.settled()
+  await refuses(test, 'NOT_FOUND', a.engine.confirm())
+  for (let looks = 0; looks < 40; looks++) for (const node of nodes.all) await node.look()
+  test.equal(await nodes.settled(), 'one')
+})
+
+t.test('what nobody confirms is taken back once, by whichever node is first, by its own clock', async (test) => {
+  const nodes = await RolloutNodes.form(test)
+  const [a, b] = [nodes.node('a'), nodes.node('b')]
+  await a.add('one')
+  await a.apply()
+  await nodes.settled()
+  await a.add('two')
+  await a.apply({ confirmWithin: 30 })
+  await nodes.settled()
+  test.ok((b.engine.state.secondsLeft ?? 0) > 20, 'counted here from when it was learnt')
+  // The node that led is gone for good: others take it back.
+  a.stop()
+  b.clock.advance(60_000)
+  nodes.node('c').clock.advance(60_000)
+  await b.look()
+  test.equal(await nodes.settled(), 'one')
+  test.match(b.store.revisions(1), [{ revision: 3, by: 'fulcrum' }])
+  test.match(b.store.changes(), [{ key: 'two' }], 'and pending again')
+  await a.start()
+  test.equal(await nodes.settled(), 'one')
+  test.equal(a.store.revision, 3)
+})
+
+t.test('of two that take it back at once one does', async (test) => {
+  const nodes = await RolloutNodes.form(test)
+  const [a, b, c] = [nodes.node('a'), nodes.node('b'), nodes.node('c')]
+  await a.add('one')
+  await a.apply({ confirmWithin: 30 })
+  await nodes.settled()
+  const waits = c.store.unconfirmed()
+  if (waits === undefined) throw new Error('nothing waits')
+  const asked = [
+    a.engine.revert(waits),
+    b.engine.revertNow({ by: 'somebody', may: ANYTHING }).catch(() => undefined),
+    c.engine.confirm().catch(() => undefined),
+  ]
+  const done = await Promise.all(asked)
+  test.equal(done.filter((one) => one !== undefined).length, 1)
+  const all = await nodes.settled()
+  test.equal(all, c.store.revision === 1 ? 'one' : '')
+})
+
+t.test('a node that starts anew on a machine that was started anew has not confirmed', async (test) => {
+  const nodes = await RolloutNodes.form(test)
+  const [a, b] = [nodes.node('a'), nodes.node('b')]
+  await a.add('one')
+  await a.apply({ confirmWithin: 600 })
+  await nodes.settled()
+  b.stop()
+  await b.start()
+  await b.look()
+  test.equal(b.engine.state.state, 'waiting', 'the daemon alone makes no difference')
+  b.stop()
+  b.clock.bootId = 'another boot of b'
+  await b.start()
+  await b.look()
+  test.equal(await nodes.settled(), '')
+})
+
+t.test('people change their account when no apply is under way anywhere', async (test) => {
+  const nodes = await RolloutNodes.form(test)
+  const [a, b] = [nodes.node('a'), nodes.node('b')]
+  await a.add('one')
+  let isIdle = false
+  let idle: Promise<void> = Promise.resolve()
+  a.fault = (id, { ask }) => {
+    if (id !== 'c' || ask !== 'enact') return undefined
+    idle = b.engine.idle().then(() => {
+      isIdle = true
+    })
+    return turn().then(() => {
+      test.notOk(isIdle)
+    })
+  }
+  await a.apply()
+  await idle
+  test.ok(isIdle)
+})
+
+t.test('a node that takes a checkpoint over follows what it has missed', async (test) => {
+  const nodes = await RolloutNodes.form(test)
+  const [a, b] = [nodes.node('a'), nodes.node('b')]
+  await a.add('one')
+  await nodes.settled()
+  b.isCut = true
+  await a.apply()
+  await a.add('two')
+  await a.apply()
+  await nodes.settled([a])
+  const { folding } = b.store
+  await folding.replace(a.store.folding.snapshot(), folding.position)
+  await b.look()
+  test.equal(b.machine, 'one two')
+})

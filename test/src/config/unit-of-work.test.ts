@@ -1,0 +1,113 @@
+import t, { type Test } from 'tap'
+import { ApiError } from '../../../src/base/errors.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { Transactions } from '../../../src/config/transactions.ts'
+import { type Purpose, UnitOfWork, type WorkParts } from '../../../src/config/unit-of-work.ts'
+import { ANYTHING, configFixture, realServer, refuses } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+
+const ANNA = { userId: 'u1', email: 'anna@localhost', sessionId: 's' }
+const BERT = { userId: 'u2', email: 'bert@localhost', sessionId: 's' }
+const STAGE: Purpose = { name: 'test', effect: 'stage', outsideTransactions: false }
+
+function fixture(test: Test, more: Partial<WorkParts> = {}) {
+  const { store, editing } = configFixture(test)
+  const clock = manualClock()
+  const transactions = new Transactions(store, clock, silentLog)
+  const parts = { store, editing, transactions, clock, observed: undefined, access: { may: ANYTHING }, ...more }
+  const begin = (purpose: Partial<Purpose> = {}, actor = ANNA, ifMatch?: string, transactionId?: string) =>
+    new UnitOfWork(parts, { ...STAGE, ...purpose }, actor, ifMatch, transactionId)
+  const create = async (id: string, work = begin()) => {
+    await work.run(() => work.section('realServers').create(realServer(id)))
+    return work
+  }
+  return { store, transactions, begin, create }
+}
+
+t.test('what a handler stages is written when it returns, and told', async (test) => {
+  const { store, begin, create } = fixture(test)
+  const work = await create('a')
+  test.match(work.changes, [{ section: 'realServers', id: 'a', before: undefined }])
+  test.match(store.changes(), [{ key: 'a', actor: ANNA.email, endpoint: 'test' }])
+  const failing = begin()
+  await test.rejects(async () =>
+    failing.run(() => {
+      failing.section('realServers').remove('a')
+      throw new Error('no')
+    }),
+  )
+  test.equal(store.changes().length, 1)
+  test.same(failing.changes, [])
+})
+
+t.test('a read is of the candidate, takes no turn, and knows the revision it read', async (test) => {
+  const { begin, create } = fixture(test)
+  await create('a')
+  const work = begin({ effect: 'read' })
+  test.equal(work.revisionRead, undefined)
+  test.match(
+    work.run(() => work.section('realServers').get('a')),
+    { id: 'a' },
+  )
+  test.equal(typeof work.revisionRead, 'number')
+})
+
+t.test('If-Match is about the record that is edited', async (test) => {
+  const { begin, create } = fixture(test)
+  await create('a')
+  const work = begin({}, ANNA, '"4711"')
+  const edit = async () => work.run(() => work.section('realServers').merge('a', { weight: 1 }))
+  await refuses(test, 'REVISION_MISMATCH', edit)
+})
+
+t.test('edits inside a transaction are its own; some endpoints have nothing to do with one', async (test) => {
+  const { store, transactions, begin, create } = fixture(test)
+  const { id } = await transactions.begin(ANNA)
+  await create('a', begin({}, ANNA, undefined, id))
+  test.same(store.changes(), [])
+  test.match(transactions.list(), [{ id, count: 1 }])
+  const read = begin({ effect: 'read' }, ANNA, undefined, id)
+  test.match(read.section('realServers').list(), [{ id: 'a' }])
+  await refuses(test, 'NOT_FOUND', () => begin({}, ANNA, undefined, 'unknown'))
+  await refuses(test, 'TRANSACTION_OPEN', () => begin({ outsideTransactions: true }, ANNA, undefined, id))
+})
+
+t.test('sections that are not managed here are read, and not edited', async (test) => {
+  const refuseEdit = () => {
+    throw new ApiError('NOT_SUPPORTED', 'no')
+  }
+  const { begin, create } = fixture(test, { observed: { refuseEdit } })
+  await refuses(test, 'NOT_SUPPORTED', create('a'))
+  test.same(begin({ effect: 'read' }).section('realServers').list(), [])
+})
+
+t.test('one takes back what is one’s own', async (test) => {
+  const { store, begin, create } = fixture(test)
+  await create('a')
+  await create('b', begin({}, BERT))
+  const work = begin()
+  test.equal(await work.run(() => work.discard('mine')), 1)
+  test.match(work.changes, [{ section: 'realServers', id: 'a', after: undefined }])
+  test.match(store.changes(), [{ key: 'b' }])
+})
+
+t.test('whole sections are restored, those of access with the right to make roles', async (test) => {
+  const { store, begin } = fixture(test)
+  const work = begin({ name: 'revisions.restore' })
+  await work.run(() => work.restore({ realServers: [realServer('a'), realServer('b')] }))
+  test.equal(store.changes().length, 2)
+  const { begin: weak } = fixture(test, { access: { may: () => false } })
+  const refused = weak({ name: 'revisions.restore' })
+  const role = { id: 'r', name: 'r', builtin: false, endpoints: [] }
+  await refuses(test, 'PERMISSION_DENIED', async () => refused.run(() => refused.restore({ roles: [role] })))
+})
+
+t.test('who came in, and what went live, is kept for the audit log', async (test) => {
+  const work = fixture(test).begin({ effect: 'act' })
+  const user = { id: 'u', email: 'a@b', name: 'A B' }
+  work.noteLogin({ user, token: 'secret', mustEnrol: false, via: 'saml', ended: ['old'] })
+  test.same(work.cameIn, { name: 'a@b', via: 'saml', ended: ['old'] })
+  const live = { revision: 2, told: [], more: 0 }
+  work.noteLive(live)
+  test.equal(work.wentLive, live)
+})

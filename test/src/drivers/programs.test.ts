@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { supervisedPaths } from '../../../src/drivers/haproxy/paths.ts'
+import { createDrivers } from '../../../src/drivers/index.ts'
+import { PROGRAMS } from '../../../src/drivers/programs.ts'
+
+const programs = Object.values(PROGRAMS)
+
+t.test('a driver of the same name configures each program', async (test) => {
+  const drivers = createDrivers({ haproxy: supervisedPaths('/state/haproxy'), stateFolder: '/state' }, 'node')
+  const names = new Set(drivers.map(({ name }) => name))
+  // etcd is told by the cluster what to do, not by the configuration.
+  for (const name of Object.keys(PROGRAMS)) test.ok(names.has(name) || name === 'clusterha', name)
+})
+
+t.test('no two programs have a unit, a package or a command in common', async (test) => {
+  for (const all of [
+    programs.map(({ unit }) => unit),
+    programs.map((program) => program.package),
+    programs.flatMap(({ commands }) => [...commands]),
+  ]) {
+    test.same(all, [...new Set<string>(all)])
+  }
+})
+
+t.test('the Debian package of this daemon names the package of each program', async (test) => {
+  const control = readFileSync(new URL('../../../systemd/package/control', import.meta.url), 'utf8')
+  const named = [...control.matchAll(/^(?:Depends|Recommends|Suggests): (.*)$/gm)].flatMap(([, list = '']) =>
+    list.split(', '),
+  )
+  for (const program of programs)
+    test.ok(
+      named.some((name) => name.split(' ')[0] === program.package),
+      program.package,
+    )
+})

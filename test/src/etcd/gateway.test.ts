@@ -1,0 +1,176 @@
+import { once } from 'node:events'
+import { createServer as createTcpServer } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import t, { type Test } from 'tap'
+import { errorOf } from '../../fixtures/etcd-error.ts'
+import { type Call, Gateway, streamed } from '../../../src/etcd/gateway.ts'
+import { TestCa } from '../../fixtures/etcd-certificates.ts'
+import { CREDENTIALS, etcdGateway, says, silent } from '../../simulators/etcd-gateway.ts'
+
+/** For what is not to happen, and for what shall be over soon. */
+const [LONG, SHORT] = [
+  { share_ms: 300_000, left_ms: 300_000 },
+  { share_ms: 50, left_ms: 50 },
+]
+const READ: Call = { path: 'kv/range', fields: { key: 'YQ==' } }
+const WRITE: Call = { path: 'kv/put', fields: { key: 'YQ==' }, isWrite: true }
+
+function gateway(test: Test, url: string, credentials = CREDENTIALS): Gateway {
+  const made = new Gateway(url, credentials)
+  test.teardown(() => made.close())
+  return made
+}
+
+t.test('a call and its answer', async (test) => {
+  const { url, asked, sockets } = await etcdGateway(test, says({ header: { revision: '7' } }))
+  const one = gateway(test, url)
+  test.same(await one.ask(WRITE, LONG), { header: { revision: '7' } })
+  test.same(await one.ask({ ...READ, isLocal: true }, LONG), { header: { revision: '7' } })
+  test.match(asked, [
+    { path: '/v3/kv/put', fields: { key: 'YQ==' }, headers: { 'grpc-metadata-hasleader': 'true' } },
+    { path: '/v3/kv/range', headers: { 'grpc-timeout': '300000m' } },
+  ])
+  test.notOk('grpc-metadata-hasleader' in (asked[1]?.headers ?? {}), 'answered without a leader too')
+  test.equal(sockets.size, 1, 'the connection is kept')
+  test.equal(one.address, new URL(url).host)
+  test.throws(() => new Gateway('http://127.0.0.1:1', CREDENTIALS), /https is needed/)
+})
+
+t.test('what etcd refuses, in both words of its gateways', async (test) => {
+  const code = 8
+  for (const body of [
+    { code, message: 'etcdserver: mvcc: database space exceeded' },
+    { error: 'etcdserver: mvcc: database space exceeded', code },
+    { error: { grpc_code: code, http_code: 429, message: 'etcdserver: mvcc: database space exceeded' } },
+    { error: { code, message: 'etcdserver: mvcc: database space exceeded', details: [] } },
+  ]) {
+    const { url } = await etcdGateway(test, says(body, 429))
+    test.match(await errorOf(gateway(test, url).ask(WRITE, LONG)), { kind: 'no-space', facts: { code } })
+    test.match(await errorOf(gateway(test, url).open(READ, LONG)), { kind: 'no-space', facts: { code } })
+  }
+})
+
+t.test('what is not the word of etcd: a write may have been executed', async (test) => {
+  for (const body of ['"text"', '[]', '{"result":1}', 'no JSON']) {
+    const { url } = await etcdGateway(test, (response) => response.end(body))
+    test.equal((await errorOf(gateway(test, url).ask(WRITE, LONG))).kind, 'unknown-outcome', body)
+    test.equal((await errorOf(gateway(test, url).ask(READ, LONG))).kind, 'unreadable', body)
+  }
+  const { url } = await etcdGateway(test, (response) => response.writeHead(502).end('<html>'))
+  test.equal((await errorOf(gateway(test, url).ask(READ, LONG))).kind, 'unreadable')
+  test.equal((await errorOf(gateway(test, url).open(READ, LONG))).kind, 'unreadable')
+})
+
+t.test('silence after the request was sent: of a write nobody knows', async (test) => {
+  const { url, asked, sockets } = await etcdGateway(test, silent)
+  const one = gateway(test, url)
+  test.equal((await errorOf(one.ask(READ, { ...LONG, share_ms: 50 }))).kind, 'timeout')
+  const error = await errorOf(one.ask(WRITE, { share_ms: 1, left_ms: 1000 }))
+  // On a machine that stands still, the connection is not there in time.
+  if (asked.length > 1) test.match(error, { kind: 'unknown-outcome', message: /whether the write was executed/ })
+  else test.equal(error.kind, 'unreachable')
+  // Nobody waits any more, so nothing is left open.
+  while (sockets.size > 0) await new Promise(setImmediate)
+})
+
+t.test('silence in the middle of the answer', async (test) => {
+  const { url } = await etcdGateway(test, (response) => response.write('{"header"'))
+  const patience = { share_ms: 300_000, left_ms: 1000 }
+  test.match((await errorOf(gateway(test, url).ask(WRITE, patience))).kind, /^(unknown-outcome|unreachable)$/)
+  test.match((await errorOf(gateway(test, url).ask(READ, patience))).kind, /^(timeout|unreachable)$/)
+})
+
+t.test('a connection that breaks before the answer, or in the middle of it', async (test) => {
+  const atOnce = await etcdGateway(test, (response) => response.socket?.destroy())
+  const amid = await etcdGateway(test, (response) => {
+    response.writeHead(200, { 'Content-Length': 100 }).write('{', () => response.socket?.destroy())
+  })
+  for (const { url, asked } of [atOnce, amid]) {
+    test.equal((await errorOf(gateway(test, url).ask(WRITE, LONG))).kind, 'unknown-outcome')
+    test.equal(asked.length, 1)
+    test.equal((await errorOf(gateway(test, url).ask(READ, LONG))).kind, 'unreachable')
+  }
+})
+
+t.test('nobody listens, or somebody takes the connection and says nothing', async (test) => {
+  const { url, close } = await etcdGateway(test, silent)
+  await close()
+  test.match(await errorOf(gateway(test, url).ask(WRITE, LONG)), {
+    kind: 'unreachable',
+    message: 'it refuses connections',
+  })
+  const mute = createTcpServer(() => undefined).listen(0, '127.0.0.1')
+  await once(mute, 'listening')
+  test.teardown(() => mute.close())
+  const address = mute.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  const hung = await errorOf(gateway(test, `https://127.0.0.1:${address.port}`).ask(WRITE, { ...LONG, share_ms: 50 }))
+  test.match(hung, { kind: 'unreachable', message: /took no connection within 50 ms/ })
+  test.equal((await errorOf(gateway(test, 'https://[::1]:1').ask(WRITE, LONG))).kind, 'unreachable')
+})
+
+t.test('who is not trusted does not get a byte of the request', async (test) => {
+  const stranger = await (await TestCa.make('stranger')).issue('stranger')
+  let heard = ''
+  const server = createTlsServer({ cert: stranger.certificate, key: stranger.key }, (socket) => {
+    socket.on('data', (piece) => {
+      heard += String(piece)
+    })
+    socket.on('error', () => undefined)
+  })
+  server.on('tlsClientError', () => undefined)
+  const ended = new Promise<void>((resolve) => {
+    server.on('connection', (socket) => {
+      socket.on('error', () => undefined)
+      socket.once('close', () => resolve())
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  test.teardown(() => server.close())
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  const error = await errorOf(gateway(test, `https://127.0.0.1:${address.port}`).ask(WRITE, LONG))
+  test.match(error, { kind: 'untrusted', message: /its certificate is not accepted/ })
+  await ended
+  test.equal(heard, '')
+})
+
+t.test('who does not trust us', async (test) => {
+  const { url, asked } = await etcdGateway(test, says({}))
+  const stranger = await (await TestCa.make('stranger')).issue('stranger')
+  for (const shown of [
+    { ...CREDENTIALS, certificate: stranger.certificate, key: stranger.key },
+    { ...CREDENTIALS, certificate: '', key: '' },
+  ]) {
+    // The alert may be lost behind a reset; then of a write nobody knows.
+    const { kind } = await errorOf(gateway(test, url, shown).ask(WRITE, LONG))
+    test.match(kind, /^(untrusted|unknown-outcome)$/)
+  }
+  test.same(asked, [])
+})
+
+t.test('a stream is opened, and its lines are results or an error', async (test) => {
+  const { url, asked } = await etcdGateway(test, (response) => response.write('{"result":{"a":"1"}}\n'))
+  const response = await gateway(test, url).open({ path: 'watch', fields: {} }, LONG)
+  response.destroy()
+  test.notOk('grpc-timeout' in (asked[0]?.headers ?? {}), 'it goes on')
+  test.same(streamed('{"result":{"a":"1"}}'), { a: '1' })
+  const cut = '{"error":{"grpc_code":14,"http_code":503,"message":"etcdserver: no leader"}}'
+  test.match(await errorOf(() => streamed(cut)), { kind: 'no-leader', facts: { code: 14 } })
+  test.match(await errorOf(() => streamed('{"error":{"code":14,"message":"etcdserver: no leader"}}')), {
+    kind: 'no-leader',
+  })
+  test.throws(() => streamed('{'), /not that of etcd/)
+  const { url: slow } = await etcdGateway(test, silent)
+  test.match((await errorOf(gateway(test, slow).open(READ, SHORT))).kind, /^(timeout|unreachable)$/)
+})
+
+t.test('closed: what goes on ends', async (test) => {
+  const { url } = await etcdGateway(test, (_, { path }) => {
+    test.equal(path, '/v3/kv/put')
+    one.close()
+  })
+  const one = gateway(test, url)
+  test.equal((await errorOf(one.ask(WRITE, LONG))).kind, 'unknown-outcome')
+})

@@ -1,0 +1,60 @@
+import t from 'tap'
+import { type Event, Events } from '../../../src/events/events.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { openStore } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+
+t.test('an event is told once it is on the disk, and numbers go on after a restart', async (test) => {
+  const store = openStore(test)
+  const events = new Events(store.events, manualClock(), silentLog)
+  const told: Event[] = []
+  const stop = events.subscribe((event) => {
+    test.ok(
+      store.events.entries().some(({ value }) => (value as Event).id === event.id),
+      'stored before it is told',
+    )
+    told.push(event)
+  })
+  events.publish('apply', { revision: 1 })
+  events.publish('job', { id: 'a' })
+  test.same(told, [], 'not yet')
+  await events.stored()
+  test.match(told, [
+    { id: 1, kind: 'apply', at: '2026-01-02T03:04:05.000Z', data: { revision: 1 } },
+    { id: 2, kind: 'job' },
+  ])
+  stop()
+  const again = new Events(store.events, manualClock(), silentLog)
+  again.publish('node', { state: 'started' })
+  await again.close()
+  test.equal(told.length, 2, 'who unsubscribed hears nothing')
+  test.same(
+    again.after(1)?.map(({ id }) => id),
+    [2, 3],
+  )
+  test.same(again.after(3), [])
+  test.equal(again.after(4), undefined, 'a number that was never given')
+})
+
+t.test('a bounded number is kept; whoever missed more is told so', async (test) => {
+  const store = openStore(test)
+  const events = new Events(store.events, manualClock(), silentLog)
+  for (let i = 0; i < 5_050; i++) events.publish('realServer', { i })
+  await events.stored()
+  events.publish('realServer', { i: 'last' })
+  await events.stored()
+  test.equal(store.events.entries().length, 5_000)
+  test.equal(events.after(10), undefined)
+  test.equal(events.after(51)?.length, 5_000)
+  test.equal(new Events(store.events, manualClock(), silentLog).lastId, 5_051)
+})
+
+t.test('when the disk is full, events are told all the same', async (test) => {
+  const table = { ...openStore(test).events, write: async () => Promise.reject(new Error('no room')) }
+  const events = new Events(table, manualClock(), silentLog)
+  const told: Event[] = []
+  events.subscribe((event) => told.push(event))
+  events.publish('node', { state: 'started' })
+  await events.stored()
+  test.equal(told.length, 1)
+})

@@ -1,0 +1,27 @@
+import t from 'tap'
+import { ApiError } from '../../../src/base/errors.ts'
+import { createLog } from '../../../src/base/log.ts'
+import { noRoom, noRoomReason, answerRefusal } from '../../../src/http/refusal.ts'
+import { NoRoomError } from '../../../storage/room.ts'
+
+t.test('a refusal is told as it is, a full disk plainly, a defect only to the log', async (test) => {
+  const lines: string[] = []
+  const log = createLog((line) => lines.push(line))
+  const answer = (error: unknown) => JSON.parse(String(answerRefusal(error, 'r-7', log).body))
+  test.match(answer(new ApiError('NOT_FOUND', 'none')), { code: 'NOT_FOUND', message: 'none' })
+  test.same(lines, [])
+  test.match(answer(new NoRoomError('the disk is full')), { code: 'INTERNAL', message: /make room/ })
+  test.match(lines.pop(), /"level":"warn".*"reason":"the disk is full"/)
+  const defect = answer(new Error('secret detail'))
+  test.match(defect, { code: 'INTERNAL', message: /its log explains r-7/ })
+  test.notMatch(JSON.stringify(defect), /secret/)
+  test.match(lines.pop(), /"level":"error".*secret detail/)
+})
+
+t.test('a full disk is told from a defect, and what to do about it', async (test) => {
+  test.equal(noRoomReason(new NoRoomError('the disk is full')), 'the disk is full')
+  test.equal(noRoomReason(Object.assign(new Error('write'), { code: 'ENOSPC' })), 'the disk is full')
+  test.equal(noRoomReason(Object.assign(new Error('open'), { code: 'ENOENT' })), undefined)
+  test.equal(noRoomReason('ENOSPC'), undefined)
+  test.match(noRoom('the disk is full'), /the disk is full: make room/)
+})

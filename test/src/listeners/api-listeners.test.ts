@@ -1,0 +1,280 @@
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { Agent, request } from 'node:https'
+import { connect } from 'node:tls'
+import t, { type Test } from 'tap'
+import { ApiListeners } from '../../../src/listeners/api-listeners.ts'
+import { ensureCertificate } from '../../../src/listeners/own-certificate.ts'
+import { success } from '../../../src/http/envelope.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import type { Records } from '../../fixtures/view.ts'
+import { certificateRecord } from '../../fixtures/certificate.ts'
+import { frontend, temporaryFolder } from '../../fixtures/config.ts'
+import { viewOf } from '../../fixtures/view.ts'
+
+const LOOPBACK = '127.0.0.1'
+
+function get(host: string, port: number, agent: Agent): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host, port, path: '/api/v1/ping', rejectUnauthorized: false, agent }, (response) => {
+      response.resume()
+      response.on('end', () => resolve(response.statusCode ?? 0))
+    })
+    sent.on('error', reject)
+    sent.end()
+  })
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, LOOPBACK)
+  await once(server, 'listening')
+  const { port } = Object(server.address()) as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+const stored = (apiPort: number, ipId = '', SSLCertificate = ''): Records => ({
+  userInterfaces: [{ id: 'n', apiPort, ipId, SSLCertificate, sshEnabled: true, sshPort: 22 }],
+  staticIps: [
+    { id: 'two', nodeId: 'n', groupId: 'g', ip: '127.0.0.2', externalPingCheck: false },
+    { id: 'away', nodeId: 'n', groupId: 'g', ip: '192.0.2.1', externalPingCheck: false },
+  ],
+})
+
+async function fixture(test: Test, records: Records = {}, host = LOOPBACK, asked?: number) {
+  const folder = temporaryFolder(test, 'listeners')
+  const held: (() => void)[] = []
+  const state = { isSlow: false, status: 200, running: viewOf(records) }
+  const port = asked ?? (await freePort())
+  const listeners = new ApiListeners({
+    settings: { profile: 'appliance', listen: { host, port }, http: undefined },
+    nodeId: 'n',
+    running: { get: (section, id) => state.running.get(section, id), list: (section) => state.running.list(section) },
+    handle: async () => {
+      if (state.isSlow) await new Promise<void>((resolve) => held.push(resolve))
+      return success(state.status, 'pong', [])
+    },
+    nextId: () => 'id',
+    tls: () => ensureCertificate(folder, [LOOPBACK]),
+    folder,
+    log: silentLog,
+  })
+  test.teardown(() => listeners.close())
+  await listeners.open()
+  return { listeners, state, held, port }
+}
+
+t.test('a new port answers before the old one closes; requests in flight are answered', async (test) => {
+  const { listeners, state, held, port } = await fixture(test)
+  const agent = new Agent({ keepAlive: true })
+  test.teardown(() => agent.destroy())
+  test.equal(await get(LOOPBACK, port, agent), 200)
+  state.isSlow = true
+  const inFlight = get(LOOPBACK, port, agent)
+  while (held.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  state.isSlow = false
+  const next = await freePort()
+  const change = await listeners.enact(state.running, viewOf(stored(next)))
+  test.equal(listeners.port, next)
+  test.equal(await get(LOOPBACK, next, agent), 200, 'the new place answers')
+  test.equal(await get(LOOPBACK, port, agent), 200, 'and the old one still does')
+  change?.keep()
+  for (const release of held) release()
+  test.equal(await inFlight, 200)
+  await test.rejects(get(LOOPBACK, port, new Agent()), { code: 'ECONNREFUSED' })
+})
+
+t.test('an address that is not there reverts: the old place stays, nothing else is open', async (test) => {
+  const { listeners, state, port } = await fixture(test)
+  await test.rejects(listeners.enact(state.running, viewOf(stored(await freePort(), 'away'))), /not on this machine/)
+  test.equal(listeners.port, port)
+  test.equal(await get(LOOPBACK, port, new Agent()), 200)
+  const taken = createServer().listen(0, LOOPBACK)
+  await once(taken, 'listening')
+  test.teardown(() => taken.close())
+  const strangers = (Object(taken.address()) as { port: number }).port
+  await test.rejects(listeners.enact(state.running, viewOf(stored(strangers))), /in use/)
+})
+
+t.test('what is taken back was never more than a second place', async (test) => {
+  const { listeners, state, port } = await fixture(test)
+  const next = await freePort()
+  const change = await listeners.enact(state.running, viewOf(stored(next, 'two')))
+  change?.takeBack()
+  test.equal(listeners.port, port)
+  await test.rejects(get('127.0.0.2', next, new Agent()), { code: 'ECONNREFUSED' })
+  test.equal(await get(LOOPBACK, port, new Agent()), 200)
+  test.equal(await listeners.enact(state.running, state.running), undefined, 'the same place is nothing to do')
+})
+
+t.test('from every address to one of them on the same port, under requests: none fails', async (test) => {
+  const { listeners, state, port } = await fixture(test, {}, '0.0.0.0')
+  let isOver = false
+  let served = 0
+  const failures: unknown[] = []
+  const clients = Array.from({ length: 4 }, async () => {
+    while (!isOver) {
+      await get('127.0.0.2', port, new Agent()).then(
+        () => (served += 1),
+        (error: unknown) => failures.push(error),
+      )
+    }
+  })
+  const change = await listeners.enact(state.running, viewOf(stored(port, 'two')))
+  change?.keep()
+  await get('127.0.0.2', port, new Agent())
+  isOver = true
+  await Promise.all(clients)
+  test.same(failures, [])
+  test.ok(served > 0, `${served} requests`)
+  await test.rejects(get('127.0.0.3', port, new Agent()), { code: 'ECONNREFUSED' })
+})
+
+t.test(
+  'a start on a stored place; one that cannot be had falls back to the command line and is tried again',
+  async (test) => {
+    const next = await freePort()
+    const there = await fixture(test, stored(next, 'two'))
+    test.equal(await get('127.0.0.2', next, new Agent()), 200)
+    await there.listeners.settle()
+    test.equal(there.listeners.port, next)
+    const later = await freePort()
+    const away = await fixture(test, stored(later, 'away'))
+    test.equal(away.listeners.port, away.port)
+    away.state.running = viewOf(stored(later, 'two'))
+    await away.listeners.settle()
+    test.equal(await get('127.0.0.2', later, new Agent()), 200)
+  },
+)
+
+t.test('a new place that does not answer well is given up before the old one closes', async (test) => {
+  const { listeners, state, port } = await fixture(test)
+  const next = await freePort()
+  state.status = 500
+  await test.rejects(listeners.enact(state.running, viewOf(stored(next))), /answers 500/)
+  await test.rejects(get(LOOPBACK, next, new Agent()), { code: 'ECONNREFUSED' })
+  test.equal(await get(LOOPBACK, port, new Agent()), 500, 'the old place is still there')
+})
+
+t.test('a place that cannot be had is a problem of its field, before anything changes', async (test) => {
+  const { listeners, state, port } = await fixture(test)
+  const taken = createServer().listen(0, LOOPBACK)
+  await once(taken, 'listening')
+  test.teardown(() => taken.close())
+  const strangers = (Object(taken.address()) as { port: number }).port
+  test.match(await listeners.verify(state.running, viewOf(stored(strangers))), [
+    { section: 'userInterfaces', id: 'n', field: 'apiPort', message: /in use/ },
+  ])
+  test.same(await listeners.verify(state.running, viewOf(stored(await freePort()))), [])
+  test.same(await listeners.verify(state.running, viewOf(stored(port))), [], 'its own port')
+  test.same(await listeners.verify(state.running, viewOf(stored(port, 'away'))), [], 'an address that is added with it')
+  const inTheWay = { ...stored(port), l7Frontends: [frontend('f', null, { ports: String(port) })] }
+  test.match(await listeners.verify(state.running, viewOf(inTheWay)), [{ section: 'l7Frontends', id: 'f' }])
+})
+
+t.test('neither the stored place nor the one of the command line can be had: it starts all the same', async (test) => {
+  const taken = createServer().listen(0, LOOPBACK)
+  await once(taken, 'listening')
+  test.teardown(() => taken.close())
+  const { port } = Object(taken.address()) as { port: number }
+  const { listeners, state } = await fixture(test, stored(await freePort(), 'away'), LOOPBACK, port)
+  test.equal(await get(LOOPBACK, listeners.port, new Agent()), 200)
+  test.not(listeners.port, port)
+  const later = await freePort()
+  state.running = viewOf(stored(later, 'two'))
+  await listeners.settle()
+  test.equal(await get('127.0.0.2', later, new Agent()), 200, 'and goes where it should when it can')
+})
+
+t.test('who is connected to an address that the API leaves', async (test) => {
+  const { listeners, state, port } = await fixture(test)
+  const moved = viewOf(stored(port, 'two'))
+  test.ok(listeners.leaves(state.running, moved, '192.0.2.10'))
+  test.notOk(listeners.leaves(state.running, moved, '127.0.0.2'), 'it is where the API goes')
+  test.notOk(listeners.leaves(state.running, viewOf(stored(1)), '192.0.2.10'), 'another port is no other address')
+})
+
+t.test('a port that the system chose stays', async (test) => {
+  const { listeners } = await fixture(test, {}, LOOPBACK, 0)
+  const { port } = listeners
+  await listeners.settle()
+  test.equal(listeners.port, port)
+})
+
+/** Fingerprint of what is shown to a new connection. */
+function shown(port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: LOOPBACK, port, rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerCertificate().fingerprint256)
+      socket.end()
+    })
+    socket.on('error', reject)
+  })
+}
+
+t.test(
+  'another certificate is shown from the next connection on; no request fails, no connection ends',
+  async (test) => {
+    const { listeners, state, port } = await fixture(test)
+    const own = await shown(port)
+    const certificates = [await certificateRecord(test, 'one'), await certificateRecord(test, 'two')]
+    const showing = (id: string) => viewOf({ ...stored(port, '', id), certificates })
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 })
+    test.teardown(() => kept.destroy())
+    test.equal(await get(LOOPBACK, port, kept), 200)
+    const [socket] = Object.values(kept.freeSockets)[0] ?? []
+    let isOver = false
+    let served = 0
+    const failures: unknown[] = []
+    const clients = Array.from({ length: 4 }, async () => {
+      while (!isOver) {
+        await get(LOOPBACK, port, new Agent()).then(
+          () => (served += 1),
+          (error: unknown) => failures.push(error),
+        )
+      }
+    })
+    for (const id of ['one', 'two', 'one', '', 'two', '']) {
+      const next = showing(id)
+      const change = await listeners.enact(state.running, next)
+      change?.keep()
+      state.running = next
+      test.equal(await shown(port), certificates.find((record) => record.id === id)?.facts.fingerprint ?? own, id)
+    }
+    isOver = true
+    await Promise.all(clients)
+    test.same(failures, [])
+    test.ok(served > 0, `${served} requests`)
+    test.equal(await get(LOOPBACK, port, kept), 200)
+    test.equal(Object.values(kept.freeSockets)[0]?.[0], socket, 'the connection from before is still the same')
+  },
+)
+
+t.test(
+  'a certificate that is taken back is not shown any more; one that cannot be shown changes nothing',
+  async (test) => {
+    const { listeners, state, port } = await fixture(test)
+    const own = await shown(port)
+    const certificate = await certificateRecord(test, 'one')
+    const showing = (record: typeof certificate) => viewOf({ ...stored(port, '', 'one'), certificates: [record] })
+    const change = await listeners.enact(state.running, showing(certificate))
+    test.equal(await shown(port), certificate.facts.fingerprint)
+    change?.takeBack()
+    test.equal(await shown(port), own)
+    const other = await certificateRecord(test, 'two')
+    await test.rejects(listeners.enact(state.running, showing({ ...certificate, privateKey: other.privateKey })))
+    test.equal(await shown(port), own)
+  },
+)
+
+t.test('a start shows the stored certificate, and its own when that is none', async (test) => {
+  const certificate = await certificateRecord(test, 'one')
+  const records = (port: number, record: typeof certificate) => ({ ...stored(port, '', 'one'), certificates: [record] })
+  const first = await freePort()
+  await fixture(test, records(first, certificate))
+  test.equal(await shown(first), certificate.facts.fingerprint)
+  const second = await freePort()
+  await fixture(test, records(second, { ...certificate, privateKey: 'not a key' }))
+  test.not(await shown(second), certificate.facts.fingerprint)
+})

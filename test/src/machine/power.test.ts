@@ -1,0 +1,199 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { Step } from '../../../src/drivers/driver.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import type { Job } from '../../../src/model/job.ts'
+import { Power } from '../../../src/machine/power.ts'
+import { applianceFixture } from '../../fixtures/appliance.ts'
+import { machineMark } from '../../../src/base/process-mark.ts'
+import { frontend, refuses } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+import { viewOf } from '../../fixtures/view.ts'
+import { until } from '../../system/api-client.ts'
+
+/** A machine that really goes down is in test/system/power.test.ts. */
+
+const REQUEST = { drain_s: 30, isForced: false, by: 'a@b' } as const
+
+function fixture(
+  test: Test,
+  {
+    sessions = [0],
+    job = undefined as Partial<Job> | undefined,
+    fails = false,
+    lost = false,
+    begun = undefined as object | undefined,
+  } = {},
+) {
+  const memory: { power: unknown } = { power: begun ?? null }
+  const clock = manualClock()
+  const done: string[] = []
+  const told: object[] = []
+  const left = [...sessions]
+  const power = new Power({
+    store: { getMeta: () => memory.power, putMeta: async (_, value) => void (memory.power = value) },
+    clock,
+    jobs: { running: () => job as Job | undefined },
+    machine: {
+      executor: {
+        execute: async (steps: readonly Step[]) => {
+          const [step] = steps
+          if (step?.kind === 'socket') done.push(...step.commands.map(({ request }) => request))
+          if (step?.kind !== 'run') return { ok: true, done: 1, recorded: 0, warnings: [] }
+          done.push(step.argv.join(' '))
+          if (!fails) return { ok: true, done: 1, recorded: 0, warnings: [] }
+          return { ok: false, failedStep: 0, kind: 'run', why: 'x', output: 'not today', missing: false, undone: true }
+        },
+      },
+      facts: {
+        sessions: async () => {
+          const now = left.shift() ?? 0
+          done.push(`${now} connections`)
+          return now
+        },
+      },
+      statsSocket: '/run/haproxy/admin.sock',
+      touchesPackages: true,
+    },
+    running: viewOf({ l7Frontends: [frontend('a', null), frontend('b', null)] }),
+    access: {
+      assertStill: (author, endpoints) => {
+        done.push(`may ${author.email} ${endpoints.join()}`)
+        if (lost) throw new Error('the user is gone or disabled')
+      },
+    },
+    events: { publish: (_, data) => void told.push(data) },
+    log: silentLog,
+  })
+  test.teardown(() => power.close())
+  return { power, done, told, memory, clock }
+}
+
+t.test('no new connections, those that are there end, then the machine', async (test) => {
+  const { power, done, told } = fixture(test, { sessions: [2, 1, 0] })
+  test.same(power.request('reboot', REQUEST), { isDryRun: false })
+  test.same(done, [], 'it is answered first')
+  await until('end', async () => done.length === 6)
+  test.same(done, [
+    'disable frontend a',
+    'disable frontend b',
+    '2 connections',
+    '1 connections',
+    '0 connections',
+    'systemctl --no-wall --no-block reboot',
+  ])
+  test.match(told, [{ state: 'reboot begins', by: 'a@b' }])
+  await refuses(test, 'JOB_IN_PROGRESS', () => power.request('halt', REQUEST))
+})
+
+t.test('the time for connections is bounded', async (test) => {
+  const { power, done } = fixture(test, { sessions: [5, 5, 5] })
+  power.request('halt', { ...REQUEST, drain_s: 0 })
+  await until('end', async () => done.some((line) => line.startsWith('systemctl')))
+  test.same(done.slice(-2), ['5 connections', 'systemctl --no-wall --no-block poweroff'])
+})
+
+t.test('a daemon that ends waits for no connections, and leaves the rest to its next start', async (test) => {
+  const sessions = Array.from({ length: 1_000 }, () => 5)
+  const { power, done, told, memory } = fixture(test, { sessions })
+  power.request('halt', { ...REQUEST, drain_s: 300 })
+  await until('looks', async () => done.filter((line) => line === '5 connections').length === 2)
+  power.close()
+  const { length } = done
+  // Longer than from one look to the next.
+  await sleep(600)
+  test.same([done.length, told.length], [length, 1], 'nothing more is done, and nothing has failed')
+  test.match(memory.power, { change: 'halt' }, 'it is remembered')
+})
+
+t.test('packages that are being changed come first, unless it is forced', async (test) => {
+  const { power } = fixture(test, { job: { id: 'job-1', title: 'Software update' } })
+  const error = await refuses(test, 'JOB_IN_PROGRESS', () => power.request('halt', REQUEST))
+  test.match(error.message, /job-1.*force=true/)
+  power.request('halt', { ...REQUEST, isForced: true })
+})
+
+t.test('a machine that stays up takes connections again, and can be asked again', async (test) => {
+  const { power, done, told } = fixture(test, { fails: true })
+  power.request('reboot', REQUEST)
+  await until('end', async () => done.at(-1) === 'enable frontend b')
+  test.match(told.at(-1), { state: 'reboot failed', reason: 'not today' })
+  await until('again', async () => {
+    try {
+      power.request('reboot', REQUEST)
+      return true
+    } catch {
+      return false
+    }
+  })
+})
+
+t.test('in trial it is recorded, and HAProxy is left alone', async (test) => {
+  const { call, node, machine } = await applianceFixture(test)
+  for (const [change, verb] of [
+    ['halt', 'poweroff'],
+    ['reboot', 'reboot'],
+  ] as const) {
+    machine.host.takeJournal()
+    const answer = await call('PUT', `/${node}/system/${change}`)
+    test.match(answer, { status: 200, headers: { 'X-Dry-Run': 'true' }, json: { data: [] } })
+    await until('record', async () => machine.host.journal.length > 0)
+    test.match(machine.host.journal, [{ verb: 'run', argv: ['systemctl', '--no-wall', '--no-block', verb] }])
+  }
+})
+
+t.test('a daemon that is started again while the machine goes down goes on with it', async (test) => {
+  const deadline_ms = manualClock().uptime_ms() + 1000
+  const begun = { change: 'reboot', by: 'a@b', machine: machineMark(), deadline_ms }
+  const { power, done, told, memory } = fixture(test, { sessions: [3, 0], begun })
+  await power.resume()
+  await refuses(test, 'JOB_IN_PROGRESS', () => power.refuseGoingDown())
+  await until('end', async () => done.at(-1) === 'systemctl --no-wall --no-block reboot')
+  test.same(done.slice(0, 2), ['disable frontend a', 'disable frontend b'])
+  test.match(told, [{ state: 'reboot begins', by: 'a@b' }])
+  test.match(memory.power, { change: 'reboot' }, 'until the machine is another one')
+})
+
+t.test(
+  'nobody expects it any more after the daemon was stopped for long: connections are taken again',
+  async (test) => {
+    const deadline_ms = manualClock().uptime_ms() - 600_000
+    const begun = { change: 'halt', by: 'a@b', machine: machineMark(), deadline_ms }
+    const { power, done, told, memory } = fixture(test, { begun })
+    await power.resume()
+    test.same(done, ['enable frontend a', 'enable frontend b'])
+    test.match(told, [{ state: 'halt failed', reason: 'the daemon was stopped meanwhile' }])
+    test.equal(memory.power, null)
+    power.refuseGoingDown()
+  },
+)
+
+t.test('a machine that was started since has done it', async (test) => {
+  const machine = { ...machineMark(), startedAt: '1' }
+  const begun = { change: 'reboot', by: 'a@b', machine, deadline_ms: 1e12 }
+  const { power, done, memory } = fixture(test, { begun })
+  await power.resume()
+  test.same(done, [])
+  test.equal(memory.power, null)
+})
+
+t.test('what failed is remembered no more', async (test) => {
+  const { power, done, memory } = fixture(test, { fails: true })
+  power.request('reboot', { ...REQUEST, drain_s: 0 })
+  await until('memory', async () => memory.power !== null)
+  await until('enabled', async () => done.includes('enable frontend b'))
+  await until('forgotten', async () => memory.power === null)
+  power.refuseGoingDown()
+})
+
+t.test('who lost the right while connections ended takes nothing down', async (test) => {
+  const author = { userId: 'u', email: 'a@b', sessionId: 's' }
+  const { power, done, told, memory } = fixture(test, { lost: true })
+  power.request('halt', { ...REQUEST, author })
+  await until('told', async () => told.length === 2)
+  test.match(told[1], { state: 'halt failed', reason: /gone or disabled/ })
+  await until('forgotten', async () => memory.power === null)
+  test.ok(done.includes('may a@b power.halt'))
+  test.notOk(done.some((line) => line.startsWith('systemctl')))
+  test.ok(done.includes('enable frontend a'))
+})

@@ -1,0 +1,194 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { Unconfirmed } from '../../../../storage/config/config-store.ts'
+import { silentLog } from '../../../../src/base/log.ts'
+import { Updates } from '../../../../src/machine/updates/updates.ts'
+import type { PendingPackage } from '../../../../src/model/software.ts'
+import { applianceFixture, recordingMachine, stillFacts } from '../../../fixtures/appliance.ts'
+import { refuses, temporaryFolder } from '../../../fixtures/config.ts'
+import { until } from '../../../system/api-client.ts'
+
+/** What a real apt does with it is seen in test/system/updates.test.ts. */
+
+const bash: PendingPackage = {
+  name: 'bash',
+  summary: 'shell',
+  description: '',
+  url: '',
+  license: '',
+  architecture: 'amd64',
+  repository: 'Debian:12',
+  release: 'stable',
+  currentVersion: '1',
+  pendingVersion: '2',
+  security: false,
+}
+const MAJOR = {
+  versionNumber: '9.0',
+  osRelease: 'Debian 13',
+  changelogURL: 'https://x.test/',
+  osUpdate: false,
+  suites: [{ from: 'bookworm', to: 'trixie' }],
+}
+
+async function fixture(test: Test, more: Parameters<typeof stillFacts>[0] = {}) {
+  let asked = 0
+  let stamp = 'one'
+  const facts = stillFacts({
+    packages: async () => {
+      asked += 1
+      return { pending: [bash], problem: undefined }
+    },
+    packagesStamp: async () => stamp,
+    ...more,
+  })
+  const made = await applianceFixture(test, {}, { facts })
+  const path = `/${made.node}/system/update`
+  const jobEnd = async (id: string) => {
+    const read = async () => (await made.call('GET', `/jobs/${id}`)).json.data
+    await until('end', async () => (await read()).state !== 'running')
+    return read()
+  }
+  return { ...made, path, jobEnd, asked: () => asked, change: () => (stamp = 'another') }
+}
+
+t.test('what apt says is kept until something changes', async (test) => {
+  const { call, path, asked, change } = await fixture(test)
+  for (const _ of ['first', 'again']) {
+    const { json } = await call('GET', `${path}/status`)
+    const { pendingVersion: _pending, ...shown } = bash
+    test.same(json.data, { restartRequired: false, majorVersion: [], details: [shown] })
+  }
+  test.equal(asked(), 1)
+  change()
+  await call('GET', `${path}/status`)
+  test.equal(asked(), 2)
+})
+
+t.test('in trial a forced check asks no repository, and says so', async (test) => {
+  const { call, path, machine } = await fixture(test)
+  const answer = await call('GET', `${path}/status/force`)
+  test.match(answer, { status: 200, headers: { 'X-Dry-Run': 'true' } })
+  test.same(answer.json.data, { restartRequired: false, majorVersion: [], details: [bash] })
+  test.same(machine.host.journal, [])
+})
+
+t.test('no apt: 501; a broken one is said', async (test) => {
+  const none = await fixture(test, { packages: async () => undefined })
+  test.equal((await none.call('GET', `${none.path}/status`)).status, 501)
+  const broken = await fixture(test, { packages: async () => ({ pending: [], problem: 'E: Unmet dependencies' }) })
+  const { status, json } = await broken.call('GET', `${broken.path}/status`)
+  test.equal(status, 200)
+  test.match(json, { message: /Unmet dependencies/, data: { details: [] } })
+})
+
+t.test('in trial an update is a job that only says what it would do', async (test) => {
+  const { call, path, jobEnd, machine } = await fixture(test)
+  const answer = await call('PUT', path)
+  test.match(answer, {
+    status: 202,
+    headers: { 'X-Dry-Run': 'true', Location: `/api/v1/jobs/${answer.json.job}` },
+    json: { data: [], job: String },
+  })
+  const job = await jobEnd(answer.json.job)
+  test.match(job, { kind: 'update', state: 'succeeded', by: 'admin@localhost' })
+  test.ok(job.result.recorded.includes('install updates'))
+  const service = await call('PUT', '/services/layer7proxy/update')
+  test.match(service, { status: 200, headers: { 'X-Dry-Run': 'true' }, json: { data: [] } })
+  test.same(machine.host.journal, [])
+})
+
+t.test('one job at the packages at a time', async (test) => {
+  let go = () => undefined as void
+  const gate = new Promise<void>((resolve) => (go = resolve))
+  const held = await fixture(test, {
+    updateGround: async () => {
+      await gate
+      return { lockedFile: undefined, download_bytes: 0, free: [], sources: [] }
+    },
+  })
+  const both = [held.call('PUT', held.path), held.call('PUT', held.path)]
+  go()
+  const codes = (await Promise.all(both)).map(({ status }) => status)
+  test.same(
+    codes.toSorted((a, b) => a - b),
+    [202, 409],
+  )
+})
+
+t.test('an apply that waits for its confirmation comes first', async (test) => {
+  const { call, path } = await fixture(test)
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'web', ip: '192.0.2.9', port: 80 } })
+  test.equal((await call('PUT', '/services/apply', { body: { confirmWithin: 60 } })).status, 200)
+  const { status, json } = await call('PUT', path)
+  test.match(
+    { status, json },
+    { status: 409, json: { code: 'APPLY_IN_PROGRESS', message: /waits for its confirmation/ } },
+  )
+  await call('PUT', '/services/apply/confirm')
+  test.equal((await call('PUT', path)).status, 202)
+})
+
+t.test('a major version that is not offered is refused, with those that are', async (test) => {
+  const { call, path, state } = await fixture(test)
+  const send = (versionNumber: string) => call('PUT', `${path}/majorversion`, { body: { versionNumber } })
+  const none = await send('9.0')
+  test.match(none, { status: 422, json: { errors: [{ field: 'versionNumber' }], message: /none/ } })
+  writeFileSync(join(state, 'major-versions.json'), JSON.stringify([MAJOR]))
+  const { suites: _suites, ...shown } = MAJOR
+  test.same((await call('GET', `${path}/status`)).json.data.majorVersion, [shown])
+  test.same((await call('GET', `${path}/status/force`)).json.data.majorVersion, ['9.0'])
+  test.match(await send('8.0'), { status: 422, json: { message: /9\.0/ } })
+  test.match(await send('9.0'), { status: 501, json: { message: /suite bookworm/ } }, 'no source has it')
+})
+
+t.test('a major version changes the sources that have its suites', async (test) => {
+  const sources = [
+    { file: '/etc/apt/sources.list', suites: ['bookworm'] },
+    { file: '/etc/apt/sources.list.d/own.list', suites: ['./'] },
+  ]
+  const updateGround = async () => ({ lockedFile: undefined, download_bytes: 0, free: [], sources })
+  const { call, path, state, jobEnd } = await fixture(test, { updateGround })
+  writeFileSync(join(state, 'major-versions.json'), JSON.stringify([MAJOR]))
+  const { status, json } = await call('PUT', `${path}/majorversion`, { body: { versionNumber: '9.0' } })
+  test.equal(status, 202)
+  test.notOk('data' in json, 'a message only')
+  const job = await jobEnd(json.job)
+  test.match(job, { kind: 'update.major', state: 'succeeded' })
+  test.ok(job.result.recorded.includes('change the package sources'))
+})
+
+t.test('uploads are checked also in trial; what is wrong names the field', async (test) => {
+  const { call, path, state } = await fixture(test)
+  const { status, json } = await call('POST', path, { body: { packages: 'AAAA' } })
+  test.match({ status, json }, { status: 422, json: { errors: [{ field: 'packages' }] } })
+  mkdirSync(join(state, 'packages'), { recursive: true })
+  test.equal((await call('POST', path, { body: {} })).status, 422)
+})
+
+t.test('while the configuration is being applied, or waits for its confirmation, packages wait', async (test) => {
+  const stateFolder = temporaryFolder(test, 'updates')
+  const idle = { start: async () => 'job', running: () => undefined, list: () => [] }
+  const open = (busy: boolean, unconfirmed: Unconfirmed | undefined) =>
+    new Updates({
+      jobs: idle,
+      machine: recordingMachine(stateFolder),
+      power: { refuseGoingDown: () => undefined },
+      snapshots: { firstArgv: async () => undefined },
+      engine: { busy },
+      store: { unconfirmed: () => unconfirmed },
+      nodeId: 'node-1',
+      stateFolder,
+      log: silentLog,
+    })
+  await refuses(test, 'APPLY_IN_PROGRESS', open(true, undefined).start('a@b'))
+  const waiting = { revision: 7, confirmBy: '2026-01-31T13:45:00.000Z' } as Unconfirmed
+  const error = await refuses(test, 'APPLY_IN_PROGRESS', open(false, waiting).start('a@b'))
+  test.match(error.message, /Revision 7 waits for its confirmation/)
+  const { kinds } = open(false, undefined)
+  test.ok(
+    kinds.every(({ resume }) => resume !== undefined),
+    'each job is taken up after a restart',
+  )
+})

@@ -1,0 +1,89 @@
+import t, { type Test } from 'tap'
+import { admit, type Applicant } from '../../../src/membership/admission.ts'
+import { foundIn, newAuthorities, newRequests } from '../../../src/membership/foundation.ts'
+import { Members } from '../../../src/membership/members.ts'
+import { clusterKeys } from '../../fixtures/cluster-in-memory.ts'
+import { openStore, refuses } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+import { EtcdInMemory } from '../../simulators/etcd-in-memory.ts'
+
+const KEY = { keyId: '0011223344556677', key: Buffer.alloc(32).toString('base64url'), seals: 0 }
+
+async function begun(test: Test) {
+  const store = openStore(test)
+  const clock = manualClock(Date.now())
+  const keys = clusterKeys()
+  const added: (readonly string[])[] = []
+  const client = new EtcdInMemory().client()
+  await foundIn(client, keys, await newAuthorities('cluster-1', clock.now_ms()), {
+    state: store.folding.snapshot(),
+    position: 1,
+    epoch: 1,
+  })
+  const etcd = Object.assign(client, {
+    members: {
+      list: async () => added.map((peerUrls) => ({ peerUrls })),
+      add: async (peerUrls: readonly string[]) => void added.push(peerUrls),
+    },
+  })
+  const members = new Members(store.members)
+  const own = {
+    clusterId: 'cluster-1',
+    name: 'site',
+    nodeId: 'node-1',
+    epoch: 1,
+    keys: [KEY] as const,
+    host: 'a',
+    port: 1,
+  }
+  const self = {
+    ...own,
+    id: 'node-1',
+    name: 'left',
+    pin: '',
+    serials: [],
+    tokenKey: '',
+    version: '1.0.0',
+    since: '2026',
+  }
+  await members.put(self)
+  const applicant = async (more: Partial<Applicant> = {}): Promise<Applicant> => {
+    const { requests } = await newRequests()
+    return {
+      id: 'node-2',
+      name: 'right',
+      host: '192.0.2.2',
+      port: 9444,
+      version: '1.0.0',
+      tokenKey: 'k',
+      requests,
+      ...more,
+    }
+  }
+  const take = (one: Applicant) => admit({ own, etcd, keys } as never, members, one, clock, async () => undefined)
+  return { members, added, applicant, take }
+}
+
+t.test('a node is known to all before it is given anything, and votes later', async (t) => {
+  const { members, added, applicant, take } = await begun(t)
+  const one = await applicant()
+  const welcome = await take(one)
+  t.same(added, [['https://192.0.2.2:9446']])
+  t.match(members.get('node-2'), { name: 'right', serials: { length: 2 }, tokenKey: 'k' })
+  t.match(welcome, { clusterId: 'cluster-1', name: 'site', epoch: 1, keys: [KEY], gateways: ['https://a:2'] })
+  t.same(Object.keys(welcome.members), ['node-1', 'node-2'])
+  await take(one)
+  t.equal(added.length, 1, 'once, however often it asks')
+  t.equal(members.get('node-2')?.serials.length, 4, 'every certificate can be taken away again')
+})
+
+t.test('names and addresses are of one node, and there are five at most', async (t) => {
+  const { members, applicant, take } = await begun(t)
+  await refuses(t, 'NAME_NOT_UNIQUE', take(await applicant({ name: 'LEFT' })))
+  await take(await applicant())
+  await refuses(t, 'IN_USE', take(await applicant({ id: 'node-3', name: 'third' })))
+  for (const id of ['node-3', 'node-4', 'node-5'])
+    await take(await applicant({ id, name: id, host: `192.0.2.${id.at(-1)}` }))
+  await refuses(t, 'LIMIT_REACHED', take(await applicant({ id: 'node-6', name: 'sixth', host: '192.0.2.6' })))
+  t.equal(members.all().length, 5, 'who was refused is not there')
+})

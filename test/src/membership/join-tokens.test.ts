@@ -1,0 +1,32 @@
+import t from 'tap'
+import type { StoredJoinToken } from '../../../src/cluster/join-token.ts'
+import { JoinTokens } from '../../../src/membership/join-tokens.ts'
+import { openStore } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+
+const PIN = Buffer.alloc(32, 1).toString('base64url')
+
+t.test('a token is kept without its secret, and goes when another is made after its time', async (t) => {
+  const { joinTokens } = openStore(t)
+  const clock = manualClock()
+  const tokens = new JoinTokens(joinTokens, clock)
+  const first = await tokens.create(PIN, ['192.0.2.1:9444'], 60_000)
+  const [, , secret = ''] = first.toText().split('.')
+  t.notOk(JSON.stringify(joinTokens.entries()).includes(secret))
+  t.match(await tokens.kept(first.id), { id: first.id, role: 'node' })
+  clock.advance(60_000)
+  const second = await tokens.create(PIN, ['192.0.2.1:9444'], 60_000)
+  t.equal(await tokens.kept(first.id), undefined)
+  t.match(await tokens.kept(second.id), { id: second.id })
+})
+
+t.test('of two who use it at once, the second is asked with what the first has made of it', async (t) => {
+  const tokens = new JoinTokens(openStore(t).joinTokens, manualClock())
+  const { id } = await tokens.create(PIN, ['192.0.2.1:9444'], 60_000)
+  const refusal = { refusal: 'TOKEN_USED', message: 'used' } as const
+  const use = (usedBy: string) =>
+    tokens.use(id, (kept: StoredJoinToken) => (kept.usedBy === undefined ? { used: { ...kept, usedBy } } : refusal))
+  t.match(await Promise.all([use('a'), use('b')]), [{ used: { usedBy: 'a' } }, refusal])
+  t.match(await tokens.kept(id), { usedBy: 'a' })
+  t.equal(await tokens.use('another', () => refusal), undefined)
+})

@@ -1,0 +1,51 @@
+import t from 'tap'
+import { silentLog } from '../../../src/base/log.ts'
+import { newClusterKey } from '../../../src/cluster/sealing.ts'
+import { ClusterFiles } from '../../../src/membership/cluster-files.ts'
+import { EtcdService } from '../../../src/membership/etcd-service.ts'
+import { certify, newAuthorities, newRequests, withKeys } from '../../../src/membership/foundation.ts'
+import { JoinedCluster } from '../../../src/membership/joined-cluster.ts'
+import { Members } from '../../../src/membership/members.ts'
+import { openStore, refuses, temporaryFolder } from '../../fixtures/config.ts'
+import { systemClock } from '../../../src/base/clock.ts'
+import { freePort } from '../../fixtures/traffic.ts'
+
+t.test('without etcd a node tells what it knows, and that nothing can be changed', async (t) => {
+  const store = openStore(t)
+  const files = new ClusterFiles(temporaryFolder(t, 'state'))
+  const place = { host: '127.0.0.1', port: await freePort() }
+  const authorities = await newAuthorities('cluster-1', Date.now())
+  const { keys, requests } = await newRequests()
+  const certified = await certify(authorities, requests, { nodeId: 'a', ...place }, Date.now())
+  await files.prepare(withKeys(certified, keys), [])
+  const members = new Members(store.members)
+  const other = { pin: 'p', serials: [], tokenKey: '', version: '1.0.0' }
+  await members.put({ id: 'a', name: 'left', since: '1', ...place, ...other })
+  await members.put({ id: 'b', name: 'right', since: '2', ...place, ...other, port: 1, pin: 'q' })
+  const nothing = async () => ({ ok: true, done: 0, recorded: 0, warnings: [] }) as const
+  const cluster = await JoinedCluster.begin(
+    {
+      store,
+      members,
+      files,
+      service: new EtcdService({ execute: nothing, check: nothing }, files),
+      listen: place,
+      handle: () => ({ status: 200, headers: {} }),
+      admit: async () => undefined,
+      onFolded: undefined,
+      clock: systemClock,
+      log: silentLog,
+    },
+    { clusterId: 'cluster-1', name: 'site', nodeId: 'a', epoch: 1, keys: [newClusterKey()], ...place },
+  )
+  const { nodes, ...state } = await cluster.state()
+  t.match(state, { id: 'cluster-1', name: 'site', epoch: 1, quorum: false, sequence: 0, halted: undefined })
+  t.match(nodes, [
+    { id: 'a', name: 'left', isSelf: true, state: 'online', isVoter: false },
+    { id: 'b', name: 'right', isSelf: false, isLeader: false },
+  ])
+  t.not(nodes[1]?.state, 'online')
+  store.orderBy(cluster.log)
+  await refuses(t, 'NO_QUORUM', store.sessions.put('s', 1))
+  await cluster.close()
+})

@@ -1,0 +1,41 @@
+import t from 'tap'
+import { type Member, Members } from '../../../src/membership/members.ts'
+import { openStore } from '../../fixtures/config.ts'
+
+const member = (id: string, since: string): Member => ({
+  id,
+  name: `name of ${id}`,
+  host: '192.0.2.1',
+  port: 9444,
+  pin: `pin of ${id}`,
+  serials: [],
+  tokenKey: '',
+  version: '1.0.0',
+  since,
+})
+
+t.test('members are found by id and key, in the order in which they joined', async (t) => {
+  const store = openStore(t)
+  const members = new Members(store.members)
+  let told = 0
+  members.follow(() => (told += 1))
+  await members.put(member('b', '2026-01-02'))
+  await members.put(member('a', '2026-01-01'))
+  t.same(
+    members.all().map(({ id }) => id),
+    ['a', 'b'],
+  )
+  t.equal(members.idOf('pin of b'), 'b')
+  t.equal(members.get('a')?.name, 'name of a')
+  t.equal(told, 2)
+  t.same(new Members(store.members).all(), members.all(), 'also after a start')
+})
+
+t.test('who is removed, or has another key, is not found by the old one', async (t) => {
+  const members = new Members(openStore(t).members)
+  await members.put(member('a', '2026-01-01'))
+  await members.put({ ...member('a', '2026-01-01'), pin: 'another' })
+  t.same([members.idOf('pin of a'), members.idOf('another')], [undefined, 'a'])
+  await members.remove('a')
+  t.same([members.idOf('another'), members.get('a'), members.all()], [undefined, undefined, []])
+})

@@ -1,0 +1,203 @@
+import { once } from 'node:events'
+import { connect as connectTcp, type Socket } from 'node:net'
+import { connect, type ConnectionOptions } from 'node:tls'
+import t, { type Test } from 'tap'
+import { readNodeCertificate } from '../../../src/cluster/node-certificate.ts'
+import { newAuthority } from '../../fixtures/cluster-authority.ts'
+import { NEVER_MS, TestCluster, testNode, until } from '../../fixtures/peers.ts'
+import { createLog } from '../../../src/base/log.ts'
+import { Entrance, type EntranceBounds, type EntranceParts } from '../../../src/peers/entrance.ts'
+import { JOIN_PROTOCOL, type PeerCredentials } from '../../../src/peers/peer-tls.ts'
+
+const cluster = await TestCluster.make()
+
+interface Opened {
+  readonly entrance: Entrance
+  readonly port: number
+  /** Of everybody who was let in. */
+  readonly entered: (string | undefined)[]
+  readonly told: string[]
+}
+
+async function open(test: Test, bounds: Partial<EntranceBounds> = {}, join?: EntranceParts['join']) {
+  const { credentials } = cluster.lb2
+  const [entered, told]: [(string | undefined)[], string[]] = [[], []]
+  const entrance = new Entrance({
+    credentials,
+    bounds: { arriving_max: 100, eachAddress_max: 100, handshake_ms: NEVER_MS, ...bounds },
+    enter: (socket) => entered.push(socket.getPeerX509Certificate()?.subject),
+    join,
+    log: createLog((line) => told.push(line)),
+  })
+  const port = await entrance.listen({ host: '127.0.0.1', port: 0 })
+  test.teardown(() => entrance.close())
+  return { entrance, port, entered, told } satisfies Opened
+}
+
+const shown = ({ key, certificate, ca }: PeerCredentials): ConnectionOptions => ({
+  key,
+  cert: certificate,
+  ca,
+  ALPNProtocols: ['h2'],
+  checkServerIdentity: () => undefined,
+})
+
+/** The bytes that came until the connection ended. */
+async function heardBy(socket: Socket): Promise<number> {
+  let bytes = 0
+  socket.on('data', (piece) => (bytes += piece.length))
+  socket.on('error', () => undefined)
+  await new Promise((resolve) => socket.once('close', resolve))
+  return bytes
+}
+
+t.test('who has a certificate of the cluster gets in', async (test) => {
+  const { port, entered, entrance } = await open(test)
+  const socket = connect({ ...shown(cluster.lb1.credentials), host: '127.0.0.1', port })
+  await once(socket, 'secureConnect')
+  await until(() => entered.length === 1)
+  test.match(entered[0], /OU=lb1/)
+  test.equal(entrance.open, 1)
+  socket.destroy()
+  await until(() => entrance.open === 0)
+})
+
+t.test('nobody else hears a byte, and nothing of them stays', async (test) => {
+  const stranger = await testNode(await newAuthority(), 'lb1')
+  const { key, certificate } = stranger.credentials
+  const { ca } = cluster.lb1.credentials
+  const ways: Readonly<Record<string, ConnectionOptions>> = {
+    'without a certificate': { ca },
+    'with that of another cluster': { key, cert: certificate, ca },
+    'in TLS 1.2': { ...shown(cluster.lb1.credentials), maxVersion: 'TLSv1.2' },
+    'in HTTP/1.1': { ...shown(cluster.lb1.credentials), ALPNProtocols: ['http/1.1'] },
+    'in no protocol': { ...shown(cluster.lb1.credentials), ALPNProtocols: [] },
+  }
+  const { port, entered, entrance, told } = await open(test)
+  for (const [way, options] of Object.entries(ways)) {
+    const socket = connect({
+      ALPNProtocols: ['h2'],
+      checkServerIdentity: () => undefined,
+      ...options,
+      host: '127.0.0.1',
+      port,
+    })
+    test.equal(await heardBy(socket), 0, way)
+  }
+  const plain = connectTcp({ host: '127.0.0.1', port })
+  plain.write('GET / HTTP/1.1\r\n\r\n')
+  // An alert of TLS, which says that it is not spoken.
+  test.ok((await heardBy(plain)) <= 7)
+  await until(() => entrance.open === 0)
+  test.same(entered, [])
+  test.match(told.join(''), /a stranger at the port of peers/)
+})
+
+t.test('a certificate that was revoked does not count, from the next connection on', async (test) => {
+  const { authority, lb1, lb2 } = cluster
+  const { port, entered, entrance } = await open(test)
+  const first = connect({ ...shown(lb1.credentials), host: '127.0.0.1', port })
+  await until(() => entered.length === 1)
+  const { serial } = readNodeCertificate(lb1.credentials.certificate)
+  const crl = await authority.revocationList([{ serial, at_ms: Date.now() }], 1, Date.now())
+  entrance.present({ ...lb2.credentials, crl })
+  test.equal(await heardBy(connect({ ...shown(lb1.credentials), host: '127.0.0.1', port })), 0)
+  test.equal(entered.length, 1)
+  first.destroy()
+})
+
+t.test('no session of TLS is taken up again: it would show no certificate', async (test) => {
+  const { port, entered } = await open(test)
+  const first = connect({ ...shown(cluster.lb1.credentials), host: '127.0.0.1', port })
+  let session: Buffer | undefined
+  first.on('session', (ticket) => (session = ticket))
+  await until(() => entered.length === 1)
+  const second = connect({
+    ...shown(cluster.lb1.credentials),
+    host: '127.0.0.1',
+    port,
+    session: session ?? first.getSession(),
+  })
+  await until(() => entered.length === 2)
+  test.notOk(second.isSessionReused())
+  first.destroy()
+  second.destroy()
+})
+
+t.test('of one address there are so many connections and no more', async (test) => {
+  const { port, entrance } = await open(test, { eachAddress_max: 3 })
+  const held = Array.from({ length: 3 }, () => connectTcp({ host: '127.0.0.1', port }))
+  await until(() => entrance.open === 3)
+  test.equal(await heardBy(connectTcp({ host: '127.0.0.1', port })), 0)
+  test.equal(entrance.open, 3)
+  held[0]?.destroy()
+  await until(() => entrance.open === 2)
+  held.push(connectTcp({ host: '127.0.0.1', port }))
+  await until(() => entrance.open === 3)
+  for (const socket of held) socket.destroy()
+})
+
+t.test('who only arrives is pushed out by who comes, and a node gets in', async (test) => {
+  const { port, entrance, entered } = await open(test, { arriving_max: 2 })
+  const silent = Array.from({ length: 20 }, () => connectTcp({ host: '127.0.0.1', port }))
+  for (const socket of silent) socket.on('error', () => undefined).resume()
+  await until(() => entrance.open === 2 && silent.filter(({ closed }) => closed).length === 18)
+  const node = connect({ ...shown(cluster.lb1.credentials), host: '127.0.0.1', port })
+  await until(() => entered.length === 1)
+  test.equal(entrance.open, 2, 'the node, and one who arrives')
+  for (const socket of [...silent, node]) socket.destroy()
+})
+
+t.test('who says nothing goes', async (test) => {
+  const { port, entrance } = await open(test, { handshake_ms: 20 })
+  test.equal(await heardBy(connectTcp({ host: '127.0.0.1', port })), 0)
+  await until(() => entrance.open === 0)
+})
+
+t.test('who wants to join comes in without a certificate, where that is wanted, and to nothing else', async (test) => {
+  const joining: Socket[] = []
+  const { ca } = cluster.lb1.credentials
+  const wish: ConnectionOptions = {
+    host: '127.0.0.1',
+    ca,
+    ALPNProtocols: [JOIN_PROTOCOL],
+    checkServerIdentity: () => undefined,
+  }
+  const wanted = await open(test, { arriving_max: 1 }, (socket) => joining.push(socket))
+  const revoked = connect({
+    ...wish,
+    ...shown(cluster.lb1.credentials),
+    ALPNProtocols: [JOIN_PROTOCOL],
+    port: wanted.port,
+  })
+  await until(() => joining.length === 1)
+  const socket = connect({ ...wish, port: wanted.port })
+  await until(() => joining.length === 2)
+  test.equal(wanted.entrance.open, 2, 'neither arrives any more')
+  test.equal(socket.alpnProtocol, JOIN_PROTOCOL)
+  const issuer = socket.getPeerX509Certificate()?.issuerCertificate
+  test.equal(issuer?.toString(), cluster.authority.certificate, 'the whole chain is shown')
+  test.equal(await heardBy(connect({ ...wish, ALPNProtocols: ['h2', JOIN_PROTOCOL], port: wanted.port })), 0)
+  test.equal(await heardBy(connect({ ...wish, ALPNProtocols: ['h2'], port: wanted.port })), 0)
+  test.same(wanted.entered, [])
+  test.equal(joining.length, 2)
+  for (const one of [revoked, socket]) one.destroy()
+
+  const closed = await open(test)
+  const refused = connect({ ...wish, port: closed.port })
+  const [error] = (await once(refused, 'error')) as [Error & { readonly code: string }]
+  test.match(error.code, /ALERT_NO_APPLICATION_PROTOCOL/)
+  test.match(closed.told.join(''), /NO_.*PROTOCOL/i)
+})
+
+t.test('a port that is taken is no entrance', async (test) => {
+  const { port } = await open(test)
+  const other = new Entrance({
+    credentials: cluster.lb2.credentials,
+    bounds: { arriving_max: 1, eachAddress_max: 1, handshake_ms: NEVER_MS },
+    enter: () => undefined,
+    join: undefined,
+    log: createLog(() => undefined),
+  })
+  await test.rejects(other.listen({ host: '127.0.0.1', port }), { code: 'EADDRINUSE' })
+})

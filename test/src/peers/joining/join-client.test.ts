@@ -1,0 +1,313 @@
+import { once } from 'node:events'
+import { createServer as createTcpServer } from 'node:net'
+import { connect, createServer, type TLSSocket } from 'node:tls'
+import t, { type Test } from 'tap'
+import { defer } from '../../../../src/base/deferred.ts'
+import { VERSION } from '../../../../src/base/version.ts'
+import { JoinToken } from '../../../../src/cluster/join-token.ts'
+import type { JoinError } from '../../../../src/peers/joining/join-error.ts'
+import { encodeMessage } from '../../../../src/peers/joining/messages.ts'
+import type { PeerCredentials } from '../../../../src/peers/peer-tls.ts'
+import { CLUSTER_ID, newAuthority } from '../../../fixtures/cluster-authority.ts'
+import { clientOf, JoinableCluster, newJoiner, portOf } from '../../../fixtures/joining.ts'
+import { lineTo, NEVER_MS, testNode, until } from '../../../fixtures/peers.ts'
+import { freePort } from '../../../fixtures/traffic.ts'
+
+const HOUR_MS = 3_600_000
+const joiner = await newJoiner()
+
+/** What it is refused with. */
+async function refusalOf(asking: Promise<unknown>): Promise<Pick<JoinError, 'name' | 'code' | 'message'>> {
+  return await asking.then(
+    () => ({ name: 'JoinError', code: 'REFUSED', message: 'it was let in' }),
+    (error: JoinError) => error,
+  )
+}
+
+/** A server of TLS that shows these certificates; its port. */
+async function listening(
+  test: Test,
+  { key, certificate, ca }: PeerCredentials,
+  answer: (socket: TLSSocket) => void,
+  ALPNProtocols = ['fulcrum-join/1'],
+): Promise<number> {
+  const server = createServer({ key, cert: `${certificate}${ca}`, ALPNProtocols }, (socket) =>
+    answer(socket.on('error', () => undefined)),
+  )
+  return await portOf(test, server)
+}
+
+/** Ends TLS, and hands all that is said on to a member, in a session of its own. */
+async function manInTheMiddle(test: Test, shown: PeerCredentials, port: number): Promise<number> {
+  return await listening(test, shown, (near) => {
+    const far = connect({ host: '127.0.0.1', port, ALPNProtocols: ['fulcrum-join/1'], rejectUnauthorized: false })
+    far.on('error', () => undefined)
+    near.pipe(far).pipe(near)
+    near.once('close', () => far.destroy())
+  })
+}
+
+t.test('a node looks, joins, and learns who let it in', async (test) => {
+  const member = await JoinableCluster.serve(test)
+  const token = member.newToken()
+  const client = clientOf(joiner, token)
+  const by = {
+    memberId: 'lb2',
+    address: `127.0.0.1:${member.server.port}`,
+    authority: member.cluster.authority.certificate,
+    unanswered: [],
+  }
+  const welcome = { clusterId: CLUSTER_ID, name: 'Test', version: VERSION, reachable: true }
+  test.match(await client.look(), { ...by, welcome })
+  test.notOk((await member.tokens.kept(token.id))?.usedBy)
+  test.same(await client.join(), { ...by, welcome: { letIn: 'lb3' } })
+  test.same(await client.join(), { ...by, welcome: { letIn: 'lb3' } }, 'asked again')
+  test.equal(member.admitted.length, 2)
+  await until(() => member.server.connections === 0)
+})
+
+t.test('an answer may have megabytes', async (test) => {
+  const text = 'x'.repeat(8_000_000)
+  const member = await JoinableCluster.serve(test, { admit: async () => text })
+  test.equal((await clientOf(joiner, member.newToken()).join()).welcome, text)
+})
+
+t.test('addresses are tried in turn, and it is said why others did not answer', async (test) => {
+  const member = await JoinableCluster.serve(test)
+  const closed = await freePort()
+  const foreign = await listening(test, (await testNode(await newAuthority(), 'lb1')).credentials, () => undefined)
+  const { credentials } = member.cluster.lb1
+  const without = await listening(test, credentials, () => undefined, ['h2'])
+  const inNone = await listening(test, credentials, () => undefined, [])
+  const broken = await listening(test, credentials, (socket) => socket.destroy())
+  const token = member.newToken([closed, foreign, without, inNone, broken, member.server.port, closed])
+  for (const answer of [await clientOf(joiner, token).look(), await clientOf(joiner, token).join()]) {
+    test.equal(answer.address, `127.0.0.1:${member.server.port}`)
+    test.match(answer.unanswered, [
+      { address: `127.0.0.1:${closed}`, why: 'it refuses connections' },
+      { address: `127.0.0.1:${foreign}`, why: 'what answers there is not of the cluster that gave the token out' },
+      { address: `127.0.0.1:${without}`, why: 'it takes no nodes in' },
+      { address: `127.0.0.1:${inNone}`, why: 'it takes no nodes in' },
+      { address: `127.0.0.1:${broken}`, why: /^its answer is lost/ },
+    ])
+    test.equal(answer.unanswered.length, 5)
+  }
+})
+
+t.test('a member where nobody wants joins takes no nodes in', async (test) => {
+  const member = await JoinableCluster.serve(test)
+  const { cluster } = member
+  const closed = await cluster.serve(test, () => ({ status: 204, headers: {} }))
+  test.match(await refusalOf(clientOf(joiner, member.newToken([closed.port])).look()), {
+    name: 'JoinError',
+    code: 'UNREACHABLE',
+    message: `No member of the cluster can be reached; look at addresses and firewalls, or make a new token (127.0.0.1:${closed.port}: it takes no nodes in)`,
+  })
+})
+
+t.test('who accepts nothing, or does not answer, is given up', async (test) => {
+  const member = await JoinableCluster.serve(test)
+  const tcp = createTcpServer((socket) => void socket.on('error', () => undefined).resume())
+  tcp.listen(0, '127.0.0.1')
+  await once(tcp, 'listening')
+  test.teardown(() => tcp.close())
+  const address = tcp.address()
+  const mute = typeof address === 'object' && address !== null ? address.port : 0
+  test.match(await refusalOf(clientOf(joiner, member.newToken([mute]), { patience: { connect_ms: 20 } }).join()), {
+    code: 'UNREACHABLE',
+    message: /it accepted no connection within 20 ms/,
+  })
+  const silent = await listening(test, member.cluster.lb1.credentials, () => undefined)
+  const asked = clientOf(joiner, member.newToken([silent]), { patience: { answer_ms: 20 } })
+  test.match(await refusalOf(asked.look()), { code: 'UNREACHABLE', message: /its answer is lost/ })
+  test.match(await refusalOf(asked.join()), { code: 'LOST', message: /not known; try again, with the same token/ })
+})
+
+t.test('a member that is busy is no refusal of the cluster', async (test) => {
+  const busy = await JoinableCluster.serve(test, { bounds: { proven_max: 0 } })
+  const { port } = busy.server
+  test.match(await refusalOf(clientOf(joiner, busy.newToken([port, port])).join()), {
+    code: 'BUSY',
+    message: /try again in a minute \(127\.0\.0\.1:\d+: it is busy; /,
+  })
+})
+
+t.test('what a member refuses is heard as it was said', async (test) => {
+  const member = await JoinableCluster.serve(test, { clock: { now_ms: () => Date.now() + 120_000 } })
+  const [token, unknown] = [member.newToken(), JoinToken.create(member.cluster.authority.pin, ['127.0.0.1:1'])]
+  test.match(await refusalOf(clientOf(joiner, token).join()), {
+    name: 'JoinError',
+    code: 'CLOCK_SKEW',
+    message: /^The clock of the node is 1\d\d s behind that of the cluster; set it, or use NTP$/,
+  })
+  const elsewhere = JoinToken.parse(unknown.toText().replace(/127.*$/, `127.0.0.1:${member.server.port}`))
+  test.equal((await refusalOf(clientOf(joiner, elsewhere).look())).code, 'TOKEN_UNKNOWN')
+  const later = await listening(test, member.cluster.lb1.credentials, (socket) => {
+    socket.end(encodeMessage({ refusal: { code: 'OF_A_LATER_VERSION', message: 'Do something' } }))
+  })
+  const [refused, garbage] = [await refusalOf(clientOf(joiner, member.newToken([later])).join()), { a: 1 }]
+  test.match(refused, { code: 'REFUSED', message: 'Do something' })
+  const odd = await listening(test, member.cluster.lb1.credentials, (socket) => socket.end(encodeMessage(garbage)))
+  test.equal((await refusalOf(clientOf(joiner, member.newToken([odd])).join())).code, 'OTHER_PROTOCOL')
+})
+
+t.test('its own address has to be one, and free', async (test) => {
+  const member = await JoinableCluster.serve(test)
+  const at = (address: string) => ({ ...joiner, application: { ...joiner.application, address } })
+  const token = member.newToken()
+  test.match(await refusalOf(clientOf(at('lb3'), token).look()), { code: 'INVALID_APPLICATION', message: /HOST:PORT/ })
+  test.match(await refusalOf(clientOf(at(`127.0.0.1:${member.server.port}`), token).look()), {
+    code: 'ADDRESS_UNREACHABLE',
+    message: /cannot listen at 127\.0\.0\.1:\d+ \(EADDRINUSE\); free that port/,
+  })
+})
+
+t.test('behind a forwarded port it listens elsewhere, and somebody else in its place is found', async (test) => {
+  const member = await JoinableCluster.serve(test)
+  const listen = { host: '127.0.0.1', port: await freePort() }
+  const line = await lineTo(test, listen.port)
+  const forwarded = { ...joiner, application: { ...joiner.application, address: `127.0.0.1:${line.port}` } }
+  const token = member.newToken()
+  test.match((await clientOf(forwarded, token, { listen }).look()).welcome, { reachable: true })
+  const wrong = await lineTo(test, member.server.port)
+  const misled = { ...joiner, application: { ...joiner.application, address: `127.0.0.1:${wrong.port}` } }
+  const client = clientOf(misled, token, { listen })
+  test.match((await client.look()).welcome, { reachable: false, why: 'somebody else answers there' })
+  test.match(await refusalOf(client.join()), { code: 'ADDRESS_UNREACHABLE', message: /somebody else answers there/ })
+  test.notOk((await member.tokens.kept(token.id))?.usedBy)
+})
+
+t.test('another cluster is recognised by its pin, and hears nothing', async (test) => {
+  const heard: unknown[] = []
+  const { credentials } = await testNode(await newAuthority(), 'lb2')
+  const port = await listening(test, credentials, (socket) => socket.on('data', (piece) => heard.push(piece)))
+  const member = await JoinableCluster.serve(test)
+  const client = clientOf(joiner, member.newToken([port]))
+  for (const ask of [() => client.look(), () => client.join()]) {
+    test.match(await refusalOf(ask()), {
+      code: 'WRONG_PIN',
+      message: /not of the cluster that gave .*make a new token/,
+    })
+  }
+  test.same(heard, [])
+})
+
+t.test('a clock by which certificates do not count is told from a wrong pin', async (test) => {
+  const member = await JoinableCluster.serve(test)
+  const clock = { now_ms: () => Date.now() - 10 * HOUR_MS }
+  test.match(await refusalOf(clientOf(joiner, member.newToken(), { clock }).join()), {
+    code: 'CLOCK_SKEW',
+    message: /The clock of this node is wrong.*valid from .* GMT to .* GMT, not at .* GMT/,
+  })
+})
+
+t.test('who stands between with a certificate of their own hears nothing', async (test) => {
+  const member = await JoinableCluster.serve(test)
+  const attacker = await testNode(await newAuthority(), 'lb2')
+  const { ca } = member.cluster.lb2.credentials
+  // The second shows the right authority beside a certificate of another.
+  for (const credentials of [attacker.credentials, { ...attacker.credentials, ca }]) {
+    const port = await manInTheMiddle(test, credentials, member.server.port)
+    test.equal((await refusalOf(clientOf(joiner, member.newToken([port])).join())).code, 'WRONG_PIN')
+  }
+  test.same(member.admitted, [])
+})
+
+t.test('who stands between with the key of a member cannot hand proofs on', async (test) => {
+  const member = await JoinableCluster.serve(test)
+  const { lb1, lb2 } = member.cluster
+  // Another node of the cluster, and, as the worst case, the very key of the one that is asked.
+  for (const { credentials } of [lb1, lb2]) {
+    const port = await manInTheMiddle(test, credentials, member.server.port)
+    const token = member.newToken([port])
+    test.equal((await refusalOf(clientOf(joiner, token).join())).code, 'WRONG_PROOF')
+    test.notOk((await member.tokens.kept(token.id))?.usedBy)
+  }
+  test.same(member.admitted, [])
+})
+
+t.test('a welcome of who does not know the token is not believed', async (test) => {
+  const member = await JoinableCluster.serve(test)
+  for (const proof of ['A'.repeat(43), 'AAAA']) {
+    const port = await listening(test, member.cluster.lb1.credentials, (socket) => {
+      socket.end(encodeMessage({ proof, welcome: { letIn: 'lb3' } }))
+    })
+    const client = clientOf(joiner, member.newToken([port, member.server.port]))
+    for (const ask of [() => client.look(), () => client.join()]) {
+      test.match(await refusalOf(ask()), {
+        code: 'WRONG_PROOF',
+        message: /does not know the token; look who is between/,
+      })
+    }
+  }
+  test.same(member.admitted, [])
+})
+
+t.test('a connection that is cut before the token is used leaves it for anybody', async (test) => {
+  const [asked, goOn] = [defer(), defer()]
+  const member = await JoinableCluster.serve(test)
+  const token = member.newToken()
+  const kept = member.tokens.kept.bind(member.tokens)
+  member.tokens.kept = async (id) => {
+    asked.resolve()
+    await goOn.promise
+    return await kept(id)
+  }
+  const line = await lineTo(test, member.server.port)
+  const joining = refusalOf(clientOf(joiner, addressed(token, line.port)).join())
+  await asked.promise
+  line.cut()
+  test.equal((await joining).code, 'LOST')
+  await until(() => member.server.connections === 0)
+  goOn.resolve()
+  member.tokens.kept = kept
+  test.notOk((await kept(token.id))?.usedBy)
+  const other = await newJoiner('lb4')
+  test.match(await clientOf(other, token).join(), { welcome: { letIn: 'lb4' } })
+  test.equal(member.admitted.length, 1)
+})
+
+for (const when of ['while it is let in', 'while it is answered'] as const) {
+  t.test(`a connection that is cut ${when}: the same node comes again, no other`, async (test) => {
+    const [entered, goOn] = [defer(), defer()]
+    let times = 0
+    const member = await JoinableCluster.serve(test, {
+      admit: async () => {
+        times += 1
+        if (times > 1) return 'in'
+        entered.resolve()
+        if (when === 'while it is let in') await goOn.promise
+        return 'x'.repeat(7_000_000)
+      },
+    })
+    const token = member.newToken()
+    const line = await lineTo(test, member.server.port)
+    const joining = refusalOf(clientOf(joiner, addressed(token, line.port)).join())
+    await entered.promise
+    line.cut()
+    test.match(await joining, { code: 'LOST', message: /with the same token/ })
+    goOn.resolve()
+    test.equal((await member.tokens.kept(token.id))?.usedBy, 'lb3')
+    const other = await newJoiner('lb4')
+    test.equal((await refusalOf(clientOf(other, token).join())).code, 'TOKEN_USED')
+    test.equal((await clientOf(joiner, token).join()).welcome, 'in')
+    await until(() => member.server.connections === 0)
+  })
+}
+
+t.test('a member that is lost half way is followed by the next one', async (test) => {
+  const member = await JoinableCluster.serve(test)
+  const line = await lineTo(test, member.server.port)
+  const token = member.newToken([line.port, member.server.port])
+  const use = member.tokens.use.bind(member.tokens)
+  member.tokens.use = async (id, change) => {
+    line.cut()
+    return await use(id, change)
+  }
+  const answer = await clientOf(joiner, token, { patience: { answer_ms: NEVER_MS } }).join()
+  test.match(answer, { welcome: { letIn: 'lb3' }, unanswered: [{ why: /^its answer is lost/ }] })
+})
+
+/** The token with another address in it. */
+const addressed = (token: JoinToken, port: number) =>
+  JoinToken.parse(token.toText().replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`))

@@ -1,0 +1,56 @@
+import t from 'tap'
+import { VERSION } from '../../../../src/base/version.ts'
+import { newNodeRequest } from '../../../../src/cluster/authority.ts'
+import { pinOf } from '../../../../src/cluster/node-certificate.ts'
+import type { Application } from '../../../../src/peers/joining/protocol.ts'
+import { assertFits, readApplying } from '../../../../src/peers/joining/requirements.ts'
+import { newAuthority } from '../../../fixtures/cluster-authority.ts'
+import { newJoiner } from '../../../fixtures/joining.ts'
+
+const NOW_MS = Date.UTC(2030, 0, 1)
+const joiner = await newJoiner()
+const application: Application = { ...joiner.application, version: VERSION, now_ms: NOW_MS }
+
+t.test('an application is read, with its address and the pins of its keys', async (test) => {
+  const applying = await readApplying({ ...application, records: { a: 1 }, ofALaterPatch: true })
+  test.match(applying, { application: { ...application, records: { a: 1 } }, address: { host: '127.0.0.1' } })
+  const { clientRequest, peerRequest } = application
+  const certificate = await (await newAuthority()).issue(clientRequest, { nodeId: 'x', addresses: [] }, Date.now())
+  test.equal(applying.pin, pinOf(certificate), 'that of the certificate to come')
+  const other = await readApplying({ ...application, peerRequest: clientRequest, clientRequest: peerRequest })
+  test.not(other.keys, applying.keys)
+})
+
+t.test('what cannot be an application is refused', async (test) => {
+  const { request } = await newNodeRequest()
+  const wrong = [
+    undefined,
+    [],
+    {},
+    { ...application, name: '' },
+    { ...application, name: 'x'.repeat(256) },
+    { ...application, version: '1' },
+    { ...application, now_ms: '1' },
+    { ...application, address: '127.0.0.1' },
+    { ...application, address: 'http://a:1' },
+    { ...application, clientRequest: 'x' },
+    { ...application, peerRequest: request.replace('M', 'N') },
+    { ...application, peerRequest: 'x'.repeat(5_000) },
+  ]
+  for (const [at, one] of wrong.entries()) {
+    await test.rejects(readApplying(one), { name: 'JoinError', code: 'INVALID_APPLICATION' }, `case ${at}`)
+  }
+})
+
+t.test('versions are equal in their first two numbers, clocks within a minute', async (test) => {
+  const [major = '', minor = ''] = VERSION.split('.')
+  assertFits(application, NOW_MS)
+  assertFits({ ...application, version: `${major}.${minor}.99` }, NOW_MS + 60_000)
+  assertFits({ ...application, version: `${major}.${minor}.99-rc.1` }, NOW_MS - 60_000)
+  for (const version of [`${major}.${Number(minor) + 1}.0`, `${Number(major) + 1}.${minor}.0`]) {
+    test.throws(() => assertFits({ ...application, version }, NOW_MS), { code: 'OTHER_VERSION', message: version })
+  }
+  const skewed = (now_ms: number) => () => assertFits(application, now_ms)
+  test.throws(skewed(NOW_MS + 60_001), { code: 'CLOCK_SKEW', message: /60 s behind that of the cluster/ })
+  test.throws(skewed(NOW_MS - 3_600_000), { code: 'CLOCK_SKEW', message: /3600 s ahead of that of the cluster/ })
+})

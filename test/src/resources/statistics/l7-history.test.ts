@@ -1,0 +1,121 @@
+import t from 'tap'
+import type { HistoryQuery } from '../../../../src/context/figures.ts'
+import { Reply } from '../../../../src/api/reply.ts'
+import { METRICS } from '../../../../src/model/metrics.ts'
+import { l7History } from '../../../../src/resources/statistics/l7-history.ts'
+import { sharedAppliance } from '../../../fixtures/shared-appliance.ts'
+import { refuses } from '../../../fixtures/config.ts'
+
+const borrow = sharedAppliance(t)
+
+interface Asked {
+  readonly of: string
+  readonly id: string
+  readonly query: HistoryQuery
+}
+
+/** Hands a request to a handler and answers what it asked the figures for. */
+function ask(name: string, query: object, { accept = '', found = true } = {}) {
+  const asked: Asked[] = []
+  const figure = (of: string) => (id: string, parsed: HistoryQuery) => {
+    asked.push({ of, id, query: parsed })
+    return found ? { body: 'rendered' } : undefined
+  }
+  const names = ['frontend', 'backend', 'backendReals', 'rip']
+  const history = Object.fromEntries(names.map((of) => [of, figure(of)]))
+  const endpoint = l7History.find((candidate) => candidate.name === `l7History.${name}`)
+  if (endpoint === undefined) throw new Error(`there is no history of ${name}`)
+  const request = { params: { applianceId: 'n', id: 'x' }, query, body: undefined, accept, ifNoneMatch: '' }
+  const section = () => ({ find: () => undefined })
+  const answer = endpoint.handle({ history, section } as never, request as never, undefined as never)
+  const [first, ...more] = asked
+  if (first === undefined || more.length > 0) throw new Error('the figures were not asked once')
+  return { ...first, answer }
+}
+const WINDOW = { start: 10, end: 20 }
+
+t.test('each endpoint asks for its own figures', async (test) => {
+  const figures = { frontend: 'frontend', backend: 'backend', backendRips: 'backendReals', rip: 'rip' }
+  test.equal(l7History.length, Object.keys(figures).length)
+  for (const [name, of] of Object.entries(figures)) {
+    const { answer, ...asked } = ask(name, WINDOW)
+    test.match(asked, { of, id: 'x' }, name)
+    test.ok(answer instanceof Reply && answer.rendered?.body === 'rendered', name)
+  }
+})
+
+t.test('a window alone means averages of all metrics, as fine as there is, in JSON', async (test) => {
+  test.same(ask('rip', WINDOW).query, {
+    ...WINDOW,
+    resolution: undefined,
+    consolidation: 'average',
+    metrics: METRICS,
+    format: 'json',
+  })
+})
+
+t.test('metrics keep the order in which they are asked for, each once', async (test) => {
+  const { query } = ask('rip', { ...WINDOW, metrics: 'bytesOut,currentSessions,bytesOut' })
+  test.same(query.metrics, ['bytesOut', 'currentSessions'])
+  const spaced = ask('rip', { ...WINDOW, metrics: ' bytesOut , bytesIn' })
+  test.same(spaced.query.metrics, ['bytesOut', 'bytesIn'], 'spaces around commas mean nothing')
+  for (const metrics of ['', '  ']) test.same(ask('rip', { ...WINDOW, metrics }).query.metrics, METRICS, 'all of them')
+})
+
+t.test('resolution and consolidation are handed on; CSV is for who accepts it', async (test) => {
+  const { query } = ask('frontend', { ...WINDOW, resolution: 300, consolidation: 'maximum' }, { accept: 'text/csv' })
+  test.match(query, { resolution: 300, consolidation: 'maximum', format: 'csv' })
+  test.equal(ask('frontend', WINDOW, { accept: 'text/csv;q=0.9, */*' }).query.format, 'csv')
+  for (const accept of ['', '*/*', 'application/json', 'text/html']) {
+    test.equal(ask('frontend', WINDOW, { accept }).query.format, 'json', accept)
+  }
+})
+
+t.test(
+  'an empty window is a window; one that ends before its start is refused with every other problem',
+  async (test) => {
+    test.match(ask('backend', { start: 10, end: 10 }).query, { start: 10, end: 10 })
+    const error = await refuses(test, 'INVALID_QUERY', () =>
+      ask('backend', { start: 11, end: 10, metrics: 'x,bytesIn,' }),
+    )
+    test.same(
+      error.details.errors?.map(({ field, code }) => `${field} ${code}`),
+      ['end OUT_OF_RANGE', 'metrics NOT_ALLOWED', 'metrics NOT_ALLOWED'],
+    )
+  },
+)
+
+t.test('what running does not have is refused', async (test) => {
+  const error = await refuses(test, 'NOT_FOUND', () => ask('rip', WINDOW, { found: false }))
+  test.match(error.message, /after apply/)
+})
+
+t.test('an object has a history from its apply on; nothing recorded is null, in JSON and CSV', async (test) => {
+  const { call, node } = await borrow()
+  const body = { name: 'www', mode: 'http', ip: '127.0.0.1', ports: '80' }
+  const id = (await call('POST', '/layer7proxy/frontends', { body })).json.data.id
+  const path = `/${node}/layer7proxy/stats/frontends/${id}/history?start=1790000000&end=1790000003&metrics=bytesIn`
+  test.match((await call('GET', path)).json, { code: 'NOT_FOUND' }, 'staged only')
+  await call('PUT', '/services/apply')
+  const answer = await call('GET', path)
+  test.match(answer.json.data, { id, name: 'www', applianceId: node, consolidation: 'average', metrics: ['bytesIn'] })
+  test.same(Object.keys(answer.json.data.series), ['bytesIn'])
+  test.ok(answer.json.data.series.bytesIn.every((point: unknown) => point === null))
+  const csv = await call('GET', path, { headers: { accept: 'text/csv' } })
+  test.match(csv.headers['content-type'], /^text\/csv/)
+  test.match(csv.text, /bytesIn/)
+})
+
+t.test('a real server that is not applied is in no backend: [], in JSON and CSV', async (test) => {
+  const { call, node } = await borrow()
+  const rip = { name: 'web', ip: '127.0.0.1', port: 80 }
+  const { id } = (await call('POST', '/ipvsDirector/rips', { body: rip })).json.data
+  for (const base of [`/${node}/layer7proxy/stats`, '/ipvsDirector/stats']) {
+    const path = `${base}/rips/${id}/history?start=1790000000&end=1790000003`
+    const answer = await call('GET', path)
+    test.same([answer.status, answer.json?.data], [200, []], base)
+    const csv = await call('GET', path, { headers: { accept: 'text/csv' } })
+    test.equal(csv.text, 'time,backendId,backendName,currentSessions,sessionRate,bytesIn,bytesOut\r\n')
+    test.equal((await call('GET', path.replace(id, 'none'))).status, 404, 'one that nobody knows')
+  }
+})

@@ -1,0 +1,38 @@
+import t from 'tap'
+import { policyProblems } from '../../../src/rules/password.ts'
+
+const OWNER = { email: 'jane.doe@example.org', firstName: 'Jane', lastName: 'Doefield' }
+
+t.test('every broken rule is named', async (test) => {
+  const broken: Readonly<Record<string, readonly RegExp[]>> = {
+    short1: [/at least 8/],
+    aaaa: [/at least 8/, /repeat/],
+    abababab: [/repeat/],
+    password: [/most used/],
+    'Password1!': [/most used/],
+    QWERTYUIOP: [/most used/],
+    'jane.doe@example.org': [/its owner/],
+    'Jane.Doe12': [/its owner/],
+    'doefield!': [/its owner/],
+    janedoefield: [/its owner/],
+    ['x1'.repeat(513)]: [/at most 1024/, /repeat/],
+  }
+  for (const [password, rules] of Object.entries(broken)) {
+    const problems = policyProblems(password, OWNER)
+    test.equal(problems.length, rules.length, `${password}: ${problems.join(', ')}`)
+    for (const [index, rule] of rules.entries()) test.match(problems[index], rule, password)
+  }
+})
+
+t.test('length counts, kinds of characters do not', async (test) => {
+  for (const password of [
+    'correct horse battery',
+    'a-password',
+    'пароль-дома',
+    '🦊🦔🦡🦦🦥🦨🦫🦝',
+    'Tr0ub4dor&3',
+    'jane.doe and her dog',
+  ]) {
+    test.same(policyProblems(password, OWNER), [], password)
+  }
+})

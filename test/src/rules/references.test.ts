@@ -1,0 +1,66 @@
+import t, { type Test } from 'tap'
+import { verifyReferences } from '../../../src/rules/references.ts'
+import { configView } from '../../../src/config/views.ts'
+import type { SectionName } from '../../../src/model/sections.ts'
+import { backend, configFixture, frontend, openStore, realServer, user } from '../../fixtures/config.ts'
+import { stageIn } from '../../fixtures/entries.ts'
+
+/** Problems of records that were written past the drafts, which would refuse them. */
+async function problems(test: Test, records: readonly (readonly [SectionName, { readonly id: string }])[]) {
+  const store = openStore(test)
+  const origin = { actor: 'x', endpoint: 'x', at: '2026-01-02T03:04:05.000Z' }
+  await stageIn(
+    store,
+    records.map(([section, value]) => ({ section, scope: '', key: value.id, value })),
+    origin,
+  )
+  return verifyReferences(configView(store.candidate))
+}
+
+t.test('a whole configuration has no problems', async (test) => {
+  const { edit, store } = configFixture(test)
+  await edit((draft) => {
+    draft.section('realServers').create(realServer('a'))
+    draft.section('l7Backends').create(backend('b', ['a']))
+    draft.section('l7Frontends').create(frontend('f', 'b'))
+    draft.section('l7Frontends').create(frontend('g', null))
+    draft.section('roles').create({ id: 'r', name: 'r', builtin: false, endpoints: [] })
+    draft.section('groups').create({ id: 'h', name: 'h', roles: ['r'] })
+    draft.section('users').create(user('u', { groups: ['h'], roles: ['r'] }))
+  })
+  test.same(verifyReferences(configView(store.candidate)), [])
+})
+
+t.test('every reference that points nowhere names its record and field', async (test) => {
+  const found = await problems(test, [
+    ['realServers', realServer('a')],
+    ['l7Backends', backend('b', ['x', 'a', 'y'])],
+    ['l7Frontends', frontend('f', 'z')],
+    ['groups', { id: 'g', name: 'g', roles: ['r'] } as { readonly id: string }],
+    ['users', user('u', { groups: ['g', 'h'], roles: ['r'] })],
+  ])
+  test.same(
+    found.map(({ section, id, field }) => `${section} ${id} ${field}`),
+    [
+      'users u groups.1',
+      'users u roles.0',
+      'groups g roles.0',
+      'l7Frontends f defaultBackendId',
+      'l7Backends b reals.0.ripId',
+      'l7Backends b reals.2.ripId',
+    ],
+  )
+  test.equal(
+    found[3]?.message,
+    'defaultBackendId of the Layer 7 frontend f names the Layer 7 backend z, which does not exist: ' +
+      'discard the pending change of this Layer 7 frontend, or create the Layer 7 backend again',
+  )
+})
+
+t.test('an id of another section is no match', async (test) => {
+  const found = await problems(test, [
+    ['l7Frontends', frontend('same', 'same')],
+    ['realServers', realServer('same')],
+  ])
+  test.match(found, [{ section: 'l7Frontends', id: 'same', field: 'defaultBackendId' }])
+})

@@ -1,0 +1,75 @@
+import t from 'tap'
+import type { L7Backend } from '../../../src/model/layer7.ts'
+import type { RealServer } from '../../../src/model/real-server.ts'
+import { layer4ServersLeft, layer7ServersLeft, weights } from '../../../src/warnings/balancing.ts'
+import { backend, frontend, l4Backend, l4Frontend, realServer } from '../../fixtures/config.ts'
+import { viewOf } from '../../fixtures/view.ts'
+
+const FALLBACK = { ip: '192.0.2.9', port: 80 }
+
+/** What is said of a frontend whose backend has two real servers like this. */
+function said(states: readonly Partial<RealServer>[], more: Partial<L7Backend> = {}) {
+  const realServers = states.map((state, index) => realServer(`r${index}`, state))
+  const ids = realServers.map(({ id }) => id)
+  const layer4 = 'enabled' in more ? {} : more
+  const view = viewOf({
+    realServers,
+    l7Backends: [backend('b', ids, more)],
+    l4Backends: [l4Backend('b', ids, layer4)],
+  })
+  const found = [...layer7ServersLeft(frontend('f', 'b'), view), ...layer4ServersLeft(l4Frontend('g', 'b'), view)]
+  return found.map(({ code, resource, message }) => [code, resource, message] as const)
+}
+
+t.test('NO_SERVER_LEFT: nobody behind a frontend takes traffic', async (test) => {
+  test.same(said([{ state: 'online' }, { state: 'halted' }]), [], 'one is left')
+  test.same(said([{ state: 'halted' }, { state: 'drained' }], { fallback: FALLBACK }), [], 'the fallback answers')
+  for (const states of [[{ state: 'halted' }, { state: 'drained' }], [{ weight: 0 }], []] as const) {
+    const found = said(states)
+    test.same(
+      found.map(([code, resource]) => [code, resource]),
+      [
+        ['NO_SERVER_LEFT', 'l7Frontends'],
+        ['NO_SERVER_LEFT', 'l4Frontends'],
+      ],
+      JSON.stringify(states),
+    )
+    for (const [, , message] of found) test.match(message, /frontend \w \(\w\) would have .* backend b \(b\)/)
+  }
+  test.match(said([{}], { enabled: false }), [['NO_SERVER_LEFT', 'l7Frontends', /Layer 7 backend b \(b\) is disabled/]])
+})
+
+t.test('a frontend that serves nobody, or only sends people elsewhere, needs no server', async (test) => {
+  const view = viewOf({
+    l7Backends: [],
+    floatingIps: [{ id: 'x', ip: '192.0.2.1', groupId: 'g', enabled: false }],
+  })
+  const of = (more: object) => layer7ServersLeft(frontend('f', null, more), view).map(({ code }) => code)
+  test.same(of({}), ['NO_SERVER_LEFT'])
+  test.same(of({ enabled: false }), [])
+  test.same(of({ ip: '192.0.2.1' }), [], 'it rests')
+  test.same(of({ httpRedirectToHttps: true }), [])
+  test.same(of({ httpRedirectToHttps: true, certificates: ['c'] }), ['NO_SERVER_LEFT'])
+})
+
+t.test('WEIGHTS_MEAN_LITTLE: different weights where they count little or nothing', async (test) => {
+  const view = viewOf({
+    realServers: [
+      realServer('a', { weight: 10 }),
+      realServer('b', { weight: 20 }),
+      realServer('h', { state: 'halted' }),
+    ],
+  })
+  const of = (balance: L7Backend['balance'], ids = ['a', 'b']) =>
+    weights('l7Backends', backend('be', ids, { balance }), view).map(({ code }) => code)
+  test.same(of('leastconn'), ['WEIGHTS_MEAN_LITTLE'])
+  test.same(of('first'), ['WEIGHTS_MEAN_LITTLE'])
+  test.same(of('roundrobin'), [])
+  test.same(of('leastconn', ['a', 'h']), [], 'only one of them takes traffic')
+  const even = backend('be', [], { balance: 'leastconn', reals: ['a', 'b'].map((ripId) => ({ ripId, weight: 5 })) })
+  test.same(weights('l7Backends', even, view), [], 'the weights of the backend are the same')
+  const layer4 = (scheduler: 'rr' | 'wrr') =>
+    weights('l4Backends', l4Backend('be', ['a', 'b'], { scheduler }), view).map(({ message }) => message)
+  test.match(layer4('rr'), [/Layer 4 backend be \(be\) .* rr heeds no weights/])
+  test.same(layer4('wrr'), [])
+})

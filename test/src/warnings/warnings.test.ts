@@ -1,0 +1,51 @@
+import t from 'tap'
+import type { SnmpUser } from '../../../src/model/snmp.ts'
+import { warningsOf } from '../../../src/warnings/warnings.ts'
+import { certificateRecord } from '../../fixtures/certificate.ts'
+import { backend, frontend, realServer } from '../../fixtures/config.ts'
+import { viewOf } from '../../fixtures/view.ts'
+
+const DAY_MS = 86_400_000
+const CHANGED = [{ section: 'realServers', id: 'r' }] as const
+
+t.test('what changes bring about is told; what was so already is not, unless it was touched', async (test) => {
+  const records = { l7Frontends: [frontend('f', 'b')], l7Backends: [backend('b', ['r'])] }
+  const online = viewOf({ ...records, realServers: [realServer('r')] })
+  const halted = viewOf({ ...records, realServers: [realServer('r', { state: 'halted' })] })
+  const codes = async (...of: Parameters<typeof warningsOf>) => (await warningsOf(...of)).map(({ code }) => code)
+  test.same(await codes(online, halted, CHANGED, 0), ['NO_SERVER_LEFT'])
+  test.same(await codes(online, halted, [], 0), [], 'nothing is pending')
+  test.same(await codes(halted, halted, CHANGED, 0), [], 'it was so before')
+  test.same(await codes(halted, halted, [{ section: 'l7Frontends', id: 'f' }], 0), ['NO_SERVER_LEFT'])
+  test.same(await codes(halted, online, CHANGED, 0), [])
+})
+
+t.test('CERTIFICATE_EXPIRES: within 30 days, where somebody shows it', async (test) => {
+  const certificate = await certificateRecord(test, 'c')
+  const end_ms = Date.parse(certificate.facts.validTo)
+  const records = { certificates: [certificate], realServers: [realServer('r')], l7Backends: [backend('b', ['r'])] }
+  const used = viewOf({ ...records, l7Frontends: [frontend('f', 'b', { certificates: ['c'] })] })
+  const unused = viewOf(records)
+  const told = async (now_ms: number, desired = used) =>
+    (await warningsOf(unused, desired, [{ section: 'l7Frontends', id: 'f' }], now_ms)).map(({ message }) => message)
+  test.match(await told(end_ms - 29 * DAY_MS), [/^The certificate Certificate c \(c\) expires at /])
+  test.match(await told(end_ms + DAY_MS), [/has expired at/])
+  test.same(await told(end_ms - 31 * DAY_MS), [])
+  test.same(await told(end_ms, unused), [])
+})
+
+t.test('SNMP_USER_INCOMPLETE: the agent would not know the user', async (test) => {
+  const user: SnmpUser = {
+    id: 'u',
+    username: 'watcher',
+    writeAccess: false,
+    authAlgorithm: 'sha',
+    privacyAlgorithm: 'aes',
+    authKey: 'ab',
+    privacyKey: '',
+  }
+  const view = viewOf({ snmpUsers: [user] })
+  test.match(await warningsOf(viewOf({}), view, [{ section: 'snmpUsers', id: 'u' }], 0), [
+    { code: 'SNMP_USER_INCOMPLETE', name: 'watcher', message: /lacks privacyPassphrase/ },
+  ])
+})

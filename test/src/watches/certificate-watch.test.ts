@@ -1,0 +1,92 @@
+import t from 'tap'
+import { CertificateWatch, certificatesIn } from '../../../src/watches/certificate-watch.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { certificateMaker } from '../../fixtures/certificate-maker.ts'
+import { frontend, openStore } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+import { viewOf } from '../../fixtures/view.ts'
+
+const DAY_MS = 86_400_000
+
+t.test('each warning is told once, also over restarts; a new certificate begins anew', async (test) => {
+  const store = openStore(test)
+  const clock = manualClock()
+  const told: string[] = []
+  const publish = (_: string, data: object) =>
+    void told.push(`${Reflect.get(data, 'state')} ${Reflect.get(data, 'days')}`)
+  const usedBy = ['user interface']
+  let certificate = { name: 'API', fingerprint: 'a', notAfter: new Date(clock.now_ms() + 31.5 * DAY_MS), usedBy }
+  const look = () =>
+    new CertificateWatch({
+      certificates: () => [certificate],
+      store,
+      events: { publish },
+      clock,
+      log: silentLog,
+    }).look()
+  await look()
+  test.same(told, [])
+  for (let day = 0; day < 34; day++) {
+    clock.advance(DAY_MS)
+    await look()
+    await look()
+  }
+  test.same(told, ['expires 30', 'expires 14', 'expires 7', 'expires 1', 'expired 0'])
+  certificate = { name: 'API', fingerprint: 'b', notAfter: new Date(clock.now_ms() + 3 * DAY_MS), usedBy }
+  await look()
+  test.equal(told.at(-1), 'expires 3', 'late, but once')
+  await look()
+  test.equal(told.length, 6)
+})
+
+t.test('it looks at its start, and no more after its end', async (test) => {
+  const store = openStore(test)
+  let looks = 0
+  const certificates = () => {
+    looks++
+    return []
+  }
+  const watch = new CertificateWatch({
+    certificates,
+    store,
+    events: { publish: () => undefined },
+    clock: manualClock(),
+    log: silentLog,
+  })
+  await watch.start()
+  watch.close()
+  test.equal(looks, 1)
+})
+
+t.test('every certificate of running is watched, with the names of what shows it', async (test) => {
+  const { pair, record } = certificateMaker(test)
+  const shown = record('shown', pair({ name: 'shown.test' }))
+  const running = viewOf({
+    certificates: [shown, { ...shown, id: 'spare', name: 'spare' }],
+    l7Frontends: [frontend('f', null, { certificates: ['shown'] })],
+    userInterfaces: [{ id: 'n', apiPort: 9443, ipId: '', SSLCertificate: 'shown', sshPort: 22, sshEnabled: true }],
+  })
+  test.match(certificatesIn(running), [
+    { name: 'shown', fingerprint: shown.facts.fingerprint, usedBy: ['frontend f', 'user interface'] },
+    { name: 'spare', usedBy: [] },
+  ])
+  test.equal(certificatesIn(running)[0]?.notAfter.toISOString(), shown.facts.validTo)
+})
+
+t.test('an issuer that ends before the certificate is what counts, and a root is not', async (test) => {
+  const { pair, record } = certificateMaker(test)
+  const root = pair({ name: 'Root', isCa: true, days: 2 })
+  const issuer = pair({ name: 'Issuer', isCa: true, issuer: root, days: 5 })
+  const leaf = pair({ name: 'leaf.test', issuer, days: 300 })
+  const inDays = (...others: readonly (typeof root)[]) => {
+    const [watched] = certificatesIn(viewOf({ certificates: [record('c', leaf, ...others)] }))
+    return Math.round(((watched?.notAfter.getTime() ?? 0) - Date.now()) / DAY_MS)
+  }
+  test.equal(inDays(), 300)
+  test.equal(inDays(issuer), 5)
+  test.equal(inDays(issuer, root), 5)
+  const damaged = record('d', leaf, issuer)
+  const chain = damaged.chain.replaceAll(/(?<=CERTIFICATE-----\n)\w{8}/g, 'AAAAAAAA')
+  const [watched] = certificatesIn(viewOf({ certificates: [{ ...damaged, chain }] }))
+  test.equal(watched?.notAfter.toISOString(), damaged.facts.validTo, 'what cannot be read is watched as well')
+})

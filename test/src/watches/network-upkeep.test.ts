@@ -1,0 +1,80 @@
+import t, { type Test } from 'tap'
+import { ApplyEngine } from '../../../src/config/apply.ts'
+import { configView } from '../../../src/config/views.ts'
+import type { PlanResult, Step } from '../../../src/drivers/driver.ts'
+import { supervisedPaths } from '../../../src/drivers/haproxy/paths.ts'
+import { createDrivers } from '../../../src/drivers/index.ts'
+import { createLog } from '../../../src/base/log.ts'
+import { NetworkUpkeep } from '../../../src/watches/network-upkeep.ts'
+import { configFixture, ENGINE_DEFAULTS } from '../../fixtures/config.ts'
+
+const DONE: PlanResult = { ok: true, done: 0, recorded: 0, warnings: [] }
+
+function fixture(test: Test) {
+  const config = configFixture(test)
+  const plans: (readonly Step[])[] = []
+  const lines: string[] = []
+  const log = createLog((line) => lines.push(line))
+  const machine = { result: DONE, settled: 0 }
+  const engine = new ApplyEngine({
+    ...ENGINE_DEFAULTS,
+    nodeId: 'n',
+    log,
+    store: config.store,
+    drivers: createDrivers({ haproxy: supervisedPaths('/state/haproxy'), stateFolder: '/state' }, 'n'),
+    executor: {
+      async execute(steps) {
+        plans.push(steps)
+        return machine.result
+      },
+      check: async () => DONE,
+    },
+  })
+  const upkeep = new NetworkUpkeep({
+    engine,
+    running: configView(config.store.running),
+    listeners: { settle: async () => void (machine.settled += 1) },
+    log,
+  })
+  const texts = { networkIp: '192.0.2.0', networkMask: 24, gateway: '', defaultGateway: false }
+  const assigned = { assignedInterfaces: [{ nodeId: 'n', interfaceId: 'card' }] }
+  const apply = async () => {
+    await config.edit((draft) => {
+      draft.section('ipGroups').create({ id: 'g', name: 'lan', ...texts, ...assigned })
+      draft
+        .section('staticIps')
+        .create({ id: 's', nodeId: 'n', groupId: 'g', ip: '192.0.2.9', externalPingCheck: true })
+    })
+    await config.promote()
+  }
+  return { upkeep, plans, machine, apply, lines }
+}
+
+t.test('the network alone is made as running says, and nobody is asked about addresses', async (test) => {
+  const { upkeep, plans, machine, apply } = fixture(test)
+  await upkeep.look()
+  test.same(plans, [], 'where nothing is configured nothing is looked at')
+  await apply()
+  await upkeep.look()
+  test.match(plans, [
+    [
+      { kind: 'network', phase: 'add' },
+      { kind: 'network', phase: 'settle' },
+    ],
+  ])
+  test.equal(machine.settled, 2, 'the API as well')
+  test.notOk(JSON.stringify(plans).includes('"pingCheck":true'))
+})
+
+t.test('a trouble is in the log, and tried again', async (test) => {
+  const { upkeep, plans, machine, apply, lines } = fixture(test)
+  await apply()
+  const failed = { ok: false, failedStep: 0, kind: 'network', why: 'w', missing: false, undone: true } as const
+  machine.result = { ...failed, output: 'RTNETLINK answers: Operation not permitted' }
+  await upkeep.look()
+  test.match(lines.join(''), /Operation not permitted/)
+  await upkeep.look()
+  test.equal(plans.length, 2)
+  upkeep.start()
+  upkeep.close()
+})

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import { canonical } from '../../../src/base/canonical.ts'
+import type { StoredClusterKey } from '../../../src/cluster/sealing.ts'
+import type { Entry } from '../../../storage/config/entry.ts'
+
+/** What a node of the history test and the test itself say to each other, a JSON object a line. */
+
+/** The first line of its input. */
+export interface NodeSettings {
+  readonly id: string
+  readonly folder: string
+  readonly clusterId: string
+  readonly epoch: number
+  readonly key: StoredClusterKey
+  /** Its own member first. */
+  readonly gateways: readonly string[]
+  readonly credentials: { readonly ca: string; readonly certificate: string; readonly key: string }
+  readonly checkpointEvery: number
+  /** Before the names of its operations, for which every start needs another one. */
+  readonly prefix: string
+  readonly seed: number
+  /** Leaves the comparison with the guard out of transactions. */
+  readonly isUnguarded: boolean
+}
+
+/** What it is told later: edit no more, say what the store holds, close everything and end. */
+export type NodeCommand = 'rest' | 'show' | 'end'
+
+export type Outcome = 'answered' | 'refused' | 'unknown' | 'broken'
+
+export type NodeLine =
+  | { readonly did: 'ready' | 'rest' }
+  | { readonly did: 'begin'; readonly operation: string; readonly kind: string; readonly at_us: number }
+  | {
+      readonly did: 'end'
+      readonly operation: string
+      readonly outcome: Outcome
+      readonly why: string
+      readonly at_us: number
+    }
+  | { readonly did: 'show'; readonly shown: NodeShown }
+
+export const SECTION = 'things'
+
+/** A record, as the editors write them. */
+export interface Thing {
+  readonly id: string
+  readonly name: string
+  readonly weight: number
+  readonly note?: string
+  readonly bulk?: string
+}
+
+/** What an editor adds to the entry that it writes. */
+export interface Signed {
+  /** Name of the operation. */
+  readonly operation: string
+  /** Records that had these revisions when it was decided; null: there was none. */
+  readonly expects: readonly { readonly id: string; readonly revision: number | null }[]
+}
+
+export type SignedEntry = Entry & Signed
+
+/** What a store holds, whoever says so. Values are short, as two of them are compared only. */
+export interface Shown {
+  readonly sequence: number
+  readonly revision: number
+  /** The apply that waits for its confirmation. */
+  readonly unconfirmed: string
+  readonly running: readonly string[]
+  readonly pending: readonly string[]
+  readonly frozen: readonly string[]
+  readonly revisions: readonly string[]
+}
+
+export interface NodeShown extends Shown {
+  readonly position: number
+  readonly halted: string
+  readonly digest: string
+}
+
+/** Of the monotonic clock of the machine, which all its processes have in common. */
+export const now_us = (): number => Number(process.hrtime.bigint() / 1000n)
+
+function short(fact: unknown): string {
+  if (typeof fact === 'string' || typeof fact === 'number') return String(fact)
+  if (fact === undefined) return '-'
+  return createHash('sha256').update(canonical(fact)).digest('hex').slice(0, 12)
+}
+
+/** Names and numbers as they are, of everything else a short hash. Fields that are undefined do not count. */
+export const row = (...facts: readonly unknown[]): string => facts.map(short).join(' ')

@@ -1,0 +1,203 @@
+import t from 'tap'
+import { begunAnew, type ClusterDaemon, ClusterDaemons } from '../fixtures/cluster-daemons.ts'
+import { until } from '../fixtures/daemon.ts'
+
+/** Three real daemons, each with a real etcd beside it. */
+
+t.setTimeout(300_000)
+
+t.test('three nodes', async (t) => {
+  const daemons = await ClusterDaemons.begin(t)
+  if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
+  const [first, second, third] = [await daemons.start(), await daemons.start(), await daemons.start()]
+  const all = [first, second, third]
+  const cluster = ({ daemon }: ClusterDaemon) => daemon.data('GET', '/cluster')
+  const add = ({ daemon }: ClusterDaemon, name: string) =>
+    daemon.data('POST', '/ipvsDirector/rips', { name, ip: '192.0.2.1', port: 80 })
+  const names = async ({ daemon }: ClusterDaemon) =>
+    ((await daemon.data('GET', '/ipvsDirector/rips')) as readonly { name: string }[]).map(({ name }) => name).toSorted()
+  const issue = async () => String((await first.daemon.data('POST', '/cluster/tokens', {})).token)
+  const join = async (node: ClusterDaemon, nodeName: string, token: string) => {
+    const { daemon, address } = node
+    const answer = await daemon.call('POST', '/cluster/join', { body: { token, address, nodeName } })
+    if (answer.status === 200) {
+      await begunAnew(node)
+      await daemon.login()
+    }
+    return answer
+  }
+
+  await t.test('the first forms it', async () => {
+    await add(first, 'ours')
+    await add(second, 'theirs')
+    await first.daemon.data('POST', '/cluster', { name: 'site', address: first.address, nodeName: 'left' })
+    await begunAnew(first)
+  })
+
+  await t.test('who looks changes nothing', async (t) => {
+    const token = await issue()
+    const body = { token, address: second.address, nodeName: 'right', dryRun: true }
+    const seen = await second.daemon.data('POST', '/cluster/join', body)
+    t.match(seen, { name: 'site', reachable: true, nodes: [{ id: first.daemon.node, name: 'left' }] })
+    t.equal(await cluster(second), null)
+    t.same(await names(second), ['theirs'])
+    t.match((await join(second, 'right', token)).status, 200, 'the token is good as before')
+  })
+
+  await t.test('tokens that let nobody in', async (t) => {
+    const refused = async (token: string) => {
+      const { status, json } = await join(third, 'third', token)
+      return [status, json.code, json.errors?.[0].code]
+    }
+    const used = await issue()
+    t.same(await refused('fj1.half'), [422, 'INVALID_BODY', 'TOKEN_SHAPE'])
+    const [version = '', id = '', secret = '', pin = '', ...addresses] = used.split('.')
+    const forged = [version, id, `${secret.startsWith('A') ? 'B' : 'A'}${secret.slice(1)}`, pin, ...addresses].join('.')
+    t.same(await refused(forged), [422, 'INVALID_BODY', 'WRONG_PROOF'])
+    t.equal(await cluster(third), null)
+    t.equal((await join(third, 'third', used)).status, 200)
+  })
+
+  await t.test('all have the same', async (t) => {
+    for (const node of all) {
+      await until(
+        'voters',
+        () => cluster(node),
+        ({ nodes }) => nodes.every(({ isVoter }: { isVoter: boolean }) => isVoter),
+      )
+      const { name, nodes, quorum } = await until(
+        'sight of all',
+        () => cluster(node),
+        (seen) => seen.nodes.every(({ state }: { state: string }) => state === 'online'),
+      )
+      t.same([name, quorum, nodes.map((one: { name: string }) => one.name)], ['site', true, ['left', 'right', 'third']])
+      t.same(await names(node), ['ours'])
+    }
+  })
+
+  await t.test('what is staged on one is pending on all', async (t) => {
+    await Promise.all(all.map((node, index) => add(node, `of ${index}`)))
+    const wanted = ['of 0', 'of 1', 'of 2', 'ours']
+    for (const node of all)
+      t.same(
+        await until(
+          'edits',
+          () => names(node),
+          (found) => found.length === 4,
+        ),
+        wanted,
+      )
+  })
+
+  await t.test('a session counts on every node, and ends on every node', async (t) => {
+    const token = await first.daemon.login()
+    const asks = async ({ daemon }: ClusterDaemon) => (await daemon.call('GET', '/localUsers/me', { token })).status
+    for (const node of all)
+      t.equal(
+        await until(
+          'session',
+          () => asks(node),
+          (status) => status === 200,
+        ),
+        200,
+      )
+    await third.daemon.call('DELETE', '/token', { token })
+    for (const node of all)
+      t.equal(
+        await until(
+          'its end',
+          () => asks(node),
+          (status) => status === 401,
+        ),
+        401,
+      )
+    await first.daemon.login()
+  })
+
+  await t.test('an apply makes it running on all', async (t) => {
+    const { nodes } = await second.daemon.data('PUT', '/services/apply', { comment: 'all of it' })
+    t.same(
+      nodes.map(({ state }: { readonly state: string }) => state),
+      ['applied', 'applied', 'applied'],
+    )
+    const running = async ({ daemon }: ClusterDaemon) => (await daemon.data('GET', '/revisions'))[0]
+    for (const node of all) {
+      const revision = await until(
+        'revision',
+        () => running(node),
+        (found) => found?.comment === 'all of it',
+      )
+      t.match(revision, { by: 'admin@localhost' })
+      t.equal((await node.daemon.data('GET', '/services/pending')).count, 0)
+    }
+  })
+
+  await t.test('a path with the id of another node is answered by that node', async (t) => {
+    for (const { daemon } of all) {
+      for (const other of all) {
+        const answer = await daemon.call('GET', `/${other.daemon.node}/interfaces`)
+        t.equal(answer.status, 200, answer.text)
+      }
+    }
+  })
+
+  await t.test('a service is restarted on all, one after the other', async (t) => {
+    const before = await Promise.all(all.map(async ({ daemon }) => (await daemon.data('GET', '/audit')).length))
+    await second.daemon.data('PUT', '/services/layer7proxy/restart')
+    const after = await Promise.all(all.map(async ({ daemon }) => (await daemon.data('GET', '/audit')).length))
+    t.ok(
+      after.every((count, index) => count > (before[index] ?? 0)),
+      'each tells its audit log',
+    )
+    const one = await second.daemon.call('PUT', `/${first.daemon.node}/services/apply`)
+    t.match([one.status, one.json.code], [501, 'NOT_SUPPORTED'], 'nodes cannot differ yet')
+  })
+
+  await t.test('one that was killed comes back with what it missed', async (t) => {
+    await second.daemon.kill('SIGKILL')
+    await add(first, 'missed')
+    await second.daemon.start()
+    t.same(
+      (
+        await until(
+          'entry',
+          () => names(second),
+          (found) => found.length === 5,
+        )
+      ).includes('missed'),
+      true,
+    )
+  })
+
+  await t.test('without a quorum what is there can be read, and nothing is changed', async (t) => {
+    for (const { daemon } of [second, third]) await daemon.kill('SIGTERM')
+    const refused = await first.daemon.call('POST', '/ipvsDirector/rips', {
+      body: { name: 'lost', ip: '192.0.2.1', port: 80 },
+    })
+    t.match([refused.status, refused.json.code], [503, 'NO_QUORUM'])
+    t.equal((await names(first)).length, 5)
+    for (const { daemon } of [second, third]) await daemon.start()
+    await until(
+      'quorum',
+      () => cluster(first),
+      ({ quorum }) => quorum === true,
+    )
+    // What was refused may have been written after all, as it was told; here it may be written by an earlier try.
+    const body = { name: 'kept', ip: '192.0.2.1', port: 80 }
+    const edit = () => first.daemon.call('POST', '/ipvsDirector/rips', { body })
+    await until('edit', edit, ({ status }) => status === 201 || status === 409)
+    for (const { daemon } of all) await daemon.login()
+    const kept = await names(first)
+    t.ok(kept.includes('kept'))
+    for (const node of all)
+      t.same(
+        await until(
+          'edit',
+          () => names(node),
+          (found) => found.length === kept.length,
+        ),
+        kept,
+      )
+  })
+  return undefined
+})

@@ -1,0 +1,207 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { endpointId } from '../../src/api/access.ts'
+import { Sessions } from '../../src/auth/sessions.ts'
+import { Tokens } from '../../src/auth/token.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { Editing } from '../../src/config/editing.ts'
+import { endpoints } from '../../src/resources/index.ts'
+import { LmdbConfigStore } from '../../storage/config/lmdb-config-store.ts'
+import { caller } from '../fixtures/appliance.ts'
+import { type Ending, temporaryFolder } from '../fixtures/config.ts'
+import { promoteIn } from '../fixtures/entries.ts'
+import { reaching } from '../fixtures/forwarding.ts'
+import { TestCluster } from '../fixtures/peers.ts'
+import { ownAppliance } from '../fixtures/shared-appliance.ts'
+import { freePort } from '../fixtures/traffic.ts'
+import { packed } from './apt-repository.ts'
+
+const ANN = 'ann'
+const AT = '2026-01-02T03:04:05.000Z'
+
+interface Born {
+  readonly nodeId: string
+  /** What `ann` may do there. */
+  readonly granted: readonly string[]
+}
+
+/** Gives the node its id, and `ann` her rights there; answers a token of hers. */
+async function bear(state: string, { nodeId, granted }: Born): Promise<string> {
+  const store = new LmdbConfigStore(join(state, 'config'))
+  await store.putMeta('nodeId', nodeId)
+  const names = { email: 'ann@localhost', firstName: 'A', lastName: 'B' }
+  const ids = endpoints.filter(({ name }) => granted.includes(name)).map((one) => endpointId(one))
+  await new Editing(store).edit({ actor: 'tester', endpoint: 'test', at: AT }, undefined, (draft) => {
+    draft.section('roles').create({ id: 'role', name: 'role', builtin: false, endpoints: ids })
+    const user = { id: ANN, ...names, disabled: false, passwordHash: 'none', groups: [], roles: ['role'] }
+    draft.section('users').create(user)
+  })
+  const revision = store.revision + 1
+  await promoteIn(store, store.changes(), { applyId: 'born', revision, by: 'tester', at: AT, comment: '' })
+  const sessions = new Sessions(store.sessions, new Tokens(join(state, 'token-key.pem')), systemClock)
+  const { token } = await sessions.create(ANN, { via: 'password', address: '192.0.2.1' })
+  await store.close()
+  return token
+}
+
+/** Two nodes with the same users, as in a cluster, and stores of their own. `lb1` is asked. */
+async function site(test: Ending, { here = [] as readonly string[], there = [] as readonly string[] } = {}) {
+  const cluster = await TestCluster.make()
+  const far = await ownAppliance(test, {
+    prepare: async (state) => void (await bear(state, { nodeId: 'lb2', granted: there })),
+  })
+  const server = await cluster.serve(test, (request) => far.appliance.handleForwarded(request))
+  const client = cluster.client(test, server.port)
+  const port = await freePort()
+  let token = ''
+  const near = await ownAppliance(test, {
+    prepare: async (state) => void (token = await bear(state, { nodeId: 'lb1', granted: here })),
+    more: { http: { host: '127.0.0.1', port } },
+    nodes: reaching(client, 'lb2'),
+  })
+  const ann = caller(near.appliance, token)
+  return { near, far, ann, client, url: `http://127.0.0.1:${port}/api/v1` }
+}
+
+const ROUTE = { name: 'nowhere', type: 'blackhole', destination: '198.51.100.0/24' }
+
+t.test('whatever names a node has to be granted, so that both nodes judge it', async (test) => {
+  const ofNodes = endpoints.filter(({ path }) => /\{applianceI[dD]\}/.test(path))
+  test.ok(ofNodes.length > 20)
+  test.same(
+    ofNodes.filter(({ access }) => access !== 'granted').map(({ name }) => name),
+    [],
+  )
+})
+
+t.test('edits and reads are those of the node that the path names, with its tags', async (test) => {
+  const { near, far } = await site(test)
+  const made = await near.call('POST', '/lb2/routes', { body: ROUTE })
+  test.equal(made.status, 201, made.text)
+  const path = `/lb2/routes/${made.json.data.id}`
+  const read = await near.call('GET', path)
+  test.match(read.json.data, ROUTE)
+  test.equal((await far.call('GET', path)).text, read.text)
+  test.same((await near.call('GET', '/services/pending')).json.data.changes, [], 'nothing is staged here')
+  const stale = await near.call('PUT', path, { body: ROUTE, headers: { 'if-match': '"0"' } })
+  test.match([stale.status, stale.json.code], [412, 'REVISION_MISMATCH'])
+  const body = { ...ROUTE, destination: '198.51.101.0/24' }
+  const changed = await near.call('PUT', path, { body, headers: { 'if-match': read.headers['ETag'] ?? '' } })
+  test.equal(changed.status, 200, changed.text)
+  test.match((await far.call('GET', path)).json.data, body)
+  const applied = await near.call('PUT', '/lb2/services/apply')
+  test.equal(applied.status, 200, applied.text)
+  test.same((await far.call('GET', '/services/pending')).json.data.changes, [])
+  const gone = await near.call('DELETE', `/lb2/routes/unknown`)
+  test.match([gone.status, gone.json.code], [404, 'NOT_FOUND'])
+})
+
+t.test('a transaction of the other node is one there only', async (test) => {
+  const { near, far } = await site(test)
+  const opened = await far.call('POST', '/transactions')
+  const { id } = opened.json.data
+  const headers = { 'x-transaction-id': String(id) }
+  const made = await near.call('POST', '/lb2/routes', { body: ROUTE, headers })
+  test.equal(made.status, 201, made.text)
+  const outside = await far.call('GET', '/lb2/routes')
+  const inside = await near.call('GET', '/lb2/routes', { headers })
+  test.same([outside.json.data.length, inside.json.data.length], [0, 1])
+})
+
+t.test('both audit logs tell it under one id, each its part', async (test) => {
+  const { near, far } = await site(test)
+  await near.call('POST', '/lb2/routes', { body: ROUTE, address: '192.0.2.77' })
+  await near.call('PUT', '/lb2/services/nothing/restart', { address: '192.0.2.77' })
+  const entries = async ({ call }: typeof near) => (await call('GET', '/audit?address=192.0.2.77')).json.data
+  const [refused, made] = await entries(near)
+  const common = { by: 'admin@localhost', address: '192.0.2.77', method: 'POST', path: '/api/v1/lb2/routes' }
+  test.match(made, { ...common, endpoint: 'ipRoutes.create', forwardedTo: 'lb2', outcome: 'done', status: 201 })
+  test.notOk('changes' in made || 'body' in made, 'what was done is told where it was done')
+  test.match(refused, { forwardedTo: 'lb2', outcome: 'refused', status: 404, code: 'NOT_FOUND' })
+  const there = await entries(far)
+  const told = there.find(({ requestId }: { readonly requestId: string }) => requestId === made.requestId)
+  test.match(told, { ...common, forwardedBy: 'lb1', outcome: 'done', status: 201, changes: [{ resource: 'ipRoutes' }] })
+  test.notOk('forwardedTo' in told)
+})
+
+t.test('either node refuses what its own running does not grant', async (test) => {
+  const { ann, far } = await site(test, {
+    here: ['ipRoutes.list', 'ipRoutes.create'],
+    there: ['ipRoutes.list', 'interfaces.list'],
+  })
+  test.equal((await ann('GET', '/lb2/routes')).status, 200)
+  for (const [method, path, by] of [
+    ['POST', '/lb2/routes', ['lb1']],
+    ['GET', '/lb2/interfaces', undefined],
+  ] as const) {
+    const answer = await ann(method, path, method === 'POST' ? { body: ROUTE } : {})
+    test.match([answer.status, answer.json.code], [403, 'PERMISSION_DENIED'], path)
+    const { json } = await far.call('GET', '/audit?by=ann@localhost&outcome=refused')
+    const seen = json.data.filter((entry: { readonly path: string }) => entry.path === `/api/v1${path}`)
+    test.same(
+      seen.map(({ forwardedBy }: { readonly forwardedBy: string }) => forwardedBy),
+      by ?? [],
+      'and who is refused here is not forwarded',
+    )
+  }
+})
+
+t.test('a program with an API token may do no more there than its token may', async (test) => {
+  const { near, far } = await site(test)
+  const limits = endpoints.filter(({ name }) => name === 'ipRoutes.list').map((one) => endpointId(one))
+  const made = await near.call('POST', '/localUsers/me/tokens', { body: { name: 'reader', endpoints: limits } })
+  const program = caller(near.appliance, made.json.data.token)
+  test.equal((await program('GET', '/lb2/routes')).status, 200)
+  test.equal((await program('GET', '/lb2/interfaces')).status, 403)
+  const whole = await near.call('POST', '/localUsers/me/tokens', { body: { name: 'all' } })
+  const route = await caller(near.appliance, whole.json.data.token)('POST', '/lb2/routes', { body: ROUTE })
+  test.equal(route.status, 201, route.text)
+  const { json } = await far.call('GET', '/audit?endpoint=ipRoutes.create')
+  test.match(json.data, [{ token: whole.json.data.id, forwardedBy: 'lb1' }])
+})
+
+t.test('a package goes to the machine that it is for', async (test) => {
+  const { near, far } = await site(test)
+  const folder = temporaryFolder(test, 'package')
+  const noise = randomBytes(1024 * 1024).toString('base64')
+  const file = await packed(folder, { name: 'large', version: '1', conffiles: { '/etc/large': noise } })
+  const packages = readFileSync(file).toString('base64')
+  const { status, text } = await near.call('POST', '/lb2/system/update', { body: { packages } })
+  test.equal(status, 200, text)
+  test.equal(readdirSync(join(far.state, 'packages')).length, 1)
+  test.notOk(existsSync(join(near.state, 'packages')))
+})
+
+t.test('a long history comes whole, and not again to who has it', async (test) => {
+  const { near, far, url } = await site(test)
+  await near.appliance.listen()
+  const settings = { name: 'fe', mode: 'http', ip: '127.0.0.1', ports: '8080' }
+  const backend = await far.call('POST', '/layer7proxy/backends', { body: { name: 'be', mode: 'http', reals: [] } })
+  const body = { ...settings, defaultBackendId: backend.json.data.id }
+  const { id } = (await far.call('POST', '/layer7proxy/frontends', { body })).json.data
+  test.equal((await far.call('PUT', '/services/apply')).status, 200)
+  const end = Math.floor(Date.now() / 1000) - 1000
+  const path = `/lb2/layer7proxy/stats/frontends/${id}/history?start=${end - 3600}&end=${end}&resolution=1`
+  const here = await far.call('GET', path)
+  test.equal(here.status, 200, here.text.slice(0, 500))
+  const ask = (more: Readonly<Record<string, string>>) =>
+    fetch(`${url}${path}`, { headers: { authorization: `Bearer ${near.token}`, ...more } })
+  const answer = await ask({ 'accept-encoding': 'identity' })
+  test.equal(await answer.text(), here.text)
+  const etag = answer.headers.get('etag') ?? ''
+  test.equal(etag, here.headers['ETag'])
+  test.equal((await ask({ 'accept-encoding': 'identity', 'if-none-match': etag })).status, 304)
+  const gzip = await ask({ 'accept-encoding': 'gzip' })
+  test.same([gzip.headers.get('content-encoding'), await gzip.text()], ['gzip', here.text])
+})
+
+t.test('a node that is gone is said to be, and what it had to do was not done', async (test) => {
+  const { near, client } = await site(test)
+  client.close()
+  const answer = await near.call('GET', '/lb2/routes')
+  test.match([answer.status, answer.json], [503, { code: 'NODE_UNREACHABLE', data: { nodeId: 'lb2' } }])
+  test.equal((await near.call('GET', '/lb1/routes')).status, 200)
+  test.equal((await near.call('GET', '/lb3/routes')).status, 404)
+})

@@ -1,0 +1,81 @@
+/** What the first `npm start` and the first `npm test` of a clone install: with npm, from packages that are files. */
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { temporaryFolder } from '../fixtures/config.ts'
+
+const INSTALL = fileURLToPath(new URL('../../.ci/install.mjs', import.meta.url))
+
+function run(program: string, args: readonly string[], cwd: string) {
+  const { npm_execpath: _, ...env } = process.env
+  return spawnSync(program, args, { cwd, encoding: 'utf8', env: { ...env, npm_config_cache: join(cwd, '.npm') } })
+}
+
+/** A clone with one package that runs and one that tests. */
+function clone(test: Test): string {
+  const folder = temporaryFolder(test, 'clone')
+  for (const name of ['runs', 'tests']) {
+    mkdirSync(join(folder, name))
+    writeFileSync(join(folder, name, 'package.json'), JSON.stringify({ name, version: '1.0.0' }))
+    const { status, stderr } = run('npm', ['pack', `./${name}`], folder)
+    if (status !== 0) throw new Error(stderr)
+  }
+  const manifest = {
+    name: 'clone',
+    version: '1.0.0',
+    dependencies: { runs: 'file:runs-1.0.0.tgz' },
+    devDependencies: { tests: 'file:tests-1.0.0.tgz' },
+  }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+  const { status, stderr } = run('npm', ['install', '--package-lock-only', '--offline'], folder)
+  if (status !== 0) throw new Error(stderr)
+  mkdirSync(join(folder, '.ci'))
+  cpSync(INSTALL, join(folder, '.ci', 'install.mjs'))
+  return folder
+}
+
+t.test('a start installs what runs, a test adds the rest and takes nothing away', async (test) => {
+  const folder = clone(test)
+  const has = (name: string) => existsSync(join(folder, 'node_modules', name, 'package.json'))
+  const install = (mode: string) => {
+    const { status, stderr } = run(process.execPath, ['.ci/install.mjs', mode], folder)
+    test.equal(status, 0, `${mode}: ${stderr}`)
+    return stderr
+  }
+  const said = install('start')
+  test.match(said, /^fulcrum: installing the npm packages that the daemon needs …\n/)
+  test.match(said, /\nfulcrum: npm packages installed in \d+ s\n$/)
+  test.same([has('runs'), has('tests')], [true, false])
+  test.equal(install('start'), '', 'nothing is missing, nothing is said')
+
+  const lock = readFileSync(join(folder, 'package-lock.json'), 'utf8')
+  const running = statSync(join(folder, 'node_modules', 'runs')).ino
+  test.match(install('test'), /installing the npm packages that tests and checks need/)
+  test.same([has('runs'), has('tests')], [true, true])
+  test.equal(statSync(join(folder, 'node_modules', 'runs')).ino, running, 'a daemon that runs from it keeps it')
+  test.equal(readFileSync(join(folder, 'package-lock.json'), 'utf8'), lock)
+  test.equal(install('start') + install('test'), '', 'all is there')
+})
+
+t.test('packages that were installed by hand are taken as they are', async (test) => {
+  const folder = clone(test)
+  const ci = (...words: readonly string[]) => test.equal(run('npm', ['ci', '--offline', ...words], folder).status, 0)
+  const mode = (name: string) => run(process.execPath, ['.ci/install.mjs', name], folder).stderr
+  ci()
+  test.equal(mode('start') + mode('test'), '')
+  ci('--omit=dev')
+  test.equal(mode('start'), '')
+  test.match(mode('test'), /installing the npm packages that tests/)
+})
+
+t.test('a lock that nobody can follow is told, and nothing is stamped', async (test) => {
+  const folder = clone(test)
+  writeFileSync(join(folder, 'runs-1.0.0.tgz'), 'not a package')
+  rmSync(join(folder, '.npm'), { recursive: true })
+  const { status, stderr } = run(process.execPath, ['.ci/install.mjs', 'start'], folder)
+  test.equal(status, 1)
+  test.match(stderr, /npm ci failed \(exit \d+\); nothing was started\n$/)
+  test.notOk(existsSync(join(folder, 'node_modules', '.fulcrum-lock')))
+})

@@ -1,0 +1,44 @@
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { etcdFile } from '../../../src/drivers/etcd-file.ts'
+import { LinuxHost } from '../../../workers/host/linux-host.ts'
+import { temporaryFolder } from '../../fixtures/config.ts'
+
+/** A program in the place of etcd, which the system tests of clusters run. */
+function fixture(test: Test, script: string) {
+  const folder = join(temporaryFolder(test, 'state'), 'cluster')
+  mkdirSync(folder)
+  const program = join(folder, 'program')
+  writeFileSync(program, `#!/bin/sh\n${script}\n`)
+  chmodSync(program, 0o755)
+  const host = new LinuxHost(
+    { layer7proxy: { mode: 'systemd', masterSocket: '' }, clusterha: { program, folder } },
+    folder,
+  )
+  test.teardown(() => host.unit('clusterha', 'stop', 5_000))
+  const perform = (verb: 'start' | 'stop' | 'restart') => host.unit('clusterha', verb, 5_000)
+  const withArguments = () => writeFileSync(join(folder, 'etcd.env'), etcdFile([`--data-dir=${folder}/etcd`, '--b=c']))
+  return { folder, host, perform, withArguments }
+}
+
+t.test('it is started with its arguments, once, and stopped', async (t) => {
+  const { folder, host, perform, withArguments } = fixture(t, 'echo "$@" >> "$0.said"; while :; do sleep 1; done')
+  t.match(await perform('start'), { exitCode: 1, output: /no cluster/ })
+  t.equal(await host.unitState('clusterha'), 'stopped')
+  withArguments()
+  t.same(await perform('start'), { exitCode: 0, output: '' })
+  t.same(await perform('start'), { exitCode: 0, output: '' })
+  t.equal(await host.unitState('clusterha'), 'running')
+  t.equal(readFileSync(join(folder, 'program.said'), 'utf8'), `--data-dir=${folder}/etcd --b=c\n`)
+  t.same(await perform('restart'), { exitCode: 0, output: '' })
+  t.equal(readFileSync(join(folder, 'program.said'), 'utf8').split('\n').length, 3)
+  t.same(await perform('stop'), { exitCode: 0, output: '' })
+  t.equal(await host.unitState('clusterha'), 'stopped')
+})
+
+t.test('what does not start says why', async (t) => {
+  const { perform, withArguments } = fixture(t, 'echo "the port is taken" >&2; exit 3')
+  withArguments()
+  t.match(await perform('start'), { exitCode: 1, output: /exit code 3[^]*the port is taken/ })
+})
