@@ -1,18 +1,19 @@
 /** Backups of a large configuration: what they cost, and what pollers notice of them. */
 import { get } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { signed } from '../test/backup-fixture.ts'
-import { backend, frontend, realServer } from '../test/config-fixture.ts'
-import { freePort } from '../test/traffic-fixture.ts'
+import { signed } from '../test/fixtures/backup.ts'
+import { backend, frontend, realServer } from '../test/fixtures/config.ts'
+import { freePort } from '../test/fixtures/traffic.ts'
 import { type BenchDaemon, memoryOf, startDaemon } from './daemon.ts'
 import { latencyAt, startBare } from './load.ts'
 import { spread, table, timed } from './measure.ts'
+import { scaled } from './scale.ts'
 
-const OBJECTS = 10_000
+const OBJECTS = scaled(10_000, 80)
 const IN_USE = 50
-const PER_SECOND = 200
-const SECONDS = 3
-const ROUNDS = 3
+const PER_SECOND = scaled(200, 40)
+const SECONDS = scaled(3, 1)
+const ROUNDS = scaled(3, 1)
 const PAUSE_MS = 50
 /** So many changes are preceded by an automatic backup, one less are not. */
 const MANY = 10

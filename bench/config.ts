@@ -3,17 +3,19 @@ import autocannon from 'autocannon'
 import { createReals, runTime, startDaemon } from './daemon.ts'
 import { spread, table, timed, whole } from './measure.ts'
 import { stretches } from './stretches.ts'
-import { freePort } from '../test/traffic-fixture.ts'
+import { freePort } from '../test/fixtures/traffic.ts'
+import { scaled } from './scale.ts'
 
-const REALS = 10_000
-const ROUNDS = 7
+const REALS = scaled(10_000, 20)
+const ROUNDS = scaled(7, 1)
+const SECONDS = scaled(4, 1)
 
 async function stageLoad(port: number, token: string, connections: number): Promise<readonly string[]> {
   let n = 0
   const result = await autocannon({
     url: `http://127.0.0.1:${port}`,
     connections,
-    duration: 4,
+    duration: SECONDS,
     requests: [
       {
         method: 'POST',
@@ -101,7 +103,7 @@ async function small(): Promise<void> {
     await daemon.data('PUT', '/services/apply')
     const runtime_ms: number[] = []
     const reload_ms: number[] = []
-    for (let i = 0; i < 15; i += 1) {
+    for (let i = 0; i < 2 * ROUNDS; i += 1) {
       await daemon.data('PUT', `/ipvsDirector/rips/${rips[0]}`, { port: 8000, weight: 7 + i })
       runtime_ms.push(await timed(() => daemon.data('PUT', '/services/apply')))
     }

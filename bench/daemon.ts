@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Collector } from '../workers/archive/collector.ts'
 import { ArchiveWriter } from '../storage/archive/writer.ts'
-import { Daemon } from '../test/daemon-fixture.ts'
-import { freePort } from '../test/traffic-fixture.ts'
+import { Daemon } from '../test/fixtures/daemon.ts'
+import { freePort } from '../test/fixtures/traffic.ts'
 
 export interface BenchDaemon {
   readonly daemon: Daemon
@@ -18,7 +18,7 @@ export interface BenchDaemon {
 export async function startDaemon(): Promise<BenchDaemon> {
   const state = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
   const plainPort = await freePort()
-  const daemon = new Daemon(state, ['--no-demo', '--http', `127.0.0.1:${plainPort}`])
+  const daemon = new Daemon(state, ['--no-demo', '--http', `127.0.0.1:${plainPort}`], [], { isMeasured: true })
   await daemon.start()
   await daemon.login()
   return {

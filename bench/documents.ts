@@ -3,11 +3,14 @@ import { readFileSync } from 'node:fs'
 import { startDaemon } from './daemon.ts'
 import { throughput } from './load.ts'
 import { median, table, whole } from './measure.ts'
+import { scaled } from './scale.ts'
 
-const ROUNDS = 3
-/** FULCRUM_BENCH_SECONDS=1 only tries whether it runs. */
-const SECONDS = Number(process.env['FULCRUM_BENCH_SECONDS'] ?? 2)
-const PATHS = ['ping', 'openapi.json', 'docs', 'docs/start.js', 'docs/swagger-ui.css', 'docs/swagger-ui-bundle.js']
+const ROUNDS = scaled(3, 1)
+const SECONDS = scaled(2, 1)
+const PATHS = scaled(
+  ['ping', 'openapi.json', 'docs', 'docs/start.js', 'docs/swagger-ui.css', 'docs/swagger-ui-bundle.js'],
+  ['openapi.json'],
+)
 /** Of a clock tick in /proc. */
 const TICK_US = 10_000
 

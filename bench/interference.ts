@@ -1,23 +1,29 @@
-/** Whether pollers wait: their p99 alone, beside long exports, beside readers that stop, and beside applies of many servers. */
+/**
+ * Whether pollers wait: their p99 alone, beside long exports, beside readers that stop, and beside applies of many
+ * servers.
+ */
 import { Agent, get } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { freePort } from '../test/traffic-fixture.ts'
+import { freePort } from '../test/fixtures/traffic.ts'
 import { backfill, type BenchDaemon, createReals, memoryOf, showStat, startDaemon } from './daemon.ts'
 import { latencyAt, startBare } from './load.ts'
 import { median, spread, table, timed } from './measure.ts'
+import { scaled } from './scale.ts'
 
-const SERVERS = 50
-const MORE_SERVERS = 2_000
-const HISTORY_SECONDS = 3_700
-const PER_SECOND = 400
-const SECONDS = 2
+const SERVERS = scaled(50, 4)
+const MORE_SERVERS = scaled(2_000, 20)
+const HISTORY_SECONDS = scaled(3_700, 100)
+const PER_SECOND = scaled(400, 40)
+const SECONDS = scaled(2, 1)
 /** How often each is measured, in turns with a bare server, so that what the machine does beside shows in both. */
-const ROUNDS = 3
+const ROUNDS = scaled(3, 1)
 const EXPORTS = 4
-/** Between two exports of one client and between two changes: without it the machine has no core left to measure with. */
+/**
+ * Between two exports of one client and between two changes: without it the machine has no core left to measure with.
+ */
 const PAUSE_MS = 50
-const STOPPED = 32
+const STOPPED = scaled(32, 4)
 
 interface Site {
   readonly bench: BenchDaemon
@@ -67,7 +73,10 @@ async function prepare(bench: BenchDaemon, bare: string): Promise<Site> {
   return { bench, bare, headers, polled, exported, rip: rips[0] ?? '' }
 }
 
-/** p99 of a server that has nothing else to do, which is what the machine itself makes of the load, and of every polled path. */
+/**
+ * p99 of a server that has nothing else to do, which is what the machine itself makes of the load, and of every polled
+ * path.
+ */
 async function pollers({ bench, bare, headers, polled }: Site): Promise<readonly string[]> {
   const urls = [bare, ...polled.map(([, path]) => `http://127.0.0.1:${bench.plainPort}${path}`)]
   const times_ms: number[][] = urls.map(() => [])

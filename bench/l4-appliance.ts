@@ -1,14 +1,15 @@
 /**
- * Layer 4 on an appliance: the installed daemon, keepalived and the kernel, with `ipvsadm --restore` of the same table beside them.
- * It replaces what is configured there, so only in a machine that is there for it: as root, after the installation of the package,
- * `node bench/l4-appliance.ts --this-machine-is-mine`, with a token in FULCRUM_TOKEN unless nobody has logged in yet.
+ * Layer 4 on an appliance: the installed daemon, keepalived and the kernel, with `ipvsadm --restore` of the same table
+ * beside them. It replaces what is configured there, so only in a machine that is there for it: as root, after the
+ * installation of the package, `node bench/l4-appliance.ts --this-machine-is-mine`, with a token in FULCRUM_TOKEN
+ * unless nobody has logged in yet.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
-import { backupText } from '../src/backup/writing.ts'
-import { LICENCE } from '../src/model/licence.ts'
-import { VERSION } from '../src/version.ts'
+import { backupText } from '../src/backup-file/writing.ts'
+import { licence } from '../src/model/licence.ts'
+import { VERSION } from '../src/base/version.ts'
 import { farmOf, type FarmSize, ipvsadmRules } from './l4-farm.ts'
 import { spread, table, timed, whole } from './measure.ts'
 
@@ -54,7 +55,7 @@ async function restored(size: FarmSize | undefined): Promise<void> {
     applianceVersion: VERSION,
     createdAt: new Date().toISOString(),
     nodes: [{ id: 'node-1', hostname: 'bench' }],
-    beside: { licence: LICENCE },
+    beside: { licence: licence(Date.now()) },
     contents: { ...farm, l4Backends },
   }
   const text = backupText(source, undefined)

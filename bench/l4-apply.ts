@@ -1,20 +1,21 @@
 /**
- * `npm run bench -- l4-apply`: what an apply of Layer 4 costs beside keepalived's own check of the same file. On a real kernel,
- * with `ipvsadm --restore` of the same table beside it: bench/l4-appliance.ts.
+ * `npm run bench -- l4-apply`: what an apply of Layer 4 costs beside keepalived's own check of the same file. On a real
+ * kernel, with `ipvsadm --restore` of the same table beside it: bench/l4-appliance.ts.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { keepalivedDriver } from '../src/drivers/keepalived/driver.ts'
 import type { SectionContents } from '../src/model/sections.ts'
-import { viewOf } from '../test/view-fixture.ts'
+import { viewOf } from '../test/fixtures/view.ts'
 import { runTime } from './daemon.ts'
 import { farmOf, sharedFarmOf } from './l4-farm.ts'
 import { spread, table, timed, whole } from './measure.ts'
+import { scaled } from './scale.ts'
 
-const SIZE = { services: 1_000, reals: 20 }
-const ROUNDS = 12
-const WARM_UP = 3
+const SIZE = scaled({ services: 1_000, reals: 20 }, { services: 10, reals: 20 })
+const ROUNDS = scaled(12, 1)
+const WARM_UP = scaled(3, 0)
 
 interface Times {
   readonly check: number[]

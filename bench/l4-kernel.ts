@@ -1,7 +1,7 @@
 /**
- * One reading of a real kernel's table, with `ipvsadm -Ln --stats --exact` beside it, in the same run. It fills and empties the
- * table of the machine it runs in, so only in one that is there for it:
- * `systemd/notify-exec node bench/l4-kernel.ts --this-machine-is-mine` as root.
+ * One reading of a real kernel's table, with `ipvsadm -Ln --stats --exact` beside it, in the same run. It fills and
+ * empties the table of the machine it runs in, so only in one that is there for it: `systemd/notify-exec node
+ * bench/l4-kernel.ts --this-machine-is-mine` as root.
  */
 import { spawnSync } from 'node:child_process'
 import { descriptorChannel, descriptorOf } from '../src/ipvs/descriptor.ts'

@@ -1,13 +1,13 @@
 /**
- * `npm run bench -- l4-stats`: what the statistics of Layer 4 cost, on the bytes that a simulated kernel answers. The real
- * one, with `ipvsadm` beside it: bench/l4-kernel.ts, in a machine of its own.
+ * `npm run bench -- l4-stats`: what the statistics of Layer 4 cost, on the bytes that a simulated kernel answers. The
+ * real one, with `ipvsadm` beside it: bench/l4-kernel.ts, in a machine of its own.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ipvsPlan } from '../src/ipvs/names.ts'
 import { IpvsReader } from '../src/ipvs/reader.ts'
-import { RunningNames } from '../src/running-names.ts'
+import { RunningNames } from '../src/stats/running-names.ts'
 import { Layer4Health } from '../src/stats/layer4-health.ts'
 import { Layer4Live } from '../src/stats/layer4-live.ts'
 import { TWO_SECOND_TIERS } from '../storage/archive/tiers.ts'
@@ -15,13 +15,14 @@ import { ArchiveWriter } from '../storage/archive/writer.ts'
 import { IpvsCollector } from '../workers/archive/ipvs-collector.ts'
 import { IpvsPlaces } from '../workers/archive/ipvs-places.ts'
 import { ipvsRows } from '../workers/archive/ipvs-rows.ts'
-import { IpvsSimulator } from '../test/ipvs-simulator.ts'
-import { viewOf } from '../test/view-fixture.ts'
+import { IpvsSimulator } from '../test/simulators/ipvs-simulator.ts'
+import { viewOf } from '../test/fixtures/view.ts'
 import { farmOf, ipvsadmRules, replayed } from './l4-farm.ts'
 import { spread, table, timed } from './measure.ts'
+import { scaled } from './scale.ts'
 
-const SIZE = { services: 1_000, reals: 20 }
-const ROUNDS = 40
+const SIZE = scaled({ services: 1_000, reals: 20 }, { services: 10, reals: 20 })
+const ROUNDS = scaled(40, 1)
 const START = 895_000_000
 
 async function measured(work: () => unknown, rounds = ROUNDS): Promise<string> {
@@ -54,13 +55,13 @@ export async function run(): Promise<void> {
   rows.push(['health of 20,000 real servers', await measured(() => health.read({ ...reading, now_ms: 0 }))])
   const names = new RunningNames(view, () => 1, 4)
   const live = new Layer4Live({ running: view, revision: () => 1, names, health, nonce: 'n' })
-  let size = 0
+  let bytes = 0
   const render = (kind: 'all' | 'frontends') => () => {
     live.update({ figures, since_ms: 1, reason: undefined }, plan)
-    size = live.render({ kind })?.body.length ?? 0
+    bytes = live.render({ kind })?.body.length ?? 0
   }
   render('all')()
-  rows.push([`every live figure (${(size / 1e6).toFixed(1)} MB)`, await measured(render('all'), 10)])
+  rows.push([`every live figure (${(bytes / 1e6).toFixed(1)} MB)`, await measured(render('all'), 10)])
   rows.push(['live figures of 1,000 frontends', await measured(render('frontends'))])
   table(`Layer 4: ${SIZE.services} services × ${SIZE.reals} real servers, ms`, ['what', 'median (range)'], rows)
 }

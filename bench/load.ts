@@ -29,7 +29,16 @@ export async function throughput({ url, headers, script }: Target, seconds: numb
 }
 
 /** 99th percentile, in milliseconds, of answers to requests that are sent at a fixed rate. */
-export async function latencyAt({ url, headers }: Target, perSecond: number, seconds: number): Promise<number> {
+export async function latencyAt(target: Target, perSecond: number, seconds: number): Promise<number> {
+  return percentile(await timesAt(target, perSecond, seconds), 0.99)
+}
+
+/** Milliseconds until each answer to requests that are sent at a fixed rate. */
+export async function timesAt(
+  { url, headers }: Target,
+  perSecond: number,
+  seconds: number,
+): Promise<readonly number[]> {
   const clients = 8
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
   try {
@@ -44,7 +53,7 @@ export async function latencyAt({ url, headers }: Target, perSecond: number, sec
       if (status !== undefined && status !== '200') throw new Error(`${url}: status ${status}`)
       if (microseconds !== undefined) times_ms.push(Number(microseconds) / 1000)
     }
-    return percentile(times_ms, 0.99)
+    return times_ms
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -1,4 +1,7 @@
-/** Addresses and routes: what an apply costs beside `ip -batch` with the same lines, which is what the kernel needs for them. */
+/**
+ * Addresses and routes: what an apply costs beside `ip -batch` with the same lines, which is what the kernel needs for
+ * them.
+ */
 import { rmSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,9 +10,10 @@ import { namespace, namespaceObstacle } from '../test/system/network-namespace.t
 import { KernelNetwork } from '../workers/host/network/kernel-network.ts'
 import { readInterfaces } from '../workers/probe/interfaces.ts'
 import { median, spread, table, timed } from './measure.ts'
+import { scaled } from './scale.ts'
 
-const SIZES = [10, 200, 1000] as const
-const ROUNDS = 5
+const SIZES = scaled<readonly number[]>([10, 200, 1000], [10])
+const ROUNDS = scaled(5, 1)
 const TIMEOUT_MS = 60_000
 
 const address = (n: number) => `10.${n >> 8}.${n & 255}.1`

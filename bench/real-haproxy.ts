@@ -1,6 +1,6 @@
 /**
- * A daemon that observes a real HAProxy of 20,000 objects, with some traffic: when each second is complete, seconds missed, CPU and
- * memory of both processes. FULCRUM_BENCH_SECONDS is how long (60).
+ * A daemon that observes a real HAProxy of 20,000 objects, with some traffic: when each second is complete, seconds
+ * missed, CPU and memory of both processes. FULCRUM_BENCH_SECONDS is how long (60).
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,19 +8,20 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Daemon, until } from '../test/daemon-fixture.ts'
+import { Daemon, until } from '../test/fixtures/daemon.ts'
 import { ask } from '../test/system/plain-haproxy.ts'
 import { countingOrigin, startLoad } from '../test/system/streaming-load.ts'
-import { freePort } from '../test/traffic-fixture.ts'
+import { freePort } from '../test/fixtures/traffic.ts'
 import { memoryOf } from './daemon.ts'
 import { percentile, table } from './measure.ts'
+import { scaled } from './scale.ts'
 
-const SECONDS = Number(process.env['FULCRUM_BENCH_SECONDS'] ?? 60)
-const BACKENDS = 400
-const SERVERS = 48
+const SECONDS = Number(process.env['FULCRUM_BENCH_SECONDS'] ?? scaled(60, 3))
+const BACKENDS = scaled(400, 10)
+const SERVERS = scaled(48, 4)
 /** The first frontends get traffic; the others listen on Unix sockets. */
 const BUSY = 8
-const PER_SECOND = 200
+const PER_SECOND = scaled(200, 40)
 const TICKS_PER_SECOND = 100
 
 interface Tick {
@@ -85,7 +86,7 @@ async function measure(folder: string, teardown: (end: () => unknown) => unknown
   const ticks = join(folder, 'ticks')
   const preload = new URL(`tick-times.ts?to=${ticks}`, import.meta.url)
   const state = join(folder, 'state')
-  const daemon = new Daemon(state, ['--observe', socket], ['--import', preload.href])
+  const daemon = new Daemon(state, ['--observe', socket], ['--import', preload.href], { isMeasured: true })
   teardown(() => daemon.end())
   await daemon.start()
   await daemon.login()
@@ -97,7 +98,7 @@ async function measure(folder: string, teardown: (end: () => unknown) => unknown
   )
   const loads = ports.map((port) => startLoad(port, { perSecond: PER_SECOND / BUSY, streams: 2 }))
   // The first polls make 20,000 objects; what is measured is every second after that.
-  await sleep(5_000)
+  await sleep(scaled(5_000, 1_000))
 
   const haproxyPid = haproxy.pid ?? 0
   const [daemonCpu, haproxyCpu] = [cpuOf(daemon.pid), cpuOf(haproxyPid)]

@@ -1,10 +1,12 @@
-/** `npm run bench [NAME…]`: every benchmark, or the named ones. Prints Markdown for docs/benchmarks.md. */
+/** `npm run bench [-- [--smoke] NAME…]`: every benchmark, or the named ones. Prints Markdown for docs/benchmarks.md. */
 import { run as archive } from './archive.ts'
 import { run as backup } from './backup.ts'
 import { run as config } from './config.ts'
 import { run as documents } from './documents.ts'
 import { environment } from './environment.ts'
+import { run as forwarding } from './forwarding.ts'
 import { run as http } from './http.ts'
+import { run as interference } from './interference.ts'
 import { run as layer4Apply } from './l4-apply.ts'
 import { run as layer4 } from './l4-stats.ts'
 import { run as node } from './node.ts'
@@ -15,6 +17,8 @@ import { run as start } from './start.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   http,
+  forwarding,
+  interference,
   documents,
   config,
   start,
@@ -28,7 +32,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   'real-haproxy': realHaproxy,
 }
 
-const names = process.argv.slice(2)
+const names = process.argv.slice(2).filter((word) => word !== '--smoke')
 const unknown = names.filter((name) => !Object.hasOwn(BENCHMARKS, name))
 if (unknown.length > 0) {
   console.error(`no benchmark ${unknown.join(', ')}; there are ${Object.keys(BENCHMARKS).join(', ')}`)

@@ -1,14 +1,14 @@
 /** A daemon whose HAProxy has as many servers as its argument says, in a process of its own. */
 import { mkdirSync } from 'node:fs'
-import { createAppliance } from '../src/appliance.ts'
+import { createAppliance } from '../src/appliance/appliance.ts'
 import { createStatRows, scanStats } from '../src/drivers/haproxy/stats-csv.ts'
-import { silentLog } from '../src/log.ts'
+import { silentLog } from '../src/base/log.ts'
 import { SNMP_OFF } from '../src/model/snmp.ts'
 import { FulcrumAgent } from '../src/snmp/fulcrum-agent.ts'
 import { LiveAnswers } from '../src/stats/live.ts'
-import { recordingMachine, testSettings } from '../test/appliance-fixture.ts'
+import { recordingMachine, testSettings } from '../test/fixtures/appliance.ts'
 import { namesOf } from '../test/src/stats/names-fixture.ts'
-import { viewOf } from '../test/view-fixture.ts'
+import { viewOf } from '../test/fixtures/view.ts'
 
 const PER_BACKEND = 50
 const HEADER =

@@ -1,4 +1,7 @@
-/** Walks of Fulcrum's tables through snmpd, beside a walk of what snmpd has itself, and what they cost who polls the API. */
+/**
+ * Walks of Fulcrum's tables through snmpd, beside a walk of what snmpd has itself, and what they cost who polls the
+ * API.
+ */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,14 +11,16 @@ import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { freePort } from '../test/traffic-fixture.ts'
+import { freePort } from '../test/fixtures/traffic.ts'
 import { latencyAt } from './load.ts'
 import { median, spread, table, whole } from './measure.ts'
+import { scaled } from './scale.ts'
 
 const execute = promisify(execFile)
-const ROUNDS = 3
-const PER_SECOND = 400
-const SECONDS = 4
+const ROUNDS = scaled(3, 1)
+const PER_SECOND = scaled(400, 40)
+const SECONDS = scaled(4, 1)
+const SERVERS = scaled([1_000, 10_000], [100])
 const FULCRUM = '.1.3.6.1.4.1.8072.9999.9999.70.1.4'
 /** The table of processes: as many rows as this machine has, each column kept by snmpd itself. */
 const OWN = '.1.3.6.1.2.1.25.4.2'
@@ -124,7 +129,7 @@ async function walks(servers: number, kind: Kind): Promise<readonly string[]> {
 
 export async function run(): Promise<void> {
   const rows = []
-  for (const servers of [1000, 10_000])
+  for (const servers of SERVERS)
     for (const kind of Object.keys(PROGRAMS) as Kind[]) rows.push(await walks(servers, kind))
   const head = [
     'walk of',

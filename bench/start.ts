@@ -3,12 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Daemon } from '../test/daemon-fixture.ts'
+import { Daemon } from '../test/fixtures/daemon.ts'
 import { memoryOf } from './daemon.ts'
 import { spread, table } from './measure.ts'
+import { scaled } from './scale.ts'
 
-const ROUNDS = 7
-const IDLE_MS = 8000
+const ROUNDS = scaled(7, 1)
+const IDLE_MS = scaled(8_000, 100)
 
 export async function run(): Promise<void> {
   const first_ms: number[] = []
@@ -17,7 +18,7 @@ export async function run(): Promise<void> {
   const anonymous: number[] = []
   for (let round = 0; round < ROUNDS; round += 1) {
     const state = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
-    const daemon = new Daemon(state, ['--no-demo'])
+    const daemon = new Daemon(state, ['--no-demo'], [], { isMeasured: true })
     for (const times of [first_ms, again_ms]) {
       const began_ms = performance.now()
       await daemon.start()

@@ -1,4 +1,7 @@
-/** The longest time that configuring keeps the thread which answers pollers: with 2,000 and 10,000 real servers in one process. */
+/**
+ * The longest time that configuring keeps the thread which answers pollers: with 2,000 and 10,000 real servers in one
+ * process.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,20 +11,21 @@ import type { PlanExecutor } from '../src/config/enactor.ts'
 import type { Draft } from '../src/config/draft.ts'
 import { Editing } from '../src/config/editing.ts'
 import { PendingChanges } from '../src/config/pending.ts'
-import { verifyReferences } from '../src/config/reference-rules.ts'
-import { systemClock } from '../src/clock.ts'
+import { verifyReferences } from '../src/rules/references.ts'
+import { systemClock } from '../src/base/clock.ts'
 import type { PlanResult } from '../src/drivers/driver.ts'
 import { supervisedPaths } from '../src/drivers/haproxy/paths.ts'
 import { createDrivers } from '../src/drivers/index.ts'
-import { newId } from '../src/ids.ts'
-import { silentLog } from '../src/log.ts'
+import { newId } from '../src/base/ids.ts'
+import { silentLog } from '../src/base/log.ts'
 import { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
-import { backend, frontend, realServer } from '../test/config-fixture.ts'
+import { backend, frontend, realServer } from '../test/fixtures/config.ts'
 import { spread, table, whole } from './measure.ts'
+import { scaled } from './scale.ts'
 
-const SIZES = [2_000, 10_000] as const
-const ROUNDS = 12
-const WARM_UP = 3
+const SIZES = scaled([2_000, 10_000], [100])
+const ROUNDS = scaled(12, 1)
+const WARM_UP = scaled(3, 0)
 
 /** The longest time in which the event loop did not turn while this was done, in milliseconds. */
 async function longestStretch(work: () => unknown): Promise<number> {
@@ -42,7 +46,7 @@ async function longestStretch(work: () => unknown): Promise<number> {
 /** Takes plans as the system worker does, over to another thread, and carries nothing out. */
 function receivingWorker() {
   const code = `const { parentPort } = require('node:worker_threads')
-    parentPort.on('message', (steps) => parentPort.postMessage({ ok: true, done: steps.length }))`
+    parentPort.on('message', (steps) => parentPort.postMessage({ ok: true, done: steps.length, recorded: 0, warnings: [] }))`
   const worker = new Worker(code, { eval: true })
   const send: PlanExecutor['execute'] = (steps) =>
     new Promise((resolve) => {
@@ -54,7 +58,7 @@ function receivingWorker() {
 
 async function stretchesOf(count: number): Promise<ReadonlyMap<string, readonly number[]>> {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
-  const store = new LmdbConfigStore(folder, newId)
+  const store = new LmdbConfigStore(folder)
   const worker = receivingWorker()
   const drivers = createDrivers({ haproxy: supervisedPaths(folder), stateFolder: folder }, 'node')
   const parts = { store, drivers, executor: worker.executor, rules: [verifyReferences], nodeId: 'node' }
@@ -81,10 +85,14 @@ async function stretchesOf(count: number): Promise<ReadonlyMap<string, readonly 
   const apply = () => engine.apply({ force: undefined, comment: undefined }, { by: 'bench', address: undefined })
   try {
     const reals = Array.from({ length: count }, () => realServer(newId()))
-    await store.stage(
-      reals.map((value) => ({ section: 'realServers', scope: '', key: value.id, value })),
-      origin,
-    )
+    const writes = reals.map((value) => ({
+      section: 'realServers',
+      scope: '',
+      key: value.id,
+      value,
+      changeId: newId(),
+    }))
+    await store.write({ op: 'stage', origin, writes, discards: [] })
     const all = backend(
       newId(),
       reals.map(({ id }) => id),

@@ -1,6 +1,6 @@
 /**
- * Loaded into a daemon with `--import FILE?to=PATH`: writes when each second of statistics was complete, one line each, from within
- * the archive thread.
+ * Loaded into a daemon with `--import FILE?to=PATH`: writes when each second of statistics was complete, one line each,
+ * from within the archive thread.
  */
 import { appendFileSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'

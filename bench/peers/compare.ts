@@ -5,8 +5,9 @@ import type { Fulcrum } from './fulcrum.ts'
 import { getText, measureHttp } from './http-queries.ts'
 import type { Peer, Rate } from './peer.ts'
 import { checkTotals, type Query, type Window } from './windows.ts'
+import { scaled } from '../scale.ts'
 
-const ROUNDS = 3
+const ROUNDS = scaled(3, 1)
 
 /** Queries per second of one tool for one window, by round. */
 export interface Measured {

@@ -1,17 +1,20 @@
 /**
- * The samples that every tool gets, and the model that every answer is checked against. They follow from the object's number
- * and the second alone, so nothing has to be kept: half of the objects idle, 2 % at about 1,000 sessions a second, the others
- * light, bytes following sessions. Short windows read objects with a sample each second. Each long window has an object of
- * its own with at most one sample per bucket, so that tools without coarser archives hold just what the window answers.
+ * The samples that every tool gets, and the model that every answer is checked against. They follow from the object's
+ * number and the second alone, so nothing has to be kept: half of the objects idle, 2 % at about 1,000 sessions a
+ * second, the others light, bytes following sessions. Short windows read objects with a sample each second. Each long
+ * window has an object of its own with at most one sample per bucket, so that tools without coarser archives hold just
+ * what the window answers.
  */
+import { scaled } from '../scale.ts'
+
 export const METRIC_NAMES = ['current_sessions', 'sessions', 'bytes_in', 'bytes_out'] as const
 
 export const HOUR_S = 3_600
 export const DAY_S = 24 * HOUR_S
 /** Seconds of history of the objects that have a sample each second. */
-export const DENSE_S = 2 * HOUR_S
-export const OBJECTS = 100
-export const GROUP_SERVERS = 50
+export const DENSE_S = scaled(2 * HOUR_S, 400)
+export const OBJECTS = scaled(100, 10)
+export const GROUP_SERVERS = scaled(50, 4)
 
 export interface SampledObject {
   readonly index: number
@@ -27,13 +30,13 @@ export interface SampledObject {
 
 const [DAY_OBJECT, MONTH_OBJECT, YEARS_OBJECT] = [OBJECTS - 3, OBJECTS - 2, OBJECTS - 1]
 /**
- * 301 s for the tier of 300 s: the archive's writer passes over gaps of five minutes in one step, which keeps the load short.
- * Every 300th bucket stays unknown, for every tool.
+ * 301 s for the tier of 300 s: the archive's writer passes over gaps of five minutes in one step, which keeps the load
+ * short. Every 300th bucket stays unknown, for every tool.
  */
 const SPARSE = new Map([
-  [DAY_OBJECT, { every_s: 10, history_s: DAY_S }],
-  [MONTH_OBJECT, { every_s: 301, history_s: 40 * DAY_S }],
-  [YEARS_OBJECT, { every_s: HOUR_S, history_s: 730 * DAY_S }],
+  [DAY_OBJECT, { every_s: 10, history_s: scaled(DAY_S, HOUR_S) }],
+  [MONTH_OBJECT, { every_s: 301, history_s: scaled(40 * DAY_S, 8 * HOUR_S) }],
+  [YEARS_OBJECT, { every_s: HOUR_S, history_s: scaled(730 * DAY_S, 3 * DAY_S) }],
 ])
 
 function makeObject(index: number): SampledObject {

@@ -1,4 +1,7 @@
-/** A process of its own that feeds an archive: `feed-archive.ts DIRECTORY OBJECTS SECONDS END`. Prints what it cost as JSON. */
+/**
+ * A process of its own that feeds an archive: `feed-archive.ts DIRECTORY OBJECTS SECONDS END`. Prints what it cost as
+ * JSON.
+ */
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { feedObjects } from './feed-objects.ts'
 import { METRIC_NAMES, valueAt } from './data-set.ts'

@@ -20,10 +20,12 @@ import type { Footprint, Peer } from './peer.ts'
 import { diskBytes } from './programs.ts'
 import type { Programs } from './tools.ts'
 import { checkTotals, type Query } from './windows.ts'
+import { scaled } from '../scale.ts'
 
-const FED_SECONDS = 600
-const FED_OBJECTS = [200, 2_000] as const
-const KEPT_OBJECTS = 50
+const FED_SECONDS = scaled(600, 20)
+const FED_OBJECTS = scaled([200, 2_000], [20])
+const KEPT_OBJECTS = scaled(50, 2)
+const KEPT_S = scaled(DAY_S, 600)
 const SECONDS_PER_COMMIT = 10
 const BYTES_PER_DOUBLE = 8
 
@@ -74,13 +76,13 @@ export async function printFed(programs: Programs, end_s: number): Promise<reado
   const rows: string[][] = []
   const ratios: number[] = []
   for (const objects of FED_OBJECTS) {
-    const size = { objects, seconds: FED_SECONDS, end_s }
+    const fed = { objects, seconds: FED_SECONDS, end_s }
     const written = new Map<string, number>()
     for (const [name, run] of feeds(programs)) {
-      const { written_bytes, memory_bytes } = await run(size)
+      const { written_bytes, memory_bytes } = await run(fed)
       written.set(name, written_bytes)
       const perSeries = memory_bytes / (objects * METRIC_NAMES.length)
-      rows.push([whole(objects), name, digits(written_bytes / samplesOf(size), 2), whole(perSeries)])
+      rows.push([whole(objects), name, digits(written_bytes / samplesOf(fed), 2), whole(perSeries)])
     }
     const [ours = Number.NaN, theirs = Number.NaN] = written.values()
     ratios.push(programs.rrdcached === undefined ? Number.NaN : theirs / ours)
@@ -96,12 +98,14 @@ export async function printFed(programs: Programs, end_s: number): Promise<reado
   return ratios
 }
 
-/** Every second of a day of fifty objects: what the archive's file holds, beside rrdtool's rings for the same buckets. */
+/**
+ * Every second of a day of fifty objects: what the archive's file holds, beside rrdtool's rings for the same buckets.
+ */
 export async function printKept(end_s: number): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
-  const writer = new ArchiveWriter(directory, end_s - DAY_S)
+  const writer = new ArchiveWriter(directory, end_s - KEPT_S)
   const objects = feedObjects(KEPT_OBJECTS)
-  for (let second = end_s - DAY_S; second < end_s; second += 1) {
+  for (let second = end_s - KEPT_S; second < end_s; second += 1) {
     writer.ring.beginSecond(second)
     for (const object of objects) {
       const slot = writer.ensure('frontend', object.name, '')?.slot ?? -1
@@ -116,9 +120,9 @@ export async function printKept(end_s: number): Promise<number> {
     TIERS.map(({ step_s, rows }) => Math.min(rows, most / step_s) * (step_s === 1 ? 1 : 3))
       .map((values) => values * METRIC_NAMES.length * BYTES_PER_DOUBLE * KEPT_OBJECTS)
       .reduce((sum, bytes) => sum + bytes, 0)
-  const theirs = ringBytes(DAY_S)
+  const theirs = ringBytes(KEPT_S)
   table(
-    `${KEPT_OBJECTS} objects after a day of seconds`,
+    `${KEPT_OBJECTS} objects after ${whole(KEPT_S)} seconds`,
     ['what', 'MB'],
     [
       ['Fulcrum, the whole archive', (ours / 1e6).toFixed(2)],

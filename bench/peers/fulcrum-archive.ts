@@ -16,8 +16,8 @@ function put(writer: ArchiveWriter, second: number, object: SampledObject, { kin
 }
 
 /**
- * Writes the data set through the archive's own writer, in simulated time. Between samples that lie apart nothing is known,
- * which costs a transaction, not one per second.
+ * Writes the data set through the archive's own writer, in simulated time. Between samples that lie apart nothing is
+ * known, which costs a transaction, not one per second.
  */
 export async function fillArchive(
   directory: string,

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { freePort } from '../../test/traffic-fixture.ts'
+import { freePort } from '../../test/fixtures/traffic.ts'
 import { METRICS } from '../../src/model/metrics.ts'
 import { type BenchDaemon, createReals, startDaemon } from '../daemon.ts'
 import { type DataSet, OBJECTS, type SampledObject, type Totals } from './data-set.ts'

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../../test/traffic-fixture.ts'
+import { freePort } from '../../test/fixtures/traffic.ts'
 import type { Totals } from './data-set.ts'
 import { getText, type HttpServer, measureHttp } from './http-queries.ts'
 import type { Footprint, Peer, Rate } from './peer.ts'

@@ -1,6 +1,7 @@
 /**
- * The same samples and the same windows in Fulcrum and in the tools that Debian has for it, side by side in one run. Every
- * answer is checked against the model before it is timed; tools that are not here or cannot be loaded fairly are named.
+ * The same samples and the same windows in Fulcrum and in the tools that Debian has for it, side by side in one run.
+ * Every answer is checked against the model before it is timed; tools that are not here or cannot be loaded fairly are
+ * named.
  */
 import { whole } from '../measure.ts'
 import { atLeast, leadOver, type Outcome, printAims } from './aims.ts'
@@ -12,8 +13,9 @@ import { compareLive } from './live.ts'
 import type { Footprint, Peer } from './peer.ts'
 import { choosePeers, findPrograms, type Programs } from './tools.ts'
 import { makeWindows } from './windows.ts'
+import { scaled } from '../scale.ts'
 
-const ROUND_S = 2
+const ROUND_S = scaled(2, 1)
 const YEARS_MS_MAX = 3
 
 function windowOutcomes(results: ReadonlyMap<string, readonly Measured[]>): readonly Outcome[] {

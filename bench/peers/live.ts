@@ -2,15 +2,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../../test/traffic-fixture.ts'
+import { freePort } from '../../test/fixtures/traffic.ts'
 import { median, spread, table, whole } from '../measure.ts'
 import { GROUP_SERVERS, OBJECTS } from './data-set.ts'
 import type { Fulcrum } from './fulcrum.ts'
 import { getText, type HttpServer, measureHttp } from './http-queries.ts'
 import { ServerProcess } from './programs.ts'
+import { scaled } from '../scale.ts'
 
-const ROUNDS = 3
-const ROUND_S = 2
+const ROUNDS = scaled(3, 1)
+const ROUND_S = scaled(2, 1)
 const CLIENTS = 16
 
 interface LivePage {

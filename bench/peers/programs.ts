@@ -72,14 +72,16 @@ function ioFigure(pid: number | 'self', name: string): number {
   return Number(new RegExp(`^${name}: (\\d+)`, 'm').exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? Number.NaN)
 }
 
-/** Bytes that a process has caused to be written, as the kernel counts memory that becomes dirty, mapped files as well. */
+/**
+ * Bytes that a process has caused to be written, as the kernel counts memory that becomes dirty, mapped files as well.
+ */
 export function writtenBytes(pid: number | 'self'): number {
   return ioFigure(pid, 'write_bytes')
 }
 
 /**
- * Bytes in the write calls of a process. For a program that writes single pages over what was written in large pieces: recent
- * kernels count the whole piece as dirty then, but write the pages.
+ * Bytes in the write calls of a process. For a program that writes single pages over what was written in large pieces:
+ * recent kernels count the whole piece as dirty then, but write the pages.
  */
 export function handedBytes(pid: number | 'self'): number {
   return ioFigure(pid, 'wchar')

@@ -46,11 +46,15 @@ export async function fillFile(pipe: PipeProgram, data: DataSet, object: Sampled
   const file = `${object.name}.rrd`
   await command(pipe, createCommand(file, data.end_s - object.history_s - object.every_s))
   const words: string[] = []
+  let told_s = 0
   for (const second of data.seconds(object)) {
     // Nothing is known between samples that lie apart.
     if (object.every_s > 1) words.push(`${second}:U:U:U:U`)
     words.push(updateWord(object, second))
+    told_s = second + 1
   }
+  // rrdtool closes a bucket only when something behind it is told.
+  if (told_s < data.end_s) words.push(`${data.end_s}:U:U:U:U`)
   for (let n = 0; n < words.length; n += UPDATES_PER_COMMAND) {
     await command(pipe, `update ${file} ${words.slice(n, n + UPDATES_PER_COMMAND).join(' ')}`)
   }

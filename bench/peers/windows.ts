@@ -1,3 +1,4 @@
+import { scaled } from '../scale.ts'
 import { type DataSet, HOUR_S, type SampledObject, type Totals } from './data-set.ts'
 
 export interface Query {
@@ -46,31 +47,36 @@ export function makeWindows(data: DataSet, round_s: number): readonly Window[] {
   const [busiest] = data.group
   const dense = busiest === undefined ? [] : [busiest]
   const short = { step_s: 1, round_s, clients: 16 }
-  const long = { different: 400, room: 400, round_s: round_s / 2, clients: 4 }
+  const long = { different: scaled(400, 10), room: scaled(400, 10), round_s: scaled(round_s / 2, 1), clients: 4 }
+  const hour = { buckets: scaled(HOUR_S, 200), room: scaled(2_000, 100) }
   const shapes: readonly Shape[] = [
     {
       title: '60 s at 1 s',
       ...short,
       buckets: 60,
-      room: 5_000,
-      different: 20_000,
+      room: scaled(5_000, 200),
+      different: scaled(20_000, 200),
       subjects: data.group.map((object) => [object]),
     },
-    { title: '1 h at 1 s', ...short, buckets: HOUR_S, room: 2_000, different: 2_000, subjects: [dense] },
-    { title: '1 d at 10 s', step_s: 10, buckets: 8_100, ...long, subjects: [[data.day]] },
-    { title: '40 d at 5 min', step_s: 300, buckets: 11_000, ...long, subjects: [[data.month]] },
-    { title: '2 y at 1 h', step_s: HOUR_S, buckets: 17_000, ...long, subjects: [[data.years]] },
+    { title: '1 h at 1 s', ...short, ...hour, different: hour.room, subjects: [dense] },
+    { title: '1 d at 10 s', step_s: 10, buckets: scaled(8_100, 300), ...long, subjects: [[data.day]] },
+    { title: '40 d at 5 min', step_s: 300, buckets: scaled(11_000, 60), ...long, subjects: [[data.month]] },
+    { title: '2 y at 1 h', step_s: HOUR_S, buckets: scaled(17_000, 50), ...long, subjects: [[data.years]] },
     {
       title: '50 servers, 1 h at 1 s',
       ...short,
       clients: 2,
-      buckets: HOUR_S,
-      room: 2_000,
+      ...hour,
       different: 100,
       subjects: [data.group],
     },
   ]
-  return shapes.map((shape) => makeWindow(data, shape))
+  // Of the long ones, the longest stands for all.
+  const chosen = scaled(
+    shapes,
+    shapes.filter(({ title }) => !/^(1|40) d/.test(title)),
+  )
+  return chosen.map((shape) => makeWindow(data, shape))
 }
 
 /** Throws unless the answer holds as many known values as the model and they add up to the same. */
