@@ -162,6 +162,8 @@ t.test('dns: an answer without an error, and an address among the answers', { sk
     test.equal(await status('--type=AAAA', '--answer=2001:db8:1::FF'), 0)
     test.equal(await status('--type=AAAA', '--answer=2001:db8:1::fe'), 4)
     test.equal(await status('--type=NONE'), 1)
+    // The length of a label of ten characters is the byte of a new line.
+    test.match(await check('dns', ip, port, ['--name=tencharact.example.org']), { status: 0, output: /^3 answers$/m })
   }
   const failing = await datagrams(test, '127.0.0.1', (query) => dnsAnswer(query, 2))
   test.match(await check('dns', '127.0.0.1', failing, ['--name=a']), { status: 3 })
@@ -245,6 +247,8 @@ t.test('udp: a reply, no reply, and a port that nobody listens on', { skip }, as
     const status = async (...flags: string[]) => (await check('udp', ip, port, flags)).status
     test.equal(await status('--payload=00FF00'), 0)
     test.same(sent, ['00ff00'])
+    test.equal(await status('--payload=010a02'), 0)
+    test.same(sent, ['00ff00', '010a02'], 'a new line is a byte like others')
     test.equal(await status('--payload=01', '--reply=ABCD00'), 0)
     test.equal(await status('--payload=01', '--reply=abce'), 3)
     test.equal(await status('--payload=0'), 1)

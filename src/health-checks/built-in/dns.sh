@@ -38,7 +38,8 @@ done
 query+=00$(printf '%04x' "${numbers[$type]}")0001
 
 exec 3<>"/dev/udp/$3/$4" || exit 1
-printf "$(sed 's/../\\x&/g' <<<"$query")" >&3
+# One datagram: what bash prints itself it sends in two when a byte is that of a new line.
+printf "$(sed 's/../\\x&/g' <<<"$query")" | dd bs=65535 iflag=fullblock 2>/dev/null >&3
 reply=$(dd bs=65535 count=1 <&3 2>/dev/null | od -An -v -tx1 | tr -d ' \n')
 # Who only sends the question back does not answer it.
 [[ ${reply:0:4} == "$id" && ${reply:4:1} == [89a-f] && ${#reply} -ge 24 ]] || { echo 'no answer to the question'; exit 2; }

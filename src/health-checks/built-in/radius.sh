@@ -28,7 +28,8 @@ inner=$(md5 <<<"$(xored 0x36)${head}5012$(printf '%032d' 0)")
 proof=$(md5 <<<"$(xored 0x5c)$inner")
 
 exec 3<>"/dev/udp/$3/$4" || exit 1
-raw <<<"${head}5012$proof" >&3
+# One datagram: what bash prints itself it sends in two when a byte is that of a new line.
+raw <<<"${head}5012$proof" | dd bs=4096 iflag=fullblock 2>/dev/null >&3
 reply=$(dd bs=4096 count=1 <&3 2>/dev/null | hex)
 [[ ${#reply} -ge 40 && ${reply:2:2} == "$id" ]] || { echo 'no answer'; exit 2; }
 wanted=$(md5 <<<"${reply:0:8}$authenticator${reply:40}$secret")

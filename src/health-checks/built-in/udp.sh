@@ -12,7 +12,8 @@ done
 [[ $payload =~ ^([0-9a-fA-F]{2})+$ ]] || { echo 'the payload is not one of hexadecimal digits'; exit 1; }
 
 exec 3<>"/dev/udp/$3/$4" || exit 1
-printf "$(sed 's/../\\x&/g' <<<"$payload")" >&3
+# One datagram: what bash prints itself it sends in two when a byte is that of a new line.
+printf "$(sed 's/../\\x&/g' <<<"$payload")" | dd bs=65535 iflag=fullblock 2>/dev/null >&3
 if [[ -z $wanted ]]; then
   # An answer, or silence for a while (a status above 128), but no error of the socket.
   IFS= read -r -t 0.5 -N 1 <&3
