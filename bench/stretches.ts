@@ -72,7 +72,7 @@ async function stretchesOf(count: number): Promise<ReadonlyMap<string, readonly 
     beforeApply: async () => undefined,
     onPromoted: () => undefined,
   })
-  const pending = new PendingChanges(store, drivers)
+  const pending = new PendingChanges(store, drivers, () => ['node-1'])
   const editing = new Editing(store)
   const origin = { actor: 'bench', endpoint: 'bench', at: new Date().toISOString() }
   const edit = (work: (draft: Draft) => void) => editing.edit(origin, undefined, work)

@@ -9,6 +9,7 @@ import { leavesRoom } from '../base/spare-room.ts'
 import { VERSION } from '../base/version.ts'
 import { Applying } from '../config/applying.ts'
 import { createPending } from '../config/pending.ts'
+import { configView } from '../config/views.ts'
 import { Revisions } from '../config/revisions.ts'
 import { createTransacting } from '../config/transacting.ts'
 import { Transactions } from '../config/transactions.ts'
@@ -44,7 +45,7 @@ export function createCapabilities(node: Node): Made {
   const power = new Power(node)
   const snapshots = new Snapshots({ ...node, power })
   const updates = new Updates({ ...node, power, snapshots })
-  const backups = new Backups({ ...node, leavesRoom, version: VERSION })
+  const backups = new Backups({ ...node, agreed: configView(node.store.agreed), leavesRoom, version: VERSION })
   const automatic = new AutomaticBackups({ ...node, backups })
   const drains = createDrains({ ...node, connections: (ripId) => openConnections(node, ripId) })
   const restoreChecks = createRestoreChecks(node)

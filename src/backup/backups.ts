@@ -25,6 +25,8 @@ export const KEPT_MAX: Readonly<Record<AutoKind, number>> = { apply: 20, daily: 
 
 export interface BackupsParts {
   readonly running: ConfigView
+  /** What a backup holds: running, but for what this node runs alone. */
+  readonly agreed: ConfigView
   readonly candidate: ConfigView
   /** Whether an apply is under way. */
   readonly engine: { readonly isApplying: boolean }
@@ -85,8 +87,8 @@ export class Backups implements BackupsActor {
 
   /** Everything that a backup holds, by reference: records are never changed in place. */
   source(): BackupSource {
-    const { running, nodeId, version, clock } = this.#parts
-    const contents: SectionContents = Object.fromEntries(SECTION_NAMES.map((name) => [name, [...running.list(name)]]))
+    const { agreed, nodeId, version, clock } = this.#parts
+    const contents: SectionContents = Object.fromEntries(SECTION_NAMES.map((name) => [name, [...agreed.list(name)]]))
     return {
       applianceVersion: version,
       createdAt: new Date(clock.now_ms()).toISOString(),

@@ -2,13 +2,13 @@ import { type Entry, type EntryLog, LostRaceError } from '../../storage/config/e
 import { defer } from '../base/deferred.ts'
 import { newId } from '../base/ids.ts'
 import { EtcdError } from '../etcd/errors.ts'
-import type { KeyValue, TransactionAnswer } from '../etcd/transaction.ts'
+import type { TransactionAnswer } from '../etcd/transaction.ts'
 import type { Watch, WatchEvent } from '../etcd/watch.ts'
 import { type Checkpoint, CHECKPOINT_EVERY, Checkpoints, digestOf } from './checkpoint.ts'
 import { type ClusterLogParts, sleepFor } from './cluster-log-parts.ts'
 import { decodeEnvelope, encodeEnvelope, type Envelope, envelopeOf, UnknownEntryError } from './envelope.ts'
 import { LargeValues, MissingPartError } from './large-values.ts'
-import { GUARD, lastOf, LOG_END, LOG_SPAN, logName, markerOf, positionOf } from './places.ts'
+import { GUARD, lastOf, LOG_END, LOG_SPAN, logName, markerOf, positionIn } from './places.ts'
 import { HoleError, lostRace, noQuorum, reasonOf, refused } from './refusals.ts'
 import { SealingError } from './sealing.ts'
 
@@ -29,6 +29,7 @@ const READ_AT_ONCE = 64
  * folds all entries in their order, its own included; each has a number, so that a lost one is noticed.
  */
 export class ClusterLog implements EntryLog {
+  readonly nodeId: string
   readonly #parts: ClusterLogParts
   readonly #values: LargeValues
   readonly #every: number
@@ -47,6 +48,7 @@ export class ClusterLog implements EntryLog {
   #checkpointing: Promise<void> = Promise.resolve()
 
   private constructor(parts: ClusterLogParts) {
+    this.nodeId = parts.nodeId
     this.#parts = parts
     this.#every = parts.checkpointEvery ?? CHECKPOINT_EVERY
     this.#values = new LargeValues(parts.etcd, parts.keys)
@@ -209,9 +211,9 @@ export class ClusterLog implements EntryLog {
       if (last < known) this.#halt(`the cluster's log ends at ${last}, and ${known} was folded here`)
       if (this.#hasEnded) return revision
       const [first] = entries
-      const before = first === undefined ? last : positionIn(first) - 1
+      const before = first === undefined ? last : positionIn(first.key) - 1
       if (before > this.position) await this.#begin()
-      for (const entry of entries) await this.#take(positionIn(entry), entry.value)
+      for (const entry of entries) await this.#take(positionIn(entry.key), entry.value)
       if (!hasMore && this.position >= last) return revision
     }
   }
@@ -378,7 +380,7 @@ export class ClusterLog implements EntryLog {
   }
 
   async #takeAll(events: readonly WatchEvent[]): Promise<void> {
-    for (const { kind, kv } of events) if (kind === 'put') await this.#take(positionIn(kv), kv.value)
+    for (const { kind, kv } of events) if (kind === 'put') await this.#take(positionIn(kv.key), kv.value)
   }
 
   /** Ends early when the log is closed. */
@@ -396,5 +398,3 @@ export class ClusterLog implements EntryLog {
     await this.#checkpointing
   }
 }
-
-const positionIn = ({ key }: KeyValue): number => positionOf(Buffer.from(key).toString())

@@ -33,6 +33,8 @@ export interface ApplyOutcome {
   readonly revision: number
   readonly comment?: string
   readonly changes?: number
+  /** The only node on which it took effect, where there are others. */
+  readonly onlyOn?: string
   readonly confirmBy?: string | undefined
   readonly reason?: string
 }

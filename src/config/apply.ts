@@ -14,6 +14,7 @@ import { Exclusive } from './exclusive.ts'
 import { heedWarnings } from './heeding.ts'
 import { refuseRevisionFlood } from './revision-flood.ts'
 import { refuseUnderWay, thaw } from './rollout/decision.ts'
+import { NO_OTHERS } from './rollout/other-nodes.ts'
 import { Participant } from './rollout/participant.ts'
 import { HERE_ALONE, type Reach, Rollout } from './rollout/rollout.ts'
 import { requireWaiting, takeBack, type TakenBack } from './take-back.ts'
@@ -150,11 +151,11 @@ export class ApplyEngine {
   ): Promise<Applied> {
     const { store } = this.#parts
     if (frozen.length === 0) return this.#forced(header, options)
-    refuseRevisionFlood(store, header)
+    if (options.onlyHere !== true) refuseRevisionFlood(store, header)
     const desired = frozenView(store.running, frozen)
     await prepare(this.#parts.drivers, desired)
     const plan = { atLeast: options.force ?? 'runtime' } as const
-    const reach = this.#reach(header)
+    const reach = this.#reach(header, options)
     await reach.prepare(
       () => verifyAll(this.#parts, desired),
       () => this.#enactor.check(desired, plan),
@@ -237,7 +238,7 @@ export class ApplyEngine {
   async #make(
     frozen: readonly Change[],
     enacted: Enacted,
-    { confirmWithin, unstaged }: ApplyDetails,
+    { confirmWithin, unstaged, onlyHere = false }: ApplyDetails,
     header: RevisionHeader,
   ): Promise<Applied> {
     const { store, clock, log, tell, onPromoted, others, nodeId } = this.#parts
@@ -245,7 +246,7 @@ export class ApplyEngine {
     const among = others && nodeId
     const unconfirmed = confirmWithin === undefined ? undefined : waiting(header, confirmWithin, clock, among)
     try {
-      await store.write({ op: 'promote', header, unconfirmed, unstaged })
+      await store.write({ op: 'promote', header, unconfirmed, unstaged, onlyOn: onlyHere ? nodeId : undefined })
     } catch (error) {
       // The machine is new and the store is old: go back, as for any other step that failed.
       const output = error instanceof Error ? error.message : String(error)
@@ -256,12 +257,15 @@ export class ApplyEngine {
     this.participant?.made()
     await onPromoted(frozen.map(recordChange))
     const { isDryRun, warnings, nodes } = enacted
-    for (const warning of warnings) log.warn(warning, { revision: header.revision })
-    const { revision, by, comment } = header
+    const { revision } = store
+    for (const warning of warnings) log.warn(warning, { revision })
+    const { by, comment } = header
     const confirmBy = unconfirmed?.confirmBy
-    log.info('applied', { revision, changes: frozen.length, by })
-    tell({ state: 'applied', by, revision, comment, changes: frozen.length, confirmBy })
-    return { ...header, confirmBy, isDryRun, warnings, ...(nodes && { nodes }), live: wentLive(revision, frozen) }
+    const only = onlyHere ? { onlyOn: nodeId } : {}
+    log.info('applied', { revision, changes: frozen.length, by, ...only })
+    tell({ state: 'applied', by, revision, comment, changes: frozen.length, confirmBy, ...only })
+    const live = wentLive(revision, frozen)
+    return { ...header, revision, confirmBy, isDryRun, warnings, ...(nodes && { nodes }), live }
   }
 
   /** All problems of the candidate, the checker's included. Touches nothing. */
@@ -303,12 +307,12 @@ export class ApplyEngine {
   }
 
   /** Where the apply takes effect. */
-  #reach(header: RevisionHeader): Reach {
+  #reach(header: RevisionHeader, { onlyHere = false }: ApplyOptions): Reach {
     const { participant } = this
     const { others } = this.#parts
     if (others === undefined || participant === undefined) return HERE_ALONE
     const hold = participant.hold.bind(participant)
-    return new Rollout({ ...this.#parts, others, hold }, header)
+    return new Rollout({ ...this.#parts, others: onlyHere ? NO_OTHERS : others, hold }, header)
   }
 
   #begin(by: string, comment: string, applyId = newId()): RevisionHeader {

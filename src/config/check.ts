@@ -41,7 +41,7 @@ function checkSection<N extends SectionName>(title: string, reader: RecordReader
 
 function checkChanges(store: ConfigStore): readonly string[] {
   const problems: string[] = []
-  for (const change of store.changes()) {
+  for (const change of store.staged()) {
     if (isDeepStrictEqual(change.before?.value, change.after?.value)) {
       problems.push(`the pending change of ${change.section} ${change.key} changes nothing`)
     }

@@ -1,6 +1,7 @@
-import type { Change, ConfigStore, Origin, RecordKey, Write } from '../../storage/config/config-store.ts'
+import { isAgreed } from '../../storage/config/ahead.ts'
+import type { Change, ConfigStore, Origin, RecordKey, RecordReader, Write } from '../../storage/config/config-store.ts'
 import { changesNothing } from '../../storage/config/mirror.ts'
-import type { Choice } from '../context/applying.ts'
+import type { ApplyOptions, Choice } from '../context/applying.ts'
 import { ApiError, type FieldError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
@@ -24,17 +25,17 @@ export const toJudged = ({ before, after, ...change }: Change): Judged => ({
  * they cannot stand without.
  */
 export function editedChanges(
-  store: Pick<ConfigStore, 'changes' | 'running'>,
+  store: Pick<ConfigStore, 'changes' | 'agreed'>,
   edits: readonly Write[],
   origin: Origin,
 ): readonly Change[] {
   const pending = store.changes()
   const staged = new Map(pending.map((change) => [keyOf(change), change]))
   const changes = edits
-    .map((edit): Change => ({ ...changeTo(store.running, edit, edit.value ?? null), id: newId(), ...origin }))
+    .map((edit): Change => ({ ...changeTo(store.agreed, edit, edit.value ?? null), id: newId(), ...origin }))
     .filter((change) => !changesNothing(change))
   refuseMissing(edits.flatMap((edit) => staged.get(keyOf(edit)) ?? []))
-  refuseDependent(store, [...pending, ...changes], changes)
+  refuseDependent(store.agreed, [...pending, ...changes], changes)
   return changes
 }
 
@@ -49,17 +50,33 @@ export const isOnlyOf = ({ actor, others = [] }: Pick<Origin, 'actor' | 'others'
  * without the rest.
  */
 export function chosenChanges(
-  store: Pick<ConfigStore, 'changes' | 'running'>,
-  { changes: ids, mine }: Choice,
+  store: Pick<ConfigStore, 'changes' | 'agreed' | 'running'>,
+  { changes: ids, mine, onlyHere = false }: Choice & Pick<ApplyOptions, 'onlyHere'>,
   { by, may }: { readonly by: string; readonly may: May },
 ): ReadonlySet<string> {
-  const pending = store.changes()
+  const running = onlyHere ? store.running : store.agreed
+  const pending = onlyHere ? store.changes().filter((change) => !isAgreed(running, change)) : store.changes()
   const wanted = ids === undefined ? undefined : new Set(ids)
   refuseUnknown(ids ?? [], pending)
   const chosen = pending.filter((change) => wanted?.has(change.id) ?? (mine !== true || isOnlyOf(change, by)))
   refuseForeign(chosen.map(toJudged), may, HOW_TO_GO_ON)
-  if (chosen.length < pending.length) refuseDependent(store, pending, chosen)
+  if (onlyHere) refuseShared(chosen)
+  if (chosen.length < pending.length) refuseDependent(running, pending, chosen)
   return new Set(chosen.map(({ id }) => id))
+}
+
+/** Who may do what is asked of every node, about every node. */
+function refuseShared(chosen: readonly Change[]): void {
+  const errors = chosen
+    .filter((change) => isOfAccess([change]))
+    .map((change): FieldError => ({
+      field: change.id,
+      code: 'NOT_SUPPORTED',
+      message: `${told(toJudged(change))} concerns who may do what, which is the same on all nodes`,
+    }))
+  if (errors.length === 0) return
+  const message = `Nodes cannot differ in accounts and rights: PUT /services/apply applies these on all, {"changes": [ids]} leaves them out here`
+  throw new ApiError('NOT_SUPPORTED', message, { errors })
 }
 
 function refuseUnknown(ids: readonly string[], pending: readonly Change[]): void {
@@ -78,11 +95,7 @@ function refuseUnknown(ids: readonly string[], pending: readonly Change[]): void
 const ROUNDS_MAX = 16
 
 /** What is left out, although what is chosen needs it, is named: nothing goes live that was not asked for. */
-function refuseDependent(
-  { running }: Pick<ConfigStore, 'running'>,
-  pending: readonly Change[],
-  chosen: readonly Change[],
-): void {
+function refuseDependent(running: RecordReader, pending: readonly Change[], chosen: readonly Change[]): void {
   const [taken, missing] = [new Set(chosen), new Set<Change>()]
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const needed = neededBy(configView(running), frozenView(running, [...taken]), pending, taken)

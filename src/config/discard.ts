@@ -19,12 +19,12 @@ const HOW_TO_GO_ON =
  * apply that was taken back, stops nobody who discards one change after the other.
  */
 export function discardable(store: ConfigStore, which: Discarded, may: May): readonly string[] {
-  const changes = store.changes()
+  const changes = store.staged()
   const named = changes.filter(
     (change) => which === 'all' || ('id' in which ? change.id === which.id : isOnlyOf(change, which.by)),
   )
   if (which !== 'all' && 'id' in which && named.length === 0) {
-    throw new ApiError('NOT_FOUND', `There is no pending change with id ${which.id}`)
+    throw new ApiError('NOT_FOUND', `There is no pending change with id ${which.id} that was staged`)
   }
   const wanted = new Set(named)
   const gone = isOfAccess(named) ? changes.filter((change) => wanted.has(change) || isOfAccess([change])) : named
@@ -38,10 +38,10 @@ export function discardable(store: ConfigStore, which: Discarded, may: May): rea
   if (gone.length === changes.length) return ids
   const taken = new Set(gone)
   const rest = frozenView(
-    store.running,
+    store.agreed,
     changes.filter((change) => !taken.has(change)),
   )
-  const before = frozenView(store.running, changes)
+  const before = frozenView(store.agreed, changes)
   const usage = newlyDangling(before, rest).map(({ section, id, name, field }) => ({
     resource: section,
     id,

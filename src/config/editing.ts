@@ -88,7 +88,7 @@ export class Editing {
   /** Takes pending changes back without asking who needs them: for edits of the daemon's own that came to nothing. */
   takeBack(isMine: (change: Change) => boolean, origin: Origin): Promise<void> {
     return this.#store.edit(() => {
-      const mine = this.#store.changes().filter(isMine)
+      const mine = this.#store.staged().filter(isMine)
       const discards = mine.map((change) => change.id)
       return { result: undefined, entry: staging(origin, [], discards, newId) }
     })

@@ -5,10 +5,12 @@ import { EFFECTS, type ChangeEffect, type Driver, type Step } from '../drivers/d
 import type { ConfigView, SectionName } from '../model/sections.ts'
 import { warningsOf } from '../warnings/warnings.ts'
 import { fileDiff } from './file-diff.ts'
+import type { OtherNodes } from './rollout/other-nodes.ts'
 import { shownChange } from './shown-change.ts'
 import { onOneRevision, prepare } from './turns.ts'
 import { inTurns, turn } from '../base/turns.ts'
 import { configView, frozenView, recordChange } from './views.ts'
+import { isAgreed } from '../../storage/config/ahead.ts'
 
 /** The cheapest effect is the default: a change no driver cares about takes hold at once. */
 function dearest(effects: readonly ChangeEffect[]): ChangeEffect {
@@ -18,11 +20,19 @@ function dearest(effects: readonly ChangeEffect[]): ChangeEffect {
 export class PendingChanges {
   readonly #store: ConfigStore
   readonly #drivers: readonly Driver[]
+  readonly #nodeIds: () => readonly string[]
   readonly #now_ms: () => number
 
-  constructor(store: ConfigStore, drivers: readonly Driver[], now_ms: () => number = Date.now) {
+  /** `nodeIds`: of all nodes. */
+  constructor(
+    store: ConfigStore,
+    drivers: readonly Driver[],
+    nodeIds: () => readonly string[],
+    now_ms: () => number = Date.now,
+  ) {
     this.#store = store
     this.#drivers = drivers
+    this.#nodeIds = nodeIds
     this.#now_ms = now_ms
   }
 
@@ -87,20 +97,24 @@ export class PendingChanges {
       after,
       effect: dearest(affected.map((entry) => entry.effect)),
       services: affected.map((entry) => entry.service),
+      pendingOn: this.#nodeIds().filter((id) => !isAgreed(this.#store.runningOn(id), stored)),
     }
   }
 }
 
 interface PendingParts {
   readonly store: ConfigStore
+  readonly born: string
+  readonly membership: { readonly others: Pick<OtherNodes, 'members'> | undefined }
   readonly drivers: readonly Driver[]
   readonly clock: Clock
   readonly engine: { validate(): Promise<void> }
 }
 
 /** What people ask for of pending changes. */
-export function createPending({ store, drivers, clock, engine }: PendingParts): PendingReader {
-  const pending = new PendingChanges(store, drivers, () => clock.now_ms())
+export function createPending({ store, born, membership, drivers, clock, engine }: PendingParts): PendingReader {
+  const nodeIds = () => [born, ...(membership.others?.members() ?? []).map(({ id }) => id)]
+  const pending = new PendingChanges(store, drivers, nodeIds, () => clock.now_ms())
   return {
     list: () => pending.list(),
     changedIds: (section) => pending.changedIds(section),

@@ -46,9 +46,9 @@ export class Revisions implements RevisionsReader {
       const spans = await this.#between(revision, this.#store.revision)
       const records = new Map<string, Map<string, unknown>>()
       for (const section of SECTION_NAMES) {
-        const running = this.#store.running.list(section, CLUSTER)
+        const agreed = this.#store.agreed.list(section, CLUSTER)
         // Every record carries its own id.
-        records.set(section, new Map(running.map(({ value }) => [String(Reflect.get(Object(value), 'id')), value])))
+        records.set(section, new Map(agreed.map(({ value }) => [String(Reflect.get(Object(value), 'id')), value])))
         await turn()
       }
       for (const { section, key, before, after } of spans) {

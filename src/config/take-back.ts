@@ -41,7 +41,7 @@ export async function takeBack(
   const { store, drivers, log, tell, onPromoted } = parts
   const waits = store.unconfirmed()?.applyId
   const made = lastMade(store)
-  const reversed = () => reverseChanges(store.running, made)
+  const reversed = () => reverseChanges(store.agreed, made)
   const planned = reversed()
   const desired = frozenView(store.running, planned)
   await prepare(drivers, desired)
@@ -51,7 +51,7 @@ export async function takeBack(
     if (store.unconfirmed()?.applyId !== waits) return { result: undefined }
     // Somebody may have changed their own account since: that stays.
     const changes = reversed()
-    const again = pendingAgain(store.running, made)
+    const again = pendingAgain(store.agreed, made)
     return { result: changes, entry: { op: 'promote', header, changes, keepsJournal: true, again } }
   })
   if (frozen === undefined) {

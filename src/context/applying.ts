@@ -36,6 +36,8 @@ export interface ApplyOptions extends Choice {
   readonly isForced?: boolean | undefined
   /** Not when there are warnings. */
   readonly refuseWarnings?: boolean | undefined
+  /** Of several nodes only this one: what goes live stays pending for the others. */
+  readonly onlyHere?: boolean | undefined
 }
 /** What an apply made live; of many, the first are told. */
 export interface WentLive {

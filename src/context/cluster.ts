@@ -12,6 +12,8 @@ export interface ClusterNode {
   /** Whether it counts for the quorum; one that has just joined does not yet. */
   readonly isVoter: boolean
   readonly isLeader: boolean
+  /** Records of which it runs something else than nodes agree on, since an apply of its own. */
+  readonly ahead: number
   /** Of Fulcrum, when it joined. */
   readonly version: string
   /** ISO 8601. */

@@ -24,6 +24,8 @@ export interface PendingChange extends ShownChange {
   readonly at: string
   readonly effect: string
   readonly services: readonly string[]
+  /** Ids of the nodes that run something else. */
+  readonly pendingOn: readonly string[]
 }
 
 export interface FilePreview {

@@ -30,6 +30,7 @@ export class Exchange implements Incoming {
   #aborted = false
   #ended: () => void = () => undefined
   #gone: AbortController | undefined
+  #isPaused = false
   #body: Readable | undefined
 
   readonly #listener: ListenerState
@@ -160,7 +161,9 @@ export class Exchange implements Incoming {
   }
 
   #flow(how: 'pause' | 'resume'): void {
-    if (!this.aborted) this.#response[how]()
+    if (this.aborted || this.#isPaused === (how === 'pause')) return
+    this.#isPaused = how === 'pause'
+    this.#response[how]()
   }
 
   /** A body that takes longer than it may ends the connection. */

@@ -32,7 +32,7 @@ export interface Drain {
 }
 
 export interface DrainParts {
-  readonly store: Pick<ConfigStore, 'running' | 'revisionHeaders' | 'oldestRevision' | 'revision' | 'unconfirmed'>
+  readonly store: Pick<ConfigStore, 'agreed' | 'revisionHeaders' | 'oldestRevision' | 'revision' | 'unconfirmed'>
   readonly running: ConfigView
   readonly candidate: ConfigView
   readonly editing: Pick<Editing, 'settled'>
@@ -157,11 +157,7 @@ async function halted({ store, engine, access }: DrainParts, job: JobHandle, dra
   const halt = () => {
     // Asked with each try: what it waits for may take a day.
     access.assertStill(author, ['realServers.halt', 'services.apply'])
-    return engine.applyUnstaged(
-      () => patchOf(store.running, 'realServers', ripId, { state: 'halted' }),
-      options,
-      caller,
-    )
+    return engine.applyUnstaged(() => patchOf(store.agreed, 'realServers', ripId, { state: 'halted' }), options, caller)
   }
   await retried(halt, isAwaited, job)
 }

@@ -116,6 +116,7 @@ export class JoinedCluster {
         state: this.#stateOf(id),
         isVoter: voter?.isLearner === false,
         isLeader: voter !== undefined && voter.id === leader,
+        ahead: this.#parts.store.aheadOn(id).length,
         version,
         since,
       }

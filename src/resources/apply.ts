@@ -110,11 +110,19 @@ function refuseWrong(ctx: Applying, { query, body }: ApplyRequest): void {
 const NOTHING_OF_ONES_OWN =
   'Nothing was applied: no pending change is yours alone; GET /services/pending shows whose they are'
 
-async function applyChosen(ctx: Applying, request: ApplyRequest) {
+/** What is taken back when nobody confirms it, and what nobody staged, is the cluster's. */
+function refuseOfAll({ confirmWithin, transactionId }: ApplyRequest['body']): void {
+  const sent = Object.entries({ confirmWithin, transactionId }).filter(([, value]) => value !== undefined)
+  const message = 'is for PUT /services/apply, which applies on all nodes'
+  if (sent.length > 0) refuseFields(sent.map(([field]) => problemIn(field, message)))
+}
+
+async function applyChosen(ctx: Applying, request: ApplyRequest, { onlyHere = false } = {}) {
   refuseWrong(ctx, request)
+  if (onlyHere) refuseOfAll(request.body)
   const { query, body } = request
   const { force: isForced, ...chosen } = body
-  const applied = await ctx.applying.apply({ ...chosen, force: query.force, isForced }, ctx)
+  const applied = await ctx.applying.apply({ ...chosen, force: query.force, isForced, onlyHere }, ctx)
   ctx.work.noteLive(applied.live)
   const { applyId, revision, confirmBy = null, isDryRun } = applied
   const nodes = applied.nodes?.map(({ nodeId, ok, state }) => ({ nodeId, ok, state })) ?? [
@@ -186,16 +194,13 @@ export const apply = [
     path: '/{applianceId}/services/apply',
     effect: 'apply',
     refuses: ['DEPENDS_ON_PENDING', 'WARNINGS', ...OF_TRANSACTION],
-    summary: 'Apply the pending changes on one node; refused while there are other nodes',
+    summary:
+      'Apply the pending changes on one node; where there are others, they stay pending for those, and the next apply on all brings nodes together again',
     message: 'Changes applied on one node',
     query: APPLY_QUERY,
     body: APPLY_BODY,
     data: APPLY_DATA,
-    handle: (ctx, request) => {
-      if (!ctx.cluster.hasOthers) return applyChosen(ctx, request)
-      const message = 'Nodes of a cluster cannot differ yet: PUT /services/apply applies on all of them'
-      throw new ApiError('NOT_SUPPORTED', message)
-    },
+    handle: (ctx, request) => applyChosen(ctx, request, { onlyHere: ctx.cluster.hasOthers }),
   }),
   endpoint({
     name: 'services.confirm',

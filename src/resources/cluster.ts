@@ -15,6 +15,10 @@ const Node = Type.Object({
   }),
   isVoter: yes('Counts for the quorum; a node that has just joined does not yet.'),
   isLeader: yes('Leads the votes at the moment; it has no other privilege.'),
+  ahead: Type.Integer({
+    description:
+      'Records of which it runs something else than nodes agree on, since PUT /{applianceId}/services/apply; an apply on all ends this.',
+  }),
   version: text('Of Fulcrum, when it joined.'),
   since: text('When it joined; ISO 8601.'),
 })

@@ -25,6 +25,7 @@ const Change = Type.Object({
   after: Shown,
   effect: text('Cost of the change: runtime, reload, restart or network.'),
   services: Type.Array(text('Service.'), { description: 'Services that apply will touch.' }),
+  pendingOn: Type.Array(text('Id of a node.'), { description: 'The nodes that run something else.' }),
 })
 
 const PendingData = Type.Object({
@@ -117,6 +118,11 @@ export const pending = [
 ]
 
 function listed({ revision, changes, warnings }: Pending) {
-  const mutable = changes.map((change) => ({ ...change, alsoBy: [...change.alsoBy], services: [...change.services] }))
+  const mutable = changes.map((change) => ({
+    ...change,
+    alsoBy: [...change.alsoBy],
+    services: [...change.services],
+    pendingOn: [...change.pendingOn],
+  }))
   return { revision, count: changes.length, changes: mutable, warnings: [...warnings] }
 }

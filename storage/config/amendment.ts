@@ -17,7 +17,7 @@ export interface Amendment {
  * of the same fields as well. One that wants the record gone stays.
  */
 export function amend(mirror: Mirror, key: RecordKey, patch: Patch, revision: number): Amendment {
-  const before = mirror.running.get(key.section, key.scope, key.key)
+  const before = mirror.agreed.get(key.section, key.scope, key.key)
   const pending = mirror.overlayEntry(key)
   const running = { value: applyPatch(before?.value, patch), revision }
   if (pending?.stored === undefined) return { running, overlay: pending }

@@ -6,11 +6,21 @@ import type { Built, Entry } from './entry.ts'
  * and durable when they resolve, reads are synchronous from a local mirror.
  */
 export interface ConfigStore {
-  /** The running configuration's revision: 0 when nothing was ever applied. */
+  /** Of what nodes agree on: 0 when nothing was ever applied. */
   readonly revision: number
   readonly running: RecordReader
+  /** What runs on every node that is not ahead of the others; on the only one, `running`. */
+  readonly agreed: RecordReader
+  /** What runs on that node when it has followed. */
+  runningOn(nodeId: string): RecordReader
+  /** By which records that node is ahead of what nodes agree on, since an apply of its own. */
+  aheadOn(nodeId: string): readonly RecordKey[]
+  /** Whether that apply was the last one of some node alone. */
+  isAheadBy(applyId: string): boolean
   readonly candidate: RecordReader
-  /** One entry per record in which candidate and running differ, oldest first. */
+  /** One entry per record in which the candidate differs from what nodes agree on, oldest first. */
+  staged(): readonly Change[]
+  /** The same, and what an apply takes back where a node is ahead by something that is not staged any more. */
   changes(): readonly Change[]
   isFrozen(changeId: string): boolean
   /** What an apply has frozen; undefined when it has ended, or never froze anything. */

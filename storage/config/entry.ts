@@ -66,6 +66,8 @@ export interface PromoteEntry {
   /** What was never frozen; without it, what was frozen under the header's `applyId`. */
   readonly changes?: readonly Change[] | undefined
   readonly unconfirmed?: Unconfirmed | undefined
+  /** Only this node has it from then on: the changes stay pending for the others, and there is no revision. */
+  readonly onlyOn?: string | undefined
   /** The machine has yet to follow: the journal stays open. */
   readonly keepsJournal?: boolean
   /** Becomes pending in the same transaction, unless the record has a pending change. */
@@ -111,6 +113,8 @@ export interface CompareEntry {
  * and fold each other's entries as well.
  */
 export interface EntryLog {
+  /** Of this node; undefined on the only one. */
+  readonly nodeId?: string
   /** Number of the last entry that is folded here. */
   readonly position: number
   /**

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isAgreed } from './ahead.ts'
 import { amend, changedFields } from './amendment.ts'
 import type { RowWrite } from './checked-table.ts'
 import type { Change, Frozen, RecordKey } from './config-store.ts'
@@ -195,10 +196,10 @@ export class Fold implements Folding {
   #stage({ writes, discards, origin }: StageEntry): Folded {
     const taken = new Set(discards)
     // The list of all that is pending is long, and most edits take nothing back.
-    const gone = taken.size === 0 ? [] : this.#mirror.changes().filter((change) => taken.has(change.id))
+    const gone = taken.size === 0 ? [] : this.#mirror.staged().filter((change) => taken.has(change.id))
     let sequence = this.#sequence
     const staged = writes.map(({ value, changeId: newId, ...key }): Overlay[number] => {
-      const running = this.#mirror.running.get(key.section, key.scope, key.key)
+      const running = this.#mirror.agreed.get(key.section, key.scope, key.key)
       sequence += 1
       const known = this.#mirror.overlayEntry(key)
       // What is taken back by the same entry is not there any more.
@@ -232,11 +233,16 @@ export class Fold implements Folding {
     return this.#mirror.changes().filter(({ id }) => ids.has(id))
   }
 
-  #thaw({ applyId }: ThawEntry): Folded {
-    const overlay: Overlay = this.#mirror
-      .changes()
+  /** What was staged over what was frozen, and changes nothing. */
+  #dropped(): Overlay {
+    return this.#mirror
+      .staged()
       .filter((change) => changesNothing(change))
       .map((change) => [change, undefined])
+  }
+
+  #thaw({ applyId }: ThawEntry): Folded {
+    const overlay = this.#dropped()
     return {
       rows: this.#overlayRows(overlay),
       settle: () => {
@@ -250,7 +256,11 @@ export class Fold implements Folding {
     const { header, unconfirmed, keepsJournal = false, unstaged = false } = entry
     const changed = entry.changes ?? this.frozen(header.applyId)
     if (changed === undefined) throw new Error(`nothing is frozen for the apply ${header.applyId}`)
+    if (entry.onlyOn !== undefined) return this.#promoteOn(entry.onlyOn, header.applyId, changed)
     const { meta, revisions } = this.#tables
+    const ahead = this.#mirror.ahead.afterAll(changed)
+    // What only takes something back where a node was ahead changes nothing that a revision could tell.
+    const told = ahead.puts.length === 0 ? changed : changed.filter((one) => !isAgreed(this.#mirror.agreed, one))
     let sequence = this.#sequence
     const made = renumber(changed, unstaged, () => (sequence += 1))
     const overlay = unstaged
@@ -260,7 +270,8 @@ export class Fold implements Folding {
       rows: [
         ...made.map((change) => this.#runningRow(change)),
         ...this.#overlayRows(overlay),
-        ...revisions.put({ ...header, changes: recordChanges(made) }),
+        ...revisions.put({ ...header, changes: recordChanges(told) }),
+        ...this.#shared.rowsOf('ahead', ahead),
         meta.put('revision', header.revision),
         unconfirmedRow(this.#tables, unconfirmed),
         meta.put('sequence', sequence),
@@ -272,6 +283,28 @@ export class Fold implements Folding {
         this.#hold(header.applyId, undefined)
         this.#revision = header.revision
         for (const change of made) this.#mirror.setRunning(change, change.after)
+        this.#shared.tell('ahead', ahead)
+        this.#settle(sequence, overlay)
+      },
+    }
+  }
+
+  /** What is running where nodes agree stays, and with it what is pending. */
+  #promoteOn(nodeId: string, applyId: string, changed: readonly Change[]): Folded {
+    const { meta } = this.#tables
+    const ahead = this.#mirror.ahead.afterOne(nodeId, applyId, changed, this.#mirror.agreed)
+    const [sequence, overlay] = [this.#sequence + 1, this.#dropped()]
+    return {
+      rows: [
+        ...this.#shared.rowsOf('ahead', ahead),
+        ...this.#overlayRows(overlay),
+        meta.put('sequence', sequence),
+        ...(this.#isJournalOf(applyId) ? [meta.remove('journal')] : []),
+      ],
+      options: { keepsReserve: meta.get('journal') === undefined },
+      settle: () => {
+        this.#hold(applyId, undefined)
+        this.#shared.tell('ahead', ahead)
         this.#settle(sequence, overlay)
       },
     }

@@ -3,6 +3,7 @@ import type {
   ConfigStore,
   Frozen,
   Journal,
+  RecordKey,
   Revision,
   RowChanges,
   SharedTable,
@@ -75,6 +76,7 @@ export class LmdbConfigStore implements ConfigStore {
     this.jobs = side('jobs')
     this.events = side('events')
     this.damaged = damaged
+    shared.follow('ahead', (changes) => this.#mirror.ahead.take(changes))
     this.#fold = new Fold(tables, this.#mirror, shared)
     this.#load()
   }
@@ -85,8 +87,23 @@ export class LmdbConfigStore implements ConfigStore {
   get running(): ConfigStore['running'] {
     return this.#mirror.running
   }
+  get agreed(): ConfigStore['agreed'] {
+    return this.#mirror.agreed
+  }
+  runningOn(nodeId: string): ConfigStore['running'] {
+    return this.#mirror.runningOn(nodeId)
+  }
+  aheadOn(nodeId: string): readonly RecordKey[] {
+    return this.#mirror.ahead.of(nodeId)
+  }
+  isAheadBy(applyId: string): boolean {
+    return this.#mirror.ahead.has(applyId)
+  }
   get candidate(): ConfigStore['candidate'] {
     return this.#mirror.candidate
+  }
+  staged(): readonly Change[] {
+    return this.#mirror.staged()
   }
   changes(): readonly Change[] {
     return this.#mirror.changes()
@@ -158,6 +175,7 @@ export class LmdbConfigStore implements ConfigStore {
   /** From now on entries are ordered by this log, which gives all of them to `folding`. */
   orderBy(log: EntryLog): void {
     this.#log = log
+    this.#mirror.ahead.at(log.nodeId)
   }
 
   async openJournal(journal: Journal): Promise<void> {
@@ -213,9 +231,10 @@ export class LmdbConfigStore implements ConfigStore {
 
   #load(): void {
     this.#mirror.load({ running: runningOf(this.#tables), candidate: overlayOf(this.#tables) })
+    this.#mirror.ahead.take({ puts: [...this.#tables.side.ahead.rows()], removed: [] })
     // In a cluster others have them as well until an entry takes them away.
     if (this.#fold.position > 0) return
     // Left by a crash during an apply, see `freeze`.
-    for (const change of this.changes().filter(changesNothing)) this.#mirror.setOverlay(change, undefined)
+    for (const change of this.#mirror.staged().filter(changesNothing)) this.#mirror.setOverlay(change, undefined)
   }
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Again, Change, RecordKey, RecordReader, StoredRecord } from './config-store.ts'
-import { mergeSorted, SortedRecords } from './sorted-records.ts'
+import { Ahead } from './ahead.ts'
+import { mergeSorted, type Sections, setIn } from './sorted-records.ts'
 import type { OverlayEntry, RunningRow, StoreState } from './store-state.ts'
 
 interface RunningEntry {
@@ -8,29 +9,42 @@ interface RunningEntry {
   readonly stored: StoredRecord
 }
 
-/** By section and scope, each by its own name: a key made of them all would be made anew for every look-up. */
-type Sections<T extends { readonly key: string }> = Map<string, Map<string, SortedRecords<T>>>
-
 /** Running and the candidate overlay in memory: the synchronous side of the store. */
 export class Mirror {
   readonly #running: Sections<RunningEntry> = new Map()
   readonly #overlay: Sections<OverlayEntry> = new Map()
+  readonly ahead = new Ahead()
 
-  readonly running: RecordReader = {
+  /** What runs on every node that is not ahead of the others. */
+  readonly agreed: RecordReader = {
     get: (section, scope, key) => this.#running.get(section)?.get(scope)?.byKey.get(key)?.stored,
     list: (section, scope) => this.#runningList(section, scope).map(({ stored }) => stored),
   }
 
-  readonly candidate: RecordReader = {
-    get: (section, scope, key) => {
-      const entry = this.#overlay.get(section)?.get(scope)?.byKey.get(key)
-      return entry === undefined ? this.running.get(section, scope, key) : entry.stored
-    },
-    list: (section, scope) => {
-      const overlay = this.#overlay.get(section)?.get(scope)?.list() ?? []
-      const changes = new Map(overlay.map(({ key, stored }) => [key, stored === undefined ? stored : { key, stored }]))
-      return mergeSorted(this.#runningList(section, scope), ({ key }) => key, changes).map(({ stored }) => stored)
-    },
+  /** What runs on this node. */
+  readonly running = this.#overlaid(() => this.ahead.here)
+  readonly candidate = this.#overlaid(() => this.#overlay)
+
+  runningOn(nodeId: string): RecordReader {
+    const sections = this.ahead.sectionsOf(nodeId)
+    return this.#overlaid(() => sections)
+  }
+
+  /** What nodes agree on, but for some records. */
+  #overlaid(over: () => Sections<OverlayEntry>): RecordReader {
+    return {
+      get: (section, scope, key) => {
+        const entry = over().get(section)?.get(scope)?.byKey.get(key)
+        return entry === undefined ? this.agreed.get(section, scope, key) : entry.stored
+      },
+      list: (section, scope) => {
+        const overlay = over().get(section)?.get(scope)?.list() ?? []
+        const changes = new Map(
+          overlay.map(({ key, stored }) => [key, stored === undefined ? stored : { key, stored }]),
+        )
+        return mergeSorted(this.#runningList(section, scope), ({ key }) => key, changes).map(({ stored }) => stored)
+      },
+    }
   }
 
   #runningList(section: string, scope: string): readonly RunningEntry[] {
@@ -65,11 +79,11 @@ export class Mirror {
   }
 
   setRunning(key: RecordKey, stored: StoredRecord | undefined): void {
-    set(this.#running, key, stored === undefined ? undefined : { key: key.key, stored })
+    setIn(this.#running, key, stored === undefined ? undefined : { key: key.key, stored })
   }
 
   setOverlay(key: RecordKey, entry: OverlayEntry | undefined): void {
-    set(this.#overlay, key, entry)
+    setIn(this.#overlay, key, entry)
   }
 
   /** True when nothing was staged over the frozen change since it was frozen (or what was staged equals it). */
@@ -96,32 +110,33 @@ export class Mirror {
     return [...settled.map((change) => [change, undefined] as const), ...coming]
   }
 
-  changes(): readonly Change[] {
-    const all = this.#overlayEntries()
-    all.sort((a, b) => a.revision - b.revision)
-    return all.map((entry) => ({
-      id: entry.changeId,
-      revision: entry.revision,
-      section: entry.section,
-      scope: entry.scope,
-      key: entry.key,
-      actor: entry.actor,
-      ...(entry.others && { others: entry.others }),
-      endpoint: entry.endpoint,
-      at: entry.at,
-      before: this.running.get(entry.section, entry.scope, entry.key),
+  staged(): readonly Change[] {
+    return inOrder(this.#overlayEntries()).map((entry) => ({
+      ...changeOf(entry),
+      before: this.agreed.get(entry.section, entry.scope, entry.key),
       after: entry.stored,
     }))
   }
+
+  changes(): readonly Change[] {
+    const unstaged = this.ahead.all().filter((entry) => this.overlayEntry(entry) === undefined)
+    const takenBack = inOrder([...unstaged]).map((entry) => ({
+      ...changeOf(entry),
+      before: entry.stored,
+      after: this.agreed.get(entry.section, entry.scope, entry.key),
+    }))
+    return [...this.staged(), ...takenBack]
+  }
+}
+
+function inOrder(entries: OverlayEntry[]): readonly OverlayEntry[] {
+  return entries.sort((a, b) => a.revision - b.revision)
+}
+
+function changeOf(entry: OverlayEntry): Omit<Change, 'before' | 'after'> {
+  const { changeId, revision, section, scope, key, actor, others, endpoint, at } = entry
+  return { id: changeId, revision, section, scope, key, actor, ...(others && { others }), endpoint, at }
 }
 
 /** Running holds already what the change would make of the record. */
 export const changesNothing = ({ before, after }: Change) => isDeepStrictEqual(before?.value, after?.value)
-
-function set<T extends { readonly key: string }>(sections: Sections<T>, key: RecordKey, record: T | undefined): void {
-  let scopes = sections.get(key.section)
-  if (scopes === undefined) sections.set(key.section, (scopes = new Map()))
-  let records = scopes.get(key.scope)
-  if (records === undefined) scopes.set(key.scope, (records = new SortedRecords()))
-  records.set(key.key, record)
-}

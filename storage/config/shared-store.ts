@@ -1,10 +1,12 @@
-import type { SharedTable } from './config-store.ts'
+import type { RecordKey, SharedTable } from './config-store.ts'
 import type { EntryLog } from './entry.ts'
 import type { Folding } from './fold.ts'
 
 /** A store as a cluster needs it. */
 export interface SharedStore {
   readonly folding: Folding
+  /** See ConfigStore. */
+  aheadOn(nodeId: string): readonly RecordKey[]
   readonly members: SharedTable
   readonly joinTokens: SharedTable
   /** From now on entries are ordered by this log, which gives all of them to `folding`. */

@@ -1,3 +1,5 @@
+import type { RecordKey } from './config-store.ts'
+
 /**
  * `sorted` with some records replaced, added or (undefined) taken away, in the order of their keys again. What did not
  * change is copied in runs and not compared: most changes touch one record of thousands.
@@ -32,6 +34,21 @@ function firstFrom<T>(sorted: readonly T[], keyOf: (record: T) => string, key: s
     else high = middle
   }
   return low
+}
+
+/** By section and scope, each by its own name: a key made of them all would be made anew for every look-up. */
+export type Sections<T extends { readonly key: string }> = Map<string, Map<string, SortedRecords<T>>>
+
+export function setIn<T extends { readonly key: string }>(
+  sections: Sections<T>,
+  key: RecordKey,
+  record: T | undefined,
+): void {
+  let scopes = sections.get(key.section)
+  if (scopes === undefined) sections.set(key.section, (scopes = new Map()))
+  let records = scopes.get(key.scope)
+  if (records === undefined) scopes.set(key.scope, (records = new SortedRecords()))
+  records.set(key.key, record)
 }
 
 /** Records by their key. Lists are in the order of keys; one that was handed out is never changed. */

@@ -149,8 +149,42 @@ t.test('three nodes', async (t) => {
       after.every((count, index) => count > (before[index] ?? 0)),
       'each tells its audit log',
     )
-    const one = await second.daemon.call('PUT', `/${first.daemon.node}/services/apply`)
-    t.match([one.status, one.json.code], [501, 'NOT_SUPPORTED'], 'nodes cannot differ yet')
+  })
+
+  await t.test('an apply on one node alone, and then on all', async (t) => {
+    await add(third, 'canary')
+    const path = `/${second.daemon.node}/services/apply`
+    const revisions = (await first.daemon.data('GET', '/revisions')).length
+    const refused = await first.daemon.call('PUT', path, { body: { confirmWithin: 30 } })
+    t.match([refused.status, refused.json.errors?.[0].field], [422, 'confirmWithin'])
+    const alone = await first.daemon.data('PUT', path, { comment: 'look first' })
+    t.match(alone.nodes, [{ nodeId: second.daemon.node, state: 'applied' }])
+    const aheadOf = async (node: ClusterDaemon) =>
+      (await cluster(node)).nodes.find(({ id }: { readonly id: string }) => id === second.daemon.node).ahead
+    for (const node of all) {
+      await until(
+        'ahead',
+        () => aheadOf(node),
+        (found) => found === 1,
+      )
+      const { changes } = await node.daemon.data('GET', '/services/pending')
+      const left = [first, third].map(({ daemon }) => daemon.node).toSorted()
+      t.match(changes, [{ name: 'canary' }])
+      t.same(changes[0].pendingOn.toSorted(), left)
+    }
+    t.equal((await first.daemon.data('GET', '/revisions')).length, revisions, 'no revision of its own')
+    await third.daemon.data('POST', '/rbac/roles', { name: 'guests', users: [], groups: [], endpoints: [] })
+    const shared = await first.daemon.call('PUT', path)
+    t.match([shared.status, shared.json.code], [501, 'NOT_SUPPORTED'], 'who may what is the same on all')
+    await first.daemon.data('PUT', '/services/apply')
+    for (const node of all) {
+      await until(
+        'nobody ahead',
+        () => aheadOf(node),
+        (found) => found === 0,
+      )
+      t.equal((await node.daemon.data('GET', '/services/pending')).count, 0)
+    }
   })
 
   await t.test('one that was killed comes back with what it missed', async (t) => {
@@ -162,7 +196,7 @@ t.test('three nodes', async (t) => {
         await until(
           'entry',
           () => names(second),
-          (found) => found.length === 5,
+          (found) => found.length === 6,
         )
       ).includes('missed'),
       true,
@@ -175,7 +209,7 @@ t.test('three nodes', async (t) => {
       body: { name: 'lost', ip: '192.0.2.1', port: 80 },
     })
     t.match([refused.status, refused.json.code], [503, 'NO_QUORUM'])
-    t.equal((await names(first)).length, 5)
+    t.equal((await names(first)).length, 6)
     for (const { daemon } of [second, third]) await daemon.start()
     await until(
       'quorum',

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import http from 'node:http'
 import { join } from 'node:path'
 import t from 'tap'
 import { endpointId } from '../../src/api/access.ts'
@@ -172,6 +173,35 @@ t.test('a package goes to the machine that it is for', async (test) => {
   test.equal(status, 200, text)
   test.equal(readdirSync(join(far.state, 'packages')).length, 1)
   test.notOk(existsSync(join(near.state, 'packages')))
+})
+
+t.test('a connection on which a body was passed on is good for the next request', async (test) => {
+  const { near, url } = await site(test)
+  await near.appliance.listen()
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+  test.teardown(() => agent.destroy())
+  const ports = new Set<number | undefined>()
+  const headers = { authorization: `Bearer ${near.token}`, 'content-type': 'application/json' }
+  const apply = (body: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const sent = { 'content-length': Buffer.byteLength(body) }
+      const asked = http.request(`${url}/lb2/services/apply`, {
+        method: 'PUT',
+        agent,
+        headers: { ...headers, ...sent },
+      })
+      asked.on('response', (answer) => {
+        ports.add(answer.socket.localPort)
+        answer.resume().on('end', () => resolve(answer.statusCode))
+      })
+      asked.on('error', reject).end(body)
+    })
+  // The long one is read more slowly than it comes.
+  for (const comment of ['short', 'x'.repeat(1_000), 'x'.repeat(700_000), 'short', 1, 'short']) {
+    const isGood = String(comment).length <= 1_000 && typeof comment === 'string'
+    test.equal(await apply(JSON.stringify({ comment })), isGood ? 200 : 422, String(comment).slice(0, 10))
+  }
+  test.equal(ports.size, 1, 'one connection')
 })
 
 t.test('a long history comes whole, and not again to who has it', async (test) => {

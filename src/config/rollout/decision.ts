@@ -7,12 +7,12 @@ export type Decision = 'open' | 'promoted' | 'thawed'
 
 /** What the log has said so far of an apply that was frozen here. */
 export function decisionOn(
-  store: Pick<ConfigStore, 'frozen' | 'revisionHeaders'>,
+  store: Pick<ConfigStore, 'frozen' | 'revisionHeaders' | 'isAheadBy'>,
   { applyId, revision }: Pick<RevisionHeader, 'applyId' | 'revision'>,
 ): Decision {
   if (store.frozen(applyId) !== undefined) return 'open'
   const [made] = store.revisionHeaders(1, revision + 1)
-  return made?.applyId === applyId ? 'promoted' : 'thawed'
+  return made?.applyId === applyId || store.isAheadBy(applyId) ? 'promoted' : 'thawed'
 }
 
 /**

@@ -187,7 +187,8 @@ export class Participant {
       log.info('an apply over nodes was decided', { applyId, decision })
       if (decision === 'promoted' && held.enacted !== undefined) {
         held.enacted.keep()
-        this.#followed = revision
+        // What this node has alone is no revision.
+        if (!store.isAheadBy(applyId)) this.#followed = revision
       }
       if (decision === 'thawed') {
         if (held.enacted === undefined) await enactor.converge(() => false)

@@ -13,6 +13,7 @@ function fixture(test: Test, { isApplying = false, hasRoom = true } = {}) {
   const clock = manualClock()
   const backups = new Backups({
     running: viewOf(SOME),
+    agreed: viewOf(SOME),
     candidate: viewOf(SOME),
     born: 'node-1',
     nodeId: 'node-1',

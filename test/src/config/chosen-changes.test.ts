@@ -101,7 +101,7 @@ t.test('a long chain of names is told in one look, and not in one for each name'
     },
   }
   const asked = { changes: [idOf('s00')] }
-  const chosen = () => chosenChanges({ changes: () => store.changes(), running }, asked, ME)
+  const chosen = () => chosenChanges({ changes: () => store.changes(), agreed: running, running }, asked, ME)
   const error = await refuses(test, 'DEPENDS_ON_PENDING', chosen)
   test.equal(error.details.errors?.length, COUNT - 1)
   test.ok(looks < 500, `${looks} lists`)

@@ -11,7 +11,7 @@ t.test('an update shows only the fields that differ, with who and when', async (
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await promote()
   await edit((draft) => draft.section('realServers').merge('a', { weight: 5, state: 'drained' }))
-  const { revision, changes } = await new PendingChanges(store, drivers).list()
+  const { revision, changes } = await new PendingChanges(store, drivers, () => ['node-1']).list()
   test.equal(revision, 1)
   test.match(changes, [
     {
@@ -30,7 +30,7 @@ t.test('an update shows only the fields that differ, with who and when', async (
 t.test('secrets are masked, and a changed secret still shows as a change', async (test) => {
   const { edit, promote, store } = configFixture(test)
   await edit((draft) => draft.section('users').create(user('u')))
-  const pending = new PendingChanges(store, drivers)
+  const pending = new PendingChanges(store, drivers, () => ['node-1'])
   test.match((await pending.list()).changes, [{ op: 'create', before: null, after: { passwordHash: '**' } }])
   await promote()
   await edit((draft) => draft.section('users').merge('u', { passwordHash: 'other' }))
@@ -43,7 +43,7 @@ t.test('creation and deletion show the whole record on one side', async (test) =
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await promote()
   await edit((draft) => draft.section('realServers').remove('a'))
-  test.match((await new PendingChanges(store, drivers).list()).changes, [
+  test.match((await new PendingChanges(store, drivers, () => ['node-1']).list()).changes, [
     { op: 'delete', before: { id: 'a' }, after: null },
   ])
 })
@@ -63,10 +63,9 @@ t.test('effect and services come from the drivers', async (test) => {
     draft.section('users').create(user('u'))
   })
   const effects = Object.fromEntries(
-    (await new PendingChanges(store, drivers).list()).changes.map(({ resourceId, effect, services }) => [
-      resourceId,
-      [effect, ...services],
-    ]),
+    (await new PendingChanges(store, drivers, () => ['node-1']).list()).changes.map(
+      ({ resourceId, effect, services }) => [resourceId, [effect, ...services]],
+    ),
   )
   test.same(effects, {
     a: ['runtime', 'layer7proxy'],
@@ -79,7 +78,7 @@ t.test('effect and services come from the drivers', async (test) => {
 t.test('the preview shows the diff of the generated file and the steps', async (test) => {
   const { edit, store } = configFixture(test)
   await edit((draft) => draft.section('l7Frontends').create(frontend('f', null)))
-  const { files, steps } = await new PendingChanges(store, drivers).preview()
+  const { files, steps } = await new PendingChanges(store, drivers, () => ['node-1']).preview()
   test.match(files, [{ path: '/run/test/haproxy.cfg', diff: /\+frontend f/ }])
   test.ok(steps.some((step) => step.kind === 'check'))
   test.ok(steps.every((step) => step.why.length > 0))
@@ -93,7 +92,7 @@ t.test('a review is of one moment, also when more is staged meanwhile', async (t
   })
   await promote()
   await edit((draft) => draft.section('realServers').merge('a', { weight: 7 }))
-  const pending = new PendingChanges(store, drivers)
+  const pending = new PendingChanges(store, drivers, () => ['node-1'])
   const [first] = await Promise.all([
     pending.preview(),
     edit((draft) => draft.section('realServers').merge('b', { weight: 8 })),

@@ -42,7 +42,7 @@ t.test('without etcd a node tells what it knows, and that nothing can be changed
   t.match(state, { id: 'cluster-1', name: 'site', epoch: 1, quorum: false, sequence: 0, halted: undefined })
   t.match(nodes, [
     { id: 'a', name: 'left', isSelf: true, state: 'online', isVoter: false },
-    { id: 'b', name: 'right', isSelf: false, isLeader: false },
+    { id: 'b', name: 'right', isSelf: false, isLeader: false, ahead: 0 },
   ])
   t.not(nodes[1]?.state, 'online')
   store.orderBy(cluster.log)

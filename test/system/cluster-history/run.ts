@@ -59,7 +59,6 @@ async function started(test: Test, seed: number, isUnguarded: boolean): Promise<
     await collector.close()
   })
   await Promise.all(nodes.map((node) => node.start()))
-  await Promise.all(nodes.map((node) => node.ready()))
   return { cluster, etcd, nodes, collector }
 }
 
@@ -107,6 +106,7 @@ export async function liveThroughFaults(test: Test, seed: number, seconds: numbe
   test.comment(`FULCRUM_TEST_HISTORY_SEED=${seed}, ${seconds} seconds of faults`)
   const world = await started(test, seed, false)
   const { cluster, etcd, nodes, collector } = world
+  await Promise.all(nodes.map((node) => node.ready()))
   const end_ms = performance.now() + seconds * 1000
   const crashes = () => nodes.flatMap((node) => node.crashes)
   const isOver = () =>
@@ -127,7 +127,7 @@ export async function liveThroughFaults(test: Test, seed: number, seconds: numbe
 
 /**
  * The same without the guard and without faults, which must not go well: resolves with what is wrong with the log when
- * an entry was written over. Nodes that notice it stop, so nothing more is waited for.
+ * an entry was written over. Nodes that notice it stop, or never begin, so nothing more is waited for.
  */
 export async function liveWithoutGuard(test: Test, seed: number): Promise<readonly string[]> {
   const world = await started(test, seed, true)

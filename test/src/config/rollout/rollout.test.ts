@@ -266,3 +266,68 @@ t.test('all are killed at once, at any point', async (test) => {
     test.ok(['one', 'one two'].includes(all), `killed at point ${points}`)
   }
 })
+
+t.test(
+  'one node alone: it runs the change, the others do not, and the next apply on all brings them together',
+  async (test) => {
+    const nodes = await RolloutNodes.form(test)
+    const [a, b, c] = [nodes.node('a'), nodes.node('b'), nodes.node('c')]
+    await a.add('one')
+    await a.apply()
+    await a.add('two')
+    await nodes.settled()
+    const asked: string[] = []
+    b.fault = (id) => void asked.push(id)
+    const { revision, nodes: outcomes } = (await b.apply({ onlyHere: true })) ?? {}
+    test.match({ revision, outcomes }, { revision: 1, outcomes: [{ nodeId: 'b', state: 'applied' }] })
+    test.same(asked, [], 'nobody else was asked')
+    await nodes.settled()
+    test.same([a.machine, b.machine, c.machine], ['one', 'one two', 'one'])
+    test.match(b.told.at(-1), { state: 'applied', revision: 1, changes: 1, onlyOn: 'b' })
+    test.equal((await b.apply({ onlyHere: true }))?.live, undefined, 'there is nothing left to do here')
+
+    test.comment('others apply something else meanwhile, and it starts anew')
+    await c.add('three')
+    const three = c.store.changes().find(({ key }) => key === 'three')?.id
+    await c.engine.apply({ force: undefined, changes: [three ?? ''] }, { by: 'tester', address: undefined })
+    await nodes.settled()
+    test.same([a.machine, b.machine], ['one three', 'one three two'])
+    b.stop()
+    await b.start()
+    await nodes.settled()
+    test.equal(b.machine, 'one three two')
+    await c.apply()
+    test.equal(await nodes.settled(), 'one three two')
+    test.equal(a.machine, b.machine)
+    test.same(a.store.aheadOn('b'), [])
+  },
+)
+
+t.test(
+  'one node alone: killed at every point, it runs the old or the new, and nobody else is touched',
+  async (test) => {
+    const once = async (stopAt: number): Promise<number> => {
+      const nodes = await RolloutNodes.form(test, ['a', 'b'])
+      const [a, b] = [nodes.node('a'), nodes.node('b')]
+      await a.add('one')
+      await nodes.settled()
+      const before = b.points
+      b.stopAt = before + stopAt
+      await b.apply({ onlyHere: true })
+      const passed = b.points - before
+      b.stopAt = Infinity
+      if (!b.isUp) await b.start()
+      await nodes.settled()
+      test.equal(a.machine, '')
+      const isAhead = b.store.aheadOn('b').length === 1
+      test.equal(b.machine, isAhead ? 'one' : '', `killed at ${stopAt}`)
+      test.match(a.store.changes(), [{ key: 'one' }], 'pending for the others')
+      await a.apply()
+      test.equal(await nodes.settled(), 'one')
+      return passed
+    }
+    const points = await once(Infinity)
+    test.ok(points > 5)
+    for (let stopAt = 1; stopAt <= points; stopAt++) await once(stopAt)
+  },
+)

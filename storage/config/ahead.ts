@@ -1,0 +1,98 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Change, Put, RecordKey, RecordReader, RowChanges } from './config-store.ts'
+import { encode } from './keys.ts'
+import { type Sections, setIn } from './sorted-records.ts'
+import type { OverlayEntry } from './store-state.ts'
+
+/** What one node runs that the others do not: a row of the table `ahead`, under the node's id. */
+interface AheadRow {
+  /** The last apply of that node alone. */
+  readonly applyId: string
+  readonly entries: readonly OverlayEntry[]
+}
+
+const nameOf = (key: RecordKey): string => JSON.stringify(encode(key))
+
+/** What nodes run beyond what all have agreed on, each since an apply of its own. */
+export class Ahead {
+  readonly #rows = new Map<string, AheadRow>()
+  #hereId: string | undefined
+  #here: Sections<OverlayEntry> = new Map()
+
+  /** Which node this is. */
+  at(nodeId: string | undefined): void {
+    this.#hereId = nodeId
+    this.#here = sectionsOf(this.of(nodeId))
+  }
+
+  /** By what this node is ahead. */
+  get here(): Sections<OverlayEntry> {
+    return this.#here
+  }
+
+  of(nodeId: string | undefined): readonly OverlayEntry[] {
+    return (nodeId === undefined ? undefined : this.#rows.get(nodeId))?.entries ?? []
+  }
+
+  sectionsOf(nodeId: string): Sections<OverlayEntry> {
+    return nodeId === this.#hereId ? this.#here : sectionsOf(this.of(nodeId))
+  }
+
+  /** Every record that some node is ahead by, of the first such node. */
+  all(): readonly OverlayEntry[] {
+    const found = new Map<string, OverlayEntry>()
+    for (const { entries } of this.#rows.values())
+      for (const entry of entries) if (!found.has(nameOf(entry))) found.set(nameOf(entry), entry)
+    return [...found.values()]
+  }
+
+  /** Whether the apply was the last one of some node alone. */
+  has(applyId: string): boolean {
+    return [...this.#rows.values()].some((row) => row.applyId === applyId)
+  }
+
+  /** Rows as they are written. */
+  take({ puts, removed }: RowChanges): void {
+    for (const key of removed) this.#rows.delete(key)
+    // Sound: written by the fold only.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    for (const { key, value } of puts) this.#rows.set(key, value as AheadRow)
+    this.at(this.#hereId)
+  }
+
+  /** What an apply on one node makes of its row: what equals what all have is no difference any more. */
+  afterOne(nodeId: string, applyId: string, changes: readonly Change[], agreed: RecordReader): RowChanges {
+    const changed = new Set(changes.map(nameOf))
+    const kept = this.of(nodeId).filter((entry) => !changed.has(nameOf(entry)))
+    const made = changes
+      .filter((change) => !isAgreed(agreed, change))
+      .map((change): OverlayEntry => {
+        const { id: changeId, after: stored, before: _before, ...rest } = change
+        return { ...rest, changeId, stored }
+      })
+    const row: AheadRow = { applyId, entries: [...kept, ...made] }
+    return { puts: [{ key: nodeId, value: row }], removed: [] }
+  }
+
+  /** What an apply on all nodes makes of the rows: no node is ahead in what it changes. */
+  afterAll(changes: readonly RecordKey[]): RowChanges {
+    const changed = new Set(this.#rows.size === 0 ? [] : changes.map(nameOf))
+    const puts = [...this.#rows].flatMap(([key, row]): Put[] => {
+      const entries = row.entries.filter((entry) => !changed.has(nameOf(entry)))
+      return entries.length === row.entries.length ? [] : [{ key, value: { ...row, entries } }]
+    })
+    return { puts, removed: [] }
+  }
+}
+
+/** A change of which running, where nodes agree, has the outcome already: it takes something back where they do not. */
+export const isAgreed = (agreed: RecordReader, change: Pick<Change, keyof RecordKey | 'after'>): boolean =>
+  isDeepStrictEqual(agreedOn(agreed, change), change.after?.value)
+
+const agreedOn = (agreed: RecordReader, { section, scope, key }: RecordKey) => agreed.get(section, scope, key)?.value
+
+function sectionsOf(entries: readonly OverlayEntry[]): Sections<OverlayEntry> {
+  const sections: Sections<OverlayEntry> = new Map()
+  for (const entry of entries) setIn(sections, entry, entry)
+  return sections
+}
