@@ -10,13 +10,6 @@ export interface OtherNodes {
   ask(nodeId: string, question: RolloutQuestion, timeout_ms: number): Promise<RolloutAnswer>
 }
 
-/** For what is asked of one node alone. */
-export const NO_OTHERS: OtherNodes = {
-  members: () => [],
-  isLive: () => false,
-  ask: (nodeId) => Promise.reject(new Error(`${nodeId} is not asked`)),
-}
-
 export interface NodeName {
   readonly id: string
   readonly name: string

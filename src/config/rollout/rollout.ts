@@ -18,6 +18,13 @@ export interface Reach {
 /** The only node. */
 export const HERE_ALONE: Reach = { prepare: (verify) => verify(), enact: (here) => here() }
 
+/** For what is asked of one node alone. */
+export const NO_OTHERS: OtherNodes = {
+  members: () => [],
+  isLive: () => false,
+  ask: (nodeId) => Promise.reject(new Error(`${nodeId} is not asked`)),
+}
+
 /** The order in which nodes enact: those of one group at once, and none before the group before it is done. */
 export type Waves = (nodeIds: readonly string[], here: string) => readonly (readonly string[])[]
 
