@@ -13,6 +13,7 @@ const optional = (name: string, description: string): Json => ({
 export const PARAMETERS: Readonly<Record<string, Json>> = {
   IfMatch: optional('If-Match', 'ETag of the record as it was read: 412 when it has changed since.'),
   IfNoneMatch: optional('If-None-Match', 'ETag of an answer that the client has: 304 when it would be the same.'),
+  Sequence: optional('X-Fulcrum-Sequence', 'That of an earlier answer of any node: what is read has as much in it.'),
   TransactionId: optional('X-Transaction-Id', 'Open transaction in which this is done, see POST /transactions.'),
 }
 
@@ -20,13 +21,14 @@ const shared = (name: keyof typeof PARAMETERS): Json => ({ $ref: `#/components/p
 
 /** What a request to the endpoint says beside its body. */
 export function parametersOf(endpoint: Endpoint): readonly Json[] {
-  const { path, access, isTagged, outsideTransactions, comparesRevision } = endpoint
+  const { method, path, access, isTagged, outsideTransactions, comparesRevision } = endpoint
   return [
     ...pathParameters(path),
     ...queryParameters(endpoint),
     ...headerParameters(endpoint),
     ...(comparesRevision ? [shared('IfMatch')] : []),
     ...(isTagged ? [shared('IfNoneMatch')] : []),
+    ...(access !== 'public' && method === 'GET' ? [shared('Sequence')] : []),
     ...(access === 'public' || outsideTransactions ? [] : [shared('TransactionId')]),
   ]
 }

@@ -36,6 +36,18 @@ const header = (description: string, required: boolean, more: Json = {}): Json =
 /** Every header that an answer of this API has beside those of HTTP itself. */
 export const HEADERS: Readonly<Record<string, Json>> = {
   'X-Request-Id': header('Names the request in the log of the daemon and in its audit log.', true),
+  'X-Fulcrum-Sequence': header(
+    'How much of the log of the cluster is in the answer; a read with this number waits up to a second for as much. Absent without a cluster, and in figures.',
+    false,
+    { pattern: '^[0-9]+$' },
+  ),
+  'X-Cluster': header(
+    'Too few nodes of the cluster answer: what is read may be old, and nothing can be changed.',
+    false,
+    {
+      const: 'no-quorum',
+    },
+  ),
   'Retry-After': header('Seconds after which the same request may be taken.', true, { pattern: '^[0-9]+$' }),
   Allow: header('Methods of the path, separated by commas.', true),
   'WWW-Authenticate': header('How to log in.', true, { const: 'Bearer' }),
@@ -45,6 +57,9 @@ export const HEADERS: Readonly<Record<string, Json>> = {
     const: 'true',
   }),
 }
+
+/** Of whatever is answered. */
+const OF_ALL = ['X-Request-Id', 'X-Fulcrum-Sequence', 'X-Cluster'] as const
 
 /** Those that one endpoint alone sends, and names in `sends`. */
 const OWN_HEADERS: Readonly<Record<string, Json>> = {
@@ -92,7 +107,7 @@ function refusal(status: number, codes: readonly ErrorCode[]): Json {
   const schema = { allOf: [ref('schemas', 'Error'), { properties: { code: { enum: codes } } }] }
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join('\n\n'),
-    headers: { ...headersOf(['X-Request-Id']), ...ofRefusal(status, codes) },
+    headers: { ...headersOf(OF_ALL), ...ofRefusal(status, codes) },
     content: { 'application/json': { schema } },
   }
 }
@@ -114,7 +129,7 @@ function successes(endpoint: Endpoint): Json {
   const answers: Record<string, Json> = { [String(status)]: success(endpoint, status) }
   if (mayGoOn) answers['202'] = success(endpoint, 202)
   if (isTagged) {
-    const headers = { ...headersOf(['X-Request-Id']), ETag: OWN_HEADERS['Tag'] }
+    const headers = { ...headersOf(OF_ALL), ETag: OWN_HEADERS['Tag'] }
     answers['304'] = { description: 'If-None-Match names these bytes: there is no body.', headers }
   }
   return answers
@@ -138,7 +153,7 @@ function ofSuccess({ effect, method, isTagged, whole, produces, sends }: Endpoin
   const acts = effect !== 'read' && effect !== 'stage'
   return {
     ...headersOf([
-      'X-Request-Id',
+      ...OF_ALL,
       ...(hasRecord ? ['ETag'] : []),
       ...(acts ? ['X-Dry-Run'] : []),
       ...(status === 202 ? ['Location'] : []),

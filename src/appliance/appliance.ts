@@ -194,5 +194,6 @@ function createPipeline(node: Node, { capabilities, transactions }: Made, nodes:
     createContext: contexts({ ...capabilities, nodeId, version: VERSION, running }, { ...node, transactions }),
     observed,
     nodes,
+    sharedLog: node.membership.sharedLog,
   })
 }

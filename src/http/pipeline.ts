@@ -21,6 +21,7 @@ import { refuseUncompared } from './preconditions.ts'
 import { negotiate, wantedOf } from './prepared.ts'
 import { answerRefusal } from './refusal.ts'
 import { type Route, Router, answerOptions, requireMatch } from './router.ts'
+import { type SharedLog, sequenced } from './sequenced.ts'
 import { whileAllowed } from './streams.ts'
 import { Validation, parseQuery } from './validation.ts'
 
@@ -52,6 +53,8 @@ export interface PipelineParts {
   readonly observed: { refuse(): never } | undefined
   /** undefined: there is this node only. */
   readonly nodes?: OtherNodes | undefined
+  /** undefined: this node is in no cluster. */
+  readonly sharedLog?: SharedLog | undefined
 }
 export type CreateContext = (
   asked: Asked,
@@ -94,6 +97,12 @@ export class Pipeline {
   }
 
   handle(incoming: Incoming, requestId: string): Answer | Promise<Answer> {
+    const { sharedLog } = this.#parts
+    if (sharedLog === undefined) return this.#handle(incoming, requestId)
+    return sequenced(sharedLog, incoming, (one) => this.#handle(one, requestId))
+  }
+
+  #handle(incoming: Incoming, requestId: string): Answer | Promise<Answer> {
     let route: Route | undefined
     let actor = NOBODY
     try {

@@ -52,6 +52,8 @@ export class JoinedCluster {
   readonly #looks: Repeated
   /** Its own member of etcd answers it: one that has just joined answers nobody. */
   #isVoter = false
+  /** Whether a majority has answered this node the last time. */
+  hasQuorum = true
 
   private constructor(
     parts: JoinedParts,
@@ -99,6 +101,11 @@ export class JoinedCluster {
     const shared = ClusterLog.begin({ etcd, keys, nodeId, epoch, folding, clock, log, ...told })
     const begun: JoinedCluster = new JoinedCluster(parts, { own, etcd, log: shared, keys, peers, tokens }, server)
     return begun
+  }
+
+  /** Number of the last entry that this node has carried out. */
+  get position(): number {
+    return this.log.position
   }
 
   async state(): Promise<ClusterState> {
@@ -154,6 +161,7 @@ export class JoinedCluster {
     const status = await this.#ownStatus()
     if (status === undefined) await this.#parts.service.start()
     const listed = await this.etcd.members.list({ timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
+    this.hasQuorum = listed !== undefined
     const isVoter = listed?.some(({ name, isLearner }) => name === this.own.nodeId && !isLearner) === true
     if (isVoter !== this.#isVoter) {
       this.#isVoter = isVoter

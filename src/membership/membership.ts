@@ -79,6 +79,11 @@ export class Membership implements ClusterActor {
     return this.#isOther
   }
 
+  /** What answers tell of the log; undefined on a node that is in no cluster. */
+  get sharedLog(): Pick<JoinedCluster, 'position' | 'hasQuorum'> | undefined {
+    return this.#cluster
+  }
+
   /** For applies; undefined on a node that was in no cluster when this was opened. */
   get others(): OtherNodes | undefined {
     return this.#cluster === undefined || this.#isOther ? undefined : rolloutNodes(this.#cluster, this.members)

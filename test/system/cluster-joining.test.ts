@@ -89,6 +89,21 @@ t.test('three nodes', async (t) => {
       )
   })
 
+  await t.test('who says how much was changed reads it on every node', async (t) => {
+    for (let n = 0; n < 5; n++) {
+      const changed = await first.daemon.call('POST', '/layer7proxy/backends', {
+        body: { name: `read-${n}`, mode: 'http', reals: [] },
+      })
+      const sequence = changed.headers['x-fulcrum-sequence'] ?? ''
+      t.match(sequence, /^\d+$/)
+      for (const { daemon } of [second, third]) {
+        const read = await daemon.call('GET', '/layer7proxy/backends', { headers: { 'x-fulcrum-sequence': sequence } })
+        t.equal(read.json.data.length, n + 1)
+        t.ok(Number(read.headers['x-fulcrum-sequence']) >= Number(sequence))
+      }
+    }
+  })
+
   await t.test('a session counts on every node, and ends on every node', async (t) => {
     const token = await first.daemon.login()
     const asks = async ({ daemon }: ClusterDaemon) => (await daemon.call('GET', '/localUsers/me', { token })).status
@@ -209,6 +224,11 @@ t.test('three nodes', async (t) => {
       body: { name: 'lost', ip: '192.0.2.1', port: 80 },
     })
     t.match([refused.status, refused.json.code], [503, 'NO_QUORUM'])
+    await until(
+      'it is said',
+      () => first.daemon.call('GET', '/cluster'),
+      ({ headers }) => headers['x-cluster'] === 'no-quorum',
+    )
     t.equal((await names(first)).length, 6)
     for (const { daemon } of [second, third]) await daemon.start()
     await until(

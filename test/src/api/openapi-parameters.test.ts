@@ -17,7 +17,7 @@ t.test('the headers that a request may have are listed where they mean something
   test.same(namesOf(acts), ['X-Transaction-Id'])
   test.same(namesOf({ ...acts, comparesRevision: true }), ['If-Match', 'X-Transaction-Id'])
   const tagged = endpoint({ ...common, method: 'GET', path: '/a', effect: 'read', isTagged: true })
-  test.same(namesOf(tagged), ['If-None-Match', 'X-Transaction-Id'])
+  test.same(namesOf(tagged), ['If-None-Match', 'X-Fulcrum-Sequence', 'X-Transaction-Id'])
   const apply = endpoint({ ...common, method: 'PUT', path: '/a', effect: 'apply' })
   test.same(namesOf(apply), [], 'an apply is about no transaction')
   test.same(namesOf(endpoint({ ...common, method: 'GET', path: '/a', effect: 'read', access: 'public' })), [])

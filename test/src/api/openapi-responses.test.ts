@@ -57,10 +57,11 @@ t.test('headers of refusals, which stand once for all operations', async (test) 
     const name = Object.keys(responses.shared).find((one) => one.startsWith(`Error${status}_`)) ?? ''
     return responses.shared[name]
   }
-  test.same(Object.keys(shared(401).headers), ['X-Request-Id', 'WWW-Authenticate'])
-  test.same(Object.keys(shared(405).headers), ['X-Request-Id', 'Allow'])
-  test.same(Object.keys(shared(429).headers), ['X-Request-Id', 'Retry-After'])
-  test.same(Object.keys(shared(422).headers), ['X-Request-Id'])
+  const OF_ALL = ['X-Request-Id', 'X-Fulcrum-Sequence', 'X-Cluster']
+  test.same(Object.keys(shared(401).headers), [...OF_ALL, 'WWW-Authenticate'])
+  test.same(Object.keys(shared(405).headers), [...OF_ALL, 'Allow'])
+  test.same(Object.keys(shared(429).headers), [...OF_ALL, 'Retry-After'])
+  test.same(Object.keys(shared(422).headers), OF_ALL)
   const busy = responses.of(endpoint({ ...update, refuses: ['APPLY_IN_PROGRESS', 'IN_USE'] })) as Json
   test.match(busy['409'], { $ref: '#/components/responses/Error409_IN_USE_APPLY_IN_PROGRESS' })
   test.match(shared(409).headers['Retry-After'], { required: false })

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { REQUEST_HEADERS } from '../peers/carried.ts'
+import type { Answer } from './envelope.ts'
+import { type Incoming, keepHeaders } from './incoming.ts'
+
+/** The log that the nodes of a cluster share. */
+export interface SharedLog {
+  /** Number of the last entry that this node has carried out. */
+  readonly position: number
+  /** Whether changes could be made when this node looked last. */
+  readonly hasQuorum: boolean
+}
+
+const SEQUENCE = 'X-Fulcrum-Sequence'
+const WAIT_MS_MAX = 1_000
+const LOOK_EVERY_MS = 5
+const AFTER_A_WAIT = [...REQUEST_HEADERS, 'authorization', 'cookie']
+
+/**
+ * Answers say how much of the log is in them, and a read that names more waits for it, for a second: who has changed
+ * something on one node reads it on another. What is rendered once for many, such as figures, says nothing.
+ */
+export function sequenced(
+  log: SharedLog,
+  incoming: Incoming,
+  answer: (incoming: Incoming) => Answer | Promise<Answer>,
+): Answer | Promise<Answer> {
+  const wanted = incoming.method === 'GET' ? Number(incoming.header('x-fulcrum-sequence')) : 0
+  const given = wanted > log.position ? reached(log, wanted, incoming, answer) : answer(incoming)
+  return given instanceof Promise ? given.then((one) => told(log, one)) : told(log, given)
+}
+
+async function reached(
+  log: SharedLog,
+  wanted: number,
+  incoming: Incoming,
+  answer: (incoming: Incoming) => Answer | Promise<Answer>,
+): Promise<Answer> {
+  const { carried, signal } = incoming
+  const kept = { ...keepHeaders(incoming, AFTER_A_WAIT), ...(carried && { carried }), ...(signal && { signal }) }
+  const end_ms = performance.now() + WAIT_MS_MAX
+  while (log.position < wanted && performance.now() < end_ms) await sleep(LOOK_EVERY_MS)
+  return answer(kept)
+}
+
+function told(log: SharedLog, answer: Answer): Answer {
+  if (answer.head !== undefined) return answer
+  // What another node has answered says how far that one is.
+  const headers = { [SEQUENCE]: String(log.position), ...answer.headers }
+  return { ...answer, headers: log.hasQuorum ? headers : { ...headers, 'X-Cluster': 'no-quorum' } }
+}
