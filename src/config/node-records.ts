@@ -1,0 +1,138 @@
+import { isDeepStrictEqual } from 'node:util'
+import { canonicalIp, canonicalNetwork } from '../base/ip-network.ts'
+import { ApiError } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import type { IpGroup, IpRoute } from '../model/network.ts'
+import type { ConfigView, SectionContents, SectionName, SectionRecords } from '../model/sections.ts'
+
+/** What belongs to one node alone: it keeps it when it joins others. */
+export interface NodeRecords extends SectionContents {
+  /** Those in which the node has addresses or interfaces; nobody else's interfaces are in them. */
+  readonly ipGroups: readonly IpGroup[]
+}
+
+/** See `Name`. */
+const NAME_LENGTH_MAX = 128
+/** Settings whose record has the id of the node. */
+const SETTINGS = ['conntrackLimits', 'systemProxies', 'userInterfaces', 'clocks'] as const
+
+export function nodeRecords(view: ConfigView, nodeId: string): NodeRecords {
+  const ofNode = (record: { readonly nodeId: string }) => record.nodeId === nodeId
+  const staticIps = [...view.list('staticIps')].filter(ofNode)
+  const settings = SETTINGS.map((name) => [name, [view.get(name, nodeId)].filter((one) => one !== undefined)] as const)
+  const ipGroups = [...view.list('ipGroups')]
+    .map((group) => ({ ...group, assignedInterfaces: group.assignedInterfaces.filter(ofNode) }))
+    .filter(
+      ({ id, assignedInterfaces }) => assignedInterfaces.length > 0 || staticIps.some((one) => one.groupId === id),
+    )
+  const ipRoutes = [...view.list('ipRoutes')].filter(ofNode)
+  const nodeIdentities = [...view.list('nodeIdentities')].filter(ofNode)
+  return { ...Object.fromEntries(settings), staticIps, ipRoutes, nodeIdentities, ipGroups }
+}
+
+/** A record as it is to be. */
+export type Brought = {
+  readonly [N in SectionName]: { readonly section: N; readonly record: SectionRecords[N] }
+}[SectionName]
+
+/**
+ * What a node that joins changes in the configuration of the others: its own records come along. A group of the same
+ * subnet is one group from then on; ids and names that are taken become others. Again it changes nothing.
+ *
+ * @throws {ApiError} IN_USE when another node, or a floating IP, has one of its addresses.
+ */
+export function broughtBy(
+  view: ConfigView,
+  records: NodeRecords,
+  node: { readonly id: string; readonly name: string },
+): readonly Brought[] {
+  refuseTaken(view, records, node.id)
+  const groups = records.ipGroups.map((group) => [group.id, metGroup(view, group, node)] as const)
+  const groupIds = new Map(groups.map(([id, { id: met }]) => [id, met]))
+  const ofNode = { staticIps: ofNodeIn(view, 'staticIps', node), ipRoutes: ofNodeIn(view, 'ipRoutes', node) }
+  const staticIps = (records.staticIps ?? []).map((address) => {
+    const known = ofNode.staticIps.find((one) => canonicalIp(one.ip) === canonicalIp(address.ip))
+    const id = known?.id ?? freeId(view, 'staticIps', address.id)
+    return { was: address.id, record: { ...address, id, groupId: groupIds.get(address.groupId) ?? address.groupId } }
+  })
+  const idOf = (was: string) => staticIps.find((one) => one.was === was)?.record.id ?? ''
+  return [
+    ...groups.map(([, record]) => ({ section: 'ipGroups', record }) as const),
+    ...staticIps.map(({ record }) => ({ section: 'staticIps', record }) as const),
+    ...(records.ipRoutes ?? []).map((route) => {
+      const known = ofNode.ipRoutes.find((one) => isDeepStrictEqual(unnamed(one), unnamed(route)))
+      const id = freeId(view, 'ipRoutes', route.id)
+      const record = known ?? { ...route, id, name: freeName(view, 'ipRoutes', { id, name: route.name }, node) }
+      return { section: 'ipRoutes', record } as const
+    }),
+    ...(records.userInterfaces ?? []).map((settings) => {
+      const { ipId, SSLCertificate } = settings
+      // A certificate is the cluster's, and its key stays where it is.
+      const certificate = view.get('certificates', SSLCertificate) === undefined ? '' : SSLCertificate
+      return {
+        section: 'userInterfaces',
+        record: { ...settings, ipId: idOf(ipId), SSLCertificate: certificate },
+      } as const
+    }),
+    ...(['conntrackLimits', 'systemProxies', 'clocks', 'nodeIdentities'] as const).flatMap((section) =>
+      // Sound: the records are of this section.
+      (records[section] ?? []).map((record) => ({ section, record }) as Brought),
+    ),
+  ]
+}
+
+const unnamed = (route: IpRoute) => ({ ...route, id: '', name: '' })
+
+function ofNodeIn<N extends 'staticIps' | 'ipRoutes'>(view: ConfigView, section: N, node: { readonly id: string }) {
+  return [...view.list(section)].filter(({ nodeId }) => nodeId === node.id)
+}
+
+const freeId = (view: ConfigView, section: SectionName, id: string): string =>
+  view.get(section, id) === undefined ? id : newId()
+
+/** Two machines with one address would both be reached now and then. */
+function refuseTaken(view: ConfigView, { staticIps = [] }: NodeRecords, nodeId: string): void {
+  const taken = new Map([
+    ...[...view.list('floatingIps')].map(({ ip }) => [canonicalIp(ip), 'is a floating IP of the cluster'] as const),
+    ...[...view.list('staticIps')]
+      .filter((one) => one.nodeId !== nodeId)
+      .map((one) => [canonicalIp(one.ip), `is an address of the node ${one.nodeId}`] as const),
+  ])
+  for (const { ip } of staticIps) {
+    const why = taken.get(canonicalIp(ip))
+    if (why !== undefined)
+      throw new ApiError('IN_USE', `The address ${ip} of this node ${why}; change one of them first`)
+  }
+}
+
+/** The group of the same subnet, which has this node's interfaces now; or the own one, where there is none. */
+function metGroup(view: ConfigView, group: IpGroup, node: { readonly id: string; readonly name: string }): IpGroup {
+  const met = [...view.list('ipGroups')].find((one) => isSame(one, group))
+  if (met === undefined) {
+    const id = freeId(view, 'ipGroups', group.id)
+    return { ...group, id, name: freeName(view, 'ipGroups', { id, name: group.name }, node) }
+  }
+  const others = met.assignedInterfaces.filter(({ nodeId }) => nodeId !== node.id)
+  return { ...met, assignedInterfaces: [...others, ...group.assignedInterfaces] }
+}
+
+function isSame(one: IpGroup, other: IpGroup): boolean {
+  const networkOf = ({ networkIp, networkMask }: IpGroup) =>
+    networkIp === '' ? '' : canonicalNetwork(`${networkIp}/${networkMask}`)
+  if (networkOf(one) !== networkOf(other)) return false
+  return one.networkIp !== '' || one.name.toLowerCase() === other.name.toLowerCase()
+}
+
+function freeName(
+  view: ConfigView,
+  section: 'ipGroups' | 'ipRoutes',
+  { id, name }: { readonly id: string; readonly name: string },
+  node: { readonly name: string },
+): string {
+  const taken = new Set([...view.list(section)].filter((one) => one.id !== id).map((one) => one.name.toLowerCase()))
+  for (let number = 1; ; number++) {
+    const more = number === 1 ? '' : number === 2 ? ` (${node.name})` : ` (${node.name} ${number - 1})`
+    const free = `${name.slice(0, NAME_LENGTH_MAX - more.length)}${more}`
+    if (!taken.has(free.toLowerCase())) return free
+  }
+}
