@@ -8,6 +8,8 @@ import { ArchiveWriter } from '../storage/archive/writer.ts'
 import { Daemon } from '../test/fixtures/daemon.ts'
 import { freePort } from '../test/fixtures/traffic.ts'
 
+const TICKS_PER_SECOND = 100
+
 export interface BenchDaemon {
   readonly daemon: Daemon
   readonly plainPort: number
@@ -89,6 +91,12 @@ export async function backfill(state: string, csv: Buffer, seconds: number): Pro
 
 function add(cells: string[], at: number, increment: number): void {
   cells[at] = String(Number(cells[at]) + increment)
+}
+
+/** Processor seconds that a process has used. */
+export function cpuOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }
 
 /** Resident and private memory of a process in megabytes. */

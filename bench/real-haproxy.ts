@@ -12,7 +12,7 @@ import { Daemon, until } from '../test/fixtures/daemon.ts'
 import { ask } from '../test/system/plain-haproxy.ts'
 import { countingOrigin, startLoad } from '../test/system/streaming-load.ts'
 import { freePort } from '../test/fixtures/traffic.ts'
-import { memoryOf } from './daemon.ts'
+import { cpuOf, memoryOf } from './daemon.ts'
 import { percentile, table } from './measure.ts'
 import { scaled } from './scale.ts'
 
@@ -22,7 +22,6 @@ const SERVERS = scaled(48, 4)
 /** The first frontends get traffic; the others listen on Unix sockets. */
 const BUSY = 8
 const PER_SECOND = scaled(200, 40)
-const TICKS_PER_SECOND = 100
 
 interface Tick {
   readonly at_ms: number
@@ -42,12 +41,6 @@ function configuration(folder: string, ports: readonly number[], origin: number)
     for (let i = 0; i < SERVERS; i++) lines.push(`  server host-${n}-${i} 127.0.0.1:${origin}`)
   }
   return `${lines.join('\n')}\n`
-}
-
-/** Processor seconds that a process has used. */
-function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }
 
 function readTicks(file: string): readonly Tick[] {

@@ -1,6 +1,7 @@
 /** `npm run bench [-- [--smoke] NAME…]`: every benchmark, or the named ones. Prints Markdown for docs/benchmarks.md. */
 import { run as archive } from './archive.ts'
 import { run as backup } from './backup.ts'
+import { run as cluster } from './cluster.ts'
 import { run as config } from './config.ts'
 import { run as documents } from './documents.ts'
 import { environment } from './environment.ts'
@@ -21,6 +22,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   interference,
   documents,
   config,
+  cluster,
   start,
   archive,
   node,

@@ -129,7 +129,7 @@ t.test('again it changes nothing, also where ids and names were taken', async (t
     const contents: Record<string, unknown[]> = structuredClone(cluster)
     const brought = broughtBy(viewOf(cluster), records, NODE)
     for (const { section, record } of brought) (contents[section] ??= []).push(record)
-    test.same(broughtBy(viewOf(contents as Records), records, NODE), brought)
+    test.same(broughtBy(viewOf(contents), records, NODE), brought)
   }
 })
 
