@@ -73,8 +73,10 @@ function hostSuite() {
 /** The end of it: a reason has one line. */
 const inOneLine = (text) => text.trim().replaceAll(/\s+/g, ' ').slice(-500)
 
+const say = (line) => process.stderr.write(`fulcrum: ${line}\n`)
+
 function fail(line) {
-  process.stderr.write(`${line}\n`)
+  say(line)
   process.exit(1)
 }
 
@@ -87,6 +89,7 @@ function fetched(cache) {
     .slice(0, 16)
   const tree = join(cache, `etcd-${recipe}`)
   if (existsSync(tree)) return tree
+  say(`fetching etcd, of Debian 13, into ${cache} …`)
   mkdirSync(cache, { recursive: true, mode: 0o700 })
   const locked = ['-w', PATIENCE_S, `${tree}.lock`, 'timeout', PATIENCE_S]
   const fetch = ['sh', '-c', FETCH, 'sh', tree, `${tree}.building`, SUITE, keyring, PACKAGES.join(' '), ...mirrors()]

@@ -105,7 +105,7 @@ export function createMachine(settings: Settings): Machine {
   const compute = computePool()
   const intake = intakePool()
   return {
-    drivers: (nodeId) => createDrivers({ haproxy, stateFolder: state }, nodeId),
+    drivers: (nodeId) => createDrivers({ haproxy, stateFolder: state, loopback: settings.beside?.loopback }, nodeId),
     executor: {
       execute(steps, capture) {
         if (capture === undefined) return pool.run('executePlan', { steps })
