@@ -120,7 +120,7 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
     repair: isOn('FULCRUM_REPAIR', given.repair, env),
     peer: peer(given.peer ?? env['FULCRUM_PEER'], listen),
     etcd: env['FULCRUM_ETCD'] ?? 'etcd',
-    nodes: nodes(given.nodes ?? env['FULCRUM_NODES']),
+    nodes: nodes(given.nodes, env['FULCRUM_NODES']),
     beside: beside(env['FULCRUM_BESIDE']),
     auditDays: days(given['audit-days'] ?? env['FULCRUM_AUDIT_DAYS']),
     administrator: {
@@ -215,7 +215,8 @@ function keep(wanted: boolean, appliance: boolean, observes: boolean): boolean {
   return true
 }
 
-function nodes(text: string | undefined): number | undefined {
+function nodes(given: string | undefined, env: string | undefined): number | undefined {
+  const text = given ?? env
   if (text === undefined || text === '') return undefined
   if (/^[3-5]$/.test(text)) return Number(text)
   const pair = text === '2' ? '; of two, neither could go on without the other' : ''
@@ -232,8 +233,8 @@ function beside(text: string | undefined): BesideOthers | undefined {
 }
 
 /** For the environment of a node that shares its machine. */
-export function besideText({ loopback, demo }: BesideOthers): string {
-  return demo === undefined ? loopback : `${loopback} ${[demo.frontend, ...demo.origins].join(',')}`
+export function besideText({ loopback, demo: ports }: BesideOthers): string {
+  return ports === undefined ? loopback : `${loopback} ${[ports.frontend, ...ports.origins].join(',')}`
 }
 
 function days(text: string | undefined): number {

@@ -32,8 +32,8 @@ export async function etcdProgram(named: string, fetch = FETCH): Promise<EtcdPro
 function tried(program: string): Promise<EtcdProgram | string> {
   return new Promise((resolve) => {
     execFile(program, ['--version'], (error, stdout) => {
-      const said = error === null ? stdout : ''
-      resolve(versionProblem(said) ?? { program, version: etcdVersion(said) ?? '' })
+      if (error !== null) resolve(`it does not run (${String(error.code)}): ${versionProblem('') ?? ''}`)
+      else resolve(versionProblem(stdout) ?? { program, version: etcdVersion(stdout) ?? '' })
     })
   })
 }

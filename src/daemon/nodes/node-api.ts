@@ -51,7 +51,7 @@ export class NodeApi {
     const options = { method, headers, ca, agent: false, timeout: ANSWER_MS }
     const { status, said } = await new Promise<{ status: number; said: unknown }>((resolve, reject) => {
       const outgoing = request(`${apiUrl(this.#place)}/api/v1${path}`, options, (answer) => {
-        json(answer).then((said) => resolve({ status: answer.statusCode ?? 0, said }), reject)
+        json(answer).then((data) => resolve({ status: answer.statusCode ?? 0, said: data }), reject)
       })
       outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${ANSWER_MS / 1000} s`)))
       outgoing.on('error', reject)

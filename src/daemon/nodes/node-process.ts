@@ -22,8 +22,7 @@ const LOG_TAIL = 400
  * parent alone. It ends by itself when the channel to its parent closes, however that happens.
  */
 export class NodeProcess {
-  readonly place: NodePlace
-  readonly #start: NodeStart
+  readonly start: NodeStart
   readonly #onEnded: (how: string) => void
   #child: ChildProcess | undefined
   #ended: Promise<string> = Promise.resolve('was not started')
@@ -35,11 +34,13 @@ export class NodeProcess {
   #wasCutOff = false
 
   constructor(start: NodeStart, onEnded: (how: string) => void) {
-    this.place = start.place
-    this.#start = start
+    this.start = start
     this.#onEnded = onEnded
   }
 
+  get place(): NodePlace {
+    return this.start.place
+  }
   get pid(): number {
     return this.#child?.pid ?? 0
   }
@@ -59,8 +60,8 @@ export class NodeProcess {
     return join(this.place.state, 'daemon.log')
   }
 
-  start(): void {
-    const { program, args, env } = this.#start
+  begin(): void {
+    const { program, args, env } = this.start
     mkdirSync(this.place.state, { recursive: true, mode: 0o700 })
     const log = openSync(this.logFile, 'a', 0o600)
     const child = fork(program, [...args], { detached: true, env: { ...env }, stdio: ['ignore', log, log, 'ipc'] })

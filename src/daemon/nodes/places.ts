@@ -18,42 +18,48 @@ const LAST_OCTET = 254
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+type Refuse = (why: string) => never
+
 /** The nodes at addresses that count up from that of the first. Throws what cannot be. */
 export function nodePlaces(settings: Settings, nodes: number): readonly NodePlace[] {
-  const { profile, observe, keep, check, repair, listen, http, peer, state } = settings
-  const refuse = (why: string) => {
+  const { listen, http, peer, state } = settings
+  const refuse: Refuse = (why) => {
     throw new SettingsError(`--nodes ${nodes}: ${why}`)
   }
-  if (profile !== 'trial') refuse('is for the trial profile; appliances join by POST /cluster/join')
-  if (observe !== undefined) refuse('excludes --observe: each node has a HAProxy of its own')
-  if (keep) refuse('excludes --keep: the nodes end together, with their HAProxys')
-  if (check || repair) refuse(`excludes --check and --repair: name one node, --state ${state}/node-1`)
+  assertTogether(settings, refuse)
   const [, network = '', first = ''] = /^(127\.\d+\.\d+\.)(\d+)$/.exec(listen.host) ?? []
   const last = LAST_OCTET + 1 - nodes
   if (network === '' || Number(first) < 1 || Number(first) > last)
     refuse(`--listen ${listen.host} must be an address of loopback up to 127.x.x.${last}: the others follow it`)
+  assertApart(settings, refuse)
+  return Array.from({ length: nodes }, (_, index) => {
+    const host = `${network}${Number(first) + index}`
+    return {
+      number: index + 1,
+      state: join(state, `node-${index + 1}`),
+      listen: { ...listen, host },
+      http: http === undefined ? undefined : { ...http, host },
+      peer: { ...peer, host },
+    }
+  })
+}
+
+/** What else was asked for fits several daemons. */
+function assertTogether({ profile, observe, keep, check, repair, state }: Settings, refuse: Refuse): void {
+  if (profile !== 'trial') refuse('is for the trial profile; appliances join by POST /cluster/join')
+  if (observe !== undefined) refuse('excludes --observe: each node has a HAProxy of its own')
+  if (keep) refuse('excludes --keep: the nodes end together, with their HAProxys')
+  if (check || repair) refuse(`excludes --check and --repair: name one node, --state ${state}/node-1`)
+}
+
+function assertApart({ listen, http, peer }: Settings, refuse: Refuse): void {
   for (const [option, other] of [
     ['--http', http],
     ['--peer', peer],
   ] as const)
     if (other !== undefined && other.host !== listen.host)
       refuse(`${option} ${other.host} must have the address of --listen, ${listen.host}; each node has one of its own`)
-  assertApart([listen, ...(http === undefined ? [] : [http])], peer, refuse)
-  return Array.from({ length: nodes }, (_, index) => {
-    const host = `${network}${Number(first) + index}`
-    const at = (place: Address): Address => ({ host, port: place.port })
-    return {
-      number: index + 1,
-      state: join(state, `node-${index + 1}`),
-      listen: at(listen),
-      http: http === undefined ? undefined : at(http),
-      peer: at(peer),
-    }
-  })
-}
-
-function assertApart(own: readonly Address[], peer: Address, refuse: (why: string) => void): void {
-  const ports = [...own.map(({ port }) => port), ...peerPorts(peer)]
+  const ports = [listen.port, ...(http === undefined ? [] : [http.port]), ...peerPorts(peer)]
   if (ports.includes(0)) refuse('the ports must be told: the nodes find each other by them')
   if (ports.some((port) => port > LAST_PORT)) refuse(`--peer ${peer.port} leaves no two ports above it for etcd`)
   if (new Set(ports).size < ports.length)
@@ -70,12 +76,14 @@ export const apiUrl = ({ listen }: NodePlace): string => `https://${addressText(
 /** The command line of the daemon of a node. The first has the demonstration. */
 export function nodeArguments({ number, state, listen, http, peer }: NodePlace, settings: Settings): readonly string[] {
   const demo = number > 1 ? false : settings.demo
-  return [
-    ...['--state', state, '--listen', addressText(listen), '--peer', addressText(peer)],
-    ...(http === undefined ? [] : ['--http', addressText(http)]),
-    ...(demo === undefined ? [] : [demo ? '--demo' : '--no-demo']),
-    ...['--audit-days', String(settings.auditDays)],
-  ]
+  const options = {
+    '--state': state,
+    '--listen': addressText(listen),
+    '--peer': addressText(peer),
+    ...(http === undefined ? {} : { '--http': addressText(http) }),
+    '--audit-days': String(settings.auditDays),
+  }
+  return [...Object.entries(options).flat(), ...(demo === undefined ? [] : [demo ? '--demo' : '--no-demo'])]
 }
 
 /** Nothing of this start that is for all of them, but whom it made administrator. */
