@@ -3,7 +3,8 @@ import type { DemoPorts } from '../../settings.ts'
 import { apiUrl, type NodePlace } from './places.ts'
 
 export interface Greeting {
-  readonly nodes: readonly { readonly place: NodePlace; readonly pid: number }[]
+  /** A node without a process has not started. */
+  readonly nodes: readonly { readonly place: NodePlace; readonly pid: number | undefined }[]
   /** Of the administrator of the first start. */
   readonly email: string
   /** Made up by this start; nobody else shows it. */
@@ -29,7 +30,7 @@ export function greetingLines(greeting: Greeting): readonly string[] {
   const removed = `${label('')}(remove it: DELETE /api/v1/demo on node 1)`
   return [
     '',
-    ...nodes.map((node) => `${label(`Node ${node.place.number}`)}${apiUrl(node.place)}/api/v1   (process ${node.pid})`),
+    ...nodes.map(nodeLine),
     `${label('Documentation')}${apiUrl(first.place)}/api/v1/docs`,
     ...(isFirst ? loginLines(greeting) : []),
     ...(demo === undefined ? [] : [`${label('Demo')}${served}`, removed]),
@@ -39,23 +40,29 @@ export function greetingLines(greeting: Greeting): readonly string[] {
   ]
 }
 
+function nodeLine({ place, pid }: Greeting['nodes'][number]): string {
+  const state = pid === undefined ? 'has not started' : `process ${pid}`
+  return `${label(`Node ${place.number}`)}${apiUrl(place)}/api/v1   (${state})`
+}
+
 function loginLines({ email, password }: Greeting): readonly string[] {
   const shown = password === undefined ? 'the one in FULCRUM_ADMIN_PASSWORD' : `${password}   (shown this once)`
   return [`${label('Administrator')}${email}`, `${label('Password')}${shown}`]
 }
 
 function nextSteps({ nodes, email, password = 'YOURS', pid }: Greeting): readonly string[] {
-  const [first, second] = nodes
-  if (first === undefined || second === undefined) return []
+  const [asked, other] = nodes.filter((node) => node.pid !== undefined)
+  if (asked === undefined || other === undefined) return []
+  const { number } = other.place
   const sent = `-H 'Content-Type: application/json' -d '${JSON.stringify({ email, password })}'`
   const answered = `grep -oP '"token":"\\K[^"]+'`
   const bearer = '-H "Authorization: Bearer $TOKEN"'
   return [
     '  To try in another terminal: one login counts on every node; a node that ends takes its HAProxy and etcd along.',
-    `    TOKEN=$(curl -sk ${apiUrl(first.place)}/api/v1/token ${sent} | ${answered})`,
-    `    curl -sk ${bearer} ${apiUrl(first.place)}/api/v1/cluster`,
-    `    kill ${second.pid}; sleep 5; curl -sk ${bearer} ${apiUrl(first.place)}/api/v1/cluster   # node 2 is unreachable`,
-    `    kill -USR2 ${pid}   # node 2 starts again, and catches up`,
+    `    TOKEN=$(curl -sk ${apiUrl(asked.place)}/api/v1/token ${sent} | ${answered})`,
+    `    curl -sk ${bearer} ${apiUrl(asked.place)}/api/v1/cluster`,
+    `    kill ${other.pid}; sleep 5; curl -sk ${bearer} ${apiUrl(asked.place)}/api/v1/cluster   # node ${number} is unreachable`,
+    `    kill -USR2 ${pid}   # node ${number} starts again, and catches up`,
     '  Ctrl-C ends all of them.',
   ]
 }

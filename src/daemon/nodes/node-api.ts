@@ -54,7 +54,7 @@ export class NodeApi {
         json(answer).then((data) => resolve({ status: answer.statusCode ?? 0, said: data }), reject)
       })
       outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${ANSWER_MS / 1000} s`)))
-      outgoing.on('error', reject)
+      outgoing.on('error', (error) => reject(new Error(`node ${number} cannot be asked: ${error.message}`)))
       outgoing.end(body === undefined ? undefined : JSON.stringify(body))
     })
     if (status < 300) return Reflect.get(Object(said), 'data') as T

@@ -15,7 +15,7 @@ export interface NodeStart {
 
 /** An apply is never cut off; a daemon that hangs is. */
 const END_MS = 60_000
-const LOG_TAIL = 400
+const LINES_TOLD = 3
 
 /**
  * The daemon of one node, in a session of its own: Ctrl-C, and whatever kills a whole group of processes, reaches the
@@ -41,8 +41,9 @@ export class NodeProcess {
   get place(): NodePlace {
     return this.start.place
   }
-  get pid(): number {
-    return this.#child?.pid ?? 0
+  /** Undefined while it does not run. */
+  get pid(): number | undefined {
+    return this.#child?.pid
   }
   get isRunning(): boolean {
     return this.#child !== undefined
@@ -100,8 +101,8 @@ export class NodeProcess {
   }
 
   #lastLines(): string {
-    const lines = readFileSync(this.logFile, 'utf8').trim().slice(-LOG_TAIL)
-    return `${lines.slice(lines.indexOf('\n') + 1)}\nmore is in ${this.logFile}`
+    const lines = readFileSync(this.logFile, 'utf8').trim().split('\n').slice(-LINES_TOLD)
+    return `${lines.join('\n')}\nmore is in ${this.logFile}`
   }
 
   /** Ends it with what it started. */
