@@ -177,7 +177,7 @@ t.test('three nodes with one command', async (t) => {
     t2.same([await status(1, 8090), await status(3, 8090)], [200, 200])
   })
 
-  await t.test('both start when they are told to, and catch up', async (t2) => {
+  await t.test('both start when they are told to, and catch up', async () => {
     first.child.kill('SIGUSR2')
     await become(three, 'online online online')
     const names = async () =>

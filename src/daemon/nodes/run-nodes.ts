@@ -25,7 +25,7 @@ export async function runNodes(
   const places = nodePlaces(settings, nodes)
   const { state } = settings
   lockState(state)
-  const kept = foundNodes(state, nodes)
+  const kept = foundNodes(state, places)
   const { program, version } = await etcdProgram(settings.etcd)
   await unused(places, () => say('  the nodes of an earlier start are still ending …'))
   const startOf = (place: NodePlace, demo: DemoPorts | undefined): NodeStart => ({

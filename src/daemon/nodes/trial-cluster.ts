@@ -4,7 +4,7 @@ import type { DemoPorts, Settings } from '../../settings.ts'
 import { portOfAll } from './before-start.ts'
 import { formCluster, type Login, titleOf } from './forming.ts'
 import { greetingLines } from './greeting.ts'
-import { keep, type KeptNodes } from './kept-nodes.ts'
+import { keep, type KeptNodes, peerOf } from './kept-nodes.ts'
 import { endPrograms } from './left-programs.ts'
 import { NodeProcess, type NodeStart } from './node-process.ts'
 import type { NodePlace } from './places.ts'
@@ -41,7 +41,7 @@ export class TrialCluster {
   async start(): Promise<void> {
     const { places, startOf, kept } = this.#parts
     const demo = await this.#startDemo()
-    const wanted = { nodes: places.length, demo: demo ?? kept?.demo }
+    const wanted = { nodes: places.length, peer: peerOf(places), demo: demo ?? kept?.demo }
     await this.#keep({ ...wanted, isComplete: kept !== undefined })
     this.#nodes = places.map(
       (place) => new NodeProcess(startOf(place, demo), (how) => this.#hasEnded(place.number, how)),

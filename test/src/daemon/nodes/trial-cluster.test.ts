@@ -40,7 +40,7 @@ function clusterOf(t: Test, source: string, kept: KeptNodes | undefined) {
   return { cluster, said, complaints, now }
 }
 
-const COMPLETE: KeptNodes = { nodes: 3, isComplete: true, demo: undefined }
+const COMPLETE: KeptNodes = { nodes: 3, peer: '127.0.0.1:1', isComplete: true, demo: undefined }
 
 t.test('a first start that does not come about is not complete', async (t) => {
   const { cluster, now, said } = clusterOf(t, `console.error('no'); process.exit(3)`, undefined)
