@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { assertTrialFolder } from '../../machine/machine.ts'
 import type { DemoPorts, Settings } from '../../settings.ts'
 import { lockState } from '../state-lock.ts'
 import { assertFree, unused } from './before-start.ts'
@@ -24,6 +25,7 @@ export async function runNodes(
 ): Promise<void> {
   const places = nodePlaces(settings, nodes)
   const { state } = settings
+  for (const place of places) assertTrialFolder(place.state)
   lockState(state)
   const kept = foundNodes(state, places)
   const { program, version } = await etcdProgram(settings.etcd)
@@ -62,7 +64,8 @@ export async function runNodes(
 /** What a start that was cut off has left: nobody was told of it. */
 async function clear(start: NodeStart): Promise<void> {
   if (!existsSync(start.place.state)) return
-  await endPrograms(start)
+  const left = await endPrograms(start)
+  if (left !== undefined) throw new Error(`what an earlier start left in ${start.place.state} was not ended: ${left}`)
   await rm(start.place.state, { recursive: true, force: true })
 }
 

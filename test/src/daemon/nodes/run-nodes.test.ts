@@ -13,6 +13,10 @@ t.test('what cannot be is refused before anything is made', async (t) => {
   const state = join(temporaryFolder(t, 'nodes'), 'state')
   const appliance = testSettings(state, { profile: 'appliance' })
   await t.rejects(runNodes(appliance, 3, {}, never), /^--nodes 3: is for the trial profile/)
+  const long = join(state, 'long'.repeat(20))
+  const listen = { host: '127.0.0.1', port: 1 }
+  const deep = testSettings(long, { listen, peer: { ...listen, port: 2 } })
+  await t.rejects(runNodes(deep, 3, {}, never), /node-1: too long for the sockets inside; use at most \d+ characters/)
   t.notOk(existsSync(state))
 })
 
