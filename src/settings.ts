@@ -119,7 +119,7 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
     check: isOn('FULCRUM_CHECK', given.check, env),
     repair: isOn('FULCRUM_REPAIR', given.repair, env),
     peer: peer(given.peer ?? env['FULCRUM_PEER'], listen),
-    etcd: env['FULCRUM_ETCD'] ?? 'etcd',
+    etcd: etcd(env['FULCRUM_ETCD']),
     nodes: nodes(given.nodes, env['FULCRUM_NODES']),
     beside: beside(env['FULCRUM_BESIDE']),
     auditDays: days(given['audit-days'] ?? env['FULCRUM_AUDIT_DAYS']),
@@ -214,6 +214,8 @@ function keep(wanted: boolean, appliance: boolean, observes: boolean): boolean {
   if (observes) throw new SettingsError('--keep and --observe exclude each other: the observed HAProxy goes on anyway')
   return true
 }
+
+const etcd = (text: string | undefined): string => (text === undefined || text === '' ? 'etcd' : text)
 
 function nodes(given: string | undefined, env: string | undefined): number | undefined {
   const text = given ?? env

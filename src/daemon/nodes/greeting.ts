@@ -3,7 +3,7 @@ import type { DemoPorts } from '../../settings.ts'
 import { apiUrl, type NodePlace } from './places.ts'
 
 export interface Greeting {
-  /** A node without a process has not started. */
+  /** A node without a process does not run. */
   readonly nodes: readonly { readonly place: NodePlace; readonly pid: number | undefined }[]
   /** Of the administrator of the first start. */
   readonly email: string
@@ -41,7 +41,7 @@ export function greetingLines(greeting: Greeting): readonly string[] {
 }
 
 function nodeLine({ place, pid }: Greeting['nodes'][number]): string {
-  const state = pid === undefined ? 'has not started' : `process ${pid}`
+  const state = pid === undefined ? 'does not run' : `process ${pid}`
   return `${label(`Node ${place.number}`)}${apiUrl(place)}/api/v1   (${state})`
 }
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Report } from '../starter.ts'
 import type { NodePlace } from './places.ts'
@@ -16,6 +16,8 @@ export interface NodeStart {
 /** An apply is never cut off; a daemon that hangs is. */
 const END_MS = 60_000
 const LINES_TOLD = 3
+/** At a start; a running daemon keeps the file open. */
+const LOG_BYTES_MAX = 4 * 1024 * 1024
 
 /**
  * The daemon of one node, in a session of its own: Ctrl-C, and whatever kills a whole group of processes, reaches the
@@ -64,6 +66,8 @@ export class NodeProcess {
   begin(): void {
     const { program, args, env } = this.start
     mkdirSync(this.place.state, { recursive: true, mode: 0o700 })
+    if ((statSync(this.logFile, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES_MAX)
+      renameSync(this.logFile, `${this.logFile}.1`)
     const log = openSync(this.logFile, 'a', 0o600)
     const child = fork(program, [...args], { detached: true, env: { ...env }, stdio: ['ignore', log, log, 'ipc'] })
     closeSync(log)

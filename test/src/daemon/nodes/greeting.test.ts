@@ -33,6 +33,6 @@ t.test('a later one tells what is there', async (t) => {
 
 t.test('who does not run is not to be killed', async (t) => {
   const [one, two, three] = [node(1), { ...node(2), pid: undefined }, node(3)]
-  t.match(text({ nodes: [one, two, three] }), /Node 2 .*\(has not started\)\n[^]*kill 103; .*# node 3 is/)
+  t.match(text({ nodes: [one, two, three] }), /Node 2 .*\(does not run\)\n[^]*kill 103; .*# node 3 is/)
   t.notMatch(text({ nodes: [one, two] }), /kill/)
 })

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { NodeProcess } from '../../../../src/daemon/nodes/node-process.ts'
@@ -62,6 +62,16 @@ t.test('one that was killed may have left something, and starts again', async (t
   t.notOk(node.wasCutOff)
   await node.end()
   t.same(ended, ['ended by SIGKILL', 'exit code 0'])
+})
+
+t.test('a long log is put aside by the next start', async (t) => {
+  const node = nodeOf(t, `console.error('hello'); ${RUNS}`)
+  mkdirSync(node.place.state)
+  writeFileSync(node.logFile, 'x'.repeat(4 * 1024 * 1024 + 1))
+  node.begin()
+  await node.runs()
+  t.equal(readFileSync(node.logFile, 'utf8'), 'hello\n')
+  t.equal(statSync(`${node.logFile}.1`).size, 4 * 1024 * 1024 + 1)
 })
 
 t.test('it has a session of its own: what kills the group of its parent does not reach it', async (t) => {
