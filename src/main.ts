@@ -9,6 +9,10 @@ async function main(): Promise<void> {
     process.stdout.write(`${USAGE}\n`)
     return
   }
+  if (settings.nodes !== undefined) {
+    const { runNodes } = await import('./daemon/nodes/run-nodes.ts')
+    return runNodes(settings, settings.nodes, process.env, (code) => process.exit(code))
+  }
   const { runDaemon } = await import('./daemon/daemon.ts')
   await runDaemon(settings, (code) => process.exit(code))
 }

@@ -31,6 +31,10 @@ export interface Settings {
   readonly peer: Address
   /** The etcd of a trial; an appliance has that of its unit. */
   readonly etcd: string
+  /** Trial: so many daemons on this machine, as one cluster; undefined: one daemon. */
+  readonly nodes: number | undefined
+  /** Of a node of such a cluster; undefined elsewhere. */
+  readonly beside: BesideOthers | undefined
   /** The audit log keeps its entries at least so long. */
   readonly auditDays: number
   readonly administrator: { readonly email: string; readonly password: string | undefined }
@@ -38,6 +42,19 @@ export interface Settings {
   readonly notify: { readonly NOTIFY_SOCKET: string | undefined; readonly WATCHDOG_USEC: string | undefined }
   /** Descriptor of the netlink socket that the launcher opened. */
   readonly genetlink: number | undefined
+}
+
+/** What nodes that share one machine must not share. */
+export interface BesideOthers {
+  /** Serves what other trials serve at 127.0.0.1. */
+  readonly loopback: string
+  /** Of the demonstration, whose origins run elsewhere; undefined: there is none. */
+  readonly demo: DemoPorts | undefined
+}
+
+export interface DemoPorts {
+  readonly frontend: number
+  readonly origins: readonly [number, number]
 }
 
 /** A setting that cannot be used; the daemon ends with exit code 2 and this one line. */
@@ -50,6 +67,8 @@ export const USAGE = `usage: npm start -- [options]
   --peer HOST:PORT      where nodes of a cluster talk to each other (default: the port above --listen); etcd takes the
                         two ports above it
   --profile NAME        trial (default) or appliance
+  --nodes N             trial: 3 to 5 daemons as one cluster on this machine, at addresses of loopback that count up
+                        from that of --listen, in folders of --state; ended together
   --observe SOCKET      watch a running HAProxy and change nothing of it: the path of its stats or master socket,
                         or ADDRESS:PORT
   --keep                trial: HAProxy goes on serving after Ctrl-C or SIGTERM; the next start takes it over
@@ -59,7 +78,7 @@ export const USAGE = `usage: npm start -- [options]
   --check               verify the stores and end
   --repair              mend what is damaged of the stores, say what was done, and end
 Each option has an environment variable: FULCRUM_STATE, FULCRUM_LISTEN, FULCRUM_HTTP, FULCRUM_PEER,
-FULCRUM_PROFILE, FULCRUM_OBSERVE, FULCRUM_KEEP and FULCRUM_DEMO (true or false), FULCRUM_AUDIT_DAYS,
+FULCRUM_PROFILE, FULCRUM_NODES, FULCRUM_OBSERVE, FULCRUM_KEEP and FULCRUM_DEMO (true or false), FULCRUM_AUDIT_DAYS,
 FULCRUM_CHECK, FULCRUM_REPAIR. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD. The etcd of a trial:
 FULCRUM_ETCD (default: the machine's).`
 
@@ -69,6 +88,7 @@ const OPTIONS = {
   http: { type: 'string' },
   peer: { type: 'string' },
   profile: { type: 'string' },
+  nodes: { type: 'string' },
   observe: { type: 'string' },
   keep: { type: 'boolean' },
   demo: { type: 'boolean' },
@@ -99,7 +119,9 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
     check: isOn('FULCRUM_CHECK', given.check, env),
     repair: isOn('FULCRUM_REPAIR', given.repair, env),
     peer: peer(given.peer ?? env['FULCRUM_PEER'], listen),
-    etcd: env['FULCRUM_ETCD'] ?? 'etcd',
+    etcd: etcd(env['FULCRUM_ETCD']),
+    nodes: nodes(given.nodes, env['FULCRUM_NODES']),
+    beside: beside(env['FULCRUM_BESIDE']),
     auditDays: days(given['audit-days'] ?? env['FULCRUM_AUDIT_DAYS']),
     administrator: {
       email: administratorEmail(env['FULCRUM_ADMIN_EMAIL']),
@@ -191,6 +213,30 @@ function keep(wanted: boolean, appliance: boolean, observes: boolean): boolean {
   if (appliance) throw new SettingsError('--keep is for the trial profile; the HAProxy of an appliance goes on anyway')
   if (observes) throw new SettingsError('--keep and --observe exclude each other: the observed HAProxy goes on anyway')
   return true
+}
+
+const etcd = (text: string | undefined): string => (text === undefined || text === '' ? 'etcd' : text)
+
+function nodes(given: string | undefined, env: string | undefined): number | undefined {
+  const text = given ?? env
+  if (text === undefined || text === '') return undefined
+  if (/^[3-5]$/.test(text)) return Number(text)
+  const pair = text === '2' ? '; of two, neither could go on without the other' : ''
+  throw new SettingsError(`--nodes ${text}: must be 3, 4 or 5${pair}`)
+}
+
+/** Written by `besideText` only. */
+function beside(text: string | undefined): BesideOthers | undefined {
+  const match = /^(127(?:\.\d{1,3}){3})(?: (\d+),(\d+),(\d+))?$/.exec(text ?? '')
+  if (match === null) return undefined
+  const [, loopback = '', ...ports] = match
+  const [frontend = Number.NaN, one = 0, two = 0] = ports.map(Number)
+  return { loopback, demo: Number.isNaN(frontend) ? undefined : { frontend, origins: [one, two] } }
+}
+
+/** For the environment of a node that shares its machine. */
+export function besideText({ loopback, demo: ports }: BesideOthers): string {
+  return ports === undefined ? loopback : `${loopback} ${[ports.frontend, ...ports.origins].join(',')}`
 }
 
 function days(text: string | undefined): number {

@@ -24,7 +24,10 @@ const DOORS: readonly (readonly [imported: RegExp, by: RegExp])[] = [
   [/^lmdb$/, /^storage\//],
   [/^piscina$/, /^src\/threads\/worker-pool\.ts$/],
   [/^uWebSockets\.js$/, /^src\/http\//],
-  [/^(node:)?child_process$/, /^workers\/(host\/linux-host|detached\/program)\.ts$/],
+  [
+    /^(node:)?child_process$/,
+    /^(workers\/(host\/linux-host|detached\/program)|src\/daemon\/nodes\/(node-process|etcd-program))\.ts$/,
+  ],
   // Drivers are pure: what touches the machine is a step. The text of a program that they hand out is read once.
   [
     /^(node:)?(fs|net|dgram|tls|https?|http2|worker_threads)(\/|$)/,

@@ -3,11 +3,12 @@ import { Agent, createServer, request, type ClientRequest, type Server } from 'n
 import type { AddressInfo } from 'node:net'
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 
-/** Thread of demo mode: two origin servers on loopback and light traffic to the frontend before them. */
+/** Thread of demo mode: two origin servers on loopback and light traffic to what is before them. */
 export interface DemoData {
   /** 0 chooses a free port. */
   readonly originPorts: readonly [number, number]
-  readonly frontendUrl: string
+  readonly frontendUrls: readonly string[]
+  /** To each of them. */
   readonly requestsPerSecond: number
 }
 
@@ -115,7 +116,7 @@ async function runDemo(port: MessagePort, data: DemoData): Promise<void> {
       await listen(origins[0], data.originPorts[0]),
       await listen(origins[1], data.originPorts[1]),
     ] as const
-    closings.push(createTraffic(data.frontendUrl, data.requestsPerSecond))
+    closings.push(...data.frontendUrls.map((url) => createTraffic(url, data.requestsPerSecond)))
     report({ type: 'ready', originPorts })
   } catch (error) {
     report({ type: 'failed', message: error instanceof Error ? error.message : String(error) })

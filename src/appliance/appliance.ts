@@ -178,9 +178,12 @@ function createAgent({ running, nodeId, log }: Ground, layer7: Layer7Stats, name
 function createListeners({ settings, born, running, stateFolder, log }: Ground, handle: Handler): ApiListeners {
   const nextId = requestIds(newId().slice(0, 13))
   const folder = join(stateFolder, 'tls')
-  const tls = () => ensureCertificate(folder, ['127.0.0.1', '::1'])
+  const tls = () => ensureCertificate(folder, [...new Set(['127.0.0.1', '::1', ...reachedAt(settings.listen.host)])])
   return new ApiListeners({ settings, nodeId: born, running, handle, nextId, tls, folder, log })
 }
+
+/** An address that stands for all of them is none to ask for. */
+const reachedAt = (host: string) => (host === '0.0.0.0' || host === '::' ? [] : [host])
 
 function createPipeline(node: Node, { capabilities, transactions }: Made, nodes: OtherNodes | undefined): Pipeline {
   const { access, audit, compute, log, nodeId, observed, running } = node

@@ -1,7 +1,6 @@
 import { createServer } from 'node:net'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { ConfigStore } from '../../storage/config/config-store.ts'
-import type { DemoCommand, DemoData, DemoReport } from '../../workers/demo.ts'
 import type { Clock } from '../base/clock.ts'
 import type { ApplyEngine } from '../config/apply.ts'
 import type { Draft } from '../config/draft.ts'
@@ -9,6 +8,8 @@ import { type Editing, originOf } from '../config/editing.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import type { L7Backend } from '../model/layer7.ts'
+import type { Settings } from '../settings.ts'
+import { endDemoThread, startDemoThread } from './demo-thread.ts'
 
 const PREFERRED_PORT = 8080
 const REQUESTS_PER_SECOND = 20
@@ -25,6 +26,7 @@ interface DemoRecord {
 }
 
 export interface DemoParts {
+  readonly settings: Pick<Settings, 'beside'>
   readonly store: ConfigStore
   readonly editing: Editing
   readonly engine: ApplyEngine
@@ -66,16 +68,20 @@ export class Demo {
 
   async #start(): Promise<string> {
     const known = this.#record
-    const frontendPort = known?.frontendPort ?? (await freePort(PREFERRED_PORT))
+    // Nodes that share one machine share the origins as well, which outlive each of them.
+    const apart = this.#parts.settings.beside?.demo
+    const frontendPort = known?.frontendPort ?? apart?.frontend ?? (await freePort(PREFERRED_PORT))
     const url = `http://127.0.0.1:${frontendPort}/`
-    const report = await this.#startWorker({
-      originPorts: known?.originPorts ?? [0, 0],
-      frontendUrl: url,
-      requestsPerSecond: REQUESTS_PER_SECOND,
-    })
-    if (report.type === 'failed') throw new Error(report.message)
-    if (known === undefined) await this.#create(report.originPorts, frontendPort)
+    const originPorts = apart?.origins ?? (await this.#startOrigins(known?.originPorts ?? [0, 0], url))
+    if (known === undefined) await this.#create(originPorts, frontendPort)
     return url
+  }
+
+  async #startOrigins(ports: readonly [number, number], url: string): Promise<readonly [number, number]> {
+    const data = { originPorts: ports, frontendUrls: [url], requestsPerSecond: REQUESTS_PER_SECOND }
+    const { worker, originPorts } = await startDemoThread(data)
+    this.#worker = worker
+    return originPorts
   }
 
   /** Takes the demonstration away: configuration, origins and traffic. Nothing else that is pending is applied. */
@@ -94,18 +100,8 @@ export class Demo {
   }
 
   close(): void {
-    this.#worker?.postMessage({ type: 'stop' } satisfies DemoCommand)
+    if (this.#worker !== undefined) endDemoThread(this.#worker)
     this.#worker = undefined
-  }
-
-  #startWorker(data: DemoData): Promise<DemoReport> {
-    const worker = new Worker(new URL('../../workers/demo.ts', import.meta.url), { workerData: data })
-    worker.unref()
-    this.#worker = worker
-    return new Promise((resolve) => {
-      worker.once('message', (report: DemoReport) => resolve(report))
-      worker.once('error', (error: Error) => resolve({ type: 'failed', message: error.message }))
-    })
   }
 
   async #create(originPorts: readonly [number, number], frontendPort: number): Promise<void> {

@@ -9,6 +9,7 @@ import { addressText } from '../base/socket-address.ts'
 import { repairState } from './repair.ts'
 import { createNotifier, type Notifier } from './sd-notify.ts'
 import type { Settings } from '../settings.ts'
+import { type Starter, starterOf } from './starter.ts'
 import type { Appliance } from '../appliance/running-appliance.ts'
 import { lockState } from './state-lock.ts'
 import { VERSION } from '../base/version.ts'
@@ -24,11 +25,13 @@ export async function runDaemon(settings: Settings, end: (code: number) => void)
   lockState(settings.state)
   if (settings.repair) await repair(settings.state)
   if (settings.check || settings.repair) return end(await check(settings.state))
+  const starter = settings.beside === undefined ? undefined : starterOf()
   const daemon: Daemon = {
     settings,
     log: createLog((line) => void process.stderr.write(line)),
     notifier: createNotifier(settings.notify),
-    signal: endingSignal(),
+    signal: endingSignal(starter),
+    starter,
   }
   while ((await live(daemon)) === 'reborn') daemon.log.info('starting anew, as what the node is by now')
   end(0)
@@ -41,24 +44,28 @@ interface Daemon {
   readonly settings: Settings
   readonly log: Log
   readonly notifier: Notifier
-  /** Resolves with the signal that ends the daemon. */
-  readonly signal: Promise<NodeJS.Signals>
+  /** Resolves with what ends the daemon. */
+  readonly signal: Promise<string>
+  readonly starter: Starter | undefined
 }
 
 /** From a start to a signal, or until the node is another one. */
 async function live(daemon: Daemon): Promise<'stopped' | 'reborn'> {
-  const { settings, log, notifier } = daemon
+  const { settings, log, notifier, starter } = daemon
   const appliance = await createAppliance(settings, createMachine(settings), log)
   const [api] = await appliance.listen()
-  const password = await tellPassword(settings, appliance)
-  if (api !== undefined)
+  if (starter !== undefined) starter.tell({ state: 'listens', ...firstLogin(appliance) })
+  else if (api !== undefined) {
+    const password = await tellPassword(settings, appliance)
     greet(settings, appliance, password, `https://${api.host.includes(':') ? `[${api.host}]` : api.host}:${api.port}`)
+  }
   await appliance.passwordWasShown()
   notifier.ready(`version ${VERSION}`)
   notifier.startWatchdog(() => true)
   const running = appliance.run()
   const failed = running.then(({ demoUrl }) => {
-    if (demoUrl !== undefined) say(`  Demo           ${demoUrl} (remove it: DELETE /api/v1/demo)`)
+    if (starter !== undefined) starter.tell({ state: 'runs', demoUrl })
+    else if (demoUrl !== undefined) say(`  Demo           ${demoUrl} (remove it: DELETE /api/v1/demo)`)
     return new Promise<never>(() => undefined)
   })
   const why = await Promise.race([daemon.signal, appliance.reborn.then(() => 'reborn' as const), failed])
@@ -78,12 +85,13 @@ async function live(daemon: Daemon): Promise<'stopped' | 'reborn'> {
  * More signals change nothing: Ctrl-C comes once from the terminal and once more from npm, and the second one must not
  * keep the daemon from ending its HAProxy. One that comes during the start waits until there is something to end.
  */
-function endingSignal(): Promise<NodeJS.Signals> {
+function endingSignal(starter: Starter | undefined): Promise<string> {
   // A terminal that was closed, or a `tee` that had the same Ctrl-C, reads no more: that is no reason to fall over on
   // the way out.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined)
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, resolve)
+    void starter?.gone.then(() => resolve('its starter is gone'))
   })
 }
 
@@ -106,6 +114,11 @@ async function tellPassword({ profile, state }: Settings, { firstAdministrator }
   const file = new FirstPassword(state)
   await file.keep(password)
   return `in ${file.path} until the first login`
+}
+
+/** For a starter, which shows it. */
+function firstLogin({ firstAdministrator: first }: Appliance) {
+  return first === undefined ? {} : { email: first.email, password: first.oneTimePassword }
 }
 
 function greet(settings: Settings, appliance: Appliance, password: string, url: string): void {

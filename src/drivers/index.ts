@@ -3,6 +3,7 @@ import { conntrackDriver } from './conntrack/driver.ts'
 import type { Driver } from './driver.ts'
 import { egressProxyDriver, egressProxyPaths } from './egress-proxy/driver.ts'
 import { haproxyDriver } from './haproxy/driver.ts'
+import { onOwnLoopback } from './haproxy/own-loopback.ts'
 import type { HaproxyPaths } from './haproxy/paths.ts'
 import { networkDriver } from './iproute2/driver.ts'
 import { keepalivedDriver } from './keepalived/driver.ts'
@@ -14,13 +15,16 @@ export interface DriverPaths {
   readonly haproxy: HaproxyPaths
   /** Where the daemon keeps what is its own. */
   readonly stateFolder: string
+  /** Of a node that shares its machine with others: what it has for 127.0.0.1. */
+  readonly loopback?: string | undefined
 }
 
 /** Everything that is managed on one node, in the order in which plans are made and carried out. */
 export function createDrivers(paths: DriverPaths, nodeId: string): readonly Driver[] {
+  const haproxy = haproxyDriver(paths.haproxy)
   return [
     networkDriver(nodeId),
-    haproxyDriver(paths.haproxy),
+    paths.loopback === undefined ? haproxy : onOwnLoopback(haproxy, paths.loopback),
     keepalivedDriver(),
     conntrackDriver(nodeId),
     timedateDriver(nodeId),

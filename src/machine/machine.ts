@@ -71,6 +71,20 @@ function untouchedMachine({ profile, state }: Settings): Machine {
   }
 }
 
+/** Throws when the files of a trial's HAProxy cannot be in that state folder. */
+export function assertTrialFolder(state: string): void {
+  const { masterSocket } = supervisedPaths(haproxyFolder(state))
+  if (!/^[\w./@+=~-]+$/.test(state)) {
+    throw new SettingsError(`--state ${state}: use letters, digits and . / @ + = ~ - _ only; HAProxy reads the others`)
+  }
+  if (masterSocket.length > SOCKET_PATH_MAX) {
+    const spare = SOCKET_PATH_MAX - (masterSocket.length - state.length)
+    throw new SettingsError(`--state ${state}: too long for the sockets inside; use at most ${spare} characters`)
+  }
+}
+
+const haproxyFolder = (state: string): string => join(state, 'haproxy')
+
 /**
  * The machine of each profile: Debian's own service on an appliance, a supervised HAProxy under the state folder in
  * trial.
@@ -79,18 +93,10 @@ export function createMachine(settings: Settings): Machine {
   if (settings.observe !== undefined) return untouchedMachine(settings)
   const { profile, state } = settings
   const supervised = profile === 'trial'
-  const folder = join(state, 'haproxy')
+  const folder = haproxyFolder(state)
   const haproxy = supervised ? supervisedPaths(folder) : debianPaths(state)
   if (supervised) {
-    if (!/^[\w./@+=~-]+$/.test(state)) {
-      throw new SettingsError(
-        `--state ${state}: use letters, digits and . / @ + = ~ - _ only; HAProxy reads the others`,
-      )
-    }
-    if (haproxy.masterSocket.length > SOCKET_PATH_MAX) {
-      const spare = SOCKET_PATH_MAX - (haproxy.masterSocket.length - state.length)
-      throw new SettingsError(`--state ${state}: too long for the sockets inside; use at most ${spare} characters`)
-    }
+    assertTrialFolder(state)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   }
   const { program, configFile, masterSocket } = haproxy
@@ -105,7 +111,7 @@ export function createMachine(settings: Settings): Machine {
   const compute = computePool()
   const intake = intakePool()
   return {
-    drivers: (nodeId) => createDrivers({ haproxy, stateFolder: state }, nodeId),
+    drivers: (nodeId) => createDrivers({ haproxy, stateFolder: state, loopback: settings.beside?.loopback }, nodeId),
     executor: {
       execute(steps, capture) {
         if (capture === undefined) return pool.run('executePlan', { steps })

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import t from 'tap'
-import { readSettings, type SettingsError } from '../../src/settings.ts'
+import { besideText, readSettings, type SettingsError } from '../../src/settings.ts'
 
 function settings(argv: readonly string[] = [], env: Record<string, string> = {}) {
   const read = readSettings(argv, env)
@@ -49,6 +49,18 @@ t.test('what a launcher hands down, where there is one', async (test) => {
   test.match(settings([], { NOTIFY_SOCKET: 'fd:3' }).notify, { NOTIFY_SOCKET: 'fd:3', WATCHDOG_USEC: undefined })
 })
 
+t.test('several nodes, and what one of them must not share with the others', async (test) => {
+  test.equal(settings().nodes, undefined)
+  test.equal(settings(['--nodes', '3']).nodes, 3)
+  test.equal(settings([], { FULCRUM_NODES: '5' }).nodes, 5)
+  test.equal(settings().beside, undefined)
+  for (const beside of [
+    { loopback: '127.0.0.2', demo: undefined },
+    { loopback: '127.3.2.1', demo: { frontend: 8080, origins: [1, 65_535] as const } },
+  ])
+    test.same(settings([], { FULCRUM_BESIDE: besideText(beside) }).beside, beside)
+})
+
 t.test('settings cannot be changed afterwards', async (test) => {
   test.ok(Object.isFrozen(settings()))
 })
@@ -61,6 +73,10 @@ t.test('bad settings are refused with one line that names the option', async (te
     [['--listen', '127.0.0.1:99999'], {}, /--listen/],
     [['--http', '0.0.0.0:80'], {}, /loopback/],
     [['--profile', 'prod'], {}, /--profile prod/],
+    [['--nodes', '1'], {}, /--nodes 1: must be 3, 4 or 5$/],
+    [['--nodes', '2'], {}, /--nodes 2: must be 3, 4 or 5; of two/],
+    [['--nodes', '6'], {}, /--nodes 6/],
+    [[], { FULCRUM_NODES: '03' }, /--nodes 03/],
     [['--demo', '--no-demo'], {}, /exclude/],
     [['--observe', 'abns@x'], {}, /--observe abns@x: .*kind/],
     [['--observe', '/s', '--demo'], {}, /--demo and --observe exclude/],

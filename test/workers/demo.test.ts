@@ -44,7 +44,11 @@ async function freePort(t: Test): Promise<number> {
 
 t.test('two origins answer with their name, varying sizes and a health page', async (t) => {
   const frontendUrl = `http://127.0.0.1:${await freePort(t)}/`
-  const { worker, report } = await startDemo(t, { originPorts: [0, 0], frontendUrl, requestsPerSecond: 1 })
+  const { worker, report } = await startDemo(t, {
+    originPorts: [0, 0],
+    frontendUrls: [frontendUrl],
+    requestsPerSecond: 1,
+  })
   t.equal(report.type, 'ready')
   const [first, second] = report.type === 'ready' ? report.originPorts : [0, 0]
   t.not(first, second)
@@ -81,7 +85,7 @@ t.test('sends about the wanted rate, on kept and on new connections', async (t) 
   const started = performance.now()
   const { worker } = await startDemo(t, {
     originPorts: [0, 0],
-    frontendUrl: `http://127.0.0.1:${port}/`,
+    frontendUrls: [`http://127.0.0.1:${port}/`],
     requestsPerSecond: 40,
   })
   await enough
@@ -96,7 +100,7 @@ t.test('waits for a frontend that is not there yet', async (t) => {
   const port = await freePort(t)
   const { worker, report } = await startDemo(t, {
     originPorts: [0, 0],
-    frontendUrl: `http://127.0.0.1:${port}/`,
+    frontendUrls: [`http://127.0.0.1:${port}/`],
     requestsPerSecond: 200,
   })
   t.equal(report.type, 'ready')
@@ -123,7 +127,7 @@ t.test('does not pile up connections before a frontend that never answers', asyn
   const port = await listening(t, frontend)
   const { worker } = await startDemo(t, {
     originPorts: [0, 0],
-    frontendUrl: `http://127.0.0.1:${port}/`,
+    frontendUrls: [`http://127.0.0.1:${port}/`],
     requestsPerSecond: 500,
   })
   const counted = async () => ({ opened, open })
@@ -138,7 +142,7 @@ t.test('a taken port is reported, and the thread ends without an error', async (
   const worker = new Worker(new URL('../../workers/demo.ts', import.meta.url), {
     workerData: {
       originPorts: [0, taken],
-      frontendUrl: 'http://127.0.0.1:1/',
+      frontendUrls: ['http://127.0.0.1:1/'],
       requestsPerSecond: 1,
     } satisfies DemoData,
   })

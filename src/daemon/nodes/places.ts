@@ -1,0 +1,105 @@
+import { join } from 'node:path'
+import { type Address, besideText, type DemoPorts, type Settings, SettingsError } from '../../settings.ts'
+
+/** Where one of several nodes on this machine is. */
+export interface NodePlace {
+  /** From 1 on. */
+  readonly number: number
+  readonly state: string
+  readonly listen: Address
+  readonly http: Address | undefined
+  readonly peer: Address
+}
+
+/** etcd takes the two ports above that of the peers. */
+const PEER_PORTS = 3
+const LAST_PORT = 65_535
+const LAST_OCTET = 254
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+type Refuse = (why: string) => never
+
+/** The nodes at addresses that count up from that of the first. Throws what cannot be. */
+export function nodePlaces(settings: Settings, nodes: number): readonly NodePlace[] {
+  const { listen, http, peer, state } = settings
+  const refuse: Refuse = (why) => {
+    throw new SettingsError(`--nodes ${nodes}: ${why}`)
+  }
+  assertTogether(settings, refuse)
+  const [, network = '', first = ''] = /^(127\.\d+\.\d+\.)(\d+)$/.exec(listen.host) ?? []
+  const last = LAST_OCTET + 1 - nodes
+  if (network === '' || Number(first) < 1 || Number(first) > last)
+    refuse(`--listen ${listen.host} must be an address of loopback up to 127.x.x.${last}: the others follow it`)
+  assertApart(settings, refuse)
+  return Array.from({ length: nodes }, (_, index) => {
+    const host = `${network}${Number(first) + index}`
+    return {
+      number: index + 1,
+      state: join(state, `node-${index + 1}`),
+      listen: { ...listen, host },
+      http: http === undefined ? undefined : { ...http, host },
+      peer: { ...peer, host },
+    }
+  })
+}
+
+/** What else was asked for fits several daemons. */
+function assertTogether({ profile, observe, keep, check, repair, state }: Settings, refuse: Refuse): void {
+  if (profile !== 'trial') refuse('is for the trial profile; appliances join by POST /cluster/join')
+  if (observe !== undefined) refuse('excludes --observe: each node has a HAProxy of its own')
+  if (keep) refuse('excludes --keep: the nodes end together, with their HAProxys')
+  if (check || repair) refuse(`excludes --check and --repair: name one node, --state ${state}/node-1`)
+}
+
+function assertApart({ listen, http, peer }: Settings, refuse: Refuse): void {
+  for (const [option, other] of [
+    ['--http', http],
+    ['--peer', peer],
+  ] as const)
+    if (other !== undefined && other.host !== listen.host)
+      refuse(`${option} ${other.host} must have the address of --listen, ${listen.host}; each node has one of its own`)
+  const ports = [listen.port, ...(http === undefined ? [] : [http.port]), ...peerPorts(peer)]
+  if (ports.includes(0)) refuse('the ports must be told: the nodes find each other by them')
+  if (ports.some((port) => port > LAST_PORT)) refuse(`--peer ${peer.port} leaves no two ports above it for etcd`)
+  if (new Set(ports).size < ports.length)
+    refuse(`--listen, --http and --peer need ports of their own, and etcd the two above --peer: ${ports.join(', ')}`)
+}
+
+/** Of the node itself, and of the etcd beside it. */
+export const peerPorts = ({ port }: Address): readonly number[] =>
+  Array.from({ length: PEER_PORTS }, (_, above) => port + above)
+
+export const addressText = ({ host, port }: Address): string => `${host}:${port}`
+export const apiUrl = ({ listen }: NodePlace): string => `https://${addressText(listen)}`
+
+/** The command line of the daemon of a node. The first has the demonstration. */
+export function nodeArguments({ number, state, listen, http, peer }: NodePlace, settings: Settings): readonly string[] {
+  const demo = number > 1 ? false : settings.demo
+  const options = {
+    '--state': state,
+    '--listen': addressText(listen),
+    '--peer': addressText(peer),
+    ...(http === undefined ? {} : { '--http': addressText(http) }),
+    '--audit-days': String(settings.auditDays),
+  }
+  return [...Object.entries(options).flat(), ...(demo === undefined ? [] : [demo ? '--demo' : '--no-demo'])]
+}
+
+/** Nothing of this start that is for all of them, but whom it made administrator. */
+export function nodeEnvironment(
+  { number, listen }: NodePlace,
+  env: Environment,
+  etcd: string,
+  demo: DemoPorts | undefined,
+): Environment {
+  const kept = Object.entries(env).filter(([name]) => !name.startsWith('FULCRUM_') || name.startsWith('FULCRUM_ADMIN_'))
+  const beside = { loopback: listen.host, demo: number === 1 ? demo : undefined }
+  const own = {
+    FULCRUM_ETCD: etcd,
+    FULCRUM_BESIDE: besideText(beside),
+    NOTIFY_SOCKET: undefined,
+    WATCHDOG_USEC: undefined,
+  }
+  return { ...Object.fromEntries(kept), ...own }
+}

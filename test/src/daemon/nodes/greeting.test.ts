@@ -1,0 +1,38 @@
+import t from 'tap'
+import { type Greeting, greetingLines } from '../../../../src/daemon/nodes/greeting.ts'
+
+const node = (number: number) => {
+  const listen = { host: `127.0.0.${number}`, port: 9443 }
+  return { place: { number, state: `/s/node-${number}`, listen, http: undefined, peer: listen }, pid: 100 + number }
+}
+const greeting: Greeting = {
+  nodes: [node(1), node(2), node(3)],
+  email: 'a@b.c',
+  password: 'made-up',
+  isFirst: true,
+  demo: { frontend: 8080, origins: [1, 2] },
+  pid: 99,
+}
+const text = (more: Partial<Greeting> = {}) => greetingLines({ ...greeting, ...more }).join('\n')
+
+t.test('the first start tells who the administrator is', async (t) => {
+  t.match(text(), /Node 3 {9}https:\/\/127\.0\.0\.3:9443\/api\/v1 {3}\(process 103\)\n/)
+  t.match(text(), /Administrator {2}a@b\.c\n {2}Password {7}made-up {3}\(shown this once\)\n/)
+  t.match(text(), 'http://127.0.0.1:8080/ http://127.0.0.2:8080/ http://127.0.0.3:8080/')
+  t.match(text(), '/s/node-N/daemon.log')
+  t.match(text(), `-d '{"email":"a@b.c","password":"made-up"}'`)
+  t.match(text({ password: undefined }), /Password {7}the one in FULCRUM_ADMIN_PASSWORD\n/)
+})
+
+t.test('a later one tells what is there', async (t) => {
+  const later = text({ isFirst: false, password: undefined, demo: undefined })
+  t.notMatch(later, /Administrator|Demo|undefined/)
+  t.match(later, `"password":"YOURS"`)
+  t.match(later, /kill 102; .*\n.*kill -USR2 99 /)
+})
+
+t.test('who does not run is not to be killed', async (t) => {
+  const [one, two, three] = [node(1), { ...node(2), pid: undefined }, node(3)]
+  t.match(text({ nodes: [one, two, three] }), /Node 2 .*\(does not run\)\n[^]*kill 103; .*# node 3 is/)
+  t.notMatch(text({ nodes: [one, two] }), /kill/)
+})
