@@ -11,7 +11,7 @@ const ROUNDS = scaled(3, 1)
 /** Small, all are checked, and one of each way to ask is measured: of one object, and of a group. */
 const isMeasured: (window: Window) => boolean = scaled(
   () => true,
-  ({ title }) => title.endsWith('1 h at 1 s'),
+  ({ title }: Window) => title.endsWith('1 h at 1 s'),
 )
 
 /** Queries per second of one tool for one window, by round. */
