@@ -27,7 +27,6 @@ t.test('an error that nobody catches ends the test that it comes from, and no ot
       'ok 1 - goes on',
       'ok 4 - whole',
     ],
-    stdout,
   )
   test.equal(status, 1)
   test.end()

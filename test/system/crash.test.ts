@@ -27,7 +27,7 @@ t.test(
     const frontend = (await daemon.data('POST', '/layer7proxy/frontends', made)).id
     const asked_ms = performance.now()
     await daemon.data('PUT', '/services/apply')
-    /** What an apply that reloads takes on this machine now, where the first of a daemon takes longer than later ones. */
+    /** What an apply that reloads takes on this machine now; later ones are quicker than the first. */
     const apply_ms = performance.now() - asked_ms
 
     let failed = 0
