@@ -4,7 +4,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 const current = new AsyncLocalStorage()
-const emit = process.emit
 
 function living(domain) {
   let found = domain
@@ -32,9 +31,9 @@ function watch() {
     // It is dealt with: without a callback for this once, Node would end the process now.
     process.setUncaughtExceptionCaptureCallback(() => process.setUncaughtExceptionCaptureCallback(null))
   })
-  process.emit = function (event, ...rest) {
-    if (event !== 'unhandledRejection' || process.listenerCount('unhandledRejection') > 0)
-      return Reflect.apply(emit, process, [event, ...rest])
+  const emit = process.emit.bind(process)
+  process.emit = (event, ...rest) => {
+    if (event !== 'unhandledRejection' || process.listenerCount('unhandledRejection') > 0) return emit(event, ...rest)
     return given(rest[0], 'unhandledRejection')
   }
 }
@@ -45,6 +44,7 @@ export class Domain {
   isOver = false
 
   constructor(onerror) {
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- tap calls it by this name, too
     this.onerror = onerror
     this.parent = current.getStore()
     if (!isWatching) watch()
