@@ -11,8 +11,13 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 // Test files of modules share a process, so many at a time; one that starts daemons of its own has one of its own.
 const TOGETHER = /^test\/(?:[^/]+$|src\/|storage\/|workers\/)/
 const TOGETHER_MAX = 24
-// What is broad and quick comes first.
-const ORDER = ['contract', 'system', 'attack', 'oracle', 'bench', 'vm']
+// What is broad and quick comes first, then what takes longest, so that no processor waits for it at the end.
+const ORDER = ['contract', 'longest', 'system', 'attack', 'oracle', 'bench', 'vm']
+const LONGEST = `system/package system/updates system/sshd system/start system/cluster-joining system/systemd
+  system/cluster-history-1 system/cluster-history-2 system/backup-crash system/crash system/code-cache
+  system/cluster-log bench/peers bench/configuration bench/interference bench/http system/haproxy-hangs`.split(/\s+/)
+
+const FLAGS = ['--no-warnings', '--import', `${ROOT}src/code-cache.mjs`, '--import', `${ROOT}.ci/test-process.mjs`]
 
 // The settings of `npx tap FILE`. Most tests wait as much as they compute; the time limit is for what hangs.
 const { include, jobs, timeout } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')).tap
@@ -25,7 +30,10 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string', default: 'Infinity' },
   },
 })
-const rank = (file) => ORDER.indexOf(file.split('/')[1] ?? '')
+const rank = (file) => {
+  const isLong = LONGEST.some((name) => file === `test/${name}.test.ts`)
+  return ORDER.indexOf(isLong ? 'longest' : (file.split('/')[1] ?? ''))
+}
 const files = positionals.length > 0 ? positionals : globSync(include, { cwd: ROOT }).toSorted()
 const together = files.filter((file) => TOGETHER.test(file))
 const groups = []
@@ -47,7 +55,7 @@ async function runGroup(group) {
   const program = group.length === 1 ? [first] : ['.ci/test-files.mjs', ...group]
   await t.spawn(
     process.execPath,
-    ['--no-warnings', '--import', `${ROOT}src/code-cache.mjs`, ...program],
+    [...FLAGS, ...program],
     {
       cwd: ROOT,
       buffered: t.jobs > 1,

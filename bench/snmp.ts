@@ -58,7 +58,7 @@ async function start(servers: number): Promise<Site> {
   })
   const program = fileURLToPath(new URL('snmp-node.ts', import.meta.url))
   const args = [join(folder, 'state'), String(httpPort), socket, String(servers)]
-  const node = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, ...args], {
+  const node = spawn(process.execPath, [...process.execArgv, program, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   await once(createInterface({ input: node.stdout }), 'line')

@@ -209,7 +209,7 @@ export class LiveAnswers {
       const from = offsets[column] ?? 0
       const to = (offsets[column + 1] ?? 0) - 1
       if (column < 0 || to <= from) out.raw(NULL)
-      else if (text || !isJsonInteger(csv, from, to)) this.#text(csv, from, to)
+      else if (text || !isJsonInteger(csv, from, to)) this.#text(csv, behindStar(csv, from), to)
       else out.copy(csv, from, to)
     }
   }
@@ -226,6 +226,11 @@ export class LiveAnswers {
     this.#out.byte(QUOTE)
   }
 }
+
+const [STAR, SPACE] = [0x2a, 0x20]
+
+/** While a check is under way, HAProxy puts a star before the status of the last one. */
+const behindStar = (csv: Uint8Array, from: number) => (csv[from] === STAR && csv[from + 1] === SPACE ? from + 2 : from)
 
 // Members are made anew when names change, so their indexes live exactly as long as they do.
 const callingsOf = new WeakMap<readonly NamedReal[], ReadonlyMap<string, string>>()

@@ -12,6 +12,9 @@ import { certificatePair } from './whole-node.ts'
 /** Of an API token: 32 bytes in base64url. */
 const SECRET_LENGTH = 43
 
+/** At each process; some seconds, in which a program that was forked has become another. */
+const LOOKS = 200
+
 /** What stands nowhere else. */
 const mark = (what: string) => `${what}-A1!${randomBytes(12).toString('hex')}`
 
@@ -38,8 +41,13 @@ function writtenSince(path: string, since_ms: number): string | undefined {
 /** Command lines of every process, and environments of what the daemon has started, for as long as it runs. */
 function watchProcesses(daemon: Daemon) {
   const seen = new Set<string>()
+  const looks = new Map<string, number>()
   const look = () => {
     for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+      // What a process is started with it has from its second look on, at the latest; most have been there for long.
+      const times = (looks.get(pid) ?? 0) + 1
+      looks.set(pid, times)
+      if (times > LOOKS) continue
       try {
         seen.add(readFileSync(`/proc/${pid}/cmdline`, 'latin1'))
         const parent = /^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]

@@ -65,6 +65,7 @@ export async function until(what: string, isDone: () => Promise<boolean>, limit_
   const deadline = performance.now() + limit_ms
   while (!(await isDone())) {
     if (performance.now() > deadline) throw new Error(`no ${what} within ${limit_ms} ms`)
-    await sleep(50)
+    // Each look is a program that is started, and takes the processor from what is waited for.
+    await sleep(200)
   }
 }

@@ -131,20 +131,20 @@ t.test('the clock is set back by 1 s: the archive goes on and slews; nothing is 
   t.strictSame(machine.warnings, [])
 })
 
-for (const [name, jump_s] of [
-  ['61 s', 61],
-  ['1 h', 3_600],
+for (const [name, jump_s, ticks] of [
+  ['61 s', 61, 700],
+  ['1 h', 3_600, 4_300],
 ] as const) {
   t.test(`the clock is set back by ${name}: the seconds that come again have one value, the new one`, async (t) => {
     const machine = new Machine(t)
-    await machine.run(t, 5_000, (tick) => {
-      if (tick === 4_000) machine.setClock(-jump_s * SECOND)
+    await machine.run(t, ticks, (tick) => {
+      if (tick === ticks - 500) machine.setClock(-jump_s * SECOND)
     })
     const found = await machine.found(t)
     t.match(machine.warnings.join(), /set back/)
-    const expected = (5_000 - jump_s) * PER_SECOND
+    const expected = (ticks - jump_s) * PER_SECOND
     t.ok(Math.abs(found.sum - expected) <= PER_SECOND / 10, `${found.sum} of ${expected}`)
-    t.ok(found.known <= 5_000 - jump_s + 1, `${found.known} seconds known`)
+    t.ok(found.known <= ticks - jump_s + 1, `${found.known} seconds known`)
     t.ok(found.largest <= PER_SECOND * 1.06, `${found.largest}`)
   })
 }

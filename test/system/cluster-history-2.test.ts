@@ -2,7 +2,7 @@
 import t from 'tap'
 import { liveThroughFaults, skip } from './cluster-history/run.ts'
 
-const SECONDS = Number(process.env['FULCRUM_TEST_HISTORY_SECONDS'] ?? 35)
+const SECONDS = Number(process.env['FULCRUM_TEST_HISTORY_SECONDS'] ?? 20)
 const SEED = Number(process.env['FULCRUM_TEST_HISTORY_SEED'] ?? 1) + 1
 
 t.setTimeout(0)

@@ -82,9 +82,20 @@ const DAMAGES: Readonly<Record<string, (file: string) => void>> = {
   },
 }
 
-t.test('whatever became of the prepared code, everything starts as with none', async (test) => {
+/** The same for all that damage a copy of it. */
+const prepared = { cache: join(temporaryFolder(t, 'prepared'), 'code'), state: '' }
+
+/** A folder of one's own with all the code that a daemon and its threads run. */
+async function copied(test: Test): Promise<string> {
+  if (prepared.state === '') prepared.state = await started(t, prepared.cache)
   const cache = join(temporaryFolder(test, 'cache'), 'code')
-  const state = await started(test, cache)
+  cpSync(prepared.cache, cache, { recursive: true })
+  return cache
+}
+
+t.test('whatever became of the prepared code, everything starts as with none', async (test) => {
+  const cache = await copied(test)
+  const { state } = prepared
   const check = [...MAIN, '--state', state, '--check']
   test.same(await run(check, cache), WHOLE)
   const before = sizes(cache)
@@ -123,8 +134,7 @@ t.test('a copy under the name of another is not taken for it', async (test) => {
 })
 
 t.test('a daemon starts and serves with code that is empty', async (test) => {
-  const cache = temporaryFolder(test, 'cache')
-  await started(test, cache)
+  const cache = await copied(test)
   for (const file of filesIn(cache)) truncateSync(file)
   const daemon = new Daemon(temporaryFolder(test, 'daemon'), ['--no-demo'], [], { env: { CACHE_DIRECTORY: cache } })
   test.teardown(() => daemon.end())

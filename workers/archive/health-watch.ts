@@ -38,7 +38,9 @@ export class HealthWatch {
 function reasonAt(bytes: Uint8Array, start: number, columns: ReadonlyMap<string, number>): string {
   const text = (name: string) => columnText(bytes, start, columns.get(name))
   const code = text('check_code')
-  const words = [text('check_status'), NO_CODE.has(code) ? '' : code, text('last_chk') || text('check_desc')]
+  // While the next check is under way, HAProxy puts a star before the result of the last one.
+  const status = text('check_status').replace(/^\* /, '')
+  const words = [status, NO_CODE.has(code) ? '' : code, text('last_chk') || text('check_desc')]
   return words.filter((word) => word !== '').join(' ')
 }
 

@@ -85,6 +85,17 @@ t.test('figures of HAProxy 2.6 under the names of the contract', async (t) => {
   t.equal(live.render({ kind: 'backend', id: 'none' }), undefined)
 })
 
+t.test('the status of a check is the same while the next one is under way', async (t) => {
+  const live = new LiveAnswers(names(), 'n')
+  const [head = '', ...rows] = Buffer.from(fixture).toString().split('\n')
+  const column = head.slice('# '.length).split(',').indexOf('check_status')
+  for (const [at, status] of ['L7OK', '* L7OK'].entries()) {
+    const checked = rows.map((row) => (row.includes(`,${P}1,`) ? row.split(',').with(column, status).join(',') : row))
+    live.update(tickOf(Buffer.from([head, ...checked].join('\n')), at + 1))
+    t.equal(parse(live.render({ kind: 'rips' })?.body).data[0]?.['checkStatus'], 'L7OK', status)
+  }
+})
+
 /** The next second: sessions of the first frontend. */
 function later(csv: Uint8Array): Uint8Array {
   return new Uint8Array(Buffer.from(Buffer.from(csv).toString().replace('FRONTEND,,,0,1,', 'FRONTEND,,,7,7,')))

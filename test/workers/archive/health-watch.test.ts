@@ -40,6 +40,7 @@ t.test('a check with a code tells it: a status of HTTP, or how a program ended',
   test.equal(reason('L7STS,503,HTTP status check,Layer7 wrong status'), 'L7STS 503 HTTP status check')
   test.equal(reason('PROCTOUT,0,,External check timeout'), 'PROCTOUT External check timeout')
   test.equal(reason('PROCERR,4294967295,,External check error'), 'PROCERR External check error', 'it never ran')
+  test.equal(reason('* PROCERR,7,,External check error'), 'PROCERR 7 External check error', 'the next one runs')
 })
 
 t.test('maintenance is no verdict of a check', async (test) => {
