@@ -21,6 +21,7 @@ import type { ForwardedRequest } from '../peers/peer-client.ts'
 import { PeerError } from '../peers/peer-error.ts'
 import { ClusterFiles, type NodeCertificates, type OwnMembership } from './cluster-files.ts'
 import { EtcdService } from './etcd-service.ts'
+import { assertGround, type EtcdGround } from './etcd-ground.ts'
 import { admit, type Applicant, type Welcome } from './admission.ts'
 import { certify, foundIn, newAuthorities, newRequests, type Requests, withKeys } from './foundation.ts'
 import { clientOf, JoinedCluster, type JoinedParts } from './joined-cluster.ts'
@@ -35,6 +36,8 @@ export interface MembershipParts extends Omit<JoinedParts, 'members' | 'files' |
   /** PEM: what its tokens are verified with. */
   readonly tokenKey: string
   readonly executor: PlanExecutor
+  /** What the etcd beside this daemon says of its version; undefined where there is none. */
+  readonly etcdSays: EtcdGround['says']
 }
 
 /** A cluster that was formed by a node begins with this epoch. */
@@ -143,6 +146,7 @@ export class Membership implements ClusterActor {
     const place = parseAddress(address, this.#parts.listen.port)
     if (place === undefined) throw wrongAddress()
     return this.#alone(async () => {
+      await this.#assertGround(place)
       const { nodeId, clock } = this.#parts
       const clusterId = newId()
       const authorities = await newAuthorities(clusterId, clock.now_ms())
@@ -194,12 +198,19 @@ export class Membership implements ClusterActor {
     const place = parseAddress(address, this.#parts.listen.port)
     if (place === undefined) throw wrongAddress()
     const token = parsedToken(text)
+    await this.#assertGround(place)
     const { keys, requests } = await newRequests()
     const { nodeId: joinerId, listen, tokenKey, clock } = this.#parts
     const { peer: peerRequest, client: clientRequest } = requests
     const application = { name, address: addressText(place), peerRequest, clientRequest, records: { tokenKey } }
     const client = new JoinClient({ token, joinerId, application, clientKey: keys.client, listen, clock })
     return { client, keys, place }
+  }
+
+  /** Before anything is sent or written: what is found out later may have made it a member that never comes up. */
+  #assertGround(place: NodeAddress): Promise<void> {
+    const { etcdSays: says, listen } = this.#parts
+    return assertGround({ says, listen }, place)
   }
 
   /** Its store becomes that of the cluster. */
