@@ -33,6 +33,7 @@ export class EtcdService {
       certificateFile: this.#files.path(role, 'certificate'),
       keyFile: this.#files.path(role, 'key'),
       caFile: this.#files.path(role, 'ca'),
+      crlFile: this.#files.path(role, 'crl'),
     })
     return memberArguments({
       name: nodeId,

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join as pathOf } from 'node:path'
 import t from 'tap'
-import { begunAnew, type ClusterDaemon, ClusterDaemons } from '../fixtures/cluster-daemons.ts'
+import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { temporaryFolder } from '../fixtures/config.ts'
 import { until } from '../fixtures/daemon.ts'
 
@@ -20,21 +20,11 @@ t.test('three nodes', async (t) => {
   const names = async ({ daemon }: ClusterDaemon) =>
     ((await daemon.data('GET', '/ipvsDirector/rips')) as readonly { name: string }[]).map(({ name }) => name).toSorted()
   const issue = async () => String((await first.daemon.data('POST', '/cluster/tokens', {})).token)
-  const joined = async (node: ClusterDaemon, nodeName: string, token: string) => {
-    const { daemon, address } = node
-    const answer = await daemon.call('POST', '/cluster/join', { body: { token, address, nodeName } })
-    if (answer.status === 200) {
-      await begunAnew(node)
-      await daemon.login()
-    }
-    return answer
-  }
 
   await t.test('the first forms it', async () => {
     await add(first, 'ours')
     await add(second, 'theirs')
-    await first.daemon.data('POST', '/cluster', { name: 'site', address: first.address, nodeName: 'left' })
-    await begunAnew(first)
+    await form(first, 'left')
   })
 
   await t.test('who looks changes nothing', async (t) => {
@@ -44,11 +34,11 @@ t.test('three nodes', async (t) => {
     t.match(seen, { name: 'site', reachable: true, nodes: [{ id: first.daemon.node, name: 'left' }] })
     t.equal(await cluster(second), null)
     t.same(await names(second), ['theirs'])
-    t.match((await joined(second, 'right', token)).status, 200, 'the token is good as before')
+    t.match((await join(second, 'right', token)).status, 200, 'the token is good as before')
   })
 
   await t.test('a node whose etcd would not start asks nobody', async (t) => {
-    const etcd = join(temporaryFolder(t, 'old'), 'etcd')
+    const etcd = pathOf(temporaryFolder(t, 'old'), 'etcd')
     writeFileSync(etcd, '#!/bin/sh\necho "etcd Version: 3.4.23"\n', { mode: 0o755 })
     const { daemon, address } = await daemons.start([], { env: { FULCRUM_ETCD: etcd } })
     const body = { token: await issue(), address, nodeName: 'old' }
@@ -62,7 +52,7 @@ t.test('three nodes', async (t) => {
 
   await t.test('tokens that let nobody in', async (t) => {
     const refused = async (token: string) => {
-      const { status, json } = await joined(third, 'third', token)
+      const { status, json } = await join(third, 'third', token)
       return [status, json.code, json.errors?.[0].code]
     }
     const used = await issue()
@@ -71,7 +61,7 @@ t.test('three nodes', async (t) => {
     const forged = [version, id, `${secret.startsWith('A') ? 'B' : 'A'}${secret.slice(1)}`, pin, ...addresses].join('.')
     t.same(await refused(forged), [422, 'INVALID_BODY', 'WRONG_PROOF'])
     t.equal(await cluster(third), null)
-    t.equal((await joined(third, 'third', used)).status, 200)
+    t.equal((await join(third, 'third', used)).status, 200)
   })
 
   await t.test('all have the same', async (t) => {

@@ -41,6 +41,7 @@ async function withoutEtcd(test: Test) {
   return { parts, done, folder: new ClusterFiles(stateFolder).folder }
 }
 
+const NOTHING_REVOKED = { serials: [], lists: { peer: '', client: '' } }
 const NODE = { nodeName: 'left', address: '127.0.0.1' }
 
 t.test('a node that cannot form a cluster is as it was', async (t) => {
@@ -77,7 +78,7 @@ t.test('a node without an etcd that fits asks nobody', async (t) => {
 t.test('what a crash has left of forming one is cleared away', async (t) => {
   const { parts, done, folder } = await withoutEtcd(t)
   const pem = { key: '', certificate: '', ca: '' }
-  await new ClusterFiles(parts.stateFolder).prepare({ peer: pem, client: pem }, [])
+  await new ClusterFiles(parts.stateFolder).prepare({ peer: pem, client: pem }, NOTHING_REVOKED, [])
   t.ok(existsSync(folder))
   await Membership.open(parts)
   t.notOk(existsSync(folder))
