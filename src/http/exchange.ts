@@ -31,6 +31,8 @@ export class Exchange implements Incoming {
   #ended: () => void = () => undefined
   #gone: AbortController | undefined
   #body: Readable | undefined
+  /** One that is told to go on although it was not held up does not read the next request of its connection. */
+  #isPaused = false
 
   readonly #listener: ListenerState
   constructor(response: HttpResponse, request: HttpRequest, listener: ListenerState) {
@@ -160,7 +162,10 @@ export class Exchange implements Incoming {
   }
 
   #flow(how: 'pause' | 'resume'): void {
-    if (!this.aborted) this.#response[how]()
+    const isPaused = how === 'pause'
+    if (this.aborted || isPaused === this.#isPaused) return
+    this.#isPaused = isPaused
+    this.#response[how]()
   }
 
   /** A body that takes longer than it may ends the connection. */
