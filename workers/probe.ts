@@ -30,6 +30,11 @@ import { readSsh } from './probe/ssh.ts'
 
 export { isRestartRequired as restartRequired, packagesStamp } from './probe/packages.ts'
 
+/** What `fulcrum-etcd.service` starts. */
+const ETCD_OF_UNIT = '/usr/bin/etcd'
+const ETCD_PATIENCE_MS = 10_000
+const NOT_INSTALLED = 127
+
 let made: Host | undefined
 function host(): Host {
   const settings: HostSettings = workerData
@@ -93,6 +98,12 @@ export function updateGround(): Promise<UpdateGround> {
 
 export function volume(): Promise<VolumeFacts> {
   return readVolume(runProgram)
+}
+
+export async function etcd(): Promise<string | undefined> {
+  const { clusterha }: HostSettings = workerData
+  const { exitCode, output } = await runProgram([clusterha?.program ?? ETCD_OF_UNIT, '--version'], ETCD_PATIENCE_MS)
+  return exitCode === NOT_INSTALLED ? undefined : output
 }
 
 export function sessions({

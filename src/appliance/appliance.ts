@@ -143,8 +143,9 @@ async function createMembership(
   told: Pick<MembershipParts, 'handle' | 'onFolded'>,
 ): Promise<Membership> {
   const { born: nodeId, machine, settings } = ground
-  const { executor } = machine
-  const parts = { ...ground, nodeId, tokenKey: tokens.publicKey, executor, listen: settings.peer, ...told }
+  const { executor, facts } = machine
+  const etcdSays = () => facts.etcd()
+  const parts = { ...ground, nodeId, tokenKey: tokens.publicKey, executor, etcdSays, listen: settings.peer, ...told }
   const membership = await Membership.open(parts)
   const { members } = membership
   const trust = () => tokens.trust(members.all().map(({ tokenKey }) => tokenKey))

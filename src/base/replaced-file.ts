@@ -2,7 +2,7 @@ import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** A file for its owner only, there as a whole or as it was before, also after a power cut. */
-export async function replaceFile(path: string, content: string): Promise<void> {
+export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
   const draft = await open(`${path}.new`, 'w', 0o600)
   try {
     await draft.writeFile(content)

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { StoreRecords, StoreState } from '../../storage/config/store-state.ts'
+import type { Folding } from '../../storage/config/fold.ts'
 import { canonical } from '../base/canonical.ts'
 import { newId } from '../base/ids.ts'
 import { inTurns } from '../base/turns.ts'
 import type { EtcdClient } from '../etcd/client.ts'
 import { RecordsDigest } from './digest.ts'
 import type { LargeValues } from './large-values.ts'
-import { BASE, baseName, logUpTo, NUMBER_DIGITS, padded, partsUpTo } from './places.ts'
+import { keyIdOf } from './sealing.ts'
+import { BASE, baseName, GUARD, lastOf, logUpTo, NUMBER_DIGITS, padded, partsUpTo } from './places.ts'
+import { HoleError } from './refusals.ts'
 
 /** After so many entries a checkpoint is made. */
 export const CHECKPOINT_EVERY = 1_000
@@ -82,6 +85,23 @@ export class Checkpoints {
     await this.#etcd.delete(partsUpTo(old))
   }
 
+  /**
+   * Stores what is there now, unless what is stored is sealed with this key already.
+   *
+   * @param inTurn works between two entries.
+   */
+  async seal(
+    folding: Pick<Folding, 'position' | 'snapshot'>,
+    keyId: string,
+    inTurn: (work: () => Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    const [found] = (await this.#etcd.range({ key: BASE })).kvs
+    if (found !== undefined && keyIdOf(baseOf(found.value).sealed) === keyId) return
+    let taken: Omit<Checkpoint, 'digest'> | undefined
+    await inTurn(async () => void (taken = { position: folding.position, state: folding.snapshot() }))
+    if (taken !== undefined) await this.write({ ...taken, digest: await digestOf(taken.state) })
+  }
+
   /** Undefined before the first. */
   async read(): Promise<Checkpoint | undefined> {
     const { kvs } = await this.#etcd.range({ key: BASE })
@@ -98,3 +118,11 @@ const baseOf = (value: Uint8Array) => ({
   position: Number(Buffer.from(value.subarray(0, NUMBER_DIGITS)).toString()),
   sealed: value.subarray(NUMBER_DIGITS),
 })
+
+/** What the guard says. */
+export async function endOfLog(etcd: Pick<EtcdClient, 'range'>) {
+  const { kvs, revision } = await etcd.range({ key: GUARD })
+  const last = lastOf(kvs[0]?.value)
+  if (last === undefined) throw new HoleError('there is no cluster in this etcd')
+  return { last, revision }
+}

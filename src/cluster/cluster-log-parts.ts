@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { EtcdClient } from '../etcd/client.ts'
 import type { Envelope } from './envelope.ts'
+import type { LearnKeys } from './large-values.ts'
 import type { ClusterKeys } from './sealing.ts'
 
 export type Pause = (ms: number, signal: AbortSignal) => Promise<void>
@@ -22,6 +23,8 @@ export interface ClusterLogParts {
   readonly log: Log
   /** Entries between two checkpoints, the same for all nodes; 1,000 unless a test says otherwise. */
   readonly checkpointEvery?: number
+  /** For what was sealed with a key that this node does not have yet. */
+  readonly learnKeys?: LearnKeys
   /** Told of each entry that was folded, of whatever node. */
   readonly onFolded?: (envelope: Envelope, position: number) => void
   /** How it waits; tests do not. */

@@ -4,11 +4,11 @@ import { newId } from '../base/ids.ts'
 import { EtcdError } from '../etcd/errors.ts'
 import type { TransactionAnswer } from '../etcd/transaction.ts'
 import type { Watch, WatchEvent } from '../etcd/watch.ts'
-import { type Checkpoint, CHECKPOINT_EVERY, Checkpoints, digestOf } from './checkpoint.ts'
+import { type Checkpoint, CHECKPOINT_EVERY, Checkpoints, digestOf, endOfLog } from './checkpoint.ts'
 import { type ClusterLogParts, sleepFor } from './cluster-log-parts.ts'
 import { decodeEnvelope, encodeEnvelope, type Envelope, envelopeOf, UnknownEntryError } from './envelope.ts'
 import { LargeValues, MissingPartError } from './large-values.ts'
-import { GUARD, lastOf, LOG_END, LOG_SPAN, logName, markerOf, positionIn } from './places.ts'
+import { GUARD, LOG_END, LOG_SPAN, logName, markerOf, positionIn } from './places.ts'
 import { HoleError, lostRace, noQuorum, reasonOf, refused } from './refusals.ts'
 import { SealingError } from './sealing.ts'
 
@@ -51,7 +51,7 @@ export class ClusterLog implements EntryLog {
     this.nodeId = parts.nodeId
     this.#parts = parts
     this.#every = parts.checkpointEvery ?? CHECKPOINT_EVERY
-    this.#values = new LargeValues(parts.etcd, parts.keys)
+    this.#values = new LargeValues(parts.etcd, parts.keys, parts.learnKeys)
     this.#checkpoints = new Checkpoints(parts.etcd, this.#values, this.#every)
   }
 
@@ -208,7 +208,7 @@ export class ClusterLog implements EntryLog {
     for (;;) {
       const known = this.position
       const { entries, last, hasMore, revision } = await this.#read()
-      if (last < known) this.#halt(`the cluster's log ends at ${last}, and ${known} was folded here`)
+      if (last < known) this.halt(`the cluster's log ends at ${last}, and ${known} was folded here`)
       if (this.#hasEnded) return revision
       const [first] = entries
       const before = first === undefined ? last : positionIn(first.key) - 1
@@ -221,17 +221,9 @@ export class ClusterLog implements EntryLog {
   /** Entries behind the last folded one, and what the guard said at that moment. */
   async #read() {
     const from = logName(this.position + 1)
-    const { last, revision } = await this.#end()
+    const { last, revision } = await endOfLog(this.#parts.etcd)
     const entries = await this.#parts.etcd.range({ from, before: LOG_END }, { limit: READ_AT_ONCE, revision })
     return { entries: entries.kvs, hasMore: entries.hasMore, last, revision }
-  }
-
-  /** What the guard says. */
-  async #end(): Promise<{ readonly last: number; readonly revision: number }> {
-    const { kvs, revision } = await this.#parts.etcd.range({ key: GUARD })
-    const last = lastOf(kvs[0]?.value)
-    if (last === undefined) throw new HoleError('there is no cluster in this etcd')
-    return { last, revision }
   }
 
   /** The log does not go back to where this store is: it begins with the checkpoint. */
@@ -271,12 +263,14 @@ export class ClusterLog implements EntryLog {
       return await this.#opened(value, position)
     } catch (error) {
       if (!(error instanceof UnknownEntryError || error instanceof SealingError)) throw error
-      this.#halt(`entry ${position} of the cluster's log cannot be carried out here: ${error.message}`)
+      this.halt(`entry ${position} of the cluster's log cannot be carried out here: ${error.message}`)
       return undefined
     }
   }
 
-  #halt(why: string): void {
+  /** Folds and writes nothing more. */
+  halt(why: string): void {
+    if (this.#hasEnded) return
     this.#halted = why
     this.#watch?.close()
     this.#parts.log.error('this node follows the cluster no longer', { why })
@@ -290,7 +284,7 @@ export class ClusterLog implements EntryLog {
     const { folding, nodeId } = this.#parts
     if (entry.op === 'compare' && this.#digest?.position === entry.position) {
       const mine = await this.#digest.value
-      if (mine !== entry.digest) this.#halt(`behind entry ${entry.position} this node does not have what ${node} has`)
+      if (mine !== entry.digest) this.halt(`behind entry ${entry.position} this node does not have what ${node} has`)
     }
     if (position % this.#every !== 0) return
     const isOurs = node === nodeId
@@ -302,6 +296,12 @@ export class ClusterLog implements EntryLog {
       // One after the other, so that close() knows of all.
       this.#checkpointing = this.#checkpointing.then(store)
     }
+  }
+
+  /** Stores what is there now, so that the checkpoint is sealed with the newest key. */
+  seal(): Promise<void> {
+    const { folding, keys } = this.#parts
+    return this.#checkpoints.seal(folding, keys.newestKeyId, (work) => this.#inTurn(work))
   }
 
   /** What is not stored now is stored by whoever writes the next round number. */
@@ -369,7 +369,7 @@ export class ClusterLog implements EntryLog {
       await this.#pause(PROBE_MS)
       if (this.#hasEnded) return
       const [watch, before] = [this.#watch, this.position]
-      const last = await this.#end().then(
+      const last = await endOfLog(this.#parts.etcd).then(
         (end) => end.last,
         () => 0,
       )

@@ -64,6 +64,8 @@ export interface StoredJoinToken extends ProofKeys {
   readonly id: string
   readonly role: JoinRole
   readonly expiresAt_ms: number
+  /** The node that was asked for it. */
+  readonly issuedBy?: string
   /** The node that has used it; a token is used once. */
   readonly usedBy?: string
   /** The keys that it asked certificates for: with them, it may ask again for what it may not have heard. */

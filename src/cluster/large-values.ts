@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { EtcdClient } from '../etcd/client.ts'
 import { partName, partsOf } from './places.ts'
-import type { ClusterKeys } from './sealing.ts'
+import { type ClusterKeys, SealingError } from './sealing.ts'
 
 /** etcd takes 1.5 MiB in one request; an entry leaves room for others in one answer. */
 const INLINE_BYTES_MAX = 64 * 1024
@@ -22,16 +22,21 @@ export class MissingPartError extends Error {
   override readonly name = 'MissingPartError'
 }
 
+/** Looks for keys that others seal with by now, and holds those that are for this node. */
+export type LearnKeys = () => Promise<void>
+
 type Etcd = Pick<EtcdClient, 'put' | 'range' | 'delete'>
 
 /** Values of any size in etcd, sealed for their name: small ones in their place, large ones in parts beside it. */
 export class LargeValues {
   readonly #etcd: Etcd
   readonly #keys: ClusterKeys
+  readonly #learn: LearnKeys
 
-  constructor(etcd: Etcd, keys: ClusterKeys) {
+  constructor(etcd: Etcd, keys: ClusterKeys, learn: LearnKeys = async () => undefined) {
     this.#etcd = etcd
     this.#keys = keys
+    this.#learn = learn
   }
 
   /**
@@ -52,7 +57,7 @@ export class LargeValues {
 
   /** @throws {MissingPartError} when parts are gone: whoever wrote a checkpoint has taken them away with the entry. */
   async opened(name: string, sealed: Uint8Array, position: number): Promise<Buffer> {
-    const bytes = this.#keys.open(name, sealed)
+    const bytes = await this.#opened(name, sealed)
     const content = bytes.subarray(1)
     if (bytes[0] === FORM.inline) return content
     // Sound: only nodes can seal.
@@ -63,11 +68,22 @@ export class LargeValues {
       // The member that answers may be behind the one that told of the value.
       const found = (await this.#find(place, true)) ?? (await this.#find(place, false))
       if (found === undefined) throw new MissingPartError(`a part of ${name} is missing`)
-      pieces.push(this.#keys.open(place, found))
+      pieces.push(await this.#opened(place, found))
     }
     const value = Buffer.concat(pieces)
     if (sha256(value) !== expected) throw new MissingPartError(`the parts of ${name} are not those that were written`)
     return value
+  }
+
+  /** A node that was away may meet a checkpoint before the entry that tells of its key. */
+  async #opened(place: string, sealed: Uint8Array): Promise<Buffer> {
+    try {
+      return this.#keys.open(place, sealed)
+    } catch (error) {
+      if (!(error instanceof SealingError && error.code === 'KEY_UNKNOWN')) throw error
+      await this.#learn()
+      return this.#keys.open(place, sealed)
+    }
   }
 
   async #find(place: string, isSerializable: boolean): Promise<Uint8Array | undefined> {

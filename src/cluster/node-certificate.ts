@@ -26,6 +26,8 @@ export interface NodeCertificate {
   readonly notBefore_ms: number
   readonly notAfter_ms: number
   readonly pin: string
+  /** SubjectPublicKeyInfo in base64: what is encrypted to the node is encrypted to this. */
+  readonly spki: string
 }
 
 /**
@@ -42,6 +44,7 @@ export function readNodeCertificate(certificate: string | Uint8Array | X509Certi
     notBefore_ms: Date.parse(parsed.validFrom),
     notAfter_ms: Date.parse(parsed.validTo),
     pin: pinOf(parsed),
+    spki: parsed.publicKey.export({ type: 'spki', format: 'der' }).toString('base64'),
   }
 }
 

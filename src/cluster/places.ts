@@ -24,6 +24,14 @@ export const authorityName = (role: string): string => `/f/authority/${role}`
 /** What a checkpoint is sealed for: an older one does not open in its place. */
 export const baseName = (position: number): string => `${BASE}/${padded(position)}`
 
+const KEYS = '/f/key/'
+/** The notices of all keys but the first, which each node was given when it joined. */
+export const KEYS_SPAN = { prefix: KEYS } as const
+export const keyName = (keyId: string): string => `${KEYS}${keyId}`
+
+/** Whose member of etcd may be away for a moment. */
+export const TURN = '/f/turn'
+
 export const NUMBER_DIGITS = 12
 const PART_DIGITS = 4
 

@@ -121,6 +121,26 @@ export class ClusterKeys {
     this.#newest = this.#held(key)
   }
 
+  has(keyId: string): boolean {
+    return this.#keys.has(keyId)
+  }
+
+  /** One that opens what others have sealed, and seals nothing; one that is there already stays as it is. */
+  hold(key: StoredClusterKey): void {
+    if (!this.#keys.has(key.keyId)) this.#held(key)
+  }
+
+  /**
+   * It seals from now on.
+   *
+   * @throws {RangeError} when it is not there.
+   */
+  use(keyId: string): void {
+    const held = this.#keys.get(keyId)
+    if (held === undefined) throw new RangeError('Only a key that is there can seal')
+    this.#newest = held
+  }
+
   /**
    * An older key, when nothing is left that it has sealed.
    *
@@ -131,13 +151,14 @@ export class ClusterKeys {
     this.#keys.delete(keyId)
   }
 
-  /** All keys, oldest first, for the node that keeps them and for one that joins (whose own `seals` begin at 0). */
-  stored(): readonly StoredClusterKey[] {
-    return [...this.#keys.values()].map(({ keyId, key, seals }) => ({
-      keyId,
-      key: key.export().toString('base64url'),
-      seals,
-    }))
+  /**
+   * All keys, the one that seals last, for the node that keeps them and for one that joins (whose own `seals` begin at
+   * 0).
+   */
+  stored(): readonly [StoredClusterKey, ...StoredClusterKey[]] {
+    const of = ({ keyId, key, seals }: HeldKey) => ({ keyId, key: key.export().toString('base64url'), seals })
+    const [first, ...rest] = [...this.#keys.values()].filter((held) => held !== this.#newest).map(of)
+    return first === undefined ? [of(this.#newest)] : [first, ...rest, of(this.#newest)]
   }
 
   /**
@@ -207,6 +228,9 @@ export class ClusterKeys {
     return held
   }
 }
+
+/** Which key a value was sealed with; it need not be one that is there. */
+export const keyIdOf = (sealed: Uint8Array): string => Buffer.from(sealed.subarray(2, NONCE_AT)).toString('hex')
 
 /** Only who has the key could make a text that inflates without end; a defect of ours must not fill memory either. */
 function inflated(text: Buffer, name: string): Buffer {

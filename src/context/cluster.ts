@@ -30,6 +30,8 @@ export interface ClusterState {
   readonly sequence: number
   /** Why this node follows the cluster no longer; a person has to look. */
   readonly halted: string | undefined
+  /** ISO 8601: since when this node is none of the cluster any more; undefined while it is, or does not know. */
+  readonly removedAt: string | undefined
   readonly nodes: readonly ClusterNode[]
 }
 
@@ -88,6 +90,12 @@ export interface ClusterActor extends ClusterReader {
    * cluster, a token that does not let it in, and a cluster that does not answer.
    */
   join(joining: Joining): Promise<void>
+  /**
+   * Removes a node: another one is locked out, and becomes a single node by itself where it is there; this one becomes
+   * a single node, forced also where the others cannot be told. Refuses the last node unless it is forced, and what
+   * would leave too few nodes that answer.
+   */
+  removeNode(id: string, isForced: boolean): Promise<void>
   /**
    * Sends a request to the other nodes, one after the other: `pathOn` says where. Stops at the first that refuses it,
    * and says which had done it by then.

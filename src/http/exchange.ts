@@ -30,8 +30,9 @@ export class Exchange implements Incoming {
   #aborted = false
   #ended: () => void = () => undefined
   #gone: AbortController | undefined
-  #isPaused = false
   #body: Readable | undefined
+  /** One that is told to go on although it was not held up does not read the next request of its connection. */
+  #isPaused = false
 
   readonly #listener: ListenerState
   constructor(response: HttpResponse, request: HttpRequest, listener: ListenerState) {
@@ -161,8 +162,9 @@ export class Exchange implements Incoming {
   }
 
   #flow(how: 'pause' | 'resume'): void {
-    if (this.aborted || this.#isPaused === (how === 'pause')) return
-    this.#isPaused = how === 'pause'
+    const isPaused = how === 'pause'
+    if (this.aborted || isPaused === this.#isPaused) return
+    this.#isPaused = isPaused
     this.#response[how]()
   }
 

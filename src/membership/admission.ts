@@ -4,7 +4,8 @@ import type { AuthorityRole } from '../cluster/authority.ts'
 import { readNodeCertificate } from '../cluster/node-certificate.ts'
 import type { StoredClusterKey } from '../cluster/sealing.ts'
 import { EtcdError } from '../etcd/errors.ts'
-import { authoritiesIn, type Certified, certify, type Requests } from './foundation.ts'
+import type { Revocation } from './cluster-files.ts'
+import { authoritiesIn, type Certified, certify, type Requests, revocationOf } from './foundation.ts'
 import type { JoinedCluster } from './joined-cluster.ts'
 import type { Member, Members } from './members.ts'
 import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
@@ -26,6 +27,7 @@ export interface Welcome {
   readonly epoch: number
   readonly keys: readonly [StoredClusterKey, ...StoredClusterKey[]]
   readonly certified: Readonly<Record<AuthorityRole, Certified>>
+  readonly revocation: Revocation
   /** Where the peers of each member of etcd are reached, the new one included. */
   readonly members: Readonly<Record<string, readonly string[]>>
   /** Client URLs of the members that are there. */
@@ -42,7 +44,7 @@ const AGAIN_MS = 250
  * Takes a node in. Doing it again for the same node has the same effect, because the answer may be lost on its way.
  */
 export async function admit(
-  { own, etcd, keys }: JoinedCluster,
+  { own, etcd, keys, log }: Pick<JoinedCluster, 'own' | 'etcd' | 'keys' | 'log'>,
   members: Members,
   applicant: Applicant,
   clock: Clock,
@@ -58,7 +60,8 @@ export async function admit(
   const before = members.get(id)
   const serials = [...(before?.serials ?? []), client.serial, peer.serial]
   const since = before?.since ?? new Date(now_ms).toISOString()
-  const member: Member = { id, name, host, port, pin: client.pin, serials, tokenKey, version, since }
+  const { pin, spki } = client
+  const member: Member = { id, name, host, port, pin, spki, serials, tokenKey, version, since }
   // Known to all before it can do anything, so that its certificates can be taken away again.
   await members.put(member)
   const gateways = members
@@ -68,8 +71,15 @@ export async function admit(
   await addToEtcd(etcd, member, clock, wait)
   const urls = Object.fromEntries(members.all().map((one) => [one.id, [peerUrl(one)]]))
   const { clusterId, epoch } = own
-  return { clusterId, name: own.name, epoch, keys: own.keys, certified, members: urls, gateways }
+  const revocation = await revocationOf(authorities, members.removed(), log.position, now_ms)
+  // Of this moment: a key that takes over later is told to the members of that moment, and it is one of them.
+  const [first, ...rest] = keys.stored()
+  const sealing = [unused(first), ...rest.map(unused)] as const
+  return { clusterId, name: own.name, epoch, keys: sealing, certified, revocation, members: urls, gateways }
 }
+
+/** Each node counts what it has sealed itself. */
+const unused = (key: StoredClusterKey): StoredClusterKey => ({ ...key, seals: 0 })
 
 function refuseMisfit(members: Members, { id, name, host, port }: Applicant): void {
   const others = members.all().filter((member) => member.id !== id)

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { AuthorityRole } from '../cluster/authority.ts'
+import { derOf, pemOf } from '../cluster/revocation-list.ts'
 import { replaceFile } from '../base/replaced-file.ts'
 import type { StoredClusterKey } from '../cluster/sealing.ts'
 import { clusterFolder, ETCD_FILE, etcdFile } from '../drivers/etcd-file.ts'
@@ -16,6 +18,8 @@ export interface OwnMembership extends NodeAddress {
   readonly epoch: number
   /** Oldest first. */
   readonly keys: readonly [StoredClusterKey, ...StoredClusterKey[]]
+  /** It is on its way out, and becomes a single node. */
+  readonly isLeaving?: boolean
 }
 
 /** PEM. */
@@ -23,6 +27,22 @@ export interface NodeCredentials {
   readonly key: string
   readonly certificate: string
   readonly ca: string
+  /** What no longer counts of the other nodes' certificates. */
+  readonly crl?: string
+}
+
+/** The certificates that do not count any more, and the lists of them. */
+export interface Revocation {
+  readonly serials: readonly string[]
+  /** PEM. */
+  readonly lists: Readonly<Record<AuthorityRole, string>>
+}
+
+/** What of it counts here. */
+export interface RevokedHere {
+  readonly serials: readonly string[]
+  /** No connection is left that was there before. */
+  readonly isInForce: boolean
 }
 
 /** One of each authority of the cluster. */
@@ -32,7 +52,8 @@ export interface NodeCertificates {
 }
 
 const MEMBERSHIP = 'membership.json'
-const PARTS = { key: 'key.pem', certificate: 'certificate.pem', ca: 'authority.pem' } as const
+const REVOKED = 'revoked.json'
+const PARTS = { key: 'key.pem', certificate: 'certificate.pem', ca: 'authority.pem', crl: 'revoked.crl' } as const
 const ROLES = ['peer', 'client'] as const
 
 /**
@@ -63,6 +84,7 @@ export class ClusterFiles {
       key: readFileSync(this.path(role, 'key'), 'utf8'),
       certificate: readFileSync(this.path(role, 'certificate'), 'utf8'),
       ca: readFileSync(this.path(role, 'ca'), 'utf8'),
+      crl: pemOf(readFileSync(this.path(role, 'crl'))),
     })
     return { peer: of('peer'), client: of('client') }
   }
@@ -76,13 +98,16 @@ export class ClusterFiles {
   }
 
   /** Begins anew with what etcd needs to start. */
-  async prepare(certificates: NodeCertificates, etcd: readonly string[]): Promise<void> {
+  async prepare(certificates: NodeCertificates, revocation: Revocation, etcd: readonly string[]): Promise<void> {
     await this.remove()
     await mkdir(this.folder, { recursive: true, mode: 0o700 })
     for (const role of ROLES) {
       for (const part of ['key', 'certificate', 'ca'] as const)
         await replaceFile(this.path(role, part), certificates[role][part])
     }
+    await this.keepRevocation(revocation)
+    // Nobody was connected yet.
+    await this.keepRevoked({ serials: revocation.serials, isInForce: true })
     await this.keepArguments(etcd)
   }
 
@@ -90,9 +115,30 @@ export class ClusterFiles {
     return replaceFile(join(this.folder, ETCD_FILE), etcdFile(etcd))
   }
 
+  revoked(): RevokedHere {
+    // Sound: written by `keepRevoked` only.
+    return JSON.parse(readFileSync(join(this.folder, REVOKED), 'utf8')) as RevokedHere
+  }
+
+  keepRevoked(revoked: RevokedHere): Promise<void> {
+    return replaceFile(join(this.folder, REVOKED), JSON.stringify(revoked))
+  }
+
+  /** etcd reads the lists anew for each connection, in DER. */
+  async keepRevocation({ lists }: Revocation): Promise<void> {
+    for (const role of ROLES) await replaceFile(this.path(role, 'crl'), derOf(lists[role]))
+  }
+
   /** From now on the node is in the cluster. */
   commit(membership: OwnMembership): Promise<void> {
     return replaceFile(join(this.folder, MEMBERSHIP), JSON.stringify(membership))
+  }
+
+  /** What a node leaves goes before the file that says it was in a cluster: a crash between finds it leaving. */
+  async leave(): Promise<void> {
+    for (const name of await readdir(this.folder))
+      if (name !== MEMBERSHIP) await rm(join(this.folder, name), { recursive: true, force: true })
+    await this.remove()
   }
 
   async remove(): Promise<void> {

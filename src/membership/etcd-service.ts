@@ -3,7 +3,7 @@ import type { UnitVerb } from '../drivers/host.ts'
 import { ApiError } from '../base/errors.ts'
 import { type MemberSide, memberArguments } from '../etcd/member.ts'
 import type { ClusterFiles } from './cluster-files.ts'
-import { clientUrl, hostInUrl, type NodeAddress, peerUrl } from './node-address.ts'
+import { clientUrl, hostInUrl, hostToListenAt, type NodeAddress, peerUrl } from './node-address.ts'
 
 const UNIT_TIMEOUT_MS = 30_000
 
@@ -28,11 +28,12 @@ export class EtcdService {
     state: 'new' | 'existing',
   ): readonly string[] {
     const side = (role: 'peer' | 'client', advertised: string, port: number): MemberSide => ({
-      listen: listening(address, port),
+      listen: [`https://${hostInUrl(hostToListenAt(address))}:${port}`],
       advertise: [advertised],
       certificateFile: this.#files.path(role, 'certificate'),
       keyFile: this.#files.path(role, 'key'),
       caFile: this.#files.path(role, 'ca'),
+      crlFile: this.#files.path(role, 'crl'),
     })
     return memberArguments({
       name: nodeId,
@@ -63,10 +64,4 @@ export class EtcdService {
     const result = await this.#executor.execute([{ kind: 'unit', unit: 'clusterha', verb, why, ...common }])
     if (!result.ok) throw new ApiError('NOT_SUPPORTED', `${why} failed: ${result.output}`)
   }
-}
-
-/** etcd listens at addresses, not at names: a node that is reached by a name listens at all of them. */
-function listening({ host }: NodeAddress, port: number): readonly string[] {
-  const isAddress = /^[\d.]+$|:/.test(host)
-  return [`https://${isAddress ? hostInUrl(host) : '0.0.0.0'}:${port}`]
 }

@@ -1,10 +1,11 @@
-import { Authority, type AuthorityRole, newNodeRequest } from '../cluster/authority.ts'
+import { Authority, type AuthorityRole, newNodeRequest, type Revoked } from '../cluster/authority.ts'
 import { type Checkpoint, CHECKPOINT_EVERY, Checkpoints, digestOf } from '../cluster/checkpoint.ts'
 import { LargeValues } from '../cluster/large-values.ts'
 import { authorityName, GUARD, markerOf } from '../cluster/places.ts'
-import type { ClusterKeys } from '../cluster/sealing.ts'
+import { type ClusterKeys, keyIdOf } from '../cluster/sealing.ts'
 import type { EtcdClient } from '../etcd/client.ts'
-import type { NodeCertificates, NodeCredentials } from './cluster-files.ts'
+import type { NodeCertificates, NodeCredentials, Revocation } from './cluster-files.ts'
+import type { Removed } from './members.ts'
 import { certifiedAddresses, type NodeAddress } from './node-address.ts'
 
 /** What a cluster begins with: authorities, the first node's certificates, and its store as the first checkpoint. */
@@ -78,8 +79,39 @@ export async function foundIn(
   await etcd.put(GUARD, markerOf(epoch, position))
 }
 
+/** What no longer counts of the nodes that were removed, `number` being greater than that of each list before. */
+export async function revocationOf(
+  authorities: Authorities,
+  removed: readonly Removed[],
+  number: number,
+  now_ms: number,
+): Promise<Revocation> {
+  const revoked = revokedOf(removed)
+  const of = (role: AuthorityRole) => authorities[role].revocationList(revoked, number, now_ms)
+  return { serials: revoked.map(({ serial }) => serial), lists: { peer: await of('peer'), client: await of('client') } }
+}
+
+/** A member of etcd keeps its certificates until it is none any more: before, it may be needed. */
+export const revokedOf = (removed: readonly Removed[]): readonly Revoked[] =>
+  removed
+    .filter(({ stage }) => stage !== 'marked')
+    .flatMap(({ member, at }) => member.serials.map((serial) => ({ serial, at_ms: Date.parse(at) })))
+
+/** The authorities, sealed with the newest key. */
+export async function sealAuthorities(etcd: Pick<EtcdClient, 'range' | 'transact'>, keys: ClusterKeys): Promise<void> {
+  for (const role of ROLES) {
+    const key = authorityName(role)
+    const [found] = (await etcd.range({ key })).kvs
+    if (found === undefined || keyIdOf(found.value) === keys.newestKeyId) continue
+    await etcd.transact({
+      compare: [{ key, of: 'modRevision', is: '=', than: found.modRevision }],
+      success: [{ put: key, value: keys.seal(key, keys.open(key, found.value)) }],
+    })
+  }
+}
+
 /** As `foundIn` has kept them. */
-export async function authoritiesIn(etcd: Etcd, keys: ClusterKeys): Promise<Authorities> {
+export async function authoritiesIn(etcd: Pick<EtcdClient, 'range'>, keys: ClusterKeys): Promise<Authorities> {
   const of = async (role: AuthorityRole) => {
     const name = authorityName(role)
     const { kvs } = await etcd.range({ key: name })

@@ -23,15 +23,23 @@ export class JoinTokens implements TokensToJoinWith {
   }
 
   /** Answers the text to hand over, which is shown this once. Those that have expired go. */
-  async create(pin: string, addresses: readonly string[], validFor_ms: number): Promise<JoinToken> {
+  async create(issuedBy: string, pin: string, addresses: readonly string[], validFor_ms: number): Promise<JoinToken> {
     const token = JoinToken.create(pin, addresses)
     const stored = token.stored('node', validFor_ms, this.#clock.now_ms())
     const over = [...this.#byId.values()].filter(({ expiresAt_ms }) => expiresAt_ms <= this.#clock.now_ms())
     await this.#table.write(
-      [{ key: stored.id, value: stored }],
+      [{ key: stored.id, value: { ...stored, issuedBy } }],
       over.map(({ id }) => id),
     )
     return token
+  }
+
+  /** Those that a node has made and nobody has used, and those that it has used itself. */
+  async endOf(nodeId: string): Promise<void> {
+    const its = [...this.#byId.values()].filter(
+      ({ usedBy, issuedBy }) => usedBy === nodeId || (usedBy === undefined && issuedBy === nodeId),
+    )
+    if (its.length > 0) await this.#table.remove(its.map(({ id }) => id))
   }
 
   async kept(id: string): Promise<StoredJoinToken | undefined> {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { SharedStore } from '../../storage/config/shared-store.ts'
 import type { MachineClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -5,6 +6,7 @@ import { Repeated } from '../base/repeated.ts'
 import { addressText } from '../base/socket-address.ts'
 import { ClusterLog } from '../cluster/cluster-log.ts'
 import type { ClusterLogParts } from '../cluster/cluster-log-parts.ts'
+import { pinOf } from '../cluster/node-certificate.ts'
 import { ClusterKeys } from '../cluster/sealing.ts'
 import type { ClusterNode, ClusterState } from '../context/cluster.ts'
 import { EtcdClient } from '../etcd/client.ts'
@@ -14,11 +16,15 @@ import type { PeerHandler } from '../peers/answering.ts'
 import { JoinServer, type JoinServerParts } from '../peers/joining/join-server.ts'
 import { PeerClient } from '../peers/peer-client.ts'
 import { PeerServer } from '../peers/peer-server.ts'
-import type { ClusterFiles, OwnMembership } from './cluster-files.ts'
+import { askStanding, type Standing } from '../peers/standing.ts'
+import type { ClusterFiles, NodeCredentials, OwnMembership } from './cluster-files.ts'
 import type { EtcdService } from './etcd-service.ts'
 import { JoinTokens } from './join-tokens.ts'
+import { Lockout } from './lockout.ts'
 import type { Members } from './members.ts'
 import { clientUrl, type NodeAddress } from './node-address.ts'
+import { type KeyHolder, learnKeys, takeKeys } from './own-keys.ts'
+import { Removals } from './removals.ts'
 
 export interface JoinedParts {
   readonly store: SharedStore
@@ -32,6 +38,8 @@ export interface JoinedParts {
   /** Takes nodes in that join; of a cluster that was begun. */
   readonly admit: (cluster: JoinedCluster, ...joining: Parameters<JoinServerParts['admit']>) => Promise<unknown>
   readonly onFolded: ClusterLogParts['onFolded']
+  /** It was removed while it was there: makes it a single node. */
+  readonly leave: (cluster: JoinedCluster) => Promise<void>
   readonly clock: MachineClock
   readonly log: Log
 }
@@ -47,18 +55,26 @@ export class JoinedCluster {
   readonly keys: ClusterKeys
   readonly peers: PeerClient
   readonly tokens: JoinTokens
+  readonly removals: Removals
   readonly #parts: JoinedParts
   readonly #server: PeerServer
+  readonly #lockout: Lockout
+  readonly #holder: KeyHolder
   readonly #looks: Repeated
   /** Its own member of etcd answers it: one that has just joined answers nobody. */
   #isVoter = false
   /** Whether a majority has answered this node the last time. */
   hasQuorum = true
+  /** What became of this node, once it knows that it was removed. */
+  #removal: Standing | undefined
+  #isLooking = false
+  #isClosed = false
 
   private constructor(
     parts: JoinedParts,
     begun: Pick<JoinedCluster, 'own' | 'etcd' | 'log' | 'keys' | 'peers' | 'tokens'>,
     server: PeerServer,
+    holder: KeyHolder,
   ) {
     this.#parts = parts
     this.own = begun.own
@@ -68,6 +84,9 @@ export class JoinedCluster {
     this.peers = begun.peers
     this.tokens = begun.tokens
     this.#server = server
+    this.#holder = holder
+    this.removals = new Removals({ ...parts, ...begun, ...this.#waysOfRemovals })
+    this.#lockout = new Lockout({ ...parts, ...begun, ...this.#waysOfLockout })
     this.#looks = new Repeated('the cluster', () => this.#look(), LOOK_EVERY_MS, parts.log)
     this.#looks.start()
     parts.members.follow(() => this.#meet())
@@ -79,6 +98,8 @@ export class JoinedCluster {
     const { store, clock, log, members, onFolded } = parts
     const keys = new ClusterKeys(own.clusterId, own.keys)
     const credentials = parts.files.certificates().client
+    const holder = { keys, nodeId: own.nodeId, privateKey: credentials.key }
+    takeKeys(holder, members)
     const peerOf = (id: string) => members.get(id)
     const peers = new PeerClient({ self: own.nodeId, credentials, peerOf, log, clock })
     const { listen: address, handle } = parts
@@ -94,12 +115,27 @@ export class JoinedCluster {
       log,
       clock,
     })
-    const server = await PeerServer.open({ address, credentials, memberOf, handle, join: joining.enter, log })
+    const standingOf = (pin: string) => standingIn(members, pin)
+    const server = await PeerServer.open({
+      address,
+      credentials,
+      memberOf,
+      handle,
+      join: joining.enter,
+      standingOf,
+      log,
+    })
     const { nodeId, epoch } = own
     const folding = store.folding
     const told = onFolded === undefined ? {} : { onFolded }
-    const shared = ClusterLog.begin({ etcd, keys, nodeId, epoch, folding, clock, log, ...told })
-    const begun: JoinedCluster = new JoinedCluster(parts, { own, etcd, log: shared, keys, peers, tokens }, server)
+    const learn = () => learnKeys(holder, etcd)
+    const shared = ClusterLog.begin({ etcd, keys, nodeId, epoch, folding, clock, log, learnKeys: learn, ...told })
+    const begun: JoinedCluster = new JoinedCluster(
+      parts,
+      { own, etcd, log: shared, keys, peers, tokens },
+      server,
+      holder,
+    )
     return begun
   }
 
@@ -130,7 +166,8 @@ export class JoinedCluster {
     })
     const quorum = leader !== undefined && leader !== '0'
     const { clusterId: id, name, epoch } = own
-    return { id, name, epoch, quorum, sequence: log.position, halted: log.halted, nodes }
+    const removedAt = this.#removal?.removedAt
+    return { id, name, epoch, quorum, sequence: log.position, halted: log.halted, removedAt, nodes }
   }
 
   /** Undefined when the member of etcd beside this node does not answer. */
@@ -146,9 +183,21 @@ export class JoinedCluster {
     return why === undefined ? 'unknown' : 'unreachable'
   }
 
-  /** The members are others than before. */
+  /** Since when this node is none of the cluster, once it knows. */
+  get removal(): Standing | undefined {
+    return this.#removal
+  }
+
+  /** The members are others than before, or the key of the cluster is. */
   #meet(): void {
-    const { members } = this.#parts
+    const { members, log } = this.#parts
+    if (this.#isClosed) return
+    try {
+      takeKeys(this.#holder, members)
+    } catch (error) {
+      // Entries that are sealed with it halt this node.
+      log.error('a key of the cluster cannot be read', { reason: String(error) })
+    }
     this.peers.recheck()
     this.#server.recheck()
     this.peers.keep(others(members, this.own.nodeId))
@@ -156,8 +205,54 @@ export class JoinedCluster {
     if (members.get(this.own.nodeId) !== undefined) this.etcd.use(gatewaysOf(members, this.own, this.#isVoter))
   }
 
-  /** A member that is not there any more is started again, and one that has caught up is given its vote. */
+  /** One look at a time: what it does may take longer than the time to the next one. */
   async #look(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    try {
+      this.#removal ??= this.#ownRemoval()
+      await (this.#removal === undefined ? this.#upkeep() : this.#goOut(this.#removal))
+    } finally {
+      this.#isLooking = false
+    }
+  }
+
+  #ownRemoval(): Standing | undefined {
+    const { members } = this.#parts
+    return members.get(this.own.nodeId) === undefined ? standingIn(members, this.pin) : undefined
+  }
+
+  /** Of the key that it shows its peers. */
+  get pin(): string {
+    return pinOf(this.#parts.files.certificates().client.certificate)
+  }
+
+  /** Who was there when it was removed becomes a single node; who was not says so, and a person decides. */
+  async #goOut(removal: Standing): Promise<void> {
+    const { service, leave, log } = this.#parts
+    if (removal.isLeaving) return await leave(this)
+    if (this.log.halted !== undefined) return
+    this.log.halt(
+      `it was removed from the cluster ${this.own.name} at ${removal.removedAt}; ` +
+        `DELETE /cluster/nodes/${this.own.nodeId} makes it a single node, which can join again with a new token`,
+    )
+    this.peers.keep([])
+    await service.stop()
+    log.error('this node was removed from the cluster, and is locked out', { removedAt: removal.removedAt })
+  }
+
+  /** Whoever is cut off asks whether it was removed meanwhile: what it meets looks the same. */
+  async #askStanding(): Promise<void> {
+    const { members, files } = this.#parts
+    const credentials = files.certificates().client
+    for (const { id: nodeId, pin, host, port } of members.all()) {
+      if (nodeId === this.own.nodeId) continue
+      this.#removal ??= await askStanding({ at: { host, port }, nodeId, pin, credentials })
+    }
+  }
+
+  /** A member that is not there any more is started again, and one that has caught up is given its vote. */
+  async #upkeep(): Promise<void> {
     const status = await this.#ownStatus()
     if (status === undefined) await this.#parts.service.start()
     const listed = await this.etcd.members.list({ timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
@@ -176,9 +271,36 @@ export class JoinedCluster {
         if (!(error instanceof EtcdError)) throw error
       }
     }
+    if (listed === undefined) return await this.#askStanding()
+    await this.#lockout.bring()
+    if (this.removals.isDue) await this.removals.finish()
+  }
+
+  get #waysOfRemovals() {
+    const { log: messages, store } = this.#parts
+    return {
+      messages,
+      isReachable: (nodeId: string) => this.peers.livenessOf(nodeId).isReachable,
+      isApplying: () => store.underWay() !== undefined,
+      wait: sleep,
+    }
+  }
+
+  get #waysOfLockout() {
+    const { log } = this.#parts
+    return {
+      log,
+      position: () => this.log.position,
+      present: (credentials: NodeCredentials) => {
+        this.#server.present(credentials)
+        this.peers.present(credentials)
+      },
+      wait: sleep,
+    }
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     this.#looks.stop()
     this.peers.close()
     await this.#server.close()
@@ -188,6 +310,11 @@ export class JoinedCluster {
 }
 
 const nothing = () => undefined
+
+function standingIn(members: Members, pin: string): Standing | undefined {
+  const removed = members.removalOf(pin)
+  return removed && { removedAt: removed.at, isLeaving: removed.isLeaving, isOut: removed.stage !== 'marked' }
+}
 
 const others = (members: Members, self: string): readonly string[] =>
   members

@@ -1,8 +1,9 @@
-import type { SharedTable } from '../../storage/config/config-store.ts'
+import type { RowChanges, SharedTable } from '../../storage/config/config-store.ts'
+import type { KeyNotice, KeyRecipient } from '../cluster/key-notice.ts'
 import type { NodeAddress } from './node-address.ts'
 
 /** A node of the cluster, as all nodes keep it. */
-export interface Member extends NodeAddress {
+export interface Member extends NodeAddress, KeyRecipient {
   readonly id: string
   /** For people; unique. */
   readonly name: string
@@ -18,22 +19,43 @@ export interface Member extends NodeAddress {
   readonly since: string
 }
 
+/**
+ * A node that was removed, for as long as its certificates would count. `marked`: no node answers it any more, and etcd
+ * has yet to let it go; `out`: it is no member of etcd, and the key of the cluster has yet to follow; `done`.
+ */
+export interface Removed {
+  readonly member: Member
+  readonly stage: 'marked' | 'out' | 'done'
+  /** ISO 8601. */
+  readonly at: string
+  /** Id of the node that was asked to remove it. */
+  readonly by: string
+  /** It was there when it was removed, so it becomes a single node by itself. */
+  readonly isLeaving: boolean
+  /** The key of the cluster that it had. */
+  readonly keyId: string
+}
+
+const REMOVED = 'removed/'
+const KEY = 'key/'
+
 /** The nodes of the cluster, which all of them agree on; none on a node without one. */
 export class Members {
   readonly #table: SharedTable
   readonly #byId = new Map<string, Member>()
   readonly #byPin = new Map<string, string>()
+  /** By the pin: who comes again has another key. */
+  readonly #removed = new Map<string, Removed>()
+  readonly #keys = new Map<string, KeyNotice>()
   #told: readonly (() => void)[] = []
 
   constructor(table: SharedTable) {
     this.#table = table
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `put` only
-    const learn = (key: string, value: unknown) => this.#byId.set(key, value as Member)
-    for (const { key, value } of table.entries()) learn(key, value)
+    for (const { key, value } of table.entries()) this.#learn(key, value)
     this.#index()
     table.follow(({ puts, removed }) => {
-      for (const { key, value } of puts) learn(key, value)
-      for (const key of removed) this.#byId.delete(key)
+      for (const key of removed) this.#forget(key)
+      for (const { key, value } of puts) this.#learn(key, value)
       this.#index()
       for (const tell of this.#told) tell()
     })
@@ -52,6 +74,20 @@ export class Members {
     return this.#byPin.get(pin)
   }
 
+  removed(): readonly Removed[] {
+    return [...this.#removed.values()]
+  }
+
+  /** Of the node that had this key. */
+  removalOf(pin: string): Removed | undefined {
+    return this.#removed.get(pin)
+  }
+
+  /** Of the keys of the cluster behind the first, oldest first. */
+  keyNotices(): readonly KeyNotice[] {
+    return [...this.#keys.values()].sort((a, b) => a.number - b.number)
+  }
+
   /** From now on `tell` hears of every change. */
   follow(tell: () => void): void {
     this.#told = [...this.#told, tell]
@@ -61,8 +97,50 @@ export class Members {
     return this.#table.put(member.id, member)
   }
 
-  remove(id: string): Promise<void> {
-    return this.#table.remove([id])
+  /**
+   * Its place is taken by the mark that it was removed, in one entry. `build` may run again, when another node was
+   * first; it answers nothing where nothing is to be removed any more.
+   */
+  remove(build: () => Removed | undefined): Promise<boolean> {
+    return this.#table.update(() => {
+      const removed = build()
+      return removed && { ...marked(removed), removed: [removed.member.id] }
+    })
+  }
+
+  /** Of one that was removed already. `build` answers nothing where another node was first. */
+  mark(build: () => Removed | undefined): Promise<boolean> {
+    return this.#table.update(() => {
+      const removed = build()
+      return removed && marked(removed)
+    })
+  }
+
+  /** Those whose certificates have run out. */
+  forget(pins: readonly string[]): Promise<void> {
+    return this.#table.remove(pins.map((pin) => `${REMOVED}${pin}`))
+  }
+
+  /** A new key of the cluster. `build` answers nothing where it is not to be told any more. */
+  tellKey(build: () => KeyNotice | undefined): Promise<boolean> {
+    return this.#table.update(() => {
+      const notice = build()
+      return notice && { puts: [{ key: `${KEY}${notice.keyId}`, value: notice }], removed: [] }
+    })
+  }
+
+  /* oxlint-disable typescript/no-unsafe-type-assertion -- written by this class only */
+  #learn(key: string, value: unknown): void {
+    if (key.startsWith(REMOVED)) this.#removed.set(key.slice(REMOVED.length), value as Removed)
+    else if (key.startsWith(KEY)) this.#keys.set(key.slice(KEY.length), value as KeyNotice)
+    else this.#byId.set(key, value as Member)
+  }
+  /* oxlint-enable typescript/no-unsafe-type-assertion */
+
+  #forget(key: string): void {
+    this.#byId.delete(key)
+    if (key.startsWith(REMOVED)) this.#removed.delete(key.slice(REMOVED.length))
+    if (key.startsWith(KEY)) this.#keys.delete(key.slice(KEY.length))
   }
 
   #index(): void {
@@ -70,3 +148,8 @@ export class Members {
     for (const { id, pin } of this.#byId.values()) this.#byPin.set(pin, id)
   }
 }
+
+const marked = (removed: Removed): RowChanges => ({
+  puts: [{ key: `${REMOVED}${removed.member.pin}`, value: removed }],
+  removed: [],
+})

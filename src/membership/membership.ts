@@ -1,10 +1,9 @@
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ApiError, problemIn } from '../base/errors.ts'
+import { ApiError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { addressText } from '../base/socket-address.ts'
 import { VERSION } from '../base/version.ts'
-import { JoinToken, JoinTokenError } from '../cluster/join-token.ts'
 import { pinOf, readNodeCertificate } from '../cluster/node-certificate.ts'
 import { ClusterKeys, newClusterKey } from '../cluster/sealing.ts'
 import type { PlanExecutor } from '../config/enactor.ts'
@@ -15,26 +14,29 @@ import type { EtcdClient } from '../etcd/client.ts'
 import { EtcdError } from '../etcd/errors.ts'
 import type { ForwardedAnswer } from '../peers/asking.ts'
 import { JoinClient } from '../peers/joining/join-client.ts'
-import { JoinError } from '../peers/joining/join-error.ts'
-import type { Application } from '../peers/joining/protocol.ts'
 import type { ForwardedRequest } from '../peers/peer-client.ts'
 import { PeerError } from '../peers/peer-error.ts'
-import { ClusterFiles, type NodeCertificates, type OwnMembership } from './cluster-files.ts'
+import { ClusterFiles, type NodeCertificates, type OwnMembership, type Revocation } from './cluster-files.ts'
 import { EtcdService } from './etcd-service.ts'
-import { admit, type Applicant, type Welcome } from './admission.ts'
-import { certify, foundIn, newAuthorities, newRequests, type Requests, withKeys } from './foundation.ts'
+import { assertGround, type EtcdGround } from './etcd-ground.ts'
+import { admit, type Welcome } from './admission.ts'
+import { certify, foundIn, newAuthorities, newRequests, type Requests, revocationOf, withKeys } from './foundation.ts'
+import { applicantOf, parsedToken, refusedInWords, wrongAddress } from './joining-refusals.ts'
 import { clientOf, JoinedCluster, type JoinedParts } from './joined-cluster.ts'
 import { type Member, Members } from './members.ts'
+import { inTime } from './removals.ts'
 import { rolloutNodes } from './rollout-questions.ts'
 import { clientUrl, type NodeAddress, parseAddress, peerUrl } from './node-address.ts'
 
-export interface MembershipParts extends Omit<JoinedParts, 'members' | 'files' | 'service' | 'admit'> {
+export interface MembershipParts extends Omit<JoinedParts, 'members' | 'files' | 'service' | 'admit' | 'leave'> {
   readonly stateFolder: string
   /** Who this node is, whatever identity it has assumed. */
   readonly nodeId: string
   /** PEM: what its tokens are verified with. */
   readonly tokenKey: string
   readonly executor: PlanExecutor
+  /** What the etcd beside this daemon says of its version; undefined where there is none. */
+  readonly etcdSays: EtcdGround['says']
 }
 
 /** A cluster that was formed by a node begins with this epoch. */
@@ -148,13 +150,19 @@ export class Membership implements ClusterActor {
     const place = parseAddress(address, this.#parts.listen.port)
     if (place === undefined) throw wrongAddress()
     return this.#alone(async () => {
+      await this.#assertGround(place)
       const { nodeId, clock } = this.#parts
       const clusterId = newId()
       const authorities = await newAuthorities(clusterId, clock.now_ms())
       const { keys, requests } = await newRequests()
       const certified = await certify(authorities, requests, { nodeId, ...place }, clock.now_ms())
       const own: OwnMembership = { clusterId, name, nodeId, epoch: FIRST_EPOCH, keys: [newClusterKey()], ...place }
-      const etcd = await this.#started(own, withKeys(certified, keys), { [nodeId]: [peerUrl(place)] })
+      const revocation = await revocationOf(authorities, [], 0, clock.now_ms())
+      const etcd = await this.#started(
+        own,
+        { ...withKeys(certified, keys), revocation },
+        { [nodeId]: [peerUrl(place)] },
+      )
       const self = this.#memberOf(own, nodeName)
       await this.#enter(own, etcd, async () => {
         const state = this.#parts.store.folding.snapshot()
@@ -171,7 +179,7 @@ export class Membership implements ClusterActor {
     if (cluster === undefined) throw new ApiError('NOT_FOUND', 'This node is in no cluster; form one first')
     const { ca } = this.#files.certificates().client
     const addresses = this.members.all().map((member) => addressText(member))
-    const token = await cluster.tokens.create(pinOf(ca), addresses, validFor_s * 1000)
+    const token = await cluster.tokens.create(cluster.own.nodeId, pinOf(ca), addresses, validFor_s * 1000)
     const expiresAt = new Date(this.#parts.clock.now_ms() + validFor_s * 1000).toISOString()
     return { id: token.id, token: token.toText(), expiresAt }
   }
@@ -199,6 +207,7 @@ export class Membership implements ClusterActor {
     const place = parseAddress(address, this.#parts.listen.port)
     if (place === undefined) throw wrongAddress()
     const token = parsedToken(text)
+    await this.#assertGround(place)
     const { keys, requests } = await newRequests()
     const { nodeId: joinerId, listen, tokenKey, clock } = this.#parts
     const { peer: peerRequest, client: clientRequest } = requests
@@ -207,34 +216,40 @@ export class Membership implements ClusterActor {
     return { client, keys, place }
   }
 
+  /** Before anything is sent or written: what is found out later may have made it a member that never comes up. */
+  #assertGround(place: NodeAddress): Promise<void> {
+    const { etcdSays: says, listen } = this.#parts
+    return assertGround({ says, listen }, place)
+  }
+
   /** Its store becomes that of the cluster. */
   async #take(welcome: Welcome, keys: Requests, place: NodeAddress): Promise<void> {
-    const { clusterId, name, epoch, keys: sealing, certified, members, gateways } = welcome
+    const { clusterId, name, epoch, keys: sealing, certified, revocation, members, gateways } = welcome
     const own: OwnMembership = { clusterId, name, nodeId: this.#parts.nodeId, epoch, keys: sealing, ...place }
-    const etcd = await this.#started(own, withKeys(certified, keys), members, gateways)
+    const etcd = await this.#started(own, { ...withKeys(certified, keys), revocation }, members, gateways)
     await this.#enter(own, etcd, async () => undefined)
   }
 
   /** This node, as all keep it. */
   #memberOf(own: OwnMembership, name: string): Member {
-    const { pin, serial } = readNodeCertificate(this.#files.certificates().client.certificate)
+    const { pin, spki, serial } = readNodeCertificate(this.#files.certificates().client.certificate)
     const peer = readNodeCertificate(this.#files.certificates().peer.certificate)
     const { nodeId: id, host, port } = own
     const since = new Date(this.#parts.clock.now_ms()).toISOString()
     const { tokenKey } = this.#parts
-    return { id, name, host, port, pin, serials: [serial, peer.serial], tokenKey, version: VERSION, since }
+    return { id, name, host, port, pin, spki, serials: [serial, peer.serial], tokenKey, version: VERSION, since }
   }
 
   /** The member of etcd that runs beside this node from now on, when it answers. */
   async #started(
     own: OwnMembership,
-    certificates: NodeCertificates,
+    { revocation, ...certificates }: NodeCertificates & { readonly revocation: Revocation },
     members: Readonly<Record<string, readonly string[]>>,
     others: readonly string[] = [],
   ): Promise<EtcdClient> {
     const args = this.#service.argumentsOf(own, members, others.length === 0 ? 'new' : 'existing')
     try {
-      await this.#files.prepare(certificates, args)
+      await this.#files.prepare(certificates, revocation, args)
       await this.#service.restart()
       const etcd = clientOf(this.#joinedParts, own, [...others, clientUrl(own)])
       await answers(etcd)
@@ -267,12 +282,65 @@ export class Membership implements ClusterActor {
     const { members } = this
     const admitted: JoinedParts['admit'] = (cluster, application, _token, id) =>
       admit(cluster, members, applicantOf(application, id), this.#parts.clock, sleep)
-    return { ...this.#parts, members, files: this.#files, service: this.#service, admit: admitted }
+    const leave: JoinedParts['leave'] = (cluster) => this.#goAlone(cluster)
+    return { ...this.#parts, members, files: this.#files, service: this.#service, admit: admitted, leave }
+  }
+
+  async removeNode(id: string, isForced: boolean): Promise<void> {
+    const cluster = this.#cluster
+    if (cluster === undefined) throw new ApiError('NOT_FOUND', 'This node is in no cluster')
+    await this.#oneAtATime(async () => {
+      if (id === cluster.own.nodeId) return await this.#leave(cluster, isForced)
+      if (cluster.removal !== undefined)
+        throw new ApiError('NO_QUORUM', `This node is none of the cluster: ${cluster.log.halted}`)
+      await cluster.removals.remove(id)
+    })
+  }
+
+  /** Whoever was removed already has nobody to tell. */
+  async #leave(cluster: JoinedCluster, isForced: boolean): Promise<void> {
+    const self = this.members.get(cluster.own.nodeId)
+    if (cluster.removal === undefined && !isForced && self !== undefined) {
+      await cluster.removals.mark(self.id)
+      // Before its member ends: without it, those who stay may not be enough.
+      await inTime(() => cluster.removals.takeFromEtcd(self))
+    }
+    await this.#becomeSingle(cluster.own, cluster)
+  }
+
+  /** It was removed while it was there. */
+  async #goAlone(cluster: JoinedCluster): Promise<void> {
+    if (this.#isChanging) return
+    await this.#oneAtATime(async () => {
+      const removed = this.members.removalOf(cluster.pin)
+      if (removed?.stage === 'marked' && cluster.removal?.isOut !== true)
+        await cluster.removals.takeFromEtcd(removed.member)
+      await this.#becomeSingle(cluster.own, cluster)
+    })
+  }
+
+  /** A crash in the middle of it is a start that goes on with it. */
+  async #becomeSingle(own: OwnMembership, cluster?: JoinedCluster): Promise<void> {
+    const { store, log } = this.#parts
+    await this.#files.commit({ ...own, isLeaving: true })
+    try {
+      await store.standAlone(async () => {
+        this.#cluster = undefined
+        await cluster?.close()
+        await this.#service.stop()
+      })
+      await this.#files.leave()
+    } finally {
+      // What failed is tried again by what is put together next.
+      this.#isOther = cluster !== undefined
+    }
+    log.info('this node is a single node again', { cluster: own.name })
   }
 
   async #resume(): Promise<void> {
     const own = this.#files.read()
     if (own === undefined) return this.#files.exist ? this.#clear() : undefined
+    if (own.isLeaving === true) return await this.#becomeSingle(own)
     const { log, store } = this.#parts
     try {
       await this.#service.start()
@@ -300,7 +368,11 @@ export class Membership implements ClusterActor {
   async #alone<T>(work: () => Promise<T>): Promise<T> {
     if (this.#cluster !== undefined)
       throw new ApiError('IN_USE', `This node is in the cluster ${this.#cluster.own.name}`)
-    if (this.#isChanging) throw new ApiError('JOB_IN_PROGRESS', 'This node is forming or joining a cluster right now')
+    return await this.#oneAtATime(work)
+  }
+
+  async #oneAtATime<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isChanging) throw new ApiError('JOB_IN_PROGRESS', 'This node forms, joins or leaves a cluster right now')
     this.#isChanging = true
     try {
       return await work()
@@ -312,48 +384,6 @@ export class Membership implements ClusterActor {
   async close(): Promise<void> {
     await this.#cluster?.close()
   }
-}
-
-function applicantOf(application: Application, id: string): Applicant {
-  const { name, version, address, peerRequest: peer, clientRequest: client, records } = application
-  const place = parseAddress(address, 0)
-  const tokenKey: unknown = Reflect.get(Object(records), 'tokenKey')
-  if (place === undefined || typeof tokenKey !== 'string') {
-    throw new ApiError('INVALID_BODY', 'The application lacks its address, or the key of its tokens')
-  }
-  return { id, name, version, tokenKey, requests: { peer, client }, ...place }
-}
-
-function parsedToken(text: string): JoinToken {
-  try {
-    return JoinToken.parse(text)
-  } catch (error) {
-    if (!(error instanceof JoinTokenError)) throw error
-    throw tokenRefused(error.code, error.message)
-  }
-}
-
-/** Why a node was not let in is about its token or its address. */
-async function refusedInWords<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    if (!(error instanceof JoinError)) throw error
-    if (UNREACHED.has(error.code)) throw new ApiError('NODE_UNREACHABLE', error.message)
-    throw tokenRefused(error.code, error.message)
-  }
-}
-
-const UNREACHED: ReadonlySet<string> = new Set(['UNREACHABLE', 'LOST', 'BUSY'])
-
-const tokenRefused = (code: string, message: string) =>
-  new ApiError('INVALID_BODY', message, { errors: [{ field: 'token', code, message }] })
-
-function wrongAddress(): ApiError {
-  const message = 'address is HOST or HOST:PORT, with [HOST] for IPv6; the port is below 65534, as etcd takes two more'
-  return new ApiError('INVALID_BODY', 'The address of this node cannot be used', {
-    errors: [problemIn('address', message)],
-  })
 }
 
 /** Resolves when etcd takes requests. */

@@ -14,6 +14,9 @@ export const hostInUrl = (host: string): string => (isIP(host) === 6 ? `[${host}
 export const clientUrl = ({ host, port }: NodeAddress): string => `https://${hostInUrl(host)}:${port + 1}`
 export const peerUrl = ({ host, port }: NodeAddress): string => `https://${hostInUrl(host)}:${port + 2}`
 
+/** etcd listens at addresses, not at names: a node that is reached by a name listens at all of them. */
+export const hostToListenAt = ({ host }: Pick<NodeAddress, 'host'>): string => (isIP(host) === 0 ? '0.0.0.0' : host)
+
 /**
  * What a certificate of the node has to name: where it is reached, and where its connections come from, which etcd
  * compares. On loopback that is always the first address.

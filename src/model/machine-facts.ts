@@ -32,6 +32,8 @@ export interface MachineFacts {
   /** Whether something that was updated counts after a restart only. */
   restartRequired(): Promise<boolean>
   volume(): Promise<VolumeFacts>
+  /** What the etcd of a cluster would say of its version; undefined where there is none. */
+  etcd(): Promise<string | undefined>
   /** Connections that these frontends have now; 0 when HAProxy does not run. */
   sessions(statsSocket: string, frontends: readonly string[]): Promise<number>
   /** Runs a health check once, in its sandbox; takes ten seconds at the most. Refuses with TOO_MANY_AT_ONCE. */

@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from 'node:tls'
 import { clientIp } from '../base/ip-network.ts'
 import type { Log } from '../base/log.ts'
-import { JOIN_PROTOCOL, type PeerCredentials, PROTOCOLS, secureOptionsOf } from './peer-tls.ts'
+import { JOIN_PROTOCOL, type PeerCredentials, PROTOCOLS, secureOptionsOf, STANDING_PROTOCOL } from './peer-tls.ts'
 
 export interface EntranceBounds {
   /** Connections whose handshake goes on. Of more, the oldest ends: a node is through in a moment. */
@@ -20,6 +20,8 @@ export interface EntranceParts {
   readonly enter: (socket: TLSSocket) => void
   /** Who wants to join, and has shown nothing yet. Where it is left out, nobody can ask. */
   readonly join: ((socket: TLSSocket) => void) | undefined
+  /** Who wants to know whether it was removed. */
+  readonly standing: ((socket: TLSSocket) => void) | undefined
   /** For lines that anybody can cause. */
   readonly log: Log
 }
@@ -44,7 +46,11 @@ export class Entrance {
       // Who joins has no certificate yet. Of everybody else it is asked below, before a byte of theirs is read.
       rejectUnauthorized: false,
       // Of what a client offers the first that is here: who can be a member has to be one.
-      ALPNProtocols: parts.join === undefined ? [...PROTOCOLS] : [...PROTOCOLS, JOIN_PROTOCOL],
+      ALPNProtocols: [
+        ...PROTOCOLS,
+        ...(parts.join === undefined ? [] : [JOIN_PROTOCOL]),
+        ...(parts.standing === undefined ? [] : [STANDING_PROTOCOL]),
+      ],
       handshakeTimeout: parts.bounds.handshake_ms,
     })
     this.#tls.on('secureConnection', (socket) => this.#admit(socket))
@@ -104,10 +110,13 @@ export class Entrance {
       socket.destroy()
       return
     }
-    const { enter, join } = this.#parts
+    const { enter, join, standing } = this.#parts
     if (join !== undefined && socket.alpnProtocol === JOIN_PROTOCOL) {
       this.#arriving.delete(key)
       join(socket)
+    } else if (standing !== undefined && socket.alpnProtocol === STANDING_PROTOCOL) {
+      this.#arriving.delete(key)
+      standing(socket)
     } else if (socket.alpnProtocol !== PROTOCOLS[0]) {
       this.#refuse(socket, 'no protocol of ours')
     } else if (!socket.authorized) {

@@ -5,6 +5,7 @@ import { answerStream, type PeerHandler } from './answering.ts'
 import { Entrance, type EntranceBounds } from './entrance.ts'
 import { HTTP2_OPTIONS, SESSION_WINDOW_BYTES } from './http2-options.ts'
 import { type PeerCredentials, type Shown, shownBy } from './peer-tls.ts'
+import { type Standing, tellStanding } from './standing.ts'
 
 export interface PeerBounds extends EntranceBounds {
   /** How often sessions are looked at. */
@@ -29,6 +30,8 @@ export interface PeerServerParts {
   readonly handle: PeerHandler
   /** Takes connections of nodes that want to join, see `JoinServer`. Where it is left out, nobody can ask. */
   readonly join?: (socket: TLSSocket) => void
+  /** Of a key that a node had which was removed. Where it is left out, nobody can ask. */
+  readonly standingOf?: (pin: string) => Standing | undefined
   readonly log: Log
   readonly bounds?: Partial<PeerBounds>
 }
@@ -58,9 +61,10 @@ export class PeerServer {
     this.#parts = parts
     this.#bounds = { ...BOUNDS, ...parts.bounds }
     this.#strangers = strangersLog(parts.log)
-    const { credentials, join } = parts
+    const { credentials, join, standingOf } = parts
     const enter = (socket: TLSSocket) => this.#enter(socket)
-    this.#entrance = new Entrance({ credentials, bounds: this.#bounds, enter, join, log: this.#strangers })
+    const standing = standingOf && ((socket: TLSSocket) => tellStanding(socket, standingOf))
+    this.#entrance = new Entrance({ credentials, bounds: this.#bounds, enter, join, standing, log: this.#strangers })
     this.#looks = setInterval(() => this.#look(), this.#bounds.look_ms).unref()
   }
 

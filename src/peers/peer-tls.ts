@@ -16,6 +16,8 @@ export interface PeerCredentials {
 export const PROTOCOLS: readonly string[] = ['h2']
 /** What a node speaks that is no member yet. */
 export const JOIN_PROTOCOL = 'fulcrum-join/1'
+/** What a node speaks that is no member any more, and asks whether that is so. */
+export const STANDING_PROTOCOL = 'fulcrum-standing/1'
 
 export const secureOptionsOf = ({ key, certificate, ca, crl }: PeerCredentials): SecureContextOptions => ({
   key,

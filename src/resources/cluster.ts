@@ -32,6 +32,9 @@ const State = Type.Object({
   halted: Type.Union([Type.String(), Type.Null()], {
     description: 'Why the answering node follows the cluster no longer; null while it does.',
   }),
+  removedAt: Type.Union([Type.String(), Type.Null()], {
+    description: 'ISO 8601: since when the answering node is none of the cluster any more; null while it is one.',
+  }),
   nodes: Type.Array(Node, { description: 'In the order in which they joined.' }),
 })
 
@@ -88,6 +91,11 @@ const Form = closed({
   nodeName: Type.Optional(Name),
 })
 
+const FORCE = Type.Enum(['true', 'false'], {
+  description:
+    'For the node that is asked itself: it becomes a single node although the others cannot be told, or it is the last.',
+})
+
 export const cluster = [
   endpoint({
     name: 'cluster.show',
@@ -101,7 +109,8 @@ export const cluster = [
     handle: async (ctx) => {
       const state = await ctx.cluster.state()
       if (state === undefined) return null
-      return { ...state, halted: state.halted ?? null, nodes: [...state.nodes] }
+      const { halted = null, removedAt = null, nodes } = state
+      return { ...state, halted, removedAt, nodes: [...nodes] }
     },
   }),
   endpoint({
@@ -152,6 +161,23 @@ export const cluster = [
         return { ...preview, nodes: [...preview.nodes] }
       }
       await ctx.cluster.join(wanted)
+      return []
+    },
+  }),
+  endpoint({
+    name: 'cluster.removeNode',
+    method: 'DELETE',
+    path: '/cluster/nodes/{id}',
+    effect: 'act',
+    extension: true,
+    managedOnly: true,
+    refuses: ['IN_USE', 'JOB_IN_PROGRESS', 'APPLY_IN_PROGRESS', 'NO_QUORUM'],
+    summary: 'Remove a node from the cluster: one that is there becomes a single node, one that is gone is locked out',
+    message: 'The node is removed',
+    query: closed({ force: Type.Optional(FORCE) }),
+    data: NoData,
+    handle: async (ctx, { params, query }) => {
+      await ctx.cluster.removeNode(params.id, query.force === 'true')
       return []
     },
   }),

@@ -56,6 +56,9 @@ interface Folded {
   readonly settle: () => void
 }
 
+/** What only nodes of a cluster have. */
+const OF_CLUSTERS = ['members', 'joinTokens'] as const
+
 type Overlay = readonly (readonly [RecordKey, OverlayEntry | undefined])[]
 
 /**
@@ -165,6 +168,21 @@ export class Fold implements Folding {
     this.#sequence = sequence
     this.#revision = revision
     this.#position = position
+    for (const { table, ...changes } of shared) this.#shared.tell(table, changes)
+  }
+
+  /** The node is alone again: what runs, what is pending and who is logged in stays; what only a cluster has goes. */
+  async leave(): Promise<void> {
+    const { meta } = this.#tables
+    const shared = OF_CLUSTERS.map((table) => ({ table, puts: [], removed: this.#shared.keysOf(table) }))
+    const applies = [...this.#frozen.keys()]
+    await this.#tables.commit([
+      ...shared.flatMap(({ table, ...changes }) => this.#shared.rowsOf(table, changes)),
+      ...applies.map((applyId) => meta.remove(`${FROZEN_PREFIX}${applyId}`)),
+      meta.remove('position'),
+    ])
+    for (const applyId of applies) this.#hold(applyId, undefined)
+    this.#position = 0
     for (const { table, ...changes } of shared) this.#shared.tell(table, changes)
   }
 

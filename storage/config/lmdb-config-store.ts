@@ -28,7 +28,8 @@ export class LmdbConfigStore implements ConfigStore {
   readonly #tables: ConfigTables
   readonly #mirror = new Mirror()
   readonly #fold: Fold
-  #log: EntryLog = { position: 0, append: (entry) => this.#fold.carryOut(entry) }
+  readonly #alone: EntryLog = { position: 0, append: (entry) => this.#fold.carryOut(entry) }
+  #log: EntryLog = this.#alone
   #last: Promise<unknown> = Promise.resolve()
   /** Of what is written beside the configuration, which waits for no edit. */
   #lastUpdate: Promise<unknown> = Promise.resolve()
@@ -171,6 +172,14 @@ export class LmdbConfigStore implements ConfigStore {
     })
     this.#last = turn.catch(() => undefined)
     return turn
+  }
+  /** Entries are ordered here alone, once `end` has ended what orders them; while it works, nothing is written. */
+  standAlone(end: () => Promise<void>): Promise<void> {
+    return this.handOver(async () => {
+      await end()
+      await this.#fold.leave()
+      return this.#alone
+    })
   }
   /** From now on entries are ordered by this log, which gives all of them to `folding`. */
   orderBy(log: EntryLog): void {

@@ -1,4 +1,4 @@
-import type { RecordKey, SharedTable } from './config-store.ts'
+import type { Frozen, RecordKey, SharedTable } from './config-store.ts'
 import type { EntryLog } from './entry.ts'
 import type { Folding } from './fold.ts'
 
@@ -11,6 +11,10 @@ export interface SharedStore {
   readonly joinTokens: SharedTable
   /** From now on entries are ordered by this log, which gives all of them to `folding`. */
   orderBy(log: EntryLog): void
+  /** What an apply has frozen that has not ended. */
+  underWay(): Frozen | undefined
+  /** Entries are ordered here alone, once `end` has ended what orders them; while it works, nothing is written. */
+  standAlone(end: () => Promise<void>): Promise<void>
   /** Entries are ordered by what `make` answers from then on; while it works, nothing is written. */
   handOver(make: () => Promise<EntryLog>): Promise<void>
 }

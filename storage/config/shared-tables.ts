@@ -27,6 +27,10 @@ export class SharedTables {
     return [...removed.map((key) => rows.remove(key)), ...puts.map(({ key, value }) => rows.put(key, value))]
   }
 
+  keysOf(table: SharedTableName): readonly string[] {
+    return [...this.#tables.side[table].keys()]
+  }
+
   /** Damaged rows are left out: the others have them. */
   all(): readonly SharedRow[] {
     return SHARED_TABLES.flatMap((table) =>
@@ -41,7 +45,7 @@ export class SharedTables {
     return SHARED_TABLES.map((table) => {
       const puts = wanted.filter((row) => row.table === table).map(({ key, value }) => ({ key, value }))
       const kept = new Set(puts.map(({ key }) => key))
-      return { table, puts, removed: [...this.#tables.side[table].keys()].filter((key) => !kept.has(key)) }
+      return { table, puts, removed: this.keysOf(table).filter((key) => !kept.has(key)) }
     })
   }
 }

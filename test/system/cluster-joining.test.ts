@@ -1,5 +1,8 @@
+import { writeFileSync } from 'node:fs'
+import { join as pathOf } from 'node:path'
 import t from 'tap'
-import { begunAnew, type ClusterDaemon, ClusterDaemons } from '../fixtures/cluster-daemons.ts'
+import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
 import { until } from '../fixtures/daemon.ts'
 
 /** Three real daemons, each with a real etcd beside it. */
@@ -17,21 +20,11 @@ t.test('three nodes', async (t) => {
   const names = async ({ daemon }: ClusterDaemon) =>
     ((await daemon.data('GET', '/ipvsDirector/rips')) as readonly { name: string }[]).map(({ name }) => name).toSorted()
   const issue = async () => String((await first.daemon.data('POST', '/cluster/tokens', {})).token)
-  const join = async (node: ClusterDaemon, nodeName: string, token: string) => {
-    const { daemon, address } = node
-    const answer = await daemon.call('POST', '/cluster/join', { body: { token, address, nodeName } })
-    if (answer.status === 200) {
-      await begunAnew(node)
-      await daemon.login()
-    }
-    return answer
-  }
 
   await t.test('the first forms it', async () => {
     await add(first, 'ours')
     await add(second, 'theirs')
-    await first.daemon.data('POST', '/cluster', { name: 'site', address: first.address, nodeName: 'left' })
-    await begunAnew(first)
+    await form(first, 'left')
   })
 
   await t.test('who looks changes nothing', async (t) => {
@@ -42,6 +35,19 @@ t.test('three nodes', async (t) => {
     t.equal(await cluster(second), null)
     t.same(await names(second), ['theirs'])
     t.match((await join(second, 'right', token)).status, 200, 'the token is good as before')
+  })
+
+  await t.test('a node whose etcd would not start asks nobody', async (t) => {
+    const etcd = pathOf(temporaryFolder(t, 'old'), 'etcd')
+    writeFileSync(etcd, '#!/bin/sh\necho "etcd Version: 3.4.23"\n', { mode: 0o755 })
+    const { daemon, address } = await daemons.start([], { env: { FULCRUM_ETCD: etcd } })
+    const body = { token: await issue(), address, nodeName: 'old' }
+    for (const dryRun of [true, false]) {
+      const { status, json } = await daemon.call('POST', '/cluster/join', { body: { ...body, dryRun } })
+      t.match([status, json.code, json.message], [501, 'NOT_SUPPORTED', /3\.4\.23 is too old: install the package/])
+    }
+    t.equal((await cluster(first)).nodes.length, 2, 'it is no member')
+    await daemon.kill('SIGTERM')
   })
 
   await t.test('tokens that let nobody in', async (t) => {

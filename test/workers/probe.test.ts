@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { probePool } from '../../src/threads/worker-pool.ts'
 import { temporaryFolder } from '../fixtures/config.ts'
@@ -13,6 +13,8 @@ t.test('the tasks read this machine in a thread of their own', async (test) => {
     pool.run('conntrackSize', undefined),
     pool.run('interfaces', undefined),
   ])
+  const hasEtcd = existsSync('/usr/bin/etcd')
+  test.equal(((await pool.run('etcd', undefined)) ?? '').startsWith('etcd Version'), hasEtcd)
   test.match(clock.timezone, /^[A-Z]/)
   test.ok(zones === undefined || zones.includes('Etc/UTC'))
   let max: number | undefined

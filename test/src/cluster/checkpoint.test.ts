@@ -4,6 +4,7 @@ import type { StoreState } from '../../../storage/config/store-state.ts'
 import { type Checkpoint, Checkpoints, digestOf } from '../../../src/cluster/checkpoint.ts'
 import { LargeValues } from '../../../src/cluster/large-values.ts'
 import { BASE, logName, partName } from '../../../src/cluster/places.ts'
+import { newClusterKey } from '../../../src/cluster/sealing.ts'
 import { clusterKeys } from '../../fixtures/cluster-in-memory.ts'
 import { openStore } from '../../fixtures/config.ts'
 import { freezeIn, promoteIn, stageIn } from '../../fixtures/entries.ts'
@@ -164,4 +165,25 @@ t.test('an older checkpoint is not taken for a later one', async (t) => {
   const { kvs } = await etcd.range({ key: BASE })
   await etcd.put(BASE, Buffer.concat([Buffer.from('000000000009'), Buffer.from(kvs[0]?.value ?? '').subarray(12)]))
   await t.rejects(checkpoints.read(), { code: 'NOT_AUTHENTIC' })
+})
+
+t.test('what is stored is sealed with the newest key when it is asked for', async (t) => {
+  const store = openStore(t)
+  const etcd = new EtcdInMemory().client()
+  const keys = clusterKeys()
+  const checkpoints = new Checkpoints(etcd, new LargeValues(etcd, keys), KEPT)
+  const folding = { position: 5, snapshot: () => store.folding.snapshot() }
+  await checkpoints.write(checkpointOf(4))
+  let turns = 0
+  const inTurn = async (work: () => Promise<void>) => {
+    turns += 1
+    await work()
+  }
+  await checkpoints.seal(folding, keys.newestKeyId, inTurn)
+  t.equal(turns, 0, 'it is already')
+  keys.add(newClusterKey())
+  await checkpoints.seal(folding, keys.newestKeyId, inTurn)
+  t.equal((await checkpoints.read())?.position, 5)
+  await checkpoints.seal(folding, keys.newestKeyId, inTurn)
+  t.equal(turns, 1)
 })

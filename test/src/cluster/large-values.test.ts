@@ -125,3 +125,23 @@ t.test('of a value that is forgotten nothing is left, and of others everything',
   t.same(await partsIn(one), [partName(POSITION, 'id-2', 0)])
   t.ok((await one.values.opened(NAME, sealed, POSITION)).equals(other))
 })
+
+t.test('a key that is not there is looked for once', async (t) => {
+  const etcd = new EtcdInMemory().client()
+  const [keys, young] = [clusterKeys(), newClusterKey()]
+  const sealed = await new LargeValues(etcd, new ClusterKeys(keys.clusterId, [young])).sealed(
+    NAME,
+    Buffer.alloc(100 * KIB, 7),
+    POSITION,
+    ID,
+  )
+  let asked = 0
+  const values = (found: boolean) =>
+    new LargeValues(etcd, keys, async () => {
+      asked += 1
+      if (found) keys.hold(young)
+    })
+  t.match(await refusal(values(false).opened(NAME, sealed, POSITION)), { code: 'KEY_UNKNOWN' })
+  t.equal((await values(true).opened(NAME, sealed, POSITION)).length, 100 * KIB)
+  t.equal(asked, 2)
+})

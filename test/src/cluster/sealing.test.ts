@@ -6,6 +6,7 @@ import t from 'tap'
 import { lengthPrefixed } from '../../../src/cluster/length-prefixed.ts'
 import {
   ClusterKeys,
+  keyIdOf,
   newClusterKey,
   SealingError,
   type SealingProblem,
@@ -284,3 +285,24 @@ function problemMessage(make: () => unknown): string {
     return String(error)
   }
 }
+
+t.test('a key that is held opens, and seals when it is used', (test) => {
+  const [first, second] = [newClusterKey(), newClusterKey()]
+  const held = new ClusterKeys(CLUSTER, [first])
+  const young = new ClusterKeys(CLUSTER, [second]).seal(NAME, Buffer.from('young'))
+  test.throws(() => held.use(second.keyId), RangeError)
+  held.hold(second)
+  held.hold({ ...second, seals: 7 })
+  test.equal(held.open(NAME, young).toString(), 'young')
+  test.equal(held.newestKeyId, first.keyId)
+  held.use(second.keyId)
+  test.equal(keyIdOf(held.seal(NAME, Buffer.from('x'))), second.keyId)
+  held.use(first.keyId)
+  test.same(
+    held.stored().map(({ keyId }) => keyId),
+    [second.keyId, first.keyId],
+    'the one that seals stands last',
+  )
+  test.same([held.has(second.keyId), held.has('00')], [true, false])
+  test.end()
+})

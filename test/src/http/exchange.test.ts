@@ -1,9 +1,12 @@
+import { buffer } from 'node:stream/consumers'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import t from 'tap'
 import { Exchange } from '../../../src/http/exchange.ts'
 
 function made(method: string, headers: Readonly<Record<string, string>> = {}, isDraining = false) {
   let gone = () => undefined as void
+  let come = (_chunk: ArrayBuffer, _last: boolean) => undefined as void
+  const flow: string[] = []
   const request = {
     getCaseSensitiveMethod: () => method,
     getUrl: () => '/a',
@@ -14,12 +17,20 @@ function made(method: string, headers: Readonly<Record<string, string>> = {}, is
   const response = {
     onAborted: (handler: () => void) => (gone = handler),
     getRemoteAddressAsText: () => new TextEncoder().encode('192.0.2.1').buffer,
+    onData: (handler: (chunk: ArrayBuffer, last: boolean) => void) => (come = handler),
+    pause: () => flow.push('pause'),
+    resume: () => flow.push('resume'),
   }
   const exchange = new Exchange(response as unknown as HttpResponse, request as unknown as HttpRequest, {
     isDraining,
     commonHead: '\r\nX-A: b',
   })
-  return { exchange, leave: () => gone() }
+  return {
+    exchange,
+    flow,
+    leave: () => gone(),
+    come: (bytes: number, last: boolean) => come(new ArrayBuffer(bytes), last),
+  }
 }
 
 t.test('headers are read until the request is taken back, the address until the client is gone', async (test) => {
@@ -52,4 +63,20 @@ t.test('a connection ends behind what is unclear, and when its listener is given
   test.ok(made('POST', { 'transfer-encoding': 'chunked' }).exchange.isLast)
   const { exchange } = made('GET', { 'content-length': '2' })
   test.ok(exchange.hasUnwantedBody && exchange.isUnclear)
+})
+
+t.test('a connection goes on when it was held up, and only then', async (test) => {
+  // uWebSockets.js would not read the next request of one that was not.
+  const small = made('PUT', { 'content-length': '9' })
+  const body = small.exchange.streamBody(1024)
+  small.come(9, true)
+  test.equal((await buffer(body)).length, 9)
+  test.same(small.flow, [])
+  const large = made('PUT')
+  const slow = large.exchange.streamBody(4 * 1024 * 1024)
+  large.come(1024 * 1024, false)
+  test.same(large.flow, ['pause'])
+  large.come(1024, true)
+  test.equal((await buffer(slow)).length, 1024 * 1024 + 1024)
+  test.same(large.flow, ['pause', 'resume'])
 })

@@ -41,6 +41,7 @@ async function begun(test: Test) {
     id: 'node-1',
     name: 'left',
     pin: '',
+    spki: '',
     serials: [],
     tokenKey: '',
     version: '1.0.0',
@@ -60,17 +61,24 @@ async function begun(test: Test) {
       ...more,
     }
   }
-  const take = (one: Applicant) => admit({ own, etcd, keys } as never, members, one, clock, async () => undefined)
-  return { members, added, applicant, take }
+  const take = (one: Applicant) =>
+    admit({ own, etcd, keys, log: { position: 1 } } as never, members, one, clock, async () => undefined)
+  return { members, added, applicant, take, keys }
 }
 
 t.test('a node is known to all before it is given anything, and votes later', async (t) => {
-  const { members, added, applicant, take } = await begun(t)
+  const { members, added, applicant, take, keys } = await begun(t)
   const one = await applicant()
   const welcome = await take(one)
   t.same(added, [['https://192.0.2.2:9446']])
   t.match(members.get('node-2'), { name: 'right', serials: { length: 2 }, tokenKey: 'k' })
-  t.match(welcome, { clusterId: 'cluster-1', name: 'site', epoch: 1, keys: [KEY], gateways: ['https://a:2'] })
+  t.match(welcome, {
+    clusterId: 'cluster-1',
+    name: 'site',
+    epoch: 1,
+    keys: [{ keyId: keys.newestKeyId, seals: 0 }],
+    gateways: ['https://a:2'],
+  })
   t.same(Object.keys(welcome.members), ['node-1', 'node-2'])
   await take(one)
   t.equal(added.length, 1, 'once, however often it asks')

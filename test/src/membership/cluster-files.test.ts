@@ -1,6 +1,7 @@
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { pemOf } from '../../../src/cluster/revocation-list.ts'
 import { newClusterKey } from '../../../src/cluster/sealing.ts'
 import { ClusterFiles } from '../../../src/membership/cluster-files.ts'
 import { temporaryFolder } from '../../fixtures/config.ts'
@@ -10,35 +11,50 @@ const credentials = (name: string) => ({
   certificate: `${name} certificate`,
   ca: `${name} authority`,
 })
+const revocation = { serials: ['01'], lists: { peer: pemOf(Buffer.from('a list')), client: pemOf(Buffer.from('b')) } }
 const certificates = { peer: credentials('peer'), client: credentials('client') }
+
+const OWN = { clusterId: 'c', name: 'x', nodeId: 'n', epoch: 1, keys: [newClusterKey()], host: 'h', port: 1 } as const
 
 t.test('a node is in a cluster when everything that it needs is there', async (t) => {
   const files = new ClusterFiles(temporaryFolder(t, 'state'))
   t.same([files.exist, files.read()], [false, undefined])
-  await files.prepare(certificates, ['--name=a', '--data-dir=b'])
+  await files.prepare(certificates, revocation, ['--name=a', '--data-dir=b'])
   t.same([files.exist, files.read()], [true, undefined], 'as a crash would leave it')
   const keys = [newClusterKey()] as const
   const own = { clusterId: 'c', name: 'site', nodeId: 'n', epoch: 1, keys, host: '192.0.2.1', port: 9444 }
   await files.commit(own)
   t.same(files.read(), own)
-  t.same(files.certificates(), certificates)
+  const { peer, client } = files.certificates()
+  t.match({ peer, client }, certificates)
+  t.same([peer.crl, client.crl], [revocation.lists.peer, revocation.lists.client])
+  t.equal(readFileSync(files.path('peer', 'crl'), 'utf8'), 'a list', 'as etcd reads it')
+  t.same(files.revoked(), { serials: ['01'], isInForce: true })
   await files.remove()
   t.same([files.exist, files.read()], [false, undefined])
 })
 
 t.test('what is in it is for its owner', async (t) => {
   const files = new ClusterFiles(temporaryFolder(t, 'state'))
-  await files.prepare(certificates, [])
+  await files.prepare(certificates, revocation, [])
   t.equal(statSync(files.folder).mode & 0o777, 0o700)
   const names = readdirSync(files.folder)
-  t.equal(names.length, 7)
+  t.equal(names.length, 10)
   for (const name of names) t.equal(statSync(join(files.folder, name)).mode & 0o777, 0o600, name)
 })
 
 t.test('what an earlier cluster has left goes', async (t) => {
   const files = new ClusterFiles(temporaryFolder(t, 'state'))
-  await files.prepare(certificates, [])
-  await files.commit({ clusterId: 'c', name: 'x', nodeId: 'n', epoch: 1, keys: [newClusterKey()], host: 'h', port: 1 })
-  await files.prepare(certificates, [])
+  await files.prepare(certificates, revocation, [])
+  await files.commit(OWN)
+  await files.prepare(certificates, revocation, [])
   t.equal(files.read(), undefined)
+})
+
+t.test('a node that leaves is in its cluster until nothing else is left', async (t) => {
+  const files = new ClusterFiles(temporaryFolder(t, 'state'))
+  await files.prepare(certificates, revocation, [])
+  await files.commit({ ...OWN, isLeaving: true })
+  await files.leave()
+  t.same([files.exist, files.read()], [false, undefined])
 })

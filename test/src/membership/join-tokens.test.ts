@@ -10,23 +10,45 @@ t.test('a token is kept without its secret, and goes when another is made after 
   const { joinTokens } = openStore(t)
   const clock = manualClock()
   const tokens = new JoinTokens(joinTokens, clock)
-  const first = await tokens.create(PIN, ['192.0.2.1:9444'], 60_000)
+  const first = await tokens.create('lb1', PIN, ['192.0.2.1:9444'], 60_000)
   const [, , secret = ''] = first.toText().split('.')
   t.notOk(JSON.stringify(joinTokens.entries()).includes(secret))
   t.match(await tokens.kept(first.id), { id: first.id, role: 'node' })
   clock.advance(60_000)
-  const second = await tokens.create(PIN, ['192.0.2.1:9444'], 60_000)
+  const second = await tokens.create('lb1', PIN, ['192.0.2.1:9444'], 60_000)
   t.equal(await tokens.kept(first.id), undefined)
   t.match(await tokens.kept(second.id), { id: second.id })
 })
 
 t.test('of two who use it at once, the second is asked with what the first has made of it', async (t) => {
   const tokens = new JoinTokens(openStore(t).joinTokens, manualClock())
-  const { id } = await tokens.create(PIN, ['192.0.2.1:9444'], 60_000)
+  const { id } = await tokens.create('lb1', PIN, ['192.0.2.1:9444'], 60_000)
   const refusal = { refusal: 'TOKEN_USED', message: 'used' } as const
   const use = (usedBy: string) =>
     tokens.use(id, (kept: StoredJoinToken) => (kept.usedBy === undefined ? { used: { ...kept, usedBy } } : refusal))
   t.match(await Promise.all([use('a'), use('b')]), [{ used: { usedBy: 'a' } }, refusal])
   t.match(await tokens.kept(id), { usedBy: 'a' })
   t.equal(await tokens.use('another', () => refusal), undefined)
+})
+
+t.test('what a node has made and nobody has used ends with it, and what it has used', async (t) => {
+  const tokens = new JoinTokens(openStore(t).joinTokens, manualClock())
+  const make = async (issuedBy: string, usedBy?: string) => {
+    const { id } = await tokens.create(issuedBy, PIN, ['192.0.2.1:9444'], 60_000)
+    if (usedBy !== undefined) await tokens.use(id, (kept: StoredJoinToken) => ({ used: { ...kept, usedBy } }))
+    return id
+  }
+  const [unused, used, own, others] = [
+    await make('lb1'),
+    await make('lb1', 'lb2'),
+    await make('lb2', 'lb1'),
+    await make('lb2'),
+  ]
+  await tokens.endOf('lb1')
+  t.same(await Promise.all([unused, used, own, others].map(async (id) => (await tokens.kept(id)) !== undefined)), [
+    false,
+    true,
+    false,
+    true,
+  ])
 })

@@ -3,7 +3,7 @@ import { silentLog } from '../../../src/base/log.ts'
 import { newClusterKey } from '../../../src/cluster/sealing.ts'
 import { ClusterFiles } from '../../../src/membership/cluster-files.ts'
 import { EtcdService } from '../../../src/membership/etcd-service.ts'
-import { certify, newAuthorities, newRequests, withKeys } from '../../../src/membership/foundation.ts'
+import { certify, newAuthorities, newRequests, revocationOf, withKeys } from '../../../src/membership/foundation.ts'
 import { JoinedCluster } from '../../../src/membership/joined-cluster.ts'
 import { Members } from '../../../src/membership/members.ts'
 import { openStore, refuses, temporaryFolder } from '../../fixtures/config.ts'
@@ -17,9 +17,9 @@ t.test('without etcd a node tells what it knows, and that nothing can be changed
   const authorities = await newAuthorities('cluster-1', Date.now())
   const { keys, requests } = await newRequests()
   const certified = await certify(authorities, requests, { nodeId: 'a', ...place }, Date.now())
-  await files.prepare(withKeys(certified, keys), [])
+  await files.prepare(withKeys(certified, keys), await revocationOf(authorities, [], 0, Date.now()), [])
   const members = new Members(store.members)
-  const other = { pin: 'p', serials: [], tokenKey: '', version: '1.0.0' }
+  const other = { pin: 'p', spki: '', serials: [], tokenKey: '', version: '1.0.0' }
   await members.put({ id: 'a', name: 'left', since: '1', ...place, ...other })
   await members.put({ id: 'b', name: 'right', since: '2', ...place, ...other, port: 1, pin: 'q' })
   const nothing = async () => ({ ok: true, done: 0, recorded: 0, warnings: [] }) as const
@@ -32,6 +32,7 @@ t.test('without etcd a node tells what it knows, and that nothing can be changed
       listen: place,
       handle: () => ({ status: 200, headers: {} }),
       admit: async () => undefined,
+      leave: async () => undefined,
       onFolded: undefined,
       clock: systemClock,
       log: silentLog,

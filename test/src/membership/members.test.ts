@@ -8,6 +8,7 @@ const member = (id: string, since: string): Member => ({
   host: '192.0.2.1',
   port: 9444,
   pin: `pin of ${id}`,
+  spki: `key of ${id}`,
   serials: [],
   tokenKey: '',
   version: '1.0.0',
@@ -36,6 +37,30 @@ t.test('who is removed, or has another key, is not found by the old one', async 
   await members.put(member('a', '2026-01-01'))
   await members.put({ ...member('a', '2026-01-01'), pin: 'another' })
   t.same([members.idOf('pin of a'), members.idOf('another')], [undefined, 'a'])
-  await members.remove('a')
+  const of = { stage: 'marked', at: '2026-02-01', by: 'b', isLeaving: false, keyId: 'k' } as const
+  t.equal(await members.remove(() => undefined), false)
+  const gone = members.get('a')
+  await members.remove(() => gone && { member: gone, ...of })
   t.same([members.idOf('another'), members.get('a'), members.all()], [undefined, undefined, []])
+  t.match(members.removalOf('another'), { member: { name: 'name of a' }, stage: 'marked' })
+  const [removed] = members.removed()
+  await members.mark(() => removed && { ...removed, stage: 'done' })
+  t.equal(members.removalOf('another')?.stage, 'done')
+  await members.put({ ...member('a', '2026-03-01'), pin: 'new' })
+  t.same([members.idOf('new'), members.removed().length], ['a', 1], 'it may come again, with another key')
+  await members.forget(['another'])
+  t.same(members.removed(), [])
+})
+
+t.test('keys of the cluster come in their order', async (t) => {
+  const { members: table } = openStore(t)
+  const members = new Members(table)
+  for (const number of [2, 1])
+    await members.tellKey(() => ({ keyId: `k${number}`, number, at: '', sender: '', sealedFor: {} }))
+  t.equal(await members.tellKey(() => undefined), false)
+  t.same(
+    new Members(table).keyNotices().map(({ keyId }) => keyId),
+    ['k1', 'k2'],
+  )
+  t.same(members.all(), [])
 })

@@ -7,7 +7,7 @@ import { Membership } from '../../../src/membership/membership.ts'
 import { openStore, refuses, temporaryFolder } from '../../fixtures/config.ts'
 import { freePort } from '../../fixtures/traffic.ts'
 
-/** A machine without etcd; with it, see the system tests of clusters. */
+/** A machine whose etcd does not start; with one that does, see the system tests of clusters. */
 async function withoutEtcd(test: Test) {
   const stateFolder = temporaryFolder(test, 'state')
   const done: string[] = []
@@ -19,7 +19,7 @@ async function withoutEtcd(test: Test) {
       failedStep: 0,
       kind: 'unit',
       why: '',
-      output: 'etcd is not installed',
+      output: 'etcd exited at once',
       missing: true,
       undone: true,
     }
@@ -30,6 +30,7 @@ async function withoutEtcd(test: Test) {
     stateFolder,
     nodeId: 'node-1',
     tokenKey: '',
+    etcdSays: async () => 'etcd Version: 3.5.16' as string | undefined,
     executor: { execute, check: execute } as never,
     listen: { host: '127.0.0.1', port: await freePort() },
     handle: () => ({ status: 200, headers: {} }),
@@ -40,7 +41,8 @@ async function withoutEtcd(test: Test) {
   return { parts, done, folder: new ClusterFiles(stateFolder).folder }
 }
 
-const NODE = { nodeName: 'left', address: '192.0.2.1' }
+const NOTHING_REVOKED = { serials: [], lists: { peer: '', client: '' } }
+const NODE = { nodeName: 'left', address: '127.0.0.1' }
 
 t.test('a node that cannot form a cluster is as it was', async (t) => {
   const { parts, folder } = await withoutEtcd(t)
@@ -48,7 +50,7 @@ t.test('a node that cannot form a cluster is as it was', async (t) => {
   for (const address of ['', 'a:b', '192.0.2.1:0', '192.0.2.1:65534', '[192.0.2.1', 'a b:1:2', 'a b', '[192.0.2.1]:1'])
     await refuses(t, 'INVALID_BODY', () => membership.form({ ...NODE, name: 'site', address }))
   const error = await refuses(t, 'NOT_SUPPORTED', membership.form({ ...NODE, name: 'site' }))
-  t.match(error.message, /not installed/)
+  t.match(error.message, /exited at once/)
   t.notOk(existsSync(folder))
   t.same(
     [await membership.state(), membership.isOther, membership.others, membership.hasOthers],
@@ -57,10 +59,26 @@ t.test('a node that cannot form a cluster is as it was', async (t) => {
   await membership.close()
 })
 
+t.test('a node without an etcd that fits asks nobody', async (t) => {
+  const [id, bytes] = ['01234567-0123-0123-0123-0123456789ab', Buffer.alloc(32, 1).toString('base64url')]
+  const token = `fj1.${id}.${bytes}.${bytes}.127.0.0.1:${await freePort()}`
+  for (const [says, why] of [
+    [undefined, /not installed/],
+    ['etcd Version: 3.4.23', /3\.4\.23 is too old: install the package/],
+  ] as const) {
+    const { parts, done } = await withoutEtcd(t)
+    const membership = await Membership.open({ ...parts, etcdSays: async () => says })
+    for (const work of ['join', 'look'] as const)
+      t.match((await refuses(t, 'NOT_SUPPORTED', membership[work]({ ...NODE, token }))).message, why)
+    t.match((await refuses(t, 'NOT_SUPPORTED', membership.form({ ...NODE, name: 'site' }))).message, why)
+    t.same(done, [])
+  }
+})
+
 t.test('what a crash has left of forming one is cleared away', async (t) => {
   const { parts, done, folder } = await withoutEtcd(t)
   const pem = { key: '', certificate: '', ca: '' }
-  await new ClusterFiles(parts.stateFolder).prepare({ peer: pem, client: pem }, [])
+  await new ClusterFiles(parts.stateFolder).prepare({ peer: pem, client: pem }, NOTHING_REVOKED, [])
   t.ok(existsSync(folder))
   await Membership.open(parts)
   t.notOk(existsSync(folder))

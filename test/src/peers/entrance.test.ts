@@ -27,6 +27,7 @@ async function open(test: Test, bounds: Partial<EntranceBounds> = {}, join?: Ent
     bounds: { arriving_max: 100, eachAddress_max: 100, handshake_ms: NEVER_MS, ...bounds },
     enter: (socket) => entered.push(socket.getPeerX509Certificate()?.subject),
     join,
+    standing: undefined,
     log: createLog((line) => told.push(line)),
   })
   const port = await entrance.listen({ host: '127.0.0.1', port: 0 })
@@ -197,6 +198,7 @@ t.test('a port that is taken is no entrance', async (test) => {
     bounds: { arriving_max: 1, eachAddress_max: 1, handshake_ms: NEVER_MS },
     enter: () => undefined,
     join: undefined,
+    standing: undefined,
     log: createLog(() => undefined),
   })
   await test.rejects(other.listen({ host: '127.0.0.1', port }), { code: 'EADDRINUSE' })

@@ -25,6 +25,7 @@ t.test('each fact is one task of the probe pool', async (test) => {
   await facts.updateGround()
   await facts.restartRequired()
   await facts.volume()
+  await facts.etcd()
   await facts.sessions('/run/haproxy/admin.sock', ['a'])
   test.same(asked, [
     ['interfaces', undefined],
@@ -40,6 +41,7 @@ t.test('each fact is one task of the probe pool', async (test) => {
     ['updateGround', undefined],
     ['restartRequired', undefined],
     ['volume', undefined],
+    ['etcd', undefined],
     ['sessions', { statsSocket: '/run/haproxy/admin.sock', frontends: ['a'] }],
   ])
 })

@@ -178,3 +178,25 @@ t.test('looking whether an entry could be carried out changes nothing', async (t
   test.ok(store.frozen('apply-2'), 'the apply goes on')
   test.throws(() => store.folding.check({ op: 'promote', header: header(3) }), /nothing is frozen/)
 })
+
+t.test('a node that leaves keeps its configuration, and nothing of the cluster', async (t) => {
+  const store = openStore(t)
+  const { folding } = store
+  await folding.fold({ op: 'put', table: 'members', puts: [{ key: 'a', value: 1 }], removed: [] }, 1)
+  await folding.fold({ op: 'put', table: 'sessions', puts: [{ key: 's', value: 2 }], removed: [] }, 2)
+  const told: unknown[] = []
+  store.members.follow(({ removed }) => told.push(removed))
+  let before = 0
+  await store.standAlone(async () => {
+    before = folding.position
+  })
+  t.equal(before, 2)
+  t.equal(folding.position, 0)
+  t.same([store.members.entries(), told], [[], [['a']]])
+  t.same(
+    store.sessions.entries().map(({ key }) => key),
+    ['s'],
+  )
+  await store.sessions.put('alone', 3)
+  t.equal(store.sessions.entries().length, 2)
+})

@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { ApiError } from '../base/errors.ts'
+import { addressText } from '../base/socket-address.ts'
+import { versionProblem } from '../etcd/version.ts'
+import { hostToListenAt, type NodeAddress } from './node-address.ts'
+
+/** What a node needs before it forms or joins a cluster. Whoever finds out later has told others already. */
+export interface EtcdGround {
+  /** What the program says of its version; undefined where there is none. */
+  readonly says: () => Promise<string | undefined>
+  /** Where this node listens for the others. */
+  readonly listen: NodeAddress
+}
+
+/**
+ * Refuses a node whose etcd would not start at this address.
+ *
+ * @throws {ApiError} NOT_SUPPORTED says what to install, INVALID_BODY what is wrong with `address`.
+ */
+export async function assertGround({ says, listen }: EtcdGround, place: NodeAddress): Promise<void> {
+  const said = await says()
+  const problem = said === undefined ? NOT_THERE : versionProblem(said)
+  if (problem !== undefined) throw new ApiError('NOT_SUPPORTED', `This node has no etcd for a cluster: ${problem}`)
+  await assertFree(
+    listen,
+    'where nodes ask each other; end what listens there, or start this daemon with another --peer',
+  )
+  const host = hostToListenAt(place)
+  for (const [above, whose] of OF_ETCD)
+    await assertFree({ host, port: place.port + above }, `${whose}; end what listens there, or give another address`)
+}
+
+const NOT_THERE = 'it is not installed; install the package etcd-server of Debian 13 (trixie) or later'
+/** Behind the port of the node itself. */
+const OF_ETCD = [
+  [1, 'for clients of etcd'],
+  [2, 'for its members'],
+] as const
+
+async function assertFree(at: NodeAddress, whose: string): Promise<void> {
+  const server = createServer()
+  try {
+    server.listen({ ...at, exclusive: true })
+    await once(server, 'listening')
+  } catch (error) {
+    throw notFree(at, whose, String(Reflect.get(Object(error), 'code')))
+  }
+  const closed = once(server, 'close')
+  server.close()
+  await closed
+}
+
+function notFree(at: NodeAddress, whose: string, why: string): ApiError {
+  const [code, what] = REASONS[why] ?? ['PORT_REFUSED', `cannot be listened at (${why})`]
+  const message = `${addressText(at)} ${what}; it is needed ${whose}`
+  return new ApiError('INVALID_BODY', `This node cannot be in a cluster at this address: ${message}`, {
+    errors: [{ field: 'address', code, message }],
+  })
+}
+
+const REASONS: Readonly<Record<string, readonly [code: string, what: string]>> = {
+  EADDRINUSE: ['PORT_TAKEN', 'is taken'],
+  EADDRNOTAVAIL: ['ADDRESS_NOT_HERE', 'is no address of this node'],
+  ENOTFOUND: ['ADDRESS_NOT_HERE', 'is a name that is not known'],
+}

@@ -1,0 +1,226 @@
+import type { MachineClock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import type { ClusterLog } from '../cluster/cluster-log.ts'
+import { keyNotice } from '../cluster/key-notice.ts'
+import { keyName } from '../cluster/places.ts'
+import { type ClusterKeys, newClusterKey } from '../cluster/sealing.ts'
+import type { EtcdClient } from '../etcd/client.ts'
+import { EtcdError } from '../etcd/errors.ts'
+import type { Member as EtcdMember } from '../etcd/members.ts'
+import type { OwnMembership } from './cluster-files.ts'
+import { sealAuthorities } from './foundation.ts'
+import type { JoinTokens } from './join-tokens.ts'
+import type { Member, Members, Removed } from './members.ts'
+import { clientUrl, peerUrl } from './node-address.ts'
+
+export interface RemovalsParts {
+  readonly own: OwnMembership
+  readonly etcd: EtcdClient
+  readonly keys: ClusterKeys
+  readonly log: Pick<ClusterLog, 'seal'>
+  readonly tokens: JoinTokens
+  readonly members: Members
+  readonly isReachable: (nodeId: string) => boolean
+  /** An apply over the nodes has not ended. */
+  readonly isApplying: () => boolean
+  readonly clock: MachineClock
+  readonly messages: Log
+  readonly wait: (ms: number) => Promise<unknown>
+}
+
+/** etcd refuses changes of its members for 5 s after one. */
+const PATIENCE_MS = 20_000
+const AGAIN_MS = 250
+const STATUS_PATIENCE_MS = 1_500
+/** For as long certificates count, and a day for clocks. */
+const REMEMBERED_MS = 366 * 86_400_000
+
+/**
+ * Takes nodes out of the cluster. The first step is one entry of the log, from which on nobody answers the node any
+ * more; everything behind it is done by what is there: whoever ends in the middle of it, another node goes on.
+ */
+export class Removals {
+  readonly #parts: RemovalsParts
+  #finishing: Promise<void> | undefined
+
+  constructor(parts: RemovalsParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Removes another node, or goes on with what was begun.
+   *
+   * @throws {ApiError} NOT_FOUND, IN_USE, APPLY_IN_PROGRESS, NO_QUORUM.
+   */
+  async remove(id: string): Promise<void> {
+    const { members } = this.#parts
+    const isHalf = members.removed().some(({ member, stage }) => member.id === id && stage !== 'done')
+    if (members.get(id) === undefined && !isHalf) throw unknownNode(id)
+    if (members.get(id) !== undefined) await this.mark(id)
+    await inTime(() => this.finish())
+  }
+
+  /** From here on the node is none of the cluster. */
+  async mark(id: string): Promise<void> {
+    const { members, own, isReachable, isApplying, clock, keys } = this.#parts
+    const isLeaving = id === own.nodeId || isReachable(id)
+    if (isLeaving && isApplying())
+      throw new ApiError('APPLY_IN_PROGRESS', 'An apply is running on the nodes; remove the node when it has ended')
+    await this.#assertQuorumWithout(id)
+    const at = new Date(clock.now_ms()).toISOString()
+    await members.remove(() => {
+      const member = members.get(id)
+      if (member === undefined) return undefined
+      if (members.all().length === 1) throw lastNode(member)
+      return { member, stage: 'marked', at, by: own.nodeId, isLeaving, keyId: keys.newestKeyId }
+    })
+  }
+
+  /** What is left to do of all removals, but for what each node does for itself. */
+  finish(): Promise<void> {
+    this.#finishing ??= this.#finishAll().finally(() => (this.#finishing = undefined))
+    return this.#finishing
+  }
+
+  /** Whether it is for this node to go on with it: the one that was asked, or else the eldest that is there. */
+  isOurs({ by }: Pick<Removed, 'by'>): boolean {
+    const { members, own, isReachable } = this.#parts
+    const isThere = (id: string) => id === own.nodeId || (members.get(id) !== undefined && isReachable(id))
+    const eldest = members.all().find(({ id }) => isThere(id))?.id
+    return (isThere(by) && members.get(by) !== undefined ? by : eldest) === own.nodeId
+  }
+
+  /** Whether something of a removal waits for this node. */
+  get isDue(): boolean {
+    return this.#parts.members.removed().some((removed) => removed.stage !== 'done' && this.isOurs(removed))
+  }
+
+  async #finishAll(): Promise<void> {
+    for (const { stage, member } of this.#parts.members.removed())
+      if (stage !== 'done') await this.#finishOne(member.pin)
+    await this.#forgetOld()
+  }
+
+  async #finishOne(pin: string): Promise<void> {
+    const { members, keys, etcd, log, tokens, messages } = this.#parts
+    const removed = members.removalOf(pin)
+    if (removed === undefined) return
+    const { member } = removed
+    await this.takeFromEtcd(member)
+    await tokens.endOf(member.id)
+    await this.#advance(pin, 'marked', 'out')
+    await this.#rotate(removed)
+    await sealAuthorities(etcd, keys)
+    await log.seal()
+    await this.#advance(pin, 'out', 'done')
+    messages.info('a node was removed from the cluster', { nodeId: member.id, name: member.name })
+  }
+
+  async #advance(pin: string, from: Removed['stage'], to: Removed['stage']): Promise<void> {
+    const { members } = this.#parts
+    await members.mark(() => {
+      const removed = members.removalOf(pin)
+      return removed?.stage === from ? { ...removed, stage: to } : undefined
+    })
+  }
+
+  /** Resolves when it is no member of etcd. It may be none already, or never have started. */
+  async takeFromEtcd(member: Member): Promise<void> {
+    const { etcd } = this.#parts
+    await this.#patiently(async () => {
+      const found = (await etcd.members.list()).find((one) => isOf(one, member))
+      if (found !== undefined) await etcd.members.remove(found.id)
+    })
+  }
+
+  /** Everything that is sealed from then on is sealed with a key that the node was never given. */
+  async #rotate({ keyId: before }: Removed): Promise<void> {
+    const { keys, members, etcd, clock } = this.#parts
+    while (keys.newestKeyId === before) {
+      const recipients = members.all()
+      const key = newClusterKey()
+      const number = 1 + Math.max(0, ...members.keyNotices().map((notice) => notice.number))
+      const at = new Date(clock.now_ms()).toISOString()
+      const notice = keyNotice(keys.clusterId, key, recipients, { number, at })
+      const name = keyName(key.keyId)
+      // First for those who will begin with the checkpoint: nobody seals with a key that somebody cannot find.
+      await etcd.put(name, keys.seal(name, Buffer.from(JSON.stringify(notice))))
+      const isSame = () => {
+        const now = new Set(members.all().map(({ spki }) => spki))
+        return now.size === recipients.length && recipients.every(({ spki }) => now.has(spki))
+      }
+      await members.tellKey(() => (keys.newestKeyId === before && isSame() ? notice : undefined))
+    }
+  }
+
+  async #forgetOld(): Promise<void> {
+    const { members, clock } = this.#parts
+    const isOld = ({ stage, at }: Removed) => stage === 'done' && Date.parse(at) + REMEMBERED_MS < clock.now_ms()
+    const pins = members
+      .removed()
+      .filter(isOld)
+      .map(({ member }) => member.pin)
+    if (pins.length > 0) await members.forget(pins)
+  }
+
+  /** Those who stay have to be able to go on without it: etcd counts who answers, not who is known. */
+  async #assertQuorumWithout(id: string): Promise<void> {
+    const { etcd, members } = this.#parts
+    const listed = await inTime(() => etcd.members.list())
+    const isVoter = (member: Member) => listed.some((one) => isOf(one, member) && !one.isLearner)
+    const target = members.get(id)
+    if (target === undefined || !isVoter(target)) return
+    const staying = members.all().filter((member) => member !== target && isVoter(member))
+    const silent: Member[] = []
+    for (const member of staying) {
+      const answers = etcd.maintenance.status({ at: clientUrl(member), timeout_ms: STATUS_PATIENCE_MS })
+      if ((await answers.catch(() => undefined)) === undefined) silent.push(member)
+    }
+    if (staying.length === 0 || staying.length - silent.length > staying.length / 2) return
+    const names = silent.map(({ name }) => name).join(', ')
+    throw new ApiError(
+      'NO_QUORUM',
+      `Without ${target.name} too few nodes would answer. Nothing was changed; bring ${names} back, or remove that first`,
+    )
+  }
+
+  async #patiently(work: () => Promise<void>): Promise<void> {
+    const { clock, wait } = this.#parts
+    const until_ms = clock.monotonic_ms() + PATIENCE_MS
+    for (;;) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!(error instanceof EtcdError) || clock.monotonic_ms() >= until_ms) throw error
+      }
+      await wait(AGAIN_MS)
+    }
+  }
+}
+
+/** One that has never started has no name. */
+const isOf = ({ name, peerUrls }: EtcdMember, member: Member): boolean =>
+  name === '' ? peerUrls.includes(peerUrl(member)) : name === member.id
+
+/** What etcd does not answer in time is not lost: it is done later. */
+export async function inTime<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof EtcdError)) throw error
+    throw new ApiError(
+      'NO_QUORUM',
+      `Too few nodes of the cluster answer: ${error.message}. What was begun of it goes on by itself; GET /cluster tells`,
+    )
+  }
+}
+
+export const unknownNode = (id: string): ApiError =>
+  new ApiError('NOT_FOUND', `The cluster has no node with the id ${id}`)
+
+const lastNode = ({ name }: Member): ApiError =>
+  new ApiError(
+    'IN_USE',
+    `${name} is the last node of the cluster; with force it becomes a single node, and the cluster ends`,
+  )

@@ -1,0 +1,204 @@
+import t, { type Test } from 'tap'
+import { silentLog } from '../../../src/base/log.ts'
+import { newNodeRequest } from '../../../src/cluster/authority.ts'
+import { authorityName, KEYS_SPAN } from '../../../src/cluster/places.ts'
+import { keyIdOf } from '../../../src/cluster/sealing.ts'
+import { EtcdError } from '../../../src/etcd/errors.ts'
+import { foundIn, newAuthorities } from '../../../src/membership/foundation.ts'
+import { JoinTokens } from '../../../src/membership/join-tokens.ts'
+import { type Member, Members } from '../../../src/membership/members.ts'
+import { takeKeys } from '../../../src/membership/own-keys.ts'
+import { inTime, Removals } from '../../../src/membership/removals.ts'
+import { clusterKeys, spkiOf } from '../../fixtures/cluster-in-memory.ts'
+import { openStore, refuses } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+import { EtcdInMemory } from '../../simulators/etcd-in-memory.ts'
+
+const unhealthy = () => new EtcdError('refused', 'it refuses: unhealthy cluster')
+const PIN = Buffer.alloc(32, 1).toString('base64url')
+
+/** Three nodes as the first of them sees them; each call of etcd may end the node that makes it. */
+async function begun(test: Test) {
+  const store = openStore(test)
+  const clock = manualClock(Date.now())
+  const keys = clusterKeys()
+  const memory = new EtcdInMemory()
+  const client = memory.client()
+  await foundIn(client, keys, await newAuthorities('cluster-1', clock.now_ms()), {
+    state: store.folding.snapshot(),
+    position: 1,
+    epoch: 1,
+  })
+  const members = new Members(store.members)
+  const tokens = new JoinTokens(store.joinTokens, clock)
+  const privateKeys = new Map<string, string>()
+  for (const [index, id] of ['a', 'b', 'c'].entries()) {
+    const { key } = await newNodeRequest()
+    privateKeys.set(id, key)
+    const member = { id, name: `node ${id}`, host: id, port: 1, pin: `pin ${id}`, spki: spkiOf(key), serials: [id] }
+    await members.put({ ...member, tokenKey: '', version: '1.0.0', since: String(index) } satisfies Member)
+  }
+  const holder = { keys, nodeId: 'a', privateKey: privateKeys.get('a') ?? '' }
+  members.follow(() => takeKeys(holder, members))
+  const listed = new Set(['a', 'b', 'c'])
+  const [silent, learners, reachable] = [new Set<string>(), new Set<string>(), new Set(['b'])]
+  let [calls, failsAt, unhealthyFor, seals] = [0, -1, 0, 0]
+  const step = () => {
+    if ((calls += 1) === failsAt) throw new Error('killed')
+  }
+  const etcd = Object.assign(client, {
+    put: async (...args: Parameters<typeof client.put>) => {
+      step()
+      return await memory.client().put(...args)
+    },
+    members: {
+      list: async () => {
+        step()
+        return [...listed].map((name) => ({ id: name, name, peerUrls: [], isLearner: learners.has(name) }))
+      },
+      remove: async (id: string) => {
+        step()
+        if ((unhealthyFor -= 1) >= 0) throw unhealthy()
+        listed.delete(id)
+      },
+    },
+    maintenance: {
+      status: async ({ at }: { readonly at: string }) => {
+        if (silent.has(new URL(at).hostname)) throw unhealthy()
+        return {}
+      },
+    },
+  })
+  const removals = new Removals({
+    own: { clusterId: 'cluster-1', name: 'site', nodeId: 'a', epoch: 1, keys: keys.stored(), host: 'a', port: 1 },
+    etcd: etcd as never,
+    keys,
+    log: {
+      seal: async () => {
+        step()
+        seals += 1
+      },
+    },
+    tokens,
+    members,
+    isReachable: (id) => reachable.has(id),
+    isApplying: () => isApplying,
+    clock,
+    messages: silentLog,
+    wait: async (ms) => clock.advance(ms),
+  })
+  let isApplying = false
+  const authorityKey = async () => {
+    const [found] = (await memory.client().range({ key: authorityName('peer') })).kvs
+    return found && keyIdOf(found.value)
+  }
+  return {
+    removals,
+    members,
+    tokens,
+    keys,
+    listed,
+    silent,
+    learners,
+    reachable,
+    memory,
+    clock,
+    authorityKey,
+    apply: () => (isApplying = true),
+    failAt: (call: number) => ([calls, failsAt] = [0, call]),
+    beUnhealthy: (times: number) => (unhealthyFor = times),
+    seals: () => seals,
+  }
+}
+
+t.test('nothing of a removed node counts any more', async (t) => {
+  const { removals, members, tokens, keys, listed, authorityKey, beUnhealthy, seals } = await begun(t)
+  const before = keys.newestKeyId
+  const { id } = await tokens.create('c', PIN, ['192.0.2.1:9444'], 60_000)
+  beUnhealthy(3)
+  await removals.remove('c')
+  t.same([[...listed], members.get('c'), await tokens.kept(id)], [['a', 'b'], undefined, undefined])
+  t.match(members.removed(), [{ member: { id: 'c' }, stage: 'done', by: 'a', isLeaving: false, keyId: before }])
+  t.not(keys.newestKeyId, before)
+  t.same([await authorityKey(), seals()], [keys.newestKeyId, 1])
+  const [notice] = members.keyNotices()
+  t.same(Object.keys(notice?.sealedFor ?? {}), ['a', 'b'], 'it is told the new key by nobody')
+  await refuses(t, 'NOT_FOUND', removals.remove('c'))
+})
+
+t.test('whoever is killed at any step: the same request ends it', async (t) => {
+  for (let call = 1; ; call++) {
+    const node = await begun(t)
+    node.failAt(call)
+    const isWhole = await node.removals.remove('c').then(
+      () => true,
+      () => false,
+    )
+    if (isWhole) {
+      t.ok(call > 5, `${call} steps`)
+      break
+    }
+    await node.removals.remove('c')
+    t.match(node.members.removed(), [{ stage: 'done' }], `killed at step ${call}`)
+    t.same([...node.listed], ['a', 'b'])
+    t.equal(await node.authorityKey(), node.keys.newestKeyId)
+    t.equal(node.members.keyNotices().length, 1, 'one new key')
+    t.ok((await node.memory.client().range(KEYS_SPAN)).kvs.length >= 1)
+  }
+})
+
+t.test('what is refused changes nothing', async (t) => {
+  const { removals, members, silent, listed, learners, apply } = await begun(t)
+  await refuses(t, 'NOT_FOUND', removals.remove('nobody'))
+  silent.add('b')
+  t.match((await refuses(t, 'NO_QUORUM', removals.remove('c'))).message, /Without node c .* bring node b back/)
+  t.same([members.all().length, listed.size], [3, 3])
+  learners.add('c')
+  silent.delete('b')
+  apply()
+  await refuses(t, 'APPLY_IN_PROGRESS', removals.remove('b'))
+  silent.add('b')
+  await removals.remove('c')
+  t.equal(members.all().length, 2, 'one without a vote costs no quorum')
+})
+
+t.test('the last node stays', async (t) => {
+  const { removals, members, reachable } = await begun(t)
+  reachable.clear()
+  await removals.remove('b')
+  await removals.remove('c')
+  t.match((await refuses(t, 'IN_USE', removals.remove('a'))).message, /the last node .* with force/)
+  t.equal(members.all().length, 1)
+})
+
+t.test('one node goes on with what another has begun', async (t) => {
+  const { removals, members, reachable } = await begun(t)
+  t.equal(removals.isDue, false)
+  await removals.mark('c')
+  t.equal(removals.isDue, true)
+  t.equal(removals.isOurs({ by: 'b' }), false, 'it is there')
+  reachable.delete('b')
+  t.equal(removals.isOurs({ by: 'b' }), true)
+  t.equal(removals.isOurs({ by: 'c' }), true, 'it left by itself')
+  await removals.finish()
+  t.same([removals.isDue, members.removed()[0]?.stage], [false, 'done'])
+})
+
+t.test('who was removed is forgotten when its certificates have run out', async (t) => {
+  const { removals, members, clock } = await begun(t)
+  await removals.remove('c')
+  clock.advance(400 * 86_400_000)
+  await removals.finish()
+  t.same(members.removed(), [])
+})
+
+t.test('what etcd refuses for too long is not answered as done', async (t) => {
+  const { removals, members, beUnhealthy } = await begun(t)
+  beUnhealthy(1_000)
+  await refuses(t, 'NO_QUORUM', removals.remove('c'))
+  t.equal(members.removed()[0]?.stage, 'marked')
+  await t.rejects(
+    inTime(() => Promise.reject(new TypeError('a defect'))),
+    TypeError,
+  )
+})
