@@ -23,7 +23,7 @@ const shared = (name: keyof typeof PARAMETERS): Json => ({ $ref: `#/components/p
 export function parametersOf(endpoint: Endpoint): readonly Json[] {
   const { method, path, access, isTagged, outsideTransactions, comparesRevision } = endpoint
   return [
-    ...pathParameters(path),
+    ...pathParameters(path, endpoint.answeredByAny),
     ...queryParameters(endpoint),
     ...headerParameters(endpoint),
     ...(comparesRevision ? [shared('IfMatch')] : []),
@@ -33,13 +33,14 @@ export function parametersOf(endpoint: Endpoint): readonly Json[] {
   ]
 }
 
-function pathParameters(path: string): readonly Json[] {
+function pathParameters(path: string, answeredByAny: boolean): readonly Json[] {
+  const node = answeredByAny ? 'Id of the node.' : 'Id of the node that answers.'
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
     schema: { type: 'string' },
-    description: /^applianceI[dD]$/.test(name) ? 'Id of the node that answers.' : `The ${name} of the record.`,
+    description: /^applianceI[dD]$/.test(name) ? node : `The ${name} of the record.`,
   }))
 }
 

@@ -38,13 +38,13 @@ const OF_EDIT: Readonly<Record<Endpoint['method'], readonly ErrorCode[]>> = {
  * itself.
  */
 export function refusalCodes(endpoint: Endpoint): readonly ErrorCode[] {
-  const { method, path, access, effect, body } = endpoint
+  const { method, path, access, effect, body, answeredByAny } = endpoint
   const isKnown = access !== 'public'
   const codes = new Set<ErrorCode>([
     ...ALWAYS,
     ...(isKnown ? KNOWN : []),
     ...(path.includes('{') ? (['NOT_FOUND'] as const) : []),
-    ...(/\{applianceI[dD]\}/.test(path) ? (['NODE_UNREACHABLE'] as const) : []),
+    ...(/\{applianceI[dD]\}/.test(path) && !answeredByAny ? (['NODE_UNREACHABLE'] as const) : []),
     ...(method === 'GET' ? [] : [...SENT, 'NO_QUORUM' as const]),
     ...OF_EFFECT[effect],
     ...(effect.startsWith('stage') && (method === 'DELETE' || body !== undefined) ? OF_EDIT[method] : []),

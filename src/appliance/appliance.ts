@@ -27,6 +27,7 @@ import { Jobs } from '../jobs/jobs.ts'
 import { ApiListeners } from '../listeners/api-listeners.ts'
 import { ensureCertificate } from '../listeners/own-certificate.ts'
 import type { Machine } from '../machine/machine.ts'
+import { ClusterFiles } from '../membership/cluster-files.ts'
 import { Membership, type MembershipParts } from '../membership/membership.ts'
 import { answeringRollouts } from '../membership/rollout-questions.ts'
 import { observedHaproxy } from '../observe/observed-haproxy.ts'
@@ -115,7 +116,7 @@ async function prepareGround(settings: Settings, machine: Machine, log: Log, clo
   const { state: stateFolder } = settings
   const store = await openStore(stateFolder, log)
   const running = configView(store.running)
-  const born = await ensureNodeId(store)
+  const born = await ensureNodeId(store, new ClusterFiles(stateFolder).read()?.nodeId)
   const identity = () => nodeIn(running, born)
   const { facts, compute } = machine
   return {
@@ -139,7 +140,7 @@ async function prepareGround(settings: Settings, machine: Machine, log: Log, clo
 /** Tokens of every node count on each. */
 async function createMembership(
   ground: Ground,
-  { tokens }: AccessControl,
+  { sessions, tokens }: AccessControl,
   told: Pick<MembershipParts, 'handle' | 'onFolded'>,
 ): Promise<Membership> {
   const { born: nodeId, machine, settings } = ground
@@ -148,7 +149,10 @@ async function createMembership(
   const parts = { ...ground, nodeId, tokenKey: tokens.publicKey, executor, etcdSays, listen: settings.peer, ...told }
   const membership = await Membership.open(parts)
   const { members } = membership
-  const trust = () => tokens.trust(members.all().map(({ tokenKey }) => tokenKey))
+  const trust = () => {
+    tokens.trust(members.all().map(({ tokenKey }) => tokenKey))
+    sessions.verifyAnew()
+  }
   members.follow(trust)
   trust()
   return membership

@@ -11,10 +11,11 @@ export function refuseLostStore(store: ConfigStore, stateFolder: string): void {
   )
 }
 
-export async function ensureNodeId(store: ConfigStore): Promise<string> {
+/** `inCluster`: its id in the cluster that it is in, where it may have taken the place of another node. */
+export async function ensureNodeId(store: ConfigStore, inCluster?: string): Promise<string> {
   const known = store.getMeta('nodeId')
-  if (typeof known === 'string') return known
-  const nodeId = newId()
+  if (typeof known === 'string' && (inCluster ?? known) === known) return known
+  const nodeId = inCluster ?? newId()
   await store.putMeta('nodeId', nodeId)
   return nodeId
 }

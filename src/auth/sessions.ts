@@ -105,6 +105,11 @@ export class Sessions {
     return known.session
   }
 
+  /** Other keys count for tokens than before: each is verified again. */
+  verifyAnew(): void {
+    this.#known.clear()
+  }
+
   /** Answers how many have ended. */
   async end(gone: (session: Session) => boolean): Promise<number> {
     return this.#end([...this.#live.values()].filter(gone).map((session) => session.id))

@@ -1,4 +1,4 @@
-import { createPrivateKey, KeyObject, randomBytes, type webcrypto, X509Certificate } from 'node:crypto'
+import { createPrivateKey, createPublicKey, KeyObject, randomBytes, type webcrypto, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { Extension, Pkcs10CertificateRequest } from '@peculiar/x509'
 import { canonicalIp } from '../base/ip-network.ts'
@@ -74,10 +74,27 @@ const newSerial = () => randomBytes(SERIAL_BYTES).toString('hex')
  * @returns both in PEM.
  */
 export async function newNodeRequest(): Promise<{ readonly key: string; readonly request: string }> {
-  const { Pkcs10CertificateRequestGenerator } = await library()
   const keys = await newKeys()
+  return { key: keyPem(keys.privateKey), request: await requestOf(keys) }
+}
+
+/** The request for another certificate of a key that a node has: its pin stays. PEM, both. */
+export async function requestFor(key: string): Promise<string> {
+  const own = createPrivateKey(key)
+  const [pkcs8, spki] = [
+    own.export({ type: 'pkcs8', format: 'der' }),
+    createPublicKey(own).export({ type: 'spki', format: 'der' }),
+  ]
+  return await requestOf({
+    privateKey: await crypto.subtle.importKey('pkcs8', pkcs8, ALGORITHM, true, ['sign']),
+    publicKey: await crypto.subtle.importKey('spki', spki, ALGORITHM, true, ['verify']),
+  })
+}
+
+async function requestOf(keys: webcrypto.CryptoKeyPair): Promise<string> {
+  const { Pkcs10CertificateRequestGenerator } = await library()
   const request = await Pkcs10CertificateRequestGenerator.create({ keys, signingAlgorithm: ALGORITHM })
-  return { key: keyPem(keys.privateKey), request: await pemOf('CERTIFICATE REQUEST', request) }
+  return await pemOf('CERTIFICATE REQUEST', request)
 }
 
 /** An authority with its key in memory. The key is private: nothing that prints the object prints it. */

@@ -48,8 +48,17 @@ export interface Joining {
   readonly token: string
   /** HOST or HOST:PORT where the other nodes will reach this one. */
   readonly address: string
-  /** Of this node. */
-  readonly nodeName: string
+  /** Of this node; left out: its id, or the name of the node whose place it takes. */
+  readonly nodeName?: string
+  /** Id of a removed node: this one takes over its id, and with it the records that belong to it alone. */
+  readonly as?: string
+}
+
+export interface NodeChange {
+  /** For people; unique in the cluster. */
+  readonly name?: string
+  /** HOST or HOST:PORT where the other nodes will reach this one. */
+  readonly address?: string
 }
 
 export interface IssuedToken {
@@ -60,12 +69,20 @@ export interface IssuedToken {
   readonly expiresAt: string
 }
 
+export interface NamedNode {
+  readonly id: string
+  readonly name: string
+  readonly address: string
+}
+
 /** What a node would join. */
 export interface JoinPreview {
   readonly clusterId: string
   readonly name: string
   readonly version: string
-  readonly nodes: readonly { readonly id: string; readonly name: string; readonly address: string }[]
+  readonly nodes: readonly NamedNode[]
+  /** Nodes that were removed, in whose place this one may join. */
+  readonly removed: readonly NamedNode[]
   /** Whether the cluster reaches this node at its address; `why` it does not, as half a sentence. */
   readonly reachable: boolean
   readonly why?: string
@@ -96,6 +113,11 @@ export interface ClusterActor extends ClusterReader {
    * would leave too few nodes that answer.
    */
   removeNode(id: string, isForced: boolean): Promise<void>
+  /**
+   * Another name or address of this node, what is left out stays; refuses what another node has, and an address at
+   * which its etcd could not listen. With another address the daemon begins anew.
+   */
+  changeSelf(change: NodeChange): Promise<void>
   /**
    * Sends a request to the other nodes, one after the other: `pathOn` says where. Stops at the first that refuses it,
    * and says which had done it by then.

@@ -117,7 +117,8 @@ export class Pipeline {
       const params = known?.params ?? paramsOf(match)
       const asked = { route, incoming, actor, params, requestId }
       // Known paths are this node's.
-      const other = known === undefined ? otherNodeIn(params, this.#parts.nodeId) : undefined
+      const isHere = known !== undefined || route.endpoint.answeredByAny
+      const other = isHere ? undefined : otherNodeIn(params, this.#parts.nodeId)
       if (other !== undefined) return this.#elsewhere(asked, who.rights, other)
       if (HAS_BODY.has(method)) return this.#counted(this.#withBody(asked))
       if (known === undefined) this.#known.keep(path, { ...match, params })

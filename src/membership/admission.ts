@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { MachineClock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
 import type { AuthorityRole } from '../cluster/authority.ts'
 import { readNodeCertificate } from '../cluster/node-certificate.ts'
@@ -9,6 +9,7 @@ import { authoritiesIn, type Certified, certify, type Requests, revocationOf } f
 import type { JoinedCluster } from './joined-cluster.ts'
 import type { Member, Members } from './members.ts'
 import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
+import { patiently, type Waiting } from './patience.ts'
 
 /** A node that wants to join, and has shown that it may. */
 export interface Applicant extends NodeAddress {
@@ -17,6 +18,8 @@ export interface Applicant extends NodeAddress {
   readonly version: string
   /** PEM. */
   readonly tokenKey: string
+  /** Its id is that of a node that was removed, whose place it takes. */
+  readonly isReplacing: boolean
   readonly requests: Requests
 }
 
@@ -36,9 +39,6 @@ export interface Welcome {
 
 /** Of the design: more make every change wait for more, and help nobody. */
 const NODES_MAX = 5
-/** etcd refuses a second newcomer until the first has caught up, and any for some seconds after that. */
-const PATIENCE_MS = 20_000
-const AGAIN_MS = 250
 
 /**
  * Takes a node in. Doing it again for the same node has the same effect, because the answer may be lost on its way.
@@ -47,13 +47,13 @@ export async function admit(
   { own, etcd, keys, log }: Pick<JoinedCluster, 'own' | 'etcd' | 'keys' | 'log'>,
   members: Members,
   applicant: Applicant,
-  clock: Clock,
+  clock: MachineClock,
   wait: (ms: number) => Promise<unknown>,
 ): Promise<Welcome> {
   refuseMisfit(members, applicant)
   const { id, name, host, port, version, tokenKey, requests } = applicant
   const now_ms = clock.now_ms()
-  const authorities = await authoritiesIn(etcd, keys)
+  const authorities = await inTime({ clock, wait }, () => authoritiesIn(etcd, keys))
   const certified = await certify(authorities, requests, { nodeId: id, host, port }, now_ms)
   const [peer, client] = [certified.peer, certified.client].map(({ certificate }) => readNodeCertificate(certificate))
   if (peer === undefined || client === undefined) throw new Error('two certificates were issued')
@@ -68,7 +68,7 @@ export async function admit(
     .all()
     .filter((one) => one.id !== id)
     .map(clientUrl)
-  await addToEtcd(etcd, member, clock, wait)
+  await inTime({ clock, wait }, () => addToEtcd(etcd, member))
   const urls = Object.fromEntries(members.all().map((one) => [one.id, [peerUrl(one)]]))
   const { clusterId, epoch } = own
   const revocation = await revocationOf(authorities, members.removed(), log.position, now_ms)
@@ -81,7 +81,11 @@ export async function admit(
 /** Each node counts what it has sealed itself. */
 const unused = (key: StoredClusterKey): StoredClusterKey => ({ ...key, seals: 0 })
 
-function refuseMisfit(members: Members, { id, name, host, port }: Applicant): void {
+function refuseMisfit(members: Members, { id, name, host, port, isReplacing }: Applicant): void {
+  if (members.removed().some(({ member, stage }) => member.id === id && stage !== 'done'))
+    throw new ApiError('JOB_IN_PROGRESS', 'This node is being removed from the cluster; join again in a minute')
+  if (isReplacing && members.get(id) === undefined && members.replaceable().every((member) => member.id !== id))
+    throw new ApiError('NOT_FOUND', `No node with the id ${id} was removed from the cluster`)
   const others = members.all().filter((member) => member.id !== id)
   const namesake = others.find((member) => member.name.toLowerCase() === name.toLowerCase())
   if (namesake !== undefined) throw new ApiError('NAME_NOT_UNIQUE', `The node ${namesake.id} has the name ${name}`)
@@ -92,24 +96,18 @@ function refuseMisfit(members: Members, { id, name, host, port }: Applicant): vo
 }
 
 /** As one that follows without a vote: a node that never starts must not cost the others their quorum. */
-async function addToEtcd(
-  etcd: JoinedCluster['etcd'],
-  member: Member,
-  clock: Clock,
-  wait: (ms: number) => Promise<unknown>,
-): Promise<void> {
-  const until_ms = clock.monotonic_ms() + PATIENCE_MS
-  for (;;) {
-    try {
-      const listed = await etcd.members.list()
-      if (listed.some(({ peerUrls }) => peerUrls.includes(peerUrl(member)))) return
-      await etcd.members.add([peerUrl(member)], { isLearner: true })
-      return
-    } catch (error) {
-      if (!(error instanceof EtcdError)) throw error
-      if (clock.monotonic_ms() > until_ms)
-        throw new ApiError('NO_QUORUM', `etcd does not take the node in yet: ${error.message}`)
-    }
-    await wait(AGAIN_MS)
+async function addToEtcd(etcd: JoinedCluster['etcd'], member: Member): Promise<void> {
+  const listed = await etcd.members.list()
+  if (listed.some(({ peerUrls }) => peerUrls.includes(peerUrl(member)))) return
+  await etcd.members.add([peerUrl(member)], { isLearner: true })
+}
+
+/** etcd refuses a second newcomer until the first has caught up, and any for some seconds after that. */
+async function inTime<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
+  try {
+    return await patiently(waiting, work)
+  } catch (error) {
+    if (!(error instanceof EtcdError)) throw error
+    throw new ApiError('NO_QUORUM', `etcd does not take the node in yet: ${error.message}`)
   }
 }

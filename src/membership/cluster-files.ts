@@ -5,7 +5,7 @@ import type { AuthorityRole } from '../cluster/authority.ts'
 import { derOf, pemOf } from '../cluster/revocation-list.ts'
 import { replaceFile } from '../base/replaced-file.ts'
 import type { StoredClusterKey } from '../cluster/sealing.ts'
-import { clusterFolder, ETCD_FILE, etcdFile } from '../drivers/etcd-file.ts'
+import { clusterFolder, ETCD_FILE, etcdArguments, etcdFile } from '../drivers/etcd-file.ts'
 import type { NodeAddress } from './node-address.ts'
 
 /** What a node knows of its cluster without asking anybody. */
@@ -109,6 +109,18 @@ export class ClusterFiles {
     // Nobody was connected yet.
     await this.keepRevoked({ serials: revocation.serials, isInForce: true })
     await this.keepArguments(etcd)
+  }
+
+  /** Of the keys that are there. Both sides of etcd read them anew for each connection. */
+  async keepCertificates(
+    certified: Readonly<Record<AuthorityRole, Pick<NodeCredentials, 'certificate'>>>,
+  ): Promise<void> {
+    for (const role of ROLES) await replaceFile(this.path(role, 'certificate'), certified[role].certificate)
+  }
+
+  /** Whether etcd is started with this. */
+  hasArgument(argument: string): boolean {
+    return etcdArguments(readFileSync(join(this.folder, ETCD_FILE), 'utf8')).includes(argument)
   }
 
   keepArguments(etcd: readonly string[]): Promise<void> {

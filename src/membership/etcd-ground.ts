@@ -1,7 +1,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../base/errors.ts'
 import { addressText } from '../base/socket-address.ts'
+import { GUARD } from '../cluster/places.ts'
+import type { EtcdClient } from '../etcd/client.ts'
+import { EtcdError } from '../etcd/errors.ts'
 import { versionProblem } from '../etcd/version.ts'
 import { hostToListenAt, type NodeAddress } from './node-address.ts'
 
@@ -26,12 +30,20 @@ export async function assertGround({ says, listen }: EtcdGround, place: NodeAddr
     listen,
     'where nodes ask each other; end what listens there, or start this daemon with another --peer',
   )
+  await assertEtcdPorts(place)
+}
+
+/** Refuses an address at which etcd could not listen; what it has already, at the address before, is its own. */
+export async function assertEtcdPorts(place: NodeAddress, before?: NodeAddress): Promise<void> {
   const host = hostToListenAt(place)
+  if (before !== undefined && hostToListenAt(before) === host && before.port === place.port) return
   for (const [above, whose] of OF_ETCD)
     await assertFree({ host, port: place.port + above }, `${whose}; end what listens there, or give another address`)
 }
 
 const NOT_THERE = 'it is not installed; install the package etcd-server of Debian 13 (trixie) or later'
+const HEALTHY_WITHIN_MS = 30_000
+const AGAIN_MS = 100
 /** Behind the port of the node itself. */
 const OF_ETCD = [
   [1, 'for clients of etcd'],
@@ -63,4 +75,21 @@ const REASONS: Readonly<Record<string, readonly [code: string, what: string]>> =
   EADDRINUSE: ['PORT_TAKEN', 'is taken'],
   EADDRNOTAVAIL: ['ADDRESS_NOT_HERE', 'is no address of this node'],
   ENOTFOUND: ['ADDRESS_NOT_HERE', 'is a name that is not known'],
+}
+
+/** Resolves when etcd takes requests. */
+export async function answers(etcd: Pick<EtcdClient, 'range'>): Promise<void> {
+  const until_ms = performance.now() + HEALTHY_WITHIN_MS
+  for (;;) {
+    try {
+      await etcd.range({ key: GUARD })
+      return
+    } catch (error) {
+      if (!(error instanceof EtcdError)) throw error
+      if (performance.now() > until_ms) {
+        throw new ApiError('NOT_SUPPORTED', `etcd was started and does not answer: ${error.message}`)
+      }
+    }
+    await sleep(AGAIN_MS)
+  }
 }

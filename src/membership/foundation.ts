@@ -1,11 +1,13 @@
-import { Authority, type AuthorityRole, newNodeRequest, type Revoked } from '../cluster/authority.ts'
+import { Authority, type AuthorityRole, newNodeRequest, requestFor, type Revoked } from '../cluster/authority.ts'
+import { VERSION } from '../base/version.ts'
+import { readNodeCertificate } from '../cluster/node-certificate.ts'
 import { type Checkpoint, CHECKPOINT_EVERY, Checkpoints, digestOf } from '../cluster/checkpoint.ts'
 import { LargeValues } from '../cluster/large-values.ts'
 import { authorityName, GUARD, markerOf } from '../cluster/places.ts'
 import { type ClusterKeys, keyIdOf } from '../cluster/sealing.ts'
 import type { EtcdClient } from '../etcd/client.ts'
-import type { NodeCertificates, NodeCredentials, Revocation } from './cluster-files.ts'
-import type { Removed } from './members.ts'
+import type { NodeCertificates, NodeCredentials, OwnMembership, Revocation } from './cluster-files.ts'
+import type { Member, Removed } from './members.ts'
 import { certifiedAddresses, type NodeAddress } from './node-address.ts'
 
 /** What a cluster begins with: authorities, the first node's certificates, and its store as the first checkpoint. */
@@ -32,6 +34,22 @@ export async function newRequests(): Promise<{ readonly keys: Requests; readonly
   return { keys: { peer: peer.key, client: client.key }, requests: { peer: peer.request, client: client.request } }
 }
 
+/** The node that forms a cluster, as all will keep it. */
+export function memberOf(
+  { nodeId: id, host, port }: OwnMembership,
+  certified: Readonly<Record<AuthorityRole, Certified>>,
+  more: Pick<Member, 'name' | 'tokenKey' | 'since'>,
+): Member {
+  const { pin, spki, serial } = readNodeCertificate(certified.client.certificate)
+  const serials = [serial, readNodeCertificate(certified.peer.certificate).serial]
+  return { id, host, port, pin, spki, serials, version: VERSION, ...more }
+}
+
+/** For the keys that a node has. */
+export async function requestsOf({ peer, client }: NodeCertificates): Promise<Requests> {
+  return { peer: await requestFor(peer.key), client: await requestFor(client.key) }
+}
+
 export interface Certified {
   readonly certificate: string
   readonly ca: string
@@ -42,13 +60,12 @@ export async function certify(
   requests: Requests,
   { nodeId, ...address }: NodeAddress & { readonly nodeId: string },
   now_ms: number,
+  /** Where it is reached as well, for as long as others know that address. */
+  also: NodeAddress = address,
 ): Promise<Readonly<Record<AuthorityRole, Certified>>> {
+  const addresses = [...new Set([...certifiedAddresses(address), ...certifiedAddresses(also)])]
   const of = async (role: AuthorityRole): Promise<Certified> => ({
-    certificate: await authorities[role].issue(
-      requests[role],
-      { nodeId, addresses: certifiedAddresses(address) },
-      now_ms,
-    ),
+    certificate: await authorities[role].issue(requests[role], { nodeId, addresses }, now_ms),
     ca: authorities[role].certificate,
   })
   return { peer: await of('peer'), client: await of('client') }

@@ -21,7 +21,8 @@ import type { ClusterFiles, NodeCredentials, OwnMembership } from './cluster-fil
 import type { EtcdService } from './etcd-service.ts'
 import { JoinTokens } from './join-tokens.ts'
 import { Lockout } from './lockout.ts'
-import type { Members } from './members.ts'
+import type { Member, Members } from './members.ts'
+import { settle } from './moving.ts'
 import { clientUrl, type NodeAddress } from './node-address.ts'
 import { type KeyHolder, learnKeys, takeKeys } from './own-keys.ts'
 import { Removals } from './removals.ts'
@@ -106,11 +107,13 @@ export class JoinedCluster {
     const memberOf = (pin: string) => members.idOf(pin)
     const tokens = new JoinTokens(store.joinTokens, clock)
     const { clusterId, name } = own
-    const nodes = () => members.all().map((member) => ({ ...member, address: addressText(member) }))
+    const addressed = ({ id, name: called, ...place }: Member) => ({ id, name: called, address: addressText(place) })
+    const nodes = () => members.all().map(addressed)
+    const removed = () => members.replaceable().map(addressed)
     const joining = new JoinServer({
       self: own.nodeId,
       tokens,
-      cluster: () => ({ clusterId, name, nodes: nodes() }),
+      cluster: () => ({ clusterId, name, nodes: nodes(), removed: removed() }),
       admit: (...application) => parts.admit(begun, ...application),
       log,
       clock,
@@ -210,16 +213,11 @@ export class JoinedCluster {
     if (this.#isLooking) return
     this.#isLooking = true
     try {
-      this.#removal ??= this.#ownRemoval()
+      this.#removal ??= standingIn(this.#parts.members, this.pin)
       await (this.#removal === undefined ? this.#upkeep() : this.#goOut(this.#removal))
     } finally {
       this.#isLooking = false
     }
-  }
-
-  #ownRemoval(): Standing | undefined {
-    const { members } = this.#parts
-    return members.get(this.own.nodeId) === undefined ? standingIn(members, this.pin) : undefined
   }
 
   /** Of the key that it shows its peers. */
@@ -272,6 +270,7 @@ export class JoinedCluster {
       }
     }
     if (listed === undefined) return await this.#askStanding()
+    await settle(this, this.#parts.members, listed)
     await this.#lockout.bring()
     if (this.removals.isDue) await this.removals.finish()
   }

@@ -1,9 +1,10 @@
 import { ApiError, problemIn } from '../base/errors.ts'
 import { JoinToken, JoinTokenError } from '../cluster/join-token.ts'
+import type { JoinPreview, NamedNode } from '../context/cluster.ts'
 import { JoinError } from '../peers/joining/join-error.ts'
-import type { Application } from '../peers/joining/protocol.ts'
+import type { Application, Seen } from '../peers/joining/protocol.ts'
 import type { Applicant } from './admission.ts'
-import { parseAddress } from './node-address.ts'
+import { type NodeAddress, parseAddress } from './node-address.ts'
 
 /** What joining refuses, on either side, in the words of the API. */
 
@@ -15,7 +16,8 @@ export function applicantOf(application: Application, id: string): Applicant {
   if (place === undefined || typeof tokenKey !== 'string') {
     throw new ApiError('INVALID_BODY', 'The application lacks its address, or the key of its tokens')
   }
-  return { id, name, version, tokenKey, requests: { peer, client }, ...place }
+  const isReplacing = Reflect.get(Object(records), 'isReplacing') === true
+  return { id, name, version, tokenKey, isReplacing, requests: { peer, client }, ...place }
 }
 
 export function parsedToken(text: string): JoinToken {
@@ -43,9 +45,34 @@ const UNREACHED: ReadonlySet<string> = new Set(['UNREACHABLE', 'LOST', 'BUSY'])
 const tokenRefused = (code: string, message: string) =>
   new ApiError('INVALID_BODY', message, { errors: [{ field: 'token', code, message }] })
 
-export function wrongAddress(): ApiError {
+/** @throws {ApiError} when it is none that a node could have. */
+export function readAddress(text: string, port: number): NodeAddress {
+  const place = parseAddress(text, port)
+  if (place === undefined) throw wrongAddress()
+  return place
+}
+
+function wrongAddress(): ApiError {
   const message = 'address is HOST or HOST:PORT, with [HOST] for IPv6; the port is below 65534, as etcd takes two more'
   return new ApiError('INVALID_BODY', 'The address of this node cannot be used', {
     errors: [problemIn('address', message)],
   })
 }
+
+/** The removed node whose place is to be taken. */
+export function replaced(as: string, removed: Seen['removed'] = []): Seen['nodes'][number] {
+  const found = removed.find(({ id }) => id === as)
+  if (found !== undefined) return found
+  const known = removed.map(({ id, name }) => `${id} (${name})`).join(', ')
+  const message = `no node with this id was removed from the cluster; ${known === '' ? 'none was' : `there is ${known}`}`
+  throw new ApiError('INVALID_BODY', `as: ${message}`, { errors: [{ field: 'as', code: 'NOT_REMOVED', message }] })
+}
+
+/** What is told of a look. */
+export function previewOf({ nodes, removed = [], clusterId, name, version, reachable, why }: Seen): JoinPreview {
+  const reached = { reachable, ...(why === undefined ? {} : { why }) }
+  return { clusterId, name, version, nodes: nodes.map(named), removed: removed.map(named), ...reached }
+}
+
+/** Members of a later patch may tell more. */
+const named = ({ id, name, address }: NamedNode): NamedNode => ({ id, name, address })

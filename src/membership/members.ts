@@ -78,6 +78,12 @@ export class Members {
     return [...this.#removed.values()]
   }
 
+  /** Those in whose place another node may join. */
+  replaceable(): readonly Member[] {
+    const gone = this.removed().filter(({ stage, member }) => stage === 'done' && !this.#byId.has(member.id))
+    return [...new Map(gone.map(({ member }) => [member.id, member])).values()]
+  }
+
   /** Of the node that had this key. */
   removalOf(pin: string): Removed | undefined {
     return this.#removed.get(pin)
@@ -95,6 +101,14 @@ export class Members {
 
   put(member: Member): Promise<void> {
     return this.#table.put(member.id, member)
+  }
+
+  /** Changes what is kept of a node. `build` may run again, when another node was first. */
+  change(id: string, build: (member: Member) => Member): Promise<boolean> {
+    return this.#table.update(() => {
+      const member = this.#byId.get(id)
+      return member && { puts: [{ key: id, value: build(member) }], removed: [] }
+    })
   }
 
   /**

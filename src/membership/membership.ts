@@ -1,32 +1,48 @@
-import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { addressText } from '../base/socket-address.ts'
-import { VERSION } from '../base/version.ts'
-import { pinOf, readNodeCertificate } from '../cluster/node-certificate.ts'
+import { pinOf } from '../cluster/node-certificate.ts'
 import { ClusterKeys, newClusterKey } from '../cluster/sealing.ts'
 import type { PlanExecutor } from '../config/enactor.ts'
 import type { OtherNodes } from '../config/rollout/other-nodes.ts'
 import type { Asking } from '../context/asking.ts'
-import type { ClusterActor, ClusterState, Forming, IssuedToken, Joining, JoinPreview } from '../context/cluster.ts'
+import type {
+  ClusterActor,
+  ClusterState,
+  Forming,
+  IssuedToken,
+  Joining,
+  JoinPreview,
+  NodeChange,
+} from '../context/cluster.ts'
 import type { EtcdClient } from '../etcd/client.ts'
-import { EtcdError } from '../etcd/errors.ts'
 import type { ForwardedAnswer } from '../peers/asking.ts'
 import { JoinClient } from '../peers/joining/join-client.ts'
 import type { ForwardedRequest } from '../peers/peer-client.ts'
 import { PeerError } from '../peers/peer-error.ts'
+import { askOthers } from './asking-others.ts'
 import { ClusterFiles, type NodeCertificates, type OwnMembership, type Revocation } from './cluster-files.ts'
 import { EtcdService } from './etcd-service.ts'
-import { assertGround, type EtcdGround } from './etcd-ground.ts'
+import { answers, assertGround, type EtcdGround } from './etcd-ground.ts'
 import { admit, type Welcome } from './admission.ts'
-import { certify, foundIn, newAuthorities, newRequests, type Requests, revocationOf, withKeys } from './foundation.ts'
-import { applicantOf, parsedToken, refusedInWords, wrongAddress } from './joining-refusals.ts'
+import {
+  certify,
+  foundIn,
+  memberOf,
+  newAuthorities,
+  newRequests,
+  type Requests,
+  revocationOf,
+  withKeys,
+} from './foundation.ts'
+import { applicantOf, parsedToken, previewOf, refusedInWords, readAddress, replaced } from './joining-refusals.ts'
 import { clientOf, JoinedCluster, type JoinedParts } from './joined-cluster.ts'
-import { type Member, Members } from './members.ts'
+import { Members } from './members.ts'
+import { changeNode, startAt } from './moving.ts'
 import { inTime } from './removals.ts'
 import { rolloutNodes } from './rollout-questions.ts'
-import { clientUrl, type NodeAddress, parseAddress, peerUrl } from './node-address.ts'
+import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
 
 export interface MembershipParts extends Omit<JoinedParts, 'members' | 'files' | 'service' | 'admit' | 'leave'> {
   readonly stateFolder: string
@@ -43,8 +59,6 @@ export interface MembershipParts extends Omit<JoinedParts, 'members' | 'files' |
 const FIRST_EPOCH = 1
 /** An empty store takes over what is at this position. */
 const FIRST_POSITION = 1
-const HEALTHY_WITHIN_MS = 30_000
-const AGAIN_MS = 100
 /** So long a start waits for the others before it goes on with what it has. */
 const CATCH_UP_MS = 10_000
 
@@ -95,41 +109,14 @@ export class Membership implements ClusterActor {
     return this.members.all().length > 1
   }
 
-  async onOthers(method: string, pathOn: (nodeId: string) => string, { actor, client }: Asking): Promise<void> {
-    const done = [this.#parts.nodeId]
-    for (const { id, name } of this.members.all()) {
-      if (id === this.#parts.nodeId) continue
-      const who = { ...actor, address: client.address }
-      const why = await this.#refusalOf({
-        nodeId: id,
-        method,
-        path: pathOn(id),
-        query: '',
-        headers: {},
-        requestId: newId(),
-        who,
-      })
-      if (why !== undefined) {
-        const nodes = [
-          ...done.map((nodeId) => ({ nodeId, ok: true })),
-          { nodeId: id, ok: false, step: 'ask the node', output: why },
-        ]
-        throw new ApiError('APPLY_PARTIAL', `The node ${name} did not do it: ${why}`, { data: { nodes } })
-      }
-      done.push(id)
-    }
-  }
-
-  /** Undefined when the node did it. */
-  async #refusalOf(request: ForwardedRequest): Promise<string | undefined> {
-    try {
-      const { status, body } = await this.forward(request)
-      const text = (await buffer(body)).toString()
-      return status < 300 ? undefined : String(Reflect.get(Object(JSON.parse(text)), 'message'))
-    } catch (error) {
-      if (error instanceof PeerError) return error.message
-      throw error
-    }
+  onOthers(method: string, pathOn: (nodeId: string) => string, asking: Asking): Promise<void> {
+    const { nodeId: self } = this.#parts
+    return askOthers(
+      { self, nodes: this.members.all(), forward: (request) => this.forward(request) },
+      asking,
+      method,
+      pathOn,
+    )
   }
 
   isMember(nodeId: string): boolean {
@@ -147,8 +134,7 @@ export class Membership implements ClusterActor {
   }
 
   form({ name, address, nodeName }: Forming): Promise<void> {
-    const place = parseAddress(address, this.#parts.listen.port)
-    if (place === undefined) throw wrongAddress()
+    const place = readAddress(address, this.#parts.listen.port)
     return this.#alone(async () => {
       await this.#assertGround(place)
       const { nodeId, clock } = this.#parts
@@ -163,7 +149,8 @@ export class Membership implements ClusterActor {
         { ...withKeys(certified, keys), revocation },
         { [nodeId]: [peerUrl(place)] },
       )
-      const self = this.#memberOf(own, nodeName)
+      const since = new Date(clock.now_ms()).toISOString()
+      const self = memberOf(own, certified, { name: nodeName, tokenKey: this.#parts.tokenKey, since })
       await this.#enter(own, etcd, async () => {
         const state = this.#parts.store.folding.snapshot()
         const shared = [...state.shared, { table: 'members', key: nodeId, value: self } as const]
@@ -175,8 +162,7 @@ export class Membership implements ClusterActor {
   }
 
   async issueToken(validFor_s: number): Promise<IssuedToken> {
-    const cluster = this.#cluster
-    if (cluster === undefined) throw new ApiError('NOT_FOUND', 'This node is in no cluster; form one first')
+    const cluster = this.#inCluster()
     const { ca } = this.#files.certificates().client
     const addresses = this.members.all().map((member) => addressText(member))
     const token = await cluster.tokens.create(cluster.own.nodeId, pinOf(ca), addresses, validFor_s * 1000)
@@ -188,30 +174,39 @@ export class Membership implements ClusterActor {
     return this.#alone(async () => {
       const { client } = await this.#joinClient(joining)
       const { welcome } = await refusedInWords(client.look())
-      const { clusterId, name, version, nodes, reachable, why } = welcome
-      const others = nodes.map((node) => ({ id: node.id, name: node.name, address: node.address }))
-      return { clusterId, name, version, nodes: others, reachable, ...(why === undefined ? {} : { why }) }
+      if (joining.as !== undefined) replaced(joining.as, welcome.removed)
+      return previewOf(welcome)
     })
   }
 
   join(joining: Joining): Promise<void> {
     return this.#alone(async () => {
-      const { client, keys, place } = await this.#joinClient(joining)
+      const { client, keys, place } = await this.#joinClient(await this.#named(joining))
       const { welcome } = await refusedInWords(client.join())
       // Sound: the member has shown to be of the cluster, and all of this version answer the same.
-      await this.#take(welcome as Welcome, keys, place)
+      await this.#take(welcome as Welcome, keys, place, joining.as)
     })
   }
 
-  async #joinClient({ token: text, address, nodeName: name }: Joining) {
-    const place = parseAddress(address, this.#parts.listen.port)
-    if (place === undefined) throw wrongAddress()
+  /** Before the token is used: in the place of whom it joins, and by which name. */
+  async #named(joining: Joining): Promise<Joining> {
+    if (joining.as === undefined) return joining
+    const { client } = await this.#joinClient(joining)
+    const { name } = replaced(joining.as, (await refusedInWords(client.look())).welcome.removed)
+    return { nodeName: name, ...joining }
+  }
+
+  async #joinClient({ token: text, address, nodeName, as }: Joining) {
+    const place = readAddress(address, this.#parts.listen.port)
     const token = parsedToken(text)
     await this.#assertGround(place)
     const { keys, requests } = await newRequests()
-    const { nodeId: joinerId, listen, tokenKey, clock } = this.#parts
+    const { nodeId, listen, tokenKey, clock } = this.#parts
+    const joinerId = as ?? nodeId
     const { peer: peerRequest, client: clientRequest } = requests
-    const application = { name, address: addressText(place), peerRequest, clientRequest, records: { tokenKey } }
+    const records = { tokenKey, isReplacing: as !== undefined }
+    const name = nodeName ?? joinerId
+    const application = { name, address: addressText(place), peerRequest, clientRequest, records }
     const client = new JoinClient({ token, joinerId, application, clientKey: keys.client, listen, clock })
     return { client, keys, place }
   }
@@ -223,21 +218,11 @@ export class Membership implements ClusterActor {
   }
 
   /** Its store becomes that of the cluster. */
-  async #take(welcome: Welcome, keys: Requests, place: NodeAddress): Promise<void> {
+  async #take(welcome: Welcome, keys: Requests, place: NodeAddress, as = this.#parts.nodeId): Promise<void> {
     const { clusterId, name, epoch, keys: sealing, certified, revocation, members, gateways } = welcome
-    const own: OwnMembership = { clusterId, name, nodeId: this.#parts.nodeId, epoch, keys: sealing, ...place }
+    const own: OwnMembership = { clusterId, name, nodeId: as, epoch, keys: sealing, ...place }
     const etcd = await this.#started(own, { ...withKeys(certified, keys), revocation }, members, gateways)
     await this.#enter(own, etcd, async () => undefined)
-  }
-
-  /** This node, as all keep it. */
-  #memberOf(own: OwnMembership, name: string): Member {
-    const { pin, spki, serial } = readNodeCertificate(this.#files.certificates().client.certificate)
-    const peer = readNodeCertificate(this.#files.certificates().peer.certificate)
-    const { nodeId: id, host, port } = own
-    const since = new Date(this.#parts.clock.now_ms()).toISOString()
-    const { tokenKey } = this.#parts
-    return { id, name, host, port, pin, spki, serials: [serial, peer.serial], tokenKey, version: VERSION, since }
   }
 
   /** The member of etcd that runs beside this node from now on, when it answers. */
@@ -287,8 +272,7 @@ export class Membership implements ClusterActor {
   }
 
   async removeNode(id: string, isForced: boolean): Promise<void> {
-    const cluster = this.#cluster
-    if (cluster === undefined) throw new ApiError('NOT_FOUND', 'This node is in no cluster')
+    const cluster = this.#inCluster()
     await this.#oneAtATime(async () => {
       if (id === cluster.own.nodeId) return await this.#leave(cluster, isForced)
       if (cluster.removal !== undefined)
@@ -297,15 +281,38 @@ export class Membership implements ClusterActor {
     })
   }
 
-  /** Whoever was removed already has nobody to tell. */
+  changeSelf({ name, address }: NodeChange): Promise<void> {
+    const cluster = this.#inCluster()
+    return this.#oneAtATime(async () => {
+      const place = address === undefined ? undefined : readAddress(address, this.#parts.listen.port)
+      const parts = { cluster, members: this.members, files: this.#files, clock: this.#parts.clock, wait: sleep }
+      const hasMoved = await inTime(() => changeNode(parts, name, place))
+      this.#isOther ||= hasMoved
+    })
+  }
+
+  #inCluster(): JoinedCluster {
+    if (this.#cluster === undefined) throw new ApiError('NOT_FOUND', 'This node is in no cluster; form one first')
+    return this.#cluster
+  }
+
+  /** Whoever was removed already has nobody to tell; who is forced tries. */
   async #leave(cluster: JoinedCluster, isForced: boolean): Promise<void> {
-    const self = this.members.get(cluster.own.nodeId)
-    if (cluster.removal === undefined && !isForced && self !== undefined) {
-      await cluster.removals.mark(self.id)
-      // Before its member ends: without it, those who stay may not be enough.
-      await inTime(() => cluster.removals.takeFromEtcd(self))
+    try {
+      if (cluster.removal === undefined) await this.#tellOthers(cluster)
+    } catch (error) {
+      if (!isForced || !(error instanceof ApiError)) throw error
+      this.#parts.log.warn('this node leaves its cluster without telling it', { why: error.message })
     }
     await this.#becomeSingle(cluster.own, cluster)
+  }
+
+  async #tellOthers({ own, removals }: JoinedCluster): Promise<void> {
+    const self = this.members.get(own.nodeId)
+    if (self === undefined) return
+    await removals.mark(self.id)
+    // Before its member ends: without it, those who stay may not be enough.
+    await inTime(() => removals.takeFromEtcd(self))
   }
 
   /** It was removed while it was there. */
@@ -343,7 +350,7 @@ export class Membership implements ClusterActor {
     if (own.isLeaving === true) return await this.#becomeSingle(own)
     const { log, store } = this.#parts
     try {
-      await this.#service.start()
+      await startAt(own, this.#files, this.#service)
     } catch (error) {
       // What runs goes on, and can be read.
       log.error('etcd could not be started', { reason: String(error) })
@@ -383,22 +390,5 @@ export class Membership implements ClusterActor {
 
   async close(): Promise<void> {
     await this.#cluster?.close()
-  }
-}
-
-/** Resolves when etcd takes requests. */
-async function answers(etcd: EtcdClient): Promise<void> {
-  const until_ms = performance.now() + HEALTHY_WITHIN_MS
-  for (;;) {
-    try {
-      await etcd.range({ key: '/f/seq' })
-      return
-    } catch (error) {
-      if (!(error instanceof EtcdError)) throw error
-      if (performance.now() > until_ms) {
-        throw new ApiError('NOT_SUPPORTED', `etcd was started and does not answer: ${error.message}`)
-      }
-    }
-    await sleep(AGAIN_MS)
   }
 }

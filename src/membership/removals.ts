@@ -13,6 +13,7 @@ import { sealAuthorities } from './foundation.ts'
 import type { JoinTokens } from './join-tokens.ts'
 import type { Member, Members, Removed } from './members.ts'
 import { clientUrl, peerUrl } from './node-address.ts'
+import { patiently } from './patience.ts'
 
 export interface RemovalsParts {
   readonly own: OwnMembership
@@ -29,9 +30,6 @@ export interface RemovalsParts {
   readonly wait: (ms: number) => Promise<unknown>
 }
 
-/** etcd refuses changes of its members for 5 s after one. */
-const PATIENCE_MS = 20_000
-const AGAIN_MS = 250
 const STATUS_PATIENCE_MS = 1_500
 /** For as long certificates count, and a day for clocks. */
 const REMEMBERED_MS = 366 * 86_400_000
@@ -98,7 +96,7 @@ export class Removals {
 
   async #finishAll(): Promise<void> {
     for (const { stage, member } of this.#parts.members.removed())
-      if (stage !== 'done') await this.#finishOne(member.pin)
+      if (stage !== 'done') await patiently(this.#parts, () => this.#finishOne(member.pin))
     await this.#forgetOld()
   }
 
@@ -107,7 +105,7 @@ export class Removals {
     const removed = members.removalOf(pin)
     if (removed === undefined) return
     const { member } = removed
-    await this.takeFromEtcd(member)
+    await this.#takeOnce(member)
     await tokens.endOf(member.id)
     await this.#advance(pin, 'marked', 'out')
     await this.#rotate(removed)
@@ -127,11 +125,13 @@ export class Removals {
 
   /** Resolves when it is no member of etcd. It may be none already, or never have started. */
   async takeFromEtcd(member: Member): Promise<void> {
+    await patiently(this.#parts, () => this.#takeOnce(member))
+  }
+
+  async #takeOnce(member: Member): Promise<void> {
     const { etcd } = this.#parts
-    await this.#patiently(async () => {
-      const found = (await etcd.members.list()).find((one) => isOf(one, member))
-      if (found !== undefined) await etcd.members.remove(found.id)
-    })
+    const found = (await etcd.members.list()).find((one) => isOf(one, member))
+    if (found !== undefined) await etcd.members.remove(found.id)
   }
 
   /** Everything that is sealed from then on is sealed with a key that the node was never given. */
@@ -167,7 +167,7 @@ export class Removals {
   /** Those who stay have to be able to go on without it: etcd counts who answers, not who is known. */
   async #assertQuorumWithout(id: string): Promise<void> {
     const { etcd, members } = this.#parts
-    const listed = await inTime(() => etcd.members.list())
+    const listed = await inTime(() => patiently(this.#parts, () => etcd.members.list()))
     const isVoter = (member: Member) => listed.some((one) => isOf(one, member) && !one.isLearner)
     const target = members.get(id)
     if (target === undefined || !isVoter(target)) return
@@ -183,19 +183,6 @@ export class Removals {
       'NO_QUORUM',
       `Without ${target.name} too few nodes would answer. Nothing was changed; bring ${names} back, or remove that first`,
     )
-  }
-
-  async #patiently(work: () => Promise<void>): Promise<void> {
-    const { clock, wait } = this.#parts
-    const until_ms = clock.monotonic_ms() + PATIENCE_MS
-    for (;;) {
-      try {
-        return await work()
-      } catch (error) {
-        if (!(error instanceof EtcdError) || clock.monotonic_ms() >= until_ms) throw error
-      }
-      await wait(AGAIN_MS)
-    }
   }
 }
 

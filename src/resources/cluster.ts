@@ -44,16 +44,14 @@ const Address = Type.String({
   description: 'HOST or HOST:PORT where the other nodes will reach this one; the port of --peer unless told.',
 })
 
+const NamedNode = Type.Object({ id: text('Its applianceId.'), name: text('Its name.'), address: text('HOST:PORT.') })
+
 const Preview = Type.Object({
   clusterId: text('Of the cluster.'),
   name: text('Name for people.'),
   version: text('Of Fulcrum on the member that answered.'),
-  nodes: Type.Array(
-    Type.Object({ id: text('Its applianceId.'), name: text('Its name.'), address: text('HOST:PORT.') }),
-    {
-      description: 'The nodes that are in it.',
-    },
-  ),
+  nodes: Type.Array(NamedNode, { description: 'The nodes that are in it.' }),
+  removed: Type.Array(NamedNode, { description: 'Nodes that were removed, in whose place this one may join: see as.' }),
   reachable: yes('Whether the cluster reaches this node at its address.'),
   why: Type.Optional(text('Why it does not.')),
 })
@@ -62,6 +60,13 @@ const Join = closed({
   token: Type.String({ minLength: 1, maxLength: 2048, description: 'Of POST /cluster/tokens on a member; secret.' }),
   address: Address,
   nodeName: Type.Optional(Name),
+  as: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9-]{1,64}$',
+      description:
+        'Id of a node that was removed: this one takes over its id, name and the records that belong to it alone.',
+    }),
+  ),
   dryRun: Type.Optional(yes('Only tells what would be joined, and uses nothing of the token up.')),
 })
 
@@ -85,6 +90,17 @@ const Issued = Type.Object({
   expiresAt: text('ISO 8601.'),
 })
 
+const Change = closed({
+  name: Type.Optional(Name),
+  address: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 260,
+      description: 'HOST or HOST:PORT where the other nodes will reach it; where it listens itself is said by --peer.',
+    }),
+  ),
+})
+
 const Form = closed({
   name: Name,
   address: Address,
@@ -93,7 +109,7 @@ const Form = closed({
 
 const FORCE = Type.Enum(['true', 'false'], {
   description:
-    'For the node that is asked itself: it becomes a single node although the others cannot be told, or it is the last.',
+    'For the node that is asked itself: it becomes a single node also where the others cannot be told, or it is the last.',
 })
 
 export const cluster = [
@@ -155,19 +171,19 @@ export const cluster = [
     body: Join,
     data: Type.Union([Preview, NoData]),
     handle: async (ctx, { body: { dryRun = false, ...joining } }) => {
-      const wanted = { ...joining, nodeName: joining.nodeName ?? ctx.nodeId }
       if (dryRun) {
-        const preview = await ctx.cluster.look(wanted)
-        return { ...preview, nodes: [...preview.nodes] }
+        const { nodes, removed, ...preview } = await ctx.cluster.look(joining)
+        return { ...preview, nodes: [...nodes], removed: [...removed] }
       }
-      await ctx.cluster.join(wanted)
+      await ctx.cluster.join(joining)
       return []
     },
   }),
   endpoint({
     name: 'cluster.removeNode',
     method: 'DELETE',
-    path: '/cluster/nodes/{id}',
+    path: '/cluster/nodes/{applianceId}',
+    answeredByAny: true,
     effect: 'act',
     extension: true,
     managedOnly: true,
@@ -177,7 +193,24 @@ export const cluster = [
     query: closed({ force: Type.Optional(FORCE) }),
     data: NoData,
     handle: async (ctx, { params, query }) => {
-      await ctx.cluster.removeNode(params.id, query.force === 'true')
+      await ctx.cluster.removeNode(params.applianceId, query.force === 'true')
+      return []
+    },
+  }),
+  endpoint({
+    name: 'cluster.changeNode',
+    method: 'PUT',
+    path: '/cluster/nodes/{applianceId}',
+    effect: 'act',
+    extension: true,
+    managedOnly: true,
+    refuses: ['IN_USE', 'JOB_IN_PROGRESS', 'NAME_NOT_UNIQUE'],
+    summary: 'Give a node another name, or another address in the cluster',
+    message: 'The node is changed',
+    body: Change,
+    data: NoData,
+    handle: async (ctx, { body }) => {
+      await ctx.cluster.changeSelf(body)
       return []
     },
   }),

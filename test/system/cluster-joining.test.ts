@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join as pathOf } from 'node:path'
 import t from 'tap'
 import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
+import { addRip, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { temporaryFolder } from '../fixtures/config.ts'
 import { until } from '../fixtures/daemon.ts'
 
@@ -14,16 +15,11 @@ t.test('three nodes', async (t) => {
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
   const [first, second, third] = [await daemons.start(), await daemons.start(), await daemons.start()]
   const all = [first, second, third]
-  const cluster = ({ daemon }: ClusterDaemon) => daemon.data('GET', '/cluster')
-  const add = ({ daemon }: ClusterDaemon, name: string) =>
-    daemon.data('POST', '/ipvsDirector/rips', { name, ip: '192.0.2.1', port: 80 })
-  const names = async ({ daemon }: ClusterDaemon) =>
-    ((await daemon.data('GET', '/ipvsDirector/rips')) as readonly { name: string }[]).map(({ name }) => name).toSorted()
   const issue = async () => String((await first.daemon.data('POST', '/cluster/tokens', {})).token)
 
   await t.test('the first forms it', async () => {
-    await add(first, 'ours')
-    await add(second, 'theirs')
+    await addRip(first, 'ours')
+    await addRip(second, 'theirs')
     await form(first, 'left')
   })
 
@@ -32,8 +28,8 @@ t.test('three nodes', async (t) => {
     const body = { token, address: second.address, nodeName: 'right', dryRun: true }
     const seen = await second.daemon.data('POST', '/cluster/join', body)
     t.match(seen, { name: 'site', reachable: true, nodes: [{ id: first.daemon.node, name: 'left' }] })
-    t.equal(await cluster(second), null)
-    t.same(await names(second), ['theirs'])
+    t.equal(await seenBy(second), null)
+    t.same(await ripsOf(second), ['theirs'])
     t.match((await join(second, 'right', token)).status, 200, 'the token is good as before')
   })
 
@@ -46,7 +42,7 @@ t.test('three nodes', async (t) => {
       const { status, json } = await daemon.call('POST', '/cluster/join', { body: { ...body, dryRun } })
       t.match([status, json.code, json.message], [501, 'NOT_SUPPORTED', /3\.4\.23 is too old: install the package/])
     }
-    t.equal((await cluster(first)).nodes.length, 2, 'it is no member')
+    t.equal((await seenBy(first)).nodes.length, 2, 'it is no member')
     await daemon.kill('SIGTERM')
   })
 
@@ -60,7 +56,7 @@ t.test('three nodes', async (t) => {
     const [version = '', id = '', secret = '', pin = '', ...addresses] = used.split('.')
     const forged = [version, id, `${secret.startsWith('A') ? 'B' : 'A'}${secret.slice(1)}`, pin, ...addresses].join('.')
     t.same(await refused(forged), [422, 'INVALID_BODY', 'WRONG_PROOF'])
-    t.equal(await cluster(third), null)
+    t.equal(await seenBy(third), null)
     t.equal((await join(third, 'third', used)).status, 200)
   })
 
@@ -68,27 +64,27 @@ t.test('three nodes', async (t) => {
     for (const node of all) {
       await until(
         'voters',
-        () => cluster(node),
+        () => seenBy(node),
         ({ nodes }) => nodes.every(({ isVoter }: { isVoter: boolean }) => isVoter),
       )
       const { name, nodes, quorum } = await until(
         'sight of all',
-        () => cluster(node),
+        () => seenBy(node),
         (seen) => seen.nodes.every(({ state }: { state: string }) => state === 'online'),
       )
       t.same([name, quorum, nodes.map((one: { name: string }) => one.name)], ['site', true, ['left', 'right', 'third']])
-      t.same(await names(node), ['ours'])
+      t.same(await ripsOf(node), ['ours'])
     }
   })
 
   await t.test('what is staged on one is pending on all', async (t) => {
-    await Promise.all(all.map((node, index) => add(node, `of ${index}`)))
+    await Promise.all(all.map((node, index) => addRip(node, `of ${index}`)))
     const wanted = ['of 0', 'of 1', 'of 2', 'ours']
     for (const node of all)
       t.same(
         await until(
           'edits',
-          () => names(node),
+          () => ripsOf(node),
           (found) => found.length === 4,
         ),
         wanted,
@@ -210,13 +206,13 @@ t.test('three nodes', async (t) => {
 
   await t.test('one that was killed comes back with what it missed', async (t) => {
     await second.daemon.kill('SIGKILL')
-    await add(first, 'missed')
+    await addRip(first, 'missed')
     await second.daemon.start()
     t.same(
       (
         await until(
           'entry',
-          () => names(second),
+          () => ripsOf(second),
           (found) => found.length === 6,
         )
       ).includes('missed'),
@@ -235,11 +231,11 @@ t.test('three nodes', async (t) => {
       () => first.daemon.call('GET', '/cluster'),
       ({ headers }) => headers['x-cluster'] === 'no-quorum',
     )
-    t.equal((await names(first)).length, 6)
+    t.equal((await ripsOf(first)).length, 6)
     for (const { daemon } of [second, third]) await daemon.start()
     await until(
       'quorum',
-      () => cluster(first),
+      () => seenBy(first),
       ({ quorum }) => quorum === true,
     )
     // What was refused may have been written after all, as it was told; here it may be written by an earlier try.
@@ -247,13 +243,13 @@ t.test('three nodes', async (t) => {
     const edit = () => first.daemon.call('POST', '/ipvsDirector/rips', { body })
     await until('edit', edit, ({ status }) => status === 201 || status === 409)
     for (const { daemon } of all) await daemon.login()
-    const kept = await names(first)
+    const kept = await ripsOf(first)
     t.ok(kept.includes('kept'))
     for (const node of all)
       t.same(
         await until(
           'edit',
-          () => names(node),
+          () => ripsOf(node),
           (found) => found.length === kept.length,
         ),
         kept,

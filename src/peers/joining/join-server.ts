@@ -61,7 +61,7 @@ export interface JoinServerParts {
   readonly self: string
   readonly tokens: JoinTokens
   /** What a look tells of the cluster. */
-  readonly cluster: () => Pick<Seen, 'clusterId' | 'name' | 'nodes'>
+  readonly cluster: () => Pick<Seen, 'clusterId' | 'name' | 'nodes' | 'removed'>
   /**
    * Lets the node in; what it answers is sent to it. The same node comes again with the same keys when it has not heard
    * the answer, perhaps by way of another member and while this still goes on, and has to get the same.

@@ -9,6 +9,9 @@ t.test('a node keeps its id', async (test) => {
   const id = await ensureNodeId(store)
   test.match(id, /^[0-9a-f-]{36}$/)
   test.equal(await ensureNodeId(store), id)
+  test.equal(await ensureNodeId(store, id), id)
+  test.equal(await ensureNodeId(store, 'another'), 'another', 'whose place it takes in a cluster')
+  test.equal(await ensureNodeId(store), 'another', 'and keeps when it leaves')
 })
 
 t.test('an empty store beside the keys of an old installation is refused', async (test) => {

@@ -93,3 +93,15 @@ t.test('a user has fifty sessions: the oldest ends when one more begins, nobody 
     test.equal(one.list('user-1').length, SESSIONS_PER_USER_MAX)
   }
 })
+
+t.test('a token of a node that is trusted no longer ends, although it was verified before', async (test) => {
+  const { keyFile, clock, store } = fixture(test)
+  const [ours, theirs] = [new Tokens(keyFile), new Tokens(`${keyFile}.other`)]
+  const sessions = new Sessions(store.sessions, ours, clock)
+  const { token } = await new Sessions(store.sessions, theirs, clock).create('user-1', { via: 'password', address: '' })
+  ours.trust([theirs.publicKey])
+  test.match(sessions.authenticate(token), { userId: 'user-1' })
+  ours.trust([])
+  sessions.verifyAnew()
+  test.equal(sessions.authenticate(token), 'invalid')
+})

@@ -57,6 +57,7 @@ async function begun(test: Test) {
       port: 9444,
       version: '1.0.0',
       tokenKey: 'k',
+      isReplacing: false,
       requests,
       ...more,
     }
@@ -94,4 +95,20 @@ t.test('names and addresses are of one node, and there are five at most', async 
     await take(await applicant({ id, name: id, host: `192.0.2.${id.at(-1)}` }))
   await refuses(t, 'LIMIT_REACHED', take(await applicant({ id: 'node-6', name: 'sixth', host: '192.0.2.6' })))
   t.equal(members.all().length, 5, 'who was refused is not there')
+})
+
+t.test('a node takes the place of one that was removed, and of no other', async (t) => {
+  const { members, applicant, take } = await begun(t)
+  const replacing = { isReplacing: true, name: 'new' }
+  await refuses(t, 'NOT_FOUND', take(await applicant(replacing)))
+  await take(await applicant())
+  const member = members.get('node-2')
+  if (member === undefined) throw new Error('it was let in')
+  const removed = { member, at: '', by: 'node-1', isLeaving: false, keyId: '' }
+  await members.remove(() => ({ ...removed, stage: 'marked' }))
+  await refuses(t, 'JOB_IN_PROGRESS', take(await applicant(replacing)))
+  await members.mark(() => ({ ...removed, stage: 'done' }))
+  await take(await applicant(replacing))
+  t.equal(members.get('node-2')?.name, 'new')
+  t.equal((await take(await applicant(replacing))).clusterId, 'cluster-1', 'again, when the answer was lost')
 })

@@ -1,26 +1,16 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t from 'tap'
-import { assertGround } from '../../../src/membership/etcd-ground.ts'
+import { EtcdError } from '../../../src/etcd/errors.ts'
+import { answers, assertEtcdPorts, assertGround } from '../../../src/membership/etcd-ground.ts'
 import { refuses } from '../../fixtures/config.ts'
-import { freePort } from '../../fixtures/traffic.ts'
+import { ownLoopback } from '../../fixtures/traffic.ts'
 
-const host = '127.0.0.1'
+const host = ownLoopback()
+const port = 9444
+const listen = { host, port: 9454 }
 const says = async () => 'etcd Version: 3.5.16\nGit SHA: Not provided\n'
-/** The next two are those of etcd; another process may take one meanwhile, so another one is tried. */
-async function place(): Promise<number> {
-  for (;;) {
-    const port = await freePort()
-    const free = await assertGround({ says, listen: { host, port } }, { host, port }).then(
-      () => true,
-      () => false,
-    )
-    if (free) return port
-  }
-}
-
 t.test('the program has to be there, and new enough', async (t) => {
-  const listen = { host, port: await place() }
   const why = async (said: string | undefined) =>
     (await refuses(t, 'NOT_SUPPORTED', assertGround({ says: async () => said, listen }, listen))).message
   t.match(await why(undefined), /not installed; install the package etcd-server/)
@@ -29,8 +19,6 @@ t.test('the program has to be there, and new enough', async (t) => {
 })
 
 t.test('each of the three ports has to be free', async (t) => {
-  const port = await place()
-  const listen = { host, port: await place() }
   for (const [taken, what] of [
     [listen.port, /nodes ask each other; end what listens there, or start this daemon with another --peer/],
     [port + 1, /clients of etcd; end what listens there, or give another address/],
@@ -48,11 +36,31 @@ t.test('each of the three ports has to be free', async (t) => {
 })
 
 t.test('the address has to be of this node', async (t) => {
-  const listen = { host, port: await place() }
   const { details } = await refuses(
     t,
     'INVALID_BODY',
     assertGround({ says, listen }, { host: '192.0.2.1', port: 9444 }),
   )
   t.match(details.errors, [{ field: 'address', code: 'ADDRESS_NOT_HERE', message: /192\.0\.2\.1:9445 is no address/ }])
+})
+
+t.test('etcd that was started is waited for', async (t) => {
+  let tries = 0
+  const range = async () => {
+    if ((tries += 1) < 3) throw new EtcdError('unreachable', 'it refuses connections')
+    return { revision: 1, kvs: [], hasMore: false, count: 0 }
+  }
+  await answers({ range })
+  t.equal(tries, 3)
+  await t.rejects(answers({ range: () => Promise.reject(new TypeError('a defect')) }), TypeError)
+})
+
+t.test('what etcd has at the address before is its own', async (t) => {
+  const other = createServer()
+  other.listen(port + 2, host)
+  await once(other, 'listening')
+  await t.resolves(assertEtcdPorts({ host, port }, { host, port }))
+  await refuses(t, 'INVALID_BODY', assertEtcdPorts({ host, port }, { host, port: port + 10 }))
+  other.close()
+  await once(other, 'close')
 })

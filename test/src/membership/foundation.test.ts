@@ -4,14 +4,20 @@ import { Checkpoints } from '../../../src/cluster/checkpoint.ts'
 import { LargeValues } from '../../../src/cluster/large-values.ts'
 import { readNodeCertificate } from '../../../src/cluster/node-certificate.ts'
 import { GUARD } from '../../../src/cluster/places.ts'
+import { keyIdOf, newClusterKey } from '../../../src/cluster/sealing.ts'
 import {
   authoritiesIn,
   certify,
   foundIn,
+  memberOf,
   newAuthorities,
   newRequests,
+  requestsOf,
+  revocationOf,
+  sealAuthorities,
   withKeys,
 } from '../../../src/membership/foundation.ts'
+import type { Removed } from '../../../src/membership/members.ts'
 import { clusterKeys } from '../../fixtures/cluster-in-memory.ts'
 import { openStore } from '../../fixtures/config.ts'
 import { EtcdInMemory } from '../../simulators/etcd-in-memory.ts'
@@ -48,4 +54,49 @@ t.test('a node is certified by both, with the address that it is reached at and 
     t.equal(readNodeCertificate(parsed).nodeId, 'node-1')
     t.match(key, /PRIVATE KEY/)
   }
+})
+
+t.test('a key that a node has is certified again, for two addresses', async (t) => {
+  const authorities = await newAuthorities('cluster-1', NOW_MS)
+  const { keys, requests } = await newRequests()
+  const place = { nodeId: 'node-1', host: '192.0.2.1', port: 9444 }
+  const first = withKeys(await certify(authorities, requests, place, NOW_MS), keys)
+  const moved = { ...place, host: '192.0.2.2' }
+  const again = await certify(authorities, await requestsOf(first), moved, NOW_MS, place)
+  for (const role of ['peer', 'client'] as const) {
+    const shown = new X509Certificate(again[role].certificate)
+    t.ok(shown.checkIP('192.0.2.1') && shown.checkIP('192.0.2.2'))
+    t.equal(readNodeCertificate(shown).pin, readNodeCertificate(first[role].certificate).pin)
+  }
+  const own = { clusterId: 'c', name: 'site', epoch: 1, keys: [newClusterKey()] as const, ...place }
+  const member = memberOf(own, again, { name: 'left', tokenKey: 'k', since: '1' })
+  const { pin, serial } = readNodeCertificate(again.client.certificate)
+  t.match(member, { id: 'node-1', name: 'left', host: '192.0.2.1', pin, tokenKey: 'k', since: '1' })
+  t.same([member.serials.length, member.serials[0]], [2, serial])
+})
+
+t.test('authorities are sealed with the newest key, and certificates of removed nodes are listed', async (t) => {
+  const etcd = new EtcdInMemory().client()
+  const keys = clusterKeys()
+  const authorities = await newAuthorities('cluster-1', NOW_MS)
+  const { folding } = openStore(t)
+  await foundIn(etcd, keys, authorities, { state: folding.snapshot(), position: 1, epoch: 1 })
+  const sealedWith = async () =>
+    (await etcd.range({ prefix: '/f/authority/' })).kvs.map(({ value }) => keyIdOf(value) === keys.newestKeyId)
+  keys.add(newClusterKey())
+  t.same(await sealedWith(), [false, false])
+  await sealAuthorities(etcd, keys)
+  t.same(await sealedWith(), [true, true])
+  t.equal((await authoritiesIn(etcd, keys)).peer.pin, authorities.peer.pin)
+  const { revision } = await etcd.range({ prefix: '/f/authority/' })
+  await sealAuthorities(etcd, keys)
+  t.equal((await etcd.range({ prefix: '/f/authority/' })).revision, revision, 'once')
+  const removed = {
+    member: { serials: ['0A', '0B'] },
+    at: new Date(NOW_MS).toISOString(),
+    stage: 'out',
+  } as unknown as Removed
+  const { serials, lists } = await revocationOf(authorities, [removed, { ...removed, stage: 'marked' }], 3, NOW_MS)
+  t.same(serials, ['0A', '0B'])
+  t.match([lists.peer, lists.client], [/X509 CRL/, /X509 CRL/])
 })

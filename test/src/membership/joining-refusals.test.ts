@@ -1,5 +1,12 @@
 import t from 'tap'
-import { applicantOf, parsedToken, refusedInWords, wrongAddress } from '../../../src/membership/joining-refusals.ts'
+import {
+  applicantOf,
+  previewOf,
+  replaced,
+  parsedToken,
+  readAddress,
+  refusedInWords,
+} from '../../../src/membership/joining-refusals.ts'
 import { JoinError } from '../../../src/peers/joining/join-error.ts'
 import { refuses } from '../../fixtures/config.ts'
 
@@ -23,10 +30,29 @@ t.test('refusals name the field', async (t) => {
   t.match((await refuses(t, 'INVALID_BODY', () => parsedToken('fj1.x'))).details.errors, [
     { field: 'token', code: 'TOKEN_SHAPE' },
   ])
-  t.match(wrongAddress().details.errors, [{ field: 'address' }])
+  t.match((await refuses(t, 'INVALID_BODY', () => readAddress('x:y', 1))).details.errors, [{ field: 'address' }])
+  t.same(readAddress('192.0.2.1', 9444), { host: '192.0.2.1', port: 9444 })
   const failing = (code: 'TOKEN_USED' | 'LOST') => refusedInWords(Promise.reject(new JoinError(code, 'why')))
   t.match((await refuses(t, 'INVALID_BODY', failing('TOKEN_USED'))).details.errors, [{ code: 'TOKEN_USED' }])
   await refuses(t, 'NODE_UNREACHABLE', failing('LOST'))
   await t.rejects(refusedInWords(Promise.reject(new TypeError('a defect'))), TypeError)
   t.equal(await refusedInWords(Promise.resolve(1)), 1)
+})
+
+t.test('the place of a removed node is taken by its id', async (t) => {
+  const gone = { id: 'b', name: 'right', address: '192.0.2.2:9444' }
+  t.equal(replaced('b', [gone]), gone)
+  const { details } = await refuses(t, 'INVALID_BODY', () => replaced('c', [gone]))
+  t.match(details.errors, [{ field: 'as', code: 'NOT_REMOVED', message: /there is b \(right\)/ }])
+  t.match((await refuses(t, 'INVALID_BODY', () => replaced('c'))).message, /none was/)
+})
+
+t.test('a look tells who is there, and who was', (t) => {
+  const node = { id: 'a', name: 'left', address: '192.0.2.1:9444' }
+  const seen = { clusterId: 'c', name: 'site', version: '1.0.0', now_ms: 1, nodes: [node], reachable: true }
+  const told = { clusterId: 'c', name: 'site', version: '1.0.0', nodes: [node], removed: [], reachable: true }
+  t.same(previewOf(seen), told)
+  const why = { reachable: false, why: 'closed' }
+  t.same(previewOf({ ...seen, ...why, removed: [node] }), { ...told, ...why, removed: [node] })
+  t.end()
 })

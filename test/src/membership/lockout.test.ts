@@ -1,35 +1,14 @@
 import { X509Certificate } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { silentLog } from '../../../src/base/log.ts'
-import { ClusterFiles } from '../../../src/membership/cluster-files.ts'
-import {
-  certify,
-  foundIn,
-  newAuthorities,
-  newRequests,
-  revocationOf,
-  withKeys,
-} from '../../../src/membership/foundation.ts'
 import { Lockout } from '../../../src/membership/lockout.ts'
 import { Members, type Removed } from '../../../src/membership/members.ts'
-import { clusterKeys } from '../../fixtures/cluster-in-memory.ts'
-import { openStore, temporaryFolder } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
-import { EtcdInMemory } from '../../simulators/etcd-in-memory.ts'
+import { formedNode } from '../../fixtures/membership.ts'
 
 async function begun(test: Test) {
-  const store = openStore(test)
   const clock = manualClock(Date.now())
-  const [keys, place] = [clusterKeys(), { host: '192.0.2.1', port: 9444 }]
-  const memory = new EtcdInMemory()
-  const client = memory.client()
-  const authorities = await newAuthorities('cluster-1', clock.now_ms())
-  await foundIn(client, keys, authorities, { state: store.folding.snapshot(), position: 1, epoch: 1 })
-  const requests = await newRequests()
-  const certified = await certify(authorities, requests.requests, { nodeId: 'a', ...place }, clock.now_ms())
-  const files = new ClusterFiles(temporaryFolder(test, 'state'))
-  const revocation = await revocationOf(authorities, [], 0, clock.now_ms())
-  await files.prepare(withKeys(certified, requests.keys), revocation, [])
+  const { store, keys, client, files, own } = await formedNode(test, clock, { host: '192.0.2.1', port: 9444 })
   const members = new Members(store.members)
   const presented: (string | undefined)[] = []
   const done: string[] = []
@@ -42,7 +21,7 @@ async function begun(test: Test) {
     maintenance: { status: async () => ({ leader: '1' }) },
   })
   const lockout = new Lockout({
-    own: { clusterId: 'cluster-1', name: 'site', nodeId: 'a', epoch: 1, keys: keys.stored(), ...place },
+    own,
     etcd: etcd as never,
     keys,
     members,

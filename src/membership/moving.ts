@@ -1,0 +1,91 @@
+import type { MachineClock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
+import { readNodeCertificate } from '../cluster/node-certificate.ts'
+import type { ClusterFiles } from './cluster-files.ts'
+import { assertEtcdPorts } from './etcd-ground.ts'
+import type { EtcdService } from './etcd-service.ts'
+import { authoritiesIn, certify, requestsOf } from './foundation.ts'
+import type { JoinedCluster } from './joined-cluster.ts'
+import type { Members } from './members.ts'
+import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
+import { patiently, type Waiting } from './patience.ts'
+
+export interface MovingParts extends Waiting {
+  readonly cluster: Pick<JoinedCluster, 'own' | 'etcd' | 'keys'>
+  readonly members: Members
+  readonly files: ClusterFiles
+  readonly clock: MachineClock
+}
+
+/**
+ * Another name or address of this node; what is undefined stays. Answers whether it has another address, by which the
+ * daemon has to begin anew.
+ */
+export async function changeNode(parts: MovingParts, name: string | undefined, place?: NodeAddress): Promise<boolean> {
+  const { cluster, members } = parts
+  const { own } = cluster
+  if (members.get(own.nodeId) === undefined) throw new ApiError('NOT_FOUND', 'This node was removed from the cluster')
+  const hasMoved = place !== undefined && (place.host !== own.host || place.port !== own.port)
+  if (hasMoved) {
+    refuseNeighbour(members, own.nodeId, place)
+    await assertEtcdPorts(place, own)
+  }
+  if (name !== undefined) await rename(members, own.nodeId, name)
+  if (hasMoved) await move(parts, place)
+  return hasMoved
+}
+
+/** Nothing but people go by a name. */
+async function rename(members: Members, id: string, name: string): Promise<void> {
+  await members.change(id, (member) => {
+    const namesake = members.all().find((other) => other.id !== id && isSameName(other.name, name))
+    if (namesake !== undefined) throw new ApiError('NAME_NOT_UNIQUE', `The node ${namesake.id} has the name ${name}`)
+    return { ...member, name }
+  })
+}
+
+const isSameName = (some: string, other: string) => some.toLowerCase() === other.toLowerCase()
+
+/** @throws {ApiError} IN_USE when another node is reached there. */
+function refuseNeighbour(members: Members, id: string, { host, port }: NodeAddress): void {
+  const neighbour = members.all().find((other) => other.id !== id && other.host === host && other.port === port)
+  if (neighbour !== undefined) throw new ApiError('IN_USE', `The node ${neighbour.name} is reached at this address`)
+}
+
+/**
+ * Gives this node another address: first certificates for both, so that nobody refuses it meanwhile, then its own file,
+ * which the next beginning goes by. `settle` does the rest then, so a crash between is no matter.
+ */
+async function move({ cluster, members, files, clock, wait }: MovingParts, place: NodeAddress): Promise<void> {
+  const { own, etcd, keys } = cluster
+  const { nodeId } = own
+  const authorities = await patiently({ clock, wait }, () => authoritiesIn(etcd, keys))
+  const requests = await requestsOf(files.certificates())
+  const certified = await certify(authorities, requests, { nodeId, ...place }, clock.now_ms(), own)
+  const serials = [certified.client, certified.peer].map(({ certificate }) => readNodeCertificate(certificate).serial)
+  // Known to all before they count, so that they can be taken away again.
+  await members.change(nodeId, (member) => ({ ...member, serials: [...member.serials, ...serials] }))
+  await files.keepCertificates(certified)
+  await files.commit({ ...own, ...place })
+}
+
+/** Starts the member of etcd beside this node, where its file says that it listens. */
+export async function startAt(own: JoinedCluster['own'], files: ClusterFiles, service: EtcdService): Promise<void> {
+  if (files.hasArgument(`--advertise-client-urls=${clientUrl(own)}`)) return await service.start()
+  await files.keepArguments(service.argumentsOf(own, { [own.nodeId]: [peerUrl(own)] }, 'existing'))
+  await service.restart()
+}
+
+/** Tells etcd and the other nodes where this one is reached, if they do not know. */
+export async function settle(
+  { own, etcd }: Pick<JoinedCluster, 'own' | 'etcd'>,
+  members: Members,
+  listed: Awaited<ReturnType<JoinedCluster['etcd']['members']['list']>>,
+): Promise<void> {
+  const { nodeId, host, port } = own
+  const self = listed.find(({ name }) => name === nodeId)
+  if (self !== undefined && !self.peerUrls.includes(peerUrl(own))) await etcd.members.update(self.id, [peerUrl(own)])
+  const known = members.get(nodeId)
+  if (known !== undefined && (known.host !== host || known.port !== port))
+    await members.change(nodeId, (member) => ({ ...member, host, port }))
+}

@@ -1,0 +1,24 @@
+import type { MachineClock } from '../base/clock.ts'
+import { EtcdError } from '../etcd/errors.ts'
+
+/** etcd refuses changes of its members for 5 s after one, and each of them may be away for an election. */
+const PATIENCE_MS = 20_000
+const AGAIN_MS = 250
+
+export interface Waiting {
+  readonly clock: Pick<MachineClock, 'monotonic_ms'>
+  readonly wait: (ms: number) => Promise<unknown>
+}
+
+/** Does it again until etcd takes it, so doing it twice has to have the effect of once. Rejects with the last error. */
+export async function patiently<T>({ clock, wait }: Waiting, work: () => Promise<T>): Promise<T> {
+  const until_ms = clock.monotonic_ms() + PATIENCE_MS
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof EtcdError) || clock.monotonic_ms() >= until_ms) throw error
+    }
+    await wait(AGAIN_MS)
+  }
+}

@@ -1,0 +1,111 @@
+import { writeFileSync } from 'node:fs'
+import { join as pathOf } from 'node:path'
+import t from 'tap'
+import { BASE, NUMBER_DIGITS } from '../../src/cluster/places.ts'
+import { keyIdOf } from '../../src/cluster/sealing.ts'
+import { ClusterFiles } from '../../src/membership/cluster-files.ts'
+import { ClusterDaemons, etcdOf, form, join } from '../fixtures/cluster-daemons.ts'
+import { addRip, asked, allVote, die, etcdAt, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { until } from '../fixtures/daemon.ts'
+import { etcdPrograms } from '../fixtures/etcd-programs.ts'
+
+/** Nodes that are killed while one is removed, and one that was let in and never came up. */
+
+t.setTimeout(600_000)
+
+t.test('removals that do not go as they should', async (t) => {
+  const daemons = await ClusterDaemons.begin(t)
+  if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
+  const programs = await etcdPrograms()
+  if (typeof programs === 'string') return t.pass(`# SKIP ${programs}`)
+  const etcd = pathOf(temporaryFolder(t, 'broken'), 'etcd')
+  const write = (otherwise: string) =>
+    writeFileSync(etcd, `#!/bin/sh\n[ "$1" = --version ] && exec ${programs.etcd} "$@"\n${otherwise}\n`, {
+      mode: 0o755,
+    })
+  write('echo no room; exit 1')
+  const [first, second, third] = [
+    await daemons.start(),
+    await daemons.start(),
+    await daemons.start([], { env: { FULCRUM_ETCD: etcd } }),
+  ]
+  await form(first, 'left')
+  t.equal((await join(second, 'right', first)).status, 200)
+  await allVote(first, 2)
+
+  await t.test('one that was let in and whose etcd does not start is removed, and joins later', async (t) => {
+    const refused = await join(third, 'third', first)
+    t.match([refused.status, refused.json.code], [501, 'NOT_SUPPORTED'])
+    t.match(refused.json.message, /no room/)
+    t.equal(await seenBy(third), null)
+    const { nodes } = await seenBy(first)
+    t.match(nodes[2], { id: third.daemon.node, isVoter: false })
+    const again = await join(third, 'third', second)
+    t.match([again.status, again.json.errors?.[0].code], [422, 'ALREADY_MEMBER'])
+    t.match(again.json.message, /remove that one from it first/)
+    const told = await second.daemon.call('DELETE', `/cluster/nodes/${third.daemon.node}`)
+    t.equal(told.status, 200, told.text)
+    write(`exec ${programs.etcd} "$@"`)
+    const joined = await join(third, 'third', second)
+    t.equal(joined.status, 200, joined.text)
+    await allVote(first, 3)
+  })
+
+  await t.test('whoever was asked is killed, and another node goes on', async (t) => {
+    const before = new ClusterFiles(third.daemon.state).read()?.keys.at(-1)?.keyId
+    await die(third)
+    const told = first.daemon.call('DELETE', `/cluster/nodes/${third.daemon.node}`).catch(() => undefined)
+    await until(
+      'the first step',
+      () => seenBy(second),
+      ({ nodes }) => nodes.length === 2,
+    )
+    await first.daemon.kill('SIGKILL')
+    await told
+    const etcdOfSecond = etcdAt(t, second, new ClusterFiles(second.daemon.state))
+    const keyOfBase = async () => {
+      const [base] = (await asked(() => etcdOfSecond.range({ key: BASE }))).kvs
+      return keyIdOf(base?.value.subarray(NUMBER_DIGITS) ?? Buffer.alloc(0))
+    }
+    await until('a new key', keyOfBase, (keyId) => keyId !== before)
+    t.equal((await asked(() => etcdOfSecond.members.list())).length, 2)
+    await addRip(second, 'with the new key')
+    await first.daemon.start()
+    const names = await until(
+      'the entry',
+      () => ripsOf(first),
+      (found) => found.length === 1,
+    )
+    t.same(names, ['with the new key'], 'which is sealed with a key that it had not read of')
+    await until(
+      'quorum',
+      () => seenBy(first),
+      ({ quorum }) => quorum === true,
+    )
+    await addRip(first, 'also here')
+  })
+
+  await t.test('one that leaves is killed in the middle of it, and is a single node after its start', async (t) => {
+    const told = second.daemon.call('DELETE', `/cluster/nodes/${second.daemon.node}`).catch(() => undefined)
+    await until(
+      'the first step',
+      () => seenBy(first),
+      ({ nodes }) => nodes.length === 1,
+    )
+    await second.daemon.kill('SIGKILL')
+    await told
+    await second.daemon.start()
+    await until(
+      'its end',
+      () => seenBy(second),
+      (state) => state === null,
+    )
+    t.same([etcdOf(second.daemon.state), new ClusterFiles(second.daemon.state).exist], [[], false])
+    t.same(await ripsOf(second), ['also here', 'with the new key'])
+    await addRip(second, 'alone')
+    await addRip(first, 'without it')
+    t.equal((await ripsOf(first)).includes('alone'), false)
+  })
+  return undefined
+})
