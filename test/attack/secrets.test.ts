@@ -12,8 +12,8 @@ import { certificatePair } from './whole-node.ts'
 /** Of an API token: 32 bytes in base64url. */
 const SECRET_LENGTH = 43
 
-/** At each process; some seconds, in which a program that was forked has become another. */
-const LOOKS = 200
+/** At each process; about a second, in which a program that was forked has become another. */
+const LOOKS = 50
 
 /** What stands nowhere else. */
 const mark = (what: string) => `${what}-A1!${randomBytes(12).toString('hex')}`

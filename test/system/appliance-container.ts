@@ -6,13 +6,6 @@ import type { Finished } from './debian-tree.ts'
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '')
 
-/**
- * The code that this working copy has prepared already; otherwise each machine would prepare all of it for one start.
- * `systemd.test.ts` begins without.
- */
-const PREPARE =
-  'mkdir -m 700 /var/cache/fulcrum && cp -p /opt/fulcrum/node_modules/.cache/fulcrum/*.mjs /var/cache/fulcrum'
-
 /** A machine on which the daemon of this working copy runs as its unit says, with its administrator logged in. */
 export async function startAppliance(test: Test, binds: readonly Bind[] = []) {
   const machine = await startContainer([{ host: PROJECT, inside: '/opt/fulcrum' }, ...binds])
@@ -23,7 +16,6 @@ export async function startAppliance(test: Test, binds: readonly Bind[] = []) {
   const units = ['fulcrum.service', 'snmpd.service.d'].map((name) => `/opt/fulcrum/systemd/${name}`)
   await machine.run('cp', '-r', ...units, '/etc/systemd/system/')
   await machine.run('systemctl', 'daemon-reload')
-  await machine.run('sh', '-c', PREPARE)
   const journal = () => output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')
   const startDaemon = async () => {
     const { exitCode, stderr } = await machine.run('systemctl', 'start', 'fulcrum')

@@ -169,7 +169,7 @@ t.test('three nodes', async (t) => {
   })
 
   await t.test('an apply on one node alone, and then on all', async (t) => {
-    await add(third, 'canary')
+    await addRip(third, 'canary')
     const path = `/${second.daemon.node}/services/apply`
     const revisions = (await first.daemon.data('GET', '/revisions')).length
     const refused = await first.daemon.call('PUT', path, { body: { confirmWithin: 30 } })
@@ -177,7 +177,7 @@ t.test('three nodes', async (t) => {
     const alone = await first.daemon.data('PUT', path, { comment: 'look first' })
     t.match(alone.nodes, [{ nodeId: second.daemon.node, state: 'applied' }])
     const aheadOf = async (node: ClusterDaemon) =>
-      (await cluster(node)).nodes.find(({ id }: { readonly id: string }) => id === second.daemon.node).ahead
+      (await seenBy(node)).nodes.find(({ id }: { readonly id: string }) => id === second.daemon.node).ahead
     for (const node of all) {
       await until(
         'ahead',

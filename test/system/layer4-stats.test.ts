@@ -9,6 +9,16 @@ import { IpvsSimulator } from '../simulators/ipvs-simulator.ts'
 
 const SERVICE = '192.0.2.50:80'
 const SERVER = '192.0.2.61:80'
+const ROW_S = 2
+const STARTS_MAX = 5
+const SILENCE_MS = 5_000
+
+interface History {
+  readonly start: number
+  readonly series: { readonly sessionRate: readonly (number | null)[] }
+}
+
+const counted = ({ series }: History) => series.sessionRate.reduce<number>((sum, rate) => sum + (rate ?? 0) * ROW_S, 0)
 
 /** Answers for the kernel at the other end of the daemon's descriptor; two seconds of it pass with each reading. */
 function serve(kernel: IpvsSimulator, child: ChildProcess): void {
@@ -59,29 +69,31 @@ t.test(
     const began_s = Math.floor(Date.now() / 1_000) - 10
     connect(5)
     await until('connections', frontend, ({ data }) => data.connections === 5)
-    await daemon.kill('SIGKILL')
-    connect(3)
-    await daemon.start()
-    await daemon.login()
-    await until('connections of meanwhile', frontend, ({ data }) => data.connections === 8)
+    const history = async (): Promise<History> => {
+      const end_s = Math.floor(Date.now() / 1_000) + 4
+      return daemon.data('GET', `/ipvsDirector/stats/frontends/${id}/history?start=${began_s}&end=${end_s}`)
+    }
+    const asked_ms = performance.now()
+    let [opened, known, isCarriedOn] = [5, 5, false]
+    // What came in a silence of more than five seconds is in no second, and a slow machine may start as slowly.
+    for (let starts = 0; starts < STARTS_MAX && !isCarriedOn; starts += 1) {
+      await daemon.kill('SIGKILL')
+      connect(3)
+      opened += 3
+      await daemon.start()
+      await daemon.login()
+      await until('connections of meanwhile', frontend, ({ data }) => data.connections === opened)
+      const seen_s = Math.ceil(Date.now() / 1_000)
+      const isBehind = ({ start, series: { sessionRate } }: History) =>
+        sessionRate.some((rate, row) => rate !== null && start + row * ROW_S >= seen_s)
+      const count = counted(await until('the seconds behind them', history, isBehind))
+      isCarriedOn = count === known + 3
+      if (!isCarriedOn) t.equal(count, known, 'all of them, or none')
+      known = count
+    }
+    t.ok(isCarriedOn || performance.now() - asked_ms > STARTS_MAX * SILENCE_MS, 'each connection once')
     kernel.ipvsadm('-d', '-t', SERVICE, '-r', SERVER)
     await until('health', health, (found) => found === 'checking' || found === 'down')
-    const path = `/ipvsDirector/stats/frontends/${id}/history?start=${began_s}&end=${Math.floor(Date.now() / 1_000) + 4}`
-    const history = () => daemon.data('GET', path)
-    type Found = { readonly series: { readonly sessionRate: readonly (number | null)[] } }
-    const counted = ({ series }: Found) => series.sessionRate.reduce<number>((sum, rate) => sum + (rate ?? 0) * 2, 0)
-    // Nobody knows when what was counted in a pause longer than the heartbeat came: then no rate tells of it.
-    const wasLong = ({ series: { sessionRate } }: Found) => {
-      const last = sessionRate.findLastIndex((rate) => rate !== null)
-      return sessionRate
-        .slice(
-          sessionRate.findIndex((rate) => (rate ?? 0) > 0),
-          last,
-        )
-        .includes(null)
-    }
-    const found = await until('history', history, (one) => counted(one) === 8 || wasLong(one))
-    t.equal(counted(found), wasLong(found) ? 5 : 8, 'each connection once')
     await daemon.kill('SIGTERM')
     t.strictSame(await checkState(state), [])
   },
