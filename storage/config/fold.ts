@@ -19,6 +19,7 @@ import type { SharedTables } from './shared-tables.ts'
 import {
   FROZEN_PREFIX,
   frozenRows,
+  othersOf,
   type OverlayEntry,
   overlayRow,
   type StoreRecords,
@@ -395,10 +396,3 @@ export class Fold implements Folding {
 }
 
 const unknownOperation = (entry: never) => new Error(`an entry of an unknown operation: ${JSON.stringify(entry)}`)
-
-/** Whose work is in the change as well, when `actor` writes over it. */
-function othersOf(pending: OverlayEntry | undefined, actor: string): { readonly others?: readonly string[] } {
-  const all = pending === undefined ? [] : [...(pending.others ?? []), pending.actor]
-  const others = [...new Set(all)].filter((one) => one !== actor)
-  return others.length === 0 ? {} : { others }
-}

@@ -23,6 +23,13 @@ export interface OverlayEntry extends RecordKey {
   readonly at: string
 }
 
+/** Whose work is in the change as well, when `actor` writes over it. */
+export function othersOf(pending: OverlayEntry | undefined, actor: string): { readonly others?: readonly string[] } {
+  const all = pending === undefined ? [] : [...(pending.others ?? []), pending.actor]
+  const others = [...new Set(all)].filter((one) => one !== actor)
+  return others.length === 0 ? {} : { others }
+}
+
 /** Of a table that stands beside the configuration. */
 export interface SharedRow extends Put {
   readonly table: SharedTableName
