@@ -1,9 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
+import { Compile } from 'typebox/compile'
 import { canonicalIp, canonicalNetwork } from '../base/ip-network.ts'
 import { ApiError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
+import type { ConfigStore } from '../../storage/config/config-store.ts'
+import { changesNothing } from '../../storage/config/mirror.ts'
 import type { IpGroup, IpRoute } from '../model/network.ts'
-import type { ConfigView, SectionContents, SectionName, SectionRecords } from '../model/sections.ts'
+import {
+  type ConfigView,
+  type SectionContents,
+  type SectionName,
+  type SectionRecords,
+  SECTIONS,
+} from '../model/sections.ts'
+import { changeTo, CLUSTER, configView } from './views.ts'
 
 /** What belongs to one node alone: it keeps it when it joins others. */
 export interface NodeRecords extends SectionContents {
@@ -28,6 +38,72 @@ export function nodeRecords(view: ConfigView, nodeId: string): NodeRecords {
   const ipRoutes = [...view.list('ipRoutes')].filter(ofNode)
   const nodeIdentities = [...view.list('nodeIdentities')].filter(ofNode)
   return { ...Object.fromEntries(settings), staticIps, ipRoutes, nodeIdentities, ipGroups }
+}
+
+const BROUGHT = [...SETTINGS, 'staticIps', 'ipRoutes', 'nodeIdentities', 'ipGroups'] as const
+
+/**
+ * The same as it came from the node.
+ *
+ * @throws {ApiError} INVALID_BODY when something in it is no record, or is not of this node.
+ */
+export function readNodeRecords(sent: unknown, nodeId: string): NodeRecords {
+  const all = BROUGHT.map((section) => {
+    const records: unknown = Reflect.get(Object(sent), section)
+    const schema = Compile(SECTIONS[section].schema)
+    if (!Array.isArray(records) || !records.every((record) => schema.Check(record))) throw wrong(section)
+    return [section, records] as const
+  })
+  // Sound: each was checked to be of its section.
+  const found = Object.fromEntries(all) as unknown as NodeRecords
+  if (!isDeepStrictEqual(nodeRecords(contentsOf(found), nodeId), found)) throw wrong('records')
+  return found
+}
+
+const wrong = (what: string) =>
+  new ApiError('INVALID_BODY', `The ${what} that the node brings along cannot be read; use the same version of Fulcrum`)
+
+const contentsOf = (records: SectionContents): ConfigView => ({
+  get: (section, id) => records[section]?.find((record) => record.id === id),
+  list: (section) => records[section] ?? [],
+})
+
+/** For people. */
+export function shownRecords(records: NodeRecords): readonly { readonly resource: string; readonly name: string }[] {
+  return BROUGHT.flatMap((section) =>
+    (records[section] ?? []).map((record) => ({
+      resource: section,
+      name: String(Reflect.get(record, SECTIONS[section].nameField)),
+    })),
+  )
+}
+
+/**
+ * Makes them running on the nodes that are there, before the new one begins with what those have. It is a revision that
+ * nobody staged; doing it again changes nothing.
+ *
+ * @throws {ApiError} IN_USE, see `broughtBy`; APPLY_IN_PROGRESS when the revision would come between another and its end.
+ */
+export function bring(
+  store: Pick<ConfigStore, 'agreed' | 'revision' | 'underWay' | 'unconfirmed' | 'edit'>,
+  records: NodeRecords,
+  node: { readonly id: string; readonly name: string },
+  at: string,
+): Promise<void> {
+  return store.edit(() => {
+    if (store.underWay() !== undefined || store.unconfirmed() !== undefined) {
+      const message =
+        'An apply is under way in the cluster, or waits for its confirmation; join again when it has ended'
+      throw new ApiError('APPLY_IN_PROGRESS', message)
+    }
+    const changes = broughtBy(configView(store.agreed), records, node)
+      .map(({ section, record }) => changeTo(store.agreed, { section, scope: CLUSTER, key: record.id }, record))
+      .filter((change) => !changesNothing(change))
+    if (changes.length === 0) return { result: undefined }
+    const comment = `${node.name} has joined with its addresses and settings`
+    const header = { applyId: newId(), revision: store.revision + 1, by: 'fulcrum', at, comment }
+    return { result: undefined, entry: { op: 'promote', header, changes, unstaged: true } }
+  })
 }
 
 /** A record as it is to be. */

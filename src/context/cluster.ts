@@ -75,8 +75,15 @@ export interface NamedNode {
   readonly address: string
 }
 
+/** Of this node's own records, which come along. */
+export interface BroughtRecord {
+  readonly resource: string
+  readonly name: string
+}
+
 /** What a node would join. */
 export interface JoinPreview {
+  readonly brings: readonly BroughtRecord[]
   readonly clusterId: string
   readonly name: string
   readonly version: string

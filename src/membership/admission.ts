@@ -1,5 +1,7 @@
+import type { SharedStore } from '../../storage/config/shared-store.ts'
 import type { MachineClock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
+import { bring, type NodeRecords } from '../config/node-records.ts'
 import type { AuthorityRole } from '../cluster/authority.ts'
 import { readNodeCertificate } from '../cluster/node-certificate.ts'
 import type { StoredClusterKey } from '../cluster/sealing.ts'
@@ -20,6 +22,8 @@ export interface Applicant extends NodeAddress {
   readonly tokenKey: string
   /** Its id is that of a node that was removed, whose place it takes. */
   readonly isReplacing: boolean
+  /** What it brings along; undefined for one that takes the place of another. */
+  readonly own: NodeRecords | undefined
   readonly requests: Requests
 }
 
@@ -45,7 +49,7 @@ const NODES_MAX = 5
  */
 export async function admit(
   { own, etcd, keys, log }: Pick<JoinedCluster, 'own' | 'etcd' | 'keys' | 'log'>,
-  members: Members,
+  { members, store }: { readonly members: Members; readonly store: SharedStore },
   applicant: Applicant,
   clock: MachineClock,
   wait: (ms: number) => Promise<unknown>,
@@ -53,6 +57,7 @@ export async function admit(
   refuseMisfit(members, applicant)
   const { id, name, host, port, version, tokenKey, requests } = applicant
   const now_ms = clock.now_ms()
+  if (applicant.own !== undefined) await bring(store, applicant.own, applicant, new Date(now_ms).toISOString())
   const authorities = await inTime({ clock, wait }, () => authoritiesIn(etcd, keys))
   const certified = await certify(authorities, requests, { nodeId: id, host, port }, now_ms)
   const [peer, client] = [certified.peer, certified.client].map(({ certificate }) => readNodeCertificate(certificate))

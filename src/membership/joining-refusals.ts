@@ -1,4 +1,5 @@
 import { ApiError, problemIn } from '../base/errors.ts'
+import { type NodeRecords, readNodeRecords, shownRecords } from '../config/node-records.ts'
 import { JoinToken, JoinTokenError } from '../cluster/join-token.ts'
 import type { JoinPreview, NamedNode } from '../context/cluster.ts'
 import { JoinError } from '../peers/joining/join-error.ts'
@@ -17,7 +18,9 @@ export function applicantOf(application: Application, id: string): Applicant {
     throw new ApiError('INVALID_BODY', 'The application lacks its address, or the key of its tokens')
   }
   const isReplacing = Reflect.get(Object(records), 'isReplacing') === true
-  return { id, name, version, tokenKey, isReplacing, requests: { peer, client }, ...place }
+  // Who takes the place of another gets what that one had.
+  const own = isReplacing ? undefined : readNodeRecords(Reflect.get(Object(records), 'own'), id)
+  return { id, name, version, tokenKey, isReplacing, own, requests: { peer, client }, ...place }
 }
 
 export function parsedToken(text: string): JoinToken {
@@ -69,9 +72,20 @@ export function replaced(as: string, removed: Seen['removed'] = []): Seen['nodes
 }
 
 /** What is told of a look. */
-export function previewOf({ nodes, removed = [], clusterId, name, version, reachable, why }: Seen): JoinPreview {
+export function previewOf(
+  { nodes, removed = [], clusterId, name, version, reachable, why }: Seen,
+  own: NodeRecords | undefined,
+): JoinPreview {
   const reached = { reachable, ...(why === undefined ? {} : { why }) }
-  return { clusterId, name, version, nodes: nodes.map(named), removed: removed.map(named), ...reached }
+  return {
+    clusterId,
+    name,
+    version,
+    nodes: nodes.map(named),
+    removed: removed.map(named),
+    brings: own === undefined ? [] : shownRecords(own),
+    ...reached,
+  }
 }
 
 /** Members of a later patch may tell more. */

@@ -5,7 +5,9 @@ import { addressText } from '../base/socket-address.ts'
 import { pinOf } from '../cluster/node-certificate.ts'
 import { ClusterKeys, newClusterKey } from '../cluster/sealing.ts'
 import type { PlanExecutor } from '../config/enactor.ts'
+import { nodeRecords } from '../config/node-records.ts'
 import type { OtherNodes } from '../config/rollout/other-nodes.ts'
+import { configView } from '../config/views.ts'
 import type { Asking } from '../context/asking.ts'
 import type {
   ClusterActor,
@@ -172,10 +174,10 @@ export class Membership implements ClusterActor {
 
   look(joining: Joining): Promise<JoinPreview> {
     return this.#alone(async () => {
-      const { client } = await this.#joinClient(joining)
+      const { client, own } = await this.#joinClient(joining)
       const { welcome } = await refusedInWords(client.look())
       if (joining.as !== undefined) replaced(joining.as, welcome.removed)
-      return previewOf(welcome)
+      return previewOf(welcome, own)
     })
   }
 
@@ -204,11 +206,12 @@ export class Membership implements ClusterActor {
     const { nodeId, listen, tokenKey, clock } = this.#parts
     const joinerId = as ?? nodeId
     const { peer: peerRequest, client: clientRequest } = requests
-    const records = { tokenKey, isReplacing: as !== undefined }
+    const own = as === undefined ? nodeRecords(configView(this.#parts.store.agreed), nodeId) : undefined
+    const records = { tokenKey, isReplacing: as !== undefined, own }
     const name = nodeName ?? joinerId
     const application = { name, address: addressText(place), peerRequest, clientRequest, records }
     const client = new JoinClient({ token, joinerId, application, clientKey: keys.client, listen, clock })
-    return { client, keys, place }
+    return { client, keys, place, own }
   }
 
   /** Before anything is sent or written: what is found out later may have made it a member that never comes up. */
@@ -265,8 +268,9 @@ export class Membership implements ClusterActor {
 
   get #joinedParts(): JoinedParts {
     const { members } = this
+    const { store } = this.#parts
     const admitted: JoinedParts['admit'] = (cluster, application, _token, id) =>
-      admit(cluster, members, applicantOf(application, id), this.#parts.clock, sleep)
+      admit(cluster, { members, store }, applicantOf(application, id), this.#parts.clock, sleep)
     const leave: JoinedParts['leave'] = (cluster) => this.#goAlone(cluster)
     return { ...this.#parts, members, files: this.#files, service: this.#service, admit: admitted, leave }
   }

@@ -52,6 +52,12 @@ const Preview = Type.Object({
   version: text('Of Fulcrum on the member that answered.'),
   nodes: Type.Array(NamedNode, { description: 'The nodes that are in it.' }),
   removed: Type.Array(NamedNode, { description: 'Nodes that were removed, in whose place this one may join: see as.' }),
+  brings: Type.Array(
+    Type.Object({ resource: text('Section of the configuration.'), name: text('Name of the record.') }),
+    {
+      description: 'What is of this node alone and comes along; everything else is replaced by what the cluster has.',
+    },
+  ),
   reachable: yes('Whether the cluster reaches this node at its address.'),
   why: Type.Optional(text('Why it does not.')),
 })
@@ -172,8 +178,8 @@ export const cluster = [
     data: Type.Union([Preview, NoData]),
     handle: async (ctx, { body: { dryRun = false, ...joining } }) => {
       if (dryRun) {
-        const { nodes, removed, ...preview } = await ctx.cluster.look(joining)
-        return { ...preview, nodes: [...nodes], removed: [...removed] }
+        const { nodes, removed, brings, ...preview } = await ctx.cluster.look(joining)
+        return { ...preview, nodes: [...nodes], removed: [...removed], brings: [...brings] }
       }
       await ctx.cluster.join(joining)
       return []

@@ -1,9 +1,9 @@
-import type { Frozen, RecordKey, SharedTable } from './config-store.ts'
+import type { ConfigStore, Frozen, RecordKey, SharedTable } from './config-store.ts'
 import type { EntryLog } from './entry.ts'
 import type { Folding } from './fold.ts'
 
 /** A store as a cluster needs it. */
-export interface SharedStore {
+export interface SharedStore extends Pick<ConfigStore, 'agreed' | 'revision' | 'unconfirmed' | 'edit'> {
   readonly folding: Folding
   /** See ConfigStore. */
   aheadOn(nodeId: string): readonly RecordKey[]

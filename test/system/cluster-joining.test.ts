@@ -20,6 +20,10 @@ t.test('three nodes', async (t) => {
   await t.test('the first forms it', async () => {
     await addRip(first, 'ours')
     await addRip(second, 'theirs')
+    const route = { name: 'nowhere', type: 'blackhole', destination: '198.51.100.0/24' }
+    await second.daemon.data('POST', `/${second.daemon.node}/routes`, route)
+    await second.daemon.data('PUT', '/services/apply')
+    await addRip(second, 'staged there')
     await form(first, 'left')
   })
 
@@ -29,8 +33,13 @@ t.test('three nodes', async (t) => {
     const seen = await second.daemon.data('POST', '/cluster/join', body)
     t.match(seen, { name: 'site', reachable: true, nodes: [{ id: first.daemon.node, name: 'left' }] })
     t.equal(await seenBy(second), null)
-    t.same(await ripsOf(second), ['theirs'])
+    t.same(await ripsOf(second), ['staged there', 'theirs'])
+    t.same(seen.brings, [{ resource: 'ipRoutes', name: 'nowhere' }])
     t.match((await join(second, 'right', token)).status, 200, 'the token is good as before')
+    for (const { daemon } of [first, second]) {
+      const routes = await daemon.data('GET', `/${second.daemon.node}/routes`)
+      t.match(routes, [{ name: 'nowhere', destination: '198.51.100.0/24' }], 'what is of it alone came along')
+    }
   })
 
   await t.test('a node whose etcd would not start asks nobody', async (t) => {

@@ -11,7 +11,7 @@ export const PROTOCOL = 1
 export const PROBE_PROTOCOL = 'fulcrum-probe/1'
 
 /** Bytes. */
-export const ASKED_MAX = 64 * 1024
+export const ASKED_MAX = 256 * 1024
 export const ANSWERED_MAX = 8 * 1024 * 1024
 
 export const REFUSAL_LENGTH_MAX = 1024

@@ -16,6 +16,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'userInterface.update': { apiPort: 9444 },
   'cluster.form': { name: 'site', address: '192.0.2.1' },
   'cluster.join': { token: 'x', address: '192.0.2.1' },
+  'cluster.changeNode': { name: 'other' },
 }
 
 t.test(
@@ -23,7 +24,7 @@ t.test(
   async (test) => {
     const { call, node } = await applianceFixture(test, { observe: { path: '/nowhere/haproxy.sock' } })
     const managed = endpoints.filter(({ managedOnly }) => managedOnly)
-    test.equal(managed.length, 21)
+    test.equal(managed.length, 23)
     for (const { name, method, path } of managed) {
       const body = BODIES[name]
       const place = path.replace('{applianceId}', node).replace('{service}', 'ssh').replace('{n}', '1')

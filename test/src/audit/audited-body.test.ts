@@ -54,6 +54,7 @@ const HARMLESS = new Set([
   'groupMappings',
   'nasIdentifier',
   'username',
+  'as',
   'comment',
   'dateTime',
   'email',

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { broughtBy, nodeRecords } from '../../../src/config/node-records.ts'
+import { broughtBy, nodeRecords, readNodeRecords, shownRecords } from '../../../src/config/node-records.ts'
 import type { IpGroup } from '../../../src/model/network.ts'
 import { refuses } from '../../fixtures/config.ts'
 import { type Records, viewOf } from '../../fixtures/view.ts'
@@ -150,4 +150,26 @@ t.test('a name that is as long as may be stays as long', async (test) => {
   const records = nodeRecords(viewOf({ ipRoutes: [route('r1', 'new', name)] }), 'new')
   const [found] = broughtBy(viewOf({ ipRoutes: [route('r2', 'old', name)] }), records, NODE)
   test.match(found?.record, { name: `${'x'.repeat(122)} (lb3)` })
+})
+
+t.test('what comes from a node is read, and nothing else', async (test) => {
+  const own = { ...OWN, userInterfaces: [] }
+  const records = nodeRecords(viewOf(own), 'new')
+  const sent = JSON.parse(JSON.stringify(records))
+  test.same(readNodeRecords(sent, 'new'), records)
+  test.same(shownRecords(records), [
+    { resource: 'conntrackLimits', name: 'new' },
+    { resource: 'staticIps', name: '198.51.100.3' },
+    { resource: 'ipRoutes', name: 'r1' },
+    { resource: 'ipGroups', name: 'lan' },
+    { resource: 'ipGroups', name: 'service' },
+  ])
+  const wrong = [
+    undefined,
+    {},
+    { ...sent, staticIps: [{ id: 'half' }] },
+    { ...sent, staticIps: [...sent.staticIps, address('x', 'old', 'lan', '192.0.2.77')] },
+    { ...sent, ipGroups: [...sent.ipGroups, group('of nobody', '203.0.113.0')] },
+  ]
+  for (const one of wrong) await refuses(test, 'INVALID_BODY', () => readNodeRecords(one, 'new'))
 })

@@ -58,13 +58,14 @@ async function begun(test: Test) {
       version: '1.0.0',
       tokenKey: 'k',
       isReplacing: false,
+      own: undefined,
       requests,
       ...more,
     }
   }
   const take = (one: Applicant) =>
-    admit({ own, etcd, keys, log: { position: 1 } } as never, members, one, clock, async () => undefined)
-  return { members, added, applicant, take, keys }
+    admit({ own, etcd, keys, log: { position: 1 } } as never, { members, store }, one, clock, async () => undefined)
+  return { store, members, added, applicant, take, keys }
 }
 
 t.test('a node is known to all before it is given anything, and votes later', async (t) => {
@@ -111,4 +112,34 @@ t.test('a node takes the place of one that was removed, and of no other', async 
   await take(await applicant(replacing))
   t.equal(members.get('node-2')?.name, 'new')
   t.equal((await take(await applicant(replacing))).clusterId, 'cluster-1', 'again, when the answer was lost')
+})
+
+t.test('what is of the node alone is running before it begins, once', async (t) => {
+  const { store, added, applicant, take } = await begun(t)
+  const own = {
+    ipGroups: [
+      {
+        id: 'lan',
+        name: 'lan',
+        networkIp: '192.0.2.0',
+        networkMask: 24,
+        gateway: '',
+        defaultGateway: false,
+        assignedInterfaces: [{ nodeId: 'node-2', interfaceId: 'eth0' }],
+      },
+    ],
+    staticIps: [{ id: 'sip', nodeId: 'node-2', groupId: 'lan', ip: '192.0.2.2', externalPingCheck: true }],
+  }
+  const one = await applicant({ own })
+  await take(one)
+  await take(one)
+  t.equal(store.revision, 1)
+  t.match(store.revisions(1), [{ by: 'fulcrum', comment: 'right has joined with its addresses and settings' }])
+  t.equal(store.running.list('staticIps', '').length, 1)
+
+  t.comment('while an apply is under way nobody comes between')
+  await store.write({ op: 'freeze', applyId: 'other', changes: [] })
+  const before = added.length
+  await refuses(t, 'APPLY_IN_PROGRESS', take(await applicant({ own, id: 'node-3', name: 'third', port: 9450 })))
+  t.equal(added.length, before)
 })

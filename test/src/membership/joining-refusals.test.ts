@@ -8,7 +8,9 @@ import {
   refusedInWords,
 } from '../../../src/membership/joining-refusals.ts'
 import { JoinError } from '../../../src/peers/joining/join-error.ts'
+import { nodeRecords } from '../../../src/config/node-records.ts'
 import { refuses } from '../../fixtures/config.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 const application = {
   version: '1.0.0',
@@ -17,13 +19,17 @@ const application = {
   address: '192.0.2.2:9444',
   peerRequest: 'p',
   clientRequest: 'c',
-  records: { tokenKey: 'k' },
+  records: { tokenKey: 'k', own: nodeRecords(viewOf({}), 'n') },
 }
 
 t.test('what a node says of itself has its address, and the key of its tokens', async (t) => {
+  t.match(applicantOf(application, 'n').own, { staticIps: [] })
   t.match(applicantOf(application, 'n'), { id: 'n', host: '192.0.2.2', port: 9444, tokenKey: 'k' })
   await refuses(t, 'INVALID_BODY', () => applicantOf({ ...application, address: 'x' }, 'n'))
-  await refuses(t, 'INVALID_BODY', () => applicantOf({ ...application, records: {} }, 'n'))
+  for (const records of [{}, { tokenKey: 'k' }]) {
+    await refuses(t, 'INVALID_BODY', () => applicantOf({ ...application, records }, 'n'))
+  }
+  t.equal(applicantOf({ ...application, records: { tokenKey: 'k', isReplacing: true } }, 'n').own, undefined)
 })
 
 t.test('refusals name the field', async (t) => {
@@ -50,9 +56,17 @@ t.test('the place of a removed node is taken by its id', async (t) => {
 t.test('a look tells who is there, and who was', (t) => {
   const node = { id: 'a', name: 'left', address: '192.0.2.1:9444' }
   const seen = { clusterId: 'c', name: 'site', version: '1.0.0', now_ms: 1, nodes: [node], reachable: true }
-  const told = { clusterId: 'c', name: 'site', version: '1.0.0', nodes: [node], removed: [], reachable: true }
-  t.same(previewOf(seen), told)
+  const told = {
+    clusterId: 'c',
+    name: 'site',
+    version: '1.0.0',
+    nodes: [node],
+    removed: [],
+    brings: [],
+    reachable: true,
+  }
+  t.same(previewOf(seen, undefined), told)
   const why = { reachable: false, why: 'closed' }
-  t.same(previewOf({ ...seen, ...why, removed: [node] }), { ...told, ...why, removed: [node] })
+  t.same(previewOf({ ...seen, ...why, removed: [node] }, undefined), { ...told, ...why, removed: [node] })
   t.end()
 })

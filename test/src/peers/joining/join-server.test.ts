@@ -8,6 +8,7 @@ import { JoinToken, parseJoinAddress } from '../../../../src/cluster/join-token.
 import { JoinError } from '../../../../src/peers/joining/join-error.ts'
 import { encodeMessage } from '../../../../src/peers/joining/messages.ts'
 import { Probed } from '../../../../src/peers/joining/probe.ts'
+import { ASKED_MAX } from '../../../../src/peers/joining/protocol.ts'
 import { CLUSTER_ID } from '../../../fixtures/cluster-authority.ts'
 import {
   answerTo,
@@ -204,7 +205,7 @@ t.test('what is no message ends the connection without a word', async (test) => 
   const wrong: readonly ((socket: TLSSocket) => Uint8Array)[] = [
     () => Buffer.from('GET / HTTP/1.1\r\n\r\n'),
     () => Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
-    () => encodeMessage('x'.repeat(64 * 1024)),
+    () => encodeMessage('x'.repeat(ASKED_MAX)),
     () => encodeMessage(null),
     () => encodeMessage({ protocol: '1' }),
     () => encodeMessage({ protocol: 1 }),
