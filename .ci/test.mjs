@@ -13,9 +13,10 @@ const TOGETHER = /^test\/(?:[^/]+$|src\/|storage\/|workers\/)/
 const TOGETHER_MAX = 24
 // What is broad and quick comes first, then what takes longest, so that no processor waits for it at the end.
 const ORDER = ['contract', 'longest', 'system', 'attack', 'oracle', 'bench', 'vm']
-const LONGEST = `system/package system/updates system/sshd system/start system/cluster-joining system/systemd
-  system/cluster-history-1 system/cluster-history-2 system/backup-crash system/crash system/code-cache
-  system/cluster-log bench/peers bench/configuration bench/interference bench/http system/haproxy-hangs`.split(/\s+/)
+const LONGEST = `system/package system/haproxy-3 system/power system/updates system/sshd system/start
+  system/cluster-joining system/systemd system/cluster-history-1 system/cluster-history-2 system/backup-crash
+  system/crash system/code-cache system/cluster-log bench/peers bench/configuration bench/interference bench/http
+  system/haproxy-hangs`.split(/\s+/)
 
 const FLAGS = ['--no-warnings', '--import', `${ROOT}src/code-cache.mjs`, '--import', `${ROOT}.ci/test-process.mjs`]
 

@@ -20,6 +20,8 @@ const FILES = [
 ]
 /** They wait more than they compute. */
 const AT_ONCE = 3
+/** As `.ci/test.mjs` starts them. */
+const FLAGS = ['--no-warnings', '--import', './src/code-cache.mjs', '--import', './.ci/test-process.mjs']
 const SETTINGS = ['FULCRUM_TEST_RELOAD_SECONDS=10', 'TAP_TIMEOUT=1800']
 /** Mounts live in a namespace of their own and end with it; the tree itself is only covered, never changed. */
 const ENTER = `
@@ -51,7 +53,7 @@ t.test('the driver and the main job on the HAProxy of the next Debian', { timeou
   const runner = async () => {
     for (let file = left.shift(); file !== undefined; file = left.shift()) {
       const began_ms = performance.now()
-      const done = await enter(...SETTINGS, 'node', '--disable-warning=ExperimentalWarning', file)
+      const done = await enter(...SETTINGS, 'node', ...FLAGS, file)
       test.equal(done.exitCode, 0, `${file}: ${Math.round((performance.now() - began_ms) / 1000)} s`)
       if (done.exitCode !== 0) test.comment(`${done.stdout.slice(-6000)}\n${done.stderr.slice(-2000)}`)
     }
