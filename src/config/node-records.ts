@@ -82,7 +82,8 @@ export function shownRecords(records: NodeRecords): readonly { readonly resource
  * Makes them running on the nodes that are there, before the new one begins with what those have. It is a revision that
  * nobody staged; doing it again changes nothing.
  *
- * @throws {ApiError} IN_USE, see `broughtBy`; APPLY_IN_PROGRESS when the revision would come between another and its end.
+ * @throws {ApiError} IN_USE, see `broughtBy`; APPLY_IN_PROGRESS while the revision would come between another and its
+ *   end.
  */
 export function bring(
   store: Pick<ConfigStore, 'agreed' | 'revision' | 'underWay' | 'unconfirmed' | 'edit'>,
