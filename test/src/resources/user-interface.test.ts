@@ -5,6 +5,7 @@ import { Editing } from '../../../src/config/editing.ts'
 import type { SshFacts } from '../../../src/model/machine-facts.ts'
 import { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
 import { ownAppliance, sharedAppliance } from '../../fixtures/shared-appliance.ts'
+import { freePort } from '../../fixtures/traffic.ts'
 
 const PASSWORD = 'Gut-1234 oder besser'
 const HERE = 'aaaaaaaa-0000-7000-8000-00000000000a'
@@ -147,17 +148,19 @@ t.test('rule 2: console changes apply at once, the other fields wait for apply',
 t.test('apply makes the settings of sshd real, and a change back is one more', async (test) => {
   const { put, call, machine, read } = await ownFixture(test)
   const reloads = () => machine.host.takeJournal().filter((entry) => entry.verb === 'unit' && entry.name === 'ssh')
-  await put({ apiPort: port, sshPort: 2222 })
+  // The API listens there in earnest.
+  const [listening, next] = [await freePort(), await freePort()]
+  await put({ apiPort: listening, sshPort: 2222 })
   const { changes } = (await call('GET', '/services/pending')).json.data
   test.match(changes, [{ resource: 'userInterfaces', services: ['ssh'] }])
   test.strictSame(reloads(), [])
   test.equal((await call('PUT', '/services/apply')).status, 200)
   test.strictSame(reloads(), [{ verb: 'unit', name: 'ssh', unitVerb: 'reload' }])
   test.match(await machine.host.readFile('/etc/ssh/sshd_config.d/fulcrum.conf'), /^Port 2222$/m)
-  await put({ apiPort: 8443 })
+  await put({ apiPort: next })
   test.equal((await call('PUT', '/services/apply')).status, 200)
   test.strictSame(reloads(), [], 'the port of the API is not sshd’s')
-  test.match(await read(), { apiPort: 8443, sshPort: 2222 })
+  test.match(await read(), { apiPort: next, sshPort: 2222 })
 })
 
 t.test('when only the console changes, nothing is staged', async (test) => {
