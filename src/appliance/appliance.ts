@@ -77,7 +77,7 @@ export async function createAppliance(
   const events = new Events(store.events, clock, log)
   const jobs = new Jobs(store.jobs, events, clock, log)
   const audit = new Audit({ ...ground, days: settings.auditDays, events })
-  const figures = figuresOf(settings, machine, new RunningNames(running, () => store.revision))
+  const figures = figuresOf(settings, machine, new RunningNames(running, () => store.runningVersion))
   const told = { onHealth: healthEvents(events, running), applianceId: nodeId, log, clock }
   const layer4 = createLayer4(ground, {
     isChanging: () => engine.busy,
@@ -168,7 +168,7 @@ function createLayer4(
   { settings, store, running, stateFolder }: Ground,
   parts: Omit<Layer4StatsOptions, 'archive' | 'names' | 'revision' | 'running'>,
 ): Layer4Stats {
-  const revision = () => store.revision
+  const revision = () => store.runningVersion
   const names = new RunningNames(running, revision, 4)
   const source = { kind: 'ipvs', fd: settings.genetlink } as const
   const archive = { directory: join(stateFolder, LAYER4_ARCHIVE), source }

@@ -18,11 +18,17 @@ export class Ahead {
   readonly #rows = new Map<string, AheadRow>()
   #hereId: string | undefined
   #here: Sections<OverlayEntry> = new Map()
+  #version = 0
 
   /** Which node this is. */
   at(nodeId: string | undefined): void {
     this.#hereId = nodeId
     this.#here = sectionsOf(this.of(nodeId))
+  }
+
+  /** Rises with every change, of whatever node. */
+  get version(): number {
+    return this.#version
   }
 
   /** By what this node is ahead. */
@@ -57,6 +63,7 @@ export class Ahead {
     // Sound: written by the fold only.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     for (const { key, value } of puts) this.#rows.set(key, value as AheadRow)
+    this.#version += 1
     this.at(this.#hereId)
   }
 

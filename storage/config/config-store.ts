@@ -9,6 +9,8 @@ export interface ConfigStore {
   /** Of what nodes agree on: 0 when nothing was ever applied. */
   readonly revision: number
   readonly running: RecordReader
+  /** Rises whenever `running` may be another; counts within one run of the daemon. */
+  readonly runningVersion: number
   /** What runs on every node that is not ahead of the others; on the only one, `running`. */
   readonly agreed: RecordReader
   /** What runs on that node when it has followed. */

@@ -85,6 +85,9 @@ export class LmdbConfigStore implements ConfigStore {
   get revision(): number {
     return this.#fold.revision
   }
+  get runningVersion(): number {
+    return this.#fold.revision + this.#mirror.ahead.version
+  }
   get running(): ConfigStore['running'] {
     return this.#mirror.running
   }

@@ -179,6 +179,7 @@ t.test('three nodes', async (t) => {
 
   await t.test('an apply on one node alone, and then on all', async (t) => {
     await addRip(third, 'canary')
+    await third.daemon.data('POST', '/layer7proxy/backends', { name: 'tried', mode: 'http', reals: [] })
     const path = `/${second.daemon.node}/services/apply`
     const revisions = (await first.daemon.data('GET', '/revisions')).length
     const refused = await first.daemon.call('PUT', path, { body: { confirmWithin: 30 } })
@@ -191,14 +192,22 @@ t.test('three nodes', async (t) => {
       await until(
         'ahead',
         () => aheadOf(node),
-        (found) => found === 1,
+        (found) => found === 2,
       )
       const { changes } = await node.daemon.data('GET', '/services/pending')
       const left = [first, third].map(({ daemon }) => daemon.node).toSorted()
-      t.match(changes, [{ name: 'canary' }])
+      t.match(changes, [{ name: 'canary' }, { name: 'tried' }])
       t.same(changes[0].pendingOn.toSorted(), left)
     }
     t.equal((await first.daemon.data('GET', '/revisions')).length, revisions, 'no revision of its own')
+    const namesOn = async ({ daemon }: ClusterDaemon): Promise<readonly string[]> =>
+      (await daemon.data('GET', `/${daemon.node}/layer7proxy/stats/backends`)).map((one: { name: string }) => one.name)
+    await until(
+      'figures',
+      () => namesOn(second),
+      (found) => found.includes('tried'),
+    )
+    t.notOk((await namesOn(first)).includes('tried'))
     await third.daemon.data('POST', '/rbac/roles', { name: 'guests', users: [], groups: [], endpoints: [] })
     const shared = await first.daemon.call('PUT', path)
     t.match([shared.status, shared.json.code], [501, 'NOT_SUPPORTED'], 'who may what is the same on all')

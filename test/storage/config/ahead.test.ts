@@ -26,8 +26,10 @@ t.test('what one node has alone stays pending, and is no revision', async (test)
   const { first, second, meet } = await two(test)
   await second.store.write(staged('a', 1))
   await meet()
+  const before = second.store.runningVersion
   await promote(second, 'apply-1', 'node-2')
   await meet()
+  test.ok(second.store.runningVersion > before)
   test.same([runs(first), runs(second)], [[], [1]])
   test.same([agreed(first), agreed(second)], [[], []])
   for (const { store } of [first, second]) {
