@@ -25,7 +25,7 @@ const LAYERS = {
   7: { frontends: 'l7Frontends', backends: 'l7Backends' },
 } as const
 
-/** What the statistics call things: looked at once when what runs is another, made again when a name or a member changed. */
+/** What the statistics call things: looked at when what runs is another, made again when a name or member changed. */
 export class RunningNames implements ObjectNames {
   readonly #running: ConfigView
   readonly #revision: () => number
