@@ -181,6 +181,8 @@ export class JoinedCluster {
 
   #stateOf(id: string): ClusterNode['state'] {
     if (id === this.own.nodeId) return 'online'
+    // Whoever was asked just before asks nobody any more.
+    if (this.#isClosed) return 'unknown'
     const { isReachable, why } = this.peers.livenessOf(id)
     if (isReachable) return 'online'
     return why === undefined ? 'unknown' : 'unreachable'

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join as pathOf } from 'node:path'
 import t from 'tap'
 import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
-import { addRip, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
+import { addRip, allVote, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { temporaryFolder } from '../fixtures/config.ts'
 import { until } from '../fixtures/daemon.ts'
 
@@ -36,6 +36,7 @@ t.test('three nodes', async (t) => {
     t.same(await ripsOf(second), ['staged there', 'theirs'])
     t.same(seen.brings, [{ resource: 'ipRoutes', name: 'nowhere' }])
     t.match((await join(second, 'right', token)).status, 200, 'the token is good as before')
+    await allVote(first, 2)
     for (const { daemon } of [first, second]) {
       const routes = await daemon.data('GET', `/${second.daemon.node}/routes`)
       t.match(routes, [{ name: 'nowhere', destination: '198.51.100.0/24' }], 'what is of it alone came along')

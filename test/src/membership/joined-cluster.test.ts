@@ -49,4 +49,5 @@ t.test('without etcd a node tells what it knows, and that nothing can be changed
   store.orderBy(cluster.log)
   await refuses(t, 'NO_QUORUM', store.sessions.put('s', 1))
   await cluster.close()
+  t.equal((await cluster.state()).nodes[1]?.state, 'unknown', 'whoever asked before its end is answered')
 })
