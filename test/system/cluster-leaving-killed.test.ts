@@ -64,7 +64,7 @@ t.test('removals that do not go as they should', async (t) => {
     )
     await first.daemon.kill('SIGKILL')
     await told
-    // It may have been about to start its etcd again. Without that there is no quorum, and nobody goes on before it does.
+    // It may have been about to start its etcd again: then there is no quorum, and nobody goes on before it does.
     await sleep(2_000)
     const isQuorumLost = etcdOf(first.daemon.state).length === 0
     if (isQuorumLost) await first.daemon.start()
