@@ -42,7 +42,12 @@ export class PendingChanges {
 
   async #listOf(running: ConfigView, desired: ConfigView, pending: readonly Change[]): Promise<Pending> {
     const changes: PendingChange[] = []
-    await inTurns(pending, (change) => changes.push(this.#show(change, running, desired)))
+    // What another node runs is put together anew each time that it is asked for.
+    const nodes = this.#nodeIds().map((id) => ({ id, runs: this.#store.runningOn(id) }))
+    const pendingOn = (change: Change) => nodes.filter(({ runs }) => !isAgreed(runs, change)).map(({ id }) => id)
+    await inTurns(pending, (change) =>
+      changes.push({ ...this.#show(change, running, desired), pendingOn: pendingOn(change) }),
+    )
     const warnings = await warningsOf(running, desired, pending.map(recordChange), this.#now_ms())
     return { revision: this.#store.revision, changes, warnings }
   }
@@ -80,7 +85,7 @@ export class PendingChanges {
     })
   }
 
-  #show(stored: Change, running: ConfigView, candidate: ConfigView): PendingChange {
+  #show(stored: Change, running: ConfigView, candidate: ConfigView): Omit<PendingChange, 'pendingOn'> {
     const change = recordChange(stored)
     const affected = this.#drivers.flatMap((driver) => {
       const effect = driver.effectOf(change, running, candidate)
@@ -97,7 +102,6 @@ export class PendingChanges {
       after,
       effect: dearest(affected.map((entry) => entry.effect)),
       services: affected.map((entry) => entry.service),
-      pendingOn: this.#nodeIds().filter((id) => !isAgreed(this.#store.runningOn(id), stored)),
     }
   }
 }
