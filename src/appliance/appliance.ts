@@ -28,8 +28,10 @@ import { ApiListeners } from '../listeners/api-listeners.ts'
 import { ensureCertificate } from '../listeners/own-certificate.ts'
 import type { Machine } from '../machine/machine.ts'
 import { ClusterFiles } from '../membership/cluster-files.ts'
+import { INTERFACES } from '../membership/interfaces.ts'
 import { Membership, type MembershipParts } from '../membership/membership.ts'
-import { answeringRollouts } from '../membership/rollout-questions.ts'
+import { answering } from '../membership/questions.ts'
+import { answeringRollouts, ROLLOUT } from '../membership/rollout-questions.ts'
 import { observedHaproxy } from '../observe/observed-haproxy.ts'
 import { endpoints } from '../resources/index.ts'
 import type { Settings } from '../settings.ts'
@@ -66,8 +68,11 @@ export async function createAppliance(
   const { administrator } = settings
   const access = await AccessControl.open({ ...ground, endpoints, administrator, external: radiusLogin(ground), amend })
   const membership = await createMembership(ground, access, {
-    handle: answeringRollouts(
-      (question) => engine.participant?.answer(question),
+    handle: answering(
+      {
+        [ROLLOUT]: answeringRollouts((question) => engine.participant?.answer(question)),
+        [INTERFACES]: () => ground.facts.interfaces(),
+      },
       (request) => pipeline.handleForwarded(request),
     ),
     onFolded: () => hasBegun && engine.participant?.folded(),

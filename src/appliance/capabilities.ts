@@ -23,6 +23,7 @@ import { createClock } from '../machine/set-clock.ts'
 import { Snapshots } from '../machine/snapshots.ts'
 import { Units } from '../machine/units.ts'
 import { Updates } from '../machine/updates/updates.ts'
+import { createInterfaces } from '../membership/interfaces.ts'
 import { endpoints } from '../resources/index.ts'
 import { SamlLogins } from '../saml/logins.ts'
 import { healthOver } from '../stats/health.ts'
@@ -67,6 +68,7 @@ export function createCapabilities(node: Node): Made {
     events: node.events,
     health: healthOver([layer7.live, layer4.live]),
     history: layer7.history,
+    interfaces: createInterfaces(node),
     jobs: node.jobs,
     layer4,
     live: layer7.live,

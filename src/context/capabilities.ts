@@ -8,6 +8,7 @@ import type { CertificatesReader } from './certificates.ts'
 import type { ClusterActor, ClusterReader } from './cluster.ts'
 import type { EventsReader } from './events.ts'
 import type { HealthReader, HistoryFigures, Layer4Figures, LiveFigures } from './figures.ts'
+import type { InterfacesReader } from './interfaces.ts'
 import type { Drains, JobsActor, JobsReader } from './jobs.ts'
 import type {
   ClockActor,
@@ -47,6 +48,7 @@ export interface Capabilities {
   readonly events: { read: EventsReader }
   readonly health: { read: HealthReader }
   readonly history: { read: HistoryFigures }
+  readonly interfaces: { stage: InterfacesReader }
   readonly jobs: { read: JobsReader; act: JobsActor }
   readonly layer4: { read: Layer4Figures }
   readonly live: { read: LiveFigures }

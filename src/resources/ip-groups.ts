@@ -5,7 +5,6 @@ import { type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { Reply } from '../api/reply.ts'
 import { newId } from '../base/ids.ts'
 import { closed, Name } from '../model/fields.ts'
-import type { NetworkInterface } from '../model/machine-facts.ts'
 import { AssignedInterface, IpGroup } from '../model/network.ts'
 import { groupProblems, interfaceIdOf, interfaceIn, subnetOf } from '../rules/network.ts'
 
@@ -31,39 +30,68 @@ type Assigned = readonly Static<typeof AssignedInterface>[]
 /** A group of which nothing but the name is known. */
 const EMPTY = { networkIp: '', networkMask: 0, gateway: '', defaultGateway: false }
 
-/** Interfaces by id; each node once, and only interfaces that are there. */
-function assignedFrom(sent: Assigned, nodeId: string, found: readonly NetworkInterface[]) {
+type Interfaces = ContextOf['stage']['interfaces']
+type Subnet = Parameters<typeof subnetOf>[0]
+
+/**
+ * Interfaces by id; each node once, and only interfaces that are there. What a node that is away has is taken from who
+ * sends it: the apply looks at it.
+ */
+async function assignedFrom(sent: Assigned, interfaces: Interfaces) {
   const problems: FieldProblem[] = []
-  const assigned = sent.map((one, index) => {
+  const away: string[] = []
+  const nodeIds = new Set(interfaces.nodeIds())
+  const known = [...new Set(sent.map(({ nodeId }) => nodeId))].filter((nodeId) => nodeIds.has(nodeId))
+  const found = new Map(await Promise.all(known.map(async (nodeId) => [nodeId, await interfaces.of(nodeId)] as const)))
+  const assigned = sent.map(({ nodeId, interfaceId }, index) => {
     const about = (field: string, message: string) =>
       problems.push(problemIn(`assignedInterfaces.${index}.${field}`, message))
-    const interfaceId = interfaceIdOf(one.interfaceId, found)
-    if (one.nodeId !== nodeId) about('nodeId', `there is no node ${one.nodeId}`)
-    else if (sent.findIndex((other) => other.nodeId === one.nodeId) < index) about('nodeId', 'has an interface already')
-    if (interfaceId === undefined) about('interfaceId', `there is no interface ${one.interfaceId} on this node`)
-    return { nodeId: one.nodeId, interfaceId: interfaceId ?? one.interfaceId }
+    if (!found.has(nodeId)) about('nodeId', `there is no node ${nodeId}`)
+    else if (sent.findIndex((other) => other.nodeId === nodeId) < index) about('nodeId', 'has an interface already')
+    const there = found.get(nodeId)
+    if (there === undefined) away.push(nodeId)
+    const id = there && interfaceIdOf(interfaceId, there)
+    if (there !== undefined && id === undefined)
+      about('interfaceId', `there is no interface ${interfaceId} on that node`)
+    return { nodeId, interfaceId: id ?? interfaceId }
   })
-  return { assigned, problems }
+  return { assigned, problems, away }
+}
+
+/** On each node, the interface that already has an address of the subnet. */
+async function assignedBy(group: Subnet, interfaces: Interfaces): Promise<IpGroup['assignedInterfaces']> {
+  const subnet = subnetOf(group)
+  if (subnet === undefined) return []
+  const each = interfaces.nodeIds().map(async (nodeId) => {
+    const interfaceId = interfaceIn(subnet, (await interfaces.of(nodeId)) ?? [])
+    return interfaceId === undefined ? [] : [{ nodeId, interfaceId }]
+  })
+  return (await Promise.all(each)).flat()
 }
 
 /** What is sent over what is stored, as a record without its id; refuses all problems at once. */
 async function groupFrom(
   { assignedInterfaces: sent, ...fields }: Sent,
   stored: Omit<IpGroup, 'id'> | undefined,
-  { nodeId, machine }: Pick<ContextOf['stage'], 'nodeId' | 'machine'>,
-): Promise<Omit<IpGroup, 'id'>> {
+  { interfaces }: Pick<ContextOf['stage'], 'interfaces'>,
+): Promise<{ readonly group: Omit<IpGroup, 'id'>; readonly away: readonly string[] }> {
   const group = { ...EMPTY, ...stored, ...fields }
   const problems = groupProblems(group)
   if (sent !== undefined) {
-    const { assigned, problems: others } = assignedFrom(sent, nodeId, await machine.interfaces())
+    const { assigned, problems: others, away } = await assignedFrom(sent, interfaces)
     refuseFields([...problems, ...others])
-    return { ...group, assignedInterfaces: assigned }
+    return { group: { ...group, assignedInterfaces: assigned }, away }
   }
   refuseFields(problems)
-  if (stored !== undefined) return { ...group, assignedInterfaces: [...stored.assignedInterfaces] }
-  const subnet = subnetOf(group)
-  const interfaceId = subnet === undefined ? undefined : interfaceIn(subnet, await machine.interfaces())
-  return { ...group, assignedInterfaces: interfaceId === undefined ? [] : [{ nodeId, interfaceId }] }
+  const assignedInterfaces = stored?.assignedInterfaces ?? (await assignedBy(group, interfaces))
+  return { group: { ...group, assignedInterfaces: [...assignedInterfaces] }, away: [] }
+}
+
+/** Says whose interfaces nobody could look at. */
+function storedGroup(id: string, away: readonly string[]): { id: string } | Reply<{ id: string }> {
+  if (away.length === 0) return { id }
+  const whose = away.map((nodeId) => `node ${nodeId} is away`).join(', ')
+  return Reply.with({ id }, { message: `IP group stored; ${whose}: the apply looks whether its interface is there` })
 }
 
 export const ipGroups = [
@@ -89,8 +117,9 @@ export const ipGroups = [
     data: CreatedId,
     handle: async (ctx, { body }) => {
       const id = newId()
-      ctx.section('ipGroups').create({ id, ...(await groupFrom(body, undefined, ctx)) })
-      return { id }
+      const { group, away } = await groupFrom(body, undefined, ctx)
+      ctx.section('ipGroups').create({ id, ...group })
+      return storedGroup(id, away)
     },
   }),
   endpoint({
@@ -133,8 +162,9 @@ export const ipGroups = [
     handle: async (ctx, { params, body }) => {
       const groups = ctx.section('ipGroups')
       const stored = groups.get(params.id)
-      groups.merge(params.id, await groupFrom(body, stored, ctx))
-      return { id: params.id }
+      const { group, away } = await groupFrom(body, stored, ctx)
+      groups.merge(params.id, group)
+      return storedGroup(params.id, away)
     },
   }),
   endpoint({

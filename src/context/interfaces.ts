@@ -1,0 +1,9 @@
+import type { NetworkInterface } from '../model/machine-facts.ts'
+
+/** The network interfaces of each node of the cluster, as they are now. */
+export interface InterfacesReader {
+  /** All nodes; on a node without a cluster, that one. */
+  nodeIds(): readonly string[]
+  /** Of one of these. undefined: it does not tell within two seconds. */
+  of(nodeId: string): Promise<readonly NetworkInterface[] | undefined>
+}
