@@ -158,7 +158,7 @@ export class ClusterLog implements EntryLog {
         isOpen ||= value !== undefined && error.kind === 'unknown-outcome'
         if (this.#hasEnded || clock.monotonic_ms() >= until_ms) {
           log.warn('a change could not be written to the log of the cluster', { why: error.message })
-          throw noQuorum(isOpen)
+          throw noQuorum(isOpen, error.kind === 'no-space')
         }
         await this.#pause(AGAIN_MS)
       }

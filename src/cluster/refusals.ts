@@ -13,16 +13,17 @@ export const lostRace = () =>
 export const refused = (why = 'it is being closed', known = 'Nothing was changed') =>
   new ApiError('NO_QUORUM', `${known}. This node cannot take part in changes: ${why}`)
 
-/** `isOpen`: it may have been written, or may still be. */
-export function noQuorum(isOpen: boolean): ApiError {
+/** `isOpen`: it may have been written, or may still be. `isFull`: nodes answer, and have no space left. */
+export function noQuorum(isOpen: boolean, isFull = false): ApiError {
   const known = isOpen
     ? 'Whether the change was written is not known: read it before you send it again'
     : 'Nothing was changed'
-  return new ApiError(
-    'NO_QUORUM',
-    `Too few nodes of the cluster answer. ${known}. What runs goes on, and can be read; GET /cluster tells who is missing`,
-    { headers: { 'Retry-After': '5' } },
-  )
+  const [why, what] = isFull
+    ? ['The log of the cluster has no space left', 'room is made: try again']
+    : ['Too few nodes of the cluster answer', 'GET /cluster tells who is missing']
+  return new ApiError('NO_QUORUM', `${why}. ${known}. What runs goes on, and can be read; ${what}`, {
+    headers: { 'Retry-After': '5' },
+  })
 }
 
 /** Something of the log is not there: numbers tell what a watch has lost. */

@@ -18,6 +18,7 @@ import { PeerClient } from '../peers/peer-client.ts'
 import { PeerServer } from '../peers/peer-server.ts'
 import { askStanding, type Standing } from '../peers/standing.ts'
 import type { ClusterFiles, NodeCredentials, OwnMembership } from './cluster-files.ts'
+import { EtcdSpace } from './etcd-space.ts'
 import type { EtcdService } from './etcd-service.ts'
 import { JoinTokens } from './join-tokens.ts'
 import { Lockout } from './lockout.ts'
@@ -61,6 +62,7 @@ export class JoinedCluster {
   readonly #server: PeerServer
   readonly #lockout: Lockout
   readonly #holder: KeyHolder
+  readonly #space: EtcdSpace
   readonly #looks: Repeated
   /** Its own member of etcd answers it: one that has just joined answers nobody. */
   #isVoter = false
@@ -88,6 +90,8 @@ export class JoinedCluster {
     this.#holder = holder
     this.removals = new Removals({ ...parts, ...begun, ...this.#waysOfRemovals })
     this.#lockout = new Lockout({ ...parts, ...begun, ...this.#waysOfLockout })
+    const urls = () => gatewaysOf(parts.members, this.own, false)
+    this.#space = new EtcdSpace({ ...parts, etcd: this.etcd, urls })
     this.#looks = new Repeated('the cluster', () => this.#look(), LOOK_EVERY_MS, parts.log)
     this.#looks.start()
     parts.members.follow(() => this.#meet())
@@ -272,6 +276,7 @@ export class JoinedCluster {
       }
     }
     if (listed === undefined) return await this.#askStanding()
+    if (status !== undefined) await this.#space.look(status)
     await settle(this, this.#parts.members, listed)
     await this.#lockout.bring()
     if (this.removals.isDue) await this.removals.finish()

@@ -24,7 +24,7 @@ export type ClusterEtcd = ClusterLogParts['etcd']
  * `lost before` was never executed, `lost after` was, and `later` will be when `EtcdInMemory.late` is called. A
  * promise: executed at once, and answered when it resolves.
  */
-export type Fault = 'unreachable' | 'lost before' | 'lost after' | 'later' | Promise<unknown>
+export type Fault = 'unreachable' | 'full' | 'lost before' | 'lost after' | 'later' | Promise<unknown>
 
 export interface Call {
   readonly kind: 'range' | 'transact' | 'put' | 'delete' | 'watch'
@@ -306,6 +306,7 @@ export class EtcdOfNode implements ClusterEtcd {
     await Promise.resolve()
     const fault = this.fault(call)
     if (fault === undefined) return await execute()
+    if (fault === 'full') throw new EtcdError('no-space', 'it has no space left')
     if (fault === 'unreachable') throw new EtcdError('unreachable', 'it refuses connections')
     if (typeof fault !== 'string') {
       const answer = await execute()

@@ -117,6 +117,8 @@ t.test('nobody answers: nothing was changed', async (t) => {
   refusedFor(t, await refusal(first.log.append(staged('a', 1), 0)), /Nothing was changed/)
   t.equal(countOf(first.etcd, 'transact'), 61, 'for six seconds, ten times in each')
   t.equal(cluster.etcd.revision, revision)
+  first.etcd.fault = () => 'full'
+  refusedFor(t, await refusal(first.log.append(staged('a', 1), 0)), /no space left. Nothing was changed/)
   first.etcd.fault = () => undefined
   await first.log.append(staged('a', 2), 0)
   t.equal(valueOn(first, 'a'), 2)

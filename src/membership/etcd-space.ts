@@ -1,0 +1,70 @@
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { EtcdClient } from '../etcd/client.ts'
+import { EtcdError } from '../etcd/errors.ts'
+import type { MemberStatus } from '../etcd/maintenance.ts'
+
+export interface EtcdSpaceParts {
+  readonly etcd: Pick<EtcdClient, 'compact' | 'maintenance'>
+  /** Where each member is asked, this node's last. */
+  readonly urls: () => readonly string[]
+  readonly clock: Pick<Clock, 'monotonic_ms'>
+  readonly log: Log
+}
+
+const EVERY_MS = 60_000
+const EVERY_MS_WHILE_FULL = 5_000
+const REWRITE_BYTES_MIN = 64 * 2 ** 20
+
+/**
+ * The database file of etcd never shrinks by itself, and at its bound all writes are refused until somebody makes room.
+ * The node whose member leads looks after all members, so that they are not away at the same time.
+ */
+export class EtcdSpace {
+  readonly #parts: EtcdSpaceParts
+  #last_ms = -EVERY_MS
+
+  constructor(parts: EtcdSpaceParts) {
+    this.#parts = parts
+  }
+
+  /** `own`: what the member beside this node says. Rejects with `EtcdError`. */
+  async look(own: MemberStatus): Promise<void> {
+    if (own.leader !== own.memberId) return
+    const isFull = own.errors.some((error) => error.includes('NOSPACE'))
+    const now_ms = this.#parts.clock.monotonic_ms()
+    if (now_ms - this.#last_ms < (isFull ? EVERY_MS_WHILE_FULL : EVERY_MS)) return
+    this.#last_ms = now_ms
+    if (isFull) return await this.#makeRoom(own)
+    await this.#rewrite(({ dbSize, dbSizeInUse }) => dbSize > REWRITE_BYTES_MIN && dbSizeInUse < dbSize / 2)
+  }
+
+  /** What is compacted is free room in the file, and counts as used until the file is rewritten. */
+  async #makeRoom({ revision }: MemberStatus): Promise<void> {
+    const { etcd, log } = this.#parts
+    log.warn('etcd has no space left; old revisions are dropped, and its databases rewritten')
+    await etcd.compact(revision, { isPhysical: true }).catch((error: unknown) => {
+      if (!(error instanceof EtcdError && error.kind === 'compacted')) throw error
+    })
+    await this.#rewrite(() => true)
+    for (const alarm of await etcd.maintenance.alarms())
+      if (alarm.kind === 'NOSPACE') await etcd.maintenance.disarm(alarm)
+  }
+
+  /** One after the other; one that does not answer has it done when it does. */
+  async #rewrite(isDue: (status: MemberStatus) => boolean): Promise<void> {
+    const { etcd, urls, log } = this.#parts
+    for (const at of urls()) {
+      try {
+        const before = await etcd.maintenance.status({ at })
+        if (!isDue(before)) continue
+        await etcd.maintenance.defragment({ at })
+        const { dbSize: left } = await etcd.maintenance.status({ at })
+        log.info('the database of a member of etcd was rewritten', { at, bytesBefore: before.dbSize, bytes: left })
+      } catch (error) {
+        if (!(error instanceof EtcdError)) throw error
+        log.warn('the database of a member of etcd could not be rewritten', { at, why: error.message })
+      }
+    }
+  }
+}
