@@ -64,8 +64,8 @@ export interface EndpointSpec<
   readonly outsideTransactions?: true
   /** Changes the machine or its configuration: refused by a daemon that only watches a HAProxy of somebody else. */
   readonly managedOnly?: true
-  /** Whoever is asked answers, also where the path names another node: that one may be gone. */
-  readonly answeredByAny?: true
+  /** Whoever is asked answers, also where the path names another node, which may be away, or be none any more. */
+  readonly answeredByAny?: 'for members' | 'for any id'
   /**
    * If-Match is compared with the record that it changes, which a read answers with an ETag. What stages changes of a
    * record does so without saying it; every other request with an If-Match is refused.
@@ -151,7 +151,7 @@ export interface Endpoint {
   readonly permissionOnly: boolean
   readonly outsideTransactions: boolean
   readonly managedOnly: boolean
-  readonly answeredByAny: boolean
+  readonly answeredByAny: 'for members' | 'for any id' | undefined
   readonly comparesRevision: boolean
   readonly status: 200 | 201 | 202 | 303
   readonly mayGoOn: boolean
@@ -192,7 +192,7 @@ const DEFAULTS = {
   reveals: false,
   permissionOnly: false,
   managedOnly: false,
-  answeredByAny: false,
+  answeredByAny: undefined,
   status: 200,
   mayGoOn: false,
   isForm: false,

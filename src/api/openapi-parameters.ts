@@ -23,7 +23,7 @@ const shared = (name: keyof typeof PARAMETERS): Json => ({ $ref: `#/components/p
 export function parametersOf(endpoint: Endpoint): readonly Json[] {
   const { method, path, access, isTagged, outsideTransactions, comparesRevision } = endpoint
   return [
-    ...pathParameters(path, endpoint.answeredByAny),
+    ...pathParameters(path, endpoint.answeredByAny !== undefined),
     ...queryParameters(endpoint),
     ...headerParameters(endpoint),
     ...(comparesRevision ? [shared('IfMatch')] : []),

@@ -44,7 +44,7 @@ export function refusalCodes(endpoint: Endpoint): readonly ErrorCode[] {
     ...ALWAYS,
     ...(isKnown ? KNOWN : []),
     ...(path.includes('{') ? (['NOT_FOUND'] as const) : []),
-    ...(/\{applianceI[dD]\}/.test(path) && !answeredByAny ? (['NODE_UNREACHABLE'] as const) : []),
+    ...(/\{applianceI[dD]\}/.test(path) && answeredByAny === undefined ? (['NODE_UNREACHABLE'] as const) : []),
     ...(method === 'GET' ? [] : [...SENT, 'NO_QUORUM' as const]),
     ...OF_EFFECT[effect],
     ...(effect.startsWith('stage') && (method === 'DELETE' || body !== undefined) ? OF_EDIT[method] : []),

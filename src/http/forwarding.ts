@@ -51,10 +51,13 @@ export class Forwarding {
   forward(asked: Asked, rights: Rights | undefined, nodeId: string): Promise<Answer> {
     const { nodes } = this.#parts
     // A request goes from node to node once.
-    if (nodes?.isMember(nodeId) !== true || asked.incoming.carried !== undefined) {
-      throw new ApiError('NOT_FOUND', `There is no node with id ${nodeId}`)
-    }
+    if (nodes === undefined || asked.incoming.carried !== undefined) throw noNode(nodeId)
+    this.assertMember(nodeId)
     return this.#answer(nodes, asked, rights, nodeId)
+  }
+
+  assertMember(nodeId: string): void {
+    if (this.#parts.nodes?.isMember(nodeId) !== true) throw noNode(nodeId)
   }
 
   /** The other node tells its audit log what was done, this one what came back: both when it is on the disk. */
@@ -93,6 +96,8 @@ export class Forwarding {
     }
   }
 }
+
+const noNode = (nodeId: string) => new ApiError('NOT_FOUND', `There is no node with id ${nodeId}`)
 
 async function received(
   { status, headers, body }: ForwardedAnswer,

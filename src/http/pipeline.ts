@@ -116,9 +116,7 @@ export class Pipeline {
       if (!mayAsk(route, who)) throw new ApiError('PERMISSION_DENIED', explainDenial(route.endpoint))
       const params = known?.params ?? paramsOf(match)
       const asked = { route, incoming, actor, params, requestId }
-      // Known paths are this node's.
-      const isHere = known !== undefined || route.endpoint.answeredByAny
-      const other = isHere ? undefined : otherNodeIn(params, this.#parts.nodeId)
+      const other = this.#otherThan(known !== undefined, asked)
       if (other !== undefined) return this.#elsewhere(asked, who.rights, other)
       if (HAS_BODY.has(method)) return this.#counted(this.#withBody(asked))
       if (known === undefined) this.#known.keep(path, { ...match, params })
@@ -134,6 +132,16 @@ export class Pipeline {
     signal.throwIfAborted()
     const isOfNode = namesNode(this.#router.find(method, path))
     return forPeer(isOfNode ? await this.handle(fromPeer(request), requestId) : NOT_FORWARDED)
+  }
+
+  /** The node that answers instead of this one. Refuses an id of none. */
+  #otherThan(isKnown: boolean, { route, params }: Asked): string | undefined {
+    const { answeredByAny } = route.endpoint
+    // Known paths are answered here.
+    if (answeredByAny === undefined) return isKnown ? undefined : otherNodeIn(params, this.#parts.nodeId)
+    const named = otherNodeIn(params, this.#parts.nodeId)
+    if (named !== undefined && answeredByAny === 'for members') this.#forwarding.assertMember(named)
+    return undefined
   }
 
   #elsewhere(asked: Asked, rights: Rights | undefined, nodeId: string): Promise<Answer> {

@@ -189,7 +189,7 @@ export const cluster = [
     name: 'cluster.removeNode',
     method: 'DELETE',
     path: '/cluster/nodes/{applianceId}',
-    answeredByAny: true,
+    answeredByAny: 'for any id',
     effect: 'act',
     extension: true,
     managedOnly: true,

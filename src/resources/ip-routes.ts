@@ -26,10 +26,10 @@ const Body = closed({
 
 const shown = ({ nodeId: _nodeId, ...route }: IpRoute): Static<typeof Shown> => route
 
-/** The record of this node; one of another node is as unknown as none. */
+/** The record of that node; one of another node is as unknown as none. */
 function ofNode(routes: SectionReader<'ipRoutes'>, key: string, nodeId: string): IpRoute {
   const route = routes.get(key)
-  if (route.nodeId !== nodeId) throw new ApiError('NOT_FOUND', `There is no route with id ${key} on this node`)
+  if (route.nodeId !== nodeId) throw new ApiError('NOT_FOUND', `There is no route with id ${key} on that node`)
   return route
 }
 
@@ -40,15 +40,18 @@ const EMPTY = { destination: '', source: '', viaIp: '', interface: '', metric: n
 async function routeFrom(
   sent: Static<typeof Body>,
   stored: IpRoute | undefined,
-  { machine }: Pick<ContextOf['stage'], 'machine'>,
+  nodeId: string,
+  { interfaces }: Pick<ContextOf['stage'], 'interfaces'>,
 ): Promise<Omit<IpRoute, 'id' | 'nodeId'>> {
   const wanted = sent.interface ?? ''
-  const interfaceId = wanted === '' ? '' : interfaceIdOf(wanted, await machine.interfaces())
+  const found = wanted === '' ? undefined : await interfaces.of(nodeId)
+  // That of a node which is away is looked at by the apply.
+  const interfaceId = found === undefined ? wanted : interfaceIdOf(wanted, found)
   const link = sent.interface === undefined ? {} : { interface: interfaceId ?? wanted }
   const route = { ...EMPTY, ...stored, ...sent, ...link }
   refuseFields([
     ...routeProblems(route),
-    ...(interfaceId === undefined ? [problemIn('interface', `is none of this node: ${wanted}`)] : []),
+    ...(interfaceId === undefined ? [problemIn('interface', `is none of that node: ${wanted}`)] : []),
   ])
   return route
 }
@@ -58,6 +61,7 @@ export const ipRoutes = [
     name: 'ipRoutes.list',
     method: 'GET',
     path: '/{applianceId}/routes',
+    answeredByAny: 'for members',
     effect: 'read',
     summary: 'List the routes of a node',
     message: 'Routes',
@@ -73,6 +77,7 @@ export const ipRoutes = [
     name: 'ipRoutes.create',
     method: 'POST',
     path: '/{applianceId}/routes',
+    answeredByAny: 'for members',
     effect: 'stage',
     status: 201,
     summary: 'Create a route: default, static, policy (by source) or blackhole',
@@ -81,7 +86,7 @@ export const ipRoutes = [
     data: CreatedId,
     handle: async (ctx, { params, body }) => {
       const key = newId()
-      const route = await routeFrom(body, undefined, ctx)
+      const route = await routeFrom(body, undefined, params.applianceId, ctx)
       ctx.section('ipRoutes').create({ id: key, nodeId: params.applianceId, ...route })
       return { id: key }
     },
@@ -90,6 +95,7 @@ export const ipRoutes = [
     name: 'ipRoutes.get',
     method: 'GET',
     path: '/{applianceId}/routes/{id}',
+    answeredByAny: 'for members',
     effect: 'read',
     summary: 'Read a route',
     message: 'Route',
@@ -100,6 +106,7 @@ export const ipRoutes = [
     name: 'ipRoutes.update',
     method: 'PUT',
     path: '/{applianceId}/routes/{id}',
+    answeredByAny: 'for members',
     effect: 'stage',
     summary: 'Change a route; omitted fields keep their value, null clears one',
     message: 'Route stored',
@@ -108,13 +115,14 @@ export const ipRoutes = [
     handle: async (ctx, { params, body }) => {
       const routes = ctx.section('ipRoutes')
       const stored = ofNode(routes, params.id, params.applianceId)
-      routes.merge(params.id, await routeFrom(body, stored, ctx))
+      routes.merge(params.id, await routeFrom(body, stored, params.applianceId, ctx))
     },
   }),
   endpoint({
     name: 'ipRoutes.delete',
     method: 'DELETE',
     path: '/{applianceId}/routes/{id}',
+    answeredByAny: 'for members',
     effect: 'stage',
     summary: 'Delete a route',
     message: 'Route {id} will be deleted with apply',

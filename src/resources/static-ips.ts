@@ -24,10 +24,10 @@ const Body = closed({
 
 const shown = ({ nodeId: _nodeId, ...address }: StaticIp): Static<typeof Shown> => address
 
-/** The record of this node; one of another node is as unknown as none. */
+/** The record of that node; one of another node is as unknown as none. */
 function ofNode(addresses: SectionReader<'staticIps'>, key: string, nodeId: string): StaticIp {
   const address = addresses.get(key)
-  if (address.nodeId !== nodeId) throw new ApiError('NOT_FOUND', `There is no static IP with id ${key} on this node`)
+  if (address.nodeId !== nodeId) throw new ApiError('NOT_FOUND', `There is no static IP with id ${key} on that node`)
   return address
 }
 
@@ -66,6 +66,7 @@ export const staticIps = [
     name: 'staticIps.list',
     method: 'GET',
     path: '/{applianceId}/sips',
+    answeredByAny: 'for members',
     effect: 'read',
     summary: 'List the static IPs of a node',
     message: 'Static IPs',
@@ -81,6 +82,7 @@ export const staticIps = [
     name: 'staticIps.create',
     method: 'POST',
     path: '/{applianceId}/sips',
+    answeredByAny: 'for members',
     effect: 'stage',
     status: 201,
     summary: 'Create a static IP on the interface of its IP group',
@@ -99,6 +101,7 @@ export const staticIps = [
     name: 'staticIps.get',
     method: 'GET',
     path: '/{applianceId}/sips/{id}',
+    answeredByAny: 'for members',
     effect: 'read',
     summary: 'Read a static IP',
     message: 'Static IP',
@@ -109,6 +112,7 @@ export const staticIps = [
     name: 'staticIps.update',
     method: 'PUT',
     path: '/{applianceId}/sips/{id}',
+    answeredByAny: 'for members',
     effect: 'stage',
     refuses: ['IN_USE'],
     summary: 'Change a static IP; an address that something listens on stays, and omitted fields keep their value',
@@ -127,6 +131,7 @@ export const staticIps = [
     name: 'staticIps.delete',
     method: 'DELETE',
     path: '/{applianceId}/sips/{id}',
+    answeredByAny: 'for members',
     effect: 'stage',
     refuses: ['IP_MISMATCH', 'TRANSACTION_OPEN'],
     summary: 'Delete a static IP that nothing uses; refused while a transaction is open',

@@ -34,6 +34,15 @@ t.test('an id that is no member’s is refused as before, and so is every other 
   test.same(far.asked, [])
 })
 
+t.test('what any node can answer is answered by the one that is asked, for every member', async (test) => {
+  const { url, near, far } = await twoNodes(test)
+  const status = async (path: string) => (await fetch(`${url}/${path}`, { headers: ANN })).status
+  // The second time, the path is known.
+  for (const path of ['lb1/kept', 'lb2/kept', 'lb2/kept', 'lb3/gone']) test.equal(await status(path), 200, path)
+  test.equal(await status('lb3/kept'), 404)
+  test.same([near.asked.length, far.asked.length], [5, 0])
+})
+
 t.test('tags, statuses and headers are those of the other node', async (test) => {
   const { url } = await twoNodes(test)
   const first = await fetch(`${url}/lb2/tagged`, { headers: ANN })
