@@ -125,6 +125,13 @@ export async function startLab({ guest, output }: Machine) {
       }
       return shares
     },
+    /** Beginnings of connections that this client has sent again. */
+    async begunAgain(client: string) {
+      const [names = '', values = ''] = (await must('ip', 'netns', 'exec', client, 'cat', '/proc/net/netstat')).split(
+        '\n',
+      )
+      return Number(values.split(' ')[names.split(' ').indexOf('TCPSynRetrans')])
+    },
     /** A connection that stays, and asks now and then (never, where `every_ms` is 0). */
     async hold(client: string, host: string, port: number, every_ms = 200) {
       const file = `${FOLDER}/held-${(units += 1)}`
