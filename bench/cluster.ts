@@ -7,8 +7,8 @@ import { type ClusterDaemon, ClusterDaemons, etcdOf, form, join } from '../test/
 import type { Daemon } from '../test/fixtures/daemon.ts'
 import { freePort } from '../test/fixtures/traffic.ts'
 import { cpuOf, createReals, memoryOf } from './daemon.ts'
-import { timesAt } from './load.ts'
-import { percentile, spread, table, timed } from './measure.ts'
+import { type Target, throughput, timesAt } from './load.ts'
+import { median, percentile, spread, table, timed, whole } from './measure.ts'
 import { scaled } from './scale.ts'
 
 const EDITS = scaled(300, 5)
@@ -18,6 +18,8 @@ const KILLS = scaled(5, 1)
 const IDLE_MS = scaled(20_000, 500)
 const POLLS_PER_SECOND = 200
 const POLL_SECONDS = scaled(10, 1)
+const RATE_ROUNDS = scaled(6, 1)
+const RATE_SECONDS = scaled(2, 1)
 const SEQUENCE = 'x-fulcrum-sequence'
 
 interface Side {
@@ -101,6 +103,37 @@ async function idle({ pids }: Side): Promise<{ readonly share: number; readonly 
   return { share, memory_mb: pids().reduce((sum, pid) => sum + memoryOf(pid).anonymous_mb, 0) }
 }
 
+/** Over plain HTTP, as an administrator. */
+async function targetOf({ node: { daemon }, plainPort }: Side, path: (nodeId: string) => string): Promise<Target> {
+  const headers = { Authorization: `Bearer ${await daemon.login()}` }
+  return { url: `http://127.0.0.1:${plainPort}/api/v1${path(daemon.node)}`, headers }
+}
+
+/** Requests per second that each side reaches, in turns. */
+async function rates(one: Side, three: Side): Promise<void> {
+  const rows = []
+  for (const [title, path] of [
+    ['ping', () => '/ping'],
+    ['live figures', livePath],
+  ] as const) {
+    const [alone, shared] = [await targetOf(one, path), await targetOf(three, path)]
+    const [aloneRates, sharedRates]: [number[], number[]] = [[], []]
+    for (let round = 0; round < RATE_ROUNDS; round += 1) {
+      aloneRates.push(await throughput(alone, RATE_SECONDS))
+      sharedRates.push(await throughput(shared, RATE_SECONDS))
+    }
+    const ratios = sharedRates.map((rate, i) => rate / (aloneRates[i] ?? rate))
+    rows.push([title, whole(median(aloneRates)), whole(median(sharedRates)), spread(ratios, 2)])
+  }
+  table(
+    'Requests per second of one node, and of one that is in a cluster of three on the same machine',
+    ['request', 'one node', 'of three', 'ratio (range)'],
+    rows,
+  )
+}
+
+const livePath = (nodeId: string) => `/${nodeId}/layer7proxy/stats/backends`
+
 /** Ten thousand real servers in one backend, staged. No frontend: the HAProxys of this machine would share its port. */
 async function fill(daemon: Daemon): Promise<string> {
   const rips = await createReals(daemon, RECORDS)
@@ -146,11 +179,8 @@ export async function run(): Promise<void> {
     const rows = []
     for (const [side, ripId] of made) {
       const { daemon } = side.node
-      const token = await daemon.login()
       const whole_ms = await timed(() => daemon.data('PUT', '/services/apply'))
-      const path = `/api/v1/${daemon.node}/layer7proxy/stats/backends`
-      const target = { url: `http://127.0.0.1:${side.plainPort}${path}`, headers: { Authorization: `Bearer ${token}` } }
-      const polls_ms = await timesAt(target, POLLS_PER_SECOND, POLL_SECONDS)
+      const polls_ms = await timesAt(await targetOf(side, livePath), POLLS_PER_SECOND, POLL_SECONDS)
       const edit_ms = await edits(daemon, ripId)
       const apply_ms = await applies(daemon, ripId)
       const { share, memory_mb } = await idle(side)
@@ -178,6 +208,7 @@ export async function run(): Promise<void> {
       ],
       rows,
     )
+    await rates(one, three)
     const seen_ms = await seen(first.daemon, second.daemon, ripId)
     const gaps_ms = await killed(nodes, ripId)
     table(
