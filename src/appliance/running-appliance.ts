@@ -15,6 +15,7 @@ import { type Handler, type Listener, requestIds } from '../http/server.ts'
 import { newId } from '../base/ids.ts'
 import { Repeated } from '../base/repeated.ts'
 import type { Node, Part } from './node.ts'
+import { ClusterWatch } from '../membership/cluster-watch.ts'
 import { NetworkUpkeep } from '../watches/network-upkeep.ts'
 import { SandboxWatch } from '../watches/sandbox-watch.ts'
 import type { PeerAnswer, PeerRequest } from '../peers/answering.ts'
@@ -44,6 +45,7 @@ export interface Appliance {
 
 const LOOK_WHO_EVERY_MS = 500
 const FOLLOW_EVERY_MS = 1_000
+const WATCH_EVERY_MS = 1_000
 /** A request that is no apply, and takes longer, is cut off by a stop. */
 const ANSWERS_MS = 2_000
 
@@ -75,6 +77,7 @@ export class RunningAppliance implements Appliance {
       { close: () => this.#endListening() },
       createConfirmation(node),
       createFollowing(node),
+      createClusterWatch(node),
       createSupervision(node),
       ...made.parts,
       createCertificateWatch(node),
@@ -190,6 +193,14 @@ function createConfirmation(node: Node): Confirmation {
 /** What other nodes have applied without this one, and applies whose leading node is away. */
 function createFollowing({ engine, log }: Node): Part {
   const looks = new Repeated('applies of other nodes', () => engine.participant?.look(), FOLLOW_EVERY_MS, log)
+  return { start: () => looks.start(), close: () => looks.stop() }
+}
+
+function createClusterWatch({ membership, events, clock, log }: Node): Part {
+  const tell = (data: object) => events.publish('cluster', data)
+  const { members } = membership
+  const watch = new ClusterWatch({ cluster: () => membership.cluster, members, tell, clock })
+  const looks = new Repeated('the members of the cluster', () => watch.look(), WATCH_EVERY_MS, log)
   return { start: () => looks.start(), close: () => looks.stop() }
 }
 

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
-import { until } from './api-client.ts'
+import { API, until } from './api-client.ts'
 import { startAppliance } from './appliance-container.ts'
 import { containerObstacle } from './container.ts'
 import { type Namespace, namespace, namespaceObstacle } from './network-namespace.ts'
@@ -88,6 +88,12 @@ async function served({ machine }: Machine): Promise<string> {
   return (await machine.inNetwork('curl', '-s', '-m', '5', `http://127.0.0.1:${FRONTEND_PORT}/`)).stdout
 }
 
+/** What a machine has told of the cluster, oldest first. The stream has no end: it is cut off after a second. */
+async function toldBy({ machine, api }: Machine): Promise<string> {
+  const argv = ['curl', '-sk', '-N', '-m', '1', '-H', `Authorization: Bearer ${api.token()}`]
+  return (await machine.inNetwork(...argv, `${API}/events?after=0&kinds=cluster`)).stdout
+}
+
 t.test('a site of three machines', { skip: obstacle ?? false }, async (site) => {
   const lan = await namespace(site, 'lan')
   await lan.ip('link add switch type bridge', 'link set switch up')
@@ -173,6 +179,10 @@ t.test('a site of three machines', { skip: obstacle ?? false }, async (site) => 
       return status === 200 && data === null
     })
     t.notMatch(await third.output('systemctl', 'show', 'fulcrum-etcd', '--property=ActiveState'), /=active/)
+    t.match(
+      await toldBy(first),
+      /node joined.*lb2[^]*node joined.*lb3[^]*node unreachable.*lb3[^]*node reached.*lb3[^]*node removed.*lb2[^]*node joined.*lb2[^]*node removed.*lb3/,
+    )
     await done(third, 'POST', '/ipvsDirector/rips', { name: 'alone', ip: '192.0.2.1', port: 80 })
     await done(third, 'PUT', '/services/apply')
   })

@@ -1,0 +1,96 @@
+import type { Clock } from '../base/clock.ts'
+import type { Liveness } from '../peers/peer-session.ts'
+import type { JoinedCluster } from './joined-cluster.ts'
+import type { Members } from './members.ts'
+
+export interface ClusterWatchParts {
+  /** undefined while this node is in no cluster. */
+  readonly cluster: () => ClusterSight | undefined
+  readonly members: Pick<Members, 'all'>
+  readonly tell: (data: object) => void
+  readonly clock: Pick<Clock, 'monotonic_ms'>
+}
+
+/** What is looked at of the cluster. */
+export type ClusterSight = Pick<JoinedCluster, 'hasQuorum' | 'removal'> & {
+  readonly own: Pick<JoinedCluster['own'], 'nodeId'>
+  readonly log: Pick<JoinedCluster['log'], 'halted'>
+  readonly peers: { livenessOf(nodeId: string): Liveness }
+}
+
+/** What stands for less is not told: elections and starts take a second or two. */
+const STANDS_MS = 5_000
+
+/** Something that should be so. That it is not is told when it has stood for a while; that it is again, at once. */
+class Expected {
+  #wasTold = false
+  #since_ms: number | undefined
+
+  /** Whether there is something to tell: that it is, or that it is not. */
+  look(isSo: boolean, now_ms: number): boolean {
+    this.#since_ms = isSo ? undefined : (this.#since_ms ?? now_ms)
+    const isAway = this.#since_ms !== undefined && now_ms - this.#since_ms >= STANDS_MS
+    if (isAway === this.#wasTold || (!isSo && !isAway)) return false
+    this.#wasTold = isAway
+    return true
+  }
+}
+
+/** Tells what this node sees of the cluster: who comes and goes, who is reached, whether changes can be made. */
+export class ClusterWatch {
+  readonly #parts: ClusterWatchParts
+  readonly #reach = new Map<string, Expected>()
+  readonly #quorum = new Expected()
+  #names: ReadonlyMap<string, string> | undefined
+  #halted: string | undefined
+
+  constructor(parts: ClusterWatchParts) {
+    this.#parts = parts
+  }
+
+  look(): void {
+    const { cluster, tell } = this.#parts
+    const sight = cluster()
+    if (sight === undefined) return
+    const { halted } = sight.log
+    if (halted !== undefined && halted !== this.#halted)
+      tell({ state: sight.removal === undefined ? 'halted' : 'removed', reason: halted })
+    this.#halted = halted
+    // Whoever follows it no longer knows nothing of it.
+    if (halted !== undefined) return
+    this.#lookWho(sight.own.nodeId)
+    this.#lookWhere(sight)
+  }
+
+  /** Those that are there at the first look are known. */
+  #lookWho(self: string): void {
+    const { members, tell } = this.#parts
+    const now = new Map(members.all().map(({ id, name }) => [id, name]))
+    const before = this.#names ?? now
+    this.#names = now
+    for (const [nodeId, name] of now) if (!before.has(nodeId)) tell({ state: 'node joined', nodeId, name })
+    for (const [nodeId, name] of before) {
+      if (now.has(nodeId) || nodeId === self) continue
+      this.#reach.delete(nodeId)
+      tell({ state: 'node removed', nodeId, name })
+    }
+  }
+
+  #lookWhere({ own, peers, hasQuorum }: ClusterSight): void {
+    const { clock, tell } = this.#parts
+    const now_ms = clock.monotonic_ms()
+    for (const [nodeId, name] of this.#names ?? []) {
+      if (nodeId === own.nodeId) continue
+      const reach = this.#reach.get(nodeId) ?? new Expected()
+      this.#reach.set(nodeId, reach)
+      const { isReachable, why } = peers.livenessOf(nodeId)
+      if (!reach.look(isReachable, now_ms)) continue
+      tell(
+        isReachable
+          ? { state: 'node reached', nodeId, name }
+          : { state: 'node unreachable', nodeId, name, reason: why },
+      )
+    }
+    if (this.#quorum.look(hasQuorum, now_ms)) tell({ state: hasQuorum ? 'quorum back' : 'quorum lost' })
+  }
+}

@@ -1,0 +1,84 @@
+import t from 'tap'
+import { type ClusterSight, ClusterWatch } from '../../../src/membership/cluster-watch.ts'
+import type { Member } from '../../../src/membership/members.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+
+function watched() {
+  const clock = manualClock()
+  const told: object[] = []
+  const away = new Set<string>()
+  const ids = ['a', 'b']
+  const sight = {
+    own: { nodeId: 'a' },
+    hasQuorum: true,
+    removal: undefined as ClusterSight['removal'],
+    log: { halted: undefined as string | undefined },
+    peers: {
+      livenessOf: (id: string) => (away.has(id) ? { isReachable: false, why: 'it hangs' } : { isReachable: true }),
+    },
+  }
+  const state = { isMember: true }
+  const watch = new ClusterWatch({
+    cluster: () => (state.isMember ? (sight as unknown as ClusterSight) : undefined),
+    members: { all: () => ids.map((id) => ({ id, name: `node ${id}` }) as unknown as Member) },
+    tell: (data) => told.push(data),
+    clock,
+  })
+  /** A look each second. */
+  const pass = (seconds: number) => {
+    for (let i = 0; i < seconds; i += 1) {
+      clock.advance(1_000)
+      watch.look()
+    }
+    return told.splice(0)
+  }
+  return { pass, ids, away, sight, state }
+}
+
+t.test('nodes that come and go; those of the beginning are known', async (t) => {
+  const { pass, ids } = watched()
+  t.same(pass(1), [])
+  ids.push('c')
+  t.same(pass(2), [{ state: 'node joined', nodeId: 'c', name: 'node c' }])
+  ids.splice(1, 1)
+  t.same(pass(2), [{ state: 'node removed', nodeId: 'b', name: 'node b' }])
+})
+
+t.test('a node that is not reached for five seconds, and is again', async (t) => {
+  const { pass, away } = watched()
+  away.add('b')
+  t.same(pass(5), [])
+  away.delete('b')
+  t.same(pass(1), [], 'it was away for a moment')
+  away.add('b')
+  t.same(pass(20), [{ state: 'node unreachable', nodeId: 'b', name: 'node b', reason: 'it hangs' }])
+  away.delete('b')
+  t.same(pass(20), [{ state: 'node reached', nodeId: 'b', name: 'node b' }])
+})
+
+t.test('the quorum', async (t) => {
+  const { pass, sight } = watched()
+  sight.hasQuorum = false
+  t.same(pass(5), [])
+  t.same(pass(5), [{ state: 'quorum lost' }])
+  sight.hasQuorum = true
+  t.same(pass(5), [{ state: 'quorum back' }])
+})
+
+t.test('a node that halts says so once, and nothing of the cluster any more', async (t) => {
+  const { pass, sight, away } = watched()
+  pass(1)
+  sight.log.halted = 'its store differs'
+  away.add('b')
+  t.same(pass(20), [{ state: 'halted', reason: 'its store differs' }])
+  sight.removal = { removedAt: 'today', isLeaving: false, isOut: true }
+  sight.log.halted = 'it was removed'
+  t.same(pass(2), [{ state: 'removed', reason: 'it was removed' }])
+})
+
+t.test('a node without a cluster sees nothing', async (t) => {
+  const { pass, state, ids } = watched()
+  state.isMember = false
+  ids.push('c')
+  t.same(pass(10), [])
+})
