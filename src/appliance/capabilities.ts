@@ -24,6 +24,7 @@ import { Snapshots } from '../machine/snapshots.ts'
 import { Units } from '../machine/units.ts'
 import { Updates } from '../machine/updates/updates.ts'
 import { createInterfaces } from '../membership/interfaces.ts'
+import { Maintenance } from '../membership/maintenance.ts'
 import { endpoints } from '../resources/index.ts'
 import { SamlLogins } from '../saml/logins.ts'
 import { healthOver } from '../stats/health.ts'
@@ -43,7 +44,10 @@ export interface Made {
 export function createCapabilities(node: Node): Made {
   const { access, clock, compute, layer4, layer7 } = node
   const transactions = new Transactions(node.store, clock, node.log)
-  const power = new Power(node)
+  const isAtWork = () => power.isGoingDown || node.jobs.running('packages') !== undefined
+  const { members } = node.membership
+  const maintenance = new Maintenance({ ...node, cluster: () => node.membership.cluster, members, isAtWork })
+  const power = new Power({ ...node, maintenance })
   const snapshots = new Snapshots({ ...node, power })
   const updates = new Updates({ ...node, power, snapshots })
   const backups = new Backups({ ...node, agreed: configView(node.store.agreed), leavesRoom, version: VERSION })
@@ -74,6 +78,7 @@ export function createCapabilities(node: Node): Made {
     live: layer7.live,
     login: access.login,
     machine: node.facts,
+    maintenance,
     passwords: access.hashing,
     pending: createPending(node),
     power,
@@ -92,7 +97,7 @@ export function createCapabilities(node: Node): Made {
   // Jobs that an earlier run of the daemon has left under way are known before anything of theirs is tidied.
   const kinds = [restoreChecks, drains, updates, snapshots].flatMap((one) => one.kinds)
   const tidied = { start: () => updates.tidy(), close: () => updates.close() }
-  const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, snapshots, power, automatic]
+  const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, snapshots, power, maintenance, automatic]
   return { capabilities, transactions, automatic, demo, parts }
 }
 

@@ -1,5 +1,23 @@
 import type { Asking } from './asking.ts'
 
+/** Somebody works on a node. */
+export interface NodeMaintenance {
+  /** ISO 8601. */
+  readonly since: string
+  readonly by: string
+  readonly reason?: string
+}
+
+export interface MaintenanceChange {
+  readonly enabled: boolean
+  readonly reason?: string
+}
+
+export interface MaintenanceActor {
+  /** Begins or ends it for a node of the cluster; refuses a node that is in none, and an id of none. */
+  set(nodeId: string, change: MaintenanceChange, by: string): Promise<void>
+}
+
 /** A node as the others see it. */
 export interface ClusterNode {
   readonly id: string
@@ -14,6 +32,7 @@ export interface ClusterNode {
   readonly isLeader: boolean
   /** Records of which it runs something else than nodes agree on, since an apply of its own. */
   readonly ahead: number
+  readonly maintenance: NodeMaintenance | undefined
   /** Of Fulcrum, when it joined. */
   readonly version: string
   /** ISO 8601. */

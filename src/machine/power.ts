@@ -47,6 +47,8 @@ export interface PowerParts {
   readonly running: ConfigView
   /** Refuses a caller that may not use these endpoints any more. */
   readonly access: { assertStill(author: Actor, endpoints: readonly string[]): void }
+  /** Tells the cluster. Does not fail. */
+  readonly maintenance: { begin(reason: string): Promise<void> }
   readonly events: Pick<Events, 'publish'>
   readonly log: Log
 }
@@ -67,6 +69,10 @@ export class Power implements PowerActor {
 
   constructor(parts: PowerParts) {
     this.#parts = parts
+  }
+
+  get isGoingDown(): boolean {
+    return this.#underWay !== undefined
   }
 
   /** Nothing long is begun on a machine that goes down. */
@@ -131,6 +137,8 @@ export class Power implements PowerActor {
     if (touchesMachine) {
       const deadline_ms = clock.uptime_ms() + drain_s * 1000
       await this.#remember({ change, by, author, machine: machineMark(), deadline_ms })
+      // In the time of the answer: a cluster without a quorum holds nothing up.
+      void this.#parts.maintenance.begin(change)
       await sleep(ANSWER_MS, undefined, { ref: false })
       await this.#drain(deadline_ms)
       // What was begun is remembered: the next start of the daemon goes on with it.

@@ -154,7 +154,7 @@ export class JoinedCluster {
   async state(): Promise<ClusterState> {
     const { own, log, etcd } = this
     const listed = await etcd.members.list({ isSerializable: true, timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
-    const leader = (await this.#ownStatus())?.leader
+    const leader = (await this.ownStatus())?.leader
     const nodes = this.#parts.members.all().map((member): ClusterNode => {
       const { id, name, version, since } = member
       const voter = listed?.find((one) => one.name === id)
@@ -167,6 +167,7 @@ export class JoinedCluster {
         isVoter: voter?.isLearner === false,
         isLeader: voter !== undefined && voter.id === leader,
         ahead: this.#parts.store.aheadOn(id).length,
+        maintenance: shownMaintenance(member),
         version,
         since,
       }
@@ -178,7 +179,7 @@ export class JoinedCluster {
   }
 
   /** Undefined when the member of etcd beside this node does not answer. */
-  #ownStatus(): Promise<MemberStatus | undefined> {
+  ownStatus(): Promise<MemberStatus | undefined> {
     const at = clientUrl(this.own)
     return this.etcd.maintenance.status({ at, timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
   }
@@ -257,7 +258,7 @@ export class JoinedCluster {
 
   /** A member that is not there any more is started again, and one that has caught up is given its vote. */
   async #upkeep(): Promise<void> {
-    const status = await this.#ownStatus()
+    const status = await this.ownStatus()
     if (status === undefined) await this.#parts.service.start()
     const listed = await this.etcd.members.list({ timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
     this.hasQuorum = listed !== undefined
@@ -316,6 +317,12 @@ export class JoinedCluster {
 }
 
 const nothing = () => undefined
+
+function shownMaintenance({ maintenance }: Member): ClusterNode['maintenance'] {
+  if (maintenance === undefined) return undefined
+  const { until: _until, ...shown } = maintenance
+  return shown
+}
 
 function standingIn(members: Members, pin: string): Standing | undefined {
   const removed = members.removalOf(pin)

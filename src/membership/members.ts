@@ -1,5 +1,6 @@
 import type { RowChanges, SharedTable } from '../../storage/config/config-store.ts'
 import type { KeyNotice, KeyRecipient } from '../cluster/key-notice.ts'
+import type { NodeMaintenance } from '../context/cluster.ts'
 import type { NodeAddress } from './node-address.ts'
 
 /** A node of the cluster, as all nodes keep it. */
@@ -17,6 +18,8 @@ export interface Member extends NodeAddress, KeyRecipient {
   readonly version: string
   /** ISO 8601. */
   readonly since: string
+  /** Somebody works on it. `until`: it ends with this boot of the machine, or before, by itself. */
+  readonly maintenance?: NodeMaintenance & { readonly until?: string }
 }
 
 /**

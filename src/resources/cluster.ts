@@ -19,6 +19,20 @@ const Node = Type.Object({
     description:
       'Records of which it runs something else than nodes agree on, since PUT /{applianceId}/services/apply; an apply on all ends this.',
   }),
+  maintenance: Type.Union(
+    [
+      Type.Object({
+        since: text('ISO 8601.'),
+        by: text('Who has begun it; fulcrum for what the daemon does on its own machine.'),
+        reason: Type.Optional(text('What for.')),
+      }),
+      Type.Null(),
+    ],
+    {
+      description:
+        'Somebody works on the node, and its member of etcd does not lead meanwhile; null while nobody does.',
+    },
+  ),
   version: text('Of Fulcrum, when it joined.'),
   since: text('When it joined; ISO 8601.'),
 })
@@ -107,6 +121,11 @@ const Change = closed({
   ),
 })
 
+const Maintenance = closed({
+  enabled: yes('Whether it begins or ends.'),
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'What for; shown in GET /cluster.' })),
+})
+
 const Form = closed({
   name: Name,
   address: Address,
@@ -132,7 +151,8 @@ export const cluster = [
       const state = await ctx.cluster.state()
       if (state === undefined) return null
       const { halted = null, removedAt = null, nodes } = state
-      return { ...state, halted, removedAt, nodes: [...nodes] }
+      const shown = nodes.map(({ maintenance = null, ...node }) => ({ ...node, maintenance }))
+      return { ...state, halted, removedAt, nodes: shown }
     },
   }),
   endpoint({
@@ -217,6 +237,23 @@ export const cluster = [
     data: NoData,
     handle: async (ctx, { body }) => {
       await ctx.cluster.changeSelf(body)
+      return []
+    },
+  }),
+  endpoint({
+    name: 'cluster.maintainNode',
+    method: 'PUT',
+    path: '/cluster/nodes/{applianceId}/maintenance',
+    answeredByAny: 'for members',
+    effect: 'act',
+    extension: true,
+    managedOnly: true,
+    summary: 'Begin or end maintenance of a node: while it lasts, its member of etcd does not lead',
+    message: 'Maintenance of the node is changed',
+    body: Maintenance,
+    data: NoData,
+    handle: async (ctx, { params, body }) => {
+      await ctx.maintenance.set(params.applianceId, body, ctx.actor.email)
       return []
     },
   }),

@@ -37,6 +37,26 @@ t.test('a node with another name and another address', async (t) => {
     t.match(await nodeIn(), { name: 'new', address: second.address })
   })
 
+  await t.test('is worked on, and does not lead meanwhile', async (t) => {
+    const leading = async () =>
+      (await seenBy(first)).nodes.find(({ isLeader }: { readonly isLeader: boolean }) => isLeader)
+    const maintain = (nodeId: string, body: object) =>
+      first.daemon.call('PUT', `/cluster/nodes/${nodeId}/maintenance`, { body })
+    const { id: leader } = await until('a leader', leading, (node) => node !== undefined)
+    const begun = await maintain(leader, { enabled: true, reason: 'a new fan' })
+    t.equal(begun.status, 200, begun.text)
+    const next = await until('another leader', leading, (node) => node !== undefined && node.id !== leader)
+    t.equal(next.maintenance, null)
+    const { nodes } = await seenBy(third)
+    const { maintenance } = nodes.find((node: { readonly id: string }) => node.id === leader)
+    t.match(maintenance, { by: 'admin@localhost', reason: 'a new fan', since: /^\d{4}-/ })
+    await addRip(second, 'meanwhile')
+    t.equal((await maintain(leader, { enabled: false })).status, 200)
+    t.notOk((await seenBy(first)).nodes.some((node: { readonly maintenance: unknown }) => node.maintenance !== null))
+    t.match((await maintain('nobody', { enabled: true })).json, { code: 'NOT_FOUND' })
+    t.match((await maintain(leader, { enabled: 1 })).json, { code: 'INVALID_BODY', errors: [{ field: 'enabled' }] })
+  })
+
   await t.test('is reached where it is, and votes', async (t) => {
     const address = daemons.address(99)
     const moved = await change({ address })
@@ -70,16 +90,16 @@ t.test('a node with another name and another address', async (t) => {
       await until(
         'the entry',
         () => ripsOf(first),
-        (names) => names.length === 1,
+        (names) => names.length === 2,
       ),
-      ['from there'],
+      ['from there', 'meanwhile'],
     )
   })
 
   await t.test('counts for the quorum', async (t) => {
     await third.daemon.kill('SIGTERM')
     await addRip(first, 'with two')
-    t.equal((await ripsOf(first)).length, 2)
+    t.equal((await ripsOf(first)).length, 3)
   })
   return undefined
 })

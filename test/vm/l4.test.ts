@@ -199,7 +199,7 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
     const kernelCounted = async () =>
       Number(/^TCP +\S+:80 +(\d+)/m.exec(await output('ipvsadm', '-Ln', '--stats', '--exact'))?.[1])
     const begunAgain = async () =>
-      (await Promise.all(CLIENTS.map(lab.begunAgain))).reduce((sum, count) => sum + count, 0)
+      (await Promise.all(CLIENTS.map((client) => lab.begunAgain(client)))).reduce((sum, count) => sum + count, 0)
     const [kernelBefore, againBefore] = [await kernelCounted(), await begunAgain()]
     const held = await lab.hold('cli3', VIP[4], 80)
     const load = CLIENTS.slice(0, 2).map((client) => lab.shares(client, 400, VIP[4], 80))

@@ -17,6 +17,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'cluster.form': { name: 'site', address: '192.0.2.1' },
   'cluster.join': { token: 'x', address: '192.0.2.1' },
   'cluster.changeNode': { name: 'other' },
+  'cluster.maintainNode': { enabled: true },
 }
 
 t.test(
@@ -24,7 +25,7 @@ t.test(
   async (test) => {
     const { call, node } = await applianceFixture(test, { observe: { path: '/nowhere/haproxy.sock' } })
     const managed = endpoints.filter(({ managedOnly }) => managedOnly)
-    test.equal(managed.length, 23)
+    test.equal(managed.length, 24)
     for (const { name, method, path } of managed) {
       const body = BODIES[name]
       const place = path.replace('{applianceId}', node).replace('{service}', 'ssh').replace('{n}', '1')

@@ -29,6 +29,7 @@ function fixture(
   const clock = manualClock()
   const done: string[] = []
   const told: object[] = []
+  const maintained: string[] = []
   const left = [...sessions]
   const power = new Power({
     store: { getMeta: () => memory.power, putMeta: async (_, value) => void (memory.power = value) },
@@ -62,15 +63,16 @@ function fixture(
         if (lost) throw new Error('the user is gone or disabled')
       },
     },
+    maintenance: { begin: async (reason) => void maintained.push(reason) },
     events: { publish: (_, data) => void told.push(data) },
     log: silentLog,
   })
   test.teardown(() => power.close())
-  return { power, done, told, memory, clock }
+  return { power, done, told, maintained, memory, clock }
 }
 
 t.test('no new connections, those that are there end, then the machine', async (test) => {
-  const { power, done, told } = fixture(test, { sessions: [2, 1, 0] })
+  const { power, done, told, maintained } = fixture(test, { sessions: [2, 1, 0] })
   test.same(power.request('reboot', REQUEST), { isDryRun: false })
   test.same(done, [], 'it is answered first')
   await until('end', async () => done.length === 6)
@@ -83,6 +85,7 @@ t.test('no new connections, those that are there end, then the machine', async (
     'systemctl --no-wall --no-block reboot',
   ])
   test.match(told, [{ state: 'reboot begins', by: 'a@b' }])
+  test.same(maintained, ['reboot'], 'the cluster is told')
   await refuses(test, 'JOB_IN_PROGRESS', () => power.request('halt', REQUEST))
 })
 
