@@ -23,6 +23,7 @@ import { createClock } from '../machine/set-clock.ts'
 import { Snapshots } from '../machine/snapshots.ts'
 import { Units } from '../machine/units.ts'
 import { Updates } from '../machine/updates/updates.ts'
+import { holders } from '../membership/holders.ts'
 import { createInterfaces } from '../membership/interfaces.ts'
 import { endpoints } from '../resources/index.ts'
 import { SamlLogins } from '../saml/logins.ts'
@@ -42,7 +43,7 @@ export interface Made {
 /** Makes each capability. A new one is a line in the list, and a line in `Capabilities`. */
 export function createCapabilities(node: Node): Made {
   const { access, clock, compute, layer4, layer7 } = node
-  const transactions = new Transactions(node.store, clock, node.log)
+  const transactions = new Transactions(node.store, clock, node.log, holders(node))
   const power = new Power(node)
   const snapshots = new Snapshots({ ...node, power })
   const updates = new Updates({ ...node, power, snapshots })
@@ -92,7 +93,7 @@ export function createCapabilities(node: Node): Made {
   // Jobs that an earlier run of the daemon has left under way are known before anything of theirs is tidied.
   const kinds = [restoreChecks, drains, updates, snapshots].flatMap((one) => one.kinds)
   const tidied = { start: () => updates.tidy(), close: () => updates.close() }
-  const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, snapshots, power, automatic]
+  const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, snapshots, power, automatic, transactions]
   return { capabilities, transactions, automatic, demo, parts }
 }
 
