@@ -156,8 +156,23 @@ export class Pipeline {
   }
 
   #elsewhere(asked: Asked, rights: Rights | undefined, nodeId: string): Promise<Answer> {
+    const { route, incoming } = asked
+    const isRead = !HAS_BODY.has(incoming.method)
+    const kept = isRead && route.endpoint.transactionIn !== undefined ? keepHeaders(incoming) : undefined
     const answer = this.#forwarding.forward(asked, rights, nodeId)
-    return HAS_BODY.has(asked.incoming.method) ? this.#counted(answer) : answer
+    if (kept !== undefined) return this.#orHere(answer, { ...asked, incoming: kept })
+    return isRead ? answer : this.#counted(answer)
+  }
+
+  /** That a transaction is open is known here as well as where it is held. */
+  async #orHere(answer: Promise<Answer>, asked: Asked): Promise<Answer> {
+    const there = await answer
+    if (there.code !== 'NODE_UNREACHABLE') return there
+    try {
+      return await this.#answer(asked, this.#contextFor(asked))
+    } catch (error) {
+      return answerRefusal(error, asked.requestId, this.#parts.log)
+    }
   }
 
   /** A caller that was turned away leaves a line, and so does every attempt to change something. */

@@ -59,7 +59,12 @@ t.test('a transaction and a backup of three nodes, and three other machines', as
     )
     const more = { body: { ...RIP, name: 'applied' }, headers: inside }
     t.equal((await first.daemon.call('POST', '/ipvsDirector/rips', more)).status, 201)
-    const applied = await third.daemon.call('PUT', '/services/apply', { body: { transactionId: next } })
+    // The node that was started again may still be making its machine what it was.
+    const applied = await until(
+      'its apply',
+      () => third.daemon.call('PUT', '/services/apply', { body: { transactionId: next } }),
+      ({ json }) => json.code !== 'APPLY_IN_PROGRESS',
+    )
     t.equal(applied.status, 200, applied.text)
     t.same(await third.daemon.data('GET', '/transactions'), [])
   })

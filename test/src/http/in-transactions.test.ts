@@ -7,7 +7,7 @@ const OF_T1 = { ...ANN, 'x-transaction-id': 't1' }
 /** Two nodes, of which the other one holds the transaction `t1`. */
 async function held(test: Test) {
   const transactions = { elsewhere: { id: 't1', nodeId: 'lb2', isReachable: true } as Held | undefined }
-  const { url, near, far, farPipeline } = await twoNodes(test, transactions)
+  const { url, near, far, farPipeline, client } = await twoNodes(test, transactions)
   /** Answers whether it was the other node. */
   const asked = async (method: string, path: string, headers: Record<string, string> = ANN, body?: object) => {
     const before = far.asked.length
@@ -16,7 +16,7 @@ async function held(test: Test) {
     const answer = await fetch(`${url}${path}`, { method, headers: { ...headers, ...json }, ...sent })
     return { isThere: far.asked.length > before, status: answer.status, json: await answer.json() }
   }
-  return { transactions, asked, near, far, farPipeline }
+  return { transactions, asked, near, far, farPipeline, client }
 }
 type Held = { readonly id: string; readonly nodeId: string; readonly isReachable: boolean }
 
@@ -53,6 +53,18 @@ t.test('without its node the others tell what they know, and edits of it are ref
   test.match(await asked('PUT', '/open/t1/end'), { isThere: false, status: 200 })
   test.match(await asked('GET', '/everywhere', OF_T1), { isThere: false, status: 404 }, 'no member any more')
 })
+
+t.test(
+  'a node that is lost at this moment is asked in vain: the list is told here, and nothing is done twice',
+  async (test) => {
+    const { asked, client } = await held(test)
+    test.match(await asked('GET', '/open'), { isThere: true, status: 200 })
+    client.close()
+    test.match(await asked('GET', '/open'), { isThere: false, status: 200 })
+    test.match(await asked('PUT', '/open/t1/end'), { status: 503, json: { code: 'NODE_UNREACHABLE' } })
+    test.match(await asked('GET', '/everywhere', OF_T1), { status: 503 })
+  },
+)
 
 t.test('from node to node it goes once, and nothing else goes along', async (test) => {
   const { farPipeline } = await held(test)
