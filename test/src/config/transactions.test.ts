@@ -310,6 +310,11 @@ t.test(
     await level()
     test.same(a.transactions.list(), [], 'also where it was held')
     await refuses(test, 'NOT_FOUND', () => a.transactions.join(id, ANNA))
+    const last = await a.transactions.begin(ANNA)
+    await level()
+    await b.transactions.end(last.id)
+    await level()
+    test.same([a.transactions.list(), b.transactions.list()], [[], []], 'its owner need not wait')
   },
 )
 
