@@ -336,3 +336,21 @@ t.test('a node that was removed holds none; without a quorum nothing is edited i
   await b.store.standAlone(() => b.log.close())
   test.same(b.transactions.list(), [], 'who leaves takes none along')
 })
+
+t.test(
+  'a node that joins meets that of the cluster; its own stays behind, as what it has staged does',
+  async (test) => {
+    const { a } = await nodes(test)
+    const { id } = await a.transactions.begin(ANNA)
+    const { transactions, within, store } = fixture(test)
+    const own = await transactions.begin(BERT)
+    await store.transactions.put(own.id, { id: own.id, used: { bootId: '', uptime_ms: 0 }, writes: [] })
+    await store.folding.replace(a.store.folding.snapshot(), a.log.position)
+    const members = { self: 'c', hasQuorum: true, nameOf: () => 'a node', isReachable: () => true }
+    const joined = new Transactions(store, manualClock(), silentLog, members)
+    test.match(joined.list(), [{ id, nodeId: 'a' }])
+    await refuses(test, 'NOT_FOUND', () => within(own.id, () => undefined))
+    await joined.look()
+    test.same(store.transactions.entries(), [])
+  },
+)
