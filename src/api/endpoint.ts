@@ -66,6 +66,8 @@ export interface EndpointSpec<
   readonly managedOnly?: true
   /** Whoever is asked answers, also where the path names another node, which may be away, or be none any more. */
   readonly answeredByAny?: 'for members' | 'for any id'
+  /** About the open transaction itself: answered by the node that holds it. Says where the request names it. */
+  readonly transactionIn?: 'path' | 'body'
   /**
    * If-Match is compared with the record that it changes, which a read answers with an ETag. What stages changes of a
    * record does so without saying it; every other request with an If-Match is refused.
@@ -152,6 +154,7 @@ export interface Endpoint {
   readonly outsideTransactions: boolean
   readonly managedOnly: boolean
   readonly answeredByAny: 'for members' | 'for any id' | undefined
+  readonly transactionIn: 'path' | 'body' | undefined
   readonly comparesRevision: boolean
   readonly status: 200 | 201 | 202 | 303
   readonly mayGoOn: boolean
@@ -193,6 +196,7 @@ const DEFAULTS = {
   permissionOnly: false,
   managedOnly: false,
   answeredByAny: undefined,
+  transactionIn: undefined,
   status: 200,
   mayGoOn: false,
   isForm: false,

@@ -1,6 +1,7 @@
 import { ERRORS, type ErrorCode } from '../base/errors.ts'
 import type { Effect } from '../context/context.ts'
 import type { Endpoint } from './endpoint.ts'
+import { followsTransaction } from './in-transactions.ts'
 
 /** Of every request: an unclear or unknown part of it, and a defect. */
 const ALWAYS: readonly ErrorCode[] = ['MALFORMED_REQUEST', 'INVALID_QUERY', 'METHOD_NOT_ALLOWED', 'INTERNAL']
@@ -25,6 +26,7 @@ const OF_EFFECT: Readonly<Record<Effect, readonly ErrorCode[]>> = {
   'stage-and-act': STAGED,
   apply: ['APPLY_IN_PROGRESS', 'CONFIG_INVALID', 'APPLY_PARTIAL', 'NOT_SUPPORTED'],
 }
+const OF_RECORDS: ReadonlySet<Effect> = new Set(['read', 'stage', 'stage-and-act'])
 /** What editing a record refuses. */
 const OF_EDIT: Readonly<Record<Endpoint['method'], readonly ErrorCode[]>> = {
   GET: [],
@@ -38,13 +40,13 @@ const OF_EDIT: Readonly<Record<Endpoint['method'], readonly ErrorCode[]>> = {
  * itself.
  */
 export function refusalCodes(endpoint: Endpoint): readonly ErrorCode[] {
-  const { method, path, access, effect, body, answeredByAny } = endpoint
+  const { method, path, access, effect, body } = endpoint
   const isKnown = access !== 'public'
   const codes = new Set<ErrorCode>([
     ...ALWAYS,
     ...(isKnown ? KNOWN : []),
     ...(path.includes('{') ? (['NOT_FOUND'] as const) : []),
-    ...(/\{applianceI[dD]\}/.test(path) && answeredByAny === undefined ? (['NODE_UNREACHABLE'] as const) : []),
+    ...ofOtherNodes(endpoint),
     ...(method === 'GET' ? [] : [...SENT, 'NO_QUORUM' as const]),
     ...OF_EFFECT[effect],
     ...(effect.startsWith('stage') && (method === 'DELETE' || body !== undefined) ? OF_EDIT[method] : []),
@@ -53,4 +55,13 @@ export function refusalCodes(endpoint: Endpoint): readonly ErrorCode[] {
     ...endpoint.refuses,
   ])
   return Object.keys(ERRORS).filter((code): code is ErrorCode => codes.has(code as ErrorCode))
+}
+
+/** Where another node may be the one that answers; and what belongs to one node, in a transaction of another. */
+function ofOtherNodes(endpoint: Endpoint): readonly ErrorCode[] {
+  const { path, access, effect, answeredByAny, transactionIn } = endpoint
+  if (transactionIn !== undefined || followsTransaction(endpoint)) return ['NODE_UNREACHABLE']
+  if (answeredByAny !== undefined || !/\{applianceI[dD]\}/.test(path)) return []
+  const isRecord = access === 'granted' && OF_RECORDS.has(effect)
+  return isRecord ? ['NODE_UNREACHABLE', 'TRANSACTION_OPEN'] : ['NODE_UNREACHABLE']
 }

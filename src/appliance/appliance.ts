@@ -148,10 +148,17 @@ async function createMembership(
   { sessions, tokens }: AccessControl,
   told: Pick<MembershipParts, 'handle' | 'onFolded'>,
 ): Promise<Membership> {
-  const { born: nodeId, machine, settings } = ground
+  const { machine, settings } = ground
   const { executor, facts } = machine
   const etcdSays = () => facts.etcd()
-  const parts = { ...ground, nodeId, tokenKey: tokens.publicKey, executor, etcdSays, listen: settings.peer, ...told }
+  const made = { tokenKey: tokens.publicKey, executor, etcdSays, listen: settings.peer, ...told }
+  const parts = {
+    ...ground,
+    ...made,
+    get nodeId() {
+      return ground.identity()
+    },
+  }
   const membership = await Membership.open(parts)
   const { members } = membership
   const trust = () => {
@@ -207,6 +214,7 @@ function createPipeline(node: Node, { capabilities, transactions }: Made, nodes:
     createContext: contexts({ ...capabilities, nodeId, version: VERSION, running }, { ...node, transactions }),
     observed,
     nodes,
+    transactions,
     sharedLog: node.membership.sharedLog,
   })
 }

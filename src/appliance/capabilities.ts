@@ -23,6 +23,7 @@ import { createClock } from '../machine/set-clock.ts'
 import { Snapshots } from '../machine/snapshots.ts'
 import { Units } from '../machine/units.ts'
 import { Updates } from '../machine/updates/updates.ts'
+import { holders } from '../membership/holders.ts'
 import { createInterfaces } from '../membership/interfaces.ts'
 import { Maintenance } from '../membership/maintenance.ts'
 import { endpoints } from '../resources/index.ts'
@@ -43,7 +44,7 @@ export interface Made {
 /** Makes each capability. A new one is a line in the list, and a line in `Capabilities`. */
 export function createCapabilities(node: Node): Made {
   const { access, clock, compute, layer4, layer7 } = node
-  const transactions = new Transactions(node.store, clock, node.log)
+  const transactions = new Transactions(node.store, clock, node.log, holders(node))
   const isAtWork = () => power.isGoingDown || node.jobs.running('packages') !== undefined
   const { members } = node.membership
   const maintenance = new Maintenance({ ...node, cluster: () => node.membership.cluster, members, isAtWork })
@@ -97,7 +98,8 @@ export function createCapabilities(node: Node): Made {
   // Jobs that an earlier run of the daemon has left under way are known before anything of theirs is tidied.
   const kinds = [restoreChecks, drains, updates, snapshots].flatMap((one) => one.kinds)
   const tidied = { start: () => updates.tidy(), close: () => updates.close() }
-  const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, snapshots, power, maintenance, automatic]
+  const own = [snapshots, power, maintenance, automatic, transactions]
+  const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, ...own]
   return { capabilities, transactions, automatic, demo, parts }
 }
 

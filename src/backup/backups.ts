@@ -16,7 +16,7 @@ import type { BackupHead, OpenBackup } from '../backup-file/reading.ts'
 import { restoration } from './restoring.ts'
 import { newSealingKey } from '../backup-file/sealing.ts'
 import { BACKUP_SECTIONS } from '../backup-file/sections.ts'
-import { type BackupSource, backupText } from '../backup-file/writing.ts'
+import { type BackupNode, type BackupSource, backupText } from '../backup-file/writing.ts'
 
 /** Uploads stay until somebody deletes them. */
 const UPLOADS_MAX = 50
@@ -33,6 +33,8 @@ export interface BackupsParts {
   readonly facts: Pick<MachineFacts, 'interfaces'>
   readonly born: string
   readonly nodeId: string
+  /** The nodes of the cluster; none on a node without one. */
+  readonly membership: { readonly members: { all(): readonly { readonly id: string; readonly name: string }[] } }
   readonly version: string
   readonly stateFolder: string
   readonly leavesRoom: (folder: string, bytes: number) => Promise<boolean>
@@ -87,15 +89,23 @@ export class Backups implements BackupsActor {
 
   /** Everything that a backup holds, by reference: records are never changed in place. */
   source(): BackupSource {
-    const { agreed, nodeId, version, clock } = this.#parts
+    const { agreed, version, clock } = this.#parts
     const contents: SectionContents = Object.fromEntries(SECTION_NAMES.map((name) => [name, [...agreed.list(name)]]))
     return {
       applianceVersion: version,
       createdAt: new Date(clock.now_ms()).toISOString(),
-      nodes: [{ id: nodeId, hostname: hostname() }],
+      nodes: this.#nodes(),
       contents,
       beside: { licence: licence(clock.now_ms()) },
     }
+  }
+
+  /** All nodes whose records are in it, this one first. Of the others it is known what the cluster calls them. */
+  #nodes(): readonly BackupNode[] {
+    const { nodeId, membership } = this.#parts
+    const all = membership.members.all().map(({ id, name }) => ({ id, hostname: name }))
+    const self = all.find(({ id }) => id === nodeId) ?? { id: nodeId, hostname: hostname() }
+    return [self, ...all.filter((one) => one !== self)]
   }
 
   /** A file with its records; refuses with NOT_FOUND, or with everything that is wrong with it. */
@@ -112,6 +122,7 @@ export class Backups implements BackupsActor {
 
   async opened(request: RestoreRequest, passphrase: string | undefined): Promise<() => Restoration> {
     const { born, nodeId, running, candidate, engine, facts } = this.#parts
+    if (request.sections === undefined) this.#refuseInCluster()
     if (this.#isOpening)
       throw busy('JOB_IN_PROGRESS', 'Another backup is being read for a restore; try again in a second')
     this.#isOpening = true
@@ -119,12 +130,22 @@ export class Backups implements BackupsActor {
       const read = await this.#read(request.file, passphrase)
       const interfaces = request.sections === undefined ? await facts.interfaces() : []
       return () => {
+        if (request.sections === undefined) this.#refuseInCluster()
         if (engine.isApplying) throw busy('APPLY_IN_PROGRESS', 'An apply is running; restore when it has ended')
         return restoration(request, read, { born, nodeId, running, candidate, interfaces })
       }
     } finally {
       this.#isOpening = false
     }
+  }
+
+  /** A whole backup says who the node is, and the others know it by another id. */
+  #refuseInCluster(): void {
+    if (this.#parts.membership.members.all().length === 0) return
+    const message =
+      'A whole backup is for a single node, and this node is in a cluster: name sections, which are restored for all ' +
+      'nodes; or, when all others are lost, restore it on a node without a cluster and form a new one'
+    throw new ApiError('IN_USE', message)
   }
 
   /** Keeps the text of a backup file; refuses one in which anything is wrong. Answers its name. */

@@ -18,22 +18,28 @@ export interface Identity {
   readonly born: string
   readonly nodeId: string
   readonly wanted: string
+  /** The other nodes of the backup: machines that join a new cluster in their place find their records. */
+  readonly others: readonly string[]
   /** What running says. */
   readonly records: readonly NodeIdentity[]
 }
 
 const MANAGEMENT = 'management'
 
-/** Every section as this one node takes it over: what belongs to other nodes stays out, floating IPs are off. */
+/**
+ * Every section as this one node takes it over: what belongs to nodes that the backup does not name stays out, floating
+ * IPs are off.
+ */
 export function fullContents(
   contents: SectionContents,
   identity: Identity,
   management: Management | undefined,
 ): SectionContents {
   const { born, wanted } = identity
+  const kept = new Set([wanted, ...identity.others])
   const all = Object.fromEntries(SECTION_NAMES.map((name) => [name, contents[name] ?? []])) as Required<SectionContents>
-  const ofNode = ({ nodeId }: { readonly nodeId: string }) => nodeId === wanted
-  const own = ({ id }: { readonly id: string }) => id === wanted
+  const ofNode = ({ nodeId }: { readonly nodeId: string }) => kept.has(nodeId)
+  const own = ({ id }: { readonly id: string }) => kept.has(id)
   const restored = {
     ...all,
     nodeIdentities: wanted === identity.nodeId ? identity.records : [{ id: born, nodeId: wanted }],
@@ -71,7 +77,8 @@ function managed(
   const { ip, subnet, interfaceId } = management
   const network = networkOf(subnet)
   const known = contents.ipGroups.find((group) => group.networkIp !== '' && networkOf(group) === network)
-  const assignedInterfaces = [{ nodeId, interfaceId }]
+  const ofOthers = (known?.assignedInterfaces ?? []).filter((one) => one.nodeId !== nodeId)
+  const assignedInterfaces = [...ofOthers, { nodeId, interfaceId }]
   const group: IpGroup =
     known === undefined
       ? { id: newId(), name: MANAGEMENT, ...subnet, assignedInterfaces }
@@ -94,12 +101,12 @@ function managed(
     staticIps: [...contents.staticIps.filter(({ id }) => id !== address.id), address],
     floatingIps: contents.floatingIps.filter((floating) => floating.ip !== ip),
     ipRoutes: contents.ipRoutes.map((route) =>
-      route.type === 'default' && route.metric === null && isOtherWay(route.viaIp)
+      route.nodeId === nodeId && route.type === 'default' && route.metric === null && isOtherWay(route.viaIp)
         ? { ...route, enabled: false }
         : route,
     ),
     userInterfaces: contents.userInterfaces.map((settings) =>
-      settings.ipId === '' ? settings : { ...settings, ipId: address.id },
+      settings.ipId === '' || settings.id !== nodeId ? settings : { ...settings, ipId: address.id },
     ),
   }
 }
@@ -116,12 +123,18 @@ function freeName(groups: readonly IpGroup[]): string {
 }
 
 /** What a machine with other interfaces than that of the backup has to have repaired before the apply. */
-export function strangeInterfaces(contents: SectionContents, found: readonly NetworkInterface[]): readonly string[] {
+export function strangeInterfaces(
+  contents: SectionContents,
+  found: readonly NetworkInterface[],
+  self: string,
+): readonly string[] {
   const isThere = (text: string) => text === '' || found.some(({ id, name }) => id === text || name === text)
   const groups = (contents.ipGroups ?? []).filter((group) =>
-    group.assignedInterfaces.some(({ interfaceId }) => !isThere(interfaceId)),
+    group.assignedInterfaces.some(({ nodeId, interfaceId }) => nodeId === self && !isThere(interfaceId)),
   )
-  const routes = (contents.ipRoutes ?? []).filter((route: IpRoute) => !isThere(route.interface))
+  const routes = (contents.ipRoutes ?? []).filter(
+    (route: IpRoute) => route.nodeId === self && !isThere(route.interface),
+  )
   return [
     ...groups.map(({ name }) => `IP group ${name} is on an interface that this machine does not have`),
     ...routes.map(({ name }) => `route ${name} leads over an interface that this machine does not have`),

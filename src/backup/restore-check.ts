@@ -1,6 +1,7 @@
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import type { Restored, RestoreChecks } from '../context/backups.ts'
 import type { Editing } from '../config/editing.ts'
+import { noteRestored } from '../config/restored-nodes.ts'
 import { ApiError } from '../base/errors.ts'
 import type { JobHandle, JobKind, Jobs, WithKinds } from '../jobs/jobs.ts'
 
@@ -15,7 +16,14 @@ const NEXT =
 
 export function createRestoreChecks(parts: RestoreCheckParts & { readonly jobs: Jobs }): RestoreChecks & WithKinds {
   const kind = restoreCheck(parts)
-  return { kinds: [kind], start: (restored, by) => parts.jobs.start(kind, restored, by) }
+  return {
+    kinds: [kind],
+    async start(restored, by) {
+      const { wanted: nodeId, others } = restored
+      await noteRestored(parts.store, { nodeId, others })
+      return await parts.jobs.start(kind, restored, by)
+    },
+  }
 }
 
 /** After a full restore was staged, the whole candidate is checked as by POST /services/validate. */

@@ -25,17 +25,20 @@ export function restoration(
     refuse(partProblems(request))
     const parts = partContents(contents, request)
     refuse(openReferences(parts, candidate, request))
-    return { contents: parts, isFull: false, warnings: [] }
+    return { contents: parts, isFull: false, warnings: [], wanted: nodeId, others: [] }
   }
   refuse(fullProblems(request, head, interfaces))
+  const wanted = request.nodeId ?? head.nodes[0]?.id ?? nodeId
+  const others = head.nodes.filter(({ id }) => id !== wanted)
   const identity = {
     born,
     nodeId,
-    wanted: request.nodeId ?? head.nodes[0]?.id ?? nodeId,
+    wanted,
+    others: others.map(({ id }) => id),
     records: [...running.list('nodeIdentities')],
   }
   const all = fullContents(contents, identity, managementOf(request, interfaces))
-  return { contents: all, isFull: true, warnings: strangeInterfaces(all, interfaces) }
+  return { contents: all, isFull: true, warnings: strangeInterfaces(all, interfaces, wanted), wanted, others }
 }
 
 function refuse(errors: readonly FieldError[]): void {

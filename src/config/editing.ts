@@ -50,12 +50,13 @@ export class Editing {
 
   /**
    * Makes what a transaction holds part of the candidate, unless one of its records was edited outside it meanwhile.
+   * The same entry ends it, so it is open or committed; `forget` is for what it held.
    */
-  commit(origin: Origin, may: May, join: () => Joined, end: () => Promise<void>): Promise<void> {
+  commit(origin: Origin, may: May, join: () => Joined, forget: (id: string) => Promise<void>): Promise<void> {
     return this.#store.edit(() => {
-      const writes = this.checked(join().writes, origin, may)
-      // A crash in between leaves an open transaction whose commit is refused: nothing is lost, nothing is done twice.
-      return { result: undefined, entry: staging(origin, writes, [], newId), afterwards: end }
+      const { id, writes } = join()
+      const entry = staging(origin, this.checked(writes, origin, may), [], newId, id)
+      return { result: undefined, entry, afterwards: () => forget(id) }
     })
   }
 

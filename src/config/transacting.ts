@@ -23,7 +23,7 @@ export function createTransacting({ transactions, editing, clock }: Parts): Tran
         origin,
         (endpoint) => asking.may(endpoint),
         join,
-        () => transactions.end(id),
+        () => transactions.forget(id),
       )
     },
     // Behind the edits and commits that are under way: none of them may bring back what was rolled back.

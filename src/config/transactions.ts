@@ -1,15 +1,17 @@
-import type { ConfigStore, SideTable, Write } from '../../storage/config/config-store.ts'
+import type { ConfigStore, SharedTable, SideTable, Write } from '../../storage/config/config-store.ts'
 import type { Actor } from '../context/actor.ts'
-import type { TransactionEntry } from '../context/staging.ts'
+import type { HeldElsewhere, TransactionEntry } from '../context/staging.ts'
 import type { MachineClock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
+import { Repeated } from '../base/repeated.ts'
 import { judgedWrites } from './made.ts'
 import { type May, refuseForeign } from './needed-rights.ts'
 
 /** A transaction that nobody used for so long is rolled back. */
 export const IDLE_MS_MAX = 15 * 60_000
+const LOOK_EVERY_MS = 10_000
 
 /** One record edited in a transaction. */
 export interface TransactionWrite extends Write {
@@ -19,12 +21,41 @@ export interface TransactionWrite extends Write {
   readonly revision: number
 }
 
-interface Stored {
+/** The nodes that may hold the open transaction. */
+export interface Holders {
+  /** Id of this node. */
+  readonly self: string
+  /** Whether what is written now can be committed later. */
+  readonly hasQuorum: boolean
+  /** What a node of the cluster is called, this one included; undefined for an id of none. */
+  nameOf(nodeId: string): string | undefined
+  /** Whether the other node answers this one. */
+  isReachable(nodeId: string): boolean
+}
+
+const ALONE: Holders = { self: '', hasQuorum: true, nameOf: () => undefined, isReachable: () => false }
+
+/** In time since the machine was started: setting its clock neither ends a transaction nor keeps it. */
+interface Moment {
+  readonly bootId: string
+  readonly uptime_ms: number
+}
+
+/** What all nodes know of it. */
+interface Opened {
   readonly id: string
+  /** Id of the node that was asked to open it: it has what is edited, and knows when it was used. */
+  readonly nodeId: string
   readonly owner: { readonly userId: string; readonly email: string }
   readonly openedAt_ms: number
-  /** In time since the machine was started: setting its clock neither ends a transaction nor keeps it. */
-  readonly used: { readonly bootId: string; readonly uptime_ms: number }
+  /** By the clock of its node. */
+  readonly used: Moment
+}
+
+/** What its node keeps of it. */
+interface Held {
+  readonly id: string
+  readonly used: Moment
   readonly writes: readonly TransactionWrite[]
 }
 
@@ -36,25 +67,69 @@ export interface Joined {
 }
 
 /**
- * The API's editing session: edits that nobody else sees until they are committed to the candidate, all or none. One at
- * a time; kept durably, so that a restart of the daemon loses nothing.
+ * The API's editing session: edits that nobody else sees until they are committed to the candidate, all or none. There
+ * is one at a time, of all nodes together. What is edited in it is kept durably by the node that has opened it, so that
+ * a restart of the daemon loses nothing; the others send it what belongs to the transaction.
  */
 export class Transactions {
   readonly #store: Pick<ConfigStore, 'candidate'>
-  readonly #table: SideTable
+  readonly #opened: SharedTable
+  readonly #kept: SideTable
   readonly #clock: MachineClock
   readonly #log: Log
-  #open: Stored | undefined
+  readonly #holders: Holders
+  readonly #looks: Repeated
+  #open: Opened | undefined
+  #held: Held | undefined
+  /** When this node last heard of the one that holds it. */
+  #heard_ms: number
   /** Id of the transaction whose edits are being made running. */
   #applying: string | undefined
 
-  constructor(store: Pick<ConfigStore, 'transactions' | 'candidate'>, clock: MachineClock, log: Log) {
+  constructor(
+    store: Pick<ConfigStore, 'openTransactions' | 'transactions' | 'candidate'>,
+    clock: MachineClock,
+    log: Log,
+    holders: Holders = ALONE,
+  ) {
     this.#store = store
-    this.#table = store.transactions
+    this.#opened = store.openTransactions
+    this.#kept = store.transactions
     this.#clock = clock
     this.#log = log
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by #put only
-    this.#open = this.#table.entries()[0]?.value as Stored | undefined
+    this.#holders = holders
+    this.#heard_ms = clock.uptime_ms()
+    this.#looks = new Repeated('the open transaction', () => this.look(), LOOK_EVERY_MS, log)
+    /* oxlint-disable typescript/no-unsafe-type-assertion -- written by this class only */
+    this.#open = this.#opened.entries()[0]?.value as Opened | undefined
+    this.#held = this.#kept.entries().find(({ key }) => key === this.#open?.id)?.value as Held | undefined
+    this.#opened.follow(({ puts, removed }) => {
+      if (this.#open !== undefined && removed.includes(this.#open.id)) this.#open = undefined
+      const [put] = puts
+      if (put === undefined) return
+      this.#open = put.value as Opened
+      this.#heard_ms = clock.uptime_ms()
+    })
+    /* oxlint-enable typescript/no-unsafe-type-assertion */
+  }
+
+  start(): void {
+    this.#looks.start()
+  }
+
+  close(): void {
+    this.#looks.stop()
+  }
+
+  /** Ends the transaction that is idle, or whose node is gone; and forgets what one that has ended has left here. */
+  async look(): Promise<void> {
+    const open = this.#open
+    if (open !== undefined && this.#current() === undefined && this.#holders.hasQuorum) {
+      if (await this.#remove(open.id))
+        this.#log.info('an idle transaction was rolled back', { id: open.id, owner: open.owner.email })
+    }
+    const left = this.#kept.entries().filter(({ key }) => key !== this.#open?.id)
+    if (left.length > 0) await this.#kept.remove(left.map(({ key }) => key))
   }
 
   list(): readonly TransactionEntry[] {
@@ -62,10 +137,19 @@ export class Transactions {
     return open === undefined ? [] : [this.#entryOf(open)]
   }
 
+  /** Undefined when none is open, or this node holds it. */
+  get elsewhere(): HeldElsewhere | undefined {
+    if (this.#open === undefined || this.#isHere(this.#open)) return undefined
+    const open = this.#current()
+    return open && { id: open.id, nodeId: open.nodeId, isReachable: this.#holders.isReachable(open.nodeId) }
+  }
+
   refuseOpen(): void {
     const open = this.#current()
     if (open === undefined) return
-    const message = `The transaction ${open.id} of ${open.owner.email} is open; commit it or roll it back first`
+    const where = this.#holders.nameOf(open.nodeId)
+    const on = where === undefined ? '' : ` on the node ${where}`
+    const message = `The transaction ${open.id} of ${open.owner.email} is open${on}; commit it or roll it back first`
     throw new ApiError('TRANSACTION_OPEN', message, { data: this.#entryOf(open) })
   }
 
@@ -83,37 +167,33 @@ export class Transactions {
   }
 
   async begin(owner: Actor): Promise<TransactionEntry> {
-    this.refuseOpen()
     const { userId, email } = owner
-    const openedAt_ms = this.#clock.now_ms()
-    const opened = { id: newId(), owner: { userId, email }, openedAt_ms, used: this.#now(), writes: [] }
-    // Before it is durable, so that of two requests at once one is refused.
-    this.#open = opened
-    try {
-      await this.#drop(opened.id)
-      await this.#table.put(opened.id, opened)
-    } catch (error) {
-      this.#open = undefined
-      throw error
-    }
+    const [openedAt_ms, nodeId] = [this.#clock.now_ms(), this.#holders.self]
+    const opened: Opened = { id: newId(), nodeId, owner: { userId, email }, openedAt_ms, used: this.#now() }
+    // Whoever else opens one, here or on another node, is before this or looks again behind it.
+    await this.#opened.update(() => {
+      this.refuseOpen()
+      return { puts: [{ key: opened.id, value: opened }], removed: this.#opened.entries().map(({ key }) => key) }
+    })
     return this.#entryOf(opened)
   }
 
   /** The transaction that a request names; refuses one that is not open, or somebody else's. */
   join(id: string, actor: Actor): Joined {
-    const open = this.#named(id)
+    const open = this.#here(id)
     if (open.owner.userId !== actor.userId) {
       throw new ApiError('PERMISSION_DENIED', `The transaction ${id} belongs to ${open.owner.email}`)
     }
-    const used = { ...open, used: this.#now() }
-    this.#open = used
-    return { id, writes: open.writes, save: (writes) => this.#put({ ...used, writes }) }
+    const used = { ...this.#heldOf(open), used: this.#now() }
+    this.#held = used
+    return { id, writes: used.writes, save: (writes) => this.#save({ ...used, writes }) }
   }
 
   /** Refuses who could not have made the edits of somebody else: rolling them back makes them vanish. */
   refuseForeign(id: string, { userId }: Actor, may: May): void {
-    const { owner, writes } = this.#named(id)
+    const { owner } = this.#named(id)
     if (owner.userId === userId) return
+    const { writes } = this.#heldOf(this.#here(id))
     const edits = judgedWrites(this.#store, writes, { actor: owner.email, endpoint: '' })
     refuseForeign(edits, may, `ask ${owner.email}, or wait: a transaction that is idle for 15 minutes is rolled back`)
   }
@@ -122,6 +202,13 @@ export class Transactions {
   async end(id: string): Promise<void> {
     this.#named(id)
     await this.#close(id)
+  }
+
+  /** Forgets what was edited in one that has ended. */
+  async forget(id: string): Promise<void> {
+    const isKept = this.#held?.id === id && this.#held.writes.length > 0
+    this.#held = undefined
+    if (isKept) await this.#kept.remove([id])
   }
 
   /**
@@ -133,7 +220,7 @@ export class Transactions {
     this.join(id, actor)
     this.#applying = id
     try {
-      const result = await work(() => this.#open?.writes ?? [])
+      const result = await work(() => (this.#held?.id === id ? this.#held.writes : []))
       await this.#close(id)
       return result
     } finally {
@@ -142,11 +229,16 @@ export class Transactions {
   }
 
   async #close(id: string): Promise<void> {
-    await this.#table.remove([id])
-    if (this.#open?.id === id) this.#open = undefined
+    await this.#remove(id)
+    await this.forget(id)
   }
 
-  #named(id: string): Stored {
+  /** Answers whether it was there still. */
+  #remove(id: string): Promise<boolean> {
+    return this.#opened.update(() => (this.#open?.id === id ? { puts: [], removed: [id] } : undefined))
+  }
+
+  #named(id: string): Opened {
     const open = this.#current()
     if (id === this.#applying) {
       throw new ApiError('APPLY_IN_PROGRESS', `The transaction ${id} is being applied right now`, {
@@ -154,49 +246,78 @@ export class Transactions {
       })
     }
     if (open?.id === id) return open
-    throw new ApiError(
-      'NOT_FOUND',
-      `There is no open transaction ${id}; one that is idle for 15 minutes is rolled back`,
-    )
+    throw unknown(id)
   }
 
-  #current(): Stored | undefined {
+  /** The same where this node holds it. Requests of it are sent there, unless they are about another node. */
+  #here(id: string): Opened {
+    const open = this.#named(id)
+    if (this.#isHere(open)) return open
+    const { nodeId } = open
+    const where = this.#holders.nameOf(nodeId) ?? nodeId
+    if (!this.#holders.isReachable(nodeId)) {
+      const message = `The node ${where}, which holds the transaction ${id}, is not reached; its owner may roll it back`
+      throw new ApiError('NODE_UNREACHABLE', message, { data: { nodeId, mayBeDone: false } })
+    }
+    const message = `The node ${where} holds the transaction ${id}: what belongs to another node alone is no part of it`
+    throw new ApiError('TRANSACTION_OPEN', message, { data: this.#entryOf(open) })
+  }
+
+  #isHere({ nodeId }: Opened): boolean {
+    return nodeId === this.#holders.self
+  }
+
+  #heldOf({ id, used }: Opened): Held {
+    return this.#held?.id === id ? this.#held : { id, used, writes: [] }
+  }
+
+  #current(): Opened | undefined {
     const open = this.#open
-    if (open === undefined || this.#idle_ms(open) <= IDLE_MS_MAX) return open
-    this.#open = undefined
-    this.#log.info('an idle transaction was rolled back', { id: open.id, owner: open.owner.email })
-    return undefined
+    return open === undefined || this.#idle_ms(open) > IDLE_MS_MAX ? undefined : open
   }
 
-  #now(): Stored['used'] {
+  #now(): Moment {
     return { bootId: this.#clock.bootId, uptime_ms: this.#clock.uptime_ms() }
   }
 
-  /** Over a start of the machine: nobody knows how long it was off, so it counts from there. */
-  #idle_ms({ used }: Stored): number {
+  /**
+   * Over a start of the machine: nobody knows how long it was off, so it counts from there. Of one that another node
+   * holds only that is known: as long as that node is there, it counts for itself.
+   */
+  #idle_ms(open: Opened): number {
     const uptime_ms = this.#clock.uptime_ms()
-    return used.bootId === this.#clock.bootId ? uptime_ms - used.uptime_ms : uptime_ms
+    if (this.#isHere(open)) {
+      const { used } = this.#heldOf(open)
+      return used.bootId === this.#clock.bootId ? uptime_ms - used.uptime_ms : uptime_ms
+    }
+    if (this.#holders.nameOf(open.nodeId) === undefined) return Infinity
+    if (this.#holders.isReachable(open.nodeId)) this.#heard_ms = uptime_ms
+    return uptime_ms - this.#heard_ms
   }
 
-  #entryOf(stored: Stored): TransactionEntry {
-    const { id, owner, openedAt_ms, writes } = stored
+  #entryOf(open: Opened): TransactionEntry {
+    const { id, nodeId, owner, openedAt_ms } = open
     return {
       id,
+      nodeId,
       owner: owner.email,
       openedAt: new Date(openedAt_ms).toISOString(),
-      expiresAt: new Date(this.#clock.now_ms() + IDLE_MS_MAX - this.#idle_ms(stored)).toISOString(),
-      count: writes.length,
+      expiresAt: new Date(this.#clock.now_ms() + IDLE_MS_MAX - this.#idle_ms(open)).toISOString(),
+      ...(this.#isHere(open) ? { count: this.#heldOf(open).writes.length } : {}),
     }
   }
 
-  async #put(stored: Stored): Promise<void> {
-    await this.#table.put(stored.id, stored)
-    this.#open = stored
-  }
-
-  /** What idle ones have left. */
-  async #drop(except: string): Promise<void> {
-    const left = this.#table.entries().filter(({ key }) => key !== except)
-    if (left.length > 0) await this.#table.remove(left.map(({ key }) => key))
+  async #save(held: Held): Promise<void> {
+    if (this.#open?.id !== held.id) throw unknown(held.id)
+    // The others may be ending it: nobody is told that something is kept for a commit that cannot come.
+    if (!this.#holders.hasQuorum) {
+      const message = 'Too few nodes of the cluster answer; the transaction is as it was, and can be rolled back later'
+      throw new ApiError('NO_QUORUM', message)
+    }
+    await this.#kept.put(held.id, held)
+    this.#held = held
   }
 }
+
+const unknown = (id: string) =>
+  new ApiError('NOT_FOUND', `There is no open transaction ${id}; one that is idle for 15 minutes is rolled back`)

@@ -33,6 +33,10 @@ export interface Restoration {
   readonly isFull: boolean
   /** What has to be repaired before the apply. */
   readonly warnings: readonly string[]
+  /** Id of the node that this one becomes. */
+  readonly wanted: string
+  /** The other nodes of the backup, when the whole of it is restored. */
+  readonly others: readonly { readonly id: string; readonly hostname: string }[]
 }
 
 export interface BackupsReader {
@@ -48,10 +52,7 @@ export interface BackupsReader {
 }
 
 /** What the check of a full restore needs to know of it. */
-export interface Restored {
-  readonly file: string
-  readonly warnings: readonly string[]
-}
+export type Restored = Pick<Restoration, 'warnings' | 'wanted' | 'others'> & { readonly file: string }
 
 export interface RestoreChecks {
   /** Starts the job that checks the candidate with what this request restores of a file. Answers its id. */

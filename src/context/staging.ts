@@ -64,8 +64,17 @@ export interface TransactionEntry {
   readonly openedAt: string
   /** ISO 8601; each use of it moves this. */
   readonly expiresAt: string
-  /** Records edited in it. */
-  readonly count: number
+  /** Of the node that holds it. */
+  readonly nodeId: string
+  /** Records edited in it, where this node knows. */
+  readonly count?: number
+}
+
+/** The open transaction, where another node holds it. */
+export interface HeldElsewhere {
+  readonly id: string
+  readonly nodeId: string
+  readonly isReachable: boolean
 }
 
 export interface TransactionsReader {

@@ -12,6 +12,7 @@ import { type ParseLarge, largeBodies, mayBeLarge, readBody } from './body.ts'
 import { type Answer, answerWith } from './envelope.ts'
 import { NOT_FORWARDED, forPeer, fromPeer } from './forwarded.ts'
 import { Forwarding, type OtherNodes } from './forwarding.ts'
+import { holderNamedIn, holderOf, isOfTransaction, type TransactionsElsewhere, withBody } from './in-transactions.ts'
 import { HAS_BODY, type Incoming, headersFor, keepHeaders } from './incoming.ts'
 import { KnownPaths, namesNode, otherNodeIn, paramsOf } from './known-paths.ts'
 import { lasting } from './lasting.ts'
@@ -53,6 +54,8 @@ export interface PipelineParts {
   readonly observed: { refuse(): never } | undefined
   /** undefined: there is this node only. */
   readonly nodes?: OtherNodes | undefined
+  /** Tells of the transaction that another node holds; undefined where none is known. */
+  readonly transactions?: TransactionsElsewhere | undefined
   /** undefined: this node is in no cluster. */
   readonly sharedLog?: SharedLog | undefined
 }
@@ -116,9 +119,9 @@ export class Pipeline {
       if (!mayAsk(route, who)) throw new ApiError('PERMISSION_DENIED', explainDenial(route.endpoint))
       const params = known?.params ?? paramsOf(match)
       const asked = { route, incoming, actor, params, requestId }
-      const other = this.#otherThan(known !== undefined, asked)
+      const other = this.#otherNode(asked, known !== undefined)
       if (other !== undefined) return this.#elsewhere(asked, who.rights, other)
-      if (HAS_BODY.has(method)) return this.#counted(this.#withBody(asked))
+      if (HAS_BODY.has(method)) return this.#counted(this.#withBody(asked, who.rights))
       if (known === undefined) this.#known.keep(path, { ...match, params })
       return route.endpoint.reveals ? this.#revealed(asked) : this.#answer(asked, this.#contextFor(asked))
     } catch (error) {
@@ -130,12 +133,20 @@ export class Pipeline {
   async handleForwarded(request: PeerRequest): Promise<PeerAnswer> {
     const { method, path, requestId, signal } = request
     signal.throwIfAborted()
-    const isOfNode = namesNode(this.#router.find(method, path))
-    return forPeer(isOfNode ? await this.handle(fromPeer(request), requestId) : NOT_FORWARDED)
+    const found = this.#router.find(method, path)
+    const isForwarded = namesNode(found) || isOfTransaction(found, request.headers['x-transaction-id'])
+    return forPeer(isForwarded ? await this.handle(fromPeer(request), requestId) : NOT_FORWARDED)
   }
 
   /** The node that answers instead of this one. Refuses an id of none. */
-  #otherThan(isKnown: boolean, { route, params }: Asked): string | undefined {
+  #otherNode(asked: Asked, isKnown: boolean): string | undefined {
+    const named = this.#namedNode(isKnown, asked)
+    // Wherever the path leads, a transaction may be that of another one.
+    const held = named === undefined ? this.#parts.transactions?.elsewhere : undefined
+    return held === undefined || asked.incoming.carried !== undefined ? named : holderOf(held, asked)
+  }
+
+  #namedNode(isKnown: boolean, { route, params }: Asked): string | undefined {
     const { answeredByAny } = route.endpoint
     // Known paths are answered here.
     if (answeredByAny === undefined) return isKnown ? undefined : otherNodeIn(params, this.#parts.nodeId)
@@ -145,8 +156,23 @@ export class Pipeline {
   }
 
   #elsewhere(asked: Asked, rights: Rights | undefined, nodeId: string): Promise<Answer> {
+    const { route, incoming } = asked
+    const isRead = !HAS_BODY.has(incoming.method)
+    const kept = isRead && route.endpoint.transactionIn !== undefined ? keepHeaders(incoming) : undefined
     const answer = this.#forwarding.forward(asked, rights, nodeId)
-    return HAS_BODY.has(asked.incoming.method) ? this.#counted(answer) : answer
+    if (kept !== undefined) return this.#orHere(answer, { ...asked, incoming: kept })
+    return isRead ? answer : this.#counted(answer)
+  }
+
+  /** That a transaction is open is known here as well as where it is held. */
+  async #orHere(answer: Promise<Answer>, asked: Asked): Promise<Answer> {
+    const there = await answer
+    if (there.code !== 'NODE_UNREACHABLE') return there
+    try {
+      return await this.#answer(asked, this.#contextFor(asked))
+    } catch (error) {
+      return answerRefusal(error, asked.requestId, this.#parts.log)
+    }
   }
 
   /** A caller that was turned away leaves a line, and so does every attempt to change something. */
@@ -180,7 +206,7 @@ export class Pipeline {
     }
   }
 
-  async #withBody(asked: Asked): Promise<Answer> {
+  async #withBody(asked: Asked, rights: Rights | undefined): Promise<Answer> {
     const started_ms = performance.now()
     const { route, incoming } = asked
     const note = noteOf(asked)
@@ -194,6 +220,8 @@ export class Pipeline {
       // Headers are gone after the first await.
       const kept = { ...asked, incoming: keepHeaders(incoming, endpoint.headers) }
       body = await readBody(endpoint, incoming, this.#compiledOf(route.index).body, this.#parts.parseLarge)
+      const holder = holderNamedIn(body, endpoint, incoming, this.#parts.transactions)
+      if (holder !== undefined) return await this.#elsewhere(withBody(kept, body), rights, holder)
       refuseUncompared(endpoint, kept.incoming.header('if-match'))
       if (endpoint.effect === 'stage') this.#parts.audit.assertRoom(endpoint)
       if (isAudited(endpoint)) this.#parts.audit.assertShare({ ...note, body })

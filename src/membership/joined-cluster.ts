@@ -111,7 +111,11 @@ export class JoinedCluster {
     const memberOf = (pin: string) => members.idOf(pin)
     const tokens = new JoinTokens(store.joinTokens, clock)
     const { clusterId, name } = own
-    const addressed = ({ id, name: called, ...place }: Member) => ({ id, name: called, address: addressText(place) })
+    const addressed = ({ id, name: called, ...place }: Member) => ({
+      id,
+      name: called,
+      address: place.host === '' ? '' : addressText(place),
+    })
     const nodes = () => members.all().map(addressed)
     const removed = () => members.replaceable().map(addressed)
     const joining = new JoinServer({
@@ -182,6 +186,12 @@ export class JoinedCluster {
   ownStatus(): Promise<MemberStatus | undefined> {
     const at = clientUrl(this.own)
     return this.etcd.maintenance.status({ at, timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
+  }
+
+  /** Another node of the cluster. */
+  isReachable(nodeId: string): boolean {
+    if (this.#isClosed || this.#parts.members.get(nodeId) === undefined) return false
+    return this.peers.livenessOf(nodeId).isReachable
   }
 
   #stateOf(id: string): ClusterNode['state'] {

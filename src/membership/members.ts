@@ -1,4 +1,4 @@
-import type { RowChanges, SharedTable } from '../../storage/config/config-store.ts'
+import type { Put, RowChanges, SharedTable } from '../../storage/config/config-store.ts'
 import type { KeyNotice, KeyRecipient } from '../cluster/key-notice.ts'
 import type { NodeMaintenance } from '../context/cluster.ts'
 import type { NodeAddress } from './node-address.ts'
@@ -166,7 +166,6 @@ export class Members {
   }
 }
 
-const marked = (removed: Removed): RowChanges => ({
-  puts: [{ key: `${REMOVED}${removed.member.pin}`, value: removed }],
-  removed: [],
-})
+export const rowOf = (removed: Removed): Put => ({ key: `${REMOVED}${removed.member.pin}`, value: removed })
+
+const marked = (removed: Removed): RowChanges => ({ puts: [rowOf(removed)], removed: [] })

@@ -25,6 +25,7 @@ import type { ForwardedRequest } from '../peers/peer-client.ts'
 import { PeerError } from '../peers/peer-error.ts'
 import { askOthers } from './asking-others.ts'
 import { ClusterFiles, type NodeCertificates, type OwnMembership, type Revocation } from './cluster-files.ts'
+import { firstMembers, refusePendingIdentity } from './first-members.ts'
 import { EtcdService } from './etcd-service.ts'
 import { answers, assertGround, type EtcdGround } from './etcd-ground.ts'
 import { admit, type Welcome } from './admission.ts'
@@ -48,7 +49,7 @@ import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
 
 export interface MembershipParts extends Omit<JoinedParts, 'members' | 'files' | 'service' | 'admit' | 'leave'> {
   readonly stateFolder: string
-  /** Who this node is, whatever identity it has assumed. */
+  /** Who this node is, by the configuration that runs now: so it is known to the others. */
   readonly nodeId: string
   /** PEM: what its tokens are verified with. */
   readonly tokenKey: string
@@ -138,6 +139,7 @@ export class Membership implements ClusterActor {
   form({ name, address, nodeName }: Forming): Promise<void> {
     const place = readAddress(address, this.#parts.listen.port)
     return this.#alone(async () => {
+      refusePendingIdentity(this.#parts.store)
       await this.#assertGround(place)
       const { nodeId, clock } = this.#parts
       const clusterId = newId()
@@ -155,7 +157,7 @@ export class Membership implements ClusterActor {
       const self = memberOf(own, certified, { name: nodeName, tokenKey: this.#parts.tokenKey, since })
       await this.#enter(own, etcd, async () => {
         const state = this.#parts.store.folding.snapshot()
-        const shared = [...state.shared, { table: 'members', key: nodeId, value: self } as const]
+        const shared = [...state.shared, ...firstMembers(this.#parts.store, self)]
         const sealing = new ClusterKeys(clusterId, own.keys)
         const first = { state: { ...state, shared }, position: FIRST_POSITION, epoch: own.epoch }
         await foundIn(etcd, sealing, authorities, first)

@@ -179,6 +179,7 @@ export const apply = [
     method: 'PUT',
     path: '/services/apply',
     effect: 'apply',
+    transactionIn: 'body',
     refuses: ['DEPENDS_ON_PENDING', 'WARNINGS', ...OF_TRANSACTION],
     summary:
       'Apply the pending changes on every node, by the cheapest safe action; of each the caller needs the right that staging it takes',

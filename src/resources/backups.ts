@@ -95,10 +95,10 @@ function newPassphrase(headers: Readonly<Record<string, string>>): string | unde
 
 async function restore(ctx: ContextOf['stage'], body: Static<typeof RestoreBody>, restoration: () => Restoration) {
   ctx.transactions.refuseOpen()
-  const { contents, isFull, warnings } = restoration()
+  const { contents, isFull, ...told } = restoration()
   await ctx.work.restore(contents)
   if (isFull)
-    return accept(await ctx.restoreChecks.start({ file: body.file, warnings }, ctx.actor.email), undefined, {
+    return accept(await ctx.restoreChecks.start({ ...told, file: body.file }, ctx.actor.email), undefined, {
       message: `The whole of ${body.file} is staged; the job checks it`,
     })
   const list = (body.sections ?? []).join(', ')
@@ -162,8 +162,9 @@ export const backups = [
     effect: 'stage',
     outsideTransactions: true,
     managedOnly: true,
-    refuses: ['JOB_IN_PROGRESS', 'APPLY_IN_PROGRESS'],
-    summary: 'Stage sections of a backup, or all of it (202 with a job that checks it); apply makes it running',
+    refuses: ['JOB_IN_PROGRESS', 'APPLY_IN_PROGRESS', 'IN_USE'],
+    summary:
+      'Stage sections of a backup, or on a single node all of it (202 with a job that checks it); apply makes it running',
     message: 'The backup is staged',
     headers: [PASSPHRASE],
     body: RestoreBody,

@@ -8,7 +8,12 @@ const Transaction = Type.Object({
   owner: text('E-mail of who opened it; nobody else can use or commit it.'),
   openedAt: text('When, ISO 8601.'),
   expiresAt: text('When it is rolled back unless it is used before, ISO 8601: 15 minutes after its last use.'),
-  count: Type.Integer({ description: 'Records edited in it.' }),
+  nodeId: text('Node that has opened it and holds what is edited in it; the others send it what belongs to it.'),
+  count: Type.Optional(
+    Type.Integer({
+      description: 'Records edited in it; absent where its node is not reached. Then it ends by itself.',
+    }),
+  ),
 })
 
 export const transactions = [
@@ -18,7 +23,8 @@ export const transactions = [
     path: '/transactions',
     effect: 'read',
     extension: true,
-    summary: 'The open transaction, if there is one',
+    transactionIn: 'path',
+    summary: 'The open transaction, if there is one; in a cluster, of all nodes',
     message: 'Transactions',
     data: Type.Array(Transaction),
     handle: (ctx) => [...ctx.transactions.list()],
@@ -42,6 +48,7 @@ export const transactions = [
     path: '/transactions/{id}/commit',
     effect: 'act',
     extension: true,
+    transactionIn: 'path',
     refuses: ['NAME_NOT_UNIQUE', 'ID_NOT_UNIQUE', 'IN_USE', 'REVISION_MISMATCH', 'NOT_SUPPORTED', 'APPLY_IN_PROGRESS'],
     summary: 'Make the edits of a transaction pending changes, all or none',
     message: 'Transaction {id} committed; its edits are pending',
@@ -57,6 +64,7 @@ export const transactions = [
     path: '/transactions/{id}/rollback',
     effect: 'act',
     extension: true,
+    transactionIn: 'path',
     refuses: ['APPLY_IN_PROGRESS'],
     summary: 'Forget the edits of a transaction; of somebody else’s by who has the rights for all of its edits',
     message: 'Transaction {id} rolled back',

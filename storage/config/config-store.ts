@@ -53,7 +53,9 @@ export interface ConfigStore {
   putMeta(key: string, value: unknown): Promise<void>
   /** Small durable records beside the configuration, such as login sessions. */
   readonly sessions: SharedTable
-  /** Editing sessions, with what was edited in them. */
+  /** The open editing session, and which node holds what is edited in it. */
+  readonly openTransactions: SharedTable
+  /** What was edited in the one that this node holds. */
   readonly transactions: SideTable
   /** Long work, under way and done. */
   readonly jobs: SideTable

@@ -33,6 +33,8 @@ export interface StageEntry {
   readonly writes: readonly StagedWrite[]
   /** Ids of changes that are taken back. Frozen ones cannot be: they are being made running. */
   readonly discards: readonly string[]
+  /** Id of the open transaction whose edits these are: it is open no longer. */
+  readonly commits?: string | undefined
 }
 
 export interface StagedWrite extends Write {
@@ -152,7 +154,9 @@ export function staging(
   writes: readonly Write[],
   discards: readonly string[],
   newId: () => string,
+  commits?: string,
 ): StageEntry | undefined {
-  if (writes.length === 0 && discards.length === 0) return undefined
-  return { op: 'stage', origin, writes: writes.map((write) => ({ ...write, changeId: newId() })), discards }
+  if (writes.length === 0 && discards.length === 0 && commits === undefined) return undefined
+  const staged = writes.map((write) => ({ ...write, changeId: newId() }))
+  return { op: 'stage', origin, writes: staged, discards, ...(commits === undefined ? {} : { commits }) }
 }

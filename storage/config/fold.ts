@@ -58,7 +58,7 @@ interface Folded {
 }
 
 /** What only nodes of a cluster have. */
-const OF_CLUSTERS = ['members', 'joinTokens'] as const
+const OF_CLUSTERS = ['members', 'joinTokens', 'openTransactions'] as const
 
 type Overlay = readonly (readonly [RecordKey, OverlayEntry | undefined])[]
 
@@ -143,12 +143,9 @@ export class Fold implements Folding {
   }
 
   records(): StoreRecords {
-    const frozen = [...this.#frozen.values()]
-    const { running, candidate } = this.#mirror.rows()
-    const unconfirmed = unconfirmedIn(this.#tables)
-    const waits = unconfirmed === undefined ? {} : { unconfirmed }
-    const { sequence, revision } = { sequence: this.#sequence, revision: this.#revision }
-    return { sequence, revision, running, candidate, frozen, shared: this.#shared.all(), ...waits }
+    const [sequence, revision, shared] = [this.#sequence, this.#revision, this.#shared.all()]
+    const [frozen, unconfirmed] = [[...this.#frozen.values()], unconfirmedIn(this.#tables)]
+    return { sequence, revision, ...this.#mirror.rows(), frozen, shared, ...(unconfirmed && { unconfirmed }) }
   }
 
   async replace(state: StoreState, position: number): Promise<void> {
@@ -212,7 +209,7 @@ export class Fold implements Folding {
     }
   }
 
-  #stage({ writes, discards, origin }: StageEntry): Folded {
+  #stage({ writes, discards, origin, commits }: StageEntry): Folded {
     const taken = new Set(discards)
     // The list of all that is pending is long, and most edits take nothing back.
     const gone = taken.size === 0 ? [] : this.#mirror.staged().filter((change) => taken.has(change.id))
@@ -231,11 +228,16 @@ export class Fold implements Folding {
       return [key, isUnchanged ? undefined : { ...key, ...origin, ...others, changeId, stored, revision: sequence }]
     })
     const overlay: Overlay = [...gone.map((change) => [change, undefined] as const), ...staged]
+    const removed = commits === undefined ? [] : [commits]
+    const committed = this.#put({ op: 'put', table: 'openTransactions', puts: [], removed })
     return {
-      rows: [...this.#overlayRows(overlay), ...this.#sequenceRows(sequence)],
+      rows: [...this.#overlayRows(overlay), ...this.#sequenceRows(sequence), ...committed.rows],
       // Who takes something away may be making room.
       options: { keepsReserve: writes.some(({ value }) => value !== undefined) },
-      settle: () => this.#settle(sequence, overlay),
+      settle: () => {
+        this.#settle(sequence, overlay)
+        committed.settle()
+      },
     }
   }
 

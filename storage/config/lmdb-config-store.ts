@@ -36,6 +36,7 @@ export class LmdbConfigStore implements ConfigStore {
   readonly sessions: SharedTable
   readonly apiTokens: SharedTable
   readonly signIns: SharedTable
+  readonly openTransactions: SharedTable
   readonly members: SharedTable
   readonly joinTokens: SharedTable
   readonly transactions: SideTable
@@ -71,6 +72,7 @@ export class LmdbConfigStore implements ConfigStore {
     this.sessions = sharedTable('sessions')
     this.apiTokens = sharedTable('apiTokens')
     this.signIns = sharedTable('signIns')
+    this.openTransactions = sharedTable('openTransactions')
     this.members = sharedTable('members')
     this.joinTokens = sharedTable('joinTokens')
     this.transactions = side('transactions')

@@ -3,7 +3,10 @@ import type { EntryLog } from './entry.ts'
 import type { Folding } from './fold.ts'
 
 /** A store as a cluster needs it. */
-export interface SharedStore extends Pick<ConfigStore, 'agreed' | 'revision' | 'unconfirmed' | 'edit'> {
+export interface SharedStore extends Pick<
+  ConfigStore,
+  'agreed' | 'revision' | 'staged' | 'unconfirmed' | 'edit' | 'getMeta'
+> {
   readonly folding: Folding
   /** See ConfigStore. */
   aheadOn(nodeId: string): readonly RecordKey[]

@@ -29,7 +29,15 @@ export interface OverlayRow extends Origin {
 }
 
 /** Those that the nodes of a cluster share. */
-export const SHARED_TABLES = ['sessions', 'apiTokens', 'signIns', 'members', 'joinTokens', 'ahead'] as const
+export const SHARED_TABLES = [
+  'sessions',
+  'apiTokens',
+  'signIns',
+  'openTransactions',
+  'members',
+  'joinTokens',
+  'ahead',
+] as const
 export type SharedTableName = (typeof SHARED_TABLES)[number]
 export const SIDE_TABLES = [...SHARED_TABLES, 'transactions', 'jobs', 'events'] as const
 export type SideTableName = (typeof SIDE_TABLES)[number]

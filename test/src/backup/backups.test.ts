@@ -9,7 +9,12 @@ import { refuses, temporaryFolder } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
-function fixture(test: Test, { isApplying = false, hasRoom = true } = {}) {
+const TWO_MEMBERS = [
+  { id: 'node-2', name: 'right' },
+  { id: 'node-1', name: 'left' },
+]
+
+function fixture(test: Test, { isApplying = false, hasRoom = true, members = [] as typeof TWO_MEMBERS } = {}) {
   const clock = manualClock()
   const backups = new Backups({
     running: viewOf(SOME),
@@ -17,6 +22,7 @@ function fixture(test: Test, { isApplying = false, hasRoom = true } = {}) {
     candidate: viewOf(SOME),
     born: 'node-1',
     nodeId: 'node-1',
+    membership: { members: { all: () => members } },
     version: '0.1.0',
     stateFolder: temporaryFolder(test, 'backups'),
     leavesRoom: async () => hasRoom,
@@ -102,4 +108,28 @@ t.test('NOT_FOUND: no such file', async (test) => {
   const { backups } = fixture(test)
   await refuses(test, 'NOT_FOUND', backups.opened({ file: 'nope' }, undefined))
   await refuses(test, 'NOT_FOUND', backups.remove('../config'))
+})
+
+t.test('a backup names all nodes of the cluster, this one first, by what the cluster calls them', (test) => {
+  const nodes = [
+    { id: 'node-1', hostname: 'left' },
+    { id: 'node-2', hostname: 'right' },
+  ]
+  test.same(fixture(test, { members: TWO_MEMBERS }).backups.source().nodes, nodes)
+  test.match(fixture(test).backups.source().nodes, [{ id: 'node-1', hostname: String }])
+  test.end()
+})
+
+t.test('IN_USE: a whole backup in a cluster, also one that was formed meanwhile; sections are staged', async (test) => {
+  const members = [...TWO_MEMBERS]
+  const { backups } = fixture(test, { members })
+  const file = await backups.upload(textOf(sourceOf(SOME)))
+  const error = await refuses(test, 'IN_USE', backups.opened({ file, nodeId: 'node-1' }, undefined))
+  test.match(error.message, /name sections/)
+  const parts = (await backups.opened({ file, sections: ['realServers'] }, undefined))()
+  test.match(parts, { isFull: false, others: [] })
+  members.length = 0
+  const opened = await backups.opened({ file }, undefined)
+  members.push(...TWO_MEMBERS)
+  await refuses(test, 'IN_USE', opened)
 })

@@ -5,27 +5,37 @@ import type { SectionContents } from '../../../src/model/sections.ts'
 import { EVERYTHING } from '../../fixtures/backup.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
-const as = (wanted: string, nodeId = 'node-1') => ({ born: 'born', wanted, nodeId, records: [] })
+const as = (wanted: string, others: readonly string[] = []) => ({
+  born: 'born',
+  wanted,
+  nodeId: 'node-1',
+  others,
+  records: [],
+})
+const LAN = { networkIp: '192.0.2.0', networkMask: 24, gateway: '', defaultGateway: false }
 const ids = (records: readonly { readonly id: string }[] | undefined) => records?.map(({ id }) => id)
 
-t.test('a node takes over what is of the node that it becomes; the rest of the nodes stays out', async (test) => {
-  const contents = fullContents(EVERYTHING, as('node-2'), undefined)
-  test.same(contents.nodeIdentities, [{ id: 'born', nodeId: 'node-2' }])
-  test.same(ids(contents.staticIps), ['sip-2'])
-  test.same(ids(contents.ipRoutes), ['route-node-2'])
-  test.same(ids(contents.conntrackLimits), ['node-2'])
-  test.same(ids(contents.userInterfaces), ['node-2'])
-  test.same(contents.clocks, [])
-  test.same(contents.systemProxies, [])
-  test.same(contents.ipGroups?.[0]?.assignedInterfaces, [])
-  test.match(contents, {
-    realServers: EVERYTHING.realServers,
-    users: EVERYTHING.users,
-    conntrackTimeouts: [{ id: 'cluster' }],
-  })
-  await refuseBroken(viewOf(contents))
-  test.same(fullContents({}, as('node-1'), undefined).nodeIdentities, [], 'who it is already needs no record')
-})
+t.test(
+  'a node takes over what is of the node that it becomes; nodes that the backup does not name stay out',
+  async (test) => {
+    const contents = fullContents(EVERYTHING, as('node-2'), undefined)
+    test.same(contents.nodeIdentities, [{ id: 'born', nodeId: 'node-2' }])
+    test.same(ids(contents.staticIps), ['sip-2'])
+    test.same(ids(contents.ipRoutes), ['route-node-2'])
+    test.same(ids(contents.conntrackLimits), ['node-2'])
+    test.same(ids(contents.userInterfaces), ['node-2'])
+    test.same(contents.clocks, [])
+    test.same(contents.systemProxies, [])
+    test.same(contents.ipGroups?.[0]?.assignedInterfaces, [])
+    test.match(contents, {
+      realServers: EVERYTHING.realServers,
+      users: EVERYTHING.users,
+      conntrackTimeouts: [{ id: 'cluster' }],
+    })
+    await refuseBroken(viewOf(contents))
+    test.same(fullContents({}, as('node-1'), undefined).nodeIdentities, [], 'who it is already needs no record')
+  },
+)
 
 t.test('an SNMP agent whose address the node takes over listens there; another is off, with its engine', (test) => {
   const settings = (node: string) => fullContents(EVERYTHING, as(node), undefined).snmpSettings
@@ -93,7 +103,31 @@ t.test('there is one default way only, and a name that was taken is given up', (
 
 t.test('interfaces that this machine does not have are told', (test) => {
   const card = { id: 'x', name: 'eth0', mac: '', mtu: 1500, state: 'up', addresses: [] } as const
-  test.same(strangeInterfaces(EVERYTHING, [card]), [])
-  test.match(strangeInterfaces(EVERYTHING, []), [/^IP group lan/, /^route to the office of node-1/, /^route/])
+  test.same(strangeInterfaces(EVERYTHING, [card], 'node-1'), [])
+  test.match(strangeInterfaces(EVERYTHING, [], 'node-1'), [/^IP group lan/, /^route to the office of node-1/])
+  test.match(strangeInterfaces(EVERYTHING, [], 'node-2'), [/^route to the office of node-2/], 'of this node alone')
   test.end()
+})
+
+t.test('what belongs to the other nodes of the backup waits for those that join in their place', async (test) => {
+  const contents = fullContents(EVERYTHING, as('node-2', ['node-1']), undefined)
+  test.same(contents.nodeIdentities, [{ id: 'born', nodeId: 'node-2' }])
+  for (const section of ['staticIps', 'ipRoutes', 'conntrackLimits', 'userInterfaces', 'clocks'] as const)
+    test.same(contents[section], EVERYTHING[section], section)
+  test.same(contents.ipGroups, EVERYTHING.ipGroups)
+  await refuseBroken(viewOf(contents))
+  const there = EVERYTHING.userInterfaces
+  const managed = fullContents(EVERYTHING, as('node-2', ['node-1']), {
+    ip: '192.0.2.77',
+    subnet: LAN,
+    interfaceId: 'e1',
+  })
+  const own = { nodeId: 'node-2', interfaceId: 'e1' }
+  test.same(managed.ipGroups?.[0]?.assignedInterfaces, [...(EVERYTHING.ipGroups[0]?.assignedInterfaces ?? []), own])
+  test.same(
+    managed.userInterfaces?.filter(({ id }) => id === 'node-1'),
+    there.filter(({ id }) => id === 'node-1'),
+    'where another node is reached is left alone',
+  )
+  await refuseBroken(viewOf(managed))
 })

@@ -10,7 +10,12 @@ function fixture(test: Test, validate: () => Promise<void>) {
   const news: JobNews[] = []
   const job = { id: 'j', signal: new AbortController().signal, report: (one: JobNews) => void news.push(one) }
   const kind = restoreCheck({ store, editing, engine: { validate } })
-  return { edit, news, work: () => kind.work(job, { file: 'f', warnings: ['w'] }), resume: kind.resume }
+  return {
+    edit,
+    news,
+    work: () => kind.work(job, { file: 'f', warnings: ['w'], wanted: 'n', others: [] }),
+    resume: kind.resume,
+  }
 }
 
 t.test('the candidate is checked once the request that restores is written', async (test) => {

@@ -12,10 +12,12 @@ const STATE = { born: 'born', nodeId: 'node-1', running: viewOf({}), candidate: 
 
 t.test('sections make it a part, their absence the whole', (test) => {
   test.match(restoration({ file: 'f', sections: ['realServers'] }, FILE, STATE), { isFull: false, warnings: [] })
-  const { isFull, contents, warnings } = restoration({ file: 'f', nodeId: 'node-2' }, FILE, STATE)
+  const { isFull, contents, warnings, wanted, others } = restoration({ file: 'f', nodeId: 'node-2' }, FILE, STATE)
   test.equal(isFull, true)
   test.same(contents.nodeIdentities, [{ id: 'born', nodeId: 'node-2' }])
   test.match(warnings, [/route to the office of node-2/])
+  test.same([wanted, others], ['node-2', [{ id: 'node-1', hostname: 'lb-1' }]])
+  test.equal(contents.staticIps?.length, EVERYTHING.staticIps.length, 'records of the other one wait for it')
   test.end()
 })
 

@@ -1,8 +1,10 @@
 import t, { type Test } from 'tap'
 import { IDLE_MS_MAX, Transactions } from '../../../src/config/transactions.ts'
+import { Editing } from '../../../src/config/editing.ts'
 import type { May } from '../../../src/config/needed-rights.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { ANYTHING, configFixture, realServer, refuses } from '../../fixtures/config.ts'
+import { MemoryCluster, type MemoryNode, when } from '../../fixtures/cluster-in-memory.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
 const ANNA = { userId: 'u1', email: 'anna@localhost', sessionId: 's' }
@@ -21,7 +23,7 @@ function fixture(test: Test) {
       ORIGIN,
       may,
       () => transactions.join(id, ANNA),
-      () => transactions.end(id),
+      () => transactions.forget(id),
     )
   const candidate = () => store.candidate.list('realServers', '').map(({ value }) => Reflect.get(Object(value), 'id'))
   return { ...config, clock, transactions, within, commit, candidate }
@@ -182,5 +184,173 @@ t.test(
     transactions.refuseForeign(id, ANNA, nothing)
     await commit(id)
     test.same(candidate(), ['a'])
+  },
+)
+
+/** Two nodes of a cluster; `there` says whom they reach, and `members` who they are. */
+async function nodes(test: Test) {
+  const cluster = await MemoryCluster.form(test)
+  const state = { there: true, hasQuorum: true, members: ['a', 'b'] }
+  const made = async (id: string) => {
+    const node = await cluster.node(id)
+    const clock = manualClock()
+    const { store } = node
+    const holders = {
+      self: id,
+      get hasQuorum() {
+        return state.hasQuorum
+      },
+      nameOf: (nodeId: string) => (state.members.includes(nodeId) ? `node ${nodeId}` : undefined),
+      isReachable: () => state.there,
+    }
+    const begin = () => new Transactions(store, clock, silentLog, holders)
+    return { ...node, clock, transactions: begin(), begin, editing: new Editing(store) }
+  }
+  const [a, b] = [await made('a'), await made('b')]
+  const level = () => when(() => a.log.position === b.log.position)
+  return { a, b, state, level, within }
+  function within({ editing, transactions }: typeof a, id: string, name: string) {
+    const create = (draft: Parameters<Parameters<typeof editing.edit>[2]>[0]) =>
+      draft.section('realServers').create(realServer(name))
+    return editing.edit(ORIGIN, undefined, create, () => transactions.join(id, ANNA))
+  }
+}
+const pending = ({ store }: Pick<MemoryNode, 'store'>) => store.changes().map(({ key }) => key)
+
+t.test('nodes of a cluster have one between them, of two requests at once on two of them as well', async (test) => {
+  const { a, b, level } = await nodes(test)
+  const begun = await Promise.allSettled([a.transactions.begin(ANNA), b.transactions.begin(BERT)])
+  test.same(begun.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+  await level()
+  const [[open], [seen]] = [a.transactions.list(), b.transactions.list()]
+  test.match(seen, { id: open?.id, owner: open?.owner, nodeId: open?.nodeId })
+  const refused = begun.find(({ status }) => status === 'rejected')
+  const where = `node ${open?.nodeId}`
+  test.match(refused, { reason: { code: 'TRANSACTION_OPEN', details: { data: { nodeId: open?.nodeId } } } })
+  for (const node of [a, b]) {
+    const error = await refuses(test, 'TRANSACTION_OPEN', () => node.transactions.refuseOpen())
+    test.match(error.message, `is open on the node ${where};`)
+  }
+})
+
+t.test('what is edited in it stays on its node until the commit, which is one entry for all', async (test) => {
+  const { a, b, level, within } = await nodes(test)
+  const { id } = await a.transactions.begin(ANNA)
+  const before = a.log.position
+  await within(a, id, 'x')
+  await within(a, id, 'y')
+  test.equal(a.log.position, before, 'no entry of it')
+  await level()
+  test.same([b.transactions.elsewhere, a.transactions.elsewhere], [{ id, nodeId: 'a', isReachable: true }, undefined])
+  test.same([a.transactions.list()[0]?.count, b.transactions.list()[0]?.count], [2, undefined])
+  await refuses(test, 'TRANSACTION_OPEN', () => b.transactions.join(id, ANNA))
+  b.transactions.refuseUnknown(id)
+  await a.editing.commit(
+    ORIGIN,
+    ANYTHING,
+    () => a.transactions.join(id, ANNA),
+    (one) => a.transactions.forget(one),
+  )
+  test.equal(a.log.position, before + 1)
+  await level()
+  for (const node of [a, b]) {
+    test.same(pending(node), ['x', 'y'])
+    test.same(node.transactions.list(), [])
+  }
+  test.same(a.store.transactions.entries(), [], 'nothing of it is left')
+})
+
+t.test('killed before or behind the entry of the commit: open or committed, on every node', async (test) => {
+  const { a, b, level, within } = await nodes(test)
+  const { id } = await a.transactions.begin(ANNA)
+  await within(a, id, 'x')
+  const killed = a.begin()
+  test.match(killed.list(), [{ id, count: 1 }], 'a start before it')
+  const join = () => a.transactions.join(id, ANNA)
+  const dies = async () => Promise.reject(new Error('killed'))
+  await test.rejects(a.editing.commit(ORIGIN, ANYTHING, join, dies), /killed/)
+  const again = a.begin()
+  test.same([again.list(), pending(a)], [[], ['x']], 'a start behind it')
+  test.equal(a.store.transactions.entries().length, 1)
+  await again.look()
+  test.same(a.store.transactions.entries(), [], 'what it held goes with the next look')
+  await level()
+  test.same([b.transactions.list(), pending(b)], [[], ['x']])
+})
+
+t.test(
+  'its node ends an idle one for all; without it another one does, after as long by its own clock',
+  async (test) => {
+    const { a, b, state, level } = await nodes(test)
+    await a.transactions.begin(ANNA)
+    await level()
+    b.clock.advance(2 * IDLE_MS_MAX)
+    await b.transactions.look()
+    test.equal(b.transactions.list().length, 1, 'its node is there, and counts')
+    a.clock.advance(IDLE_MS_MAX + 1)
+    await a.transactions.look()
+    await level()
+    test.same([a.transactions.list(), b.transactions.list(), b.store.openTransactions.entries()], [[], [], []])
+
+    const { id } = await a.transactions.begin(ANNA)
+    await level()
+    state.there = false
+    b.clock.advance(IDLE_MS_MAX)
+    await b.transactions.look()
+    await refuses(test, 'TRANSACTION_OPEN', () => b.transactions.refuseOpen())
+    await refuses(test, 'NODE_UNREACHABLE', () => b.transactions.join(id, ANNA))
+    await refuses(test, 'NODE_UNREACHABLE', () => b.transactions.refuseForeign(id, BERT, ANYTHING))
+    b.transactions.refuseForeign(id, ANNA, ANYTHING)
+    b.clock.advance(1)
+    state.hasQuorum = false
+    await b.transactions.look()
+    test.equal(b.store.openTransactions.entries().length, 1, 'whoever is cut off ends nothing')
+    state.hasQuorum = true
+    await b.transactions.look()
+    await level()
+    test.same(a.transactions.list(), [], 'also where it was held')
+    await refuses(test, 'NOT_FOUND', () => a.transactions.join(id, ANNA))
+    const last = await a.transactions.begin(ANNA)
+    await level()
+    await b.transactions.end(last.id)
+    await level()
+    test.same([a.transactions.list(), b.transactions.list()], [[], []], 'its owner need not wait')
+  },
+)
+
+t.test('a node that was removed holds none; without a quorum nothing is edited in one', async (test) => {
+  const { a, b, state, level, within } = await nodes(test)
+  const { id } = await a.transactions.begin(ANNA)
+  await within(a, id, 'x')
+  state.hasQuorum = false
+  await refuses(test, 'NO_QUORUM', within(a, id, 'y'))
+  state.hasQuorum = true
+  test.equal(a.transactions.join(id, ANNA).writes.length, 1)
+  await level()
+  state.members = ['b']
+  test.same(b.transactions.list(), [])
+  const next = await b.transactions.begin(BERT)
+  await level()
+  test.match(a.store.openTransactions.entries(), [{ key: next.id }])
+  test.equal(b.store.openTransactions.entries().length, 1)
+  await b.store.standAlone(() => b.log.close())
+  test.same(b.transactions.list(), [], 'who leaves takes none along')
+})
+
+t.test(
+  'a node that joins meets that of the cluster; its own stays behind, as what it has staged does',
+  async (test) => {
+    const { a } = await nodes(test)
+    const { id } = await a.transactions.begin(ANNA)
+    const { transactions, within, store } = fixture(test)
+    const own = await transactions.begin(BERT)
+    await store.transactions.put(own.id, { id: own.id, used: { bootId: '', uptime_ms: 0 }, writes: [] })
+    await store.folding.replace(a.store.folding.snapshot(), a.log.position)
+    const members = { self: 'c', hasQuorum: true, nameOf: () => 'a node', isReachable: () => true }
+    const joined = new Transactions(store, manualClock(), silentLog, members)
+    test.match(joined.list(), [{ id, nodeId: 'a' }])
+    await refuses(test, 'NOT_FOUND', () => within(own.id, () => undefined))
+    await joined.look()
+    test.same(store.transactions.entries(), [])
   },
 )

@@ -1,0 +1,17 @@
+import type { Holders } from '../config/transactions.ts'
+import type { Membership } from './membership.ts'
+
+interface Parts {
+  readonly nodeId: string
+  readonly membership: Membership
+}
+
+/** The nodes of the cluster, as the open transaction needs them; only this one on a node without a cluster. */
+export const holders = ({ nodeId: self, membership }: Parts): Holders => ({
+  self,
+  get hasQuorum() {
+    return membership.sharedLog?.hasQuorum ?? true
+  },
+  nameOf: (nodeId) => membership.members.get(nodeId)?.name,
+  isReachable: (nodeId) => membership.cluster?.isReachable(nodeId) ?? false,
+})

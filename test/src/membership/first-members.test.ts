@@ -1,0 +1,57 @@
+import t from 'tap'
+import { noteRestored } from '../../../src/config/restored-nodes.ts'
+import { firstMembers, refusePendingIdentity } from '../../../src/membership/first-members.ts'
+import { Members } from '../../../src/membership/members.ts'
+import { configFixture, refuses } from '../../fixtures/config.ts'
+
+const SELF = {
+  id: 'a',
+  name: 'left',
+  host: '192.0.2.1',
+  port: 9444,
+  pin: 'pin',
+  spki: '',
+  serials: ['1'],
+  tokenKey: '',
+  version: '1.0.0',
+  since: '2026-01-02T03:04:05.000Z',
+}
+
+t.test('nodes of the backup that a node was made of count as removed, once it is who it says', async (test) => {
+  const { store } = configFixture(test)
+  const others = ['b', 'c'].map((id) => ({ id, hostname: `host ${id}` }))
+  test.same(firstMembers(store, SELF), [{ table: 'members', key: 'a', value: SELF }], 'nothing was restored')
+  await noteRestored(store, { nodeId: 'a', others })
+  test.equal(firstMembers(store, { ...SELF, id: 'z' }).length, 1, 'it was never applied')
+  const rows = firstMembers(store, SELF)
+  await store.members.write(rows, [])
+  const members = new Members(store.members)
+  test.same(
+    members.all().map(({ id }) => id),
+    ['a'],
+  )
+  test.same(
+    members.replaceable().map(({ id, name }) => [id, name]),
+    [
+      ['b', 'host b'],
+      ['c', 'host c'],
+    ],
+  )
+  await members.put({ ...SELF, id: 'b', pin: 'new' })
+  test.same(
+    members.replaceable().map(({ id }) => id),
+    ['c'],
+  )
+  test.same(
+    members.removed().map(({ stage }) => stage),
+    ['done', 'done'],
+    'nobody goes on with their removal',
+  )
+})
+
+t.test('IN_USE: who the node is, is pending', async (test) => {
+  const { store, edit } = configFixture(test)
+  refusePendingIdentity(store)
+  await edit((draft) => draft.section('nodeIdentities').create({ id: 'born', nodeId: 'a' }))
+  await refuses(test, 'IN_USE', () => refusePendingIdentity(store))
+})

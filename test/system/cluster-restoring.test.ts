@@ -1,0 +1,162 @@
+import t from 'tap'
+import { begunAnew, type ClusterDaemon, ClusterDaemons, form } from '../fixtures/cluster-daemons.ts'
+import { allVote, die, ripsOf, seenBy, threeNodes } from '../fixtures/cluster-sight.ts'
+import { until } from '../fixtures/daemon.ts'
+
+/** Real daemons, each with a real etcd beside it: what belongs to all of them, and what is left when all are lost. */
+
+t.setTimeout(600_000)
+
+const RIP = { ip: '192.0.2.1', port: 80 }
+const RIPS = ['applied', 'in 0', 'in 1', 'in 2']
+const routeOf = (name: string) => ({ name, type: 'blackhole', destination: '2001:db8:9::/48', metric: 0 })
+
+t.test('a transaction and a backup of three nodes, and three other machines', async (t) => {
+  const daemons = await ClusterDaemons.begin(t)
+  if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
+  const nodes = await threeNodes(daemons)
+  const { first, second, third } = nodes
+  const all = [first, second, third]
+  await t.test('a transaction is that of all nodes, whichever is asked', async (t) => {
+    const { id } = await first.daemon.data('POST', '/transactions')
+    const headers = { 'x-transaction-id': String(id) }
+    for (const [at, { daemon }] of all.entries()) {
+      const one = await daemon.call('POST', '/ipvsDirector/rips', { body: { ...RIP, name: `in ${at}` }, headers })
+      t.equal(one.status, 201, one.text)
+      t.equal((await daemon.call('GET', '/ipvsDirector/rips', { headers })).json.data.length, at + 1)
+      t.same(await ripsOf(all[at] ?? first), [], 'outside it')
+      t.match(await daemon.data('GET', '/transactions'), [{ id, nodeId: first.daemon.node, count: at + 1 }])
+      const again = await daemon.call('POST', '/transactions')
+      t.match(again.json, { code: 'TRANSACTION_OPEN', data: { id, nodeId: first.daemon.node } })
+    }
+    const routes = await second.daemon.call('GET', `/${third.daemon.node}/routes`, { headers })
+    t.same([routes.status, routes.json.data], [200, []], 'what belongs to another node alone')
+    await first.daemon.kill('SIGKILL')
+    const [left] = await second.daemon.data('GET', '/transactions')
+    t.match(left, { id, nodeId: first.daemon.node })
+    const refused = await second.daemon.call('POST', '/ipvsDirector/rips', { body: { ...RIP, name: 'late' }, headers })
+    t.match([refused.status, refused.json.code], [503, 'NODE_UNREACHABLE'])
+    await first.daemon.start()
+    await allVote(second, 3)
+    const committed = await second.daemon.call('PUT', `/transactions/${id}/commit`)
+    t.equal(committed.status, 200, committed.text)
+    for (const node of all)
+      t.same(
+        await until(
+          'the commit',
+          () => ripsOf(node),
+          ({ length }) => length === 3,
+        ),
+        ['in 0', 'in 1', 'in 2'],
+      )
+    t.same(await third.daemon.data('GET', '/transactions'), [])
+    const next = (await second.daemon.data('POST', '/transactions')).id
+    const inside = { 'x-transaction-id': String(next) }
+    await until(
+      'it',
+      () => first.daemon.data('GET', '/transactions'),
+      ({ length }) => length === 1,
+    )
+    const more = { body: { ...RIP, name: 'applied' }, headers: inside }
+    t.equal((await first.daemon.call('POST', '/ipvsDirector/rips', more)).status, 201)
+    // The node that was started again may still be making its machine what it was.
+    const applied = await until(
+      'its apply',
+      () => third.daemon.call('PUT', '/services/apply', { body: { transactionId: next } }),
+      ({ json }) => json.code !== 'APPLY_IN_PROGRESS',
+    )
+    t.equal(applied.status, 200, applied.text)
+    t.same(await third.daemon.data('GET', '/transactions'), [])
+  })
+
+  const old = all.map(({ daemon }) => daemon.node)
+  let backup = ''
+  await t.test('a backup names all nodes; sections of it are staged for all, the whole of it is refused', async (t) => {
+    for (const { daemon } of all) await daemon.data('POST', `/${daemon.node}/routes`, routeOf(`of ${daemon.node}`))
+    await first.daemon.data('PUT', '/services/apply')
+    backup = (await second.daemon.call('GET', '/backup')).text
+    t.same(JSON.parse(backup).nodes, [
+      { id: old[1], hostname: 'right' },
+      { id: old[0], hostname: 'left' },
+      { id: old[2], hostname: 'third' },
+    ])
+    await second.daemon.data('POST', '/backup/upload', { backup })
+    const [{ file }] = (await second.daemon.data('GET', '/backup/list')).uploads
+    const whole = await second.daemon.call('POST', '/backup/restore', { body: { file, nodeId: old[1] } })
+    t.match([whole.status, whole.json.code], [409, 'IN_USE'])
+    const rips = (await third.daemon.data('GET', '/ipvsDirector/rips')) as readonly { readonly id: string }[]
+    await third.daemon.data('DELETE', `/ipvsDirector/rips/${rips[0]?.id}`)
+    await third.daemon.data('PUT', '/services/apply')
+    await until(
+      'its end',
+      () => ripsOf(second),
+      ({ length }) => length === 3,
+    )
+    await second.daemon.data('POST', '/backup/restore', { file, sections: ['realServers'] })
+    for (const node of all)
+      await until(
+        'the restore',
+        () => ripsOf(node),
+        ({ length }) => length === 4,
+      )
+  })
+
+  await t.test('all are lost: another machine is made of the backup, and others take their places', async (t) => {
+    for (const node of all) await die(node)
+    const [left, right, last] = [await daemons.start(), await daemons.start(), await daemons.start()]
+    await restored(left, backup, String(old[0]))
+    t.same(await ripsOf(left), RIPS)
+    await form(left, 'left')
+    t.equal(left.daemon.node, old[0])
+    t.match((await seenBy(left)).nodes, [{ id: old[0], name: 'left', isSelf: true }])
+    for (const [node, at] of [
+      [right, 1],
+      [last, 2],
+    ] as const) {
+      const token = String((await left.daemon.data('POST', '/cluster/tokens', {})).token)
+      const body = { token, address: node.address, as: old[at] }
+      const seen = await node.daemon.data('POST', '/cluster/join', { ...body, dryRun: true })
+      t.match(seen.removed[0], { id: old[at], name: at === 1 ? 'right' : 'third', address: '' })
+      await node.daemon.data('POST', '/cluster/join', body)
+      await begunAnew(node)
+      await node.daemon.login()
+      t.equal(node.daemon.node, old[at])
+    }
+    await allVote(left, 3)
+    for (const [at, node] of [left, right, last].entries()) {
+      t.match(await node.daemon.data('GET', `/${old[at]}/routes`), [{ name: `of ${old[at]}` }], 'what is its own')
+      t.same(await ripsOf(node), RIPS)
+    }
+    await last.daemon.data('POST', '/ipvsDirector/rips', { ...RIP, name: 'new' })
+    const told = await right.daemon.call('PUT', '/services/apply', { body: { comment: 'all' } })
+    t.match(
+      told.json.data.nodes.map(({ state }: { state: string }) => state),
+      ['applied', 'applied', 'applied'],
+    )
+  })
+  return undefined
+})
+
+/** Makes the whole of the backup running on a single node, which is the node with this id from then on. */
+async function restored({ daemon }: ClusterDaemon, backup: string, nodeId: string): Promise<void> {
+  await daemon.data('POST', '/backup/upload', { backup })
+  const [{ file }] = (await daemon.data('GET', '/backup/list')).uploads
+  const { job } = (await daemon.call('POST', '/backup/restore', { body: { file, nodeId } })).json
+  const { state, ...more } = await until(
+    'the check of the restore',
+    () => daemon.data('GET', `/jobs/${job}`),
+    (seen) => seen.state !== 'running',
+  )
+  if (state !== 'succeeded') throw new Error(JSON.stringify(more))
+  await daemon.data('PUT', '/services/apply')
+  // It puts itself together anew under that id; meanwhile nobody answers.
+  const asks = async () => {
+    await daemon.login()
+    return (await daemon.call('GET', `/${nodeId}/routes`)).status
+  }
+  await until(
+    'the other identity',
+    () => asks().catch(() => 0),
+    (status) => status === 200,
+  )
+}
