@@ -33,6 +33,8 @@ export interface ClusterNode {
   /** Records of which it runs something else than nodes agree on, since an apply of its own. */
   readonly ahead: number
   readonly maintenance: NodeMaintenance | undefined
+  /** ISO 8601: of the first of its certificates that ends; undefined where a version before this one gave them. */
+  readonly certificateEnd: string | undefined
   /** Of Fulcrum, when it joined. */
   readonly version: string
   /** ISO 8601. */

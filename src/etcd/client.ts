@@ -1,4 +1,5 @@
 import { headerRevision, NOTHING, numberOf } from './fields.ts'
+import type { Credentials } from './gateway.ts'
 import { type CallOptions, Gateways, type GatewaysParts } from './gateways.ts'
 import { Leases } from './leases.ts'
 import { Maintenance } from './maintenance.ts'
@@ -75,6 +76,11 @@ export class EtcdClient {
   /** From now on the members at these URLs are asked, in this order. */
   use(gateways: readonly string[]): void {
     this.#gateways.use(gateways)
+  }
+
+  /** Shows another certificate from the next connection on. */
+  present(credentials: Credentials): void {
+    this.#gateways.present(credentials)
   }
 
   /** Watches end; calls that go on reject, a write as `unknown-outcome`, others as `closed`. */

@@ -104,6 +104,11 @@ export class Gateway {
     }
   }
 
+  /** Shows another certificate from the next connection on; what goes on stays. */
+  present({ ca, certificate, key }: Credentials): void {
+    for (const agent of [this.#agent, this.#streams]) Object.assign(agent.options, { ca, cert: certificate, key })
+  }
+
   /** Ends everything that goes on. */
   close(): void {
     this.#agent.destroy()

@@ -26,7 +26,7 @@ export const REMEMBERED_MS = 5_000
 
 /** The members of a cluster in the order in which they are asked. */
 export class Gateways {
-  readonly #credentials: Credentials
+  #credentials: Credentials
   #gateways: ReadonlyMap<string, Gateway>
   readonly #clock: Clock
   readonly #timeout_ms: number
@@ -45,6 +45,12 @@ export class Gateways {
     const before = this.#gateways
     this.#gateways = new Map(urls.map((url) => [url, before.get(url) ?? new Gateway(url, this.#credentials)]))
     for (const [url, gateway] of before) if (!urls.includes(url)) gateway.close()
+  }
+
+  /** Shows another certificate from the next connection on. */
+  present(credentials: Credentials): void {
+    this.#credentials = credentials
+    for (const gateway of this.#gateways.values()) gateway.present(credentials)
   }
 
   /**

@@ -7,7 +7,7 @@ import { readNodeCertificate } from '../cluster/node-certificate.ts'
 import type { StoredClusterKey } from '../cluster/sealing.ts'
 import { EtcdError } from '../etcd/errors.ts'
 import type { Revocation } from './cluster-files.ts'
-import { authoritiesIn, type Certified, certify, type Requests, revocationOf } from './foundation.ts'
+import { authoritiesIn, type Certified, certifiedUntil, certify, type Requests, revocationOf } from './foundation.ts'
 import type { JoinedCluster } from './joined-cluster.ts'
 import type { Member, Members } from './members.ts'
 import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
@@ -60,13 +60,12 @@ export async function admit(
   if (applicant.own !== undefined) await bring(store, applicant.own, applicant, new Date(now_ms).toISOString())
   const authorities = await inTime({ clock, wait }, () => authoritiesIn(etcd, keys))
   const certified = await certify(authorities, requests, { nodeId: id, host, port }, now_ms)
-  const [peer, client] = [certified.peer, certified.client].map(({ certificate }) => readNodeCertificate(certificate))
-  if (peer === undefined || client === undefined) throw new Error('two certificates were issued')
+  const { pin, spki } = readNodeCertificate(certified.client.certificate)
   const before = members.get(id)
-  const serials = [...(before?.serials ?? []), client.serial, peer.serial]
+  const until = certifiedUntil(certified)
+  const serials = [...(before?.serials ?? []), ...until.serials]
   const since = before?.since ?? new Date(now_ms).toISOString()
-  const { pin, spki } = client
-  const member: Member = { id, name, host, port, pin, spki, serials, tokenKey, version, since }
+  const member: Member = { id, name, host, port, pin, spki, ...until, serials, tokenKey, version, since }
   // Known to all before it can do anything, so that its certificates can be taken away again.
   await members.put(member)
   const gateways = members

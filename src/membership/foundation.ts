@@ -40,9 +40,17 @@ export function memberOf(
   certified: Readonly<Record<AuthorityRole, Certified>>,
   more: Pick<Member, 'name' | 'tokenKey' | 'since'>,
 ): Member {
-  const { pin, spki, serial } = readNodeCertificate(certified.client.certificate)
-  const serials = [serial, readNodeCertificate(certified.peer.certificate).serial]
-  return { id, host, port, pin, spki, serials, version: VERSION, ...more }
+  const { pin, spki } = readNodeCertificate(certified.client.certificate)
+  return { id, host, port, pin, spki, ...certifiedUntil(certified), version: VERSION, ...more }
+}
+
+/** What all nodes keep of certificates beside the pin. */
+export function certifiedUntil(
+  certified: Readonly<Record<AuthorityRole, Certified>>,
+): Pick<Member, 'serials'> & { readonly certificateEnd: string } {
+  const read = [certified.client, certified.peer].map(({ certificate }) => readNodeCertificate(certificate))
+  const certificateEnd = new Date(Math.min(...read.map(({ notAfter_ms }) => notAfter_ms))).toISOString()
+  return { serials: read.map(({ serial }) => serial), certificateEnd }
 }
 
 /** For the keys that a node has. */

@@ -27,6 +27,7 @@ import { settle } from './moving.ts'
 import { clientUrl, type NodeAddress } from './node-address.ts'
 import { type KeyHolder, learnKeys, takeKeys } from './own-keys.ts'
 import { Removals } from './removals.ts'
+import { Renewal } from './renewal.ts'
 
 export interface JoinedParts {
   readonly store: SharedStore
@@ -63,6 +64,7 @@ export class JoinedCluster {
   readonly #lockout: Lockout
   readonly #holder: KeyHolder
   readonly #space: EtcdSpace
+  readonly #renewal: Renewal
   readonly #looks: Repeated
   /** Its own member of etcd answers it: one that has just joined answers nobody. */
   #isVoter = false
@@ -92,6 +94,8 @@ export class JoinedCluster {
     this.#lockout = new Lockout({ ...parts, ...begun, ...this.#waysOfLockout })
     const urls = () => gatewaysOf(parts.members, this.own, false)
     this.#space = new EtcdSpace({ ...parts, etcd: this.etcd, urls })
+    const present = (credentials: NodeCredentials) => this.#present(credentials)
+    this.#renewal = new Renewal({ ...parts, cluster: this, present, wait: sleep })
     this.#looks = new Repeated('the cluster', () => this.#look(), LOOK_EVERY_MS, parts.log)
     this.#looks.start()
     parts.members.follow(() => this.#meet())
@@ -172,6 +176,7 @@ export class JoinedCluster {
         isLeader: voter !== undefined && voter.id === leader,
         ahead: this.#parts.store.aheadOn(id).length,
         maintenance: shownMaintenance(member),
+        certificateEnd: member.certificateEnd,
         version,
         since,
       }
@@ -288,6 +293,7 @@ export class JoinedCluster {
     }
     if (listed === undefined) return await this.#askStanding()
     if (status !== undefined) await this.#space.look(status)
+    await this.#renewal.look()
     await settle(this, this.#parts.members, listed)
     await this.#lockout.bring()
     if (this.removals.isDue) await this.removals.finish()
@@ -308,12 +314,16 @@ export class JoinedCluster {
     return {
       log,
       position: () => this.log.position,
-      present: (credentials: NodeCredentials) => {
-        this.#server.present(credentials)
-        this.peers.present(credentials)
-      },
+      present: (credentials: NodeCredentials) => this.#present(credentials),
       wait: sleep,
     }
+  }
+
+  /** From the next connection on, in both directions. */
+  #present(credentials: NodeCredentials): void {
+    this.#server.present(credentials)
+    this.peers.present(credentials)
+    this.etcd.present(credentials)
   }
 
   async close(): Promise<void> {

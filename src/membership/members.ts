@@ -12,6 +12,8 @@ export interface Member extends NodeAddress, KeyRecipient {
   readonly pin: string
   /** Of the certificates that it was given: what is revoked when it is removed. */
   readonly serials: readonly string[]
+  /** ISO 8601: of the first of its certificates that ends. */
+  readonly certificateEnd?: string
   /** PEM: what its tokens are verified with. */
   readonly tokenKey: string
   /** Of Fulcrum, when it joined. */

@@ -1,10 +1,9 @@
 import type { MachineClock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
-import { readNodeCertificate } from '../cluster/node-certificate.ts'
 import type { ClusterFiles } from './cluster-files.ts'
 import { assertEtcdPorts } from './etcd-ground.ts'
 import type { EtcdService } from './etcd-service.ts'
-import { authoritiesIn, certify, requestsOf } from './foundation.ts'
+import { authoritiesIn, certifiedUntil, certify, requestsOf } from './foundation.ts'
 import type { JoinedCluster } from './joined-cluster.ts'
 import type { Members } from './members.ts'
 import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
@@ -56,17 +55,25 @@ function refuseNeighbour(members: Members, id: string, { host, port }: NodeAddre
  * Gives this node another address: first certificates for both, so that nobody refuses it meanwhile, then its own file,
  * which the next beginning goes by. `settle` does the rest then, so a crash between is no matter.
  */
-async function move({ cluster, members, files, clock, wait }: MovingParts, place: NodeAddress): Promise<void> {
+async function move(parts: MovingParts, place: NodeAddress): Promise<void> {
+  await certifyAnew(parts, place)
+  await parts.files.commit({ ...parts.cluster.own, ...place })
+}
+
+/** New certificates for the keys that this node has, good at both its addresses. */
+export async function certifyAnew(
+  { cluster, members, files, clock, wait }: MovingParts,
+  place: NodeAddress,
+): Promise<void> {
   const { own, etcd, keys } = cluster
   const { nodeId } = own
   const authorities = await patiently({ clock, wait }, () => authoritiesIn(etcd, keys))
   const requests = await requestsOf(files.certificates())
   const certified = await certify(authorities, requests, { nodeId, ...place }, clock.now_ms(), own)
-  const serials = [certified.client, certified.peer].map(({ certificate }) => readNodeCertificate(certificate).serial)
+  const { serials, certificateEnd } = certifiedUntil(certified)
   // Known to all before they count, so that they can be taken away again.
-  await members.change(nodeId, (member) => ({ ...member, serials: [...member.serials, ...serials] }))
+  await members.change(nodeId, (member) => ({ ...member, certificateEnd, serials: [...member.serials, ...serials] }))
   await files.keepCertificates(certified)
-  await files.commit({ ...own, ...place })
 }
 
 /** Starts the member of etcd beside this node, where its file says that it listens. */

@@ -33,6 +33,9 @@ const Node = Type.Object({
         'Somebody works on the node, and its member of etcd does not lead meanwhile; null while nobody does.',
     },
   ),
+  certificateEnd: Type.Union([Type.String(), Type.Null()], {
+    description: 'ISO 8601: when its certificates end; it renews them by itself 30 days before. null: not known.',
+  }),
   version: text('Of Fulcrum, when it joined.'),
   since: text('When it joined; ISO 8601.'),
 })
@@ -151,7 +154,11 @@ export const cluster = [
       const state = await ctx.cluster.state()
       if (state === undefined) return null
       const { halted = null, removedAt = null, nodes } = state
-      const shown = nodes.map(({ maintenance = null, ...node }) => ({ ...node, maintenance }))
+      const shown = nodes.map(({ maintenance = null, certificateEnd = null, ...node }) => ({
+        ...node,
+        maintenance,
+        certificateEnd,
+      }))
       return { ...state, halted, removedAt, nodes: shown }
     },
   }),

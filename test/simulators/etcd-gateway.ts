@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import type { Credentials } from '../../src/etcd/gateway.ts'
 import type { Ending } from '../fixtures/config.ts'
 import { TestCa } from '../fixtures/etcd-certificates.ts'
@@ -11,6 +12,8 @@ export interface Asked {
   readonly path: string
   readonly fields: unknown
   readonly headers: IncomingHttpHeaders
+  /** Common name in the certificate of who asks. */
+  readonly from: string
 }
 
 export type Handler = (response: ServerResponse, asked: Asked) => void
@@ -26,6 +29,8 @@ export interface SimulatedGateway {
 const ca = await TestCa.make('test authority')
 /** What every simulated gateway accepts, and shows. */
 export const CREDENTIALS: Credentials = await ca.issue('fulcrum')
+/** Of the same authority. */
+export const RENEWED: Credentials = await ca.issue('renewed')
 
 /** Answers with these fields. */
 export const says =
@@ -43,8 +48,9 @@ export async function etcdGateway(test: Ending, handler: Handler, shown = CREDEN
   const options = { ca: shown.ca, cert: shown.certificate, key: shown.key, requestCert: true }
   const server = createServer({ ...options, minVersion: 'TLSv1.3' }, (request, response) => {
     void read(request).then((text) => {
-      const { url = '', headers } = request
-      const one = { path: url, fields: JSON.parse(text), headers }
+      const { url = '', headers, socket } = request
+      const from = socket instanceof TLSSocket ? String(socket.getPeerCertificate().subject.CN) : ''
+      const one = { path: url, fields: JSON.parse(text), headers, from }
       asked.push(one)
       handler(response, one)
     })

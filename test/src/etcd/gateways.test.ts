@@ -3,7 +3,7 @@ import { errorOf } from '../../fixtures/etcd-error.ts'
 import { headerRevision } from '../../../src/etcd/fields.ts'
 import { Gateways, REMEMBERED_MS } from '../../../src/etcd/gateways.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
-import { CREDENTIALS, etcdGateway, type Handler, says, silent } from '../../simulators/etcd-gateway.ts'
+import { CREDENTIALS, etcdGateway, type Handler, RENEWED, says, silent } from '../../simulators/etcd-gateway.ts'
 
 const READ = { path: 'kv/range', fields: {} }
 const WRITE = { path: 'kv/put', fields: {}, isWrite: true }
@@ -92,6 +92,21 @@ t.test('a stream begins at the first member that begins it', async (test) => {
     return from
   })
   test.equal(`https://${address}`, all[1]?.url)
+})
+
+t.test('another certificate is shown from the next call on, also to members that are named later', async (test) => {
+  const { all, gateways } = await members(test, says({ from: 'first' }), says({ from: 'second' }))
+  const [first, second] = all.map(({ url }) => url)
+  gateways.use([first ?? ''])
+  await gateways.ask(READ, asIs)
+  gateways.present(RENEWED)
+  await gateways.ask(READ, asIs)
+  gateways.use([second ?? ''])
+  await gateways.ask(READ, asIs)
+  test.same(
+    all.map(({ asked }) => asked.map(({ from }) => from)),
+    [['fulcrum', 'renewed'], ['renewed']],
+  )
 })
 
 t.test('closed', async (test) => {

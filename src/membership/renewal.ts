@@ -1,0 +1,40 @@
+import type { Log } from '../base/log.ts'
+import { isDue, readNodeCertificate } from '../cluster/node-certificate.ts'
+import type { NodeCredentials } from './cluster-files.ts'
+import { certifyAnew, type MovingParts } from './moving.ts'
+
+export interface RenewalParts extends MovingParts {
+  /** Shows others this certificate from the next connection on; etcd reads its files by itself. */
+  readonly present: (credentials: NodeCredentials) => void
+  readonly log: Log
+}
+
+const EVERY_MS = 3_600_000
+
+/**
+ * Renews the certificates of this node before they end. Its keys stay, and by those it is known: nobody has to be told,
+ * and connections go on.
+ */
+export class Renewal {
+  readonly #parts: RenewalParts
+  #last_ms = -EVERY_MS
+
+  constructor(parts: RenewalParts) {
+    this.#parts = parts
+  }
+
+  /** Rejects where etcd does not answer; then the next look tries again. */
+  async look(): Promise<void> {
+    const { cluster, files, clock, present, log } = this.#parts
+    const now_ms = clock.monotonic_ms()
+    if (now_ms - this.#last_ms < EVERY_MS) return
+    const { client, peer } = files.certificates()
+    const isOld = [client, peer].some(({ certificate }) => isDue(readNodeCertificate(certificate), clock.now_ms()))
+    if (isOld) {
+      await certifyAnew(this.#parts, cluster.own)
+      present(files.certificates().client)
+      log.info('the certificates of this node in the cluster were renewed')
+    }
+    this.#last_ms = now_ms
+  }
+}
