@@ -23,10 +23,12 @@ import { createClock } from '../machine/set-clock.ts'
 import { Snapshots } from '../machine/snapshots.ts'
 import { Units } from '../machine/units.ts'
 import { Updates } from '../machine/updates/updates.ts'
+import { APPLIED, askAll, type AskingAll, LAYER_4 } from '../membership/all-nodes.ts'
 import { createInterfaces } from '../membership/interfaces.ts'
 import { endpoints } from '../resources/index.ts'
 import { SamlLogins } from '../saml/logins.ts'
 import { healthOver } from '../stats/health.ts'
+import { Layer4OfNodes, type Layer4Told } from '../stats/layer4-of-nodes.ts'
 import { Demo } from './demo.ts'
 import type { Node, Part } from './node.ts'
 
@@ -42,6 +44,7 @@ export interface Made {
 /** Makes each capability. A new one is a line in the list, and a line in `Capabilities`. */
 export function createCapabilities(node: Node): Made {
   const { access, clock, compute, layer4, layer7 } = node
+  const asking = { self: node.born, membership: node.membership }
   const transactions = new Transactions(node.store, clock, node.log)
   const power = new Power(node)
   const snapshots = new Snapshots({ ...node, power })
@@ -54,7 +57,7 @@ export function createCapabilities(node: Node): Made {
   const capabilities: Whole = {
     accounts: access.account,
     api: node.listeners,
-    applying: new Applying({ ...node, transactions }),
+    applying: new Applying({ ...node, transactions, askOthers: () => askAll(asking, APPLIED, () => undefined) }),
     audit: node.audit,
     backups,
     catalog: catalogOf(endpoints),
@@ -70,7 +73,7 @@ export function createCapabilities(node: Node): Made {
     history: layer7.history,
     interfaces: createInterfaces(node),
     jobs: node.jobs,
-    layer4,
+    layer4: { history: layer4.history, live: createLayer4OfNodes(node, asking) },
     live: layer7.live,
     login: access.login,
     machine: node.facts,
@@ -94,6 +97,17 @@ export function createCapabilities(node: Node): Made {
   const tidied = { start: () => updates.tidy(), close: () => updates.close() }
   const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, snapshots, power, automatic]
   return { capabilities, transactions, automatic, demo, parts }
+}
+
+function createLayer4OfNodes({ layer4, membership, clock }: Node, asking: AskingAll): Layer4OfNodes {
+  const lost = (problem: string): Layer4Told => ({ problem })
+  return new Layer4OfNodes({
+    nodeId: asking.self,
+    own: layer4.live,
+    hasOthers: () => membership.hasOthers,
+    askOthers: () => askAll(asking, LAYER_4, lost),
+    clock,
+  })
 }
 
 /**
