@@ -24,6 +24,26 @@ export interface Request<P extends string, Q, B> {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** How what every node has becomes one answer: its entries in the order of a time, or its events as they come. */
+export type OfNodes = ListOfNodes | 'stream'
+
+export interface ListOfNodes {
+  /** Field of an entry, ISO 8601. */
+  readonly time: string
+  /** As many entries as this parameter of the query says, at the most. */
+  readonly limit?: { readonly parameter: string; readonly usual: number }
+  /** Parameters about numbers that each node gives by itself: refused with `all`. */
+  readonly ofOne?: readonly string[]
+}
+
+export const nodeParameter = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: 'Id of the node that answers, or `all`: every node of the cluster. The node that is asked.',
+  }),
+)
+
 /** Limits of what may be worked on at once. */
 export interface AtOnce {
   /** In the plural, for who is refused. */
@@ -66,6 +86,11 @@ export interface EndpointSpec<
   readonly managedOnly?: true
   /** Whoever is asked answers, also where the path names another node, which may be away, or be none any more. */
   readonly answeredByAny?: 'for members' | 'for any id'
+  /**
+   * Each node has its own: `?node=` names the node that answers, or `all`. Its query has that parameter, see
+   * `nodeParameter`.
+   */
+  readonly ofNodes?: OfNodes
   /**
    * If-Match is compared with the record that it changes, which a read answers with an ETag. What stages changes of a
    * record does so without saying it; every other request with an If-Match is refused.
@@ -152,6 +177,7 @@ export interface Endpoint {
   readonly outsideTransactions: boolean
   readonly managedOnly: boolean
   readonly answeredByAny: 'for members' | 'for any id' | undefined
+  readonly ofNodes: OfNodes | undefined
   readonly comparesRevision: boolean
   readonly status: 200 | 201 | 202 | 303
   readonly mayGoOn: boolean
@@ -193,6 +219,7 @@ const DEFAULTS = {
   permissionOnly: false,
   managedOnly: false,
   answeredByAny: undefined,
+  ofNodes: undefined,
   status: 200,
   mayGoOn: false,
   isForm: false,

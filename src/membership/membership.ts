@@ -121,6 +121,10 @@ export class Membership implements ClusterActor {
     )
   }
 
+  otherIds(): readonly string[] {
+    return this.members.all().flatMap(({ id }) => (id === this.#parts.nodeId ? [] : [id]))
+  }
+
   isMember(nodeId: string): boolean {
     return this.members.get(nodeId) !== undefined
   }
