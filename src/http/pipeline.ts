@@ -142,7 +142,7 @@ export class Pipeline {
     const { route, incoming } = asked
     const { nodeId } = this.#parts
     const { ofNodes } = route.endpoint
-    if (ofNodes === undefined || !incoming.query.includes('node')) return undefined
+    if (ofNodes === undefined || incoming.query === '') return undefined
     const query = Object(parseQuery(incoming.query, this.#compiledOf(route.index).query))
     const node = Reflect.get(query, 'node') ?? nodeId
     if (node === nodeId) return undefined

@@ -22,7 +22,6 @@ export async function askAll<T>(
   path: string,
   lost: (why: string) => T,
 ): Promise<ReadonlyMap<string, T>> {
-  const others = membership.members.all().filter(({ id }) => id !== self)
   const ask = async (nodeId: string): Promise<readonly [string, T]> => {
     try {
       // Sound: all nodes of this version answer the same.
@@ -31,7 +30,7 @@ export async function askAll<T>(
       return [nodeId, lost(whyOf(error))]
     }
   }
-  return new Map(await Promise.all(others.map(({ id }) => ask(id))))
+  return new Map(await Promise.all(membership.members.othersThan(self).map(ask)))
 }
 
 function whyOf(error: unknown): string {

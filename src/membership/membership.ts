@@ -67,6 +67,7 @@ const CATCH_UP_MS = 10_000
 /** Whether this node is in a cluster, and which: forming one, and what is known of it. */
 export class Membership implements ClusterActor {
   readonly members: Members
+  readonly otherIds = () => this.members.othersThan(this.#parts.nodeId)
   readonly #parts: MembershipParts
   readonly #files: ClusterFiles
   readonly #service: EtcdService
@@ -119,10 +120,6 @@ export class Membership implements ClusterActor {
       method,
       pathOn,
     )
-  }
-
-  otherIds(): readonly string[] {
-    return this.members.all().flatMap(({ id }) => (id === this.#parts.nodeId ? [] : [id]))
   }
 
   isMember(nodeId: string): boolean {

@@ -119,7 +119,9 @@ export const audit = [
     }),
     data: Type.Array(AuditEntry),
     // Sound: only this daemon writes entries, and a line that somebody changed is left out.
-    handle: async (ctx, { query: { node: _, ...query } }) =>
-      [...(await ctx.audit.search({ ...query, limit: query.limit ?? 100 }))] as never,
+    handle: async (ctx, { query }) => {
+      const { node: _, limit = 100, ...filter } = query
+      return [...(await ctx.audit.search({ ...filter, limit }))] as never
+    },
   }),
 ]

@@ -93,9 +93,7 @@ export function shownIn(view: LiveView, { frontends, backends, reals }: Layer4Ob
       return backends.some((one) => one['id'] === view.id)
         ? reals.filter((one) => one['backendId'] === view.id)
         : undefined
-    case 'rip': {
-      const found = reals.filter((one) => one['id'] === view.id)
-      return found.length === 0 ? undefined : found
-    }
+    default:
+      return reals.some((one) => one['id'] === view.id) ? reals.filter((one) => one['id'] === view.id) : undefined
   }
 }
