@@ -77,7 +77,12 @@ async function status(number: number, port: number): Promise<number> {
 interface Seen {
   readonly id: string
   readonly quorum: boolean
-  readonly nodes: readonly { readonly name: string; readonly state: string; readonly isVoter: boolean }[]
+  readonly nodes: readonly {
+    readonly id: string
+    readonly name: string
+    readonly state: string
+    readonly isVoter: boolean
+  }[]
 }
 const cluster = async (api: ApiClient) => (await api.request('GET', '/cluster')).data as Seen
 const statesOf = ({ nodes }: Seen) => nodes.map(({ state }) => state).join(' ')
