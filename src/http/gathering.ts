@@ -47,9 +47,9 @@ export async function gatherLists(
   const there = parts.filter((part) => 'entries' in part)
   const missing = parts.filter((part) => 'why' in part)
   const timeOf = (entry: Entry) => String(entry[time])
-  // Before the end of a list that was cut, nobody knows what is missing.
+  // Before the end of a list that was cut, nobody knows what is missing. One without a limit is whole.
   const since = there
-    .filter(({ bytes }) => bytes >= MAY_BE_CUT_BYTES)
+    .filter(({ bytes }) => limit !== undefined && bytes >= MAY_BE_CUT_BYTES)
     .map(({ entries }) => timeOf(entries.at(-1) ?? {}))
     .reduce((latest, one) => (one > latest ? one : latest), '')
   const all = there
@@ -85,13 +85,13 @@ const refusalIn = (body: Uint8Array) => String(JSON.parse(Buffer.from(body).toSt
 
 function whyOf(error: unknown, { aborted }: AbortSignal): string {
   if (aborted) return `It did not answer within ${PATIENCE_MS / 1000} seconds`
-  if (error instanceof PeerError) return error.message
-  throw error
+  return error instanceof PeerError ? error.message : 'Its answer is none of this version'
 }
 
 /**
- * The events of all nodes as they come, each with its node. Their numbers are each node's own, so that none is told:
- * nobody comes back with one. A node whose events are not told (any more) is an event `missing`.
+ * The events of all nodes as they come, each with the node that tells it; `nodeId` may be whom it is about. Their
+ * numbers are each node's own, so that none is told: nobody comes back with one. A node whose events are not told (any
+ * more) is an event `missing`.
  */
 export function gatherEvents({ nodeId, own, others, ask }: Gathered): Answer {
   const { stream: ofOwn } = own
@@ -126,7 +126,7 @@ async function follow(
     finished(body, (error) => missing(error?.message ?? 'Its events have ended'))
   } catch (error) {
     clearTimeout(timer)
-    missing(error instanceof PeerError && !late.signal.aborted ? error.message : whyOf(error, late.signal))
+    missing(whyOf(error, late.signal))
   }
 }
 
@@ -142,20 +142,15 @@ function told(nodeId: string, write: (text: string) => unknown): Pick<StreamSink
     write(text) {
       const events = `${begun}${text}`.split('\n\n')
       begun = events.pop() ?? ''
-      for (const event of events)
-        write(
-          `${event
-            .split('\n')
-            .flatMap((line) => lineWith(nodeId, line))
-            .join('\n')}\n\n`,
-        )
+      for (const event of events) write(`${eventOf(nodeId, event)}\n\n`)
     },
   }
 }
 
-function lineWith(nodeId: string, line: string): readonly string[] {
-  if (line.startsWith('id: ')) return []
-  return line.startsWith('data: {')
-    ? [`data: {"nodeId":${JSON.stringify(nodeId)},${line.slice('data: {'.length)}`]
-    : [line]
+const DATA = 'data: '
+
+function eventOf(nodeId: string, event: string): string {
+  const lines = event.split('\n').filter((line) => !line.startsWith('id: '))
+  const told = (line: string) => JSON.stringify({ toldBy: nodeId, ...JSON.parse(line.slice(DATA.length)) })
+  return lines.map((line) => (line.startsWith(DATA) ? `${DATA}${told(line)}` : line)).join('\n')
 }

@@ -120,8 +120,8 @@ export const audit = [
     data: Type.Array(AuditEntry),
     // Sound: only this daemon writes entries, and a line that somebody changed is left out.
     handle: async (ctx, { query }) => {
-      const { node: _, limit = 100, ...filter } = query
-      return [...(await ctx.audit.search({ ...filter, limit }))] as never
+      const { node: _, limit = 100, ...wanted } = query
+      return [...(await ctx.audit.search({ ...wanted, limit }))] as never
     },
   }),
 ]

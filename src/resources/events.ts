@@ -32,7 +32,7 @@ export const events = [
         Type.Integer({
           minimum: 0,
           description:
-            'Begin after this event, as Last-Event-ID does. Without both, begin now; with node=all always, and events have no number then, but their nodeId.',
+            'Begin after this event, as Last-Event-ID does. Without both, begin now; with node=all always, and events have no number then, but the node in toldBy.',
         }),
       ),
     }),

@@ -94,15 +94,22 @@ t.test('nothing is told from before the end of a list that was cut', async (test
   })
   const own = { status: 200, contentType: 'application/json', headers: {}, body }
   const other = Buffer.from(JSON.stringify({ data: [at(7), at(4)] }))
+  const list = { time: 'at', limit: { parameter: 'limit', usual: 9 } }
   const ask = async (nodeId: string) => {
+    if (nodeId === 'd') throw new TypeError('not told')
     if (nodeId === 'c') throw new PeerError('busy', 'Too many')
     return { status: 200, headers: {}, body: Readable.from([other], { objectMode: false }) }
   }
-  const merged = await gatherLists({ nodeId: 'a', own, others: ['b', 'c'], ask }, { time: 'at' }, {})
+  const merged = await gatherLists({ nodeId: 'a', own, others: ['b', 'c', 'd'], ask }, list, {})
   const { data, missing } = JSON.parse(String(merged.body))
   test.match(data, [at(9), { nodeId: 'b', ...at(7) }, at(5)])
   test.equal(data.length, 3)
-  test.same(missing, [{ nodeId: 'c', why: 'Too many' }])
+  test.same(missing, [
+    { nodeId: 'c', why: 'Too many' },
+    { nodeId: 'd', why: 'Its answer is none of this version' },
+  ])
+  const whole = await gatherLists({ nodeId: 'a', own, others: ['b'], ask }, { time: 'at' }, {})
+  test.equal(JSON.parse(String(whole.body)).data.length, 4, 'what has no limit is not cut')
 })
 
 t.test('events of all nodes come with their node and without numbers; a lost node is told', async (test) => {
@@ -119,8 +126,8 @@ t.test('events of all nodes come with their node and without numbers; a lost nod
   far.sinks[0]?.write('id: 3\nevent: job\nda')
   far.sinks[0]?.write('ta: {"at":"y"}\n\n')
   await until(() => text.includes('"y"'))
-  test.match(text, 'event: node\ndata: {"nodeId":"lb1","at":"x"}\n\n')
-  test.match(text, 'event: job\ndata: {"nodeId":"lb2","at":"y"}\n\n')
+  test.match(text, 'event: node\ndata: {"toldBy":"lb1","at":"x"}\n\n')
+  test.match(text, 'event: job\ndata: {"toldBy":"lb2","at":"y"}\n\n')
   test.notMatch(text, 'id: ')
   line.cut()
   await until(() => text.includes('event: missing'))
