@@ -151,6 +151,6 @@ const DATA = 'data: '
 
 function eventOf(nodeId: string, event: string): string {
   const lines = event.split('\n').filter((line) => !line.startsWith('id: '))
-  const told = (line: string) => JSON.stringify({ toldBy: nodeId, ...JSON.parse(line.slice(DATA.length)) })
-  return lines.map((line) => (line.startsWith(DATA) ? `${DATA}${told(line)}` : line)).join('\n')
+  const dataOf = (line: string) => JSON.stringify({ toldBy: nodeId, ...JSON.parse(line.slice(DATA.length)) })
+  return lines.map((line) => (line.startsWith(DATA) ? `${DATA}${dataOf(line)}` : line)).join('\n')
 }
