@@ -24,6 +24,26 @@ export interface Request<P extends string, Q, B> {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** How what every node has becomes one answer: its entries in the order of a time, or its events as they come. */
+export type OfNodes = ListOfNodes | 'stream'
+
+export interface ListOfNodes {
+  /** Field of an entry, ISO 8601. */
+  readonly time: string
+  /** As many entries as this parameter of the query says, at the most. */
+  readonly limit?: { readonly parameter: string; readonly usual: number }
+  /** Parameters about numbers that each node gives by itself: refused with `all`. */
+  readonly ofOne?: readonly string[]
+}
+
+export const nodeParameter = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: 'Id of the node that answers, or `all`: every node of the cluster. The node that is asked.',
+  }),
+)
+
 /** Limits of what may be worked on at once. */
 export interface AtOnce {
   /** In the plural, for who is refused. */
@@ -68,6 +88,11 @@ export interface EndpointSpec<
   readonly answeredByAny?: 'for members' | 'for any id'
   /** About the open transaction itself: answered by the node that holds it. Says where the request names it. */
   readonly transactionIn?: 'path' | 'body'
+  /**
+   * Each node has its own: `?node=` names the node that answers, or `all`. Its query has that parameter, see
+   * `nodeParameter`.
+   */
+  readonly ofNodes?: OfNodes
   /**
    * If-Match is compared with the record that it changes, which a read answers with an ETag. What stages changes of a
    * record does so without saying it; every other request with an If-Match is refused.
@@ -155,6 +180,7 @@ export interface Endpoint {
   readonly managedOnly: boolean
   readonly answeredByAny: 'for members' | 'for any id' | undefined
   readonly transactionIn: 'path' | 'body' | undefined
+  readonly ofNodes: OfNodes | undefined
   readonly comparesRevision: boolean
   readonly status: 200 | 201 | 202 | 303
   readonly mayGoOn: boolean
@@ -197,6 +223,7 @@ const DEFAULTS = {
   managedOnly: false,
   answeredByAny: undefined,
   transactionIn: undefined,
+  ofNodes: undefined,
   status: 200,
   mayGoOn: false,
   isForm: false,

@@ -47,6 +47,7 @@ export function refusalCodes(endpoint: Endpoint): readonly ErrorCode[] {
     ...(isKnown ? KNOWN : []),
     ...(path.includes('{') ? (['NOT_FOUND'] as const) : []),
     ...ofOtherNodes(endpoint),
+    ...(endpoint.ofNodes === undefined ? [] : (['NOT_FOUND', 'NODE_UNREACHABLE'] as const)),
     ...(method === 'GET' ? [] : [...SENT, 'NO_QUORUM' as const]),
     ...OF_EFFECT[effect],
     ...(effect.startsWith('stage') && (method === 'DELETE' || body !== undefined) ? OF_EDIT[method] : []),

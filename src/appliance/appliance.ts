@@ -28,6 +28,7 @@ import { ApiListeners } from '../listeners/api-listeners.ts'
 import { ensureCertificate } from '../listeners/own-certificate.ts'
 import type { Machine } from '../machine/machine.ts'
 import { ClusterFiles } from '../membership/cluster-files.ts'
+import { APPLIED, LAYER_4 } from '../membership/all-nodes.ts'
 import { INTERFACES } from '../membership/interfaces.ts'
 import { Membership, type MembershipParts } from '../membership/membership.ts'
 import { answering } from '../membership/questions.ts'
@@ -38,6 +39,7 @@ import type { Settings } from '../settings.ts'
 import { FulcrumAgent } from '../snmp/fulcrum-agent.ts'
 import { ArchiveThreadKeeper } from '../stats/archive-thread.ts'
 import { Layer7Stats } from '../stats/layer7-stats.ts'
+import { toldOf } from '../stats/layer4-of-nodes.ts'
 import { LAYER4_ARCHIVE, Layer4Stats, type Layer4StatsOptions } from '../stats/layer4-stats.ts'
 import type { ObjectNames } from '../stats/names.ts'
 import { RunningNames } from '../stats/running-names.ts'
@@ -72,6 +74,8 @@ export async function createAppliance(
       {
         [ROLLOUT]: answeringRollouts((question) => engine.participant?.answer(question)),
         [INTERFACES]: () => ground.facts.interfaces(),
+        [LAYER_4]: async () => (hasBegun ? toldOf(layer4.live) : undefined),
+        [APPLIED]: async () => (hasBegun ? engine.here : undefined),
       },
       (request) => pipeline.handleForwarded(request),
     ),

@@ -23,12 +23,14 @@ import { createClock } from '../machine/set-clock.ts'
 import { Snapshots } from '../machine/snapshots.ts'
 import { Units } from '../machine/units.ts'
 import { Updates } from '../machine/updates/updates.ts'
+import { APPLIED, askAll, type AskingAll, LAYER_4 } from '../membership/all-nodes.ts'
 import { holders } from '../membership/holders.ts'
 import { createInterfaces } from '../membership/interfaces.ts'
 import { Maintenance } from '../membership/maintenance.ts'
 import { endpoints } from '../resources/index.ts'
 import { SamlLogins } from '../saml/logins.ts'
 import { healthOver } from '../stats/health.ts'
+import { Layer4OfNodes, type Layer4Told } from '../stats/layer4-of-nodes.ts'
 import { Demo } from './demo.ts'
 import type { Node, Part } from './node.ts'
 
@@ -44,6 +46,7 @@ export interface Made {
 /** Makes each capability. A new one is a line in the list, and a line in `Capabilities`. */
 export function createCapabilities(node: Node): Made {
   const { access, clock, compute, layer4, layer7 } = node
+  const asking = { self: node.born, membership: node.membership }
   const transactions = new Transactions(node.store, clock, node.log, holders(node))
   const isAtWork = () => power.isGoingDown || node.jobs.running('packages') !== undefined
   const { members } = node.membership
@@ -59,7 +62,7 @@ export function createCapabilities(node: Node): Made {
   const capabilities: Whole = {
     accounts: access.account,
     api: node.listeners,
-    applying: new Applying({ ...node, transactions }),
+    applying: new Applying({ ...node, transactions, askOthers: () => askAll(asking, APPLIED, () => undefined) }),
     audit: node.audit,
     backups,
     catalog: catalogOf(endpoints),
@@ -75,7 +78,7 @@ export function createCapabilities(node: Node): Made {
     history: layer7.history,
     interfaces: createInterfaces(node),
     jobs: node.jobs,
-    layer4,
+    layer4: { history: layer4.history, live: createLayer4OfNodes(node, asking) },
     live: layer7.live,
     login: access.login,
     machine: node.facts,
@@ -101,6 +104,17 @@ export function createCapabilities(node: Node): Made {
   const own = [snapshots, power, maintenance, automatic, transactions]
   const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, ...own]
   return { capabilities, transactions, automatic, demo, parts }
+}
+
+function createLayer4OfNodes({ layer4, membership, clock }: Node, asking: AskingAll): Layer4OfNodes {
+  const lost = (problem: string): Layer4Told => ({ problem })
+  return new Layer4OfNodes({
+    nodeId: asking.self,
+    own: layer4.live,
+    hasOthers: () => membership.hasOthers,
+    askOthers: () => askAll(asking, LAYER_4, lost),
+    clock,
+  })
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Asked, Change, Deadline, RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
 import type { FreezeEntry } from '../../storage/config/entry.ts'
-import type { Applied, ApplyOptions, ApplyState } from '../context/applying.ts'
+import type { Applied, AppliedHere, ApplyOptions, ApplyState } from '../context/applying.ts'
 import type { Driver, PlanResult, Step } from '../drivers/driver.ts'
 import { ApiError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
@@ -87,6 +87,12 @@ export class ApplyEngine {
     const { store, clock } = this.#parts
     const unconfirmed = store.unconfirmed()
     return applyState(store, clock, this.#begun, unconfirmed && this.deadlineOf(unconfirmed))
+  }
+
+  /** What this node alone tells of the state. */
+  get here(): AppliedHere {
+    const { state } = this.state
+    return { state, revision: this.participant?.followed ?? this.#parts.store.revision }
   }
 
   /** When this node takes it back; undefined when it has learnt of it just now. */

@@ -1,5 +1,13 @@
 import type { ConfigStore } from '../../storage/config/config-store.ts'
-import type { Applied, ApplyActor, ApplyOptions, ApplyState, WentLive } from '../context/applying.ts'
+import type {
+  Applied,
+  ApplyActor,
+  AppliedHere,
+  ApplyOptions,
+  ApplyState,
+  NodeApplied,
+  WentLive,
+} from '../context/applying.ts'
 import type { Asking } from '../context/asking.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Caller } from './apply-parts.ts'
@@ -10,12 +18,14 @@ import { type Editing, originOf } from './editing.ts'
 import type { Transactions } from './transactions.ts'
 
 interface Parts {
-  readonly engine: Pick<ApplyEngine, 'apply' | 'applyUnstaged' | 'confirm' | 'revertNow' | 'state'>
+  readonly engine: Pick<ApplyEngine, 'apply' | 'applyUnstaged' | 'confirm' | 'here' | 'revertNow' | 'state'>
   readonly transactions: Transactions
   readonly editing: Pick<Editing, 'checked'>
   readonly store: ConfigStore
   readonly clock: Clock
   readonly nodeId: string
+  /** What each other node tells; undefined of one that does not answer. */
+  readonly askOthers: () => Promise<ReadonlyMap<string, AppliedHere | undefined>>
   /** The HAProxy that is only watched, if any. */
   readonly observed: { refuse(): never } | undefined
 }
@@ -30,6 +40,18 @@ export class Applying implements ApplyActor {
 
   get state(): ApplyState {
     return this.#parts.engine.state
+  }
+
+  async nodes(): Promise<readonly NodeApplied[]> {
+    const { engine, nodeId, askOthers } = this.#parts
+    const told = await askOthers()
+    const { revision } = engine.state
+    const last = engine.state.state === 'applying' ? revision - 1 : revision
+    return [[nodeId, engine.here] as const, ...told].map(([id, here]) =>
+      here === undefined
+        ? { nodeId: id, state: 'unknown', revision: null, outcome: 'unknown' }
+        : { nodeId: id, ...here, outcome: here.revision < last ? 'missed' : 'applied' },
+    )
   }
 
   async apply(options: ApplyOptions, asking: Asking): Promise<Applied> {

@@ -27,6 +27,21 @@ export interface ApplyState {
   readonly secondsLeft: number | null
 }
 
+/** What a node tells of its own machine. */
+export interface AppliedHere extends Pick<ApplyState, 'state'> {
+  /** That its machine runs. */
+  readonly revision: number
+}
+/** What came of the last apply on a node. */
+export interface NodeApplied {
+  readonly nodeId: string
+  readonly state: ApplyState['state'] | 'unknown'
+  /** That its machine runs; null when it does not answer. */
+  readonly revision: number | null
+  /** `missed`: it was away, and follows. */
+  readonly outcome: 'applied' | 'missed' | 'unknown'
+}
+
 export interface ApplyOptions extends Choice {
   readonly force: 'restart' | undefined
   readonly comment?: string | undefined
@@ -85,6 +100,8 @@ export interface Applied {
 
 export interface ApplyReader {
   readonly state: ApplyState
+  /** This node first. */
+  nodes(): Promise<readonly NodeApplied[]>
 }
 export interface ApplyActor extends ApplyReader {
   apply(options: ApplyOptions, asking: Asking): Promise<Applied>

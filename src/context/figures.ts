@@ -7,9 +7,9 @@ export type LiveView =
   | { readonly kind: 'all' | 'frontends' | 'backends' | 'rips' }
   | { readonly kind: 'frontend' | 'backend' | 'backend-rips' | 'rip'; readonly id: string }
 
-/** Figures as whole answers; undefined when running has no such object. */
+/** Figures as whole answers; undefined when running has no such object. Other nodes may have to be asked first. */
 export interface LiveFigures {
-  render(view: LiveView): Rendered | undefined
+  render(view: LiveView): Rendered | undefined | Promise<Rendered | undefined>
 }
 
 /** What the health checks of both layers say. */

@@ -1,6 +1,6 @@
 import { finished, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import type { Endpoint } from '../api/endpoint.ts'
+import type { Endpoint, OfNodes } from '../api/endpoint.ts'
 import type { Rights } from '../auth/permissions.ts'
 import { ApiError, ERRORS } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -13,6 +13,7 @@ import { type Asked, type Authenticate, stillAllowed } from './admission.ts'
 import { type AuditTrail, isAudited, noted, noteOf } from './audited.ts'
 import { bytesMaxOf, refuseAmbiguous, tooLarge } from './body.ts'
 import { type Answer, JSON_TYPE } from './envelope.ts'
+import { gatherEvents, gatherLists, refuseNumbers } from './gathering.ts'
 import { HAS_BODY, type Incoming } from './incoming.ts'
 import { answerRefusal } from './refusal.ts'
 import { whileAllowed } from './streams.ts'
@@ -21,8 +22,18 @@ import { whileAllowed } from './streams.ts'
 export interface OtherNodes {
   /** Whether a node that is not this one has the id. */
   isMember(nodeId: string): boolean
+  otherIds(): readonly string[]
   /** Resolves with the head of what the node answers. Rejects with `PeerError`. */
   forward(request: ForwardedRequest): Promise<ForwardedAnswer>
+}
+
+/** A request for what all nodes have. */
+interface OfAll {
+  readonly asked: Asked
+  readonly rights: Rights | undefined
+  /** This node. */
+  readonly nodeId: string
+  readonly own: () => Answer | Promise<Answer>
 }
 
 export interface ForwardingParts {
@@ -54,6 +65,33 @@ export class Forwarding {
     if (nodes === undefined || asked.incoming.carried !== undefined) throw noNode(nodeId)
     this.assertMember(nodeId)
     return this.#answer(nodes, asked, rights, nodeId)
+  }
+
+  /**
+   * What every node answers, this one included, as one answer. Reads the headers before it returns. Each node judges
+   * the rights by itself; what one of them refuses is missing in the answer.
+   */
+  gather({ asked, rights, nodeId, own }: OfAll, how: OfNodes, query: object): Answer | Promise<Answer> {
+    const { nodes } = this.#parts
+    const { incoming } = asked
+    if (incoming.carried !== undefined) throw noNode('all')
+    refuseNumbers(how, query, incoming.header('last-event-id'))
+    const headers = { 'x-fulcrum-sequence': incoming.header('x-fulcrum-sequence') }
+    const request = requestFor(asked, rights, nodeId)
+    const ask = async (id: string, signal: AbortSignal) => {
+      if (nodes === undefined) throw noNode(id)
+      const sent = new URLSearchParams(incoming.query)
+      sent.set('node', id)
+      return await nodes.forward({ ...request, nodeId: id, query: String(sent), headers, signal })
+    }
+    const others = nodes?.otherIds() ?? []
+    const merge = (answer: Answer): Answer | Promise<Answer> => {
+      if (answer.status >= 400 || request.method === 'HEAD') return answer
+      const gathered = { nodeId, own: answer, others, ask }
+      return how === 'stream' ? gatherEvents(gathered) : gatherLists(gathered, how, query)
+    }
+    const answer = own()
+    return answer instanceof Promise ? answer.then(merge) : merge(answer)
   }
 
   assertMember(nodeId: string): void {

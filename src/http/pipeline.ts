@@ -119,6 +119,8 @@ export class Pipeline {
       if (!mayAsk(route, who)) throw new ApiError('PERMISSION_DENIED', explainDenial(route.endpoint))
       const params = known?.params ?? paramsOf(match)
       const asked = { route, incoming, actor, params, requestId }
+      const spread = this.#ofNodes(asked, who.rights)
+      if (spread !== undefined) return spread
       const other = this.#otherNode(asked, known !== undefined)
       if (other !== undefined) return this.#elsewhere(asked, who.rights, other)
       if (HAS_BODY.has(method)) return this.#counted(this.#withBody(asked, who.rights))
@@ -134,8 +136,25 @@ export class Pipeline {
     const { method, path, requestId, signal } = request
     signal.throwIfAborted()
     const found = this.#router.find(method, path)
-    const isForwarded = namesNode(found) || isOfTransaction(found, request.headers['x-transaction-id'])
+    const isForwarded =
+      namesNode(found) ||
+      isOfTransaction(found, request.headers['x-transaction-id']) ||
+      ('route' in found && found.route.endpoint.ofNodes !== undefined)
     return forPeer(isForwarded ? await this.handle(fromPeer(request), requestId) : NOT_FORWARDED)
+  }
+
+  /** What each node has of its own is answered by the node that the query names, or by all. */
+  #ofNodes(asked: Asked, rights: Rights | undefined): Answer | Promise<Answer> | undefined {
+    const { route, incoming } = asked
+    const { nodeId } = this.#parts
+    const { ofNodes } = route.endpoint
+    if (ofNodes === undefined || incoming.query === '') return undefined
+    const query = Object(parseQuery(incoming.query, this.#compiledOf(route.index).query))
+    const node = Reflect.get(query, 'node') ?? nodeId
+    if (node === nodeId) return undefined
+    if (node !== 'all') return this.#elsewhere(asked, rights, node)
+    const own = () => this.#answer(asked, this.#contextFor(asked))
+    return this.#forwarding.gather({ asked, rights, nodeId, own }, ofNodes, query)
   }
 
   /** The node that answers instead of this one. Refuses an id of none. */
@@ -274,13 +293,15 @@ export class Pipeline {
     const accept = endpoint.produces.length > 1 ? incoming.header('accept') : ''
     const request = { params, query, body, accept, headers: headersFor(endpoint, incoming) }
     const result = callInPlace(endpoint, context, request, compiled.places, asked.actor.userId)
+    // Headers are gone after the first await.
+    const wanted = result instanceof Promise ? wantedOf(incoming) : undefined
     const finish = (settled: unknown): Answer | Promise<Answer> => {
       if (!(settled instanceof Reply) || settled.rendered === undefined)
         return answerWith(endpoint, namedParams(params, context.work.changes), settled, context.work.revisionRead)
       const { stream } = settled.rendered
       const ready =
         stream === undefined ? settled.rendered : { ...settled.rendered, stream: this.#guarded(asked, stream) }
-      return lasting(negotiate(ready, wantedOf(incoming)), asked, this.#parts.log)
+      return lasting(negotiate(ready, wanted ?? wantedOf(incoming)), asked, this.#parts.log)
     }
     const answer = result instanceof Promise ? result.then(finish) : finish(result)
     return answer instanceof Promise

@@ -66,6 +66,11 @@ export class Members {
     })
   }
 
+  /** Ids of those that are not this one. */
+  othersThan(self: string): readonly string[] {
+    return this.all().flatMap(({ id }) => (id === self ? [] : [id]))
+  }
+
   all(): readonly Member[] {
     return [...this.#byId.values()].sort((a, b) => (a.since < b.since ? -1 : 1))
   }

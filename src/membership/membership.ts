@@ -68,6 +68,7 @@ const CATCH_UP_MS = 10_000
 /** Whether this node is in a cluster, and which: forming one, and what is known of it. */
 export class Membership implements ClusterActor {
   readonly members: Members
+  readonly otherIds = () => this.members.othersThan(this.#parts.nodeId)
   readonly #parts: MembershipParts
   readonly #files: ClusterFiles
   readonly #service: EtcdService
@@ -113,13 +114,9 @@ export class Membership implements ClusterActor {
   }
 
   onOthers(method: string, pathOn: (nodeId: string) => string, asking: Asking): Promise<void> {
-    const { nodeId: self } = this.#parts
-    return askOthers(
-      { self, nodes: this.members.all(), forward: (request) => this.forward(request) },
-      asking,
-      method,
-      pathOn,
-    )
+    const forward = (request: ForwardedRequest) => this.forward(request)
+    const parts = { self: this.#parts.nodeId, nodes: this.members.all(), forward }
+    return askOthers(parts, asking, method, pathOn)
   }
 
   isMember(nodeId: string): boolean {

@@ -149,9 +149,17 @@ const State = Type.Object({
   startedAt: orNull(Type.String(), 'ISO 8601; null when nothing was ever applied.'),
   confirmBy: orNull(Type.String(), 'ISO 8601; null unless it waits.'),
   secondsLeft: orNull(Type.Integer(), 'Whole seconds until it is taken back; null unless it waits.'),
-  nodes: Type.Array(Type.Object({ nodeId: text('Node.'), state: text('idle, applying or waiting.') }), {
-    description: 'The same of every node.',
-  }),
+  nodes: Type.Array(
+    Type.Object({
+      nodeId: text('Node.'),
+      state: Type.Enum(['idle', 'applying', 'waiting', 'unknown'], { description: 'unknown: it does not answer.' }),
+      revision: orNull(Type.Integer(), 'Revision that its machine runs; null when it does not answer.'),
+      outcome: Type.Enum(['applied', 'missed', 'unknown'], {
+        description: 'Of the last apply that was kept. missed: its machine does not run it yet, and follows.',
+      }),
+    }),
+    { description: 'The same of every node, the one that was asked first.' },
+  ),
 })
 const Kept = Type.Object({ revision: Type.Integer({ description: 'The revision that was confirmed.' }) })
 const Reverted = Type.Object({ revision: Type.Integer({ description: 'The revision that this made; it runs now.' }) })
@@ -169,9 +177,9 @@ export const apply = [
     summary: 'What is being applied, what waits for its confirmation and for how long, or what was applied last',
     message: 'State of apply',
     data: State,
-    handle: (ctx) => {
-      const { state } = ctx.applying
-      return { ...state, nodes: [{ nodeId: ctx.nodeId, state: state.state }] }
+    handle: async (ctx) => {
+      const nodes = [...(await ctx.applying.nodes())]
+      return { ...ctx.applying.state, nodes }
     },
   }),
   endpoint({

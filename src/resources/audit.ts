@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
-import { endpoint } from '../api/endpoint.ts'
+import { endpoint, nodeParameter } from '../api/endpoint.ts'
 import { closed } from '../model/fields.ts'
+import { OfNodes } from '../model/of-nodes.ts'
 
 const text = (description: string) => Type.String({ description })
 const filter = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 320, description }))
@@ -14,6 +15,7 @@ const moment = (description: string) =>
   )
 
 const AuditEntry = Type.Object({
+  nodeId: Type.Optional(Type.String({ description: 'Node that it is of; with node=all.' })),
   seq: Type.Integer({ description: 'Number; rises by one.' }),
   at: text('ISO 8601.'),
   requestId: text('As in X-Request-Id; empty where the daemon acted by itself.'),
@@ -93,7 +95,10 @@ export const audit = [
     summary: 'Search who did what, from where, and what came of it; newest first',
     message: 'Audit entries',
     atOnce: { what: 'searches of the audit log', all_max: 16, each_max: 2 },
+    ofNodes: { time: 'at', limit: { parameter: 'limit', usual: 100 }, ofOne: ['before'] },
+    beside: OfNodes,
     query: closed({
+      node: nodeParameter,
       limit: Type.Optional(
         Type.Integer({
           minimum: 1,
@@ -101,7 +106,9 @@ export const audit = [
           description: 'At most so many, 1 to 1000; 100. Fewer when they are long: ask again with `before`.',
         }),
       ),
-      before: Type.Optional(Type.Integer({ minimum: 1, description: 'Only those with a smaller number.' })),
+      before: Type.Optional(
+        Type.Integer({ minimum: 1, description: 'Only those with a smaller number; with node=all, say `to` instead.' }),
+      ),
       from: moment('Not before.'),
       to: moment('Not after.'),
       by: filter('E-mail.'),
@@ -112,6 +119,9 @@ export const audit = [
     }),
     data: Type.Array(AuditEntry),
     // Sound: only this daemon writes entries, and a line that somebody changed is left out.
-    handle: async (ctx, { query }) => [...(await ctx.audit.search({ ...query, limit: query.limit ?? 100 }))] as never,
+    handle: async (ctx, { query }) => {
+      const { node: _, limit = 100, ...wanted } = query
+      return [...(await ctx.audit.search({ ...wanted, limit }))] as never
+    },
   }),
 ]

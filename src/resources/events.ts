@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { endpoint } from '../api/endpoint.ts'
+import { endpoint, nodeParameter } from '../api/endpoint.ts'
 import { ApiError } from '../base/errors.ts'
 import { Reply } from '../api/reply.ts'
 import { closed } from '../model/fields.ts'
@@ -18,7 +18,9 @@ export const events = [
     summary: 'Follow what happens: applies, jobs, real servers up and down, certificates, refused logins, the node',
     message: 'Events',
     headers: ['last-event-id'],
+    ofNodes: 'stream',
     query: closed({
+      node: nodeParameter,
       kinds: Type.Optional(
         Type.String({
           maxLength: 100,
@@ -29,7 +31,8 @@ export const events = [
       after: Type.Optional(
         Type.Integer({
           minimum: 0,
-          description: 'Begin after this event, as Last-Event-ID does. Without both, begin now.',
+          description:
+            'Begin after this event, as Last-Event-ID does. Without both, begin now; with node=all always, and events have no number then, but the node in toldBy.',
         }),
       ),
     }),

@@ -1,6 +1,8 @@
 import { Type } from 'typebox'
-import { endpoint } from '../api/endpoint.ts'
+import { endpoint, nodeParameter } from '../api/endpoint.ts'
+import { closed } from '../model/fields.ts'
 import { Job } from '../model/job.ts'
+import { OfNodes } from '../model/of-nodes.ts'
 
 export const jobs = [
   endpoint({
@@ -11,7 +13,15 @@ export const jobs = [
     extension: true,
     summary: 'List long work of this node, newest first',
     message: 'Jobs',
-    data: Type.Array(Job),
+    ofNodes: { time: 'startedAt' },
+    beside: OfNodes,
+    query: closed({ node: nodeParameter }),
+    data: Type.Array(
+      Type.Object({
+        nodeId: Type.Optional(Type.String({ description: 'Node that it is of; with node=all.' })),
+        ...Job.properties,
+      }),
+    ),
     handle: (ctx) => [...ctx.jobs.list()],
   }),
   endpoint({

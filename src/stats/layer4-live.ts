@@ -47,6 +47,7 @@ const prepared = (names: readonly (keyof typeof COLUMN)[]) =>
  */
 const FIELDS = { frontend: prepared(TRAFFIC), backend: prepared(TRAFFIC), server: prepared(OF_REAL) } as const
 const NULL = ascii('null')
+export const LAYER_4_STATISTICS = 'Layer 4 statistics'
 
 /** Renders live answers of Layer 4: when first asked for, and at most once per reading and view. */
 export class Layer4Live {
@@ -90,7 +91,7 @@ export class Layer4Live {
       now,
       () => planView(view, names, facts),
       (plan) => {
-        writePieces(this.#out, this.#message(), plan, (element) => this.#element(element))
+        writePieces(this.#out, this.problem ?? LAYER_4_STATISTICS, plan, (element) => this.#element(element))
         return this.#out
       },
     )
@@ -118,9 +119,10 @@ export class Layer4Live {
     })
   }
 
-  #message(): string {
+  /** Why there are no figures, when there are none. */
+  get problem(): string | undefined {
     const { figures, since_ms, reason } = this.#tick
-    if (figures !== undefined) return 'Layer 4 statistics'
+    if (figures !== undefined) return undefined
     if (since_ms === 0) return "The kernel's balancing table has not been read yet"
     const since = new Date(since_ms).toISOString()
     return `The kernel's balancing table has not been read since ${since}: ${reason ?? 'unknown reason'}`

@@ -77,7 +77,12 @@ async function status(number: number, port: number): Promise<number> {
 interface Seen {
   readonly id: string
   readonly quorum: boolean
-  readonly nodes: readonly { readonly name: string; readonly state: string; readonly isVoter: boolean }[]
+  readonly nodes: readonly {
+    readonly id: string
+    readonly name: string
+    readonly state: string
+    readonly isVoter: boolean
+  }[]
 }
 const cluster = async (api: ApiClient) => (await api.request('GET', '/cluster')).data as Seen
 const statesOf = ({ nodes }: Seen) => nodes.map(({ state }) => state).join(' ')
@@ -161,10 +166,33 @@ t.test('three nodes with one command', async (t) => {
     for (const number of NUMBERS) t2.equal(await status(number, 8090), 200)
   })
 
+  const ids = (await cluster(one)).nodes.map((member) => member.id)
+  const told = async (api: ApiClient, path: string) => JSON.parse((await api.request('GET', path)).text)
+
+  await t.test('each node tells of all of them', async (t2) => {
+    const applied = await told(three, '/services/apply')
+    t2.same(applied.data.nodes.map((member: { readonly nodeId: string }) => member.nodeId).toSorted(), ids.toSorted())
+    const outcome = { state: 'idle', revision: applied.data.revision, outcome: 'applied' }
+    t2.match(applied.data.nodes, [outcome, outcome, outcome])
+    t2.match(applied.data, { comment: 'web', nodes: [{ nodeId: ids[2] }, {}, {}] })
+    const audit = await told(two, '/audit?node=all&endpoint=services.apply&outcome=done')
+    t2.match(audit, { nodes: { length: 3 }, missing: [], data: [{ nodeId: ids[0], status: 200 }] })
+    t2.same((await told(two, `/audit?node=${ids[1]}&endpoint=services.apply&outcome=done`)).data, [])
+    t2.match(await told(two, '/jobs?node=all'), { status: 'success', nodes: { length: 3 }, missing: [] })
+    t2.match(await two.request('GET', '/jobs?node=none'), { status: 404 })
+    const { nodes, missing } = await told(two, '/ipvsDirector/stats')
+    t2.equal(nodes.length + missing.length, 3, 'whether or not it may read the table of this kernel')
+  })
+
   await t.test('a node that ends takes its HAProxy along; the others go on', async (t2) => {
     process.kill(first.pidOf(2), 'SIGTERM')
     await first.says('Node 2 has ended (exit code 0)')
     await become(one, 'online unreachable online')
+    t2.match(await told(one, '/jobs?node=all'), { nodes: [ids[0], ids[2]], missing: [{ nodeId: ids[1], why: String }] })
+    const { missing } = await told(three, '/ipvsDirector/stats/frontends')
+    t2.ok(missing.some(({ nodeId }: { readonly nodeId: string }) => nodeId === ids[1]))
+    const away = { nodeId: ids[1], state: 'unknown', revision: null, outcome: 'unknown' }
+    t2.match((await told(one, '/services/apply')).data.nodes[1], away)
     t2.same([await status(1, 8090), await status(2, 8090), await status(3, 8090)], [200, 0, 200])
     await three.create('/ipvsDirector/rips', { name: 'meanwhile', ip: '192.0.2.1', port: 80 })
   })

@@ -96,6 +96,11 @@ export class Participant {
     this.#followed = this.#parts.store.revision
   }
 
+  /** The revision that this machine runs; a smaller one than the last while it follows. */
+  get followed(): number {
+    return this.#followed
+  }
+
   /** Keeps what took effect here until the log says what becomes of it. */
   hold(header: RevisionHeader, enacted: Enacted): void {
     this.#held = { header, enacted }

@@ -1,5 +1,6 @@
 import { liveEndpoints } from './live-endpoints.ts'
 import { LAYER_4_FIGURES } from '../../model/live-figures.ts'
+import { OfNodes } from '../../model/of-nodes.ts'
 
 export const l4Stats = liveEndpoints({
   name: 'l4Stats',
@@ -7,7 +8,8 @@ export const l4Stats = liveEndpoints({
   title: 'Layer 4',
   fields: LAYER_4_FIGURES,
   description:
-    'Counters of the kernel’s balancing table, of 64 bits, and their rates per second; null while unknown. packetsOut and bytesOut are null where replies bypass the node (gate and ipip). A real server that is not in the table (halted, or its check fails) has no figures.',
+    'Counters of the kernel’s balancing table, of 64 bits, and their rates per second; null while unknown. In a cluster they are summed over its nodes; `realsUp` is then the fewest and `health` the worst that a node sees. packetsOut and bytesOut are null where replies bypass the node (gate and ipip). A real server that is not in the table (halted, or its check fails) has no figures.',
   specified: ['all', 'backends', 'backend', 'frontends', 'frontend', 'rips', 'backendRips', 'rip'],
   figures: (ctx) => ctx.layer4.live,
+  beside: OfNodes,
 })

@@ -1,9 +1,10 @@
-import { Type } from 'typebox'
+import { type TObject, Type } from 'typebox'
 import type { FigureKind, Figures } from '../../model/live-figures.ts'
 import type { LiveFigures, LiveView } from '../../context/figures.ts'
 import type { ContextOf } from '../../context/context.ts'
 import { endpoint } from '../../api/endpoint.ts'
 import { Reply } from '../../api/reply.ts'
+import type { Rendered } from '../../context/rendered.ts'
 import { ApiError } from '../../base/errors.ts'
 
 /** What one layer tells. */
@@ -20,10 +21,16 @@ export interface LiveLayer {
   /** Names of the endpoints that the specification has. */
   readonly specified: readonly string[]
   readonly figures: (ctx: ContextOf['read']) => LiveFigures
+  /** Fields of the envelope beside `data`. */
+  readonly beside?: TObject
 }
 
-function figures(live: LiveFigures, view: LiveView): Reply<never> {
+function figures(live: LiveFigures, view: LiveView): Reply<never> | Promise<Reply<never>> {
   const ready = live.render(view)
+  return ready instanceof Promise ? ready.then(found) : found(ready)
+}
+
+function found(ready: Rendered | undefined): Reply<never> {
   if (ready !== undefined) return Reply.bytes(ready)
   throw new ApiError('NOT_FOUND', 'Nothing that runs has this id; what is staged appears after apply')
 }
@@ -45,13 +52,14 @@ function schemasOf({ fields, description }: LiveLayer) {
 
 /** The live statistics of a layer: every object, each kind, and one of each by its id. */
 export function liveEndpoints(layer: LiveLayer) {
-  const { name, base, title, specified } = layer
+  const { name, base, title, specified, beside } = layer
   const { Frontend, Frontends, Backend, Backends, Reals, All } = schemasOf(layer)
   const about = (verb: string) => ({
     name: `${name}.${verb}`,
     method: 'GET' as const,
     effect: 'read' as const,
     isTagged: true as const,
+    ...(beside === undefined ? {} : { beside }),
     ...(specified.includes(verb) ? {} : { extension: true as const }),
   })
   const all = (verb: string, path: string, data: typeof Frontend, of: string, kind: AllKind) =>

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { ApplyEngine } from '../../../src/config/apply.ts'
 import { Applying } from '../../../src/config/applying.ts'
+import type { AppliedHere } from '../../../src/context/applying.ts'
 import { Transactions } from '../../../src/config/transactions.ts'
 import type { PlanResult } from '../../../src/drivers/driver.ts'
 import { silentLog } from '../../../src/base/log.ts'
@@ -22,13 +23,24 @@ function fixture(test: Test, problems: { list: readonly string[] } = { list: [] 
   ]
   const executor = { execute, check: execute }
   const engine = new ApplyEngine({ ...ENGINE_DEFAULTS, store, drivers: [], executor, clock, rules })
-  const applying = new Applying({ engine, transactions, editing, store, clock, nodeId: 'node-1', observed: undefined })
+  const others = new Map<string, AppliedHere | undefined>()
+  const askOthers = async () => others
+  const applying = new Applying({
+    engine,
+    transactions,
+    editing,
+    store,
+    clock,
+    nodeId: 'node-1',
+    observed: undefined,
+    askOthers,
+  })
   const apply = (id: string, may?: () => boolean, confirmWithin?: number) =>
     applying.apply({ force: undefined, transactionId: id, confirmWithin }, askedBy(ANNA, may))
   const within = (id: string, work: Parameters<typeof editing.edit>[2]) =>
     editing.edit(ORIGIN, undefined, work, () => transactions.join(id, ANNA))
   const running = (id: string) => store.running.get('realServers', '', id)
-  return { ...config, clock, transactions, engine, apply, applying, within, running }
+  return { ...config, clock, transactions, engine, apply, applying, others, within, running }
 }
 
 t.test('its edits run, its author is kept, and what others have pending stays pending', async (test) => {
@@ -132,4 +144,17 @@ t.test('one that nobody confirms is pending afterwards', async (test) => {
   await applying.revert(askedBy(BERT))
   test.equal(running('a'), undefined)
   test.match(store.changes(), [{ key: 'a', actor: ANNA.email }])
+})
+
+t.test('every node tells what came of the last apply there', async (test) => {
+  const { edit, promote, applying, others } = fixture(test)
+  test.same(await applying.nodes(), [{ nodeId: 'node-1', state: 'idle', revision: 0, outcome: 'applied' }])
+  await edit((draft) => draft.section('realServers').create(realServer('a')))
+  await promote()
+  others.set('node-2', { state: 'idle', revision: 0 }).set('node-3', undefined)
+  test.same(await applying.nodes(), [
+    { nodeId: 'node-1', state: 'idle', revision: 1, outcome: 'applied' },
+    { nodeId: 'node-2', state: 'idle', revision: 0, outcome: 'missed' },
+    { nodeId: 'node-3', state: 'unknown', revision: null, outcome: 'unknown' },
+  ])
 })

@@ -5,6 +5,7 @@ import { get, textOf, TestCluster } from '../../fixtures/peers.ts'
 
 const nobodyElse = {
   isMember: () => true,
+  otherIds: () => [],
   forward: () => Promise.reject(new Error('it went further')),
 }
 

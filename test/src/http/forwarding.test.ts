@@ -139,6 +139,7 @@ t.test('what is no body for the other node is refused there', async (test) => {
 t.test('a body that could be read in two ways goes nowhere', async (test) => {
   const pipeline = pipelineOf('lb1', new Doings(), {
     isMember: () => true,
+    otherIds: () => ['lb2'],
     forward: () => test.fail('it was forwarded') as never,
   })
   const headers: Readonly<Record<string, string>> = JSON_BODY
@@ -248,6 +249,7 @@ t.test('who leaves while the other node is still being reached harms nobody', as
   const reached = defer()
   const nodes = {
     isMember: () => true,
+    otherIds: () => ['lb2'],
     async forward(): Promise<never> {
       await reached.promise
       throw new PeerError('unreachable', 'The node cannot be reached')

@@ -1,0 +1,41 @@
+import { PeerError } from '../peers/peer-error.ts'
+import type { Membership } from './membership.ts'
+import { askNode } from './questions.ts'
+
+/** What its kernel balances. */
+export const LAYER_4 = '/layer4'
+/** What it does about applies. */
+export const APPLIED = '/applied'
+
+/** So long a node may take that many wait for. */
+const PATIENCE_MS = 2_000
+
+export interface AskingAll {
+  /** This node, which is not asked. */
+  readonly self: string
+  readonly membership: Pick<Membership, 'members' | 'forward'>
+}
+
+/** What every other node answers to a question, all asked at once; `lost` says what stands for one that does not. */
+export async function askAll<T>(
+  { self, membership }: AskingAll,
+  path: string,
+  lost: (why: string) => T,
+): Promise<ReadonlyMap<string, T>> {
+  const ask = async (nodeId: string): Promise<readonly [string, T]> => {
+    try {
+      // Sound: all nodes of this version answer the same.
+      return [nodeId, (await askNode(membership, { nodeId, path, body: {}, timeout_ms: PATIENCE_MS })) as T]
+    } catch (error) {
+      return [nodeId, lost(whyOf(error))]
+    }
+  }
+  return new Map(await Promise.all(membership.members.othersThan(self).map(ask)))
+}
+
+function whyOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  // Only this patience ends a question.
+  const isLate = error instanceof PeerError && error.kind === 'aborted'
+  return isLate ? `It did not answer within ${PATIENCE_MS / 1000} seconds` : error.message
+}

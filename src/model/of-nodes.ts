@@ -1,0 +1,18 @@
+import { type Static, Type } from 'typebox'
+
+/** A node whose part an answer lacks. */
+const MissingNode = Type.Object({
+  nodeId: Type.String({ description: 'Node.' }),
+  why: Type.String({ description: 'Why its part is not in the answer.' }),
+})
+export type MissingNode = Static<typeof MissingNode>
+
+/** What the answer over several nodes has in its envelope, beside `data`. */
+export const OfNodes = Type.Object({
+  nodes: Type.Optional(
+    Type.Array(Type.String(), { description: 'Ids of the nodes that the answer is over; absent when it is of one.' }),
+  ),
+  missing: Type.Optional(
+    Type.Array(MissingNode, { description: 'The other nodes of the cluster; absent with `nodes`.' }),
+  ),
+})

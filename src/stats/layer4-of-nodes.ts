@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../base/clock.ts'
+import type { LiveFigures, LiveView } from '../context/figures.ts'
+import type { Rendered } from '../context/rendered.ts'
+import type { MissingNode } from '../model/of-nodes.ts'
+import { LAYER_4_STATISTICS, type Layer4Live } from './layer4-live.ts'
+import { type Layer4Objects, shownIn, summed } from './layer4-sum.ts'
+
+/** What a node tells of its kernel's table: all of it, or why it cannot be read. */
+export type Layer4Told = { readonly objects: Layer4Objects } | { readonly problem: string }
+
+export interface Layer4OfNodesParts {
+  readonly nodeId: string
+  readonly own: Pick<Layer4Live, 'render' | 'problem'>
+  readonly hasOthers: () => boolean
+  /** What each other node tells, or why it tells nothing. */
+  readonly askOthers: () => Promise<ReadonlyMap<string, Layer4Told>>
+  readonly clock: Pick<Clock, 'monotonic_ms'>
+}
+
+/** However many poll: others are asked when the last answers are older than this, and by one question at a time. */
+const KEPT_MS = 1_000
+/** Views of one sum. */
+const VIEWS_MAX = 256
+
+interface Sum {
+  readonly objects: Layer4Objects
+  readonly nodes: readonly string[]
+  readonly missing: readonly MissingNode[]
+  readonly views: Map<string, Rendered>
+}
+
+/** Layer 4 figures of the cluster: those of this node, as they are, while there are no others. */
+export class Layer4OfNodes implements LiveFigures {
+  readonly #parts: Layer4OfNodesParts
+  #sum: Promise<Sum> | undefined
+  /** When the sum was there; infinite while it is being made. */
+  #since_ms = Number.POSITIVE_INFINITY
+
+  constructor(parts: Layer4OfNodesParts) {
+    this.#parts = parts
+  }
+
+  render(view: LiveView): Rendered | undefined | Promise<Rendered | undefined> {
+    const { hasOthers, own } = this.#parts
+    return hasOthers() ? this.#current().then((sum) => rendered(view, sum)) : own.render(view)
+  }
+
+  #current(): Promise<Sum> {
+    const { clock } = this.#parts
+    if (this.#sum === undefined || clock.monotonic_ms() - this.#since_ms >= KEPT_MS) {
+      this.#since_ms = Number.POSITIVE_INFINITY
+      this.#sum = this.#make().finally(() => (this.#since_ms = clock.monotonic_ms()))
+    }
+    return this.#sum
+  }
+
+  async #make(): Promise<Sum> {
+    const { nodeId, own, askOthers } = this.#parts
+    const told = await askOthers()
+    const mine = toldOf(own)
+    const all = [[nodeId, mine] as const, ...told]
+    const missing = all.flatMap(([id, one]) => ('problem' in one ? [{ nodeId: id, why: one.problem }] : []))
+    const there = all.flatMap(([id, one]) => ('objects' in one ? [[id, one.objects] as const] : []))
+    // Where nobody has figures, the objects of this node are shown without.
+    const objects = summed(there.length === 0 ? [objectsOf(own)] : there.map(([, one]) => one))
+    return { objects, nodes: there.map(([id]) => id), missing, views: new Map() }
+  }
+}
+
+/** What this node answers when another one asks it. */
+export const toldOf = (own: Layer4OfNodesParts['own']): Layer4Told =>
+  own.problem === undefined ? { objects: objectsOf(own) } : { problem: own.problem }
+
+function objectsOf(own: Layer4OfNodesParts['own']): Layer4Objects {
+  const { data } = JSON.parse(Buffer.from(own.render({ kind: 'all' })?.body ?? '').toString())
+  return data
+}
+
+function rendered(view: LiveView, sum: Sum): Rendered | undefined {
+  const key = 'id' in view ? `${view.kind}/${view.id}` : view.kind
+  const known = sum.views.get(key)
+  if (known !== undefined) return known
+  const data = shownIn(view, sum.objects)
+  if (data === undefined) return undefined
+  const { nodes, missing } = sum
+  const lacking =
+    missing.length === 0 ? '' : `; ${missing.length} of ${nodes.length + missing.length} nodes are missing`
+  const message = `${LAYER_4_STATISTICS}${lacking}`
+  const body = JSON.stringify({ status: 'success', message, data, nodes, missing })
+  const made = { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
+  if (sum.views.size >= VIEWS_MAX) sum.views.clear()
+  sum.views.set(key, made)
+  return made
+}

@@ -1,0 +1,30 @@
+import t from 'tap'
+import { APPLIED, askAll } from '../../../src/membership/all-nodes.ts'
+import { Members } from '../../../src/membership/members.ts'
+import { PeerError } from '../../../src/peers/peer-error.ts'
+import { openStore } from '../../fixtures/config.ts'
+import { peersThatAnswer } from '../../fixtures/questions.ts'
+
+t.test('all others are asked, and each that does not answer has a reason', async (t) => {
+  const members = new Members(openStore(t).members)
+  for (const id of ['a', 'b', 'c', 'd', 'e']) await members.put({ id, name: id, since: id } as never)
+  const { forward } = peersThatAnswer({ [APPLIED]: async () => 'said' })
+  const { forward: silent } = peersThatAnswer({ [APPLIED]: async () => undefined })
+  const ways: Readonly<Record<string, typeof forward>> = {
+    b: forward,
+    c: () => Promise.reject(new PeerError('unreachable', 'it refuses connections')),
+    d: () => Promise.reject(new PeerError('aborted', 'Who asked went away')),
+    e: silent,
+  }
+  const membership = { members, forward: (request: Parameters<typeof forward>[0]) => ways[request.nodeId]!(request) }
+  const told = await askAll({ self: 'a', membership }, APPLIED, (why) => `lost: ${why}`)
+  t.strictSame(
+    [...told],
+    [
+      ['b', 'said'],
+      ['c', 'lost: it refuses connections'],
+      ['d', 'lost: It did not answer within 2 seconds'],
+      ['e', 'lost: the node answered 503'],
+    ],
+  )
+})
