@@ -16,7 +16,7 @@ import { refuseRevisionFlood } from './revision-flood.ts'
 import { refuseUnderWay, thaw } from './rollout/decision.ts'
 import { Participant } from './rollout/participant.ts'
 import { HERE_ALONE, NO_OTHERS, type Reach, Rollout } from './rollout/rollout.ts'
-import { requireWaiting, takeBack, type TakenBack } from './take-back.ts'
+import { requireWaiting, takeBack, type TakenBack, WentBackAlone } from './take-back.ts'
 import { onOneRevision, prepare } from './turns.ts'
 import { verifyAll } from './verify-all.ts'
 import { deadlineOf, refuseWaiting, waiting } from './waiting.ts'
@@ -31,6 +31,8 @@ export class ApplyEngine {
   /** This node's part in applies of all nodes; undefined on the only one. */
   readonly participant: Participant | undefined
   #begun: Begun | undefined
+  /** Id of the apply that this machine has taken back without the log. */
+  #wentBackFrom: string | undefined
 
   constructor(parts: ApplyParts) {
     const enactor = new Enactor(parts)
@@ -177,8 +179,15 @@ export class ApplyEngine {
   /** Takes back what was not confirmed in time; undefined when it was confirmed while this waited for its turn. */
   async revert(unconfirmed: Unconfirmed): Promise<TakenBack | undefined> {
     return this.#machine.run('maintenance', async () => {
-      if (this.#parts.store.unconfirmed()?.applyId !== unconfirmed.applyId) return undefined
-      return this.#takeBack('fulcrum', `revision ${unconfirmed.revision} was not confirmed in time`)
+      const { applyId, revision } = unconfirmed
+      if (this.#parts.store.unconfirmed()?.applyId !== applyId) return undefined
+      const alone = this.#wentBackFrom === applyId ? 'went' : 'may'
+      try {
+        return await this.#takeBack('fulcrum', `revision ${revision} was not confirmed in time`, alone)
+      } catch (error) {
+        if (error instanceof WentBackAlone) this.#wentBackFrom = applyId
+        throw error
+      }
     })
   }
 
@@ -198,10 +207,10 @@ export class ApplyEngine {
     })
   }
 
-  async #takeBack(by: string, comment: string): Promise<TakenBack | undefined> {
+  async #takeBack(by: string, comment: string, alone?: 'may' | 'went'): Promise<TakenBack | undefined> {
     const header = this.#begin(by, comment)
     try {
-      const taken = await takeBack(this.#parts, this.#enactor, header)
+      const taken = await takeBack(this.#parts, this.#enactor, header, alone)
       if (taken !== undefined) this.participant?.made()
       return taken
     } finally {

@@ -128,6 +128,23 @@ export class Enactor {
     }
   }
 
+  /**
+   * The machine as desired although the log does not say so yet. The journal says that it has `back`, and stays open:
+   * it becomes what running says as soon as nothing waits any more.
+   */
+  async returnAlone(desired: ConfigView, header: RevisionHeader, back: readonly RecordChangeValue[]): Promise<void> {
+    const { store, drivers } = this.#parts
+    const running = configView(store.running)
+    const { steps, owners } = this.plan(running, desired, { atLeast: 'runtime', isReturn: true })
+    const touched = new Set(owners)
+    if (steps.length === 0) return
+    await this.#each(
+      drivers.filter((driver) => touched.has(driver)),
+      (driver) => backTo(desired, running, driver),
+    )
+    await store.openJournal(this.#journal(header, steps, touched, back))
+  }
+
   #journal(
     header: RevisionHeader,
     steps: readonly Step[],

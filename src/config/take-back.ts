@@ -28,15 +28,24 @@ export function requireWaiting(
   return unconfirmed
 }
 
+/** A machine that went back before the log said so, for lack of a quorum. */
+export class WentBackAlone extends Error {}
+
 /**
  * Takes the last revision back, as a new one. Running is the old configuration from that moment; the machine follows
  * driver by driver, as at a start, so that what one cannot do holds back nothing else. Undefined when another node was
  * first to take it back, or to keep it.
+ *
+ * `alone`: at the deadline, without a quorum, the apply may be what cut this node off. `may`: then its machine goes
+ * back by itself, and is as the log says when that can be read again; `went`: it has done so.
+ *
+ * @throws {WentBackAlone} when it does.
  */
 export async function takeBack(
   parts: ApplyParts,
   enactor: Enactor,
   header: RevisionHeader,
+  alone: 'may' | 'went' | 'not' = 'not',
 ): Promise<TakenBack | undefined> {
   const { store, drivers, log, tell, onPromoted } = parts
   const waits = store.unconfirmed()?.applyId
@@ -45,17 +54,24 @@ export async function takeBack(
   const planned = reversed()
   const desired = frozenView(store.running, planned)
   await prepare(drivers, desired)
-  const done = await enactor.openReturn(desired, header, sideOf(planned, 'before'))
+  const done = alone === 'went' ? undefined : await enactor.openReturn(desired, header, sideOf(planned, 'before'))
   // Nothing is lost: who made it may mend it, and apply it again.
-  const frozen = await store.edit(() => {
+  const promoting = store.edit(() => {
     if (store.unconfirmed()?.applyId !== waits) return { result: undefined }
     // Somebody may have changed their own account since: that stays.
     const changes = reversed()
     const again = pendingAgain(store.agreed, made)
     return { result: changes, entry: { op: 'promote', header, changes, keepsJournal: true, again } }
   })
+  const frozen = await promoting.catch(async (error: unknown) => {
+    if (alone !== 'may' || !(error instanceof ApiError && error.code === 'NO_QUORUM')) throw error
+    await enactor.returnAlone(desired, header, sideOf(planned, 'after'))
+    await done?.()
+    throw new WentBackAlone(error.message)
+  })
   if (frozen === undefined) {
-    await store.closeJournal()
+    if (alone === 'went') await enactor.converge(() => false)
+    else await store.closeJournal()
     return undefined
   }
   await onPromoted(frozen.map(recordChange))
@@ -63,7 +79,7 @@ export async function takeBack(
   log.info('taken back', { revision, by, changes: frozen.length })
   tell({ state: 'reverted', by, revision, comment, changes: frozen.length })
   const followed = await enactor.converge(() => false)
-  await done()
+  await done?.()
   const live = wentLive(
     revision,
     frozen.map((change) => ({ ...change, actor: by })),

@@ -3,7 +3,7 @@ import type { MachineClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Repeated } from '../base/repeated.ts'
 import type { ApplyEngine } from '../config/apply.ts'
-import type { TakenBack } from '../config/take-back.ts'
+import { type TakenBack, WentBackAlone } from '../config/take-back.ts'
 
 const LOOK_EVERY_MS = 250
 const RETRY_MS = 10_000
@@ -68,7 +68,9 @@ export class Confirmation {
       const taken = await this.#engine.revert(unconfirmed)
       if (taken !== undefined) await this.#onTakenBack(taken)
     } catch (error) {
-      this.#log.error('it could not be taken back; trying again', { revision, reason: String(error) })
+      if (error instanceof WentBackAlone)
+        this.#log.warn('too few nodes answer; this machine went back alone, until the log says what becomes of it')
+      else this.#log.error('it could not be taken back; trying again', { revision, reason: String(error) })
     }
   }
 

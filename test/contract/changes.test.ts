@@ -19,8 +19,9 @@ const ACTIONS: ReadonlySet<string> = new Set([
   'lvmSnapshots.restore',
   // It sets the clock, which goes on: test/src/resources/date-time.test.ts.
   'dateTime.update',
-  // It changes a node of a cluster, which has to be in one: test/system/cluster-moving.test.ts.
+  // They change a node of a cluster, which has to be in one: test/system/cluster-moving.test.ts.
   'cluster.changeNode',
+  'cluster.maintainNode',
 ])
 
 const propertiesOf = ({ body }: Endpoint): Readonly<Record<string, object>> =>

@@ -146,6 +146,36 @@ t.test('what nobody confirms is taken back once, by whichever node is first, by 
   test.equal(a.store.revision, 3)
 })
 
+t.test(
+  'without a quorum at the deadline a machine goes back alone, and is as the log says when it is back',
+  async (test) => {
+    for (const isConfirmed of [true, false]) {
+      const nodes = await RolloutNodes.form(test)
+      const [a, b, c] = [nodes.node('a'), nodes.node('b'), nodes.node('c')]
+      await a.add('one')
+      await a.apply()
+      await a.add('two')
+      await a.apply({ confirmWithin: 30 })
+      test.equal(await nodes.settled(), 'one two')
+      c.etcd.fault = () => 'unreachable'
+      c.etcd.holdWatches()
+      c.clock.advance(60_000)
+      for (let looks = 0; looks < 3; looks++) {
+        await c.look()
+        test.equal(c.machine, 'one')
+        c.clock.advance(10_000)
+      }
+      test.match(c.store.unconfirmed(), { revision: 2 }, 'nobody was told')
+      if (isConfirmed) await b.engine.confirm()
+      c.etcd.fault = () => undefined
+      c.etcd.releaseWatches()
+      c.clock.advance(10_000)
+      test.equal(await nodes.settled(), isConfirmed ? 'one two' : 'one')
+      test.equal(c.store.journal(), undefined)
+    }
+  },
+)
+
 t.test('of two that take it back at once one does', async (test) => {
   const nodes = await RolloutNodes.form(test)
   const [a, b, c] = [nodes.node('a'), nodes.node('b'), nodes.node('c')]
