@@ -66,7 +66,8 @@ async function site(test: Ending, { here = [] as readonly string[], there = [] a
   return { near, far, ann, client, url: `http://127.0.0.1:${port}/api/v1` }
 }
 
-const ROUTE = { name: 'nowhere', type: 'blackhole', destination: '198.51.100.0/24' }
+/** Of its machine, so that the node itself answers. */
+const PROXY = { enable: false, bypass: ['example.net'] }
 
 t.test('whatever names a node has to be granted, so that both nodes judge it', async (test) => {
   const ofNodes = endpoints.filter(({ path }) => /\{applianceI[dD]\}/.test(path))
@@ -79,23 +80,23 @@ t.test('whatever names a node has to be granted, so that both nodes judge it', a
 
 t.test('edits and reads are those of the node that the path names, with its tags', async (test) => {
   const { near, far } = await site(test)
-  const made = await near.call('POST', '/lb2/routes', { body: ROUTE })
-  test.equal(made.status, 201, made.text)
-  const path = `/lb2/routes/${made.json.data.id}`
+  const path = '/lb2/system/proxy'
+  const made = await near.call('PUT', path, { body: PROXY })
+  test.equal(made.status, 200, made.text)
   const read = await near.call('GET', path)
-  test.match(read.json.data, ROUTE)
+  test.match(read.json.data, PROXY)
   test.equal((await far.call('GET', path)).text, read.text)
   test.same((await near.call('GET', '/services/pending')).json.data.changes, [], 'nothing is staged here')
-  const stale = await near.call('PUT', path, { body: ROUTE, headers: { 'if-match': '"0"' } })
+  const stale = await near.call('PUT', path, { body: PROXY, headers: { 'if-match': '"0"' } })
   test.match([stale.status, stale.json.code], [412, 'REVISION_MISMATCH'])
-  const body = { ...ROUTE, destination: '198.51.101.0/24' }
+  const body = { ...PROXY, bypass: ['example.org'] }
   const changed = await near.call('PUT', path, { body, headers: { 'if-match': read.headers['ETag'] ?? '' } })
   test.equal(changed.status, 200, changed.text)
   test.match((await far.call('GET', path)).json.data, body)
   const applied = await near.call('PUT', '/lb2/services/apply')
   test.equal(applied.status, 200, applied.text)
   test.same((await far.call('GET', '/services/pending')).json.data.changes, [])
-  const gone = await near.call('DELETE', `/lb2/routes/unknown`)
+  const gone = await near.call('PUT', '/lb2/services/unknown/restart')
   test.match([gone.status, gone.json.code], [404, 'NOT_FOUND'])
 })
 
@@ -104,40 +105,46 @@ t.test('a transaction of the other node is one there only', async (test) => {
   const opened = await far.call('POST', '/transactions')
   const { id } = opened.json.data
   const headers = { 'x-transaction-id': String(id) }
-  const made = await near.call('POST', '/lb2/routes', { body: ROUTE, headers })
-  test.equal(made.status, 201, made.text)
-  const outside = await far.call('GET', '/lb2/routes')
-  const inside = await near.call('GET', '/lb2/routes', { headers })
-  test.same([outside.json.data.length, inside.json.data.length], [0, 1])
+  const made = await near.call('PUT', '/lb2/system/proxy', { body: PROXY, headers })
+  test.equal(made.status, 200, made.text)
+  const outside = await far.call('GET', '/lb2/system/proxy')
+  const inside = await near.call('GET', '/lb2/system/proxy', { headers })
+  test.same([outside.json.data.bypass, inside.json.data.bypass], [[], PROXY.bypass])
 })
 
 t.test('both audit logs tell it under one id, each its part', async (test) => {
   const { near, far } = await site(test)
-  await near.call('POST', '/lb2/routes', { body: ROUTE, address: '192.0.2.77' })
+  await near.call('PUT', '/lb2/system/proxy', { body: PROXY, address: '192.0.2.77' })
   await near.call('PUT', '/lb2/services/nothing/restart', { address: '192.0.2.77' })
   const entries = async ({ call }: typeof near) => (await call('GET', '/audit?address=192.0.2.77')).json.data
   const [refused, made] = await entries(near)
-  const common = { by: 'admin@localhost', address: '192.0.2.77', method: 'POST', path: '/api/v1/lb2/routes' }
-  test.match(made, { ...common, endpoint: 'ipRoutes.create', forwardedTo: 'lb2', outcome: 'done', status: 201 })
+  const common = { by: 'admin@localhost', address: '192.0.2.77', method: 'PUT', path: '/api/v1/lb2/system/proxy' }
+  test.match(made, { ...common, endpoint: 'systemProxy.update', forwardedTo: 'lb2', outcome: 'done', status: 200 })
   test.notOk('changes' in made || 'body' in made, 'what was done is told where it was done')
   test.match(refused, { forwardedTo: 'lb2', outcome: 'refused', status: 404, code: 'NOT_FOUND' })
   const there = await entries(far)
   const told = there.find(({ requestId }: { readonly requestId: string }) => requestId === made.requestId)
-  test.match(told, { ...common, forwardedBy: 'lb1', outcome: 'done', status: 201, changes: [{ resource: 'ipRoutes' }] })
+  test.match(told, {
+    ...common,
+    forwardedBy: 'lb1',
+    outcome: 'done',
+    status: 200,
+    changes: [{ resource: 'systemProxies' }],
+  })
   test.notOk('forwardedTo' in told)
 })
 
 t.test('either node refuses what its own running does not grant', async (test) => {
   const { ann, far } = await site(test, {
-    here: ['ipRoutes.list', 'ipRoutes.create'],
-    there: ['ipRoutes.list', 'interfaces.list'],
+    here: ['systemProxy.get', 'systemProxy.update'],
+    there: ['systemProxy.get', 'interfaces.list'],
   })
-  test.equal((await ann('GET', '/lb2/routes')).status, 200)
+  test.equal((await ann('GET', '/lb2/system/proxy')).status, 200)
   for (const [method, path, by] of [
-    ['POST', '/lb2/routes', ['lb1']],
+    ['PUT', '/lb2/system/proxy', ['lb1']],
     ['GET', '/lb2/interfaces', undefined],
   ] as const) {
-    const answer = await ann(method, path, method === 'POST' ? { body: ROUTE } : {})
+    const answer = await ann(method, path, method === 'PUT' ? { body: PROXY } : {})
     test.match([answer.status, answer.json.code], [403, 'PERMISSION_DENIED'], path)
     const { json } = await far.call('GET', '/audit?by=ann@localhost&outcome=refused')
     const seen = json.data.filter((entry: { readonly path: string }) => entry.path === `/api/v1${path}`)
@@ -151,15 +158,16 @@ t.test('either node refuses what its own running does not grant', async (test) =
 
 t.test('a program with an API token may do no more there than its token may', async (test) => {
   const { near, far } = await site(test)
-  const limits = endpoints.filter(({ name }) => name === 'ipRoutes.list').map((one) => endpointId(one))
+  const limits = endpoints.filter(({ name }) => name === 'systemProxy.get').map((one) => endpointId(one))
   const made = await near.call('POST', '/localUsers/me/tokens', { body: { name: 'reader', endpoints: limits } })
   const program = caller(near.appliance, made.json.data.token)
-  test.equal((await program('GET', '/lb2/routes')).status, 200)
+  test.equal((await program('GET', '/lb2/system/proxy')).status, 200)
   test.equal((await program('GET', '/lb2/interfaces')).status, 403)
   const whole = await near.call('POST', '/localUsers/me/tokens', { body: { name: 'all' } })
-  const route = await caller(near.appliance, whole.json.data.token)('POST', '/lb2/routes', { body: ROUTE })
-  test.equal(route.status, 201, route.text)
-  const { json } = await far.call('GET', '/audit?endpoint=ipRoutes.create')
+  const all = caller(near.appliance, whole.json.data.token)
+  const changed = await all('PUT', '/lb2/system/proxy', { body: PROXY })
+  test.equal(changed.status, 200, changed.text)
+  const { json } = await far.call('GET', '/audit?endpoint=systemProxy.update')
   test.match(json.data, [{ token: whole.json.data.id, forwardedBy: 'lb1' }])
 })
 
@@ -230,8 +238,9 @@ t.test('a long history comes whole, and not again to who has it', async (test) =
 t.test('a node that is gone is said to be, and what it had to do was not done', async (test) => {
   const { near, client } = await site(test)
   client.close()
-  const answer = await near.call('GET', '/lb2/routes')
+  const answer = await near.call('GET', '/lb2/system/proxy')
   test.match([answer.status, answer.json], [503, { code: 'NODE_UNREACHABLE', data: { nodeId: 'lb2' } }])
-  test.equal((await near.call('GET', '/lb1/routes')).status, 200)
-  test.equal((await near.call('GET', '/lb3/routes')).status, 404)
+  test.equal((await near.call('GET', '/lb1/system/proxy')).status, 200)
+  test.equal((await near.call('GET', '/lb3/system/proxy')).status, 404)
+  test.equal((await near.call('GET', '/lb2/routes')).status, 200, 'what is configured can be read')
 })

@@ -182,7 +182,8 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
   await t.test('stops cleanly, and HAProxy goes on without it', async (t) => {
     const before = await haproxyPid()
     t.equal((await machine.run('systemctl', 'stop', 'fulcrum')).exitCode, 0)
-    t.equal(await property('fulcrum', 'Result'), 'success')
+    const result = await property('fulcrum', 'Result')
+    t.equal(result, 'success', result === 'success' ? result : (await journal()).slice(-5000))
     t.equal(await property('fulcrum', 'ExecMainStatus'), '0')
     t.equal(await haproxyPid(), before)
     t.equal(await fetchFrontend(), 'origin')
