@@ -201,7 +201,12 @@ function createClusterWatch({ membership, events, clock, log }: Node): Part {
   const { members } = membership
   const watch = new ClusterWatch({ cluster: () => membership.cluster, members, tell, clock })
   const looks = new Repeated('the members of the cluster', () => watch.look(), WATCH_EVERY_MS, log)
-  return { start: () => looks.start(), close: () => looks.stop() }
+  // Who is there now is known: who joins a moment later is told.
+  const start = () => {
+    looks.start()
+    return looks.now()
+  }
+  return { start, close: () => looks.stop() }
 }
 
 function createSupervision(node: Node): Supervision {

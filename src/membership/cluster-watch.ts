@@ -20,16 +20,25 @@ export type ClusterSight = Pick<JoinedCluster, 'hasQuorum' | 'removal'> & {
 
 /** What stands for less is not told: elections and starts take a second or two. */
 const STANDS_MS = 5_000
+/** A node that has just joined puts itself together anew. */
+const JOINING_MS = 60_000
 
 /** Something that should be so. That it is not is told when it has stood for a while; that it is again, at once. */
 class Expected {
+  #stands_ms: number
   #wasTold = false
   #since_ms: number | undefined
 
+  /** `first_ms`: until it was so for the first time. */
+  constructor(first_ms = STANDS_MS) {
+    this.#stands_ms = first_ms
+  }
+
   /** Whether there is something to tell: that it is, or that it is not. */
   look(isSo: boolean, now_ms: number): boolean {
+    if (isSo) this.#stands_ms = STANDS_MS
     this.#since_ms = isSo ? undefined : (this.#since_ms ?? now_ms)
-    const isAway = this.#since_ms !== undefined && now_ms - this.#since_ms >= STANDS_MS
+    const isAway = this.#since_ms !== undefined && now_ms - this.#since_ms >= this.#stands_ms
     if (isAway === this.#wasTold || (!isSo && !isAway)) return false
     this.#wasTold = isAway
     return true
@@ -68,7 +77,11 @@ export class ClusterWatch {
     const now = new Map(members.all().map(({ id, name }) => [id, name]))
     const before = this.#names ?? now
     this.#names = now
-    for (const [nodeId, name] of now) if (!before.has(nodeId)) tell({ state: 'node joined', nodeId, name })
+    for (const [nodeId, name] of now) {
+      if (before.has(nodeId)) continue
+      this.#reach.set(nodeId, new Expected(JOINING_MS))
+      tell({ state: 'node joined', nodeId, name })
+    }
     for (const [nodeId, name] of before) {
       if (now.has(nodeId) || nodeId === self) continue
       this.#reach.delete(nodeId)

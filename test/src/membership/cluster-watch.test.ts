@@ -56,6 +56,24 @@ t.test('a node that is not reached for five seconds, and is again', async (t) =>
   t.same(pass(20), [{ state: 'node reached', nodeId: 'b', name: 'node b' }])
 })
 
+t.test('a node that has just joined has a minute to come up', async (t) => {
+  const { pass, ids, away } = watched()
+  pass(1)
+  ids.push('c')
+  away.add('c')
+  t.same(pass(30), [{ state: 'node joined', nodeId: 'c', name: 'node c' }])
+  away.delete('c')
+  t.same(pass(1), [])
+  away.add('c')
+  t.match(pass(10), [{ state: 'node unreachable', nodeId: 'c' }], 'afterwards it is as any other')
+  ids.push('d')
+  away.add('d')
+  t.match(pass(70), [
+    { state: 'node joined', nodeId: 'd' },
+    { state: 'node unreachable', nodeId: 'd' },
+  ])
+})
+
 t.test('the quorum', async (t) => {
   const { pass, sight } = watched()
   sight.hasQuorum = false
