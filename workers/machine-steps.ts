@@ -37,7 +37,7 @@ export async function program(run: Run, step: RunStep): Promise<Failure | undefi
   const left_ms = deadline(timeout_ms)
   for (;;) {
     // Each look has the whole time: one that is cut short by the end of the waiting would say nothing.
-    const result = await host.run(argv, timeout_ms, outside)
+    const result = await host.run(argv, timeout_ms, outside, expect === undefined ? 'beginning' : 'all')
     // What was only recorded has no output to judge.
     if (result.exitCode !== 0 || expect === undefined || host.recorded > recordedBefore) {
       return mayFail === true ? undefined : failureOf(result)

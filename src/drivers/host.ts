@@ -2,8 +2,8 @@ import type { PROGRAMS } from './programs.ts'
 
 /** What a plan may do to the machine. Implemented by workers/host; drivers only describe. */
 export interface Host {
-  /** Runs a program without a shell. Output is capped; the environment is LC_ALL=C. */
-  run(argv: readonly string[], timeout_ms: number, outside?: Outside): Promise<RunResult>
+  /** Runs a program without a shell. The environment is LC_ALL=C. */
+  run(argv: readonly string[], timeout_ms: number, outside?: Outside, kept?: KeptOutput): Promise<RunResult>
   readFile(path: string): Promise<string | undefined>
   /** Temporary file, fsync, rename, fsync of the folder: old or new, never between. */
   replaceFile(path: string, content: string, mode: number): Promise<void>
@@ -33,6 +33,9 @@ export interface Host {
   /** Whether the account can log in; undefined when that cannot be read. */
   hasShell(account: AccountChange['account']): Promise<boolean | undefined>
 }
+
+/** Of the output of a program: 64 KiB for people to read, or as much as there is (64 MiB) where it is judged. */
+export type KeptOutput = 'beginning' | 'all'
 
 /** Runs outside the confinement of the daemon's own unit, which may not read or write all of the machine. */
 export interface Outside {

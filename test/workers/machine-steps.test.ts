@@ -1,8 +1,10 @@
 import t from 'tap'
-import type { Step } from '../../src/drivers/driver.ts'
+import type { Expectation, Step } from '../../src/drivers/driver.ts'
 import type { DesiredNetwork, NetworkOutcome, RunResult, Setting } from '../../src/drivers/host.ts'
 import { executePlan } from '../../workers/executor.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
 import { KeyValueMemory } from '../../workers/host/key-value-file.ts'
+import { LinuxHost } from '../../workers/host/linux-host.ts'
 import { RecordingHost } from '../../workers/host/recording-host.ts'
 
 const basics = { why: 'test', timeout_ms: 1000 }
@@ -212,4 +214,14 @@ t.test('what may be as wanted already may fail', async (t) => {
   const step: Step = { ...basics, kind: 'run', argv: ['ipvsadm', '-D'], undo: [] }
   t.match(await executePlan(host, [step]), { ok: false })
   t.match(await executePlan(host, [{ ...step, mayFail: true }]), { ok: true })
+})
+
+t.test('what is judged is read to its end, however long it is', async (t) => {
+  const folder = temporaryFolder(t, 'state')
+  const host = new LinuxHost({ layer7proxy: { mode: 'systemd', masterSocket: '' } }, folder)
+  const counted = (expect: Expectation): Step => ({ ...basics, kind: 'run', argv: ['seq', '30000'], undo: [], expect })
+  const last = { begins: ['29999'], ends: [{ beginning: '30000', end: '00' }] }
+  t.match(await executePlan(host, [counted(last)]), { ok: true }, '169 KB')
+  const missing = await executePlan(host, [counted({ begins: ['30001'], ends: [] })])
+  t.match(missing, { ok: false, output: 'found no 30001' })
 })

@@ -5,6 +5,7 @@ import type {
   AccountChange,
   DesiredNetwork,
   Host,
+  KeptOutput,
   KeptValues,
   NetworkOutcome,
   NetworkPhase,
@@ -34,6 +35,7 @@ import { SystemdService } from './systemd-service.ts'
 import { SystemdUnit } from './systemd-unit.ts'
 
 const OUTPUT_BYTES_MAX = 64 * 1024
+const JUDGED_BYTES_MAX = 64 * 1024 * 1024
 /** Nothing of the daemon's own environment, which may hold secrets, reaches another program. */
 const ENVIRONMENT = { LC_ALL: 'C', PATH: PROGRAM_FOLDERS.join(':') }
 
@@ -64,8 +66,12 @@ export class LinuxHost implements Host {
     return this.#own[name] ?? new SystemdService(PROGRAMS[name].unit, runProgram)
   }
 
-  run(argv: readonly string[], timeout_ms: number, outside?: Outside): Promise<RunResult> {
-    return runProgram(argv, timeout_ms, outside === undefined ? {} : { isUnconfined: true, ...outside })
+  run(argv: readonly string[], timeout_ms: number, outside?: Outside, kept?: KeptOutput): Promise<RunResult> {
+    const output_max = kept === 'all' ? JUDGED_BYTES_MAX : OUTPUT_BYTES_MAX
+    return runProgram(argv, timeout_ms, {
+      output_max,
+      ...(outside === undefined ? {} : { isUnconfined: true, ...outside }),
+    })
   }
   readFile(path: string): Promise<string | undefined> {
     return readText(path)

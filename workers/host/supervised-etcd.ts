@@ -16,6 +16,9 @@ const STOP_PATIENCE_MS = 5_000
 const KILLED_GONE_MS = 10_000
 const LOG_BYTES_MAX = 4 * 1024 * 1024
 const LOG_TAIL = 2_000
+/** What it says when it ends, and the trace of a panic behind it. */
+const LINES_MAX = 200
+const LEVELS: ReadonlySet<unknown> = new Set(['error', 'fatal', 'panic'])
 
 /**
  * The etcd of a cluster where no systemd looks after it: started in a session of its own and recognised by the folder
@@ -62,7 +65,7 @@ export class SupervisedEtcd implements ManagedProgram {
     const how = await Promise.race([started.ended, wait(SETTLED_MS, undefined)])
     if (how === undefined) return DONE
     const said = (await readText(this.#logFile)) ?? ''
-    return { exitCode: 1, output: `etcd did not start: ${how}\n${said.slice(-LOG_TAIL)}`.trim() }
+    return { exitCode: 1, output: `etcd did not start: ${how}\n${reasonIn(said) ?? said.slice(-LOG_TAIL)}`.trim() }
   }
 
   async #stop(timeout_ms: number): Promise<RunResult> {
@@ -100,6 +103,20 @@ export class SupervisedEtcd implements ManagedProgram {
       () => 0,
     )
   }
+}
+
+/** The last error that etcd has logged, without where in its code that was. */
+function reasonIn(log: string): string | undefined {
+  for (const line of log.trimEnd().split('\n').slice(-LINES_MAX).toReversed()) {
+    if (!line.startsWith('{')) continue
+    try {
+      const { level, msg, error } = JSON.parse(line)
+      if (LEVELS.has(level) && typeof error === 'string') return `${msg}: ${error}`
+    } catch {
+      // A line that was cut off.
+    }
+  }
+  return undefined
 }
 
 const DONE: RunResult = { exitCode: 0, output: '' }

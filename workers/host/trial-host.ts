@@ -3,6 +3,7 @@ import type {
   AccountChange,
   DesiredNetwork,
   Host,
+  KeptOutput,
   KeptValues,
   NetworkOutcome,
   NetworkPhase,
@@ -48,11 +49,11 @@ export class TrialHost implements Host {
     return this.#recorder.found
   }
 
-  run(argv: readonly string[], timeout_ms: number, outside?: Outside): Promise<RunResult> {
+  run(argv: readonly string[], timeout_ms: number, outside?: Outside, kept?: KeptOutput): Promise<RunResult> {
     const [program = ''] = argv
     // One of its own folder is the sandbox of health checks, which is tried.
     const isReal = this.#programs.has(program) || resolve(program).startsWith(this.#folder)
-    return (isReal ? this.#real : this.#recorder).run(argv, timeout_ms, outside)
+    return (isReal ? this.#real : this.#recorder).run(argv, timeout_ms, outside, kept)
   }
   readFile(path: string): Promise<string | undefined> {
     return this.#forPath(path).readFile(path)

@@ -138,7 +138,7 @@ function wholePlan(running: Director | undefined, desired: Director, atLeast: Pl
     ...goneMarks(marksBefore, marks),
     ...goneServices(running, desired),
     setting(SERVICE, 'enabled', 'have keepalived run, after a boot as well'),
-    ...(isAdoption ? [] : [loadedFile(loaded)]),
+    ...(isAdoption ? [] : [loadedFile(loaded, desired.served)]),
     readBack(desired.served, undefined),
     ...standIns(running?.served, desired.served),
     ...checkTidying(running, desired),

@@ -5,6 +5,11 @@ import type { Served } from './services.ts'
 import { baseOf, weightFileName } from './weights.ts'
 
 const TIMEOUT_MS = 20_000
+/** keepalived calls the kernel for each of them; in an emulated machine beside another one that took 15 ms. */
+const EACH_MS = 20
+
+/** How long it may take until as many real servers are read, or are in the kernel. */
+const patienceFor = (reals: number): number => TIMEOUT_MS + reals * EACH_MS
 
 /**
  * Waits until the kernel's table has the weights that were asked for: of the named files, or all. A real server that
@@ -25,7 +30,7 @@ export function readBack(all: readonly Served[], changed: ReadonlyMap<string, st
   return {
     kind: 'run',
     why: 'wait until the kernel balances as it is to',
-    timeout_ms: TIMEOUT_MS,
+    timeout_ms: patienceFor(ends.length),
     argv: ['ipvsadm', '--save', '--numeric'],
     undo: 'irreversible',
     expect: { begins, ends },
@@ -37,10 +42,10 @@ const familyWord = ({ frontend, marks }: Served): string => (marks.length > 0 &&
 const tunnelWords = ({ frontend }: Served): string => (frontend.forwarding === 'ipip' ? ' --tun-type ipip' : '')
 
 /** keepalived makes this file when it has read its configuration: systemctl only sends it a signal. */
-export const loadedFile = (name: string): RunStep => ({
+export const loadedFile = (name: string, all: readonly Served[]): RunStep => ({
   kind: 'run',
   why: 'wait until keepalived has read its configuration',
-  timeout_ms: TIMEOUT_MS,
+  timeout_ms: patienceFor(all.reduce((sum, { destinations }) => sum + destinations.length, 0)),
   argv: ['find', WEIGHTS_FOLDER, '-name', name],
   undo: 'irreversible',
   expect: { comes: name, otherwise: 'keepalived does not read its configuration: see journalctl -u keepalived' },

@@ -42,3 +42,17 @@ t.test('what does not start says why', async (t) => {
   withArguments()
   t.match(await perform('start'), { exitCode: 1, output: /exit code 3[^]*the port is taken/ })
 })
+
+t.test('of a log of etcd that is the last error, without its trace', async (t) => {
+  const logged = [
+    '{"level":"error","msg":"an earlier one","error":"no matter"}',
+    '{"level":"panic","msg":"failed to create WAL","error":"no space left on device","stacktrace":"wal.go:1"}',
+    '{"level":"info","msg":"closing"}',
+    'panic: failed to create WAL',
+    'goroutine 1 [running]:',
+  ]
+  const { perform, withArguments } = fixture(t, `cat <<'END'\n${logged.join('\n')}\nEND\nexit 2`)
+  withArguments()
+  const output = 'etcd did not start: exit code 2\nfailed to create WAL: no space left on device'
+  t.same(await perform('start'), { exitCode: 1, output })
+})

@@ -49,6 +49,17 @@ t.test('lines of tunnels and of marks of IPv6 are as ipvsadm writes them', (test
 })
 
 t.test('a reload is over when keepalived has made the file of its configuration', (test) => {
-  test.match(loadedFile('loaded.1'), { argv: ['find', '/run/fulcrum-weights', '-name', 'loaded.1'] })
+  test.match(loadedFile('loaded.1', all), { argv: ['find', '/run/fulcrum-weights', '-name', 'loaded.1'] })
+  test.end()
+})
+
+t.test('many real servers have more time than few', (test) => {
+  const [one] = all
+  if (one === undefined) throw new Error('no service')
+  const many = Array.from({ length: 1_000 }, () => one)
+  test.equal(readBack(all, undefined).timeout_ms, 20_040)
+  test.equal(readBack(many, undefined).timeout_ms, 60_000, 'two each')
+  test.equal(loadedFile('loaded.1', many).timeout_ms, 60_000)
+  test.equal(readBack(many, new Map([['none', '']])).timeout_ms, 20_000, 'only those that change are waited for')
   test.end()
 })
