@@ -28,7 +28,7 @@ import { ApiListeners } from '../listeners/api-listeners.ts'
 import { ensureCertificate } from '../listeners/own-certificate.ts'
 import type { Machine } from '../machine/machine.ts'
 import { ClusterFiles } from '../membership/cluster-files.ts'
-import { APPLIED, LAYER_4 } from '../membership/all-nodes.ts'
+import { APPLIED, LAYER_4, TIME } from '../membership/all-nodes.ts'
 import { INTERFACES } from '../membership/interfaces.ts'
 import { Membership, type MembershipParts } from '../membership/membership.ts'
 import { answering } from '../membership/questions.ts'
@@ -76,6 +76,7 @@ export async function createAppliance(
         [INTERFACES]: () => ground.facts.interfaces(),
         [LAYER_4]: async () => (hasBegun ? toldOf(layer4.live) : undefined),
         [APPLIED]: async () => (hasBegun ? engine.here : undefined),
+        [TIME]: async () => ({ now_ms: clock.now_ms() }),
       },
       (request) => pipeline.handleForwarded(request),
     ),

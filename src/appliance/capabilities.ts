@@ -7,7 +7,7 @@ import { Backups } from '../backup/backups.ts'
 import { createRestoreChecks } from '../backup/restore-check.ts'
 import { leavesRoom } from '../base/spare-room.ts'
 import { VERSION } from '../base/version.ts'
-import { Applying } from '../config/applying.ts'
+import { Applying, isAppliedHere } from '../config/applying.ts'
 import { createPending } from '../config/pending.ts'
 import { configView } from '../config/views.ts'
 import { Revisions } from '../config/revisions.ts'
@@ -30,7 +30,7 @@ import { Maintenance } from '../membership/maintenance.ts'
 import { endpoints } from '../resources/index.ts'
 import { SamlLogins } from '../saml/logins.ts'
 import { healthOver } from '../stats/health.ts'
-import { Layer4OfNodes, type Layer4Told } from '../stats/layer4-of-nodes.ts'
+import { isLayer4Told, Layer4OfNodes, type Layer4Told } from '../stats/layer4-of-nodes.ts'
 import { Demo } from './demo.ts'
 import type { Node, Part } from './node.ts'
 
@@ -59,10 +59,11 @@ export function createCapabilities(node: Node): Made {
   const drains = createDrains({ ...node, connections: (ripId) => openConnections(node, ripId) })
   const restoreChecks = createRestoreChecks(node)
   const demo = new Demo(node)
+  const applied = { path: APPLIED, isAnswer: isAppliedHere, lost: () => undefined }
   const capabilities: Whole = {
     accounts: access.account,
     api: node.listeners,
-    applying: new Applying({ ...node, transactions, askOthers: () => askAll(asking, APPLIED, () => undefined) }),
+    applying: new Applying({ ...node, transactions, askOthers: () => askAll(asking, applied) }),
     audit: node.audit,
     backups,
     catalog: catalogOf(endpoints),
@@ -107,12 +108,12 @@ export function createCapabilities(node: Node): Made {
 }
 
 function createLayer4OfNodes({ layer4, membership, clock }: Node, asking: AskingAll): Layer4OfNodes {
-  const lost = (problem: string): Layer4Told => ({ problem })
+  const question = { path: LAYER_4, isAnswer: isLayer4Told, lost: (problem: string): Layer4Told => ({ problem }) }
   return new Layer4OfNodes({
     nodeId: asking.self,
     own: layer4.live,
     hasOthers: () => membership.hasOthers,
-    askOthers: () => askAll(asking, LAYER_4, lost),
+    askOthers: () => askAll(asking, question),
     clock,
   })
 }

@@ -2,6 +2,7 @@ import { createServer } from 'node:net'
 import type { Worker } from 'node:worker_threads'
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import type { Clock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
 import type { ApplyEngine } from '../config/apply.ts'
 import type { Draft } from '../config/draft.ts'
 import { type Editing, originOf } from '../config/editing.ts'
@@ -30,6 +31,7 @@ export interface DemoParts {
   readonly store: ConfigStore
   readonly editing: Editing
   readonly engine: ApplyEngine
+  readonly membership: { readonly hasOthers: boolean }
   readonly clock: Clock
   readonly log: Log
 }
@@ -86,7 +88,12 @@ export class Demo {
 
   /** Takes the demonstration away: configuration, origins and traffic. Nothing else that is pending is applied. */
   async remove(by: string): Promise<void> {
+    const { membership } = this.#parts
     const record = this.#record
+    if (!this.exists && membership.hasOthers) {
+      const message = 'This node has made no demonstration; in a cluster, send this to the node that has'
+      throw new ApiError('NOT_SUPPORTED', message)
+    }
     if (record !== undefined) {
       await this.#enact(by, 'demo.remove', record, 'demonstration removed', (draft) => {
         if (draft.section('l7Frontends').find(record.frontend)) draft.section('l7Frontends').remove(record.frontend)

@@ -15,7 +15,10 @@ import { type Handler, type Listener, requestIds } from '../http/server.ts'
 import { newId } from '../base/ids.ts'
 import { Repeated } from '../base/repeated.ts'
 import type { Node, Part } from './node.ts'
+import { PATIENCE_MS, TIME } from '../membership/all-nodes.ts'
+import { ClockWatch, type ClockTold } from '../membership/clock-watch.ts'
 import { ClusterWatch } from '../membership/cluster-watch.ts'
+import { askNode } from '../membership/questions.ts'
 import { NetworkUpkeep } from '../watches/network-upkeep.ts'
 import { SandboxWatch } from '../watches/sandbox-watch.ts'
 import type { PeerAnswer, PeerRequest } from '../peers/answering.ts'
@@ -46,6 +49,7 @@ export interface Appliance {
 const LOOK_WHO_EVERY_MS = 500
 const FOLLOW_EVERY_MS = 1_000
 const WATCH_EVERY_MS = 1_000
+const CLOCKS_EVERY_MS = 30_000
 /** A request that is no apply, and takes longer, is cut off by a stop. */
 const ANSWERS_MS = 2_000
 
@@ -78,6 +82,7 @@ export class RunningAppliance implements Appliance {
       createConfirmation(node),
       createFollowing(node),
       createClusterWatch(node),
+      createClockWatch(node),
       createSupervision(node),
       ...made.parts,
       createCertificateWatch(node),
@@ -207,6 +212,18 @@ function createClusterWatch({ membership, events, clock, log }: Node): Part {
     return looks.now()
   }
   return { start, close: () => looks.stop() }
+}
+
+function createClockWatch({ nodeId: self, membership, events, clock, log }: Node): Part {
+  const ask = async (nodeId: string) => {
+    const question = { nodeId, path: TIME, body: {}, timeout_ms: PATIENCE_MS }
+    // Sound: one of another version that answers something else is apart by no number.
+    return (await askNode(membership, question)) as ClockTold
+  }
+  const tell = (data: object) => events.publish('cluster', data)
+  const watch = new ClockWatch({ self, members: membership.members, ask, tell, clock })
+  const looks = new Repeated('the clocks of the cluster', () => watch.look(), CLOCKS_EVERY_MS, log)
+  return { start: () => looks.start(), close: () => looks.stop() }
 }
 
 function createSupervision(node: Node): Supervision {

@@ -14,6 +14,9 @@ import { SealingError } from './sealing.ts'
 
 /** An election takes up to 2.2 s; after that nobody is waited for. */
 const ANSWER_MS_MAX = 6_000
+/** What goes down with a leader is answered by nobody; the guard lets another try in only where none before was. */
+const SHORT_TRY = { timeout_ms: 1_500 }
+const SHORT_TRIES = 2
 const AGAIN_MS = 100
 /** While the disk is full, or after a watch has ended. */
 const PAUSE_MS = 500
@@ -144,10 +147,10 @@ export class ClusterLog implements EntryLog {
     let value: Uint8Array | undefined
     // An earlier try may have been executed, or may still be.
     let isOpen = false
-    for (;;) {
+    for (let tries = 0; ; tries += 1) {
       try {
         value ??= await this.#values.sealed(logName(since + 1), bytes, since + 1, id)
-        const answer = await this.#try(value, since)
+        const answer = await this.#try(value, since, tries < SHORT_TRIES ? SHORT_TRY : {})
         const writer = answer.succeeded ? 'us' : await this.#writer(id, answer, since + 1)
         // Others have gone so far since that the place is cleared: nothing tells whose it was.
         if (writer === undefined && isOpen) throw noQuorum(isOpen)
@@ -166,17 +169,12 @@ export class ClusterLog implements EntryLog {
   }
 
   /** The guard lets it in once, however often it is sent. Answers who was there already where it was too late. */
-  #try(value: Uint8Array, since: number): Promise<TransactionAnswer> {
+  #try(value: Uint8Array, since: number, patience: { readonly timeout_ms?: number }): Promise<TransactionAnswer> {
     const { etcd, epoch } = this.#parts
-    const name = logName(since + 1)
-    return etcd.transact({
-      compare: [{ key: GUARD, of: 'value', is: '=', than: markerOf(epoch, since) }],
-      success: [
-        { put: name, value },
-        { put: GUARD, value: markerOf(epoch, since + 1) },
-      ],
-      failure: [{ get: { key: name } }],
-    })
+    const [name, guard] = [logName(since + 1), { put: GUARD, value: markerOf(epoch, since + 1) }]
+    const compare = [{ key: GUARD, of: 'value', is: '=', than: markerOf(epoch, since) }] as const
+    const failure = [{ get: { key: name } }]
+    return etcd.transact({ compare, success: [{ put: name, value }, guard], failure }, patience)
   }
 
   /** Who wrote what is there: an earlier try of the same entry may have been executed after all. */

@@ -26,8 +26,11 @@ export interface Caller {
 }
 
 export interface ApplyOutcome {
-  /** `kept` is a confirmed one, `reverted` one that was taken back because nobody confirmed it. */
-  readonly state: 'applied' | 'refused' | 'reverted' | 'kept'
+  /**
+   * `kept` is a confirmed one, `reverted` one that was taken back because nobody confirmed it; `followed`: this node
+   * was away when others applied, and runs it now as well.
+   */
+  readonly state: 'applied' | 'refused' | 'reverted' | 'kept' | 'followed'
   readonly by: string
   /** That runs now. */
   readonly revision: number

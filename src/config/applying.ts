@@ -1,3 +1,5 @@
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import type {
   Applied,
@@ -30,6 +32,10 @@ interface Parts {
   readonly observed: { refuse(): never } | undefined
 }
 
+const HERE = Compile(Type.Object({ state: Type.Enum(['idle', 'applying', 'waiting']), revision: Type.Integer() }))
+/** Whether that is what another node tells. */
+export const isAppliedHere = (answer: unknown): answer is AppliedHere => HERE.Check(answer)
+
 /** What people ask for of an apply. */
 export class Applying implements ApplyActor {
   readonly #parts: Parts
@@ -44,10 +50,10 @@ export class Applying implements ApplyActor {
 
   async nodes(): Promise<readonly NodeApplied[]> {
     const { engine, nodeId, askOthers } = this.#parts
-    const told = await askOthers()
+    const others = await askOthers()
     const { revision } = engine.state
     const last = engine.state.state === 'applying' ? revision - 1 : revision
-    return [[nodeId, engine.here] as const, ...told].map(([id, here]) =>
+    return [[nodeId, engine.here] as const, ...others].map(([id, here]) =>
       here === undefined
         ? { nodeId: id, state: 'unknown', revision: null, outcome: 'unknown' }
         : { nodeId: id, ...here, outcome: here.revision < last ? 'missed' : 'applied' },

@@ -7,8 +7,11 @@ export const LAYER_4 = '/layer4'
 /** What it does about applies. */
 export const APPLIED = '/applied'
 
+/** What its clock says. */
+export const TIME = '/time'
+
 /** So long a node may take that many wait for. */
-const PATIENCE_MS = 2_000
+export const PATIENCE_MS = 2_000
 
 export interface AskingAll {
   /** This node, which is not asked. */
@@ -16,16 +19,22 @@ export interface AskingAll {
   readonly membership: Pick<Membership, 'members' | 'forward'>
 }
 
-/** What every other node answers to a question, all asked at once; `lost` says what stands for one that does not. */
+export interface QuestionToAll<T> {
+  readonly path: string
+  readonly isAnswer: (answer: unknown) => answer is T
+  /** What stands for the answer of a node that gives none, or one that this version does not know. */
+  readonly lost: (why: string) => T
+}
+
+/** What every other node answers to a question, all asked at once. */
 export async function askAll<T>(
   { self, membership }: AskingAll,
-  path: string,
-  lost: (why: string) => T,
+  { path, isAnswer, lost }: QuestionToAll<T>,
 ): Promise<ReadonlyMap<string, T>> {
   const ask = async (nodeId: string): Promise<readonly [string, T]> => {
     try {
-      // Sound: all nodes of this version answer the same.
-      return [nodeId, (await askNode(membership, { nodeId, path, body: {}, timeout_ms: PATIENCE_MS })) as T]
+      const answer = await askNode(membership, { nodeId, path, body: {}, timeout_ms: PATIENCE_MS })
+      return [nodeId, isAnswer(answer) ? answer : lost('Its answer is none that this version of Fulcrum knows')]
     } catch (error) {
       return [nodeId, lost(whyOf(error))]
     }

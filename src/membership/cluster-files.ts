@@ -18,6 +18,8 @@ export interface OwnMembership extends NodeAddress {
   readonly epoch: number
   /** Oldest first. */
   readonly keys: readonly [StoredClusterKey, ...StoredClusterKey[]]
+  /** Client URLs of the members that let it in: who else there is it reads from the log, which it may not have yet. */
+  readonly gateways?: readonly string[]
   /** It is on its way out, and becomes a single node. */
   readonly isLeaving?: boolean
 }

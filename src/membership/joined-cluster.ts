@@ -271,7 +271,10 @@ export class JoinedCluster {
     }
   }
 
-  /** A member that is not there any more is started again, and one that has caught up is given its vote. */
+  /**
+   * A member that is not there any more is started again, and one that has caught up is given its vote: when its node
+   * shows itself as one of the cluster. Before that a crash makes it forget that it joined, and a vote would be lost.
+   */
   async #upkeep(): Promise<void> {
     const status = await this.ownStatus()
     if (status === undefined) await this.#parts.service.start()
@@ -282,8 +285,8 @@ export class JoinedCluster {
       this.#isVoter = isVoter
       this.#meet()
     }
-    for (const { id, isLearner } of listed ?? []) {
-      if (!isLearner) continue
+    for (const { id, name, isLearner } of listed ?? []) {
+      if (!isLearner || (name !== this.own.nodeId && !this.isReachable(name))) continue
       try {
         await this.etcd.members.promote(id)
       } catch (error) {
@@ -357,10 +360,8 @@ const others = (members: Members, self: string): readonly string[] =>
 
 /** The own member first, as it is the nearest, unless it does not answer yet. */
 function gatewaysOf(members: Members, own: OwnMembership, isVoter: boolean): readonly string[] {
-  const urls = members
-    .all()
-    .filter(({ id }) => id !== own.nodeId)
-    .map(clientUrl)
+  const known = members.all().filter(({ id }) => id !== own.nodeId)
+  const urls = known.length === 0 ? (own.gateways ?? []) : known.map(clientUrl)
   return isVoter ? [clientUrl(own), ...urls] : [...urls, clientUrl(own)]
 }
 

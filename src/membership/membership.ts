@@ -222,8 +222,8 @@ export class Membership implements ClusterActor {
   /** Its store becomes that of the cluster. */
   async #take(welcome: Welcome, keys: Requests, place: NodeAddress, as = this.#parts.nodeId): Promise<void> {
     const { clusterId, name, epoch, keys: sealing, certified, revocation, members, gateways } = welcome
-    const own: OwnMembership = { clusterId, name, nodeId: as, epoch, keys: sealing, ...place }
-    const etcd = await this.#started(own, { ...withKeys(certified, keys), revocation }, members, gateways)
+    const own: OwnMembership = { clusterId, name, nodeId: as, epoch, keys: sealing, gateways, ...place }
+    const etcd = await this.#started(own, { ...withKeys(certified, keys), revocation }, members)
     await this.#enter(own, etcd, async () => undefined)
   }
 
@@ -232,13 +232,13 @@ export class Membership implements ClusterActor {
     own: OwnMembership,
     { revocation, ...certificates }: NodeCertificates & { readonly revocation: Revocation },
     members: Readonly<Record<string, readonly string[]>>,
-    others: readonly string[] = [],
   ): Promise<EtcdClient> {
-    const args = this.#service.argumentsOf(own, members, others.length === 0 ? 'new' : 'existing')
+    const { gateways = [] } = own
+    const args = this.#service.argumentsOf(own, members, gateways.length === 0 ? 'new' : 'existing')
     try {
       await this.#files.prepare(certificates, revocation, args)
       await this.#service.restart()
-      const etcd = clientOf(this.#joinedParts, own, [...others, clientUrl(own)])
+      const etcd = clientOf(this.#joinedParts, own, [...gateways, clientUrl(own)])
       await answers(etcd)
       return etcd
     } catch (error) {

@@ -15,7 +15,8 @@ export const events = [
     effect: 'read',
     extension: true,
     produces: ['text/event-stream'],
-    summary: 'Follow what happens: applies, jobs, real servers up and down, certificates, refused logins, the node',
+    summary:
+      'Follow what happens: applies, jobs, real servers up and down, certificates, refused logins, the node, the cluster',
     message: 'Events',
     headers: ['last-event-id'],
     ofNodes: 'stream',

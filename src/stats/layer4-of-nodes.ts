@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
 import type { Clock } from '../base/clock.ts'
 import type { LiveFigures, LiveView } from '../context/figures.ts'
 import type { Rendered } from '../context/rendered.ts'
@@ -8,6 +10,17 @@ import { type Layer4Objects, shownIn, summed } from './layer4-sum.ts'
 
 /** What a node tells of its kernel's table: all of it, or why it cannot be read. */
 export type Layer4Told = { readonly objects: Layer4Objects } | { readonly problem: string }
+
+const list = Type.Array(Type.Object({ id: Type.String() }))
+const TOLD = Compile(
+  Type.Union([
+    Type.Object({ problem: Type.String() }),
+    Type.Object({ objects: Type.Object({ frontends: list, backends: list, reals: list }) }),
+  ]),
+)
+
+/** Whether it can be added to what others tell. Which figures an object has is the business of whoever tells it. */
+export const isLayer4Told = (answer: unknown): answer is Layer4Told => TOLD.Check(answer)
 
 export interface Layer4OfNodesParts {
   readonly nodeId: string

@@ -29,49 +29,56 @@ const ADDED: ReadonlySet<string> = new Set([
   'persistentConnections',
 ])
 
-const idOf = (one: Shown) => String(one['id'])
-const idInBackend = (one: Shown) => `${String(one['backendId'])} ${idOf(one)}`
-
 /**
  * The objects of all nodes, each once: those of the first, then what only others run. An object that a node's kernel
  * does not have, such as a real server whose check fails there, adds nothing; the sum is null where nobody has figures.
  */
 export function summed(nodes: readonly Layer4Objects[]): Layer4Objects {
   return {
-    frontends: merged(
-      nodes.map(({ frontends }) => frontends),
-      idOf,
-    ),
-    backends: merged(
-      nodes.map(({ backends }) => backends),
-      idOf,
-    ),
-    reals: merged(
-      nodes.map(({ reals }) => reals),
-      idInBackend,
-    ),
+    frontends: merged(nodes.map(({ frontends }) => frontends)),
+    backends: merged(nodes.map(({ backends }) => backends)),
+    reals: merged(nodes.map(({ reals }) => reals)),
   }
 }
 
-function merged(lists: readonly (readonly Shown[])[], keyOf: (one: Shown) => string): readonly Shown[] {
-  const found = new Map<string, Shown>()
-  for (const one of lists.flat()) {
-    const key = keyOf(one)
-    const before = found.get(key)
-    found.set(key, before === undefined ? one : together(before, one))
+/** A real server is told once per backend. */
+const keyOf = (one: Shown) => `${String(one['backendId'])} ${String(one['id'])}`
+
+function merged([first = [], ...others]: readonly (readonly Shown[])[]): readonly Shown[] {
+  const sums: Sum[] = first.map((one) => ({ ...one }))
+  for (const list of others) {
+    // Nodes with the same configuration tell in the same order. Only for those that do not is there a table.
+    let places: Map<string, Sum> | undefined
+    for (const [place, one] of list.entries()) {
+      const there = sums[place]
+      if (there !== undefined && there['id'] === one['id'] && there['backendId'] === one['backendId']) {
+        add(there, one)
+        continue
+      }
+      places ??= new Map(sums.map((sum) => [keyOf(sum), sum]))
+      const found = places.get(keyOf(one))
+      if (found !== undefined) add(found, one)
+      else {
+        const added = { ...one }
+        sums.push(added)
+        places.set(keyOf(one), added)
+      }
+    }
   }
-  return [...found.values()]
+  return sums
 }
 
-const together = (one: Shown, other: Shown): Shown =>
-  Object.fromEntries(Object.entries(one).map(([name, value]) => [name, fieldOf(name, value, other[name])]))
+type Sum = Record<string, unknown>
 
-function fieldOf(name: string, one: unknown, other: unknown): unknown {
-  // Sound: every node of this version tells one of these words.
-  if (name === 'health') return worstHealth([one as Health, other as Health])
-  if (typeof one !== 'number' || typeof other !== 'number') return one ?? other ?? null
-  if (name === 'realsUp') return Math.min(one, other)
-  return ADDED.has(name) ? one + other : one
+function add(sum: Sum, other: Shown): void {
+  for (const name of Object.keys(sum)) {
+    const [one, more] = [sum[name], other[name]]
+    // Sound: what was taken for figures tells one of these words.
+    if (name === 'health') sum[name] = worstHealth([one as Health, more as Health])
+    else if (typeof one !== 'number' || typeof more !== 'number') sum[name] = one ?? more ?? null
+    else if (ADDED.has(name)) sum[name] = one + more
+    else if (name === 'realsUp') sum[name] = Math.min(one, more)
+  }
 }
 
 /** What a view shows of them; undefined when nothing has its id. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ClusterLogParts } from '../../src/cluster/cluster-log-parts.ts'
 import { EtcdError } from '../../src/etcd/errors.ts'
-import type { Gateways } from '../../src/etcd/gateways.ts'
+import type { CallOptions, Gateways } from '../../src/etcd/gateways.ts'
 import { asBytes, base64, type Bytes, type Span, spanFields } from '../../src/etcd/span.ts'
 import type {
   Comparison,
@@ -30,6 +30,8 @@ export interface Call {
   readonly kind: 'range' | 'transact' | 'put' | 'delete' | 'watch'
   /** The first key that it names. */
   readonly key: string
+  /** How long it is waited for; undefined: as long as the client waits for any. */
+  readonly patience_ms?: number | undefined
 }
 
 /** Keys as text whose letters are bytes: they compare as etcd compares them. */
@@ -236,10 +238,11 @@ export class EtcdOfNode implements ClusterEtcd {
     })
   }
 
-  async transact(transaction: Transaction): Promise<TransactionAnswer> {
+  async transact(transaction: Transaction, options: CallOptions = {}): Promise<TransactionAnswer> {
     const put = transaction.success?.find((one) => 'put' in one)
     const key = asText(put?.put ?? transaction.compare?.[0]?.key ?? '')
-    return await this.#asked({ kind: 'transact', key }, () => this.#etcd.transact(transaction))
+    const call = { kind: 'transact', key, patience_ms: options.timeout_ms } as const
+    return await this.#asked(call, () => this.#etcd.transact(transaction))
   }
 
   /** The client's own reader of watches, fed with what a member would send. */

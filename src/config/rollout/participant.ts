@@ -206,7 +206,7 @@ export class Participant {
 
   /** What others have made running without this node. */
   async #follow(): Promise<void> {
-    const { store, drivers, enactor, log } = this.#parts
+    const { store, drivers, enactor, log, tell } = this.#parts
     const { revision } = store
     const missed = store.revisions(revision - this.#followed)
     const [header] = missed
@@ -221,6 +221,7 @@ export class Participant {
     await moveOwn()
     this.#followed = revision
     log.info('followed what other nodes have applied', { revision, ok })
+    if (ok) tell({ state: 'followed', by: header.by, revision, comment: header.comment })
   }
 
   async #tell(): Promise<void> {

@@ -100,6 +100,18 @@ for (const fault of ['lost after', 'lost before', 'unreachable'] as const) {
   })
 }
 
+t.test('a member that hangs costs an edit 1.5 s of its six, twice; then a slow one has its time', async (t) => {
+  const { first } = await two(t)
+  const faults: Fault[] = ['lost before', 'lost before', 'lost before']
+  first.etcd.fault = ({ kind }) => (kind === 'transact' ? faults.shift() : undefined)
+  await first.log.append(staged('a', 1), 0)
+  const tries = first.etcd.calls.filter(({ kind }) => kind === 'transact')
+  t.same(
+    tries.map(({ patience_ms }) => patience_ms),
+    [1500, 1500, undefined, undefined],
+  )
+})
+
 t.test('a try that is executed when the next one is answered is no second entry', async (t) => {
   const { cluster, first, second } = await two(t)
   failsFor(first.etcd, 'transact', 'later')

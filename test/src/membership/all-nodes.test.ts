@@ -7,7 +7,7 @@ import { peersThatAnswer } from '../../fixtures/questions.ts'
 
 t.test('all others are asked, and each that does not answer has a reason', async (t) => {
   const members = new Members(openStore(t).members)
-  for (const id of ['a', 'b', 'c', 'd', 'e']) await members.put({ id, name: id, since: id } as never)
+  for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) await members.put({ id, name: id, since: id } as never)
   const { forward } = peersThatAnswer({ [APPLIED]: async () => 'said' })
   const { forward: silent } = peersThatAnswer({ [APPLIED]: async () => undefined })
   const ways: Readonly<Record<string, typeof forward>> = {
@@ -15,9 +15,13 @@ t.test('all others are asked, and each that does not answer has a reason', async
     c: () => Promise.reject(new PeerError('unreachable', 'it refuses connections')),
     d: () => Promise.reject(new PeerError('aborted', 'Who asked went away')),
     e: silent,
+    f: peersThatAnswer({ [APPLIED]: async () => ({ said: 1 }) }).forward,
   }
   const membership = { members, forward: (request: Parameters<typeof forward>[0]) => ways[request.nodeId]!(request) }
-  const told = await askAll({ self: 'a', membership }, APPLIED, (why) => `lost: ${why}`)
+  const told = await askAll(
+    { self: 'a', membership },
+    { path: APPLIED, isAnswer: (answer) => typeof answer === 'string', lost: (why) => `lost: ${why}` },
+  )
   t.strictSame(
     [...told],
     [
@@ -25,6 +29,7 @@ t.test('all others are asked, and each that does not answer has a reason', async
       ['c', 'lost: it refuses connections'],
       ['d', 'lost: It did not answer within 2 seconds'],
       ['e', 'lost: the node answered 503'],
+      ['f', 'lost: Its answer is none that this version of Fulcrum knows'],
     ],
   )
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { LiveView } from '../../../src/context/figures.ts'
-import { Layer4OfNodes, type Layer4Told } from '../../../src/stats/layer4-of-nodes.ts'
+import { isLayer4Told, Layer4OfNodes, type Layer4Told } from '../../../src/stats/layer4-of-nodes.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
 const objects = (connections: number | null) => ({
@@ -77,4 +77,12 @@ t.test('where nobody has figures, the objects are there without', async (t) => {
   const { asked, read } = fixture({ problem: 'not read yet' })
   asked.told = new Map([['two', { problem: 'neither' }]])
   t.match(await read(), { data: [{ id: 'f', connections: null }], nodes: [], missing: [{}, {}] })
+})
+
+t.test('what another version may answer is not added up', (t) => {
+  for (const told of [{ objects: objects(1) }, { problem: 'not read yet' }]) t.ok(isLayer4Told(told))
+  const { frontends, reals } = objects(1)
+  const others = [null, 'said', {}, { objects: {} }, { objects: { frontends, reals } }, { objects: { frontends: [1] } }]
+  for (const told of others) t.notOk(isLayer4Told(told), JSON.stringify(told))
+  t.end()
 })

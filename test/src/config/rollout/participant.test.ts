@@ -246,4 +246,6 @@ t.test('a node that takes a checkpoint over follows what it has missed', async (
   await folding.replace(a.store.folding.snapshot(), folding.position)
   await b.look()
   test.equal(b.machine, 'one two')
+  test.match(b.told.at(-1), { state: 'followed', revision: 2 })
+  test.notOk(a.told.some(({ state }) => state === 'followed'))
 })
