@@ -69,7 +69,12 @@ async function join(machine: Machine, nodeName: string, member: Machine, as?: st
     reachable: boolean
   }
   if (!reachable) throw new Error(`${nodeName} is not reached`)
+  const greetings = async () =>
+    (await machine.output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')).split('Documentation').length
+  const before = await greetings()
   await done(machine, 'POST', '/cluster/join', body)
+  // Who asks it before is cut off when it begins.
+  await until(`a new beginning of ${nodeName}`, async () => (await greetings()) > before)
   await until(`login at ${nodeName}`, async () => {
     const { status } = await machine.api.logIn('admin@localhost', member.password)
     return status === 200

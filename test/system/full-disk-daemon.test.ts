@@ -1,23 +1,10 @@
 /** A daemon on a disk that is full and stays full, whatever it frees: people get in, make room, and it starts. */
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { checkState } from '../../src/daemon/check.ts'
 import { Daemon } from '../fixtures/daemon.ts'
-
-const skip = process.getuid?.() === 0 ? false : 'needs root for a filesystem of its own'
-
-function smallDisk(test: Test): string {
-  const mount = mkdtempSync(join(tmpdir(), 'full-disk-'))
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m,mode=0700', 'tmpfs', mount])
-  test.teardown(() => {
-    execFileSync('umount', ['--lazy', mount])
-    rmSync(mount, { recursive: true, force: true })
-  })
-  return mount
-}
+import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
 
 let fillers = 0
 
@@ -34,7 +21,7 @@ function fill(disk: string): void {
 
 t.test(
   'people get in and make room, records can be deleted, and it starts',
-  { skip, timeout: 1_800_000 },
+  { skip: noSmallDisk, timeout: 1_800_000 },
   async (test) => {
     const disk = smallDisk(test)
     const daemon = new Daemon(join(disk, 'state'), ['--no-demo'])

@@ -1,11 +1,11 @@
 /** The stores on disks that are full or fail: a small filesystem of its own, and faults put into system calls. */
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { checkArchiveDirectory } from '../../storage/archive/check.ts'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
 import { METRIC_COUNT } from '../../storage/archive/tiers.ts'
@@ -15,21 +15,10 @@ import { NoRoomError } from '../../storage/room.ts'
 import { KILL_START_S, killValue } from '../storage/archive/kill-values.ts'
 import { seededRandom } from '../storage/archive/reference-model.ts'
 import { stageIn } from '../fixtures/entries.ts'
+import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
 
 const MIB = 1_024 * 1_024
 const ROUNDS = Number(process.env['FULCRUM_TEST_FAULTS'] ?? 6)
-const skip = process.getuid?.() === 0 ? false : 'needs root for a filesystem of its own'
-
-/** A tmpfs of a few MiB: full when it is full. */
-function smallDisk(t: Test, size_mib: number): string {
-  const mount = mkdtempSync(join(tmpdir(), 'small-disk-'))
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size_mib}m,mode=0700`, 'tmpfs', mount])
-  t.teardown(() => {
-    execFileSync('umount', ['--lazy', mount])
-    rmSync(mount, { recursive: true, force: true })
-  })
-  return mount
-}
 
 class Feed {
   writer: ArchiveWriter
@@ -90,35 +79,39 @@ function wrongValues(directory: string, writer: ArchiveWriter, seconds: number):
   return wrong
 }
 
-t.test('a full disk: served from memory, told, kept whole, stored when there is space again', { skip }, async (t) => {
-  const directory = smallDisk(t, 64)
-  const feed = new Feed(join(directory, 'archive'), 1_000)
-  feed.run(30)
-  t.strictSame(feed.errors, [])
-  const ballast = join(directory, 'ballast')
-  const { bavail, bsize } = statfsSync(directory)
-  writeFileSync(ballast, new Uint8Array(bavail * bsize))
-  feed.run(600)
-  t.equal(feed.writer.shortage, 'the disk is full')
-  t.ok(feed.errors.length > 10, `${feed.errors.length} of 600 seconds could not be stored`)
-  t.ok(feed.errors.every(isNoRoom), 'LMDB never met the full disk')
-  t.equal(feed.writer.ring.hwm(), feed.writer.ring.written(), 'the seconds are answered for all the same')
-  t.equal(feed.wrong(250), 0)
-  const { hwm_s } = feed.writer
-  await feed.writer.close()
-  feed.writer = new ArchiveWriter(feed.directory, hwm_s)
-  t.equal(feed.writer.hwm_s, hwm_s, 'a restart needs no room')
-  t.equal(feed.wrong(250), 0)
-  truncateSync(ballast, 0)
-  feed.run(5)
-  t.equal(feed.writer.shortage, undefined, 'it recovers alone')
-  t.equal(feed.writer.hwm_s, feed.writer.ring.hwm())
-  t.equal(feed.wrong(200), 0)
-  await feed.writer.close()
-  t.strictSame(await checkArchiveDirectory(feed.directory), [])
-})
+t.test(
+  'a full disk: served from memory, told, kept whole, stored when there is space again',
+  { skip: noSmallDisk },
+  async (t) => {
+    const directory = smallDisk(t, 64)
+    const feed = new Feed(join(directory, 'archive'), 1_000)
+    feed.run(30)
+    t.strictSame(feed.errors, [])
+    const ballast = join(directory, 'ballast')
+    const { bavail, bsize } = statfsSync(directory)
+    writeFileSync(ballast, new Uint8Array(bavail * bsize))
+    feed.run(600)
+    t.equal(feed.writer.shortage, 'the disk is full')
+    t.ok(feed.errors.length > 10, `${feed.errors.length} of 600 seconds could not be stored`)
+    t.ok(feed.errors.every(isNoRoom), 'LMDB never met the full disk')
+    t.equal(feed.writer.ring.hwm(), feed.writer.ring.written(), 'the seconds are answered for all the same')
+    t.equal(feed.wrong(250), 0)
+    const { hwm_s } = feed.writer
+    await feed.writer.close()
+    feed.writer = new ArchiveWriter(feed.directory, hwm_s)
+    t.equal(feed.writer.hwm_s, hwm_s, 'a restart needs no room')
+    t.equal(feed.wrong(250), 0)
+    truncateSync(ballast, 0)
+    feed.run(5)
+    t.equal(feed.writer.shortage, undefined, 'it recovers alone')
+    t.equal(feed.writer.hwm_s, feed.writer.ring.hwm())
+    t.equal(feed.wrong(200), 0)
+    await feed.writer.close()
+    t.strictSame(await checkArchiveDirectory(feed.directory), [])
+  },
+)
 
-t.test('a disk that is full at random moments loses nothing in short times', { skip }, async (t) => {
+t.test('a disk that is full at random moments loses nothing in short times', { skip: noSmallDisk }, async (t) => {
   const directory = smallDisk(t, 64)
   const random = seededRandom(5)
   const ballast = join(directory, 'ballast')
@@ -149,7 +142,7 @@ t.test('a disk that is full at random moments loses nothing in short times', { s
 
 t.test(
   'the configuration on a full disk: refused whole, unchanged, and staged when there is space',
-  { skip },
+  { skip: noSmallDisk },
   async (t) => {
     const directory = smallDisk(t, 16)
     const store = new LmdbConfigStore(join(directory, 'config'))
@@ -178,7 +171,7 @@ t.test(
   },
 )
 
-t.test('a first start on a full disk says so', { skip }, async (t) => {
+t.test('a first start on a full disk says so', { skip: noSmallDisk }, async (t) => {
   const directory = smallDisk(t, 2)
   mkdirSync(join(directory, 'archive'))
   mkdirSync(join(directory, 'config'))

@@ -2,20 +2,16 @@
  * HAProxy loses its files or is killed on a full disk, under a daemon in the trial profile: it goes on, and there is
  * one.
  */
-import { execFileSync } from 'node:child_process'
 import { renameSync, rmSync, statfsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { temporaryFolder } from '../fixtures/config.ts'
 import { Daemon } from '../fixtures/daemon.ts'
 import { gone, masterOf, serving } from './serving-daemon.ts'
+import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
 
-const skip = process.getuid?.() === 0 ? false : 'needs root for a filesystem of its own'
-
-t.test('one that was killed is started again on a full disk', { skip }, async (test) => {
-  const disk = temporaryFolder(test, 'small-disk')
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m,mode=0700', 'tmpfs', disk])
-  test.teardown(() => execFileSync('umount', ['--lazy', disk]))
+t.test('one that was killed is started again on a full disk', { skip: noSmallDisk }, async (test) => {
+  const disk = smallDisk(test, 96)
   const { daemon, served } = await serving(test, join(disk, 'state'))
   const { bavail, bsize } = statfsSync(disk)
   const filler = join(disk, 'filler')

@@ -148,6 +148,8 @@ t.test('three nodes with one command', async (t) => {
     for (const api of [one, two, three]) t2.match(await become(api, 'online online online'), { id })
     const { frontend } = JSON.parse(readFileSync(join(state, 'nodes.json'), 'utf8')).demo
     for (const number of NUMBERS) t2.equal(await serves(number, frontend), 200)
+    const refused = await two.request('DELETE', '/demo')
+    t2.match(refused, { status: 501, text: 'NOT_SUPPORTED' }, 'which node 1 has made')
   })
 
   await t.test('what is applied on one is served by each, at its own address', async (t2) => {
