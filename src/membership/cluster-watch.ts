@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Liveness } from '../peers/peer-session.ts'
 import type { JoinedCluster } from './joined-cluster.ts'
-import type { Members } from './members.ts'
+import type { Member, Members } from './members.ts'
 
 export interface ClusterWatchParts {
   /** undefined while this node is in no cluster. */
@@ -50,7 +50,7 @@ export class ClusterWatch {
   readonly #parts: ClusterWatchParts
   readonly #reach = new Map<string, Expected>()
   readonly #quorum = new Expected()
-  #names: ReadonlyMap<string, string> | undefined
+  #known: ReadonlyMap<string, Member> | undefined
   #halted: string | undefined
 
   constructor(parts: ClusterWatchParts) {
@@ -71,28 +71,29 @@ export class ClusterWatch {
     this.#lookWhere(sight)
   }
 
-  /** Those that are there at the first look are known. */
+  /** Those that are there at the first look are known. A node that took the place of another one has its id. */
   #lookWho(self: string): void {
     const { members, tell } = this.#parts
-    const now = new Map(members.all().map(({ id, name }) => [id, name]))
-    const before = this.#names ?? now
-    this.#names = now
-    for (const [nodeId, name] of now) {
-      if (before.has(nodeId)) continue
-      this.#reach.set(nodeId, new Expected(JOINING_MS))
-      tell({ state: 'node joined', nodeId, name })
+    const now = new Map(members.all().map((member) => [member.id, member]))
+    const before = this.#known ?? now
+    this.#known = now
+    const isIn = (those: ReadonlyMap<string, Member>, { id, since }: Member) => those.get(id)?.since === since
+    for (const member of before.values()) {
+      if (isIn(now, member) || member.id === self) continue
+      this.#reach.delete(member.id)
+      tell({ state: 'node removed', nodeId: member.id, name: member.name })
     }
-    for (const [nodeId, name] of before) {
-      if (now.has(nodeId) || nodeId === self) continue
-      this.#reach.delete(nodeId)
-      tell({ state: 'node removed', nodeId, name })
+    for (const member of now.values()) {
+      if (isIn(before, member)) continue
+      this.#reach.set(member.id, new Expected(JOINING_MS))
+      tell({ state: 'node joined', nodeId: member.id, name: member.name })
     }
   }
 
   #lookWhere({ own, peers, hasQuorum }: ClusterSight): void {
     const { clock, tell } = this.#parts
     const now_ms = clock.monotonic_ms()
-    for (const [nodeId, name] of this.#names ?? []) {
+    for (const [nodeId, { name }] of this.#known ?? []) {
       if (nodeId === own.nodeId) continue
       const reach = this.#reach.get(nodeId) ?? new Expected()
       this.#reach.set(nodeId, reach)

@@ -139,7 +139,8 @@ t.test('a site of three machines', { skip: obstacle ?? false }, async (site) => 
     const refused = await third.api.request('POST', '/ipvsDirector/rips', { name: 'lost', ip: '192.0.2.1', port: 80 })
     t.match([refused.status, refused.text], [503, /NO_QUORUM/])
     const [frontend] = (await done(first, 'GET', '/layer7proxy/frontends')) as readonly { id: string }[]
-    await until('its absence', async () => (await seenBy(first))?.nodes[2]?.state === 'unreachable')
+    await until('word of its absence', async () => /node unreachable.*lb3/.test(await toldBy(first)))
+    t.equal((await seenBy(first))?.nodes[2]?.state, 'unreachable')
     await done(first, 'DELETE', `/layer7proxy/frontends/${frontend?.id}`)
     const { status, text } = await first.api.request('PUT', '/services/apply')
     t.equal(status, 200, text)

@@ -8,6 +8,7 @@ function watched() {
   const told: object[] = []
   const away = new Set<string>()
   const ids = ['a', 'b']
+  const since = new Map<string, string>()
   const sight = {
     own: { nodeId: 'a' },
     hasQuorum: true,
@@ -20,7 +21,9 @@ function watched() {
   const state = { isMember: true }
   const watch = new ClusterWatch({
     cluster: () => (state.isMember ? (sight as unknown as ClusterSight) : undefined),
-    members: { all: () => ids.map((id) => ({ id, name: `node ${id}` }) as unknown as Member) },
+    members: {
+      all: () => ids.map((id) => ({ id, name: `node ${id}`, since: since.get(id) ?? '' }) as unknown as Member),
+    },
     tell: (data) => told.push(data),
     clock,
   })
@@ -32,7 +35,7 @@ function watched() {
     }
     return told.splice(0)
   }
-  return { pass, ids, away, sight, state }
+  return { pass, ids, since, away, sight, state }
 }
 
 t.test('nodes that come and go; those of the beginning are known', async (t) => {
@@ -42,6 +45,16 @@ t.test('nodes that come and go; those of the beginning are known', async (t) => 
   t.same(pass(2), [{ state: 'node joined', nodeId: 'c', name: 'node c' }])
   ids.splice(1, 1)
   t.same(pass(2), [{ state: 'node removed', nodeId: 'b', name: 'node b' }])
+})
+
+t.test('a node that takes the place of one between two looks', async (t) => {
+  const { pass, since } = watched()
+  pass(1)
+  since.set('b', '2026-01-02')
+  t.same(pass(1), [
+    { state: 'node removed', nodeId: 'b', name: 'node b' },
+    { state: 'node joined', nodeId: 'b', name: 'node b' },
+  ])
 })
 
 t.test('a node that is not reached for five seconds, and is again', async (t) => {
