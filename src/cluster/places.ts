@@ -18,8 +18,9 @@ const PART = '/f/part/'
 /** The checkpoint that a node begins with when the log does not go back far enough. */
 export const BASE = '/f/base'
 
-/** The authority of this role, with its key. */
-export const authorityName = (role: string): string => `/f/authority/${role}`
+/** The authority of this role, with its key; of the pair that was made when this key sealed. */
+export const authorityName = (role: string, keyId: string): string => `${authoritiesOf(keyId).prefix}${role}`
+export const authoritiesOf = (keyId: string) => ({ prefix: `/f/authority/${keyId}/` })
 
 /** What a checkpoint is sealed for: an older one does not open in its place. */
 export const baseName = (position: number): string => `${BASE}/${padded(position)}`

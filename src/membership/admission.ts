@@ -7,7 +7,8 @@ import { readNodeCertificate } from '../cluster/node-certificate.ts'
 import type { StoredClusterKey } from '../cluster/sealing.ts'
 import { EtcdError } from '../etcd/errors.ts'
 import type { Revocation } from './cluster-files.ts'
-import { authoritiesIn, type Certified, certifiedUntil, certify, type Requests, revocationOf } from './foundation.ts'
+import { type Issuers, issuersIn, numbersOf } from './authorities.ts'
+import { type Certified, certifiedUntil, certify, type Requests, revocationOf } from './foundation.ts'
 import type { JoinedCluster } from './joined-cluster.ts'
 import type { Member, Members } from './members.ts'
 import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
@@ -58,16 +59,19 @@ export async function admit(
   const { id, name, host, port, version, tokenKey, requests } = applicant
   const now_ms = clock.now_ms()
   if (applicant.own !== undefined) await bring(store, applicant.own, applicant, new Date(now_ms).toISOString())
-  const authorities = await inTime({ clock, wait }, () => authoritiesIn(etcd, keys))
-  const certified = await certify(authorities, requests, { nodeId: id, host, port }, now_ms)
+  const issuers = await inTime({ clock, wait }, () => issuersIn(etcd, keys, members))
+  const certified = await certify(issuers, requests, { nodeId: id, host, port }, now_ms)
   const { pin, spki } = readNodeCertificate(certified.client.certificate)
   const before = members.get(id)
   const until = certifiedUntil(certified)
   const serials = [...(before?.serials ?? []), ...until.serials]
   const since = before?.since ?? new Date(now_ms).toISOString()
-  const member: Member = { id, name, host, port, pin, spki, ...until, serials, tokenKey, version, since }
+  const known = { id, name, host, port, pin, spki, ...until, serials, tokenKey, version, since }
+  const member: Member = { ...known, certifiedBy: issuers.issuer, trusts: Math.max(...numbersOf(issuers.pairs)) }
   // Known to all before it can do anything, so that its certificates can be taken away again.
-  await members.put(member)
+  const isIn = await members.add(() => (isSameAs(members, issuers) ? member : undefined))
+  if (!isIn)
+    throw new ApiError('JOB_IN_PROGRESS', 'The cluster changes its certificates just now; join again in a minute')
   const gateways = members
     .all()
     .filter((one) => one.id !== id)
@@ -75,12 +79,16 @@ export async function admit(
   await inTime({ clock, wait }, () => addToEtcd(etcd, member))
   const urls = Object.fromEntries(members.all().map((one) => [one.id, [peerUrl(one)]]))
   const { clusterId, epoch } = own
-  const revocation = await revocationOf(authorities, members.removed(), log.position, now_ms)
+  const revocation = await revocationOf(issuers, members.removed(), log.position, now_ms)
   // Of this moment: a key that takes over later is told to the members of that moment, and it is one of them.
   const [first, ...rest] = keys.stored()
   const sealing = [unused(first), ...rest.map(unused)] as const
   return { clusterId, name: own.name, epoch, keys: sealing, certified, revocation, members: urls, gateways }
 }
+
+/** Those that count are still those; new ones would be waited for by a node that does not know them. */
+const isSameAs = (members: Members, { pairs }: Issuers) =>
+  numbersOf(members.authorities()).join() === numbersOf(pairs).join()
 
 /** Each node counts what it has sealed itself. */
 const unused = (key: StoredClusterKey): StoredClusterKey => ({ ...key, seals: 0 })

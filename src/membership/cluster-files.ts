@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AuthorityRole } from '../cluster/authority.ts'
-import { derOf, pemOf } from '../cluster/revocation-list.ts'
+import { derOf } from '../cluster/revocation-list.ts'
 import { replaceFile } from '../base/replaced-file.ts'
 import type { StoredClusterKey } from '../cluster/sealing.ts'
 import { clusterFolder, ETCD_FILE, etcdArguments, etcdFile } from '../drivers/etcd-file.ts'
@@ -28,22 +28,26 @@ export interface OwnMembership extends NodeAddress {
 export interface NodeCredentials {
   readonly key: string
   readonly certificate: string
+  /** Of the authorities whose certificates it takes; that of its own comes first. */
   readonly ca: string
-  /** What no longer counts of the other nodes' certificates. */
-  readonly crl?: string
+  /** What no longer counts of the other nodes' certificates: a list of each authority. */
+  readonly crls?: readonly string[]
 }
 
 /** The certificates that do not count any more, and the lists of them. */
 export interface Revocation {
   readonly serials: readonly string[]
-  /** PEM. */
+  /** Numbers of the authorities whose certificates count. */
+  readonly authorities: readonly number[]
+  /** PEM, for etcd. */
   readonly lists: Readonly<Record<AuthorityRole, string>>
+  /** PEM, of each authority for clients. */
+  readonly ofClients: readonly string[]
 }
 
 /** What of it counts here. */
-export interface RevokedHere {
-  readonly serials: readonly string[]
-  /** No connection is left that was there before. */
+export interface TrustHere extends Omit<Revocation, 'lists'> {
+  /** etcd goes by it, and no connection is left that was there before. */
   readonly isInForce: boolean
 }
 
@@ -54,7 +58,7 @@ export interface NodeCertificates {
 }
 
 const MEMBERSHIP = 'membership.json'
-const REVOKED = 'revoked.json'
+const TRUST = 'trust.json'
 const PARTS = { key: 'key.pem', certificate: 'certificate.pem', ca: 'authority.pem', crl: 'revoked.crl' } as const
 const ROLES = ['peer', 'client'] as const
 
@@ -86,9 +90,8 @@ export class ClusterFiles {
       key: readFileSync(this.path(role, 'key'), 'utf8'),
       certificate: readFileSync(this.path(role, 'certificate'), 'utf8'),
       ca: readFileSync(this.path(role, 'ca'), 'utf8'),
-      crl: pemOf(readFileSync(this.path(role, 'crl'))),
     })
-    return { peer: of('peer'), client: of('client') }
+    return { peer: of('peer'), client: { ...of('client'), crls: this.trust().ofClients } }
   }
 
   path(role: (typeof ROLES)[number], part: keyof typeof PARTS): string {
@@ -107,17 +110,19 @@ export class ClusterFiles {
       for (const part of ['key', 'certificate', 'ca'] as const)
         await replaceFile(this.path(role, part), certificates[role][part])
     }
-    await this.keepRevocation(revocation)
     // Nobody was connected yet.
-    await this.keepRevoked({ serials: revocation.serials, isInForce: true })
+    await this.keepRevocation(revocation, true)
     await this.keepArguments(etcd)
   }
 
   /** Of the keys that are there. Both sides of etcd read them anew for each connection. */
   async keepCertificates(
-    certified: Readonly<Record<AuthorityRole, Pick<NodeCredentials, 'certificate'>>>,
+    certified: Readonly<Record<AuthorityRole, Pick<NodeCredentials, 'certificate' | 'ca'>>>,
   ): Promise<void> {
-    for (const role of ROLES) await replaceFile(this.path(role, 'certificate'), certified[role].certificate)
+    for (const role of ROLES) {
+      await replaceFile(this.path(role, 'certificate'), certified[role].certificate)
+      await replaceFile(this.path(role, 'ca'), certified[role].ca)
+    }
   }
 
   /** Whether etcd is started with this. */
@@ -129,18 +134,26 @@ export class ClusterFiles {
     return replaceFile(join(this.folder, ETCD_FILE), etcdFile(etcd))
   }
 
-  revoked(): RevokedHere {
-    // Sound: written by `keepRevoked` only.
-    return JSON.parse(readFileSync(join(this.folder, REVOKED), 'utf8')) as RevokedHere
+  trust(): TrustHere {
+    // Sound: written by `keepTrust` only.
+    return JSON.parse(readFileSync(join(this.folder, TRUST), 'utf8')) as TrustHere
   }
 
-  keepRevoked(revoked: RevokedHere): Promise<void> {
-    return replaceFile(join(this.folder, REVOKED), JSON.stringify(revoked))
+  keepTrust(trust: TrustHere): Promise<void> {
+    return replaceFile(join(this.folder, TRUST), JSON.stringify(trust))
   }
 
-  /** etcd reads the lists anew for each connection, in DER. */
-  async keepRevocation({ lists }: Revocation): Promise<void> {
-    for (const role of ROLES) await replaceFile(this.path(role, 'crl'), derOf(lists[role]))
+  /** etcd reads the lists anew for each connection, in DER, and authorities when it starts. */
+  async keepRevocation(
+    { lists, ...trust }: Revocation,
+    isInForce: boolean,
+    taken?: Readonly<Record<AuthorityRole, string>>,
+  ): Promise<void> {
+    for (const role of ROLES) {
+      await replaceFile(this.path(role, 'crl'), derOf(lists[role]))
+      if (taken !== undefined) await replaceFile(this.path(role, 'ca'), taken[role])
+    }
+    await this.keepTrust({ ...trust, isInForce })
   }
 
   /** From now on the node is in the cluster. */

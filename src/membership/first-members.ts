@@ -2,7 +2,7 @@ import type { ConfigStore } from '../../storage/config/config-store.ts'
 import type { SharedRow } from '../../storage/config/store-state.ts'
 import { ApiError } from '../base/errors.ts'
 import { restoredWith } from '../config/restored-nodes.ts'
-import { type Member, type Removed, rowOf } from './members.ts'
+import { type AuthorityPair, type Member, pairRow, type Removed, rowOf } from './members.ts'
 
 type Store = Pick<ConfigStore, 'getMeta' | 'staged'>
 
@@ -13,16 +13,17 @@ export function refusePendingIdentity(store: Store): void {
 }
 
 /**
- * What the table of nodes begins with: the node that forms the cluster. Where it was made of a backup of several nodes,
- * the others are lost, and count as removed: another machine may join in the place of each.
+ * What the table of nodes begins with: the node that forms the cluster, and who certifies nodes. Where it was made of a
+ * backup of several nodes, the others are lost, and count as removed: another machine may join in the place of each.
  */
-export function firstMembers(store: Store, self: Member): readonly SharedRow[] {
+export function firstMembers(store: Store, self: Member, pair: AuthorityPair): readonly SharedRow[] {
   const lost = restoredWith(store, self.id).map(({ id, hostname: name }): Removed => {
     // Nothing of it is known, and no key is in force.
     const unknown = { host: '', port: 0, pin: `lost ${id}`, spki: '', serials: [], tokenKey: '', version: '' }
-    const member = { ...unknown, id, name, since: self.since }
+    const numbers = { certifiedBy: 0, trusts: 0 }
+    const member = { ...unknown, ...numbers, id, name, since: self.since }
     return { member, stage: 'done', at: self.since, by: self.id, isLeaving: false, keyId: '' }
   })
-  const rows = [{ key: self.id, value: self }, ...lost.map(rowOf)]
+  const rows = [{ key: self.id, value: self }, pairRow(pair), ...lost.map(rowOf)]
   return rows.map((row) => ({ table: 'members', ...row }))
 }

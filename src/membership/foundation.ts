@@ -1,27 +1,17 @@
-import { Authority, type AuthorityRole, newNodeRequest, requestFor, type Revoked } from '../cluster/authority.ts'
+import { type AuthorityRole, newNodeRequest, requestFor, type Revoked } from '../cluster/authority.ts'
 import { VERSION } from '../base/version.ts'
 import { readNodeCertificate } from '../cluster/node-certificate.ts'
 import { type Checkpoint, CHECKPOINT_EVERY, Checkpoints, digestOf } from '../cluster/checkpoint.ts'
 import { LargeValues } from '../cluster/large-values.ts'
-import { authorityName, GUARD, markerOf } from '../cluster/places.ts'
-import { type ClusterKeys, keyIdOf } from '../cluster/sealing.ts'
+import { GUARD, markerOf } from '../cluster/places.ts'
+import type { ClusterKeys } from '../cluster/sealing.ts'
 import type { EtcdClient } from '../etcd/client.ts'
+import { type Issuers, keepAuthorities, numbersOf, type OpenedPair, takenFrom } from './authorities.ts'
 import type { NodeCertificates, NodeCredentials, OwnMembership, Revocation } from './cluster-files.ts'
 import type { Member, Removed } from './members.ts'
 import { certifiedAddresses, type NodeAddress } from './node-address.ts'
 
-/** What a cluster begins with: authorities, the first node's certificates, and its store as the first checkpoint. */
-
-export type Authorities = Readonly<Record<AuthorityRole, Authority>>
-const ROLES = ['peer', 'client'] as const
-
-export async function newAuthorities(clusterId: string, now_ms: number): Promise<Authorities> {
-  const [peer, client] = [
-    await Authority.create('peer', clusterId, now_ms),
-    await Authority.create('client', clusterId, now_ms),
-  ]
-  return { peer, client }
-}
+/** What a cluster begins with: the first node's certificates, and its store as the first checkpoint. */
 
 /** Requests in PEM: of which only the key counts. */
 export type Requests = Readonly<Record<AuthorityRole, string>>
@@ -38,7 +28,7 @@ export async function newRequests(): Promise<{ readonly keys: Requests; readonly
 export function memberOf(
   { nodeId: id, host, port }: OwnMembership,
   certified: Readonly<Record<AuthorityRole, Certified>>,
-  more: Pick<Member, 'name' | 'tokenKey' | 'since'>,
+  more: Pick<Member, 'name' | 'tokenKey' | 'since' | 'certifiedBy' | 'trusts'>,
 ): Member {
   const { pin, spki } = readNodeCertificate(certified.client.certificate)
   return { id, host, port, pin, spki, ...certifiedUntil(certified), version: VERSION, ...more }
@@ -64,7 +54,7 @@ export interface Certified {
 }
 
 export async function certify(
-  authorities: Authorities,
+  { issuer, pairs }: Issuers,
   requests: Requests,
   { nodeId, ...address }: NodeAddress & { readonly nodeId: string },
   now_ms: number,
@@ -72,11 +62,19 @@ export async function certify(
   also: NodeAddress = address,
 ): Promise<Readonly<Record<AuthorityRole, Certified>>> {
   const addresses = [...new Set([...certifiedAddresses(address), ...certifiedAddresses(also)])]
+  const { authorities } = pairWith(pairs, issuer)
+  const taken = takenFrom(pairs, issuer)
   const of = async (role: AuthorityRole): Promise<Certified> => ({
     certificate: await authorities[role].issue(requests[role], { nodeId, addresses }, now_ms),
-    ca: authorities[role].certificate,
+    ca: taken[role],
   })
   return { peer: await of('peer'), client: await of('client') }
+}
+
+function pairWith(pairs: readonly OpenedPair[], number: number): OpenedPair {
+  const found = pairs.find((pair) => pair.number === number)
+  if (found === undefined) throw new Error(`the authorities ${number} count no more`)
+  return found
 }
 
 export function withKeys(certified: Readonly<Record<AuthorityRole, Certified>>, keys: Requests): NodeCertificates {
@@ -91,14 +89,10 @@ export function withKeys(certified: Readonly<Record<AuthorityRole, Certified>>, 
 export async function foundIn(
   etcd: Etcd,
   keys: ClusterKeys,
-  authorities: Authorities,
+  { pairs }: Issuers,
   { state, position, epoch }: Pick<Checkpoint, 'state' | 'position'> & { readonly epoch: number },
 ): Promise<void> {
-  for (const role of ROLES) {
-    const name = authorityName(role)
-    const stored = Buffer.from(JSON.stringify(authorities[role].stored()))
-    await etcd.put(name, keys.seal(name, stored))
-  }
+  for (const { authorities } of pairs) await keepAuthorities(etcd, keys, authorities)
   const checkpoints = new Checkpoints(etcd, new LargeValues(etcd, keys), CHECKPOINT_EVERY)
   await checkpoints.write({ position, digest: await digestOf(state), state })
   await etcd.put(GUARD, markerOf(epoch, position))
@@ -106,14 +100,22 @@ export async function foundIn(
 
 /** What no longer counts of the nodes that were removed, `number` being greater than that of each list before. */
 export async function revocationOf(
-  authorities: Authorities,
+  { issuer, pairs }: Issuers,
   removed: readonly Removed[],
   number: number,
   now_ms: number,
 ): Promise<Revocation> {
   const revoked = revokedOf(removed)
+  const { authorities } = pairWith(pairs, issuer)
+  // etcd looks for serial numbers only, whoever signed the list. OpenSSL wants one of every authority that it believes.
   const of = (role: AuthorityRole) => authorities[role].revocationList(revoked, number, now_ms)
-  return { serials: revoked.map(({ serial }) => serial), lists: { peer: await of('peer'), client: await of('client') } }
+  const clients = pairs.map((pair) => pair.authorities.client.revocationList(revoked, number, now_ms))
+  return {
+    serials: revoked.map(({ serial }) => serial),
+    authorities: numbersOf(pairs),
+    lists: { peer: await of('peer'), client: await of('client') },
+    ofClients: await Promise.all(clients),
+  }
 }
 
 /** A member of etcd keeps its certificates until it is none any more: before, it may be needed. */
@@ -121,29 +123,3 @@ export const revokedOf = (removed: readonly Removed[]): readonly Revoked[] =>
   removed
     .filter(({ stage }) => stage !== 'marked')
     .flatMap(({ member, at }) => member.serials.map((serial) => ({ serial, at_ms: Date.parse(at) })))
-
-/** The authorities, sealed with the newest key. */
-export async function sealAuthorities(etcd: Pick<EtcdClient, 'range' | 'transact'>, keys: ClusterKeys): Promise<void> {
-  for (const role of ROLES) {
-    const key = authorityName(role)
-    const [found] = (await etcd.range({ key })).kvs
-    if (found === undefined || keyIdOf(found.value) === keys.newestKeyId) continue
-    await etcd.transact({
-      compare: [{ key, of: 'modRevision', is: '=', than: found.modRevision }],
-      success: [{ put: key, value: keys.seal(key, keys.open(key, found.value)) }],
-    })
-  }
-}
-
-/** As `foundIn` has kept them. */
-export async function authoritiesIn(etcd: Pick<EtcdClient, 'range'>, keys: ClusterKeys): Promise<Authorities> {
-  const of = async (role: AuthorityRole) => {
-    const name = authorityName(role)
-    const { kvs } = await etcd.range({ key: name })
-    const sealed = kvs[0]?.value
-    if (sealed === undefined) throw new Error(`the cluster has no ${role} authority`)
-    // Sound: only nodes can seal.
-    return await Authority.from(JSON.parse(keys.open(name, sealed).toString()) as ReturnType<Authority['stored']>)
-  }
-  return { peer: await of('peer'), client: await of('client') }
-}

@@ -21,6 +21,7 @@ import type { ClusterFiles, NodeCredentials, OwnMembership } from './cluster-fil
 import { EtcdSpace } from './etcd-space.ts'
 import type { EtcdService } from './etcd-service.ts'
 import { JoinTokens } from './join-tokens.ts'
+import { dropUnused } from './authorities.ts'
 import { Lockout } from './lockout.ts'
 import type { Member, Members } from './members.ts'
 import { settle } from './moving.ts'
@@ -300,6 +301,7 @@ export class JoinedCluster {
     await settle(this, this.#parts.members, listed)
     await this.#lockout.bring()
     if (this.removals.isDue) await this.removals.finish()
+    if (this.#parts.members.get(this.own.nodeId) !== undefined) await dropUnused(this.etcd, this.#parts.members)
   }
 
   get #waysOfRemovals() {

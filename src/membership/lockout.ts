@@ -2,10 +2,11 @@ import type { MachineClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { ClusterKeys } from '../cluster/sealing.ts'
 import type { EtcdClient } from '../etcd/client.ts'
-import type { ClusterFiles, NodeCredentials, OwnMembership, RevokedHere } from './cluster-files.ts'
+import { issuersIn, numbersOf, takenFrom } from './authorities.ts'
+import type { ClusterFiles, NodeCredentials, OwnMembership, TrustHere } from './cluster-files.ts'
 import type { EtcdService } from './etcd-service.ts'
 import { inEtcdTurn } from './etcd-turn.ts'
-import { authoritiesIn, revocationOf, revokedOf } from './foundation.ts'
+import { revocationOf, revokedOf } from './foundation.ts'
 import type { Members } from './members.ts'
 import { clientUrl } from './node-address.ts'
 
@@ -29,8 +30,8 @@ const PATIENCE_MS = 20_000
 const AGAIN_MS = 100
 
 /**
- * Keeps out of this node's ports who was removed: what stands in the lists here is compared with what has to, so it
- * does not matter when this node reads of a removal, or ends meanwhile.
+ * Keeps out of this node's ports who was removed: the lists and the authorities here are compared with what has to
+ * count, so it does not matter when this node reads of a removal, or ends meanwhile.
  */
 export class Lockout {
   readonly #parts: LockoutParts
@@ -43,19 +44,31 @@ export class Lockout {
   async bring(): Promise<void> {
     const { members, files } = this.#parts
     const wanted = revokedOf(members.removed()).map(({ serial }) => serial)
-    const here = files.revoked()
-    if (!isSame(wanted, here.serials)) await this.#renew(here)
-    if (!files.revoked().isInForce) await this.#endConnections()
+    const here = files.trust()
+    const isKnown = isSame(wanted, here.serials) && isSame(numbersOf(members.authorities()), here.authorities)
+    if (!isKnown) await this.#renew(here)
+    if (!files.trust().isInForce) await this.#endConnections()
+    await this.#tell()
   }
 
-  async #renew({ serials: before, isInForce }: RevokedHere): Promise<void> {
-    const { etcd, keys, members, files, position, present, clock } = this.#parts
-    const authorities = await authoritiesIn(etcd, keys)
-    const revocation = await revocationOf(authorities, members.removed(), position(), clock.now_ms())
-    const { serials } = revocation
-    await files.keepRevocation(revocation)
-    await files.keepRevoked({ serials, isInForce: isInForce && serials.every((serial) => before.includes(serial)) })
+  async #renew(here: TrustHere): Promise<void> {
+    const { own, etcd, keys, members, files, position, present, clock } = this.#parts
+    const issuers = await issuersIn(etcd, keys, members)
+    const revocation = await revocationOf(issuers, members.removed(), position(), clock.now_ms())
+    const { serials, authorities } = revocation
+    const isLess = serials.every((serial) => here.serials.includes(serial)) && isSame(authorities, here.authorities)
+    const certifiedBy = members.get(own.nodeId)?.certifiedBy ?? issuers.issuer
+    await files.keepRevocation(revocation, here.isInForce && isLess, takenFrom(issuers.pairs, certifiedBy))
     present(files.certificates().client)
+  }
+
+  /** For the others: what this node takes, they may show. */
+  async #tell(): Promise<void> {
+    const { own, members, files } = this.#parts
+    const { authorities, isInForce } = files.trust()
+    const trusts = Math.max(...authorities)
+    if (!isInForce || members.get(own.nodeId)?.trusts === trusts) return
+    await members.change(own.nodeId, (member) => ({ ...member, trusts }))
   }
 
   /** etcd looks at a list when somebody connects. Who is connected goes on, until it is started again. */
@@ -66,8 +79,9 @@ export class Lockout {
       await this.#answers()
     })
     if (!isDone) return
-    await files.keepRevoked({ ...files.revoked(), isInForce: true })
-    log.info('nodes that were removed are locked out of etcd here', { certificates: files.revoked().serials.length })
+    await files.keepTrust({ ...files.trust(), isInForce: true })
+    const { serials, authorities } = files.trust()
+    log.info('etcd goes by other certificates here', { revoked: serials.length, authorities: authorities.join() })
   }
 
   /** Of its own member: the next node waits until this one has it back. */
@@ -82,7 +96,7 @@ export class Lockout {
   }
 }
 
-function isSame(some: readonly string[], others: readonly string[]): boolean {
+function isSame<T>(some: readonly T[], others: readonly T[]): boolean {
   const known = new Set(others)
   return some.length === others.length && some.every((one) => known.has(one))
 }

@@ -1,4 +1,5 @@
-import type { Put, RowChanges, SharedTable } from '../../storage/config/config-store.ts'
+import type { Put, SharedTable } from '../../storage/config/config-store.ts'
+import type { AuthorityRole } from '../cluster/authority.ts'
 import type { KeyNotice, KeyRecipient } from '../cluster/key-notice.ts'
 import type { NodeMaintenance } from '../context/cluster.ts'
 import type { NodeAddress } from './node-address.ts'
@@ -14,6 +15,10 @@ export interface Member extends NodeAddress, KeyRecipient {
   readonly serials: readonly string[]
   /** ISO 8601: of the first of its certificates that ends. */
   readonly certificateEnd?: string
+  /** Number of the authorities that have issued its certificates. */
+  readonly certifiedBy: number
+  /** Number of the newest authorities whose certificates its ports take. */
+  readonly trusts: number
   /** PEM: what its tokens are verified with. */
   readonly tokenKey: string
   /** Of Fulcrum, when it joined. */
@@ -41,8 +46,19 @@ export interface Removed {
   readonly keyId: string
 }
 
+/** Two authorities of the cluster. Their keys are in etcd, sealed. */
+export interface AuthorityPair {
+  /** Greater than that of every pair before. */
+  readonly number: number
+  /** Of the key of the cluster that has sealed theirs. */
+  readonly keyId: string
+  /** PEM. */
+  readonly certificates: Readonly<Record<AuthorityRole, string>>
+}
+
 const REMOVED = 'removed/'
 const KEY = 'key/'
+const PAIR = 'authorities/'
 
 /** The nodes of the cluster, which all of them agree on; none on a node without one. */
 export class Members {
@@ -52,6 +68,7 @@ export class Members {
   /** By the pin: who comes again has another key. */
   readonly #removed = new Map<string, Removed>()
   readonly #keys = new Map<string, KeyNotice>()
+  readonly #pairs = new Map<string, AuthorityPair>()
   #told: readonly (() => void)[] = []
 
   constructor(table: SharedTable) {
@@ -104,21 +121,28 @@ export class Members {
     return [...this.#keys.values()].sort((a, b) => a.number - b.number)
   }
 
+  /** Whose certificates count, oldest first. More than one while nodes change from one to the next. */
+  authorities(): readonly AuthorityPair[] {
+    return [...this.#pairs.values()].sort((a, b) => a.number - b.number)
+  }
+
   /** From now on `tell` hears of every change. */
   follow(tell: () => void): void {
     this.#told = [...this.#told, tell]
   }
 
-  put(member: Member): Promise<void> {
-    return this.#table.put(member.id, member)
+  /** Takes a node in. `build` may run again, when another node was first; it answers nothing where it may not. */
+  add(build: () => Member | undefined): Promise<boolean> {
+    return this.#putBuilt(build, (member) => ({ key: member.id, value: member }))
   }
 
   /** Changes what is kept of a node. `build` may run again, when another node was first. */
   change(id: string, build: (member: Member) => Member): Promise<boolean> {
-    return this.#table.update(() => {
+    const changed = () => {
       const member = this.#byId.get(id)
-      return member && { puts: [{ key: id, value: build(member) }], removed: [] }
-    })
+      return member && build(member)
+    }
+    return this.#putBuilt(changed, (member) => ({ key: id, value: member }))
   }
 
   /**
@@ -128,16 +152,13 @@ export class Members {
   remove(build: () => Removed | undefined): Promise<boolean> {
     return this.#table.update(() => {
       const removed = build()
-      return removed && { ...marked(removed), removed: [removed.member.id] }
+      return removed && { puts: [rowOf(removed)], removed: [removed.member.id] }
     })
   }
 
   /** Of one that was removed already. `build` answers nothing where another node was first. */
   mark(build: () => Removed | undefined): Promise<boolean> {
-    return this.#table.update(() => {
-      const removed = build()
-      return removed && marked(removed)
-    })
+    return this.#putBuilt(build, rowOf)
   }
 
   /** Those whose certificates have run out. */
@@ -147,9 +168,26 @@ export class Members {
 
   /** A new key of the cluster. `build` answers nothing where it is not to be told any more. */
   tellKey(build: () => KeyNotice | undefined): Promise<boolean> {
+    return this.#putBuilt(build, (notice) => ({ key: `${KEY}${notice.keyId}`, value: notice }))
+  }
+
+  /** New authorities. `build` answers nothing where they are known. */
+  tellAuthorities(build: () => AuthorityPair | undefined): Promise<boolean> {
+    return this.#putBuilt(build, pairRow)
+  }
+
+  /** Authorities whose certificates count no more. `build` answers none where they still do. */
+  dropAuthorities(build: () => readonly AuthorityPair[]): Promise<boolean> {
     return this.#table.update(() => {
-      const notice = build()
-      return notice && { puts: [{ key: `${KEY}${notice.keyId}`, value: notice }], removed: [] }
+      const removed = build().map((pair) => pairRow(pair).key)
+      return removed.length === 0 ? undefined : { puts: [], removed }
+    })
+  }
+
+  #putBuilt<T>(build: () => T | undefined, toRow: (built: T) => Put): Promise<boolean> {
+    return this.#table.update(() => {
+      const built = build()
+      return built === undefined ? undefined : { puts: [toRow(built)], removed: [] }
     })
   }
 
@@ -157,6 +195,7 @@ export class Members {
   #learn(key: string, value: unknown): void {
     if (key.startsWith(REMOVED)) this.#removed.set(key.slice(REMOVED.length), value as Removed)
     else if (key.startsWith(KEY)) this.#keys.set(key.slice(KEY.length), value as KeyNotice)
+    else if (key.startsWith(PAIR)) this.#pairs.set(key, value as AuthorityPair)
     else this.#byId.set(key, value as Member)
   }
   /* oxlint-enable typescript/no-unsafe-type-assertion */
@@ -165,6 +204,7 @@ export class Members {
     this.#byId.delete(key)
     if (key.startsWith(REMOVED)) this.#removed.delete(key.slice(REMOVED.length))
     if (key.startsWith(KEY)) this.#keys.delete(key.slice(KEY.length))
+    if (key.startsWith(PAIR)) this.#pairs.delete(key)
   }
 
   #index(): void {
@@ -175,4 +215,4 @@ export class Members {
 
 export const rowOf = (removed: Removed): Put => ({ key: `${REMOVED}${removed.member.pin}`, value: removed })
 
-const marked = (removed: Removed): RowChanges => ({ puts: [rowOf(removed)], removed: [] })
+export const pairRow = (pair: AuthorityPair): Put => ({ key: `${PAIR}${pair.keyId}`, value: pair })

@@ -29,16 +29,8 @@ import { firstMembers, refusePendingIdentity } from './first-members.ts'
 import { EtcdService } from './etcd-service.ts'
 import { answers, assertGround, type EtcdGround } from './etcd-ground.ts'
 import { admit, type Welcome } from './admission.ts'
-import {
-  certify,
-  foundIn,
-  memberOf,
-  newAuthorities,
-  newRequests,
-  type Requests,
-  revocationOf,
-  withKeys,
-} from './foundation.ts'
+import { firstIssuers, newAuthorities, settled } from './authorities.ts'
+import { certify, foundIn, memberOf, newRequests, type Requests, revocationOf, withKeys } from './foundation.ts'
 import { applicantOf, parsedToken, previewOf, refusedInWords, readAddress, replaced } from './joining-refusals.ts'
 import { clientOf, JoinedCluster, type JoinedParts } from './joined-cluster.ts'
 import { Members } from './members.ts'
@@ -140,30 +132,34 @@ export class Membership implements ClusterActor {
       await this.#assertGround(place)
       const { nodeId, clock } = this.#parts
       const clusterId = newId()
-      const authorities = await newAuthorities(clusterId, clock.now_ms())
+      const sealing = newClusterKey()
+      const issuers = firstIssuers(await newAuthorities(clusterId, clock.now_ms()), sealing.keyId)
       const { keys, requests } = await newRequests()
-      const certified = await certify(authorities, requests, { nodeId, ...place }, clock.now_ms())
-      const own: OwnMembership = { clusterId, name, nodeId, epoch: FIRST_EPOCH, keys: [newClusterKey()], ...place }
-      const revocation = await revocationOf(authorities, [], 0, clock.now_ms())
+      const certified = await certify(issuers, requests, { nodeId, ...place }, clock.now_ms())
+      const own: OwnMembership = { clusterId, name, nodeId, epoch: FIRST_EPOCH, keys: [sealing], ...place }
+      const revocation = await revocationOf(issuers, [], 0, clock.now_ms())
       const etcd = await this.#started(
         own,
         { ...withKeys(certified, keys), revocation },
         { [nodeId]: [peerUrl(place)] },
       )
       const since = new Date(clock.now_ms()).toISOString()
-      const self = memberOf(own, certified, { name: nodeName, tokenKey: this.#parts.tokenKey, since })
+      const [pair] = issuers.pairs
+      const numbers = { certifiedBy: pair.number, trusts: pair.number }
+      const self = memberOf(own, certified, { name: nodeName, tokenKey: this.#parts.tokenKey, since, ...numbers })
       await this.#enter(own, etcd, async () => {
         const state = this.#parts.store.folding.snapshot()
-        const shared = [...state.shared, ...firstMembers(this.#parts.store, self)]
-        const sealing = new ClusterKeys(clusterId, own.keys)
+        const shared = [...state.shared, ...firstMembers(this.#parts.store, self, pair)]
         const first = { state: { ...state, shared }, position: FIRST_POSITION, epoch: own.epoch }
-        await foundIn(etcd, sealing, authorities, first)
+        await foundIn(etcd, new ClusterKeys(clusterId, own.keys), issuers, first)
       })
     })
   }
 
   async issueToken(validFor_s: number): Promise<IssuedToken> {
     const cluster = this.#inCluster()
+    const areThere = () => this.otherIds().every((id) => cluster.isReachable(id))
+    await settled(this.members, areThere, { clock: this.#parts.clock, wait: sleep })
     const { ca } = this.#files.certificates().client
     const addresses = this.members.all().map((member) => addressText(member))
     const token = await cluster.tokens.create(cluster.own.nodeId, pinOf(ca), addresses, validFor_s * 1000)

@@ -3,7 +3,8 @@ import { ApiError } from '../base/errors.ts'
 import type { ClusterFiles } from './cluster-files.ts'
 import { assertEtcdPorts } from './etcd-ground.ts'
 import type { EtcdService } from './etcd-service.ts'
-import { authoritiesIn, certifiedUntil, certify, requestsOf } from './foundation.ts'
+import { issuersIn } from './authorities.ts'
+import { certifiedUntil, certify, requestsOf } from './foundation.ts'
 import type { JoinedCluster } from './joined-cluster.ts'
 import type { Members } from './members.ts'
 import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
@@ -67,13 +68,14 @@ export async function certifyAnew(
 ): Promise<void> {
   const { own, etcd, keys } = cluster
   const { nodeId } = own
-  const authorities = await patiently({ clock, wait }, () => authoritiesIn(etcd, keys))
+  const issuers = await patiently({ clock, wait }, () => issuersIn(etcd, keys, members))
   const requests = await requestsOf(files.certificates())
-  const certified = await certify(authorities, requests, { nodeId, ...place }, clock.now_ms(), own)
+  const certified = await certify(issuers, requests, { nodeId, ...place }, clock.now_ms(), own)
   const { serials, certificateEnd } = certifiedUntil(certified)
   // Known to all before they count, so that they can be taken away again.
   await members.change(nodeId, (member) => ({ ...member, certificateEnd, serials: [...member.serials, ...serials] }))
   await files.keepCertificates(certified)
+  await members.change(nodeId, (member) => ({ ...member, certifiedBy: issuers.issuer }))
 }
 
 /** Starts the member of etcd beside this node, where its file says that it listens. */

@@ -9,7 +9,7 @@ import type { EtcdClient } from '../etcd/client.ts'
 import { EtcdError } from '../etcd/errors.ts'
 import type { Member as EtcdMember } from '../etcd/members.ts'
 import type { OwnMembership } from './cluster-files.ts'
-import { sealAuthorities } from './foundation.ts'
+import { keepAuthorities, newAuthorities, pairOf } from './authorities.ts'
 import type { JoinTokens } from './join-tokens.ts'
 import type { Member, Members, Removed } from './members.ts'
 import { clientUrl, peerUrl } from './node-address.ts'
@@ -101,7 +101,7 @@ export class Removals {
   }
 
   async #finishOne(pin: string): Promise<void> {
-    const { members, keys, etcd, log, tokens, messages } = this.#parts
+    const { members, log, tokens, messages } = this.#parts
     const removed = members.removalOf(pin)
     if (removed === undefined) return
     const { member } = removed
@@ -109,7 +109,7 @@ export class Removals {
     await tokens.endOf(member.id)
     await this.#advance(pin, 'marked', 'out')
     await this.#rotate(removed)
-    await sealAuthorities(etcd, keys)
+    await this.#replaceAuthorities(removed)
     await log.seal()
     await this.#advance(pin, 'out', 'done')
     messages.info('a node was removed from the cluster', { nodeId: member.id, name: member.name })
@@ -151,6 +151,22 @@ export class Removals {
         return now.size === recipients.length && recipients.every(({ spki }) => now.has(spki))
       }
       await members.tellKey(() => (keys.newestKeyId === before && isSame() ? notice : undefined))
+    }
+  }
+
+  /** It may have read the keys of those that were there. */
+  async #replaceAuthorities({ keyId: before }: Removed): Promise<void> {
+    const { own, members, keys, etcd, clock } = this.#parts
+    const ageOf = (keyId: string) => members.keyNotices().find((notice) => notice.keyId === keyId)?.number ?? 0
+    const newest = () => members.authorities().at(-1)
+    for (;;) {
+      const { keyId = '', number = 0 } = newest() ?? {}
+      if (ageOf(keyId) > ageOf(before)) return
+      const sealing = keys.newestKeyId
+      const kept = await keepAuthorities(etcd, keys, await newAuthorities(own.clusterId, clock.now_ms()))
+      await members.tellAuthorities(() =>
+        newest()?.number === number && keys.newestKeyId === sealing ? pairOf(kept, sealing, number + 1) : undefined,
+      )
     }
   }
 

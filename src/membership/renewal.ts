@@ -1,6 +1,7 @@
 import type { Log } from '../base/log.ts'
 import { isDue, readNodeCertificate } from '../cluster/node-certificate.ts'
 import type { NodeCredentials } from './cluster-files.ts'
+import { issuingPair } from './authorities.ts'
 import { certifyAnew, type MovingParts } from './moving.ts'
 
 export interface RenewalParts extends MovingParts {
@@ -12,8 +13,8 @@ export interface RenewalParts extends MovingParts {
 const EVERY_MS = 3_600_000
 
 /**
- * Renews the certificates of this node before they end. Its keys stay, and by those it is known: nobody has to be told,
- * and connections go on.
+ * Renews the certificates of this node before they end, and when other authorities issue them. Its keys stay, and by
+ * those it is known: nobody has to be told, and connections go on.
  */
 export class Renewal {
   readonly #parts: RenewalParts
@@ -25,12 +26,16 @@ export class Renewal {
 
   /** Rejects where etcd does not answer; then the next look tries again. */
   async look(): Promise<void> {
-    const { cluster, files, clock, present, log } = this.#parts
+    const { cluster, members, files, clock, present, log } = this.#parts
+    const self = members.get(cluster.own.nodeId)
+    // It has just joined, and reads the log.
+    if (self === undefined) return
     const now_ms = clock.monotonic_ms()
-    if (now_ms - this.#last_ms < EVERY_MS) return
+    const isOfOthers = issuingPair(members).number !== self.certifiedBy
+    if (!isOfOthers && now_ms - this.#last_ms < EVERY_MS) return
     const { client, peer } = files.certificates()
     const isOld = [client, peer].some(({ certificate }) => isDue(readNodeCertificate(certificate), clock.now_ms()))
-    if (isOld) {
+    if (isOld || isOfOthers) {
       await certifyAnew(this.#parts, cluster.own)
       present(files.certificates().client)
       log.info('the certificates of this node in the cluster were renewed')

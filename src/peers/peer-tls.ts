@@ -6,10 +6,10 @@ import { CertificateError, readNodeCertificate } from '../cluster/node-certifica
 export interface PeerCredentials {
   readonly key: string
   readonly certificate: string
-  /** The cluster's authority for clients: port 9444 is for nodes, which is what it certifies. */
+  /** The cluster's authorities for clients, the issuer first: port 9444 is for nodes, which is what they certify. */
   readonly ca: string
-  /** Certificates that no longer count. */
-  readonly crl?: string
+  /** Certificates that no longer count: a list of each authority. */
+  readonly crls?: readonly string[]
 }
 
 /** What members speak: HTTP/2 and nothing else. */
@@ -19,12 +19,12 @@ export const JOIN_PROTOCOL = 'fulcrum-join/1'
 /** What a node speaks that is no member any more, and asks whether that is so. */
 export const STANDING_PROTOCOL = 'fulcrum-standing/1'
 
-export const secureOptionsOf = ({ key, certificate, ca, crl }: PeerCredentials): SecureContextOptions => ({
+export const secureOptionsOf = ({ key, certificate, ca, crls }: PeerCredentials): SecureContextOptions => ({
   key,
   // With its authority, which a node that joins knows by nothing but its pin. Each ends with a line break.
   cert: `${certificate}${ca}`,
   ca,
-  ...(crl === undefined ? {} : { crl }),
+  ...(crls === undefined ? {} : { crl: [...crls] }),
   minVersion: 'TLSv1.3',
   // A session that is taken up again shows no certificate, so nobody would look whether it was revoked meanwhile.
   secureOptions: constants.SSL_OP_NO_TICKET,

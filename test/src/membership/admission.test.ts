@@ -1,10 +1,11 @@
 import t, { type Test } from 'tap'
 import { admit, type Applicant } from '../../../src/membership/admission.ts'
-import { foundIn, newAuthorities, newRequests } from '../../../src/membership/foundation.ts'
+import { newRequests } from '../../../src/membership/foundation.ts'
 import { Members } from '../../../src/membership/members.ts'
 import { clusterKeys } from '../../fixtures/cluster-in-memory.ts'
 import { openStore, refuses } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
+import { FIRST_CERTIFIED, founded } from '../../fixtures/membership.ts'
 import { EtcdInMemory } from '../../simulators/etcd-in-memory.ts'
 
 const KEY = { keyId: '0011223344556677', key: Buffer.alloc(32).toString('base64url'), seals: 0 }
@@ -15,11 +16,7 @@ async function begun(test: Test) {
   const keys = clusterKeys()
   const added: (readonly string[])[] = []
   const client = new EtcdInMemory().client()
-  await foundIn(client, keys, await newAuthorities('cluster-1', clock.now_ms()), {
-    state: store.folding.snapshot(),
-    position: 1,
-    epoch: 1,
-  })
+  await founded(store, client, keys, clock.now_ms())
   const etcd = Object.assign(client, {
     members: {
       list: async () => added.map((peerUrls) => ({ peerUrls })),
@@ -43,11 +40,12 @@ async function begun(test: Test) {
     pin: '',
     spki: '',
     serials: [],
+    ...FIRST_CERTIFIED,
     tokenKey: '',
     version: '1.0.0',
     since: '2026',
   }
-  await members.put(self)
+  await members.add(() => self)
   const applicant = async (more: Partial<Applicant> = {}): Promise<Applicant> => {
     const { requests } = await newRequests()
     return {

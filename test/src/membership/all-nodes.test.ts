@@ -7,7 +7,7 @@ import { peersThatAnswer } from '../../fixtures/questions.ts'
 
 t.test('all others are asked, and each that does not answer has a reason', async (t) => {
   const members = new Members(openStore(t).members)
-  for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) await members.put({ id, name: id, since: id } as never)
+  for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) await members.add(() => ({ id, name: id, since: id }) as never)
   const { forward } = peersThatAnswer({ [APPLIED]: async () => 'said' })
   const { forward: silent } = peersThatAnswer({ [APPLIED]: async () => undefined })
   const ways: Readonly<Record<string, typeof forward>> = {

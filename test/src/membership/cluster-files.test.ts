@@ -11,7 +11,13 @@ const credentials = (name: string) => ({
   certificate: `${name} certificate`,
   ca: `${name} authority`,
 })
-const revocation = { serials: ['01'], lists: { peer: pemOf(Buffer.from('a list')), client: pemOf(Buffer.from('b')) } }
+const revocation = {
+  serials: ['01'],
+  authorities: [1],
+  lists: { peer: pemOf(Buffer.from('a list')), client: pemOf(Buffer.from('b')) },
+  ofClients: ['list'],
+}
+const { lists: _lists, ...trust } = revocation
 const certificates = { peer: credentials('peer'), client: credentials('client') }
 
 const OWN = { clusterId: 'c', name: 'x', nodeId: 'n', epoch: 1, keys: [newClusterKey()], host: 'h', port: 1 } as const
@@ -27,9 +33,14 @@ t.test('a node is in a cluster when everything that it needs is there', async (t
   t.same(files.read(), own)
   const { peer, client } = files.certificates()
   t.match({ peer, client }, certificates)
-  t.same([peer.crl, client.crl], [revocation.lists.peer, revocation.lists.client])
+  t.same([peer.crls, client.crls], [undefined, ['list']])
   t.equal(readFileSync(files.path('peer', 'crl'), 'utf8'), 'a list', 'as etcd reads it')
-  t.same(files.revoked(), { serials: ['01'], isInForce: true })
+  t.same(files.trust(), { ...trust, isInForce: true })
+  await files.keepRevocation({ ...revocation, authorities: [1, 2] }, false, { peer: 'p', client: 'both' })
+  t.same([files.trust().authorities, files.trust().isInForce], [[1, 2], false])
+  t.equal(files.certificates().client.ca, 'both')
+  await files.keepCertificates({ peer: { certificate: 'x', ca: 'y' }, client: { certificate: 'new', ca: 'other' } })
+  t.match(files.certificates().client, { key: 'client key', certificate: 'new', ca: 'other' })
   await files.remove()
   t.same([files.exist, files.read()], [false, undefined])
 })

@@ -3,6 +3,7 @@ import { noteRestored } from '../../../src/config/restored-nodes.ts'
 import { firstMembers, refusePendingIdentity } from '../../../src/membership/first-members.ts'
 import { Members } from '../../../src/membership/members.ts'
 import { configFixture, refuses } from '../../fixtures/config.ts'
+import { FIRST_CERTIFIED } from '../../fixtures/membership.ts'
 
 const SELF = {
   id: 'a',
@@ -12,18 +13,28 @@ const SELF = {
   pin: 'pin',
   spki: '',
   serials: ['1'],
+  ...FIRST_CERTIFIED,
   tokenKey: '',
   version: '1.0.0',
   since: '2026-01-02T03:04:05.000Z',
 }
 
+const PAIR = { number: 1, keyId: 'k', certificates: { peer: 'p', client: 'c' } }
+
 t.test('nodes of the backup that a node was made of count as removed, once it is who it says', async (test) => {
   const { store } = configFixture(test)
   const others = ['b', 'c'].map((id) => ({ id, hostname: `host ${id}` }))
-  test.same(firstMembers(store, SELF), [{ table: 'members', key: 'a', value: SELF }], 'nothing was restored')
+  test.same(
+    firstMembers(store, SELF, PAIR),
+    [
+      { table: 'members', key: 'a', value: SELF },
+      { table: 'members', key: 'authorities/k', value: PAIR },
+    ],
+    'nothing was restored',
+  )
   await noteRestored(store, { nodeId: 'a', others })
-  test.equal(firstMembers(store, { ...SELF, id: 'z' }).length, 1, 'it was never applied')
-  const rows = firstMembers(store, SELF)
+  test.equal(firstMembers(store, { ...SELF, id: 'z' }, PAIR).length, 2, 'it was never applied')
+  const rows = firstMembers(store, SELF, PAIR)
   await store.members.write(rows, [])
   const members = new Members(store.members)
   test.same(
@@ -37,7 +48,7 @@ t.test('nodes of the backup that a node was made of count as removed, once it is
       ['c', 'host c'],
     ],
   )
-  await members.put({ ...SELF, id: 'b', pin: 'new' })
+  await members.add(() => ({ ...SELF, id: 'b', pin: 'new' }))
   test.same(
     members.replaceable().map(({ id }) => id),
     ['c'],

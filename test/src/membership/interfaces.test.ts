@@ -8,7 +8,7 @@ const named = (name: string) => ({ id: `id of ${name}`, name, mac: '', mtu: 1500
 
 t.test('the own interfaces, those of a node that is reached, and none of one that is not', async (t) => {
   const members = new Members(openStore(t).members)
-  for (const id of ['a', 'b', 'c']) await members.put({ id, name: id, since: id } as never)
+  for (const id of ['a', 'b', 'c']) await members.add(() => ({ id, name: id, since: id }) as never)
   const { forward } = peersThatAnswer({ [INTERFACES]: async () => [named('eth1')] })
   const interfaces = createInterfaces({
     nodeId: 'a',

@@ -1,27 +1,20 @@
 import t from 'tap'
 import { silentLog } from '../../../src/base/log.ts'
-import { newClusterKey } from '../../../src/cluster/sealing.ts'
-import { ClusterFiles } from '../../../src/membership/cluster-files.ts'
 import { EtcdService } from '../../../src/membership/etcd-service.ts'
-import { certify, newAuthorities, newRequests, revocationOf, withKeys } from '../../../src/membership/foundation.ts'
 import { JoinedCluster } from '../../../src/membership/joined-cluster.ts'
 import { Members } from '../../../src/membership/members.ts'
-import { openStore, refuses, temporaryFolder } from '../../fixtures/config.ts'
+import { refuses } from '../../fixtures/config.ts'
+import { FIRST_CERTIFIED, formedNode } from '../../fixtures/membership.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { freePort } from '../../fixtures/traffic.ts'
 
 t.test('without etcd a node tells what it knows, and that nothing can be changed', async (t) => {
-  const store = openStore(t)
-  const files = new ClusterFiles(temporaryFolder(t, 'state'))
   const place = { host: '127.0.0.1', port: await freePort() }
-  const authorities = await newAuthorities('cluster-1', Date.now())
-  const { keys, requests } = await newRequests()
-  const certified = await certify(authorities, requests, { nodeId: 'a', ...place }, Date.now())
-  await files.prepare(withKeys(certified, keys), await revocationOf(authorities, [], 0, Date.now()), [])
+  const { store, files, own } = await formedNode(t, systemClock, place)
   const members = new Members(store.members)
-  const other = { pin: 'p', spki: '', serials: [], tokenKey: '', version: '1.0.0' }
-  await members.put({ id: 'a', name: 'left', since: '1', ...place, ...other })
-  await members.put({ id: 'b', name: 'right', since: '2', ...place, ...other, port: 1, pin: 'q' })
+  const other = { pin: 'p', spki: '', serials: [], ...FIRST_CERTIFIED, tokenKey: '', version: '1.0.0' }
+  await members.add(() => ({ id: 'a', name: 'left', since: '1', ...place, ...other }))
+  await members.add(() => ({ id: 'b', name: 'right', since: '2', ...place, ...other, port: 1, pin: 'q' }))
   const nothing = async () => ({ ok: true, done: 0, recorded: 0, warnings: [] }) as const
   const cluster = await JoinedCluster.begin(
     {
@@ -37,7 +30,7 @@ t.test('without etcd a node tells what it knows, and that nothing can be changed
       clock: systemClock,
       log: silentLog,
     },
-    { clusterId: 'cluster-1', name: 'site', nodeId: 'a', epoch: 1, keys: [newClusterKey()], ...place },
+    own,
   )
   const { nodes, ...state } = await cluster.state()
   t.match(state, { id: 'cluster-1', name: 'site', epoch: 1, quorum: false, sequence: 0, halted: undefined })

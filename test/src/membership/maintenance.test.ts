@@ -12,7 +12,7 @@ const NOW = '2026-01-02T03:04:05.000Z'
 async function three(test: Test) {
   const members = new Members(openStore(test).members)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rest is not looked at
-  for (const id of ['a', 'b', 'c']) await members.put({ id, name: id, since: id } as never)
+  for (const id of ['a', 'b', 'c']) await members.add(() => ({ id, name: id, since: id }) as never)
   const led: string[] = []
   const state = { leader: '1', isAtWork: false, isMember: true, away: '' }
   const clock = { ...manualClock(), bootId: 'boot-1' }

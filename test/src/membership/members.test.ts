@@ -1,6 +1,7 @@
 import t from 'tap'
 import { type Member, Members } from '../../../src/membership/members.ts'
 import { openStore } from '../../fixtures/config.ts'
+import { FIRST_CERTIFIED } from '../../fixtures/membership.ts'
 
 const member = (id: string, since: string): Member => ({
   id,
@@ -10,6 +11,7 @@ const member = (id: string, since: string): Member => ({
   pin: `pin of ${id}`,
   spki: `key of ${id}`,
   serials: [],
+  ...FIRST_CERTIFIED,
   tokenKey: '',
   version: '1.0.0',
   since,
@@ -20,8 +22,8 @@ t.test('members are found by id and key, in the order in which they joined', asy
   const members = new Members(store.members)
   let told = 0
   members.follow(() => (told += 1))
-  await members.put(member('b', '2026-01-02'))
-  await members.put(member('a', '2026-01-01'))
+  await members.add(() => member('b', '2026-01-02'))
+  await members.add(() => member('a', '2026-01-01'))
   t.same(
     members.all().map(({ id }) => id),
     ['a', 'b'],
@@ -34,8 +36,8 @@ t.test('members are found by id and key, in the order in which they joined', asy
 
 t.test('who is removed, or has another key, is not found by the old one', async (t) => {
   const members = new Members(openStore(t).members)
-  await members.put(member('a', '2026-01-01'))
-  await members.put({ ...member('a', '2026-01-01'), pin: 'another' })
+  await members.add(() => member('a', '2026-01-01'))
+  await members.add(() => ({ ...member('a', '2026-01-01'), pin: 'another' }))
   t.same([members.idOf('pin of a'), members.idOf('another')], [undefined, 'a'])
   const of = { stage: 'marked', at: '2026-02-01', by: 'b', isLeaving: false, keyId: 'k' } as const
   t.equal(await members.remove(() => undefined), false)
@@ -47,7 +49,7 @@ t.test('who is removed, or has another key, is not found by the old one', async 
   await members.mark(() => removed && { ...removed, stage: 'done' })
   t.equal(members.removalOf('another')?.stage, 'done')
   t.match(members.replaceable(), [{ id: 'a' }])
-  await members.put({ ...member('a', '2026-03-01'), pin: 'new' })
+  await members.add(() => ({ ...member('a', '2026-03-01'), pin: 'new' }))
   t.same(members.replaceable(), [], 'its place is taken')
   t.same([members.idOf('new'), members.removed().length], ['a', 1], 'it may come again, with another key')
   await members.forget(['another'])
@@ -65,4 +67,24 @@ t.test('keys of the cluster come in their order', async (t) => {
     ['k1', 'k2'],
   )
   t.same(members.all(), [])
+})
+
+t.test('authorities come in their order, and go', async (t) => {
+  const { members: table } = openStore(t)
+  const members = new Members(table)
+  const pairs = [2, 1].map((number) => ({ number, keyId: `k${number}`, certificates: { peer: 'p', client: 'c' } }))
+  for (const pair of pairs) t.equal(await members.tellAuthorities(() => pair), true)
+  t.equal(await members.tellAuthorities(() => undefined), false)
+  t.same(new Members(table).authorities(), pairs.toReversed())
+  t.equal(await members.dropAuthorities(() => []), false)
+  t.equal(await members.dropAuthorities(() => pairs.slice(1)), true)
+  t.same(members.authorities(), pairs.slice(0, 1))
+  t.same(members.all(), [])
+})
+
+t.test('a node is taken in unless something speaks against it', async (t) => {
+  const members = new Members(openStore(t).members)
+  t.equal(await members.add(() => undefined), false)
+  t.equal(await members.add(() => member('a', '2026-01-01')), true)
+  t.match(members.all(), [{ id: 'a' }])
 })

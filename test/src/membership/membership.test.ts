@@ -7,7 +7,7 @@ import { Membership } from '../../../src/membership/membership.ts'
 import { openStore, refuses, temporaryFolder } from '../../fixtures/config.ts'
 import { freePort, ownLoopback } from '../../fixtures/traffic.ts'
 
-const NOTHING_REVOKED = { serials: [], lists: { peer: '', client: '' } }
+const NOTHING_REVOKED = { serials: [], authorities: [1], lists: { peer: '', client: '' }, ofClients: [] }
 const HOST = ownLoopback()
 const NODE = { nodeName: 'left', address: HOST }
 

@@ -6,7 +6,7 @@ import { changeNode, settle, startAt } from '../../../src/membership/moving.ts'
 import { pinOf } from '../../../src/cluster/node-certificate.ts'
 import { refuses } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
-import { formedNode } from '../../fixtures/membership.ts'
+import { FIRST_CERTIFIED, formedNode } from '../../fixtures/membership.ts'
 import { ownLoopback } from '../../fixtures/traffic.ts'
 
 const [BEFORE, AFTER] = [ownLoopback(), ownLoopback()]
@@ -30,9 +30,9 @@ async function begun(test: Test) {
   await files.keepArguments(args)
   await files.commit(own)
   const members = new Members(store.members)
-  const common = { spki: '', serials: ['1'], tokenKey: '', version: '1.0.0' }
-  await members.put({ ...common, ...place, id: 'a', name: 'left', pin: 'pa', since: '1' })
-  await members.put({ ...common, id: 'b', name: 'right', host: '127.0.0.2', port: 9444, pin: 'pb', since: '2' })
+  const common = { spki: '', serials: ['1'], ...FIRST_CERTIFIED, tokenKey: '', version: '1.0.0' }
+  await members.add(() => ({ ...common, ...place, id: 'a', name: 'left', pin: 'pa', since: '1' }))
+  await members.add(() => ({ ...common, id: 'b', name: 'right', host: '127.0.0.2', port: 9444, pin: 'pb', since: '2' }))
   const cluster = { own, etcd: etcd as never, keys }
   const wait = async (ms: number) => clock.advance(ms)
   const parts = { cluster, members, files, clock, wait }

@@ -4,7 +4,6 @@ import { newNodeRequest } from '../../../src/cluster/authority.ts'
 import { authorityName, KEYS_SPAN } from '../../../src/cluster/places.ts'
 import { keyIdOf } from '../../../src/cluster/sealing.ts'
 import { EtcdError } from '../../../src/etcd/errors.ts'
-import { foundIn, newAuthorities } from '../../../src/membership/foundation.ts'
 import { JoinTokens } from '../../../src/membership/join-tokens.ts'
 import { type Member, Members } from '../../../src/membership/members.ts'
 import { takeKeys } from '../../../src/membership/own-keys.ts'
@@ -12,6 +11,7 @@ import { inTime, Removals } from '../../../src/membership/removals.ts'
 import { clusterKeys, spkiOf } from '../../fixtures/cluster-in-memory.ts'
 import { openStore, refuses } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
+import { FIRST_CERTIFIED, founded } from '../../fixtures/membership.ts'
 import { EtcdInMemory } from '../../simulators/etcd-in-memory.ts'
 
 const unhealthy = () => new EtcdError('refused', 'it refuses: unhealthy cluster')
@@ -24,19 +24,24 @@ async function begun(test: Test) {
   const keys = clusterKeys()
   const memory = new EtcdInMemory()
   const client = memory.client()
-  await foundIn(client, keys, await newAuthorities('cluster-1', clock.now_ms()), {
-    state: store.folding.snapshot(),
-    position: 1,
-    epoch: 1,
-  })
   const members = new Members(store.members)
+  await founded(store, client, keys, clock.now_ms())
   const tokens = new JoinTokens(store.joinTokens, clock)
   const privateKeys = new Map<string, string>()
   for (const [index, id] of ['a', 'b', 'c'].entries()) {
     const { key } = await newNodeRequest()
     privateKeys.set(id, key)
-    const member = { id, name: `node ${id}`, host: id, port: 1, pin: `pin ${id}`, spki: spkiOf(key), serials: [id] }
-    await members.put({ ...member, tokenKey: '', version: '1.0.0', since: String(index) } satisfies Member)
+    const member = {
+      id,
+      name: `node ${id}`,
+      host: id,
+      port: 1,
+      pin: `pin ${id}`,
+      spki: spkiOf(key),
+      serials: [id],
+      ...FIRST_CERTIFIED,
+    }
+    await members.add(() => ({ ...member, tokenKey: '', version: '1.0.0', since: String(index) }) satisfies Member)
   }
   const holder = { keys, nodeId: 'a', privateKey: privateKeys.get('a') ?? '' }
   members.follow(() => takeKeys(holder, members))
@@ -50,6 +55,10 @@ async function begun(test: Test) {
     put: async (...args: Parameters<typeof client.put>) => {
       step()
       return await memory.client().put(...args)
+    },
+    transact: async (...args: Parameters<typeof client.transact>) => {
+      step()
+      return await memory.client().transact(...args)
     },
     members: {
       list: async () => {
@@ -88,8 +97,10 @@ async function begun(test: Test) {
     wait: async (ms) => clock.advance(ms),
   })
   let isApplying = false
+  /** What seals the key of the newest authorities. */
   const authorityKey = async () => {
-    const [found] = (await memory.client().range({ key: authorityName('peer') })).kvs
+    const { keyId = '' } = members.authorities().at(-1) ?? {}
+    const [found] = (await memory.client().range({ key: authorityName('peer', keyId) })).kvs
     return found && keyIdOf(found.value)
   }
   return {
@@ -143,6 +154,7 @@ t.test('whoever is killed at any step: the same request ends it', async (t) => {
     t.same([...node.listed], ['a', 'b'])
     t.equal(await node.authorityKey(), node.keys.newestKeyId)
     t.equal(node.members.keyNotices().length, 1, 'one new key')
+    t.equal(node.members.authorities().length, 2, 'and new authorities, once')
     t.ok((await node.memory.client().range(KEYS_SPAN)).kvs.length >= 1)
   }
 })

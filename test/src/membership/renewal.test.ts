@@ -1,11 +1,14 @@
+import { X509Certificate } from 'node:crypto'
 import t from 'tap'
-import { readNodeCertificate } from '../../../src/cluster/node-certificate.ts'
+import { pinOf, readNodeCertificate } from '../../../src/cluster/node-certificate.ts'
+import { newClusterKey } from '../../../src/cluster/sealing.ts'
+import { keepAuthorities, newAuthorities, pairOf } from '../../../src/membership/authorities.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { EtcdError } from '../../../src/etcd/errors.ts'
-import { Members } from '../../../src/membership/members.ts'
+import { type Member, Members } from '../../../src/membership/members.ts'
 import { Renewal } from '../../../src/membership/renewal.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
-import { formedNode } from '../../fixtures/membership.ts'
+import { FIRST_CERTIFIED, formedNode } from '../../fixtures/membership.ts'
 
 const DAY_MS = 86_400_000
 
@@ -14,7 +17,7 @@ t.test('certificates are renewed thirty days before they end, with the keys that
   const { store, keys, client, files, own } = await formedNode(t, clock, { host: '192.0.2.1', port: 9444 })
   const members = new Members(store.members)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rest is not looked at
-  await members.put({ id: 'a', name: 'a', serials: ['first'], since: '' } as never)
+  await members.add(() => ({ id: 'a', name: 'a', serials: ['first'], since: '', ...FIRST_CERTIFIED }) as never)
   const presented: string[] = []
   const read = () => readNodeCertificate(files.certificates().client.certificate)
   const renewal = new Renewal({
@@ -49,6 +52,44 @@ t.test('certificates are renewed thirty days before they end, with the keys that
   t.match(members.get('a'), { serials: ['first', after.serial, peer.serial] })
   t.equal(members.get('a')?.certificateEnd, new Date(Math.min(after.notAfter_ms, peer.notAfter_ms)).toISOString())
   clock.advance(3_600_000)
+  await renewal.look()
+  t.equal(presented.length, 1)
+})
+
+t.test('certificates are of the newest authorities as soon as every node takes those', async (t) => {
+  const clock = manualClock(Date.now())
+  const { store, keys, client, files, own } = await formedNode(t, clock, { host: '192.0.2.1', port: 9444 })
+  const members = new Members(store.members)
+  const presented: string[] = []
+  const renewal = new Renewal({
+    cluster: { own, etcd: client as never, keys },
+    members,
+    files,
+    clock,
+    present: ({ ca }) => presented.push(ca),
+    wait: async () => undefined,
+    log: silentLog,
+  })
+  await renewal.look()
+  t.same(presented, [], 'it has just joined, and does not know itself')
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rest is not looked at
+  const self = { id: 'a', name: 'a', serials: ['first'], since: '', ...FIRST_CERTIFIED } as never as Member
+  await members.add(() => self)
+  await renewal.look()
+  const { pin } = readNodeCertificate(files.certificates().client.certificate)
+  keys.add(newClusterKey())
+  const kept = await keepAuthorities(client, keys, await newAuthorities('cluster-1', clock.now_ms()))
+  await members.tellAuthorities(() => pairOf(kept, keys.newestKeyId, 2))
+  await renewal.look()
+  t.same(presented, [], 'not all take them')
+  await members.add(() => ({ ...self, trusts: 2 }))
+  await renewal.look()
+  const { certificate, ca } = files.certificates().client
+  t.same(presented, [ca])
+  t.ok(new X509Certificate(certificate).checkIssued(new X509Certificate(ca)), 'the issuer comes first')
+  t.equal(pinOf(ca), kept.client.pin)
+  t.equal(readNodeCertificate(certificate).pin, pin, 'of the same key')
+  t.match(members.get('a'), { certifiedBy: 2, serials: { length: 3 } })
   await renewal.look()
   t.equal(presented.length, 1)
 })

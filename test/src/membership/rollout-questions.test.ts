@@ -9,7 +9,7 @@ t.test('a question reaches the engine of the other node', async (t) => {
   const { forward } = peersThatAnswer({ [ROLLOUT]: answers })
   const peers = { livenessOf: (id: string) => ({ isReachable: id === 'b' }), forward }
   const members = new Members(openStore(t).members)
-  for (const id of ['a', 'b', 'c']) await members.put({ id, name: id, since: id } as never)
+  for (const id of ['a', 'b', 'c']) await members.add(() => ({ id, name: id, since: id }) as never)
   const others = rolloutNodes({ own: { nodeId: 'a' }, peers } as never, members)
   t.same(
     others.members().map(({ id }) => id),

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { askStanding, type Standing } from '../../../src/peers/standing.ts'
 import { TestCluster, testNode } from '../../fixtures/peers.ts'
@@ -31,5 +33,22 @@ t.test('nobody but the node that was asked is believed', async (t) => {
   t.equal(await askStanding({ ...asked, pin: cluster.lb1.pin }), undefined)
   const other = await TestCluster.make()
   const { port } = await other.serve(t, () => ({ status: 200, headers: {} }), { standingOf: () => REMOVED })
-  t.equal(await askStanding({ ...asked, at: { host: '127.0.0.1', port }, pin: other.lb2.pin }), undefined)
+  t.equal(await askStanding({ ...asked, at: { host: '127.0.0.1', port } }), undefined)
+})
+
+t.test('others certify nodes meanwhile: the key is what counts', async (t) => {
+  const { asked } = await begun(t)
+  const other = await TestCluster.make()
+  const standingOf = (pin: string) => (pin === other.lb1.pin ? undefined : REMOVED)
+  const { port } = await other.serve(t, () => ({ status: 200, headers: {} }), { standingOf })
+  t.same(await askStanding({ ...asked, at: { host: '127.0.0.1', port }, pin: other.lb2.pin }), REMOVED)
+})
+
+t.test('whoever says nothing is not waited for', async (t) => {
+  const { asked } = await begun(t)
+  const silent = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1')
+  t.teardown(() => silent.close())
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  t.equal(await askStanding({ ...asked, at: { host: '127.0.0.1', port } }), undefined)
 })

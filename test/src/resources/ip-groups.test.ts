@@ -185,7 +185,7 @@ t.test(
       const tokenKey = new Tokens(join(state, 'token-key.pem')).publicKey
       const store = new LmdbConfigStore(join(state, 'config'))
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of a member, only this is looked at
-      await new Members(store.members).put({ id: 'lb2', name: 'lb2', tokenKey, since: '' } as never)
+      await new Members(store.members).add(() => ({ id: 'lb2', name: 'lb2', tokenKey, since: '' }) as never)
       await store.close()
     }
     const { call } = await ownAppliance(test, { prepare })

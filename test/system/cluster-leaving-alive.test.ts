@@ -1,0 +1,100 @@
+import t from 'tap'
+import { begunAnew, type ClusterDaemon, ClusterDaemons } from '../fixtures/cluster-daemons.ts'
+import { addRip, allVote, die, ripsOf, seenBy, threeNodes } from '../fixtures/cluster-sight.ts'
+import { until } from '../fixtures/daemon.ts'
+
+/** Real daemons, each with a real etcd beside it. */
+
+t.setTimeout(600_000)
+
+const remove = ({ daemon }: ClusterDaemon, { daemon: { node } }: ClusterDaemon, query = '') =>
+  daemon.call('DELETE', `/cluster/nodes/${node}${query}`)
+const ids = (...nodes: readonly ClusterDaemon[]) => nodes.map(({ daemon }) => daemon.node)
+
+t.test('nodes that are there when they are removed', async (t) => {
+  const daemons = await ClusterDaemons.begin(t)
+  if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
+  const { first, second, third } = await threeNodes(daemons)
+  await addRip(first, 'ours')
+
+  await t.test('one becomes a single node by itself', async (t) => {
+    const route = { name: 'nowhere', type: 'blackhole', destination: '2001:db8:9::/48', metric: 0 }
+    await second.daemon.data('POST', `/${second.daemon.node}/routes`, route)
+    const told = await remove(first, second)
+    t.equal(told.status, 200, told.text)
+    await begunAnew(second, 2)
+    t.equal(
+      await until(
+        'its end',
+        () => seenBy(second),
+        (state) => state === null,
+      ),
+      null,
+    )
+    t.same(await ripsOf(second), ['ours'])
+    await addRip(second, 'alone')
+    await addRip(third, 'without it')
+    t.same(
+      (await seenBy(first)).nodes.map(({ id }: { id: string }) => id),
+      ids(first, third),
+    )
+  })
+
+  await t.test('another node takes the place of one that was removed', async (t) => {
+    const node = await daemons.start()
+    const { daemon } = node
+    const [old, own] = [second.daemon.node, daemon.node]
+    const token = String((await first.daemon.data('POST', '/cluster/tokens', {})).token)
+    const body = { token, address: node.address, as: old }
+    const wrong = await daemon.call('POST', '/cluster/join', { body: { ...body, as: own } })
+    t.match([wrong.status, wrong.json.errors?.[0].field, wrong.json.errors?.[0].code], [422, 'as', 'NOT_REMOVED'])
+    const seen = await daemon.data('POST', '/cluster/join', { ...body, dryRun: true })
+    t.match(seen.removed, [{ id: old, name: 'right' }])
+    await daemon.data('POST', '/cluster/join', body)
+    await begunAnew(node)
+    await daemon.login()
+    t.match(daemon.node, old)
+    const { nodes } = await seenBy(node)
+    t.match(nodes[2], { id: old, name: 'right', isSelf: true })
+    t.match(await daemon.data('GET', `/${old}/routes`), [{ name: 'nowhere' }], 'with what was its own')
+    await allVote(first, 3)
+    t.equal((await remove(first, node)).status, 200)
+    await begunAnew(node, 2)
+    t.equal(daemon.node, old, 'it keeps the id')
+  })
+
+  await t.test('what would leave too few is refused', async (t) => {
+    await die(third)
+    const refused = await remove(first, third)
+    t.match([refused.status, refused.json.code], [503, 'NO_QUORUM'])
+    await third.daemon.start()
+    await until(
+      'quorum',
+      () => seenBy(first),
+      ({ quorum }) => quorum === true,
+    )
+  })
+
+  await t.test('a node leaves by itself, and the last one only when it is forced', async (t) => {
+    await until(
+      'quorum',
+      () => seenBy(third),
+      ({ quorum }) => quorum === true,
+    )
+    const told = await remove(third, third)
+    t.equal(told.status, 200, told.text)
+    await until(
+      'its end',
+      () => seenBy(first),
+      ({ nodes }) => nodes.length === 1,
+    )
+    await addRip(first, 'alone')
+    const refused = await remove(first, first)
+    t.match([refused.status, refused.json.code], [409, 'IN_USE'])
+    t.equal((await remove(first, first, '?force=true')).status, 200)
+    await begunAnew(first, 2)
+    t.equal(await seenBy(first), null)
+    t.ok((await ripsOf(first)).includes('alone'))
+  })
+  return undefined
+})
