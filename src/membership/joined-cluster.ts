@@ -301,7 +301,7 @@ export class JoinedCluster {
     await settle(this, this.#parts.members, listed)
     await this.#lockout.bring()
     if (this.removals.isDue) await this.removals.finish()
-    if (this.#parts.members.get(this.own.nodeId) !== undefined) await dropUnused(this.etcd, this.#parts.members)
+    await dropUnused(this.etcd, this.#parts.members)
   }
 
   get #waysOfRemovals() {
