@@ -49,6 +49,7 @@ export interface JoinedParts {
 }
 
 const LOOK_EVERY_MS = 1_000
+const BETWEEN_LOOKS_MS = 20
 const STATUS_PATIENCE_MS = 1_500
 
 /** The cluster that this node is in, for as long as the daemon runs. */
@@ -234,10 +235,18 @@ export class JoinedCluster {
   /** One look at a time: what it does may take longer than the time to the next one. */
   async #look(): Promise<void> {
     if (this.#isLooking) return
-    this.#isLooking = true
-    try {
+    await this.betweenLooks(async () => {
       this.#removal ??= standingIn(this.#parts.members, this.pin)
       await (this.#removal === undefined ? this.#upkeep() : this.#goOut(this.#removal))
+    })
+  }
+
+  /** For what writes certificates and authorities of this node, as its looks do: what came late would stay. */
+  async betweenLooks<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#isLooking) await sleep(BETWEEN_LOOKS_MS)
+    this.#isLooking = true
+    try {
+      return await work()
     } finally {
       this.#isLooking = false
     }

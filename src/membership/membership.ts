@@ -285,7 +285,7 @@ export class Membership implements ClusterActor {
     return this.#oneAtATime(async () => {
       const place = address === undefined ? undefined : readAddress(address, this.#parts.listen.port)
       const parts = { cluster, members: this.members, files: this.#files, clock: this.#parts.clock, wait: sleep }
-      const hasMoved = await inTime(() => changeNode(parts, name, place))
+      const hasMoved = await cluster.betweenLooks(() => inTime(() => changeNode(parts, name, place)))
       this.#isOther ||= hasMoved
     })
   }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { silentLog } from '../../../src/base/log.ts'
 import { EtcdService } from '../../../src/membership/etcd-service.ts'
@@ -39,6 +40,21 @@ t.test('without etcd a node tells what it knows, and that nothing can be changed
     { id: 'b', name: 'right', isSelf: false, isLeader: false, ahead: 0 },
   ])
   t.not(nodes[1]?.state, 'online')
+  const done: string[] = []
+  const work = (name: string) =>
+    cluster.betweenLooks(async () => {
+      done.push(`${name} begins`)
+      await sleep(30)
+      done.push(`${name} ends`)
+    })
+  await Promise.all([work('one'), work('other')])
+  const [first, next] = done[0] === 'one begins' ? ['one', 'other'] : ['other', 'one']
+  t.same(done, [`${first} begins`, `${first} ends`, `${next} begins`, `${next} ends`], 'one after the other')
+  await t.rejects(
+    cluster.betweenLooks(() => Promise.reject(new TypeError('a defect'))),
+    TypeError,
+  )
+  t.equal(await cluster.betweenLooks(async () => 'next'), 'next', 'behind one that failed')
   store.orderBy(cluster.log)
   await refuses(t, 'NO_QUORUM', store.sessions.put('s', 1))
   await cluster.close()
