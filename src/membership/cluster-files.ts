@@ -148,12 +148,14 @@ export class ClusterFiles {
     { lists, ...trust }: Revocation,
     isInForce: boolean,
     taken?: Readonly<Record<AuthorityRole, string>>,
-  ): Promise<void> {
+  ): Promise<TrustHere> {
     for (const role of ROLES) {
       await replaceFile(this.path(role, 'crl'), derOf(lists[role]))
       if (taken !== undefined) await replaceFile(this.path(role, 'ca'), taken[role])
     }
-    await this.keepTrust({ ...trust, isInForce })
+    const here = { ...trust, isInForce }
+    await this.keepTrust(here)
+    return here
   }
 
   /** From now on the node is in the cluster. */

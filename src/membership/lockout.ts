@@ -44,44 +44,48 @@ export class Lockout {
   async bring(): Promise<void> {
     const { members, files } = this.#parts
     const wanted = revokedOf(members.removed()).map(({ serial }) => serial)
-    const here = files.trust()
+    let here = files.trust()
     const isKnown = isSame(wanted, here.serials) && isSame(numbersOf(members.authorities()), here.authorities)
-    if (!isKnown) await this.#renew(here)
-    if (!files.trust().isInForce) await this.#endConnections()
-    await this.#tell()
+    if (!isKnown) here = await this.#renew(here)
+    if (here.isInForce || (await this.#endConnections(here))) await this.#tell(here)
   }
 
-  async #renew(here: TrustHere): Promise<void> {
+  async #renew(here: TrustHere): Promise<TrustHere> {
     const { own, etcd, keys, members, files, position, present, clock } = this.#parts
     const issuers = await issuersIn(etcd, keys, members)
     const revocation = await revocationOf(issuers, members.removed(), position(), clock.now_ms())
     const { serials, authorities } = revocation
     const isLess = serials.every((serial) => here.serials.includes(serial)) && isSame(authorities, here.authorities)
     const certifiedBy = members.get(own.nodeId)?.certifiedBy ?? issuers.issuer
-    await files.keepRevocation(revocation, here.isInForce && isLess, takenFrom(issuers.pairs, certifiedBy))
+    const taken = takenFrom(issuers.pairs, certifiedBy)
+    const kept = await files.keepRevocation(revocation, here.isInForce && isLess, taken)
     present(files.certificates().client)
+    return kept
   }
 
   /** For the others: what this node takes, they may show. */
-  async #tell(): Promise<void> {
-    const { own, members, files } = this.#parts
-    const { authorities, isInForce } = files.trust()
+  async #tell({ authorities }: TrustHere): Promise<void> {
+    const { own, members } = this.#parts
     const trusts = Math.max(...authorities)
-    if (!isInForce || members.get(own.nodeId)?.trusts === trusts) return
+    if (members.get(own.nodeId)?.trusts === trusts) return
     await members.change(own.nodeId, (member) => ({ ...member, trusts }))
   }
 
-  /** etcd looks at a list when somebody connects. Who is connected goes on, until it is started again. */
-  async #endConnections(): Promise<void> {
+  /**
+   * etcd looks at a list when somebody connects. Who is connected goes on, until it is started again. Answers whether
+   * it was this node's turn.
+   */
+  async #endConnections(here: TrustHere): Promise<boolean> {
     const { etcd, own, service, files, log } = this.#parts
     const isDone = await inEtcdTurn(etcd, own.nodeId, async () => {
       await service.restart()
       await this.#answers()
     })
-    if (!isDone) return
-    await files.keepTrust({ ...files.trust(), isInForce: true })
-    const { serials, authorities } = files.trust()
+    if (!isDone) return false
+    await files.keepTrust({ ...here, isInForce: true })
+    const { serials, authorities } = here
     log.info('etcd goes by other certificates here', { revoked: serials.length, authorities: authorities.join() })
+    return true
   }
 
   /** Of its own member: the next node waits until this one has it back. */
