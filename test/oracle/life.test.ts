@@ -6,7 +6,7 @@
  */
 import t, { type Test } from 'tap'
 import { checkState } from '../../src/daemon/check.ts'
-import { until } from '../fixtures/daemon.ts'
+import { notedIn, until } from '../fixtures/daemon.ts'
 import { seededRandom } from '../storage/archive/reference-model.ts'
 import { applier, discarder, drainer, editor, type Play, weightOf } from './life-cast.ts'
 import { FAULTS, strike } from './life-faults.ts'
@@ -79,13 +79,7 @@ async function audited(
   test: Test,
   { daemon, answered }: Pick<World, 'daemon'> & Pick<Play, 'answered'>,
 ): Promise<void> {
-  const noted = new Set<string>()
-  for (let before = ''; ;) {
-    const page = await daemon.data('GET', `/audit?limit=1000&outcome=done${before}`)
-    for (const { requestId } of page) noted.add(requestId)
-    if (page.length === 0) break
-    before = `&before=${page.at(-1).seq}`
-  }
+  const noted = await notedIn(daemon)
   const missing = answered.filter((id) => !noted.has(id))
   test.same(missing, [], `${answered.length} answered changes, each with its entry`)
 }

@@ -2,7 +2,7 @@ import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { checkState } from '../../src/daemon/check.ts'
-import { Daemon, until } from '../fixtures/daemon.ts'
+import { Daemon, notedIn, until } from '../fixtures/daemon.ts'
 import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
 
 t.test(
@@ -43,13 +43,7 @@ t.test(
       ({ status }) => status === 201,
     )
     done.add(after.headers['x-request-id'] ?? '')
-    const noted = new Set<string>()
-    for (let before = ''; ;) {
-      const page = await daemon.data('GET', `/audit?limit=1000&outcome=done${before}`)
-      for (const { requestId } of page) noted.add(requestId)
-      if (page.length === 0) break
-      before = `&before=${page.at(-1).seq}`
-    }
+    const noted = await notedIn(daemon)
     test.same(
       [...done].filter((id) => !noted.has(id)),
       [],

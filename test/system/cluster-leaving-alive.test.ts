@@ -1,15 +1,11 @@
 import t from 'tap'
-import { begunAnew, type ClusterDaemon, ClusterDaemons } from '../fixtures/cluster-daemons.ts'
-import { addRip, allVote, die, ripsOf, seenBy, threeNodes } from '../fixtures/cluster-sight.ts'
+import { begunAnew, ClusterDaemons } from '../fixtures/cluster-daemons.ts'
+import { addRip, allVote, die, idsOf, remove, ripsOf, seenBy, threeNodes } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
 /** Real daemons, each with a real etcd beside it. */
 
 t.setTimeout(600_000)
-
-const remove = ({ daemon }: ClusterDaemon, { daemon: { node } }: ClusterDaemon, query = '') =>
-  daemon.call('DELETE', `/cluster/nodes/${node}${query}`)
-const ids = (...nodes: readonly ClusterDaemon[]) => nodes.map(({ daemon }) => daemon.node)
 
 t.test('nodes that are there when they are removed', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
@@ -36,7 +32,7 @@ t.test('nodes that are there when they are removed', async (t) => {
     await addRip(third, 'without it')
     t.same(
       (await seenBy(first)).nodes.map(({ id }: { id: string }) => id),
-      ids(first, third),
+      idsOf(first, third),
     )
   })
 

@@ -8,16 +8,24 @@ import { authoritiesIn, firstIssuers } from '../../src/membership/authorities.ts
 import { ClusterFiles, type NodeCertificates, type NodeCredentials } from '../../src/membership/cluster-files.ts'
 import { certify, newRequests, withKeys } from '../../src/membership/foundation.ts'
 import { begunAnew, type ClusterDaemon, ClusterDaemons, etcdOf, join } from '../fixtures/cluster-daemons.ts'
-import { addRip, asked, allVote, die, etcdAt, ripsOf, seenBy, threeNodes } from '../fixtures/cluster-sight.ts'
+import {
+  addRip,
+  allVote,
+  asked,
+  die,
+  etcdAt,
+  idsOf,
+  remove,
+  ripsOf,
+  seenBy,
+  threeNodes,
+} from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
 /** Real daemons, each with a real etcd beside it. */
 
 t.setTimeout(600_000)
 
-const remove = ({ daemon }: ClusterDaemon, { daemon: { node } }: ClusterDaemon, query = '') =>
-  daemon.call('DELETE', `/cluster/nodes/${node}${query}`)
-const ids = (...nodes: readonly ClusterDaemon[]) => nodes.map(({ daemon }) => daemon.node)
 const filesOf = ({ daemon }: ClusterDaemon) => new ClusterFiles(daemon.state)
 
 /** What a thief makes of the files of a node, and of what its etcd has: certificates of a key of their own. */
@@ -87,13 +95,13 @@ t.test('nodes that are removed', async (t) => {
       )
       t.same(
         seen.nodes.map(({ id }: { id: string }) => id),
-        ids(first, second),
+        idsOf(first, second),
       )
     }
     t.equal(await asks(), 401, 'a session of that node')
     await addRip(second, 'behind')
     const etcd = etcdAt(t, second, filesOf(second))
-    t.same((await asked(() => etcd.members.list())).map(({ name }) => name).toSorted(), ids(first, second).toSorted())
+    t.same((await asked(() => etcd.members.list())).map(({ name }) => name).toSorted(), idsOf(first, second).toSorted())
     const [base] = (await asked(() => etcd.range({ key: BASE }))).kvs
     const old = before?.keys.map(({ keyId }) => keyId) ?? []
     t.notOk(old.includes(keyIdOf(base?.value.subarray(NUMBER_DIGITS) ?? Buffer.alloc(0))), 'the checkpoint')
