@@ -232,6 +232,15 @@ async function installPrograms(mode) {
   })
 }
 
+/** About a second, after each change of a source; it saves more at each start. */
+async function putTogether() {
+  const { isPrepared, prepare } = await import('./prepare.mjs')
+  if (isPrepared()) return
+  await withLock(async () => {
+    if (!isPrepared()) await prepare()
+  })
+}
+
 const mode = process.argv[2]
 if (!MODES.includes(mode)) fail(`usage: node .ci/install.mjs ${MODES.join('|')}`)
 if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN)
@@ -240,3 +249,4 @@ if (process.platform !== 'linux' || process.arch !== 'x64')
   fail(`runs on x86-64 Linux only, not on ${process.platform} ${process.arch}`)
 await installPackages(NEEDS_ALL.has(mode))
 await installPrograms(mode)
+if (mode !== 'package') await putTogether()

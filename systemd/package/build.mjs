@@ -17,6 +17,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
+import { prepare } from '../../.ci/prepare.mjs'
 import { copyProductionTree } from './production-tree.mjs'
 import { sbom } from './sbom.mjs'
 
@@ -50,9 +51,10 @@ function walk(folder) {
 }
 
 /** Everything that is installed, below `tree`. */
-function fill(tree, version, time_s) {
+async function fill(tree, version, time_s) {
   const opt = join(tree, 'opt/fulcrum')
   const packages = copyProductionTree(ROOT, opt)
+  await prepare(opt, { isSealed: true })
   const manifest = JSON.parse(readFileSync(join(opt, 'package.json'), 'utf8'))
   writeFileSync(join(opt, 'package.json'), `${JSON.stringify({ ...manifest, version }, null, 2)}\n`)
   const place = (from, to) => {
@@ -111,12 +113,12 @@ function settle(tree, time_s) {
   }
 }
 
-function build({ output, version = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version, level }) {
+async function build({ output, version = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version, level }) {
   if (!VERSION.test(version)) throw new Error(`--version ${version}: must be like 1.2.3`)
   const time_s = buildTime_s()
   const tree = mkdtempSync(join(tmpdir(), 'fulcrum-package-'))
   try {
-    fill(tree, version, time_s)
+    await fill(tree, version, time_s)
     describe(tree, version)
     settle(tree, time_s)
     mkdirSync(output, { recursive: true })
@@ -133,7 +135,7 @@ function build({ output, version = JSON.parse(readFileSync(join(ROOT, 'package.j
 }
 
 try {
-  build(parseArgs({ options: OPTIONS, strict: true }).values)
+  await build(parseArgs({ options: OPTIONS, strict: true }).values)
 } catch (error) {
   console.error(`package: ${error.message}`)
   process.exitCode = 1

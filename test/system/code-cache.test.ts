@@ -25,9 +25,16 @@ import { Daemon, MAIN } from '../fixtures/daemon.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const RESTORE = [...MAIN.slice(0, -1), 'workers/restore-network.ts']
 
+/** Sources one by one, as where nothing has put them together. */
+const environment = (cache: string) => ({ CACHE_DIRECTORY: cache, FULCRUM_SOURCES: '1' })
+
 /** Runs a program of the project to its end with this folder for its code. */
-async function run(argv: readonly string[], cache: string, cwd = ROOT) {
-  const env = { PATH: process.env['PATH'], CACHE_DIRECTORY: cache }
+async function run(
+  argv: readonly string[],
+  cache: string,
+  { cwd = ROOT, env: more = environment(cache) }: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+) {
+  const env = { PATH: process.env['PATH'], ...more }
   const child = spawn(process.execPath, [...argv], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
@@ -51,7 +58,7 @@ const sizes = (cache: string) =>
 
 /** A state folder with stores, and a folder with the code that made them. */
 async function started(test: Test, cache: string): Promise<string> {
-  const daemon = new Daemon(temporaryFolder(test, 'daemon'), ['--no-demo'], [], { env: { CACHE_DIRECTORY: cache } })
+  const daemon = new Daemon(temporaryFolder(test, 'daemon'), ['--no-demo'], [], { env: environment(cache) })
   await daemon.start()
   await daemon.end()
   return daemon.state
@@ -136,7 +143,7 @@ t.test('a copy under the name of another is not taken for it', async (test) => {
 t.test('a daemon starts and serves with code that is empty', async (test) => {
   const cache = await copied(test)
   for (const file of filesIn(cache)) truncateSync(file)
-  const daemon = new Daemon(temporaryFolder(test, 'daemon'), ['--no-demo'], [], { env: { CACHE_DIRECTORY: cache } })
+  const daemon = new Daemon(temporaryFolder(test, 'daemon'), ['--no-demo'], [], { env: environment(cache) })
   test.teardown(() => daemon.end())
   await daemon.start()
   await daemon.login()
@@ -156,11 +163,44 @@ t.test('a source of the installation that is empty is told, and nobody ends with
     const [kept, path] = [join(copy, 'kept'), join(copy, entry)]
     renameSync(path, kept)
     writeFileSync(path, '')
-    const { code, stdout, stderr } = await run(argv, join(copy, 'cache'), copy)
+    const { code, stdout, stderr } = await run(argv, join(copy, 'cache'), { cwd: copy })
     test.ok(code !== 0 && stdout === '', entry)
     test.match(stderr, `${entry} is empty: install Fulcrum again`)
     renameSync(kept, path)
   }
+})
+
+t.test('what was put together is run while no source has changed since', async (test) => {
+  const copy = temporaryFolder(test, 'installation')
+  for (const name of ['src', 'workers', 'storage', 'package.json', 'package-lock.json'])
+    cpSync(join(ROOT, name), join(copy, name), { recursive: true })
+  mkdirSync(join(copy, 'node_modules'))
+  for (const name of readdirSync(join(ROOT, 'node_modules')))
+    symlinkSync(join(ROOT, 'node_modules', name), join(copy, 'node_modules', name))
+  const prepared = join(copy, 'node_modules', '.prepared')
+  rmSync(prepared)
+  mkdirSync(join(prepared, 'make'), { recursive: true })
+  writeFileSync(join(prepared, 'make', 'main.mjs'), `console.log('prepared')\n`)
+  const kept = readFileSync(join(ROOT, 'node_modules', '.prepared', 'manifest.json'), 'utf8')
+  const write = (text: string) => writeFileSync(join(prepared, 'manifest.json'), text)
+  const help = async (env = {}) =>
+    (await run([...MAIN, '--help'], '', { cwd: copy, env: { CACHE_DIRECTORY: join(copy, 'cache'), ...env } })).stdout
+  const { inputs, ...rest } = JSON.parse(kept) as { readonly inputs: readonly (readonly [path: string])[] }
+  const now = inputs.map(([path]) => {
+    const { size, mtimeMs } = statSync(join(copy, path))
+    return [path, size, mtimeMs]
+  })
+  const manifest = JSON.stringify({ ...rest, inputs: now, make: 'make' })
+  write(manifest)
+  test.equal(await help(), 'prepared\n')
+  test.match(await help({ FULCRUM_SOURCES: '1' }), /npm start/)
+  write(manifest.slice(0, -1))
+  test.match(await help(), /npm start/, 'a manifest that is half')
+  write(manifest)
+  writeFileSync(join(copy, 'src', 'settings.ts'), `${readFileSync(join(copy, 'src', 'settings.ts'), 'utf8')} `)
+  test.match(await help(), /npm start/, 'a source that was changed')
+  rmSync(join(copy, 'src', 'base', 'clock.ts'))
+  test.match(await help(), /npm start/, 'a source that is gone')
 })
 
 /** Mounts an image; answers its folder. */
