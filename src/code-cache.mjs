@@ -72,13 +72,13 @@ try {
 function findPrepared() {
   if (process.env.FULCRUM_SOURCES !== undefined) return { entries: [] }
   try {
-    const folder = join(root, 'node_modules', '.prepared')
-    const { make, entries, inputs } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'))
+    const makes = join(root, 'node_modules', '.prepared')
+    const { make, entries, inputs } = JSON.parse(readFileSync(join(makes, 'manifest.json'), 'utf8'))
     const isSame = inputs.every(([path, size, mtimeMs]) => {
       const now = statSync(join(root, path))
       return now.size === size && now.mtimeMs === mtimeMs
     })
-    return { url: pathToFileURL(join(folder, make, '/')).href, entries: isSame ? entries : [] }
+    return { url: pathToFileURL(join(makes, make, '/')).href, entries: isSame ? entries : [] }
   } catch {
     // Nothing was put together, or one of its sources is gone.
     return { entries: [] }

@@ -113,7 +113,11 @@ function settle(tree, time_s) {
   }
 }
 
-async function build({ output, version = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version, level }) {
+async function build({
+  output,
+  version = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version,
+  level,
+}) {
   if (!VERSION.test(version)) throw new Error(`--version ${version}: must be like 1.2.3`)
   const time_s = buildTime_s()
   const tree = mkdtempSync(join(tmpdir(), 'fulcrum-package-'))

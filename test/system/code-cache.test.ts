@@ -177,12 +177,12 @@ t.test('what was put together is run while no source has changed since', async (
   mkdirSync(join(copy, 'node_modules'))
   for (const name of readdirSync(join(ROOT, 'node_modules')))
     symlinkSync(join(ROOT, 'node_modules', name), join(copy, 'node_modules', name))
-  const prepared = join(copy, 'node_modules', '.prepared')
-  rmSync(prepared)
-  mkdirSync(join(prepared, 'make'), { recursive: true })
-  writeFileSync(join(prepared, 'make', 'main.mjs'), `console.log('prepared')\n`)
+  const folder = join(copy, 'node_modules', '.prepared')
+  rmSync(folder)
+  mkdirSync(join(folder, 'make'), { recursive: true })
+  writeFileSync(join(folder, 'make', 'main.mjs'), `console.log('prepared')\n`)
   const kept = readFileSync(join(ROOT, 'node_modules', '.prepared', 'manifest.json'), 'utf8')
-  const write = (text: string) => writeFileSync(join(prepared, 'manifest.json'), text)
+  const write = (text: string) => writeFileSync(join(folder, 'manifest.json'), text)
   const help = async (env = {}) =>
     (await run([...MAIN, '--help'], '', { cwd: copy, env: { CACHE_DIRECTORY: join(copy, 'cache'), ...env } })).stdout
   const { inputs, ...rest } = JSON.parse(kept) as { readonly inputs: readonly (readonly [path: string])[] }
