@@ -232,13 +232,17 @@ async function installPrograms(mode) {
   })
 }
 
-/** About a second, after each change of a source; it saves more at each start. */
+/** About a second, after each change of a source; it saves more at each start. Sources run without it. */
 async function putTogether() {
-  const { isPrepared, prepare } = await import('./prepare.mjs')
-  if (isPrepared()) return
-  await withLock(async () => {
-    if (!isPrepared()) await prepare()
-  })
+  try {
+    const { isPrepared, prepare } = await import('./prepare.mjs')
+    if (isPrepared()) return
+    await withLock(async () => {
+      if (!isPrepared()) await prepare()
+    })
+  } catch (error) {
+    say(`starts will be slower, as the sources could not be put together: ${error.message}`)
+  }
 }
 
 const mode = process.argv[2]

@@ -33,8 +33,12 @@ function clone(test: Test): string {
   if (status !== 0) throw new Error(stderr)
   mkdirSync(join(folder, '.ci'))
   cpSync(INSTALL, join(folder, '.ci', 'install.mjs'))
+  writePreparing(folder, 'export const isPrepared = () => true')
   return folder
 }
+
+/** There is nothing in the clone to put together. */
+const writePreparing = (folder: string, text: string) => writeFileSync(join(folder, '.ci', 'prepare.mjs'), text)
 
 t.test('a start installs what runs, a test adds the rest and takes nothing away', async (test) => {
   const folder = clone(test)
@@ -78,4 +82,17 @@ t.test('a lock that nobody can follow is told, and nothing is stamped', async (t
   test.equal(status, 1)
   test.match(stderr, /npm ci failed \(exit \d+\); nothing was started\n$/)
   test.notOk(existsSync(join(folder, 'node_modules', '.fulcrum-lock')))
+})
+
+t.test('a start goes on where the sources cannot be put together, and says what that costs', (test) => {
+  const folder = clone(test)
+  const install = () => run(process.execPath, ['.ci/install.mjs', 'start'], folder)
+  install()
+  const failing = `export const isPrepared = () => false
+export const prepare = async () => { throw new Error('EROFS: read-only file system') }`
+  writePreparing(folder, failing)
+  const { status, stderr } = install()
+  test.equal(status, 0)
+  test.match(stderr, /^fulcrum: starts will be slower, as the sources could not be put together: EROFS/)
+  test.end()
 })
