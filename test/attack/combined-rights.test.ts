@@ -154,6 +154,25 @@ t.test('combined rights: no revision without a change, and a restart only by who
   test.equal(await newest(), before)
 })
 
+t.test('combined rights: a drain that ends in a halt needs the rights to halt and to apply', async (test) => {
+  const { call, appliance, login, rip } = await people(test, [])
+  const drain = { path: '/ipvsDirector/rips/{id}/drain', methods: ['PUT'] }
+  for (const [name, path] of [
+    ['halts', '/ipvsDirector/rips/{id}/halt'],
+    ['applies', '/services/apply'],
+  ] as const) {
+    const body = { name, users: [], groups: [], endpoints: [drain, { path, methods: ['PUT'] }] }
+    const role = (await call('POST', '/rbac/roles', { body })).json.data.id
+    await createUser(call, `${name}@localhost`, [String(role)])
+    await call('PUT', '/services/apply')
+    const by = caller(appliance, await login(`${name}@localhost`, PASSWORD))
+    const { json } = await by('PUT', `/ipvsDirector/rips/${rip}/drain?wait=4s&then=halt`)
+    test.match(json, { code: 'PERMISSION_DENIED', message: /to halt a real server and to apply/ }, `${name} only`)
+    test.equal((await by('PUT', `/ipvsDirector/rips/${rip}/drain`)).status, 200)
+    await call('DELETE', '/services/pending')
+  }
+})
+
 t.test('combined rights: a job of somebody who is gone does nothing any more', async (test) => {
   const { call, by, ids, rip } = await people(test)
   const { json, status, text } = await by('Manager')('PUT', `/ipvsDirector/rips/${rip}/drain?wait=4s&then=halt`)
