@@ -8,6 +8,7 @@ import { contradictions, inOneSpelling, type Spellings } from './spellings.ts'
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /** `granted`: a role of the user must grant it (the default). `authenticated`: any valid session. `public`: anyone. */
+export type AnsweredByAny = 'for members' | 'for any id' | 'in transactions'
 export type Access = 'public' | 'authenticated' | 'granted'
 
 export type ParamNames<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
@@ -84,8 +85,11 @@ export interface EndpointSpec<
   readonly outsideTransactions?: true
   /** Changes the machine or its configuration: refused by a daemon that only watches a HAProxy of somebody else. */
   readonly managedOnly?: true
-  /** Whoever is asked answers, also where the path names another node, which may be away, or be none any more. */
-  readonly answeredByAny?: 'for members' | 'for any id'
+  /**
+   * Whoever is asked answers, also where the path names another node, which may be away, or be none any more. `in
+   * transactions`: only what names a transaction, whose node answers; see `nodeFacts` for what it asks the other one.
+   */
+  readonly answeredByAny?: AnsweredByAny
   /** About the open transaction itself: answered by the node that holds it. Says where the request names it. */
   readonly transactionIn?: 'path' | 'body'
   /**
@@ -178,7 +182,7 @@ export interface Endpoint {
   readonly permissionOnly: boolean
   readonly outsideTransactions: boolean
   readonly managedOnly: boolean
-  readonly answeredByAny: 'for members' | 'for any id' | undefined
+  readonly answeredByAny: AnsweredByAny | undefined
   readonly transactionIn: 'path' | 'body' | undefined
   readonly ofNodes: OfNodes | undefined
   readonly comparesRevision: boolean

@@ -21,9 +21,9 @@ const shared = (name: keyof typeof PARAMETERS): Json => ({ $ref: `#/components/p
 
 /** What a request to the endpoint says beside its body. */
 export function parametersOf(endpoint: Endpoint): readonly Json[] {
-  const { method, path, access, isTagged, outsideTransactions, comparesRevision } = endpoint
+  const { method, access, isTagged, outsideTransactions, comparesRevision } = endpoint
   return [
-    ...pathParameters(path, endpoint.answeredByAny !== undefined),
+    ...pathParameters(endpoint),
     ...queryParameters(endpoint),
     ...headerParameters(endpoint),
     ...(comparesRevision ? [shared('IfMatch')] : []),
@@ -33,8 +33,9 @@ export function parametersOf(endpoint: Endpoint): readonly Json[] {
   ]
 }
 
-function pathParameters(path: string, answeredByAny: boolean): readonly Json[] {
-  const node = answeredByAny ? 'Id of the node.' : 'Id of the node that answers.'
+function pathParameters({ path, answeredByAny }: Endpoint): readonly Json[] {
+  const answers = answeredByAny === undefined || answeredByAny === 'in transactions'
+  const node = answers ? 'Id of the node that answers.' : 'Id of the node.'
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',

@@ -30,6 +30,7 @@ import type { Machine } from '../machine/machine.ts'
 import { ClusterFiles } from '../membership/cluster-files.ts'
 import { APPLIED, LAYER_4, TIME } from '../membership/all-nodes.ts'
 import { INTERFACES } from '../membership/interfaces.ts'
+import { answerFact, FACT, ownFacts } from '../membership/node-facts.ts'
 import { Membership, type MembershipParts } from '../membership/membership.ts'
 import { answering } from '../membership/questions.ts'
 import { answeringRollouts, ROLLOUT } from '../membership/rollout-questions.ts'
@@ -74,6 +75,7 @@ export async function createAppliance(
       {
         [ROLLOUT]: answeringRollouts((question) => engine.participant?.answer(question)),
         [INTERFACES]: () => ground.facts.interfaces(),
+        [FACT]: (question) => (hasBegun ? answerFact(ownFacts({ ...ground, listeners }), question) : undefined),
         [LAYER_4]: async () => (hasBegun ? toldOf(layer4.live) : undefined),
         [APPLIED]: async () => (hasBegun ? engine.here : undefined),
         [TIME]: async () => ({ now_ms: clock.now_ms() }),

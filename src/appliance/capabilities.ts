@@ -27,6 +27,7 @@ import { APPLIED, askAll, type AskingAll, LAYER_4 } from '../membership/all-node
 import { holders } from '../membership/holders.ts'
 import { createInterfaces } from '../membership/interfaces.ts'
 import { Maintenance } from '../membership/maintenance.ts'
+import { createNodeFacts, ownFacts } from '../membership/node-facts.ts'
 import { endpoints } from '../resources/index.ts'
 import { SamlLogins } from '../saml/logins.ts'
 import { healthOver } from '../stats/health.ts'
@@ -62,7 +63,6 @@ export function createCapabilities(node: Node): Made {
   const applied = { path: APPLIED, isAnswer: isAppliedHere, lost: () => undefined }
   const capabilities: Whole = {
     accounts: access.account,
-    api: node.listeners,
     applying: new Applying({ ...node, transactions, askOthers: () => askAll(asking, applied) }),
     audit: node.audit,
     backups,
@@ -84,6 +84,7 @@ export function createCapabilities(node: Node): Made {
     login: access.login,
     machine: node.facts,
     maintenance,
+    nodeFacts: createNodeFacts({ ...node, own: ownFacts(node) }),
     passwords: access.hashing,
     pending: createPending(node),
     power,

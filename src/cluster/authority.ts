@@ -119,7 +119,9 @@ export class Authority {
   }
 
   /**
-   * A new authority: EC P-256, self-signed, 20 years, for nodes only (no authority below it).
+   * A new authority: EC P-256, self-signed, 20 years, for nodes only (no authority below it). It is valid from a year
+   * before: the clock of the node that makes it may be ahead, and all others have to take it at once. Where a clock is
+   * further off than certificates of nodes count, its node reaches nobody.
    *
    * @throws {CertificateError} when the id of the cluster does not fit a name.
    */
@@ -132,7 +134,7 @@ export class Authority {
       serialNumber: newSerial(),
       // Each has a name of its own, so that neither is looked for under the other.
       name: new x509.Name([{ O: [clusterId] }, { CN: [nameOfAuthority(role)] }]),
-      notBefore: new Date(now_ms - EARLIER_MS),
+      notBefore: new Date(now_ms - YEAR_MS),
       notAfter: new Date(now_ms + AUTHORITY_YEARS * YEAR_MS),
       signingAlgorithm: ALGORITHM,
       keys,

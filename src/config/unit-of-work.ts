@@ -119,8 +119,12 @@ export class UnitOfWork implements Edits {
   }
 
   get #join(): (() => Joined) | undefined {
-    const id = this.#transactionId
-    return id === undefined ? undefined : () => this.#parts.transactions.join(id, this.#actor)
+    const [id, { transactions }] = [this.#transactionId, this.#parts]
+    if (id === undefined) return undefined
+    // What is about this machine, and edits nothing, is answered here: the edits of a transaction are on no machine.
+    const isEdit = this.#endpoint.effect.startsWith('stage')
+    if (!isEdit && transactions.elsewhere?.id === id) return undefined
+    return () => transactions.join(id, this.#actor)
   }
 
   get #may(): May {

@@ -19,6 +19,7 @@ import type {
   UpdatesActor,
   UpdatesReader,
 } from './machine-care.ts'
+import type { NodeFactsReader } from './node-facts.ts'
 import type { RadiusProbe } from './radius.ts'
 import type { RevisionsReader } from './revisions.ts'
 import type { Sso, SsoReader } from './sso.ts'
@@ -32,8 +33,6 @@ import type { UnitsActor, UnitsReader } from './units.ts'
  */
 export interface Capabilities {
   readonly accounts: { read: AccountsReader; act: Accounts }
-  /** Where this API is reached now. */
-  readonly api: { read: { readonly port: number } }
   readonly applying: { read: ApplyReader; apply: ApplyActor }
   readonly audit: { read: AuditReader }
   readonly backups: { read: BackupsReader; act: BackupsActor }
@@ -56,6 +55,7 @@ export interface Capabilities {
   /** What the machine says of itself now. */
   readonly machine: { read: MachineFacts }
   readonly maintenance: { act: MaintenanceActor }
+  readonly nodeFacts: { read: NodeFactsReader }
   readonly passwords: { stage: Hashing }
   readonly pending: { read: PendingReader }
   readonly power: { act: PowerActor }

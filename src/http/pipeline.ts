@@ -165,12 +165,14 @@ export class Pipeline {
     return held === undefined || asked.incoming.carried !== undefined ? named : holderOf(held, asked)
   }
 
-  #namedNode(isKnown: boolean, { route, params }: Asked): string | undefined {
+  #namedNode(isKnown: boolean, { route, params, incoming }: Asked): string | undefined {
     const { answeredByAny } = route.endpoint
     // Known paths are answered here.
     if (answeredByAny === undefined) return isKnown ? undefined : otherNodeIn(params, this.#parts.nodeId)
     const named = otherNodeIn(params, this.#parts.nodeId)
-    if (named !== undefined && answeredByAny === 'for members') this.#forwarding.assertMember(named)
+    if (named === undefined || answeredByAny === 'for any id') return undefined
+    if (answeredByAny === 'in transactions' && incoming.header('x-transaction-id') === '') return named
+    this.#forwarding.assertMember(named)
     return undefined
   }
 

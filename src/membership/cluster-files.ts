@@ -68,9 +68,11 @@ const ROLES = ['peer', 'client'] as const
  */
 export class ClusterFiles {
   readonly folder: string
+  readonly #replace: typeof replaceFile
 
-  constructor(stateFolder: string) {
+  constructor(stateFolder: string, replace = replaceFile) {
     this.folder = clusterFolder(stateFolder)
+    this.#replace = replace
   }
 
   /** Something is there: a cluster, or what a crash has left of forming or joining one. */
@@ -108,7 +110,7 @@ export class ClusterFiles {
     await mkdir(this.folder, { recursive: true, mode: 0o700 })
     for (const role of ROLES) {
       for (const part of ['key', 'certificate', 'ca'] as const)
-        await replaceFile(this.path(role, part), certificates[role][part])
+        await this.#replace(this.path(role, part), certificates[role][part])
     }
     // Nobody was connected yet.
     await this.keepRevocation(revocation, true)
@@ -120,8 +122,8 @@ export class ClusterFiles {
     certified: Readonly<Record<AuthorityRole, Pick<NodeCredentials, 'certificate' | 'ca'>>>,
   ): Promise<void> {
     for (const role of ROLES) {
-      await replaceFile(this.path(role, 'certificate'), certified[role].certificate)
-      await replaceFile(this.path(role, 'ca'), certified[role].ca)
+      await this.#replace(this.path(role, 'certificate'), certified[role].certificate)
+      await this.#replace(this.path(role, 'ca'), certified[role].ca)
     }
   }
 
@@ -131,7 +133,7 @@ export class ClusterFiles {
   }
 
   keepArguments(etcd: readonly string[]): Promise<void> {
-    return replaceFile(join(this.folder, ETCD_FILE), etcdFile(etcd))
+    return this.#replace(join(this.folder, ETCD_FILE), etcdFile(etcd))
   }
 
   trust(): TrustHere {
@@ -140,7 +142,7 @@ export class ClusterFiles {
   }
 
   keepTrust(trust: TrustHere): Promise<void> {
-    return replaceFile(join(this.folder, TRUST), JSON.stringify(trust))
+    return this.#replace(join(this.folder, TRUST), JSON.stringify(trust))
   }
 
   /** etcd reads the lists anew for each connection, in DER, and authorities when it starts. */
@@ -150,8 +152,8 @@ export class ClusterFiles {
     taken?: Readonly<Record<AuthorityRole, string>>,
   ): Promise<TrustHere> {
     for (const role of ROLES) {
-      await replaceFile(this.path(role, 'crl'), derOf(lists[role]))
-      if (taken !== undefined) await replaceFile(this.path(role, 'ca'), taken[role])
+      await this.#replace(this.path(role, 'crl'), derOf(lists[role]))
+      if (taken !== undefined) await this.#replace(this.path(role, 'ca'), taken[role])
     }
     const here = { ...trust, isInForce }
     await this.keepTrust(here)
@@ -160,7 +162,7 @@ export class ClusterFiles {
 
   /** From now on the node is in the cluster. */
   commit(membership: OwnMembership): Promise<void> {
-    return replaceFile(join(this.folder, MEMBERSHIP), JSON.stringify(membership))
+    return this.#replace(join(this.folder, MEMBERSHIP), JSON.stringify(membership))
   }
 
   /** What a node leaves goes before the file that says it was in a cluster: a crash between finds it leaving. */

@@ -17,6 +17,7 @@ import { JoinServer, type JoinServerParts } from '../peers/joining/join-server.t
 import { PeerClient } from '../peers/peer-client.ts'
 import { PeerServer } from '../peers/peer-server.ts'
 import { askStanding, type Standing } from '../peers/standing.ts'
+import { replaceAging } from './aging.ts'
 import type { ClusterFiles, NodeCredentials, OwnMembership } from './cluster-files.ts'
 import { EtcdSpace } from './etcd-space.ts'
 import type { EtcdService } from './etcd-service.ts'
@@ -310,6 +311,9 @@ export class JoinedCluster {
     await settle(this, this.#parts.members, listed)
     await this.#lockout.bring()
     if (this.removals.isDue) await this.removals.finish()
+    const { clock, members, log } = this.#parts
+    const isEldest = () => this.removals.isEldest
+    await replaceAging({ own: this.own, etcd: this.etcd, keys: this.keys, members, clock, log, isEldest })
     await dropUnused(this.etcd, this.#parts.members)
   }
 

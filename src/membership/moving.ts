@@ -1,6 +1,6 @@
 import type { MachineClock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
-import type { ClusterFiles } from './cluster-files.ts'
+import type { ClusterFiles, NodeCredentials } from './cluster-files.ts'
 import { assertEtcdPorts } from './etcd-ground.ts'
 import type { EtcdService } from './etcd-service.ts'
 import { issuersIn } from './authorities.ts'
@@ -61,10 +61,14 @@ async function move(parts: MovingParts, place: NodeAddress): Promise<void> {
   await parts.files.commit({ ...parts.cluster.own, ...place })
 }
 
-/** New certificates for the keys that this node has, good at both its addresses. */
+/**
+ * New certificates for the keys that this node has, good at both its addresses. Before others are told that it shows
+ * them, `present` does: those who were the last to wait for that take the old ones no more.
+ */
 export async function certifyAnew(
   { cluster, members, files, clock, wait }: MovingParts,
   place: NodeAddress,
+  present: (credentials: NodeCredentials) => void = () => undefined,
 ): Promise<void> {
   const { own, etcd, keys } = cluster
   const { nodeId } = own
@@ -75,6 +79,7 @@ export async function certifyAnew(
   // Known to all before they count, so that they can be taken away again.
   await members.change(nodeId, (member) => ({ ...member, certificateEnd, serials: [...member.serials, ...serials] }))
   await files.keepCertificates(certified)
+  present(files.certificates().client)
   await members.change(nodeId, (member) => ({ ...member, certifiedBy: issuers.issuer }))
 }
 

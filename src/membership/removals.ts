@@ -2,15 +2,13 @@ import type { MachineClock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { ClusterLog } from '../cluster/cluster-log.ts'
-import { keyNotice } from '../cluster/key-notice.ts'
-import { keyName } from '../cluster/places.ts'
-import { type ClusterKeys, newClusterKey } from '../cluster/sealing.ts'
+import type { ClusterKeys } from '../cluster/sealing.ts'
 import type { EtcdClient } from '../etcd/client.ts'
 import { EtcdError } from '../etcd/errors.ts'
 import type { Member as EtcdMember } from '../etcd/members.ts'
 import type { OwnMembership } from './cluster-files.ts'
-import { keepAuthorities, newAuthorities, pairOf } from './authorities.ts'
 import type { JoinTokens } from './join-tokens.ts'
+import { changeKeys } from './key-change.ts'
 import type { Member, Members, Removed } from './members.ts'
 import { clientUrl, peerUrl } from './node-address.ts'
 import { patiently } from './patience.ts'
@@ -83,10 +81,19 @@ export class Removals {
 
   /** Whether it is for this node to go on with it: the one that was asked, or else the eldest that is there. */
   isOurs({ by }: Pick<Removed, 'by'>): boolean {
+    const { members, own } = this.#parts
+    return members.get(by) !== undefined && this.#isThere(by) ? by === own.nodeId : this.isEldest
+  }
+
+  /** Of the nodes that are there. */
+  get isEldest(): boolean {
+    const { members, own } = this.#parts
+    return members.all().find(({ id }) => this.#isThere(id))?.id === own.nodeId
+  }
+
+  #isThere(id: string): boolean {
     const { members, own, isReachable } = this.#parts
-    const isThere = (id: string) => id === own.nodeId || (members.get(id) !== undefined && isReachable(id))
-    const eldest = members.all().find(({ id }) => isThere(id))?.id
-    return (isThere(by) && members.get(by) !== undefined ? by : eldest) === own.nodeId
+    return id === own.nodeId || (members.get(id) !== undefined && isReachable(id))
   }
 
   /** Whether something of a removal waits for this node. */
@@ -108,8 +115,8 @@ export class Removals {
     await this.#takeOnce(member)
     await tokens.endOf(member.id)
     await this.#advance(pin, 'marked', 'out')
-    await this.#rotate(removed)
-    await this.#replaceAuthorities(removed)
+    // It may have read the keys of those that were there.
+    await changeKeys(this.#parts, removed.keyId)
     await log.seal()
     await this.#advance(pin, 'out', 'done')
     messages.info('a node was removed from the cluster', { nodeId: member.id, name: member.name })
@@ -132,42 +139,6 @@ export class Removals {
     const { etcd } = this.#parts
     const found = (await etcd.members.list()).find((one) => isOf(one, member))
     if (found !== undefined) await etcd.members.remove(found.id)
-  }
-
-  /** Everything that is sealed from then on is sealed with a key that the node was never given. */
-  async #rotate({ keyId: before }: Removed): Promise<void> {
-    const { keys, members, etcd, clock } = this.#parts
-    while (keys.newestKeyId === before) {
-      const recipients = members.all()
-      const key = newClusterKey()
-      const number = 1 + Math.max(0, ...members.keyNotices().map((notice) => notice.number))
-      const at = new Date(clock.now_ms()).toISOString()
-      const notice = keyNotice(keys.clusterId, key, recipients, { number, at })
-      const name = keyName(key.keyId)
-      // First for those who will begin with the checkpoint: nobody seals with a key that somebody cannot find.
-      await etcd.put(name, keys.seal(name, Buffer.from(JSON.stringify(notice))))
-      const isSame = () => {
-        const now = new Set(members.all().map(({ spki }) => spki))
-        return now.size === recipients.length && recipients.every(({ spki }) => now.has(spki))
-      }
-      await members.tellKey(() => (keys.newestKeyId === before && isSame() ? notice : undefined))
-    }
-  }
-
-  /** It may have read the keys of those that were there. */
-  async #replaceAuthorities({ keyId: before }: Removed): Promise<void> {
-    const { own, members, keys, etcd, clock } = this.#parts
-    const ageOf = (keyId: string) => members.keyNotices().find((notice) => notice.keyId === keyId)?.number ?? 0
-    const newest = () => members.authorities().at(-1)
-    for (;;) {
-      const { keyId = '', number = 0 } = newest() ?? {}
-      if (ageOf(keyId) > ageOf(before)) return
-      const sealing = keys.newestKeyId
-      const kept = await keepAuthorities(etcd, keys, await newAuthorities(own.clusterId, clock.now_ms()))
-      await members.tellAuthorities(() =>
-        newest()?.number === number && keys.newestKeyId === sealing ? pairOf(kept, sealing, number + 1) : undefined,
-      )
-    }
   }
 
   async #forgetOld(): Promise<void> {

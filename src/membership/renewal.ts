@@ -36,8 +36,7 @@ export class Renewal {
     const { client, peer } = files.certificates()
     const isOld = [client, peer].some(({ certificate }) => isDue(readNodeCertificate(certificate), clock.now_ms()))
     if (isOld || isOfOthers) {
-      await certifyAnew(this.#parts, cluster.own)
-      present(files.certificates().client)
+      await certifyAnew(this.#parts, cluster.own, present)
       log.info('the certificates of this node in the cluster were renewed')
     }
     this.#last_ms = now_ms

@@ -48,10 +48,10 @@ function problemsOf(sent: Timeouts): readonly FieldProblem[] {
   })
 }
 
-async function shown(ctx: ContextOf['read']) {
+async function shown(ctx: ContextOf['read'], nodeId: string) {
   const { tcpTimeout, tcpFinTimeout, udpTimeout } = ctx.section('conntrackTimeouts').find(SHARED) ?? DEFAULTS
-  const stored = ctx.section('conntrackLimits').settings(ctx.nodeId)?.size
-  const size = stored ?? (await ctx.machine.conntrackSize()) ?? DEFAULT_SIZE
+  const stored = ctx.section('conntrackLimits').settings(nodeId)?.size
+  const size = stored ?? (await ctx.nodeFacts.of(nodeId).conntrackSize()) ?? DEFAULT_SIZE
   return { size, tcpTimeout, tcpFinTimeout, udpTimeout }
 }
 
@@ -60,16 +60,18 @@ export const conntrack = [
     name: 'conntrack.get',
     method: 'GET',
     path: '/{applianceId}/system/conntrack',
+    answeredByAny: 'in transactions',
     effect: 'read',
     summary: 'Read how many connections this node tracks and how long',
     message: 'Connection tracking settings',
     data: ConntrackData,
-    handle: (ctx) => shown(ctx),
+    handle: (ctx, { params }) => shown(ctx, params.applianceId),
   }),
   endpoint({
     name: 'conntrack.update',
     method: 'PUT',
     path: '/{applianceId}/system/conntrack',
+    answeredByAny: 'in transactions',
     effect: 'stage',
     refuses: ['INVALID_DURATION', 'OUT_OF_RANGE'],
     summary: 'Change the size on this node and the timeouts on every node; omitted timeouts keep their value',
@@ -83,10 +85,10 @@ export const conntrack = [
     whenNull: DEFAULTS,
     data: ConntrackData,
     rules: problemsOf,
-    handle: (ctx, { body }) => {
+    handle: (ctx, { params, body }) => {
       const { size, ...sent } = body
       refuseFields(problemsOf(sent))
-      ctx.section('conntrackLimits').put({ id: ctx.nodeId, size })
+      ctx.section('conntrackLimits').put({ id: params.applianceId, size })
       const shared = ctx.section('conntrackTimeouts')
       const { tcpTimeout, tcpFinTimeout, udpTimeout } = { ...DEFAULTS, ...shared.find(SHARED), ...sent }
       const wanted = {

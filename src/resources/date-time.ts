@@ -5,7 +5,7 @@ import { ApiError, type FieldProblem, problemIn, refuseFields } from '../base/er
 import { dryRun } from '../api/reply.ts'
 import { isHost } from '../base/host-name.ts'
 import { closed } from '../model/fields.ts'
-import type { ClockFacts } from '../model/machine-facts.ts'
+import type { ClockFacts, MachineFacts } from '../model/machine-facts.ts'
 import type { ClockSettings } from '../model/node.ts'
 import { isoInZone, wallTimeOf } from '../base/wall-time.ts'
 
@@ -50,8 +50,8 @@ const TimeZones = Type.Record(Type.String(), Type.Record(Type.String(), NoData),
 
 type Anywhere = ContextOf['read'] | ContextOf['stage']
 
-async function zonesOf(ctx: Pick<Anywhere, 'machine'>): Promise<readonly string[]> {
-  const zones = await ctx.machine.timeZones()
+async function zonesOf(machine: Pick<MachineFacts, 'timeZones'>): Promise<readonly string[]> {
+  const zones = await machine.timeZones()
   if (zones === undefined) throw new ApiError('NOT_SUPPORTED', 'This machine has no time zones: install tzdata')
   return zones
 }
@@ -65,11 +65,11 @@ function byRegion(zones: readonly string[]) {
   return regions
 }
 
-/** What was chosen for this node, and what the machine says of the rest. */
-async function clockOf(ctx: Anywhere) {
-  const { timezone, ntp } = ctx.section('clocks').settings(ctx.nodeId) ?? NO_SETTINGS
+/** What was chosen for the node, and what the machine says of the rest. */
+async function clockOf(ctx: Anywhere, nodeId: string) {
+  const { timezone, ntp } = ctx.section('clocks').settings(nodeId) ?? NO_SETTINGS
   if (timezone !== '' && ntp !== null) return { timezone, ntpEnabled: ntp.enabled, ntp: [...ntp.servers] }
-  const found = await ctx.machine.clock()
+  const found = await ctx.nodeFacts.of(nodeId).clock()
   const { enabled, servers } = ntp ?? ntpOf(found)
   return { timezone: timezone || (found.timezone ?? NO_ZONE), ntpEnabled: enabled, ntp: [...servers] }
 }
@@ -87,9 +87,9 @@ function serverProblems(servers: readonly string[] = []): readonly FieldProblem[
   )
 }
 
-function store(ctx: ContextOf['stage'], settings: Partial<Omit<ClockSettings, 'id'>>): void {
+function store(ctx: ContextOf['stage'], id: string, settings: Partial<Omit<ClockSettings, 'id'>>): void {
   const clocks = ctx.section('clocks')
-  clocks.put({ ...NO_SETTINGS, ...clocks.find(ctx.nodeId), ...settings, id: ctx.nodeId })
+  clocks.put({ ...NO_SETTINGS, ...clocks.find(id), ...settings, id })
 }
 
 /** A clock that is kept would be set back at once. */
@@ -114,20 +114,21 @@ export const dateTime = [
     summary: 'List the time zones of this machine by region and city',
     message: 'Time zones',
     data: TimeZones,
-    handle: async (ctx) => byRegion(await zonesOf(ctx)),
+    handle: async (ctx) => byRegion(await zonesOf(ctx.machine)),
   }),
   endpoint({
     name: 'dateTime.get',
     method: 'GET',
     path: datePath,
+    answeredByAny: 'in transactions',
     effect: 'read',
     summary: 'Read date, time, time zone and NTP servers of this node',
     message: 'Date and time',
     moving: ['dateTime'],
     data: DateTimeData,
-    handle: async (ctx) => {
-      const clock = await clockOf(ctx)
-      return { dateTime: isoInZone(Date.now(), clock.timezone), ...clock }
+    handle: async (ctx, { params: { applianceId: id } }) => {
+      const clock = await clockOf(ctx, id)
+      return { dateTime: isoInZone(await ctx.nodeFacts.of(id).now_ms(), clock.timezone), ...clock }
     },
   }),
   endpoint({
@@ -179,6 +180,7 @@ export const dateTime = [
     name: 'dateTime.ntp',
     method: 'PUT',
     path: `${datePath}/ntp`,
+    answeredByAny: 'in transactions',
     effect: 'stage',
     readBy: 'dateTime.get',
     summary: 'Have NTP keep the clock of this node, or not; omitted servers stay',
@@ -194,16 +196,17 @@ export const dateTime = [
     }),
     whenNull: { ntp: [] },
     rules: ({ ntp }) => serverProblems(ntp),
-    handle: async (ctx, { body }) => {
+    handle: async (ctx, { params: { applianceId: id }, body }) => {
       refuseFields(serverProblems(body.ntp))
-      const servers = body.ntp ?? (await clockOf(ctx)).ntp
-      store(ctx, { ntp: { enabled: body.ntpEnabled, servers } })
+      const servers = body.ntp ?? (await clockOf(ctx, id)).ntp
+      store(ctx, id, { ntp: { enabled: body.ntpEnabled, servers } })
     },
   }),
   endpoint({
     name: 'dateTime.timezone',
     method: 'PUT',
     path: `${datePath}/timezone`,
+    answeredByAny: 'in transactions',
     effect: 'stage',
     readBy: 'dateTime.get',
     summary: 'Change the time zone of this node',
@@ -211,16 +214,16 @@ export const dateTime = [
     body: closed({ zone: Type.Optional(Zone), timezone: Type.Optional(Zone) }),
     needsOneOf: [['zone', 'timezone']],
     spellings: { timezone: 'zone' },
-    handle: async (ctx, { body: { zone } }) => {
+    handle: async (ctx, { params: { applianceId: id }, body: { zone } }) => {
       if (zone === undefined) {
         const errors = [{ field: 'zone', code: 'REQUIRED', message: 'is required' }]
         throw new ApiError('INVALID_BODY', 'The body lacks zone', { errors })
       }
-      const zones = await zonesOf(ctx)
+      const zones = await zonesOf(ctx.nodeFacts.of(id))
       if (!zones.includes(zone)) {
-        refuseFields([problemIn('zone', 'is no time zone of this machine')])
+        refuseFields([problemIn('zone', 'is no time zone of the machine')])
       }
-      store(ctx, { timezone: zone })
+      store(ctx, id, { timezone: zone })
     },
   }),
 ]

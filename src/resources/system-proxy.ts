@@ -103,12 +103,13 @@ export const systemProxy = [
     name: 'systemProxy.get',
     method: 'GET',
     path: '/{applianceId}/system/proxy',
+    answeredByAny: 'in transactions',
     effect: 'read',
     summary: 'Read the proxy through which this node fetches packages',
     message: 'Proxy settings',
     data: Shown,
-    handle: (ctx) => {
-      const stored = ctx.section('systemProxies').settings(ctx.nodeId) ?? NOTHING
+    handle: (ctx, { params }) => {
+      const stored = ctx.section('systemProxies').settings(params.applianceId) ?? NOTHING
       return {
         enable: stored.enable,
         address: stored.address ?? { value: null, port: null },
@@ -122,16 +123,17 @@ export const systemProxy = [
     name: 'systemProxy.update',
     method: 'PUT',
     path: '/{applianceId}/system/proxy',
+    answeredByAny: 'in transactions',
     effect: 'stage',
     refuses: ['ADDRESS_REQUIRED', 'INVALID_BYPASS_ENTRY', 'PASSWORD_NOT_STORED'],
     summary: 'Change the proxy of this node; omitted fields keep their value',
     message: 'Proxy settings stored',
     body: Body,
     rules: ({ bypass: sent }) => bypassProblems(sent),
-    handle: (ctx, { body }) => {
+    handle: (ctx, { params: { applianceId: id }, body }) => {
       const proxies = ctx.section('systemProxies')
-      const stored = proxies.settings(ctx.nodeId) ?? { ...NOTHING, bypass: [] }
-      proxies.put({ id: ctx.nodeId, ...merged(body, stored) })
+      const stored = proxies.settings(id) ?? { ...NOTHING, bypass: [] }
+      proxies.put({ id, ...merged(body, stored) })
     },
   }),
 ]

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { ContextOf } from '../context/context.ts'
 import type { ConsoleChange } from '../context/machine-care.ts'
+import type { NodeFacts } from '../context/node-facts.ts'
 import { endpoint } from '../api/endpoint.ts'
 import { ApiError, type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { dryRun, Reply } from '../api/reply.ts'
@@ -52,14 +53,14 @@ type Update = Static<typeof Update>
 type Settings = Omit<UserInterface, 'id'>
 
 /** Without a record, what the machine is like as it was found. */
-async function settingsOf(ctx: ContextOf['read'], record: UserInterface | undefined): Promise<Settings> {
+async function settingsOf(facts: NodeFacts, record: UserInterface | undefined): Promise<Settings> {
   if (record !== undefined) {
     const { id: _, ...settings } = record
     return settings
   }
-  const { enabled, port } = await ctx.machine.ssh()
+  const { enabled, port } = await facts.ssh()
   return {
-    apiPort: ctx.api.port,
+    apiPort: await facts.apiPort(),
     ipId: '',
     SSLCertificate: '',
     sshPort: port ?? SSH_PORT,
@@ -68,8 +69,8 @@ async function settingsOf(ctx: ContextOf['read'], record: UserInterface | undefi
 }
 
 /** What is stored; reading it also compares If-Match. */
-function recordOf(ctx: ContextOf['read']): UserInterface | undefined {
-  return ctx.section('userInterfaces').settings(ctx.nodeId)
+function recordOf(ctx: ContextOf['read'], nodeId: string): UserInterface | undefined {
+  return ctx.section('userInterfaces').settings(nodeId)
 }
 
 function settingsProblems(ctx: ContextOf['read'], sent: Update, next: Settings): readonly FieldProblem[] {
@@ -119,7 +120,7 @@ async function update(ctx: ContextOf['stage-and-act'], sent: Update): Promise<Re
     throw new ApiError('PERMISSION_DENIED', 'Console access needs the right to PUT /{applianceId}/system/console')
   }
   ctx.transactions.refuseOpen()
-  const before = await settingsOf(ctx, recordOf(ctx))
+  const before = await settingsOf(ctx.nodeFacts.of(ctx.nodeId), recordOf(ctx, ctx.nodeId))
   const { consoleEnabled: _, consolePassword: __, ...settings } = sent
   const next: Settings = { ...before, ...settings }
   refuseFields([...settingsProblems(ctx, sent, next), ...consoleProblems(sent, isOn)])
@@ -148,14 +149,16 @@ export const userInterface = [
     name: 'userInterface.get',
     method: 'GET',
     path: PATH,
+    answeredByAny: 'in transactions',
     effect: 'read',
     summary: 'Where the API and sshd listen, and whether the console account can log in',
     message: 'User interface settings',
     data: Read,
-    handle: async (ctx) => {
+    handle: async (ctx, { params: { applianceId: id } }) => {
+      const facts = ctx.nodeFacts.of(id)
       const [settings, consoleEnabled] = await Promise.all([
-        settingsOf(ctx, recordOf(ctx)),
-        ctx.machine.consoleEnabled(),
+        settingsOf(facts, recordOf(ctx, id)),
+        facts.consoleEnabled(),
       ])
       return consoleEnabled === undefined ? settings : { ...settings, consoleEnabled }
     },

@@ -31,6 +31,21 @@ t.test('a transaction and a backup of three nodes, and three other machines', as
     }
     const routes = await second.daemon.call('GET', `/${third.daemon.node}/routes`, { headers })
     t.same([routes.status, routes.json.data], [200, []], 'what belongs to another node alone')
+    const settings = `/${third.daemon.node}/system`
+    const zone = { body: { zone: 'Europe/Paris' }, headers }
+    for (const [at, { daemon }] of all.entries()) {
+      const size = { body: { size: 100_000 + at }, headers }
+      const made = await daemon.call('PUT', `${settings}/conntrack`, size)
+      t.equal(made.status, 200, `settings of the third node, asked of node ${at}: ${made.text}`)
+      t.equal((await daemon.call('PUT', `${settings}/datetime/timezone`, zone)).status, 200)
+      const inside = (await daemon.call('GET', `${settings}/datetime`, { headers })).json.data
+      t.match([inside.timezone, inside.dateTime], ['Europe/Paris', /\+0[12]:00$/])
+      t.not((await daemon.data('GET', `${settings}/conntrack`)).size, 100_000 + at, 'outside it')
+      t.equal((await daemon.call('GET', `${settings}/userinterface`, { headers })).status, 200)
+      t.equal((await daemon.call('GET', `/${third.daemon.node}/interfaces`, { headers })).status, 200)
+      const pinged = await daemon.call('POST', `/${third.daemon.node}/sips/none/ping`, { body: {}, headers })
+      t.match([pinged.status, pinged.json.code], [404, 'NOT_FOUND'])
+    }
     await first.daemon.kill('SIGKILL')
     const [left] = await second.daemon.data('GET', '/transactions')
     t.match(left, { id, nodeId: first.daemon.node })
@@ -50,6 +65,11 @@ t.test('a transaction and a backup of three nodes, and three other machines', as
         ['in 0', 'in 1', 'in 2'],
       )
     t.same(await third.daemon.data('GET', '/transactions'), [])
+    t.equal((await third.daemon.data('GET', `${settings}/conntrack`)).size, 100_002)
+    t.equal(
+      (await second.daemon.data('GET', `/${second.daemon.node}/system/datetime`)).timezone !== 'Europe/Paris',
+      true,
+    )
     const next = (await second.daemon.data('POST', '/transactions')).id
     const inside = { 'x-transaction-id': String(next) }
     await until(

@@ -100,18 +100,6 @@ t.test('edits and reads are those of the node that the path names, with its tags
   test.match([gone.status, gone.json.code], [404, 'NOT_FOUND'])
 })
 
-t.test('a transaction of the other node is one there only', async (test) => {
-  const { near, far } = await site(test)
-  const opened = await far.call('POST', '/transactions')
-  const { id } = opened.json.data
-  const headers = { 'x-transaction-id': String(id) }
-  const made = await near.call('PUT', '/lb2/system/proxy', { body: PROXY, headers })
-  test.equal(made.status, 200, made.text)
-  const outside = await far.call('GET', '/lb2/system/proxy')
-  const inside = await near.call('GET', '/lb2/system/proxy', { headers })
-  test.same([outside.json.data.bypass, inside.json.data.bypass], [[], PROXY.bypass])
-})
-
 t.test('both audit logs tell it under one id, each its part', async (test) => {
   const { near, far } = await site(test)
   await near.call('PUT', '/lb2/system/proxy', { body: PROXY, address: '192.0.2.77' })

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { ApiError } from '../../../src/base/errors.ts'
 import { silentLog } from '../../../src/base/log.ts'
+import { Editing } from '../../../src/config/editing.ts'
 import { Transactions } from '../../../src/config/transactions.ts'
 import { type Purpose, UnitOfWork, type WorkParts } from '../../../src/config/unit-of-work.ts'
 import { ANYTHING, configFixture, realServer, refuses } from '../../fixtures/config.ts'
@@ -70,6 +71,20 @@ t.test('edits inside a transaction are its own; some endpoints have nothing to d
   test.match(read.section('realServers').list(), [{ id: 'a' }])
   await refuses(test, 'NOT_FOUND', () => begin({}, ANNA, undefined, 'unknown'))
   await refuses(test, 'TRANSACTION_OPEN', () => begin({ outsideTransactions: true }, ANNA, undefined, id))
+})
+
+t.test('in a transaction of another node an act sees what everybody sees, and an edit is refused', async (test) => {
+  const { store, create } = fixture(test)
+  await create('a')
+  const value = { id: 't1', nodeId: 'b', owner: ANNA, openedAt_ms: 0, used: { bootId: '', uptime_ms: 0 } }
+  await store.openTransactions.update(() => ({ puts: [{ key: 't1', value }], removed: [] }))
+  const holders = { self: 'a', hasQuorum: true, nameOf: () => 'node b', isReachable: () => true }
+  const transactions = new Transactions(store, manualClock(), silentLog, holders)
+  const { begin } = fixture(test, { store, editing: new Editing(store), transactions })
+  for (const effect of ['act', 'read'] as const)
+    test.match(begin({ effect }, ANNA, undefined, 't1').section('realServers').list(), [{ id: 'a' }], effect)
+  await refuses(test, 'TRANSACTION_OPEN', async () => create('b', begin({}, ANNA, undefined, 't1')))
+  await refuses(test, 'NOT_FOUND', () => begin({ effect: 'act' }, ANNA, undefined, 't2'))
 })
 
 t.test('sections that are not managed here are read, and not edited', async (test) => {

@@ -35,6 +35,20 @@ t.test('what names a transaction is answered by the node that holds it; paths of
   test.match(await asked('GET', '/open'), { isThere: false })
 })
 
+t.test('settings of a node are edited where the transaction is held; outside one that node answers', async (test) => {
+  const { asked, transactions } = await held(test)
+  test.match(await asked('GET', '/lb1/settings', OF_T1), { isThere: true, status: 200 }, 'held by the other one')
+  test.match(await asked('GET', '/lb1/settings'), { isThere: false, status: 200 })
+  for (const time of ['first', 'second']) {
+    transactions.elsewhere = undefined
+    test.match(await asked('GET', '/lb2/settings', OF_T1), { isThere: false, status: 200 }, `held here, ${time}`)
+    test.match(await asked('GET', '/lb2/settings'), { isThere: true, status: 200 }, `outside it, ${time}`)
+    transactions.elsewhere = { id: 't1', nodeId: 'lb2', isReachable: true }
+    test.match(await asked('GET', '/lb2/settings', OF_T1), { isThere: true, status: 200 }, `held there, ${time}`)
+  }
+  test.match(await asked('GET', '/lb9/settings', OF_T1), { status: 404, json: { code: 'NOT_FOUND' } })
+})
+
 t.test('a body that names it goes there as well, and both audit logs tell of it', async (test) => {
   const { asked, near, far } = await held(test)
   test.match(await asked('PUT', '/apply', ANN, {}), { isThere: false, json: { data: {} } })
@@ -76,5 +90,6 @@ t.test('from node to node it goes once, and nothing else goes along', async (tes
   }
   test.equal(await ask('/everywhere', { 'x-transaction-id': 't1' }), 200)
   test.equal(await ask('/open', {}), 200)
+  test.equal(await ask('/lb2/settings', { 'x-transaction-id': 't1' }), 200)
   test.equal(await ask('/everywhere', {}), 404)
 })

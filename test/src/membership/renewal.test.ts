@@ -61,12 +61,16 @@ t.test('certificates are of the newest authorities as soon as every node takes t
   const { store, keys, client, files, own } = await formedNode(t, clock, { host: '192.0.2.1', port: 9444 })
   const members = new Members(store.members)
   const presented: string[] = []
+  const told: unknown[] = []
   const renewal = new Renewal({
     cluster: { own, etcd: client as never, keys },
     members,
     files,
     clock,
-    present: ({ ca }) => presented.push(ca),
+    present: ({ ca }) => {
+      presented.push(ca)
+      told.push(members.get('a')?.certifiedBy)
+    },
     wait: async () => undefined,
     log: silentLog,
   })
@@ -89,6 +93,7 @@ t.test('certificates are of the newest authorities as soon as every node takes t
   t.ok(new X509Certificate(certificate).checkIssued(new X509Certificate(ca)), 'the issuer comes first')
   t.equal(pinOf(ca), kept.client.pin)
   t.equal(readNodeCertificate(certificate).pin, pin, 'of the same key')
+  t.same(told, [1], 'it is shown before others are told, who take the old one no more then')
   t.match(members.get('a'), { certifiedBy: 2, serials: { length: 3 } })
   await renewal.look()
   t.equal(presented.length, 1)

@@ -1,0 +1,40 @@
+import { X509Certificate } from 'node:crypto'
+import type { Log } from '../base/log.ts'
+import { changeKeys, type KeyChangeParts } from './key-change.ts'
+import type { AuthorityPair } from './members.ts'
+
+export interface AgingParts extends KeyChangeParts {
+  /** Whether what nobody asks for is for this node to do. */
+  readonly isEldest: () => boolean
+  readonly log: Log
+}
+
+const DAY_MS = 86_400_000
+/**
+ * A node that is away holds the change up. It can come back for as long as its certificates count, which is a year, and
+ * then needs both authorities; whoever is away for longer has to be removed by a person, who has a second year to see
+ * it. Until the last year begins, the old authorities issue certificates that are good for a whole one.
+ */
+const CHANGED_BEFORE_MS = 2 * 365 * DAY_MS
+
+/**
+ * Begins a change of the authorities long before they end, as a removal does, with a new key of the cluster. Rejects
+ * where etcd does not answer; then it has to be asked again.
+ */
+export async function replaceAging(parts: AgingParts): Promise<void> {
+  const { members, clock, isEldest, log } = parts
+  const newest = members.authorities().at(-1)
+  if (newest === undefined) return
+  const end_ms = endOf(newest)
+  if (end_ms - clock.now_ms() >= CHANGED_BEFORE_MS) return
+  // A removal that has not ended makes new ones by itself.
+  const isRemoving = members.removed().some(({ stage }) => stage !== 'done')
+  if (isRemoving || !isEldest()) return
+  await changeKeys(parts, newest.keyId)
+  const end = new Date(end_ms).toISOString()
+  log.info('the authorities of the cluster near their end, and new ones were made', { end })
+}
+
+/** The first of them that ends. */
+const endOf = ({ certificates: { peer, client } }: AuthorityPair): number =>
+  Math.min(...[peer, client].map((pem) => Date.parse(new X509Certificate(pem).validTo)))
