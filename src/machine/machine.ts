@@ -103,8 +103,8 @@ export function createMachine(settings: Settings): Machine {
   const layer7proxy: HostSettings['layer7proxy'] = supervised
     ? { mode: 'supervised', program, configFile, masterSocket, folder }
     : { mode: 'systemd', masterSocket }
-  const clusterha = { program: settings.etcd, folder: clusterFolder(state) }
-  const host: HostSettings = { profile, stateFolder: state, layer7proxy, ...(supervised ? { clusterha } : {}) }
+  const etcd = { program: settings.etcd, folder: clusterFolder(state) }
+  const host: HostSettings = { profile, stateFolder: state, layer7proxy, ...(supervised ? { etcd } : {}) }
   const pool = systemPool(host)
   const probes = probePool(host)
   const checks = checkPool(host)
@@ -130,7 +130,7 @@ export function createMachine(settings: Settings): Machine {
     async stopSupervised() {
       if (!supervised) return undefined
       const common = { undo: 'none', whenUnchanged: 'act', timeout_ms: STOP_TIMEOUT_MS } as const
-      const steps = (['layer7proxy', 'clusterha'] as const).map(
+      const steps = (['layer7proxy', 'etcd'] as const).map(
         (unit) =>
           ({
             kind: 'unit',

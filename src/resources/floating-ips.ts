@@ -1,14 +1,14 @@
 import { type Static, Type } from 'typebox'
 import type { ContextOf } from '../context/context.ts'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { ApiError, refuseFields } from '../base/errors.ts'
+import { ApiError, problemIn, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { canonicalIp } from '../base/ip-network.ts'
 import { closed, optional } from '../model/fields.ts'
 import { FloatingIp, GroupId } from '../model/network.ts'
 import { addressProblems } from '../rules/network.ts'
 
-const { ip } = FloatingIp.properties
+const { ip, preferredNode } = FloatingIp.properties
 
 const Body = closed({
   groupId: GroupId,
@@ -18,7 +18,14 @@ const Body = closed({
       description: 'Whether a node has the address; frontends on a disabled one rest. Default true.',
     }),
   ),
+  preferredNode,
 })
+
+/** Of a node that there is; empty for none. */
+function refuseUnknownNode(nodeId: string | undefined, { interfaces }: Pick<ContextOf['stage'], 'interfaces'>): void {
+  if (nodeId === undefined || nodeId === '' || interfaces.nodeIds().includes(nodeId)) return
+  refuseFields([problemIn('preferredNode', `there is no node ${nodeId}; GET /cluster lists them`)])
+}
 
 /** Kept in the shortest form, and of no static IP: an address belongs to a node or to the service. */
 function fieldsFrom(body: Pick<Static<typeof Body>, 'groupId' | 'ip'>, ctx: ContextOf['stage']) {
@@ -60,7 +67,10 @@ export const floatingIps = [
     data: CreatedId,
     handle: (ctx, { body }) => {
       const id = newId()
-      ctx.section('floatingIps').create({ id, ...fieldsFrom(body, ctx), enabled: body.enabled ?? true })
+      const { enabled = true, preferredNode: preferred } = body
+      refuseUnknownNode(preferred, ctx)
+      const more = preferred === undefined ? {} : { preferredNode: preferred }
+      ctx.section('floatingIps').create({ id, ...fieldsFrom(body, ctx), enabled, ...more })
       return { id }
     },
   }),
@@ -86,13 +96,14 @@ export const floatingIps = [
       'Change a floating IP; an address that something listens on stays, but may be disabled; omitted fields keep their value',
     message: 'Floating IP stored',
     body: closed(optional(Body.properties)),
-    whenNull: { enabled: true },
+    whenNull: { enabled: true, preferredNode: '' },
     handle: (ctx, { params, body }) => {
       const addresses = ctx.section('floatingIps')
       const stored = addresses.get(params.id)
       const fields = fieldsFrom({ ...stored, ...body }, ctx)
       if (fields.ip !== stored.ip) addresses.refuseInUse(params.id)
-      addresses.merge(params.id, { ...fields, enabled: body.enabled })
+      refuseUnknownNode(body.preferredNode, ctx)
+      addresses.merge(params.id, { ...fields, enabled: body.enabled, preferredNode: body.preferredNode })
     },
   }),
   endpoint({
