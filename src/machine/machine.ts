@@ -18,7 +18,8 @@ import type { StartArchives } from '../stats/archive-thread.ts'
 
 /** The machine behind the daemon: what is rendered for it and what executes. */
 export interface Machine {
-  drivers(nodeId: string): readonly Driver[]
+  /** `nodeIds`: see `createDrivers`. */
+  drivers(nodeId: string, nodeIds: () => readonly string[]): readonly Driver[]
   readonly executor: FiguresExecutor
   /** Master socket of the managed HAProxy; undefined when none is managed. */
   readonly masterSocket: string | undefined
@@ -111,7 +112,8 @@ export function createMachine(settings: Settings): Machine {
   const compute = computePool()
   const intake = intakePool()
   return {
-    drivers: (nodeId) => createDrivers({ haproxy, stateFolder: state, loopback: settings.beside?.loopback }, nodeId),
+    drivers: (nodeId, nodeIds) =>
+      createDrivers({ haproxy, stateFolder: state, loopback: settings.beside?.loopback }, nodeId, nodeIds),
     executor: {
       execute(steps, capture) {
         if (capture === undefined) return pool.run('executePlan', { steps })

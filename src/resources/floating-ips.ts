@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
+import type { NodeAddresses } from '../context/addresses.ts'
 import type { ContextOf } from '../context/context.ts'
-import { CreatedId, endpoint } from '../api/endpoint.ts'
+import { CreatedId, endpoint, NoData } from '../api/endpoint.ts'
 import { ApiError, problemIn, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { canonicalIp } from '../base/ip-network.ts'
@@ -20,6 +21,29 @@ const Body = closed({
   ),
   preferredNode,
 })
+
+const HOLDER = Type.Object({
+  ...FloatingIp.properties,
+  holder: Type.Union([Type.String(), Type.Null()], {
+    description: 'Node that has the address now; null while none that answers has it.',
+  }),
+  since: Type.Union([Type.String(), Type.Null()], {
+    description: 'ISO 8601: since when, as the daemon of that node has seen it; null without a holder.',
+  }),
+})
+
+/** Two nodes have one address at most for a moment: who has it last counts. */
+function withHolder(floating: FloatingIp, told: ReadonlyMap<string, NodeAddresses>): Static<typeof HOLDER> {
+  let holder: string | null = null
+  let since: string | null = null
+  for (const [nodeId, { held }] of told) {
+    const here = held.find(({ ip: address }) => address === floating.ip)
+    if (here === undefined || (since !== null && here.since < since)) continue
+    holder = nodeId
+    ;({ since } = here)
+  }
+  return { ...floating, holder, since }
+}
 
 /** Of a node that there is; empty for none. */
 function refuseUnknownNode(nodeId: string | undefined, { interfaces }: Pick<ContextOf['stage'], 'interfaces'>): void {
@@ -51,8 +75,11 @@ export const floatingIps = [
     extension: true,
     summary: 'List floating IPs',
     message: 'Floating IPs',
-    data: Type.Array(FloatingIp),
-    handle: (ctx) => [...ctx.section('floatingIps').list()],
+    data: Type.Array(HOLDER),
+    handle: async (ctx) => {
+      const told = await ctx.addresses.all()
+      return [...ctx.section('floatingIps').list()].map((floating) => withHolder(floating, told))
+    },
   }),
   endpoint({
     name: 'floatingIps.create',
@@ -82,8 +109,12 @@ export const floatingIps = [
     extension: true,
     summary: 'Read a floating IP',
     message: 'Floating IP',
-    data: FloatingIp,
-    handle: (ctx, { params }) => ctx.section('floatingIps').get(params.id),
+    moving: ['holder', 'since'],
+    data: HOLDER,
+    handle: async (ctx, { params }) => {
+      const floating = ctx.section('floatingIps').get(params.id)
+      return withHolder(floating, await ctx.addresses.all())
+    },
   }),
   endpoint({
     name: 'floatingIps.update',
@@ -104,6 +135,23 @@ export const floatingIps = [
       if (fields.ip !== stored.ip) addresses.refuseInUse(params.id)
       refuseUnknownNode(body.preferredNode, ctx)
       addresses.merge(params.id, { ...fields, enabled: body.enabled, preferredNode: body.preferredNode })
+    },
+  }),
+  endpoint({
+    name: 'floatingIps.move',
+    method: 'PUT',
+    path: '/fips/{id}/move',
+    effect: 'act',
+    extension: true,
+    managedOnly: true,
+    refuses: ['NODE_UNREACHABLE'],
+    summary: 'Have another node take a floating IP, with all that move together with it; answers when it has it',
+    message: 'Floating IP {id} has moved',
+    body: closed({ nodeId: Type.String({ minLength: 1, maxLength: 64, description: 'Node that takes it.' }) }),
+    data: NoData,
+    handle: async (ctx, { params, body }) => {
+      await ctx.addresses.move(params.id, body.nodeId)
+      return []
     },
   }),
   endpoint({

@@ -58,7 +58,7 @@ export function vrrpDriver(nodeId: string, nodeIds: () => readonly string[]): Dr
   }
 }
 
-function serversIn(view: ConfigView): readonly Server[] {
+export function serversIn(view: ConfigView): readonly Server[] {
   const balances7 = serves(view.list('l7Frontends'))
   const balances4 = serves(view.list('l4Frontends'))
   return [...(balances7 ? (['haproxy'] as const) : []), ...(balances4 ? (['keepalived'] as const) : [])]
