@@ -10,7 +10,6 @@ import { verifyVrrp } from './verify.ts'
 
 const TIMEOUT_MS = 30_000
 const OPEN_MODE = 0o644
-const PROGRAM_MODE = 0o755
 
 const SERVICE: Setting = { kind: 'unitEnabled', unit: 'clusterha' }
 /** Programs of every node listen on the floating IPs, which one node has. */
@@ -53,7 +52,7 @@ export function vrrpDriver(nodeId: string, nodeIds: () => readonly string[]): Dr
       const effect = EFFECTS.get(section)
       return effect === undefined || isSame(moving(running), moving(desired)) ? undefined : effect
     },
-    render: (desired) => files(moving(desired)).map(({ path, content }) => ({ path, content })),
+    render: (desired) => files(moving(desired)),
     diagnose: (output) => [{ section: undefined, id: undefined, field: undefined, message: output }],
   }
 }
@@ -74,10 +73,10 @@ function files({ instances, servers }: Moving) {
   if (instances.length === 0) return []
   const kernel = writtenHere(NONLOCAL.map((key) => `${key} = 1`))
   return [
-    { path: SYSCTL_FILE, content: kernel, mode: OPEN_MODE },
-    { path: ALIVE_PROGRAM, content: ALIVE_TEXT, mode: PROGRAM_MODE },
-    { path: RELEASE_FILE, content: renderRelease(instances), mode: OPEN_MODE },
-    { path: CONFIG_FILE, content: renderVrrp(instances, servers), mode: OPEN_MODE },
+    { path: SYSCTL_FILE, content: kernel },
+    { path: ALIVE_PROGRAM, content: ALIVE_TEXT },
+    { path: RELEASE_FILE, content: renderRelease(instances) },
+    { path: CONFIG_FILE, content: renderVrrp(instances, servers) },
   ]
 }
 
@@ -92,13 +91,13 @@ function plan(running: Moving | undefined, desired: Moving, { atLeast }: PlanOpt
   return [
     ...wanted.filter(({ path }) => path === CONFIG_FILE).map(({ content }) => configCheck(content)),
     ...NONLOCAL.map((key) => nonlocal(key, '1')),
-    ...wanted.map(({ path, content, mode }): Step => ({
+    ...wanted.map(({ path, content }): Step => ({
       kind: 'replaceFile',
       why: `write ${path}`,
       timeout_ms: TIMEOUT_MS,
       path,
       content,
-      mode,
+      mode: OPEN_MODE,
       checked: path === CONFIG_FILE,
       namesInterfaces: true,
     })),
