@@ -106,6 +106,12 @@ export class LabNode {
     return started(this.#test, [...this.#enter, ...argv])
   }
 
+  /** Addresses of its own, where no daemon makes them. */
+  async prepare(addresses: readonly string[]): Promise<void> {
+    for (const address of addresses) await this.#space.output('ip', 'address', 'add', address, 'dev', 'eth0')
+    await this.#space.output('sysctl', '-qw', 'net.ipv4.ip_nonlocal_bind=1', 'net.ipv6.ip_nonlocal_bind=1')
+  }
+
   startHaproxy(): void {
     this.haproxy = this.start([
       'haproxy',

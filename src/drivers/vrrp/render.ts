@@ -21,10 +21,13 @@ export function renderVrrp(instances: readonly Instance[], servers: readonly Ser
     ...fileBlock(READY, 1),
     ...[...bySyncGroup.keys()].flatMap((name) => fileBlock(name, 0)),
     ...(servers.length === 0 ? [] : aliveBlock(servers)),
-    ...[...bySyncGroup].flatMap(([name, members]) => syncBlock(name, members, servers)),
+    // keepalived refuses a group of one, which then tracks for itself.
+    ...[...bySyncGroup].flatMap(([name, members]) => (members.length === 1 ? [] : syncBlock(name, members, servers))),
     ...[...bySyncGroup.values()].flatMap((members) => {
       const preempts = members.some(({ group }) => group.preempt === true)
-      return members.flatMap((instance) => instanceBlock(instance, preempts))
+      return members.flatMap((instance) =>
+        instanceBlock(instance, preempts, members.length === 1 ? tracking(instance.syncGroup, servers) : []),
+      )
     }),
   ]
   return `${lines.join('\n')}\n`
@@ -71,12 +74,16 @@ function syncBlock(name: string, members: readonly Instance[], servers: readonly
       'group',
       members.map((member) => member.name),
     ),
-    ...block('track_file', [READY, name]),
-    ...(servers.length === 0 ? [] : block('track_script', ['alive'])),
+    ...tracking(name, servers),
   ])
 }
 
-function instanceBlock(instance: Instance, preempts: boolean): readonly string[] {
+const tracking = (syncGroup: string, servers: readonly Server[]): readonly string[] => [
+  ...block('track_file', [READY, syncGroup]),
+  ...(servers.length === 0 ? [] : block('track_script', ['alive'])),
+]
+
+function instanceBlock(instance: Instance, preempts: boolean, tracked: readonly string[]): readonly string[] {
   const { name, group, vrrpId, interfaceId, own, others, priority, addresses } = instance
   const link = interfacePlace(interfaceId)
   const placed = ({ ip, prefix }: Instance['addresses'][number]): string => `${ip}/${prefix} dev ${link}`
@@ -89,6 +96,7 @@ function instanceBlock(instance: Instance, preempts: boolean): readonly string[]
     `advert_int ${(group.advertInterval ?? ADVERT_INTERVAL_S).toFixed(2)}`,
     `unicast_src_ip ${own.ip}`,
     `unicast_ttl ${TTL}`,
+    ...tracked,
     ...block(
       'unicast_peer',
       others.map(({ ip }) => `${ip} min_ttl ${TTL} max_ttl ${TTL}`),

@@ -1,9 +1,14 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import type { PlanOptions, Step } from '../../../../src/drivers/driver.ts'
 import { vrrpDriver } from '../../../../src/drivers/vrrp/driver.ts'
+import { CONFIG_FILE } from '../../../../src/drivers/vrrp/paths.ts'
 import { executePlan } from '../../../../workers/executor.ts'
 import { RecordingHost } from '../../../../workers/host/recording-host.ts'
-import { frontend } from '../../../fixtures/config.ts'
+import { withInterfaceNames } from '../../../../src/drivers/interface-names.ts'
+import { frontend, temporaryFolder } from '../../../fixtures/config.ts'
+import { keepalivedCheck, lacks } from '../../../fixtures/programs-apart.ts'
 import { type Records, viewOf } from '../../../fixtures/view.ts'
 import { goldenFiles } from '../golden-files.ts'
 import { pair, PAIR } from './vrrp-records.ts'
@@ -18,6 +23,20 @@ const ALONE = pair({ nodes: ['node'] })
 t.test('goldens', async (test) => {
   const three = vrrpDriver('node', () => [...PAIR, 'node-3'])
   goldenFiles(test, 'vrrp', three, (records) => three.render(viewOf(records)))
+})
+
+t.test('keepalived takes what comes of each golden', { skip: lacks('keepalived') }, async (test) => {
+  const url = new URL('../../../golden/vrrp/', import.meta.url)
+  const file = join(temporaryFolder(test, 'vrrp'), 'fulcrum-vrrp.conf')
+  for (const name of ['pair', 'preferred']) {
+    const records: Records = JSON.parse(readFileSync(new URL(`${name}.json`, url), 'utf8'))
+    const rendered = driver.render(viewOf(records)).find(({ path }) => path === CONFIG_FILE)
+    writeFileSync(file, withInterfaceNames(rendered?.content ?? '', new Map()))
+    const { status, lines } = keepalivedCheck(file)
+    test.equal(status, 0, `${name}: ${lines.join('; ')}`)
+  }
+  writeFileSync(file, 'vrrp_instance a {\n    virtual_router_id 999\n}\n')
+  test.not(keepalivedCheck(file).status, 0, 'and not what it cannot')
 })
 
 t.test(
