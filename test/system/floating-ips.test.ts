@@ -93,5 +93,11 @@ t.test(
     })
     test.ok(answers > 0)
     test.same(await second.holds(), [])
+    const [one] = FLOATING
+    for (const node of [second, first]) await node.tell('apply', { records: site(lab.nodes, [one]) })
+    await lab.untilOn(first, [one])
+    await first.tell('yield', { syncGroup: 'all' })
+    await lab.untilOn(second, [one])
+    test.pass('one address alone moves as well')
   },
 )
