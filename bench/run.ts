@@ -5,6 +5,7 @@ import { run as cluster } from './cluster.ts'
 import { run as config } from './config.ts'
 import { run as documents } from './documents.ts'
 import { environment } from './environment.ts'
+import { run as failover } from './failover.ts'
 import { run as forwarding } from './forwarding.ts'
 import { run as http } from './http.ts'
 import { run as interference } from './interference.ts'
@@ -23,6 +24,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   documents,
   config,
   cluster,
+  failover,
   start,
   archive,
   node,

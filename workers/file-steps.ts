@@ -8,6 +8,7 @@ import type {
 } from '../src/drivers/driver.ts'
 import { isOurs } from '../src/drivers/fragment.ts'
 import type { Host } from '../src/drivers/host.ts'
+import { withInterfaceNames } from '../src/drivers/interface-names.ts'
 import { type Failure, failureOf, forgetFound, messageOf, type Run, type Undo, wordsOf } from './step-run.ts'
 import { takenPorts } from './taken-ports.ts'
 
@@ -27,13 +28,14 @@ export async function check(run: Run, step: CheckStep): Promise<Failure | undefi
   run.undos.push({ order: 'file', run: () => silently(run.host.removeFile(candidate)) })
   try {
     for (const file of step.beside ?? []) await writeBeside(run, file, step.mode)
+    const content = await contentOf(run.host, step)
     // What is in place is judged there: on a full disk there is no room to write it once more.
-    const isInPlace = (await run.host.readFile(step.path)) === step.content
+    const isInPlace = (await run.host.readFile(step.path)) === content
     // One that a killed plan left has had its time.
     if (isInPlace) {
       await run.host.removeFile(candidate)
       run.inPlace.set(candidate, step.path)
-    } else await run.host.replaceFile(candidate, step.content, step.mode)
+    } else await run.host.replaceFile(candidate, content, step.mode)
   } catch (error) {
     return { output: messageOf(error), missing: false, instead: { kind: 'replaceFile', why: `write ${candidate}` } }
   }
@@ -44,6 +46,13 @@ export async function check(run: Run, step: CheckStep): Promise<Failure | undefi
   }
   const taken = await takenPorts(run.host, step.ports ?? [])
   return taken.length === 0 ? undefined : { output: taken.join('\n'), missing: false }
+}
+
+async function contentOf(
+  host: Host,
+  { content, namesInterfaces }: Pick<ReplaceFileStep, 'content' | 'namesInterfaces'>,
+): Promise<string> {
+  return namesInterfaces === true ? withInterfaceNames(content, await host.interfaceNames()) : content
 }
 
 /** One that is there already is not touched: who only looks changes nothing. */
@@ -84,16 +93,17 @@ export async function values(run: Run, { folder, values: needed, ifThere, keepsO
 
 export async function replaceFile(run: Run, step: ReplaceFileStep): Promise<Failure | undefined> {
   const { host } = run
+  const content = await contentOf(host, step)
   const previous = await host.readFile(step.path)
-  if (previous !== step.content) run.filesChanged = true
+  if (previous !== content) run.filesChanged = true
   if (previous !== undefined && !isOurs(previous)) {
     if (step.keepsFound === true) await keepFound(run, step.path, previous)
     if (step.foundCopy !== undefined && (await host.readFile(step.foundCopy)) === undefined)
       await host.replaceFile(step.foundCopy, previous, COPY_MODE)
   }
   run.undos.push(fileUndo(host, step.path, previous, step.mode))
-  if (step.checked && previous !== step.content) await host.renameFile(`${step.path}.candidate`, step.path)
-  else await host.replaceFile(step.path, step.content, step.mode)
+  if (step.checked && previous !== content) await host.renameFile(`${step.path}.candidate`, step.path)
+  else await host.replaceFile(step.path, content, step.mode)
   return undefined
 }
 

@@ -135,7 +135,8 @@ export async function account({ host }: Run, { change, timeout_ms }: AccountStep
 export async function unit(run: Run, step: UnitStep): Promise<Failure | undefined> {
   const { host, undos, warnings, filesChanged } = run
   const { unit: name, verb, undo, timeout_ms, whenUnchanged } = step
-  if (whenUnchanged === 'skip' && !filesChanged && (await host.unitState(name)) === 'running') return undefined
+  const isAsWanted = async () => verb === 'stop' || (await host.unitState(name)) === 'running'
+  if (whenUnchanged === 'skip' && !filesChanged && (await isAsWanted())) return undefined
   const isAsked = undo === 'asFound' || (verb === 'reload' && undo !== 'none')
   const ranBefore = isAsked && (await host.unitState(name)) === 'running'
   if (step.endsCounting === true) await run.capture()

@@ -101,8 +101,8 @@ export function volume(): Promise<VolumeFacts> {
 }
 
 export async function etcd(): Promise<string | undefined> {
-  const { clusterha }: HostSettings = workerData
-  const { exitCode, output } = await runProgram([clusterha?.program ?? ETCD_OF_UNIT, '--version'], ETCD_PATIENCE_MS)
+  const { etcd: program }: HostSettings = workerData
+  const { exitCode, output } = await runProgram([program?.program ?? ETCD_OF_UNIT, '--version'], ETCD_PATIENCE_MS)
   return exitCode === NOT_INSTALLED ? undefined : output
 }
 

@@ -28,6 +28,7 @@ import { ApiListeners } from '../listeners/api-listeners.ts'
 import { ensureCertificate } from '../listeners/own-certificate.ts'
 import type { Machine } from '../machine/machine.ts'
 import { ClusterFiles } from '../membership/cluster-files.ts'
+import { addressAnswers } from '../membership/addresses.ts'
 import { APPLIED, LAYER_4, TIME } from '../membership/all-nodes.ts'
 import { INTERFACES } from '../membership/interfaces.ts'
 import { answerFact, FACT, ownFacts } from '../membership/node-facts.ts'
@@ -62,7 +63,9 @@ export async function createAppliance(
   nodes?: OtherNodes,
 ): Promise<Appliance> {
   assertTable(endpoints)
-  const ground = await prepareGround(settings, machine, log, clock)
+  let joined: Membership | undefined
+  const nodeIds = () => joined?.members.all().map(({ id }) => id) ?? []
+  const ground = await prepareGround(settings, machine, log, clock, nodeIds)
   const { store, running, nodeId } = ground
   // Entries that are read while the node is put together are followed by its engine later.
   let hasBegun = false
@@ -79,11 +82,13 @@ export async function createAppliance(
         [LAYER_4]: async () => (hasBegun ? toldOf(layer4.live) : undefined),
         [APPLIED]: async () => (hasBegun ? engine.here : undefined),
         [TIME]: async () => ({ now_ms: clock.now_ms() }),
+        ...addressAnswers(() => (hasBegun ? made.here : undefined)),
       },
       (request) => pipeline.handleForwarded(request),
     ),
     onFolded: () => hasBegun && engine.participant?.folded(),
   })
+  joined = membership
   const editing = new Editing(store, ADMINISTRATOR.id)
   const observed = observedHaproxy(settings, store)
   const events = new Events(store.events, clock, log)
@@ -124,7 +129,13 @@ export async function createAppliance(
   return new RunningAppliance(node, made, pipeline, handle)
 }
 
-async function prepareGround(settings: Settings, machine: Machine, log: Log, clock: MachineClock): Promise<Ground> {
+async function prepareGround(
+  settings: Settings,
+  machine: Machine,
+  log: Log,
+  clock: MachineClock,
+  nodeIds: Ground['nodeIds'],
+): Promise<Ground> {
   const { state: stateFolder } = settings
   const store = await openStore(stateFolder, log)
   const running = configView(store.running)
@@ -140,10 +151,11 @@ async function prepareGround(settings: Settings, machine: Machine, log: Log, clo
     store,
     running,
     candidate: configView(store.candidate),
-    drivers: machine.drivers(born),
+    drivers: machine.drivers(born, nodeIds),
     identity,
     nodeId: identity(),
     born,
+    nodeIds,
     clock,
     log,
   }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { catalogOf } from '../api/access.ts'
 import { Documents } from '../api/documents.ts'
 import { radiusProbe } from '../auth/radius-test.ts'
@@ -23,6 +24,7 @@ import { createClock } from '../machine/set-clock.ts'
 import { Snapshots } from '../machine/snapshots.ts'
 import { Units } from '../machine/units.ts'
 import { Updates } from '../machine/updates/updates.ts'
+import { Addresses, type AddressesParts } from '../membership/addresses.ts'
 import { APPLIED, askAll, type AskingAll, LAYER_4 } from '../membership/all-nodes.ts'
 import { holders } from '../membership/holders.ts'
 import { createInterfaces } from '../membership/interfaces.ts'
@@ -33,6 +35,7 @@ import { SamlLogins } from '../saml/logins.ts'
 import { healthOver } from '../stats/health.ts'
 import { isLayer4Told, Layer4OfNodes, type Layer4Told } from '../stats/layer4-of-nodes.ts'
 import { Demo } from './demo.ts'
+import { createFloating } from './floating.ts'
 import type { Node, Part } from './node.ts'
 
 export interface Made {
@@ -40,6 +43,8 @@ export interface Made {
   readonly transactions: Transactions
   readonly automatic: AutomaticBackups
   readonly demo: Demo
+  /** What this node tells of its floating IPs, and gives away. */
+  readonly here: AddressesParts['here']
   /** What of the capabilities goes on by itself, in the order in which it starts. */
   readonly parts: readonly Part[]
 }
@@ -52,7 +57,12 @@ export function createCapabilities(node: Node): Made {
   const isAtWork = () => power.isGoingDown || node.jobs.running('packages') !== undefined
   const { members } = node.membership
   const maintenance = new Maintenance({ ...node, cluster: () => node.membership.cluster, members, isAtWork })
-  const power = new Power({ ...node, maintenance })
+  const { here, ...floating } = createFloating(node, {
+    isLeaving: () => isAtWork() || members.get(node.nodeId)?.maintenance !== undefined,
+    hasReadyOther: () => addresses.hasReadyOther(),
+  })
+  const addresses = new Addresses({ ...node, here, wait: (ms) => sleep(ms, undefined, { ref: false }) })
+  const power = new Power({ ...node, maintenance, addresses })
   const snapshots = new Snapshots({ ...node, power })
   const updates = new Updates({ ...node, power, snapshots })
   const backups = new Backups({ ...node, agreed: configView(node.store.agreed), leavesRoom, version: VERSION })
@@ -63,6 +73,7 @@ export function createCapabilities(node: Node): Made {
   const applied = { path: APPLIED, isAnswer: isAppliedHere, lost: () => undefined }
   const capabilities: Whole = {
     accounts: access.account,
+    addresses,
     applying: new Applying({ ...node, transactions, askOthers: () => askAll(asking, applied) }),
     audit: node.audit,
     backups,
@@ -104,8 +115,8 @@ export function createCapabilities(node: Node): Made {
   const kinds = [restoreChecks, drains, updates, snapshots].flatMap((one) => one.kinds)
   const tidied = { start: () => updates.tidy(), close: () => updates.close() }
   const own = [snapshots, power, maintenance, automatic, transactions]
-  const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, ...own]
-  return { capabilities, transactions, automatic, demo, parts }
+  const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, ...own, ...floating.parts]
+  return { capabilities, transactions, automatic, demo, here, parts }
 }
 
 function createLayer4OfNodes({ layer4, membership, clock }: Node, asking: AskingAll): Layer4OfNodes {

@@ -39,6 +39,8 @@ export interface Ground {
   readonly nodeId: string
   /** Who it was before it assumed another identity; configurations that name none mean this one. */
   readonly born: string
+  /** Of its cluster, in the order in which they joined; none without one. */
+  readonly nodeIds: () => readonly string[]
   readonly clock: MachineClock
   readonly log: Log
 }

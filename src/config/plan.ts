@@ -11,6 +11,7 @@ export interface Plan {
 export function orderPlan(planned: readonly { readonly step: Step; readonly owner: Driver }[]): Plan {
   const place = ({ step }: { readonly step: Step }): number => {
     if (step.kind === 'check') return 0
+    if (step.isLast === true) return 3
     return step.kind === 'network' && step.phase === 'settle' ? 2 : 1
   }
   const sorted = planned.toSorted((a, b) => place(a) - place(b))

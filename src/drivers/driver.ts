@@ -6,6 +6,14 @@ interface StepBase {
   /** What this step is for, shown in plan previews and in failures. */
   readonly why: string
   readonly timeout_ms: number
+  /** Behind everything else of the plan, also behind what the network loses. */
+  readonly isLast?: true
+}
+
+/** A file of which this is part of the content. */
+interface NamingInterfaces {
+  /** It has places for the names that interfaces have on this machine: see `interfacePlace`. */
+  readonly namesInterfaces?: true
 }
 
 /** A port that a program is about to listen on. */
@@ -19,7 +27,7 @@ export interface PortClaim {
  * Writes `path`.candidate and lets the program's own checker judge that exact file, then tries the ports, which
  * checkers do not. Undo: remove the candidate.
  */
-export interface CheckStep extends StepBase {
+export interface CheckStep extends StepBase, NamingInterfaces {
   readonly kind: 'check'
   readonly path: string
   readonly content: string
@@ -35,7 +43,7 @@ export interface FileContent {
   readonly content: string
 }
 /** Makes `path` hold `content` (by renaming a checked candidate when `checked`). Undo: the previous file. */
-export interface ReplaceFileStep extends StepBase {
+export interface ReplaceFileStep extends StepBase, NamingInterfaces {
   readonly kind: 'replaceFile'
   readonly path: string
   readonly content: string
@@ -108,7 +116,10 @@ export interface UnitStep extends StepBase {
   readonly unit: UnitName
   readonly verb: UnitVerb
   readonly undo: UnitVerb | 'asFound' | 'none'
-  /** `skip` leaves the unit alone when it runs and no file of this plan changed: a restarted daemon adopts it so. */
+  /**
+   * `skip` leaves the unit alone when no file of this plan changed, and it runs, or is to stop: a restarted daemon
+   * adopts it so.
+   */
   readonly whenUnchanged: 'act' | 'skip'
   /** A process ends with its counters: what was counted is read before it. */
   readonly endsCounting?: true

@@ -26,6 +26,8 @@ export interface Host {
   readonly recorded: number
   /** What a setting was before it was first changed; kept durably, so that it can be given back. */
   readonly found: KeptValues
+  /** The names that interfaces have now, by their stable ids. */
+  interfaceNames(): Promise<ReadonlyMap<string, string>>
   /** Makes addresses, routes and rules of this daemon what is wanted; those of others stay. See NetworkStep. */
   network(desired: DesiredNetwork, phase: NetworkPhase, timeout_ms: number): Promise<NetworkOutcome>
   /** Changes an account of the machine; the password travels in memory and on standard input only. */

@@ -10,6 +10,7 @@ import { keepalivedDriver } from './keepalived/driver.ts'
 import { snmpdDriver } from './snmpd/driver.ts'
 import { sshdDriver } from './sshd/driver.ts'
 import { timedateDriver } from './timedate/driver.ts'
+import { vrrpDriver } from './vrrp/driver.ts'
 
 export interface DriverPaths {
   readonly haproxy: HaproxyPaths
@@ -19,11 +20,20 @@ export interface DriverPaths {
   readonly loopback?: string | undefined
 }
 
-/** Everything that is managed on one node, in the order in which plans are made and carried out. */
-export function createDrivers(paths: DriverPaths, nodeId: string): readonly Driver[] {
+/**
+ * Everything that is managed on one node, in the order in which plans are made and carried out. `nodeIds` are those of
+ * its cluster in the order in which they come first; none without a cluster.
+ */
+export function createDrivers(
+  paths: DriverPaths,
+  nodeId: string,
+  nodeIds: () => readonly string[] = () => [],
+): readonly Driver[] {
   const haproxy = haproxyDriver(paths.haproxy)
   return [
-    networkDriver(nodeId),
+    networkDriver(nodeId, nodeIds),
+    // Before programs that listen on addresses of other nodes.
+    vrrpDriver(nodeId, nodeIds),
     paths.loopback === undefined ? haproxy : onOwnLoopback(haproxy, paths.loopback),
     keepalivedDriver(),
     conntrackDriver(nodeId),

@@ -11,7 +11,7 @@ export interface Program {
   readonly canReload: boolean
 }
 
-/** By the name that each has in /services, in the order in which it is listed there. */
+/** By the name that each has in /services, if it is there, in the order in which it is listed there. */
 export const PROGRAMS = {
   layer7proxy: {
     fullName: 'Layer 7 load balancer (HAProxy)',
@@ -28,7 +28,15 @@ export const PROGRAMS = {
     canReload: true,
   },
   clusterha: {
-    fullName: 'Cluster and high availability (etcd)',
+    fullName: 'High availability of floating IPs (keepalived, VRRP)',
+    unit: 'fulcrum-vrrp.service',
+    package: 'keepalived',
+    commands: ['keepalived'],
+    canReload: true,
+  },
+  /** Of a cluster; it starts and ends with the membership, so it is no service for people. */
+  etcd: {
+    fullName: 'Log of the cluster (etcd)',
     unit: 'fulcrum-etcd.service',
     package: 'etcd-server',
     commands: ['etcd'],

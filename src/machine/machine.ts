@@ -18,7 +18,8 @@ import type { StartArchives } from '../stats/archive-thread.ts'
 
 /** The machine behind the daemon: what is rendered for it and what executes. */
 export interface Machine {
-  drivers(nodeId: string): readonly Driver[]
+  /** `nodeIds`: see `createDrivers`. */
+  drivers(nodeId: string, nodeIds: () => readonly string[]): readonly Driver[]
   readonly executor: FiguresExecutor
   /** Master socket of the managed HAProxy; undefined when none is managed. */
   readonly masterSocket: string | undefined
@@ -103,15 +104,16 @@ export function createMachine(settings: Settings): Machine {
   const layer7proxy: HostSettings['layer7proxy'] = supervised
     ? { mode: 'supervised', program, configFile, masterSocket, folder }
     : { mode: 'systemd', masterSocket }
-  const clusterha = { program: settings.etcd, folder: clusterFolder(state) }
-  const host: HostSettings = { profile, stateFolder: state, layer7proxy, ...(supervised ? { clusterha } : {}) }
+  const etcd = { program: settings.etcd, folder: clusterFolder(state) }
+  const host: HostSettings = { profile, stateFolder: state, layer7proxy, ...(supervised ? { etcd } : {}) }
   const pool = systemPool(host)
   const probes = probePool(host)
   const checks = checkPool(host)
   const compute = computePool()
   const intake = intakePool()
   return {
-    drivers: (nodeId) => createDrivers({ haproxy, stateFolder: state, loopback: settings.beside?.loopback }, nodeId),
+    drivers: (nodeId, nodeIds) =>
+      createDrivers({ haproxy, stateFolder: state, loopback: settings.beside?.loopback }, nodeId, nodeIds),
     executor: {
       execute(steps, capture) {
         if (capture === undefined) return pool.run('executePlan', { steps })
@@ -130,7 +132,7 @@ export function createMachine(settings: Settings): Machine {
     async stopSupervised() {
       if (!supervised) return undefined
       const common = { undo: 'none', whenUnchanged: 'act', timeout_ms: STOP_TIMEOUT_MS } as const
-      const steps = (['layer7proxy', 'clusterha'] as const).map(
+      const steps = (['layer7proxy', 'etcd'] as const).map(
         (unit) =>
           ({
             kind: 'unit',

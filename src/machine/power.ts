@@ -49,6 +49,8 @@ export interface PowerParts {
   readonly access: { assertStill(author: Actor, endpoints: readonly string[]): void }
   /** Tells the cluster. Does not fail. */
   readonly maintenance: { begin(reason: string): Promise<void> }
+  /** Resolves when this node has no floating IP any more, or nobody takes them. */
+  readonly addresses: { leave(): Promise<void> }
   readonly events: Pick<Events, 'publish'>
   readonly log: Log
 }
@@ -140,6 +142,8 @@ export class Power implements PowerActor {
       // In the time of the answer: a cluster without a quorum holds nothing up.
       void this.#parts.maintenance.begin(change)
       await sleep(ANSWER_MS, undefined, { ref: false })
+      // New connections go to another node where there is one.
+      await this.#parts.addresses.leave()
       await this.#drain(deadline_ms)
       // What was begun is remembered: the next start of the daemon goes on with it.
       if (this.#isClosing) return

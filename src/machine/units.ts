@@ -5,11 +5,11 @@ import { type Program, PROGRAMS } from '../drivers/programs.ts'
 import { ApiError } from '../base/errors.ts'
 
 /** `webui` is this daemon's own front; health checks run in the programs that balance. */
-type ServiceName = UnitName | 'healthchecks' | 'webui'
+type ServiceName = Exclude<UnitName, 'etcd'> | 'healthchecks' | 'webui'
 /** A service without a package is updated in another way. */
 type Service = Pick<Program, 'fullName' | 'canReload'> & Partial<Pick<Program, 'package'>>
 
-const { layer7proxy, ipvsDirector, clusterha, ...others } = PROGRAMS
+const { layer7proxy, ipvsDirector, clusterha, ntp, ssh, snmp } = PROGRAMS
 
 /** In the order in which they are listed. */
 const SERVICES: Readonly<Record<ServiceName, Service>> = {
@@ -17,7 +17,9 @@ const SERVICES: Readonly<Record<ServiceName, Service>> = {
   ipvsDirector,
   clusterha,
   healthchecks: { fullName: 'Health checks of both layers', canReload: true },
-  ...others,
+  ntp,
+  ssh,
+  snmp,
   webui: { fullName: 'User interface and API', canReload: true },
 }
 const NAMES = Object.keys(SERVICES) as readonly ServiceName[]

@@ -61,7 +61,7 @@ export class EtcdService {
 
   async #perform(verb: UnitVerb, why: string): Promise<void> {
     const common = { undo: 'none', whenUnchanged: 'act', timeout_ms: UNIT_TIMEOUT_MS } as const
-    const result = await this.#executor.execute([{ kind: 'unit', unit: 'clusterha', verb, why, ...common }])
+    const result = await this.#executor.execute([{ kind: 'unit', unit: 'etcd', verb, why, ...common }])
     if (!result.ok) throw new ApiError('NOT_SUPPORTED', `${why} failed: ${result.output}`)
   }
 }

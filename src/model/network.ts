@@ -13,6 +13,10 @@ export const AssignedInterface = closed({
 
 export const GroupId = idOf('IP group, whose subnet holds the address.')
 
+const VRRP_ID_MAX = 255
+/** One for those without a preferred node, and one for each preferred node: a cluster has five at the most. */
+export const VRRP_IDS = 6
+
 const Text = (description: string) => Type.String({ maxLength: 45, description })
 
 /** A subnet and the interface that carries its addresses on each node. */
@@ -27,6 +31,27 @@ export const IpGroup = closed({
     maxItems: 64,
     description: 'The interface on each node that carries the addresses of this group.',
   }),
+  vrrpId: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: VRRP_ID_MAX - VRRP_IDS + 1,
+      description: `First of the ${VRRP_IDS} VRRP ids by which its floating IPs move between nodes, 1 to ${VRRP_ID_MAX - VRRP_IDS + 1}; without it, or 0, six that follow from the id of the group.`,
+    }),
+  ),
+  advertInterval: Type.Optional(
+    Type.Number({
+      minimum: 0.1,
+      maximum: 1,
+      description:
+        'Seconds between two signs of life of the node that has its floating IPs, 0.1 to 1; without it 0.2. After three that are missing another node takes over.',
+    }),
+  ),
+  preempt: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether its floating IPs go back by themselves, a minute after the node that comes first is there again; without it they stay where they are.',
+    }),
+  ),
 })
 export type IpGroup = Static<typeof IpGroup>
 
@@ -48,6 +73,13 @@ export const FloatingIp = closed({
   ip: Ip,
   groupId: GroupId,
   enabled: Type.Boolean({ description: 'A disabled floating IP is stored and on no node; frontends on it rest.' }),
+  preferredNode: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9-]{0,64}$',
+      description:
+        'Node that comes first for this address, which then moves together with those of the same preferred node; without it, or empty, all move together.',
+    }),
+  ),
 })
 export type FloatingIp = Static<typeof FloatingIp>
 

@@ -36,6 +36,10 @@ const Node = Type.Object({
   certificateEnd: Type.Union([Type.String(), Type.Null()], {
     description: 'ISO 8601: when its certificates end; it renews them by itself 30 days before. null: not known.',
   }),
+  isReady: Type.Union([Type.Boolean(), Type.Null()], {
+    description: 'Whether it may take floating IPs from other nodes; null where it does not tell.',
+  }),
+  floatingIps: Type.Array(Type.String(), { description: 'Floating IPs that it has now; none where it does not tell.' }),
   version: text('Of Fulcrum, when it joined.'),
   since: text('When it joined; ISO 8601.'),
 })
@@ -153,11 +157,14 @@ export const cluster = [
     handle: async (ctx) => {
       const state = await ctx.cluster.state()
       if (state === undefined) return null
+      const told = await ctx.addresses.all()
       const { halted = null, removedAt = null, nodes } = state
       const shown = nodes.map(({ maintenance = null, certificateEnd = null, ...node }) => ({
         ...node,
         maintenance,
         certificateEnd,
+        isReady: told.get(node.id)?.isReady ?? null,
+        floatingIps: (told.get(node.id)?.held ?? []).map(({ ip }) => ip),
       }))
       return { ...state, halted, removedAt, nodes: shown }
     },

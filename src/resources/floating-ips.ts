@@ -1,14 +1,15 @@
 import { type Static, Type } from 'typebox'
+import type { NodeAddresses } from '../context/addresses.ts'
 import type { ContextOf } from '../context/context.ts'
-import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { ApiError, refuseFields } from '../base/errors.ts'
+import { CreatedId, endpoint, NoData } from '../api/endpoint.ts'
+import { ApiError, problemIn, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { canonicalIp } from '../base/ip-network.ts'
 import { closed, optional } from '../model/fields.ts'
 import { FloatingIp, GroupId } from '../model/network.ts'
 import { addressProblems } from '../rules/network.ts'
 
-const { ip } = FloatingIp.properties
+const { ip, preferredNode } = FloatingIp.properties
 
 const Body = closed({
   groupId: GroupId,
@@ -18,7 +19,37 @@ const Body = closed({
       description: 'Whether a node has the address; frontends on a disabled one rest. Default true.',
     }),
   ),
+  preferredNode,
 })
+
+const HOLDER = Type.Object({
+  ...FloatingIp.properties,
+  holder: Type.Union([Type.String(), Type.Null()], {
+    description: 'Node that has the address now; null while none that answers has it.',
+  }),
+  since: Type.Union([Type.String(), Type.Null()], {
+    description: 'ISO 8601: since when, as the daemon of that node has seen it; null without a holder.',
+  }),
+})
+
+/** Two nodes have one address at most for a moment: who has it last counts. */
+function withHolder(floating: FloatingIp, told: ReadonlyMap<string, NodeAddresses>): Static<typeof HOLDER> {
+  let holder: string | null = null
+  let since: string | null = null
+  for (const [nodeId, { held }] of told) {
+    const here = held.find(({ ip: address }) => address === floating.ip)
+    if (here === undefined || (since !== null && here.since < since)) continue
+    holder = nodeId
+    ;({ since } = here)
+  }
+  return { ...floating, holder, since }
+}
+
+/** Of a node that there is; empty for none. */
+function refuseUnknownNode(nodeId: string | undefined, { interfaces }: Pick<ContextOf['stage'], 'interfaces'>): void {
+  if (nodeId === undefined || nodeId === '' || interfaces.nodeIds().includes(nodeId)) return
+  refuseFields([problemIn('preferredNode', `there is no node ${nodeId}; GET /cluster lists them`)])
+}
 
 /** Kept in the shortest form, and of no static IP: an address belongs to a node or to the service. */
 function fieldsFrom(body: Pick<Static<typeof Body>, 'groupId' | 'ip'>, ctx: ContextOf['stage']) {
@@ -44,8 +75,11 @@ export const floatingIps = [
     extension: true,
     summary: 'List floating IPs',
     message: 'Floating IPs',
-    data: Type.Array(FloatingIp),
-    handle: (ctx) => [...ctx.section('floatingIps').list()],
+    data: Type.Array(HOLDER),
+    handle: async (ctx) => {
+      const told = await ctx.addresses.all()
+      return [...ctx.section('floatingIps').list()].map((floating) => withHolder(floating, told))
+    },
   }),
   endpoint({
     name: 'floatingIps.create',
@@ -60,7 +94,10 @@ export const floatingIps = [
     data: CreatedId,
     handle: (ctx, { body }) => {
       const id = newId()
-      ctx.section('floatingIps').create({ id, ...fieldsFrom(body, ctx), enabled: body.enabled ?? true })
+      const { enabled = true, preferredNode: preferred } = body
+      refuseUnknownNode(preferred, ctx)
+      const more = preferred === undefined ? {} : { preferredNode: preferred }
+      ctx.section('floatingIps').create({ id, ...fieldsFrom(body, ctx), enabled, ...more })
       return { id }
     },
   }),
@@ -72,8 +109,12 @@ export const floatingIps = [
     extension: true,
     summary: 'Read a floating IP',
     message: 'Floating IP',
-    data: FloatingIp,
-    handle: (ctx, { params }) => ctx.section('floatingIps').get(params.id),
+    moving: ['holder', 'since'],
+    data: HOLDER,
+    handle: async (ctx, { params }) => {
+      const floating = ctx.section('floatingIps').get(params.id)
+      return withHolder(floating, await ctx.addresses.all())
+    },
   }),
   endpoint({
     name: 'floatingIps.update',
@@ -86,13 +127,31 @@ export const floatingIps = [
       'Change a floating IP; an address that something listens on stays, but may be disabled; omitted fields keep their value',
     message: 'Floating IP stored',
     body: closed(optional(Body.properties)),
-    whenNull: { enabled: true },
+    whenNull: { enabled: true, preferredNode: '' },
     handle: (ctx, { params, body }) => {
       const addresses = ctx.section('floatingIps')
       const stored = addresses.get(params.id)
       const fields = fieldsFrom({ ...stored, ...body }, ctx)
       if (fields.ip !== stored.ip) addresses.refuseInUse(params.id)
-      addresses.merge(params.id, { ...fields, enabled: body.enabled })
+      refuseUnknownNode(body.preferredNode, ctx)
+      addresses.merge(params.id, { ...fields, enabled: body.enabled, preferredNode: body.preferredNode })
+    },
+  }),
+  endpoint({
+    name: 'floatingIps.move',
+    method: 'PUT',
+    path: '/fips/{id}/move',
+    effect: 'act',
+    extension: true,
+    managedOnly: true,
+    refuses: ['NODE_UNREACHABLE'],
+    summary: 'Have another node take a floating IP, with all that move together with it; answers when it has it',
+    message: 'Floating IP {id} has moved',
+    body: closed({ nodeId: Type.String({ minLength: 1, maxLength: 64, description: 'Node that takes it.' }) }),
+    data: NoData,
+    handle: async (ctx, { params, body }) => {
+      await ctx.addresses.move(params.id, body.nodeId)
+      return []
     },
   }),
   endpoint({

@@ -8,7 +8,7 @@ import { closed, Name } from '../model/fields.ts'
 import { AssignedInterface, IpGroup } from '../model/network.ts'
 import { groupProblems, interfaceIdOf, interfaceIn, subnetOf } from '../rules/network.ts'
 
-const { networkIp, networkMask, gateway, defaultGateway } = IpGroup.properties
+const { networkIp, networkMask, gateway, defaultGateway, vrrpId, advertInterval, preempt } = IpGroup.properties
 
 const Body = closed({
   name: Name,
@@ -16,6 +16,9 @@ const Body = closed({
   networkMask: Type.Optional(networkMask),
   gateway: Type.Optional(gateway),
   defaultGateway: Type.Optional(defaultGateway),
+  vrrpId,
+  advertInterval,
+  preempt,
   assignedInterfaces: Type.Optional(
     Type.Array(AssignedInterface, {
       maxItems: 64,
@@ -157,7 +160,7 @@ export const ipGroups = [
     summary: 'Change an IP group; omitted fields keep their value, null clears one',
     message: 'IP group stored',
     body: Body,
-    whenNull: { ...EMPTY, assignedInterfaces: [] },
+    whenNull: { ...EMPTY, assignedInterfaces: [], vrrpId: 0, advertInterval: 0.2, preempt: false },
     data: CreatedId,
     handle: async (ctx, { params, body }) => {
       const groups = ctx.section('ipGroups')

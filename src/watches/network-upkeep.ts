@@ -4,12 +4,15 @@ import type { ConfigView } from '../model/sections.ts'
 import { Repeated } from '../base/repeated.ts'
 
 const LOOK_EVERY_MS = 60_000
+const LOOK_WHO_EVERY_MS = 1_000
 const SECTIONS = ['staticIps', 'floatingIps', 'ipRoutes', 'ipGroups'] as const
 
 interface UpkeepParts {
   readonly engine: ApplyEngine
   readonly running: ConfigView
   readonly listeners: { settle(): Promise<void> }
+  /** Of the cluster. */
+  readonly nodeIds: () => readonly string[]
   readonly log: Log
 }
 
@@ -20,18 +23,36 @@ interface UpkeepParts {
 export class NetworkUpkeep {
   readonly #parts: UpkeepParts
   readonly #looks: Repeated
+  readonly #looksWho: Repeated
+  /** Those that the network was made for. */
+  #nodeIds = ''
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts
     this.#looks = new Repeated('network', () => this.look(), LOOK_EVERY_MS, parts.log)
+    this.#looksWho = new Repeated('whose addresses move', () => this.lookWho(), LOOK_WHO_EVERY_MS, parts.log)
   }
 
   start(): void {
     this.#looks.start()
+    this.#looksWho.start()
   }
 
   close(): void {
     this.#looks.stop()
+    this.#looksWho.stop()
+  }
+
+  /**
+   * With whom addresses are shared is no configuration. What this node has alone goes before another can have it, and
+   * is made when the other has let go of it.
+   */
+  async lookWho(): Promise<void> {
+    const { engine, nodeIds } = this.#parts
+    const now = nodeIds().join(' ')
+    if (now === this.#nodeIds || engine.busy) return
+    this.#nodeIds = now
+    for (const driver of ['network', 'clusterha', 'network']) await engine.converge(({ name }) => name === driver)
   }
 
   async look(): Promise<void> {

@@ -61,7 +61,7 @@ async function fill(tree, version, time_s) {
     mkdirSync(join(tree, dirname(to)), { recursive: true })
     cpSync(from, join(tree, to))
   }
-  for (const unit of ['fulcrum.service', 'fulcrum-network.service', 'fulcrum-etcd.service'])
+  for (const unit of ['fulcrum.service', 'fulcrum-network.service', 'fulcrum-etcd.service', 'fulcrum-vrrp.service'])
     place(join(ROOT, 'systemd', unit), `lib/systemd/system/${unit}`)
   for (const dropIn of ['snmpd.service.d/fulcrum.conf', 'keepalived.service.d/fulcrum.conf'])
     place(join(ROOT, 'systemd', dropIn), `lib/systemd/system/${dropIn}`)

@@ -22,6 +22,7 @@ const ACTIONS: ReadonlySet<string> = new Set([
   // They change a node of a cluster, which has to be in one: test/system/cluster-moving.test.ts.
   'cluster.changeNode',
   'cluster.maintainNode',
+  'floatingIps.move',
 ])
 
 const propertiesOf = ({ body }: Endpoint): Readonly<Record<string, object>> =>

@@ -290,6 +290,9 @@ async function network(created: Created, node: string) {
     gateway: '198.51.100.1',
     defaultGateway: true,
     assignedInterfaces: [{ nodeId: node, interfaceId: ETH1 }],
+    vrrpId: 7,
+    advertInterval: 0.5,
+    preempt: true,
   }
   const groupId = await created('ipGroups', '/ipgroups', lan, { held: ['networkIp', 'networkMask', 'gateway'] })
   const staticIp = await created('staticIps', `/${node}/sips`, {
@@ -297,7 +300,8 @@ async function network(created: Created, node: string) {
     ip: '198.51.100.10',
     externalPingCheck: false,
   })
-  await created('floatingIps', '/fips', { groupId, ip: '198.51.100.20', enabled: false })
+  const floating = { groupId, ip: '198.51.100.20', enabled: false, preferredNode: node }
+  await created('floatingIps', '/fips', floating, { moving: ['holder', 'since'] })
   const route = { name: 'r', type: 'policy', destination: '203.0.113.0/24', source: '198.51.100.0/24' }
   await created(
     'ipRoutes',

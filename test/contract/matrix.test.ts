@@ -123,6 +123,7 @@ t.test('an unknown record, service or node is 404', async (test) => {
     'ipGroups.update': { name: 'x' },
     'staticIps.update': { groupId: 'x', ip: '192.0.2.1' },
     'floatingIps.update': { groupId: 'x', ip: '192.0.2.1' },
+    'floatingIps.move': { nodeId: 'x' },
     'ipRoutes.update': { name: 'x', type: 'blackhole', destination: '192.0.2.0/24' },
     'snmpUsers.update': { writeAccess: true },
   }

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { Write } from '../../storage/config/config-store.ts'
 import { SHARED } from '../../src/model/node.ts'
 import { l4Backend, l4Frontend, realServer } from '../fixtures/config.ts'
-import { NODE, record, recordedNode, removed } from './node-settings.ts'
+import { NODE, OTHER, record, recordedNode, removed } from './node-settings.ts'
 
 const STATES = ['online', 'drained', 'halted'] as const
 
@@ -43,8 +43,20 @@ function settings(n: number): readonly Write[] {
       id: 'lan',
       name: 'lan',
       ...subnet,
-      assignedInterfaces: [{ nodeId: NODE, interfaceId: 'card' }],
+      assignedInterfaces: [
+        { nodeId: NODE, interfaceId: 'card' },
+        { nodeId: OTHER, interfaceId: 'other card' },
+      ],
+      ...(n % 2 === 0 ? {} : { advertInterval: 0.5 }),
     }),
+    record('staticIps', {
+      id: 'ip-other',
+      nodeId: OTHER,
+      groupId: 'lan',
+      ip: `198.51.${n}.8`,
+      externalPingCheck: false,
+    }),
+    record('floatingIps', { id: `floating-${n % 2}`, groupId: 'lan', ip: `198.51.${n}.100`, enabled: n % 7 !== 0 }),
     record('staticIps', {
       id: `ip-${n % 3}`,
       nodeId: NODE,
@@ -95,6 +107,8 @@ function settings(n: number): readonly Write[] {
   ]
 }
 
+/** Records that need the IP group. */
+const IN_GROUP: ReadonlySet<string> = new Set(['staticIps', 'floatingIps'])
 const LAYER_4: ReadonlySet<string> = new Set(['realServers', 'healthChecks', 'l4Backends', 'l4Frontends'])
 
 const ALL: readonly Write[] = [
@@ -128,7 +142,12 @@ t.test(
       await node.stage(settings(1))
       await node.apply()
       // Records of the old configuration that the new one does not have.
-      await node.stage([...settings(2), removed('staticIps', 'ip-1'), removed('ipRoutes', 'route-1')])
+      await node.stage([
+        ...settings(2),
+        removed('staticIps', 'ip-1'),
+        removed('ipRoutes', 'route-1'),
+        removed('floatingIps', 'floating-1'),
+      ])
       isKilled = false
       const dying = node.engine((index) => {
         if (index !== killedAt) return
@@ -193,9 +212,9 @@ t.test('path independence: 30 random changes end as applying the end state once'
       const choices = pick(4) === 0 ? ALL : settings(1 + pick(20))
       const write = choices[pick(choices.length)]
       if (write === undefined) continue
-      // A static IP needs its group, and what is balanced goes together.
+      // An address needs its group, and what is balanced goes together.
       const isBalanced = LAYER_4.has(write.section) && write.value !== undefined
-      const alone = write.section === 'staticIps' && !end.has('ipGroups lan') ? [] : [write]
+      const alone = IN_GROUP.has(write.section) && !end.has('ipGroups lan') ? [] : [write]
       const writes = isBalanced ? choices.filter(({ section }) => LAYER_4.has(section)) : alone
       for (const each of writes) end.set(`${each.section} ${each.key}`, each)
       await node.stage(writes)

@@ -12,6 +12,8 @@ import { ENGINE_DEFAULTS, temporaryFolder } from '../fixtures/config.ts'
 import { stageIn } from '../fixtures/entries.ts'
 
 export const NODE = 'node-1'
+/** Of the same cluster. */
+export const OTHER = 'node-2'
 const ORIGIN = { actor: 'tester', endpoint: 'test', at: '' }
 
 export const record = <N extends SectionName>(section: N, value: SectionRecords[N]): Write => ({
@@ -82,7 +84,10 @@ export function recordedNode(test: Test) {
       ...ENGINE_DEFAULTS,
       nodeId: NODE,
       store,
-      drivers: createDrivers({ haproxy: supervisedPaths('/state/haproxy'), stateFolder: '/state' }, NODE),
+      drivers: createDrivers({ haproxy: supervisedPaths('/state/haproxy'), stateFolder: '/state' }, NODE, () => [
+        NODE,
+        OTHER,
+      ]),
       executor: {
         execute: async (steps: readonly Step[]) =>
           sent(await executePlan(host, sent(steps), beforeStep === undefined ? {} : { beforeStep })),

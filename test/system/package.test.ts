@@ -49,6 +49,7 @@ t.test('the package is the same each time, and holds what runs and nothing else'
     'opt/fulcrum/node_modules/@uwsjs/linux-x64-22/uws.node',
     'lib/systemd/system/fulcrum.service',
     'lib/systemd/system/fulcrum-etcd.service',
+    'lib/systemd/system/fulcrum-vrrp.service',
     'lib/systemd/system/fulcrum-network.service',
     'lib/systemd/system/snmpd.service.d/fulcrum.conf',
     'lib/systemd/system/keepalived.service.d/fulcrum.conf',

@@ -24,5 +24,5 @@ export interface HostSettings {
   readonly profile: 'trial' | 'appliance'
   readonly stateFolder: string
   readonly layer7proxy: Layer7ProxySettings
-  readonly clusterha?: ClusterProgram
+  readonly etcd?: ClusterProgram
 }

@@ -17,6 +17,7 @@ import type {
   UnitVerb,
 } from '../../src/drivers/host.ts'
 import { PROGRAMS } from '../../src/drivers/programs.ts'
+import { readInterfaces } from '../probe/interfaces.ts'
 import { changeAccount, hasLoginShell } from './accounts.ts'
 import { bareStart } from './bare-start.ts'
 import { sendCommand } from './control-socket.ts'
@@ -49,7 +50,7 @@ export class LinuxHost implements Host {
   readonly recorded = 0
 
   /** `folder` keeps what must be remembered about the machine. */
-  constructor({ layer7proxy, clusterha }: Pick<HostSettings, 'layer7proxy' | 'clusterha'>, folder: string) {
+  constructor({ layer7proxy, etcd }: Pick<HostSettings, 'layer7proxy' | 'etcd'>, folder: string) {
     this.found = new KeyValueFile(`${folder}/found.json`)
     this.#network = new KernelNetwork(networkFile(folder), runProgram)
     this.#mode = layer7proxy.mode
@@ -58,7 +59,7 @@ export class LinuxHost implements Host {
         layer7proxy.mode === 'systemd'
           ? new SystemdUnit(PROGRAMS.layer7proxy.unit, layer7proxy.masterSocket, runProgram)
           : new SupervisedProgram(layer7proxy, startDetached),
-      ...(clusterha === undefined ? {} : { clusterha: new SupervisedEtcd(clusterha, startDetached) }),
+      ...(etcd === undefined ? {} : { etcd: new SupervisedEtcd(etcd, startDetached) }),
     }
   }
 
@@ -107,6 +108,10 @@ export class LinuxHost implements Host {
   }
   writeSetting(setting: Setting, value: string, timeout_ms: number): Promise<RunResult> {
     return writeSetting(setting, value, runProgram, timeout_ms)
+  }
+  async interfaceNames(): Promise<ReadonlyMap<string, string>> {
+    const interfaces = await readInterfaces(runProgram)
+    return new Map(interfaces.map(({ id, name }) => [id, name]))
   }
   network(desired: DesiredNetwork, phase: NetworkPhase, timeout_ms: number): Promise<NetworkOutcome> {
     return this.#network.make(desired, phase, timeout_ms)

@@ -35,6 +35,7 @@ export interface RecordingHostOptions {
   readonly base?: Pick<Host, 'readFile' | 'unitState'> & Partial<Pick<Host, 'readSetting' | 'hasShell'>>
   /** Where settings and accounts are remembered; in memory only without it. */
   readonly memory?: KeptValues
+  readonly interfaceNames?: ReadonlyMap<string, string>
   readonly answerRun?: (argv: readonly string[]) => RunResult
   readonly answerSocket?: (path: string, request: string) => string
 }
@@ -120,6 +121,9 @@ export class RecordingHost implements Host {
     this.#record({ verb: 'setting', key, value })
     await this.#memory.set(key, value)
     return DONE
+  }
+  async interfaceNames(): Promise<ReadonlyMap<string, string>> {
+    return this.#options.interfaceNames ?? new Map()
   }
   async network(desired: DesiredNetwork, phase: NetworkPhase): Promise<NetworkOutcome> {
     const warnings = phase === 'settle' ? (desired.leftOut ?? []) : []

@@ -39,7 +39,7 @@ export class TrialHost implements Host {
 
   /** HAProxy and etcd run under the state folder; the other programs are the machine's. */
   #forUnit(name: UnitName): Host {
-    return name === 'layer7proxy' || name === 'clusterha' ? this.#real : this.#recorder
+    return name === 'layer7proxy' || name === 'etcd' ? this.#real : this.#recorder
   }
 
   get recorded(): number {
@@ -87,6 +87,9 @@ export class TrialHost implements Host {
   }
   writeSetting(setting: Setting, value: string, timeout_ms: number): Promise<RunResult> {
     return this.#recorder.writeSetting(setting, value, timeout_ms)
+  }
+  interfaceNames(): Promise<ReadonlyMap<string, string>> {
+    return this.#real.interfaceNames()
   }
   network(desired: DesiredNetwork, phase: NetworkPhase, timeout_ms: number): Promise<NetworkOutcome> {
     return this.#recorder.network(desired, phase, timeout_ms)

@@ -2,6 +2,7 @@ import { canonicalIp, canonicalNetwork, familyOf, fullPrefix, parseNetwork } fro
 import type { ConfigView, SectionRecords } from '../../model/sections.ts'
 import { subnetOf } from '../../rules/network.ts'
 import type { DesiredAddress, DesiredNetwork, DesiredRoute, DesiredRule } from '../host.ts'
+import { placementOf, type Site, unmovable } from '../vrrp/instances.ts'
 import { policyTables } from './policy-tables.ts'
 
 type Group = SectionRecords['ipGroups']
@@ -18,13 +19,17 @@ const byId = (a: { readonly id: string }, b: { readonly id: string }): number =>
 export const interfaceOn = (group: Group, nodeId: string): string | undefined =>
   group.assignedInterfaces.find((assigned) => assigned.nodeId === nodeId)?.interfaceId
 
-/** The network that the records of one node describe. */
-export function desiredNetwork(view: ConfigView, nodeId: string): DesiredNetwork {
+/**
+ * The network that the records of one node describe. `nodeIds` are the nodes of its cluster: what moves between them is
+ * none of these addresses.
+ */
+export function desiredNetwork(view: ConfigView, nodeId: string, nodeIds: readonly string[] = []): DesiredNetwork {
+  const site = { nodeId, nodeIds }
   const routes = enabledRoutes(view, nodeId)
   const tables = policyTables(routes.filter(({ type }) => type === 'policy'))
-  const leftOut = unplaced(view, nodeId)
+  const leftOut = [...unplaced(view, site), ...unmovable(view, site)]
   return {
-    addresses: placedAddresses(view, nodeId).map(({ address }) => address),
+    addresses: placed(view, site).map(({ address }) => address),
     routes: [
       ...defaultGateways(view, nodeId).map(({ route }) => route),
       ...routes.map((route) => desiredRoute(route, tables)),
@@ -43,8 +48,12 @@ export interface PlacedAddress {
 }
 
 /** In the order of creation: the first of a subnet is the one the kernel sends from. */
-export function placedAddresses(view: ConfigView, nodeId: string): readonly PlacedAddress[] {
-  return addressesOf(view, nodeId).flatMap(({ ip, groupId, pingCheck }) => {
+export const placedAddresses = (view: ConfigView, nodeId: string): readonly PlacedAddress[] =>
+  placed(view, { nodeId, nodeIds: [] })
+
+function placed(view: ConfigView, site: Site): readonly PlacedAddress[] {
+  const { nodeId } = site
+  return addressesOf(view, site).flatMap(({ ip, groupId, pingCheck }) => {
     const group = view.get('ipGroups', groupId)
     const interfaceId = group === undefined ? undefined : interfaceOn(group, nodeId)
     if (group === undefined || interfaceId === undefined) return []
@@ -55,10 +64,11 @@ export function placedAddresses(view: ConfigView, nodeId: string): readonly Plac
 }
 
 /** Floating ones come after those of the node, so that nothing is sent from them unasked. */
-function addressesOf(view: ConfigView, nodeId: string) {
-  const own = [...view.list('staticIps')].filter((address) => address.nodeId === nodeId).toSorted(byId)
-  // A cluster of one node has them all.
-  const floating = [...view.list('floatingIps')].filter(({ enabled }) => enabled).toSorted(byId)
+function addressesOf(view: ConfigView, site: Site) {
+  const own = [...view.list('staticIps')].filter((address) => address.nodeId === site.nodeId).toSorted(byId)
+  const floating = [...view.list('floatingIps')]
+    .filter((one) => one.enabled && placementOf(view, site, one) === 'here')
+    .toSorted(byId)
   return [
     ...own.map(({ ip, groupId, externalPingCheck }) => ({
       kind: 'static IP',
@@ -70,10 +80,10 @@ function addressesOf(view: ConfigView, nodeId: string) {
   ]
 }
 
-function unplaced(view: ConfigView, nodeId: string): readonly string[] {
-  return addressesOf(view, nodeId).flatMap(({ kind, ip, groupId }) => {
+function unplaced(view: ConfigView, site: Site): readonly string[] {
+  return addressesOf(view, site).flatMap(({ kind, ip, groupId }) => {
     const group = view.get('ipGroups', groupId)
-    if (group === undefined || interfaceOn(group, nodeId) !== undefined) return []
+    if (group === undefined || interfaceOn(group, site.nodeId) !== undefined) return []
     return [`${kind} ${ip} is not made: its IP group ${group.name} has no interface on this node`]
   })
 }

@@ -1,5 +1,5 @@
 import type { ConfigView, RecordChange } from '../../model/sections.ts'
-import type { ChangeEffect, Driver, NetworkStep, PlanOptions, Step } from '../driver.ts'
+import type { Driver, NetworkStep, PlanOptions, Step } from '../driver.ts'
 import type { DesiredNetwork } from '../host.ts'
 import { nodeIn } from '../this-node.ts'
 import { desiredNetwork } from './desired.ts'
@@ -10,17 +10,22 @@ const TIMEOUT_MS = 60_000
 const SECTIONS = ['ipGroups', 'staticIps', 'floatingIps', 'ipRoutes'] as const
 
 /** Addresses, routes and rules of one node. */
-export function networkDriver(nodeId: string): Driver {
+export function networkDriver(nodeId: string, nodeIds: () => readonly string[] = () => []): Driver {
+  const networkOf = (view: ConfigView) => desiredNetwork(view, nodeIn(view, nodeId), nodeIds())
   return {
     name: 'network',
     sections: SECTIONS,
     makesAnew: true,
     prepare: () => [],
     verify: (desired) => verifyNetwork(desired, nodeIn(desired, nodeId)),
-    plan: (running, desired, options) => planFor(running, desired, options, nodeId),
-    effectOf: (change, running, desired) => effectOf(change, running, desired, nodeId),
+    plan: (running, desired, options) =>
+      planFor(running === undefined ? undefined : networkOf(running), networkOf(desired), options),
+    effectOf(change, running, desired) {
+      if (!concerns(change, nodeIn(desired, nodeId))) return undefined
+      return isSame(networkOf(running), networkOf(desired)) ? 'runtime' : 'network'
+    },
     render(desired) {
-      const content = textOf(desiredNetwork(desired, nodeIn(desired, nodeId)))
+      const content = textOf(networkOf(desired))
       return content === '' ? [] : [{ path: SHOWN_AS, content }]
     },
     diagnose: (output) => [{ section: undefined, id: undefined, field: undefined, message: output }],
@@ -33,16 +38,13 @@ export function networkDriver(nodeId: string): Driver {
  * again, or when a change is taken back.
  */
 function planFor(
-  running: ConfigView | undefined,
-  desired: ConfigView,
+  before: DesiredNetwork | undefined,
+  wanted: DesiredNetwork,
   { isReturn }: PlanOptions,
-  nodeId: string,
 ): readonly Step[] {
-  const wanted = desiredNetwork(desired, nodeIn(desired, nodeId))
-  const before = running === undefined ? undefined : desiredNetwork(running, nodeIn(running, nodeId))
   const isMade = before !== undefined && isSame(before, wanted)
   if (isMade && isSameText(before.leftOut, wanted.leftOut)) return []
-  const network = running === undefined || isReturn === true ? unasked(wanted) : wanted
+  const network = before === undefined || isReturn === true ? unasked(wanted) : wanted
   const add = step(network, 'add', 'add what is missing of addresses and routes')
   const settle = step(network, 'settle', 'make addresses and routes as configured')
   return isMade || isNothing(network) ? [settle] : [add, settle]
@@ -70,16 +72,8 @@ const isSame = (a: DesiredNetwork, b: DesiredNetwork): boolean =>
   isSameText([a.addresses, a.routes, a.rules], [b.addresses, b.routes, b.rules])
 
 /** A change of names only costs nothing; anything else of these records may move packets. */
-function effectOf(
-  change: RecordChange,
-  running: ConfigView,
-  desired: ConfigView,
-  nodeId: string,
-): ChangeEffect | undefined {
-  if (!SECTIONS.some((section) => section === change.section)) return undefined
+function concerns(change: RecordChange, nodeId: string): boolean {
+  if (!SECTIONS.some((section) => section === change.section)) return false
   const known = change.after ?? change.before
-  if (known !== undefined && 'nodeId' in known && known.nodeId !== nodeIn(desired, nodeId)) return undefined
-  return isSame(desiredNetwork(running, nodeIn(running, nodeId)), desiredNetwork(desired, nodeIn(desired, nodeId)))
-    ? 'runtime'
-    : 'network'
+  return known === undefined || !('nodeId' in known) || known.nodeId === nodeId
 }

@@ -6,7 +6,7 @@ import { checkFiles, checkTidying, checkWrites } from './check-files.ts'
 import { diagnoseOutput } from './diagnose.ts'
 import { fallbackGone, fallbackProgram, goneFallbacks, NO_PROGRAMS, standIns } from './fallback-steps.ts'
 import { goneMaps, NO_MARKS, renderMarks, TABLE } from './nftables.ts'
-import { CONFIG_FILE, MARKS_FILE, MODULES_FILE, SYSCTL_FILE, WEIGHTS_FOLDER } from './paths.ts'
+import { ARGUMENTS_FILE, CONFIG_FILE, MARKS_FILE, MODULES_FILE, SYSCTL_FILE, WEIGHTS_FOLDER } from './paths.ts'
 import { loadedFile, readBack } from './read-back.ts'
 import { effectOf, isSameStructure } from './effect.ts'
 import { loadedName, prepareService, renderConfig } from './render.ts'
@@ -186,12 +186,14 @@ const configStep = (config: string) => ({
   checked: false,
 })
 
-/** The kernel's values are set at boot before keepalived starts. */
+/** Before keepalived starts the kernel's values are set. */
 function bootFiles({ served }: Director) {
   const lines = [...kernelValues(served)].map(([key, value]) => `${key} = ${value}`)
   return [
     { path: MODULES_FILE, content: writtenHere(['ip_vs']) },
     { path: SYSCTL_FILE, content: writtenHere(lines) },
+    // What moves floating IPs is another process of keepalived.
+    { path: ARGUMENTS_FILE, content: writtenHere(['DAEMON_ARGS=--check']) },
   ]
 }
 
@@ -231,7 +233,7 @@ function givenBack(running: Director): readonly Step[] {
     },
     remove(CONFIG_FILE),
     command(NO_TABLE, 'mark no packets any more'),
-    ...[MARKS_FILE, MODULES_FILE, SYSCTL_FILE].map(remove),
+    ...[MARKS_FILE, MODULES_FILE, SYSCTL_FILE, ARGUMENTS_FILE].map(remove),
     ...NO_PROGRAMS,
     ...returned(running, undefined),
     ...checkTidying(running, { served: [], view: running.view }),

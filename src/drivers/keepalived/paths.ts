@@ -6,6 +6,8 @@ export const MARKS_FILE = '/etc/keepalived/fulcrum-marks.nft'
  * One file for each weight; keepalived watches them. Gone at a boot, when keepalived makes them anew as its file says.
  */
 export const WEIGHTS_FOLDER = '/run/fulcrum-weights'
+/** What keepalived.service starts it with: see systemd/keepalived.service.d. */
+export const ARGUMENTS_FILE = '/etc/keepalived/fulcrum-checker.env'
 /** Loaded at boot before the values are set: without the module they do not exist. */
 export const MODULES_FILE = '/etc/modules-load.d/fulcrum-ipvs.conf'
 export const SYSCTL_FILE = '/etc/sysctl.d/60-fulcrum-ipvs.conf'

@@ -18,6 +18,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'cluster.join': { token: 'x', address: '192.0.2.1' },
   'cluster.changeNode': { name: 'other' },
   'cluster.maintainNode': { enabled: true },
+  'floatingIps.move': { nodeId: 'other' },
 }
 
 t.test(
@@ -25,7 +26,7 @@ t.test(
   async (test) => {
     const { call, node } = await applianceFixture(test, { observe: { path: '/nowhere/haproxy.sock' } })
     const managed = endpoints.filter(({ managedOnly }) => managedOnly)
-    test.equal(managed.length, 24)
+    test.equal(managed.length, 25)
     for (const { name, method, path } of managed) {
       const body = BODIES[name]
       const place = path.replace('{applianceId}', node).replace('{service}', 'ssh').replace('{n}', '1')

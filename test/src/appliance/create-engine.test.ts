@@ -15,7 +15,7 @@ t.test('figures are read before HAProxy is reloaded, and every rule is asked', a
   const node = {
     store,
     running: configView(store.running),
-    drivers: machine.drivers('n'),
+    drivers: machine.drivers('n', () => []),
     facts: machine.facts,
     nodeId: 'n',
     born: 'n',

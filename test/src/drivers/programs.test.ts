@@ -10,14 +10,16 @@ t.test('a driver of the same name configures each program', async (test) => {
   const drivers = createDrivers({ haproxy: supervisedPaths('/state/haproxy'), stateFolder: '/state' }, 'node')
   const names = new Set(drivers.map(({ name }) => name))
   // etcd is told by the cluster what to do, not by the configuration.
-  for (const name of Object.keys(PROGRAMS)) test.ok(names.has(name) || name === 'clusterha', name)
+  for (const name of Object.keys(PROGRAMS)) test.ok(names.has(name) || name === 'etcd', name)
 })
 
-t.test('no two programs have a unit, a package or a command in common', async (test) => {
+t.test('no two programs have a unit in common, and a package or a command only the two keepalived', async (test) => {
+  const others = Object.entries(PROGRAMS).flatMap(([name, program]) => (name === 'clusterha' ? [] : [program]))
+  test.equal(PROGRAMS.clusterha.package, PROGRAMS.ipvsDirector.package)
   for (const all of [
     programs.map(({ unit }) => unit),
-    programs.map((program) => program.package),
-    programs.flatMap(({ commands }) => [...commands]),
+    others.map((program) => program.package),
+    others.flatMap(({ commands }) => [...commands]),
   ]) {
     test.same(all, [...new Set<string>(all)])
   }

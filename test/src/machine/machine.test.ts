@@ -15,7 +15,7 @@ t.test('in trial everything is in the state folder, closed to others, and packag
   test.equal(machine.masterSocket, join(state, 'haproxy', 'master.sock'))
   test.equal(statSync(join(state, 'haproxy')).mode & 0o777, 0o700)
   const files = machine
-    .drivers('node')
+    .drivers('node', () => [])
     .flatMap((driver) => driver.render(configView(configFixture(test).store.running)))
   test.ok(files.length > 0)
   for (const { path } of files) test.ok(path.startsWith(`${state}/`), path)
@@ -29,7 +29,7 @@ t.test('an appliance uses the service of Debian and makes nothing', async (test)
   test.equal(machine.masterSocket, '/run/haproxy-master.sock')
   test.notOk(existsSync(join(state, 'haproxy')))
   const files = machine
-    .drivers('node')
+    .drivers('node', () => [])
     .flatMap((driver) => driver.render(configView(configFixture(test).store.running)))
   test.match(files, [{ path: '/etc/haproxy/haproxy.cfg' }])
   await machine.stopSupervised()
@@ -39,7 +39,7 @@ t.test('an appliance uses the service of Debian and makes nothing', async (test)
 t.test('an observer renders nothing and carries nothing out', async (test) => {
   const state = temporaryFolder(test, 'm')
   const machine = createMachine(testSettings(state, { observe: { path: '/s' } }))
-  test.same([machine.drivers('node'), machine.masterSocket, machine.touchesPackages], [[], undefined, false])
+  test.same([machine.drivers('node', () => []), machine.masterSocket, machine.touchesPackages], [[], undefined, false])
   test.notOk(existsSync(join(state, 'haproxy')))
   test.match(await machine.executor.execute([]), { ok: true, done: 0, recorded: 0, warnings: [] })
   const step = { kind: 'removeFile', path: join(state, 'x'), why: 'x', timeout_ms: 1 } as const

@@ -30,7 +30,9 @@ function fixture(
   const done: string[] = []
   const told: object[] = []
   const maintained: string[] = []
-  const left = [...sessions]
+  const open = [...sessions]
+  /** How much was done when the floating IPs were given away. */
+  const left: number[] = []
   const power = new Power({
     store: { getMeta: () => memory.power, putMeta: async (_, value) => void (memory.power = value) },
     clock,
@@ -48,7 +50,7 @@ function fixture(
       },
       facts: {
         sessions: async () => {
-          const now = left.shift() ?? 0
+          const now = open.shift() ?? 0
           done.push(`${now} connections`)
           return now
         },
@@ -64,15 +66,16 @@ function fixture(
       },
     },
     maintenance: { begin: async (reason) => void maintained.push(reason) },
+    addresses: { leave: async () => void left.push(done.length) },
     events: { publish: (_, data) => void told.push(data) },
     log: silentLog,
   })
   test.teardown(() => power.close())
-  return { power, done, told, maintained, memory, clock }
+  return { power, done, told, maintained, left, memory, clock }
 }
 
 t.test('no new connections, those that are there end, then the machine', async (test) => {
-  const { power, done, told, maintained } = fixture(test, { sessions: [2, 1, 0] })
+  const { power, done, told, maintained, left } = fixture(test, { sessions: [2, 1, 0] })
   test.same(power.request('reboot', REQUEST), { isDryRun: false })
   test.same(done, [], 'it is answered first')
   await until('end', async () => done.length === 6)
@@ -86,6 +89,7 @@ t.test('no new connections, those that are there end, then the machine', async (
   ])
   test.match(told, [{ state: 'reboot begins', by: 'a@b' }])
   test.same(maintained, ['reboot'], 'the cluster is told')
+  test.same(left, [0], 'floating IPs go to another node first')
   await refuses(test, 'JOB_IN_PROGRESS', () => power.request('halt', REQUEST))
 })
 

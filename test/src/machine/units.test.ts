@@ -47,7 +47,12 @@ t.test('the list says what can be done, and nothing of packages', async (test) =
       canReload: true,
       canUpdate: true,
     },
-    { name: 'clusterha', fullName: 'Cluster and high availability (etcd)', canReload: false, canUpdate: true },
+    {
+      name: 'clusterha',
+      fullName: 'High availability of floating IPs (keepalived, VRRP)',
+      canReload: true,
+      canUpdate: true,
+    },
     { name: 'healthchecks', fullName: 'Health checks of both layers', canReload: true, canUpdate: false },
     { name: 'ntp', fullName: 'Clock synchronisation (chrony)', canReload: true, canUpdate: true },
     { name: 'ssh', fullName: 'Remote shell (OpenSSH)', canReload: true, canUpdate: true },
@@ -95,7 +100,7 @@ t.test(
   },
 )
 
-t.test('a node in a cluster restarts its member of etcd', async (test) => {
+t.test('a node in a cluster restarts what moves its floating IPs', async (test) => {
   const { units, plans } = fixture(test, false, { cluster: {} })
   await units.operate('clusterha', 'restart', 'a@b')
   test.match(plans, [[{ kind: 'unit', unit: 'clusterha', verb: 'restart' }]])

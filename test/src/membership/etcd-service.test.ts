@@ -47,7 +47,7 @@ t.test('it is operated as a unit, and says why it does not start', async (t) => 
   await done.stop()
   t.match(
     steps,
-    ['start', 'restart', 'stop'].map((verb) => ({ kind: 'unit', unit: 'clusterha', verb })),
+    ['start', 'restart', 'stop'].map((verb) => ({ kind: 'unit', unit: 'etcd', verb })),
   )
   const failure = {
     ok: false,

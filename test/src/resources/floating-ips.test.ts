@@ -19,7 +19,7 @@ t.test('a floating IP is created, listed, read, changed and deleted', async (tes
   const answer = await create({ ip: '192.0.2.10' })
   test.equal(answer.status, 201)
   const { id } = answer.json.data
-  const made = { id, groupId: group, ip: '192.0.2.10', enabled: true }
+  const made = { id, groupId: group, ip: '192.0.2.10', enabled: true, holder: null, since: null }
   test.same((await call('GET', `/fips/${id}`)).json.data, made)
   test.same((await call('GET', '/fips')).json.data, [made])
   const body = { groupId: group, ip: '192.0.2.11', enabled: false }
@@ -84,3 +84,24 @@ t.test(
     test.match(await switched(true), /bind 192\.0\.2\.10:80/)
   },
 )
+
+t.test('a preferred node is one of the cluster, and null forgets it', async (test) => {
+  const { call, create, node } = await fixture()
+  test.match((await create({ ip: '192.0.2.10', preferredNode: 'nobody' })).json, {
+    code: 'INVALID_BODY',
+    errors: [{ field: 'preferredNode' }],
+  })
+  const { id } = (await create({ ip: '192.0.2.10', preferredNode: node })).json.data
+  test.match((await call('GET', `/fips/${id}`)).json.data, { preferredNode: node })
+  test.match((await call('PUT', `/fips/${id}`, { body: { preferredNode: 'nobody' } })).json, { code: 'INVALID_BODY' })
+  test.equal((await call('PUT', `/fips/${id}`, { body: { preferredNode: null } })).status, 200)
+  test.match((await call('GET', `/fips/${id}`)).json.data, { preferredNode: '' })
+})
+
+t.test('a node without a cluster moves nothing', async (test) => {
+  const { call, created, node } = await fixture()
+  const id = await created('192.0.2.10')
+  const move = (body: object) => call('PUT', `/fips/${id}/move`, { body })
+  test.match(await move({ nodeId: node }), { status: 404, json: { code: 'NOT_FOUND', message: /in no cluster/ } })
+  test.match(await move({}), { status: 422, json: { errors: [{ field: 'nodeId' }] } })
+})

@@ -16,6 +16,7 @@ function fixture(test: Test) {
   const lines: string[] = []
   const log = createLog((line) => lines.push(line))
   const machine = { result: DONE, settled: 0 }
+  const nodeIds: string[] = []
   const engine = new ApplyEngine({
     ...ENGINE_DEFAULTS,
     nodeId: 'n',
@@ -34,6 +35,7 @@ function fixture(test: Test) {
     engine,
     running: configView(config.store.running),
     listeners: { settle: async () => void (machine.settled += 1) },
+    nodeIds: () => nodeIds,
     log,
   })
   const texts = { networkIp: '192.0.2.0', networkMask: 24, gateway: '', defaultGateway: false }
@@ -47,7 +49,7 @@ function fixture(test: Test) {
     })
     await config.promote()
   }
-  return { upkeep, plans, machine, apply, lines }
+  return { upkeep, plans, machine, apply, lines, nodeIds }
 }
 
 t.test('the network alone is made as running says, and nobody is asked about addresses', async (test) => {
@@ -78,3 +80,20 @@ t.test('a trouble is in the log, and tried again', async (test) => {
   upkeep.start()
   upkeep.close()
 })
+
+t.test(
+  'who comes or goes changes whose addresses are whose: what was alone goes first, and is made last',
+  async (test) => {
+    const { upkeep, plans, apply, nodeIds } = fixture(test)
+    await apply()
+    await upkeep.lookWho()
+    test.same(plans, [], 'nobody came')
+    nodeIds.push('n', 'm')
+    await upkeep.lookWho()
+    const networks = () => plans.filter((steps) => steps.some(({ kind }) => kind === 'network')).length
+    test.equal(networks(), 2)
+    test.ok(plans.some((steps) => steps.some((step) => step.kind === 'unit' && step.unit === 'clusterha')))
+    await upkeep.lookWho()
+    test.equal(networks(), 2)
+  },
+)

@@ -12,12 +12,9 @@ function fixture(test: Test, script: string) {
   const program = join(folder, 'program')
   writeFileSync(program, `#!/bin/sh\n${script}\n`)
   chmodSync(program, 0o755)
-  const host = new LinuxHost(
-    { layer7proxy: { mode: 'systemd', masterSocket: '' }, clusterha: { program, folder } },
-    folder,
-  )
-  test.teardown(() => host.unit('clusterha', 'stop', 5_000))
-  const perform = (verb: 'start' | 'stop' | 'restart') => host.unit('clusterha', verb, 5_000)
+  const host = new LinuxHost({ layer7proxy: { mode: 'systemd', masterSocket: '' }, etcd: { program, folder } }, folder)
+  test.teardown(() => host.unit('etcd', 'stop', 5_000))
+  const perform = (verb: 'start' | 'stop' | 'restart') => host.unit('etcd', verb, 5_000)
   const withArguments = () => writeFileSync(join(folder, 'etcd.env'), etcdFile([`--data-dir=${folder}/etcd`, '--b=c']))
   return { folder, host, perform, withArguments }
 }
@@ -25,16 +22,16 @@ function fixture(test: Test, script: string) {
 t.test('it is started with its arguments, once, and stopped', async (t) => {
   const { folder, host, perform, withArguments } = fixture(t, 'echo "$@" >> "$0.said"; while :; do sleep 1; done')
   t.match(await perform('start'), { exitCode: 1, output: /no cluster/ })
-  t.equal(await host.unitState('clusterha'), 'stopped')
+  t.equal(await host.unitState('etcd'), 'stopped')
   withArguments()
   t.same(await perform('start'), { exitCode: 0, output: '' })
   t.same(await perform('start'), { exitCode: 0, output: '' })
-  t.equal(await host.unitState('clusterha'), 'running')
+  t.equal(await host.unitState('etcd'), 'running')
   t.equal(readFileSync(join(folder, 'program.said'), 'utf8'), `--data-dir=${folder}/etcd --b=c\n`)
   t.same(await perform('restart'), { exitCode: 0, output: '' })
   t.equal(readFileSync(join(folder, 'program.said'), 'utf8').split('\n').length, 3)
   t.same(await perform('stop'), { exitCode: 0, output: '' })
-  t.equal(await host.unitState('clusterha'), 'stopped')
+  t.equal(await host.unitState('etcd'), 'stopped')
 })
 
 t.test('what does not start says why', async (t) => {

@@ -1,0 +1,27 @@
+import { keepalivedRuns } from '../ipvs/director.ts'
+import type { AddressesParts } from '../membership/addresses.ts'
+import { HeldAddresses } from '../watches/held-addresses.ts'
+import { MasterSession } from '../watches/master-session.ts'
+import { Readiness, type ReadinessParts } from '../watches/readiness.ts'
+import type { Node, Part } from './node.ts'
+
+/** The floating IPs that this node has, and whether it may have those that move. */
+export function createFloating(
+  node: Node,
+  others: Pick<ReadinessParts, 'isLeaving' | 'hasReadyOther'>,
+): { readonly here: AddressesParts['here']; readonly parts: readonly Part[] } {
+  const { machine, events, settings, log } = node
+  const addresses = new HeldAddresses({ ...node, tell: (data) => events.publish('address', data) })
+  const haproxy = new MasterSession(machine.masterSocket ?? '', () => void look())
+  const { executor } = machine
+  const readiness = new Readiness({ ...node, ...others, executor, haproxy, keepalivedRuns })
+  const look = () =>
+    readiness.look().catch((error: unknown) => log.warn('keepalived was not told', { reason: String(error) }))
+  const here = {
+    tells: () => ({ isReady: readiness.why === undefined, why: readiness.why, held: addresses.held }),
+    yield: (syncGroup: string) => readiness.yield(syncGroup),
+  }
+  // In trial the network is only recorded, and who only watches has nothing to do with it.
+  if (settings.profile === 'trial' || settings.observe !== undefined) return { here, parts: [] }
+  return { here, parts: [addresses, haproxy, readiness] }
+}

@@ -1,0 +1,28 @@
+/** A floating IP that a node has. */
+export interface HeldAddress {
+  readonly ip: string
+  /** ISO 8601: since when its daemon has seen it there. */
+  readonly since: string
+}
+
+/** What a node says of its floating IPs. */
+export interface NodeAddresses {
+  /** Whether it may take addresses from other nodes. */
+  readonly isReady: boolean
+  /** Why not, as half a sentence. */
+  readonly why: string | undefined
+  readonly held: readonly HeldAddress[]
+}
+
+export interface AddressesReader {
+  /** By the id of the node. A node that does not tell within two seconds is left out. */
+  all(): Promise<ReadonlyMap<string, NodeAddresses>>
+}
+
+export interface AddressesActor extends AddressesReader {
+  /**
+   * Has another node take a floating IP, with all that move together with it; resolves when it has it. Refuses a node
+   * that is in no cluster, that cannot have the address, does not answer, is not ready, or is in maintenance.
+   */
+  move(floatingIpId: string, nodeId: string): Promise<void>
+}

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto'
+import { grouped } from '../../base/grouped.ts'
+import { canonicalIp, familyOf, fullPrefix } from '../../base/ip-network.ts'
+import { VRRP_IDS } from '../../model/network.ts'
+import type { ConfigView, SectionRecords } from '../../model/sections.ts'
+import { subnetOf } from '../../rules/network.ts'
+
+type Group = SectionRecords['ipGroups']
+type FloatingIp = SectionRecords['floatingIps']
+
+/** A node among those that share the configuration. */
+export interface Site {
+  readonly nodeId: string
+  /** All of them in the order in which they come first, this one included; empty on a node without a cluster. */
+  readonly nodeIds: readonly string[]
+}
+
+/** A node that can have the floating IPs of a group. */
+export interface Participant {
+  readonly nodeId: string
+  /** Its address in the group, from which it tells the others that it is there. */
+  readonly ip: string
+}
+
+/** Floating IPs of one group and family that move together: what keepalived calls an instance. */
+export interface Instance {
+  readonly name: string
+  /** All instances of one move together. */
+  readonly syncGroup: string
+  readonly group: Group
+  readonly family: 4 | 6
+  readonly vrrpId: number
+  readonly interfaceId: string
+  readonly own: Participant
+  readonly others: readonly Participant[]
+  readonly priority: number
+  readonly addresses: readonly { readonly ip: string; readonly prefix: number }[]
+}
+
+/** `here`: this node alone has it. `moves`: between nodes, this one among them. `elsewhere`: another node has it. */
+export type Placement = 'here' | 'moves' | 'elsewhere'
+
+/** Of those that no node is preferred for. */
+const ALL = 'all'
+const PRIORITY_FIRST = 200
+const PRIORITY_STEP = 10
+
+const byId = (a: { readonly id: string }, b: { readonly id: string }): number =>
+  a.id < b.id ? -1 : Number(a.id > b.id)
+
+export const syncGroupOf = ({ preferredNode = '' }: Pick<FloatingIp, 'preferredNode'>): string =>
+  preferredNode === '' ? ALL : `of-${preferredNode}`
+
+const hasInterface = ({ assignedInterfaces }: Group, nodeId: string): boolean =>
+  assignedInterfaces.some((one) => one.nodeId === nodeId)
+
+/** The nodes that can have the floating IPs of one family of a group, in their order. */
+export function participants(
+  view: ConfigView,
+  group: Group,
+  family: 4 | 6,
+  nodeIds: readonly string[],
+): readonly Participant[] {
+  const own = [...view.list('staticIps')]
+    .filter(({ groupId, ip }) => groupId === group.id && familyOf(ip) === family)
+    .toSorted(byId)
+  return nodeIds.flatMap((nodeId) => {
+    const address = own.find((one) => one.nodeId === nodeId)
+    return address === undefined || !hasInterface(group, nodeId) ? [] : [{ nodeId, ip: canonicalIp(address.ip) }]
+  })
+}
+
+/** Where a floating IP is, in the eyes of this node. One that only one node could have stays there. */
+export function placementOf(view: ConfigView, { nodeId, nodeIds }: Site, floating: FloatingIp): Placement {
+  const group = view.get('ipGroups', floating.groupId)
+  if (group === undefined || nodeIds.length < 2) return 'here'
+  const eligible = nodeIds.filter((id) => hasInterface(group, id))
+  if (eligible.length < 2) return 'here'
+  const able = participants(view, group, familyOf(floating.ip), nodeIds)
+  if (able.length < 2) return (able[0]?.nodeId ?? eligible[0]) === nodeId ? 'here' : 'elsewhere'
+  return able.some((one) => one.nodeId === nodeId) ? 'moves' : 'elsewhere'
+}
+
+/** Why floating IPs cannot move to a node that has an interface for them, in sentences. */
+export function unmovable(view: ConfigView, { nodeIds }: Site): readonly string[] {
+  const sentences = new Set<string>()
+  for (const { enabled, groupId, ip } of [...view.list('floatingIps')].toSorted(byId)) {
+    const group = view.get('ipGroups', groupId)
+    if (!enabled || group === undefined) continue
+    const eligible = nodeIds.filter((id) => hasInterface(group, id))
+    if (eligible.length < 2) continue
+    const family = familyOf(ip)
+    const able = new Set(participants(view, group, family, nodeIds).map(({ nodeId }) => nodeId))
+    for (const nodeId of eligible) {
+      if (able.has(nodeId)) continue
+      const missing = `it has no static IP of IPv${family} in it (POST /${nodeId}/sips)`
+      sentences.add(`floating IPs of the IP group ${group.name} do not move to the node ${nodeId}: ${missing}`)
+    }
+  }
+  return [...sentences]
+}
+
+/** What this node takes part in, in a fixed order. */
+export function instancesOf(view: ConfigView, site: Site): readonly Instance[] {
+  const moving = [...view.list('floatingIps')]
+    .filter((one) => one.enabled && placementOf(view, site, one) === 'moves')
+    .toSorted(byId)
+  const together = grouped(moving, (one) => `${one.groupId} ${familyOf(one.ip)} ${one.preferredNode ?? ''}`)
+  return [...together.values()]
+    .flatMap((floating) => instanceOf(view, site, floating))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+function instanceOf(view: ConfigView, { nodeId, nodeIds }: Site, floating: readonly FloatingIp[]): readonly Instance[] {
+  const [first] = floating
+  const group = first && view.get('ipGroups', first.groupId)
+  if (first === undefined || group === undefined) return []
+  const { preferredNode = '' } = first
+  const family = familyOf(first.ip)
+  const ordered = [...nodeIds.filter((id) => id === preferredNode), ...nodeIds.filter((id) => id !== preferredNode)]
+  const able = participants(view, group, family, ordered)
+  const own = able.find((one) => one.nodeId === nodeId)
+  const interfaceId = group.assignedInterfaces.find((one) => one.nodeId === nodeId)?.interfaceId
+  if (own === undefined || interfaceId === undefined) return []
+  const syncGroup = syncGroupOf(first)
+  const prefix = subnetOf(group)?.prefix ?? fullPrefix(family)
+  return [
+    {
+      name: `${group.id}.${family}.${syncGroup}`,
+      syncGroup,
+      group,
+      family,
+      vrrpId: firstVrrpId(group) + offsetOf(group, preferredNode),
+      interfaceId,
+      own,
+      others: able.filter((one) => one.nodeId !== nodeId),
+      priority: PRIORITY_FIRST - PRIORITY_STEP * able.indexOf(own),
+      addresses: floating.map(({ ip }) => ({ ip: canonicalIp(ip), prefix })),
+    },
+  ]
+}
+
+/** How many ranges there are. */
+export const RANGES = 42
+
+export function firstVrrpId({ id, vrrpId = 0 }: Group): number {
+  return vrrpId > 0 ? vrrpId : 1 + VRRP_IDS * (createHash('sha256').update(id).digest().readUInt32BE(0) % RANGES)
+}
+
+/** The group names its nodes in an order that stays. */
+function offsetOf({ assignedInterfaces }: Group, preferredNode: string): number {
+  if (preferredNode === '') return 0
+  const at = assignedInterfaces.findIndex((one) => one.nodeId === preferredNode)
+  return 1 + (Math.max(at, 0) % (VRRP_IDS - 1))
+}

@@ -1,0 +1,131 @@
+import { grouped } from '../../base/grouped.ts'
+import { interfacePlace } from '../interface-names.ts'
+import type { Instance } from './instances.ts'
+import { ALIVE_PROGRAM, PID_FILES, READY, STATES_FOLDER } from './paths.ts'
+
+/** Programs without which this node serves nobody. */
+export type Server = keyof typeof PID_FILES
+
+const ADVERT_INTERVAL_S = 0.2
+/** How long a node that comes first waits before it takes addresses back. */
+const PREEMPT_DELAY_S = 60
+/** Of packets that no router has passed on. */
+const TTL = 255
+
+/** A whole configuration of keepalived, one statement a line. Names are ids, so nothing a person typed is syntax. */
+export function renderVrrp(instances: readonly Instance[], servers: readonly Server[]): string {
+  const bySyncGroup = grouped(instances, ({ syncGroup }) => syncGroup)
+  const lines = [
+    '# Written by Fulcrum from its configuration. Changes made here are lost at the next apply.',
+    ...block('global_defs', GLOBAL),
+    ...fileBlock(READY, 1),
+    ...[...bySyncGroup.keys()].flatMap((name) => fileBlock(name, 0)),
+    ...(servers.length === 0 ? [] : aliveBlock(servers)),
+    // keepalived refuses a group of one, which then tracks for itself.
+    ...[...bySyncGroup].flatMap(([name, members]) => (members.length === 1 ? [] : syncBlock(name, members, servers))),
+    ...[...bySyncGroup.values()].flatMap((members) => {
+      const preempts = members.some(({ group }) => group.preempt === true)
+      return members.flatMap((instance) =>
+        instanceBlock(instance, preempts, members.length === 1 ? tracking(instance.syncGroup, servers) : []),
+      )
+    }),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+const GLOBAL = [
+  'vrrp_version 3',
+  'enable_script_security',
+  'script_user root root',
+  // A card that is missing or made anew is a fault of this node, not of the file.
+  'dynamic_interfaces',
+  // While an apply goes from node to node they have different addresses, and go on hearing each other.
+  'vrrp_skip_check_adv_addr',
+  // Neighbours learn at once who has an address, and who missed it learns it within a minute.
+  'vrrp_garp_master_delay 1',
+  'vrrp_garp_master_repeat 3',
+  'vrrp_garp_master_refresh 60',
+] as const
+
+const block = (head: string, lines: readonly string[]): readonly string[] => [
+  `${head} {`,
+  ...lines.map((line) => `    ${line}`),
+  '}',
+]
+
+/** Not 0 is a fault. `first` is what keepalived makes of it where there is none, as after a boot. */
+const fileBlock = (name: string, first: 0 | 1): readonly string[] =>
+  block(`track_file ${name}`, [`file "${STATES_FOLDER}/${name}"`, 'weight 0', `init_file ${first}`])
+
+/** Two misses: a program that is started anew is away for a moment. */
+const aliveBlock = (servers: readonly Server[]): readonly string[] =>
+  block('vrrp_script alive', [
+    // By its shell: keepalived refuses a program that is not there yet, as it is when this file is judged.
+    `script "${['/bin/sh', ALIVE_PROGRAM, ...servers.map((server) => `${server}:${PID_FILES[server]}`)].join(' ')}"`,
+    'interval 1',
+    'timeout 2',
+    'fall 2',
+    'rise 1',
+  ])
+
+function syncBlock(name: string, members: readonly Instance[], servers: readonly Server[]): readonly string[] {
+  return block(`vrrp_sync_group ${name}`, [
+    ...block(
+      'group',
+      members.map((member) => member.name),
+    ),
+    ...tracking(name, servers),
+  ])
+}
+
+const tracking = (syncGroup: string, servers: readonly Server[]): readonly string[] => [
+  ...block('track_file', [READY, syncGroup]),
+  ...(servers.length === 0 ? [] : block('track_script', ['alive'])),
+]
+
+function instanceBlock(instance: Instance, preempts: boolean, tracked: readonly string[]): readonly string[] {
+  const { name, group, vrrpId, interfaceId, own, others, priority, addresses } = instance
+  const link = interfacePlace(interfaceId)
+  const placed = ({ ip, prefix }: Instance['addresses'][number]): string => `${ip}/${prefix} dev ${link}`
+  return block(`vrrp_instance ${name}`, [
+    'state BACKUP',
+    preempts ? `preempt_delay ${PREEMPT_DELAY_S}` : 'nopreempt',
+    `interface ${link}`,
+    `virtual_router_id ${vrrpId}`,
+    `priority ${priority}`,
+    `advert_int ${(group.advertInterval ?? ADVERT_INTERVAL_S).toFixed(2)}`,
+    `unicast_src_ip ${own.ip}`,
+    `unicast_ttl ${TTL}`,
+    ...tracked,
+    ...block(
+      'unicast_peer',
+      others.map(({ ip }) => `${ip} min_ttl ${TTL} max_ttl ${TTL}`),
+    ),
+    // Only the first is told to the others: keepalived wants one, and a list that is not its own is a stranger's.
+    ...block('virtual_ipaddress', addresses.slice(0, 1).map(placed)),
+    ...(addresses.length === 1 ? [] : block('virtual_ipaddress_excluded', addresses.slice(1).map(placed))),
+  ])
+}
+
+/** For `ip -force -batch`: an address that is not there is no matter. */
+export function renderRelease(instances: readonly Instance[]): string {
+  return instances
+    .flatMap(({ interfaceId, addresses }) =>
+      addresses.map(({ ip, prefix }) => `address delete ${ip}/${prefix} dev ${interfacePlace(interfaceId)}\n`),
+    )
+    .join('')
+}
+
+/** Without any other program, as it runs each second. One that was killed and not yet waited for is a zombie. */
+export const ALIVE_TEXT = `#!/bin/sh
+# Written by Fulcrum. Succeeds when every NAME:PIDFILE is a process of that name that has not ended.
+for each; do
+  read -r pid <"\${each#*:}" || exit 1
+  read -r stat <"/proc/$pid/stat" || exit 1
+  case $stat in
+    "$pid (\${each%%:*}) Z"*) exit 1 ;;
+    "$pid (\${each%%:*}) "*) ;;
+    *) exit 1 ;;
+  esac
+done
+`

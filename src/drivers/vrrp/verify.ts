@@ -1,0 +1,29 @@
+import { VRRP_IDS } from '../../model/network.ts'
+import type { Problem } from '../../model/problem.ts'
+import { firstVrrpId, type Instance, RANGES } from './instances.ts'
+
+/** Two groups on one interface whose packets keepalived could not tell apart. */
+export function verifyVrrp(instances: readonly Instance[]): readonly Problem[] {
+  const problems = new Map<string, Problem>()
+  for (const [at, one] of instances.entries()) {
+    const other = instances
+      .slice(0, at)
+      .find((before) => before.group !== one.group && before.interfaceId === one.interfaceId && overlap(before, one))
+    if (other === undefined) continue
+    const { id, name } = one.group
+    const clash = `the VRRP ids of the IP group ${name} are those of ${other.group.name} on the same interface`
+    const message = `${clash}: set vrrpId of one of them to ${freeFirst(instances)}`
+    problems.set(id, { section: 'ipGroups', id, field: 'vrrpId', message })
+  }
+  return [...problems.values()]
+}
+
+const overlap = (a: Instance, b: Instance): boolean => Math.abs(firstVrrpId(a.group) - firstVrrpId(b.group)) < VRRP_IDS
+
+/** The first range that no group has; the last one where there is none. */
+function freeFirst(instances: readonly Instance[]): number {
+  const taken = instances.map(({ group }) => firstVrrpId(group))
+  const ranges = Array.from({ length: RANGES }, (_, at) => 1 + VRRP_IDS * at)
+  const isFree = (first: number) => taken.every((other) => Math.abs(other - first) >= VRRP_IDS)
+  return ranges.find(isFree) ?? 1 + VRRP_IDS * (RANGES - 1)
+}

@@ -1,0 +1,154 @@
+import { ApiError, problemIn, refuseFields } from '../base/errors.ts'
+import { familyOf } from '../base/ip-network.ts'
+import type { AddressesActor, NodeAddresses } from '../context/addresses.ts'
+import { instancesOf, participants, syncGroupOf } from '../drivers/vrrp/instances.ts'
+import type { ConfigView, SectionRecords } from '../model/sections.ts'
+import { askAll, PATIENCE_MS } from './all-nodes.ts'
+import type { Membership } from './membership.ts'
+import { askNode } from './questions.ts'
+
+/** What it says of its floating IPs. */
+const ADDRESSES = '/addresses'
+/** To give those of a sync group away. */
+const YIELD = '/yield'
+
+export interface AddressesParts {
+  readonly nodeId: string
+  readonly running: ConfigView
+  readonly membership: Pick<Membership, 'members' | 'forward'> & { readonly cluster: unknown }
+  readonly here: { tells(): NodeAddresses; yield(syncGroup: string): Promise<void> }
+  readonly wait: (ms: number) => Promise<unknown>
+}
+
+const LOOK_EVERY_MS = 50
+const LOOKS_MAX = 100
+
+/** Who has which floating IP, and how they come to another node. */
+export class Addresses implements AddressesActor {
+  readonly #parts: AddressesParts
+
+  constructor(parts: AddressesParts) {
+    this.#parts = parts
+  }
+
+  async all(): Promise<ReadonlyMap<string, NodeAddresses>> {
+    const { nodeId: self, membership, here } = this.#parts
+    const lost = () => undefined
+    const others = await askAll({ self, membership }, { path: ADDRESSES, isAnswer: isNodeAddresses, lost })
+    const told = [...others].flatMap(([id, said]) => (said === undefined ? [] : [[id, said] as const]))
+    return new Map([[self, here.tells()], ...told])
+  }
+
+  /** Whether a node other than this one could have what this one gives away. */
+  async hasReadyOther(): Promise<boolean> {
+    const { nodeId, membership } = this.#parts
+    if (membership.members.all().length < 2) return false
+    return [...(await this.all())].some(([id, { isReady }]) => id !== nodeId && isReady && !this.#isMaintained(id))
+  }
+
+  async move(floatingIpId: string, nodeId: string): Promise<void> {
+    const floating = this.#applied(floatingIpId)
+    const able = this.#able(floating)
+    this.#refuseTarget(nodeId, able, floating)
+    const told = await this.all()
+    const target = told.get(nodeId)
+    if (target === undefined) throw unreachable(nodeId, 'does not answer')
+    if (!target.isReady) refuseNode(`is not ready: ${target.why}`)
+    const holds = (said: NodeAddresses | undefined) => said?.held.some(({ ip }) => ip === floating.ip) === true
+    if (holds(target)) return
+    const others = able.filter((id) => id !== nodeId)
+    const holders = others.filter((id) => holds(told.get(id)))
+    const syncGroup = syncGroupOf(floating)
+    // Those that could come in between first; who is away takes nothing.
+    const idle = others.filter((id) => !holders.includes(id))
+    await Promise.allSettled(idle.map((id) => this.#yieldOn(id, syncGroup)))
+    await Promise.all(holders.map((id) => this.#yieldOn(id, syncGroup)))
+    for (let look = 0; look < LOOKS_MAX; look++) {
+      if (holds(await this.#told(nodeId))) return
+      await this.#parts.wait(LOOK_EVERY_MS)
+    }
+    throw unreachable(nodeId, `did not take ${floating.ip}: see journalctl -u fulcrum-vrrp there`)
+  }
+
+  /** Resolves when this node has none that moves, or nobody takes them within five seconds. */
+  async leave(): Promise<void> {
+    const { nodeId, running, membership, here, wait } = this.#parts
+    if (!(await this.hasReadyOther())) return
+    const nodeIds = membership.members.all().map(({ id }) => id)
+    const instances = instancesOf(running, { nodeId, nodeIds })
+    const moving = new Set(instances.flatMap(({ addresses }) => addresses.map(({ ip }) => ip)))
+    for (let look = 0; look < LOOKS_MAX; look++) {
+      if (here.tells().held.every(({ ip }) => !moving.has(ip))) return
+      await wait(LOOK_EVERY_MS)
+    }
+  }
+
+  #applied(id: string): SectionRecords['floatingIps'] {
+    const { running, membership } = this.#parts
+    if (membership.cluster === undefined)
+      throw new ApiError('NOT_FOUND', 'This node is in no cluster: its floating IPs have nowhere to go')
+    const floating = running.get('floatingIps', id)
+    if (floating === undefined) throw new ApiError('NOT_FOUND', `No floating IP with id ${id} is applied`)
+    if (!floating.enabled)
+      throw new ApiError('NOT_FOUND', `No node has ${floating.ip}: enable it and apply the change first`)
+    return floating
+  }
+
+  #able({ groupId, ip }: SectionRecords['floatingIps']): readonly string[] {
+    const { running, membership } = this.#parts
+    const group = running.get('ipGroups', groupId)
+    const ids = membership.members.all().map(({ id }) => id)
+    return group === undefined ? [] : participants(running, group, familyOf(ip), ids).map(({ nodeId }) => nodeId)
+  }
+
+  #refuseTarget(nodeId: string, able: readonly string[], { ip, groupId }: SectionRecords['floatingIps']): void {
+    const { running, membership } = this.#parts
+    if (membership.members.get(nodeId) === undefined) refuseNode(`there is no node ${nodeId}; GET /cluster lists them`)
+    const group = running.get('ipGroups', groupId)?.name ?? groupId
+    if (!able.includes(nodeId))
+      refuseNode(`cannot have ${ip}: it needs an interface and a static IP in the IP group ${group}`)
+    if (this.#isMaintained(nodeId))
+      refuseNode(`is in maintenance: end it first (PUT /cluster/nodes/${nodeId}/maintenance)`)
+  }
+
+  #isMaintained(nodeId: string): boolean {
+    return this.#parts.membership.members.get(nodeId)?.maintenance !== undefined
+  }
+
+  async #yieldOn(nodeId: string, syncGroup: string): Promise<void> {
+    const { nodeId: self, membership, here } = this.#parts
+    if (nodeId === self) return await here.yield(syncGroup)
+    try {
+      await askNode(membership, { nodeId, path: YIELD, body: { syncGroup }, timeout_ms: PATIENCE_MS })
+    } catch {
+      throw unreachable(nodeId, 'has the address and does not answer')
+    }
+  }
+
+  async #told(nodeId: string): Promise<NodeAddresses | undefined> {
+    const { nodeId: self, membership, here } = this.#parts
+    if (nodeId === self) return here.tells()
+    const asked = { nodeId, path: ADDRESSES, body: {}, timeout_ms: PATIENCE_MS }
+    const said = await askNode(membership, asked).catch(() => undefined)
+    return isNodeAddresses(said) ? said : undefined
+  }
+}
+
+/** Answers other nodes, for `answering`. Undefined: it cannot tell yet. */
+export const addressAnswers = (here: () => AddressesParts['here'] | undefined) => ({
+  [ADDRESSES]: async (): Promise<unknown> => here()?.tells(),
+  [YIELD]: async (question: unknown): Promise<unknown> => {
+    const node = here()
+    await node?.yield(String(Reflect.get(Object(question), 'syncGroup')))
+    return node && {}
+  },
+})
+
+const refuseNode = (message: string): void => refuseFields([problemIn('nodeId', message)])
+
+const unreachable = (nodeId: string, message: string): ApiError =>
+  new ApiError('NODE_UNREACHABLE', `The node ${nodeId} ${message}`, { data: { nodeId } })
+
+function isNodeAddresses(said: unknown): said is NodeAddresses {
+  return typeof Reflect.get(Object(said), 'isReady') === 'boolean' && Array.isArray(Reflect.get(Object(said), 'held'))
+}

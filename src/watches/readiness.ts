@@ -1,0 +1,120 @@
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { Repeated } from '../base/repeated.ts'
+import type { PlanExecutor } from '../config/enactor.ts'
+import type { ValuesStep } from '../drivers/driver.ts'
+import { serversIn } from '../drivers/vrrp/driver.ts'
+import { type Instance, instancesOf } from '../drivers/vrrp/instances.ts'
+import { READY, STATES_FOLDER } from '../drivers/vrrp/paths.ts'
+import type { ConfigView } from '../model/sections.ts'
+
+export interface ReadinessParts {
+  readonly nodeId: string
+  /** Of the cluster, in the order in which they come first. */
+  readonly nodeIds: () => readonly string[]
+  readonly running: ConfigView
+  readonly executor: Pick<PlanExecutor, 'execute'>
+  /** Whether the programs are there that serve: see `Server`. */
+  readonly haproxy: { readonly isThere: boolean }
+  readonly keepalivedRuns: () => boolean
+  /** Somebody works on this node, or it goes down. */
+  readonly isLeaving: () => boolean
+  /** Whether another node is ready to have addresses. */
+  readonly hasReadyOther: () => Promise<boolean>
+  readonly clock: Pick<Clock, 'monotonic_ms'>
+  readonly log: Log
+}
+
+const LOOK_EVERY_MS = 250
+const TIMEOUT_MS = 5_000
+/** The others have this time to take what this node gives away. */
+const YIELD_MS = 3_000
+const [MAY, MUST_NOT] = ['0\n', '1\n']
+
+/**
+ * Whether this node may have floating IPs, told to keepalived by small files. It begins when the node is what running
+ * says, so a node that has just started takes nothing before it can serve.
+ */
+export class Readiness {
+  readonly #parts: ReadinessParts
+  readonly #looks: Repeated
+  /** When it ends that the addresses of a sync group are given away, by the name of the group. */
+  readonly #yields = new Map<string, number>()
+  #told = ''
+  #why: string | undefined = 'it has not looked yet'
+  #turn: Promise<void> = Promise.resolve()
+  #hasStarted = false
+
+  constructor(parts: ReadinessParts) {
+    this.#parts = parts
+    this.#looks = new Repeated('whether this node is ready', () => this.look(), LOOK_EVERY_MS, parts.log)
+  }
+
+  async start(): Promise<void> {
+    this.#hasStarted = true
+    await this.look()
+    this.#looks.start()
+  }
+
+  /** keepalived goes on as it was told last: a daemon that ends is none of its matters. */
+  close(): void {
+    this.#looks.stop()
+  }
+
+  /** Why it is not ready, as half a sentence. */
+  get why(): string | undefined {
+    return this.#why
+  }
+
+  /** Gives the addresses of a sync group away for some seconds; resolves when keepalived was told. */
+  async yield(syncGroup: string): Promise<void> {
+    this.#yields.set(syncGroup, this.#parts.clock.monotonic_ms() + YIELD_MS)
+    await this.look()
+  }
+
+  /** One after the other, so that what was told last is what was seen last. */
+  look(): Promise<void> {
+    const looked = this.#turn.then(() => this.#look())
+    this.#turn = looked.catch(() => undefined)
+    return looked
+  }
+
+  async #look(): Promise<void> {
+    if (!this.#hasStarted) return
+    const { nodeId, nodeIds, running } = this.#parts
+    const instances = instancesOf(running, { nodeId, nodeIds: nodeIds() })
+    this.#why = await this.#reason()
+    if (instances.length === 0) {
+      this.#told = ''
+      return
+    }
+    await this.#tell([[READY, this.#why === undefined ? MAY : MUST_NOT], ...this.#states(instances)])
+  }
+
+  async #reason(): Promise<string | undefined> {
+    const { running, haproxy, keepalivedRuns, isLeaving, hasReadyOther } = this.#parts
+    const servers = serversIn(running)
+    if (servers.includes('haproxy') && !haproxy.isThere) return 'its HAProxy does not run'
+    if (servers.includes('keepalived') && !keepalivedRuns()) return 'nobody checks its Layer 4 real servers'
+    // Better a node that is worked on than none.
+    return isLeaving() && (await hasReadyOther()) ? 'it is in maintenance' : undefined
+  }
+
+  #states(instances: readonly Instance[]): readonly (readonly [string, string])[] {
+    const now_ms = this.#parts.clock.monotonic_ms()
+    for (const [name, until_ms] of this.#yields) if (until_ms <= now_ms) this.#yields.delete(name)
+    const names = new Set(instances.map(({ syncGroup }) => syncGroup))
+    return [...names].map((name) => [name, this.#yields.has(name) ? MUST_NOT : MAY] as const)
+  }
+
+  async #tell(values: ValuesStep['values']): Promise<void> {
+    const text = JSON.stringify(values)
+    if (text === this.#told) return
+    const why = 'tell keepalived whether this node may have floating IPs'
+    const step = { kind: 'values', folder: STATES_FOLDER, values, ifThere: [], keepsOnly: false } as const
+    const result = await this.#parts.executor.execute([{ ...step, why, timeout_ms: TIMEOUT_MS }])
+    if (!result.ok) throw new Error(result.output)
+    this.#parts.log.info('floating IPs', { isReady: this.#why === undefined, reason: this.#why })
+    this.#told = text
+  }
+}

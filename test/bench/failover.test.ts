@@ -1,0 +1,4 @@
+import t from 'tap'
+import { smoke } from '../fixtures/bench.ts'
+
+for (const name of ['failover']) t.test(`${name} runs`, (test) => smoke(test, name))

@@ -1,0 +1,120 @@
+import t from 'tap'
+import { silentLog } from '../../../src/base/log.ts'
+import type { PlanResult, Step } from '../../../src/drivers/driver.ts'
+import { Readiness } from '../../../src/watches/readiness.ts'
+import { frontend, l4Frontend } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+import { viewOf } from '../../fixtures/view.ts'
+import { pair, PAIR } from '../drivers/vrrp/vrrp-records.ts'
+
+const DONE: PlanResult = { ok: true, done: 1, recorded: 0, warnings: [] }
+
+/** The first of a pair that serves on a floating IP. */
+function fixture({
+  nodeIds = PAIR,
+  layer4 = false,
+}: { readonly nodeIds?: readonly string[]; readonly layer4?: boolean } = {}) {
+  const files = new Map<string, string>()
+  const state = { haproxy: true, keepalived: true, isLeaving: false, hasReadyOther: true, result: DONE }
+  const clock = manualClock()
+  let writes = 0
+  const l4Frontends = layer4 ? [l4Frontend('l4', 'be')] : []
+  const readiness = new Readiness({
+    nodeId: 'node',
+    nodeIds: () => nodeIds,
+    running: viewOf({ ...pair({}), l7Frontends: [frontend('fe', null)], l4Frontends }),
+    executor: {
+      async execute(steps: readonly Step[]) {
+        writes += 1
+        for (const step of steps)
+          if (step.kind === 'values') for (const [name, text] of step.values) files.set(`${step.folder}/${name}`, text)
+        return state.result
+      },
+    },
+    haproxy: {
+      get isThere() {
+        return state.haproxy
+      },
+    },
+    keepalivedRuns: () => state.keepalived,
+    isLeaving: () => state.isLeaving,
+    hasReadyOther: async () => state.hasReadyOther,
+    clock,
+    log: silentLog,
+  })
+  const told = async () => {
+    await readiness.look()
+    return [files.get('/run/fulcrum-vrrp/ready'), files.get('/run/fulcrum-vrrp/all')]
+  }
+  return { readiness, state, told, clock, writes: () => writes, files }
+}
+const READY = ['0\n', '0\n']
+const NOT_READY = ['1\n', '0\n']
+
+t.test('a node is not ready before it is what running says', async (test) => {
+  const { readiness, told, writes } = fixture()
+  test.same(await told(), [undefined, undefined])
+  test.equal(readiness.why, 'it has not looked yet')
+  await readiness.start()
+  test.teardown(() => readiness.close())
+  test.same(await told(), READY)
+  test.equal(readiness.why, undefined)
+  test.equal(writes(), 1, 'what was told is not told again')
+})
+
+t.test('who cannot serve has no addresses: without HAProxy, and without who checks Layer 4', async (test) => {
+  for (const layer4 of [false, true]) {
+    const { readiness, state, told } = fixture({ layer4 })
+    await readiness.start()
+    test.teardown(() => readiness.close())
+    state.haproxy = false
+    test.same(await told(), NOT_READY)
+    test.equal(readiness.why, 'its HAProxy does not run')
+    state.haproxy = true
+    test.same(await told(), READY)
+    state.keepalived = false
+    test.same(await told(), layer4 ? NOT_READY : READY)
+  }
+})
+
+t.test('in maintenance addresses go to another node, and stay where there is none', async (test) => {
+  const { readiness, state, told } = fixture()
+  await readiness.start()
+  test.teardown(() => readiness.close())
+  state.isLeaving = true
+  test.same(await told(), NOT_READY)
+  test.equal(readiness.why, 'it is in maintenance')
+  state.hasReadyOther = false
+  test.same(await told(), READY)
+})
+
+t.test('what is given away is given away for three seconds', async (test) => {
+  const { readiness, told, clock } = fixture()
+  await readiness.start()
+  test.teardown(() => readiness.close())
+  await readiness.yield('all')
+  test.same(await told(), ['0\n', '1\n'])
+  clock.advance(2_999)
+  test.same(await told(), ['0\n', '1\n'])
+  clock.advance(1)
+  test.same(await told(), READY)
+})
+
+t.test('where nothing moves nobody is told anything', async (test) => {
+  const { readiness, writes } = fixture({ nodeIds: [] })
+  await readiness.start()
+  test.teardown(() => readiness.close())
+  test.equal(writes(), 0)
+  test.equal(readiness.why, undefined)
+})
+
+t.test('what could not be told is told again', async (test) => {
+  const { readiness, state, writes } = fixture()
+  const refused = { failedStep: 0, kind: 'values', why: 'x', output: 'full', missing: false, undone: true } as const
+  state.result = { ok: false, ...refused }
+  await test.rejects(readiness.start(), { message: 'full' })
+  state.result = DONE
+  await readiness.look()
+  test.equal(writes(), 2)
+  readiness.close()
+})

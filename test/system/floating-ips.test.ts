@@ -1,0 +1,103 @@
+import t from 'tap'
+import { FLOATING, type LabNode, servingLab, site, vrrpLab, vrrpObstacle } from '../labs/vrrp-lab.ts'
+
+/** Floating IPs of two nodes in network namespaces, with Debian's keepalived and HAProxy. */
+
+const skip = (await vrrpObstacle()) ?? false
+t.setTimeout(300_000)
+
+function two(nodes: readonly LabNode[]): readonly [LabNode, LabNode] {
+  const [first, second] = nodes
+  if (first === undefined || second === undefined) throw new Error('there are two')
+  return [first, second]
+}
+
+t.test('a node that has just started takes nothing before it can serve', { skip }, async (test) => {
+  const lab = await vrrpLab(test)
+  const [first, second] = two(lab.nodes)
+  const records = site(lab.nodes)
+  for (const node of lab.nodes) {
+    node.startDaemon(lab.nodeIds)
+    await node.tell('converge', { records })
+  }
+  await first.tell('start')
+  await second.tell('start')
+  test.same([await first.holds(), await second.holds()], [[], []], 'no HAProxy runs')
+  second.startHaproxy()
+  await lab.untilOn(second)
+  first.startHaproxy()
+  await first.tell('yield', { syncGroup: 'all' })
+  await lab.untilOn(second)
+  test.pass('who comes first takes nothing back')
+})
+
+t.test('addresses of both families go to the other node', { skip }, async (test) => {
+  const lab = await servingLab(test)
+  const [first, second] = two(lab.nodes)
+  await first.tell('yield', { syncGroup: 'all' })
+  await lab.untilOn(second)
+  test.pass('when it is asked to give them away')
+
+  await second.killHaproxy()
+  await lab.untilOn(first)
+  test.pass('when its HAProxy is killed')
+  second.startHaproxy()
+
+  await first.killKeepalived()
+  await lab.untilOn(second)
+  test.pass('when its keepalived is killed, which leaves addresses: the unit takes them away')
+
+  await second.tell('maintain', { isLeaving: true })
+  await lab.untilOn(first)
+  test.pass('in maintenance')
+  await second.tell('maintain', { isLeaving: false })
+
+  first.daemon?.kill('SIGSTOP')
+  await first.killHaproxy()
+  await lab.untilOn(second)
+  test.pass('when HAProxy is killed while the daemon hangs')
+  first.startHaproxy()
+  first.daemon?.kill('SIGCONT')
+
+  await second.link('down')
+  await lab.untilOn(first)
+  test.pass('when its cable is pulled')
+  await second.link('up')
+  await lab.untilOn(first)
+
+  await first.cut()
+  const served = async () => (await second.holds()).length === FLOATING.length
+  while (!(await served())) await new Promise((resolve) => setTimeout(resolve, 20))
+  test.same((await first.holds()).length, FLOATING.length, 'a node that is cut off cannot know')
+  await first.heal()
+  const counts = async () => [(await first.holds()).length, (await second.holds()).length]
+  while ((await counts()).toSorted((a, b) => a - b).join() !== '0,2')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  test.pass('and one has them when they hear each other again')
+})
+
+t.test(
+  'an address more or less moves no other, while one node knows of it and the other does not',
+  { skip },
+  async (test) => {
+    const lab = await servingLab(test)
+    const [first, second] = two(lab.nodes)
+    const { answers } = await lab.gap(20, async () => {
+      for (const floating of [['fd00::100', '10.0.0.99', '10.0.0.100'], FLOATING]) {
+        const records = site(lab.nodes, floating)
+        for (const node of [second, first]) {
+          await node.tell('apply', { records })
+          await lab.untilOn(first)
+        }
+      }
+    })
+    test.ok(answers > 0)
+    test.same(await second.holds(), [])
+    const [one] = FLOATING
+    for (const node of [second, first]) await node.tell('apply', { records: site(lab.nodes, [one]) })
+    await lab.untilOn(first, [one])
+    await first.tell('yield', { syncGroup: 'all' })
+    await lab.untilOn(second, [one])
+    test.pass('one address alone moves as well')
+  },
+)
