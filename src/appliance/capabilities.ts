@@ -27,6 +27,7 @@ import { APPLIED, askAll, type AskingAll, LAYER_4 } from '../membership/all-node
 import { holders } from '../membership/holders.ts'
 import { createInterfaces } from '../membership/interfaces.ts'
 import { Maintenance } from '../membership/maintenance.ts'
+import { Pair } from '../membership/pair.ts'
 import { endpoints } from '../resources/index.ts'
 import { SamlLogins } from '../saml/logins.ts'
 import { healthOver } from '../stats/health.ts'
@@ -84,6 +85,7 @@ export function createCapabilities(node: Node): Made {
     login: access.login,
     machine: node.facts,
     maintenance,
+    pair: new Pair({ cluster: () => node.membership.cluster, members }),
     passwords: access.hashing,
     pending: createPending(node),
     power,

@@ -22,6 +22,10 @@ const ACTIONS: ReadonlySet<string> = new Set([
   // They change a node of a cluster, which has to be in one: test/system/cluster-moving.test.ts.
   'cluster.changeNode',
   'cluster.maintainNode',
+  // They go on with one of two nodes: test/system/cluster-pair.test.ts.
+  'cluster.prefer',
+  'cluster.takeOver',
+  'cluster.resolve',
 ])
 
 const propertiesOf = ({ body }: Endpoint): Readonly<Record<string, object>> =>

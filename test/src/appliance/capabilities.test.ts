@@ -18,6 +18,9 @@ const BODIES: Readonly<Record<string, object>> = {
   'cluster.join': { token: 'x', address: '192.0.2.1' },
   'cluster.changeNode': { name: 'other' },
   'cluster.maintainNode': { enabled: true },
+  'cluster.prefer': { preferredNode: null },
+  'cluster.takeOver': { partnerIsOff: 'x', reason: 'y' },
+  'cluster.resolve': { keep: 'x' },
 }
 
 t.test(
@@ -25,7 +28,7 @@ t.test(
   async (test) => {
     const { call, node } = await applianceFixture(test, { observe: { path: '/nowhere/haproxy.sock' } })
     const managed = endpoints.filter(({ managedOnly }) => managedOnly)
-    test.equal(managed.length, 24)
+    test.equal(managed.length, 27)
     for (const { name, method, path } of managed) {
       const body = BODIES[name]
       const place = path.replace('{applianceId}', node).replace('{service}', 'ssh').replace('{n}', '1')
