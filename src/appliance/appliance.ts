@@ -30,6 +30,8 @@ import type { Machine } from '../machine/machine.ts'
 import { ClusterFiles } from '../membership/cluster-files.ts'
 import { addressAnswers } from '../membership/addresses.ts'
 import { APPLIED, LAYER_4, TIME } from '../membership/all-nodes.ts'
+import { cutOff } from '../membership/cut-off.ts'
+import { answeringHistories, HISTORY } from '../membership/histories.ts'
 import { INTERFACES } from '../membership/interfaces.ts'
 import { answerFact, FACT, ownFacts } from '../membership/node-facts.ts'
 import { Membership, type MembershipParts } from '../membership/membership.ts'
@@ -83,6 +85,7 @@ export async function createAppliance(
         [APPLIED]: async () => (hasBegun ? engine.here : undefined),
         [TIME]: async () => ({ now_ms: clock.now_ms() }),
         ...addressAnswers(() => (hasBegun ? made.here : undefined)),
+        [HISTORY]: answeringHistories(() => membership.cluster?.succession.histories),
       },
       (request) => pipeline.handleForwarded(request),
     ),
@@ -167,10 +170,19 @@ async function createMembership(
   { sessions, tokens }: AccessControl,
   told: Pick<MembershipParts, 'handle' | 'onFolded'>,
 ): Promise<Membership> {
-  const { machine, settings } = ground
+  const { machine, settings, running } = ground
   const { executor, facts } = machine
   const etcdSays = () => facts.etcd()
-  const made = { tokenKey: tokens.publicKey, executor, etcdSays, listen: settings.peer, ...told }
+  const made = {
+    tokenKey: tokens.publicKey,
+    executor,
+    etcdSays,
+    listen: settings.peer,
+    ...told,
+    cutOff: (host: string) => cutOff({ facts, running }, host),
+    // A node without a record listens where all do.
+    apiPortOf: (id: string) => running.get('userInterfaces', id)?.apiPort ?? settings.listen.port,
+  }
   const parts = {
     ...ground,
     ...made,

@@ -30,6 +30,7 @@ import { holders } from '../membership/holders.ts'
 import { createInterfaces } from '../membership/interfaces.ts'
 import { Maintenance } from '../membership/maintenance.ts'
 import { createNodeFacts, ownFacts } from '../membership/node-facts.ts'
+import { Pair } from '../membership/pair.ts'
 import { endpoints } from '../resources/index.ts'
 import { SamlLogins } from '../saml/logins.ts'
 import { healthOver } from '../stats/health.ts'
@@ -96,6 +97,7 @@ export function createCapabilities(node: Node): Made {
     machine: node.facts,
     maintenance,
     nodeFacts: createNodeFacts({ ...node, own: ownFacts(node) }),
+    pair: new Pair({ cluster: () => node.membership.cluster, members }),
     passwords: access.hashing,
     pending: createPending(node),
     power,

@@ -8,7 +8,7 @@ import type { EtcdClient } from '../etcd/client.ts'
 import { RecordsDigest } from './digest.ts'
 import type { LargeValues } from './large-values.ts'
 import { keyIdOf } from './sealing.ts'
-import { BASE, baseName, GUARD, lastOf, logUpTo, NUMBER_DIGITS, padded, partsUpTo } from './places.ts'
+import { BASE, baseName, GUARD, logUpTo, markedIn, NUMBER_DIGITS, padded, partsUpTo } from './places.ts'
 import { HoleError } from './refusals.ts'
 
 /** After so many entries a checkpoint is made. */
@@ -122,7 +122,7 @@ const baseOf = (value: Uint8Array) => ({
 /** What the guard says. */
 export async function endOfLog(etcd: Pick<EtcdClient, 'range'>) {
   const { kvs, revision } = await etcd.range({ key: GUARD })
-  const last = lastOf(kvs[0]?.value)
-  if (last === undefined) throw new HoleError('there is no cluster in this etcd')
-  return { last, revision }
+  const marked = markedIn(kvs[0]?.value)
+  if (marked === undefined) throw new HoleError('there is no cluster in this etcd')
+  return { ...marked, revision }
 }

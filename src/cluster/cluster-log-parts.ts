@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Entry } from '../../storage/config/entry.ts'
 import type { Folding } from '../../storage/config/fold.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -16,8 +17,12 @@ export interface ClusterLogParts {
   readonly keys: ClusterKeys
   /** Of the node that writes. */
   readonly nodeId: string
-  /** Histories of a cluster that parted have different ones. */
-  readonly epoch: number
+  /** The history that the last entry belongs to that was folded here, see `historyOf`. */
+  readonly history: () => string
+  /** Throws where an entry must not be written now. */
+  readonly admits?: (entry: Entry) => void
+  /** Resolves when this revision of etcd is where it outlives this node; otherwise rejects with `EtcdError`. */
+  readonly readBack?: (revision: number) => Promise<void>
   readonly folding: Folding
   readonly clock: Clock
   readonly log: Log

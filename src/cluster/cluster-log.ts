@@ -1,22 +1,16 @@
-import { type Entry, type EntryLog, LostRaceError } from '../../storage/config/entry.ts'
+import { type Entry, type EntryLog, LostRaceError, type Takeover } from '../../storage/config/entry.ts'
 import { defer } from '../base/deferred.ts'
 import { newId } from '../base/ids.ts'
-import { EtcdError } from '../etcd/errors.ts'
-import type { TransactionAnswer } from '../etcd/transaction.ts'
 import type { Watch, WatchEvent } from '../etcd/watch.ts'
 import { type Checkpoint, CHECKPOINT_EVERY, Checkpoints, digestOf, endOfLog } from './checkpoint.ts'
 import { type ClusterLogParts, sleepFor } from './cluster-log-parts.ts'
 import { decodeEnvelope, encodeEnvelope, type Envelope, envelopeOf, UnknownEntryError } from './envelope.ts'
+import { EntryWriter } from './entry-writer.ts'
 import { LargeValues, MissingPartError } from './large-values.ts'
-import { GUARD, LOG_END, LOG_SPAN, logName, markerOf, positionIn } from './places.ts'
-import { HoleError, lostRace, noQuorum, reasonOf, refused } from './refusals.ts'
+import { LOG_END, LOG_SPAN, logName, positionIn } from './places.ts'
+import { HoleError, lostRace, reasonOf, refused } from './refusals.ts'
 import { SealingError } from './sealing.ts'
 
-/** An election takes up to 2.2 s; after that nobody is waited for. */
-const ANSWER_MS_MAX = 6_000
-/** What goes down with a leader is answered by nobody; the guard lets another try in only where none before was. */
-const SHORT_TRY = { timeout_ms: 1_500 }
-const SHORT_TRIES = 2
 const AGAIN_MS = 100
 /** While the disk is full, or after a watch has ended. */
 const PAUSE_MS = 500
@@ -35,6 +29,7 @@ export class ClusterLog implements EntryLog {
   readonly nodeId: string
   readonly #parts: ClusterLogParts
   readonly #values: LargeValues
+  readonly #writer: EntryWriter
   readonly #every: number
   readonly #closing = new AbortController()
   /** Folds, one after the other. */
@@ -56,6 +51,8 @@ export class ClusterLog implements EntryLog {
     this.#every = parts.checkpointEvery ?? CHECKPOINT_EVERY
     this.#values = new LargeValues(parts.etcd, parts.keys, parts.learnKeys)
     this.#checkpoints = new Checkpoints(parts.etcd, this.#values, this.#every)
+    const pause = (ms: number) => this.#pause(ms)
+    this.#writer = new EntryWriter({ ...parts, values: this.#values, hasEnded: () => this.#hasEnded, pause })
   }
 
   /** Resolves when everything that is in the log by now is folded; from then on it follows the log. */
@@ -125,70 +122,20 @@ export class ClusterLog implements EntryLog {
    * @throws whatever `check` throws of an entry that no node could fold: none would go on behind it.
    */
   async append(entry: Entry, since: number): Promise<void> {
-    const { clock, nodeId, folding } = this.#parts
+    const { clock, nodeId, folding, admits } = this.#parts
     if (this.#hasEnded) throw refused(this.#halted)
     if (this.position !== since) throw lostRace()
+    admits?.(entry)
     folding.check(entry)
     const bytes = encodeEnvelope(envelopeOf(newId(), nodeId, new Date(clock.now_ms()).toISOString(), entry))
     // As others read it, so that all fold the same: JSON leaves out fields that are undefined.
     const envelope = decodeEnvelope(bytes)
     const position = since + 1
-    if (await this.#write(bytes, envelope.id, since)) return await this.#takeOwn(position, envelope)
+    if (await this.#writer.write(bytes, envelope, since)) return await this.#takeOwn(position, envelope)
     await this.#values.forget(position, envelope.id).catch(() => undefined)
     // Whoever cannot read who was faster finds out with the next try.
     await this.#catchUp().catch(() => undefined)
     throw lostRace()
-  }
-
-  /** Tries until an entry is in this place, and answers whether it is this one. */
-  async #write(bytes: Uint8Array, id: string, since: number): Promise<boolean> {
-    const { clock, log } = this.#parts
-    const until_ms = clock.monotonic_ms() + ANSWER_MS_MAX
-    let value: Uint8Array | undefined
-    // An earlier try may have been executed, or may still be.
-    let isOpen = false
-    for (let tries = 0; ; tries += 1) {
-      try {
-        value ??= await this.#values.sealed(logName(since + 1), bytes, since + 1, id)
-        const answer = await this.#try(value, since, tries < SHORT_TRIES ? SHORT_TRY : {})
-        const writer = answer.succeeded ? 'us' : await this.#writer(id, answer, since + 1)
-        // Others have gone so far since that the place is cleared: nothing tells whose it was.
-        if (writer === undefined && isOpen) throw noQuorum(isOpen)
-        return writer === 'us'
-      } catch (error) {
-        if (!(error instanceof EtcdError)) throw error
-        // What was lost before there was a value is at most a part, which nobody looks for.
-        isOpen ||= value !== undefined && error.kind === 'unknown-outcome'
-        if (this.#hasEnded || clock.monotonic_ms() >= until_ms) {
-          log.warn('a change could not be written to the log of the cluster', { why: error.message })
-          throw noQuorum(isOpen, error.kind === 'no-space')
-        }
-        await this.#pause(AGAIN_MS)
-      }
-    }
-  }
-
-  /** The guard lets it in once, however often it is sent. Answers who was there already where it was too late. */
-  #try(value: Uint8Array, since: number, patience: { readonly timeout_ms?: number }): Promise<TransactionAnswer> {
-    const { etcd, epoch } = this.#parts
-    const [name, guard] = [logName(since + 1), { put: GUARD, value: markerOf(epoch, since + 1) }]
-    const compare = [{ key: GUARD, of: 'value', is: '=', than: markerOf(epoch, since) }] as const
-    const failure = [{ get: { key: name } }]
-    return etcd.transact({ compare, success: [{ put: name, value }, guard], failure }, patience)
-  }
-
-  /** Who wrote what is there: an earlier try of the same entry may have been executed after all. */
-  async #writer(id: string, { answers }: TransactionAnswer, position: number): Promise<'us' | 'others' | undefined> {
-    const [first] = answers
-    const found = first?.did === 'get' ? first.range.kvs[0] : undefined
-    if (found === undefined) return undefined
-    try {
-      return (await this.#opened(found.value, position)).id === id ? 'us' : 'others'
-    } catch (error) {
-      if (error instanceof EtcdError) throw error
-      // Its parts are cleared, or it is not of this version: ours could be read.
-      return error instanceof MissingPartError ? undefined : 'others'
-    }
   }
 
   /** It is in the log, so it is in force, also where it is not folded any more. */
@@ -201,27 +148,37 @@ export class ClusterLog implements EntryLog {
     return decodeEnvelope(await this.#values.opened(logName(position), value, position))
   }
 
+  /** The first entry of another history. */
+  async takeOver(takeover: Omit<Takeover, 'since'>): Promise<void> {
+    await this.#begun()
+    await this.append({ op: 'takeover', takeover: { ...takeover, since: this.position } }, this.position)
+  }
+
   /** Reads and folds what is in the log behind the last folded entry. Answers the revision of etcd that it has seen. */
   async #catchUp(): Promise<number> {
     for (;;) {
       const known = this.position
-      const { entries, last, hasMore, revision } = await this.#read()
+      const { entries, last, history, hasMore, revision } = await this.#read()
       if (last < known) this.halt(`the cluster's log ends at ${last}, and ${known} was folded here`)
       if (this.#hasEnded) return revision
       const [first] = entries
       const before = first === undefined ? last : positionIn(first.key) - 1
       if (before > this.position) await this.#begin()
       for (const entry of entries) await this.#take(positionIn(entry.key), entry.value)
-      if (!hasMore && this.position >= last) return revision
+      if (hasMore || this.position < last) continue
+      // Whoever has folded the same has the same history; behind `last` there may be a takeover already.
+      if (this.position === last && history !== this.#parts.history())
+        this.halt(`the cluster has gone on with history ${history}, and what this node has is another one`)
+      return revision
     }
   }
 
   /** Entries behind the last folded one, and what the guard said at that moment. */
   async #read() {
     const from = logName(this.position + 1)
-    const { last, revision } = await endOfLog(this.#parts.etcd)
+    const { last, history, revision } = await endOfLog(this.#parts.etcd)
     const entries = await this.#parts.etcd.range({ from, before: LOG_END }, { limit: READ_AT_ONCE, revision })
-    return { entries: entries.kvs, hasMore: entries.hasMore, last, revision }
+    return { entries: entries.kvs, hasMore: entries.hasMore, last, history, revision }
   }
 
   /** The log does not go back to where this store is: it begins with the checkpoint. */

@@ -24,6 +24,8 @@ const OPERATIONS: ReadonlySet<string> = new Set<Entry['op']>([
   'amend',
   'put',
   'compare',
+  'takeover',
+  'level',
 ])
 
 /** An entry that this version does not know: a newer node has written it. */

@@ -1,12 +1,17 @@
 /** Names in etcd. Numbers are padded, so that names sort as the numbers do. */
 
-/** The guard: epoch and number of the last entry. Only who has folded that one writes the next. */
+/** The guard: history and number of the last entry. Only who has folded that one writes the next. */
 export const GUARD = '/f/seq'
 /** Its value. */
-export const markerOf = (epoch: number, position: number): string => `${epoch} ${position}`
-/** The number in its value; undefined where there is none. */
-export const lastOf = (marker: Uint8Array | undefined): number | undefined =>
-  marker === undefined ? undefined : Number(Buffer.from(marker).toString().split(' ')[1])
+export const markerOf = (history: string, position: number): string => `${history} ${position}`
+/** What its value says; undefined where there is none. */
+export function markedIn(
+  marker: Uint8Array | undefined,
+): { readonly history: string; readonly last: number } | undefined {
+  if (marker === undefined) return undefined
+  const [history = '', last] = Buffer.from(marker).toString().split(' ')
+  return { history, last: Number(last) }
+}
 
 const LOG = '/f/log/'
 /** Behind every name of the log. */

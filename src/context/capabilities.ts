@@ -6,7 +6,7 @@ import type { AuditReader } from './audit.ts'
 import type { BackupsActor, BackupsReader, RestoreChecks } from './backups.ts'
 import type { ApiDocuments, Catalog } from './catalog.ts'
 import type { CertificatesReader } from './certificates.ts'
-import type { ClusterActor, ClusterReader, MaintenanceActor } from './cluster.ts'
+import type { ClusterActor, ClusterReader, MaintenanceActor, PairActor } from './cluster.ts'
 import type { EventsReader } from './events.ts'
 import type { HealthReader, HistoryFigures, Layer4Figures, LiveFigures } from './figures.ts'
 import type { InterfacesReader } from './interfaces.ts'
@@ -58,6 +58,7 @@ export interface Capabilities {
   readonly machine: { read: MachineFacts }
   readonly maintenance: { act: MaintenanceActor }
   readonly nodeFacts: { read: NodeFactsReader }
+  readonly pair: { act: PairActor }
   readonly passwords: { stage: Hashing }
   readonly pending: { read: PendingReader }
   readonly power: { act: PowerActor }

@@ -41,10 +41,25 @@ export interface ClusterNode {
   readonly since: string
 }
 
+/** Two histories of one cluster, as one of the nodes sees them. */
+export interface PartedHistories {
+  /** Of the other node. */
+  readonly nodeId: string
+  /** Number of the last entry that both have. */
+  readonly since: number
+  /** Changes of the configuration since then. */
+  readonly edits: { readonly here: number; readonly there: number }
+}
+
 export interface ClusterState {
   readonly id: string
   readonly name: string
   readonly epoch: number
+  /** Id of the one of two nodes that goes on by itself when the other one has been gone for so many seconds. */
+  readonly preferredNode: string | undefined
+  readonly takeoverAfter: number | undefined
+  /** Both of two nodes have taken over, and a person has to say whose history stays. */
+  readonly histories: PartedHistories | undefined
   /** Whether changes can be made. */
   readonly quorum: boolean
   /** Number of the last entry of the shared log that this node has carried out. */
@@ -114,6 +129,32 @@ export interface JoinPreview {
   /** Whether the cluster reaches this node at its address; `why` it does not, as half a sentence. */
   readonly reachable: boolean
   readonly why?: string
+}
+
+export interface PairChange {
+  /** null: neither node goes on by itself. */
+  readonly preferredNode: string | null
+  /** Seconds. */
+  readonly takeoverAfter: number
+}
+
+export interface AskedTakeover {
+  /** Name of the other node. */
+  readonly partnerIsOff: string
+  readonly reason: string
+  /** Although the other node answers. */
+  readonly isForced: boolean
+  readonly by: string
+}
+
+/** For clusters of two nodes, where neither can outvote the other. */
+export interface PairActor {
+  /** Refuses other clusters, and an id of none of the two nodes. */
+  prefer(change: PairChange): Promise<void>
+  /** Makes a cluster of this node alone; refuses it while the other one answers unless it is forced. */
+  takeOver(asked: AskedTakeover): Promise<void>
+  /** `keep`: id of the node whose history stays; refuses it where there is only one. */
+  resolve(keep: string): Promise<void>
 }
 
 export interface ClusterReader {

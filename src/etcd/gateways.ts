@@ -7,7 +7,7 @@ import { asEtcdError, type Call, type Credentials, Gateway, type Patience } from
 export interface CallOptions {
   /** For all members that are tried together, in milliseconds. */
   readonly timeout_ms?: number
-  /** Only this gateway, by its URL; left out: those of the client in their order. */
+  /** Only this gateway, by its URL, also one that the client has not; left out: those of the client in their order. */
   readonly at?: string
 }
 
@@ -28,6 +28,8 @@ export const REMEMBERED_MS = 5_000
 export class Gateways {
   #credentials: Credentials
   #gateways: ReadonlyMap<string, Gateway>
+  /** Members that are asked by name only. */
+  readonly #aside = new Map<string, Gateway>()
   readonly #clock: Clock
   readonly #timeout_ms: number
   readonly #failedUntil_ms = new Map<Gateway, number>()
@@ -50,7 +52,7 @@ export class Gateways {
   /** Shows another certificate from the next connection on. */
   present(credentials: Credentials): void {
     this.#credentials = credentials
-    for (const gateway of this.#gateways.values()) gateway.present(credentials)
+    for (const gateway of this.#all()) gateway.present(credentials)
   }
 
   /**
@@ -94,7 +96,7 @@ export class Gateways {
   /** Calls that go on reject, and so do later ones. */
   close(): void {
     this.#isClosed = true
-    for (const gateway of this.#gateways.values()) gateway.close()
+    for (const gateway of this.#all()) gateway.close()
   }
 
   async #inTurn<T>(options: CallOptions, work: (gateway: Gateway, patience: Patience) => Promise<T>): Promise<T> {
@@ -123,9 +125,15 @@ export class Gateways {
   }
 
   #named(url: string): Gateway {
-    const gateway = this.#gateways.get(url)
-    if (gateway === undefined) throw new Error(`${url} is not among the gateways of this client`)
+    const known = this.#gateways.get(url) ?? this.#aside.get(url)
+    if (known !== undefined) return known
+    const gateway = new Gateway(url, this.#credentials)
+    this.#aside.set(url, gateway)
     return gateway
+  }
+
+  #all(): readonly Gateway[] {
+    return [...this.#gateways.values(), ...this.#aside.values()]
   }
 
   /** Those that failed of late come last. */

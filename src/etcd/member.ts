@@ -37,6 +37,8 @@ export interface MemberSettings {
 }
 
 const QUOTA_BYTES = 512 * 2 ** 20
+/** Of a member that makes a cluster of itself alone. */
+export const FORCED_NEW = '--force-new-cluster=true'
 
 /**
  * What `etcd` is started with. Arguments, as its configuration file knows no revocation lists; secrets are in files
@@ -70,7 +72,7 @@ export function memberArguments(settings: MemberSettings): readonly string[] {
     '--logger=zap',
     '--log-outputs=stderr',
     '--log-level=warn',
-    ...(isForcedNew ? ['--force-new-cluster=true'] : []),
+    ...(isForcedNew ? [FORCED_NEW] : []),
   ]
 }
 

@@ -78,7 +78,8 @@ export async function admit(
     .map(clientUrl)
   await inTime({ clock, wait }, () => addToEtcd(etcd, member))
   const urls = Object.fromEntries(members.all().map((one) => [one.id, [peerUrl(one)]]))
-  const { clusterId, epoch } = own
+  const { clusterId } = own
+  const { epoch } = members
   const revocation = await revocationOf(issuers, members.removed(), log.position, now_ms)
   // Of this moment: a key that takes over later is told to the members of that moment, and it is one of them.
   const [first, ...rest] = keys.stored()

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Takeover } from '../../storage/config/entry.ts'
 import type { AuthorityRole } from '../cluster/authority.ts'
 import { derOf } from '../cluster/revocation-list.ts'
 import { replaceFile } from '../base/replaced-file.ts'
@@ -14,7 +15,7 @@ export interface OwnMembership extends NodeAddress {
   /** Of the cluster, for people. */
   readonly name: string
   readonly nodeId: string
-  /** Histories of a cluster that parted have different ones. */
+  /** Of the history that its member of etcd is part of. */
   readonly epoch: number
   /** Oldest first. */
   readonly keys: readonly [StoredClusterKey, ...StoredClusterKey[]]
@@ -22,7 +23,14 @@ export interface OwnMembership extends NodeAddress {
   readonly gateways?: readonly string[]
   /** It is on its way out, and becomes a single node. */
   readonly isLeaving?: boolean
+  /** It makes a cluster of its own member of etcd alone. */
+  readonly takingOver?: TakingOver
+  /** Others have gone on without it: it takes over what they have, with a new member of etcd. */
+  readonly isReturning?: boolean
 }
+
+/** A takeover that has begun and has not ended. */
+export type TakingOver = Omit<Takeover, 'since' | 'nodeId'>
 
 /** PEM. */
 export interface NodeCredentials {
@@ -158,6 +166,18 @@ export class ClusterFiles {
     const here = { ...trust, isInForce }
     await this.keepTrust(here)
     return here
+  }
+
+  /** What it has of its member of etcd goes, and with it what that is started with. */
+  async wipeEtcd(): Promise<void> {
+    await rm(join(this.folder, ETCD_FILE), { force: true })
+    await rm(this.dataFolder, { recursive: true, force: true })
+  }
+
+  /** Of a node that is in a cluster. What is undefined goes. */
+  async change(changes: { readonly [K in keyof OwnMembership]?: OwnMembership[K] | undefined }): Promise<void> {
+    const own = this.read()
+    if (own !== undefined) await this.commit({ ...own, ...changes } as OwnMembership)
   }
 
   /** From now on the node is in the cluster. */

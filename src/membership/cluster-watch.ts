@@ -6,7 +6,7 @@ import type { Member, Members } from './members.ts'
 export interface ClusterWatchParts {
   /** undefined while this node is in no cluster. */
   readonly cluster: () => ClusterSight | undefined
-  readonly members: Pick<Members, 'all'>
+  readonly members: Pick<Members, 'all' | 'takeovers'>
   readonly tell: (data: object) => void
   readonly clock: Pick<Clock, 'monotonic_ms'>
 }
@@ -16,6 +16,7 @@ export type ClusterSight = Pick<JoinedCluster, 'hasQuorum' | 'removal'> & {
   readonly own: Pick<JoinedCluster['own'], 'nodeId'>
   readonly log: Pick<JoinedCluster['log'], 'halted'>
   readonly peers: { livenessOf(nodeId: string): Liveness }
+  readonly succession: { readonly histories: Pick<JoinedCluster['succession']['histories'], 'parted'> }
 }
 
 /** What stands for less is not told: elections and starts take a second or two. */
@@ -52,6 +53,8 @@ export class ClusterWatch {
   readonly #quorum = new Expected()
   #known: ReadonlyMap<string, Member> | undefined
   #halted: string | undefined
+  #epochs: number | undefined
+  #isParted = false
 
   constructor(parts: ClusterWatchParts) {
     this.#parts = parts
@@ -65,10 +68,24 @@ export class ClusterWatch {
     if (halted !== undefined && halted !== this.#halted)
       tell({ state: sight.removal === undefined ? 'halted' : 'removed', reason: halted })
     this.#halted = halted
+    this.#lookWhose(sight)
     // Whoever follows it no longer knows nothing of it.
     if (halted !== undefined) return
     this.#lookWho(sight.own.nodeId)
     this.#lookWhere(sight)
+  }
+
+  /** Whose history this is. Takeovers that are known at the first look were told before. */
+  #lookWhose({ succession }: ClusterSight): void {
+    const { members, tell } = this.#parts
+    const takeovers = members.takeovers()
+    for (const { epoch, nodeId, by, reason } of takeovers.slice(this.#epochs ?? takeovers.length))
+      tell({ state: 'taken over', nodeId, epoch, by, reason })
+    this.#epochs = takeovers.length
+    const { parted } = succession.histories
+    if (parted !== undefined && !this.#isParted) tell({ state: 'histories parted', ...parted })
+    if (parted === undefined && this.#isParted) tell({ state: 'histories resolved' })
+    this.#isParted = parted !== undefined
   }
 
   /** Those that are there at the first look are known. A node that took the place of another one has its id. */

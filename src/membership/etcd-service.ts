@@ -26,6 +26,7 @@ export class EtcdService {
     { nodeId, clusterId, ...address }: NodeAddress & { readonly nodeId: string; readonly clusterId: string },
     members: Readonly<Record<string, readonly string[]>>,
     state: 'new' | 'existing',
+    { isForcedNew = false } = {},
   ): readonly string[] {
     const side = (role: 'peer' | 'client', advertised: string, port: number): MemberSide => ({
       listen: [`https://${hostInUrl(hostToListenAt(address))}:${port}`],
@@ -43,6 +44,7 @@ export class EtcdService {
       members,
       state,
       token: clusterId,
+      isForcedNew,
     })
   }
 

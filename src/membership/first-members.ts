@@ -1,6 +1,8 @@
+import { clusterRow } from '../../storage/config/cluster-rows.ts'
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import type { SharedRow } from '../../storage/config/store-state.ts'
 import { ApiError } from '../base/errors.ts'
+import { LEVEL } from '../cluster/levels.ts'
 import { restoredWith } from '../config/restored-nodes.ts'
 import { type AuthorityPair, type Member, pairRow, type Removed, rowOf } from './members.ts'
 
@@ -24,6 +26,7 @@ export function firstMembers(store: Store, self: Member, pair: AuthorityPair): r
     const member = { ...unknown, ...numbers, id, name, since: self.since }
     return { member, stage: 'done', at: self.since, by: self.id, isLeaving: false, keyId: '' }
   })
-  const rows = [{ key: self.id, value: self }, pairRow(pair), ...lost.map(rowOf)]
+  const { puts: level } = clusterRow({ op: 'level', level: LEVEL })
+  const rows = [{ key: self.id, value: self }, pairRow(pair), ...lost.map(rowOf), ...level]
   return rows.map((row) => ({ table: 'members', ...row }))
 }

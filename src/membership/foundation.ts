@@ -1,7 +1,9 @@
+import { historyOf } from '../../storage/config/cluster-rows.ts'
 import { type AuthorityRole, newNodeRequest, requestFor, type Revoked } from '../cluster/authority.ts'
 import { VERSION } from '../base/version.ts'
 import { readNodeCertificate } from '../cluster/node-certificate.ts'
 import { type Checkpoint, CHECKPOINT_EVERY, Checkpoints, digestOf } from '../cluster/checkpoint.ts'
+import { LEVEL } from '../cluster/levels.ts'
 import { LargeValues } from '../cluster/large-values.ts'
 import { GUARD, markerOf } from '../cluster/places.ts'
 import type { ClusterKeys } from '../cluster/sealing.ts'
@@ -31,7 +33,7 @@ export function memberOf(
   more: Pick<Member, 'name' | 'tokenKey' | 'since' | 'certifiedBy' | 'trusts'>,
 ): Member {
   const { pin, spki } = readNodeCertificate(certified.client.certificate)
-  return { id, host, port, pin, spki, ...certifiedUntil(certified), version: VERSION, ...more }
+  return { id, host, port, pin, spki, ...certifiedUntil(certified), version: VERSION, level: LEVEL, ...more }
 }
 
 /** What all nodes keep of certificates beside the pin. */
@@ -90,12 +92,12 @@ export async function foundIn(
   etcd: Etcd,
   keys: ClusterKeys,
   { pairs }: Issuers,
-  { state, position, epoch }: Pick<Checkpoint, 'state' | 'position'> & { readonly epoch: number },
+  { state, position }: Pick<Checkpoint, 'state' | 'position'>,
 ): Promise<void> {
   for (const { authorities } of pairs) await keepAuthorities(etcd, keys, authorities)
   const checkpoints = new Checkpoints(etcd, new LargeValues(etcd, keys), CHECKPOINT_EVERY)
   await checkpoints.write({ position, digest: await digestOf(state), state })
-  await etcd.put(GUARD, markerOf(epoch, position))
+  await etcd.put(GUARD, markerOf(historyOf(undefined), position))
 }
 
 /** What no longer counts of the nodes that were removed, `number` being greater than that of each list before. */

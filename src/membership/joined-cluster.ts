@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Entry } from '../../storage/config/entry.ts'
 import type { SharedStore } from '../../storage/config/shared-store.ts'
 import type { MachineClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -9,9 +10,10 @@ import type { ClusterLogParts } from '../cluster/cluster-log-parts.ts'
 import { pinOf } from '../cluster/node-certificate.ts'
 import { ClusterKeys } from '../cluster/sealing.ts'
 import type { ClusterNode, ClusterState } from '../context/cluster.ts'
-import { EtcdClient } from '../etcd/client.ts'
+import type { EtcdClient } from '../etcd/client.ts'
 import { EtcdError } from '../etcd/errors.ts'
 import type { MemberStatus } from '../etcd/maintenance.ts'
+import type { Member as EtcdMember } from '../etcd/members.ts'
 import type { PeerHandler } from '../peers/answering.ts'
 import { JoinServer, type JoinServerParts } from '../peers/joining/join-server.ts'
 import { PeerClient } from '../peers/peer-client.ts'
@@ -21,8 +23,10 @@ import { replaceAging } from './aging.ts'
 import type { ClusterFiles, NodeCredentials, OwnMembership } from './cluster-files.ts'
 import { EtcdSpace } from './etcd-space.ts'
 import type { EtcdService } from './etcd-service.ts'
+import { clientOf, gatewaysOf } from './gateways.ts'
 import { JoinTokens } from './join-tokens.ts'
 import { dropUnused } from './authorities.ts'
+import { raiseLevel } from './levels.ts'
 import { Lockout } from './lockout.ts'
 import type { Member, Members } from './members.ts'
 import { settle } from './moving.ts'
@@ -30,6 +34,8 @@ import { clientUrl, type NodeAddress } from './node-address.ts'
 import { type KeyHolder, learnKeys, takeKeys } from './own-keys.ts'
 import { Removals } from './removals.ts'
 import { Renewal } from './renewal.ts'
+import { shownState } from './shown-state.ts'
+import { Succession } from './succession.ts'
 
 export interface JoinedParts {
   readonly store: SharedStore
@@ -43,6 +49,13 @@ export interface JoinedParts {
   /** Takes nodes in that join; of a cluster that was begun. */
   readonly admit: (cluster: JoinedCluster, ...joining: Parameters<JoinServerParts['admit']>) => Promise<unknown>
   readonly onFolded: ClusterLogParts['onFolded']
+  readonly stateFolder: string
+  /** Where the API of a node is, as the configuration says it. */
+  readonly apiPortOf: (nodeId: string) => number
+  /** Why this node may be cut off, as half a sentence. */
+  readonly cutOff: (host: string) => Promise<string | undefined>
+  /** Others have gone on without it: what was put together has to end. */
+  readonly beginAnew: () => void
   /** It was removed while it was there: makes it a single node. */
   readonly leave: (cluster: JoinedCluster) => Promise<void>
   readonly clock: MachineClock
@@ -62,6 +75,7 @@ export class JoinedCluster {
   readonly peers: PeerClient
   readonly tokens: JoinTokens
   readonly removals: Removals
+  readonly succession: Succession
   readonly #parts: JoinedParts
   readonly #server: PeerServer
   readonly #lockout: Lockout
@@ -71,6 +85,8 @@ export class JoinedCluster {
   readonly #looks: Repeated
   /** Its own member of etcd answers it: one that has just joined answers nobody. */
   #isVoter = false
+  /** Who is in one etcd with it. */
+  #listed: ReadonlySet<string> | undefined
   /** Whether a majority has answered this node the last time. */
   hasQuorum = true
   /** What became of this node, once it knows that it was removed. */
@@ -95,10 +111,11 @@ export class JoinedCluster {
     this.#holder = holder
     this.removals = new Removals({ ...parts, ...begun, ...this.#waysOfRemovals })
     this.#lockout = new Lockout({ ...parts, ...begun, ...this.#waysOfLockout })
-    const urls = () => gatewaysOf(parts.members, this.own, false)
+    const urls = () => gatewaysOf(parts.members, this.own)
     this.#space = new EtcdSpace({ ...parts, etcd: this.etcd, urls })
     const present = (credentials: NodeCredentials) => this.#present(credentials)
     this.#renewal = new Renewal({ ...parts, cluster: this, present, wait: sleep })
+    this.succession = new Succession({ ...parts, ...begun, messages: parts.log })
     this.#looks = new Repeated('the cluster', () => this.#look(), LOOK_EVERY_MS, parts.log)
     this.#looks.start()
     parts.members.follow(() => this.#meet())
@@ -143,11 +160,17 @@ export class JoinedCluster {
       standingOf,
       log,
     })
-    const { nodeId, epoch } = own
+    const { nodeId } = own
+    const history = () => members.history
     const folding = store.folding
     const told = onFolded === undefined ? {} : { onFolded }
     const learn = () => learnKeys(holder, etcd)
-    const shared = ClusterLog.begin({ etcd, keys, nodeId, epoch, folding, clock, log, learnKeys: learn, ...told })
+    const writing = {
+      admits: (entry: Entry) => begun.succession.admit(entry),
+      readBack: (revision: number) => begun.succession.readBack(revision),
+    }
+    const reading = { folding, clock, log, learnKeys: learn, ...told }
+    const shared = ClusterLog.begin({ etcd, keys, nodeId, history, ...writing, ...reading })
     const begun: JoinedCluster = new JoinedCluster(
       parts,
       { own, etcd, log: shared, keys, peers, tokens },
@@ -163,31 +186,12 @@ export class JoinedCluster {
   }
 
   async state(): Promise<ClusterState> {
-    const { own, log, etcd } = this
-    const listed = await etcd.members.list({ isSerializable: true, timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
+    const listed = await this.etcd.members.list({ isSerializable: true, timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
     const leader = (await this.ownStatus())?.leader
-    const nodes = this.#parts.members.all().map((member): ClusterNode => {
-      const { id, name, version, since } = member
-      const voter = listed?.find((one) => one.name === id)
-      return {
-        id,
-        name,
-        address: addressText(member),
-        isSelf: id === own.nodeId,
-        state: this.#stateOf(id),
-        isVoter: voter?.isLearner === false,
-        isLeader: voter !== undefined && voter.id === leader,
-        ahead: this.#parts.store.aheadOn(id).length,
-        maintenance: shownMaintenance(member),
-        certificateEnd: member.certificateEnd,
-        version,
-        since,
-      }
-    })
-    const quorum = leader !== undefined && leader !== '0'
-    const { clusterId: id, name, epoch } = own
+    const { own, log, succession } = this
+    const parts = { ...this.#parts, own, log, histories: succession.histories }
     const removedAt = this.#removal?.removedAt
-    return { id, name, epoch, quorum, sequence: log.position, halted: log.halted, removedAt, nodes }
+    return shownState({ ...parts, listed, leader, removedAt, stateOf: (id) => this.#stateOf(id) })
   }
 
   /** Undefined when the member of etcd beside this node does not answer. */
@@ -228,9 +232,10 @@ export class JoinedCluster {
     }
     this.peers.recheck()
     this.#server.recheck()
-    this.peers.keep(others(members, this.own.nodeId))
+    this.peers.keep(members.othersThan(this.own.nodeId))
     // Who joins does not know them yet, but from whom it was let in.
-    if (members.get(this.own.nodeId) !== undefined) this.etcd.use(gatewaysOf(members, this.own, this.#isVoter))
+    if (members.get(this.own.nodeId) !== undefined)
+      this.etcd.use(gatewaysOf(members, this.own, { isVoter: this.#isVoter, names: this.#listed }))
   }
 
   /** One look at a time: what it does may take longer than the time to the next one. */
@@ -287,16 +292,37 @@ export class JoinedCluster {
    * shows itself as one of the cluster. Before that a crash makes it forget that it joined, and a vote would be lost.
    */
   async #upkeep(): Promise<void> {
+    // It begins anew in a moment.
+    if (this.succession.givesWay) return
+    const { service, log } = this.#parts
+    await this.succession.goOn()
     const status = await this.ownStatus()
-    if (status === undefined) await this.#parts.service.start()
+    // One that was dropped by the others ends again at once.
+    if (status === undefined && !this.succession.isReturning)
+      await service.start().catch((error: unknown) => log.warn('etcd does not start', { reason: String(error) }))
     const listed = await this.etcd.members.list({ timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
     this.hasQuorum = listed !== undefined
+    this.#know(listed)
+    const isApart = await this.succession.look(listed)
+    if (listed === undefined) return await this.#askStanding()
+    if (isApart) return
+    await this.#promote(listed)
+    await this.#keepUp(status, listed)
+  }
+
+  /** Where nobody tells who is in etcd, it is who was. */
+  #know(listed: readonly EtcdMember[] | undefined): void {
     const isVoter = listed?.some(({ name, isLearner }) => name === this.own.nodeId && !isLearner) === true
-    if (isVoter !== this.#isVoter) {
-      this.#isVoter = isVoter
-      this.#meet()
-    }
-    for (const { id, name, isLearner } of listed ?? []) {
+    const names = listed === undefined ? this.#listed : new Set(listed.map(({ name }) => name))
+    const isSame = isVoter === this.#isVoter && names?.size === this.#listed?.size
+    if (isSame && [...(names ?? [])].every((name) => this.#listed?.has(name))) return
+    this.#isVoter = isVoter
+    this.#listed = names
+    this.#meet()
+  }
+
+  async #promote(listed: readonly EtcdMember[]): Promise<void> {
+    for (const { id, name, isLearner } of listed) {
       if (!isLearner || (name !== this.own.nodeId && !this.isReachable(name))) continue
       try {
         await this.etcd.members.promote(id)
@@ -305,16 +331,20 @@ export class JoinedCluster {
         if (!(error instanceof EtcdError)) throw error
       }
     }
-    if (listed === undefined) return await this.#askStanding()
+  }
+
+  async #keepUp(status: MemberStatus | undefined, listed: readonly EtcdMember[]): Promise<void> {
+    const { members, store } = this.#parts
     if (status !== undefined) await this.#space.look(status)
     await this.#renewal.look()
-    await settle(this, this.#parts.members, listed)
+    await settle(this, members, listed)
     await this.#lockout.bring()
     if (this.removals.isDue) await this.removals.finish()
-    const { clock, members, log } = this.#parts
+    const { clock, log } = this.#parts
     const isEldest = () => this.removals.isEldest
     await replaceAging({ own: this.own, etcd: this.etcd, keys: this.keys, members, clock, log, isEldest })
-    await dropUnused(this.etcd, this.#parts.members)
+    await dropUnused(this.etcd, members)
+    await raiseLevel(store, members, this.own.nodeId)
   }
 
   get #waysOfRemovals() {
@@ -356,34 +386,7 @@ export class JoinedCluster {
 
 const nothing = () => undefined
 
-function shownMaintenance({ maintenance }: Member): ClusterNode['maintenance'] {
-  if (maintenance === undefined) return undefined
-  const { until: _until, ...shown } = maintenance
-  return shown
-}
-
 function standingIn(members: Members, pin: string): Standing | undefined {
   const removed = members.removalOf(pin)
   return removed && { removedAt: removed.at, isLeaving: removed.isLeaving, isOut: removed.stage !== 'marked' }
-}
-
-const others = (members: Members, self: string): readonly string[] =>
-  members
-    .all()
-    .map(({ id }) => id)
-    .filter((id) => id !== self)
-
-/** The own member first, as it is the nearest, unless it does not answer yet. */
-function gatewaysOf(members: Members, own: OwnMembership, isVoter: boolean): readonly string[] {
-  const known = members.all().filter(({ id }) => id !== own.nodeId)
-  const urls = known.length === 0 ? (own.gateways ?? []) : known.map(clientUrl)
-  return isVoter ? [clientUrl(own), ...urls] : [...urls, clientUrl(own)]
-}
-
-export function clientOf(
-  { files, members, clock }: Pick<JoinedParts, 'files' | 'members' | 'clock'>,
-  own: OwnMembership,
-  gateways = gatewaysOf(members, own, false),
-): EtcdClient {
-  return new EtcdClient({ gateways, credentials: files.certificates().client, clock })
 }

@@ -1,5 +1,8 @@
+import { FIRST_EPOCH, historyOf, LEVEL_ROW, TAKEOVER_ROW } from '../../storage/config/cluster-rows.ts'
 import type { Put, SharedTable } from '../../storage/config/config-store.ts'
+import type { LevelEntry, Takeover } from '../../storage/config/entry.ts'
 import type { AuthorityRole } from '../cluster/authority.ts'
+import { FIRST_LEVEL } from '../cluster/levels.ts'
 import type { KeyNotice, KeyRecipient } from '../cluster/key-notice.ts'
 import type { NodeMaintenance } from '../context/cluster.ts'
 import type { NodeAddress } from './node-address.ts'
@@ -23,6 +26,8 @@ export interface Member extends NodeAddress, KeyRecipient {
   readonly tokenKey: string
   /** Of Fulcrum, when it joined. */
   readonly version: string
+  /** Kinds of entries that it knows, see `levels.ts`; absent where a version before those has told of it. */
+  readonly level?: number
   /** ISO 8601. */
   readonly since: string
   /** Somebody works on it. `until`: it ends with this boot of the machine, or before, by itself. */
@@ -56,6 +61,15 @@ export interface AuthorityPair {
   readonly certificates: Readonly<Record<AuthorityRole, string>>
 }
 
+/** What the two nodes of a pair agree on. */
+export interface PairSettings {
+  /** Id of the node that goes on by itself. */
+  readonly preferredNode: string
+  /** Seconds that the other node has been gone for. */
+  readonly takeoverAfter_s: number
+}
+
+const PAIR_SETTINGS = 'pair'
 const REMOVED = 'removed/'
 const KEY = 'key/'
 const PAIR = 'authorities/'
@@ -69,6 +83,9 @@ export class Members {
   readonly #removed = new Map<string, Removed>()
   readonly #keys = new Map<string, KeyNotice>()
   readonly #pairs = new Map<string, AuthorityPair>()
+  readonly #takeovers = new Map<string, Takeover>()
+  #level = FIRST_LEVEL
+  #pair: PairSettings | undefined
   #told: readonly (() => void)[] = []
 
   constructor(table: SharedTable) {
@@ -124,6 +141,34 @@ export class Members {
   /** Whose certificates count, oldest first. More than one while nodes change from one to the next. */
   authorities(): readonly AuthorityPair[] {
     return [...this.#pairs.values()].sort((a, b) => a.number - b.number)
+  }
+
+  /** What was left of the cluster when its history became another one, oldest first. */
+  takeovers(): readonly Takeover[] {
+    return [...this.#takeovers.values()].sort((a, b) => a.epoch - b.epoch)
+  }
+
+  /** Of the history that these members are of. */
+  get epoch(): number {
+    return this.takeovers().at(-1)?.epoch ?? FIRST_EPOCH
+  }
+
+  /** As every write is compared with it. */
+  get history(): string {
+    return historyOf(this.takeovers().at(-1))
+  }
+
+  /** Entries up to this level may be written. */
+  get level(): number {
+    return this.#level
+  }
+
+  get pair(): PairSettings | undefined {
+    return this.#pair
+  }
+
+  setPair(pair: PairSettings | undefined): Promise<void> {
+    return pair === undefined ? this.#table.remove([PAIR_SETTINGS]) : this.#table.put(PAIR_SETTINGS, pair)
   }
 
   /** From now on `tell` hears of every change. */
@@ -196,6 +241,9 @@ export class Members {
     if (key.startsWith(REMOVED)) this.#removed.set(key.slice(REMOVED.length), value as Removed)
     else if (key.startsWith(KEY)) this.#keys.set(key.slice(KEY.length), value as KeyNotice)
     else if (key.startsWith(PAIR)) this.#pairs.set(key, value as AuthorityPair)
+    else if (key.startsWith(TAKEOVER_ROW)) this.#takeovers.set(key, value as Takeover)
+    else if (key === LEVEL_ROW) this.#level = (value as LevelEntry).level
+    else if (key === PAIR_SETTINGS) this.#pair = value as PairSettings
     else this.#byId.set(key, value as Member)
   }
   /* oxlint-enable typescript/no-unsafe-type-assertion */
@@ -205,6 +253,9 @@ export class Members {
     if (key.startsWith(REMOVED)) this.#removed.delete(key.slice(REMOVED.length))
     if (key.startsWith(KEY)) this.#keys.delete(key.slice(KEY.length))
     if (key.startsWith(PAIR)) this.#pairs.delete(key)
+    if (key.startsWith(TAKEOVER_ROW)) this.#takeovers.delete(key)
+    if (key === LEVEL_ROW) this.#level = FIRST_LEVEL
+    if (key === PAIR_SETTINGS) this.#pair = undefined
   }
 
   #index(): void {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FIRST_EPOCH } from '../../storage/config/cluster-rows.ts'
 import { ApiError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { addressText } from '../base/socket-address.ts'
@@ -32,15 +33,19 @@ import { admit, type Welcome } from './admission.ts'
 import { firstIssuers, newAuthorities, settled } from './authorities.ts'
 import { certify, foundIn, memberOf, newRequests, type Requests, revocationOf, withKeys } from './foundation.ts'
 import { applicantOf, parsedToken, previewOf, refusedInWords, readAddress, replaced } from './joining-refusals.ts'
-import { clientOf, JoinedCluster, type JoinedParts } from './joined-cluster.ts'
+import { clientOf } from './gateways.ts'
+import { JoinedCluster, type JoinedParts } from './joined-cluster.ts'
 import { Members } from './members.ts'
 import { changeNode, startAt } from './moving.ts'
 import { inTime } from './removals.ts'
+import { startOver } from './returning.ts'
 import { rolloutNodes } from './rollout-questions.ts'
 import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
 
-export interface MembershipParts extends Omit<JoinedParts, 'members' | 'files' | 'service' | 'admit' | 'leave'> {
-  readonly stateFolder: string
+export interface MembershipParts extends Omit<
+  JoinedParts,
+  'members' | 'files' | 'service' | 'admit' | 'leave' | 'beginAnew'
+> {
   /** Who this node is, by the configuration that runs now: so it is known to the others. */
   readonly nodeId: string
   /** PEM: what its tokens are verified with. */
@@ -50,8 +55,6 @@ export interface MembershipParts extends Omit<JoinedParts, 'members' | 'files' |
   readonly etcdSays: EtcdGround['says']
 }
 
-/** A cluster that was formed by a node begins with this epoch. */
-const FIRST_EPOCH = 1
 /** An empty store takes over what is at this position. */
 const FIRST_POSITION = 1
 /** So long a start waits for the others before it goes on with what it has. */
@@ -150,7 +153,7 @@ export class Membership implements ClusterActor {
       await this.#enter(own, etcd, async () => {
         const state = this.#parts.store.folding.snapshot()
         const shared = [...state.shared, ...firstMembers(this.#parts.store, self, pair)]
-        const first = { state: { ...state, shared }, position: FIRST_POSITION, epoch: own.epoch }
+        const first = { state: { ...state, shared }, position: FIRST_POSITION }
         await foundIn(etcd, new ClusterKeys(clusterId, own.keys), issuers, first)
       })
     })
@@ -267,7 +270,8 @@ export class Membership implements ClusterActor {
     const admitted: JoinedParts['admit'] = (cluster, application, _token, id) =>
       admit(cluster, { members, store }, applicantOf(application, id), this.#parts.clock, sleep)
     const leave: JoinedParts['leave'] = (cluster) => this.#goAlone(cluster)
-    return { ...this.#parts, members, files: this.#files, service: this.#service, admit: admitted, leave }
+    const beginAnew = () => void (this.#isOther = true)
+    return { ...this.#parts, members, files: this.#files, service: this.#service, admit: admitted, leave, beginAnew }
   }
 
   async removeNode(id: string, isForced: boolean): Promise<void> {
@@ -349,7 +353,8 @@ export class Membership implements ClusterActor {
     if (own.isLeaving === true) return await this.#becomeSingle(own)
     const { log, store } = this.#parts
     try {
-      await startAt(own, this.#files, this.#service)
+      if (own.isReturning === true) await startOver(store, this.#files, this.#service)
+      else await startAt(own, this.#files, this.#service)
     } catch (error) {
       // What runs goes on, and can be read.
       log.error('etcd could not be started', { reason: String(error) })

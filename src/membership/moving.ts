@@ -1,5 +1,6 @@
 import type { MachineClock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
+import { FORCED_NEW } from '../etcd/member.ts'
 import type { ClusterFiles, NodeCredentials } from './cluster-files.ts'
 import { assertEtcdPorts } from './etcd-ground.ts'
 import type { EtcdService } from './etcd-service.ts'
@@ -85,7 +86,9 @@ export async function certifyAnew(
 
 /** Starts the member of etcd beside this node, where its file says that it listens. */
 export async function startAt(own: JoinedCluster['own'], files: ClusterFiles, service: EtcdService): Promise<void> {
-  if (files.hasArgument(`--advertise-client-urls=${clientUrl(own)}`)) return await service.start()
+  const isThere = files.hasArgument(`--advertise-client-urls=${clientUrl(own)}`)
+  // A takeover that was cut off: it would make a cluster of this node alone once more.
+  if (isThere && !files.hasArgument(FORCED_NEW)) return await service.start()
   await files.keepArguments(service.argumentsOf(own, { [own.nodeId]: [peerUrl(own)] }, 'existing'))
   await service.restart()
 }

@@ -48,6 +48,32 @@ const State = Type.Object({
   id: text('Of the cluster.'),
   name: text('Name for people.'),
   epoch: Type.Integer({ description: 'Rises by one with each takeover of what was left of a cluster, from 1 on.' }),
+  preferredNode: Type.Union([Type.String(), Type.Null()], {
+    description: 'applianceId of the one of two nodes that takes over by itself, see PUT /cluster; null: neither does.',
+  }),
+  takeoverAfter: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Seconds for which the other node has to be gone before; null where no node is preferred.',
+  }),
+  histories: Type.Union(
+    [
+      Type.Object({
+        nodeId: text('The other node.'),
+        since: Type.Integer({ description: 'Number of the last shared entry that both nodes have.' }),
+        edits: Type.Object(
+          {
+            here: Type.Integer({ description: 'On the node that answers.' }),
+            there: Type.Integer({ description: 'On the other node.' }),
+          },
+          { description: 'Changes of the configuration since then.' },
+        ),
+      }),
+      Type.Null(),
+    ],
+    {
+      description:
+        'Both of two nodes have taken over and were changed: nothing can be changed until PUT /cluster/resolve says which stays; null otherwise.',
+    },
+  ),
   quorum: yes('Whether enough nodes answer, so that changes can be made.'),
   sequence: Type.Integer({ description: 'Number of the last shared entry that the answering node has carried out.' }),
   halted: Type.Union([Type.String(), Type.Null()], {
@@ -159,6 +185,7 @@ export const cluster = [
       if (state === undefined) return null
       const told = await ctx.addresses.all()
       const { halted = null, removedAt = null, nodes } = state
+      const { preferredNode = null, takeoverAfter = null, histories = null } = state
       const shown = nodes.map(({ maintenance = null, certificateEnd = null, ...node }) => ({
         ...node,
         maintenance,
@@ -166,7 +193,7 @@ export const cluster = [
         isReady: told.get(node.id)?.isReady ?? null,
         floatingIps: (told.get(node.id)?.held ?? []).map(({ ip }) => ip),
       }))
-      return { ...state, halted, removedAt, nodes: shown }
+      return { ...state, halted, removedAt, preferredNode, takeoverAfter, histories, nodes: shown }
     },
   }),
   endpoint({

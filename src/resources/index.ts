@@ -6,6 +6,7 @@ import { backups } from './backups.ts'
 import { certificates } from './certificates.ts'
 import { cipherLists } from './cipher-lists.ts'
 import { cluster } from './cluster.ts'
+import { clusterPair } from './cluster-pair.ts'
 import { conntrack } from './conntrack.ts'
 import { dateTime } from './date-time.ts'
 import { demo } from './demo.ts'
@@ -74,6 +75,7 @@ export const endpoints: readonly Endpoint[] = takingWhatIsRead([
   ...pending,
   ...transactions,
   ...cluster,
+  ...clusterPair,
   ...ipGroups,
   ...staticIps,
   ...floatingIps,

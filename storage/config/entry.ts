@@ -25,6 +25,8 @@ export type Entry =
   | AmendEntry
   | PutEntry
   | CompareEntry
+  | TakeoverEntry
+  | LevelEntry
 
 /** Pending changes come and go, all or none. A record that equals running again is no change any more. */
 export interface StageEntry {
@@ -108,6 +110,33 @@ export interface CompareEntry {
   readonly op: 'compare'
   readonly position: number
   readonly digest: string
+}
+
+/** What is left of a cluster goes on by itself: from here on its history is another one. */
+export interface TakeoverEntry {
+  readonly op: 'takeover'
+  readonly takeover: Takeover
+}
+
+export interface Takeover {
+  /** One more than that of the history before. */
+  readonly epoch: number
+  /** Tells this history from that of a partner who has taken over as well. */
+  readonly id: string
+  readonly nodeId: string
+  /** Number of the last entry that both histories have. */
+  readonly since: number
+  /** ISO 8601. */
+  readonly at: string
+  /** Who asked for it; `fulcrum` for the preferred node. */
+  readonly by: string
+  readonly reason: string
+}
+
+/** All nodes know the kinds of entries up to this level: from here on they may be written. */
+export interface LevelEntry {
+  readonly op: 'level'
+  readonly level: number
 }
 
 /**

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { isAgreed } from './ahead.ts'
 import { amend, changedFields } from './amendment.ts'
 import type { RowWrite } from './checked-table.ts'
+import { clusterRow } from './cluster-rows.ts'
 import type { Change, Frozen, RecordKey } from './config-store.ts'
 import type {
   AmendEntry,
@@ -14,10 +15,11 @@ import type {
   ThawEntry,
 } from './entry.ts'
 import { encode, recordChanges, renumber } from './keys.ts'
-import { changesNothing, type Mirror } from './mirror.ts'
+import type { Mirror } from './mirror.ts'
 import type { SharedTables } from './shared-tables.ts'
 import {
   FROZEN_PREFIX,
+  frozenChanges,
   frozenRows,
   othersOf,
   type OverlayEntry,
@@ -120,7 +122,7 @@ export class Fold implements Folding {
   async fold(entry: Entry, position: number): Promise<void> {
     if (position !== this.#position + 1) throw new Error(`entry ${position} does not follow entry ${this.#position}`)
     const { rows, options, settle, frozen } = this.#folded(entry)
-    const shared = [...this.#frozenRows(entry, frozen), this.#tables.meta.put('position', position)]
+    const shared = [...frozenChanges(this.#tables, entry, frozen), this.#tables.meta.put('position', position)]
     await this.#tables.commit([...rows, ...shared], options)
     settle()
     this.#position = position
@@ -128,14 +130,6 @@ export class Fold implements Folding {
 
   check(entry: Entry): void {
     this.#folded(entry)
-  }
-
-  /** Another node may end the apply when this daemon is away. */
-  #frozenRows(entry: Entry, frozen: Frozen | undefined): readonly RowWrite[] {
-    const { meta } = this.#tables
-    if (frozen !== undefined) return [meta.put(`${FROZEN_PREFIX}${frozen.applyId}`, frozen)]
-    if (entry.op === 'thaw') return [meta.remove(`${FROZEN_PREFIX}${entry.applyId}`)]
-    return entry.op === 'promote' ? [meta.remove(`${FROZEN_PREFIX}${entry.header.applyId}`)] : []
   }
 
   snapshot(): StoreState {
@@ -167,6 +161,11 @@ export class Fold implements Folding {
     this.#revision = revision
     this.#position = position
     for (const { table, ...changes } of shared) this.#shared.tell(table, changes)
+  }
+
+  async startOver(): Promise<void> {
+    await this.#tables.commit([this.#tables.meta.put('position', 0)])
+    this.#position = 0
   }
 
   /** The node is alone again: what runs, what is pending and who is logged in stays; what only a cluster has goes. */
@@ -201,6 +200,9 @@ export class Fold implements Folding {
         return this.#confirm(entry)
       case 'put':
         return this.#put(entry)
+      case 'takeover':
+      case 'level':
+        return this.#put(clusterRow(entry))
       case 'compare':
         // Whoever orders the entries compares.
         return { rows: [], settle: () => undefined }
@@ -254,16 +256,8 @@ export class Fold implements Folding {
     return this.#mirror.changes().filter(({ id }) => ids.has(id))
   }
 
-  /** What was staged over what was frozen, and changes nothing. */
-  #dropped(): Overlay {
-    return this.#mirror
-      .staged()
-      .filter((change) => changesNothing(change))
-      .map((change) => [change, undefined])
-  }
-
   #thaw({ applyId }: ThawEntry): Folded {
-    const overlay = this.#dropped()
+    const overlay = this.#mirror.dropped()
     return {
       rows: this.#overlayRows(overlay),
       settle: () => {
@@ -314,7 +308,7 @@ export class Fold implements Folding {
   #promoteOn(nodeId: string, applyId: string, changed: readonly Change[]): Folded {
     const { meta } = this.#tables
     const ahead = this.#mirror.ahead.afterOne(nodeId, applyId, changed, this.#mirror.agreed)
-    const [sequence, overlay] = [this.#sequence + 1, this.#dropped()]
+    const [sequence, overlay] = [this.#sequence + 1, this.#mirror.dropped()]
     return {
       rows: [
         ...this.#shared.rowsOf('ahead', ahead),

@@ -12,7 +12,7 @@ import type {
 } from './config-store.ts'
 import { type Built, type Entry, type EntryLog, LostRaceError } from './entry.ts'
 import { encode } from './keys.ts'
-import { changesNothing, Mirror } from './mirror.ts'
+import { Mirror } from './mirror.ts'
 import type { CountedHeader } from './revision-table.ts'
 import { SharedTables } from './shared-tables.ts'
 import { sideTable } from './side-table.ts'
@@ -186,6 +186,9 @@ export class LmdbConfigStore implements ConfigStore {
       return this.#alone
     })
   }
+  startOver(): Promise<void> {
+    return this.#fold.startOver()
+  }
   /** From now on entries are ordered by this log, which gives all of them to `folding`. */
   orderBy(log: EntryLog): void {
     this.#log = log
@@ -249,6 +252,6 @@ export class LmdbConfigStore implements ConfigStore {
     // In a cluster others have them as well until an entry takes them away.
     if (this.#fold.position > 0) return
     // Left by a crash during an apply, see `freeze`.
-    for (const change of this.#mirror.staged().filter(changesNothing)) this.#mirror.setOverlay(change, undefined)
+    for (const [change] of this.#mirror.dropped()) this.#mirror.setOverlay(change, undefined)
   }
 }

@@ -118,6 +118,13 @@ export class Mirror {
     }))
   }
 
+  /** What was staged over what was frozen, and changes nothing: it goes. */
+  dropped(): readonly (readonly [RecordKey, undefined])[] {
+    return this.staged()
+      .filter(changesNothing)
+      .map((change) => [change, undefined])
+  }
+
   changes(): readonly Change[] {
     const unstaged = this.ahead.all().filter((entry) => this.overlayEntry(entry) === undefined)
     const takenBack = inOrder([...unstaged]).map((entry) => ({

@@ -14,6 +14,8 @@ export interface SharedStore extends Pick<
   readonly joinTokens: SharedTable
   /** From now on entries are ordered by this log, which gives all of them to `folding`. */
   orderBy(log: EntryLog): void
+  /** From now on it has folded nothing, and takes over what the log says; until then it can be read as it was. */
+  startOver(): Promise<void>
   /** What an apply has frozen that has not ended. */
   underWay(): Frozen | undefined
   /** Entries are ordered here alone, once `end` has ended what orders them; while it works, nothing is written. */

@@ -1,5 +1,6 @@
 import type { RowWrite } from './checked-table.ts'
 import type { Frozen, Put, RecordKey, Revision, StoredRecord, Unconfirmed } from './config-store.ts'
+import type { Entry } from './entry.ts'
 import { decode, encode } from './keys.ts'
 import type { ConfigTables, SharedTableName } from './tables.ts'
 
@@ -56,6 +57,13 @@ export function frozenRows({ meta }: ConfigTables): readonly Frozen[] {
   const rows = meta.rows({ start: FROZEN_PREFIX, end: BEHIND_FROZEN })
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by the fold only
   return [...rows].map(({ value }) => value as Frozen)
+}
+
+/** What an entry makes of them. Another node may end the apply when this daemon is away. */
+export function frozenChanges({ meta }: ConfigTables, entry: Entry, frozen: Frozen | undefined): readonly RowWrite[] {
+  if (frozen !== undefined) return [meta.put(`${FROZEN_PREFIX}${frozen.applyId}`, frozen)]
+  if (entry.op === 'thaw') return [meta.remove(`${FROZEN_PREFIX}${entry.applyId}`)]
+  return entry.op === 'promote' ? [meta.remove(`${FROZEN_PREFIX}${entry.header.applyId}`)] : []
 }
 
 export const unconfirmedIn = ({ meta }: ConfigTables): Unconfirmed | undefined =>

@@ -23,6 +23,10 @@ const ACTIONS: ReadonlySet<string> = new Set([
   'cluster.changeNode',
   'cluster.maintainNode',
   'floatingIps.move',
+  // They go on with one of two nodes: test/system/cluster-pair.test.ts.
+  'cluster.prefer',
+  'cluster.takeOver',
+  'cluster.resolve',
 ])
 
 const propertiesOf = ({ body }: Endpoint): Readonly<Record<string, object>> =>

@@ -13,7 +13,7 @@ import type { Folding } from '../../storage/config/fold.ts'
 import { LmdbConfigStore } from '../../storage/config/lmdb-config-store.ts'
 import { temporaryFolder } from '../fixtures/config.ts'
 import { amendIn, freezeIn, promoteIn, thawIn } from '../fixtures/entries.ts'
-import { type LogNode, LogCluster, stageOn, thing } from '../fixtures/cluster.ts'
+import { HISTORY, type LogNode, LogCluster, stageOn, thing } from '../fixtures/cluster.ts'
 import { EtcdCluster, until } from '../fixtures/etcd.ts'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
 
@@ -154,7 +154,7 @@ t.test('who cannot read an entry stops there, and says why', { skip }, async (te
     await etcd.transact({
       success: [
         { put: logName(position), value },
-        { put: GUARD, value: markerOf(1, position) },
+        { put: GUARD, value: markerOf(HISTORY, position) },
       ],
     })
   }
@@ -177,7 +177,7 @@ t.test('what a stranger writes is not carried out, nor what stood in another pla
   await etcd.transact({
     success: [
       { put: logName(2), value },
-      { put: GUARD, value: markerOf(1, 2) },
+      { put: GUARD, value: markerOf(HISTORY, 2) },
     ],
   })
   await until('it stops', () => first.log.halted)

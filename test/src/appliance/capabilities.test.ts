@@ -19,6 +19,9 @@ const BODIES: Readonly<Record<string, object>> = {
   'cluster.changeNode': { name: 'other' },
   'cluster.maintainNode': { enabled: true },
   'floatingIps.move': { nodeId: 'other' },
+  'cluster.prefer': { preferredNode: null },
+  'cluster.takeOver': { partnerIsOff: 'x', reason: 'y' },
+  'cluster.resolve': { keep: 'x' },
 }
 
 t.test(
@@ -26,7 +29,7 @@ t.test(
   async (test) => {
     const { call, node } = await applianceFixture(test, { observe: { path: '/nowhere/haproxy.sock' } })
     const managed = endpoints.filter(({ managedOnly }) => managedOnly)
-    test.equal(managed.length, 25)
+    test.equal(managed.length, 28)
     for (const { name, method, path } of managed) {
       const body = BODIES[name]
       const place = path.replace('{applianceId}', node).replace('{service}', 'ssh').replace('{n}', '1')

@@ -443,9 +443,9 @@ t.test('an entry of another version', async (t) => {
 t.test('an entry of another operation, and what comes behind it', async (t) => {
   const { cluster, first } = await two(t)
   const { entry, ...rest } = envelopeOf('x', 'node-9', '', { op: 'thaw', applyId: 'a' })
-  await cluster.writeRaw(1, Buffer.from(JSON.stringify({ ...rest, entry: { ...entry, op: 'takeover' } })))
+  await cluster.writeRaw(1, Buffer.from(JSON.stringify({ ...rest, entry: { ...entry, op: 'merge' } })))
   await cluster.writeRaw(2, envelopeOf('y', 'node-9', '', staged('a', 1)))
-  await halts(t, first, 0, /entry 1 .*does not know the operation takeover/)
+  await halts(t, first, 0, /entry 1 .*does not know the operation merge/)
   t.equal(valueOn(first, 'a'), undefined)
 })
 

@@ -33,8 +33,8 @@ t.test('another version is not known, whatever it holds', async (t) => {
 
 t.test('an operation that is not known', async (t) => {
   const { entry, ...rest } = envelopeOf('x', 'n', AT, ENTRIES.thaw)
-  const bytes = Buffer.from(JSON.stringify({ ...rest, entry: { ...entry, op: 'takeover' } }))
-  t.throws(() => decodeEnvelope(bytes), new UnknownEntryError('this node does not know the operation takeover'))
+  const bytes = Buffer.from(JSON.stringify({ ...rest, entry: { ...entry, op: 'merge' } }))
+  t.throws(() => decodeEnvelope(bytes), new UnknownEntryError('this node does not know the operation merge'))
 })
 
 t.test('what a patch takes away is taken away everywhere', async (t) => {

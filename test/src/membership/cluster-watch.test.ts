@@ -12,6 +12,7 @@ function watched() {
   const sight = {
     own: { nodeId: 'a' },
     hasQuorum: true,
+    succession: { histories: { parted: undefined } },
     removal: undefined as ClusterSight['removal'],
     log: { halted: undefined as string | undefined },
     peers: {
@@ -22,6 +23,7 @@ function watched() {
   const watch = new ClusterWatch({
     cluster: () => (state.isMember ? (sight as unknown as ClusterSight) : undefined),
     members: {
+      takeovers: () => [],
       all: () => ids.map((id) => ({ id, name: `node ${id}`, since: since.get(id) ?? '' }) as unknown as Member),
     },
     tell: (data) => told.push(data),

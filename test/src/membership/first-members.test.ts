@@ -29,11 +29,12 @@ t.test('nodes of the backup that a node was made of count as removed, once it is
     [
       { table: 'members', key: 'a', value: SELF },
       { table: 'members', key: 'authorities/k', value: PAIR },
+      { table: 'members', key: 'level', value: { level: 2 } },
     ],
     'nothing was restored',
   )
   await noteRestored(store, { nodeId: 'a', others })
-  test.equal(firstMembers(store, { ...SELF, id: 'z' }, PAIR).length, 2, 'it was never applied')
+  test.equal(firstMembers(store, { ...SELF, id: 'z' }, PAIR).length, 3, 'it was never applied')
   const rows = firstMembers(store, SELF, PAIR)
   await store.members.write(rows, [])
   const members = new Members(store.members)

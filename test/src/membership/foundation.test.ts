@@ -30,7 +30,7 @@ t.test('a cluster begins with its store, and with authorities that only nodes ca
   const etcd = new EtcdInMemory().client()
   const issuers = await newIssuers()
   const { folding } = openStore(t)
-  const first = { state: folding.snapshot(), position: 1, epoch: 1 }
+  const first = { state: folding.snapshot(), position: 1 }
   await foundIn(etcd, clusterKeys(), issuers, first)
   const { kvs } = await etcd.range({ key: GUARD })
   t.equal(Buffer.from(kvs[0]?.value ?? []).toString(), '1 1')

@@ -5,7 +5,7 @@ import { EtcdService } from '../../../src/membership/etcd-service.ts'
 import { JoinedCluster } from '../../../src/membership/joined-cluster.ts'
 import { Members } from '../../../src/membership/members.ts'
 import { refuses } from '../../fixtures/config.ts'
-import { FIRST_CERTIFIED, formedNode } from '../../fixtures/membership.ts'
+import { FIRST_CERTIFIED, formedNode, NO_PARTNER } from '../../fixtures/membership.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { freePort } from '../../fixtures/traffic.ts'
 
@@ -28,6 +28,8 @@ t.test('without etcd a node tells what it knows, and that nothing can be changed
       admit: async () => undefined,
       leave: async () => undefined,
       onFolded: undefined,
+      stateFolder: files.folder,
+      ...NO_PARTNER,
       clock: systemClock,
       log: silentLog,
     },

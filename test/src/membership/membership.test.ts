@@ -5,6 +5,7 @@ import { silentLog } from '../../../src/base/log.ts'
 import { ClusterFiles } from '../../../src/membership/cluster-files.ts'
 import { Membership } from '../../../src/membership/membership.ts'
 import { openStore, refuses, temporaryFolder } from '../../fixtures/config.ts'
+import { NO_PARTNER } from '../../fixtures/membership.ts'
 import { freePort, ownLoopback } from '../../fixtures/traffic.ts'
 
 const NOTHING_REVOKED = { serials: [], authorities: [1], lists: { peer: '', client: '' }, ofClients: [] }
@@ -39,6 +40,7 @@ async function withoutEtcd(test: Test) {
     listen: { host: HOST, port: 9444 },
     handle: () => ({ status: 200, headers: {} }),
     onFolded: undefined,
+    ...NO_PARTNER,
     clock: systemClock,
     log: silentLog,
   }

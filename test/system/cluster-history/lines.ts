@@ -10,7 +10,7 @@ export interface NodeSettings {
   readonly id: string
   readonly folder: string
   readonly clusterId: string
-  readonly epoch: number
+  readonly history: string
   readonly key: StoredClusterKey
   /** Its own member first. */
   readonly gateways: readonly string[]

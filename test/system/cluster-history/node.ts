@@ -72,11 +72,11 @@ class Node {
 
   /** Without a majority it cannot be opened, so it is tried until there is one. */
   async #opened(): Promise<ClusterLog> {
-    const { id, clusterId, key, epoch, checkpointEvery, isUnguarded } = this.#settings
+    const { id, clusterId, key, history, checkpointEvery, isUnguarded } = this.#settings
     const etcd = isUnguarded ? unguarded(this.#etcd) : this.#etcd
     const keys = new ClusterKeys(clusterId, [key])
     const log = createLog((line) => process.stderr.write(line))
-    const parts = { nodeId: id, epoch, checkpointEvery, keys, etcd, clock: systemClock, log }
+    const parts = { nodeId: id, history: () => history, checkpointEvery, keys, etcd, clock: systemClock, log }
     for (;;) {
       try {
         return await ClusterLog.open({ ...parts, folding: this.#store.folding })

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { GUARD } from '../../../src/cluster/places.ts'
 import type { EtcdClient } from '../../../src/etcd/client.ts'
-import { EPOCH, LogCluster } from '../../fixtures/cluster.ts'
+import { HISTORY, LogCluster } from '../../fixtures/cluster.ts'
 import { memoryFolder, temporaryFolder } from '../../fixtures/config.ts'
 import { EtcdCluster, unlessRefused, until } from '../../fixtures/etcd.ts'
 import { etcdPrograms } from '../../fixtures/etcd-programs.ts'
@@ -43,7 +43,7 @@ async function started(test: Test, seed: number, isUnguarded: boolean): Promise<
       // What is killed is a process, and not the machine: nothing has to reach a disk.
       folder: temporaryFolder(test, id, memoryFolder()),
       clusterId: cluster.keys.clusterId,
-      epoch: EPOCH,
+      history: HISTORY,
       key: cluster.key,
       gateways: [...urls.slice(index), ...urls.slice(0, index)],
       credentials: { ca: String(ca), certificate: String(certificate), key: String(key) },

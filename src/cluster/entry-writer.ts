@@ -1,0 +1,113 @@
+import { historyOf } from '../../storage/config/cluster-rows.ts'
+import type { Entry } from '../../storage/config/entry.ts'
+import { EtcdError } from '../etcd/errors.ts'
+import type { TransactionAnswer } from '../etcd/transaction.ts'
+import type { ClusterLogParts } from './cluster-log-parts.ts'
+import { decodeEnvelope, type Envelope } from './envelope.ts'
+import { type LargeValues, MissingPartError } from './large-values.ts'
+import { GUARD, logName, markerOf } from './places.ts'
+import { noQuorum } from './refusals.ts'
+
+/** An election takes up to 2.2 s; after that nobody is waited for. */
+const ANSWER_MS_MAX = 6_000
+/** What goes down with a leader is answered by nobody; the guard lets another try in only where none before was. */
+const SHORT_TRY = { timeout_ms: 1_500 }
+const SHORT_TRIES = 2
+const AGAIN_MS = 100
+
+export interface EntryWriterParts extends Pick<ClusterLogParts, 'etcd' | 'history' | 'readBack' | 'clock' | 'log'> {
+  readonly values: LargeValues
+  /** Nothing is written any more. */
+  readonly hasEnded: () => boolean
+  readonly pause: (ms: number) => Promise<void>
+}
+
+interface Attempt {
+  readonly value: Uint8Array
+  readonly since: number
+  /** Of the history that it stands in. */
+  readonly history: string
+}
+
+interface Tried {
+  /** Of what stands in the place; undefined where it is cleared, or cannot be read. */
+  readonly writer: 'us' | 'others' | undefined
+  readonly revision: number
+}
+
+/** Writes entries into the log of a cluster, each in one transaction that a guard admits. */
+export class EntryWriter {
+  readonly #parts: EntryWriterParts
+
+  constructor(parts: EntryWriterParts) {
+    this.#parts = parts
+  }
+
+  /** Tries until an entry is in this place, and answers whether it is this one. */
+  async write(bytes: Uint8Array, { id, entry }: Envelope, since: number): Promise<boolean> {
+    const { clock, log, values, hasEnded, pause } = this.#parts
+    const history = this.#historyOf(entry)
+    const until_ms = clock.monotonic_ms() + ANSWER_MS_MAX
+    let value: Uint8Array | undefined
+    // An earlier try may have been executed, or may still be.
+    let isOpen = false
+    for (let tries = 0; ; tries += 1) {
+      try {
+        value ??= await values.sealed(logName(since + 1), bytes, since + 1, id)
+        const { writer, revision } = await this.#try(id, { value, since, history }, tries)
+        // Others have gone so far since that the place is cleared: nothing tells whose it was.
+        if (writer === undefined && isOpen) throw noQuorum(isOpen)
+        if (writer !== 'us') return false
+        isOpen = true
+        await this.#readBack(revision)
+        return true
+      } catch (error) {
+        if (!(error instanceof EtcdError)) throw error
+        // What was lost before there was a value is at most a part, which nobody looks for.
+        isOpen ||= value !== undefined && error.kind === 'unknown-outcome'
+        if (hasEnded() || clock.monotonic_ms() >= until_ms) {
+          log.warn('a change could not be written to the log of the cluster', { why: error.message })
+          throw noQuorum(isOpen, error.kind === 'no-space')
+        }
+        await pause(AGAIN_MS)
+      }
+    }
+  }
+
+  /** Of what follows the entry. */
+  #historyOf(entry: Entry): string {
+    return entry.op === 'takeover' ? historyOf(entry.takeover) : this.#parts.history()
+  }
+
+  /** What is not read back may be lost with this node, so it is not answered: then the next try looks again. */
+  async #readBack(revision: number): Promise<void> {
+    await this.#parts.readBack?.(revision)
+  }
+
+  /** The guard lets it in once, however often it is sent. Answers who was there already where it was too late. */
+  async #try(id: string, { value, since, history }: Attempt, tries: number): Promise<Tried> {
+    const { etcd } = this.#parts
+    const [name, guard] = [logName(since + 1), { put: GUARD, value: markerOf(history, since + 1) }]
+    const compare = [{ key: GUARD, of: 'value', is: '=', than: markerOf(this.#parts.history(), since) }] as const
+    const failure = [{ get: { key: name } }]
+    const patience = tries < SHORT_TRIES ? SHORT_TRY : {}
+    const answer = await etcd.transact({ compare, success: [{ put: name, value }, guard], failure }, patience)
+    const writer = answer.succeeded ? 'us' : await this.#writer(id, answer, since + 1)
+    return { writer, revision: answer.revision }
+  }
+
+  /** Who wrote what is there: an earlier try of the same entry may have been executed after all. */
+  async #writer(id: string, { answers }: TransactionAnswer, position: number): Promise<'us' | 'others' | undefined> {
+    const [first] = answers
+    const found = first?.did === 'get' ? first.range.kvs[0] : undefined
+    if (found === undefined) return undefined
+    try {
+      const bytes = await this.#parts.values.opened(logName(position), found.value, position)
+      return decodeEnvelope(bytes).id === id ? 'us' : 'others'
+    } catch (error) {
+      if (error instanceof EtcdError) throw error
+      // Its parts are cleared, or it is not of this version: ours could be read.
+      return error instanceof MissingPartError ? undefined : 'others'
+    }
+  }
+}

@@ -1,0 +1,16 @@
+import type { Entry } from '../../storage/config/entry.ts'
+
+/**
+ * Nodes of a cluster are updated one after the other. An entry of a kind that is newer than the cluster would stop the
+ * nodes that do not know it, so it waits until all do: the last one makes the entry `level` possible.
+ */
+
+/** Of a cluster that was formed before there were levels. */
+export const FIRST_LEVEL = 1
+/** Of this version: raised by one with each new kind of entry. */
+export const LEVEL = 2
+
+const SINCE: Partial<Readonly<Record<Entry['op'], number>>> = { takeover: 2 }
+
+/** The level from which on this entry may be written; that of `level` itself is known by then to all. */
+export const levelOf = ({ op }: Pick<Entry, 'op'>): number => SINCE[op] ?? FIRST_LEVEL

@@ -1,0 +1,42 @@
+import type { Clock } from '../base/clock.ts'
+import { EtcdClient } from '../etcd/client.ts'
+import type { ClusterFiles, OwnMembership } from './cluster-files.ts'
+import type { Members } from './members.ts'
+import { clientUrl } from './node-address.ts'
+
+export interface Listed {
+  /** The own member of etcd is one that answers. */
+  readonly isVoter?: boolean
+  /** Names of those that are in one etcd with it; undefined where none has told. */
+  readonly names?: ReadonlySet<string> | undefined
+}
+
+/**
+ * The own member first, as it is the nearest, unless it does not answer yet. Where two nodes have parted, that of the
+ * other one may have another history, and is asked nothing: whoever has taken over goes by its own member.
+ */
+export function gatewaysOf(
+  members: Members,
+  own: OwnMembership,
+  { isVoter = false, names }: Listed = {},
+): readonly string[] {
+  const hasTakenOver = members.takeovers().at(-1)?.nodeId === own.nodeId && own.isReturning !== true
+  if (names === undefined && hasTakenOver) return [clientUrl(own)]
+  const known = members.all().filter(({ id }) => id !== own.nodeId && names?.has(id) !== false)
+  const urls = known.length === 0 ? (own.gateways ?? []) : known.map(clientUrl)
+  return isVoter ? [clientUrl(own), ...urls] : [...urls, clientUrl(own)]
+}
+
+export interface ClientParts {
+  readonly files: ClusterFiles
+  readonly members: Members
+  readonly clock: Clock
+}
+
+export function clientOf(
+  { files, members, clock }: ClientParts,
+  own: OwnMembership,
+  gateways = gatewaysOf(members, own),
+): EtcdClient {
+  return new EtcdClient({ gateways, credentials: files.certificates().client, clock })
+}

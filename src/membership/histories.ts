@@ -1,0 +1,254 @@
+import { FIRST_EPOCH } from '../../storage/config/cluster-rows.ts'
+import type { Entry, Takeover } from '../../storage/config/entry.ts'
+import type { SharedStore } from '../../storage/config/shared-store.ts'
+import type { MachineClock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import { entriesBehind, type EntriesBehind } from '../cluster/entries-behind.ts'
+import { refused } from '../cluster/refusals.ts'
+import type { ClusterKeys } from '../cluster/sealing.ts'
+import type { PartedHistories } from '../context/cluster.ts'
+import type { EtcdClient } from '../etcd/client.ts'
+import type { Member as EtcdMember } from '../etcd/members.ts'
+import type { PeerClient } from '../peers/peer-client.ts'
+import type { ClusterFiles, OwnMembership } from './cluster-files.ts'
+import type { Member, Members } from './members.ts'
+import { clientUrl } from './node-address.ts'
+import { askNode } from './questions.ts'
+import { isConfiguration, setAside } from './set-aside.ts'
+
+export const HISTORY = '/history'
+const PATIENCE_MS = 3_000
+
+export interface HistoriesParts {
+  readonly own: OwnMembership
+  readonly etcd: Pick<EtcdClient, 'range' | 'put' | 'delete'>
+  readonly keys: ClusterKeys
+  readonly store: Pick<SharedStore, 'folding' | 'edit'>
+  readonly members: Members
+  readonly files: Pick<ClusterFiles, 'read' | 'change'>
+  readonly peers: Pick<PeerClient, 'forward' | 'livenessOf'>
+  readonly stateFolder: string
+  /** The daemon begins anew, and comes back to the others. */
+  readonly beginAnew: () => void
+  readonly clock: Pick<MachineClock, 'now_ms'>
+  readonly log: Log
+}
+
+/** What nodes ask each other that are not in one etcd although they are in one cluster. */
+export interface HistoryQuestion {
+  readonly takeovers: readonly Takeover[]
+  /** An operator has decided that the one who asks goes on. */
+  readonly giveWay?: boolean
+}
+
+export interface HistoryTold {
+  readonly takeovers: readonly Takeover[]
+  /** Entries of the configuration since the two parted; 0 where they have not. */
+  readonly edits: number
+  /** It gives way. */
+  readonly givesWay: boolean
+}
+
+/** How this node's history stands to that of another one. */
+export type Standing = { readonly is: 'same' | 'older' } | { readonly is: 'parted'; readonly since: number }
+
+export function standingTo(mine: readonly Takeover[], theirs: readonly Takeover[]): Standing {
+  for (const [at, takeover] of mine.entries()) {
+    const other = theirs[at]
+    if (other === undefined || other.id === takeover.id) continue
+    return { is: 'parted', since: Math.min(takeover.since, other.since) }
+  }
+  return { is: theirs.length > mine.length ? 'older' : 'same' }
+}
+
+/**
+ * Looks whether a node that is reached goes on without this one, or this one without it. Who has missed a takeover
+ * comes back by itself, and so does the one of two histories in which nobody has changed the configuration. Where both
+ * have been changed nothing is merged: a person says which stays.
+ */
+export class Histories {
+  readonly #parts: HistoriesParts
+  #parted: PartedHistories | undefined
+  /** Nothing is written any more to what gives way. */
+  #givingWay: Promise<void> | undefined
+
+  constructor(parts: HistoriesParts) {
+    this.#parts = parts
+  }
+
+  get givesWay(): boolean {
+    return this.#givingWay !== undefined
+  }
+
+  get parted(): PartedHistories | undefined {
+    return this.#parted
+  }
+
+  /** Neither history grows while a person has to choose; people can log in. */
+  admit(entry: Entry): void {
+    if (!isConfiguration(entry)) return
+    if (this.givesWay) throw refused('it takes over what other nodes have')
+    if (this.#parted !== undefined) throw refused('both nodes have taken over; PUT /cluster/resolve says which stays')
+  }
+
+  /** `listed`: the members of the etcd that answers this node; undefined where none does. */
+  async look(listed: readonly EtcdMember[] | undefined): Promise<void> {
+    const { members, own, peers } = this.#parts
+    const isIn = (id: string) => listed?.some(({ name }) => name === id) === true
+    for (const other of members.all()) {
+      if (other.id === own.nodeId) continue
+      const isApart = !isIn(own.nodeId) || !isIn(other.id)
+      if (!isApart) this.#forget(other.id)
+      else if (peers.livenessOf(other.id).isReachable) await this.#compare(other)
+    }
+  }
+
+  /** What another node is told, which may have been told by a person that it goes on. */
+  async answer({ takeovers, giveWay = false }: HistoryQuestion): Promise<HistoryTold> {
+    const { members } = this.#parts
+    const standing = standingTo(members.takeovers(), takeovers)
+    if (standing.is !== 'parted') return { takeovers: members.takeovers(), edits: 0, givesWay: false }
+    if (giveWay) await this.#giveWay(standing.since, 'an operator has chosen the history of the other node')
+    const edits = editsIn(await this.#behind(standing.since))
+    return { takeovers: members.takeovers(), edits, givesWay: this.givesWay }
+  }
+
+  /**
+   * A person has chosen.
+   *
+   * @throws {ApiError} NOT_FOUND, INVALID_BODY, NODE_UNREACHABLE.
+   */
+  async resolve(keep: string): Promise<void> {
+    const { own, members } = this.#parts
+    const parted = this.#parted
+    if (parted === undefined)
+      throw new ApiError('NOT_FOUND', 'This cluster has one history, so there is none to choose')
+    if (keep === parted.nodeId) return await this.#giveWay(parted.since, 'an operator has chosen the other one')
+    if (keep !== own.nodeId) {
+      const message = `keep has to be ${own.nodeId}, which is this node, or ${parted.nodeId}`
+      throw new ApiError('INVALID_BODY', message, { errors: [{ field: 'keep', code: 'UNKNOWN_NODE', message }] })
+    }
+    const other = members.get(parted.nodeId)
+    const told = other && (await this.#ask(other, { giveWay: true }))
+    if (told?.givesWay === true) this.#parted = undefined
+    else throw new ApiError('NODE_UNREACHABLE', `The node ${other?.name} does not answer: nothing was resolved`)
+  }
+
+  async #compare(other: Member): Promise<void> {
+    const { members, files } = this.#parts
+    const told = await this.#ask(other)
+    if (told === undefined) return
+    const mine = members.takeovers()
+    const standing = standingTo(mine, told.takeovers)
+    if (standing.is === 'parted') return await this.#choose(other, standing.since, told)
+    this.#forget(other.id)
+    const epoch = told.takeovers.at(-1)?.epoch ?? FIRST_EPOCH
+    if (epoch <= (files.read()?.epoch ?? epoch)) return
+    // What was folded here of the other history is not only here.
+    const since = told.takeovers[mine.length]?.since ?? Number.POSITIVE_INFINITY
+    await this.#giveWay(since, `${other.name} has gone on without this node`)
+  }
+
+  async #choose(other: Member, since: number, told: HistoryTold): Promise<void> {
+    const { own, members, log } = this.#parts
+    if (this.givesWay || told.givesWay) return
+    const here = editsIn(await this.#behind(since))
+    const there = told.edits
+    if (here > 0 && there > 0) {
+      if (this.#parted === undefined)
+        log.error('two histories: both nodes have taken over and were changed', { nodeId: other.id, since })
+      this.#parted = { nodeId: other.id, since, edits: { here, there } }
+      return
+    }
+    const keeper = here === there ? keeperOf(members, own.nodeId, other.id) : here > there ? own.nodeId : other.id
+    if (keeper === own.nodeId) return
+    await this.#giveWay(since, 'both nodes have taken over, and nobody has changed anything here', true)
+  }
+
+  #giveWay(since: number, why: string, onlyUnchanged = false): Promise<void> {
+    this.#givingWay ??= this.#giveWayOnce(since, why, onlyUnchanged)
+    return this.#givingWay
+  }
+
+  /** What this node has beyond the others is kept before it goes. */
+  async #giveWayOnce(since: number, why: string, onlyUnchanged: boolean): Promise<void> {
+    const { files, store, log, beginAnew } = this.#parts
+    try {
+      // What is being written is written, or refused.
+      await store.edit(() => ({ result: undefined }))
+      const behind = await this.#behind(since)
+      if (onlyUnchanged && editsIn(behind) > 0) {
+        this.#givingWay = undefined
+        return
+      }
+      const file = await this.#keep(since, behind)
+      await files.change({ isReturning: true })
+      log.warn('this node takes over what other nodes have', { why, ...(file === undefined ? {} : { file }) })
+      beginAnew()
+    } catch (error) {
+      this.#givingWay = undefined
+      throw error
+    }
+  }
+
+  /** Answers where it is; undefined where nothing is only here. */
+  async #keep(since: number, behind: EntriesBehind): Promise<string | undefined> {
+    const { own, members, store, stateFolder, clock } = this.#parts
+    const { folding } = store
+    const isMore = folding.position > since && (editsIn(behind) > 0 || !behind.isWhole)
+    if (!isMore) return undefined
+    return await setAside(stateFolder, {
+      clusterId: own.clusterId,
+      nodeId: own.nodeId,
+      at: new Date(clock.now_ms()).toISOString(),
+      since,
+      takeovers: members.takeovers(),
+      ...behind,
+      state: folding.snapshot(),
+    })
+  }
+
+  /** Of the member of etcd beside this node; one that has ended tells nothing. */
+  async #behind(since: number): Promise<EntriesBehind> {
+    const { etcd, keys, own, store } = this.#parts
+    if (store.folding.position <= since) return { entries: [], isWhole: true }
+    return await entriesBehind(etcd, keys, since, { at: clientUrl(own), timeout_ms: PATIENCE_MS }).catch(() => ({
+      entries: [],
+      isWhole: false,
+    }))
+  }
+
+  async #ask(other: Member, more: Pick<HistoryQuestion, 'giveWay'> = {}): Promise<HistoryTold | undefined> {
+    const { peers, members } = this.#parts
+    const body: HistoryQuestion = { takeovers: members.takeovers(), ...more }
+    try {
+      const question = { nodeId: other.id, path: HISTORY, body, timeout_ms: PATIENCE_MS }
+      // Sound: all nodes of this version answer the same.
+      return (await askNode(peers, question)) as HistoryTold
+    } catch {
+      return undefined
+    }
+  }
+
+  #forget(nodeId: string): void {
+    if (this.#parted?.nodeId === nodeId) this.#parted = undefined
+  }
+}
+
+/** What this node answers to that question; nothing while it is in no cluster. */
+export const answeringHistories =
+  (histories: () => Pick<Histories, 'answer'> | undefined) =>
+  (question: unknown): Promise<HistoryTold> | undefined =>
+    // Sound: all nodes of this version ask the same.
+    histories()?.answer(question as HistoryQuestion)
+
+/** Entries that are not there any more count as one: nobody knows what they were. */
+const editsIn = ({ entries, isWhole }: EntriesBehind): number =>
+  entries.filter(({ entry }) => isConfiguration(entry)).length + (isWhole ? 0 : 1)
+
+/** Both sides find the same. */
+const keeperOf = ({ pair }: Pick<Members, 'pair'>, self: string, other: string): string => {
+  const [first = self] = [self, other].sort()
+  return pair?.preferredNode === self || pair?.preferredNode === other ? pair.preferredNode : first
+}

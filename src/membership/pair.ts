@@ -1,0 +1,63 @@
+import { ApiError } from '../base/errors.ts'
+import type { AskedTakeover, PairActor, PairChange } from '../context/cluster.ts'
+import type { JoinedCluster } from './joined-cluster.ts'
+import type { Members } from './members.ts'
+import { partnerIn } from './partner.ts'
+
+export interface PairParts {
+  /** undefined while this node is in no cluster. */
+  readonly cluster: () => ClusterOfTwo | undefined
+  readonly members: Pick<Members, 'all' | 'get' | 'setPair'>
+}
+
+export type ClusterOfTwo = Pick<JoinedCluster, 'betweenLooks'> & {
+  readonly own: Pick<JoinedCluster['own'], 'nodeId'>
+  readonly succession: {
+    takeOver(...asked: Parameters<JoinedCluster['succession']['takeOver']>): Promise<void>
+    readonly histories: Pick<JoinedCluster['succession']['histories'], 'resolve'>
+  }
+}
+
+/** What people decide where two nodes have no third vote. */
+export class Pair implements PairActor {
+  readonly #parts: PairParts
+
+  constructor(parts: PairParts) {
+    this.#parts = parts
+  }
+
+  async prefer({ preferredNode, takeoverAfter }: PairChange): Promise<void> {
+    const { members } = this.#parts
+    const { own } = this.#inCluster()
+    if (preferredNode === null) return await members.setPair(undefined)
+    if (partnerIn(members, own.nodeId) === undefined)
+      throw wrong(
+        'NOT_A_PAIR',
+        'a node is preferred in a cluster of two nodes; in a larger one the others outvote who is gone',
+      )
+    if (members.get(preferredNode) === undefined) {
+      const known = members.all().map(({ id, name }) => `${id} (${name})`)
+      throw wrong('UNKNOWN_NODE', `the cluster has the nodes ${known.join(' and ')}`)
+    }
+    await members.setPair({ preferredNode, takeoverAfter_s: takeoverAfter })
+  }
+
+  async takeOver({ partnerIsOff, ...how }: AskedTakeover): Promise<void> {
+    const cluster = this.#inCluster()
+    // A look would start etcd in the middle of it.
+    await cluster.betweenLooks(() => cluster.succession.takeOver(partnerIsOff, how))
+  }
+
+  async resolve(keep: string): Promise<void> {
+    await this.#inCluster().succession.histories.resolve(keep)
+  }
+
+  #inCluster(): ClusterOfTwo {
+    const cluster = this.#parts.cluster()
+    if (cluster === undefined) throw new ApiError('NOT_FOUND', 'This node is in no cluster; form one first')
+    return cluster
+  }
+}
+
+const wrong = (code: string, message: string) =>
+  new ApiError('INVALID_BODY', `preferredNode: ${message}`, { errors: [{ field: 'preferredNode', code, message }] })

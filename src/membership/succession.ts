@@ -1,0 +1,172 @@
+import type { Entry } from '../../storage/config/entry.ts'
+import type { SharedStore } from '../../storage/config/shared-store.ts'
+import type { MachineClock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import type { ClusterLog } from '../cluster/cluster-log.ts'
+import { levelOf } from '../cluster/levels.ts'
+import { GUARD } from '../cluster/places.ts'
+import type { ClusterKeys } from '../cluster/sealing.ts'
+import type { EtcdClient } from '../etcd/client.ts'
+import { EtcdError } from '../etcd/errors.ts'
+import type { Member as EtcdMember } from '../etcd/members.ts'
+import type { PeerClient } from '../peers/peer-client.ts'
+import { AutomaticTakeover } from './automatic-takeover.ts'
+import type { ClusterFiles, OwnMembership } from './cluster-files.ts'
+import type { EtcdService } from './etcd-service.ts'
+import { Histories } from './histories.ts'
+import type { Member, Members } from './members.ts'
+import { clientUrl } from './node-address.ts'
+import { answeringPath, partnerIn } from './partner.ts'
+import { comeBack } from './returning.ts'
+import { Takeovers } from './takeovers.ts'
+
+export interface SuccessionParts {
+  readonly own: OwnMembership
+  readonly etcd: EtcdClient
+  readonly log: Pick<ClusterLog, 'takeOver' | 'caughtUp'>
+  readonly keys: ClusterKeys
+  readonly peers: Pick<PeerClient, 'forward' | 'livenessOf'>
+  readonly store: Pick<SharedStore, 'folding' | 'edit'>
+  readonly members: Members
+  readonly files: ClusterFiles
+  readonly service: EtcdService
+  readonly stateFolder: string
+  /** Where the API of a node is, as the configuration says it. */
+  readonly apiPortOf: (nodeId: string) => number
+  /** Why the node at this address may be cut off, as half a sentence. */
+  readonly cutOff: (host: string) => Promise<string | undefined>
+  /** What was put together has to end. */
+  readonly beginAnew: () => void
+  readonly clock: MachineClock
+  readonly messages: Log
+}
+
+interface Voting {
+  readonly partner: Member
+  readonly epoch: number
+}
+
+const PATIENCE_MS = 1_500
+
+/** Who goes on with the cluster when its two nodes part, and how the other one comes back. */
+export class Succession {
+  readonly takeovers: Takeovers
+  readonly histories: Histories
+  readonly #parts: SuccessionParts
+  readonly #automatic: AutomaticTakeover
+  #isReturning: boolean
+  #hasCaughtUp = false
+  /** Whose member of etcd has to have what this node answers, in this history. */
+  #voting: Voting | undefined
+
+  constructor(parts: SuccessionParts) {
+    this.#parts = parts
+    const { own, messages: log } = parts
+    this.takeovers = new Takeovers(parts)
+    this.histories = new Histories({ ...parts, log })
+    this.#automatic = new AutomaticTakeover({
+      ...parts,
+      self: own.nodeId,
+      takeovers: this.takeovers,
+      cutOff: () => parts.cutOff(own.host),
+      log,
+    })
+    this.#isReturning = own.isReturning === true
+    void parts.log.caughtUp.then(() => (this.#hasCaughtUp = true))
+  }
+
+  /** It has no member of etcd any more, and not yet a new one. */
+  get isReturning(): boolean {
+    return this.#isReturning
+  }
+
+  /** It begins anew in a moment, with what other nodes have. */
+  get givesWay(): boolean {
+    return this.histories.givesWay
+  }
+
+  /** @throws {ApiError} where the entry must not be written now. */
+  admit(entry: Entry): void {
+    if (levelOf(entry) > this.#parts.members.level)
+      throw new ApiError('NOT_SUPPORTED', 'This waits until all nodes of the cluster are of this version')
+    this.takeovers.admit(entry)
+    this.histories.admit(entry)
+  }
+
+  /**
+   * Of two voters one may have to go on alone with what it has. What it has not seen yet it would lose, so nothing is
+   * answered before: its member reads what the leader has at this moment.
+   */
+  async readBack(revision: number): Promise<void> {
+    const { members, etcd } = this.#parts
+    if (this.#voting === undefined || this.#voting.epoch !== members.epoch || this.takeovers.isUnderWay) return
+    const at = clientUrl(this.#voting.partner)
+    const seen = await etcd.range({ key: GUARD }, { at, timeout_ms: PATIENCE_MS })
+    if (seen.revision < revision) throw new EtcdError('timeout', 'the member of the partner is behind')
+  }
+
+  /** With a takeover that was cut off. */
+  goOn(): Promise<void> {
+    return this.takeovers.look()
+  }
+
+  /** Answers whether this node is apart from what `listed` are: the members of the etcd that answers, if one does. */
+  async look(listed: readonly EtcdMember[] | undefined): Promise<boolean> {
+    // Whoever cannot say who votes may be answered a moment later.
+    if (listed !== undefined) this.#voting = this.#votingIn(listed)
+    await this.#automatic.look(listed !== undefined)
+    if (!this.#isReturning) {
+      await this.histories.look(listed)
+      return this.givesWay
+    }
+    if (listed !== undefined) await this.#comeBack(listed)
+    return true
+  }
+
+  /**
+   * A person says that the partner is off.
+   *
+   * @throws {ApiError} INVALID_BODY, IN_USE, NOT_SUPPORTED.
+   */
+  async takeOver(
+    partnerIsOff: string,
+    how: { readonly by: string; readonly reason: string; readonly isForced: boolean },
+  ) {
+    const { members, own, etcd, peers, apiPortOf } = this.#parts
+    const partner = partnerIn(members, own.nodeId)
+    if (partner === undefined)
+      throw wrongPartner('NOT_A_PAIR', 'only one of two nodes can take the cluster over; remove nodes that are lost')
+    if (partner.name !== partnerIsOff) throw wrongPartner('OTHER_NAME', `the other node is called ${partner.name}`)
+    const listed = await etcd.members.list({ timeout_ms: PATIENCE_MS }).catch(() => undefined)
+    if (listed !== undefined)
+      throw new ApiError(
+        'IN_USE',
+        'Changes can be made, so there is nothing to take over; GET /cluster shows the nodes',
+      )
+    const path = await answeringPath({ etcd, peers, apiPortOf }, partner)
+    if (path !== undefined && !how.isForced) {
+      const message = `${partner.name} is not off: ${path} answers. Switch it off, or send force if it cannot go on`
+      throw new ApiError('IN_USE', message)
+    }
+    await this.takeovers.takeOver(how)
+  }
+
+  async #comeBack(listed: readonly EtcdMember[]): Promise<void> {
+    // Before it has what the others have, it does not know whose history its member will be part of.
+    if (!this.#hasCaughtUp) return
+    await comeBack(this.#parts, listed)
+    this.#isReturning = false
+  }
+
+  #votingIn(listed: readonly EtcdMember[]): Voting | undefined {
+    const { members, own } = this.#parts
+    const isVoting = (id: string) => listed.some(({ name, isLearner }) => name === id && !isLearner)
+    const partner = partnerIn(members, own.nodeId)
+    if (partner === undefined || !isVoting(partner.id) || !isVoting(own.nodeId)) return undefined
+    return { partner, epoch: members.epoch }
+  }
+}
+
+const wrongPartner = (code: string, message: string) =>
+  new ApiError('INVALID_BODY', `partnerIsOff: ${message}`, { errors: [{ field: 'partnerIsOff', code, message }] })

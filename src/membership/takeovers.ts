@@ -1,0 +1,132 @@
+import type { Entry } from '../../storage/config/entry.ts'
+import type { MachineClock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import type { Log } from '../base/log.ts'
+import type { ClusterLog } from '../cluster/cluster-log.ts'
+import { levelOf } from '../cluster/levels.ts'
+import { refused } from '../cluster/refusals.ts'
+import type { EtcdClient } from '../etcd/client.ts'
+import { FORCED_NEW } from '../etcd/member.ts'
+import type { ClusterFiles, OwnMembership } from './cluster-files.ts'
+import { answers } from './etcd-ground.ts'
+import type { EtcdService } from './etcd-service.ts'
+import type { Members } from './members.ts'
+import { clientUrl, peerUrl } from './node-address.ts'
+
+export interface TakeoversParts {
+  readonly own: OwnMembership
+  readonly etcd: Pick<EtcdClient, 'range'> & { readonly members: Pick<EtcdClient['members'], 'list'> }
+  readonly log: Pick<ClusterLog, 'takeOver'>
+  readonly members: Members
+  readonly files: ClusterFiles
+  readonly service: Pick<EtcdService, 'restart' | 'argumentsOf'>
+  readonly clock: Pick<MachineClock, 'now_ms'>
+  readonly messages: Log
+}
+
+export interface AskedTakeover {
+  /** `fulcrum` for what the daemon does by itself. */
+  readonly by: string
+  readonly reason: string
+}
+
+const STATUS_PATIENCE_MS = 1_500
+
+/**
+ * Makes a cluster of this node's member of etcd alone, as its partner is gone. What it is about is in a file before
+ * etcd is told, so a start that follows a crash goes on with it or drops it: what etcd says tells how far it came.
+ */
+export class Takeovers {
+  readonly #parts: TakeoversParts
+  #isUnderWay: boolean
+
+  constructor(parts: TakeoversParts) {
+    this.#parts = parts
+    this.#isUnderWay = parts.files.read()?.takingOver !== undefined
+  }
+
+  get isUnderWay(): boolean {
+    return this.#isUnderWay
+  }
+
+  /** Nothing is written to the history that ends but what begins the next one. */
+  admit({ op }: Pick<Entry, 'op'>): void {
+    if (this.#isUnderWay && op !== 'takeover')
+      throw refused('it takes the cluster over just now; try again in a moment')
+  }
+
+  /**
+   * Not between two looks, nor while a look works.
+   *
+   * @throws {ApiError} NOT_SUPPORTED, when etcd does not start, or nodes of this cluster know no takeovers yet.
+   */
+  async takeOver({ by, reason }: AskedTakeover): Promise<void> {
+    const { members, files, clock } = this.#parts
+    if (members.level < levelOf({ op: 'takeover' })) {
+      const message = 'A node of this cluster was never seen with a version that knows takeovers, so none can be made'
+      throw new ApiError('NOT_SUPPORTED', message)
+    }
+    const [epoch, at] = [members.epoch + 1, new Date(clock.now_ms()).toISOString()]
+    this.#isUnderWay = true
+    try {
+      await files.change({ takingOver: { id: newId(), epoch, at, by, reason } })
+      await this.#force()
+    } catch (error) {
+      // It may have become one of its own all the same.
+      await this.look()
+      throw error
+    }
+    await this.#finish()
+  }
+
+  /** Ends what was cut off. */
+  async look(): Promise<void> {
+    if (!this.#isUnderWay) return
+    const { files, etcd, own } = this.#parts
+    if (files.hasArgument(FORCED_NEW)) await this.#keepArguments(false)
+    const options = { isSerializable: true, at: clientUrl(own), timeout_ms: STATUS_PATIENCE_MS }
+    const listed = await etcd.members.list(options).catch(() => undefined)
+    // It is being started.
+    if (listed === undefined) return
+    if (listed.some(({ name }) => name !== own.nodeId)) return await this.#drop()
+    await this.#finish()
+  }
+
+  async #force(): Promise<void> {
+    const { service, etcd, own } = this.#parts
+    await this.#keepArguments(true)
+    try {
+      await service.restart()
+      await answers({ range: (span) => etcd.range(span, { at: clientUrl(own) }) })
+    } finally {
+      await this.#keepArguments(false)
+    }
+  }
+
+  /** It counts for one start: what it would drop later are members that have come back. */
+  async #keepArguments(isForcedNew: boolean): Promise<void> {
+    const { files, service, own } = this.#parts
+    const members = { [own.nodeId]: [peerUrl(own)] }
+    await files.keepArguments(service.argumentsOf(own, members, 'existing', { isForcedNew }))
+  }
+
+  /** Its partner is still a member of etcd: nothing has happened. */
+  async #drop(): Promise<void> {
+    await this.#parts.files.change({ takingOver: undefined })
+    this.#isUnderWay = false
+  }
+
+  async #finish(): Promise<void> {
+    const { files, members, log, own, messages } = this.#parts
+    const takingOver = files.read()?.takingOver
+    if (takingOver !== undefined) {
+      const { id, epoch, by, reason } = takingOver
+      if (members.takeovers().every((known) => known.id !== id))
+        await log.takeOver({ ...takingOver, nodeId: own.nodeId })
+      await files.change({ takingOver: undefined, epoch })
+      messages.warn('this node has taken the cluster over', { epoch, by, reason })
+    }
+    this.#isUnderWay = false
+  }
+}

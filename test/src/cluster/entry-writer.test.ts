@@ -1,0 +1,48 @@
+import t from 'tap'
+import { ApiError } from '../../../src/base/errors.ts'
+import { EtcdError } from '../../../src/etcd/errors.ts'
+import { MemoryCluster, staged, valueOn } from '../../fixtures/cluster-in-memory.ts'
+
+t.test('an entry is answered when it was read back, and written once however often that is tried', async (t) => {
+  const cluster = await MemoryCluster.form(t)
+  let failures = 2
+  const seen: number[] = []
+  const readBack = async (revision: number) => {
+    seen.push(revision)
+    if ((failures -= 1) >= 0) throw new EtcdError('timeout', 'the member of the partner is behind')
+  }
+  const node = await cluster.node('node-1', { readBack })
+  await node.log.append(staged('a', 1), 0)
+  t.equal(seen.length, 3)
+  t.same(await cluster.entries(), [1])
+})
+
+t.test('what cannot be read back is in force here, and is answered as open', async (t) => {
+  const cluster = await MemoryCluster.form(t)
+  const readBack = () => Promise.reject(new EtcdError('unreachable', 'it refuses connections'))
+  const node = await cluster.node('node-1', { readBack })
+  const error = await node.log.append(staged('a', 1), 0).catch((refusal: unknown) => refusal)
+  t.ok(error instanceof ApiError && error.code === 'NO_QUORUM')
+  t.match(String(error), /Whether the change was written is not known/)
+  t.same(await cluster.entries(), [1])
+  t.equal(valueOn(node, 'a'), 1)
+})
+
+t.test('what must not be written now leaves no trace', async (t) => {
+  const cluster = await MemoryCluster.form(t)
+  const admits = () => {
+    throw new ApiError('NOT_SUPPORTED', 'not yet')
+  }
+  const node = await cluster.node('node-1', { admits })
+  t.match(await node.log.append(staged('a', 1), 0).catch((refusal: unknown) => refusal), { code: 'NOT_SUPPORTED' })
+  t.same(await cluster.entries(), [])
+})
+
+t.test('a node of another history writes nothing, and notices', async (t) => {
+  const cluster = await MemoryCluster.form(t)
+  const node = await cluster.node('node-1')
+  await cluster.guard(0, '2:x')
+  await node.log.append(staged('a', 1), 0).catch(() => undefined)
+  t.same(await cluster.entries(), [])
+  t.match(node.log.halted, /gone on with history 2:x/)
+})

@@ -1,0 +1,122 @@
+import { readdirSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import type { Takeover } from '../../../storage/config/entry.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { Histories, type HistoryTold, standingTo } from '../../../src/membership/histories.ts'
+import { Members } from '../../../src/membership/members.ts'
+import { clusterKeys, MemoryCluster, staged } from '../../fixtures/cluster-in-memory.ts'
+import { refuses, temporaryFolder } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+
+const PLACE = { host: '192.0.2.1', port: 9444 } as const
+const made = (epoch: number, id: string, since: number): Takeover => ({
+  epoch,
+  id,
+  since,
+  nodeId: id,
+  at: 'now',
+  by: 'somebody',
+  reason: 'gone',
+})
+
+t.test('how histories stand to each other', async (t) => {
+  const [first, mine, theirs] = [made(2, 'x', 5), made(3, 'a', 20), made(3, 'b', 15)]
+  t.same(standingTo([first], [first]), { is: 'same' })
+  t.same(standingTo([first], [first, theirs]), { is: 'older' })
+  t.same(standingTo([first, mine], [first]), { is: 'same' })
+  t.same(standingTo([first, mine], [first, theirs]), { is: 'parted', since: 15 })
+})
+
+/** The node `a`, and what the node `b` says when it is asked. */
+async function nodeA(test: Test, told: HistoryTold) {
+  const cluster = await MemoryCluster.form(test)
+  const node = await cluster.node('a')
+  const members = new Members(node.store.members)
+  for (const id of ['a', 'b']) await members.add(() => ({ id, name: id, since: id, ...PLACE }) as never)
+  const stateFolder = temporaryFolder(test, 'state')
+  const changes: object[] = []
+  let beginnings = 0
+  const own = { clusterId: 'c', name: 'site', nodeId: 'a', epoch: 1, keys: clusterKeys().stored(), ...PLACE }
+  const histories = new Histories({
+    own,
+    etcd: node.etcd,
+    keys: clusterKeys(),
+    store: node.store,
+    members,
+    files: { read: () => own, change: async (change) => void changes.push(change) },
+    peers: {
+      livenessOf: () => ({ isReachable: true, heard_ms: undefined, why: undefined }),
+      forward: async () => ({ status: 200, headers: {}, body: [Buffer.from(JSON.stringify(told))] }) as never,
+    },
+    stateFolder,
+    beginAnew: () => void (beginnings += 1),
+    clock: manualClock(),
+    log: silentLog,
+  })
+  /** This node takes over where it is. */
+  const takeOver = async () => {
+    await node.store.write({ op: 'takeover', takeover: made(2, 'a', node.log.position) })
+  }
+  const asideFiles = () => {
+    try {
+      return readdirSync(`${stateFolder}/set-aside`)
+    } catch {
+      return []
+    }
+  }
+  return { node, histories, changes, takeOver, asideFiles, beginnings: () => beginnings }
+}
+
+const ALONE = [{ id: '1', name: 'a', peerUrls: [], clientUrls: [], isLearner: false }]
+const THEIRS = (edits: number): HistoryTold => ({ takeovers: [made(2, 'b', 2)], edits, givesWay: false })
+
+t.test('who has missed a takeover comes back by itself', async (t) => {
+  const { histories, changes, beginnings, asideFiles } = await nodeA(t, THEIRS(0))
+  await histories.look(undefined)
+  t.same([changes, beginnings(), histories.givesWay], [[{ isReturning: true }], 1, true])
+  t.same(asideFiles(), [])
+  t.throws(() => histories.admit(staged('a', 1)), { code: 'NO_QUORUM' })
+})
+
+t.test('what only it has is set aside before', async (t) => {
+  const { node, histories, asideFiles } = await nodeA(t, THEIRS(0))
+  await node.store.write(staged('more', 1))
+  await histories.look(undefined)
+  t.equal(asideFiles().length, 1)
+})
+
+t.test('of two histories the one that nobody has changed gives way', async (t) => {
+  const unchanged = await nodeA(t, THEIRS(1))
+  await unchanged.takeOver()
+  await unchanged.histories.look(ALONE)
+  t.same([unchanged.beginnings(), unchanged.asideFiles()], [1, []])
+  const changed = await nodeA(t, THEIRS(0))
+  await changed.takeOver()
+  await changed.node.store.write(staged('more', 1))
+  await changed.histories.look(ALONE)
+  t.same([changed.beginnings(), changed.histories.parted], [0, undefined], 'and the other one waits for it')
+})
+
+t.test('where both were changed neither goes on before a person chooses', async (t) => {
+  const { node, histories, takeOver, beginnings, asideFiles } = await nodeA(t, THEIRS(3))
+  await refuses(t, 'NOT_FOUND', histories.resolve('b'))
+  await takeOver()
+  await node.store.write(staged('more', 1))
+  await histories.look(ALONE)
+  t.same(histories.parted, { nodeId: 'b', since: 2, edits: { here: 1, there: 3 } })
+  t.throws(() => histories.admit(staged('a', 1)), { code: 'NO_QUORUM' })
+  t.doesNotThrow(() => histories.admit({ op: 'put', table: 'sessions', puts: [], removed: [] }), 'people log in')
+  await refuses(t, 'INVALID_BODY', histories.resolve('c'))
+  await refuses(t, 'NODE_UNREACHABLE', histories.resolve('a'))
+  t.same(beginnings(), 0)
+  await histories.resolve('b')
+  t.same([beginnings(), asideFiles().length], [1, 1])
+})
+
+t.test('a node that is told that the other one goes on gives way', async (t) => {
+  const { histories, takeOver, beginnings } = await nodeA(t, THEIRS(3))
+  await takeOver()
+  t.match(await histories.answer({ takeovers: [made(2, 'b', 2)] }), { edits: 0, givesWay: false })
+  t.match(await histories.answer({ takeovers: [made(2, 'b', 2)], giveWay: true }), { givesWay: true })
+  t.equal(beginnings(), 1)
+})

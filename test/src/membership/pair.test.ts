@@ -1,0 +1,52 @@
+import t from 'tap'
+import type { Member, PairSettings } from '../../../src/membership/members.ts'
+import { Pair } from '../../../src/membership/pair.ts'
+import { refuses } from '../../fixtures/config.ts'
+
+function pairOf(...ids: readonly string[]) {
+  const done: unknown[] = []
+  const nodes = ids.map((id) => ({ id, name: `node ${id}` }) as unknown as Member)
+  const members = {
+    all: () => nodes,
+    get: (id: string) => nodes.find((one) => one.id === id),
+    setPair: async (settings: PairSettings | undefined) => void done.push(settings),
+  }
+  const cluster = {
+    own: { nodeId: 'a' },
+    betweenLooks: async <T>(work: () => Promise<T>) => {
+      done.push('between looks')
+      return await work()
+    },
+    succession: {
+      takeOver: async (...asked: readonly unknown[]) => void done.push(asked),
+      histories: { resolve: async (keep: string) => void done.push(keep) },
+    },
+  }
+  return { pair: new Pair({ cluster: () => (ids.length === 0 ? undefined : cluster), members }), done }
+}
+
+t.test('one of two nodes is preferred, or neither', async (t) => {
+  const { pair, done } = pairOf('a', 'b')
+  await pair.prefer({ preferredNode: 'b', takeoverAfter: 30 })
+  await pair.prefer({ preferredNode: null, takeoverAfter: 30 })
+  t.same(done, [{ preferredNode: 'b', takeoverAfter_s: 30 }, undefined])
+  const error = await refuses(t, 'INVALID_BODY', pair.prefer({ preferredNode: 'c', takeoverAfter: 30 }))
+  t.match(error.details.errors, [{ field: 'preferredNode', code: 'UNKNOWN_NODE' }])
+})
+
+t.test('in another cluster none is, and without one there is nothing to do', async (t) => {
+  const more = { preferredNode: 'a', takeoverAfter: 30 }
+  const error = await refuses(t, 'INVALID_BODY', pairOf('a', 'b', 'c').pair.prefer(more))
+  t.match(error.details.errors, [{ field: 'preferredNode', code: 'NOT_A_PAIR' }])
+  const { pair } = pairOf()
+  await refuses(t, 'NOT_FOUND', pair.prefer(more))
+  await refuses(t, 'NOT_FOUND', pair.resolve('a'))
+})
+
+t.test('no look works while a node takes over', async (t) => {
+  const { pair, done } = pairOf('a', 'b')
+  const how = { reason: 'gone', isForced: false, by: 'somebody' }
+  await pair.takeOver({ partnerIsOff: 'b', ...how })
+  await pair.resolve('b')
+  t.same(done, ['between looks', ['b', how], 'b'])
+})

@@ -1,0 +1,94 @@
+import t, { type Test } from 'tap'
+import { silentLog } from '../../../src/base/log.ts'
+import { EtcdError } from '../../../src/etcd/errors.ts'
+import { Members } from '../../../src/membership/members.ts'
+import { Succession, type SuccessionParts } from '../../../src/membership/succession.ts'
+import { staged } from '../../fixtures/cluster-in-memory.ts'
+import { openStore, refuses } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+
+const PLACE = { host: '127.0.0.1', port: 1 } as const
+const HOW = { by: 'somebody', reason: 'gone', isForced: false } as const
+const BOTH = ['a', 'b'].map((name) => ({ id: name, name, peerUrls: [], clientUrls: [], isLearner: false }))
+
+/** The node `a` of a pair. */
+async function inPair(test: Test, { nodes = ['a', 'b'], level = 2 } = {}) {
+  const store = openStore(test)
+  await store.write({ op: 'level', level })
+  const members = new Members(store.members)
+  for (const id of nodes) await members.add(() => ({ id, name: `node ${id}`, since: id, ...PLACE }) as never)
+  const sight = { hasQuorum: false, isReachable: false, partnerHas: 7 }
+  const read: unknown[] = []
+  const parts = {
+    own: { clusterId: 'c', name: 'site', nodeId: 'a', epoch: 1, keys: [], ...PLACE },
+    etcd: {
+      range: async (_: object, { at }: { readonly at: string }) => (read.push(at), { revision: sight.partnerHas }),
+      members: {
+        list: async () => (sight.hasQuorum ? BOTH : Promise.reject(new EtcdError('no-leader', 'it has no leader'))),
+      },
+      maintenance: { status: () => Promise.reject(new EtcdError('unreachable', 'it refuses connections')) },
+    },
+    log: { caughtUp: Promise.resolve() },
+    peers: { livenessOf: () => ({ isReachable: sight.isReachable }) },
+    store,
+    members,
+    files: { read: () => undefined },
+    apiPortOf: () => 1,
+    clock: manualClock(),
+    messages: silentLog,
+  } as unknown as SuccessionParts
+  const succession = new Succession(parts)
+  const taken: object[] = []
+  succession.takeovers.takeOver = async (asked) => void taken.push(asked)
+  return { succession, sight, taken, read, members }
+}
+
+t.test('a takeover says who is off', async (t) => {
+  const { succession, taken } = await inPair(t)
+  const error = await refuses(t, 'INVALID_BODY', succession.takeOver('node c', HOW))
+  t.match(error.details.errors, [{ field: 'partnerIsOff', code: 'OTHER_NAME', message: /is called node b/ }])
+  await succession.takeOver('node b', HOW)
+  t.same(taken, [HOW])
+})
+
+t.test('of more nodes than two none takes over', async (t) => {
+  const { succession } = await inPair(t, { nodes: ['a', 'b', 'c'] })
+  const error = await refuses(t, 'INVALID_BODY', succession.takeOver('node b', HOW))
+  t.match(error.details.errors, [{ field: 'partnerIsOff', code: 'NOT_A_PAIR' }])
+})
+
+t.test('while changes can be made there is nothing to take over, by force neither', async (t) => {
+  const { succession, sight } = await inPair(t)
+  sight.hasQuorum = true
+  await refuses(t, 'IN_USE', succession.takeOver('node b', { ...HOW, isForced: true }))
+})
+
+t.test('a partner that answers is not off, unless it is forced', async (t) => {
+  const { succession, sight, taken } = await inPair(t)
+  sight.isReachable = true
+  t.match((await refuses(t, 'IN_USE', succession.takeOver('node b', HOW))).message, /its peer port answers.*force/)
+  await succession.takeOver('node b', { ...HOW, isForced: true })
+  t.equal(taken.length, 1)
+})
+
+t.test('of two voters the other one has to have what is answered', async (t) => {
+  const { succession, sight, read } = await inPair(t)
+  await succession.readBack(7)
+  t.same(read, [], 'nobody has told that it votes')
+  await succession.look(BOTH)
+  await succession.readBack(7)
+  t.same(read, ['https://127.0.0.1:2'])
+  sight.partnerHas = 6
+  t.match(await succession.readBack(7).catch((error: unknown) => error), { kind: 'timeout' })
+  await succession.look(BOTH.slice(0, 1))
+  await succession.readBack(7)
+  t.equal(read.length, 2, 'and nobody who does not vote')
+})
+
+t.test('an entry of a new kind waits for the level that all nodes make possible', async (t) => {
+  const { succession, members } = await inPair(t, { level: 1 })
+  t.throws(() => succession.admit({ op: 'takeover', takeover: {} as never }), { code: 'NOT_SUPPORTED' })
+  t.doesNotThrow(() => succession.admit(staged('a', 1)))
+  t.doesNotThrow(() => succession.admit({ op: 'level', level: 2 }))
+  t.equal(members.level, 1)
+})
