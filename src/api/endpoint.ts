@@ -7,8 +7,9 @@ import { contradictions, inOneSpelling, type Spellings } from './spellings.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-/** `granted`: a role of the user must grant it (the default). `authenticated`: any valid session. `public`: anyone. */
 export type AnsweredByAny = 'for members' | 'for any id' | 'in transactions'
+
+/** `granted`: a role of the user must grant it (the default). `authenticated`: any valid session. `public`: anyone. */
 export type Access = 'public' | 'authenticated' | 'granted'
 
 export type ParamNames<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`

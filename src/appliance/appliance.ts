@@ -99,11 +99,8 @@ export async function createAppliance(
   const audit = new Audit({ ...ground, days: settings.auditDays, events })
   const figures = figuresOf(settings, machine, new RunningNames(running, () => store.runningVersion))
   const told = { onHealth: healthEvents(events, running), applianceId: nodeId, log, clock }
-  const layer4 = createLayer4(ground, {
-    isChanging: () => engine.busy,
-    director: createDirector(ground, events),
-    ...told,
-  })
+  const director = createDirector(ground, events)
+  const layer4 = createLayer4(ground, { isChanging: () => engine.busy, director, ...told })
   const layer7 = new Layer7Stats({ ...figures, ...told })
   // A daemon that only watches a HAProxy keeps nothing of the kernel's.
   const sides = { layer7, layer4: settings.observe === undefined ? layer4 : undefined }
