@@ -5,7 +5,7 @@ import { EtcdError } from '../etcd/errors.ts'
 import type { TransactionAnswer } from '../etcd/transaction.ts'
 import type { Watch, WatchEvent } from '../etcd/watch.ts'
 import { type Checkpoint, CHECKPOINT_EVERY, Checkpoints, digestOf, endOfLog } from './checkpoint.ts'
-import { type ClusterLogParts, sleepFor } from './cluster-log-parts.ts'
+import { type ClusterLogParts, keepHalt, sleepFor } from './cluster-log-parts.ts'
 import { decodeEnvelope, encodeEnvelope, type Envelope, envelopeOf, UnknownEntryError } from './envelope.ts'
 import { LargeValues, MissingPartError } from './large-values.ts'
 import { GUARD, LOG_END, LOG_SPAN, logName, markerOf, positionIn } from './places.ts'
@@ -53,6 +53,7 @@ export class ClusterLog implements EntryLog {
   private constructor(parts: ClusterLogParts) {
     this.nodeId = parts.nodeId
     this.#parts = parts
+    if (parts.keptHalt?.why !== undefined) this.halt(parts.keptHalt.why)
     this.#every = parts.checkpointEvery ?? CHECKPOINT_EVERY
     this.#values = new LargeValues(parts.etcd, parts.keys, parts.learnKeys)
     this.#checkpoints = new Checkpoints(parts.etcd, this.#values, this.#every)
@@ -61,8 +62,7 @@ export class ClusterLog implements EntryLog {
   /** Resolves when everything that is in the log by now is folded; from then on it follows the log. */
   static async open(parts: ClusterLogParts): Promise<ClusterLog> {
     const log = new ClusterLog(parts)
-    const revision = await log.#begun()
-    log.#following = log.#goOn(revision)
+    log.#following = log.#goOn(await log.#begun())
     return log
   }
 
@@ -71,6 +71,7 @@ export class ClusterLog implements EntryLog {
    */
   static begin(parts: ClusterLogParts): ClusterLog {
     const log = new ClusterLog(parts)
+    if (log.#hasEnded) log.#begunOnce.resolve()
     log.#following = log.#catchingUp()
     return log
   }
@@ -78,8 +79,7 @@ export class ClusterLog implements EntryLog {
   async #catchingUp(): Promise<void> {
     while (!this.#hasEnded) {
       try {
-        const revision = await this.#begun()
-        return await this.#goOn(revision)
+        return await this.#goOn(await this.#begun())
       } catch (error) {
         this.#parts.log.warn('the log of the cluster cannot be read yet', { why: reasonOf(error) })
         await this.#pause(PAUSE_MS)
@@ -282,11 +282,13 @@ export class ClusterLog implements EntryLog {
     const { folding, nodeId } = this.#parts
     if (entry.op === 'compare' && this.#digest?.position === entry.position) {
       const mine = await this.#digest.value
-      if (mine !== entry.digest) this.halt(`behind entry ${entry.position} this node does not have what ${node} has`)
+      if (mine !== entry.digest) {
+        this.halt(`behind entry ${entry.position} this node does not have what ${node} has`)
+        await keepHalt(this.#parts, this.#halted)
+      }
     }
     if (position % this.#every !== 0) return
-    const isOurs = node === nodeId
-    const state = isOurs ? folding.snapshot() : undefined
+    const state = node === nodeId ? folding.snapshot() : undefined
     const value = digestOf(state ?? folding.records())
     this.#digest = { position, value }
     if (state !== undefined) {

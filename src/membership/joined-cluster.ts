@@ -147,7 +147,9 @@ export class JoinedCluster {
     const folding = store.folding
     const told = onFolded === undefined ? {} : { onFolded }
     const learn = () => learnKeys(holder, etcd)
-    const shared = ClusterLog.begin({ etcd, keys, nodeId, epoch, folding, clock, log, learnKeys: learn, ...told })
+    const keptHalt = { why: parts.files.halt, keep: (why: string) => parts.files.keepHalt(why) }
+    const known = { etcd, keys, nodeId, epoch, folding, clock, log, keptHalt }
+    const shared = ClusterLog.begin({ ...known, learnKeys: learn, ...told })
     const begun: JoinedCluster = new JoinedCluster(
       parts,
       { own, etcd, log: shared, keys, peers, tokens },
