@@ -11,6 +11,17 @@ import type { ClusterKeys } from './sealing.ts'
 export type Pause = (ms: number, signal: AbortSignal) => Promise<void>
 export const sleepFor: Pause = (ms, signal) => sleep(ms, undefined, { signal })
 
+/**
+ * Where it is kept that this node has something else than the others: entries do not show it again. What else halts a
+ * node stands in the log, and is met by each start.
+ */
+export interface KeptHalt {
+  /** By which an earlier run was halted. */
+  readonly why: string | undefined
+  /** Resolves when it is durable. */
+  keep(why: string): Promise<void>
+}
+
 /** What the log of a cluster is made of. */
 export interface ClusterLogParts {
   readonly etcd: Pick<EtcdClient, 'range' | 'transact' | 'put' | 'delete' | 'watch'>
@@ -30,8 +41,18 @@ export interface ClusterLogParts {
   readonly checkpointEvery?: number
   /** For what was sealed with a key that this node does not have yet. */
   readonly learnKeys?: LearnKeys
+  readonly keptHalt?: KeptHalt
   /** Told of each entry that was folded, of whatever node. */
   readonly onFolded?: (envelope: Envelope, position: number) => void
   /** How it waits; tests do not. */
   readonly pause?: Pause
+}
+
+/** Never rejects: a node is halted also where that cannot be kept. */
+export async function keepHalt({ keptHalt, log }: ClusterLogParts, why = ''): Promise<void> {
+  try {
+    await keptHalt?.keep(why)
+  } catch (error) {
+    log.error('a start of the daemon would follow the cluster again', { why: String(error) })
+  }
 }

@@ -3,7 +3,7 @@ import { defer } from '../base/deferred.ts'
 import { newId } from '../base/ids.ts'
 import type { Watch, WatchEvent } from '../etcd/watch.ts'
 import { type Checkpoint, CHECKPOINT_EVERY, Checkpoints, digestOf, endOfLog } from './checkpoint.ts'
-import { type ClusterLogParts, sleepFor } from './cluster-log-parts.ts'
+import { type ClusterLogParts, keepHalt, sleepFor } from './cluster-log-parts.ts'
 import { decodeEnvelope, encodeEnvelope, type Envelope, envelopeOf, UnknownEntryError } from './envelope.ts'
 import { EntryWriter } from './entry-writer.ts'
 import { LargeValues, MissingPartError } from './large-values.ts'
@@ -48,6 +48,7 @@ export class ClusterLog implements EntryLog {
   private constructor(parts: ClusterLogParts) {
     this.nodeId = parts.nodeId
     this.#parts = parts
+    if (parts.keptHalt?.why !== undefined) this.halt(parts.keptHalt.why)
     this.#every = parts.checkpointEvery ?? CHECKPOINT_EVERY
     this.#values = new LargeValues(parts.etcd, parts.keys, parts.learnKeys)
     this.#checkpoints = new Checkpoints(parts.etcd, this.#values, this.#every)
@@ -58,8 +59,7 @@ export class ClusterLog implements EntryLog {
   /** Resolves when everything that is in the log by now is folded; from then on it follows the log. */
   static async open(parts: ClusterLogParts): Promise<ClusterLog> {
     const log = new ClusterLog(parts)
-    const revision = await log.#begun()
-    log.#following = log.#goOn(revision)
+    log.#following = log.#goOn(await log.#begun())
     return log
   }
 
@@ -68,6 +68,7 @@ export class ClusterLog implements EntryLog {
    */
   static begin(parts: ClusterLogParts): ClusterLog {
     const log = new ClusterLog(parts)
+    if (log.#hasEnded) log.#begunOnce.resolve()
     log.#following = log.#catchingUp()
     return log
   }
@@ -75,8 +76,7 @@ export class ClusterLog implements EntryLog {
   async #catchingUp(): Promise<void> {
     while (!this.#hasEnded) {
       try {
-        const revision = await this.#begun()
-        return await this.#goOn(revision)
+        return await this.#goOn(await this.#begun())
       } catch (error) {
         this.#parts.log.warn('the log of the cluster cannot be read yet', { why: reasonOf(error) })
         await this.#pause(PAUSE_MS)
@@ -239,11 +239,13 @@ export class ClusterLog implements EntryLog {
     const { folding, nodeId } = this.#parts
     if (entry.op === 'compare' && this.#digest?.position === entry.position) {
       const mine = await this.#digest.value
-      if (mine !== entry.digest) this.halt(`behind entry ${entry.position} this node does not have what ${node} has`)
+      if (mine !== entry.digest) {
+        this.halt(`behind entry ${entry.position} this node does not have what ${node} has`)
+        await keepHalt(this.#parts, this.#halted)
+      }
     }
     if (position % this.#every !== 0) return
-    const isOurs = node === nodeId
-    const state = isOurs ? folding.snapshot() : undefined
+    const state = node === nodeId ? folding.snapshot() : undefined
     const value = digestOf(state ?? folding.records())
     this.#digest = { position, value }
     if (state !== undefined) {

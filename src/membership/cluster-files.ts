@@ -67,6 +67,7 @@ export interface NodeCertificates {
 
 const MEMBERSHIP = 'membership.json'
 const TRUST = 'trust.json'
+const HALT = 'halt.json'
 const PARTS = { key: 'key.pem', certificate: 'certificate.pem', ca: 'authority.pem', crl: 'revoked.crl' } as const
 const ROLES = ['peer', 'client'] as const
 
@@ -151,6 +152,17 @@ export class ClusterFiles {
 
   keepTrust(trust: TrustHere): Promise<void> {
     return this.#replace(join(this.folder, TRUST), JSON.stringify(trust))
+  }
+
+  /** Why this node follows its cluster no longer, until it is in none or in another one. */
+  get halt(): string | undefined {
+    const path = join(this.folder, HALT)
+    // Sound: written by `keepHalt` only.
+    return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as { readonly why: string }).why : undefined
+  }
+
+  keepHalt(why: string): Promise<void> {
+    return this.#replace(join(this.folder, HALT), JSON.stringify({ why }))
   }
 
   /** etcd reads the lists anew for each connection, in DER, and authorities when it starts. */

@@ -169,7 +169,8 @@ export class JoinedCluster {
       admits: (entry: Entry) => begun.succession.admit(entry),
       readBack: (revision: number) => begun.succession.readBack(revision),
     }
-    const reading = { folding, clock, log, learnKeys: learn, ...told }
+    const keptHalt = { why: parts.files.halt, keep: (why: string) => parts.files.keepHalt(why) }
+    const reading = { folding, clock, log, learnKeys: learn, keptHalt, ...told }
     const shared = ClusterLog.begin({ etcd, keys, nodeId, history, ...writing, ...reading })
     const begun: JoinedCluster = new JoinedCluster(
       parts,

@@ -478,6 +478,42 @@ t.test('who differs from the writer of a checkpoint halts, and nobody else', asy
   t.same([first.log.halted, third.log.halted], [undefined, undefined])
 })
 
+t.test('who differs is halted by the next start as well, and keeps saying why', async (t) => {
+  const { first, second } = await two(t, { checkpointEvery: EVERY })
+  await second.log.close()
+  let why: string | undefined
+  const keep = async (told: string) => void (why = told)
+  const log = await second.again({ checkpointEvery: EVERY, keptHalt: { why, keep } })
+  await fill(first, 2)
+  await reached(2, second)
+  await spoil(second)
+  await fillTold(first, 8)
+  await when(() => why !== undefined)
+  t.equal(log.halted, why)
+  const [halted, position] = [why, log.position]
+  await log.close()
+  await fillTold(first, 9)
+  const next = await second.again({ checkpointEvery: EVERY, keptHalt: { why, keep } })
+  t.same([next.halted, next.position], [halted, position], 'it follows nothing')
+  t.match(halted, /behind entry 5 this node does not have what node-1 has/)
+  await next.caughtUp
+  refusedFor(t, await refusal(second.store.write(staged('late', 1))), /does not have what node-1 has/)
+})
+
+t.test('where that cannot be kept the node is halted all the same', async (t) => {
+  const { first, second } = await two(t, { checkpointEvery: EVERY })
+  await second.log.close()
+  const keptHalt = { why: undefined, keep: () => Promise.reject(new Error('no room')) }
+  const log = await second.again({ checkpointEvery: EVERY, keptHalt })
+  await fill(first, 2)
+  await reached(2, second)
+  await spoil(second)
+  await fillTold(first, 8)
+  await when(() => log.halted !== undefined)
+  t.match(log.halted, /does not have what node-1 has/)
+  await when(() => second.said.includes('a start of the daemon would follow the cluster again'))
+})
+
 t.test('an entry that is written while its node halts is in force, and is told as such', async (t) => {
   const cluster = await MemoryCluster.form(t)
   const first = await cluster.node('node-1', { checkpointEvery: EVERY })
