@@ -65,6 +65,7 @@ try {
 } catch {
   // Then each start strips and compiles.
 }
+
 /**
  * What `.ci/prepare.mjs` has put together, as long as no source is another one than then. Each make has a folder of its
  * own, so a process finds all of its own make while it runs.

@@ -10,11 +10,12 @@ export function createFloating(
   node: Node,
   others: Pick<ReadinessParts, 'isLeaving' | 'hasReadyOther'>,
 ): { readonly here: AddressesParts['here']; readonly parts: readonly Part[] } {
-  const { machine, events, settings, log } = node
+  const { machine, events, settings, store, log } = node
   const addresses = new HeldAddresses({ ...node, tell: (data) => events.publish('address', data) })
   const haproxy = new MasterSession(machine.masterSocket ?? '', () => void look())
   const { executor } = machine
-  const readiness = new Readiness({ ...node, ...others, executor, haproxy, keepalivedRuns })
+  const revision = () => store.runningVersion
+  const readiness = new Readiness({ ...node, ...others, revision, executor, haproxy, keepalivedRuns })
   const look = () =>
     readiness.look().catch((error: unknown) => log.warn('keepalived was not told', { reason: String(error) }))
   const here = {

@@ -49,7 +49,7 @@ export interface ClusterLogParts {
 }
 
 /** Never rejects: a node is halted also where that cannot be kept. */
-export async function keepHalt({ keptHalt, log }: ClusterLogParts, why = ''): Promise<void> {
+export async function keepHalt({ keptHalt, log }: ClusterLogParts, why: string): Promise<void> {
   try {
     await keptHalt?.keep(why)
   } catch (error) {

@@ -240,8 +240,9 @@ export class ClusterLog implements EntryLog {
     if (entry.op === 'compare' && this.#digest?.position === entry.position) {
       const mine = await this.#digest.value
       if (mine !== entry.digest) {
-        this.halt(`behind entry ${entry.position} this node does not have what ${node} has`)
-        await keepHalt(this.#parts, this.#halted)
+        const why = `behind entry ${entry.position} this node does not have what ${node} has`
+        this.halt(why)
+        await keepHalt(this.#parts, why)
       }
     }
     if (position % this.#every !== 0) return

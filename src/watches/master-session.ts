@@ -31,7 +31,7 @@ export class MasterSession {
   start(): void {
     const socket = connect(this.#path)
     this.#socket = socket
-    // What a master says by itself is nothing that is waited for, and who does not read would not see the end.
+    // Nobody waits for what a master says by itself, but a socket that is not read does not see its end.
     socket.resume()
     socket.once('connect', () => {
       this.#lost_ms = undefined

@@ -13,6 +13,8 @@ export interface ReadinessParts {
   /** Of the cluster, in the order in which they come first. */
   readonly nodeIds: () => readonly string[]
   readonly running: ConfigView
+  /** Another number with each change of running. */
+  readonly revision: () => number
   readonly executor: Pick<PlanExecutor, 'execute'>
   /** Whether the programs are there that serve: see `Server`. */
   readonly haproxy: { readonly isThere: boolean }
@@ -41,6 +43,7 @@ export class Readiness {
   /** When it ends that the addresses of a sync group are given away, by the name of the group. */
   readonly #yields = new Map<string, number>()
   #told = ''
+  #instances: { readonly of: string; readonly all: readonly Instance[] } | undefined
   #why: string | undefined = 'it has not looked yet'
   #turn: Promise<void> = Promise.resolve()
   #hasStarted = false
@@ -56,7 +59,7 @@ export class Readiness {
     this.#looks.start()
   }
 
-  /** keepalived goes on as it was told last: a daemon that ends is none of its matters. */
+  /** keepalived goes on as it was told last: the end of a daemon is no reason to move addresses. */
   close(): void {
     this.#looks.stop()
   }
@@ -81,14 +84,22 @@ export class Readiness {
 
   async #look(): Promise<void> {
     if (!this.#hasStarted) return
-    const { nodeId, nodeIds, running } = this.#parts
-    const instances = instancesOf(running, { nodeId, nodeIds: nodeIds() })
+    const instances = this.#instancesNow()
     this.#why = await this.#reason()
     if (instances.length === 0) {
       this.#told = ''
       return
     }
     await this.#tell([[READY, this.#why === undefined ? MAY : MUST_NOT], ...this.#states(instances)])
+  }
+
+  /** They are looked at four times a second, and follow from what rarely changes. */
+  #instancesNow(): readonly Instance[] {
+    const { nodeId, running, revision } = this.#parts
+    const nodeIds = this.#parts.nodeIds()
+    const of = [revision(), ...nodeIds].join(' ')
+    if (this.#instances?.of !== of) this.#instances = { of, all: instancesOf(running, { nodeId, nodeIds }) }
+    return this.#instances.all
   }
 
   async #reason(): Promise<string | undefined> {

@@ -79,6 +79,7 @@ const say = (about: object) => console.log(JSON.stringify(about))
 const log = createLog((line) => process.stderr.write(`${line}\n`))
 
 let view = viewOf({})
+let revision = 0
 let isLeaving = false
 /** Of what runs now, whatever it is by then. */
 const running: ConfigView = { get: (section, id) => view.get(section, id), list: (section) => view.list(section) }
@@ -90,6 +91,7 @@ const readiness = new Readiness({
   nodeId,
   nodeIds: () => nodeIds,
   running,
+  revision: () => revision,
   executor: { execute: (steps) => executePlan(host, steps) },
   haproxy,
   keepalivedRuns: () => true,
@@ -108,6 +110,7 @@ async function apply(desired: Records, isFirst: boolean): Promise<void> {
   const result = await executePlan(host, steps)
   if (!result.ok) throw new Error(`${result.why}: ${result.output}`)
   view = after
+  revision += 1
 }
 
 async function obey(line: string): Promise<void> {

@@ -20,8 +20,8 @@ export const interfaceOn = (group: Group, nodeId: string): string | undefined =>
   group.assignedInterfaces.find((assigned) => assigned.nodeId === nodeId)?.interfaceId
 
 /**
- * The network that the records of one node describe. `nodeIds` are the nodes of its cluster: what moves between them is
- * none of these addresses.
+ * The network that the records of one node describe. `nodeIds` are the nodes of its cluster: what moves between them
+ * is not among these addresses.
  */
 export function desiredNetwork(view: ConfigView, nodeId: string, nodeIds: readonly string[] = []): DesiredNetwork {
   const site = { nodeId, nodeIds }

@@ -9,7 +9,7 @@ export type Server = keyof typeof PID_FILES
 const ADVERT_INTERVAL_S = 0.2
 /** How long a node that comes first waits before it takes addresses back. */
 const PREEMPT_DELAY_S = 60
-/** Of packets that no router has passed on. */
+/** Packets that no router has passed on have it. */
 const TTL = 255
 
 /** A whole configuration of keepalived, one statement a line. Names are ids, so nothing a person typed is syntax. */
@@ -107,7 +107,7 @@ function instanceBlock(instance: Instance, preempts: boolean, tracked: readonly 
   ])
 }
 
-/** For `ip -force -batch`: an address that is not there is no matter. */
+/** For `ip -force -batch`, which goes on where an address is not there. */
 export function renderRelease(instances: readonly Instance[]): string {
   return instances
     .flatMap(({ interfaceId, addresses }) =>

@@ -23,6 +23,7 @@ function fixture({
     nodeId: 'node',
     nodeIds: () => nodeIds,
     running: viewOf({ ...pair({}), l7Frontends: [frontend('fe', null)], l4Frontends }),
+    revision: () => 1,
     executor: {
       async execute(steps: readonly Step[]) {
         writes += 1
