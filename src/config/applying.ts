@@ -12,6 +12,7 @@ import type {
 } from '../context/applying.ts'
 import type { Asking } from '../context/asking.ts'
 import type { Clock } from '../base/clock.ts'
+import { KeptAnswer } from '../base/kept-answer.ts'
 import type { Caller } from './apply-parts.ts'
 import { applyFailed } from './apply-refusals.ts'
 import type { ApplyEngine } from './apply.ts'
@@ -36,12 +37,17 @@ const HERE = Compile(Type.Object({ state: Type.Enum(['idle', 'applying', 'waitin
 /** Whether that is what another node tells. */
 export const isAppliedHere = (answer: unknown): answer is AppliedHere => HERE.Check(answer)
 
+/** Long enough that many pollers cost what one does, and short enough that nobody sees a node lag behind. */
+const OTHERS_KEPT_MS = 250
+
 /** What people ask for of an apply. */
 export class Applying implements ApplyActor {
   readonly #parts: Parts
+  readonly #others: KeptAnswer<ReadonlyMap<string, AppliedHere | undefined>>
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#others = new KeptAnswer({ ask: parts.askOthers, kept_ms: OTHERS_KEPT_MS, clock: parts.clock })
   }
 
   get state(): ApplyState {
@@ -49,10 +55,11 @@ export class Applying implements ApplyActor {
   }
 
   async nodes(): Promise<readonly NodeApplied[]> {
-    const { engine, nodeId, askOthers } = this.#parts
-    const others = await askOthers()
-    const { revision } = engine.state
-    const last = engine.state.state === 'applying' ? revision - 1 : revision
+    const { engine, nodeId } = this.#parts
+    const before = engine.state
+    const others = await this.#others.get(`${before.state} ${before.revision}`)
+    const { state, revision } = engine.state
+    const last = state === 'applying' ? revision - 1 : revision
     return [[nodeId, engine.here] as const, ...others].map(([id, here]) =>
       here === undefined
         ? { nodeId: id, state: 'unknown', revision: null, outcome: 'unknown' }

@@ -18,7 +18,7 @@ export const REQUEST_HEADERS = [
   'x-transaction-id',
 ] as const
 
-const ANSWER_HEADERS = [
+export const ANSWER_HEADERS = [
   'allow',
   'cache-control',
   'content-disposition',

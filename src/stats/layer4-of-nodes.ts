@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Clock } from '../base/clock.ts'
+import { KeptAnswer } from '../base/kept-answer.ts'
 import type { LiveFigures, LiveView } from '../context/figures.ts'
 import type { Rendered } from '../context/rendered.ts'
 import type { MissingNode } from '../model/of-nodes.ts'
@@ -31,7 +32,7 @@ export interface Layer4OfNodesParts {
   readonly clock: Pick<Clock, 'monotonic_ms'>
 }
 
-/** However many poll: others are asked when the last answers are older than this, and by one question at a time. */
+/** However many poll, others are asked once in this time. */
 const KEPT_MS = 1_000
 /** Views of one sum. */
 const VIEWS_MAX = 256
@@ -46,26 +47,16 @@ interface Sum {
 /** Layer 4 figures of the cluster: those of this node, as they are, while there are no others. */
 export class Layer4OfNodes implements LiveFigures {
   readonly #parts: Layer4OfNodesParts
-  #sum: Promise<Sum> | undefined
-  /** When the sum was there; infinite while it is being made. */
-  #since_ms = Number.POSITIVE_INFINITY
+  readonly #sum: KeptAnswer<Sum>
 
   constructor(parts: Layer4OfNodesParts) {
     this.#parts = parts
+    this.#sum = new KeptAnswer({ ask: () => this.#make(), kept_ms: KEPT_MS, clock: parts.clock })
   }
 
   render(view: LiveView): Rendered | undefined | Promise<Rendered | undefined> {
     const { hasOthers, own } = this.#parts
-    return hasOthers() ? this.#current().then((sum) => rendered(view, sum)) : own.render(view)
-  }
-
-  #current(): Promise<Sum> {
-    const { clock } = this.#parts
-    if (this.#sum === undefined || clock.monotonic_ms() - this.#since_ms >= KEPT_MS) {
-      this.#since_ms = Number.POSITIVE_INFINITY
-      this.#sum = this.#make().finally(() => (this.#since_ms = clock.monotonic_ms()))
-    }
-    return this.#sum
+    return hasOthers() ? this.#sum.get().then((sum) => rendered(view, sum)) : own.render(view)
   }
 
   async #make(): Promise<Sum> {

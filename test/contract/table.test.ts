@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { endpointId } from '../../src/api/access.ts'
+import { followsTransaction } from '../../src/api/in-transactions.ts'
 import { tableFaults } from '../../src/api/integrity.ts'
 import { SECTION_NAMES, SECTIONS } from '../../src/model/sections.ts'
+import { ANSWER_HEADERS, REQUEST_HEADERS } from '../../src/peers/carried.ts'
 import { endpoints } from '../../src/resources/index.ts'
 
 interface Operation {
@@ -149,6 +151,24 @@ t.test('endpoints marked as staged stage, except the list that acts', async (tes
 
 t.test('the table has no faults that the daemon would refuse to start on', async (test) => {
   test.same(tableFaults(endpoints), [])
+})
+
+t.test('the headers of what another node may answer are carried there and back', async (test) => {
+  const carried = new Set<string>([...REQUEST_HEADERS, ...ANSWER_HEADERS])
+  const isAnsweredHere = (endpoint: (typeof endpoints)[number]) =>
+    !endpoint.path.startsWith('/{applianceId}') &&
+    endpoint.ofNodes === undefined &&
+    endpoint.transactionIn === undefined &&
+    !followsTransaction(endpoint)
+  const left = endpoints.filter(({ headers, sends }) =>
+    [...headers, ...sends].some((name) => !carried.has(name.toLowerCase())),
+  )
+  // Cookies of a login by SAML: no path of it names a node, and no transaction is open by then.
+  test.same(
+    left.map(({ name }) => name),
+    ['saml.login', 'saml.acs'],
+  )
+  test.same(left.filter((endpoint) => !isAnsweredHere(endpoint)), [])
 })
 
 t.test('docs/endpoints.md lists every endpoint (npm run docs writes it)', async (test) => {

@@ -24,7 +24,11 @@ function fixture(test: Test, problems: { list: readonly string[] } = { list: [] 
   const executor = { execute, check: execute }
   const engine = new ApplyEngine({ ...ENGINE_DEFAULTS, store, drivers: [], executor, clock, rules })
   const others = new Map<string, AppliedHere | undefined>()
-  const askOthers = async () => others
+  const asked = { times: 0 }
+  const askOthers = async () => {
+    asked.times += 1
+    return new Map(others)
+  }
   const applying = new Applying({
     engine,
     transactions,
@@ -40,7 +44,7 @@ function fixture(test: Test, problems: { list: readonly string[] } = { list: [] 
   const within = (id: string, work: Parameters<typeof editing.edit>[2]) =>
     editing.edit(ORIGIN, undefined, work, () => transactions.join(id, ANNA))
   const running = (id: string) => store.running.get('realServers', '', id)
-  return { ...config, clock, transactions, engine, apply, applying, others, within, running }
+  return { ...config, clock, transactions, engine, apply, applying, others, asked, within, running }
 }
 
 t.test('its edits run, its author is kept, and what others have pending stays pending', async (test) => {
@@ -147,7 +151,7 @@ t.test('one that nobody confirms is pending afterwards', async (test) => {
 })
 
 t.test('every node tells what came of the last apply there', async (test) => {
-  const { edit, promote, applying, others } = fixture(test)
+  const { edit, promote, clock, applying, others, asked } = fixture(test)
   test.same(await applying.nodes(), [{ nodeId: 'node-1', state: 'idle', revision: 0, outcome: 'applied' }])
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await promote()
@@ -157,4 +161,11 @@ t.test('every node tells what came of the last apply there', async (test) => {
     { nodeId: 'node-2', state: 'idle', revision: 0, outcome: 'missed' },
     { nodeId: 'node-3', state: 'unknown', revision: null, outcome: 'unknown' },
   ])
+  test.equal(asked.times, 2, 'behind a new revision they are asked at once')
+  others.set('node-2', { state: 'idle', revision: 1 })
+  clock.advance(249)
+  await Promise.all(Array.from({ length: 100 }, () => applying.nodes()))
+  test.equal(asked.times, 2, 'however many poll')
+  clock.advance(1)
+  test.match(await applying.nodes(), { 1: { revision: 1, outcome: 'applied' } })
 })

@@ -1,0 +1,44 @@
+import type { Clock } from './clock.ts'
+
+export interface KeptAnswerParts<Answer> {
+  readonly ask: () => Promise<Answer>
+  readonly kept_ms: number
+  readonly clock: Pick<Clock, 'monotonic_ms'>
+}
+
+/**
+ * However many ask, one question is asked at a time, and asked anew when its answer is older than `kept_ms`. A question
+ * that failed is no answer: whoever comes next asks again.
+ */
+export class KeptAnswer<Answer> {
+  readonly #parts: KeptAnswerParts<Answer>
+  #answer: Promise<Answer> | undefined
+  #about = ''
+  /** When the answer was there; infinite until then. */
+  #since_ms = Number.POSITIVE_INFINITY
+
+  constructor(parts: KeptAnswerParts<Answer>) {
+    this.#parts = parts
+  }
+
+  /** What was asked about something else is asked anew as well. */
+  get(about = ''): Promise<Answer> {
+    const { clock, kept_ms } = this.#parts
+    const isOld = clock.monotonic_ms() - this.#since_ms >= kept_ms
+    return this.#answer === undefined || isOld || about !== this.#about ? this.#ask(about) : this.#answer
+  }
+
+  #ask(about: string): Promise<Answer> {
+    const { ask, clock } = this.#parts
+    const answer = ask()
+    this.#answer = answer
+    this.#about = about
+    this.#since_ms = Number.POSITIVE_INFINITY
+    const isLast = () => this.#answer === answer
+    answer.then(
+      () => isLast() && (this.#since_ms = clock.monotonic_ms()),
+      () => isLast() && (this.#answer = undefined),
+    )
+    return answer
+  }
+}
