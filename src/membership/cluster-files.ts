@@ -154,7 +154,7 @@ export class ClusterFiles {
     return this.#replace(join(this.folder, TRUST), JSON.stringify(trust))
   }
 
-  /** Why this node follows its cluster no longer, until it is in none or in another one. */
+  /** Why this node follows its cluster no longer, until it is in none, or has taken over what the others have. */
   get halt(): string | undefined {
     const path = join(this.folder, HALT)
     // Sound: written by `keepHalt` only.
@@ -163,6 +163,10 @@ export class ClusterFiles {
 
   keepHalt(why: string): Promise<void> {
     return this.#replace(join(this.folder, HALT), JSON.stringify({ why }))
+  }
+
+  forgetHalt(): Promise<void> {
+    return rm(join(this.folder, HALT), { force: true })
   }
 
   /** etcd reads the lists anew for each connection, in DER, and authorities when it starts. */
