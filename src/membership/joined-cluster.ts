@@ -32,6 +32,7 @@ import type { Member, Members } from './members.ts'
 import { settle } from './moving.ts'
 import { clientUrl, type NodeAddress } from './node-address.ts'
 import { type KeyHolder, learnKeys, takeKeys } from './own-keys.ts'
+import { Quorum } from './quorum.ts'
 import { Removals } from './removals.ts'
 import { Renewal } from './renewal.ts'
 import { shownState } from './shown-state.ts'
@@ -76,6 +77,7 @@ export class JoinedCluster {
   readonly tokens: JoinTokens
   readonly removals: Removals
   readonly succession: Succession
+  readonly quorum: Quorum
   readonly #parts: JoinedParts
   readonly #server: PeerServer
   readonly #lockout: Lockout
@@ -87,8 +89,6 @@ export class JoinedCluster {
   #isVoter = false
   /** Who is in one etcd with it. */
   #listed: ReadonlySet<string> | undefined
-  /** Whether a majority has answered this node the last time. */
-  hasQuorum = true
   /** What became of this node, once it knows that it was removed. */
   #removal: Standing | undefined
   #isLooking = false
@@ -96,11 +96,12 @@ export class JoinedCluster {
 
   private constructor(
     parts: JoinedParts,
-    begun: Pick<JoinedCluster, 'own' | 'etcd' | 'log' | 'keys' | 'peers' | 'tokens'>,
+    begun: Pick<JoinedCluster, 'own' | 'etcd' | 'log' | 'keys' | 'peers' | 'tokens' | 'quorum'>,
     server: PeerServer,
     holder: KeyHolder,
   ) {
     this.#parts = parts
+    this.quorum = begun.quorum
     this.own = begun.own
     this.etcd = begun.etcd
     this.log = begun.log
@@ -165,8 +166,9 @@ export class JoinedCluster {
     const folding = store.folding
     const told = onFolded === undefined ? {} : { onFolded }
     const learn = () => learnKeys(holder, etcd)
+    const quorum = new Quorum({ etcd, clock })
     const writing = {
-      admits: (entry: Entry) => begun.succession.admit(entry),
+      admits: (entry: Entry) => quorum.assert(entry).then(() => begun.succession.admit(entry)),
       readBack: (revision: number) => begun.succession.readBack(revision),
     }
     const keptHalt = { why: parts.files.halt, keep: (why: string) => parts.files.keepHalt(why) }
@@ -174,7 +176,7 @@ export class JoinedCluster {
     const shared = ClusterLog.begin({ etcd, keys, nodeId, history, ...writing, ...reading })
     const begun: JoinedCluster = new JoinedCluster(
       parts,
-      { own, etcd, log: shared, keys, peers, tokens },
+      { own, etcd, log: shared, keys, peers, tokens, quorum },
       server,
       holder,
     )
@@ -184,6 +186,11 @@ export class JoinedCluster {
   /** Number of the last entry that this node has carried out. */
   get position(): number {
     return this.log.position
+  }
+
+  /** Whether a majority has answered this node the last time. */
+  get hasQuorum(): boolean {
+    return this.quorum.isThere
   }
 
   async state(): Promise<ClusterState> {
@@ -302,7 +309,7 @@ export class JoinedCluster {
     if (status === undefined && !this.succession.isReturning)
       await service.start().catch((error: unknown) => log.warn('etcd does not start', { reason: String(error) }))
     const listed = await this.etcd.members.list({ timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
-    this.hasQuorum = listed !== undefined
+    this.quorum.note(listed !== undefined)
     this.#know(listed)
     const isApart = await this.succession.look(listed)
     if (listed === undefined) return await this.#askStanding()
