@@ -200,7 +200,10 @@ t.test('what documents call the test of a fault is one', (t) => {
   const named = /(?<![\w./-])test\/[\w/-]+(?![\w./-])/g
   for (const file of documents.filter((each) => each.startsWith('docs/')))
     for (const name of read(file).match(named) ?? [])
-      t.ok([name, `${name}.test.ts`].some((one) => existsSync(join(root, one))), `${file}: ${name}`)
+      t.ok(
+        [name, `${name}.test.ts`].some((one) => existsSync(join(root, one))),
+        `${file}: ${name}`,
+      )
   t.end()
 })
 
