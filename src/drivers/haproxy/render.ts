@@ -1,8 +1,10 @@
+import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { backendStatements, backendText, PEERS } from './backend.ts'
 import { certificateFolder } from './certificates.ts'
 import { checkFolder, programBackends } from './checks.ts'
 import { frontendStatements } from './frontend.ts'
+import { limitsOf } from './l7-rules.ts'
 import type { HaproxyPaths } from './paths.ts'
 import { servedFrontends } from './resting.ts'
 import { type Owner, quote, type Statement, textOf } from './statement.ts'
@@ -38,7 +40,8 @@ export function lineOwners(view: ConfigView, paths: HaproxyPaths): readonly (Own
 function preamble(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
   const statements = [...globalStatements(view, paths), ...defaultsStatements(paths)]
   const sticky = [...view.list('l7Backends')].some(({ enabled, persistence }) => enabled && persistence.type === 'ip')
-  return sticky ? [...statements, ...peersStatements(paths)] : statements
+  const limits = byId(servedFrontends(view)).flatMap((frontend) => (frontend.enabled ? limitStatements(frontend) : []))
+  return sticky || limits.length > 0 ? [...statements, ...peersStatements(paths), ...limits] : statements
 }
 
 /** Sorted, because the order in which a store lists records is not part of the configuration. */
@@ -88,6 +91,14 @@ function defaultsStatements({ stateFile }: HaproxyPaths): readonly Statement[] {
     plain('    option contstats'),
     ...(stateFile === undefined ? [] : [plain('    load-server-state-from-file global')]),
   ]
+}
+
+function limitStatements(frontend: L7Frontend): readonly Statement[] {
+  return limitsOf(frontend).map(({ at, statement }) => ({
+    text: `    ${statement}`,
+    owner: { section: 'l7Frontends', id: frontend.id, field: `rules.${at}` },
+    kind: 'statement',
+  }))
 }
 
 /**
