@@ -36,6 +36,7 @@ import { Removals } from './removals.ts'
 import { Renewal } from './renewal.ts'
 import { shownState } from './shown-state.ts'
 import { Succession } from './succession.ts'
+import { showHaproxy } from './table-sharing.ts'
 
 export interface JoinedParts {
   readonly store: SharedStore
@@ -335,7 +336,7 @@ export class JoinedCluster {
   }
 
   async #keepUp(status: MemberStatus | undefined, listed: readonly EtcdMember[]): Promise<void> {
-    const { members, store } = this.#parts
+    const { members, store, files } = this.#parts
     if (status !== undefined) await this.#space.look(status)
     await this.#renewal.look()
     await settle(this, members, listed)
@@ -346,6 +347,7 @@ export class JoinedCluster {
     await replaceAging({ own: this.own, etcd: this.etcd, keys: this.keys, members, clock, log, isEldest })
     await dropUnused(this.etcd, members)
     await raiseLevel(store, members, this.own.nodeId)
+    await showHaproxy(files, members, this.own, clock)
   }
 
   get #waysOfRemovals() {

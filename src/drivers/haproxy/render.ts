@@ -1,10 +1,11 @@
 import type { ConfigView } from '../../model/sections.ts'
-import { backendStatements, backendText, PEERS } from './backend.ts'
+import { backendStatements, backendText } from './backend.ts'
 import { certificateFolder } from './certificates.ts'
 import { checkFolder, programBackends } from './checks.ts'
 import { frontendStatements } from './frontend.ts'
 import type { HaproxyPaths } from './paths.ts'
 import { servedFrontends } from './resting.ts'
+import { alone, amongNodes, localPeer, type Sharing, sharesTable } from './sharing.ts'
 import { type Owner, quote, type Statement, textOf } from './statement.ts'
 import { needsDhParameters } from './tls.ts'
 
@@ -36,9 +37,12 @@ export function lineOwners(view: ConfigView, paths: HaproxyPaths): readonly (Own
 }
 
 function preamble(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
-  const statements = [...globalStatements(view, paths), ...defaultsStatements(paths)]
-  const sticky = [...view.list('l7Backends')].some(({ enabled, persistence }) => enabled && persistence.type === 'ip')
-  return sticky ? [...statements, ...peersStatements(paths)] : statements
+  const isShared = sharesTable(view)
+  const sharing = isShared ? paths.sharing : undefined
+  const statements = [...globalStatements(view, paths, sharing), ...defaultsStatements(paths)]
+  if (!isShared) return statements
+  const peers = sharing === undefined ? alone(paths.peersSocket) : amongNodes(sharing, certificateFolder(paths))
+  return [...statements, EMPTY, ...peers.map(plain)]
 }
 
 /** Sorted, because the order in which a store lists records is not part of the configuration. */
@@ -53,7 +57,7 @@ const comment = (text: string): Statement => ({ text, owner: undefined, kind: 'c
 /** HAProxy starts no program unless it is told twice that it may. */
 const PROGRAMS = [plain('    external-check'), plain('    insecure-fork-wanted')]
 
-function globalStatements(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
+function globalStatements(view: ConfigView, paths: HaproxyPaths, sharing?: Sharing): readonly Statement[] {
   const { runAs, stateFile } = paths
   const wantsDh = needsDhParameters(servedFrontends(view), view)
   return [
@@ -67,7 +71,7 @@ function globalStatements(view: ConfigView, paths: HaproxyPaths): readonly State
     plain('    fd-hard-limit 1048576'),
     comment('    # Spread over a tenth of their interval, the checks of many servers do not come in bursts.'),
     plain('    spread-checks 10'),
-    plain('    localpeer fulcrum'),
+    plain(`    localpeer ${localPeer(sharing)}`),
     ...(programBackends(view).length > 0 ? PROGRAMS : []),
     ...(wantsDh ? [plain('    tune.ssl.default-dh-param 2048')] : []),
     ...(stateFile === undefined ? [] : [plain(`    server-state-file ${quote(stateFile)}`)]),
@@ -87,18 +91,5 @@ function defaultsStatements({ stateFile }: HaproxyPaths): readonly Statement[] {
     ),
     plain('    option contstats'),
     ...(stateFile === undefined ? [] : [plain('    load-server-state-from-file global')]),
-  ]
-}
-
-/**
- * A peer of itself: at a reload the old worker hands its stick tables to the new one. Not in the first seconds after a
- * cold start, while it still waits for somebody to learn from.
- */
-function peersStatements(paths: HaproxyPaths): readonly Statement[] {
-  return [
-    EMPTY,
-    plain(`peers ${PEERS}`),
-    plain(`    bind unix@${quote(paths.peersSocket)} mode 600`),
-    plain('    server fulcrum'),
   ]
 }
