@@ -37,7 +37,7 @@ export function createDrivers(
     // Before programs that listen on addresses of other nodes.
     vrrpDriver(nodeId, nodeIds),
     paths.loopback === undefined ? haproxy : onOwnLoopback(haproxy, paths.loopback),
-    keepalivedDriver(),
+    keepalivedDriver(nodeId),
     conntrackDriver(nodeId),
     timedateDriver(nodeId),
     chronyDriver(nodeId),
