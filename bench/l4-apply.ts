@@ -25,7 +25,7 @@ interface Times {
 }
 
 async function measured(farm: SectionContents, folder: string): Promise<Times & { readonly bytes: number }> {
-  const driver = keepalivedDriver()
+  const driver = keepalivedDriver('node')
   const times: Times = { check: [], whole: [], change: [], verify: [] }
   const file = join(folder, 'keepalived.conf')
   let bytes = 0

@@ -27,7 +27,7 @@ export interface Settings {
   readonly check: boolean
   /** Mend what is damaged of the stores and end. */
   readonly repair: boolean
-  /** Where nodes of a cluster talk to each other; etcd takes the two ports above. */
+  /** Where nodes of a cluster talk to each other; etcd and HAProxy take the three ports above. */
   readonly peer: Address
   /** The etcd of a trial; an appliance has that of its unit. */
   readonly etcd: string
@@ -64,8 +64,8 @@ export const USAGE = `usage: npm start -- [options]
   --state DIR           folder of everything the daemon keeps (trial: .fulcrum, appliance: /var/lib/fulcrum)
   --listen HOST:PORT    HTTPS (trial: 127.0.0.1:9443, appliance: 0.0.0.0:9443)
   --http HOST:PORT      plain HTTP as well, on a loopback address only
-  --peer HOST:PORT      where nodes of a cluster talk to each other (default: the port above --listen); etcd takes the
-                        two ports above it
+  --peer HOST:PORT      where nodes of a cluster talk to each other (default: the port above --listen); etcd and
+                        HAProxy take the three ports above it
   --profile NAME        trial (default) or appliance
   --nodes N             trial: 3 to 5 daemons as one cluster on this machine, at addresses of loopback that count up
                         from that of --listen, in folders of --state; ended together

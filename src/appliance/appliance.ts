@@ -47,6 +47,7 @@ import { toldOf } from '../stats/layer4-of-nodes.ts'
 import { LAYER4_ARCHIVE, Layer4Stats, type Layer4StatsOptions } from '../stats/layer4-stats.ts'
 import type { ObjectNames } from '../stats/names.ts'
 import { RunningNames } from '../stats/running-names.ts'
+import type { SharingHere } from '../watches/sharing-upkeep.ts'
 import { createCapabilities, type Made } from './capabilities.ts'
 import { createEngine } from './create-engine.ts'
 import { figuresOf } from './figures.ts'
@@ -142,6 +143,7 @@ async function prepareGround(
   const born = await ensureNodeId(store, new ClusterFiles(stateFolder).read()?.nodeId)
   const identity = () => nodeIn(running, born)
   const { facts, compute } = machine
+  const sharing: SharingHere = { current: undefined }
   return {
     settings,
     stateFolder,
@@ -151,11 +153,12 @@ async function prepareGround(
     store,
     running,
     candidate: configView(store.candidate),
-    drivers: machine.drivers(born, nodeIds),
+    drivers: machine.drivers(born, nodeIds, () => sharing.current),
     identity,
     nodeId: identity(),
     born,
     nodeIds,
+    sharing,
     clock,
     log,
   }

@@ -21,6 +21,7 @@ import type { ArchiveThreadKeeper } from '../stats/archive-thread.ts'
 import type { Layer4Stats } from '../stats/layer4-stats.ts'
 import type { Layer7Stats } from '../stats/layer7-stats.ts'
 import type { ComputePool } from '../threads/worker-pool.ts'
+import type { SharingHere } from '../watches/sharing-upkeep.ts'
 
 /** What is there before anything is made of it. */
 export interface Ground {
@@ -41,6 +42,8 @@ export interface Ground {
   readonly born: string
   /** Of its cluster, in the order in which they joined; none without one. */
   readonly nodeIds: () => readonly string[]
+  /** With whom HAProxy shares its stick tables. */
+  readonly sharing: SharingHere
   readonly clock: MachineClock
   readonly log: Log
 }

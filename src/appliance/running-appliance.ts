@@ -16,11 +16,14 @@ import { newId } from '../base/ids.ts'
 import { Repeated } from '../base/repeated.ts'
 import type { Node, Part } from './node.ts'
 import { PATIENCE_MS, TIME } from '../membership/all-nodes.ts'
+import { ClusterFiles } from '../membership/cluster-files.ts'
 import { ClockWatch, type ClockTold } from '../membership/clock-watch.ts'
 import { ClusterWatch } from '../membership/cluster-watch.ts'
 import { askNode } from '../membership/questions.ts'
+import { TableSharing } from '../membership/table-sharing.ts'
 import { NetworkUpkeep } from '../watches/network-upkeep.ts'
 import { SandboxWatch } from '../watches/sandbox-watch.ts'
+import { SharingUpkeep } from '../watches/sharing-upkeep.ts'
 import type { PeerAnswer, PeerRequest } from '../peers/answering.ts'
 import { Supervision } from '../watches/supervision.ts'
 import { VERSION } from '../base/version.ts'
@@ -61,6 +64,7 @@ export class RunningAppliance implements Appliance {
   readonly #handle: Handler
   /** They start in this order and close in reverse. */
   readonly #parts: readonly Part[]
+  readonly #sharing: SharingUpkeep
   readonly #reborn = defer()
   #identityTimer: NodeJS.Timeout | undefined
   readonly #nextId = requestIds(newId().slice(0, 13))
@@ -70,6 +74,7 @@ export class RunningAppliance implements Appliance {
     this.#demo = made.demo
     this.#pipeline = pipeline
     this.#handle = handle
+    this.#sharing = createSharing(node)
     this.#parts = [
       node.archives,
       node.events,
@@ -81,6 +86,7 @@ export class RunningAppliance implements Appliance {
       { close: () => this.#endListening() },
       createConfirmation(node),
       createFollowing(node),
+      ...(node.settings.observe === undefined ? [this.#sharing] : []),
       createClusterWatch(node),
       createClockWatch(node),
       createSupervision(node),
@@ -136,6 +142,7 @@ export class RunningAppliance implements Appliance {
   /** Makes the machine what running says, and lets the API listen there. */
   async #converge(): Promise<void> {
     const { engine, listeners, log } = this.#node
+    await this.#sharing.begin()
     const isManaged = managesHaproxy(this.#node)
     try {
       const result = await engine.converge(({ name }) => name !== 'layer7proxy' || isManaged)
@@ -199,6 +206,14 @@ function createConfirmation(node: Node): Confirmation {
 function createFollowing({ engine, log }: Node): Part {
   const looks = new Repeated('applies of other nodes', () => engine.participant?.look(), FOLLOW_EVERY_MS, log)
   return { start: () => looks.start(), close: () => looks.stop() }
+}
+
+function createSharing(node: Node): SharingUpkeep {
+  const { membership, stateFolder, clock, sharing: here } = node
+  const { members } = membership
+  const own = () => membership.cluster?.own
+  const tables = new TableSharing({ own, files: new ClusterFiles(stateFolder), members, clock })
+  return new SharingUpkeep({ ...node, here, wanted: () => tables.now(), isOurs: () => managesHaproxy(node) })
 }
 
 function createClusterWatch({ membership, events, clock, log }: Node): Part {

@@ -27,6 +27,12 @@ export interface Named {
   readonly addresses: readonly string[]
 }
 
+/** PEM. */
+export interface NamedKey {
+  readonly key: string
+  readonly certificate: string
+}
+
 export interface Revoked {
   /** Hexadecimal, as `readNodeCertificate` answers it. */
   readonly serial: string
@@ -37,6 +43,7 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 const HOUR_MS = 3_600_000
 const YEAR_MS = 365 * 24 * HOUR_MS
 const AUTHORITY_YEARS = 20
+const WITHOUT_END = '9999-12-31T23:59:59Z'
 /**
  * How long before it was made a certificate begins: whoever reads it may have a clock that is behind. Joining allows a
  * minute, but a clock may be set back later, and a machine that starts without its clock may be minutes off. Nothing
@@ -76,6 +83,34 @@ const newSerial = () => randomBytes(SERIAL_BYTES).toString('hex')
 export async function newNodeRequest(): Promise<{ readonly key: string; readonly request: string }> {
   const keys = await newKeys()
   return { key: keyPem(keys.privateKey), request: await requestOf(keys) }
+}
+
+/**
+ * A key with a certificate that nobody has issued: it counts where it is named itself, for as long as it is named there
+ * and so without an end (RFC 5280, section 4.1.2.5).
+ *
+ * @returns both in PEM.
+ */
+export async function newNamedKey(clusterId: string, nodeId: string, now_ms: number): Promise<NamedKey> {
+  assertId(clusterId, 'cluster')
+  assertId(nodeId, 'node')
+  const x509 = await library()
+  const keys = await newKeys()
+  const { serverAuth, clientAuth } = x509.ExtendedKeyUsage
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: newSerial(),
+    name: new x509.Name([{ O: [clusterId] }, { OU: [nodeId] }]),
+    notBefore: new Date(now_ms - YEAR_MS),
+    notAfter: new Date(WITHOUT_END),
+    signingAlgorithm: ALGORITHM,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([serverAuth, clientAuth]),
+    ],
+  })
+  return { key: keyPem(keys.privateKey), certificate: await pemOf('CERTIFICATE', certificate) }
 }
 
 /** The request for another certificate of a key that a node has: its pin stays. PEM, both. */

@@ -5,6 +5,7 @@ import { egressProxyDriver, egressProxyPaths } from './egress-proxy/driver.ts'
 import { haproxyDriver } from './haproxy/driver.ts'
 import { onOwnLoopback } from './haproxy/own-loopback.ts'
 import type { HaproxyPaths } from './haproxy/paths.ts'
+import type { Sharing } from './haproxy/sharing.ts'
 import { networkDriver } from './iproute2/driver.ts'
 import { keepalivedDriver } from './keepalived/driver.ts'
 import { snmpdDriver } from './snmpd/driver.ts'
@@ -22,20 +23,21 @@ export interface DriverPaths {
 
 /**
  * Everything that is managed on one node, in the order in which plans are made and carried out. `nodeIds` are those of
- * its cluster in the order in which they come first; none without a cluster.
+ * its cluster in the order in which they come first; none without a cluster. `sharing`: see `haproxyDriver`.
  */
 export function createDrivers(
   paths: DriverPaths,
   nodeId: string,
   nodeIds: () => readonly string[] = () => [],
+  sharing: () => Sharing | undefined = () => undefined,
 ): readonly Driver[] {
-  const haproxy = haproxyDriver(paths.haproxy)
+  const haproxy = haproxyDriver(paths.haproxy, sharing)
   return [
     networkDriver(nodeId, nodeIds),
     // Before programs that listen on addresses of other nodes.
     vrrpDriver(nodeId, nodeIds),
     paths.loopback === undefined ? haproxy : onOwnLoopback(haproxy, paths.loopback),
-    keepalivedDriver(),
+    keepalivedDriver(nodeId),
     conntrackDriver(nodeId),
     timedateDriver(nodeId),
     chronyDriver(nodeId),

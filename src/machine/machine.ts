@@ -5,6 +5,7 @@ import type { HostSettings } from '../../workers/host/host-settings.ts'
 import type { PlanExecutor } from '../config/enactor.ts'
 import type { Driver, Step } from '../drivers/driver.ts'
 import { debianPaths, SOCKET_PATH_MAX, supervisedPaths } from '../drivers/haproxy/paths.ts'
+import type { Sharing } from '../drivers/haproxy/sharing.ts'
 import { clusterFolder } from '../drivers/etcd-file.ts'
 import { createDrivers } from '../drivers/index.ts'
 import { PROGRAMS } from '../drivers/programs.ts'
@@ -18,8 +19,8 @@ import type { StartArchives } from '../stats/archive-thread.ts'
 
 /** The machine behind the daemon: what is rendered for it and what executes. */
 export interface Machine {
-  /** `nodeIds`: see `createDrivers`. */
-  drivers(nodeId: string, nodeIds: () => readonly string[]): readonly Driver[]
+  /** See `createDrivers`. */
+  drivers(nodeId: string, nodeIds: () => readonly string[], sharing?: () => Sharing | undefined): readonly Driver[]
   readonly executor: FiguresExecutor
   /** Master socket of the managed HAProxy; undefined when none is managed. */
   readonly masterSocket: string | undefined
@@ -112,8 +113,8 @@ export function createMachine(settings: Settings): Machine {
   const compute = computePool()
   const intake = intakePool()
   return {
-    drivers: (nodeId, nodeIds) =>
-      createDrivers({ haproxy, stateFolder: state, loopback: settings.beside?.loopback }, nodeId, nodeIds),
+    drivers: (...cluster) =>
+      createDrivers({ haproxy, stateFolder: state, loopback: settings.beside?.loopback }, ...cluster),
     executor: {
       execute(steps, capture) {
         if (capture === undefined) return pool.run('executePlan', { steps })

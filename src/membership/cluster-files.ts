@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Takeover } from '../../storage/config/entry.ts'
-import type { AuthorityRole } from '../cluster/authority.ts'
+import type { AuthorityRole, NamedKey } from '../cluster/authority.ts'
 import { derOf } from '../cluster/revocation-list.ts'
 import { replaceFile } from '../base/replaced-file.ts'
 import type { StoredClusterKey } from '../cluster/sealing.ts'
@@ -68,6 +68,7 @@ export interface NodeCertificates {
 const MEMBERSHIP = 'membership.json'
 const TRUST = 'trust.json'
 const HALT = 'halt.json'
+const HAPROXY = 'haproxy.json'
 const PARTS = { key: 'key.pem', certificate: 'certificate.pem', ca: 'authority.pem', crl: 'revoked.crl' } as const
 const ROLES = ['peer', 'client'] as const
 
@@ -167,6 +168,17 @@ export class ClusterFiles {
 
   forgetHalt(): Promise<void> {
     return rm(join(this.folder, HALT), { force: true })
+  }
+
+  /** What the HAProxy beside this node shows those of the others; undefined until it has been made. */
+  get haproxy(): NamedKey | undefined {
+    const path = join(this.folder, HAPROXY)
+    // Sound: written by `keepHaproxy` only.
+    return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as NamedKey) : undefined
+  }
+
+  keepHaproxy(named: NamedKey): Promise<void> {
+    return this.#replace(join(this.folder, HAPROXY), JSON.stringify(named))
   }
 
   /** etcd reads the lists anew for each connection, in DER, and authorities when it starts. */

@@ -7,7 +7,7 @@ import { GUARD } from '../cluster/places.ts'
 import type { EtcdClient } from '../etcd/client.ts'
 import { EtcdError } from '../etcd/errors.ts'
 import { versionProblem } from '../etcd/version.ts'
-import { hostToListenAt, type NodeAddress } from './node-address.ts'
+import { haproxyPort, hostToListenAt, type NodeAddress } from './node-address.ts'
 
 /** What a node needs before it forms or joins a cluster. Whoever finds out later has told others already. */
 export interface EtcdGround {
@@ -33,22 +33,21 @@ export async function assertGround({ says, listen }: EtcdGround, place: NodeAddr
   await assertEtcdPorts(place)
 }
 
-/** Refuses an address at which etcd could not listen; what it has already, at the address before, is its own. */
+/** Refuses an address at which etcd or HAProxy could not listen; what they have at the address before is their own. */
 export async function assertEtcdPorts(place: NodeAddress, before?: NodeAddress): Promise<void> {
   const host = hostToListenAt(place)
   if (before !== undefined && hostToListenAt(before) === host && before.port === place.port) return
-  for (const [above, whose] of OF_ETCD)
-    await assertFree({ host, port: place.port + above }, `${whose}; end what listens there, or give another address`)
+  for (const [port, whose] of [
+    [place.port + 1, 'for clients of etcd'],
+    [place.port + 2, 'for its members'],
+    [haproxyPort(place), 'where HAProxies share stick tables'],
+  ] as const)
+    await assertFree({ host, port }, `${whose}; end what listens there, or give another address`)
 }
 
 const NOT_THERE = 'it is not installed; install the package etcd-server of Debian 13 (trixie) or later'
 const HEALTHY_WITHIN_MS = 30_000
 const AGAIN_MS = 100
-/** Behind the port of the node itself. */
-const OF_ETCD = [
-  [1, 'for clients of etcd'],
-  [2, 'for its members'],
-] as const
 
 async function assertFree(at: NodeAddress, whose: string): Promise<void> {
   const server = createServer()

@@ -37,6 +37,7 @@ import { Removals } from './removals.ts'
 import { Renewal } from './renewal.ts'
 import { shownState } from './shown-state.ts'
 import { Succession } from './succession.ts'
+import { showHaproxy } from './table-sharing.ts'
 
 export interface JoinedParts {
   readonly store: SharedStore
@@ -112,8 +113,7 @@ export class JoinedCluster {
     this.#holder = holder
     this.removals = new Removals({ ...parts, ...begun, ...this.#waysOfRemovals })
     this.#lockout = new Lockout({ ...parts, ...begun, ...this.#waysOfLockout })
-    const urls = () => gatewaysOf(parts.members, this.own)
-    this.#space = new EtcdSpace({ ...parts, etcd: this.etcd, urls })
+    this.#space = new EtcdSpace({ ...parts, etcd: this.etcd, urls: () => gatewaysOf(parts.members, this.own) })
     const present = (credentials: NodeCredentials) => this.#present(credentials)
     this.#renewal = new Renewal({ ...parts, cluster: this, present, wait: sleep })
     this.succession = new Succession({ ...parts, ...begun, messages: parts.log })
@@ -342,17 +342,17 @@ export class JoinedCluster {
   }
 
   async #keepUp(status: MemberStatus | undefined, listed: readonly EtcdMember[]): Promise<void> {
-    const { members, store } = this.#parts
+    const { members, store, files, clock, log } = this.#parts
     if (status !== undefined) await this.#space.look(status)
     await this.#renewal.look()
     await settle(this, members, listed)
     await this.#lockout.bring()
     if (this.removals.isDue) await this.removals.finish()
-    const { clock, log } = this.#parts
     const isEldest = () => this.removals.isEldest
     await replaceAging({ own: this.own, etcd: this.etcd, keys: this.keys, members, clock, log, isEldest })
     await dropUnused(this.etcd, members)
     await raiseLevel(store, members, this.own.nodeId)
+    await showHaproxy(files, members, this.own, clock)
   }
 
   get #waysOfRemovals() {

@@ -24,6 +24,8 @@ export interface Member extends NodeAddress, KeyRecipient {
   readonly trusts: number
   /** PEM: what its tokens are verified with. */
   readonly tokenKey: string
+  /** PEM: what its HAProxy shows those of the others; absent until it has told. */
+  readonly haproxy?: string
   /** Of Fulcrum, when it joined. */
   readonly version: string
   /** Kinds of entries that it knows, see `levels.ts`; absent where a version before those has told of it. */

@@ -6,9 +6,12 @@ import { parseJoinAddress } from '../cluster/join-token.ts'
 export interface NodeAddress {
   /** An IPv4 or IPv6 address without brackets, or a host name. */
   readonly host: string
-  /** Where nodes ask each other; clients of etcd use the port above it, and its members the one above that. */
+  /** Where nodes ask each other. Of the ports above it, clients of etcd use the first, its members the second. */
   readonly port: number
 }
+
+/** Where HAProxies share their stick tables: behind the two ports of etcd. */
+export const haproxyPort = ({ port }: Pick<NodeAddress, 'port'>): number => port + 3
 
 export const hostInUrl = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host)
 export const clientUrl = ({ host, port }: NodeAddress): string => `https://${hostInUrl(host)}:${port + 1}`
@@ -24,8 +27,8 @@ export const hostToListenAt = ({ host }: Pick<NodeAddress, 'host'>): string => (
 export const certifiedAddresses = ({ host }: NodeAddress): readonly string[] =>
   host.startsWith('127.') && host !== '127.0.0.1' ? [host, '127.0.0.1'] : [host]
 
-/** Two more ports belong to etcd. */
-const PORT_MAX = 65_533
+/** Three more ports belong to etcd and HAProxy. */
+const PORT_MAX = 65_532
 
 /** HOST:PORT or [HOST]:PORT, or a host alone, whose port is then this one. */
 export function parseAddress(text: string, port: number): NodeAddress | undefined {

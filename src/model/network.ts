@@ -52,6 +52,12 @@ export const IpGroup = closed({
         'Whether its floating IPs go back by themselves, a minute after the node that comes first is there again; without it they stay where they are.',
     }),
   ),
+  connectionSync: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether nodes tell each other their connections of Layer 4 over the interfaces of this group, so that those go on when a floating IP moves. It is multicast that nobody signs, so these interfaces must carry nothing else; one group has it.',
+    }),
+  ),
 })
 export type IpGroup = Static<typeof IpGroup>
 

@@ -8,7 +8,7 @@ const yes = (description: string) => Type.Boolean({ description })
 const Node = Type.Object({
   id: text('The applianceId of the node.'),
   name: text('Name for people.'),
-  address: text('HOST:PORT where nodes ask each other; etcd has the two ports above it.'),
+  address: text('HOST:PORT where nodes ask each other; etcd and HAProxy have the three ports above it.'),
   isSelf: yes('The node that answers.'),
   state: Type.Enum(['online', 'unreachable', 'unknown'], {
     description: 'Whether the node that answers reaches it; unknown shortly after a start.',

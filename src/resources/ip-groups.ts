@@ -8,7 +8,8 @@ import { closed, Name } from '../model/fields.ts'
 import { AssignedInterface, IpGroup } from '../model/network.ts'
 import { groupProblems, interfaceIdOf, interfaceIn, subnetOf } from '../rules/network.ts'
 
-const { networkIp, networkMask, gateway, defaultGateway, vrrpId, advertInterval, preempt } = IpGroup.properties
+const { networkIp, networkMask, gateway, defaultGateway, vrrpId, advertInterval, preempt, connectionSync } =
+  IpGroup.properties
 
 const Body = closed({
   name: Name,
@@ -19,6 +20,7 @@ const Body = closed({
   vrrpId,
   advertInterval,
   preempt,
+  connectionSync,
   assignedInterfaces: Type.Optional(
     Type.Array(AssignedInterface, {
       maxItems: 64,
@@ -160,7 +162,14 @@ export const ipGroups = [
     summary: 'Change an IP group; omitted fields keep their value, null clears one',
     message: 'IP group stored',
     body: Body,
-    whenNull: { ...EMPTY, assignedInterfaces: [], vrrpId: 0, advertInterval: 0.2, preempt: false },
+    whenNull: {
+      ...EMPTY,
+      assignedInterfaces: [],
+      vrrpId: 0,
+      advertInterval: 0.2,
+      preempt: false,
+      connectionSync: false,
+    },
     data: CreatedId,
     handle: async (ctx, { params, body }) => {
       const groups = ctx.section('ipGroups')

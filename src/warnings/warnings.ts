@@ -4,6 +4,7 @@ import type { ConfigView, RecordChange } from '../model/sections.ts'
 import type { Warning } from '../model/warning.ts'
 import { about } from './about.ts'
 import { layer4ServersLeft, layer7ServersLeft, weights } from './balancing.ts'
+import { connectionsEnd } from './floating.ts'
 import { plainCookies, rests, rulesWithoutEffect, withoutEffect } from './frontends.ts'
 
 const EXPIRES_MS = 30 * 86_400_000
@@ -49,6 +50,7 @@ function* judged(view: ConfigView): Generator<readonly Warning[]> {
   for (const backend of view.list('l7Backends')) yield weights('l7Backends', backend, view)
   for (const backend of view.list('l4Backends')) yield weights('l4Backends', backend, view)
   for (const user of view.list('snmpUsers')) yield incomplete(user)
+  yield connectionsEnd(view)
 }
 
 async function all(view: ConfigView, now_ms: number): Promise<readonly Warning[]> {

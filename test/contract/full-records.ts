@@ -289,6 +289,7 @@ async function network(created: Created, node: string) {
     vrrpId: 7,
     advertInterval: 0.5,
     preempt: true,
+    connectionSync: true,
   }
   const groupId = await created('ipGroups', '/ipgroups', lan, { held: ['networkIp', 'networkMask', 'gateway'] })
   const staticIp = await created('staticIps', `/${node}/sips`, {

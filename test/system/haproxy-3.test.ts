@@ -17,6 +17,7 @@ const FILES = [
   'test/system/observe-reloads.test.ts',
   'test/system/preloaded-counters.test.ts',
   'test/system/health-check-haproxy.test.ts',
+  'test/system/haproxy-sharing.test.ts',
 ]
 /** They wait more than they compute. */
 const AT_ONCE = 3

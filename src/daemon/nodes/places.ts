@@ -11,8 +11,8 @@ export interface NodePlace {
   readonly peer: Address
 }
 
-/** etcd takes the two ports above that of the peers. */
-const PEER_PORTS = 3
+/** etcd takes the two ports above that of the peers, and HAProxy the next one. */
+const PEER_PORTS = 4
 const LAST_PORT = 65_535
 const LAST_OCTET = 254
 
@@ -61,12 +61,13 @@ function assertApart({ listen, http, peer }: Settings, refuse: Refuse): void {
       refuse(`${option} ${other.host} must have the address of --listen, ${listen.host}; each node has one of its own`)
   const ports = [listen.port, ...(http === undefined ? [] : [http.port]), ...peerPorts(peer)]
   if (ports.includes(0)) refuse('the ports must be told: the nodes find each other by them')
-  if (ports.some((port) => port > LAST_PORT)) refuse(`--peer ${peer.port} leaves no two ports above it for etcd`)
+  if (ports.some((port) => port > LAST_PORT))
+    refuse(`--peer ${peer.port} leaves no three ports above it for etcd and HAProxy`)
   if (new Set(ports).size < ports.length)
-    refuse(`--listen, --http and --peer need ports of their own, and etcd the two above --peer: ${ports.join(', ')}`)
+    refuse(`--listen, --http, --peer and the three above that need ports of their own: ${ports.join(', ')}`)
 }
 
-/** Of the node itself, and of the etcd beside it. */
+/** Of the node itself, and of the etcd and HAProxy beside it. */
 export const peerPorts = ({ port }: Address): readonly number[] =>
   Array.from({ length: PEER_PORTS }, (_, above) => port + above)
 

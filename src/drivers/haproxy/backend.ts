@@ -3,9 +3,9 @@ import type { ConfigView } from '../../model/sections.ts'
 import { checkLines } from './checks.ts'
 import { backendRules } from './l7-rules.ts'
 import { hashes, portionsOf, type Server, serversOf } from './server.ts'
+import { SHARED } from './sharing.ts'
 import { commentText, endpointText, type Owner, type Statement, textOf } from './statement.ts'
 
-export const PEERS = 'fulcrum_peers'
 export const FALLBACK = 'fallback'
 export const DEFAULT_COOKIE = 'FULCRUMID'
 const DEFAULT_STICK_S = 1800
@@ -67,7 +67,7 @@ function persistenceLines(persistence: L7Backend['persistence']): readonly strin
   if (persistence.type === 'ip') {
     const expire = `${persistence.timeout ?? DEFAULT_STICK_S}s`
     // Entries name servers, so they stay right when servers change places in the file.
-    return [`stick-table type ipv6 size ${STICK_ENTRIES} expire ${expire} srvkey name peers ${PEERS}`, 'stick on src']
+    return [`stick-table type ipv6 size ${STICK_ENTRIES} expire ${expire} srvkey name ${SHARED}`, 'stick on src']
   }
   return []
 }

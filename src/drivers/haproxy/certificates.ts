@@ -7,6 +7,7 @@ import type { FileContent, KeepOnlyStep, ReplaceFileStep, SocketCommand, SocketS
 import { command, toWorker } from './cli.ts'
 import type { HaproxyPaths } from './paths.ts'
 import { servedFrontends } from './resting.ts'
+import { sharesTable, sharingFiles } from './sharing.ts'
 
 const FILE_MODE = 0o600
 const FILE_TIMEOUT_MS = 10_000
@@ -53,10 +54,12 @@ function lists(view: ConfigView, folder: string): readonly FileContent[] {
 export function certificateFiles(view: ConfigView, paths: HaproxyPaths): readonly FileContent[] {
   const folder = certificateFolder(paths)
   const pems = usedCertificates(view).map((used) => ({ path: `${folder}/${pemName(used.id)}`, content: pemOf(used) }))
-  return [...pems, ...lists(view, folder)]
+  const { sharing } = paths
+  const shared = sharing === undefined || !sharesTable(view) ? [] : sharingFiles(sharing, folder)
+  return [...pems, ...lists(view, folder), ...shared]
 }
 
-/** The same for people: of a key only what tells it from another. */
+/** The same for people: of a key only what tells it from another, and nothing that is none of the configuration. */
 export function certificatePreviews(view: ConfigView, paths: HaproxyPaths): readonly FileContent[] {
   const folder = certificateFolder(paths)
   const pems = usedCertificates(view).map(({ id, chain, privateKey }) => ({

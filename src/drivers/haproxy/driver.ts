@@ -19,6 +19,7 @@ import { renderConfig } from './render.ts'
 import { servedFrontends } from './resting.ts'
 import { RUNTIME_COMMANDS_MAX, runtimeStep } from './runtime.ts'
 import { memberOf, portionsOf, serverOf } from './server.ts'
+import type { Sharing } from './sharing.ts'
 import { certificateProblems } from './verify-certificates.ts'
 import { verifyConfig } from './verify.ts'
 
@@ -27,7 +28,9 @@ const CHECK_TIMEOUT_MS = 60_000
 const FILE_TIMEOUT_MS = 10_000
 const UNIT_TIMEOUT_MS = 60_000
 
-export function haproxyDriver(paths: HaproxyPaths): Driver {
+/** `sharing`: see `HaproxyPaths`. It may be another one from one call to the next. */
+export function haproxyDriver(own: HaproxyPaths, sharing: () => Sharing | undefined = () => undefined): Driver {
+  const here = (): HaproxyPaths => ({ ...own, sharing: sharing() })
   return {
     name: 'layer7proxy',
     sections: [
@@ -41,18 +44,15 @@ export function haproxyDriver(paths: HaproxyPaths): Driver {
     ],
     makesAnew: true,
     prepare: prepared,
-    verify: (desired) => verifyConfig(desired, paths),
-    plan: (running, desired, options) => planFor(running, desired, options, paths),
+    verify: (desired) => verifyConfig(desired, own),
+    plan: (running, desired, options) => planFor(running, desired, options, here()),
     effectOf,
     render: (desired) => [
-      { path: paths.configFile, content: renderConfig(desired, paths) },
-      ...certificatePreviews(desired, paths),
-      ...haproxyCheckFiles(desired, paths).map(({ name, content }) => ({
-        path: `${checkFolder(paths)}/${name}`,
-        content,
-      })),
+      { path: own.configFile, content: renderConfig(desired, here()) },
+      ...certificatePreviews(desired, own),
+      ...haproxyCheckFiles(desired, own).map(({ name, content }) => ({ path: `${checkFolder(own)}/${name}`, content })),
     ],
-    diagnose: (output, desired) => diagnoseOutput(output, desired, paths),
+    diagnose: (output, desired) => diagnoseOutput(output, desired, here()),
   }
 }
 

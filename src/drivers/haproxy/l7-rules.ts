@@ -3,6 +3,7 @@ import type { L7Backend, L7Frontend } from '../../model/layer7.ts'
 import type { Action, Condition, Rule, When } from '../../model/l7-rules.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { partsOf, type Placeholder } from '../../rules/filled-text.ts'
+import { PEERS } from './sharing.ts'
 import { commentText, quote } from './statement.ts'
 import { speaksTls } from './tls.ts'
 
@@ -271,8 +272,6 @@ interface Limit {
   readonly name: string
   readonly statement: string
 }
-
-const PEERS = 'fulcrum_peers'
 
 /** What the limits of a frontend count in: each table stays the same while its limit does, wherever the rule stands. */
 export function limitsOf({ id, rules = [] }: Pick<L7Frontend, 'id' | 'rules'>): readonly Limit[] {

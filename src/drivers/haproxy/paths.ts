@@ -1,3 +1,5 @@
+import type { Sharing } from './sharing.ts'
+
 /** Where HAProxy's program and files are. Everything the driver knows of the machine. */
 export interface HaproxyPaths {
   /** Program, found in the usual system folders when it has no slash. */
@@ -13,6 +15,8 @@ export interface HaproxyPaths {
   readonly foundCopy: string | undefined
   /** Account the workers switch to; undefined keeps the account that starts HAProxy. */
   readonly runAs: { readonly user: string; readonly group: string } | undefined
+  /** With other nodes; undefined on a node without a cluster. */
+  readonly sharing?: Sharing | undefined
 }
 
 /** A socket name holds 107 bytes in Linux, of which HAProxy needs some for the suffixes of its temporary names. */

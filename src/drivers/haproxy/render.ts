@@ -1,12 +1,13 @@
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
-import { backendStatements, backendText, PEERS } from './backend.ts'
+import { backendStatements, backendText } from './backend.ts'
 import { certificateFolder } from './certificates.ts'
 import { checkFolder, programBackends } from './checks.ts'
 import { frontendStatements } from './frontend.ts'
 import { limitsOf } from './l7-rules.ts'
 import type { HaproxyPaths } from './paths.ts'
 import { servedFrontends } from './resting.ts'
+import { alone, amongNodes, localPeer, type Sharing, sharesTable } from './sharing.ts'
 import { type Owner, quote, type Statement, textOf } from './statement.ts'
 import { needsDhParameters } from './tls.ts'
 
@@ -38,10 +39,13 @@ export function lineOwners(view: ConfigView, paths: HaproxyPaths): readonly (Own
 }
 
 function preamble(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
-  const statements = [...globalStatements(view, paths), ...defaultsStatements(paths)]
-  const sticky = [...view.list('l7Backends')].some(({ enabled, persistence }) => enabled && persistence.type === 'ip')
+  const isShared = sharesTable(view)
+  const sharing = isShared ? paths.sharing : undefined
+  const statements = [...globalStatements(view, paths, sharing), ...defaultsStatements(paths)]
+  if (!isShared) return statements
+  const peers = sharing === undefined ? alone(paths.peersSocket) : amongNodes(sharing, certificateFolder(paths))
   const limits = byId(servedFrontends(view)).flatMap((frontend) => (frontend.enabled ? limitStatements(frontend) : []))
-  return sticky || limits.length > 0 ? [...statements, ...peersStatements(paths), ...limits] : statements
+  return [...statements, EMPTY, ...peers.map(plain), ...limits]
 }
 
 /** Sorted, because the order in which a store lists records is not part of the configuration. */
@@ -56,7 +60,7 @@ const comment = (text: string): Statement => ({ text, owner: undefined, kind: 'c
 /** HAProxy starts no program unless it is told twice that it may. */
 const PROGRAMS = [plain('    external-check'), plain('    insecure-fork-wanted')]
 
-function globalStatements(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
+function globalStatements(view: ConfigView, paths: HaproxyPaths, sharing?: Sharing): readonly Statement[] {
   const { runAs, stateFile } = paths
   const wantsDh = needsDhParameters(servedFrontends(view), view)
   return [
@@ -70,7 +74,7 @@ function globalStatements(view: ConfigView, paths: HaproxyPaths): readonly State
     plain('    fd-hard-limit 1048576'),
     comment('    # Spread over a tenth of their interval, the checks of many servers do not come in bursts.'),
     plain('    spread-checks 10'),
-    plain('    localpeer fulcrum'),
+    plain(`    localpeer ${localPeer(sharing)}`),
     ...(programBackends(view).length > 0 ? PROGRAMS : []),
     ...(wantsDh ? [plain('    tune.ssl.default-dh-param 2048')] : []),
     ...(stateFile === undefined ? [] : [plain(`    server-state-file ${quote(stateFile)}`)]),
@@ -99,17 +103,4 @@ function limitStatements(frontend: L7Frontend): readonly Statement[] {
     owner: { section: 'l7Frontends', id: frontend.id, field: `rules.${at}` },
     kind: 'statement',
   }))
-}
-
-/**
- * A peer of itself: at a reload the old worker hands its stick tables to the new one. Not in the first seconds after a
- * cold start, while it still waits for somebody to learn from.
- */
-function peersStatements(paths: HaproxyPaths): readonly Statement[] {
-  return [
-    EMPTY,
-    plain(`peers ${PEERS}`),
-    plain(`    bind unix@${quote(paths.peersSocket)} mode 600`),
-    plain('    server fulcrum'),
-  ]
 }

@@ -2,7 +2,9 @@ import type { ConfigView } from '../../model/sections.ts'
 import { writtenHere } from '../fragment.ts'
 import type { Driver, PlanOptions, Step } from '../driver.ts'
 import type { Setting } from '../host.ts'
+import { nodeIn } from '../this-node.ts'
 import { checkFiles, checkTidying, checkWrites } from './check-files.ts'
+import { syncProblems, syncStatement } from './connection-sync.ts'
 import { diagnoseOutput } from './diagnose.ts'
 import { fallbackGone, fallbackProgram, goneFallbacks, NO_PROGRAMS, standIns } from './fallback-steps.ts'
 import { goneMaps, NO_MARKS, renderMarks, TABLE } from './nftables.ts'
@@ -34,26 +36,31 @@ const SERVICE: Setting = { kind: 'unitEnabled', unit: 'ipvsDirector' }
 interface Director {
   readonly served: readonly Served[]
   readonly view: ConfigView
+  readonly sync: string | undefined
 }
 
 /** IPVS through keepalived. Without a frontend that serves, keepalived is as it was found. */
-export function keepalivedDriver(): Driver {
-  const director = (view: ConfigView): Director => ({ served: servedFrontends(view), view })
+export function keepalivedDriver(nodeId: string): Driver {
+  const syncIn = (view: ConfigView) => syncStatement(view, nodeIn(view, nodeId))
+  const director = (view: ConfigView): Director => ({ served: servedFrontends(view), view, sync: syncIn(view) })
   return {
     name: 'ipvsDirector',
-    sections: ['l4Frontends', 'l4Backends', 'realServers', 'healthChecks', 'floatingIps'],
+    sections: ['l4Frontends', 'l4Backends', 'realServers', 'healthChecks', 'floatingIps', 'ipGroups'],
     prepare: prepared,
-    verify: verifyConfig,
+    verify: (desired) => [...verifyConfig(desired), ...syncProblems(desired)],
     plan: (running, desired, options) =>
       plan(running === undefined ? undefined : director(running), director(desired), options),
-    effectOf,
+    effectOf: (change, running, desired) => {
+      if (change.section !== 'ipGroups') return effectOf(change, running, desired)
+      return syncIn(running) === syncIn(desired) || servedFrontends(desired).length === 0 ? undefined : 'reload'
+    },
     render: (desired) => previews(director(desired)),
     diagnose: diagnoseOutput,
   }
 }
 
 const isNothing = ({ served }: Director): boolean => served.length === 0
-const text = ({ served }: Director): string => renderConfig(served)
+const text = ({ served, sync }: Director): string => renderConfig(served, sync)
 
 function previews(director: Director) {
   if (isNothing(director)) return []
@@ -75,7 +82,7 @@ function* prepared(view: ConfigView): Generator {
 /** Whether keepalived reads another file, or other packets get a mark. */
 function isStructural(running: Director, desired: Director): boolean {
   const [before, after] = [running.served, desired.served]
-  if (before.length !== after.length) return true
+  if (before.length !== after.length || running.sync !== desired.sync) return true
   return after.some((served, at) => !isSameStructure(before[at], served))
 }
 
@@ -137,6 +144,7 @@ function wholePlan(running: Director | undefined, desired: Director, atLeast: Pl
     },
     ...goneMarks(marksBefore, marks),
     ...goneServices(running, desired),
+    ...goneSync(running, desired),
     setting(SERVICE, 'enabled', 'have keepalived run, after a boot as well'),
     ...(isAdoption ? [] : [loadedFile(loaded, desired.served)]),
     readBack(desired.served, undefined),
@@ -177,6 +185,15 @@ function goneServices(running: Director | undefined, desired: Director): readonl
   )
 }
 
+/** keepalived ends what tells others when it ends itself, and not when it is told to do without. */
+function goneSync(running: Director | undefined, desired: Director): readonly Step[] {
+  if (running?.sync === undefined || desired.sync !== undefined) return []
+  return (['master', 'backup'] as const).map((role): Step => ({
+    ...command(['ipvsadm', '--stop-daemon', role], 'tell other nodes of no connection any more'),
+    mayFail: true,
+  }))
+}
+
 /** Not there is as good as deleted. */
 const NO_TABLE = ['nft', `add table inet ${TABLE}; delete table inet ${TABLE}`] as const
 
@@ -184,6 +201,7 @@ const configStep = (config: string) => ({
   ...replace(CONFIG_FILE, config, CONFIG_MODE),
   why: 'put the checked keepalived.conf in place',
   checked: false,
+  namesInterfaces: true as const,
 })
 
 /** Before keepalived starts the kernel's values are set. */

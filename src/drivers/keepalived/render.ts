@@ -13,11 +13,11 @@ export type Extent = 'all' | 'structure'
 
 /**
  * keepalived.conf: one statement a line, as keepalived reads it. Names are record ids, so nothing that a person typed
- * is syntax.
+ * is syntax. `sync`: see `syncStatement`.
  */
-export function renderConfig(all: readonly Served[]): string {
+export function renderConfig(all: readonly Served[], sync?: string): string {
   const body = `${[...trackBlocks(all), ...all.map((served) => serviceText(served, 'all'))].join('\n')}\n`
-  return `${[...globalLines(), ...loadedLines(body)].join('\n')}\n${body}`
+  return `${[...globalLines(sync), ...loadedLines(`${sync ?? ''}${body}`)].join('\n')}\n${body}`
 }
 
 /** Works out what of the file is about one frontend. */
@@ -35,12 +35,13 @@ function loadedLines(body: string): readonly string[] {
   return ['track_file loaded {', `    file "${WEIGHTS_FOLDER}/${name}"`, '    weight 1', '    init_file 0', '}']
 }
 /** Scripts run as the account that each is given; keepalived refuses those that others could change. */
-function globalLines(): readonly string[] {
+function globalLines(sync: string | undefined): readonly string[] {
   return [
     '# Written by Fulcrum from its configuration. Changes made here are lost at the next apply.',
     'global_defs {',
     '    enable_script_security',
     '    script_user root root',
+    ...(sync === undefined ? [] : [`    ${sync}`]),
     '}',
   ]
 }

@@ -17,6 +17,7 @@ export const configCheck = (content: string): Step => ({
   content,
   mode: CONFIG_MODE,
   argv: ['keepalived', '--config-test', '--use-file', `${CONFIG_FILE}.candidate`],
+  namesInterfaces: true,
 })
 
 export const marksCheck = (content: string): Step => ({

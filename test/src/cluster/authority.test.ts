@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
-import { Authority, newNodeRequest } from '../../../src/cluster/authority.ts'
+import { Authority, newNamedKey, newNodeRequest } from '../../../src/cluster/authority.ts'
 import { CertificateError, readNodeCertificate } from '../../../src/cluster/node-certificate.ts'
 import { CLUSTER_ID, meet, mutual, newAuthority, newNode } from '../../fixtures/cluster-authority.ts'
 import { temporaryFolder } from '../../fixtures/config.ts'
@@ -105,6 +105,28 @@ t.test('serials are random and come back as they were given', async (test) => {
   }
   test.equal(serials.size, 64)
   test.ok([...serials].every((serial) => serial.length > 24 && serial.length <= 34))
+})
+
+t.test('a key that is named itself counts where it is named, and nowhere else', async (test) => {
+  const [one, other] = [await newNamedKey(CLUSTER_ID, 'node-1', NOW_MS), await newNamedKey(CLUSTER_ID, 'n', NOW_MS)]
+  const certificate = new X509Certificate(one.certificate)
+  test.ok(certificate.checkPrivateKey(createPrivateKey(one.key)))
+  test.notOk(certificate.ca)
+  test.equal(certificate.subject, `O=${CLUSTER_ID}\nOU=node-1`)
+  test.equal(new Date(certificate.validTo).toISOString(), '9999-12-31T23:59:59.000Z')
+  // By which address it is reached is not asked.
+  const shown = ({ key, certificate: cert }: typeof one, ca: string) => ({
+    key,
+    cert,
+    ca,
+    checkServerIdentity: () => undefined,
+  })
+  const both = one.certificate + other.certificate
+  const meeting = (ca: string) => meet(shown(one, ca), shown(other, both))
+  test.same(await meeting(both), { server: undefined, client: undefined })
+  test.match(await meeting(one.certificate), { server: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+  await test.rejects(newNamedKey('a/b', 'n', NOW_MS), CertificateError)
+  await test.rejects(newNamedKey('c', '', NOW_MS), CertificateError)
 })
 
 t.test('requests, ids and addresses that are refused', async (test) => {

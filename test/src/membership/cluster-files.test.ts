@@ -48,9 +48,12 @@ t.test('a node is in a cluster when everything that it needs is there', async (t
 t.test('what is in it is for its owner', async (t) => {
   const files = new ClusterFiles(temporaryFolder(t, 'state'))
   await files.prepare(certificates, revocation, [])
+  t.equal(files.haproxy, undefined)
+  await files.keepHaproxy({ key: 'k', certificate: 'c' })
+  t.same(files.haproxy, { key: 'k', certificate: 'c' })
   t.equal(statSync(files.folder).mode & 0o777, 0o700)
   const names = readdirSync(files.folder)
-  t.equal(names.length, 10)
+  t.equal(names.length, 11)
   for (const name of names) t.equal(statSync(join(files.folder, name)).mode & 0o777, 0o600, name)
 })
 

@@ -18,11 +18,12 @@ t.test('the program has to be there, and new enough', async (t) => {
   t.match(await why('Segmentation fault'), /its version is not known: install/)
 })
 
-t.test('each of the three ports has to be free', async (t) => {
+t.test('each of the four ports has to be free', async (t) => {
   for (const [taken, what] of [
     [listen.port, /nodes ask each other; end what listens there, or start this daemon with another --peer/],
     [port + 1, /clients of etcd; end what listens there, or give another address/],
     [port + 2, /members/],
+    [port + 3, /HAProxies share stick tables/],
   ] as const) {
     const other = createServer()
     other.listen(taken, host)

@@ -35,7 +35,7 @@ t.test('what cannot be is refused, and says why', async (t) => {
     [['--listen', '[::1]:9443'], /must be an address of loopback/],
     [['--listen', '127.0.0.253:9443'], /up to 127\.x\.x\.252/],
     [['--listen', '127.0.0.1:0'], /ports must be told/],
-    [['--listen', '127.0.0.1:65534'], /no two ports above/],
+    [['--listen', '127.0.0.1:65532'], /no three ports above/],
     [['--peer', '127.0.0.2:9444'], /--peer 127\.0\.0\.2 must have the address of --listen/],
     [['--http', '127.0.0.2:80'], /--http 127\.0\.0\.2/],
     [['--peer', '127.0.0.1:9441'], /ports of their own/],

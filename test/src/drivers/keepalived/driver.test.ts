@@ -8,7 +8,7 @@ import { l4Backend, l4Frontend, realServer } from '../../../fixtures/config.ts'
 import { type Records, viewOf } from '../../../fixtures/view.ts'
 import { goldenFiles } from '../golden-files.ts'
 
-const driver = keepalivedDriver()
+const driver = keepalivedDriver('n1')
 const web = (more: Parameters<typeof realServer>[1] = {}) => realServer('web', { ip: '10.0.0.21', port: 80, ...more })
 const other = realServer('other', { ip: '10.0.0.22', port: 80 })
 const SITE: Records = {

@@ -1,0 +1,23 @@
+import { canonicalIp } from '../base/ip-network.ts'
+import { syncedNodes } from '../drivers/keepalived/connection-sync.ts'
+import type { ConfigView } from '../model/sections.ts'
+import type { Warning } from '../model/warning.ts'
+import { about } from './about.ts'
+
+const SAYS =
+  'has frontends of Layer 4, whose connections end when it moves to another node: give those nodes an IP group with connectionSync, on interfaces that carry nothing else'
+
+/** Floating IPs that move between nodes which do not tell each other of their connections. */
+export function connectionsEnd(view: ConfigView): readonly Warning[] {
+  const served = new Set<string>()
+  for (const { enabled, ip } of view.list('l4Frontends')) if (enabled) served.add(canonicalIp(ip))
+  if (served.size === 0) return []
+  const synced = syncedNodes(view)
+  return [...view.list('floatingIps')].flatMap(({ id, ip, enabled, groupId }) => {
+    const nodes = view.get('ipGroups', groupId)?.assignedInterfaces ?? []
+    const isTold = nodes.length < 2 || nodes.every(({ nodeId }) => synced.has(nodeId))
+    return !enabled || !served.has(ip) || isTold
+      ? []
+      : [about('CONNECTIONS_END', 'floatingIps', { id, name: ip }, SAYS)]
+  })
+}

@@ -1,0 +1,89 @@
+import type { ApplyEngine } from '../config/apply.ts'
+import { Repeated } from '../base/repeated.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Sharing } from '../drivers/haproxy/sharing.ts'
+
+/** The driver that has it. */
+const HAPROXY = 'layer7proxy'
+const LOOK_EVERY_MS = 1_000
+/** A HAProxy that has just begun to share waits for what others know, and hands nothing on at a reload meanwhile. */
+const SETTLED_MS = 10_000
+const AGAIN_MS = 10_000
+
+/** What the HAProxy of this node has been told of those of the others: all plans are made with this. */
+export interface SharingHere {
+  current: Sharing | undefined
+}
+
+export interface SharingUpkeepParts {
+  readonly engine: Pick<ApplyEngine, 'busy' | 'converge'>
+  readonly here: SharingHere
+  readonly wanted: () => Promise<Sharing | undefined>
+  /** Whether HAProxy is this daemon's to change at all. */
+  readonly isOurs: () => boolean
+  readonly clock: Pick<Clock, 'monotonic_ms'>
+  readonly log: Log
+}
+
+/**
+ * With whom stick tables are shared is no configuration: nodes come, go and move. HAProxy is told by a reload, which
+ * keeps its tables and its connections.
+ */
+export class SharingUpkeep {
+  readonly #parts: SharingUpkeepParts
+  readonly #looks: Repeated
+  #isLooking = false
+  #isClosed = false
+  #settled_ms = 0
+  #again_ms = 0
+
+  constructor(parts: SharingUpkeepParts) {
+    this.#parts = parts
+    this.#looks = new Repeated('whom stick tables are shared with', () => this.look(), LOOK_EVERY_MS, parts.log)
+  }
+
+  /** Before HAProxy is made what running says: one that runs already knows the others, and goes on. */
+  async begin(): Promise<void> {
+    const { here, wanted } = this.#parts
+    here.current = await wanted()
+  }
+
+  start(): void {
+    this.#looks.start()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#looks.stop()
+  }
+
+  /** An apply that comes in between is planned with what HAProxy has been told, or it would leave the reload out. */
+  async look(): Promise<void> {
+    const { engine, here, wanted, isOurs, clock } = this.#parts
+    if (this.#isLooking || clock.monotonic_ms() < this.#again_ms) return
+    this.#isLooking = true
+    try {
+      const now = await wanted()
+      if (this.#isClosed || engine.busy || JSON.stringify(now) === JSON.stringify(here.current)) return
+      const before = here.current
+      if (clock.monotonic_ms() < this.#settled_ms && !loses(before, now)) return
+      here.current = now
+      if (!isOurs()) return
+      const { ok } = await engine.converge(({ name }) => name === HAPROXY)
+      this.#settled_ms = clock.monotonic_ms() + SETTLED_MS
+      if (ok) return
+      // Why is in the log.
+      here.current = before
+      this.#again_ms = clock.monotonic_ms() + AGAIN_MS
+    } finally {
+      this.#isLooking = false
+    }
+  }
+}
+
+/** Who goes must not be waited for: it may have been removed because it is not trusted. */
+function loses(before: Sharing | undefined, now: Sharing | undefined): boolean {
+  const left = new Set(now?.others.map(({ id }) => id))
+  return before?.others.some(({ id }) => !left.has(id)) === true
+}

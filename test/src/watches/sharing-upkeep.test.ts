@@ -1,0 +1,98 @@
+import t from 'tap'
+import type { ApplyEngine } from '../../../src/config/apply.ts'
+import { createLog } from '../../../src/base/log.ts'
+import type { Driver } from '../../../src/drivers/driver.ts'
+import type { Sharing } from '../../../src/drivers/haproxy/sharing.ts'
+import { type SharingHere, SharingUpkeep } from '../../../src/watches/sharing-upkeep.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+
+const sharingWith = (...ids: readonly string[]): Sharing => ({
+  self: 'a',
+  ip: '192.0.2.1',
+  port: 9447,
+  own: 'key',
+  named: ids.join(),
+  others: ids.map((id) => ({ id, ip: '192.0.2.2', port: 9447 })),
+})
+
+function fixture() {
+  const clock = manualClock()
+  const here: SharingHere = { current: undefined }
+  /** Whom HAProxy was told of, by each reload. */
+  const reloads: (string | undefined)[] = []
+  const machine = { ok: true, busy: false, isOurs: true }
+  const engine = {
+    get busy() {
+      return machine.busy
+    },
+    converge: async (select: Parameters<ApplyEngine['converge']>[0]) => {
+      // Sound: it looks at names.
+      const isSelected = (name: string) => select?.({ name } as Driver)
+      t.same(['network', 'layer7proxy'].map(isSelected), [false, true])
+      reloads.push(here.current?.named)
+      const failed = { failedStep: 0, kind: 'unit', why: 'w', output: 'o', missing: false, undone: true } as const
+      return machine.ok ? { ok: true as const, done: 1, recorded: 0, warnings: [] } : { ok: false as const, ...failed }
+    },
+  }
+  const state: { wanted: Sharing | undefined } = { wanted: undefined }
+  const wanted = async () => state.wanted
+  const log = createLog(() => undefined)
+  const upkeep = new SharingUpkeep({ engine, here, wanted, isOurs: () => machine.isOurs, clock, log })
+  return { upkeep, clock, here, reloads, machine, state }
+}
+
+t.test('HAProxy is told of who comes and goes, each time once', async (t) => {
+  const { upkeep, clock, here, reloads, state } = fixture()
+  state.wanted = sharingWith('b')
+  await upkeep.begin()
+  await upkeep.look()
+  t.same([reloads, here.current], [[], sharingWith('b')], 'what it knew before this start')
+  state.wanted = sharingWith('b', 'c')
+  await upkeep.look()
+  await upkeep.look()
+  t.same(reloads, ['b,c'])
+  state.wanted = sharingWith('b', 'c', 'd')
+  await upkeep.look()
+  t.same(reloads, ['b,c'], 'it waits until HAProxy has learnt what the others know')
+  clock.advance(10_000)
+  await upkeep.look()
+  t.same(reloads, ['b,c', 'b,c,d'])
+  state.wanted = sharingWith('b', 'd')
+  await upkeep.look()
+  t.same(reloads.at(-1), 'b,d', 'who goes is not waited for')
+  state.wanted = undefined
+  await upkeep.look()
+  t.same([reloads.length, here.current], [4, undefined])
+})
+
+t.test('what failed is tried again, and until then plans are made with what HAProxy knows', async (t) => {
+  const { upkeep, clock, here, reloads, machine, state } = fixture()
+  state.wanted = sharingWith('b')
+  machine.ok = false
+  await upkeep.look()
+  t.same([reloads, here.current], [['b'], undefined])
+  machine.ok = true
+  await upkeep.look()
+  t.equal(reloads.length, 1)
+  clock.advance(10_000)
+  await upkeep.look()
+  t.same([reloads.length, here.current], [2, sharingWith('b')])
+})
+
+t.test('an apply is not disturbed, nor a HAProxy that is not ours', async (t) => {
+  const { upkeep, here, reloads, machine, state } = fixture()
+  state.wanted = sharingWith('b')
+  machine.busy = true
+  await upkeep.look()
+  t.same([reloads, here.current], [[], undefined])
+  machine.busy = false
+  machine.isOurs = false
+  await upkeep.look()
+  t.same([reloads, here.current], [[], sharingWith('b')], 'the first apply is made with it')
+  machine.isOurs = true
+  state.wanted = undefined
+  upkeep.start()
+  upkeep.close()
+  await upkeep.look()
+  t.same(reloads, [], 'nothing is begun when it has ended')
+})

@@ -1,0 +1,143 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { newNamedKey, type NamedKey } from '../../src/cluster/authority.ts'
+import type { Sharing } from '../../src/drivers/haproxy/sharing.ts'
+import { backend, frontend, realServer } from '../fixtures/config.ts'
+import { until } from '../fixtures/daemon.ts'
+import { answerTo, clientsIn, greetedFrom, hasAsked, talksWith } from '../fixtures/table-sharing.ts'
+import { freePort, ownLoopback } from '../fixtures/traffic.ts'
+import { viewOf } from '../src/drivers/haproxy/records.ts'
+import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
+
+/** Two HAProxies that share a stick table, as those of two nodes do. */
+
+async function greeter(t: Test, name: string): Promise<number> {
+  const server = createServer((socket) => socket.end(name)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+t.test('what one node has learned, the other one knows', async (t) => {
+  const [a, b] = [ownLoopback(), ownLoopback()]
+  const port = await freePort()
+  const shown = { a: await newNamedKey('c', 'a', Date.now()), b: await newNamedKey('c', 'b', Date.now()) }
+  const stranger = await newNamedKey('c', 'b', Date.now())
+  const sharingOf = (self: 'a' | 'b', keys: Readonly<Record<'a' | 'b', NamedKey>>): Sharing => ({
+    self,
+    ip: { a, b }[self],
+    port,
+    own: `${keys[self].certificate}${keys[self].key}`,
+    named: `${keys.a.certificate}${keys.b.certificate}`,
+    others: [self === 'a' ? { id: 'b', ip: b, port } : { id: 'a', ip: a, port }],
+  })
+  const sharing: Record<'a' | 'b', Sharing> = { a: sharingOf('a', shown), b: sharingOf('b', shown) }
+  const nodes = { a: haproxyFixture(t, () => sharing.a), b: haproxyFixture(t, () => sharing.b) }
+  const realServers = [
+    realServer('r1', { port: await greeter(t, 'r1') }),
+    realServer('r2', { port: await greeter(t, 'r2') }),
+  ]
+  const service = await freePort()
+  const viewAt = (ip: string, timeoutServer = 30) =>
+    viewOf({
+      realServers,
+      l7Frontends: [frontend('f', 'k', { mode: 'tcp', ip, ports: String(service) })],
+      l7Backends: [
+        backend('k', ['r1', 'r2'], { mode: 'tcp', persistence: { type: 'ip', timeout: 600 }, timeoutServer }),
+      ],
+    })
+  const knownTo = async (node: 'a' | 'b') => clientsIn(await nodes[node].ask('@1 show table k'))
+  const learned = (node: 'a' | 'b', client: string) =>
+    until(
+      `${client} at ${node}`,
+      () => knownTo(node),
+      (known) => known.has(client),
+      20_000,
+    )
+  const client = (last: number) => `127.88.0.${last}`
+  const ask = (ip: string, last: number) => greetedFrom(client(last), { host: ip, port: service })
+
+  t.match(await nodes.a.apply(undefined, viewAt(a)), { ok: true })
+  t.match(await nodes.b.apply(undefined, viewAt(b)), { ok: true })
+  const peersOf = (node: 'a' | 'b') => () => nodes[node].ask('@1 show peers')
+  await until('each other', peersOf('a'), (text) => talksWith(text).join() === 'b', 20_000)
+
+  await t.test('a client stays with its real server, whichever node it comes to', async (t) => {
+    for (const last of [1, 2, 3]) {
+      const server = await ask(a, last)
+      await learned('b', client(last))
+      t.equal(await ask(b, last), server)
+      t.equal(await ask(b, last), server)
+    }
+    const servers = new Set((await knownTo('b')).values())
+    t.same(servers, new Set(['r1', 'r2']))
+  })
+
+  await t.test('whoever is none of the nodes is not listened to', async (t) => {
+    const at = { host: a, port }
+    t.equal(await answerTo(at, 'a', 'b', shown.b), '200', 'a node is')
+    t.equal(await answerTo(at, 'a', 'b', undefined), '')
+    t.equal(await answerTo(at, 'a', 'b', 'plain'), '')
+    t.equal(await answerTo(at, 'a', 'b', stranger), '', 'the right names in a certificate that is not named')
+  })
+
+  await t.test('a reload keeps what is known, also where nobody else is there', async (t) => {
+    const before = await knownTo('a')
+    // One that may have something to learn itself does not teach: in the first seconds after a cold start.
+    for (const node of ['a', 'b'] as const) await until('nothing to learn', peersOf(node), hasAsked, 20_000)
+    await nodes.b.host.unit('layer7proxy', 'stop', 10_000)
+    t.match(await nodes.a.apply(viewAt(a), viewAt(a, 31)), { ok: true })
+    await until(
+      'the new worker',
+      () => knownTo('a'),
+      (known) => known.size === before.size,
+      20_000,
+    )
+    t.same(await knownTo('a'), before)
+    t.match(await nodes.b.apply(undefined, viewAt(b), 'restart'), { ok: true })
+    await learned('b', client(1))
+    t.same(await knownTo('b'), before, 'and the other one has it again')
+  })
+
+  await t.test('a HAProxy that was killed has it again', async (t) => {
+    const before = await knownTo('a')
+    const worker = Number(/^Pid: (\d+)$/m.exec(await nodes.b.ask('@1 show info'))?.[1])
+    for (const pid of [Number(readFileSync(join(nodes.b.folder, 'haproxy.pid'), 'utf8')), worker])
+      process.kill(pid, 'SIGKILL')
+    await ask(a, 4)
+    t.match(await nodes.b.apply(undefined, viewAt(b)), { ok: true })
+    for (const last of [1, 4]) await learned('b', client(last))
+    t.equal((await knownTo('b')).size, before.size + 1)
+  })
+
+  await t.test('what is deleted on one node stays on the other, and is taken up again from there', async (t) => {
+    const table = '@1 clear table k key ::ffff:'
+    await nodes.b.ask(`${table}${client(1)}`)
+    t.notOk((await knownTo('b')).has(client(1)))
+    t.ok((await knownTo('a')).has(client(1)), 'HAProxy tells others of what it learns, not of what it forgets')
+    const server = await ask(a, 1)
+    await learned('b', client(1))
+    t.equal(await ask(b, 1), server)
+  })
+
+  await t.test('a node that is named no more is locked out by a reload', async (t) => {
+    const again = { ...shown, b: await newNamedKey('c', 'b', Date.now()) }
+    sharing.a = sharingOf('a', again)
+    t.match(await nodes.a.apply(undefined, viewAt(a)), { ok: true })
+    t.equal(await answerTo({ host: a, port }, 'a', 'b', shown.b), '')
+    t.equal(await answerTo({ host: a, port }, 'a', 'b', again.b), '200')
+    sharing.b = sharingOf('b', again)
+    t.match(await nodes.b.apply(undefined, viewAt(b)), { ok: true })
+    await ask(a, 5)
+    await learned('b', client(5))
+  })
+
+  await t.test('an address that is away keeps HAProxy from nothing', async (t) => {
+    sharing.b = { ...sharing.b, ip: '192.0.2.77' }
+    t.match(await nodes.b.apply(undefined, viewAt(b)), { ok: true })
+    t.match(await ask(b, 5), /r[12]/)
+  })
+})
