@@ -1,5 +1,6 @@
 import t from 'tap'
-import { begunAnew, ClusterDaemons, etcdOf } from '../fixtures/cluster-daemons.ts'
+import { begunAnew, ClusterDaemons } from '../fixtures/cluster-daemons.ts'
+import { etcdOf } from '../fixtures/etcd-programs.ts'
 import { until } from '../fixtures/daemon.ts'
 
 /** A real daemon with a real etcd beside it. */

@@ -91,6 +91,7 @@ async function begun(test: Test) {
     tokens,
     members,
     isReachable: (id) => reachable.has(id),
+    doesWitnessVote: async (id) => !silent.has(id),
     isApplying: () => isApplying,
     clock,
     messages: silentLog,
@@ -125,7 +126,7 @@ async function begun(test: Test) {
 t.test('nothing of a removed node counts any more', async (t) => {
   const { removals, members, tokens, keys, listed, authorityKey, beUnhealthy, seals } = await begun(t)
   const before = keys.newestKeyId
-  const { id } = await tokens.create('c', PIN, ['192.0.2.1:9444'], 60_000)
+  const { id } = await tokens.create({ role: 'node', issuedBy: 'c', validFor_ms: 60_000 }, PIN, ['192.0.2.1:9444'])
   beUnhealthy(3)
   await removals.remove('c')
   t.same([[...listed], members.get('c'), await tokens.kept(id)], [['a', 'b'], undefined, undefined])

@@ -9,7 +9,7 @@ import { newJoiner } from '../../../fixtures/joining.ts'
 
 const NOW_MS = Date.UTC(2030, 0, 1)
 const joiner = await newJoiner()
-const application: Application = { ...joiner.application, version: VERSION, now_ms: NOW_MS }
+const application = { ...joiner.application, version: VERSION, now_ms: NOW_MS } satisfies Application
 
 t.test('an application is read, with its address and the pins of its keys', async (test) => {
   const applying = await readApplying({ ...application, records: { a: 1 }, ofALaterPatch: true })
