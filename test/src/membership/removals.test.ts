@@ -215,3 +215,32 @@ t.test('what etcd refuses for too long is not answered as done', async (t) => {
     TypeError,
   )
 })
+
+/** The first three with a witness, which etcd counts. */
+async function witnessed(test: Test) {
+  const node = await begun(test)
+  const voter = { id: 'w', name: 'witness', host: 'w', port: 1, pin: 'pin w', serials: ['w'], ...FIRST_CERTIFIED }
+  await node.members.addWitness(() => ({ ...voter, version: '1.0.0', since: '4' }))
+  node.listed.add('w')
+  return node
+}
+
+t.test('a witness is removed without new keys: it never had what opens those', async (t) => {
+  const { removals, members, listed, keys, apply, reachable, seals } = await witnessed(t)
+  reachable.add('w')
+  apply()
+  const before = keys.newestKeyId
+  await removals.remove('w')
+  t.same([[...listed], members.witness], [['a', 'b', 'c'], undefined])
+  t.match(members.removed(), [{ member: { id: 'w' }, isWitness: true, stage: 'done', isLeaving: true }])
+  t.same([keys.newestKeyId, members.authorities().length, seals()], [before, 1, 0])
+})
+
+t.test('whether a witness answers counts for what is left', async (t) => {
+  const { removals, silent, members } = await witnessed(t)
+  for (const id of ['b', 'w']) silent.add(id)
+  t.match((await refuses(t, 'NO_QUORUM', removals.remove('c'))).message, /bring node b, witness back/)
+  silent.delete('w')
+  await removals.remove('c')
+  t.match(members.removed(), [{ member: { id: 'c' }, stage: 'done' }])
+})
