@@ -26,7 +26,7 @@ export async function runWitness(settings: WitnessSettings, end: (code: number) 
   if (files.cluster.read() !== undefined)
     throw new Error(`${state} is that of a node in a cluster; remove the node there before it becomes a witness`)
   if (settings.check) {
-    say(told(files))
+    say(checked(files))
     return end(0)
   }
   const log = createLog((line) => void process.stderr.write(line))
@@ -36,13 +36,15 @@ export async function runWitness(settings: WitnessSettings, end: (code: number) 
   const { executor, etcdSays, keepsEtcd } = machine
   say(`Fulcrum ${VERSION}, witness profile, state in ${state}`)
   say(`  Reached at     ${addressText(peer)}`)
+  let told = 'starts'
   const tell = (how: string) => {
+    told = how
     say(`  Witness        ${how}`)
     notifier.status(how)
   }
   const parts = { stateFolder: state, peer, executor, etcdSays, tell, clock: systemClock, log, wait: sleep }
   const witness = await Witness.open(parts)
-  notifier.ready(`version ${VERSION}`)
+  notifier.ready(told)
   notifier.startWatchdog(() => true)
   // Nothing listens while it waits for a token, and Node ends what waits for nothing.
   const awake = setInterval(() => undefined, AWAKE_MS)
@@ -56,7 +58,7 @@ export async function runWitness(settings: WitnessSettings, end: (code: number) 
 }
 
 /** What `--check` says: it has nothing that could be damaged and is not at the nodes as well. */
-function told(files: WitnessFiles): string {
+function checked(files: WitnessFiles): string {
   const own = files.read()
   if (own === undefined) return 'it is the witness of no cluster'
   const until = new Date(files.credentials().notAfter_ms).toISOString()
