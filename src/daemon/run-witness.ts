@@ -6,7 +6,7 @@ import { addressText } from '../base/socket-address.ts'
 import { VERSION } from '../base/version.ts'
 import { createWitnessMachine } from '../machine/witness-machine.ts'
 import { EtcdService } from '../membership/etcd-service.ts'
-import type { WitnessSettings } from '../settings.ts'
+import { SettingsError, type WitnessSettings } from '../settings.ts'
 import { Witness } from '../witness/witness.ts'
 import { WitnessFiles } from '../witness/witness-files.ts'
 import { endingSignal } from './ending.ts'
@@ -14,6 +14,8 @@ import { createNotifier } from './sd-notify.ts'
 import { lockState } from './state-lock.ts'
 
 const AWAKE_MS = 3_600_000
+/** Of Linux (unix(7)), without the zero behind it. */
+const SOCKET_LENGTH_MAX = 107
 
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 
@@ -21,8 +23,10 @@ const say = (text: string) => void process.stdout.write(`${text}\n`)
 export async function runWitness(settings: WitnessSettings, end: (code: number) => void): Promise<void> {
   const { state, peer } = settings
   if (settings.check && !existsSync(state)) throw new Error(`there is nothing in ${state}`)
-  lockState(state)
   const files = new WitnessFiles(state)
+  if (files.cluster.socket.length > SOCKET_LENGTH_MAX)
+    throw new SettingsError(`--state ${state}: too long for the socket of etcd inside`)
+  lockState(state)
   if (files.cluster.read() !== undefined)
     throw new Error(`${state} is that of a node in a cluster; remove the node there before it becomes a witness`)
   if (settings.check) {

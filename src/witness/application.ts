@@ -65,7 +65,8 @@ export class Application {
   async #apply(token: JoinToken): Promise<OwnWitness> {
     const { peer, etcdSays, files, token: file, clock } = this.#parts
     await assertGround({ says: etcdSays, listen: peer }, peer)
-    const applying = files.applying() ?? (await this.#begin())
+    const before = files.applying()
+    const applying = before?.tokenId === token.id ? before : await this.#begin(token)
     const peerRequest = await requestFor(applying.key)
     const application = { name: hostname(), address: addressText(peer), peerRequest }
     const { nodeId: joinerId, key: shownKey } = applying
@@ -76,8 +77,8 @@ export class Application {
     return own
   }
 
-  async #begin(): Promise<Applying> {
-    const applying = { nodeId: newId(), key: (await newNodeRequest()).key }
+  async #begin({ id: tokenId }: JoinToken): Promise<Applying> {
+    const applying = { tokenId, nodeId: newId(), key: (await newNodeRequest()).key }
     await this.#parts.files.keepApplying(applying)
     return applying
   }

@@ -20,6 +20,8 @@ export interface OwnWitness extends NodeAddress {
 
 /** Who asks to be let in. Kept before it asks, as the answer may come to nobody. */
 export interface Applying {
+  /** It is another one with another token: by this one it may have been let in, and removed again. */
+  readonly tokenId: string
   readonly nodeId: string
   /** PEM. */
   readonly key: string

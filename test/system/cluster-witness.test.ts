@@ -1,6 +1,7 @@
 import t from 'tap'
+import { ClusterFiles } from '../../src/membership/cluster-files.ts'
 import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
-import { addRip, allVote, die, seenBy } from '../fixtures/cluster-sight.ts'
+import { addRip, allVote, die, etcdAt, seenBy } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
 /** Two nodes and a witness: each of the three is lost once, and the others go on. */
@@ -49,6 +50,24 @@ t.test('two nodes and a witness', async (t) => {
     await allVote(left, 2)
   })
 
+  await t.test('leadership of its etcd goes back to a node', async (t) => {
+    const led = await until(
+      'a leader',
+      () => seenBy(left),
+      ({ nodes }) => nodes.some(({ isLeader }: { isLeader: boolean }) => isLeader),
+    )
+    const leader = led.nodes[0].isLeader === true ? left : right
+    const etcd = etcdAt(t, leader, new ClusterFiles(leader.daemon.state))
+    const listed = await etcd.members.list()
+    await etcd.maintenance.moveLeader(listed.find(({ name }) => name === led.witness.id)?.id ?? '')
+    const back = await until(
+      'a node that leads',
+      () => seenBy(left),
+      ({ nodes }) => nodes.some(({ isLeader }: { isLeader: boolean }) => isLeader),
+    )
+    t.equal(back.witness.isLeader, false)
+  })
+
   await t.test('the witness is killed: the nodes go on, and it comes back', async (t) => {
     await witness.die()
     await sees(left, false)
@@ -59,6 +78,26 @@ t.test('two nodes and a witness', async (t) => {
     await witness.says(/votes in the cluster site/, before)
     await sees(left, true)
     await sees(right, true)
+  })
+
+  await t.test('where two of three are gone nobody takes over, whatever a person says', async (t) => {
+    await witness.die()
+    await die(right)
+    await until(
+      'no quorum',
+      () => seenBy(left),
+      ({ quorum }) => quorum === false,
+    )
+    const asked = { partnerIsOff: 'right', reason: 'its disk is broken', force: true }
+    const refused = await left.daemon.call('PUT', '/cluster/takeover', { body: asked })
+    t.match(refused, { status: 422, json: { errors: [{ field: 'partnerIsOff', code: 'NOT_A_PAIR' }] } })
+    witness.start()
+    await until(
+      'the end of it',
+      () => left.daemon.call('POST', '/ipvsDirector/rips', { body: { name: 'again', ip: '192.0.2.1', port: 80 } }),
+      ({ status }) => status === 201,
+    )
+    t.match(await seenBy(left), { epoch: 1, preferredNode: left.daemon.node })
   })
 
   return undefined

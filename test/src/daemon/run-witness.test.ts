@@ -29,5 +29,8 @@ t.test('a witness and a node do not take the folder of one for that of the other
   const witness = await check('witness', state, ...PEER)
   t.match(witness, { exitCode: 1, stderr: /is that of a node in a cluster/ })
   const nowhere = await check('witness', join(state, 'none'), ...PEER, '--check')
+  const long = join(state, 'x'.repeat(90))
+  mkdirSync(long)
+  t.match(await check('witness', long, ...PEER), { exitCode: 2, stderr: /too long for the socket of etcd/ })
   t.match(nowhere, { exitCode: 1, stderr: /there is nothing in/ })
 })

@@ -10,6 +10,8 @@ import { manualClock } from '../../fixtures/manual-clock.ts'
 import { freePort } from '../../fixtures/traffic.ts'
 import { newWitness, twoNodes } from '../../fixtures/witnessed.ts'
 
+const PIN = Buffer.alloc(32, 1).toString('base64url')
+
 async function applying(test: Parameters<typeof newWitness>[0], more: Partial<ApplicationParts> = {}) {
   const { stateFolder, hand, tokenFile, peer } = await newWitness(test)
   const clock = manualClock(Date.now())
@@ -56,12 +58,15 @@ t.test('what is no token, or is one for something else, is taken away', async (t
 
 t.test('as long as nobody answers it is tried again, by the same key, and said once', async (t) => {
   const { hand, look, lines, files } = await applying(t)
-  hand(JoinToken.create(Buffer.alloc(32, 1).toString('base64url'), [`127.0.0.1:${await freePort()}`]).toText())
+  hand(JoinToken.create(PIN, [`127.0.0.1:${await freePort()}`]).toText())
   t.equal(await look(), true)
   const before = files.applying()
   t.equal(await look(), true)
   t.same(files.applying(), before)
   t.match(lines, [/UNREACHABLE.*tried again/])
+  hand(JoinToken.create(PIN, [`127.0.0.1:${await freePort()}`]).toText())
+  t.equal(await look(), true)
+  t.not(files.applying()?.nodeId, before?.nodeId, 'with another token it is another one')
 })
 
 t.test('without an etcd that is new enough it does not use the token up', async (t) => {
@@ -77,14 +82,15 @@ t.test('without an etcd that is new enough it does not use the token up', async 
 t.test('who was let in and ended before it knew is let in with the same token again', async (t) => {
   const { issue, members } = await twoNodes(t)
   const first = await applying(t)
-  const text = (await issue()).toText()
+  const token = await issue()
+  const text = token.toText()
   first.hand(text)
   t.match(await first.application.look(), { name: 'site' })
   const { id } = members.witness ?? {}
   // As it was before the answer came.
   const { key } = first.files.credentials()
   await first.files.cluster.remove()
-  await first.files.keepApplying({ nodeId: id ?? '', key })
+  await first.files.keepApplying({ tokenId: token.id, nodeId: id ?? '', key })
   first.hand(text)
   t.match(await first.application.look(), { name: 'site', nodeId: id })
   t.match(members.witness, { id, serials: { length: 2 } })
