@@ -271,7 +271,11 @@ export class JoinedCluster {
   /** Who was there when it was removed becomes a single node; who was not says so, and a person decides. */
   async #goOut(removal: Standing): Promise<void> {
     const { service, leave, log } = this.#parts
-    if (removal.isLeaving) return await leave(this)
+    if (removal.isLeaving) {
+      // etcd may have let it go meanwhile, and answers it no more: the others say so.
+      if (!removal.isOut) await this.#askStanding()
+      return await leave(this)
+    }
     if (this.log.halted !== undefined) return
     this.log.halt(
       `it was removed from the cluster ${this.own.name} at ${removal.removedAt}; ` +
@@ -288,8 +292,8 @@ export class JoinedCluster {
     const { members, files } = this.#parts
     const credentials = files.certificates().client
     for (const { id: nodeId, pin, host, port } of members.all()) {
-      if (nodeId === this.own.nodeId) continue
-      this.#removal ??= await askStanding({ at: { host, port }, nodeId, pin, credentials })
+      if (nodeId === this.own.nodeId || this.#removal?.isOut === true) continue
+      this.#removal = (await askStanding({ at: { host, port }, nodeId, pin, credentials })) ?? this.#removal
     }
   }
 
@@ -338,12 +342,8 @@ export class JoinedCluster {
   }
 
   get #waysOfWitness() {
-    return {
-      log: this.#parts.log,
-      position: () => this.log.position,
-      isEldest: () => this.removals.isEldest,
-      isReachable: (id: string) => this.isReachable(id),
-    }
+    const { messages: log, isReachable } = this.#waysOfRemovals
+    return { log, isReachable, position: () => this.log.position, isEldest: () => this.removals.isEldest }
   }
 
   /** From the next connection on, in both directions. */

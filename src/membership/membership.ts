@@ -361,9 +361,12 @@ export class Membership implements ClusterActor {
   }
 
   async #waitFor({ log }: JoinedCluster): Promise<void> {
-    const isLate = sleep(CATCH_UP_MS, 'late' as const, { ref: false })
+    const end = new AbortController()
+    // Waited for: nothing else may keep a daemon from ending that finds out during its start that it was removed.
+    const isLate = sleep(CATCH_UP_MS, 'late' as const, { signal: end.signal }).catch(() => undefined)
     if ((await Promise.race([log.caughtUp, isLate])) === 'late')
       this.#parts.log.warn('too few nodes of the cluster answer; this one goes on with what it has')
+    end.abort()
   }
 
   async #clear(): Promise<void> {
