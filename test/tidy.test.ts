@@ -196,6 +196,17 @@ t.test('documents name files that exist', (t) => {
   t.end()
 })
 
+t.test('what documents call the test of a fault is one', (t) => {
+  const named = /(?<![\w./-])test\/[\w/-]+(?![\w./-])/g
+  for (const file of documents.filter((each) => each.startsWith('docs/')))
+    for (const name of read(file).match(named) ?? [])
+      t.ok(
+        [name, `${name}.test.ts`].some((one) => existsSync(join(root, one))),
+        `${file}: ${name}`,
+      )
+  t.end()
+})
+
 t.test('tests run whole', (t) => {
   const focus = /\bt\.only\(|\bonly: true\b|\bdebugger\b/
   t.strictSame(

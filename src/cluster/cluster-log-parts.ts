@@ -30,8 +30,8 @@ export interface ClusterLogParts {
   readonly nodeId: string
   /** The history that the last entry belongs to that was folded here, see `historyOf`. */
   readonly history: () => string
-  /** Throws where an entry must not be written now. */
-  readonly admits?: (entry: Entry) => void
+  /** Rejects where an entry must not be written now. */
+  readonly admits?: (entry: Entry) => Promise<void>
   /** Resolves when this revision of etcd is where it outlives this node; otherwise rejects with `EtcdError`. */
   readonly readBack?: (revision: number) => Promise<void>
   readonly folding: Folding

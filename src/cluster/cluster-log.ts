@@ -124,8 +124,8 @@ export class ClusterLog implements EntryLog {
   async append(entry: Entry, since: number): Promise<void> {
     const { clock, nodeId, folding, admits } = this.#parts
     if (this.#hasEnded) throw refused(this.#halted)
+    await admits?.(entry)
     if (this.position !== since) throw lostRace()
-    admits?.(entry)
     folding.check(entry)
     const bytes = encodeEnvelope(envelopeOf(newId(), nodeId, new Date(clock.now_ms()).toISOString(), entry))
     // As others read it, so that all fold the same: JSON leaves out fields that are undefined.

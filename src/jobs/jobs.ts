@@ -80,6 +80,7 @@ export class Jobs implements JobsActor {
   readonly #jobs = new Map<string, Stored>()
   readonly #active = new Map<string, Active>()
   readonly #ended = new Set<Promise<void>>()
+  #isClosing = false
 
   constructor(table: SideTable, events: Pick<Events, 'publish'>, clock: Clock, log: Log) {
     this.#table = table
@@ -168,6 +169,7 @@ export class Jobs implements JobsActor {
    * start.
    */
   async close(): Promise<void> {
+    this.#isClosing = true
     await Promise.all(this.#ended)
   }
 
@@ -177,7 +179,11 @@ export class Jobs implements JobsActor {
     const handle: JobHandle = { id, signal: abort.signal, report: (news) => this.#report(id, news) }
     void work(handle).then(
       (result) => this.#end(id, { state: 'succeeded', progress: 100, result: result ?? null }),
-      (error: unknown) => this.#end(id, this.#failure(id, error, abort.signal.aborted)),
+      (error: unknown) => {
+        // What it works with is taken away from it; the next start takes it up.
+        if (this.#isClosing && !(error instanceof ApiError)) return
+        this.#end(id, this.#failure(id, error, abort.signal.aborted))
+      },
     )
   }
 

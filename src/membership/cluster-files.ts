@@ -155,7 +155,7 @@ export class ClusterFiles {
     return this.#replace(join(this.folder, TRUST), JSON.stringify(trust))
   }
 
-  /** Why this node follows its cluster no longer, until it is in none or in another one. */
+  /** Why this node follows its cluster no longer, until it is in none, or has taken over what the others have. */
   get halt(): string | undefined {
     const path = join(this.folder, HALT)
     // Sound: written by `keepHalt` only.
@@ -164,6 +164,10 @@ export class ClusterFiles {
 
   keepHalt(why: string): Promise<void> {
     return this.#replace(join(this.folder, HALT), JSON.stringify({ why }))
+  }
+
+  forgetHalt(): Promise<void> {
+    return rm(join(this.folder, HALT), { force: true })
   }
 
   /** What the HAProxy beside this node shows those of the others; undefined until it has been made. */

@@ -26,7 +26,7 @@ export interface HistoriesParts {
   readonly keys: ClusterKeys
   readonly store: Pick<SharedStore, 'folding' | 'edit'>
   readonly members: Members
-  readonly files: Pick<ClusterFiles, 'read' | 'change'>
+  readonly files: Pick<ClusterFiles, 'read' | 'change' | 'halt'>
   readonly peers: Pick<PeerClient, 'forward' | 'livenessOf'>
   readonly stateFolder: string
   /** The daemon begins anew, and comes back to the others. */
@@ -194,10 +194,11 @@ export class Histories {
 
   /** Answers where it is; undefined where nothing is only here. */
   async #keep(since: number, behind: EntriesBehind): Promise<string | undefined> {
-    const { own, members, store, stateFolder, clock } = this.#parts
+    const { own, members, files, store, stateFolder, clock } = this.#parts
     const { folding } = store
     const isMore = folding.position > since && (editsIn(behind) > 0 || !behind.isWhole)
-    if (!isMore) return undefined
+    // A node that is halted has something else than the others at an earlier place.
+    if (!isMore && files.halt === undefined) return undefined
     return await setAside(stateFolder, {
       clusterId: own.clusterId,
       nodeId: own.nodeId,

@@ -32,6 +32,7 @@ import type { Member, Members } from './members.ts'
 import { settle } from './moving.ts'
 import { clientUrl, type NodeAddress } from './node-address.ts'
 import { type KeyHolder, learnKeys, takeKeys } from './own-keys.ts'
+import { Quorum } from './quorum.ts'
 import { Removals } from './removals.ts'
 import { Renewal } from './renewal.ts'
 import { shownState } from './shown-state.ts'
@@ -77,6 +78,7 @@ export class JoinedCluster {
   readonly tokens: JoinTokens
   readonly removals: Removals
   readonly succession: Succession
+  readonly quorum: Quorum
   readonly #parts: JoinedParts
   readonly #server: PeerServer
   readonly #lockout: Lockout
@@ -88,8 +90,6 @@ export class JoinedCluster {
   #isVoter = false
   /** Who is in one etcd with it. */
   #listed: ReadonlySet<string> | undefined
-  /** Whether a majority has answered this node the last time. */
-  hasQuorum = true
   /** What became of this node, once it knows that it was removed. */
   #removal: Standing | undefined
   #isLooking = false
@@ -97,11 +97,12 @@ export class JoinedCluster {
 
   private constructor(
     parts: JoinedParts,
-    begun: Pick<JoinedCluster, 'own' | 'etcd' | 'log' | 'keys' | 'peers' | 'tokens'>,
+    begun: Pick<JoinedCluster, 'own' | 'etcd' | 'log' | 'keys' | 'peers' | 'tokens' | 'quorum'>,
     server: PeerServer,
     holder: KeyHolder,
   ) {
     this.#parts = parts
+    this.quorum = begun.quorum
     this.own = begun.own
     this.etcd = begun.etcd
     this.log = begun.log
@@ -112,8 +113,7 @@ export class JoinedCluster {
     this.#holder = holder
     this.removals = new Removals({ ...parts, ...begun, ...this.#waysOfRemovals })
     this.#lockout = new Lockout({ ...parts, ...begun, ...this.#waysOfLockout })
-    const urls = () => gatewaysOf(parts.members, this.own)
-    this.#space = new EtcdSpace({ ...parts, etcd: this.etcd, urls })
+    this.#space = new EtcdSpace({ ...parts, etcd: this.etcd, urls: () => gatewaysOf(parts.members, this.own) })
     const present = (credentials: NodeCredentials) => this.#present(credentials)
     this.#renewal = new Renewal({ ...parts, cluster: this, present, wait: sleep })
     this.succession = new Succession({ ...parts, ...begun, messages: parts.log })
@@ -166,8 +166,9 @@ export class JoinedCluster {
     const folding = store.folding
     const told = onFolded === undefined ? {} : { onFolded }
     const learn = () => learnKeys(holder, etcd)
+    const quorum = new Quorum({ etcd, clock })
     const writing = {
-      admits: (entry: Entry) => begun.succession.admit(entry),
+      admits: (entry: Entry) => quorum.assert(entry).then(() => begun.succession.admit(entry)),
       readBack: (revision: number) => begun.succession.readBack(revision),
     }
     const keptHalt = { why: parts.files.halt, keep: (why: string) => parts.files.keepHalt(why) }
@@ -175,7 +176,7 @@ export class JoinedCluster {
     const shared = ClusterLog.begin({ etcd, keys, nodeId, history, ...writing, ...reading })
     const begun: JoinedCluster = new JoinedCluster(
       parts,
-      { own, etcd, log: shared, keys, peers, tokens },
+      { own, etcd, log: shared, keys, peers, tokens, quorum },
       server,
       holder,
     )
@@ -185,6 +186,11 @@ export class JoinedCluster {
   /** Number of the last entry that this node has carried out. */
   get position(): number {
     return this.log.position
+  }
+
+  /** Whether a majority has answered this node the last time. */
+  get hasQuorum(): boolean {
+    return this.quorum.isThere
   }
 
   async state(): Promise<ClusterState> {
@@ -303,7 +309,7 @@ export class JoinedCluster {
     if (status === undefined && !this.succession.isReturning)
       await service.start().catch((error: unknown) => log.warn('etcd does not start', { reason: String(error) }))
     const listed = await this.etcd.members.list({ timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
-    this.hasQuorum = listed !== undefined
+    this.quorum.note(listed !== undefined)
     this.#know(listed)
     const isApart = await this.succession.look(listed)
     if (listed === undefined) return await this.#askStanding()
@@ -336,13 +342,12 @@ export class JoinedCluster {
   }
 
   async #keepUp(status: MemberStatus | undefined, listed: readonly EtcdMember[]): Promise<void> {
-    const { members, store, files } = this.#parts
+    const { members, store, files, clock, log } = this.#parts
     if (status !== undefined) await this.#space.look(status)
     await this.#renewal.look()
     await settle(this, members, listed)
     await this.#lockout.bring()
     if (this.removals.isDue) await this.removals.finish()
-    const { clock, log } = this.#parts
     const isEldest = () => this.removals.isEldest
     await replaceAging({ own: this.own, etcd: this.etcd, keys: this.keys, members, clock, log, isEldest })
     await dropUnused(this.etcd, members)

@@ -14,15 +14,19 @@ export interface ReturningParts {
   readonly service: Pick<EtcdService, 'argumentsOf' | 'start'>
 }
 
-/** What a node has of a history that does not go on goes: its member of etcd, and what its store knows of the log. */
+/**
+ * What a node has of a history that does not go on goes: its member of etcd, what its store knows of the log, and with
+ * that the reason why it was halted, if it was.
+ */
 export async function startOver(
   store: Pick<SharedStore, 'startOver'>,
-  files: Pick<ClusterFiles, 'wipeEtcd'>,
+  files: Pick<ClusterFiles, 'wipeEtcd' | 'forgetHalt'>,
   service: Pick<EtcdService, 'stop'>,
 ): Promise<void> {
   await service.stop()
   await files.wipeEtcd()
   await store.startOver()
+  await files.forgetHalt()
 }
 
 /**

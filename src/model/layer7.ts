@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { closed, Id, Ip, Name, Port, Seconds, Weight } from './fields.ts'
 import { HealthCheckSetting } from './health-check.ts'
+import { rulesOf } from './l7-rules.ts'
 import { Ports } from './ports.ts'
 
 const Mode = Type.Enum(['http', 'tcp'], { description: 'http parses requests; tcp passes bytes.' })
@@ -48,6 +49,7 @@ export const L7Frontend = closed({
       description: 'Tells browsers to come by https only (http only): for so many seconds; true is a year.',
     }),
   ),
+  rules: rulesOf('What is done with requests before a backend takes them, after the redirect to https.'),
 })
 export type L7Frontend = Static<typeof L7Frontend>
 
@@ -111,5 +113,6 @@ export const L7Backend = closed({
   timeoutConnect: Seconds('Longest wait for a connection to a real server.', 3600),
   timeoutServer: Seconds('Longest inactivity of a real server.'),
   enabled: Enabled,
+  rules: rulesOf('What is done with the headers of responses (http only).'),
 })
 export type L7Backend = Static<typeof L7Backend>

@@ -109,8 +109,9 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     nameField: 'name',
     secrets: [],
     shownWith: [],
-    references: ({ defaultBackendId, cipherListId, certificates }) => [
+    references: ({ defaultBackendId, cipherListId, certificates, rules = [] }) => [
       ...maybe('defaultBackendId', 'l7Backends', defaultBackendId),
+      ...rules.flatMap((rule, at) => maybe(`rules.${at}.do.backendId`, 'l7Backends', rule.do.backendId)),
       ...maybe('cipherListId', 'cipherLists', cipherListId),
       ...named('certificates', 'certificates', certificates ?? []),
     ],

@@ -23,7 +23,11 @@ const DEFAULTS = {
   timeoutConnect: 5,
   timeoutServer: 30,
   enabled: true,
+  rules: [],
 }
+
+/** Records of earlier versions have no rules. */
+const shown = (backend: L7Backend) => ({ ...backend, rules: [...(backend.rules ?? [])] })
 
 /** Rules about the backend as it becomes, and about its check when one is sent. */
 function refuseWrong(
@@ -48,7 +52,7 @@ export const l7Backends = [
     summary: 'List Layer 7 backends',
     message: 'Layer 7 backends',
     data: Type.Array(L7Backend),
-    handle: (ctx) => [...ctx.section('l7Backends').list()],
+    handle: (ctx) => ctx.section('l7Backends').list().map(shown),
   }),
   endpoint({
     name: 'l7Backends.create',
@@ -78,7 +82,7 @@ export const l7Backends = [
     summary: 'Read a Layer 7 backend',
     message: 'Layer 7 backend',
     data: L7Backend,
-    handle: (ctx, { params }) => ctx.section('l7Backends').get(params.id),
+    handle: (ctx, { params }) => shown(ctx.section('l7Backends').get(params.id)),
   }),
   endpoint({
     name: 'l7Backends.update',

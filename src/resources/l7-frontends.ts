@@ -1,18 +1,13 @@
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { later, refuseUnserved } from '../api/not-served.ts'
 import { refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { httpOnlyProblems } from '../rules/layer7.ts'
+import { frontendRuleProblems } from '../rules/l7-rules.ts'
 import { closed } from '../model/fields.ts'
 import { DEFAULT_MIN_TLS, L7Frontend } from '../model/layer7.ts'
 
 const { id: _id, name, mode, ip, ports, ...settings } = L7Frontend.properties
-
-/** What the contract has and this version does not serve. */
-const LATER = {
-  rules: later('Ordered rules.'),
-}
 
 const optionalSettings = {
   defaultBackendId: Type.Optional(settings.defaultBackendId),
@@ -25,7 +20,7 @@ const optionalSettings = {
   minTls: settings.minTls,
   httpRedirectToHttps: settings.httpRedirectToHttps,
   hsts: settings.hsts,
-  ...LATER,
+  rules: settings.rules,
 }
 
 const FrontendCreate = closed({ name, mode, ip, ports, ...optionalSettings })
@@ -37,30 +32,25 @@ const FrontendUpdate = closed({
   ...optionalSettings,
 })
 
-/** What can be stored of a body; refuses the fields of `LATER` that ask for something. */
-function served(body: Static<typeof FrontendUpdate>) {
-  const { rules, ...stored } = body
-  refuseUnserved({ rules })
-  return stored
-}
-
 /** What a record without these fields means. */
-const TLS_DEFAULTS = {
+const LATER_DEFAULTS = {
   certificates: [],
   cipherListId: null,
   minTls: DEFAULT_MIN_TLS,
   httpRedirectToHttps: false,
   hsts: false,
+  rules: [],
 } as const
 
 const shown = (frontend: L7Frontend) => ({
-  ...TLS_DEFAULTS,
+  ...LATER_DEFAULTS,
   certificates: [...(frontend.certificates ?? [])],
+  rules: [...(frontend.rules ?? [])],
   ...frontend,
 })
 
-function refuseHttpOnly(frontend: Pick<L7Frontend, 'mode' | 'httpRedirectToHttps' | 'hsts'>): void {
-  refuseFields(httpOnlyProblems(frontend))
+function refuseWrong(frontend: Pick<L7Frontend, 'mode' | 'httpRedirectToHttps' | 'hsts' | 'rules'>): void {
+  refuseFields([...httpOnlyProblems(frontend), ...frontendRuleProblems(frontend)])
 }
 
 const DEFAULTS = { defaultBackendId: null, maxConn: null, timeoutClient: 30, forwardFor: true, enabled: true }
@@ -91,8 +81,8 @@ export const l7Frontends = [
     handle: (ctx, { body }) => {
       const id = newId()
       const required = { id, name: body.name, mode: body.mode, ip: body.ip, ports: body.ports }
-      const frontend = { ...DEFAULTS, ...served(body), ...required }
-      refuseHttpOnly(frontend)
+      const frontend = { ...DEFAULTS, ...body, ...required }
+      refuseWrong(frontend)
       ctx.section('l7Frontends').create(frontend)
       return { id }
     },
@@ -117,12 +107,11 @@ export const l7Frontends = [
     summary: 'Change a Layer 7 frontend; omitted fields keep their value',
     message: 'Layer 7 frontend stored',
     body: FrontendUpdate,
-    whenNull: { ...DEFAULTS, ...TLS_DEFAULTS, certificates: [] },
+    whenNull: { ...DEFAULTS, ...LATER_DEFAULTS, certificates: [], rules: [] },
     handle: (ctx, { params, body }) => {
       const frontends = ctx.section('l7Frontends')
-      const changes = served(body)
-      refuseHttpOnly({ ...frontends.get(params.id), ...changes })
-      frontends.merge(params.id, changes)
+      refuseWrong({ ...frontends.get(params.id), ...body })
+      frontends.merge(params.id, body)
     },
   }),
   endpoint({

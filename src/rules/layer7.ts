@@ -1,5 +1,6 @@
 import { type FieldProblem, problemIn } from '../base/errors.ts'
 import type { L7Backend, L7Frontend, L7Real } from '../model/layer7.ts'
+import { backendRuleProblems } from './l7-rules.ts'
 
 /** Fields of a frontend that mean nothing where bytes are only passed. */
 export function httpOnlyProblems({
@@ -20,7 +21,8 @@ export function backendProblems({
   persistence,
   balance,
   reals,
-}: Pick<L7Backend, 'mode' | 'persistence' | 'balance' | 'reals'>): readonly FieldProblem[] {
+  rules = [],
+}: Pick<L7Backend, 'mode' | 'persistence' | 'balance' | 'reals' | 'rules'>): readonly FieldProblem[] {
   const problems: FieldProblem[] = []
   if (mode === 'tcp' && persistence.type === 'cookie')
     problems.push(problemIn('persistence.type', 'cookie needs mode http; mode tcp takes ip or none'))
@@ -32,7 +34,7 @@ export function backendProblems({
     seen.add(member.ripId)
     for (const [field, message] of tlsProblems(member)) problems.push(problemIn(`reals.${at}.${field}`, message))
   }
-  return problems
+  return [...problems, ...backendRuleProblems({ mode, rules })]
 }
 
 const NEEDS_ENCRYPTED = 'needs encrypted: without it the real server is not spoken to by TLS'

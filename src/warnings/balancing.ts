@@ -1,8 +1,10 @@
 import { isResting } from '../drivers/resting.ts'
 import type { L4Backend, L4Frontend } from '../model/layer4.ts'
 import type { L7Backend, L7Frontend } from '../model/layer7.ts'
+import { backendsOf } from '../model/l7-rules.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { Warning } from '../model/warning.ts'
+import { takesAll } from '../rules/l7-rules.ts'
 import { about, nameRecord } from './about.ts'
 
 type Layer = 'l4Backends' | 'l7Backends'
@@ -30,13 +32,18 @@ function whyNobody(layer: Layer, backend: Group | undefined, view: ConfigView): 
 const LEFT = 'would have no server that takes traffic'
 
 export function layer7ServersLeft(frontend: L7Frontend, view: ConfigView): readonly Warning[] {
-  const { enabled, httpRedirectToHttps = false, certificates = [], defaultBackendId } = frontend
+  const { enabled, httpRedirectToHttps = false, certificates = [], rules = [] } = frontend
   // One that only sends people elsewhere needs nobody.
   const onlyRedirects = httpRedirectToHttps && certificates.length === 0
   if (!enabled || onlyRedirects || isResting(frontend, view)) return []
-  const backend = defaultBackendId === null ? undefined : view.get('l7Backends', defaultBackendId)
-  const why = whyNobody('l7Backends', backend, view)
-  return why === undefined ? [] : [about('NO_SERVER_LEFT', 'l7Frontends', frontend, `${LEFT}: ${why}`)]
+  const ids = backendsOf(frontend)
+  if (ids.length === 0 && rules.some(takesAll)) return []
+  const backends = ids.length === 0 ? [undefined] : ids.map((id) => view.get('l7Backends', id))
+  const why = backends.flatMap((backend) => whyNobody('l7Backends', backend, view) ?? [])
+  const [first] = why
+  if (first === undefined) return []
+  const left = why.length < backends.length ? 'has requests for which no server would take traffic' : LEFT
+  return [about('NO_SERVER_LEFT', 'l7Frontends', frontend, `${left}: ${first}`)]
 }
 
 export function layer4ServersLeft(frontend: L4Frontend, view: ConfigView): readonly Warning[] {

@@ -3,8 +3,10 @@ import { portRanges } from '../drivers/haproxy/tls.ts'
 import { isResting } from '../drivers/resting.ts'
 import type { L4Frontend } from '../model/layer4.ts'
 import type { L7Frontend } from '../model/layer7.ts'
+import { backendsOf, type Condition, type Rule } from '../model/l7-rules.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { Warning } from '../model/warning.ts'
+import { takesAll } from '../rules/l7-rules.ts'
 import { about, nameRecord } from './about.ts'
 
 export function rests(section: 'l4Frontends' | 'l7Frontends', frontend: L4Frontend | L7Frontend, view: ConfigView) {
@@ -28,13 +30,47 @@ export function withoutEffect(frontend: L7Frontend): readonly Warning[] {
   return found
 }
 
+/** Rules behind one that takes every request, and redirects that lead to themselves. */
+export function rulesWithoutEffect(frontend: L7Frontend): readonly Warning[] {
+  const { enabled, rules = [] } = frontend
+  if (!enabled) return []
+  const found: Warning[] = []
+  const last = rules.findIndex(takesAll)
+  const title = (at: number) => `rule ${at + 1}${rules[at]?.name === undefined ? '' : ` (${rules[at].name})`}`
+  if (last >= 0 && last < rules.length - 1) {
+    const says = `has rules that never hold: ${title(last)} takes every request, so ${title(last + 1)} and what follows comes too late`
+    found.push(about('RULE_CANNOT_HOLD', 'l7Frontends', frontend, says))
+  }
+  for (const [at, rule] of rules.entries()) {
+    if (!redirectsToItself(rule)) continue
+    const says = `has a redirect onto itself: ${title(at)} also holds for ${rule.do.to}, and browsers give up`
+    found.push(about('REDIRECT_LOOP', 'l7Frontends', frontend, says))
+  }
+  return found
+}
+
+/** To a path that its own condition holds for. */
+function redirectsToItself(rule: Rule): boolean {
+  const { type, to = '' } = rule.do
+  if (type !== 'redirect' || !to.startsWith('/') || to.includes('{')) return false
+  const [path = ''] = to.split(/[?#]/)
+  const conditions = rule.when?.all ?? rule.when?.any ?? []
+  return conditions.every((condition) => holdsForPath(condition, path))
+}
+
+function holdsForPath({ type, match = 'is', values, negate = false }: Condition, path: string): boolean {
+  if (type !== 'path' || negate) return false
+  return match === 'is' ? values.includes(path) : match === 'begins' && values.some((value) => path.startsWith(value))
+}
+
 /** A persistence cookie is Secure wherever it goes over TLS. */
 export function plainCookies(frontend: L7Frontend, view: ConfigView): readonly Warning[] {
-  const { enabled, mode, httpRedirectToHttps = false, defaultBackendId } = frontend
+  const { enabled, mode, httpRedirectToHttps = false } = frontend
   const sendsPlain =
     enabled && mode === 'http' && !httpRedirectToHttps && portRanges(frontend).some(({ isTls }) => !isTls)
-  const backend = !sendsPlain || defaultBackendId === null ? undefined : view.get('l7Backends', defaultBackendId)
-  if (backend?.enabled !== true || backend.persistence.type !== 'cookie') return []
+  const backends = sendsPlain ? backendsOf(frontend).map((id) => view.get('l7Backends', id)) : []
+  const backend = backends.find((one) => one?.enabled === true && one.persistence.type === 'cookie')
+  if (backend === undefined) return []
   const { cookieName = DEFAULT_COOKIE } = backend.persistence
   const says = `sends the cookie ${cookieName} of the ${nameRecord('l7Backends', backend)} without Secure, because it speaks no TLS: give it a certificate, or send its clients to https`
   return [about('COOKIE_NOT_SECURE', 'l7Frontends', frontend, says)]

@@ -34,6 +34,12 @@ export async function wholeNode(test: Test, call: Caller, node: string): Promise
     persistence: { type: 'cookie', cookieName: 'SERVED' },
     reals,
     healthCheck: check,
+    rules: [
+      {
+        when: { all: [{ type: 'header', name: 'X-A', match: 'contains', values: ['a value'] }] },
+        do: { type: 'setHeader', name: 'X-B', value: 'a value' },
+      },
+    ],
   }
   const backend = await id('/layer7proxy/backends', backendBody)
   const checkBody = {
@@ -53,7 +59,14 @@ export async function wholeNode(test: Test, call: Caller, node: string): Promise
   const checked = await id('/layer7proxy/backends', checkedBody)
   const defaulted = { ...checkedBody, name: 'defaulted', healthCheck: { type: 'script', id: own } }
   await id('/layer7proxy/backends', defaulted)
-  const frontendBody = { name: 'fe', mode: 'http', ip: '127.0.0.1', ports: '8000', defaultBackendId: backend }
+  const frontendBody = {
+    name: 'fe',
+    mode: 'http',
+    ip: '127.0.0.1',
+    ports: '8000',
+    defaultBackendId: backend,
+    rules: rulesWith(backend),
+  }
   const frontend = await id('/layer7proxy/frontends', frontendBody)
   const group = await id('/rbac/groups', { id: 'ops', name: 'Ops' })
   const roleBody = { name: 'a role', users: [], groups: [group], endpoints: [{ path: '/ping', methods: ['GET'] }] }
@@ -172,6 +185,43 @@ export async function wholeNode(test: Test, call: Caller, node: string): Promise
     change('certificates.update', `/certificates/certs/${certificate}`, certificateBody),
     change('snmpUsers.update', `/snmp/users/${watcher}`, snmpUser),
     ...settings,
+  ]
+}
+
+/** Rules with each field that takes a text, in each kind of line that it becomes. */
+function rulesWith(backendId: string): readonly object[] {
+  const condition = (type: string, match: string, value: string, name?: string) => ({
+    type,
+    match,
+    values: [value],
+    ...(name !== undefined && { name }),
+  })
+  const conditions = [
+    condition('path', 'begins', '/a'),
+    condition('path', 'regex', '^/a'),
+    condition('host', 'is', 'www.test'),
+    condition('host', 'regex', 'www'),
+    condition('header', 'is', 'a value', 'X-A'),
+    condition('cookie', 'contains', 'a value', 'C'),
+    condition('query', 'ends', 'a value', 'q'),
+  ]
+  const sent = [
+    condition('method', 'is', 'GET'),
+    condition('source', 'in', '192.0.2.0/24'),
+    condition('sni', 'is', 'a'),
+  ]
+  return [
+    { name: 'a rule', when: { all: conditions }, do: { type: 'backend', backendId } },
+    { when: { any: sent }, do: { type: 'deny' } },
+    { do: { type: 'setHeader', name: 'X-A', value: 'a {host} value' } },
+    { do: { type: 'addHeader', name: 'X-A', value: 'a value' } },
+    { do: { type: 'removeHeader', name: 'X-A' } },
+    { do: { type: 'setVariable', name: 'a', value: 'a value' } },
+    { do: { type: 'rewritePath', value: '/a', to: '/b' } },
+    { do: { type: 'rewritePath', match: 'regex', value: '^/a', to: '/b' } },
+    { do: { type: 'limit', per: 'header', name: 'X-A', rate: 1 } },
+    { when: { all: [conditions[0]] }, do: { type: 'redirect', to: '/a' } },
+    { when: { all: [conditions[0]] }, do: { type: 'respond', contentType: 'text/plain', body: 'a body' } },
   ]
 }
 

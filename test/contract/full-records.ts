@@ -256,29 +256,25 @@ async function balancing(created: Created, { certificate, cipherList }: Readonly
     timeoutConnect: 7,
     timeoutServer: 70,
     enabled: false,
+    rules: [{ do: { type: 'removeHeader', name: 'Server' } }],
   })
-  await created(
-    'l7Frontends',
-    '/layer7proxy/frontends',
-    {
-      name: 'l7 fe',
-      mode: 'http',
-      ip: '192.0.2.51',
-      ports: '443',
-      defaultBackendId: l7Backend,
-      maxConn: 100,
-      timeoutClient: 33,
-      forwardFor: false,
-      enabled: false,
-      certificates: [certificate],
-      cipherListId: cipherList,
-      minTls: '1.3',
-      httpRedirectToHttps: true,
-      hsts: 3600,
-    },
-    // Of what is not served yet.
-    { elsewhere: ['rules'] },
-  )
+  await created('l7Frontends', '/layer7proxy/frontends', {
+    name: 'l7 fe',
+    mode: 'http',
+    ip: '192.0.2.51',
+    ports: '443',
+    defaultBackendId: l7Backend,
+    maxConn: 100,
+    timeoutClient: 33,
+    forwardFor: false,
+    enabled: false,
+    certificates: [certificate],
+    cipherListId: cipherList,
+    minTls: '1.3',
+    httpRedirectToHttps: true,
+    hsts: 3600,
+    rules: [{ name: 'api', when: { all: [{ type: 'path', values: ['/api'] }] }, do: { type: 'deny' } }],
+  })
   return ripId
 }
 

@@ -214,24 +214,6 @@ t.test('INVALID_BODY: references to records that do not exist, each named', asyn
   ])
 })
 
-t.test(
-  'INVALID_BODY: fields that this version does not serve are refused by name, unless they ask for nothing',
-  async (test) => {
-    const { call } = await applianceFixture(test)
-    const frontend = { name: 'fe', mode: 'http', ip: '127.0.0.1', ports: '80' }
-    const asked = { rules: [{}] }
-    const answer = refused(
-      test,
-      await call('POST', '/layer7proxy/frontends', { body: { ...frontend, ...asked } }),
-      'INVALID_BODY',
-    )
-    test.same(fields(answer), Object.keys(asked))
-    test.match(answer.json.errors, [{ code: 'NOT_SERVED_YET' }])
-    const nothing = { rules: [] }
-    test.equal((await call('POST', '/layer7proxy/frontends', { body: { ...frontend, ...nothing } })).status, 201)
-  },
-)
-
 t.test('INVALID_BODY: every string field refuses line breaks and other control characters', async (test) => {
   const { call } = await applianceFixture(test)
   for (const name of ['a\nb', 'a\rb', 'a\u0000b', '\u0007', 'a\u007fb', '', '   ']) {

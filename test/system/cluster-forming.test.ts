@@ -1,8 +1,9 @@
 import t from 'tap'
-import { begunAnew, ClusterDaemons, etcdOf } from '../fixtures/cluster-daemons.ts'
+import { begunAnew, ClusterDaemons, etcdOf, form, join } from '../fixtures/cluster-daemons.ts'
+import { addRip, allVote, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
-/** A real daemon with a real etcd beside it. */
+/** Real daemons, each with a real etcd beside it. */
 
 t.setTimeout(300_000)
 
@@ -73,6 +74,60 @@ t.test('a cluster of one node', async (t) => {
   await t.test('ends with the daemon', async (t) => {
     t.equal(await daemon.kill('SIGTERM'), 0)
     t.same(etcdOf(daemon.state), [])
+  })
+  return undefined
+})
+
+t.test('without a quorum what is there can be read, and nothing is changed', async (t) => {
+  const daemons = await ClusterDaemons.begin(t)
+  if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
+  const [node, other] = [await daemons.start(), await daemons.start()]
+  const { daemon } = node
+  await addRip(node, 'before')
+  await form(node, 'left')
+  const { token } = await daemon.data('POST', '/cluster/tokens', {})
+  await join(other, 'right', String(token))
+  await allVote(node, 2)
+  await daemon.data('PUT', '/services/apply')
+  const isRefused = async () => {
+    const body = { name: 'lost', ip: '192.0.2.1', port: 80 }
+    const { status, json } = await daemon.call('POST', '/ipvsDirector/rips', { body })
+    t.match([status, json.code], [503, 'NO_QUORUM'])
+  }
+
+  await t.test('one of two is off', async (t) => {
+    await other.daemon.kill('SIGTERM')
+    await isRefused()
+    const isSaid = ({ headers }: Awaited<ReturnType<typeof daemon.call>>) => headers['x-cluster'] === 'no-quorum'
+    await until('it is said', () => daemon.call('GET', '/cluster'), isSaid)
+    t.same(await ripsOf(node), ['before'])
+  })
+
+  await t.test('both were off, and one comes up alone', async (t) => {
+    const [revision] = await daemon.data('GET', '/revisions')
+    await daemon.kill('SIGTERM')
+    await daemon.start()
+    await daemon.login()
+    t.same([(await daemon.data('GET', '/revisions'))[0], await ripsOf(node)], [revision, ['before']])
+    await isRefused()
+  })
+
+  await t.test('both are there again', async (t) => {
+    await other.daemon.start()
+    await until(
+      'quorum',
+      () => seenBy(node),
+      ({ quorum }) => quorum === true,
+    )
+    // What was refused may have been written after all, as it was told; here it may be written by an earlier try.
+    const body = { name: 'kept', ip: '192.0.2.1', port: 80 }
+    const edit = () => daemon.call('POST', '/ipvsDirector/rips', { body })
+    await until('edit', edit, ({ status }) => status === 201 || status === 409)
+    await other.daemon.login()
+    const kept = await ripsOf(node)
+    t.ok(kept.includes('kept'))
+    const isAll = (found: readonly string[]) => found.length === kept.length
+    t.same(await until('edit', () => ripsOf(other), isAll), kept)
   })
   return undefined
 })

@@ -1,8 +1,18 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, constants, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { basename, delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { debianTree, type Finished, finished, hostSuite } from './debian-tree.ts'
 
@@ -42,7 +52,7 @@ const PACKAGES = [
 const PROGRAMS = ['systemd-nspawn', 'mmdebstrap', 'nsenter', 'unshare', 'setpriv', 'curl'] as const
 // The overlay lives in a mount namespace of its own and goes with its last process. If this process dies, SIGTERM makes
 // systemd-nspawn power the machine off.
-const MOUNT = `mount -t overlay overlay -o lowerdir="$1",upperdir="$2/upper",workdir="$2/work" "$2/root" && shift 2 && exec "$@"`
+const MOUNT = `mount -t overlay overlay -o lowerdir="$1",upperdir="$2/upper",workdir="$2/work" "$2/root" && echo $$ >"$3/cgroup.procs" && shift 3 && exec "$@"`
 const IN_OVERLAY = ['--pdeathsig', 'TERM', 'unshare', '-m', 'sh', '-c', MOUNT, 'sh'] as const
 const NSPAWN = [
   'systemd-nspawn',
@@ -76,12 +86,15 @@ export async function startContainer(
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-container-'))
   for (const name of ['upper', 'work', 'root']) mkdirSync(join(folder, name))
   const root = join(folder, 'root')
+  const [unified, ...others] = controlGroups()
+  const group = mkdtempSync(join(unified, 'fulcrum-container-'))
   const nspawn = spawn(
     'setpriv',
     [
       ...IN_OVERLAY,
       tree,
       folder,
+      group,
       ...NSPAWN,
       '-D',
       root,
@@ -102,6 +115,7 @@ export async function startContainer(
     else nspawn.kill('SIGTERM')
     if (isRunning) await ended
     rmSync(folder, { recursive: true, force: true })
+    for (const above of [unified, ...others]) await removeGroup(join(above, basename(group)))
   }
   try {
     leader = await booted(nspawn)
@@ -134,6 +148,33 @@ export async function startContainer(
     await stop()
     throw new Error(`the container did not start: ${console.join('').slice(-2000)}`, { cause: error })
   }
+}
+
+/**
+ * Where this process stands in the hierarchies of control groups that systemd knows, the unified one first. Each
+ * container has a group of its own below it: systemd-nspawn would put all of them into the same, and a unit of one
+ * would not end before the same unit of the others.
+ */
+function controlGroups(): readonly [string, ...string[]] {
+  const path = /^0::(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1]
+  const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n')
+  const roots = (is: (type: string, options: string) => boolean) =>
+    mounts.flatMap((line) => {
+      const [, root = '', type = '', options = ''] = line.split(' ')
+      return is(type, options) ? [join(root, path ?? '')] : []
+    })
+  const [unified] = roots((type) => type === 'cgroup2')
+  if (path === undefined || unified === undefined) throw new Error('there is no unified hierarchy of control groups')
+  return [unified, ...roots((type, options) => type === 'cgroup' && options.split(',').includes('name=systemd'))]
+}
+
+/** Its processes have ended, or are about to. */
+async function removeGroup(group: string): Promise<void> {
+  if (!existsSync(group)) return
+  for (const entry of readdirSync(group, { withFileTypes: true }))
+    if (entry.isDirectory()) await removeGroup(join(group, entry.name))
+  while (readFileSync(join(group, 'cgroup.procs'), 'utf8') !== '') await sleep(20)
+  rmdirSync(group)
 }
 
 /** The process id of the container's systemd, once its start-up jobs are done. */

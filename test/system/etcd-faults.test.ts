@@ -1,15 +1,19 @@
+import { cpSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { EtcdClient } from '../../src/etcd/client.ts'
 import { EtcdError } from '../../src/etcd/errors.ts'
 import { EtcdCluster, type EtcdMember, unlessRefused, until } from '../fixtures/etcd.ts'
 import { errorOf } from '../fixtures/etcd-error.ts'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
+import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
 
 /** The client while members of the real etcd are ended, killed and stopped in their tracks. */
 
 t.setTimeout(1_800_000)
 const programs = await etcdPrograms()
 const skip = typeof programs === 'string' ? programs : false
+const noDisk = skip === false ? noSmallDisk : skip
 /** For calls that are to fail: longer than an election, which is over in 2 s on a quiet machine. */
 const SOON = { timeout_ms: 3_000 }
 /** A third of it is for a member that hangs. */
@@ -74,6 +78,36 @@ t.test('the own member hangs: the outcome is not known, and nothing is written t
   await own.pause()
   test.ok((await once(cluster.client(0, PATIENT), 'b')).succeeded)
   own.resume()
+})
+
+t.test('a disk is full: its member ends, others go on, and with room it has all', { skip: noDisk }, async (test) => {
+  const { cluster } = await started(test, 3)
+  const client = cluster.client(0, PATIENT)
+  const full = cluster.member(0)
+  await full.stop()
+  // Room for two of the files of 64 MiB that it prepares.
+  const disk = smallDisk(test, 160)
+  const dataFolder = join(disk, 'etcd')
+  cpSync(full.settings.dataFolder, dataFolder, { recursive: true })
+  await full.start({ dataFolder })
+  await cluster.healthy(full)
+  const free = statfsSync(disk)
+  writeFileSync(join(disk, 'filler'), Buffer.alloc(Math.max(0, free.bavail * free.bsize - 2 ** 20)))
+  let ended = false
+  const end = full.ended().then(() => (ended = true))
+  const value = 'x'.repeat(2 ** 20)
+  let written = 0
+  // One that was under way when it ended may be executed or not.
+  while (!ended) written = await client.put(`full/${written}`, value, SOON).catch(() => written)
+  await end
+  test.match(full.log, /no space left on device/)
+  const revision = await until('others go on', async () => await unlessRefused(client.put('a', '1', SOON)))
+  rmSync(join(disk, 'filler'))
+  await full.start({ dataFolder })
+  await cluster.healthy(full)
+  await until('it has all', async () => ((await cluster.status(full)).revision >= revision ? true : undefined))
+  const own = await cluster.alone(full, async (one) => await one.range({ key: 'a' }, { isSerializable: true }))
+  test.equal(text(own.kvs[0]?.value), '1')
 })
 
 t.test('a watch over a kill of the leader', { skip }, async (test) => {

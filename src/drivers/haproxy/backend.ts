@@ -1,6 +1,7 @@
 import type { L7Backend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { checkLines } from './checks.ts'
+import { backendRules } from './l7-rules.ts'
 import { hashes, portionsOf, type Server, serversOf } from './server.ts'
 import { SHARED } from './sharing.ts'
 import { commentText, endpointText, type Owner, type Statement, textOf } from './statement.ts'
@@ -32,7 +33,7 @@ function backendHead(backend: L7Backend, checks: string): readonly Statement[] {
   const line = (text: string, field: string): Statement => ({
     text: `    ${text}`,
     owner: { section: 'l7Backends', id: backend.id, field },
-    kind: 'statement',
+    kind: text.startsWith('#') ? 'comment' : 'statement',
   })
   return [
     {
@@ -49,6 +50,7 @@ function backendHead(backend: L7Backend, checks: string): readonly Statement[] {
     // A client whose server is gone goes to another one, cookies and stick tables notwithstanding.
     line('option redispatch', 'persistence'),
     ...persistenceLines(backend.persistence).map((text) => line(text, 'persistence')),
+    ...backendRules(backend).map(([text, field]) => line(text, field)),
     ...checkLines(backend, checks).map((text) => line(text, 'healthCheck')),
   ]
 }

@@ -5,6 +5,7 @@ import { tidyingStep, writingSteps } from '../check-file-steps.ts'
 import { type CheckFile, checkFiles, wrapperName } from '../../health-checks/wrapper.ts'
 import { isWeb } from '../../health-checks/web-values.ts'
 import { CHECK_DEFAULTS, type HealthCheckSetting } from '../../model/health-check.ts'
+import { backendsOf } from '../../model/l7-rules.ts'
 import type { L7Backend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import type { HaproxyPaths } from './paths.ts'
@@ -90,11 +91,11 @@ export function haproxyCheckFiles(view: ConfigView, paths: HaproxyPaths): readon
   const backends = programBackends(view)
   if (backends.length === 0) return []
   const virtuals = new Map<string, { ip: string; port: number | undefined }>()
-  for (const { defaultBackendId, enabled, ip, ports } of servedFrontends(view).toSorted((a, b) =>
-    a.id < b.id ? -1 : 1,
-  )) {
-    if (!enabled || defaultBackendId === null || virtuals.has(defaultBackendId)) continue
-    virtuals.set(defaultBackendId, { ip, port: Number.parseInt(ports, 10) })
+  for (const frontend of servedFrontends(view).toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+    const { enabled, ip, ports } = frontend
+    if (!enabled) continue
+    for (const id of backendsOf(frontend))
+      if (!virtuals.has(id)) virtuals.set(id, { ip, port: Number.parseInt(ports, 10) })
   }
   const checkOf = checkFrom((id) => view.get('healthChecks', id))
   return checkFiles(checkFolder(paths), backends, checkOf, ({ id }) => virtuals.get(id) ?? { ip: '0.0.0.0', port: 0 })

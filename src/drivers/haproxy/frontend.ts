@@ -3,6 +3,7 @@ import type { ConfigView } from '../../model/sections.ts'
 import { canonicalIp, isIpv6 } from './address.ts'
 import { listName } from './certificates.ts'
 import { isResting } from '../resting.ts'
+import { frontendRules } from './l7-rules.ts'
 import { commentText, type Owner, type Statement, textOf } from './statement.ts'
 import { httpsStatements, portRanges, tlsOptions } from './tls.ts'
 
@@ -20,7 +21,7 @@ export function frontendStatements(frontend: L7Frontend, view: ConfigView, folde
   const line = (text: string, field?: string): Statement => ({
     text: `    ${text}`,
     owner: owned(field),
-    kind: 'statement',
+    kind: text.startsWith('#') ? 'comment' : 'statement',
   })
   const statements: Statement[] = [
     { text: `# ${commentText(frontend.name)}`, owner: owned('name'), kind: 'comment' },
@@ -39,6 +40,7 @@ export function frontendStatements(frontend: L7Frontend, view: ConfigView, folde
     if (frontend.forwardFor) statements.push(line('option forwardfor', 'forwardFor'))
     for (const [text, field] of httpsStatements(frontend)) statements.push(line(text, field))
   }
+  for (const [text, field] of frontendRules(frontend, view)) statements.push(line(text, field))
   const backend = frontend.defaultBackendId === null ? undefined : view.get('l7Backends', frontend.defaultBackendId)
   // Without a default backend HAProxy answers 503 (http) or closes (tcp), which is what a disabled backend means.
   if (backend?.enabled === true) statements.push(line(`default_backend ${backend.id}`, 'defaultBackendId'))

@@ -1,8 +1,10 @@
+import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { backendStatements, backendText } from './backend.ts'
 import { certificateFolder } from './certificates.ts'
 import { checkFolder, programBackends } from './checks.ts'
 import { frontendStatements } from './frontend.ts'
+import { limitsOf } from './l7-rules.ts'
 import type { HaproxyPaths } from './paths.ts'
 import { servedFrontends } from './resting.ts'
 import { alone, amongNodes, localPeer, type Sharing, sharesTable } from './sharing.ts'
@@ -42,7 +44,8 @@ function preamble(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
   const statements = [...globalStatements(view, paths, sharing), ...defaultsStatements(paths)]
   if (!isShared) return statements
   const peers = sharing === undefined ? alone(paths.peersSocket) : amongNodes(sharing, certificateFolder(paths))
-  return [...statements, EMPTY, ...peers.map(plain)]
+  const limits = byId(servedFrontends(view)).flatMap((frontend) => (frontend.enabled ? limitStatements(frontend) : []))
+  return [...statements, EMPTY, ...peers.map(plain), ...limits]
 }
 
 /** Sorted, because the order in which a store lists records is not part of the configuration. */
@@ -92,4 +95,12 @@ function defaultsStatements({ stateFile }: HaproxyPaths): readonly Statement[] {
     plain('    option contstats'),
     ...(stateFile === undefined ? [] : [plain('    load-server-state-from-file global')]),
   ]
+}
+
+function limitStatements(frontend: L7Frontend): readonly Statement[] {
+  return limitsOf(frontend).map(({ at, statement }) => ({
+    text: `    ${statement}`,
+    owner: { section: 'l7Frontends', id: frontend.id, field: `rules.${at}` },
+    kind: 'statement',
+  }))
 }

@@ -1,5 +1,6 @@
 import type { ConfigView } from '../../model/sections.ts'
 import type { FileContent } from '../driver.ts'
+import { servedFrontends } from './resting.ts'
 import { endpointText, quote } from './statement.ts'
 
 /** How the HAProxy of a node of a cluster shares its stick tables with those of the others. */
@@ -16,7 +17,7 @@ export interface Sharing {
   readonly others: readonly { readonly id: string; readonly ip: string; readonly port: number }[]
 }
 
-const PEERS = 'fulcrum_peers'
+export const PEERS = 'fulcrum_peers'
 /** Of a node without others. */
 const ALONE = 'fulcrum'
 const OWN_FILE = 'node.peers'
@@ -24,7 +25,9 @@ const NAMED_FILE = 'nodes.peers'
 
 export const sharesTable = (view: ConfigView): boolean => {
   for (const { enabled, persistence } of view.list('l7Backends')) if (enabled && persistence.type === 'ip') return true
-  return false
+  return servedFrontends(view).some(
+    ({ enabled, rules = [] }) => enabled && rules.some((rule) => rule.do.type === 'limit'),
+  )
 }
 
 /** What a stick table says, so that it is shared. */

@@ -3,6 +3,7 @@ import type { L7Backend, L7Frontend, L7Real } from '../../model/layer7.ts'
 import type { ConfigView, SectionName } from '../../model/sections.ts'
 import type { Problem } from '../../model/problem.ts'
 import { backendProblems as ownProblems } from '../../rules/layer7.ts'
+import { frontendRuleProblems } from '../../rules/l7-rules.ts'
 import { whyUnusable } from './address.ts'
 import { FALLBACK } from './backend.ts'
 import { type HaproxyPaths, SOCKET_PATH_MAX } from './paths.ts'
@@ -38,20 +39,30 @@ function pathProblems(paths: HaproxyPaths): readonly Problem[] {
 }
 
 function frontendProblems(frontend: L7Frontend, view: ConfigView): readonly Problem[] {
-  const { id, mode, ip, defaultBackendId } = frontend
+  const { id, ip, defaultBackendId, rules = [] } = frontend
   const problems: Problem[] = [...tlsProblems(frontend, view)]
+  for (const { field, message } of frontendRuleProblems(frontend))
+    problems.push(problem('l7Frontends', id, field, `Frontend ${frontend.name}: ${field} ${message}`))
   const unusable = whyUnusable(ip)
   if (unusable !== undefined) {
     problems.push(problem('l7Frontends', id, 'ip', `Frontend ${frontend.name} cannot listen on ${ip}: ${unusable}`))
   }
-  if (defaultBackendId === null) return problems
-  const backend = view.get('l7Backends', defaultBackendId)
-  if (backend === undefined) {
-    return [...problems, problem('l7Frontends', id, 'defaultBackendId', `There is no backend ${defaultBackendId}`)]
+  const named: readonly (readonly [field: string, id: string | null | undefined])[] = [
+    ['defaultBackendId', defaultBackendId],
+    ...rules.map(({ do: { backendId } }, at) => [`rules.${at}.do.backendId`, backendId] as const),
+  ]
+  for (const [field, backendId] of named) {
+    if (backendId === null || backendId === undefined) continue
+    const backend = view.get('l7Backends', backendId)
+    const message = backend === undefined ? `There is no backend ${backendId}` : whyNotBehind(frontend, backend)
+    if (message !== undefined) problems.push(problem('l7Frontends', id, field, message))
   }
-  if (backend.mode === mode) return problems
-  const message = `Frontend ${frontend.name} is ${mode}, its backend ${backend.name} is ${backend.mode}: both must be the same`
-  return [...problems, problem('l7Frontends', id, 'defaultBackendId', message)]
+  return problems
+}
+
+function whyNotBehind({ name, mode }: L7Frontend, backend: L7Backend): string | undefined {
+  if (backend.mode === mode) return undefined
+  return `Frontend ${name} is ${mode}, its backend ${backend.name} is ${backend.mode}: both must be the same`
 }
 
 function backendProblems(backend: L7Backend, view: ConfigView): readonly Problem[] {

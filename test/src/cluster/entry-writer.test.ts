@@ -33,7 +33,7 @@ t.test('what cannot be read back is in force here, and is answered as open', asy
 
 t.test('what must not be written now leaves no trace', async (t) => {
   const cluster = await MemoryCluster.form(t)
-  const admits = () => {
+  const admits = async () => {
     throw new ApiError('NOT_SUPPORTED', 'not yet')
   }
   const node = await cluster.node('node-1', { admits })

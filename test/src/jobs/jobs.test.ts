@@ -123,6 +123,24 @@ t.test('a restart of the daemon loses no job: it is taken up, or has failed and 
   test.match(after.get(lost), { state: 'failed', problem: { message: /daemon ended/ } })
 })
 
+t.test('what a job loses because the daemon ends is no failure of it: the next start takes it up', async (test) => {
+  const { open, ended } = fixture(test)
+  let lose: (error: Error) => void = () => undefined
+  const lost = new Promise<never>((_, reject) => (lose = reject))
+  const kind = kindOf(() => lost, { resume: async () => 'done' })
+  const before = open()
+  const id = await before.start(kind, '', 'a@b')
+  await before.close()
+  lose(new Error('The task has been aborted'))
+  await test.rejects(lost)
+  test.match(before.get(id), { state: 'running', problem: null })
+  const after = open()
+  const end = ended(id)
+  after.resume([kind])
+  await end
+  test.match(after.get(id), { state: 'succeeded', result: 'done' })
+})
+
 t.test('the newest are kept, and what runs is', async (test) => {
   const { open, store } = fixture(test)
   const jobs = open()

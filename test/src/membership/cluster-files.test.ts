@@ -57,13 +57,16 @@ t.test('what is in it is for its owner', async (t) => {
   for (const name of names) t.equal(statSync(join(files.folder, name)).mode & 0o777, 0o600, name)
 })
 
-t.test('that a node is halted is kept until it is in no cluster', async (t) => {
+t.test('that a node is halted is kept until it is in no cluster, or has what the others have', async (t) => {
   const folder = temporaryFolder(t, 'state')
   const files = new ClusterFiles(folder)
   await files.prepare(certificates, revocation, [])
   t.equal(files.halt, undefined)
   await files.keepHalt('it differs')
   t.equal(new ClusterFiles(folder).halt, 'it differs')
+  await files.forgetHalt()
+  t.equal(files.halt, undefined)
+  await files.keepHalt('it differs again')
   await files.commit({ ...OWN, isLeaving: true })
   await files.leave()
   t.equal(files.halt, undefined)

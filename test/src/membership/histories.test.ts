@@ -28,7 +28,7 @@ t.test('how histories stand to each other', async (t) => {
 })
 
 /** The node `a`, and what the node `b` says when it is asked. */
-async function nodeA(test: Test, told: HistoryTold) {
+async function nodeA(test: Test, told: HistoryTold, halt?: string) {
   const cluster = await MemoryCluster.form(test)
   const node = await cluster.node('a')
   const members = new Members(node.store.members)
@@ -43,7 +43,7 @@ async function nodeA(test: Test, told: HistoryTold) {
     keys: clusterKeys(),
     store: node.store,
     members,
-    files: { read: () => own, change: async (change) => void changes.push(change) },
+    files: { read: () => own, change: async (change) => void changes.push(change), halt },
     peers: {
       livenessOf: () => ({ isReachable: true, heard_ms: undefined, why: undefined }),
       forward: async () => ({ status: 200, headers: {}, body: [Buffer.from(JSON.stringify(told))] }) as never,
@@ -83,6 +83,13 @@ t.test('what only it has is set aside before', async (t) => {
   await node.store.write(staged('more', 1))
   await histories.look(undefined)
   t.equal(asideFiles().length, 1)
+})
+
+t.test('a node that is halted comes back as well, and what it has is set aside in any case', async (t) => {
+  const { node, histories, beginnings, asideFiles } = await nodeA(t, THEIRS(0), 'it differs')
+  node.log.halt('it differs')
+  await histories.look(undefined)
+  t.same([beginnings(), asideFiles().length], [1, 1])
 })
 
 t.test('of two histories the one that nobody has changed gives way', async (t) => {

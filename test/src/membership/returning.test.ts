@@ -48,6 +48,7 @@ t.test('one that was added before a crash is not added twice', async (t) => {
 t.test('what it had of etcd goes when that has ended', async (t) => {
   const done: string[] = []
   const note = (what: string) => async () => void done.push(what)
-  await startOver({ startOver: note('store') }, { wipeEtcd: note('etcd') }, { stop: note('stop') })
-  t.same(done, ['stop', 'etcd', 'store'])
+  const files = { wipeEtcd: note('etcd'), forgetHalt: note('halt') }
+  await startOver({ startOver: note('store') }, files, { stop: note('stop') })
+  t.same(done, ['stop', 'etcd', 'store', 'halt'], 'while it has something else than the others it is halted')
 })

@@ -28,6 +28,7 @@ t.test('two fields make a backend; the others have defaults', async (test) => {
     timeoutConnect: 5,
     timeoutServer: 30,
     enabled: true,
+    rules: [],
   })
 })
 

@@ -4,8 +4,17 @@ import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 const borrow = sharedAppliance(t)
 
 const PATH = '/layer7proxy/frontends'
-const TLS_DEFAULTS = { certificates: [], cipherListId: null, minTls: '1.2', httpRedirectToHttps: false, hsts: false }
+const LATER_DEFAULTS = {
+  certificates: [],
+  cipherListId: null,
+  minTls: '1.2',
+  httpRedirectToHttps: false,
+  hsts: false,
+  rules: [],
+}
 const LEAST = { name: 'www', mode: 'http', ip: '127.0.0.1', ports: '80' }
+
+const backendRule = (backendId: string) => ({ type: 'backend', backendId })
 
 async function fixture() {
   const { call } = await borrow()
@@ -28,7 +37,7 @@ t.test('four fields make a frontend; the others have defaults', async (test) => 
     timeoutClient: 30,
     forwardFor: true,
     enabled: true,
-    ...TLS_DEFAULTS,
+    ...LATER_DEFAULTS,
   })
 })
 
@@ -36,7 +45,7 @@ t.test('what is sent wins over a default, and an id is no field', async (test) =
   const { call, created, read, backend } = await fixture()
   const more = { maxConn: 7, timeoutClient: 1, forwardFor: false, enabled: false, defaultBackendId: await backend('b') }
   const id = await created({ ...LEAST, ...more })
-  test.same(await read(id), { ...LEAST, ...TLS_DEFAULTS, ...more, id })
+  test.same(await read(id), { ...LEAST, ...LATER_DEFAULTS, ...more, id })
   const answer = await call('POST', PATH, { body: { ...LEAST, name: 'x', id: 'mine' } })
   test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field: 'id', code: 'UNKNOWN' }] })
 })
@@ -61,14 +70,43 @@ t.test('a backend that does not exist is named, on creation and change', async (
   test.equal((await read(id)).defaultBackendId, null)
 })
 
-t.test('rules are not served yet: never stored, and refused on change as on creation', async (test) => {
+t.test('rules are stored in their order, replaced whole, and null takes them away', async (test) => {
+  const { created, read, change, backend } = await fixture()
+  const rules = [
+    {
+      name: 'API',
+      when: { any: [{ type: 'path', match: 'begins', values: ['/api'] }] },
+      do: backendRule(await backend('api')),
+    },
+    { do: { type: 'setHeader', name: 'X-Source', value: '{source}' } },
+  ]
+  const id = await created({ ...LEAST, rules })
+  test.same((await read(id)).rules, rules)
+  test.equal((await change(id, { rules: rules.toReversed() })).status, 200)
+  test.same((await read(id)).rules, rules.toReversed())
+  test.equal((await change(id, { timeoutClient: 7 })).status, 200)
+  test.same((await read(id)).rules, rules.toReversed())
+  test.equal((await change(id, { rules: null })).status, 200)
+  test.same((await read(id)).rules, [])
+})
+
+t.test('a rule that is wrong is refused with its field, and nothing is stored', async (test) => {
   const { created, read, change } = await fixture()
-  const id = await created({ ...LEAST, rules: [] })
+  const id = await created(LEAST)
   const before = await read(id)
-  test.notOk('rules' in before)
-  test.equal((await change(id, { rules: [] })).status, 200)
-  const answer = await change(id, { rules: [{}], timeoutClient: 9 })
-  test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field: 'rules', code: 'NOT_SERVED_YET' }] })
+  for (const [rule, field] of [
+    [{}, 'rules.0.do'],
+    [{ do: { type: 'fly' } }, 'rules.0.do.type'],
+    [{ do: { type: 'backend' } }, 'rules.0.do.backendId'],
+    [{ do: { type: 'backend', backendId: 'nope' } }, 'rules.0.do.backendId'],
+    [{ do: { type: 'deny', colour: 'red' } }, 'rules.0.do.colour'],
+    [{ do: { type: 'deny', to: '/x' } }, 'rules.0.do.to'],
+    [{ when: {}, do: { type: 'deny' } }, 'rules.0.when'],
+    [{ when: { all: [{ type: 'path', values: ['x'] }] }, do: { type: 'deny' } }, 'rules.0.when.all.0.values.0'],
+  ] as const) {
+    const { json } = await change(id, { rules: [rule], timeoutClient: 9 })
+    test.match(json, { code: 'INVALID_BODY', errors: [{ field }] }, JSON.stringify(rule))
+  }
   test.same(await read(id), before)
 })
 
@@ -112,7 +150,12 @@ t.test('a backend stays as long as a frontend names it', async (test) => {
     code: 'IN_USE',
     data: { usage: [{ resource: 'l7Frontends', id, field: 'defaultBackendId' }] },
   })
-  await change(id, { defaultBackendId: null })
+  await change(id, { defaultBackendId: null, rules: [{ do: backendRule(used) }] })
+  test.match((await call('DELETE', `/layer7proxy/backends/${used}`)).json, {
+    code: 'IN_USE',
+    data: { usage: [{ resource: 'l7Frontends', id, field: 'rules.0.do.backendId' }] },
+  })
+  await change(id, { rules: [] })
   test.equal((await call('DELETE', `/layer7proxy/backends/${used}`)).status, 200)
   test.equal((await call('DELETE', `${PATH}/${id}`)).status, 200)
   test.same((await call('GET', PATH)).json.data, [])

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Rule } from '../../../src/model/l7-rules.ts'
 import type { L7Backend } from '../../../src/model/layer7.ts'
 import type { RealServer } from '../../../src/model/real-server.ts'
 import { layer4ServersLeft, layer7ServersLeft, weights } from '../../../src/warnings/balancing.ts'
@@ -37,6 +38,17 @@ t.test('NO_SERVER_LEFT: nobody behind a frontend takes traffic', async (test) =>
     for (const [, , message] of found) test.match(message, /frontend \w \(\w\) would have .* backend b \(b\)/)
   }
   test.match(said([{}], { enabled: false }), [['NO_SERVER_LEFT', 'l7Frontends', /Layer 7 backend b \(b\) is disabled/]])
+})
+
+t.test('NO_SERVER_LEFT: of the backends of rules each needs one', async (test) => {
+  const view = viewOf({ realServers: [realServer('r')], l7Backends: [backend('a', ['r']), backend('b', [])] })
+  const of = (rules: Rule[], id: string | null) => layer7ServersLeft(frontend('f', id, { rules }), view)
+  const to = (backendId: string): Rule => ({ do: { type: 'backend', backendId } })
+  test.match(of([to('b')], 'a'), [{ code: 'NO_SERVER_LEFT', message: /has requests for which .*b \(b\) has no real/ }])
+  test.match(of([to('b')], null), [{ message: /would have no server/ }])
+  test.same(of([to('a')], null), [])
+  test.same(of([{ do: { type: 'respond' } }], null), [], 'it answers by itself')
+  test.match(of([{ do: { type: 'removeHeader', name: 'X' } }], null), [{ code: 'NO_SERVER_LEFT' }])
 })
 
 t.test('a frontend that serves nobody, or only sends people elsewhere, needs no server', async (test) => {

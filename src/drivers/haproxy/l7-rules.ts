@@ -1,0 +1,290 @@
+import { createHash } from 'node:crypto'
+import type { L7Backend, L7Frontend } from '../../model/layer7.ts'
+import type { Action, Condition, Rule, When } from '../../model/l7-rules.ts'
+import type { ConfigView } from '../../model/sections.ts'
+import { partsOf, type Placeholder } from '../../rules/filled-text.ts'
+import { PEERS } from './sharing.ts'
+import { commentText, quote } from './statement.ts'
+import { speaksTls } from './tls.ts'
+
+/** One line of a proxy, and the field that it comes from. */
+type Line = readonly [text: string, field: string]
+
+/** The backend that a rule has chosen; which rule that was, nothing else tells. */
+const CHOSEN = 'txn.fulcrum_backend'
+const IS_CHOSEN = `{ var(${CHOSEN}) -m found }`
+/** A line of HAProxy has 64 words at the most. */
+const VALUES_PER_LINE = 40
+const HELLO_S = 5
+const TARPIT_S = 10
+/** Most keys that a table remembers; the oldest go first. */
+const LIMITED_ENTRIES = '1m'
+const KEY_LENGTH = 128
+
+interface Fetches {
+  readonly of: Readonly<Record<Condition['type'], (name: string) => string>>
+  readonly filled: Readonly<Record<Placeholder, (name: string) => string>>
+}
+
+const variable = (name: string) => `var(txn.rule_${name})`
+const OF_BOTH = { source: () => 'src', port: () => 'dst_port', variable } as const
+const never = () => ''
+
+const OF_REQUESTS: Fetches = {
+  of: {
+    // As servers read it: //%61dmin is /admin.
+    path: () => 'path,url_dec,regsub(//+,/,g)',
+    host: () => 'req.hdr(host),host_only,lower',
+    method: () => 'method',
+    // With its commas: a list of values is one text here.
+    header: (name) => `req.fhdr(${name})`,
+    cookie: (name) => `req.cook(${name})`,
+    query: (name) => `url_param(${name}),url_dec(1)`,
+    source: () => 'src',
+    sni: () => 'ssl_fc_sni,lower',
+    status: never,
+  },
+  filled: {
+    ...OF_BOTH,
+    host: () => 'req.hdr(host)',
+    path: () => 'path',
+    query: () => 'query',
+    method: () => 'method',
+    header: (name) => `req.fhdr(${name})`,
+    cookie: (name) => `req.cook(${name})`,
+  },
+}
+const OF_CONNECTIONS: Fetches = { ...OF_REQUESTS, of: { ...OF_REQUESTS.of, sni: () => 'req.ssl_sni,lower' } }
+const OF_RESPONSES: Fetches = {
+  of: { ...OF_REQUESTS.of, header: (name) => `res.fhdr(${name})`, status: () => 'status' },
+  filled: { ...OF_REQUESTS.filled },
+}
+
+const METHODS = { is: 'str', begins: 'beg', ends: 'end', contains: 'sub', regex: 'reg', in: 'ip' } as const
+/** What is compared without regard to case. */
+const CASELESS: ReadonlySet<string> = new Set(['host', 'sni'])
+
+function operatorOf({ type, match = 'is' }: Condition): string {
+  if (type === 'source') return '-m ip'
+  if (type === 'status') return '-m int'
+  return `-m ${METHODS[match]}${CASELESS.has(type) ? ' -i' : ''}`
+}
+
+/** Lines of one name add up: one of all their values has to fit. */
+function aclLines(name: string, condition: Condition, fetches: Fetches): readonly string[] {
+  const fetch = fetches.of[condition.type](condition.name ?? '')
+  if (condition.values.length === 0) return [`acl ${name} ${fetch} -m found`]
+  const words = condition.values.map((value) => wordOf(condition, value))
+  const head = `acl ${name} ${fetch} ${operatorOf(condition)} --`
+  return Array.from({ length: Math.ceil(words.length / VALUES_PER_LINE) }, (_, at) =>
+    [head, ...words.slice(at * VALUES_PER_LINE, (at + 1) * VALUES_PER_LINE)].join(' '),
+  )
+}
+
+function wordOf({ type }: Condition, value: string): string {
+  // Ranges of numbers have a colon.
+  if (type === 'status') return value.replace('-', ':')
+  return quote(value)
+}
+
+/** The condition behind a line, with a space before it; `also` has to hold as well. */
+function conditionText(at: number, when: When | undefined, also = ''): string {
+  const names = (conditions: readonly Condition[]) =>
+    conditions.map(({ negate }, index) => `${negate === true ? '!' : ''}r${at}c${index}`)
+  const more = also === '' ? '' : ` ${also}`
+  if (when?.any !== undefined)
+    return ` if ${names(when.any)
+      .map((name) => `${name}${more}`)
+      .join(' || ')}`
+  if (when?.all !== undefined) return ` if ${names(when.all).join(' ')}${more}`
+  return also === '' ? '' : ` if ${also}`
+}
+
+/** A text as HAProxy fills it, one word. */
+function formatOf(text: string, { filled }: Pick<Fetches, 'filled'>): string {
+  const parts = partsOf(text).map((part) =>
+    typeof part === 'string' ? escaped(part) : `%[${filled[part.of](part.name)}]`,
+  )
+  return quoted(parts.join(''))
+}
+
+/** In a path nothing that a client has sent may end it. */
+const IN_PATH: Fetches['filled'] = {
+  ...OF_REQUESTS.filled,
+  host: () => 'req.hdr(host),url_enc',
+  header: (name) => `req.fhdr(${name}),url_enc`,
+  cookie: (name) => `req.cook(${name}),url_enc`,
+  variable: (name) => `${variable(name)},url_enc`,
+}
+
+/** Percent signs begin what is filled in. */
+const escaped = (text: string) => text.replaceAll('%', '%%')
+const quoted = (word: string) => `'${word.replaceAll("'", String.raw`'\''`)}'`
+
+/** A text of several lines as one word: outside of quotes, HAProxy reads \x0a as the end of a line. */
+function bodyOf(text: string): string {
+  return (
+    text
+      // oxlint-disable-next-line no-control-regex -- control characters are what quotes do not keep
+      .split(/([\u0001-\u001f\u007f])/)
+      .map((part, at) =>
+        at % 2 === 0 ? quoted(part) : String.raw`\x${part.charCodeAt(0).toString(16).padStart(2, '0')}`,
+      )
+      .join('')
+  )
+}
+
+const literalRegex = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
+
+/** What a rule does, each line with the condition behind it. */
+interface Rendering {
+  readonly action: Action
+  /** With ` if …` where the rule has a condition; what it is given has to hold as well. */
+  readonly cond: (also?: string) => string
+  readonly fetches: Fetches
+  readonly isServed: (backendId: string) => boolean
+  /** Of a limit: which of the three counters of a request. */
+  readonly counter: number
+  readonly table: string
+}
+
+type Render = (rule: Rendering) => readonly string[]
+
+const header =
+  (verb: 'set-header' | 'add-header'): Render =>
+  ({ action: { name, value = '' }, cond, fetches }) => [`${verb} ${name} ${formatOf(value, fetches)}${cond()}`]
+
+/** A new kind of action is a row here, one where it is judged, and its word in the model. */
+const RENDERED: Readonly<Record<Action['type'], Render>> = {
+  // A disabled backend answers as if there were none.
+  backend: ({ action: { backendId = '' }, cond, isServed }) =>
+    isServed(backendId)
+      ? [`set-var(${CHOSEN}) str(${backendId})${cond()}`, `allow if ${IS_CHOSEN}`]
+      : [`deny deny_status 503${cond()}`],
+  redirect: ({ action: { to = '', status = 302 }, cond, fetches }) => [
+    `redirect location ${formatOf(to, fetches)} code ${status}${cond()}`,
+  ],
+  deny: ({ action: { status = 403 }, cond }) => [`deny deny_status ${status}${cond()}`],
+  tarpit: ({ action: { status = 403 }, cond }) => [`tarpit deny_status ${status}${cond()}`],
+  respond: ({ action: { status = 200, contentType = 'text/plain', body = '' }, cond }) => [
+    `return status ${status}${body === '' ? '' : ` content-type ${quoted(contentType)} string ${bodyOf(body)}`}${cond()}`,
+  ],
+  limit: ({ action, cond, counter, table }) => {
+    const { per = 'source', name = '', rate = 0, burst = 0, over = 1, answer = 429 } = action
+    const key = { source: 'src', path: 'path', header: `req.fhdr(${name})`, cookie: `req.cook(${name})` }[per]
+    const beyond = `{ sc_http_req_rate(${counter}) gt ${rate + burst} }`
+    return [
+      `track-sc${counter} ${key} table ${table}${cond()}`,
+      `return status ${answer} content-type text/plain string 'Too many requests' hdr Retry-After ${over}${cond(beyond)}`,
+    ]
+  },
+  setHeader: header('set-header'),
+  addHeader: header('add-header'),
+  removeHeader: ({ action: { name }, cond }) => [`del-header ${name}${cond()}`],
+  rewritePath: ({ action: { value = '', to = '', match = 'begins' }, cond }) => {
+    // HAProxy puts the text in place of the whole path.
+    const [regex, by] =
+      match === 'regex' ? [value, to] : [`^${literalRegex(value)}(.*)`, `${to.replaceAll('\\', '\\\\')}\\1`]
+    return [`replace-path ${quoted(regex)} ${formatOf(by, { filled: IN_PATH })}${cond()}`]
+  },
+  setVariable: ({ action: { name = '', value = '' }, cond, fetches }) => [
+    `set-var-fmt(txn.rule_${name}) ${formatOf(value, fetches)}${cond()}`,
+  ],
+}
+
+/** Actions of connections; all others are of requests. */
+const OF_TCP: Partial<Readonly<Record<Action['type'], Render>>> = {
+  backend: ({ action: { backendId = '' }, cond, isServed }) =>
+    isServed(backendId)
+      ? [`set-var(${CHOSEN}) str(${backendId})${cond()}`, `accept if ${IS_CHOSEN}`]
+      : [`reject${cond()}`],
+  deny: ({ cond }) => [`reject${cond()}`],
+}
+
+const aclsOf = (at: number, when: When | undefined, fetches: Fetches) =>
+  (when?.all ?? when?.any ?? []).flatMap((condition, index) => aclLines(`r${at}c${index}`, condition, fetches))
+
+/**
+ * What is no path is refused where paths are looked at, or a rule that refuses some could be got round. Clients leave
+ * dot segments out before they send a path (RFC 3986, section 6.2.2.3).
+ */
+const NO_PATH = "deny deny_status 400 if !{ path,url_dec -m found } || { path,url_dec -m reg '/\\.\\.?(/|$)' }"
+const noQuery = (name: string) =>
+  `deny deny_status 400 if { url_param(${name}) -m found } !{ url_param(${name}),url_dec(1) -m found }`
+
+function malformed(rules: readonly Rule[]): readonly string[] {
+  const conditions = rules.flatMap(({ when }) => when?.all ?? when?.any ?? [])
+  const names = new Set(conditions.flatMap(({ type, name }) => (type === 'query' && name !== undefined ? [name] : [])))
+  return [...(conditions.some(({ type }) => type === 'path') ? [NO_PATH] : []), ...[...names].map(noQuery)]
+}
+
+/** The rules of a frontend; the first that chooses a backend, answers or refuses is the last that is looked at. */
+export function frontendRules(frontend: L7Frontend, view: ConfigView): readonly Line[] {
+  const { rules = [], mode } = frontend
+  const isServed = (id: string) => view.get('l7Backends', id)?.enabled === true
+  const isPassed = mode === 'tcp' && !speaksTls(frontend)
+  const [keyword, rendering] = mode === 'http' ? ['http-request', RENDERED] : ['tcp-request content', OF_TCP]
+  const fetches = isPassed ? OF_CONNECTIONS : OF_REQUESTS
+  const tables = limitsOf(frontend)
+  const lines = rules.flatMap((rule, at): Line[] => {
+    const { when, do: action } = rule
+    const counter = tables.findIndex((limit) => limit.at === at)
+    const cond = (also = '') => conditionText(at, when, also)
+    const parts = { action, cond, fetches, isServed, counter, table: tables[counter]?.name ?? '' }
+    const texts = rendering[action.type]?.(parts) ?? []
+    return ruleLines(rule, at, [...aclsOf(at, when, fetches), ...texts.map((text) => `${keyword} ${text}`)])
+  })
+  const has = (type: Action['type']) => rules.some((rule) => rule.do.type === type)
+  return [
+    ...(isPassed && rules.some(asksForSni) ? [ofAll(`tcp-request inspect-delay ${HELLO_S}s`)] : []),
+    ...(has('tarpit') ? [ofAll(`timeout tarpit ${TARPIT_S}s`)] : []),
+    ...(mode === 'http' ? malformed(rules).map((text) => ofAll(`http-request ${text}`)) : []),
+    ...lines,
+    ...(has('backend') ? [ofAll(`use_backend %[var(${CHOSEN})] if ${IS_CHOSEN}`)] : []),
+  ]
+}
+
+const ofAll = (text: string): Line => [text, 'rules']
+
+/** With its name before. */
+function ruleLines({ name = '' }: Rule, at: number, texts: readonly string[]): Line[] {
+  const field = `rules.${at}`
+  const title: readonly Line[] = name === '' ? [] : [[`# ${commentText(name)}`, `${field}.name`]]
+  return [...title, ...texts.map((text): Line => [text, field])]
+}
+
+/** The rules of a backend, about its responses. */
+export function backendRules({ rules = [] }: Pick<L7Backend, 'rules'>): readonly Line[] {
+  return rules.flatMap((rule, at): Line[] => {
+    const { when, do: action } = rule
+    const cond = (also = '') => conditionText(at, when, also)
+    const parts = { action, cond, fetches: OF_RESPONSES, isServed: () => false, counter: 0, table: '' }
+    const texts = RENDERED[action.type](parts).map((text) => `http-response ${text}`)
+    return ruleLines(rule, at, [...aclsOf(at, when, OF_RESPONSES), ...texts])
+  })
+}
+
+const asksForSni = ({ when }: Rule) => (when?.all ?? when?.any ?? []).some(({ type }) => type === 'sni')
+
+interface Limit {
+  readonly at: number
+  /** Of its table. */
+  readonly name: string
+  readonly statement: string
+}
+
+/** What the limits of a frontend count in: each table stays the same while its limit does, wherever the rule stands. */
+export function limitsOf({ id, rules = [] }: Pick<L7Frontend, 'id' | 'rules'>): readonly Limit[] {
+  const seen = new Map<string, number>()
+  return rules.flatMap(({ when, do: action }, at): Limit[] => {
+    if (action.type !== 'limit') return []
+    const { per, name, over = 1 } = action
+    const content = JSON.stringify([id, when, per, name, over])
+    const count = seen.get(content) ?? 0
+    seen.set(content, count + 1)
+    const table = `limit_${createHash('sha256').update(`${count} ${content}`).digest('hex').slice(0, 16)}`
+    const type = per === 'source' ? 'ipv6' : `string len ${KEY_LENGTH}`
+    const statement = `table ${table} type ${type} size ${LIMITED_ENTRIES} expire ${over}s store http_req_rate(${over}s)`
+    return [{ at, name: `${PEERS}/${table}`, statement }]
+  })
+}

@@ -1,0 +1,213 @@
+import { type FieldProblem, problemIn } from '../base/errors.ts'
+import { parseNetwork } from '../base/ip-network.ts'
+import type { L7Backend, L7Frontend } from '../model/layer7.ts'
+import {
+  type Action,
+  type ActionType,
+  type Condition,
+  type ConditionType,
+  REDIRECTS,
+  REFUSALS,
+  type Rule,
+} from '../model/l7-rules.ts'
+import { unknownIn, VARIABLE } from './filled-text.ts'
+import { regexFault } from './regex-fault.ts'
+
+/** What a rule is about: requests of http frontends, connections of tcp frontends, responses of backends. */
+type Of = 'requests' | 'connections' | 'responses'
+type Match = NonNullable<Condition['match']>
+
+interface ConditionKind {
+  readonly of: readonly Of[]
+  readonly isNamed?: true
+  readonly matches: readonly Match[]
+  /** What is wrong with a value that is compared as a whole. */
+  readonly fault?: (value: string) => string | undefined
+}
+
+const TEXTS = ['is', 'begins', 'ends', 'contains', 'regex'] as const
+const unless = (form: RegExp, message: string) => (value: string) => (form.test(value) ? undefined : message)
+const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])$/
+const hostFault = unless(HOST, 'must be a host name without a port; for all names of a domain, ends takes .example.org')
+
+const networkFault = (value: string) =>
+  parseNetwork(value) === undefined ? 'must be an address or a network such as 192.0.2.0/24' : undefined
+
+/** A new kind of condition is a row here, one where it is rendered, and its word in the model. */
+const CONDITION_KINDS: Readonly<Record<ConditionType, ConditionKind>> = {
+  path: { of: ['requests'], matches: TEXTS, fault: unless(/^\//, 'must begin with /') },
+  host: { of: ['requests'], matches: TEXTS, fault: hostFault },
+  method: { of: ['requests'], matches: ['is'], fault: unless(/^[A-Z]{1,20}$/, 'must be a method, such as GET') },
+  header: { of: ['requests', 'responses'], isNamed: true, matches: TEXTS },
+  cookie: { of: ['requests'], isNamed: true, matches: TEXTS },
+  query: { of: ['requests'], isNamed: true, matches: TEXTS },
+  source: { of: ['requests', 'connections', 'responses'], matches: ['is', 'in'], fault: networkFault },
+  sni: { of: ['requests', 'connections'], matches: TEXTS, fault: hostFault },
+  status: {
+    of: ['responses'],
+    matches: ['is'],
+    fault: unless(/^[1-5]\d\d(?:-[1-5]\d\d)?$/, 'must be a status or a range such as 500-599'),
+  },
+}
+
+type Fault = readonly [field: string, message: string]
+
+interface ActionKind {
+  readonly of: readonly Of[]
+  readonly needs: readonly (keyof Action)[]
+  readonly takes?: readonly (keyof Action)[]
+  /** The fields with {placeholders}. */
+  readonly filled?: readonly ('to' | 'value')[]
+  readonly statuses?: readonly number[]
+  /** No later rule is looked at. */
+  readonly ends?: true
+  /** What is wrong with the fields that it needs and has. */
+  readonly faults?: (action: Action) => readonly Fault[]
+}
+
+/** Headers that say where a message ends, or how it is passed on: another value would let requests be smuggled. */
+const FRAMING = new Set([
+  'connection',
+  'content-length',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+const REQUESTS = ['requests'] as const
+const BOTH = ['requests', 'responses'] as const
+
+const faultIf = (isWrong: boolean, field: string, message: string): readonly Fault[] =>
+  isWrong ? [[field, message]] : []
+
+const ofHeader = ({ name = '' }: Action) =>
+  faultIf(FRAMING.has(name.toLowerCase()), 'name', `is ${name}, which HAProxy sets by itself`)
+const ofRedirect = ({ to = '' }: Action) =>
+  faultIf(
+    !/^(?:https?:\/\/|\/|\{)[!-~]*$/.test(to),
+    'to',
+    'must be a URL with http or https, or a path, without spaces',
+  )
+const ofVariable = ({ name = '' }: Action) =>
+  faultIf(!VARIABLE.test(name), 'name', 'must begin with a letter, and have letters, digits and _ only')
+
+function ofPath({ value = '', to = '', match }: Action): readonly Fault[] {
+  const fault = match === 'regex' ? regexFault(value) : value.startsWith('/') ? undefined : 'must begin with /'
+  const isPath = /^[/{\\][!-~]*$/.test(to)
+  return [
+    ...faultIf(fault !== undefined, 'value', fault ?? ''),
+    ...faultIf(!isPath, 'to', 'must begin with /, without spaces'),
+  ]
+}
+
+function ofLimit({ per, name }: Action): readonly Fault[] {
+  const isNamed = per === 'header' || per === 'cookie'
+  if (isNamed === (name !== undefined)) return []
+  return [['name', isNamed ? `is needed by limit per ${per}` : `is nothing that limit per ${per} has`]]
+}
+
+/** The same of actions. */
+const ACTION_KINDS: Readonly<Record<ActionType, ActionKind>> = {
+  backend: { of: ['requests', 'connections'], needs: ['backendId'], ends: true },
+  redirect: {
+    of: REQUESTS,
+    needs: ['to'],
+    takes: ['status'],
+    filled: ['to'],
+    statuses: REDIRECTS,
+    ends: true,
+    faults: ofRedirect,
+  },
+  deny: { of: ['requests', 'connections'], needs: [], takes: ['status'], statuses: REFUSALS, ends: true },
+  tarpit: { of: REQUESTS, needs: [], takes: ['status'], statuses: REFUSALS, ends: true },
+  respond: { of: REQUESTS, needs: [], takes: ['status', 'contentType', 'body'], ends: true },
+  limit: { of: REQUESTS, needs: ['per', 'rate'], takes: ['name', 'over', 'burst', 'answer'], faults: ofLimit },
+  setHeader: { of: BOTH, needs: ['name', 'value'], filled: ['value'], faults: ofHeader },
+  addHeader: { of: BOTH, needs: ['name', 'value'], filled: ['value'], faults: ofHeader },
+  removeHeader: { of: BOTH, needs: ['name'], faults: ofHeader },
+  rewritePath: { of: REQUESTS, needs: ['value', 'to'], takes: ['match'], filled: ['to'], faults: ofPath },
+  setVariable: { of: REQUESTS, needs: ['name', 'value'], filled: ['value'], faults: ofVariable },
+}
+
+/** HAProxy counts a request in so many tables. */
+const LIMITS_MAX = 3
+
+function conditionProblems(condition: Condition, of: Of): readonly Fault[] {
+  const { type, match = 'is', name, values } = condition
+  const { of: known, isNamed = false, matches } = CONDITION_KINDS[type]
+  if (!known.includes(of)) return [['type', `${type} is nothing that ${of} have`]]
+  return [
+    ...faultIf(isNamed && name === undefined, 'name', `is needed by ${type}`),
+    ...faultIf(!isNamed && name !== undefined, 'name', `is nothing that ${type} has`),
+    ...faultIf(!matches.includes(match), 'match', `must be one of ${matches.join(', ')} with ${type}`),
+    ...faultIf(values.length === 0 && !isNamed, 'values', `are needed by ${type}`),
+    ...values.flatMap((value, at) => {
+      const fault = valueFault(value, { type, match })
+      return faultIf(fault !== undefined, `values.${at}`, fault ?? '')
+    }),
+  ]
+}
+
+function valueFault(value: string, { type, match }: Required<Pick<Condition, 'type' | 'match'>>): string | undefined {
+  if (match === 'regex') return regexFault(value)
+  const isWhole = match === 'is' || match === 'in' || (match === 'begins' && type === 'path')
+  if (isWhole) return CONDITION_KINDS[type].fault?.(value)
+  return value === '' ? 'must not be empty' : undefined
+}
+
+function actionProblems(action: Action, of: Of): readonly Fault[] {
+  const { type, status = 0 } = action
+  const { of: known, needs, takes = [], filled = [], statuses = [], faults } = ACTION_KINDS[type]
+  if (!known.includes(of)) return [['type', `${type} is nothing that is done with ${of}`]]
+  const missing = needs.filter((field) => action[field] === undefined)
+  const fields = new Set<string>(['type', ...needs, ...takes])
+  const others = Object.keys(action).filter((field) => !fields.has(field))
+  const isWrongStatus = status > 0 && statuses.length > 0 && !statuses.includes(status)
+  return [
+    ...missing.map((field): Fault => [field, `is needed by ${type}`]),
+    ...others.map((field): Fault => [field, `is nothing that ${type} has`]),
+    ...filled.flatMap((field) =>
+      unknownIn(action[field] ?? '', of === 'responses').map((message): Fault => [field, message]),
+    ),
+    ...faultIf(isWrongStatus, 'status', `must be one of ${statuses.join(', ')} with ${type}`),
+    ...faultIf(of === 'connections' && status > 0, 'status', 'is nothing that tcp has'),
+    ...(missing.length > 0 ? [] : (faults?.(action) ?? [])),
+  ]
+}
+
+function ruleProblems(rules: readonly Rule[], of: Of): readonly FieldProblem[] {
+  const limits = rules.flatMap(({ do: { type } }, at) => (type === 'limit' ? [at] : []))
+  return rules.flatMap((rule, at) => {
+    const isTooMuch = limits.indexOf(at) >= LIMITS_MAX
+    const faults = [
+      ...whenProblems(rule, of),
+      ...actionProblems(rule.do, of).map(([field, message]): Fault => [`do.${field}`, message]),
+      ...faultIf(isTooMuch, 'do.type', `limit stands in more than ${LIMITS_MAX} rules, and HAProxy counts no more`),
+    ]
+    return faults.map(([field, message]) => problemIn(`rules.${at}.${field}`, message))
+  })
+}
+
+function whenProblems(rule: Rule, of: Of): readonly Fault[] {
+  if (rule.when === undefined) return []
+  const { all, any } = rule.when
+  if ((all === undefined) === (any === undefined)) return [['when', 'must have either all or any']]
+  const key = all === undefined ? 'any' : 'all'
+  return (all ?? any ?? []).flatMap((condition, at) =>
+    conditionProblems(condition, of).map(([field, message]): Fault => [`when.${key}.${at}.${field}`, message]),
+  )
+}
+
+export const frontendRuleProblems = ({ mode, rules = [] }: Pick<L7Frontend, 'mode' | 'rules'>) =>
+  ruleProblems(rules, mode === 'http' ? 'requests' : 'connections')
+
+export function backendRuleProblems({ mode, rules = [] }: Pick<L7Backend, 'mode' | 'rules'>): readonly FieldProblem[] {
+  return mode === 'tcp' && rules.length > 0 ? [problemIn('rules', 'need mode http')] : ruleProblems(rules, 'responses')
+}
+
+/** No request gets past it. */
+export const takesAll = ({ when, do: { type } }: Rule): boolean =>
+  when === undefined && ACTION_KINDS[type].ends === true

@@ -1,0 +1,36 @@
+/** Repetitions that are not bounded by a small number may be nested in one another: some texts then take for ever. */
+const REPEATED_MAX = 10
+const LENGTH_MAX = 256
+/** An escaped character, a class, a bounded repetition, or any other character. */
+const TOKENS = /\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d+(?:,\d*)?\}|./gsu
+
+/** Why HAProxy is not given a regular expression; whether it is one, HAProxy says itself. */
+export function regexFault(text: string): string | undefined {
+  if (text === '') return 'must not be empty'
+  if (text.length > LENGTH_MAX) return `must have at most ${LENGTH_MAX} characters`
+  if (/\\[1-9]/.test(text.replaceAll('\\\\', ''))) return 'must not refer back to what it has found (\\1)'
+  return nestsRepetitions(text) ? 'must not repeat what repeats itself, such as (a+)+' : undefined
+}
+
+function nestsRepetitions(text: string): boolean {
+  // Of each open group, whether something in it repeats; of the one that has just been closed as well.
+  const open: boolean[] = [false]
+  let before = false
+  for (const [token] of text.matchAll(TOKENS)) {
+    if (repeats(token)) {
+      if (before) return true
+      open[open.length - 1] = true
+    }
+    before = token === ')' && open.length > 1 && open.pop() === true
+    if (before) open[open.length - 1] = true
+    if (token === '(') open.push(false)
+  }
+  return false
+}
+
+function repeats(token: string): boolean {
+  if (token === '*' || token === '+') return true
+  const [, least, comma, most] = /^\{(\d+)(,?)(\d*)\}$/.exec(token) ?? []
+  if (least === undefined) return false
+  return most === '' ? comma === ',' || Number(least) > REPEATED_MAX : Number(most) > REPEATED_MAX
+}

@@ -1,0 +1,77 @@
+import t from 'tap'
+import type { Condition, Rule } from '../../../../src/model/l7-rules.ts'
+import { backendRules, frontendRules, limitsOf } from '../../../../src/drivers/haproxy/l7-rules.ts'
+import { backend, frontend } from '../../../fixtures/config.ts'
+import { viewOf } from './records.ts'
+
+/** What requests meet is in test/system/haproxy-rules; here is what it depends on. */
+
+const view = viewOf({ l7Backends: [backend('api', []), backend('off', [], { enabled: false })] })
+const texts = (rules: readonly Rule[], more: object = {}) =>
+  frontendRules(frontend('f', null, { rules: [...rules], ...more }), view).map(([text]) => text)
+const API: Rule = { do: { type: 'backend', backendId: 'api' } }
+
+t.test('without rules there is nothing', (test) => {
+  test.same(texts([]), [])
+  test.same(frontendRules(frontend('f', null), view), [])
+  test.same(backendRules({}), [])
+  test.end()
+})
+
+t.test('each line names the rule that it comes from', (test) => {
+  const rules: Rule[] = [
+    {
+      when: {
+        any: [
+          { type: 'method', values: ['PUT'] },
+          { type: 'method', values: ['POST'], negate: true },
+        ],
+      },
+      ...API,
+    },
+    { do: { type: 'deny' } },
+  ]
+  test.same(frontendRules(frontend('f', null, { rules }), view), [
+    ['acl r0c0 method -m str -- PUT', 'rules.0'],
+    ['acl r0c1 method -m str -- POST', 'rules.0'],
+    ['http-request set-var(txn.fulcrum_backend) str(api) if r0c0 || !r0c1', 'rules.0'],
+    ['http-request allow if { var(txn.fulcrum_backend) -m found }', 'rules.0'],
+    ['http-request deny deny_status 403', 'rules.1'],
+    ['use_backend %[var(txn.fulcrum_backend)] if { var(txn.fulcrum_backend) -m found }', 'rules'],
+  ])
+  test.end()
+})
+
+t.test('a limit holds where its rule does, in each of several ways', (test) => {
+  const method = (value: string): Condition => ({ type: 'method', values: [value] })
+  const lines = texts([
+    { when: { any: [method('PUT'), method('POST')] }, do: { type: 'limit', per: 'source', rate: 2, burst: 3 } },
+  ])
+  test.match(lines.at(-1), / if r0c0 \{ sc_http_req_rate\(0\) gt 5 \} \|\| r0c1 \{ sc_http_req_rate\(0\) gt 5 \}$/)
+  test.end()
+})
+
+t.test('a limit counts on wherever its rule stands, and anew when it is another one', (test) => {
+  const limit = (over: number): Rule => ({ do: { type: 'limit', per: 'source', rate: 2, over } })
+  const names = (rules: Rule[]) => limitsOf({ id: 'f', rules }).map(({ name }) => name)
+  const [first, second, third] = names([limit(1), limit(1), limit(2)])
+  test.equal(new Set([first, second, third]).size, 3)
+  test.same(names([{ do: { type: 'removeHeader', name: 'X' } }, limit(2), limit(1)]), [third, first])
+  test.same(names([{ ...limit(1), name: 'called' }]), [first])
+  const other = limitsOf({ id: 'g', rules: [limit(1)] }).map(({ name }) => name)
+  test.not(other[0], first)
+  test.end()
+})
+
+t.test('tcp: a name is waited for, unless HAProxy speaks TLS itself', (test) => {
+  const rules: Rule[] = [{ when: { all: [{ type: 'sni', values: ['A.test'] }] }, ...API }]
+  test.same(texts(rules, { mode: 'tcp' }).slice(0, 3), [
+    'tcp-request inspect-delay 5s',
+    'acl r0c0 req.ssl_sni,lower -m str -i -- A.test',
+    'tcp-request content set-var(txn.fulcrum_backend) str(api) if r0c0',
+  ])
+  test.same(texts(rules, { mode: 'tcp', certificates: ['c'] })[0], 'acl r0c0 ssl_fc_sni,lower -m str -i -- A.test')
+  const off: Rule = { do: { type: 'backend', backendId: 'off' } }
+  test.same(texts([off], { mode: 'tcp' })[0], 'tcp-request content reject')
+  test.end()
+})

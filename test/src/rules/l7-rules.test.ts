@@ -1,0 +1,116 @@
+import t from 'tap'
+import type { Action, Condition, Rule } from '../../../src/model/l7-rules.ts'
+import { backendRuleProblems, frontendRuleProblems, takesAll } from '../../../src/rules/l7-rules.ts'
+
+type Mode = 'http' | 'tcp'
+const DENY: Action = { type: 'deny' }
+const ofFrontend = (rules: readonly Rule[], mode: Mode = 'http') =>
+  frontendRuleProblems({ mode, rules: [...rules] }).map(({ field, message }) => `${field} ${message}`)
+const ofBackend = (rules: readonly Rule[], mode: Mode = 'http') =>
+  backendRuleProblems({ mode, rules: [...rules] }).map(({ field, message }) => `${field} ${message}`)
+const condition = (type: Condition['type'], values: readonly string[], more: Partial<Condition> = {}): Condition => ({
+  type,
+  values: [...values],
+  ...more,
+})
+/** Of a rule with this condition, without what stands before each. */
+const about = (one: Condition, mode?: Mode) =>
+  ofFrontend([{ when: { all: [one] }, do: DENY }], mode).map((text) => text.replace('rules.0.when.all.0.', ''))
+const doing = (action: Action, mode?: Mode) =>
+  ofFrontend([{ do: action }], mode).map((text) => text.replace('rules.0.do.', ''))
+
+t.test('conditions', (test) => {
+  for (const [one, problems] of [
+    [condition('path', ['/a']), []],
+    [condition('path', ['a']), ['values.0 must begin with /']],
+    [condition('path', ['a'], { match: 'ends' }), []],
+    [condition('path', []), ['values are needed by path']],
+    [condition('path', ['/a'], { name: 'x' }), ['name is nothing that path has']],
+    [condition('path', ['/a'], { match: 'in' }), ['match must be one of is, begins, ends, contains, regex with path']],
+    [condition('path', [''], { match: 'contains' }), ['values.0 must not be empty']],
+    [condition('host', ['www.test', '[::1]']), []],
+    [condition('host', ['www.test:80', '*.test', 'a b']), 3],
+    [condition('method', ['GET', 'get']), ['values.1 must be a method, such as GET']],
+    [condition('header', [], { name: 'X' }), []],
+    [condition('header', ['', 'a b'], { name: 'X' }), []],
+    [condition('header', ['x']), ['name is needed by header']],
+    [condition('source', ['192.0.2.0/24', '::1', '192.0.2.1'], { match: 'in' }), []],
+    [condition('source', ['192.0.2.0/33', 'x', '1.2.3']), 3],
+    [condition('source', ['::1'], { match: 'begins' }), ['match must be one of is, in with source']],
+    [condition('status', ['404']), ['type status is nothing that requests have']],
+    [condition('sni', ['www.test']), []],
+    [condition('path', ['(a+)+'], { match: 'regex' }), ['values.0 must not repeat what repeats itself, such as (a+)+']],
+  ] as const) {
+    const found = about(one)
+    if (typeof problems === 'number') test.equal(found.length, problems, JSON.stringify(one))
+    else test.same(found, problems, JSON.stringify(one))
+  }
+  test.same(about(condition('sni', ['www.test']), 'tcp'), [])
+  test.same(about(condition('host', ['www.test']), 'tcp'), ['type host is nothing that connections have'])
+  test.same(ofFrontend([{ when: {}, do: DENY }]), ['rules.0.when must have either all or any'])
+  const path = condition('path', ['/'])
+  test.same(ofFrontend([{ when: { all: [path], any: [path] }, do: DENY }]), [
+    'rules.0.when must have either all or any',
+  ])
+  test.end()
+})
+
+t.test('actions', (test) => {
+  for (const [action, problems] of [
+    [{ type: 'backend' }, ['backendId is needed by backend']],
+    [{ type: 'deny', to: '/', status: 418 }, 2],
+    [{ type: 'redirect', to: 'https://{host}{path}?{query}', status: 308 }, []],
+    [
+      { type: 'redirect', to: 'javascript:alert(1)' },
+      ['to must be a URL with http or https, or a path, without spaces'],
+    ],
+    [{ type: 'redirect', to: '/a b' }, ['to must be a URL with http or https, or a path, without spaces']],
+    [{ type: 'redirect', to: '/', status: 200 }, ['status must be one of 301, 302, 303, 307, 308 with redirect']],
+    [{ type: 'redirect', to: '/{hosts}' }, /^to \{hosts\} is none of \{source\}, .*\{header\.NAME\}/],
+    [{ type: 'setHeader', name: 'X', value: '{header} {cookie.a} {source.x}' }, 2],
+    [{ type: 'setHeader', name: 'X', value: '{"a":{"b":1}} { host }' }, []],
+    [{ type: 'setHeader', name: 'Transfer-Encoding', value: 'x' }, [/which HAProxy sets by itself/]],
+    [{ type: 'removeHeader', name: 'content-length' }, [/which HAProxy sets by itself/]],
+    [{ type: 'setVariable', name: '1a', value: 'x' }, [/must begin with a letter/]],
+    [{ type: 'setHeader', name: 'X', value: '{variable.a-b}' }, [/is none of/]],
+    [{ type: 'rewritePath', value: '/a', to: '/b' }, []],
+    [{ type: 'rewritePath', value: 'a', to: 'b c' }, 2],
+    [{ type: 'rewritePath', match: 'regex', value: '(a*)*', to: '/' }, [/must not repeat/]],
+    [{ type: 'limit', per: 'source', rate: 5, over: 60, burst: 2, answer: 503 }, []],
+    [{ type: 'limit', per: 'source', rate: 5, name: 'x' }, ['name is nothing that limit per source has']],
+    [{ type: 'limit', per: 'header', rate: 5 }, ['name is needed by limit per header']],
+    [{ type: 'limit' }, ['per is needed by limit', 'rate is needed by limit']],
+  ] as const) {
+    const found = doing(action)
+    if (typeof problems === 'number') test.equal(found.length, problems, JSON.stringify(action))
+    else if (problems instanceof RegExp) test.match(found[0], problems, JSON.stringify(action))
+    else test.match(found, problems, JSON.stringify(action))
+    if (Array.isArray(problems)) test.equal(found.length, problems.length, found.join())
+  }
+  test.same(doing({ type: 'redirect', to: '/' }, 'tcp'), ['type redirect is nothing that is done with connections'])
+  test.same(doing({ type: 'deny', status: 403 }, 'tcp'), ['status is nothing that tcp has'])
+  const limit: Rule = { do: { type: 'limit', per: 'source', rate: 1 } }
+  test.same(ofFrontend([limit, limit, limit]), [])
+  test.match(ofFrontend([limit, limit, limit, limit]), [/^rules\.3\.do\.type limit stands in more than 3 rules/])
+  test.end()
+})
+
+t.test('of responses only headers are changed, by what is known of them', (test) => {
+  const status = condition('status', ['404', '500-599'])
+  test.same(ofBackend([{ when: { any: [status] }, do: { type: 'setHeader', name: 'X', value: '{source}' } }]), [])
+  test.match(ofBackend([{ do: DENY }]), [/deny is nothing that is done with responses/])
+  test.match(ofBackend([{ do: { type: 'setHeader', name: 'X', value: '{path}' } }]), [/is none of/])
+  test.match(ofBackend([{ when: { all: [condition('status', ['4xx'])] }, do: { type: 'removeHeader', name: 'X' } }]), [
+    /must be a status or a range/,
+  ])
+  test.same(ofBackend([{ do: DENY }], 'tcp'), ['rules need mode http'])
+  test.same(ofBackend([], 'tcp'), [])
+  test.end()
+})
+
+t.test('a rule without a condition that ends the list takes every request', (test) => {
+  test.ok(takesAll({ do: DENY }))
+  test.notOk(takesAll({ do: { type: 'limit', per: 'source', rate: 1 } }))
+  test.notOk(takesAll({ when: { all: [condition('path', ['/'])] }, do: DENY }))
+  test.end()
+})

@@ -1,0 +1,424 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer, text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
+import t, { type Test } from 'tap'
+import type { Action, Condition, Rule, When } from '../../src/model/l7-rules.ts'
+import { limitsOf } from '../../src/drivers/haproxy/l7-rules.ts'
+import { backendRuleProblems, frontendRuleProblems } from '../../src/rules/l7-rules.ts'
+import { certificateMaker } from '../fixtures/certificate-maker.ts'
+import { backend, frontend, realServer } from '../fixtures/config.ts'
+import { freePort } from '../fixtures/traffic.ts'
+import { viewOf } from '../fixtures/view.ts'
+import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
+
+/** Each kind of condition and action, by requests to a real HAProxy: what arrived where, and what was answered. */
+
+interface Arrived {
+  readonly at: string
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+}
+interface Answered {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+  /** Undefined when no server was asked. */
+  readonly arrived: Arrived | undefined
+}
+
+/** Tells what it was asked, and answers with the status that it was asked for. */
+async function origin(test: Test, at: string): Promise<number> {
+  const server = createServer(({ method, url: path, headers }, answer) => {
+    answer.statusCode = Number(headers['x-status'] ?? 200)
+    answer.setHeader('Server', 'origin').setHeader('X-Powered-By', 'origin')
+    answer.end(JSON.stringify({ at, method, path, headers }))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  test.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+interface Asked {
+  readonly method?: string
+  readonly path?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+async function ask(port: number, { method = 'GET', path = '/', headers = {} }: Asked): Promise<Answered> {
+  const sent = request({ host: '127.0.0.1', port, method, path, headers: { Host: 'www.example.org', ...headers } })
+  const [answer] = await once(sent.end(), 'response')
+  const body = (await buffer(answer)).toString()
+  const arrived = body.startsWith('{"at"') ? JSON.parse(body) : undefined
+  return { status: answer.statusCode, headers: answer.headers, body, arrived }
+}
+
+const on = (type: Condition['type'], values: readonly string[], more: Partial<Condition> = {}): When => ({
+  all: [{ type, values: [...values], ...more }],
+})
+const API: Action = { type: 'backend', backendId: 'api' }
+const rule = (when: When | undefined, action: Action = API): Rule => ({ ...(when && { when }), do: action })
+const all = (...conditions: Condition[]): When => ({ all: conditions })
+const any = (...conditions: Condition[]): When => ({ any: conditions })
+const path = (value: string, more: Partial<Condition> = {}): Condition => ({
+  type: 'path',
+  match: 'begins',
+  values: [value],
+  ...more,
+})
+
+/** What fits its condition goes to the other backend. */
+const CONDITIONS: readonly (readonly [name: string, when: When, fits: readonly Asked[], others: readonly Asked[]])[] = [
+  ['path is', on('path', ['/a', '/b']), [{ path: '/a' }, { path: '/b?x=1' }], [{ path: '/a/' }, { path: '/A' }]],
+  [
+    'path begins',
+    on('path', ['/api'], { match: 'begins' }),
+    [{ path: '/api' }, { path: '/api/x' }],
+    [{ path: '/x/api' }],
+  ],
+  ['an encoded path', on('path', ['/admin'], { match: 'begins' }), [{ path: '/%61dmin' }, { path: '/a%64min/x' }], []],
+  [
+    'a path with more slashes',
+    on('path', ['/admin/x'], { match: 'begins' }),
+    [{ path: '//admin///x' }, { path: '/admin%2F/x' }],
+    [{ path: '/admins/x' }],
+  ],
+  ['path ends', on('path', ['.php'], { match: 'ends' }), [{ path: '/x.php?y' }], [{ path: '/x.php/' }]],
+  ['path contains', on('path', ['/img/'], { match: 'contains' }), [{ path: '/a/img/b' }], [{ path: '/img' }]],
+  ['path regex', on('path', ['^/v[12]/(a|b)$'], { match: 'regex' }), [{ path: '/v1/a' }], [{ path: '/v3/a' }]],
+  [
+    'path with everything that means something',
+    on('path', [`/it's "a" #1 \\ %[src] $HOME {x} -i`]),
+    [{ path: `/it%27s%20%22a%22%20%231%20%5C%20%25%5Bsrc%5D%20%24HOME%20%7Bx%7D%20-i` }],
+    [{ path: '/' }],
+  ],
+  ['a value like a flag', on('header', ['-i', '--', '-f'], { name: 'X-A' }), [{ headers: { 'X-A': '-f' } }], [{}]],
+  [
+    'host is',
+    on('host', ['API.example.org']),
+    [{ headers: { Host: 'api.example.org:8080' } }, { headers: { Host: 'Api.Example.ORG' } }],
+    [{ headers: { Host: 'x.api.example.org' } }],
+  ],
+  ['host ends', on('host', ['.example.net'], { match: 'ends' }), [{ headers: { Host: 'a.EXAMPLE.net' } }], [{}]],
+  ['host regex', on('host', ['^shop[0-9]+\\.'], { match: 'regex' }), [{ headers: { Host: 'SHOP12.x' } }], [{}]],
+  ['host of IPv6', on('host', ['[2001:DB8::1]']), [{ headers: { Host: '[2001:db8::1]:80' } }], [{}]],
+  ['method', on('method', ['DELETE', 'PUT']), [{ method: 'PUT' }], [{ method: 'POST' }]],
+  [
+    'header is',
+    on('header', ['a, b'], { name: 'X-A' }),
+    [{ headers: { 'x-a': 'a, b' } }],
+    [{ headers: { 'x-a': 'a' } }],
+  ],
+  ['header is there', on('header', [], { name: 'X-A' }), [{ headers: { 'X-A': 'y' } }], [{}]],
+  ['header is not there', on('header', [], { name: 'X-A', negate: true }), [{}], [{ headers: { 'X-A': 'y' } }]],
+  [
+    'header contains',
+    on('header', ['curl'], { name: 'User-Agent', match: 'contains' }),
+    [{ headers: { 'User-Agent': 'x curl/8' } }],
+    [{}],
+  ],
+  [
+    'cookie is',
+    on('cookie', ['new'], { name: 'canary' }),
+    [{ headers: { Cookie: 'a=1; canary=new' } }],
+    [{ headers: { Cookie: 'canary=newer' } }],
+  ],
+  [
+    'query is',
+    on('query', ['a b'], { name: 'q' }),
+    [{ path: '/?x=1&q=a%20b' }, { path: '/?q=a+b' }],
+    [{ path: '/?q=a' }, { path: '/q=a%20b' }],
+  ],
+  ['source in', on('source', ['10.0.0.0/8', '127.0.0.0/8'], { match: 'in' }), [{}], []],
+  ['source is not in', on('source', ['127.0.0.0/8', '::1'], { match: 'in', negate: true }), [], [{}]],
+  [
+    'many values',
+    on(
+      'path',
+      Array.from({ length: 1000 }, (_, at) => `/${at}`),
+    ),
+    [{ path: '/0' }, { path: '/999' }],
+    [{ path: '/1000' }],
+  ],
+  [
+    'all',
+    all(path('/api'), { type: 'method', values: ['POST'] }, path('/api/old', { negate: true })),
+    [{ path: '/api/x', method: 'POST' }],
+    [{ path: '/api/x' }, { path: '/api/old', method: 'POST' }, { method: 'POST' }],
+  ],
+  ['any', any(path('/a'), path('/b', { negate: true })), [{ path: '/a' }, { path: '/c' }], [{ path: '/b' }]],
+]
+
+const seen = (answered: Answered) => answered.arrived
+
+/** What each list of rules makes of a request. */
+const ACTIONS: readonly (readonly [name: string, rules: readonly Rule[], asked: Asked, found: object])[] = [
+  ['nothing holds', [rule(on('path', ['/x']))], {}, { status: 200, arrived: { at: 'web' } }],
+  ['a backend without a condition', [rule(undefined)], {}, { arrived: { at: 'api' } }],
+  [
+    'the first backend counts',
+    [rule(on('path', ['/'])), rule(undefined, { type: 'deny' })],
+    {},
+    { arrived: { at: 'api' } },
+  ],
+  [
+    'what stands before counts as well',
+    [rule(undefined, { type: 'deny', status: 410 }), rule(undefined)],
+    {},
+    { status: 410 },
+  ],
+  [
+    'a disabled backend',
+    [rule(undefined, { type: 'backend', backendId: 'off' })],
+    {},
+    { status: 503, arrived: undefined },
+  ],
+  ['deny', [rule(on('path', ['/x']), { type: 'deny' })], { path: '/x' }, { status: 403, arrived: undefined }],
+  [
+    'a redirect',
+    [rule(undefined, { type: 'redirect', to: '/new' })],
+    {},
+    { status: 302, headers: { location: '/new' } },
+  ],
+  [
+    'a redirect that is filled',
+    [rule(undefined, { type: 'redirect', to: "https://{host}{path}?{query}&from=100%25&it's=\\1", status: 308 })],
+    { path: '/a%20b?c=d' },
+    { status: 308, headers: { location: "https://www.example.org/a%20b?c=d&from=100%25&it's=\\1" } },
+  ],
+  [
+    'respond',
+    [
+      rule(undefined, {
+        type: 'respond',
+        status: 418,
+        contentType: 'text/html; charset=utf-8',
+        body: `<p>it's "100 %"\r\n\t\\n $HOME %[src] é\u001b\u0001`,
+      }),
+    ],
+    {},
+    {
+      status: 418,
+      headers: { 'content-type': 'text/html; charset=utf-8' },
+      body: `<p>it's "100 %"\r\n\t\\n $HOME %[src] é\u001b\u0001`,
+    },
+  ],
+  ['respond without a body', [rule(undefined, { type: 'respond', status: 204 })], {}, { status: 204, body: '' }],
+  [
+    'headers',
+    [
+      rule(undefined, { type: 'setHeader', name: 'X-A', value: 'new' }),
+      rule(undefined, { type: 'addHeader', name: 'X-B', value: 'two' }),
+      rule(undefined, { type: 'removeHeader', name: 'X-C' }),
+    ],
+    { headers: { 'X-A': 'old', 'X-B': 'one', 'X-C': 'gone' } },
+    { arrived: { headers: { 'x-a': 'new', 'x-b': 'one, two', 'x-c': undefined } } },
+  ],
+  [
+    'headers that are filled',
+    [
+      rule(undefined, { type: 'setVariable', name: 'who', value: '{header.X-User}@{source}' }),
+      rule(undefined, {
+        type: 'setHeader',
+        name: 'X-A',
+        value: `{method} {variable.who} {cookie.c} 5% \\ " ' # {"a":1} {b c}`,
+      }),
+    ],
+    { headers: { 'X-User': 'ann', Cookie: 'c=7' } },
+    { arrived: { headers: { 'x-a': `GET ann@127.0.0.1 7 5% \\ " ' # {"a":1} {b c}` } } },
+  ],
+  [
+    'a path that begins',
+    [rule(undefined, { type: 'rewritePath', value: '/a.b/', to: '/x/' })],
+    { path: '/a.b/c?d=1' },
+    { arrived: { path: '/x/c?d=1' } },
+  ],
+  [
+    'a path that does not',
+    [rule(undefined, { type: 'rewritePath', value: '/a.b/', to: '/x/' })],
+    { path: '/aXb/c' },
+    { arrived: { path: '/aXb/c' } },
+  ],
+  [
+    'a path by a regular expression',
+    [rule(undefined, { type: 'rewritePath', match: 'regex', value: '^/(\\w+)/(.*)$', to: '/\\2/{method}/\\1%20' })],
+    { path: '/a/b' },
+    { arrived: { path: '/b/GET/a%20' } },
+  ],
+  [
+    'later rules see the new path',
+    [rule(undefined, { type: 'rewritePath', value: '/a', to: '/b' }), rule(on('path', ['/b']))],
+    { path: '/a' },
+    { arrived: { at: 'api', path: '/b' } },
+  ],
+  [
+    'a limit of nothing',
+    [rule(undefined, { type: 'limit', per: 'source', rate: 0, over: 60 })],
+    {},
+    { status: 429, headers: { 'retry-after': '60' } },
+  ],
+  [
+    'a limit that is not reached',
+    [rule(undefined, { type: 'limit', per: 'path', rate: 1, over: 60 })],
+    {},
+    { status: 200 },
+  ],
+  ['a limit of others', [rule(on('path', ['/x']), { type: 'limit', per: 'source', rate: 0 })], {}, { status: 200 }],
+]
+
+/** What is answered by the backend with rules of its own. */
+const RESPONSES: readonly (readonly [name: string, rules: readonly Rule[], asked: Asked, found: object])[] = [
+  [
+    'headers',
+    [
+      rule(undefined, { type: 'setHeader', name: 'X-Frame-Options', value: 'DENY' }),
+      rule(undefined, { type: 'removeHeader', name: 'X-Powered-By' }),
+      rule(on('header', ['origin'], { name: 'Server' }), { type: 'setHeader', name: 'Server', value: '5% {source}' }),
+    ],
+    {},
+    { headers: { 'x-frame-options': 'DENY', 'x-powered-by': undefined, server: '5% 127.0.0.1' } },
+  ],
+  [
+    'by status',
+    [rule(on('status', ['404', '500-599']), { type: 'addHeader', name: 'X-Broken', value: 'yes' })],
+    { headers: { 'X-Status': '502' } },
+    { status: 502, headers: { 'x-broken': 'yes' } },
+  ],
+  [
+    'not by another status',
+    [rule(on('status', ['404', '500-599']), { type: 'addHeader', name: 'X-Broken', value: 'yes' })],
+    { headers: { 'X-Status': '499' } },
+    { status: 499, headers: { 'x-broken': undefined } },
+  ],
+]
+
+t.test('rules', async (test) => {
+  const { apply } = haproxyFixture(test)
+  const [web, api] = [await origin(test, 'web'), await origin(test, 'api')]
+  const [l7Frontends, l7Backends] = [
+    [] as ReturnType<typeof frontend>[],
+    [backend('web', ['web']), backend('api', ['api']), backend('off', ['web'], { enabled: false })],
+  ]
+  const served = async (rules: readonly Rule[], backendId = 'web') => {
+    const port = await freePort()
+    const made = frontend(`f${l7Frontends.length}`, backendId, { ports: String(port), rules: [...rules] })
+    test.same(frontendRuleProblems(made), [])
+    l7Frontends.push(made)
+    return port
+  }
+  const conditions: number[] = []
+  for (const [, when] of CONDITIONS) conditions.push(await served([rule(when)]))
+  const actions: number[] = []
+  for (const [, rules] of ACTIONS) actions.push(await served(rules))
+  const responses: number[] = []
+  for (const [at, [, rules]] of RESPONSES.entries()) {
+    const made = backend(`r${at}`, ['web'], { rules: [...rules] })
+    test.same(backendRuleProblems(made), [])
+    l7Backends.push(made)
+    responses.push(await served([], `r${at}`))
+  }
+  const realServers = [
+    realServer('web', { ip: '127.0.0.1', port: web }),
+    realServer('api', { ip: '127.0.0.1', port: api }),
+  ]
+  const view = viewOf({ realServers, l7Frontends, l7Backends })
+  test.match(await apply(undefined, view), { ok: true })
+
+  for (const [at, [name, , fits, others]] of CONDITIONS.entries()) {
+    await test.test(`condition: ${name}`, async (one) => {
+      for (const asked of fits)
+        one.match(seen(await ask(conditions[at] ?? 0, asked)), { at: 'api' }, JSON.stringify(asked))
+      for (const asked of others)
+        one.match(seen(await ask(conditions[at] ?? 0, asked)), { at: 'web' }, JSON.stringify(asked))
+    })
+  }
+  for (const [kind, rows, ports] of [
+    ['action', ACTIONS, actions],
+    ['response', RESPONSES, responses],
+  ] as const)
+    for (const [at, [name, , asked, found]] of rows.entries())
+      await test.test(`${kind}: ${name}`, async (one) => {
+        one.match(await ask(ports[at] ?? 0, asked), found)
+      })
+})
+
+t.test('limits count by what they are told to, and go on counting over a reload', async (test) => {
+  const { apply, ask: command } = haproxyFixture(test)
+  const realServers = [realServer('web', { ip: '127.0.0.1', port: await origin(test, 'web') })]
+  const limit = (more: Partial<Action>): Rule => ({ do: { type: 'limit', rate: 1, over: 3600, burst: 1, ...more } })
+  const [bySource, byHeader, byPath] = [await freePort(), await freePort(), await freePort()]
+  const site = (timeoutClient: number) =>
+    viewOf({
+      realServers,
+      l7Backends: [backend('web', ['web'])],
+      l7Frontends: [
+        frontend('s', 'web', { ports: `${bySource}`, timeoutClient, rules: [limit({ per: 'source', answer: 503 })] }),
+        frontend('h', 'web', { ports: `${byHeader}`, rules: [limit({ per: 'header', name: 'X-Key' })] }),
+        frontend('p', 'web', { ports: `${byPath}`, rules: [limit({ per: 'path' })] }),
+      ],
+    })
+  test.match(await apply(undefined, site(30)), { ok: true })
+  const statuses = async (port: number, requests: readonly Asked[]) => {
+    const found: number[] = []
+    for (const asked of requests) found.push((await ask(port, asked)).status)
+    return found
+  }
+  const key = (value: string): Asked => ({ headers: { 'X-Key': value } })
+  test.same(await statuses(bySource, [{}, { path: '/b' }, {}, {}]), [200, 200, 503, 503])
+  test.same(
+    await statuses(byHeader, [key('a'), key('a'), key('a'), key('b'), {}, {}, {}]),
+    [200, 200, 429, 200, 200, 200, 200],
+  )
+  test.same(await statuses(byPath, [{ path: '/a' }, { path: '/a?x' }, { path: '/a' }, {}]), [200, 200, 429, 200])
+  // A HAProxy that started with nobody to learn from gives up learning after some seconds; only then it teaches.
+  const isReady = async () =>
+    (Number(/id=fulcrum_peers .*flags=(0x[\da-f]+)/.exec(await command('@1 show peers'))?.[1]) & 3) === 3
+  while (!(await isReady())) await sleep(100)
+  test.match(await apply(site(30), site(31)), { ok: true })
+  const [table = ''] = limitsOf({ id: 's', rules: [limit({ per: 'source', answer: 503 })] }).map(({ name }) => name)
+  while (!(await command(`@1 show table ${table}`)).includes('key=')) await sleep(10)
+  test.same(await statuses(bySource, [{}]), [503])
+})
+
+t.test('tcp: by the name that TLS asks for, and by the address', async (test) => {
+  const { apply } = haproxyFixture(test)
+  const { pair } = certificateMaker(test)
+  const tls = async (at: string) => {
+    const server = createTlsServer(pair({ name: at }), (socket) => void socket.end(at))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    test.teardown(() => server.close())
+    return realServer(at, { ip: '127.0.0.1', port: (server.address() as AddressInfo).port })
+  }
+  const realServers = [await tls('one'), await tls('two')]
+  const [named, closed] = [await freePort(), await freePort()]
+  const mode = 'tcp' as const
+  const l7Backends = [backend('one', ['one'], { mode }), backend('two', ['two'], { mode })]
+  const to = (backendId: string): Action => ({ type: 'backend', backendId })
+  const view = viewOf({
+    realServers,
+    l7Backends,
+    l7Frontends: [
+      frontend('named', 'one', {
+        mode,
+        ports: `${named}`,
+        rules: [rule(on('sni', ['.Two.test'], { match: 'ends' }), to('two'))],
+      }),
+      frontend('closed', 'one', {
+        mode,
+        ports: `${closed}`,
+        rules: [rule(on('source', ['127.0.0.0/8'], { match: 'in' }), { type: 'deny' })],
+      }),
+    ],
+  })
+  test.match(await apply(undefined, view), { ok: true })
+  const heard = async (port: number, servername: string) => {
+    const socket = connectTls({ host: '127.0.0.1', port, servername, rejectUnauthorized: false })
+    return await text(socket).catch(() => '')
+  }
+  test.equal(await heard(named, 'www.two.test'), 'two')
+  test.equal(await heard(named, 'www.one.test'), 'one')
+  test.equal(await heard(closed, 'www.one.test'), '')
+})
