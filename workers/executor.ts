@@ -20,7 +20,7 @@ export interface ExecutorHooks {
  */
 export async function executePlan(host: Host, steps: readonly Step[], hooks: ExecutorHooks = {}): Promise<PlanResult> {
   assertChecksFirst(steps)
-  const run = startRun(host, hooks.capture)
+  const run = startRun(host, hooks.capture, steps)
   const recordedBefore = host.recorded
   for (const [index, step] of steps.entries()) {
     await hooks.beforeStep?.(index)

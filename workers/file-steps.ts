@@ -9,7 +9,16 @@ import type {
 import { isOurs } from '../src/drivers/fragment.ts'
 import type { Host } from '../src/drivers/host.ts'
 import { withInterfaceNames } from '../src/drivers/interface-names.ts'
-import { type Failure, failureOf, forgetFound, messageOf, type Run, type Undo, wordsOf } from './step-run.ts'
+import {
+  aboutToChange,
+  type Failure,
+  failureOf,
+  forgetFound,
+  messageOf,
+  type Run,
+  type Undo,
+  wordsOf,
+} from './step-run.ts'
 import { takenPorts } from './taken-ports.ts'
 
 /** Exit codes of a checker that did not come to judge: its deadline passed, or it could not be started. */
@@ -59,7 +68,7 @@ async function contentOf(
 async function writeBeside(run: Run, { path, content }: FileContent, mode: number): Promise<void> {
   const previous = await run.host.readFile(path)
   if (previous === content) return
-  run.filesChanged = true
+  await aboutToChange(run)
   run.undos.push(fileUndo(run.host, path, previous, mode))
   await run.host.replaceFile(path, content, mode)
 }
@@ -95,7 +104,7 @@ export async function replaceFile(run: Run, step: ReplaceFileStep): Promise<Fail
   const { host } = run
   const content = await contentOf(host, step)
   const previous = await host.readFile(step.path)
-  if (previous !== content) run.filesChanged = true
+  if (previous !== content) await aboutToChange(run)
   if (previous !== undefined && !isOurs(previous)) {
     if (step.keepsFound === true) await keepFound(run, step.path, previous)
     if (step.foundCopy !== undefined && (await host.readFile(step.foundCopy)) === undefined)
@@ -121,7 +130,7 @@ export async function removeFile(
   }
   const found = givesBack === true ? await host.found.get(foundFile(path)) : undefined
   run.undos.push(fileUndo(host, path, previous, found === undefined ? RESTORED_MODE : foundMode))
-  run.filesChanged = true
+  await aboutToChange(run)
   if (found === undefined) await host.removeFile(path)
   else await host.replaceFile(path, found, foundMode)
   if (found !== undefined) await forgetFound(run, foundFile(path))

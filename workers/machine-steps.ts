@@ -133,10 +133,9 @@ export async function account({ host }: Run, { change, timeout_ms }: AccountStep
 }
 
 export async function unit(run: Run, step: UnitStep): Promise<Failure | undefined> {
-  const { host, undos, warnings, filesChanged } = run
-  const { unit: name, verb, undo, timeout_ms, whenUnchanged } = step
-  const isAsWanted = async () => verb === 'stop' || (await host.unitState(name)) === 'running'
-  if (whenUnchanged === 'skip' && !filesChanged && (await isAsWanted())) return undefined
+  const { host, undos, warnings } = run
+  const { unit: name, verb, undo, timeout_ms, unread } = step
+  if (await isLeftAlone(run, step)) return undefined
   const isAsked = undo === 'asFound' || (verb === 'reload' && undo !== 'none')
   const ranBefore = isAsked && (await host.unitState(name)) === 'running'
   if (step.endsCounting === true) await run.capture()
@@ -148,7 +147,15 @@ export async function unit(run: Run, step: UnitStep): Promise<Failure | undefine
     undos.push({ order: 'unit', run: async () => problemOf(await host.unit(name, back, timeout_ms)) })
   }
   warnings.push(...saidWell(outcome))
+  if (unread !== undefined && outcome.exitCode === 0) await host.removeFile(unread)
   return failureOf(outcome)
+}
+
+async function isLeftAlone({ host, filesChanged }: Run, step: UnitStep): Promise<boolean> {
+  const { unit: name, verb, whenUnchanged, unread } = step
+  if (whenUnchanged === 'act' || filesChanged) return false
+  if (unread !== undefined && (await host.readFile(unread)) !== undefined) return false
+  return verb === 'stop' || (await host.unitState(name)) === 'running'
 }
 
 /** What went well has a word to say only when something hung. */

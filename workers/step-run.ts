@@ -1,6 +1,8 @@
 import type { Step } from '../src/drivers/driver.ts'
 import type { Host } from '../src/drivers/host.ts'
 
+const UNREAD_MODE = 0o600
+
 /** Why a step failed. */
 export interface Failure {
   readonly output: string
@@ -22,20 +24,37 @@ export interface Run {
   readonly undos: Undo[]
   readonly warnings: string[]
   filesChanged: boolean
+  /** See `UnitStep`. */
+  readonly unread: string | undefined
   /** Candidates that were not written, each with the file in place, which is the same: later steps read that one. */
   readonly inPlace: Map<string, string>
   /** Reads what was counted until now, before it is taken away. */
   readonly capture: () => Promise<void>
 }
 
-export const startRun = (host: Host, capture: Run['capture'] = async () => undefined): Run => ({
+export const startRun = (
+  host: Host,
+  capture: Run['capture'] = async () => undefined,
+  steps: readonly Step[] = [],
+): Run => ({
   host,
   undos: [],
   warnings: [],
   filesChanged: false,
+  unread: steps.find((step) => step.kind === 'unit')?.unread,
   inPlace: new Map(),
   capture,
 })
+
+/** Before a file is changed that a program of this plan reads. */
+export async function aboutToChange(run: Run): Promise<void> {
+  const { host, unread, filesChanged } = run
+  run.filesChanged = true
+  if (filesChanged || unread === undefined) return
+  await host.replaceFile(unread, '', UNREAD_MODE)
+  // The last to be undone: then the program has read what was there before.
+  run.undos.push({ order: 'unit', run: () => host.removeFile(unread).then(() => undefined) })
+}
 
 interface Outcome {
   readonly exitCode: number

@@ -121,6 +121,8 @@ export interface UnitStep extends StepBase {
    * adopts it so.
    */
   readonly whenUnchanged: 'act' | 'skip'
+  /** A file that is there while the program has not read what is on the disk: no kill in between is skipped over. */
+  readonly unread?: string
   /** A process ends with its counters: what was counted is read before it. */
   readonly endsCounting?: true
 }

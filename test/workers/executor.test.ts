@@ -280,6 +280,27 @@ t.test('a unit that runs what is on disk already is left alone when the plan say
   t.equal(reloads(), 1, 'it does not run')
 })
 
+t.test('what a program has not read when the plan is killed, it reads by the next one', async (t) => {
+  const host = await machine()
+  const adopt: readonly Step[] = [check, swap, { ...reload, whenUnchanged: 'skip', unread: '/a.unread' }]
+  const reloads = () => host.takeJournal().filter(({ verb }) => verb === 'unit').length
+  const killed = (index: number) => {
+    if (index === 2) throw new Error('killed')
+  }
+  await t.rejects(executePlan(host, adopt, { beforeStep: killed }))
+  t.same([await host.readFile('/a'), reloads()], ['new a', 0])
+  await executePlan(host, adopt)
+  t.equal(reloads(), 1)
+  await executePlan(host, adopt)
+  t.equal(reloads(), 0)
+  t.equal(await host.readFile('/a.unread'), undefined)
+
+  const failing = await machine()
+  failing.failing = { verb: 'unit', about: 'reload' }
+  await executePlan(failing, adopt)
+  t.equal(await failing.readFile('/a.unread'), undefined, 'the program goes on with the file that is back')
+})
+
 t.test('irreversible programs are not undone', async (t) => {
   const host = await machine()
   host.failing = { verb: 'socket', about: 'set' }

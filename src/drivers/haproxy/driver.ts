@@ -126,6 +126,7 @@ function wholePlan({ text, running, desired, ports, isAdoption, verb }: Whole, p
     verb,
     undo: verb,
     whenUnchanged: isAdoption ? 'skip' : 'act',
+    ...(isAdoption ? { unread: `${paths.configFile}.unread` } : {}),
     endsCounting: true,
   }
   const check = checkStep(text, certificateFiles(desired, paths), ports, paths)
