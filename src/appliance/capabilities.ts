@@ -26,6 +26,7 @@ import { Units } from '../machine/units.ts'
 import { Updates } from '../machine/updates/updates.ts'
 import { Addresses, type AddressesParts } from '../membership/addresses.ts'
 import { APPLIED, askAll, type AskingAll, LAYER_4 } from '../membership/all-nodes.ts'
+import { Departure } from '../membership/departure.ts'
 import { holders } from '../membership/holders.ts'
 import { createInterfaces } from '../membership/interfaces.ts'
 import { Maintenance } from '../membership/maintenance.ts'
@@ -56,16 +57,10 @@ export function createCapabilities(node: Node): Made {
   const asking = { self: node.born, membership: node.membership }
   const transactions = new Transactions(node.store, clock, node.log, holders(node))
   const isAtWork = () => power.isGoingDown || node.jobs.running('packages') !== undefined
-  const { members } = node.membership
-  const maintenance = new Maintenance({ ...node, cluster: () => node.membership.cluster, members, isAtWork })
-  const { here, ...floating } = createFloating(node, {
-    isLeaving: () => isAtWork() || members.get(node.nodeId)?.maintenance !== undefined,
-    hasReadyOther: () => addresses.hasReadyOther(),
-  })
-  const addresses = new Addresses({ ...node, here, wait: (ms) => sleep(ms, undefined, { ref: false }) })
-  const power = new Power({ ...node, maintenance, addresses })
+  const { cluster, members, maintenance, addresses, departure, here, ...floating } = createDeparture(node, isAtWork)
+  const power = new Power({ ...node, departure })
   const snapshots = new Snapshots({ ...node, power })
-  const updates = new Updates({ ...node, power, snapshots })
+  const updates = new Updates({ ...node, power, departure, snapshots })
   const backups = new Backups({ ...node, agreed: configView(node.store.agreed), leavesRoom, version: VERSION })
   const automatic = new AutomaticBackups({ ...node, backups })
   const drains = createDrains({ ...node, connections: (ripId) => openConnections(node, ripId) })
@@ -97,7 +92,7 @@ export function createCapabilities(node: Node): Made {
     machine: node.facts,
     maintenance,
     nodeFacts: createNodeFacts({ ...node, own: ownFacts(node) }),
-    pair: new Pair({ cluster: () => node.membership.cluster, members }),
+    pair: new Pair({ cluster, members }),
     passwords: access.hashing,
     pending: createPending(node),
     power,
@@ -119,6 +114,21 @@ export function createCapabilities(node: Node): Made {
   const own = [snapshots, power, maintenance, automatic, transactions]
   const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, ...own, ...floating.parts]
   return { capabilities, transactions, automatic, demo, here, parts }
+}
+
+/** What others take over from this node, and when. */
+function createDeparture(node: Node, isAtWork: () => boolean) {
+  const { members } = node.membership
+  const cluster = () => node.membership.cluster
+  const wait = (ms: number) => sleep(ms, undefined, { ref: false })
+  const maintenance = new Maintenance({ ...node, cluster, members, isAtWork, wait })
+  const { here, parts } = createFloating(node, {
+    isLeaving: () => isAtWork() || members.get(node.nodeId)?.maintenance !== undefined,
+    hasReadyOther: () => addresses.hasReadyOther(),
+  })
+  const addresses = new Addresses({ ...node, here, wait })
+  const departure = new Departure({ ...node, cluster, members, maintenance, addresses })
+  return { cluster, members, maintenance, addresses, departure, here, parts }
 }
 
 function createLayer4OfNodes({ layer4, membership, clock }: Node, asking: AskingAll): Layer4OfNodes {

@@ -181,8 +181,11 @@ export class Members {
     return this.#putBuilt(build, (member) => ({ key: member.id, value: member }))
   }
 
-  /** Changes what is kept of a node. `build` may run again, when another node was first. */
-  change(id: string, build: (member: Member) => Member): Promise<boolean> {
+  /**
+   * Changes what is kept of a node. `build` may run again, when another node was first; it answers nothing where
+   * nothing is to be changed any more.
+   */
+  change(id: string, build: (member: Member) => Member | undefined): Promise<boolean> {
     const changed = () => {
       const member = this.#byId.get(id)
       return member && build(member)

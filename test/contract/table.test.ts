@@ -168,7 +168,10 @@ t.test('the headers of what another node may answer are carried there and back',
     left.map(({ name }) => name),
     ['saml.login', 'saml.acs'],
   )
-  test.same(left.filter((endpoint) => !isAnsweredHere(endpoint)), [])
+  test.same(
+    left.filter((endpoint) => !isAnsweredHere(endpoint)),
+    [],
+  )
 })
 
 t.test('docs/endpoints.md lists every endpoint (npm run docs writes it)', async (test) => {

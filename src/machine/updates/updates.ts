@@ -18,7 +18,7 @@ import type { PackageFacts } from '../../model/software.ts'
 import type { DetachedPlan } from '../../../workers/detached/plan.ts'
 import { egressProxyPaths } from '../../drivers/egress-proxy/driver.ts'
 import type { Machine } from '../machine.ts'
-import type { Power } from '../power.ts'
+import type { Departing, Power } from '../power.ts'
 import { SNAPSHOT_GROUP, type Snapshots } from '../snapshots.ts'
 import { AFTER, BEFORE, majorSteps, packageSteps, refresh, REPAIR, upgradeSteps } from './apt-commands.ts'
 import { DetachedWork } from './detached-work.ts'
@@ -33,6 +33,7 @@ export interface UpdatesParts {
   readonly jobs: Pick<Jobs, 'start' | 'running' | 'list'>
   readonly machine: Pick<Machine, 'executor' | 'facts' | 'keepPackage' | 'touchesPackages'>
   readonly power: Pick<Power, 'refuseGoingDown'>
+  readonly departure: Departing
   readonly snapshots: Pick<Snapshots, 'firstArgv'>
   readonly engine: { readonly busy: boolean }
   readonly store: Pick<ConfigStore, 'unconfirmed'>
@@ -41,13 +42,17 @@ export interface UpdatesParts {
   readonly log: Pick<Log, 'warn'>
 }
 
-interface UpdateMemory {
+/** Whether it goes on where the other nodes could not; absent in jobs of earlier versions. */
+interface Forceable {
+  readonly isForced?: boolean
+}
+interface UpdateMemory extends Forceable {
   readonly files: readonly string[]
 }
-interface PackageMemory {
+interface PackageMemory extends Forceable {
   readonly name: string
 }
-interface MajorMemory {
+interface MajorMemory extends Forceable {
   readonly version: MajorVersion
   readonly files: readonly string[]
   readonly snapshot: readonly string[] | null
@@ -109,13 +114,13 @@ export class Updates implements UpdatesActor {
     throw invalid('packages', kept.problem)
   }
 
-  async start(by: string): Promise<Started> {
-    await this.#refuse()
+  async start(isForced: boolean, by: string): Promise<Started> {
+    await this.#refuse({ isForced })
     const files = uploadedFiles(this.#parts.stateFolder)
-    return this.#started(await this.#parts.jobs.start(this.#update, { files }, by))
+    return this.#started(await this.#parts.jobs.start(this.#update, { files, isForced }, by))
   }
 
-  async startMajor(versionNumber: string, by: string): Promise<Started> {
+  async startMajor(versionNumber: string, isForced: boolean, by: string): Promise<Started> {
     this.#parts.power.refuseGoingDown()
     const offered = this.#offered()
     const version = offered.find((one) => one.versionNumber === versionNumber)
@@ -125,7 +130,7 @@ export class Updates implements UpdatesActor {
     }
     const busy = this.#parts.jobs.list().find(({ state }) => state === 'running')
     if (busy !== undefined) throw excludedBy(busy, 10)
-    const ground = await this.#refuse(version.osUpdate)
+    const ground = await this.#refuse({ isRelease: version.osUpdate, isForced })
     const files = ground.sources
       .filter(({ suites }) => version.suites.some(({ from }) => suites.includes(from)))
       .map(({ file }) => file)
@@ -134,7 +139,7 @@ export class Updates implements UpdatesActor {
       throw new ApiError('NOT_SUPPORTED', `No package source of this machine has a suite ${names}`)
     }
     const snapshot = this.#parts.machine.touchesPackages ? await this.#parts.snapshots.firstArgv() : undefined
-    const memory = { version, files, snapshot: snapshot ?? null }
+    const memory = { version, files, snapshot: snapshot ?? null, isForced }
     const about = { title: `Change to major version ${versionNumber}` }
     return this.#started(await this.#parts.jobs.start(this.#major, memory, by, about))
   }
@@ -166,14 +171,14 @@ export class Updates implements UpdatesActor {
   }
 
   get #update(): JobKind<UpdateMemory> {
-    const work = (job: JobHandle, { files }: UpdateMemory) =>
-      this.#install(job, { steps: upgradeSteps(files), repair: REPAIR })
+    const work = (job: JobHandle, { files, isForced }: UpdateMemory) =>
+      this.#install(job, { steps: upgradeSteps(files), repair: REPAIR }, isForced)
     return { kind: 'update', title: 'Software update', group: PACKAGES_GROUP, work, resume: work }
   }
 
   get #package(): JobKind<PackageMemory> {
-    const resume = (job: JobHandle, { name }: PackageMemory) =>
-      this.#install(job, { steps: packageSteps(name), repair: REPAIR })
+    const resume = (job: JobHandle, { name, isForced }: PackageMemory) =>
+      this.#install(job, { steps: packageSteps(name), repair: REPAIR }, isForced)
     const work = (job: JobHandle, memory: PackageMemory) => {
       const end = resume(job, memory)
       this.#waiting.get(memory.name)?.(end)
@@ -183,17 +188,22 @@ export class Updates implements UpdatesActor {
   }
 
   get #major(): JobKind<MajorMemory> {
-    const work = (job: JobHandle, { version, files, snapshot }: MajorMemory) => {
+    const work = (job: JobHandle, { version, files, snapshot, isForced }: MajorMemory) => {
       const folder = this.#work.folderOf(job.id)
       const steps = majorSteps({ folder, files, suites: version.suites, snapshot: snapshot ?? undefined })
-      return this.#install(job, { steps, repair: REPAIR })
+      return this.#install(job, { steps, repair: REPAIR }, isForced)
     }
     return { kind: 'update.major', title: 'Change to another major version', group: PACKAGES_GROUP, work, resume: work }
   }
 
-  async #install(job: JobHandle, plan: DetachedPlan): Promise<unknown> {
-    const { touchesPackages, facts } = this.#parts.machine
+  async #install(job: JobHandle, plan: DetachedPlan, isForced = false): Promise<unknown> {
+    const { machine, departure } = this.#parts
+    const { touchesPackages, facts } = machine
     if (!touchesPackages) return { recorded: plan.steps.map(({ why }) => why) }
+    if (!this.#work.isBegun(job.id)) {
+      job.report({ step: 'giving floating IPs and votes to other nodes' })
+      await departure.begin('update', isForced)
+    }
     await this.#work.run(job, plan)
     const packages = changedPackages(await this.#work.output(job.id, BEFORE), await this.#work.output(job.id, AFTER))
     return { packages, restartRequired: await facts.restartRequired() }
@@ -236,8 +246,8 @@ export class Updates implements UpdatesActor {
     return majorVersions(file, VERSION)
   }
 
-  async #refuse(isRelease = false) {
-    const { power, jobs } = this.#parts
+  async #refuse({ isRelease = false, isForced = false } = {}) {
+    const { power, jobs, departure } = this.#parts
     const { facts, touchesPackages } = this.#parts.machine
     power.refuseGoingDown()
     this.#refuseWhileApplying()
@@ -245,6 +255,7 @@ export class Updates implements UpdatesActor {
     if (running !== undefined) throw excludedBy(running, 10)
     const ground = await facts.updateGround()
     if (touchesPackages) refuseGround(ground, isRelease)
+    if (touchesPackages) await departure.refuse(isForced)
     return ground
   }
 

@@ -26,19 +26,22 @@ t.test('many ask, and one question answers them until its answer is old', async 
   test.same([await next, await kept.get(), asked.length], ['two', 'two', 2])
 })
 
-t.test('what is asked about something else is asked anew, and an answer that comes late is nobody else’s', async (test) => {
-  const { clock, asked, kept } = fixture()
-  const [old, now] = [kept.get('revision 1'), kept.get('revision 2')]
-  asked[1]?.answer('two')
-  test.equal(await now, 'two')
-  clock.advance(900)
-  asked[0]?.answer('one')
-  test.equal(await old, 'one')
-  test.equal(await kept.get('revision 2'), 'two')
-  clock.advance(100)
-  void kept.get('revision 2')
-  test.equal(asked.length, 3, 'its age counts from its own answer')
-})
+t.test(
+  'what is asked about something else is asked anew, and an answer that comes late is nobody else’s',
+  async (test) => {
+    const { clock, asked, kept } = fixture()
+    const [old, now] = [kept.get('revision 1'), kept.get('revision 2')]
+    asked[1]?.answer('two')
+    test.equal(await now, 'two')
+    clock.advance(900)
+    asked[0]?.answer('one')
+    test.equal(await old, 'one')
+    test.equal(await kept.get('revision 2'), 'two')
+    clock.advance(100)
+    void kept.get('revision 2')
+    test.equal(asked.length, 3, 'its age counts from its own answer')
+  },
+)
 
 t.test('a question that failed is asked again', async (test) => {
   const { asked, kept } = fixture()

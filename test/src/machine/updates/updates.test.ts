@@ -175,6 +175,7 @@ t.test('while the configuration is being applied, or waits for its confirmation,
       jobs: idle,
       machine: recordingMachine(stateFolder),
       power: { refuseGoingDown: () => undefined },
+      departure: { refuse: async () => undefined, begin: async () => undefined },
       snapshots: { firstArgv: async () => undefined },
       engine: { busy },
       store: { unconfirmed: () => unconfirmed },
@@ -182,9 +183,9 @@ t.test('while the configuration is being applied, or waits for its confirmation,
       stateFolder,
       log: silentLog,
     })
-  await refuses(test, 'APPLY_IN_PROGRESS', open(true, undefined).start('a@b'))
+  await refuses(test, 'APPLY_IN_PROGRESS', open(true, undefined).start(false, 'a@b'))
   const waiting = { revision: 7, confirmBy: '2026-01-31T13:45:00.000Z' } as Unconfirmed
-  const error = await refuses(test, 'APPLY_IN_PROGRESS', open(false, waiting).start('a@b'))
+  const error = await refuses(test, 'APPLY_IN_PROGRESS', open(false, waiting).start(false, 'a@b'))
   test.match(error.message, /Revision 7 waits for its confirmation/)
   const { kinds } = open(false, undefined)
   test.ok(
