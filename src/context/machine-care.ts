@@ -50,6 +50,21 @@ export interface UpdatesActor extends UpdatesReader {
   startMajor(versionNumber: string, isForced: boolean, by: string): Promise<Started>
 }
 
+/** What happened to the package of a service: it was updated, or a job goes on with it. */
+export interface PackageUpdated {
+  readonly job?: string
+  /** Only recorded. */
+  readonly isDryRun: boolean
+}
+
+export interface RollingActor {
+  /**
+   * Starts the job that updates a service on all nodes, one after the other; refuses what is no service, and a cluster
+   * in which not all nodes are well.
+   */
+  start(service: string, author: Actor): Promise<Started>
+}
+
 export interface SnapshotStatus {
   /** YYYY-MM-DD HH:MM:SS +0000; '' when there is no snapshot. */
   readonly created: string

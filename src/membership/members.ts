@@ -24,7 +24,7 @@ export interface Member extends NodeAddress, KeyRecipient {
   readonly trusts: number
   /** PEM: what its tokens are verified with. */
   readonly tokenKey: string
-  /** Of Fulcrum, when it joined. */
+  /** Of Fulcrum, as it has told last. */
   readonly version: string
   /** Kinds of entries that it knows, see `levels.ts`; absent where a version before those has told of it. */
   readonly level?: number

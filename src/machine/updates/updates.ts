@@ -8,7 +8,7 @@ import type {
   UploadedPackage,
 } from '../../context/machine-care.ts'
 import { applyFailed } from '../../config/apply-refusals.ts'
-import { changedPackages } from '../../drivers/apt/parse.ts'
+import { type ChangedPackage, changedPackages } from '../../drivers/apt/parse.ts'
 import { ApiError } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
 import { excludedBy, type JobHandle, type JobKind, type Jobs } from '../../jobs/jobs.ts'
@@ -22,18 +22,23 @@ import type { Departing, Power } from '../power.ts'
 import { SNAPSHOT_GROUP, type Snapshots } from '../snapshots.ts'
 import { AFTER, BEFORE, majorSteps, packageSteps, refresh, REPAIR, upgradeSteps } from './apt-commands.ts'
 import { DetachedWork } from './detached-work.ts'
+import type { NodeUpdate, NodeUpdateTold } from './node-update.ts'
 import { MAJOR_VERSIONS_FILE, majorVersions, type MajorVersion } from './major-versions.ts'
 import { refuseGround } from './preflight.ts'
 import { uploadedFiles } from './uploads.ts'
 
+/** The package of this daemon. */
+export const OWN_PACKAGE = 'fulcrum'
 /** Jobs that use the package manager. */
 export const PACKAGES_GROUP = 'packages'
 
 export interface UpdatesParts {
-  readonly jobs: Pick<Jobs, 'start' | 'running' | 'list'>
+  readonly jobs: Pick<Jobs, 'start' | 'running' | 'list' | 'find'>
   readonly machine: Pick<Machine, 'executor' | 'facts' | 'keepPackage' | 'touchesPackages'>
   readonly power: Pick<Power, 'refuseGoingDown'>
   readonly departure: Departing
+  /** How this node follows its cluster. */
+  readonly standing: () => Pick<NodeUpdateTold, 'sequence' | 'halted'>
   readonly snapshots: Pick<Snapshots, 'firstArgv'>
   readonly engine: { readonly busy: boolean }
   readonly store: Pick<ConfigStore, 'unconfirmed'>
@@ -144,9 +149,33 @@ export class Updates implements UpdatesActor {
     return this.#started(await this.#parts.jobs.start(this.#major, memory, by, about))
   }
 
+  /** A job, for what ends this daemon. */
+  async startPackage(name: string, isForced: boolean, by: string, id?: string): Promise<Started> {
+    await this.#refuse({ isForced })
+    const about = { title: `Update of package ${name}`, ...(id === undefined ? {} : { id }) }
+    return this.#started(await this.#parts.jobs.start(this.#package, { name, isForced }, by, about))
+  }
+
+  /** This node's share of an update of all: begun if it is not, and told of. */
+  async shareOf({ jobId, name, by }: NodeUpdate): Promise<NodeUpdateTold> {
+    const common = { step: '', version: VERSION, isOwn: name === OWN_PACKAGE, ...this.#parts.standing() }
+    try {
+      if (this.#parts.jobs.find(jobId) === undefined) await this.startPackage(name, false, by, jobId)
+    } catch (error) {
+      if (error instanceof ApiError) return { ...common, refused: error.message }
+      throw error
+    }
+    const job = this.#parts.jobs.find(jobId)
+    if (job === undefined) return common
+    const { state, step, problem, result } = job
+    const changed = changedIn(result).find((one) => one.name === name)
+    const why = problem === null ? {} : { problem: problem.message }
+    return { ...common, state, step, ...why, ...(changed === undefined ? {} : { changed }) }
+  }
+
   /** Resolves when the package was updated. */
-  async updatePackage(name: string, by: string): Promise<{ readonly isDryRun: boolean }> {
-    await this.#refuse()
+  async updatePackage(name: string, isForced: boolean, by: string): Promise<{ readonly isDryRun: boolean }> {
+    await this.#refuse({ isForced })
     let ended: Promise<unknown> = Promise.resolve()
     const began = new Promise<void>((resolve) => {
       this.#waiting.set(name, (end) => {
@@ -155,7 +184,7 @@ export class Updates implements UpdatesActor {
       })
     })
     try {
-      await this.#parts.jobs.start(this.#package, { name }, by, { title: `Update of package ${name}` })
+      await this.#parts.jobs.start(this.#package, { name, isForced }, by, { title: `Update of package ${name}` })
       await began
     } finally {
       this.#waiting.delete(name)
@@ -274,6 +303,13 @@ export class Updates implements UpdatesActor {
   #started(job: string): Started {
     return { job, isDryRun: !this.#parts.machine.touchesPackages }
   }
+}
+
+/** Of what a job of this kind has answered; a trial answers something else. */
+function changedIn(result: unknown): readonly ChangedPackage[] {
+  const packages: unknown = Reflect.get(Object(result), 'packages')
+  // Sound: written by `#install` only.
+  return Array.isArray(packages) ? (packages as readonly ChangedPackage[]) : []
 }
 
 /** The lines in which apt names what it could not fetch. */

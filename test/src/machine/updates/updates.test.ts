@@ -169,12 +169,13 @@ t.test('uploads are checked also in trial; what is wrong names the field', async
 
 t.test('while the configuration is being applied, or waits for its confirmation, packages wait', async (test) => {
   const stateFolder = temporaryFolder(test, 'updates')
-  const idle = { start: async () => 'job', running: () => undefined, list: () => [] }
+  const idle = { start: async () => 'job', running: () => undefined, list: () => [], find: () => undefined }
   const open = (busy: boolean, unconfirmed: Unconfirmed | undefined) =>
     new Updates({
       jobs: idle,
       machine: recordingMachine(stateFolder),
       power: { refuseGoingDown: () => undefined },
+      standing: () => ({ sequence: 0 }),
       departure: { refuse: async () => undefined, begin: async () => undefined },
       snapshots: { firstArgv: async () => undefined },
       engine: { busy },
