@@ -16,6 +16,7 @@ import type { Log } from '../../base/log.ts'
 import { VERSION } from '../../base/version.ts'
 import type { PackageFacts } from '../../model/software.ts'
 import type { DetachedPlan } from '../../../workers/detached/plan.ts'
+import { PROGRAMS } from '../../drivers/programs.ts'
 import { egressProxyPaths } from '../../drivers/egress-proxy/driver.ts'
 import type { Machine } from '../machine.ts'
 import type { Departing, Power } from '../power.ts'
@@ -31,6 +32,7 @@ import { uploadedFiles } from './uploads.ts'
 export const OWN_PACKAGE = 'fulcrum'
 /** Jobs that use the package manager. */
 export const PACKAGES_GROUP = 'packages'
+const RESTART_TIMEOUT_MS = 60_000
 
 export interface UpdatesParts {
   readonly jobs: Pick<Jobs, 'start' | 'running' | 'list' | 'find'>
@@ -235,7 +237,23 @@ export class Updates implements UpdatesActor {
     }
     await this.#work.run(job, plan)
     const packages = changedPackages(await this.#work.output(job.id, BEFORE), await this.#work.output(job.id, AFTER))
+    await this.#restart(packages)
     return { packages, restartRequired: await facts.restartRequired() }
+  }
+
+  /**
+   * Debian starts its own units anew, and these run the same programs. Nothing of the cluster is here now, so nobody
+   * notices; what does not run stays so.
+   */
+  async #restart(packages: readonly ChangedPackage[]): Promise<void> {
+    const { machine, log } = this.#parts
+    for (const { package: name, unit, fullName } of [PROGRAMS.etcd, PROGRAMS.clusterha]) {
+      if (packages.every((changed) => changed.name !== name)) continue
+      const step = { kind: 'run', argv: ['systemctl', 'try-restart', unit], undo: 'irreversible' } as const
+      const why = `start ${fullName} anew, as its package has changed`
+      const result = await machine.executor.execute([{ ...step, why, timeout_ms: RESTART_TIMEOUT_MS }])
+      if (!result.ok) log.warn(why, { reason: result.output })
+    }
   }
 
   /** Answers why it failed. Those who ask at the same time share one. */
