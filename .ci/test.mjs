@@ -13,7 +13,8 @@ const TOGETHER = /^test\/(?:[^/]+$|src\/|storage\/|workers\/)/
 const TOGETHER_MAX = 24
 // What is broad and quick comes first, then what takes longest, so that no processor waits for it at the end.
 const ORDER = ['contract', 'longest', 'system', 'attack', 'oracle', 'bench', 'vm']
-const LONGEST = `system/haproxy-3 system/package system/cluster-begun-killed system/cluster-leaving-alive
+const LONGEST =
+  `system/haproxy-3 system/package system/rolling-update system/cluster-begun-killed system/cluster-leaving-alive
   system/cluster-restoring system/cluster-leaving system/cluster-leaving-killed system/cluster-site
   system/cluster-joining system/cluster-moving system/haproxy-hangs system/cluster-log system/power system/updates
   system/cluster-history-1 system/cluster-history-2 system/snmp system/crash system/backup-crash system/code-cache

@@ -28,6 +28,7 @@ import { ApiListeners } from '../listeners/api-listeners.ts'
 import { ensureCertificate } from '../listeners/own-certificate.ts'
 import type { Machine } from '../machine/machine.ts'
 import { ClusterFiles } from '../membership/cluster-files.ts'
+import { isNodeUpdate, NODE_UPDATE } from '../machine/updates/node-update.ts'
 import { addressAnswers } from '../membership/addresses.ts'
 import { APPLIED, LAYER_4, TIME } from '../membership/all-nodes.ts'
 import { cutOff } from '../membership/cut-off.ts'
@@ -86,6 +87,7 @@ export async function createAppliance(
         [LAYER_4]: async () => (hasBegun ? toldOf(layer4.live) : undefined),
         [APPLIED]: async () => (hasBegun ? engine.here : undefined),
         [TIME]: async () => ({ now_ms: clock.now_ms() }),
+        [NODE_UPDATE]: (question) => (hasBegun && isNodeUpdate(question) ? made.shareOf(question) : undefined),
         ...addressAnswers(() => (hasBegun ? made.here : undefined)),
         [KNOWS]: answeringKnows(() => membership.members),
         [HISTORY]: answeringHistories(() => membership.cluster?.succession.histories),

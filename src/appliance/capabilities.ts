@@ -22,10 +22,12 @@ import { createConsole } from '../machine/console-access.ts'
 import { Power } from '../machine/power.ts'
 import { createClock } from '../machine/set-clock.ts'
 import { Snapshots } from '../machine/snapshots.ts'
+import type { NodeUpdate } from '../machine/updates/node-update.ts'
 import { Units } from '../machine/units.ts'
 import { Updates } from '../machine/updates/updates.ts'
 import { Addresses, type AddressesParts } from '../membership/addresses.ts'
 import { APPLIED, askAll, type AskingAll, LAYER_4 } from '../membership/all-nodes.ts'
+import { Departure } from '../membership/departure.ts'
 import { holders } from '../membership/holders.ts'
 import { createInterfaces } from '../membership/interfaces.ts'
 import { Maintenance } from '../membership/maintenance.ts'
@@ -38,6 +40,7 @@ import { isLayer4Told, Layer4OfNodes, type Layer4Told } from '../stats/layer4-of
 import { Demo } from './demo.ts'
 import { createFloating } from './floating.ts'
 import type { Node, Part } from './node.ts'
+import { createRolling, standingOf } from './rolling.ts'
 
 export interface Made {
   readonly capabilities: Whole
@@ -46,6 +49,8 @@ export interface Made {
   readonly demo: Demo
   /** What this node tells of its floating IPs, and gives away. */
   readonly here: AddressesParts['here']
+  /** What this node does in an update of all. */
+  readonly shareOf: Updates['shareOf']
   /** What of the capabilities goes on by itself, in the order in which it starts. */
   readonly parts: readonly Part[]
 }
@@ -56,16 +61,11 @@ export function createCapabilities(node: Node): Made {
   const asking = { self: node.born, membership: node.membership }
   const transactions = new Transactions(node.store, clock, node.log, holders(node))
   const isAtWork = () => power.isGoingDown || node.jobs.running('packages') !== undefined
-  const { members } = node.membership
-  const maintenance = new Maintenance({ ...node, cluster: () => node.membership.cluster, members, isAtWork })
-  const { here, ...floating } = createFloating(node, {
-    isLeaving: () => isAtWork() || members.get(node.nodeId)?.maintenance !== undefined,
-    hasReadyOther: () => addresses.hasReadyOther(),
-  })
-  const addresses = new Addresses({ ...node, here, wait: (ms) => sleep(ms, undefined, { ref: false }) })
-  const power = new Power({ ...node, maintenance, addresses })
+  const { cluster, members, maintenance, addresses, departure, here, ...floating } = createDeparture(node, isAtWork)
+  const power = new Power({ ...node, departure })
   const snapshots = new Snapshots({ ...node, power })
-  const updates = new Updates({ ...node, power, snapshots })
+  const updates = new Updates({ ...node, power, departure, snapshots, standing: () => standingOf(node) })
+  const rolling = createRolling(node, updates, addresses)
   const backups = new Backups({ ...node, agreed: configView(node.store.agreed), leavesRoom, version: VERSION })
   const automatic = new AutomaticBackups({ ...node, backups })
   const drains = createDrains({ ...node, connections: (ripId) => openConnections(node, ripId) })
@@ -97,13 +97,14 @@ export function createCapabilities(node: Node): Made {
     machine: node.facts,
     maintenance,
     nodeFacts: createNodeFacts({ ...node, own: ownFacts(node) }),
-    pair: new Pair({ cluster: () => node.membership.cluster, members }),
+    pair: new Pair({ cluster, members }),
     passwords: access.hashing,
     pending: createPending(node),
     power,
     radius: radiusProbe(node),
     restoreChecks,
     revisions: new Revisions(node.store),
+    rolling,
     scripts: { find: (name) => scriptFile(join(node.stateFolder, SCRIPTS_FOLDER), name) },
     sessions: access.sessions,
     snapshots,
@@ -114,11 +115,27 @@ export function createCapabilities(node: Node): Made {
     updates,
   }
   // Jobs that an earlier run of the daemon has left under way are known before anything of theirs is tidied.
-  const kinds = [restoreChecks, drains, updates, snapshots].flatMap((one) => one.kinds)
+  const kinds = [restoreChecks, drains, updates, rolling, snapshots].flatMap((one) => one.kinds)
   const tidied = { start: () => updates.tidy(), close: () => updates.close() }
   const own = [snapshots, power, maintenance, automatic, transactions]
   const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, ...own, ...floating.parts]
-  return { capabilities, transactions, automatic, demo, here, parts }
+  const shareOf = (update: NodeUpdate) => updates.shareOf(update)
+  return { capabilities, transactions, automatic, demo, here, shareOf, parts }
+}
+
+/** What others take over from this node, and when. */
+function createDeparture(node: Node, isAtWork: () => boolean) {
+  const { members } = node.membership
+  const cluster = () => node.membership.cluster
+  const wait = (ms: number) => sleep(ms, undefined, { ref: false })
+  const maintenance = new Maintenance({ ...node, cluster, members, isAtWork, wait })
+  const { here, parts } = createFloating(node, {
+    isLeaving: () => isAtWork() || members.get(node.nodeId)?.maintenance !== undefined,
+    hasReadyOther: () => addresses.hasReadyOther(),
+  })
+  const addresses = new Addresses({ ...node, here, wait })
+  const departure = new Departure({ ...node, cluster, members, maintenance, addresses })
+  return { cluster, members, maintenance, addresses, departure, here, parts }
 }
 
 function createLayer4OfNodes({ layer4, membership, clock }: Node, asking: AskingAll): Layer4OfNodes {

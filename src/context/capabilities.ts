@@ -15,6 +15,7 @@ import type {
   ClockActor,
   ConsoleActor,
   PowerActor,
+  RollingActor,
   SnapshotsActor,
   SnapshotsReader,
   UpdatesActor,
@@ -74,6 +75,7 @@ export interface Capabilities {
   readonly sso: { read: SsoReader; act: Sso }
   readonly stickTables: { read: StickTablesReader; act: StickTables }
   readonly transactions: { read: TransactionsReader; act: TransactionsActor }
+  readonly rolling: { act: RollingActor }
   readonly units: { read: UnitsReader; act: UnitsActor }
   readonly updates: { read: UpdatesReader; act: UpdatesActor }
 }

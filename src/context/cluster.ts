@@ -35,7 +35,7 @@ export interface ClusterNode {
   readonly maintenance: NodeMaintenance | undefined
   /** ISO 8601: of the first of its certificates that ends; undefined where a version before this one gave them. */
   readonly certificateEnd: string | undefined
-  /** Of Fulcrum, when it joined. */
+  /** Of Fulcrum. */
   readonly version: string
   /** ISO 8601. */
   readonly since: string

@@ -42,9 +42,27 @@ export interface UpdatesReader {
 export interface UpdatesActor extends UpdatesReader {
   /** Keeps the .deb file for the next update; `text` is its base64. Refuses with INVALID_BODY. */
   upload(text: string): Promise<UploadedPackage>
-  /** Starts the job that brings in everything; refuses with APPLY_IN_PROGRESS, JOB_IN_PROGRESS or NOT_SUPPORTED. */
-  start(by: string): Promise<Started>
-  startMajor(versionNumber: string, by: string): Promise<Started>
+  /**
+   * Starts the job that brings in everything; refuses with APPLY_IN_PROGRESS, JOB_IN_PROGRESS or NOT_SUPPORTED, and
+   * unless it is forced with IN_USE, where the other nodes could not go on without this one.
+   */
+  start(isForced: boolean, by: string): Promise<Started>
+  startMajor(versionNumber: string, isForced: boolean, by: string): Promise<Started>
+}
+
+/** What happened to the package of a service: it was updated, or a job goes on with it. */
+export interface PackageUpdated {
+  readonly job?: string
+  /** Only recorded. */
+  readonly isDryRun: boolean
+}
+
+export interface RollingActor {
+  /**
+   * Starts the job that updates a service on all nodes, one after the other; refuses what is no service, and a cluster
+   * in which not all nodes are well.
+   */
+  start(service: string, author: Actor): Promise<Started>
 }
 
 export interface SnapshotStatus {
@@ -66,7 +84,10 @@ export interface SnapshotsActor extends SnapshotsReader {
 }
 
 export interface PowerActor {
-  /** Begins after the answer; refuses with JOB_IN_PROGRESS. */
+  /**
+   * Begins after the answer; refuses with JOB_IN_PROGRESS, and with IN_USE where the other nodes could not go on
+   * without this one, unless it is forced.
+   */
   request(
     change: 'halt' | 'reboot',
     request: {
@@ -76,7 +97,7 @@ export interface PowerActor {
       /** Who must still have the right when the connections have ended. */
       readonly author?: Actor | undefined
     },
-  ): { readonly isDryRun: boolean }
+  ): Promise<{ readonly isDryRun: boolean }>
 }
 
 export interface ClockActor {

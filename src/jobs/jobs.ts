@@ -50,8 +50,8 @@ export interface WithKinds {
   readonly kinds: readonly JobKind<never>[]
 }
 
-/** What one job is about, where its kind does not say it. */
-type About<M> = Partial<Pick<JobKind<M>, 'title' | 'group'>>
+/** What one job is about, where its kind does not say it; `id`: as somebody else knows it. */
+type About<M> = Partial<Pick<JobKind<M>, 'title' | 'group'>> & { readonly id?: string }
 
 type Stored = Job & { readonly memory: unknown; readonly group: string }
 interface Active {
@@ -99,6 +99,11 @@ export class Jobs implements JobsActor {
     return shown(this.#known(id))
   }
 
+  find(id: string): Job | undefined {
+    const job = this.#jobs.get(id)
+    return job && shown(job)
+  }
+
   /** Whether a job of this group is under way. */
   running(group: string): Job | undefined {
     const found = [...this.#jobs.values()].find((job) => job.state === 'running' && job.group === group)
@@ -110,11 +115,11 @@ export class Jobs implements JobsActor {
    * group.
    */
   async start<M>(kind: JobKind<M>, memory: M, by: string, about: About<M> = {}): Promise<string> {
-    const { group, title } = { ...kind, ...about }
+    const { group, title, id } = { id: newId(), ...kind, ...about }
     const other = this.running(group)
     if (other !== undefined) throw excludedBy(other, 5)
     const job: Stored = {
-      id: newId(),
+      id,
       kind: kind.kind,
       title,
       state: 'running',

@@ -36,6 +36,14 @@ interface Begun {
   readonly deadline_ms: number
 }
 
+/** What the cluster does first, so that the other nodes go on without a gap. */
+export interface Departing {
+  /** Refuses with IN_USE, unless it is forced. */
+  refuse(isForced: boolean): Promise<void>
+  /** Resolves when others have taken over; fails with IN_USE where they do not, unless it is forced. */
+  begin(reason: string, isForced: boolean): Promise<void>
+}
+
 export interface PowerParts {
   readonly store: Pick<ConfigStore, 'getMeta' | 'putMeta'>
   readonly clock: Pick<MachineClock, 'uptime_ms'>
@@ -47,10 +55,7 @@ export interface PowerParts {
   readonly running: ConfigView
   /** Refuses a caller that may not use these endpoints any more. */
   readonly access: { assertStill(author: Actor, endpoints: readonly string[]): void }
-  /** Tells the cluster. Does not fail. */
-  readonly maintenance: { begin(reason: string): Promise<void> }
-  /** Resolves when this node has no floating IP any more, or nobody takes them. */
-  readonly addresses: { leave(): Promise<void> }
+  readonly departure: Departing
   readonly events: Pick<Events, 'publish'>
   readonly log: Log
 }
@@ -107,8 +112,10 @@ export class Power implements PowerActor {
     else await this.#failed(change, 'the daemon was stopped meanwhile')
   }
 
-  request(change: PowerChange, request: PowerRequest): { readonly isDryRun: boolean } {
-    const { machine, jobs } = this.#parts
+  async request(change: PowerChange, request: PowerRequest): Promise<{ readonly isDryRun: boolean }> {
+    const { machine, jobs, departure } = this.#parts
+    this.refuseGoingDown()
+    if (machine.touchesPackages) await departure.refuse(request.isForced)
     this.refuseGoingDown()
     const job = jobs.running('packages')
     if (job !== undefined && !request.isForced) throw excludedBy(job, 30, 'wait for its end, or send force=true')
@@ -133,17 +140,15 @@ export class Power implements PowerActor {
     void this.#go(change, request).catch((error: unknown) => this.#failed(change, reasonOf(error)))
   }
 
-  async #go(change: PowerChange, { drain_s, by, author }: PowerRequest): Promise<void> {
-    const { clock, access } = this.#parts
+  async #go(change: PowerChange, { drain_s, isForced, by, author }: PowerRequest): Promise<void> {
+    const { clock, access, departure } = this.#parts
     const { touchesPackages: touchesMachine, executor } = this.#parts.machine
     if (touchesMachine) {
       const deadline_ms = clock.uptime_ms() + drain_s * 1000
       await this.#remember({ change, by, author, machine: machineMark(), deadline_ms })
-      // In the time of the answer: a cluster without a quorum holds nothing up.
-      void this.#parts.maintenance.begin(change)
       await sleep(ANSWER_MS, undefined, { ref: false })
       // New connections go to another node where there is one.
-      await this.#parts.addresses.leave()
+      await departure.begin(change, isForced)
       await this.#drain(deadline_ms)
       // What was begun is remembered: the next start of the daemon goes on with it.
       if (this.#isClosing) return

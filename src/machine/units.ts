@@ -1,8 +1,10 @@
+import type { PackageUpdated } from '../context/machine-care.ts'
 import type { UnitEntry, UnitsActor } from '../context/units.ts'
 import type { ApplyEngine } from '../config/apply.ts'
 import type { UnitName } from '../drivers/host.ts'
 import { type Program, PROGRAMS } from '../drivers/programs.ts'
 import { ApiError } from '../base/errors.ts'
+import { OWN_PACKAGE, type Updates } from './updates/updates.ts'
 
 /** `webui` is this daemon's own front; health checks run in the programs that balance. */
 type ServiceName = Exclude<UnitName, 'etcd'> | 'healthchecks' | 'webui'
@@ -20,21 +22,20 @@ const SERVICES: Readonly<Record<ServiceName, Service>> = {
   ntp,
   ssh,
   snmp,
-  webui: { fullName: 'User interface and API', canReload: true },
+  webui: { fullName: 'User interface and API', canReload: true, package: OWN_PACKAGE },
 }
 const NAMES = Object.keys(SERVICES) as readonly ServiceName[]
 
 interface UnitsParts {
   readonly engine: ApplyEngine
-  /** Resolves when the package was updated. */
-  readonly updates: { updatePackage(name: string, by: string): Promise<{ readonly isDryRun: boolean }> }
+  readonly updates: Pick<Updates, 'startPackage' | 'updatePackage'>
   /** Makes the API listen where running says. */
   readonly listeners: { settle(): Promise<void> }
   /** Undefined: the node is in none. */
   readonly membership: { readonly cluster: unknown }
 }
 
-type Verb = 'reload' | 'restart' | 'update'
+type Verb = 'reload' | 'restart'
 const UNIT_TIMEOUT_MS = 60_000
 
 /** Reload, restart and update of managed daemons. In the trial profile the machine's own stay as they are. */
@@ -53,11 +54,7 @@ export class Units implements UnitsActor {
   }
 
   async operate(service: string, verb: Verb, by: string): Promise<{ readonly isDryRun: boolean }> {
-    const name = NAMES.find((candidate) => candidate === service)
-    if (name === undefined) {
-      throw new ApiError('NOT_FOUND', `There is no service ${service}; GET /services lists them`)
-    }
-    if (verb === 'update') return this.#update(name, by)
+    const name = named(service)
     const { engine, listeners, membership } = this.#parts
     if (name === 'clusterha' && membership.cluster === undefined)
       throw new ApiError('NOT_SUPPORTED', 'This node is in no cluster')
@@ -77,9 +74,24 @@ export class Units implements UnitsActor {
     return this.operate('ipvsDirector', 'reload', by)
   }
 
-  #update(name: ServiceName, by: string): Promise<{ readonly isDryRun: boolean }> {
-    const { package: updated } = SERVICES[name]
-    if (updated === undefined) throw new ApiError('NOT_SUPPORTED', `${name} is not updated from here`)
-    return this.#parts.updates.updatePackage(updated, by)
+  async update(service: string, isForced: boolean, by: string): Promise<PackageUpdated> {
+    const { updates } = this.#parts
+    const name = packageOf(service)
+    return await (name === OWN_PACKAGE
+      ? updates.startPackage(name, isForced, by)
+      : updates.updatePackage(name, isForced, by))
   }
+}
+
+/** @throws {ApiError} NOT_FOUND, NOT_SUPPORTED. */
+export function packageOf(service: string): string {
+  const { package: updated } = SERVICES[named(service)]
+  if (updated === undefined) throw new ApiError('NOT_SUPPORTED', `${service} is not updated from here`)
+  return updated
+}
+
+function named(service: string): ServiceName {
+  const name = NAMES.find((candidate) => candidate === service)
+  if (name === undefined) throw new ApiError('NOT_FOUND', `There is no service ${service}; GET /services lists them`)
+  return name
 }

@@ -70,17 +70,47 @@ export class Addresses implements AddressesActor {
     throw unreachable(nodeId, `did not take ${floating.ip}: see journalctl -u fulcrum-vrrp there`)
   }
 
-  /** Resolves when this node has none that moves, or nobody takes them within five seconds. */
-  async leave(): Promise<void> {
-    const { nodeId, running, membership, here, wait } = this.#parts
-    if (!(await this.hasReadyOther())) return
-    const nodeIds = membership.members.all().map(({ id }) => id)
-    const instances = instancesOf(running, { nodeId, nodeIds })
-    const moving = new Set(instances.flatMap(({ addresses }) => addresses.map(({ ip }) => ip)))
-    for (let look = 0; look < LOOKS_MAX; look++) {
-      if (here.tells().held.every(({ ip }) => !moving.has(ip))) return
-      await wait(LOOK_EVERY_MS)
+  /** Why this node could not give away what it has, as a sentence; undefined where it could. */
+  async whyStuck(): Promise<string | undefined> {
+    const held = this.#held()
+    if (held.length === 0) return undefined
+    const told = await this.all()
+    const isReady = (id: string) => told.get(id)?.isReady === true && !this.#isMaintained(id)
+    const stuck = held.filter((one) => !this.#able(one).some((id) => id !== this.#parts.nodeId && isReady(id)))
+    if (stuck.length === 0) return undefined
+    return `No other node is ready to take ${stuck.map(({ ip }) => ip).join(' and ')} (isReady in GET /cluster)`
+  }
+
+  /**
+   * For a node that gives them away, see `Readiness`: resolves when others have what this one had, or some seconds have
+   * passed. Answers what nobody has taken.
+   */
+  async leave(): Promise<readonly string[]> {
+    const { nodeId: self, here, wait } = this.#parts
+    const had = this.#held().map(({ ip }) => ip)
+    let left: readonly string[] = had
+    for (let look = 0; look < LOOKS_MAX && left.length > 0; look++) {
+      if (look > 0) await wait(LOOK_EVERY_MS)
+      const mine = new Set(here.tells().held.map(({ ip }) => ip))
+      left = had.filter((ip) => mine.has(ip))
+      // Nobody else is asked before.
+      if (left.length > 0) continue
+      const others = [...(await this.all())].filter(([id]) => id !== self)
+      const theirs = new Set(others.flatMap(([, { held }]) => held.map(({ ip }) => ip)))
+      left = had.filter((ip) => !theirs.has(ip))
     }
+    return left
+  }
+
+  /** Those of this node that can move. */
+  #held(): readonly SectionRecords['floatingIps'][] {
+    const { nodeId, running, membership, here } = this.#parts
+    const nodeIds = membership.members.all().map(({ id }) => id)
+    const moving = new Set(
+      instancesOf(running, { nodeId, nodeIds }).flatMap(({ addresses }) => addresses.map(({ ip }) => ip)),
+    )
+    const held = new Set(here.tells().held.map(({ ip }) => ip))
+    return [...running.list('floatingIps')].filter(({ ip }) => moving.has(ip) && held.has(ip))
   }
 
   #applied(id: string): SectionRecords['floatingIps'] {

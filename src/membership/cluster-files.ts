@@ -27,6 +27,8 @@ export interface OwnMembership extends NodeAddress {
   readonly takingOver?: TakingOver
   /** Others have gone on without it: it takes over what they have, with a new member of etcd. */
   readonly isReturning?: boolean
+  /** Its member of etcd is being removed, or is: it is in maintenance, and the other one of two nodes goes on. */
+  readonly vote?: 'leaving' | 'out'
 }
 
 /** A takeover that has begun and has not ended. */

@@ -20,7 +20,8 @@ export function gatewaysOf(
   own: OwnMembership,
   { isVoter = false, names }: Listed = {},
 ): readonly string[] {
-  const hasTakenOver = members.takeovers().at(-1)?.nodeId === own.nodeId && own.isReturning !== true
+  const hasTakenOver =
+    members.takeovers().at(-1)?.nodeId === own.nodeId && own.isReturning !== true && own.vote === undefined
   if (names === undefined && hasTakenOver) return [clientUrl(own)]
   const known = members.all().filter(({ id }) => id !== own.nodeId && names?.has(id) !== false)
   const urls = known.length === 0 ? (own.gateways ?? []) : known.map(clientUrl)

@@ -92,16 +92,21 @@ export class Histories {
     if (this.#parted !== undefined) throw refused('both nodes have taken over; PUT /cluster/resolve says which stays')
   }
 
-  /** `listed`: the members of the etcd that answers this node; undefined where none does. */
-  async look(listed: readonly EtcdMember[] | undefined): Promise<void> {
+  /**
+   * `listed`: the members of the etcd that answers this node; undefined where none does. Answers whether every node
+   * that is apart was asked, and has this history.
+   */
+  async look(listed: readonly EtcdMember[] | undefined): Promise<boolean> {
     const { members, own, peers } = this.#parts
     const isIn = (id: string) => listed?.some(({ name }) => name === id) === true
+    let isSame = true
     for (const other of members.all()) {
       if (other.id === own.nodeId) continue
       const isApart = !isIn(own.nodeId) || !isIn(other.id)
       if (!isApart) this.#forget(other.id)
-      else if (peers.livenessOf(other.id).isReachable) await this.#compare(other)
+      else if (!peers.livenessOf(other.id).isReachable || !(await this.#compare(other))) isSame = false
     }
+    return isSame
   }
 
   /** What another node is told, which may have been told by a person that it goes on. */
@@ -135,19 +140,23 @@ export class Histories {
     else throw new ApiError('NODE_UNREACHABLE', `The node ${other?.name} does not answer: nothing was resolved`)
   }
 
-  async #compare(other: Member): Promise<void> {
+  async #compare(other: Member): Promise<boolean> {
     const { members, files } = this.#parts
     const told = await this.#ask(other)
-    if (told === undefined) return
+    if (told === undefined) return false
     const mine = members.takeovers()
     const standing = standingTo(mine, told.takeovers)
-    if (standing.is === 'parted') return await this.#choose(other, standing.since, told)
+    if (standing.is === 'parted') {
+      await this.#choose(other, standing.since, told)
+      return false
+    }
     this.#forget(other.id)
     const epoch = told.takeovers.at(-1)?.epoch ?? FIRST_EPOCH
-    if (epoch <= (files.read()?.epoch ?? epoch)) return
+    if (epoch <= (files.read()?.epoch ?? epoch)) return true
     // What was folded here of the other history is not only here.
     const since = told.takeovers[mine.length]?.since ?? Number.POSITIVE_INFINITY
     await this.#giveWay(since, `${other.name} has gone on without this node`)
+    return false
   }
 
   async #choose(other: Member, since: number, told: HistoryTold): Promise<void> {

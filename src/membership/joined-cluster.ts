@@ -187,7 +187,7 @@ export class JoinedCluster {
 
   async state(): Promise<ClusterState> {
     const listed = await this.etcd.members.list({ isSerializable: true, timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
-    const leader = (await this.ownStatus())?.leader
+    const leader = (await this.#statusAt(this.succession.hasNoMember ? this.#other : this.own))?.leader
     const { own, log, succession } = this
     const parts = { ...this.#parts, own, log, histories: succession.histories }
     const removedAt = this.#removal?.removedAt
@@ -196,8 +196,15 @@ export class JoinedCluster {
 
   /** Undefined when the member of etcd beside this node does not answer. */
   ownStatus(): Promise<MemberStatus | undefined> {
-    const at = clientUrl(this.own)
-    return this.etcd.maintenance.status({ at, timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
+    return this.#statusAt(this.own)
+  }
+
+  #statusAt(node: NodeAddress): Promise<MemberStatus | undefined> {
+    return this.etcd.maintenance.status({ at: clientUrl(node), timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
+  }
+
+  get #other(): NodeAddress {
+    return this.#parts.members.all().find(({ id }) => id !== this.own.nodeId) ?? this.own
   }
 
   /** Another node of the cluster, or its witness. */
@@ -305,7 +312,7 @@ export class JoinedCluster {
     await this.succession.goOn()
     const status = await this.ownStatus()
     // One that was dropped by the others ends again at once.
-    if (status === undefined && !this.succession.isReturning)
+    if (status === undefined && !this.succession.hasNoMember)
       await service.start().catch((error: unknown) => log.warn('etcd does not start', { reason: String(error) }))
     const listed = await this.etcd.members.list({ timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
     this.quorum.note(listed !== undefined)

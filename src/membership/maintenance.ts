@@ -9,21 +9,27 @@ import type { Member, Members } from './members.ts'
 export interface MaintenanceParts {
   /** undefined while this node is in no cluster. */
   readonly cluster: () => ClusterInHand | undefined
-  readonly members: Pick<Members, 'get' | 'change'>
+  readonly members: Pick<Members, 'all' | 'get' | 'change'>
   /** Whether this daemon takes its machine down or changes its packages right now. */
   readonly isAtWork: () => boolean
   readonly clock: Pick<MachineClock, 'now_ms' | 'bootId'>
+  readonly wait: (ms: number) => Promise<unknown>
   readonly log: Log
 }
 
-type ClusterInHand = Pick<JoinedCluster, 'own' | 'etcd' | 'ownStatus'> & {
+type ClusterInHand = Pick<JoinedCluster, 'own' | 'etcd' | 'ownStatus' | 'hasQuorum'> & {
   readonly peers: Pick<JoinedCluster['peers'], 'livenessOf'>
+  readonly succession: { readonly aside: Pick<JoinedCluster['succession']['aside'], 'isDone'> }
 }
 
 const LOOK_EVERY_MS = 1_000
+const SETTLE_EVERY_MS = 100
+/** Others take leadership, and a vote is taken out, within some seconds. What is late is no reason to stay. */
+const SETTLE_LOOKS_MAX = 150
 
 /**
- * A node that somebody works on: while it lasts, its member of etcd does not lead, so that its end is no election.
+ * A node that somebody works on: while it lasts, its member of etcd does not lead, so that its end is no election, and
+ * of two nodes the other one votes alone (`SteppingAside`).
  * Work that this daemon does itself on its machine begins and ends it; what a person has begun, a person ends.
  */
 export class Maintenance implements MaintenanceActor {
@@ -50,18 +56,42 @@ export class Maintenance implements MaintenanceActor {
     await this.#change(nodeId, enabled ? { since, by, ...(reason === undefined ? {} : { reason }) } : undefined)
   }
 
-  /** For work of the daemon on its own machine; resolves when another member leads. Does not fail. */
-  async begin(reason: string): Promise<void> {
-    const { cluster, members, clock, log } = this.#parts
-    const own = cluster()?.own
-    if (own === undefined || members.get(own.nodeId)?.maintenance !== undefined) return
+  /**
+   * For work of the daemon on its own machine; resolves when the others can go on without it. Without a quorum it is
+   * told to nobody, and nothing waits.
+   *
+   * @throws {ApiError} IN_USE, while another node is in maintenance; not where it is forced.
+   */
+  async begin(reason: string, isForced: boolean): Promise<void> {
+    const { cluster, members, wait, log } = this.#parts
+    const joined = cluster()
+    if (joined === undefined || !joined.hasQuorum || members.get(joined.own.nodeId) === undefined) return
     try {
-      const since = new Date(clock.now_ms()).toISOString()
-      await this.#change(own.nodeId, { since, by: 'fulcrum', reason, until: clock.bootId })
-      await this.look()
+      await this.#tell(joined.own.nodeId, reason, isForced)
+      for (let look = 0; look < SETTLE_LOOKS_MAX; look++) {
+        if ((await this.#giveLeadershipAway(joined)) && joined.succession.aside.isDone) return
+        await wait(SETTLE_EVERY_MS)
+      }
+      log.warn('this node goes away with its vote, or as the leader')
     } catch (error) {
+      if (error instanceof ApiError && error.code === 'IN_USE') throw error
       log.warn('the cluster is not told of the maintenance', { reason: String(error) })
     }
+  }
+
+  /** What a person has begun goes on. */
+  async #tell(nodeId: string, reason: string, isForced: boolean): Promise<void> {
+    const { members, clock } = this.#parts
+    if (members.get(nodeId)?.maintenance !== undefined) return
+    const since = new Date(clock.now_ms()).toISOString()
+    const maintenance = { since, by: 'fulcrum', reason, until: clock.bootId }
+    let other: Member | undefined
+    await members.change(nodeId, (member) => {
+      other = members.all().find(({ id, maintenance: worked }) => id !== nodeId && worked !== undefined)
+      return other === undefined || isForced ? { ...member, maintenance } : undefined
+    })
+    if (other !== undefined && !isForced)
+      throw new ApiError('IN_USE', `The node ${other.name} is in maintenance, and it is one at a time`)
   }
 
   /** Gives leadership away, and begins and ends what the daemon does itself. */
@@ -73,24 +103,26 @@ export class Maintenance implements MaintenanceActor {
     const { maintenance } = own
     const isOver = maintenance?.until !== undefined && (maintenance.until !== clock.bootId || !isAtWork())
     if (isOver) return await this.#change(own.id, undefined)
-    if (maintenance === undefined) return isAtWork() ? await this.begin('work on the machine') : undefined
+    if (maintenance === undefined && isAtWork()) await this.#tell(own.id, 'work on the machine', true)
+    else if (maintenance === undefined) return
     await this.#giveLeadershipAway(joined)
   }
 
-  /** To a voter that is reached, and that nobody works on if there is one. */
-  async #giveLeadershipAway(joined: ClusterInHand): Promise<void> {
+  /** To a voter that is reached, and that nobody works on if there is one. Answers whether this node leads no more. */
+  async #giveLeadershipAway(joined: ClusterInHand): Promise<boolean> {
     const { own, etcd, peers } = joined
     const status = await joined.ownStatus()
-    if (status === undefined || status.leader !== status.memberId) return
+    if (status === undefined || status.leader !== status.memberId) return true
     const isNode = (id: string) => this.#parts.members.get(id) !== undefined
     const voters = (await etcd.members.list()).filter(
       ({ name, isLearner }) => !isLearner && name !== own.nodeId && isNode(name) && peers.livenessOf(name).isReachable,
     )
     const free = voters.find(({ name }) => this.#parts.members.get(name)?.maintenance === undefined)
     const next = free ?? voters[0]
-    if (next === undefined) return
+    if (next === undefined) return true
     await etcd.maintenance.moveLeader(next.id)
     this.#parts.log.info('another member of etcd leads, as this node is in maintenance', { nodeId: next.name })
+    return false
   }
 
   async #change(nodeId: string, maintenance: Member['maintenance']): Promise<void> {

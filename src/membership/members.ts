@@ -22,7 +22,7 @@ export interface Voter extends NodeAddress {
   readonly certifiedBy: number
   /** Number of the newest authorities whose certificates its ports take. */
   readonly trusts: number
-  /** Of Fulcrum, when it joined. */
+  /** Of Fulcrum, as it has told last. */
   readonly version: string
   /** ISO 8601. */
   readonly since: string
@@ -214,8 +214,11 @@ export class Members {
     return this.#putBuilt(build, (member) => ({ key: member.id, value: member }))
   }
 
-  /** Changes what is kept of a node. `build` may run again, when another node was first. */
-  change(id: string, build: (member: Member) => Member): Promise<boolean> {
+  /**
+   * Changes what is kept of a node. `build` may run again, when another node was first; it answers nothing where
+   * nothing is to be changed any more.
+   */
+  change(id: string, build: (member: Member) => Member | undefined): Promise<boolean> {
     const changed = () => {
       const member = this.#byId.get(id)
       return member && build(member)

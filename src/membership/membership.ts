@@ -350,7 +350,7 @@ export class Membership implements ClusterActor {
     const { log, store } = this.#parts
     try {
       if (own.isReturning === true) await startOver(store, this.#files, this.#service)
-      else await startAt(own, this.#files, this.#service)
+      else if (own.vote !== 'out') await startAt(own, this.#files, this.#service)
     } catch (error) {
       // What runs goes on, and can be read.
       log.error('etcd could not be started', { reason: String(error) })

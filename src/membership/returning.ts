@@ -44,6 +44,6 @@ export async function comeBack(
   const known = isAdded ? listed : await etcd.members.list()
   const urls = Object.fromEntries(known.map(({ name, peerUrls }) => [name === '' ? own.nodeId : name, peerUrls]))
   await files.keepArguments(service.argumentsOf(own, urls, 'existing'))
-  await files.change({ isReturning: undefined, epoch: members.epoch })
+  await files.change({ isReturning: undefined, vote: undefined, epoch: members.epoch })
   await service.start()
 }

@@ -19,6 +19,7 @@ import type { Member, Members } from './members.ts'
 import { clientUrl } from './node-address.ts'
 import { answeringPath, partnerIn } from './partner.ts'
 import { comeBack } from './returning.ts'
+import { SteppingAside } from './stepping-aside.ts'
 import { Takeovers } from './takeovers.ts'
 
 export interface SuccessionParts {
@@ -53,6 +54,7 @@ const PATIENCE_MS = 1_500
 export class Succession {
   readonly takeovers: Takeovers
   readonly histories: Histories
+  readonly aside: SteppingAside
   readonly #parts: SuccessionParts
   readonly #automatic: AutomaticTakeover
   #isReturning: boolean
@@ -65,6 +67,7 @@ export class Succession {
     const { own, messages: log } = parts
     this.takeovers = new Takeovers(parts)
     this.histories = new Histories({ ...parts, log })
+    this.aside = new SteppingAside(parts)
     this.#automatic = new AutomaticTakeover({
       ...parts,
       self: own.nodeId,
@@ -77,8 +80,8 @@ export class Succession {
   }
 
   /** It has no member of etcd any more, and not yet a new one. */
-  get isReturning(): boolean {
-    return this.#isReturning
+  get hasNoMember(): boolean {
+    return this.#isReturning || this.aside.isOut
   }
 
   /** It begins anew in a moment, with what other nodes have. */
@@ -115,13 +118,14 @@ export class Succession {
   async look(listed: readonly EtcdMember[] | undefined): Promise<boolean> {
     // Whoever cannot say who votes may be answered a moment later.
     if (listed !== undefined) this.#voting = this.#votingIn(listed)
-    await this.#automatic.look(listed !== undefined)
-    if (!this.#isReturning) {
-      await this.histories.look(listed)
-      return this.givesWay
+    if (!this.#isFollower) await this.#automatic.look(listed !== undefined)
+    if (this.#isReturning) {
+      if (listed !== undefined) await this.#comeBack(listed)
+      return true
     }
-    if (listed !== undefined) await this.#comeBack(listed)
-    return true
+    const isSame = await this.histories.look(listed)
+    if (listed === undefined || this.givesWay) return this.givesWay
+    return await this.aside.look(listed, isSame && this.#hasCaughtUp)
   }
 
   /**
@@ -140,6 +144,10 @@ export class Succession {
         'NOT_A_PAIR',
         'only one of two nodes without a witness can take the cluster over; remove nodes that are lost',
       )
+    if (this.#isFollower) {
+      const message = `The vote of this node was taken out, so ${partner.name} has what was changed since: switch it on`
+      throw new ApiError('IN_USE', message)
+    }
     if (partner.name !== partnerIsOff) throw wrongPartner('OTHER_NAME', `the other node is called ${partner.name}`)
     const listed = await etcd.members.list({ timeout_ms: PATIENCE_MS }).catch(() => undefined)
     if (listed !== undefined)
@@ -153,6 +161,11 @@ export class Succession {
       throw new ApiError('IN_USE', message)
     }
     await this.takeovers.takeOver(how)
+  }
+
+  /** What the other node has is the history, whatever this one has. */
+  get #isFollower(): boolean {
+    return this.#isReturning || this.aside.mayBeOut
   }
 
   async #comeBack(listed: readonly EtcdMember[]): Promise<void> {

@@ -27,7 +27,7 @@ export class ObservedHaproxy {
   }
 
   /** No program is managed, so there is none to list or to operate. */
-  readonly units: UnitsActor = { list: () => [], operate: async () => this.refuse() }
+  readonly units: UnitsActor = { list: () => [], operate: async () => this.refuse(), update: async () => this.refuse() }
 }
 
 /**

@@ -40,7 +40,7 @@ const Node = Type.Object({
     description: 'Whether it may take floating IPs from other nodes; null where it does not tell.',
   }),
   floatingIps: Type.Array(Type.String(), { description: 'Floating IPs that it has now; none where it does not tell.' }),
-  version: text('Of Fulcrum, when it joined.'),
+  version: text('Of Fulcrum, as the node has told last.'),
   since: text('When it joined; ISO 8601.'),
 })
 

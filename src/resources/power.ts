@@ -15,7 +15,8 @@ const Query = closed({
   ),
   force: Type.Optional(
     Type.Enum(['true', 'false'], {
-      description: 'Also while packages are being changed; that goes on after the next start (extension).',
+      description:
+        'Also while packages are being changed, which goes on after the next start, and where the other nodes could not go on without this one (extension).',
     }),
   ),
 })
@@ -33,12 +34,12 @@ export const power = CHANGES.map(({ change, summary, message }) =>
     effect: 'act',
     staged: true,
     managedOnly: true,
-    refuses: ['JOB_IN_PROGRESS'],
+    refuses: ['JOB_IN_PROGRESS', 'IN_USE'],
     summary: `${summary}, after its connections had time to end`,
     message,
     query: Query,
     data: NoData,
-    handle: (ctx, { query }) => {
+    handle: async (ctx, { query }) => {
       const { actor } = ctx
       const request = {
         drain_s: query.drain ?? DRAIN_S,
@@ -46,7 +47,7 @@ export const power = CHANGES.map(({ change, summary, message }) =>
         by: actor.email,
         author: actor,
       }
-      const { isDryRun } = ctx.power.request(change, request)
+      const { isDryRun } = await ctx.power.request(change, request)
       return isDryRun ? dryRun([], `Recorded only: the trial profile does not ${change} this machine`) : []
     },
   }),

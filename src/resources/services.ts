@@ -1,6 +1,8 @@
 import { Type } from 'typebox'
 import { endpoint, NoData } from '../api/endpoint.ts'
-import { dryRun, type Reply } from '../api/reply.ts'
+import { begun, dryRun, type Reply } from '../api/reply.ts'
+import type { PackageUpdated } from '../context/machine-care.ts'
+import { closed } from '../model/fields.ts'
 
 const text = (description: string) => Type.String({ description })
 
@@ -20,21 +22,34 @@ function operated(
   return dryRun([], `Recorded only: the trial profile does not ${verb} ${service} on this machine`)
 }
 
+const Force = closed({
+  force: Type.Optional(
+    Type.Enum(['true', 'false'], {
+      description: 'Also where the other nodes of the cluster could not go on without this one (extension).',
+    }),
+  ),
+})
+
+function updated(service: string, { job, isDryRun }: PackageUpdated): Reply<never[]> | never[] {
+  const recorded = `Recorded only: the trial profile does not update ${service} on this machine`
+  if (job !== undefined) return begun({ job, isDryRun }, [], recorded)
+  return isDryRun ? dryRun([], recorded) : []
+}
+
 const VERBS = [
-  { verb: 'reload', staged: false, done: 'reloaded' },
-  { verb: 'restart', staged: false, done: 'restarted' },
-  { verb: 'update', staged: true, done: 'updated' },
+  { verb: 'reload', done: 'reloaded' },
+  { verb: 'restart', done: 'restarted' },
 ] as const
 
-const operations = VERBS.flatMap(({ verb, staged, done }) => [
+const operations = VERBS.flatMap(({ verb, done }) => [
   endpoint({
     name: `services.${verb}`,
     method: 'PUT',
     path: `/services/{service}/${verb}`,
     effect: 'act',
-    staged,
+    staged: false,
     managedOnly: true,
-    refuses: ['CONFIG_INVALID', 'APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'APPLY_PARTIAL'],
+    refuses: ['CONFIG_INVALID', 'APPLY_IN_PROGRESS', 'APPLY_PARTIAL'],
     summary: `The service is ${done} on every node`,
     message: `Service {service} ${done} on every node`,
     data: NoData,
@@ -49,9 +64,9 @@ const operations = VERBS.flatMap(({ verb, staged, done }) => [
     method: 'PUT',
     path: `/{applianceId}/services/{service}/${verb}`,
     effect: 'act',
-    staged,
+    staged: false,
     managedOnly: true,
-    refuses: ['CONFIG_INVALID', 'APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'APPLY_PARTIAL'],
+    refuses: ['CONFIG_INVALID', 'APPLY_IN_PROGRESS', 'APPLY_PARTIAL'],
     summary: `The service is ${done} on one node`,
     message: `Service {service} ${done} on one node`,
     data: NoData,
@@ -59,6 +74,45 @@ const operations = VERBS.flatMap(({ verb, staged, done }) => [
       operated(params.service, verb, await ctx.units.operate(params.service, verb, ctx.actor.email)),
   }),
 ])
+
+const updates = [
+  endpoint({
+    name: 'services.update',
+    method: 'PUT',
+    path: '/services/{service}/update',
+    effect: 'act',
+    staged: true,
+    managedOnly: true,
+    mayGoOn: true,
+    refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'APPLY_PARTIAL', 'IN_USE', 'NODE_UNREACHABLE'],
+    summary: 'The service is updated on every node: one after the other, each when the one before is well again',
+    message: 'Service {service} updated on every node',
+    data: NoData,
+    handle: async (ctx, { params: { service } }) =>
+      updated(
+        service,
+        ctx.cluster.hasOthers
+          ? await ctx.rolling.start(service, ctx.actor)
+          : await ctx.units.update(service, false, ctx.actor.email),
+      ),
+  }),
+  endpoint({
+    name: 'services.updateOnNode',
+    method: 'PUT',
+    path: '/{applianceId}/services/{service}/update',
+    effect: 'act',
+    staged: true,
+    managedOnly: true,
+    mayGoOn: true,
+    refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'APPLY_PARTIAL', 'IN_USE'],
+    summary: 'The service is updated on one node',
+    message: 'Service {service} updated on one node',
+    query: Force,
+    data: NoData,
+    handle: async (ctx, { params: { service }, query }) =>
+      updated(service, await ctx.units.update(service, query.force === 'true', ctx.actor.email)),
+  }),
+]
 
 export const services = [
   endpoint({
@@ -72,4 +126,5 @@ export const services = [
     handle: (ctx) => [...ctx.units.list()],
   }),
   ...operations,
+  ...updates,
 ]

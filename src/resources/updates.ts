@@ -73,6 +73,14 @@ function forced(status: ForcedStatus) {
   return Reply.with(data, { message, headers: { 'X-Dry-Run': 'true' } })
 }
 
+const Force = closed({
+  force: Type.Optional(
+    Type.Enum(['true', 'false'], {
+      description: 'Also where the other nodes of the cluster could not go on without this one (extension).',
+    }),
+  ),
+})
+
 const RECORDED = 'Recorded only: the trial profile changes no packages of this machine'
 
 export const updates = [
@@ -142,11 +150,13 @@ export const updates = [
     staged: true,
     status: 202,
     managedOnly: true,
-    refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS'],
+    refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'IN_USE'],
     summary: 'Install every pending update and the uploaded packages',
     message: 'The update has begun',
+    query: Force,
     data: NoData,
-    handle: async (ctx) => begun(await ctx.updates.start(ctx.actor.email), [], RECORDED),
+    handle: async (ctx, { query }) =>
+      begun(await ctx.updates.start(query.force === 'true', ctx.actor.email), [], RECORDED),
   }),
   endpoint({
     name: 'updates.majorVersion',
@@ -156,11 +166,14 @@ export const updates = [
     staged: true,
     status: 202,
     managedOnly: true,
-    refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS'],
+    refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'IN_USE'],
     summary: 'Change to another major version; with LVM, after a snapshot of the root file system',
     message: 'The change to the major version has begun',
+    query: Force,
     body: closed({ versionNumber: text('A version that the update status offers.') }),
-    handle: async (ctx, { body }) =>
-      begun(await ctx.updates.startMajor(body.versionNumber, ctx.actor.email), undefined, RECORDED),
+    handle: async (ctx, { query, body }) => {
+      const isForced = query.force === 'true'
+      return begun(await ctx.updates.startMajor(body.versionNumber, isForced, ctx.actor.email), undefined, RECORDED)
+    },
   }),
 ]

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { defer } from '../base/deferred.ts'
 
 /** A master that reloads closes its sessions and takes new ones at once; one that is started anew takes a moment. */
 const PATIENCE_MS = 250
@@ -16,6 +17,7 @@ export class MasterSession {
   #lost_ms: number | undefined
   #isThere = false
   #isClosed = false
+  readonly #isKnown = defer()
 
   /** `onChange` is called when `isThere` is another one. */
   constructor(path: string, onChange: () => void) {
@@ -28,7 +30,13 @@ export class MasterSession {
     return this.#isThere
   }
 
-  start(): void {
+  /** Resolves when it is known whether it is there. */
+  start(): Promise<void> {
+    this.#connect()
+    return this.#isKnown.promise
+  }
+
+  #connect(): void {
     const socket = connect(this.#path)
     this.#socket = socket
     // Nobody waits for what a master says by itself, but a socket that is not read does not see its end.
@@ -36,6 +44,7 @@ export class MasterSession {
     socket.once('connect', () => {
       this.#lost_ms = undefined
       this.#set(true)
+      this.#isKnown.resolve()
     })
     // The end follows.
     socket.on('error', () => undefined)
@@ -45,6 +54,7 @@ export class MasterSession {
 
   close(): void {
     this.#isClosed = true
+    this.#isKnown.resolve()
     clearTimeout(this.#retry)
     this.#socket?.destroy()
   }
@@ -55,8 +65,11 @@ export class MasterSession {
     // At the first end it is tried again at once.
     const wait_ms = this.#lost_ms === undefined ? 0 : RETRY_MS
     this.#lost_ms ??= now_ms
-    if (now_ms - this.#lost_ms >= PATIENCE_MS) this.#set(false)
-    this.#retry = setTimeout(() => this.start(), wait_ms).unref()
+    if (now_ms - this.#lost_ms >= PATIENCE_MS) {
+      this.#set(false)
+      this.#isKnown.resolve()
+    }
+    this.#retry = setTimeout(() => this.#connect(), wait_ms).unref()
   }
 
   #set(isThere: boolean): void {

@@ -118,7 +118,7 @@ async function obey(line: string): Promise<void> {
   if (command === 'converge') await apply(told.records, true)
   if (command === 'apply') await apply(told.records, false)
   if (command === 'start') {
-    haproxy.start()
+    await haproxy.start()
     held.start()
     await readiness.start()
   }

@@ -51,6 +51,7 @@ t.test('the package is the same each time, and holds what runs and nothing else'
     'lib/systemd/system/fulcrum-etcd.service',
     'lib/systemd/system/fulcrum-vrrp.service',
     'lib/systemd/system/fulcrum-network.service',
+    'lib/systemd/system/etcd.service.d/fulcrum.conf',
     'lib/systemd/system/snmpd.service.d/fulcrum.conf',
     'lib/systemd/system/keepalived.service.d/fulcrum.conf',
     'usr/lib/tmpfiles.d/fulcrum.conf',

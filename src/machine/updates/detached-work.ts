@@ -43,6 +43,11 @@ export class DetachedWork {
     this.#root = join(parts.stateFolder, 'jobs')
   }
 
+  /** Whoever began it, it may have done something. */
+  isBegun(id: string): boolean {
+    return existsSync(join(this.folderOf(id), 'plan.json'))
+  }
+
   folderOf(id: string): string {
     return join(this.#root, id)
   }

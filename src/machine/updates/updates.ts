@@ -8,7 +8,7 @@ import type {
   UploadedPackage,
 } from '../../context/machine-care.ts'
 import { applyFailed } from '../../config/apply-refusals.ts'
-import { changedPackages } from '../../drivers/apt/parse.ts'
+import { type ChangedPackage, changedPackages } from '../../drivers/apt/parse.ts'
 import { ApiError } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
 import { excludedBy, type JobHandle, type JobKind, type Jobs } from '../../jobs/jobs.ts'
@@ -16,23 +16,31 @@ import type { Log } from '../../base/log.ts'
 import { VERSION } from '../../base/version.ts'
 import type { PackageFacts } from '../../model/software.ts'
 import type { DetachedPlan } from '../../../workers/detached/plan.ts'
+import { PROGRAMS } from '../../drivers/programs.ts'
 import { egressProxyPaths } from '../../drivers/egress-proxy/driver.ts'
 import type { Machine } from '../machine.ts'
-import type { Power } from '../power.ts'
+import type { Departing, Power } from '../power.ts'
 import { SNAPSHOT_GROUP, type Snapshots } from '../snapshots.ts'
 import { AFTER, BEFORE, majorSteps, packageSteps, refresh, REPAIR, upgradeSteps } from './apt-commands.ts'
 import { DetachedWork } from './detached-work.ts'
+import type { NodeUpdate, NodeUpdateTold } from './node-update.ts'
 import { MAJOR_VERSIONS_FILE, majorVersions, type MajorVersion } from './major-versions.ts'
 import { refuseGround } from './preflight.ts'
 import { uploadedFiles } from './uploads.ts'
 
+/** The package of this daemon. */
+export const OWN_PACKAGE = 'fulcrum'
 /** Jobs that use the package manager. */
 export const PACKAGES_GROUP = 'packages'
+const RESTART_TIMEOUT_MS = 60_000
 
 export interface UpdatesParts {
-  readonly jobs: Pick<Jobs, 'start' | 'running' | 'list'>
+  readonly jobs: Pick<Jobs, 'start' | 'running' | 'list' | 'find'>
   readonly machine: Pick<Machine, 'executor' | 'facts' | 'keepPackage' | 'touchesPackages'>
   readonly power: Pick<Power, 'refuseGoingDown'>
+  readonly departure: Departing
+  /** How this node follows its cluster. */
+  readonly standing: () => Pick<NodeUpdateTold, 'sequence' | 'halted'>
   readonly snapshots: Pick<Snapshots, 'firstArgv'>
   readonly engine: { readonly busy: boolean }
   readonly store: Pick<ConfigStore, 'unconfirmed'>
@@ -41,13 +49,17 @@ export interface UpdatesParts {
   readonly log: Pick<Log, 'warn'>
 }
 
-interface UpdateMemory {
+/** Whether it goes on where the other nodes could not; absent in jobs of earlier versions. */
+interface Forceable {
+  readonly isForced?: boolean
+}
+interface UpdateMemory extends Forceable {
   readonly files: readonly string[]
 }
-interface PackageMemory {
+interface PackageMemory extends Forceable {
   readonly name: string
 }
-interface MajorMemory {
+interface MajorMemory extends Forceable {
   readonly version: MajorVersion
   readonly files: readonly string[]
   readonly snapshot: readonly string[] | null
@@ -109,13 +121,13 @@ export class Updates implements UpdatesActor {
     throw invalid('packages', kept.problem)
   }
 
-  async start(by: string): Promise<Started> {
-    await this.#refuse()
+  async start(isForced: boolean, by: string): Promise<Started> {
+    await this.#refuse({ isForced })
     const files = uploadedFiles(this.#parts.stateFolder)
-    return this.#started(await this.#parts.jobs.start(this.#update, { files }, by))
+    return this.#started(await this.#parts.jobs.start(this.#update, { files, isForced }, by))
   }
 
-  async startMajor(versionNumber: string, by: string): Promise<Started> {
+  async startMajor(versionNumber: string, isForced: boolean, by: string): Promise<Started> {
     this.#parts.power.refuseGoingDown()
     const offered = this.#offered()
     const version = offered.find((one) => one.versionNumber === versionNumber)
@@ -125,7 +137,7 @@ export class Updates implements UpdatesActor {
     }
     const busy = this.#parts.jobs.list().find(({ state }) => state === 'running')
     if (busy !== undefined) throw excludedBy(busy, 10)
-    const ground = await this.#refuse(version.osUpdate)
+    const ground = await this.#refuse({ isRelease: version.osUpdate, isForced })
     const files = ground.sources
       .filter(({ suites }) => version.suites.some(({ from }) => suites.includes(from)))
       .map(({ file }) => file)
@@ -134,14 +146,38 @@ export class Updates implements UpdatesActor {
       throw new ApiError('NOT_SUPPORTED', `No package source of this machine has a suite ${names}`)
     }
     const snapshot = this.#parts.machine.touchesPackages ? await this.#parts.snapshots.firstArgv() : undefined
-    const memory = { version, files, snapshot: snapshot ?? null }
+    const memory = { version, files, snapshot: snapshot ?? null, isForced }
     const about = { title: `Change to major version ${versionNumber}` }
     return this.#started(await this.#parts.jobs.start(this.#major, memory, by, about))
   }
 
+  /** A job, for what ends this daemon. */
+  async startPackage(name: string, isForced: boolean, by: string, id?: string): Promise<Started> {
+    await this.#refuse({ isForced })
+    const about = { title: `Update of package ${name}`, ...(id === undefined ? {} : { id }) }
+    return this.#started(await this.#parts.jobs.start(this.#package, { name, isForced }, by, about))
+  }
+
+  /** This node's share of an update of all: begun if it is not, and told of. */
+  async shareOf({ jobId, name, by }: NodeUpdate): Promise<NodeUpdateTold> {
+    const common = { step: '', version: VERSION, isOwn: name === OWN_PACKAGE, ...this.#parts.standing() }
+    try {
+      if (this.#parts.jobs.find(jobId) === undefined) await this.startPackage(name, false, by, jobId)
+    } catch (error) {
+      if (error instanceof ApiError) return { ...common, refused: error.message }
+      throw error
+    }
+    const job = this.#parts.jobs.find(jobId)
+    if (job === undefined) return common
+    const { state, step, problem, result } = job
+    const changed = changedIn(result).find((one) => one.name === name)
+    const why = problem === null ? {} : { problem: problem.message }
+    return { ...common, state, step, ...why, ...(changed === undefined ? {} : { changed }) }
+  }
+
   /** Resolves when the package was updated. */
-  async updatePackage(name: string, by: string): Promise<{ readonly isDryRun: boolean }> {
-    await this.#refuse()
+  async updatePackage(name: string, isForced: boolean, by: string): Promise<{ readonly isDryRun: boolean }> {
+    await this.#refuse({ isForced })
     let ended: Promise<unknown> = Promise.resolve()
     const began = new Promise<void>((resolve) => {
       this.#waiting.set(name, (end) => {
@@ -150,7 +186,7 @@ export class Updates implements UpdatesActor {
       })
     })
     try {
-      await this.#parts.jobs.start(this.#package, { name }, by, { title: `Update of package ${name}` })
+      await this.#parts.jobs.start(this.#package, { name, isForced }, by, { title: `Update of package ${name}` })
       await began
     } finally {
       this.#waiting.delete(name)
@@ -166,14 +202,14 @@ export class Updates implements UpdatesActor {
   }
 
   get #update(): JobKind<UpdateMemory> {
-    const work = (job: JobHandle, { files }: UpdateMemory) =>
-      this.#install(job, { steps: upgradeSteps(files), repair: REPAIR })
+    const work = (job: JobHandle, { files, isForced }: UpdateMemory) =>
+      this.#install(job, { steps: upgradeSteps(files), repair: REPAIR }, isForced)
     return { kind: 'update', title: 'Software update', group: PACKAGES_GROUP, work, resume: work }
   }
 
   get #package(): JobKind<PackageMemory> {
-    const resume = (job: JobHandle, { name }: PackageMemory) =>
-      this.#install(job, { steps: packageSteps(name), repair: REPAIR })
+    const resume = (job: JobHandle, { name, isForced }: PackageMemory) =>
+      this.#install(job, { steps: packageSteps(name), repair: REPAIR }, isForced)
     const work = (job: JobHandle, memory: PackageMemory) => {
       const end = resume(job, memory)
       this.#waiting.get(memory.name)?.(end)
@@ -183,20 +219,41 @@ export class Updates implements UpdatesActor {
   }
 
   get #major(): JobKind<MajorMemory> {
-    const work = (job: JobHandle, { version, files, snapshot }: MajorMemory) => {
+    const work = (job: JobHandle, { version, files, snapshot, isForced }: MajorMemory) => {
       const folder = this.#work.folderOf(job.id)
       const steps = majorSteps({ folder, files, suites: version.suites, snapshot: snapshot ?? undefined })
-      return this.#install(job, { steps, repair: REPAIR })
+      return this.#install(job, { steps, repair: REPAIR }, isForced)
     }
     return { kind: 'update.major', title: 'Change to another major version', group: PACKAGES_GROUP, work, resume: work }
   }
 
-  async #install(job: JobHandle, plan: DetachedPlan): Promise<unknown> {
-    const { touchesPackages, facts } = this.#parts.machine
+  async #install(job: JobHandle, plan: DetachedPlan, isForced = false): Promise<unknown> {
+    const { machine, departure } = this.#parts
+    const { touchesPackages, facts } = machine
     if (!touchesPackages) return { recorded: plan.steps.map(({ why }) => why) }
+    if (!this.#work.isBegun(job.id)) {
+      job.report({ step: 'giving floating IPs and votes to other nodes' })
+      await departure.begin('update', isForced)
+    }
     await this.#work.run(job, plan)
     const packages = changedPackages(await this.#work.output(job.id, BEFORE), await this.#work.output(job.id, AFTER))
+    await this.#restart(packages)
     return { packages, restartRequired: await facts.restartRequired() }
+  }
+
+  /**
+   * Debian starts its own units anew, and these run the same programs. Nothing of the cluster is here now, so nobody
+   * notices; what does not run stays so.
+   */
+  async #restart(packages: readonly ChangedPackage[]): Promise<void> {
+    const { machine, log } = this.#parts
+    for (const { package: name, unit, fullName } of [PROGRAMS.etcd, PROGRAMS.clusterha]) {
+      if (packages.every((changed) => changed.name !== name)) continue
+      const step = { kind: 'run', argv: ['systemctl', 'try-restart', unit], undo: 'irreversible' } as const
+      const why = `start ${fullName} anew, as its package has changed`
+      const result = await machine.executor.execute([{ ...step, why, timeout_ms: RESTART_TIMEOUT_MS }])
+      if (!result.ok) log.warn(why, { reason: result.output })
+    }
   }
 
   /** Answers why it failed. Those who ask at the same time share one. */
@@ -236,8 +293,8 @@ export class Updates implements UpdatesActor {
     return majorVersions(file, VERSION)
   }
 
-  async #refuse(isRelease = false) {
-    const { power, jobs } = this.#parts
+  async #refuse({ isRelease = false, isForced = false } = {}) {
+    const { power, jobs, departure } = this.#parts
     const { facts, touchesPackages } = this.#parts.machine
     power.refuseGoingDown()
     this.#refuseWhileApplying()
@@ -245,6 +302,7 @@ export class Updates implements UpdatesActor {
     if (running !== undefined) throw excludedBy(running, 10)
     const ground = await facts.updateGround()
     if (touchesPackages) refuseGround(ground, isRelease)
+    if (touchesPackages) await departure.refuse(isForced)
     return ground
   }
 
@@ -263,6 +321,13 @@ export class Updates implements UpdatesActor {
   #started(job: string): Started {
     return { job, isDryRun: !this.#parts.machine.touchesPackages }
   }
+}
+
+/** Of what a job of this kind has answered; a trial answers something else. */
+function changedIn(result: unknown): readonly ChangedPackage[] {
+  const packages: unknown = Reflect.get(Object(result), 'packages')
+  // Sound: written by `#install` only.
+  return Array.isArray(packages) ? (packages as readonly ChangedPackage[]) : []
 }
 
 /** The lines in which apt names what it could not fetch. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { ApiError } from '../../../src/base/errors.ts'
 import type { Step } from '../../../src/drivers/driver.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import type { Job } from '../../../src/model/job.ts'
@@ -22,6 +23,7 @@ function fixture(
     job = undefined as Partial<Job> | undefined,
     fails = false,
     lost = false,
+    stuck = '',
     begun = undefined as object | undefined,
   } = {},
 ) {
@@ -29,10 +31,9 @@ function fixture(
   const clock = manualClock()
   const done: string[] = []
   const told: object[] = []
-  const maintained: string[] = []
+  /** How much was done when the others had taken over. */
+  const departed: (readonly [string, boolean, number])[] = []
   const open = [...sessions]
-  /** How much was done when the floating IPs were given away. */
-  const left: number[] = []
   const power = new Power({
     store: { getMeta: () => memory.power, putMeta: async (_, value) => void (memory.power = value) },
     clock,
@@ -65,18 +66,25 @@ function fixture(
         if (lost) throw new Error('the user is gone or disabled')
       },
     },
-    maintenance: { begin: async (reason) => void maintained.push(reason) },
-    addresses: { leave: async () => void left.push(done.length) },
+    departure: {
+      refuse: async (isForced) => {
+        if (stuck === 'before' && !isForced) throw new ApiError('IN_USE', 'no other node is ready')
+      },
+      begin: async (reason, isForced) => {
+        departed.push([reason, isForced, done.length])
+        if (stuck === 'later' && !isForced) throw new ApiError('IN_USE', 'no other node has taken it')
+      },
+    },
     events: { publish: (_, data) => void told.push(data) },
     log: silentLog,
   })
   test.teardown(() => power.close())
-  return { power, done, told, maintained, left, memory, clock }
+  return { power, done, told, departed, memory, clock }
 }
 
 t.test('no new connections, those that are there end, then the machine', async (test) => {
-  const { power, done, told, maintained, left } = fixture(test, { sessions: [2, 1, 0] })
-  test.same(power.request('reboot', REQUEST), { isDryRun: false })
+  const { power, done, told, departed } = fixture(test, { sessions: [2, 1, 0] })
+  test.same(await power.request('reboot', REQUEST), { isDryRun: false })
   test.same(done, [], 'it is answered first')
   await until('end', async () => done.length === 6)
   test.same(done, [
@@ -88,14 +96,13 @@ t.test('no new connections, those that are there end, then the machine', async (
     'systemctl --no-wall --no-block reboot',
   ])
   test.match(told, [{ state: 'reboot begins', by: 'a@b' }])
-  test.same(maintained, ['reboot'], 'the cluster is told')
-  test.same(left, [0], 'floating IPs go to another node first')
-  await refuses(test, 'JOB_IN_PROGRESS', () => power.request('halt', REQUEST))
+  test.same(departed, [['reboot', false, 0]], 'votes and floating IPs go to other nodes first')
+  await refuses(test, 'JOB_IN_PROGRESS', power.request('halt', REQUEST))
 })
 
 t.test('the time for connections is bounded', async (test) => {
   const { power, done } = fixture(test, { sessions: [5, 5, 5] })
-  power.request('halt', { ...REQUEST, drain_s: 0 })
+  await power.request('halt', { ...REQUEST, drain_s: 0 })
   await until('end', async () => done.some((line) => line.startsWith('systemctl')))
   test.same(done.slice(-2), ['5 connections', 'systemctl --no-wall --no-block poweroff'])
 })
@@ -103,7 +110,7 @@ t.test('the time for connections is bounded', async (test) => {
 t.test('a daemon that ends waits for no connections, and leaves the rest to its next start', async (test) => {
   const sessions = Array.from({ length: 1_000 }, () => 5)
   const { power, done, told, memory } = fixture(test, { sessions })
-  power.request('halt', { ...REQUEST, drain_s: 300 })
+  await power.request('halt', { ...REQUEST, drain_s: 300 })
   await until('looks', async () => done.filter((line) => line === '5 connections').length === 2)
   power.close()
   const { length } = done
@@ -115,19 +122,32 @@ t.test('a daemon that ends waits for no connections, and leaves the rest to its 
 
 t.test('packages that are being changed come first, unless it is forced', async (test) => {
   const { power } = fixture(test, { job: { id: 'job-1', title: 'Software update' } })
-  const error = await refuses(test, 'JOB_IN_PROGRESS', () => power.request('halt', REQUEST))
+  const error = await refuses(test, 'JOB_IN_PROGRESS', power.request('halt', REQUEST))
   test.match(error.message, /job-1.*force=true/)
-  power.request('halt', { ...REQUEST, isForced: true })
+  await power.request('halt', { ...REQUEST, isForced: true })
+})
+
+t.test('where the other nodes could not go on without it, it stays, unless it is forced', async (test) => {
+  const { power, done } = fixture(test, { stuck: 'before' })
+  await refuses(test, 'IN_USE', power.request('reboot', REQUEST))
+  power.refuseGoingDown()
+  const late = fixture(test, { stuck: 'later' })
+  await late.power.request('reboot', REQUEST)
+  await until('told', async () => late.told.length === 2)
+  test.match(late.told[1], { state: 'reboot failed', reason: 'no other node has taken it' })
+  test.notOk(late.done.some((line) => line.startsWith('systemctl') || line.startsWith('disable')))
+  await power.request('reboot', { ...REQUEST, isForced: true })
+  await until('end', async () => done.at(-1) === 'systemctl --no-wall --no-block reboot')
 })
 
 t.test('a machine that stays up takes connections again, and can be asked again', async (test) => {
   const { power, done, told } = fixture(test, { fails: true })
-  power.request('reboot', REQUEST)
+  await power.request('reboot', REQUEST)
   await until('end', async () => done.at(-1) === 'enable frontend b')
   test.match(told.at(-1), { state: 'reboot failed', reason: 'not today' })
   await until('again', async () => {
     try {
-      power.request('reboot', REQUEST)
+      await power.request('reboot', REQUEST)
       return true
     } catch {
       return false
@@ -186,7 +206,7 @@ t.test('a machine that was started since has done it', async (test) => {
 
 t.test('what failed is remembered no more', async (test) => {
   const { power, done, memory } = fixture(test, { fails: true })
-  power.request('reboot', { ...REQUEST, drain_s: 0 })
+  await power.request('reboot', { ...REQUEST, drain_s: 0 })
   await until('memory', async () => memory.power !== null)
   await until('enabled', async () => done.includes('enable frontend b'))
   await until('forgotten', async () => memory.power === null)
@@ -196,7 +216,7 @@ t.test('what failed is remembered no more', async (test) => {
 t.test('who lost the right while connections ended takes nothing down', async (test) => {
   const author = { userId: 'u', email: 'a@b', sessionId: 's' }
   const { power, done, told, memory } = fixture(test, { lost: true })
-  power.request('halt', { ...REQUEST, author })
+  await power.request('halt', { ...REQUEST, author })
   await until('told', async () => told.length === 2)
   test.match(told[1], { state: 'halt failed', reason: /gone or disabled/ })
   await until('forgotten', async () => memory.power === null)

@@ -24,9 +24,13 @@ function fixture(test: Test, isDryRun = false, membership: { readonly cluster: u
   })
   const updated: string[] = []
   const updates = {
-    async updatePackage(name: string, by: string) {
-      updated.push(`${name} ${by}`)
+    async updatePackage(name: string, isForced: boolean, by: string) {
+      updated.push(`${name} ${isForced} ${by}`)
       return { isDryRun }
+    },
+    async startPackage(name: string, isForced: boolean, by: string) {
+      updated.push(`${name} ${isForced} ${by} begins`)
+      return { job: 'job-1', isDryRun }
     },
   }
   return {
@@ -57,7 +61,7 @@ t.test('the list says what can be done, and nothing of packages', async (test) =
     { name: 'ntp', fullName: 'Clock synchronisation (chrony)', canReload: true, canUpdate: true },
     { name: 'ssh', fullName: 'Remote shell (OpenSSH)', canReload: true, canUpdate: true },
     { name: 'snmp', fullName: 'SNMP agent (snmpd)', canReload: true, canUpdate: true },
-    { name: 'webui', fullName: 'User interface and API', canReload: true, canUpdate: false },
+    { name: 'webui', fullName: 'User interface and API', canReload: true, canUpdate: true },
   ])
 })
 
@@ -65,7 +69,7 @@ t.test('a service that is not managed is refused before anything happens', async
   const { units, plans } = fixture(test)
   for (const name of ['haproxy', 'layer7proxy ', 'LAYER7PROXY', '']) {
     await refuses(test, 'NOT_FOUND', units.operate(name, 'restart', 'a@b'))
-    await refuses(test, 'NOT_FOUND', units.operate(name, 'update', 'a@b'))
+    await refuses(test, 'NOT_FOUND', units.update(name, false, 'a@b'))
   }
   test.same(plans, [])
 })
@@ -96,7 +100,6 @@ t.test(
     await units.operate('webui', 'reload', 'a@b')
     test.equal(reopened(), 1)
     test.equal(plans.length, 2)
-    await refuses(test, 'NOT_SUPPORTED', () => units.operate('webui', 'update', 'a@b'))
   },
 )
 
@@ -115,15 +118,16 @@ t.test('health checks begin anew in both programs; a node in no cluster has none
   for (const verb of ['reload', 'restart'] as const) {
     await refuses(test, 'NOT_SUPPORTED', units.operate('clusterha', verb, 'a@b'))
   }
-  await refuses(test, 'NOT_SUPPORTED', () => units.operate('healthchecks', 'update', 'a@b'))
+  await refuses(test, 'NOT_SUPPORTED', units.update('healthchecks', false, 'a@b'))
 })
 
 t.test('an update is one of its Debian package, for who asked, and nothing is done to the unit', async (test) => {
   for (const isDryRun of [false, true]) {
     const { units, plans, updated } = fixture(test, isDryRun)
-    test.same(await units.operate('layer7proxy', 'update', 'a@b'), { isDryRun })
-    await units.operate('ntp', 'update', 'c@d')
-    test.same(updated, ['haproxy a@b', 'chrony c@d'])
+    test.same(await units.update('layer7proxy', false, 'a@b'), { isDryRun })
+    await units.update('ntp', true, 'c@d')
+    test.same(await units.update('webui', false, 'a@b'), { job: 'job-1', isDryRun }, 'which ends this daemon')
+    test.same(updated, ['haproxy false a@b', 'chrony true c@d', 'fulcrum false a@b begins'])
     test.same(plans, [])
   }
 })

@@ -121,16 +121,25 @@ t.test('a node counts as one that could take over while it is ready and nobody w
   test.notOk(await addresses.hasReadyOther())
 })
 
-t.test('who leaves waits until it has nothing that moves, if there is somebody to take it', async (test) => {
+t.test('who leaves waits until others have what it had, and says what nobody takes', async (test) => {
   const { addresses, state, waits } = await three(test)
   state.holder = 'node'
-  await addresses.leave()
-  test.equal(waits(), 100, 'nobody takes it')
+  test.same(await addresses.leave(), [IP])
+  const [before] = [waits()]
+  const left = addresses.leave()
   state.holder = 'node-2'
-  await addresses.leave()
+  test.same(await left, [])
+  test.ok(waits() - before <= 1)
+  test.same(await addresses.leave(), [], 'it has nothing')
+})
+
+t.test('why nobody could take what a node has', async (test) => {
+  const { addresses, state } = await three(test)
+  state.holder = 'node-2'
+  test.equal(await addresses.whyStuck(), undefined, 'it has nothing')
   state.holder = 'node'
+  test.equal(await addresses.whyStuck(), undefined)
   state.unready = 'node-2'
   state.away = 'node-3'
-  await addresses.leave()
-  test.equal(waits(), 100, 'there is nothing to wait for')
+  test.match(await addresses.whyStuck(), /No other node is ready to take /)
 })

@@ -14,7 +14,7 @@ async function three(test: Test) {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rest is not looked at
   for (const id of ['a', 'b', 'c']) await members.add(() => ({ id, name: id, since: id }) as never)
   const led: string[] = []
-  const state = { leader: '1', isAtWork: false, isMember: true, away: '' }
+  const state = { leader: '1', isAtWork: false, isMember: true, hasQuorum: true, away: '', looksLeft: 0 }
   const clock = { ...manualClock(), bootId: 'boot-1' }
   const listed = [
     { name: 'a', id: '1', isLearner: false },
@@ -24,9 +24,22 @@ async function three(test: Test) {
   ]
   const cluster = {
     own: { nodeId: 'a' },
+    get hasQuorum() {
+      return state.hasQuorum
+    },
+    succession: {
+      aside: {
+        get isDone() {
+          return state.looksLeft-- <= 0
+        },
+      },
+    },
     ownStatus: async () => ({ memberId: '1', leader: state.leader }),
     peers: { livenessOf: (id: string) => ({ isReachable: id !== state.away }) },
-    etcd: { members: { list: async () => listed }, maintenance: { moveLeader: async (id: string) => led.push(id) } },
+    etcd: {
+      members: { list: async () => listed },
+      maintenance: { moveLeader: async (id: string) => (led.push(id), (state.leader = id)) },
+    },
   } as unknown as ReturnType<MaintenanceParts['cluster']>
   const made = () =>
     new Maintenance({
@@ -34,20 +47,20 @@ async function three(test: Test) {
       members,
       isAtWork: () => state.isAtWork,
       clock,
+      wait: async () => undefined,
       log: silentLog,
     })
   return { maintenance: made(), made, members, led, state, clock }
 }
 
 t.test('a node that a person works on gives leadership away, until that person ends it', async (t) => {
-  const { maintenance, members, led, state } = await three(t)
+  const { maintenance, members, led } = await three(t)
   await maintenance.look()
   t.same(led, [])
   await maintenance.set('a', { enabled: true, reason: 'a fan' }, 'ann')
   t.same(members.get('a')?.maintenance, { since: NOW, by: 'ann', reason: 'a fan' })
   await maintenance.look()
   t.same(led, ['2'])
-  state.leader = '2'
   await maintenance.look()
   t.same(led, ['2'], 'another one leads')
   await maintenance.set('a', { enabled: false }, 'ann')
@@ -59,6 +72,7 @@ t.test('leadership goes to a node that is reached, and that nobody works on', as
   await maintenance.set('a', { enabled: true }, 'ann')
   await maintenance.set('b', { enabled: true }, 'ann')
   await maintenance.look()
+  state.leader = '1'
   state.away = 'c'
   await maintenance.look()
   t.same(led, ['3', '2'], 'better one that is worked on than none, or than a witness')
@@ -80,17 +94,42 @@ t.test('work of the daemon begins and ends it by itself', async (t) => {
 t.test('that of a reboot is over when the machine is up again, that of a person is not', async (t) => {
   const { maintenance, made, members, state, clock } = await three(t)
   state.isAtWork = true
-  await maintenance.begin('reboot')
+  await maintenance.begin('reboot', false)
   t.match(members.get('a')?.maintenance, { by: 'fulcrum', reason: 'reboot' })
   clock.bootId = 'boot-2'
   state.isAtWork = false
   await made().look()
   t.equal(members.get('a')?.maintenance, undefined)
   await maintenance.set('a', { enabled: true }, 'ann')
-  await maintenance.begin('reboot')
+  await maintenance.begin('reboot', false)
   clock.bootId = 'boot-3'
   await made().look()
   t.match(members.get('a')?.maintenance, { by: 'ann' })
+})
+
+t.test('what the daemon begins waits until another one leads, and of two votes alone', async (t) => {
+  const { maintenance, led, state } = await three(t)
+  state.looksLeft = 3
+  await maintenance.begin('update', false)
+  t.same([led, state.looksLeft], [['2'], -1])
+})
+
+t.test('one node at a time, unless it is forced', async (t) => {
+  const { maintenance, members } = await three(t)
+  await maintenance.set('b', { enabled: true }, 'ann')
+  await t.rejects(maintenance.begin('update', false), { code: 'IN_USE', message: /b is in maintenance/ })
+  t.equal(members.get('a')?.maintenance, undefined)
+  await maintenance.begin('update', true)
+  t.match(members.get('a')?.maintenance, { reason: 'update' })
+})
+
+t.test('without a quorum nothing is told, and nothing waits', async (t) => {
+  const { maintenance, members, state } = await three(t)
+  state.hasQuorum = false
+  state.looksLeft = 1
+  await maintenance.begin('reboot', false)
+  t.equal(members.get('a')?.maintenance, undefined)
+  t.equal(state.looksLeft, 1)
 })
 
 t.test('nodes of no cluster are refused', async (t) => {
@@ -99,6 +138,6 @@ t.test('nodes of no cluster are refused', async (t) => {
   await t.rejects(maintenance.set('d', { enabled: false }, 'ann'), ApiError)
   state.isMember = false
   await t.rejects(maintenance.set('a', { enabled: true }, 'ann'), /in no cluster/)
-  await maintenance.begin('reboot')
+  await maintenance.begin('reboot', false)
   await maintenance.look()
 })

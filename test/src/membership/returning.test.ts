@@ -31,7 +31,7 @@ function returning() {
 }
 
 const ARGUMENTS = ['existing', JSON.stringify({ a: OTHER.peerUrls, b: [URL] })]
-const OVER = { isReturning: undefined, epoch: 2 }
+const OVER = { isReturning: undefined, vote: undefined, epoch: 2 }
 
 t.test('a node comes back as a learner, and is no longer returning before its etcd starts', async (t) => {
   const { parts, done } = returning()

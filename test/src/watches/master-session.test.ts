@@ -46,10 +46,8 @@ t.test('a master is there while a session with it is open', async (test) => {
   const { session, changes, change } = watched(test, path)
   test.notOk(session.isThere)
   const first = await master(path)
-  const came = change()
-  session.start()
-  await came
-  test.ok(session.isThere)
+  await session.start()
+  test.ok(session.isThere, 'which is known from the start on')
   const ended = change()
   await first.end()
   await ended
@@ -62,13 +60,18 @@ t.test('a master is there while a session with it is open', async (test) => {
   await second.end()
 })
 
+t.test('that none is there is known from the start on as well', async (test) => {
+  const { session, changes } = watched(test, join(temporaryFolder(test, 'master'), 's'))
+  await session.start()
+  test.notOk(session.isThere)
+  test.same(changes, [])
+})
+
 t.test('one that reloads, and takes sessions again at once, was never away', async (test) => {
   const path = join(temporaryFolder(test, 'master'), 's')
-  const { session, changes, change } = watched(test, path)
+  const { session, changes } = watched(test, path)
   const one = await master(path)
-  const came = change()
-  session.start()
-  await came
+  await session.start()
   for (let round = 0; round < 3; round++) {
     one.hangUp()
     while (one.sockets.size === 0) await new Promise((resolve) => setTimeout(resolve, 5))

@@ -169,12 +169,14 @@ t.test('uploads are checked also in trial; what is wrong names the field', async
 
 t.test('while the configuration is being applied, or waits for its confirmation, packages wait', async (test) => {
   const stateFolder = temporaryFolder(test, 'updates')
-  const idle = { start: async () => 'job', running: () => undefined, list: () => [] }
+  const idle = { start: async () => 'job', running: () => undefined, list: () => [], find: () => undefined }
   const open = (busy: boolean, unconfirmed: Unconfirmed | undefined) =>
     new Updates({
       jobs: idle,
       machine: recordingMachine(stateFolder),
       power: { refuseGoingDown: () => undefined },
+      standing: () => ({ sequence: 0 }),
+      departure: { refuse: async () => undefined, begin: async () => undefined },
       snapshots: { firstArgv: async () => undefined },
       engine: { busy },
       store: { unconfirmed: () => unconfirmed },
@@ -182,9 +184,9 @@ t.test('while the configuration is being applied, or waits for its confirmation,
       stateFolder,
       log: silentLog,
     })
-  await refuses(test, 'APPLY_IN_PROGRESS', open(true, undefined).start('a@b'))
+  await refuses(test, 'APPLY_IN_PROGRESS', open(true, undefined).start(false, 'a@b'))
   const waiting = { revision: 7, confirmBy: '2026-01-31T13:45:00.000Z' } as Unconfirmed
-  const error = await refuses(test, 'APPLY_IN_PROGRESS', open(false, waiting).start('a@b'))
+  const error = await refuses(test, 'APPLY_IN_PROGRESS', open(false, waiting).start(false, 'a@b'))
   test.match(error.message, /Revision 7 waits for its confirmation/)
   const { kinds } = open(false, undefined)
   test.ok(

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isNodeUpdateTold, NODE_UPDATE, type NodeUpdate, type NodeUpdateTold } from '../machine/updates/node-update.ts'
+import { RollingUpdate, type SeenCluster } from '../machine/updates/rolling-update.ts'
+import type { Updates } from '../machine/updates/updates.ts'
+import { packageOf } from '../machine/units.ts'
+import type { Addresses } from '../membership/addresses.ts'
+import { askNode } from '../membership/questions.ts'
+import type { Node } from './node.ts'
+
+/** A node that begins refreshes nothing before it answers; what is slow is its disk. */
+const PATIENCE_MS = 10_000
+
+/** How this node follows its cluster. */
+export function standingOf({ membership: { cluster } }: Node): Pick<NodeUpdateTold, 'sequence' | 'halted'> {
+  const halted = cluster?.log.halted
+  return { sequence: cluster?.position ?? 0, ...(halted === undefined ? {} : { halted }) }
+}
+
+/** Updates of all nodes, with the cluster as this one sees it. */
+export function createRolling(node: Node, updates: Updates, addresses: Addresses): RollingUpdate {
+  const { machine, membership, nodeId: self, events } = node
+  const look = async (): Promise<SeenCluster | undefined> => {
+    const state = await membership.state()
+    if (state === undefined) return undefined
+    const told = await addresses.all()
+    const nodes = state.nodes.map(({ id, name, state: reach, isVoter, maintenance }) => {
+      const { isReady = false, held = [] } = told.get(id) ?? {}
+      return {
+        id,
+        name,
+        isReached: reach === 'online',
+        isVoter,
+        isMaintained: maintenance !== undefined,
+        isReady,
+        holds: held.length,
+      }
+    })
+    return { sequence: state.sequence, nodes }
+  }
+  const ask = async (nodeId: string, update: NodeUpdate): Promise<NodeUpdateTold> => {
+    if (nodeId === self) return await updates.shareOf(update)
+    const told = await askNode(membership, { nodeId, path: NODE_UPDATE, body: update, timeout_ms: PATIENCE_MS })
+    if (!isNodeUpdateTold(told)) throw new Error('its answer is none that this version of Fulcrum knows')
+    return told
+  }
+  return new RollingUpdate({
+    ...node,
+    packageOf,
+    look,
+    ask,
+    isDryRun: !machine.touchesPackages,
+    tell: (data) => events.publish('cluster', data),
+    wait: (ms, signal) => sleep(ms, undefined, { ref: false, signal }),
+  })
+}

@@ -1,0 +1,64 @@
+import { ApiError } from '../base/errors.ts'
+import type { Addresses } from './addresses.ts'
+import type { JoinedCluster } from './joined-cluster.ts'
+import type { Maintenance } from './maintenance.ts'
+import type { Members } from './members.ts'
+
+export interface DepartureParts {
+  readonly nodeId: string
+  /** undefined while this node is in no cluster. */
+  readonly cluster: () => Pick<JoinedCluster, 'hasQuorum' | 'isReachable'> | undefined
+  readonly members: Pick<Members, 'all' | 'get' | 'voters'>
+  readonly maintenance: Pick<Maintenance, 'begin'>
+  readonly addresses: Pick<Addresses, 'whyStuck' | 'leave'>
+}
+
+const WAY_ON = 'force=true goes on all the same'
+
+/** What a node does before its machine goes down, or its programs are replaced: the others go on without a gap. */
+export class Departure {
+  readonly #parts: DepartureParts
+
+  constructor(parts: DepartureParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Before anything is done.
+   *
+   * @throws {ApiError} IN_USE, where the others could not go on without this node.
+   */
+  async refuse(isForced: boolean): Promise<void> {
+    if (isForced || this.#parts.cluster() === undefined) return
+    const why = this.#whyNotNow() ?? (await this.#parts.addresses.whyStuck())
+    if (why !== undefined) throw new ApiError('IN_USE', `${why}; ${WAY_ON}`)
+  }
+
+  /**
+   * Resolves when this node has neither leadership nor, of two, a vote, and its floating IPs are on other nodes.
+   *
+   * @throws {ApiError} IN_USE, where another node was first, or nobody takes them; not where it is forced.
+   */
+  async begin(reason: string, isForced: boolean): Promise<void> {
+    const { maintenance, addresses } = this.#parts
+    await maintenance.begin(reason, isForced)
+    const left = await addresses.leave()
+    if (left.length > 0 && !isForced)
+      throw new ApiError('IN_USE', `No other node has taken ${left.join(' and ')}; ${WAY_ON}`)
+  }
+
+  #whyNotNow(): string | undefined {
+    const { nodeId, cluster, members } = this.#parts
+    const others = members.all().filter(({ id }) => id !== nodeId)
+    const maintained = others.find(({ maintenance }) => maintenance !== undefined)
+    if (maintained !== undefined) return `The node ${maintained.name} is in maintenance, and it is one at a time`
+    const [joined, voters] = [cluster(), members.voters()]
+    // Where nothing can be changed now, nothing is lost; of two, the one that stays votes alone.
+    if (joined?.hasQuorum !== true || voters.length < 3) return undefined
+    const otherVoters = voters.filter(({ id }) => id !== nodeId)
+    const reached = otherVoters.filter(({ id }) => joined.isReachable(id))
+    if (reached.length > voters.length / 2) return undefined
+    const away = otherVoters.filter((other) => !reached.includes(other)).map(({ name }) => name)
+    return `Without this node nothing could be changed, as ${away.join(' and ')} does not answer`
+  }
+}

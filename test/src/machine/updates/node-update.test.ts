@@ -1,0 +1,12 @@
+import t from 'tap'
+import { isNodeUpdate, isNodeUpdateTold } from '../../../../src/machine/updates/node-update.ts'
+
+t.test('what nodes of other versions ask and answer is no surprise', async (t) => {
+  t.ok(isNodeUpdate({ jobId: 'a', name: 'fulcrum', by: 'ann' }))
+  t.ok(isNodeUpdate({ jobId: 'a', name: 'fulcrum', by: 'ann', more: 1 }))
+  for (const asked of [undefined, null, 'text', {}, { jobId: 'a', name: 'fulcrum' }, { jobId: 1, name: 'x', by: 'y' }])
+    t.notOk(isNodeUpdate(asked))
+  t.ok(isNodeUpdateTold({ version: '1', sequence: 3, step: '', isOwn: true, more: 1 }))
+  for (const told of [undefined, [], { version: '1' }, { sequence: 3 }, { version: 1, sequence: 3 }])
+    t.notOk(isNodeUpdateTold(told))
+})

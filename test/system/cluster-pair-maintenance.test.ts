@@ -1,0 +1,104 @@
+import t, { type Test } from 'tap'
+import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
+import { addRip, allVote, die, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
+import { until } from '../fixtures/daemon.ts'
+
+/** Of two nodes without a third vote, one is in maintenance: the other one goes on alone, at once, in one history. */
+
+t.setTimeout(240_000)
+
+const maintain = (asked: ClusterDaemon, { daemon: { node } }: ClusterDaemon, enabled: boolean) =>
+  asked.daemon.data('PUT', `/cluster/nodes/${node}/maintenance`, { enabled })
+
+/** Resolves when these nodes vote, and no others, as one of them sees it. */
+const voters = (seer: ClusterDaemon, ...nodes: readonly ClusterDaemon[]) =>
+  until(
+    'voters',
+    () => seenBy(seer),
+    (state) =>
+      state.quorum === true &&
+      state.nodes.every(
+        ({ id, isVoter }: { id: string; isVoter: boolean }) =>
+          isVoter === nodes.some(({ daemon }) => daemon.node === id),
+      ),
+  )
+
+const has = (node: ClusterDaemon, names: readonly string[]) =>
+  until(
+    'what the other has',
+    () => ripsOf(node),
+    (found) => found.join() === names.join(),
+  )
+
+/** The one that votes is off: the other one changes nothing, and cannot take over. */
+async function withoutVoter(t: Test, left: ClusterDaemon, right: ClusterDaemon): Promise<void> {
+  await maintain(left, right, true)
+  await voters(left, left)
+  await die(left)
+  const body = { partnerIsOff: 'left', reason: 'it is off', force: true }
+  await until(
+    'refusal',
+    () => right.daemon.call('PUT', '/cluster/takeover', { body }),
+    ({ status, text }) => status === 409 && text.includes('switch it on'),
+  )
+  const rip = { name: 'lost', ip: '192.0.2.1', port: 80 }
+  t.equal((await right.daemon.call('POST', '/ipvsDirector/rips', { body: rip })).status, 503)
+  await left.daemon.start()
+  await left.daemon.login()
+  await voters(left, left)
+}
+
+/** Killed while it steps out, or comes back, it goes on from there. */
+async function killedMidway(t: Test, left: ClusterDaemon, right: ClusterDaemon): Promise<void> {
+  for (const enabled of [false, true, false]) {
+    await maintain(left, right, enabled)
+    await right.daemon.kill('SIGKILL')
+    await right.daemon.start()
+    await right.daemon.login()
+    await voters(left, ...(enabled ? [left] : [left, right]))
+    await addRip(right, `after ${enabled} ${right.daemon.stdout.length}`)
+  }
+  await has(right, await ripsOf(left))
+  t.match(await seenBy(right), { epoch: 1, halted: null, histories: null })
+}
+
+t.test('maintenance of one of two nodes', async (t) => {
+  const daemons = await ClusterDaemons.begin(t)
+  if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
+  const [left, right] = [await daemons.start(), await daemons.start()]
+  await form(left, 'left')
+  t.equal((await join(right, 'right', left)).status, 200)
+  await allVote(left, 2)
+  // The one that would take over by itself, if that were what happened.
+  await left.daemon.data('PUT', '/cluster', { preferredNode: left.daemon.node, takeoverAfter: 5 })
+
+  await t.test('both go on editing while it is there', async (t) => {
+    await maintain(right, left, true)
+    await voters(right, right)
+    await voters(left, right)
+    await addRip(left, 'a')
+    await addRip(right, 'b')
+    await has(left, ['a', 'b'])
+    t.match(await seenBy(left), { quorum: true, epoch: 1 })
+  })
+
+  await t.test('the other one goes on while it is off, and nobody takes anything over', async (t) => {
+    await die(left)
+    await addRip(right, 'c')
+    t.match(await seenBy(right), { quorum: true, epoch: 1 })
+  })
+
+  await t.test('it is no voter before somebody ends its maintenance', async () => {
+    await left.daemon.start()
+    await left.daemon.login()
+    await has(left, ['a', 'b', 'c'])
+    await voters(left, right)
+    await maintain(left, left, false)
+    await voters(left, left, right)
+    await voters(right, left, right)
+  })
+
+  await t.test('while the one that votes is off', (t) => withoutVoter(t, left, right))
+  await t.test('while somebody kills it', (t) => killedMidway(t, left, right))
+  return undefined
+})

