@@ -72,7 +72,8 @@ export const USAGE = `usage: npm start -- [options]
   --peer HOST:PORT      where nodes of a cluster talk to each other (default: the port above --listen); etcd and
                         HAProxy take the three ports above it
   --profile NAME        trial (default), appliance, or witness: a third vote for a cluster, with neither API nor
-                        configuration, which takes --peer, --state (default: /var/lib/fulcrum) and --check only
+                        configuration, which takes --peer, --state (default: /var/lib/fulcrum) and --check only, and
+                        joins with the token in the file join-token there
   --nodes N             trial: 3 to 5 daemons as one cluster on this machine, at addresses of loopback that count up
                         from that of --listen, in folders of --state; ended together
   --observe SOCKET      watch a running HAProxy and change nothing of it: the path of its stats or master socket,

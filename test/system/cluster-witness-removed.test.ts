@@ -127,6 +127,9 @@ t.test('a witness', async (t) => {
     t.match(await seenBy(left), { witness: null, nodes: { length: 2 }, preferredNode: left.daemon.node, epoch: 1 })
     const isTaken = async () => [await answersAt(left, stolen, 2), await answersAt(third, stolen, 2)]
     await until('its certificate refused', isTaken, (taken) => taken.join() === 'false,false')
+    const again = await left.daemon.data('POST', '/cluster/tokens', { role: 'witness' })
+    await witness.hand(String(again.token))
+    t.not((await votes('the vote of another one')).witness.id, id)
     t.equal(await witness.end(), 0)
     await addRip(third, 'afterwards')
     t.equal((await left.daemon.call('DELETE', `/cluster/nodes/${id}`)).status, 404)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ClusterFiles } from '../../src/membership/cluster-files.ts'
 import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
-import { addRip, allVote, die, etcdAt, seenBy } from '../fixtures/cluster-sight.ts'
+import { addRip, allVote, die, etcdAt, idsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
 /** Two nodes and a witness: each of the three is lost once, and the others go on. */
@@ -39,6 +39,23 @@ t.test('two nodes and a witness', async (t) => {
     await witness.says(/votes in the cluster site/)
     t.match(await sees(left, true), { nodes: { length: 2 }, spareVotes: 1 })
     await addRip(left, 'plainly-named')
+  })
+
+  await t.test('it is taken for a node nowhere', async (t) => {
+    const { id } = (await seenBy(left)).witness
+    const { daemon } = left
+    const status = async (method: string, path: string, body?: object) =>
+      (await daemon.call(method, path, body === undefined ? {} : { body })).status
+    t.equal(await status('GET', `/${id}/interfaces`), 404)
+    t.equal(await status('PUT', `/cluster/nodes/${id}`, { name: 'another' }), 404)
+    t.equal(await status('PUT', `/cluster/nodes/${id}/maintenance`, { enabled: true }), 404)
+    t.equal(await status('PUT', `/${id}/services/apply`), 404)
+    const listed = (await daemon.call('GET', '/audit?node=all&limit=5')).json
+    t.match([listed.nodes.length, listed.missing], [2, []])
+    t.equal((await daemon.call('GET', '/backup')).json.nodes.length, 2)
+    const { nodes } = await daemon.data('PUT', '/services/apply', { comment: 'of two nodes' })
+    t.same(nodes.map(({ nodeId }: { nodeId: string }) => nodeId).toSorted(), idsOf(left, right).toSorted())
+    t.equal((await daemon.data('GET', '/services/apply')).nodes.length, 2)
   })
 
   await t.test('one node is killed: the other goes on, and nobody takes over', async (t) => {
