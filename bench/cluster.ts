@@ -3,8 +3,9 @@
  * run. All of it is on this machine: three nodes share its processors, as they would not on machines of their own.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { type ClusterDaemon, ClusterDaemons, etcdOf, form, join } from '../test/fixtures/cluster-daemons.ts'
+import { type ClusterDaemon, ClusterDaemons, form, join } from '../test/fixtures/cluster-daemons.ts'
 import type { Daemon } from '../test/fixtures/daemon.ts'
+import { etcdOf } from '../test/fixtures/etcd-programs.ts'
 import { freePort } from '../test/fixtures/traffic.ts'
 import { cpuOf, createReals, memoryOf } from './daemon.ts'
 import { type Target, throughput, timesAt } from './load.ts'

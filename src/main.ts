@@ -9,6 +9,10 @@ async function main(): Promise<void> {
     process.stdout.write(`${USAGE}\n`)
     return
   }
+  if (settings.profile === 'witness') {
+    const { runWitness } = await import('./daemon/run-witness.ts')
+    return runWitness(settings, (code) => process.exit(code))
+  }
   if (settings.nodes !== undefined) {
     const { runNodes } = await import('./daemon/nodes/run-nodes.ts')
     return runNodes(settings, settings.nodes, process.env, (code) => process.exit(code))

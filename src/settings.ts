@@ -44,6 +44,11 @@ export interface Settings {
   readonly genetlink: number | undefined
 }
 
+/** Of a witness, which has no API and no configuration: what else can be set would mean nothing. */
+export interface WitnessSettings extends Pick<Settings, 'state' | 'peer' | 'etcd' | 'check' | 'notify'> {
+  readonly profile: 'witness'
+}
+
 /** What nodes that share one machine must not share. */
 export interface BesideOthers {
   /** Serves what other trials serve at 127.0.0.1. */
@@ -66,7 +71,8 @@ export const USAGE = `usage: npm start -- [options]
   --http HOST:PORT      plain HTTP as well, on a loopback address only
   --peer HOST:PORT      where nodes of a cluster talk to each other (default: the port above --listen); etcd and
                         HAProxy take the three ports above it
-  --profile NAME        trial (default) or appliance
+  --profile NAME        trial (default), appliance, or witness: a third vote for a cluster, with neither API nor
+                        configuration, which takes --peer, --state (default: /var/lib/fulcrum) and --check only
   --nodes N             trial: 3 to 5 daemons as one cluster on this machine, at addresses of loopback that count up
                         from that of --listen, in folders of --state; ended together
   --observe SOCKET      watch a running HAProxy and change nothing of it: the path of its stats or master socket,
@@ -101,16 +107,19 @@ const OPTIONS = {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-export function readSettings(argv: readonly string[], env: Environment): Settings | 'help' {
+const PROFILES = ['trial', 'appliance', 'witness'] as const
+
+export function readSettings(argv: readonly string[], env: Environment): Settings | WitnessSettings | 'help' {
   const given = parse(argv)
   if (given.help === true) return 'help'
-  const profile = oneOf('--profile', given.profile ?? env['FULCRUM_PROFILE'] ?? 'trial', ['trial', 'appliance'])
+  const profile = oneOf('--profile', given.profile ?? env['FULCRUM_PROFILE'] ?? 'trial', PROFILES)
+  if (profile === 'witness') return witness(given, env)
   const appliance = profile === 'appliance'
   const observe = observed(given.observe ?? env['FULCRUM_OBSERVE'])
   const listen = address('--listen', given.listen ?? env['FULCRUM_LISTEN'] ?? defaultListen(appliance))
   return Object.freeze({
     profile,
-    state: resolve(given.state ?? env['FULCRUM_STATE'] ?? (appliance ? '/var/lib/fulcrum' : '.fulcrum')),
+    state: resolve(given.state ?? env['FULCRUM_STATE'] ?? (appliance ? STATE : '.fulcrum')),
     listen,
     http: plainHttp(given.http ?? env['FULCRUM_HTTP']),
     observe,
@@ -127,10 +136,42 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
       email: administratorEmail(env['FULCRUM_ADMIN_EMAIL']),
       password: administratorPassword(env['FULCRUM_ADMIN_PASSWORD']),
     },
-    notify: { NOTIFY_SOCKET: env['NOTIFY_SOCKET'], WATCHDOG_USEC: env['WATCHDOG_USEC'] },
+    notify: notify(env),
     genetlink: descriptorOf(env['FULCRUM_GENETLINK']),
   })
 }
+
+const STATE = '/var/lib/fulcrum'
+const OF_WITNESSES: ReadonlySet<string> = new Set(['profile', 'peer', 'state', 'check'])
+
+/** Variables of the environment that are for nodes are left alone: a file of settings may have them. */
+function witness(given: ReturnType<typeof parse>, env: Environment): WitnessSettings {
+  const other = Object.keys(given).find((name) => !OF_WITNESSES.has(name))
+  if (other !== undefined) throw new SettingsError(`--${other}: is not for a witness, which has no API`)
+  const place = given.peer ?? env['FULCRUM_PEER']
+  if (place === undefined || place === '')
+    throw new SettingsError('--profile witness needs --peer ADDRESS:PORT, where the nodes of the cluster reach it')
+  const own = address('--peer', place)
+  if (isAny(own.host) || own.port === 0 || own.port > PEER_PORT_MAX)
+    throw new SettingsError(`--peer ${place}: must be one address of this machine and a port below 65534`)
+  return Object.freeze({
+    profile: 'witness',
+    state: resolve(given.state ?? env['FULCRUM_STATE'] ?? STATE),
+    peer: own,
+    etcd: etcd(env['FULCRUM_ETCD']),
+    check: isOn('FULCRUM_CHECK', given.check, env),
+    notify: notify(env),
+  })
+}
+
+/** etcd takes the two ports above. */
+const PEER_PORT_MAX = 65_533
+const isAny = (host: string) => host === '0.0.0.0' || host === '::'
+
+const notify = (env: Environment): Settings['notify'] => ({
+  NOTIFY_SOCKET: env['NOTIFY_SOCKET'],
+  WATCHDOG_USEC: env['WATCHDOG_USEC'],
+})
 
 function parse(argv: readonly string[]) {
   try {

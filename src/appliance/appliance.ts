@@ -35,6 +35,7 @@ import { answeringHistories, HISTORY } from '../membership/histories.ts'
 import { INTERFACES } from '../membership/interfaces.ts'
 import { answerFact, FACT, ownFacts } from '../membership/node-facts.ts'
 import { Membership, type MembershipParts } from '../membership/membership.ts'
+import { answeringKnows, KNOWS } from '../membership/promotion.ts'
 import { answering } from '../membership/questions.ts'
 import { answeringRollouts, ROLLOUT } from '../membership/rollout-questions.ts'
 import { observedHaproxy } from '../observe/observed-haproxy.ts'
@@ -86,6 +87,7 @@ export async function createAppliance(
         [APPLIED]: async () => (hasBegun ? engine.here : undefined),
         [TIME]: async () => ({ now_ms: clock.now_ms() }),
         ...addressAnswers(() => (hasBegun ? made.here : undefined)),
+        [KNOWS]: answeringKnows(() => membership.members),
         [HISTORY]: answeringHistories(() => membership.cluster?.succession.histories),
       },
       (request) => pipeline.handleForwarded(request),

@@ -7,8 +7,10 @@ import type { Entry } from '../../storage/config/entry.ts'
 
 /** Of a cluster that was formed before there were levels. */
 export const FIRST_LEVEL = 1
+/** From which on nodes know what a witness is; before, they would take it for a node. */
+export const WITNESS_LEVEL = 3
 /** Of this version: raised by one with each new kind of entry. */
-export const LEVEL = 2
+export const LEVEL = 3
 
 const SINCE: Partial<Readonly<Record<Entry['op'], number>>> = { takeover: 2 }
 

@@ -41,6 +41,12 @@ export interface ClusterNode {
   readonly since: string
 }
 
+/** A third vote that is no node. */
+export type ClusterWitness = Pick<
+  ClusterNode,
+  'id' | 'name' | 'address' | 'state' | 'isVoter' | 'isLeader' | 'certificateEnd' | 'version' | 'since'
+>
+
 /** Two histories of one cluster, as one of the nodes sees them. */
 export interface PartedHistories {
   /** Of the other node. */
@@ -69,6 +75,9 @@ export interface ClusterState {
   /** ISO 8601: since when this node is none of the cluster any more; undefined while it is, or does not know. */
   readonly removedAt: string | undefined
   readonly nodes: readonly ClusterNode[]
+  readonly witness: ClusterWitness | undefined
+  /** How many more of those that vote may be lost before nothing can be changed. */
+  readonly spareVotes: number
 }
 
 export interface Forming {
@@ -167,8 +176,11 @@ export interface ClusterReader {
 export interface ClusterActor extends ClusterReader {
   /** Refuses a node that is in a cluster, and one without etcd. */
   form(forming: Forming): Promise<void>
-  /** A token that lets one node join within so many seconds, at most a day; refuses a node that is in no cluster. */
-  issueToken(validFor_s: number): Promise<IssuedToken>
+  /**
+   * A token that lets one node or witness join within so many seconds, at most a day; refuses a node that is in no
+   * cluster, and a witness where there is one, or less than two nodes.
+   */
+  issueToken(role: 'node' | 'witness', validFor_s: number): Promise<IssuedToken>
   /** What `join` would do. Changes nothing. */
   look(joining: Joining): Promise<JoinPreview>
   /**
@@ -177,9 +189,9 @@ export interface ClusterActor extends ClusterReader {
    */
   join(joining: Joining): Promise<void>
   /**
-   * Removes a node: another one is locked out, and becomes a single node by itself where it is there; this one becomes
-   * a single node, forced also where the others cannot be told. Refuses the last node unless it is forced, and what
-   * would leave too few nodes that answer.
+   * Removes a node or the witness: another one is locked out, and becomes a single node by itself where it is there;
+   * this one becomes a single node, forced also where the others cannot be told. Refuses the last node unless it is
+   * forced, and what would leave too few nodes that answer.
    */
   removeNode(id: string, isForced: boolean): Promise<void>
   /**

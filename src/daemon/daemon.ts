@@ -5,11 +5,13 @@ import { checkState } from './check.ts'
 import { assertDescriptors } from '../base/descriptors.ts'
 import { createLog, type Log } from '../base/log.ts'
 import { createMachine } from '../machine/machine.ts'
+import { ClusterFiles } from '../membership/cluster-files.ts'
 import { addressText } from '../base/socket-address.ts'
 import { repairState } from './repair.ts'
 import { createNotifier, type Notifier } from './sd-notify.ts'
 import type { Settings } from '../settings.ts'
 import { type Starter, starterOf } from './starter.ts'
+import { endingSignal } from './ending.ts'
 import type { Appliance } from '../appliance/running-appliance.ts'
 import { lockState } from './state-lock.ts'
 import { VERSION } from '../base/version.ts'
@@ -23,6 +25,7 @@ export async function runDaemon(settings: Settings, end: (code: number) => void)
     throw new Error(`there is nothing in ${settings.state}`)
   assertDescriptors()
   lockState(settings.state)
+  refuseWitnessState(settings.state)
   if (settings.repair) await repair(settings.state)
   if (settings.check || settings.repair) return end(await check(settings.state))
   const starter = settings.beside === undefined ? undefined : starterOf()
@@ -35,6 +38,12 @@ export async function runDaemon(settings: Settings, end: (code: number) => void)
   }
   while ((await live(daemon)) === 'reborn') daemon.log.info('starting anew, as what the node is by now')
   end(0)
+}
+
+/** It would be taken for what a crash has left of joining. */
+function refuseWitnessState(state: string): void {
+  if (!existsSync(new ClusterFiles(state).witnessFile)) return
+  throw new Error(`${state} is that of a witness; start it with --profile witness, or remove the witness first`)
 }
 
 /** In the last lines; the others are counted. */
@@ -79,20 +88,6 @@ async function live(daemon: Daemon): Promise<'stopped' | 'reborn'> {
   if (left !== undefined) complain(`HAProxy was not ended: ${left}`)
   else if (settings.profile === 'trial' && settings.observe === undefined) takeLeave(settings, served)
   return 'stopped'
-}
-
-/**
- * More signals change nothing: Ctrl-C comes once from the terminal and once more from npm, and the second one must not
- * keep the daemon from ending its HAProxy. One that comes during the start waits until there is something to end.
- */
-function endingSignal(starter: Starter | undefined): Promise<string> {
-  // A terminal that was closed, or a `tee` that had the same Ctrl-C, reads no more: that is no reason to fall over on
-  // the way out.
-  for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined)
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, resolve)
-    void starter?.gone.then(() => resolve('its starter is gone'))
-  })
 }
 
 /** The last lines of a trial: what has become of its HAProxy. */

@@ -1,5 +1,5 @@
-import type { ClientRequest, IncomingMessage } from 'node:http'
-import { Agent, request as httpsRequest } from 'node:https'
+import { Agent as SocketAgent, type ClientRequest, type IncomingMessage, request as socketRequest } from 'node:http'
+import { Agent, type AgentOptions, request as httpsRequest } from 'node:https'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { after } from '../base/after.ts'
@@ -52,22 +52,24 @@ export class Gateway {
   /** As messages show it. */
   readonly address: string
   readonly #url: URL
-  readonly #agent: Agent
+  /** Of its own machine, where the mode of a file says who may ask. */
+  readonly #isSocket: boolean
+  readonly #agent: Agent | SocketAgent
   /** What streams goes on for long, and must not take the places of calls. */
-  readonly #streams: Agent
+  readonly #streams: Agent | SocketAgent
 
+  /** `https://HOST:PORT`, or `unix:///PATH`, to which nothing is shown. */
   constructor(url: string, { ca, certificate, key }: Credentials) {
     this.#url = new URL(url)
-    if (this.#url.protocol !== 'https:') throw new Error(`${url} is not the address of a gateway: https is needed`)
-    this.address = this.#url.host
+    this.#isSocket = this.#url.protocol === 'unix:'
+    if (!this.#isSocket && this.#url.protocol !== 'https:')
+      throw new Error(`${url} is not the address of a gateway: https is needed`)
+    this.address = this.#isSocket ? this.#url.pathname : this.#url.host
     const tls = { ca, cert: certificate, key, minVersion: 'TLSv1.3' as const }
-    this.#agent = new Agent({
-      ...tls,
-      keepAlive: true,
-      maxSockets: CONNECTIONS_MAX,
-      maxFreeSockets: IDLE_CONNECTIONS_MAX,
-    })
-    this.#streams = new Agent({ ...tls, keepAlive: false })
+    const agent = (options: AgentOptions) =>
+      this.#isSocket ? new SocketAgent(options) : new Agent({ ...tls, ...options })
+    this.#agent = agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX, maxFreeSockets: IDLE_CONNECTIONS_MAX })
+    this.#streams = agent({ keepAlive: false })
   }
 
   /** The answer of a call. Rejects with `EtcdError`. */
@@ -106,7 +108,8 @@ export class Gateway {
 
   /** Shows another certificate from the next connection on; what goes on stays. */
   present({ ca, certificate, key }: Credentials): void {
-    for (const agent of [this.#agent, this.#streams]) Object.assign(agent.options, { ca, cert: certificate, key })
+    for (const agent of [this.#agent, this.#streams])
+      if (agent instanceof Agent) Object.assign(agent.options, { ca, cert: certificate, key })
   }
 
   /** Ends everything that goes on. */
@@ -116,7 +119,7 @@ export class Gateway {
   }
 
   /** Resolves with the head of the answer. */
-  #begin(call: Call, { share_ms, left_ms }: Patience, agent: Agent): Promise<Begun> {
+  #begin(call: Call, { share_ms, left_ms }: Patience, agent: Agent | SocketAgent): Promise<Begun> {
     const isWrite = call.isWrite === true
     const body = JSON.stringify(call.fields)
     const headers = {
@@ -129,8 +132,10 @@ export class Gateway {
     }
     return new Promise((resolve, reject) => {
       const sending = { isSent: false }
-      const target = { agent, host: bare(this.#url.hostname), port: this.#url.port, path: `/v3/${call.path}` }
-      const request = httpsRequest({ ...target, method: 'POST', headers })
+      const asked = { agent, path: `/v3/${call.path}`, method: 'POST', headers }
+      const request = this.#isSocket
+        ? socketRequest({ ...asked, socketPath: this.#url.pathname })
+        : httpsRequest({ ...asked, host: bare(this.#url.hostname), port: this.#url.port })
       const end = (error?: EtcdError) => {
         forgetShare()
         forgetAll()

@@ -19,6 +19,11 @@ export interface MemberSide {
   readonly crlFile?: string
 }
 
+/** Where only programs of the same machine reach the member, that may open the file. */
+export interface MemberSocket {
+  readonly socket: string
+}
+
 export interface MemberSettings {
   readonly name: string
   readonly dataFolder: string
@@ -36,6 +41,9 @@ export interface MemberSettings {
   readonly progressEvery_s?: number
 }
 
+/** Of a member that no other machine asks. */
+export type AsideSettings = Omit<MemberSettings, 'client'> & { readonly client: MemberSocket }
+
 const QUOTA_BYTES = 512 * 2 ** 20
 /** Of a member that makes a cluster of itself alone. */
 export const FORCED_NEW = '--force-new-cluster=true'
@@ -45,7 +53,7 @@ export const FORCED_NEW = '--force-new-cluster=true'
  * that only etcd reads. Figures of the member are shown on the client side only, to whoever has a certificate. Limits
  * of requests stay as they are.
  */
-export function memberArguments(settings: MemberSettings): readonly string[] {
+export function memberArguments(settings: MemberSettings | AsideSettings): readonly string[] {
   const { name, dataFolder, peer, client, members, state, token, isForcedNew = false, progressEvery_s } = settings
   const cluster = Object.entries(members).flatMap(([member, urls]) => urls.map((url) => `${member}=${url}`))
   return [
@@ -53,12 +61,11 @@ export function memberArguments(settings: MemberSettings): readonly string[] {
     `--data-dir=${dataFolder}`,
     `--listen-peer-urls=${peer.listen.join(',')}`,
     `--initial-advertise-peer-urls=${peer.advertise.join(',')}`,
-    `--listen-client-urls=${client.listen.join(',')}`,
-    `--advertise-client-urls=${client.advertise.join(',')}`,
+    ...clientUrls(client),
     `--initial-cluster=${cluster.join(',')}`,
     `--initial-cluster-state=${state}`,
     `--initial-cluster-token=${token}`,
-    ...sideArguments('', client),
+    ...('socket' in client ? [] : sideArguments('', client)),
     ...sideArguments('peer-', peer),
     '--tls-min-version=TLS1.3',
     `--quota-backend-bytes=${QUOTA_BYTES}`,
@@ -74,6 +81,17 @@ export function memberArguments(settings: MemberSettings): readonly string[] {
     '--log-level=warn',
     ...(isForcedNew ? [FORCED_NEW] : []),
   ]
+}
+
+/** A name of a socket, as messages and clients have it. */
+export const socketUrl = ({ socket }: MemberSocket): string => `unix://${socket}`
+
+/** etcd wants something like a port there: what others are told is of no use to them. */
+const NOWHERE = 'unix://localhost:0'
+
+function clientUrls(client: MemberSide | MemberSocket): readonly string[] {
+  const [listen, advertise] = 'socket' in client ? [[socketUrl(client)], [NOWHERE]] : [client.listen, client.advertise]
+  return [`--listen-client-urls=${listen.join(',')}`, `--advertise-client-urls=${advertise.join(',')}`]
 }
 
 function sideArguments(side: '' | 'peer-', { certificateFile, keyFile, caFile, crlFile }: MemberSide): string[] {

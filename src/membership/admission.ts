@@ -10,15 +10,19 @@ import type { Revocation } from './cluster-files.ts'
 import { type Issuers, issuersIn, numbersOf } from './authorities.ts'
 import { type Certified, certifiedUntil, certify, type Requests, revocationOf } from './foundation.ts'
 import type { JoinedCluster } from './joined-cluster.ts'
-import type { Member, Members } from './members.ts'
+import type { Member, Members, Voter } from './members.ts'
 import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
 import { patiently, type Waiting } from './patience.ts'
 
-/** A node that wants to join, and has shown that it may. */
-export interface Applicant extends NodeAddress {
+/** Who wants to join, and has shown that it may. */
+export interface Newcomer extends NodeAddress {
   readonly id: string
   readonly name: string
   readonly version: string
+}
+
+/** A node. */
+export interface Applicant extends Newcomer {
   /** PEM. */
   readonly tokenKey: string
   /** Its id is that of a node that was removed, whose place it takes. */
@@ -70,53 +74,65 @@ export async function admit(
   const member: Member = { ...known, certifiedBy: issuers.issuer, trusts: Math.max(...numbersOf(issuers.pairs)) }
   // Known to all before it can do anything, so that its certificates can be taken away again.
   const isIn = await members.add(() => (isSameAs(members, issuers) ? member : undefined))
-  if (!isIn)
-    throw new ApiError('JOB_IN_PROGRESS', 'The cluster changes its certificates just now; join again in a minute')
+  if (!isIn) throw changing()
   const gateways = members
     .all()
     .filter((one) => one.id !== id)
     .map(clientUrl)
   await inTime({ clock, wait }, () => addToEtcd(etcd, member))
-  const urls = Object.fromEntries(members.all().map((one) => [one.id, [peerUrl(one)]]))
   const { clusterId } = own
   const { epoch } = members
   const revocation = await revocationOf(issuers, members.removed(), log.position, now_ms)
   // Of this moment: a key that takes over later is told to the members of that moment, and it is one of them.
   const [first, ...rest] = keys.stored()
   const sealing = [unused(first), ...rest.map(unused)] as const
-  return { clusterId, name: own.name, epoch, keys: sealing, certified, revocation, members: urls, gateways }
+  return { clusterId, name: own.name, epoch, keys: sealing, certified, revocation, members: peersOf(members), gateways }
 }
 
-/** Those that count are still those; new ones would be waited for by a node that does not know them. */
-const isSameAs = (members: Members, { pairs }: Issuers) =>
+/** Where the members of etcd reach each other. */
+export const peersOf = (members: Pick<Members, 'voters'>): Welcome['members'] =>
+  Object.fromEntries(members.voters().map((one) => [one.id, [peerUrl(one)]]))
+
+/** Those that count are still those; new ones would be waited for by who joins and does not know them. */
+export const isSameAs = (members: Members, { pairs }: Issuers) =>
   numbersOf(members.authorities()).join() === numbersOf(pairs).join()
 
 /** Each node counts what it has sealed itself. */
 const unused = (key: StoredClusterKey): StoredClusterKey => ({ ...key, seals: 0 })
 
-function refuseMisfit(members: Members, { id, name, host, port, isReplacing }: Applicant): void {
+function refuseMisfit(members: Members, newcomer: Applicant): void {
+  const { id, isReplacing } = newcomer
   if (members.removed().some(({ member, stage }) => member.id === id && stage !== 'done'))
     throw new ApiError('JOB_IN_PROGRESS', 'This node is being removed from the cluster; join again in a minute')
+  if (members.witness?.id === id) throw new ApiError('ID_NOT_UNIQUE', 'The witness of the cluster has this id')
   if (isReplacing && members.get(id) === undefined && members.replaceable().every((member) => member.id !== id))
     throw new ApiError('NOT_FOUND', `No node with the id ${id} was removed from the cluster`)
-  const others = members.all().filter((member) => member.id !== id)
-  const namesake = others.find((member) => member.name.toLowerCase() === name.toLowerCase())
-  if (namesake !== undefined) throw new ApiError('NAME_NOT_UNIQUE', `The node ${namesake.id} has the name ${name}`)
-  const neighbour = others.find((member) => member.host === host && member.port === port)
-  if (neighbour !== undefined) throw new ApiError('IN_USE', `The node ${neighbour.name} is reached at this address`)
-  if (others.length < NODES_MAX) return
+  refuseTaken(members, newcomer)
+  if (members.othersThan(id).length < NODES_MAX) return
   throw new ApiError('LIMIT_REACHED', `A cluster has at most ${NODES_MAX} nodes; remove one first`)
 }
 
-/** As one that follows without a vote: a node that never starts must not cost the others their quorum. */
-async function addToEtcd(etcd: JoinedCluster['etcd'], member: Member): Promise<void> {
+/** A name and an address are of one of them. */
+export function refuseTaken(members: Pick<Members, 'voters'>, { id, name, host, port }: Newcomer): void {
+  const others = members.voters().filter((voter) => voter.id !== id)
+  const namesake = others.find((voter) => voter.name.toLowerCase() === name.toLowerCase())
+  if (namesake !== undefined) throw new ApiError('NAME_NOT_UNIQUE', `${namesake.id} has the name ${name}`)
+  const neighbour = others.find((voter) => voter.host === host && voter.port === port)
+  if (neighbour !== undefined) throw new ApiError('IN_USE', `${neighbour.name} is reached at this address`)
+}
+
+export const changing = (): ApiError =>
+  new ApiError('JOB_IN_PROGRESS', 'The cluster changes its certificates just now; join again in a minute')
+
+/** As one that follows without a vote: who never starts must not cost the others their quorum. */
+export async function addToEtcd(etcd: JoinedCluster['etcd'], member: Voter): Promise<void> {
   const listed = await etcd.members.list()
   if (listed.some(({ peerUrls }) => peerUrls.includes(peerUrl(member)))) return
   await etcd.members.add([peerUrl(member)], { isLearner: true })
 }
 
 /** etcd refuses a second newcomer until the first has caught up, and any for some seconds after that. */
-async function inTime<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
+export async function inTime<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
   try {
     return await patiently(waiting, work)
   } catch (error) {

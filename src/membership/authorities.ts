@@ -27,7 +27,7 @@ export interface Issuers {
 }
 
 type Etcd = Pick<EtcdClient, 'range' | 'transact'>
-type Known = Pick<Members, 'all' | 'authorities'>
+type Known = Pick<Members, 'voters' | 'authorities'>
 
 const ROLES = ['peer', 'client'] as const
 const FIRST_PAIR = 1
@@ -49,9 +49,9 @@ export const pairOf = ({ peer, client }: Authorities, keyId: string, number: num
   certificates: { peer: peer.certificate, client: client.certificate },
 })
 
-/** The newest whose certificates every node takes. */
+/** The newest whose certificates every node and the witness take. */
 export function issuingPair(members: Known): AuthorityPair {
-  const taken = Math.min(...members.all().map(({ trusts }) => trusts))
+  const taken = Math.min(...members.voters().map(({ trusts }) => trusts))
   const known = members.authorities()
   const found = known.findLast(({ number }) => number <= taken) ?? known[0]
   if (found === undefined) throw new Error('the cluster has no authorities')
@@ -60,7 +60,7 @@ export function issuingPair(members: Known): AuthorityPair {
 
 /** Those that have issued no certificate that a node shows. */
 export function unusedPairs(members: Known): readonly AuthorityPair[] {
-  const used = Math.min(...members.all().map(({ certifiedBy }) => certifiedBy))
+  const used = Math.min(...members.voters().map(({ certifiedBy }) => certifiedBy))
   return members.authorities().filter(({ number }) => number < used)
 }
 

@@ -7,7 +7,7 @@ import type { Takeovers } from './takeovers.ts'
 export interface AutomaticTakeoverParts extends PathsToPartner {
   /** Id of this node. */
   readonly self: string
-  readonly members: Pick<Members, 'all' | 'pair'>
+  readonly members: Pick<Members, 'all' | 'mayVote' | 'pair'>
   readonly takeovers: Pick<Takeovers, 'takeOver'>
   /** Why this node may be the one that is cut off, as half a sentence. */
   readonly cutOff: () => Promise<string | undefined>

@@ -66,6 +66,7 @@ export interface NodeCertificates {
 }
 
 const MEMBERSHIP = 'membership.json'
+const WITNESS = 'witness.json'
 const TRUST = 'trust.json'
 const HALT = 'halt.json'
 const HAPROXY = 'haproxy.json'
@@ -112,6 +113,16 @@ export class ClusterFiles {
 
   get dataFolder(): string {
     return join(this.folder, 'etcd')
+  }
+
+  /** Of the etcd of a witness, where its daemon asks it. */
+  get socket(): string {
+    return join(this.folder, 'etcd.sock')
+  }
+
+  /** It says that this is no node but the witness of a cluster. */
+  get witnessFile(): string {
+    return join(this.folder, WITNESS)
   }
 
   /** Begins anew with what etcd needs to start. */

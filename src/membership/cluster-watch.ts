@@ -1,12 +1,12 @@
 import type { Clock } from '../base/clock.ts'
 import type { Liveness } from '../peers/peer-session.ts'
 import type { JoinedCluster } from './joined-cluster.ts'
-import type { Member, Members } from './members.ts'
+import type { Member, Members, Voter } from './members.ts'
 
 export interface ClusterWatchParts {
   /** undefined while this node is in no cluster. */
   readonly cluster: () => ClusterSight | undefined
-  readonly members: Pick<Members, 'all' | 'takeovers'>
+  readonly members: Pick<Members, 'all' | 'takeovers' | 'witness'>
   readonly tell: (data: object) => void
   readonly clock: Pick<Clock, 'monotonic_ms'>
 }
@@ -16,28 +16,33 @@ export type ClusterSight = Pick<JoinedCluster, 'hasQuorum' | 'removal'> & {
   readonly own: Pick<JoinedCluster['own'], 'nodeId'>
   readonly log: Pick<JoinedCluster['log'], 'halted'>
   readonly peers: { livenessOf(nodeId: string): Liveness }
+  readonly witness: { livenessOf(id: string): Liveness }
   readonly succession: { readonly histories: Pick<JoinedCluster['succession']['histories'], 'parted'> }
 }
 
 /** What stands for less is not told: elections and starts take a second or two. */
 const STANDS_MS = 5_000
+/** Nobody but the next who goes would notice that a witness is away. */
+const WITNESS_STANDS_MS = 60_000
 /** A node that has just joined puts itself together anew. */
 const JOINING_MS = 60_000
 
 /** Something that should be so. That it is not is told when it has stood for a while; that it is again, at once. */
 class Expected {
   #stands_ms: number
+  readonly #later_ms: number
   #wasTold = false
   #since_ms: number | undefined
 
   /** `first_ms`: until it was so for the first time. */
-  constructor(first_ms = STANDS_MS) {
+  constructor(first_ms = STANDS_MS, later_ms = STANDS_MS) {
     this.#stands_ms = first_ms
+    this.#later_ms = later_ms
   }
 
   /** Whether there is something to tell: that it is, or that it is not. */
   look(isSo: boolean, now_ms: number): boolean {
-    if (isSo) this.#stands_ms = STANDS_MS
+    if (isSo) this.#stands_ms = this.#later_ms
     this.#since_ms = isSo ? undefined : (this.#since_ms ?? now_ms)
     const isAway = this.#since_ms !== undefined && now_ms - this.#since_ms >= this.#stands_ms
     if (isAway === this.#wasTold || (!isSo && !isAway)) return false
@@ -52,6 +57,8 @@ export class ClusterWatch {
   readonly #reach = new Map<string, Expected>()
   readonly #quorum = new Expected()
   #known: ReadonlyMap<string, Member> | undefined
+  /** Undefined before the first look. */
+  #witness: { readonly is: Voter | undefined; readonly reach: Expected } | undefined
   #halted: string | undefined
   #epochs: number | undefined
   #isParted = false
@@ -73,6 +80,7 @@ export class ClusterWatch {
     if (halted !== undefined) return
     this.#lookWho(sight.own.nodeId)
     this.#lookWhere(sight)
+    this.#lookAtWitness(sight)
   }
 
   /** Whose history this is. Takeovers that are known at the first look were told before. */
@@ -107,6 +115,23 @@ export class ClusterWatch {
     }
   }
 
+  #lookAtWitness(sight: ClusterSight): void {
+    const { members, clock, tell } = this.#parts
+    const { witness } = members
+    const before = this.#witness
+    if (before === undefined || before.is?.id !== witness?.id) {
+      const reach = new Expected(WITNESS_STANDS_MS, WITNESS_STANDS_MS)
+      this.#witness = { is: witness, reach }
+      if (before?.is !== undefined) tell({ state: 'witness removed', ...named(before.is) })
+      if (before !== undefined && witness !== undefined) tell({ state: 'witness joined', ...named(witness) })
+    }
+    if (witness === undefined) return
+    const { isReachable, why } = sight.witness.livenessOf(witness.id)
+    if (this.#witness?.reach.look(isReachable, clock.monotonic_ms()) !== true) return
+    if (isReachable) tell({ state: 'witness reached', ...named(witness) })
+    else tell({ state: 'witness unreachable', ...named(witness), reason: `There is no spare vote: ${why}` })
+  }
+
   #lookWhere({ own, peers, hasQuorum }: ClusterSight): void {
     const { clock, tell } = this.#parts
     const now_ms = clock.monotonic_ms()
@@ -125,3 +150,5 @@ export class ClusterWatch {
     if (this.#quorum.look(hasQuorum, now_ms)) tell({ state: hasQuorum ? 'quorum back' : 'quorum lost' })
   }
 }
+
+const named = ({ id: nodeId, name }: Voter) => ({ nodeId, name })

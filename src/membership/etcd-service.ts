@@ -28,24 +28,43 @@ export class EtcdService {
     state: 'new' | 'existing',
     { isForcedNew = false } = {},
   ): readonly string[] {
-    const side = (role: 'peer' | 'client', advertised: string, port: number): MemberSide => ({
+    return memberArguments({
+      name: nodeId,
+      dataFolder: this.#files.dataFolder,
+      peer: this.#side('peer', address, peerUrl(address), address.port + 2),
+      client: this.#side('client', address, clientUrl(address), address.port + 1),
+      members,
+      state,
+      token: clusterId,
+      isForcedNew,
+    })
+  }
+
+  /** What the member of a witness is started with: no other machine is a client of it. */
+  witnessArgumentsOf(
+    { nodeId, clusterId, ...address }: NodeAddress & { readonly nodeId: string; readonly clusterId: string },
+    members: Readonly<Record<string, readonly string[]>>,
+  ): readonly string[] {
+    return memberArguments({
+      name: nodeId,
+      dataFolder: this.#files.dataFolder,
+      peer: this.#side('peer', address, peerUrl(address), address.port + 2),
+      client: { socket: this.#files.socket },
+      members,
+      state: 'existing',
+      token: clusterId,
+    })
+  }
+
+  #side(role: 'peer' | 'client', address: NodeAddress, advertised: string, port: number): MemberSide {
+    return {
       listen: [`https://${hostInUrl(hostToListenAt(address))}:${port}`],
       advertise: [advertised],
       certificateFile: this.#files.path(role, 'certificate'),
       keyFile: this.#files.path(role, 'key'),
       caFile: this.#files.path(role, 'ca'),
       crlFile: this.#files.path(role, 'crl'),
-    })
-    return memberArguments({
-      name: nodeId,
-      dataFolder: this.#files.dataFolder,
-      peer: side('peer', peerUrl(address), address.port + 2),
-      client: side('client', clientUrl(address), address.port + 1),
-      members,
-      state,
-      token: clusterId,
-      isForcedNew,
-    })
+    }
   }
 
   /** @throws {ApiError} NOT_SUPPORTED when there is no etcd, or it does not start. */

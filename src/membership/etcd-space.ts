@@ -30,13 +30,21 @@ export class EtcdSpace {
 
   /** `own`: what the member beside this node says. Rejects with `EtcdError`. */
   async look(own: MemberStatus): Promise<void> {
-    if (own.leader !== own.memberId) return
-    const isFull = own.errors.some((error) => error.includes('NOSPACE'))
+    if (own.leader !== own.memberId || !this.#isTime(own)) return
+    if (isFull(own)) return await this.#makeRoom(own)
+    await this.#rewrite(isDue)
+  }
+
+  /** Of a member that nodes cannot ask: the one that leads drops old revisions, and takes alarms back. */
+  async lookAlone(own: MemberStatus): Promise<void> {
+    if (this.#isTime(own)) await this.#rewrite((status) => isDue(status) || isFull(own))
+  }
+
+  #isTime(own: MemberStatus): boolean {
     const now_ms = this.#parts.clock.monotonic_ms()
-    if (now_ms - this.#last_ms < (isFull ? EVERY_MS_WHILE_FULL : EVERY_MS)) return
+    if (now_ms - this.#last_ms < (isFull(own) ? EVERY_MS_WHILE_FULL : EVERY_MS)) return false
     this.#last_ms = now_ms
-    if (isFull) return await this.#makeRoom(own)
-    await this.#rewrite(({ dbSize, dbSizeInUse }) => dbSize > REWRITE_BYTES_MIN && dbSizeInUse < dbSize / 2)
+    return true
   }
 
   /** What is compacted is free room in the file, and counts as used until the file is rewritten. */
@@ -52,12 +60,12 @@ export class EtcdSpace {
   }
 
   /** One after the other; one that does not answer has it done when it does. */
-  async #rewrite(isDue: (status: MemberStatus) => boolean): Promise<void> {
+  async #rewrite(isWanted: (status: MemberStatus) => boolean): Promise<void> {
     const { etcd, urls, log } = this.#parts
     for (const at of urls()) {
       try {
         const before = await etcd.maintenance.status({ at })
-        if (!isDue(before)) continue
+        if (!isWanted(before)) continue
         await etcd.maintenance.defragment({ at })
         const { dbSize: left } = await etcd.maintenance.status({ at })
         log.info('the database of a member of etcd was rewritten', { at, bytesBefore: before.dbSize, bytes: left })
@@ -68,3 +76,7 @@ export class EtcdSpace {
     }
   }
 }
+
+const isFull = ({ errors }: MemberStatus): boolean => errors.some((error) => error.includes('NOSPACE'))
+
+const isDue = ({ dbSize, dbSizeInUse }: MemberStatus): boolean => dbSize > REWRITE_BYTES_MIN && dbSizeInUse < dbSize / 2

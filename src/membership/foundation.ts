@@ -40,7 +40,13 @@ export function memberOf(
 export function certifiedUntil(
   certified: Readonly<Record<AuthorityRole, Certified>>,
 ): Pick<Member, 'serials'> & { readonly certificateEnd: string } {
-  const read = [certified.client, certified.peer].map(({ certificate }) => readNodeCertificate(certificate))
+  return certifiedUntilOf([certified.client, certified.peer])
+}
+
+export function certifiedUntilOf(
+  certified: readonly Pick<Certified, 'certificate'>[],
+): Pick<Member, 'serials'> & { readonly certificateEnd: string } {
+  const read = certified.map(({ certificate }) => readNodeCertificate(certificate))
   const certificateEnd = new Date(Math.min(...read.map(({ notAfter_ms }) => notAfter_ms))).toISOString()
   return { serials: read.map(({ serial }) => serial), certificateEnd }
 }
@@ -71,6 +77,18 @@ export async function certify(
     ca: taken[role],
   })
   return { peer: await of('peer'), client: await of('client') }
+}
+
+/** What lets a witness vote: it has no certificate that lets read or write. */
+export async function certifyWitness(
+  { issuer, pairs }: Issuers,
+  request: string,
+  { id: nodeId, ...address }: NodeAddress & { readonly id: string },
+  now_ms: number,
+): Promise<Certified> {
+  const { peer } = pairWith(pairs, issuer).authorities
+  const certificate = await peer.issue(request, { nodeId, addresses: certifiedAddresses(address) }, now_ms)
+  return { certificate, ca: takenFrom(pairs, issuer).peer }
 }
 
 function pairWith(pairs: readonly OpenedPair[], number: number): OpenedPair {

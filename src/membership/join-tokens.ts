@@ -1,7 +1,15 @@
 import type { Put, SharedTable } from '../../storage/config/config-store.ts'
 import type { Clock } from '../base/clock.ts'
-import { JoinToken, type Redemption, type StoredJoinToken } from '../cluster/join-token.ts'
+import { type JoinRole, JoinToken, type Redemption, type StoredJoinToken } from '../cluster/join-token.ts'
 import type { JoinTokens as TokensToJoinWith } from '../peers/joining/join-server.ts'
+
+export interface NewToken {
+  /** What joins with it. */
+  readonly role: JoinRole
+  /** Id of the node that is asked for it. */
+  readonly issuedBy: string
+  readonly validFor_ms: number
+}
 
 /** The tokens that nodes may join with, as all members keep them: without their secrets. */
 export class JoinTokens implements TokensToJoinWith {
@@ -23,9 +31,13 @@ export class JoinTokens implements TokensToJoinWith {
   }
 
   /** Answers the text to hand over, which is shown this once. Those that have expired go. */
-  async create(issuedBy: string, pin: string, addresses: readonly string[], validFor_ms: number): Promise<JoinToken> {
+  async create(
+    { role, issuedBy, validFor_ms }: NewToken,
+    pin: string,
+    addresses: readonly string[],
+  ): Promise<JoinToken> {
     const token = JoinToken.create(pin, addresses)
-    const stored = token.stored('node', validFor_ms, this.#clock.now_ms())
+    const stored = token.stored(role, validFor_ms, this.#clock.now_ms())
     const over = [...this.#byId.values()].filter(({ expiresAt_ms }) => expiresAt_ms <= this.#clock.now_ms())
     await this.#table.write(
       [{ key: stored.id, value: { ...stored, issuedBy } }],

@@ -11,33 +11,28 @@ import { pinOf } from '../cluster/node-certificate.ts'
 import { ClusterKeys } from '../cluster/sealing.ts'
 import type { ClusterNode, ClusterState } from '../context/cluster.ts'
 import type { EtcdClient } from '../etcd/client.ts'
-import { EtcdError } from '../etcd/errors.ts'
 import type { MemberStatus } from '../etcd/maintenance.ts'
 import type { Member as EtcdMember } from '../etcd/members.ts'
 import type { PeerHandler } from '../peers/answering.ts'
 import { JoinServer, type JoinServerParts } from '../peers/joining/join-server.ts'
 import { PeerClient } from '../peers/peer-client.ts'
+import type { Liveness } from '../peers/peer-session.ts'
 import { PeerServer } from '../peers/peer-server.ts'
 import { askStanding, type Standing } from '../peers/standing.ts'
-import { replaceAging } from './aging.ts'
 import type { ClusterFiles, NodeCredentials, OwnMembership } from './cluster-files.ts'
-import { EtcdSpace } from './etcd-space.ts'
 import type { EtcdService } from './etcd-service.ts'
 import { clientOf, gatewaysOf } from './gateways.ts'
 import { JoinTokens } from './join-tokens.ts'
-import { dropUnused } from './authorities.ts'
-import { raiseLevel } from './levels.ts'
-import { Lockout } from './lockout.ts'
-import type { Member, Members } from './members.ts'
-import { settle } from './moving.ts'
+import type { Members, Voter } from './members.ts'
 import { clientUrl, type NodeAddress } from './node-address.ts'
 import { type KeyHolder, learnKeys, takeKeys } from './own-keys.ts'
 import { Quorum } from './quorum.ts'
-import { Removals } from './removals.ts'
-import { Renewal } from './renewal.ts'
+import { Removals, standingIn } from './removals.ts'
+import { promote } from './promotion.ts'
 import { shownState } from './shown-state.ts'
 import { Succession } from './succession.ts'
-import { showHaproxy } from './table-sharing.ts'
+import { Upkeep } from './upkeep.ts'
+import { WitnessCare } from './witness-care.ts'
 
 export interface JoinedParts {
   readonly store: SharedStore
@@ -79,12 +74,11 @@ export class JoinedCluster {
   readonly removals: Removals
   readonly succession: Succession
   readonly quorum: Quorum
+  readonly witness: WitnessCare
   readonly #parts: JoinedParts
   readonly #server: PeerServer
-  readonly #lockout: Lockout
   readonly #holder: KeyHolder
-  readonly #space: EtcdSpace
-  readonly #renewal: Renewal
+  readonly #care: Upkeep
   readonly #looks: Repeated
   /** Its own member of etcd answers it: one that has just joined answers nobody. */
   #isVoter = false
@@ -112,10 +106,8 @@ export class JoinedCluster {
     this.#server = server
     this.#holder = holder
     this.removals = new Removals({ ...parts, ...begun, ...this.#waysOfRemovals })
-    this.#lockout = new Lockout({ ...parts, ...begun, ...this.#waysOfLockout })
-    this.#space = new EtcdSpace({ ...parts, etcd: this.etcd, urls: () => gatewaysOf(parts.members, this.own) })
-    const present = (credentials: NodeCredentials) => this.#present(credentials)
-    this.#renewal = new Renewal({ ...parts, cluster: this, present, wait: sleep })
+    this.witness = new WitnessCare({ ...parts, ...begun, ...this.#waysOfWitness })
+    this.#care = new Upkeep({ ...parts, cluster: this, present: (credentials) => this.#present(credentials) })
     this.succession = new Succession({ ...parts, ...begun, messages: parts.log })
     this.#looks = new Repeated('the cluster', () => this.#look(), LOOK_EVERY_MS, parts.log)
     this.#looks.start()
@@ -136,7 +128,7 @@ export class JoinedCluster {
     const memberOf = (pin: string) => members.idOf(pin)
     const tokens = new JoinTokens(store.joinTokens, clock)
     const { clusterId, name } = own
-    const addressed = ({ id, name: called, ...place }: Member) => ({
+    const addressed = ({ id, name: called, ...place }: Voter) => ({
       id,
       name: called,
       address: place.host === '' ? '' : addressText(place),
@@ -208,17 +200,21 @@ export class JoinedCluster {
     return this.etcd.maintenance.status({ at, timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
   }
 
-  /** Another node of the cluster. */
-  isReachable(nodeId: string): boolean {
-    if (this.#isClosed || this.#parts.members.get(nodeId) === undefined) return false
-    return this.peers.livenessOf(nodeId).isReachable
+  /** Another node of the cluster, or its witness. */
+  isReachable(id: string): boolean {
+    return this.#livenessOf(id)?.isReachable === true
+  }
+
+  /** Undefined of whoever is in no list; and once this is closed, as it asks nobody any more. */
+  #livenessOf(id: string): Liveness | undefined {
+    const { members } = this.#parts
+    if (this.#isClosed || members.voter(id) === undefined || id === this.own.nodeId) return undefined
+    return members.witness?.id === id ? this.witness.livenessOf(id) : this.peers.livenessOf(id)
   }
 
   #stateOf(id: string): ClusterNode['state'] {
     if (id === this.own.nodeId) return 'online'
-    // Whoever was asked just before asks nobody any more.
-    if (this.#isClosed) return 'unknown'
-    const { isReachable, why } = this.peers.livenessOf(id)
+    const { isReachable = false, why } = this.#livenessOf(id) ?? {}
     if (isReachable) return 'online'
     return why === undefined ? 'unknown' : 'unreachable'
   }
@@ -239,6 +235,7 @@ export class JoinedCluster {
       log.error('a key of the cluster cannot be read', { reason: String(error) })
     }
     this.peers.recheck()
+    this.witness.meet()
     this.#server.recheck()
     this.peers.keep(members.othersThan(this.own.nodeId))
     // Who joins does not know them yet, but from whom it was let in.
@@ -274,13 +271,18 @@ export class JoinedCluster {
   /** Who was there when it was removed becomes a single node; who was not says so, and a person decides. */
   async #goOut(removal: Standing): Promise<void> {
     const { service, leave, log } = this.#parts
-    if (removal.isLeaving) return await leave(this)
+    if (removal.isLeaving) {
+      // etcd may have let it go meanwhile, and answers it no more: the others say so.
+      if (!removal.isOut) await this.#askStanding()
+      return await leave(this)
+    }
     if (this.log.halted !== undefined) return
     this.log.halt(
       `it was removed from the cluster ${this.own.name} at ${removal.removedAt}; ` +
         `DELETE /cluster/nodes/${this.own.nodeId} makes it a single node, which can join again with a new token`,
     )
     this.peers.keep([])
+    this.witness.letGo()
     await service.stop()
     log.error('this node was removed from the cluster, and is locked out', { removedAt: removal.removedAt })
   }
@@ -290,15 +292,12 @@ export class JoinedCluster {
     const { members, files } = this.#parts
     const credentials = files.certificates().client
     for (const { id: nodeId, pin, host, port } of members.all()) {
-      if (nodeId === this.own.nodeId) continue
-      this.#removal ??= await askStanding({ at: { host, port }, nodeId, pin, credentials })
+      if (nodeId === this.own.nodeId || this.#removal?.isOut === true) continue
+      this.#removal = (await askStanding({ at: { host, port }, nodeId, pin, credentials })) ?? this.#removal
     }
   }
 
-  /**
-   * A member that is not there any more is started again, and one that has caught up is given its vote: when its node
-   * shows itself as one of the cluster. Before that a crash makes it forget that it joined, and a vote would be lost.
-   */
+  /** A member that is not there any more is started again, and one that has caught up is given its vote. */
   async #upkeep(): Promise<void> {
     // It begins anew in a moment.
     if (this.succession.givesWay) return
@@ -314,8 +313,10 @@ export class JoinedCluster {
     const isApart = await this.succession.look(listed)
     if (listed === undefined) return await this.#askStanding()
     if (isApart) return
-    await this.#promote(listed)
-    await this.#keepUp(status, listed)
+    const isReachable = (id: string) => this.isReachable(id)
+    const { own, etcd, peers } = this
+    await promote({ own, etcd, peers, members: this.#parts.members, isReachable }, listed)
+    await this.#care.look(status, listed)
   }
 
   /** Where nobody tells who is in etcd, it is who was. */
@@ -329,56 +330,27 @@ export class JoinedCluster {
     this.#meet()
   }
 
-  async #promote(listed: readonly EtcdMember[]): Promise<void> {
-    for (const { id, name, isLearner } of listed) {
-      if (!isLearner || (name !== this.own.nodeId && !this.isReachable(name))) continue
-      try {
-        await this.etcd.members.promote(id)
-      } catch (error) {
-        // Not yet: it is asked again.
-        if (!(error instanceof EtcdError)) throw error
-      }
-    }
-  }
-
-  async #keepUp(status: MemberStatus | undefined, listed: readonly EtcdMember[]): Promise<void> {
-    const { members, store, files, clock, log } = this.#parts
-    if (status !== undefined) await this.#space.look(status)
-    await this.#renewal.look()
-    await settle(this, members, listed)
-    await this.#lockout.bring()
-    if (this.removals.isDue) await this.removals.finish()
-    const isEldest = () => this.removals.isEldest
-    await replaceAging({ own: this.own, etcd: this.etcd, keys: this.keys, members, clock, log, isEldest })
-    await dropUnused(this.etcd, members)
-    await raiseLevel(store, members, this.own.nodeId)
-    await showHaproxy(files, members, this.own, clock)
-  }
-
   get #waysOfRemovals() {
     const { log: messages, store } = this.#parts
     return {
       messages,
-      isReachable: (nodeId: string) => this.peers.livenessOf(nodeId).isReachable,
+      isReachable: (id: string) => this.isReachable(id),
+      doesWitnessVote: () => this.witness.doesVote(),
       isApplying: () => store.underWay() !== undefined,
       wait: sleep,
     }
   }
 
-  get #waysOfLockout() {
-    const { log } = this.#parts
-    return {
-      log,
-      position: () => this.log.position,
-      present: (credentials: NodeCredentials) => this.#present(credentials),
-      wait: sleep,
-    }
+  get #waysOfWitness() {
+    const { messages: log, isReachable } = this.#waysOfRemovals
+    return { log, isReachable, position: () => this.log.position, isEldest: () => this.removals.isEldest }
   }
 
   /** From the next connection on, in both directions. */
   #present(credentials: NodeCredentials): void {
     this.#server.present(credentials)
     this.peers.present(credentials)
+    this.witness.present()
     this.etcd.present(credentials)
   }
 
@@ -386,6 +358,7 @@ export class JoinedCluster {
     this.#isClosed = true
     this.#looks.stop()
     this.peers.close()
+    this.witness.close()
     await this.#server.close()
     this.etcd.close()
     await this.log.close()
@@ -393,8 +366,3 @@ export class JoinedCluster {
 }
 
 const nothing = () => undefined
-
-function standingIn(members: Members, pin: string): Standing | undefined {
-  const removed = members.removalOf(pin)
-  return removed && { removedAt: removed.at, isLeaving: removed.isLeaving, isOut: removed.stage !== 'marked' }
-}

@@ -5,6 +5,7 @@ import type { JoinPreview, NamedNode } from '../context/cluster.ts'
 import { JoinError } from '../peers/joining/join-error.ts'
 import type { Application, Seen } from '../peers/joining/protocol.ts'
 import type { Applicant } from './admission.ts'
+import type { WitnessApplicant } from './witness-admission.ts'
 import { type NodeAddress, parseAddress } from './node-address.ts'
 
 /** What joining refuses, on either side, in the words of the API. */
@@ -14,13 +15,20 @@ export function applicantOf(application: Application, id: string): Applicant {
   const { name, version, address, peerRequest: peer, clientRequest: client, records } = application
   const place = parseAddress(address, 0)
   const tokenKey: unknown = Reflect.get(Object(records), 'tokenKey')
-  if (place === undefined || typeof tokenKey !== 'string') {
+  if (place === undefined || typeof tokenKey !== 'string' || client === undefined) {
     throw new ApiError('INVALID_BODY', 'The application lacks its address, or the key of its tokens')
   }
   const isReplacing = Reflect.get(Object(records), 'isReplacing') === true
   // Who takes the place of another gets what that one had.
   const own = isReplacing ? undefined : readNodeRecords(Reflect.get(Object(records), 'own'), id)
   return { id, name, version, tokenKey, isReplacing, own, requests: { peer, client }, ...place }
+}
+
+/** Of a witness there is nothing but where it is. */
+export function witnessOf({ name, version, address, peerRequest: request }: Application, id: string): WitnessApplicant {
+  const place = parseAddress(address, 0)
+  if (place === undefined) throw new ApiError('INVALID_BODY', 'The application lacks its address')
+  return { id, name, version, request, ...place }
 }
 
 export function parsedToken(text: string): JoinToken {

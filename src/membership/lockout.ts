@@ -45,7 +45,7 @@ export class Lockout {
     const { members, files } = this.#parts
     const wanted = revokedOf(members.removed()).map(({ serial }) => serial)
     let here = files.trust()
-    const isKnown = isSame(wanted, here.serials) && isSame(numbersOf(members.authorities()), here.authorities)
+    const isKnown = isSameSet(wanted, here.serials) && isSameSet(numbersOf(members.authorities()), here.authorities)
     if (!isKnown) here = await this.#renew(here)
     if (here.isInForce || (await this.#endConnections(here))) await this.#tell(here)
   }
@@ -55,7 +55,7 @@ export class Lockout {
     const issuers = await issuersIn(etcd, keys, members)
     const revocation = await revocationOf(issuers, members.removed(), position(), clock.now_ms())
     const { serials, authorities } = revocation
-    const isLess = serials.every((serial) => here.serials.includes(serial)) && isSame(authorities, here.authorities)
+    const isLess = serials.every((serial) => here.serials.includes(serial)) && isSameSet(authorities, here.authorities)
     const certifiedBy = members.get(own.nodeId)?.certifiedBy ?? issuers.issuer
     const taken = takenFrom(issuers.pairs, certifiedBy)
     const kept = await files.keepRevocation(revocation, here.isInForce && isLess, taken)
@@ -100,7 +100,7 @@ export class Lockout {
   }
 }
 
-function isSame<T>(some: readonly T[], others: readonly T[]): boolean {
+export function isSameSet<T>(some: readonly T[], others: readonly T[]): boolean {
   const known = new Set(others)
   return some.length === others.length && some.every((one) => known.has(one))
 }

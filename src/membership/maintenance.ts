@@ -82,8 +82,9 @@ export class Maintenance implements MaintenanceActor {
     const { own, etcd, peers } = joined
     const status = await joined.ownStatus()
     if (status === undefined || status.leader !== status.memberId) return
+    const isNode = (id: string) => this.#parts.members.get(id) !== undefined
     const voters = (await etcd.members.list()).filter(
-      ({ name, isLearner }) => !isLearner && name !== own.nodeId && peers.livenessOf(name).isReachable,
+      ({ name, isLearner }) => !isLearner && name !== own.nodeId && isNode(name) && peers.livenessOf(name).isReachable,
     )
     const free = voters.find(({ name }) => this.#parts.members.get(name)?.maintenance === undefined)
     const next = free ?? voters[0]

@@ -7,8 +7,8 @@ import type { KeyNotice, KeyRecipient } from '../cluster/key-notice.ts'
 import type { NodeMaintenance } from '../context/cluster.ts'
 import type { NodeAddress } from './node-address.ts'
 
-/** A node of the cluster, as all nodes keep it. */
-export interface Member extends NodeAddress, KeyRecipient {
+/** Who has a member of etcd, as all nodes keep it. */
+export interface Voter extends NodeAddress {
   readonly id: string
   /** For people; unique. */
   readonly name: string
@@ -22,26 +22,32 @@ export interface Member extends NodeAddress, KeyRecipient {
   readonly certifiedBy: number
   /** Number of the newest authorities whose certificates its ports take. */
   readonly trusts: number
+  /** Of Fulcrum, when it joined. */
+  readonly version: string
+  /** ISO 8601. */
+  readonly since: string
+}
+
+/** A node of the cluster. */
+export interface Member extends Voter, KeyRecipient {
   /** PEM: what its tokens are verified with. */
   readonly tokenKey: string
   /** PEM: what its HAProxy shows those of the others; absent until it has told. */
   readonly haproxy?: string
-  /** Of Fulcrum, when it joined. */
-  readonly version: string
   /** Kinds of entries that it knows, see `levels.ts`; absent where a version before those has told of it. */
   readonly level?: number
-  /** ISO 8601. */
-  readonly since: string
   /** Somebody works on it. `until`: it ends with this boot of the machine, or before, by itself. */
   readonly maintenance?: NodeMaintenance & { readonly until?: string }
 }
 
 /**
- * A node that was removed, for as long as its certificates would count. `marked`: no node answers it any more, and etcd
- * has yet to let it go; `out`: it is no member of etcd, and the key of the cluster has yet to follow; `done`.
+ * Who was removed, for as long as its certificates would count. `marked`: no node answers it any more, and etcd has yet
+ * to let it go; `out`: it is no member of etcd, and the key of the cluster has yet to follow; `done`.
  */
 export interface Removed {
-  readonly member: Member
+  readonly member: Voter
+  /** It had neither a place for another node to take nor the key of the cluster. */
+  readonly isWitness?: true
   readonly stage: 'marked' | 'out' | 'done'
   /** ISO 8601. */
   readonly at: string
@@ -72,6 +78,7 @@ export interface PairSettings {
 }
 
 const PAIR_SETTINGS = 'pair'
+const WITNESS = 'witness/'
 const REMOVED = 'removed/'
 const KEY = 'key/'
 const PAIR = 'authorities/'
@@ -86,6 +93,8 @@ export class Members {
   readonly #keys = new Map<string, KeyNotice>()
   readonly #pairs = new Map<string, AuthorityPair>()
   readonly #takeovers = new Map<string, Takeover>()
+  /** One at the most. */
+  readonly #witnesses = new Map<string, Voter>()
   #level = FIRST_LEVEL
   #pair: PairSettings | undefined
   #told: readonly (() => void)[] = []
@@ -115,6 +124,26 @@ export class Members {
     return this.#byId.get(id)
   }
 
+  /** A third vote, without the configuration and the key of the cluster. It is in no list of nodes. */
+  get witness(): Voter | undefined {
+    return [...this.#witnesses.values()][0]
+  }
+
+  /** The nodes and the witness. */
+  voters(): readonly Voter[] {
+    return [...this.all(), ...this.#witnesses.values()]
+  }
+
+  voter(id: string): Voter | undefined {
+    return this.voters().find((voter) => voter.id === id)
+  }
+
+  /** Ids of all that etcd may count: also of who was removed, until etcd has let it go. */
+  mayVote(): ReadonlySet<string> {
+    const leaving = this.removed().filter(({ stage }) => stage === 'marked')
+    return new Set([...this.voters(), ...leaving.map(({ member }) => member)].map(({ id }) => id))
+  }
+
   /** The node with this key. */
   idOf(pin: string): string | undefined {
     return this.#byPin.get(pin)
@@ -125,8 +154,10 @@ export class Members {
   }
 
   /** Those in whose place another node may join. */
-  replaceable(): readonly Member[] {
-    const gone = this.removed().filter(({ stage, member }) => stage === 'done' && !this.#byId.has(member.id))
+  replaceable(): readonly Voter[] {
+    const isFree = ({ stage, member, isWitness }: Removed) =>
+      stage === 'done' && isWitness !== true && !this.#byId.has(member.id)
+    const gone = this.removed().filter(isFree)
     return [...new Map(gone.map(({ member }) => [member.id, member])).values()]
   }
 
@@ -192,6 +223,16 @@ export class Members {
     return this.#putBuilt(changed, (member) => ({ key: id, value: member }))
   }
 
+  /** Takes the witness in. `build` as in `add`. */
+  addWitness(build: () => Voter | undefined): Promise<boolean> {
+    return this.#putBuilt(build, witnessRow)
+  }
+
+  /** Changes what is kept of the witness, if it is still this one. */
+  changeWitness(id: string, change: (witness: Voter) => Voter): Promise<boolean> {
+    return this.addWitness(() => (this.witness?.id === id ? change(this.witness) : undefined))
+  }
+
   /**
    * Its place is taken by the mark that it was removed, in one entry. `build` may run again, when another node was
    * first; it answers nothing where nothing is to be removed any more.
@@ -199,7 +240,9 @@ export class Members {
   remove(build: () => Removed | undefined): Promise<boolean> {
     return this.#table.update(() => {
       const removed = build()
-      return removed && { puts: [rowOf(removed)], removed: [removed.member.id] }
+      if (removed === undefined) return undefined
+      const { member, isWitness } = removed
+      return { puts: [rowOf(removed)], removed: [isWitness === true ? witnessRow(member).key : member.id] }
     })
   }
 
@@ -241,6 +284,7 @@ export class Members {
   /* oxlint-disable typescript/no-unsafe-type-assertion -- written by this class only */
   #learn(key: string, value: unknown): void {
     if (key.startsWith(REMOVED)) this.#removed.set(key.slice(REMOVED.length), value as Removed)
+    else if (key.startsWith(WITNESS)) this.#witnesses.set(key, value as Voter)
     else if (key.startsWith(KEY)) this.#keys.set(key.slice(KEY.length), value as KeyNotice)
     else if (key.startsWith(PAIR)) this.#pairs.set(key, value as AuthorityPair)
     else if (key.startsWith(TAKEOVER_ROW)) this.#takeovers.set(key, value as Takeover)
@@ -252,6 +296,7 @@ export class Members {
 
   #forget(key: string): void {
     this.#byId.delete(key)
+    this.#witnesses.delete(key)
     if (key.startsWith(REMOVED)) this.#removed.delete(key.slice(REMOVED.length))
     if (key.startsWith(KEY)) this.#keys.delete(key.slice(KEY.length))
     if (key.startsWith(PAIR)) this.#pairs.delete(key)
@@ -265,6 +310,8 @@ export class Members {
     for (const { id, pin } of this.#byId.values()) this.#byPin.set(pin, id)
   }
 }
+
+const witnessRow = (witness: Voter): Put => ({ key: `${WITNESS}${witness.id}`, value: witness })
 
 export const rowOf = (removed: Removed): Put => ({ key: `${REMOVED}${removed.member.pin}`, value: removed })
 

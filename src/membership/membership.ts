@@ -3,7 +3,7 @@ import { FIRST_EPOCH } from '../../storage/config/cluster-rows.ts'
 import { ApiError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { addressText } from '../base/socket-address.ts'
-import { pinOf } from '../cluster/node-certificate.ts'
+import type { JoinRole } from '../cluster/join-token.ts'
 import { ClusterKeys, newClusterKey } from '../cluster/sealing.ts'
 import type { PlanExecutor } from '../config/enactor.ts'
 import { nodeRecords } from '../config/node-records.ts'
@@ -29,17 +29,19 @@ import { ClusterFiles, type NodeCertificates, type OwnMembership, type Revocatio
 import { firstMembers, refusePendingIdentity } from './first-members.ts'
 import { EtcdService } from './etcd-service.ts'
 import { answers, assertGround, type EtcdGround } from './etcd-ground.ts'
-import { admit, type Welcome } from './admission.ts'
-import { firstIssuers, newAuthorities, settled } from './authorities.ts'
+import type { Welcome } from './admission.ts'
+import { firstIssuers, newAuthorities } from './authorities.ts'
 import { certify, foundIn, memberOf, newRequests, type Requests, revocationOf, withKeys } from './foundation.ts'
-import { applicantOf, parsedToken, previewOf, refusedInWords, readAddress, replaced } from './joining-refusals.ts'
+import { parsedToken, previewOf, refusedInWords, readAddress, replaced } from './joining-refusals.ts'
 import { clientOf } from './gateways.ts'
 import { JoinedCluster, type JoinedParts } from './joined-cluster.ts'
+import { letIn } from './letting-in.ts'
 import { Members } from './members.ts'
 import { changeNode, startAt } from './moving.ts'
 import { inTime } from './removals.ts'
 import { startOver } from './returning.ts'
 import { rolloutNodes } from './rollout-questions.ts'
+import { issueToken } from './token-issue.ts'
 import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
 
 export interface MembershipParts extends Omit<
@@ -159,15 +161,10 @@ export class Membership implements ClusterActor {
     })
   }
 
-  async issueToken(validFor_s: number): Promise<IssuedToken> {
-    const cluster = this.#inCluster()
-    const areThere = () => this.otherIds().every((id) => cluster.isReachable(id))
-    await settled(this.members, areThere, { clock: this.#parts.clock, wait: sleep })
-    const { ca } = this.#files.certificates().client
-    const addresses = this.members.all().map((member) => addressText(member))
-    const token = await cluster.tokens.create(cluster.own.nodeId, pinOf(ca), addresses, validFor_s * 1000)
-    const expiresAt = new Date(this.#parts.clock.now_ms() + validFor_s * 1000).toISOString()
-    return { id: token.id, token: token.toText(), expiresAt }
+  async issueToken(role: JoinRole, validFor_s: number): Promise<IssuedToken> {
+    const ca = () => this.#files.certificates().client.ca
+    const { clock } = this.#parts
+    return issueToken({ cluster: this.#inCluster(), members: this.members, ca, clock, wait: sleep }, role, validFor_s)
   }
 
   look(joining: Joining): Promise<JoinPreview> {
@@ -208,7 +205,7 @@ export class Membership implements ClusterActor {
     const records = { tokenKey, isReplacing: as !== undefined, own }
     const name = nodeName ?? joinerId
     const application = { name, address: addressText(place), peerRequest, clientRequest, records }
-    const client = new JoinClient({ token, joinerId, application, clientKey: keys.client, listen, clock })
+    const client = new JoinClient({ token, joinerId, application, shownKey: keys.client, listen, clock })
     return { client, keys, place, own }
   }
 
@@ -266,9 +263,8 @@ export class Membership implements ClusterActor {
 
   get #joinedParts(): JoinedParts {
     const { members } = this
-    const { store } = this.#parts
-    const admitted: JoinedParts['admit'] = (cluster, application, _token, id) =>
-      admit(cluster, { members, store }, applicantOf(application, id), this.#parts.clock, sleep)
+    const parts = { ...this.#parts, members, wait: sleep }
+    const admitted: JoinedParts['admit'] = (cluster, ...joining) => letIn(parts, cluster, ...joining)
     const leave: JoinedParts['leave'] = (cluster) => this.#goAlone(cluster)
     const beginAnew = () => void (this.#isOther = true)
     return { ...this.#parts, members, files: this.#files, service: this.#service, admit: admitted, leave, beginAnew }
@@ -365,9 +361,12 @@ export class Membership implements ClusterActor {
   }
 
   async #waitFor({ log }: JoinedCluster): Promise<void> {
-    const isLate = sleep(CATCH_UP_MS, 'late' as const, { ref: false })
+    const end = new AbortController()
+    // Waited for: nothing else may keep a daemon from ending that finds out during its start that it was removed.
+    const isLate = sleep(CATCH_UP_MS, 'late' as const, { signal: end.signal }).catch(() => undefined)
     if ((await Promise.race([log.caughtUp, isLate])) === 'late')
       this.#parts.log.warn('too few nodes of the cluster answer; this one goes on with what it has')
+    end.abort()
   }
 
   async #clear(): Promise<void> {

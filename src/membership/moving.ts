@@ -39,8 +39,8 @@ export async function changeNode(parts: MovingParts, name: string | undefined, p
 /** Nothing but people go by a name. */
 async function rename(members: Members, id: string, name: string): Promise<void> {
   await members.change(id, (member) => {
-    const namesake = members.all().find((other) => other.id !== id && isSameName(other.name, name))
-    if (namesake !== undefined) throw new ApiError('NAME_NOT_UNIQUE', `The node ${namesake.id} has the name ${name}`)
+    const namesake = members.voters().find((other) => other.id !== id && isSameName(other.name, name))
+    if (namesake !== undefined) throw new ApiError('NAME_NOT_UNIQUE', `${namesake.id} has the name ${name}`)
     return { ...member, name }
   })
 }
@@ -49,8 +49,8 @@ const isSameName = (some: string, other: string) => some.toLowerCase() === other
 
 /** @throws {ApiError} IN_USE when another node is reached there. */
 function refuseNeighbour(members: Members, id: string, { host, port }: NodeAddress): void {
-  const neighbour = members.all().find((other) => other.id !== id && other.host === host && other.port === port)
-  if (neighbour !== undefined) throw new ApiError('IN_USE', `The node ${neighbour.name} is reached at this address`)
+  const neighbour = members.voters().find((other) => other.id !== id && other.host === host && other.port === port)
+  if (neighbour !== undefined) throw new ApiError('IN_USE', `${neighbour.name} is reached at this address`)
 }
 
 /**

@@ -7,7 +7,7 @@ import { partnerIn } from './partner.ts'
 export interface PairParts {
   /** undefined while this node is in no cluster. */
   readonly cluster: () => ClusterOfTwo | undefined
-  readonly members: Pick<Members, 'all' | 'get' | 'setPair'>
+  readonly members: Pick<Members, 'all' | 'get' | 'mayVote' | 'setPair'>
 }
 
 export type ClusterOfTwo = Pick<JoinedCluster, 'betweenLooks'> & {
@@ -33,7 +33,7 @@ export class Pair implements PairActor {
     if (partnerIn(members, own.nodeId) === undefined)
       throw wrong(
         'NOT_A_PAIR',
-        'a node is preferred in a cluster of two nodes; in a larger one the others outvote who is gone',
+        'a node is preferred in a cluster of two votes; in a larger one the others, or a witness, outvote who is gone',
       )
     if (members.get(preferredNode) === undefined) {
       const known = members.all().map(({ id, name }) => `${id} (${name})`)

@@ -6,9 +6,13 @@ import { clientUrl } from './node-address.ts'
 
 const PATIENCE_MS = 2_000
 
-/** The other node of a cluster of two; undefined in any other cluster, whose votes decide who goes on. */
-export function partnerIn(members: Pick<Members, 'all'>, self: string): Member | undefined {
+/**
+ * The other node where no third vote is counted; undefined in any other cluster, whose votes decide who goes on. A vote
+ * counts until etcd is known to have let it go: whoever has only been told to go may still make a majority elsewhere.
+ */
+export function partnerIn(members: Pick<Members, 'all' | 'mayVote'>, self: string): Member | undefined {
   const all = members.all()
+  if (members.mayVote().size !== 2) return undefined
   return all.length === 2 && all.some(({ id }) => id === self) ? all.find(({ id }) => id !== self) : undefined
 }
 

@@ -6,10 +6,11 @@ import type { ClusterKeys } from '../cluster/sealing.ts'
 import type { EtcdClient } from '../etcd/client.ts'
 import { EtcdError } from '../etcd/errors.ts'
 import type { Member as EtcdMember } from '../etcd/members.ts'
+import type { Standing } from '../peers/standing.ts'
 import type { OwnMembership } from './cluster-files.ts'
 import type { JoinTokens } from './join-tokens.ts'
 import { changeKeys } from './key-change.ts'
-import type { Member, Members, Removed } from './members.ts'
+import type { Members, Removed, Voter } from './members.ts'
 import { clientUrl, peerUrl } from './node-address.ts'
 import { patiently } from './patience.ts'
 
@@ -20,7 +21,10 @@ export interface RemovalsParts {
   readonly log: Pick<ClusterLog, 'seal'>
   readonly tokens: JoinTokens
   readonly members: Members
-  readonly isReachable: (nodeId: string) => boolean
+  /** A node or the witness. */
+  readonly isReachable: (id: string) => boolean
+  /** Whether the witness's member of etcd follows a leader: no node can ask that itself. */
+  readonly doesWitnessVote: (id: string) => Promise<boolean>
   /** An apply over the nodes has not ended. */
   readonly isApplying: () => boolean
   readonly clock: MachineClock
@@ -52,8 +56,8 @@ export class Removals {
   async remove(id: string): Promise<void> {
     const { members } = this.#parts
     const isHalf = members.removed().some(({ member, stage }) => member.id === id && stage !== 'done')
-    if (members.get(id) === undefined && !isHalf) throw unknownNode(id)
-    if (members.get(id) !== undefined) await this.mark(id)
+    if (members.voter(id) === undefined && !isHalf) throw unknownNode(id)
+    if (members.voter(id) !== undefined) await this.mark(id)
     await inTime(() => this.finish())
   }
 
@@ -61,15 +65,17 @@ export class Removals {
   async mark(id: string): Promise<void> {
     const { members, own, isReachable, isApplying, clock, keys } = this.#parts
     const isLeaving = id === own.nodeId || isReachable(id)
-    if (isLeaving && isApplying())
+    if (isLeaving && members.get(id) !== undefined && isApplying())
       throw new ApiError('APPLY_IN_PROGRESS', 'An apply is running on the nodes; remove the node when it has ended')
     await this.#assertQuorumWithout(id)
     const at = new Date(clock.now_ms()).toISOString()
     await members.remove(() => {
-      const member = members.get(id)
+      const member = members.voter(id)
       if (member === undefined) return undefined
+      const mark = { member, stage: 'marked', at, by: own.nodeId, isLeaving, keyId: keys.newestKeyId } as const
+      if (members.witness?.id === id) return { ...mark, isWitness: true }
       if (members.all().length === 1) throw lastNode(member)
-      return { member, stage: 'marked', at, by: own.nodeId, isLeaving, keyId: keys.newestKeyId }
+      return mark
     })
   }
 
@@ -115,11 +121,13 @@ export class Removals {
     await this.#takeOnce(member)
     await tokens.endOf(member.id)
     await this.#advance(pin, 'marked', 'out')
-    // It may have read the keys of those that were there.
-    await changeKeys(this.#parts, removed.keyId)
-    await log.seal()
+    // A node may have read the keys of those that were there. A witness never had what opens them.
+    if (removed.isWitness !== true) {
+      await changeKeys(this.#parts, removed.keyId)
+      await log.seal()
+    }
     await this.#advance(pin, 'out', 'done')
-    messages.info('a node was removed from the cluster', { nodeId: member.id, name: member.name })
+    messages.info('it was removed from the cluster', { nodeId: member.id, name: member.name })
   }
 
   async #advance(pin: string, from: Removed['stage'], to: Removed['stage']): Promise<void> {
@@ -131,11 +139,11 @@ export class Removals {
   }
 
   /** Resolves when it is no member of etcd. It may be none already, or never have started. */
-  async takeFromEtcd(member: Member): Promise<void> {
+  async takeFromEtcd(member: Voter): Promise<void> {
     await patiently(this.#parts, () => this.#takeOnce(member))
   }
 
-  async #takeOnce(member: Member): Promise<void> {
+  async #takeOnce(member: Voter): Promise<void> {
     const { etcd } = this.#parts
     const found = (await etcd.members.list()).find((one) => isOf(one, member))
     if (found !== undefined) await etcd.members.remove(found.id)
@@ -155,15 +163,12 @@ export class Removals {
   async #assertQuorumWithout(id: string): Promise<void> {
     const { etcd, members } = this.#parts
     const listed = await inTime(() => patiently(this.#parts, () => etcd.members.list()))
-    const isVoter = (member: Member) => listed.some((one) => isOf(one, member) && !one.isLearner)
-    const target = members.get(id)
+    const isVoter = (member: Voter) => listed.some((one) => isOf(one, member) && !one.isLearner)
+    const target = members.voter(id)
     if (target === undefined || !isVoter(target)) return
-    const staying = members.all().filter((member) => member !== target && isVoter(member))
-    const silent: Member[] = []
-    for (const member of staying) {
-      const answers = etcd.maintenance.status({ at: clientUrl(member), timeout_ms: STATUS_PATIENCE_MS })
-      if ((await answers.catch(() => undefined)) === undefined) silent.push(member)
-    }
+    const staying = members.voters().filter((member) => member.id !== id && isVoter(member))
+    const silent: Voter[] = []
+    for (const member of staying) if (!(await this.#answers(member))) silent.push(member)
     if (staying.length === 0 || staying.length - silent.length > staying.length / 2) return
     const names = silent.map(({ name }) => name).join(', ')
     throw new ApiError(
@@ -171,10 +176,23 @@ export class Removals {
       `Without ${target.name} too few nodes would answer. Nothing was changed; bring ${names} back, or remove that first`,
     )
   }
+
+  async #answers(member: Voter): Promise<boolean> {
+    const { etcd, members, doesWitnessVote } = this.#parts
+    if (members.witness?.id === member.id) return await doesWitnessVote(member.id)
+    const answers = etcd.maintenance.status({ at: clientUrl(member), timeout_ms: STATUS_PATIENCE_MS })
+    return (await answers.catch(() => undefined)) !== undefined
+  }
+}
+
+/** What who had this key is told of it. */
+export function standingIn(members: Pick<Members, 'removalOf'>, pin: string): Standing | undefined {
+  const removed = members.removalOf(pin)
+  return removed && { removedAt: removed.at, isLeaving: removed.isLeaving, isOut: removed.stage !== 'marked' }
 }
 
 /** One that has never started has no name. */
-const isOf = ({ name, peerUrls }: EtcdMember, member: Member): boolean =>
+const isOf = ({ name, peerUrls }: EtcdMember, member: Voter): boolean =>
   name === '' ? peerUrls.includes(peerUrl(member)) : name === member.id
 
 /** What etcd does not answer in time is not lost: it is done later. */
@@ -193,7 +211,7 @@ export async function inTime<T>(work: () => Promise<T>): Promise<T> {
 export const unknownNode = (id: string): ApiError =>
   new ApiError('NOT_FOUND', `The cluster has no node with the id ${id}`)
 
-const lastNode = ({ name }: Member): ApiError =>
+const lastNode = ({ name }: Voter): ApiError =>
   new ApiError(
     'IN_USE',
     `${name} is the last node of the cluster; with force it becomes a single node, and the cluster ends`,

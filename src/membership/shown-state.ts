@@ -1,9 +1,9 @@
 import type { SharedStore } from '../../storage/config/shared-store.ts'
 import { addressText } from '../base/socket-address.ts'
-import type { ClusterNode, ClusterState, PartedHistories } from '../context/cluster.ts'
+import type { ClusterNode, ClusterState, ClusterWitness, PartedHistories } from '../context/cluster.ts'
 import type { Member as EtcdMember } from '../etcd/members.ts'
 import type { OwnMembership } from './cluster-files.ts'
-import type { Member, Members } from './members.ts'
+import type { Member, Members, Voter } from './members.ts'
 
 export interface ShownParts {
   readonly own: OwnMembership
@@ -35,27 +35,41 @@ export function shownState(parts: ShownParts): ClusterState {
     takeoverAfter: pair?.takeoverAfter_s,
     histories: histories.parted,
     nodes: members.all().map((member) => shownNode(parts, member)),
+    witness: members.witness && shownVoter(parts, members.witness),
+    spareVotes: spareVotes(parts),
   }
 }
 
-function shownNode({ own, store, listed, leader, stateOf }: ShownParts, member: Member): ClusterNode {
-  const { id, name, version, since } = member
-  const voter = listed?.find((one) => one.name === id)
+/** Those that answer, beyond the majority that every change needs. */
+function spareVotes({ own, listed = [], leader, stateOf }: ShownParts): number {
+  const voters = listed.filter(({ isLearner }) => !isLearner)
+  const answers = (id: string) => (id === own.nodeId ? leader !== undefined : stateOf(id) === 'online')
+  const majority = Math.floor(voters.length / 2) + 1
+  return Math.max(0, voters.filter(({ name }) => answers(name)).length - majority)
+}
+
+function shownVoter({ listed, leader, stateOf }: ShownParts, voter: Voter): ClusterWitness {
+  const { id, name, version, since, certificateEnd } = voter
+  const member = listed?.find((one) => one.name === id)
   return {
     id,
     name,
-    address: addressText(member),
-    isSelf: id === own.nodeId,
+    address: addressText(voter),
     state: stateOf(id),
-    isVoter: voter?.isLearner === false,
-    isLeader: voter !== undefined && voter.id === leader,
-    ahead: store.aheadOn(id).length,
-    maintenance: shownMaintenance(member),
-    certificateEnd: member.certificateEnd,
+    isVoter: member?.isLearner === false,
+    isLeader: member !== undefined && member.id === leader,
+    certificateEnd,
     version,
     since,
   }
 }
+
+const shownNode = (parts: ShownParts, member: Member): ClusterNode => ({
+  ...shownVoter(parts, member),
+  isSelf: member.id === parts.own.nodeId,
+  ahead: parts.store.aheadOn(member.id).length,
+  maintenance: shownMaintenance(member),
+})
 
 function shownMaintenance({ maintenance }: Member): ClusterNode['maintenance'] {
   if (maintenance === undefined) return undefined

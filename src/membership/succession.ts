@@ -136,7 +136,10 @@ export class Succession {
     const { members, own, etcd, peers, apiPortOf } = this.#parts
     const partner = partnerIn(members, own.nodeId)
     if (partner === undefined)
-      throw wrongPartner('NOT_A_PAIR', 'only one of two nodes can take the cluster over; remove nodes that are lost')
+      throw wrongPartner(
+        'NOT_A_PAIR',
+        'only one of two nodes without a witness can take the cluster over; remove nodes that are lost',
+      )
     if (partner.name !== partnerIsOff) throw wrongPartner('OTHER_NAME', `the other node is called ${partner.name}`)
     const listed = await etcd.members.list({ timeout_ms: PATIENCE_MS }).catch(() => undefined)
     if (listed !== undefined)

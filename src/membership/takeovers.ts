@@ -67,6 +67,7 @@ export class Takeovers {
       const message = 'A node of this cluster was never seen with a version that knows takeovers, so none can be made'
       throw new ApiError('NOT_SUPPORTED', message)
     }
+    await this.#refuseThird()
     const [epoch, at] = [members.epoch + 1, new Date(clock.now_ms()).toISOString()]
     this.#isUnderWay = true
     try {
@@ -91,6 +92,16 @@ export class Takeovers {
     if (listed === undefined) return
     if (listed.some(({ name }) => name !== own.nodeId)) return await this.#drop()
     await this.#finish()
+  }
+
+  /** The log may not have told of a voter yet that etcd knows, and with which the partner goes on. */
+  async #refuseThird(): Promise<void> {
+    const { etcd, own, members } = this.#parts
+    const options = { isSerializable: true, at: clientUrl(own), timeout_ms: STATUS_PATIENCE_MS }
+    const listed = await etcd.members.list(options).catch(() => [])
+    const third = listed.find((one) => !one.isLearner && one.name !== own.nodeId && members.get(one.name) === undefined)
+    if (third === undefined) return
+    throw new ApiError('IN_USE', `etcd counts a third vote (${third.name}): with it, the other node may go on`)
   }
 
   async #force(): Promise<void> {

@@ -25,8 +25,8 @@ const BOUNDS: PeerBounds = {
 export interface PeerServerParts {
   readonly address: { readonly host: string; readonly port: number }
   readonly credentials: PeerCredentials
-  /** The node with this pin, if it is a member at this moment. Asked often. */
-  readonly memberOf: (pin: string) => string | undefined
+  /** The node with this pin, if it is a member at this moment; `nodeId` is what it says to be. Asked often. */
+  readonly memberOf: (pin: string, nodeId: string) => string | undefined
   readonly handle: PeerHandler
   /** Takes connections of nodes that want to join, see `JoinServer`. Where it is left out, nobody can ask. */
   readonly join?: (socket: TLSSocket) => void
@@ -109,7 +109,7 @@ export class PeerServer {
 
   #enter(socket: TLSSocket): void {
     const shown = shownBy(socket)
-    if (shown === undefined || this.#parts.memberOf(shown.pin) !== shown.nodeId) {
+    if (shown === undefined || this.#parts.memberOf(shown.pin, shown.nodeId) !== shown.nodeId) {
       this.#strangers.warn('no member of the cluster', { address: socket.remoteAddress, nodeId: shown?.nodeId })
       socket.destroy()
       return
@@ -129,7 +129,7 @@ export class PeerServer {
 
   /** Ends the session when it is not. */
   #isMember({ nodeId, pin, session, socket }: Caller): boolean {
-    if (this.#parts.memberOf(pin) === nodeId) return true
+    if (this.#parts.memberOf(pin, nodeId) === nodeId) return true
     this.#parts.log.info('a node that was removed is locked out', { nodeId, address: socket.remoteAddress })
     session.destroy()
     return false

@@ -44,6 +44,18 @@ const Node = Type.Object({
   since: text('When it joined; ISO 8601.'),
 })
 
+const Witness = Type.Object({
+  id: text('Of the witness, for DELETE /cluster/nodes/{applianceId}.'),
+  name: text('Name of its machine.'),
+  address: text('HOST:PORT where nodes reach it; etcd has the port two above it.'),
+  state: Node.properties.state,
+  isVoter: yes('Counts for the quorum; one that has just joined does not yet.'),
+  isLeader: yes('Leads the votes at the moment; nodes take that from it within seconds.'),
+  certificateEnd: Node.properties.certificateEnd,
+  version: text('Of Fulcrum there.'),
+  since: Node.properties.since,
+})
+
 const State = Type.Object({
   id: text('Of the cluster.'),
   name: text('Name for people.'),
@@ -83,6 +95,12 @@ const State = Type.Object({
     description: 'ISO 8601: since when the answering node is none of the cluster any more; null while it is one.',
   }),
   nodes: Type.Array(Node, { description: 'In the order in which they joined.' }),
+  witness: Type.Union([Witness, Type.Null()], {
+    description: 'A vote without a node, see POST /cluster/tokens; null: the cluster has none.',
+  }),
+  spareVotes: Type.Integer({
+    description: 'How many more of those that vote may be lost before nothing can be changed; 0: no spare vote.',
+  }),
 })
 
 const Address = Type.String({
@@ -127,7 +145,12 @@ const DAY_S = 86_400
 const HOUR_S = 3_600
 
 const Issue = closed({
-  role: Type.Optional(Type.Enum(['node'], { description: 'What joins with it.' })),
+  role: Type.Optional(
+    Type.Enum(['node', 'witness'], {
+      description:
+        'What joins with it; node unless told. A witness is a third vote without a configuration: see docs/cluster.md.',
+    }),
+  ),
   validFor: Type.Optional(
     Type.Integer({
       minimum: 60,
@@ -186,6 +209,7 @@ export const cluster = [
       const told = await ctx.addresses.all()
       const { halted = null, removedAt = null, nodes } = state
       const { preferredNode = null, takeoverAfter = null, histories = null } = state
+      const witness = state.witness && { ...state.witness, certificateEnd: state.witness.certificateEnd ?? null }
       const shown = nodes.map(({ maintenance = null, certificateEnd = null, ...node }) => ({
         ...node,
         maintenance,
@@ -193,7 +217,16 @@ export const cluster = [
         isReady: told.get(node.id)?.isReady ?? null,
         floatingIps: (told.get(node.id)?.held ?? []).map(({ ip }) => ip),
       }))
-      return { ...state, halted, removedAt, preferredNode, takeoverAfter, histories, nodes: shown }
+      return {
+        ...state,
+        halted,
+        removedAt,
+        preferredNode,
+        takeoverAfter,
+        histories,
+        nodes: shown,
+        witness: witness ?? null,
+      }
     },
   }),
   endpoint({
@@ -219,11 +252,12 @@ export const cluster = [
     path: '/cluster/tokens',
     effect: 'act',
     extension: true,
-    summary: 'Make a token that lets one node join',
+    refuses: ['LIMIT_REACHED'],
+    summary: 'Make a token that lets one node, or a witness, join',
     message: 'Token made',
     body: Issue,
     data: Issued,
-    handle: (ctx, { body }) => ctx.cluster.issueToken(body.validFor ?? HOUR_S),
+    handle: (ctx, { body }) => ctx.cluster.issueToken(body.role ?? 'node', body.validFor ?? HOUR_S),
   }),
   endpoint({
     name: 'cluster.join',
@@ -255,7 +289,7 @@ export const cluster = [
     extension: true,
     managedOnly: true,
     refuses: ['IN_USE', 'JOB_IN_PROGRESS', 'APPLY_IN_PROGRESS', 'NO_QUORUM'],
-    summary: 'Remove a node from the cluster: one that is there becomes a single node, one that is gone is locked out',
+    summary: 'Remove a node or the witness: a node that is there becomes a single node, who is gone is locked out',
     message: 'The node is removed',
     query: closed({ force: Type.Optional(FORCE) }),
     data: NoData,

@@ -4,7 +4,7 @@ import { besideText, readSettings, type SettingsError } from '../../src/settings
 
 function settings(argv: readonly string[] = [], env: Record<string, string> = {}) {
   const read = readSettings(argv, env)
-  if (read === 'help') throw new Error('help was asked for')
+  if (read === 'help' || read.profile === 'witness') throw new Error('help was asked for')
   return read
 }
 
@@ -73,6 +73,10 @@ t.test('bad settings are refused with one line that names the option', async (te
     [['--listen', '127.0.0.1:99999'], {}, /--listen/],
     [['--http', '0.0.0.0:80'], {}, /loopback/],
     [['--profile', 'prod'], {}, /--profile prod/],
+    [['--profile', 'witness'], {}, /--profile witness needs --peer/],
+    [['--profile', 'witness', '--peer', '0.0.0.0:9444'], {}, /--peer 0.0.0.0:9444: must be one address/],
+    [['--profile', 'witness', '--peer', '192.0.2.9:65534'], {}, /--peer/],
+    [['--profile', 'witness', '--peer', '192.0.2.9:9444', '--demo'], {}, /--demo: is not for a witness/],
     [['--nodes', '1'], {}, /--nodes 1: must be 3, 4 or 5$/],
     [['--nodes', '2'], {}, /--nodes 2: must be 3, 4 or 5; of two/],
     [['--nodes', '6'], {}, /--nodes 6/],
@@ -103,7 +107,7 @@ t.test('a password from the environment is never repeated', async (test) => {
 t.test('how long the audit log keeps its entries', async (test) => {
   const days = (argv: readonly string[], env = {}) => {
     const read = readSettings(argv, env)
-    return read === 'help' ? undefined : read.auditDays
+    return read === 'help' || read.profile === 'witness' ? undefined : read.auditDays
   }
   test.equal(days([]), 90)
   test.equal(days(['--audit-days', '365']), 365)
@@ -111,4 +115,18 @@ t.test('how long the audit log keeps its entries', async (test) => {
   for (const wrong of ['0', '-1', '3651', '1.5', 'x', '99999']) {
     test.throws(() => days([`--audit-days=${wrong}`]), /--audit-days .*: must be a whole number from 1 to 3650/)
   }
+})
+
+t.test('a witness is where its nodes reach it, and has no API', async (test) => {
+  const env = { FULCRUM_PROFILE: 'witness', FULCRUM_PEER: '192.0.2.9:9444', FULCRUM_LISTEN: '0.0.0.0:9443' }
+  test.same(readSettings([], env), {
+    profile: 'witness',
+    state: '/var/lib/fulcrum',
+    peer: { host: '192.0.2.9', port: 9444 },
+    etcd: 'etcd',
+    check: false,
+    notify: { NOTIFY_SOCKET: undefined, WATCHDOG_USEC: undefined },
+  })
+  const argv = ['--profile', 'witness', '--peer', '[2001:db8::9]:9444', '--state', '/w', '--check']
+  test.match(readSettings(argv, {}), { state: '/w', peer: { host: '2001:db8::9' }, check: true })
 })

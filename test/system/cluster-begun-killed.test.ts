@@ -1,15 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { ClusterFiles } from '../../src/membership/cluster-files.ts'
-import {
-  beginningsOf,
-  begunAnew,
-  type ClusterDaemon,
-  ClusterDaemons,
-  etcdOf,
-  form,
-  join,
-} from '../fixtures/cluster-daemons.ts'
+import { beginningsOf, begunAnew, type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
+import { etcdOf } from '../fixtures/etcd-programs.ts'
 import { addRip, allVote, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
 

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { begunAnew, ClusterDaemons, etcdOf, form, join } from '../fixtures/cluster-daemons.ts'
+import { begunAnew, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
+import { etcdOf } from '../fixtures/etcd-programs.ts'
 import { until } from '../fixtures/daemon.ts'
 
 /** Real daemons, each with a real etcd beside it. */

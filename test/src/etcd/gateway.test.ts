@@ -1,7 +1,10 @@
 import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { temporaryFolder } from '../../fixtures/config.ts'
 import { errorOf } from '../../fixtures/etcd-error.ts'
 import { type Call, Gateway, streamed } from '../../../src/etcd/gateway.ts'
 import { TestCa } from '../../fixtures/etcd-certificates.ts'
@@ -173,4 +176,23 @@ t.test('closed: what goes on ends', async (test) => {
   })
   const one = gateway(test, url)
   test.equal((await errorOf(one.ask(WRITE, LONG))).kind, 'unknown-outcome')
+})
+
+t.test('a member that is asked through a socket of its machine is shown nothing', async (test) => {
+  const socket = join(temporaryFolder(test, 'etcd'), 'etcd.sock')
+  const one = gateway(test, `unix://${socket}`)
+  test.equal(one.address, socket)
+  test.equal((await errorOf(one.ask(READ, LONG))).kind, 'unreachable', 'nobody is there')
+  const server = createHttpServer((request, response) => {
+    request.resume()
+    response.end(JSON.stringify({ path: request.url }))
+  })
+  await new Promise<void>((resolve) => server.listen(socket, resolve))
+  test.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  test.same(await one.ask(READ, LONG), { path: '/v3/kv/range' })
+  one.present(CREDENTIALS)
+  test.same(await one.ask(WRITE, LONG), { path: '/v3/kv/put' })
 })

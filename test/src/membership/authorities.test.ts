@@ -32,7 +32,7 @@ const pair = (number: number): AuthorityPair => ({
 })
 const node = (certifiedBy: number, trusts: number) => ({ certifiedBy, trusts }) as never
 const known = (nodes: readonly (readonly [number, number])[], numbers: readonly number[]) => ({
-  all: () => nodes.map(([certifiedBy, trusts]) => node(certifiedBy, trusts)),
+  voters: () => nodes.map(([certifiedBy, trusts]) => node(certifiedBy, trusts)),
   authorities: () => numbers.map(pair),
 })
 
@@ -169,7 +169,7 @@ t.test('who asks waits for the end of a change, unless a node is away', async (t
   const members = () => known([[1, 1]], numbers)
   await settled(members(), () => false, { clock, wait })
   t.equal(waits, 0)
-  const live = { all: () => [], authorities: () => numbers.map(pair) }
+  const live = { voters: () => [], authorities: () => numbers.map(pair) }
   await settled(live, () => true, { clock, wait })
   t.equal(waits, 3)
   numbers.push(3)

@@ -10,6 +10,7 @@ function preferred() {
   const taken: object[] = []
   const sight = {
     ids: ['a', 'b'],
+    others: [] as string[],
     pair: { preferredNode: 'a', takeoverAfter_s: 5 } as { preferredNode: string; takeoverAfter_s: number } | undefined,
     isReachable: false,
     hasEtcd: false,
@@ -20,6 +21,7 @@ function preferred() {
     self: 'a',
     members: {
       all: () => sight.ids.map(member),
+      mayVote: () => new Set([...sight.ids, ...sight.others]),
       get pair() {
         return sight.pair
       },
@@ -68,6 +70,14 @@ t.test('with more nodes it is outvoted instead', async (t) => {
   const { sight, pass } = preferred()
   sight.ids.push('c')
   t.same(await pass(20), [])
+})
+
+t.test('where a witness votes, or may still vote, that outvotes it instead', async (t) => {
+  const { sight, pass } = preferred()
+  sight.others.push('w')
+  t.same(await pass(20), [])
+  sight.others.pop()
+  t.equal((await pass(6)).length, 1, 'what was preferred counts again without it')
 })
 
 for (const path of ['isReachable', 'hasEtcd'] as const) {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type ClusterSight, ClusterWatch } from '../../../src/membership/cluster-watch.ts'
-import type { Member } from '../../../src/membership/members.ts'
+import type { Member, Voter } from '../../../src/membership/members.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
 function watched() {
@@ -8,6 +8,7 @@ function watched() {
   const told: object[] = []
   const away = new Set<string>()
   const ids = ['a', 'b']
+  const witnesses: string[] = []
   const since = new Map<string, string>()
   const sight = {
     own: { nodeId: 'a' },
@@ -21,9 +22,13 @@ function watched() {
   }
   const state = { isMember: true }
   const watch = new ClusterWatch({
-    cluster: () => (state.isMember ? (sight as unknown as ClusterSight) : undefined),
+    cluster: () =>
+      state.isMember ? (Object.assign(sight, { witness: sight.peers }) as unknown as ClusterSight) : undefined,
     members: {
       takeovers: () => [],
+      get witness() {
+        return witnesses.map((id) => ({ id, name: `witness ${id}` }) as unknown as Voter)[0]
+      },
       all: () => ids.map((id) => ({ id, name: `node ${id}`, since: since.get(id) ?? '' }) as unknown as Member),
     },
     tell: (data) => told.push(data),
@@ -37,7 +42,7 @@ function watched() {
     }
     return told.splice(0)
   }
-  return { pass, ids, since, away, sight, state }
+  return { pass, ids, witnesses, since, away, sight, state }
 }
 
 t.test('nodes that come and go; those of the beginning are known', async (t) => {
@@ -114,4 +119,19 @@ t.test('a node without a cluster sees nothing', async (t) => {
   state.isMember = false
   ids.push('c')
   t.same(pass(10), [])
+})
+
+t.test('a witness is told of as it comes and goes, and is missed after a minute', async (t) => {
+  const { pass, witnesses, away } = watched()
+  pass(1)
+  witnesses.push('w')
+  const named = { nodeId: 'w', name: 'witness w' }
+  t.same(pass(1), [{ state: 'witness joined', ...named }])
+  away.add('w')
+  t.same(pass(59), [])
+  t.same(pass(3), [{ state: 'witness unreachable', ...named, reason: 'There is no spare vote: it hangs' }])
+  away.delete('w')
+  t.same(pass(2), [{ state: 'witness reached', ...named }])
+  witnesses.pop()
+  t.same(pass(2), [{ state: 'witness removed', ...named }])
 })

@@ -61,3 +61,20 @@ t.test('it is operated as a unit, and says why it does not start', async (t) => 
   const failing = new EtcdService({ execute: async () => failure, check: async () => failure }, files)
   await refuses(t, 'NOT_SUPPORTED', failing.start())
 })
+
+t.test('no other machine is a client of the etcd of a witness', (t) => {
+  const service = new EtcdService({ execute: async () => nothing, check: async () => nothing }, files)
+  const own = { nodeId: 'w', clusterId: 'c', host: '192.0.2.9', port: 9444 }
+  const args = service.witnessArgumentsOf(own, { a: ['https://a:9446'], w: ['https://192.0.2.9:9446'] })
+  for (const wanted of [
+    '--listen-client-urls=unix:///state/cluster/etcd.sock',
+    '--listen-peer-urls=https://192.0.2.9:9446',
+    '--initial-cluster=a=https://a:9446,w=https://192.0.2.9:9446',
+    '--initial-cluster-state=existing',
+    '--peer-client-cert-auth=true',
+    '--peer-crl-file=/state/cluster/peer-revoked.crl',
+  ])
+    t.ok(args.includes(wanted), wanted)
+  t.notMatch(args.join(' '), /--(cert-file|key-file|trusted-ca-file)|9445/)
+  t.end()
+})

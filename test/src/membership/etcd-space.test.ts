@@ -72,3 +72,18 @@ t.test('where there is no space left, room is made on every member, and writes a
   await space.look(own)
   t.equal(done.length, 10)
 })
+
+t.test('a member that nodes cannot ask has its own file rewritten, whoever leads', async (t) => {
+  const own = sized('2', 100 * MIB, MIB)
+  const { space, done, clock } = made({ own })
+  await space.lookAlone(own)
+  await space.lookAlone(own)
+  t.same(done, ['rewrite own'], 'once a minute')
+  const full = made({ own: sized('2', MIB, MIB) })
+  const alarmed = sized('2', MIB, MIB, ['alarm:NOSPACE'])
+  await full.space.lookAlone(alarmed)
+  t.same(full.done, ['rewrite own'], 'where there is no space left, however small it is')
+  clock.advance(60_000)
+  await space.lookAlone(sized('2', MIB, MIB))
+  t.equal(done.length, 2)
+})

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { LEVEL } from '../../../src/cluster/levels.ts'
 import { noteRestored } from '../../../src/config/restored-nodes.ts'
 import { firstMembers, refusePendingIdentity } from '../../../src/membership/first-members.ts'
 import { Members } from '../../../src/membership/members.ts'
@@ -29,7 +30,7 @@ t.test('nodes of the backup that a node was made of count as removed, once it is
     [
       { table: 'members', key: 'a', value: SELF },
       { table: 'members', key: 'authorities/k', value: PAIR },
-      { table: 'members', key: 'level', value: { level: 2 } },
+      { table: 'members', key: 'level', value: { level: LEVEL } },
     ],
     'nothing was restored',
   )

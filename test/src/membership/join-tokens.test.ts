@@ -5,24 +5,25 @@ import { openStore } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
 const PIN = Buffer.alloc(32, 1).toString('base64url')
+const ADDRESSES = ['192.0.2.1:9444']
 
 t.test('a token is kept without its secret, and goes when another is made after its time', async (t) => {
   const { joinTokens } = openStore(t)
   const clock = manualClock()
   const tokens = new JoinTokens(joinTokens, clock)
-  const first = await tokens.create('lb1', PIN, ['192.0.2.1:9444'], 60_000)
+  const first = await tokens.create({ role: 'node', issuedBy: 'lb1', validFor_ms: 60_000 }, PIN, ADDRESSES)
   const [, , secret = ''] = first.toText().split('.')
   t.notOk(JSON.stringify(joinTokens.entries()).includes(secret))
   t.match(await tokens.kept(first.id), { id: first.id, role: 'node' })
   clock.advance(60_000)
-  const second = await tokens.create('lb1', PIN, ['192.0.2.1:9444'], 60_000)
+  const second = await tokens.create({ role: 'node', issuedBy: 'lb1', validFor_ms: 60_000 }, PIN, ADDRESSES)
   t.equal(await tokens.kept(first.id), undefined)
   t.match(await tokens.kept(second.id), { id: second.id })
 })
 
 t.test('of two who use it at once, the second is asked with what the first has made of it', async (t) => {
   const tokens = new JoinTokens(openStore(t).joinTokens, manualClock())
-  const { id } = await tokens.create('lb1', PIN, ['192.0.2.1:9444'], 60_000)
+  const { id } = await tokens.create({ role: 'node', issuedBy: 'lb1', validFor_ms: 60_000 }, PIN, ADDRESSES)
   const refusal = { refusal: 'TOKEN_USED', message: 'used' } as const
   const use = (usedBy: string) =>
     tokens.use(id, (kept: StoredJoinToken) => (kept.usedBy === undefined ? { used: { ...kept, usedBy } } : refusal))
@@ -34,7 +35,7 @@ t.test('of two who use it at once, the second is asked with what the first has m
 t.test('what a node has made and nobody has used ends with it, and what it has used', async (t) => {
   const tokens = new JoinTokens(openStore(t).joinTokens, manualClock())
   const make = async (issuedBy: string, usedBy?: string) => {
-    const { id } = await tokens.create(issuedBy, PIN, ['192.0.2.1:9444'], 60_000)
+    const { id } = await tokens.create({ role: 'node', issuedBy, validFor_ms: 60_000 }, PIN, ADDRESSES)
     if (usedBy !== undefined) await tokens.use(id, (kept: StoredJoinToken) => ({ used: { ...kept, usedBy } }))
     return id
   }

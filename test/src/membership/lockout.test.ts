@@ -42,9 +42,9 @@ async function begun(test: Test) {
     wait: async () => undefined,
   })
   const serial = new X509Certificate(files.certificates().client.certificate).serialNumber
-  const member = { id: 'c', name: 'c', host: 'c', port: 1, pin: 'c', spki: '', serials: [serial], ...FIRST_CERTIFIED }
+  const member = { id: 'c', name: 'c', host: 'c', port: 1, pin: 'c', serials: [serial], ...FIRST_CERTIFIED }
   const removed = (stage: Removed['stage']): Removed => ({
-    member: { ...member, tokenKey: '', version: '1.0.0', since: '' },
+    member: { ...member, version: '1.0.0', since: '' },
     stage,
     at: new Date(clock.now_ms()).toISOString(),
     by: 'a',

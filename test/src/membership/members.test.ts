@@ -88,3 +88,28 @@ t.test('a node is taken in unless something speaks against it', async (t) => {
   t.equal(await members.add(() => member('a', '2026-01-01')), true)
   t.match(members.all(), [{ id: 'a' }])
 })
+
+t.test('a witness votes, and is in no list of nodes', async (t) => {
+  const { members: table } = openStore(t)
+  const members = new Members(table)
+  await members.add(() => member('a', '2026-01-01'))
+  t.equal(await members.addWitness(() => undefined), false)
+  const { spki: _spki, tokenKey: _tokenKey, ...witness } = member('w', '2026-01-02')
+  t.equal(await members.addWitness(() => witness), true)
+  const names = (voters: readonly { readonly id: string }[]) => voters.map(({ id }) => id)
+  for (const known of [members, new Members(table)]) {
+    t.same([names(known.all()), names(known.voters()), known.othersThan('a')], [['a'], ['a', 'w'], []])
+    t.same([known.get('w'), known.idOf(witness.pin), known.voter('w')?.id], [undefined, undefined, 'w'])
+  }
+  t.equal(await members.changeWitness('x', (known) => known), false)
+  await members.changeWitness('w', (known) => ({ ...known, trusts: 7 }))
+  t.equal(members.witness?.trusts, 7)
+
+  t.comment('removed, its vote may be counted until etcd has let it go, and no node takes its place')
+  const mark = { member: witness, at: '', by: 'a', isLeaving: false, isWitness: true, keyId: 'k' } as const
+  await members.remove(() => ({ ...mark, stage: 'marked' }))
+  t.same([members.witness, names(members.voters())], [undefined, ['a']])
+  t.same([...members.mayVote()], ['a', 'w'])
+  await members.mark(() => ({ ...mark, stage: 'done' }))
+  t.same([[...members.mayVote()], members.replaceable()], [['a'], []])
+})

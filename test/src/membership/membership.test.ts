@@ -90,7 +90,7 @@ t.test('what a crash has left of forming one is cleared away', async (t) => {
 
 t.test('tokens are made in a cluster, and lead to one', async (t) => {
   const membership = await Membership.open((await withoutEtcd(t)).parts)
-  await refuses(t, 'NOT_FOUND', membership.issueToken(60))
+  await refuses(t, 'NOT_FOUND', membership.issueToken('node', 60))
   const half = await refuses(t, 'INVALID_BODY', membership.join({ ...NODE, token: 'fj1.x' }))
   t.match(half.details.errors, [{ field: 'token', code: 'TOKEN_SHAPE' }])
   const [id, bytes] = ['01234567-0123-0123-0123-0123456789ab', Buffer.alloc(32, 1).toString('base64url')]

@@ -4,10 +4,15 @@ import { Pair } from '../../../src/membership/pair.ts'
 import { refuses } from '../../fixtures/config.ts'
 
 function pairOf(...ids: readonly string[]) {
+  return withOthers(ids, [])
+}
+
+function withOthers(ids: readonly string[], others: readonly string[]) {
   const done: unknown[] = []
   const nodes = ids.map((id) => ({ id, name: `node ${id}` }) as unknown as Member)
   const members = {
     all: () => nodes,
+    mayVote: () => new Set([...ids, ...others]),
     get: (id: string) => nodes.find((one) => one.id === id),
     setPair: async (settings: PairSettings | undefined) => void done.push(settings),
   }
@@ -41,6 +46,14 @@ t.test('in another cluster none is, and without one there is nothing to do', asy
   const { pair } = pairOf()
   await refuses(t, 'NOT_FOUND', pair.prefer(more))
   await refuses(t, 'NOT_FOUND', pair.resolve('a'))
+})
+
+t.test('beside a witness no node is preferred, and a preference from before can be taken away', async (t) => {
+  const { pair, done } = withOthers(['a', 'b'], ['w'])
+  const error = await refuses(t, 'INVALID_BODY', pair.prefer({ preferredNode: 'a', takeoverAfter: 30 }))
+  t.match(error.details.errors, [{ field: 'preferredNode', code: 'NOT_A_PAIR' }])
+  await pair.prefer({ preferredNode: null, takeoverAfter: 30 })
+  t.same(done, [undefined])
 })
 
 t.test('no look works while a node takes over', async (t) => {

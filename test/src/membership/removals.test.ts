@@ -91,6 +91,7 @@ async function begun(test: Test) {
     tokens,
     members,
     isReachable: (id) => reachable.has(id),
+    doesWitnessVote: async (id) => !silent.has(id),
     isApplying: () => isApplying,
     clock,
     messages: silentLog,
@@ -125,7 +126,7 @@ async function begun(test: Test) {
 t.test('nothing of a removed node counts any more', async (t) => {
   const { removals, members, tokens, keys, listed, authorityKey, beUnhealthy, seals } = await begun(t)
   const before = keys.newestKeyId
-  const { id } = await tokens.create('c', PIN, ['192.0.2.1:9444'], 60_000)
+  const { id } = await tokens.create({ role: 'node', issuedBy: 'c', validFor_ms: 60_000 }, PIN, ['192.0.2.1:9444'])
   beUnhealthy(3)
   await removals.remove('c')
   t.same([[...listed], members.get('c'), await tokens.kept(id)], [['a', 'b'], undefined, undefined])
@@ -213,4 +214,33 @@ t.test('what etcd refuses for too long is not answered as done', async (t) => {
     inTime(() => Promise.reject(new TypeError('a defect'))),
     TypeError,
   )
+})
+
+/** The first three with a witness, which etcd counts. */
+async function witnessed(test: Test) {
+  const node = await begun(test)
+  const voter = { id: 'w', name: 'witness', host: 'w', port: 1, pin: 'pin w', serials: ['w'], ...FIRST_CERTIFIED }
+  await node.members.addWitness(() => ({ ...voter, version: '1.0.0', since: '4' }))
+  node.listed.add('w')
+  return node
+}
+
+t.test('a witness is removed without new keys: it never had what opens those', async (t) => {
+  const { removals, members, listed, keys, apply, reachable, seals } = await witnessed(t)
+  reachable.add('w')
+  apply()
+  const before = keys.newestKeyId
+  await removals.remove('w')
+  t.same([[...listed], members.witness], [['a', 'b', 'c'], undefined])
+  t.match(members.removed(), [{ member: { id: 'w' }, isWitness: true, stage: 'done', isLeaving: true }])
+  t.same([keys.newestKeyId, members.authorities().length, seals()], [before, 1, 0])
+})
+
+t.test('whether a witness answers counts for what is left', async (t) => {
+  const { removals, silent, members } = await witnessed(t)
+  for (const id of ['b', 'w']) silent.add(id)
+  t.match((await refuses(t, 'NO_QUORUM', removals.remove('c'))).message, /bring node b, witness back/)
+  silent.delete('w')
+  await removals.remove('c')
+  t.match(members.removed(), [{ member: { id: 'c' }, stage: 'done' }])
 })

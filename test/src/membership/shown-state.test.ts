@@ -19,3 +19,28 @@ t.test('what people are told of a pair', async (t) => {
   t.match(state, { epoch: 2, quorum: true, preferredNode: 'a', takeoverAfter: 30, histories: parted })
   t.match(state.nodes, [{ id: 'a', isSelf: true, isVoter: true, isLeader: true, address: '192.0.2.1:9444' }])
 })
+
+t.test('a witness stands beside the nodes, and how many votes can be spared', async (t) => {
+  const voter = (id: string) => ({ id: `of ${id}`, name: id, peerUrls: [], clientUrls: [], isLearner: false })
+  const away = new Set<string>()
+  const shown = (...listed: readonly string[]) =>
+    shownState({
+      own: { clusterId: 'c', name: 'site', nodeId: 'a' } as never,
+      store: { aheadOn: () => [] },
+      members: { all: () => [NODE], witness: { ...NODE, id: 'w', name: 'third site' }, epoch: 1 } as never,
+      log: { position: 5, halted: undefined },
+      histories: { parted: undefined },
+      listed: listed.map(voter),
+      leader: 'of w',
+      removedAt: undefined,
+      stateOf: (id) => (away.has(id) ? 'unreachable' : 'online'),
+    })
+  const state = shown('a', 'b', 'w')
+  t.match(state.witness, { id: 'w', name: 'third site', isVoter: true, isLeader: true, state: 'online' })
+  t.notOk('ahead' in (state.witness ?? {}))
+  t.same([state.nodes.length, state.spareVotes], [1, 1])
+  away.add('w')
+  t.match(shown('a', 'b', 'w'), { spareVotes: 0, witness: { state: 'unreachable' } })
+  t.equal(shown('a', 'b').spareVotes, 0)
+  t.equal(shown().spareVotes, 0)
+})

@@ -20,6 +20,7 @@ async function nodeOfTwo(test: Test, { level = 2 } = {}) {
   const node = await cluster.node('a')
   const members = new Members(node.store.members)
   if (level > 1) await node.store.write({ op: 'level', level })
+  await members.add(() => ({ id: 'b', name: 'right', since: '' }) as never)
   const files = new ClusterFiles(temporaryFolder(test, 'state'))
   const pem = { key: '', certificate: '', ca: '' }
   const own: OwnMembership = {
@@ -63,15 +64,15 @@ async function nodeOfTwo(test: Test, { level = 2 } = {}) {
 t.test('a takeover is the first entry of another history, and etcd is forced once', async (t) => {
   const { node, members, files, etcd, made, cluster } = await nodeOfTwo(t)
   await made().takeOver(ASKED)
-  t.match(members.takeovers(), [{ epoch: 2, nodeId: 'a', since: 1, ...ASKED }])
+  t.match(members.takeovers(), [{ epoch: 2, nodeId: 'a', since: 2, ...ASKED }])
   t.equal(members.epoch, 2)
   t.same(etcd.starts, [true])
   t.notOk(files.hasArgument(FORCED_NEW), 'the next start is one as any')
   t.match(files.read(), { epoch: 2, takingOver: undefined })
   const [guard] = (await cluster.stranger.range({ key: '/f/seq' })).kvs
-  t.equal(Buffer.from(guard?.value ?? []).toString(), `2:${members.takeovers()[0]?.id} 2`)
+  t.equal(Buffer.from(guard?.value ?? []).toString(), `2:${members.takeovers()[0]?.id} 3`)
   await node.store.write({ op: 'level', level: 2 })
-  t.equal(node.log.position, 3, 'what follows is compared with the new history')
+  t.equal(node.log.position, 4, 'what follows is compared with the new history')
 })
 
 t.test('while it lasts nothing else is written', async (t) => {
@@ -88,7 +89,7 @@ t.test('etcd that does not start leaves everything as it was', async (t) => {
   etcd.breaks = true
   const takeovers = made()
   await refuses(t, 'NOT_SUPPORTED', takeovers.takeOver(ASKED))
-  t.same([members.epoch, node.log.position, takeovers.isUnderWay], [1, 1, false])
+  t.same([members.epoch, node.log.position, takeovers.isUnderWay], [1, 2, false])
   t.match(files.read(), { epoch: 1, takingOver: undefined })
   t.notOk(files.hasArgument(FORCED_NEW))
 })
@@ -114,6 +115,13 @@ t.test('a crash before etcd was forced drops it, one behind that is gone on with
   await files.commit({ ...own, takingOver })
   await made().look()
   t.equal(members.takeovers().length, 1, 'one that is written is not written again')
+})
+
+t.test('nothing is taken over where etcd counts a third vote, though the log has not told of it yet', async (t) => {
+  const { etcd, made, files } = await nodeOfTwo(t)
+  etcd.voters.push('w')
+  t.match((await refuses(t, 'IN_USE', made().takeOver(ASKED))).message, /a third vote \(w\)/)
+  t.same([etcd.starts, files.read()?.takingOver], [[], undefined])
 })
 
 t.test('a cluster with a node that knows no takeovers makes none', async (t) => {

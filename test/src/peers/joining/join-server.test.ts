@@ -25,7 +25,7 @@ import { get, rawSession, until } from '../../../fixtures/peers.ts'
 const joiner = await newJoiner()
 
 /** The joiner listens at its address. */
-async function probed(test: Test, { application, joinerId, clientKey: key }: Joiner = joiner): Promise<void> {
+async function probed(test: Test, { application, joinerId, shownKey: key }: Joiner = joiner): Promise<void> {
   const at = parseJoinAddress(application.address) ?? { host: '', port: 0 }
   const opened = await Probed.open({ at, joinerId, key, request: application.clientRequest, now_ms: Date.now() })
   test.teardown(() => opened.close())

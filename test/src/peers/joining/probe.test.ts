@@ -14,7 +14,7 @@ const pin = await pinOfRequest(joiner.application.clientRequest)
 
 const addressOf = ({ application }: Joiner) => parseJoinAddress(application.address) ?? { host: '', port: 0 }
 
-async function probed(test: Test, key = joiner.clientKey) {
+async function probed(test: Test, key = joiner.shownKey) {
   const { joinerId, application } = joiner
   const at = addressOf(joiner)
   const opened = await Probed.open({ at, joinerId, request: application.clientRequest, key, now_ms: Date.now() })
@@ -60,7 +60,7 @@ t.test('somebody else: another key, another protocol, a service of any kind', as
 })
 
 t.test('a joiner is not hurt by who connects to it, and closes with them connected', async (test) => {
-  const { joinerId, application, clientKey: key } = await newJoiner()
+  const { joinerId, application, shownKey: key } = await newJoiner()
   const at = parseJoinAddress(application.address) ?? { host: '', port: 0 }
   const opened = await Probed.open({ at, joinerId, request: application.clientRequest, key, now_ms: Date.now() })
   const garbage = connectTcp(at).on('error', () => undefined)
@@ -80,7 +80,7 @@ t.test('a joiner is not hurt by who connects to it, and closes with them connect
 })
 
 t.test('an address that is taken is not listened at', async (test) => {
-  const { application, joinerId, clientKey: key } = joiner
+  const { application, joinerId, shownKey: key } = joiner
   const at = await listening(test, () => undefined)
   const opening = Probed.open({ at, joinerId, request: application.clientRequest, key, now_ms: Date.now() })
   await test.rejects(opening, { code: 'EADDRINUSE' })

@@ -3,13 +3,13 @@ import { VERSION } from '../../../../src/base/version.ts'
 import { newNodeRequest } from '../../../../src/cluster/authority.ts'
 import { pinOf } from '../../../../src/cluster/node-certificate.ts'
 import type { Application } from '../../../../src/peers/joining/protocol.ts'
-import { assertFits, readApplying } from '../../../../src/peers/joining/requirements.ts'
+import { assertFits, assertRole, readApplying } from '../../../../src/peers/joining/requirements.ts'
 import { newAuthority } from '../../../fixtures/cluster-authority.ts'
 import { newJoiner } from '../../../fixtures/joining.ts'
 
 const NOW_MS = Date.UTC(2030, 0, 1)
 const joiner = await newJoiner()
-const application: Application = { ...joiner.application, version: VERSION, now_ms: NOW_MS }
+const application = { ...joiner.application, version: VERSION, now_ms: NOW_MS } satisfies Application
 
 t.test('an application is read, with its address and the pins of its keys', async (test) => {
   const applying = await readApplying({ ...application, records: { a: 1 }, ofALaterPatch: true })
@@ -53,4 +53,14 @@ t.test('versions are equal in their first two numbers, clocks within a minute', 
   const skewed = (now_ms: number) => () => assertFits(application, now_ms)
   test.throws(skewed(NOW_MS + 60_001), { code: 'CLOCK_SKEW', message: /60 s behind that of the cluster/ })
   test.throws(skewed(NOW_MS - 3_600_000), { code: 'CLOCK_SKEW', message: /3600 s ahead of that of the cluster/ })
+})
+
+t.test('a witness asks for no certificate of clients, and a token is for the one or the other', async (test) => {
+  const { clientRequest: _none, ...ofWitness } = application
+  const { pin, keys } = await readApplying(ofWitness)
+  test.equal(keys, `${pin}.${pin}`)
+  assertRole(ofWitness, 'witness')
+  assertRole(application, 'node')
+  test.throws(() => assertRole(application, 'witness'), { code: 'OTHER_ROLE', message: /make a token for a node$/ })
+  test.throws(() => assertRole(ofWitness, 'node'), { code: 'OTHER_ROLE', message: /make a token for a witness$/ })
 })

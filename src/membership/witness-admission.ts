@@ -1,0 +1,104 @@
+import type { MachineClock } from '../base/clock.ts'
+import { ApiError, problemIn } from '../base/errors.ts'
+import { WITNESS_LEVEL } from '../cluster/levels.ts'
+import { readNodeCertificate } from '../cluster/node-certificate.ts'
+import { addToEtcd, changing, inTime, isSameAs, type Newcomer, peersOf, refuseTaken } from './admission.ts'
+import { issuersIn, numbersOf } from './authorities.ts'
+import { certifiedUntilOf, certifyWitness, type Certified } from './foundation.ts'
+import type { JoinedCluster } from './joined-cluster.ts'
+import type { Members, Voter } from './members.ts'
+import type { Waiting } from './patience.ts'
+import { type KnownNode, nodesFor, type TrustOrder, trustFor } from './witness-orders.ts'
+
+/** Who wants to be the witness. */
+export interface WitnessApplicant extends Newcomer {
+  /** PKCS#10 in PEM. */
+  readonly request: string
+}
+
+/** What a witness is given: nothing in it is secret. */
+export interface WitnessWelcome {
+  readonly clusterId: string
+  /** Of the cluster, for people. */
+  readonly name: string
+  readonly certified: Certified
+  readonly trust: TrustOrder
+  readonly nodes: readonly KnownNode[]
+  /** Where the peers of each member of etcd are reached, the new one included. */
+  readonly members: Readonly<Record<string, readonly string[]>>
+}
+
+export interface WitnessAdmission extends Waiting {
+  readonly cluster: Pick<JoinedCluster, 'own' | 'etcd' | 'keys' | 'log'>
+  readonly members: Members
+  readonly clock: MachineClock
+}
+
+const NODES_MIN = 2
+
+/**
+ * Takes a witness in. Doing it again for the same one has the same effect, because the answer may be lost on its way.
+ *
+ * @throws {ApiError}
+ */
+export async function admitWitness(
+  { cluster, members, clock, wait }: WitnessAdmission,
+  applicant: WitnessApplicant,
+): Promise<WitnessWelcome> {
+  const { own, etcd, keys, log } = cluster
+  refuseWitness(members, applicant.id)
+  refuseTaken(members, applicant)
+  await inTime({ clock, wait }, () => refuseAbsence(etcd, members))
+  const now_ms = clock.now_ms()
+  const issuers = await inTime({ clock, wait }, () => issuersIn(etcd, keys, members))
+  const certified = await certifyWitness(issuers, applicant.request, applicant, now_ms)
+  const { pin } = readNodeCertificate(certified.certificate)
+  const { serials, certificateEnd } = certifiedUntilOf([certified])
+  const { id, name, host, port, version } = applicant
+  const before = members.witness
+  if (before !== undefined && before.pin !== pin)
+    throw new ApiError('ID_NOT_UNIQUE', 'The cluster knows this witness by another key; remove it first')
+  const known = { id, name, host, port, version, pin, serials: [...(before?.serials ?? []), ...serials] }
+  const witness: Voter = {
+    ...known,
+    since: before?.since ?? new Date(now_ms).toISOString(),
+    certificateEnd,
+    certifiedBy: issuers.issuer,
+    trusts: Math.max(...numbersOf(issuers.pairs)),
+  }
+  // Known to all before it can do anything, so that its certificate can be taken away, and nobody goes on alone.
+  const isIn = await members.addWitness(() => {
+    refuseWitness(members, id)
+    return isSameAs(members, issuers) ? witness : undefined
+  })
+  if (!isIn) throw changing()
+  await inTime({ clock, wait }, () => addToEtcd(etcd, witness))
+  const trust = await trustFor({ members, position: log.position, now_ms }, issuers, witness)
+  const { clusterId } = own
+  return { clusterId, name: own.name, certified, trust, nodes: nodesFor(members), members: peersOf(members) }
+}
+
+/**
+ * @param id of who wants to be one; left out where that is not known yet.
+ * @throws {ApiError} NOT_SUPPORTED, LIMIT_REACHED, INVALID_BODY.
+ */
+export function refuseWitness(members: Pick<Members, 'all' | 'level' | 'witness'>, id?: string): void {
+  if (members.level < WITNESS_LEVEL)
+    throw new ApiError('NOT_SUPPORTED', 'A witness waits until all nodes of the cluster are of this version')
+  const { witness } = members
+  if (witness !== undefined && witness.id !== id)
+    throw new ApiError('LIMIT_REACHED', `The cluster has a witness, ${witness.name}; remove it first (${witness.id})`)
+  if (members.all().length >= NODES_MIN) return
+  const message = 'a witness is for clusters of two nodes and more: beside a single one it could only do harm'
+  throw new ApiError('INVALID_BODY', message, { errors: [problemIn('role', message)] })
+}
+
+/** With a third vote, one that is missing already is the one that may be missing. */
+async function refuseAbsence(etcd: JoinedCluster['etcd'], members: Members): Promise<void> {
+  const listed = await etcd.members.list()
+  const isVoter = (nodeId: string) => listed.some(({ name, isLearner }) => name === nodeId && !isLearner)
+  const absent = members.all().filter(({ id }) => !isVoter(id))
+  if (absent.length === 0) return
+  const names = absent.map(({ name }) => name).join(', ')
+  throw new ApiError('NO_QUORUM', `${names} has no vote at the moment: wait for it, or remove it, and join again`)
+}

@@ -1,0 +1,179 @@
+import type { MachineClock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { pinOfRequest } from '../cluster/authority.ts'
+import { isDue } from '../cluster/node-certificate.ts'
+import type { EtcdClient } from '../etcd/client.ts'
+import type { MemberStatus } from '../etcd/maintenance.ts'
+import type { Member as EtcdMember } from '../etcd/members.ts'
+import type { ClusterKeys } from '../cluster/sealing.ts'
+import { PeerClient } from '../peers/peer-client.ts'
+import type { Liveness } from '../peers/peer-session.ts'
+import type { PeerCredentials } from '../peers/peer-tls.ts'
+import { issuersIn, issuingPair, numbersOf } from './authorities.ts'
+import type { ClusterFiles, OwnMembership } from './cluster-files.ts'
+import { inEtcdTurn } from './etcd-turn.ts'
+import { certifiedUntilOf, certifyWitness, revokedOf } from './foundation.ts'
+import type { Members, Voter } from './members.ts'
+import { askNode } from './questions.ts'
+import { isSameSet } from './lockout.ts'
+import { nodesFor, trustFor, WITNESS, type WitnessOrders, type WitnessState } from './witness-orders.ts'
+
+export interface WitnessCareParts {
+  readonly own: Pick<OwnMembership, 'nodeId'>
+  readonly etcd: Pick<EtcdClient, 'range' | 'transact' | 'leases'>
+  readonly keys: ClusterKeys
+  readonly members: Members
+  readonly files: Pick<ClusterFiles, 'certificates'>
+  /** Of the log, as the number of a list. */
+  readonly position: () => number
+  /** Whether what nobody asks for is for this node to do. */
+  readonly isEldest: () => boolean
+  /** A node. */
+  readonly isReachable: (nodeId: string) => boolean
+  readonly clock: MachineClock
+  readonly log: Log
+}
+
+const PATIENCE_MS = 2_000
+/** Its member of etcd is started again. */
+const RESTART_MS = 25_000
+
+/**
+ * What nodes do for the witness, which cannot read the log: the eldest of them tells it whose certificates count and
+ * who the nodes are, renews its certificate, and takes leadership from it. All of it by comparing what the witness says
+ * with what has to be, so it does not matter who ends in the middle of it.
+ */
+export class WitnessCare {
+  readonly #parts: WitnessCareParts
+  readonly #peers: PeerClient
+
+  constructor(parts: WitnessCareParts) {
+    this.#parts = parts
+    const { own, members, log, clock } = parts
+    const peerOf = (id: string) => (members.witness?.id === id ? members.witness : undefined)
+    this.#peers = new PeerClient({ self: own.nodeId, credentials: this.#credentials(), peerOf, log, clock })
+    this.meet()
+  }
+
+  /** The witness is another one, or elsewhere. */
+  meet(): void {
+    const { witness } = this.#parts.members
+    this.#peers.recheck()
+    this.#peers.keep(witness === undefined ? [] : [witness.id])
+  }
+
+  /** Certificates or authorities of this node are others. */
+  present(): void {
+    this.#peers.present(this.#credentials())
+  }
+
+  livenessOf(id: string): Liveness {
+    return this.#peers.livenessOf(id)
+  }
+
+  /** Whether its member of etcd answers for its vote. */
+  async doesVote(): Promise<boolean> {
+    return (await this.#ask({}).catch(() => undefined))?.hasLeader === true
+  }
+
+  /** Rejects where etcd does not answer; then it has to be asked again. */
+  async look(status: MemberStatus | undefined, listed: readonly EtcdMember[]): Promise<void> {
+    const { members, isEldest } = this.#parts
+    const { witness } = members
+    if (witness === undefined || !isEldest() || !this.livenessOf(witness.id).isReachable) return
+    // One that does not answer is asked again; that it is away is told elsewhere.
+    const told = await this.#ask({}).catch(() => undefined)
+    if (told === undefined) return
+    await this.#bringTrust(witness, told)
+    await this.#renew(witness, told)
+    const nodes = nodesFor(members)
+    if (JSON.stringify(told.nodes) !== JSON.stringify(nodes)) await this.#tell({ nodes })
+    const { version } = told
+    if (version !== witness.version) await members.changeWitness(witness.id, (known) => ({ ...known, version }))
+    await this.#takeLeadership(witness, status, listed)
+  }
+
+  /** This node is none of the cluster any more. */
+  letGo(): void {
+    this.#peers.keep([])
+  }
+
+  close(): void {
+    this.#peers.close()
+  }
+
+  /** The witness shows a certificate of the peers, and is known by its key. */
+  #credentials(): PeerCredentials {
+    const { peer, client } = this.#parts.files.certificates()
+    const { key, certificate } = client
+    return { key, certificate, ca: `${client.ca}${peer.ca}` }
+  }
+
+  async #ask(orders: WitnessOrders, timeout_ms = PATIENCE_MS): Promise<WitnessState> {
+    const nodeId = this.#parts.members.witness?.id ?? ''
+    // Sound: a witness is of the version of the nodes.
+    return (await askNode(this.#peers, { nodeId, path: WITNESS, body: orders, timeout_ms })) as WitnessState
+  }
+
+  /** What is not heard of is seen by the next look. Answers whether it was. */
+  async #tell(orders: WitnessOrders, timeout_ms?: number): Promise<WitnessState | undefined> {
+    try {
+      return await this.#ask(orders, timeout_ms)
+    } catch (error) {
+      this.#parts.log.warn('the witness does not do what it is told', { reason: String(error) })
+      return undefined
+    }
+  }
+
+  async #bringTrust(witness: Voter, told: WitnessState): Promise<void> {
+    const { members, etcd, keys, own, position, clock } = this.#parts
+    const wanted = revokedOf(members.removed()).map(({ serial }) => serial)
+    const isKnown = ({ trust }: WitnessState) =>
+      isSameSet(wanted, trust.serials) && isSameSet(numbersOf(members.authorities()), trust.authorities)
+    let now: WitnessState | undefined = told
+    if (!isKnown(told) || !told.trust.isInForce) {
+      const issuers = await issuersIn(etcd, keys, members)
+      const trust = await trustFor({ members, position: position(), now_ms: clock.now_ms() }, issuers, witness)
+      const restart = async () => void (now = await this.#tell({ trust }, RESTART_MS))
+      if (!(await inEtcdTurn(etcd, own.nodeId, restart))) return
+    }
+    if (now === undefined || !now.trust.isInForce) return
+    const trusts = Math.max(...now.trust.authorities)
+    if (trusts !== witness.trusts) await members.changeWitness(witness.id, (known) => ({ ...known, trusts }))
+  }
+
+  /** Its key stays: by that it is known. */
+  async #renew(witness: Voter, told: WitnessState): Promise<void> {
+    const { members, etcd, keys, clock, log } = this.#parts
+    const isOfOthers = issuingPair(members).number !== members.witness?.certifiedBy
+    if (!isOfOthers && !isDue(told, clock.now_ms())) return
+    const request = (await this.#tell({ isRequested: true }))?.request
+    if (request === undefined || (await pinOfRequest(request)) !== witness.pin) return
+    const issuers = await issuersIn(etcd, keys, members)
+    const certified = await certifyWitness(issuers, request, witness, clock.now_ms())
+    const { serials, certificateEnd } = certifiedUntilOf([certified])
+    // Known to all before it counts, so that it can be taken away again.
+    await members.changeWitness(witness.id, (known) => ({
+      ...known,
+      certificateEnd,
+      serials: [...known.serials, ...serials],
+    }))
+    if ((await this.#tell({ certified })) === undefined) return
+    await members.changeWitness(witness.id, (known) => ({ ...known, certifiedBy: issuers.issuer }))
+    log.info('the certificate of the witness was renewed')
+  }
+
+  /** A site that is far away makes every change slow while its member leads. Only the leader can give it away. */
+  async #takeLeadership(
+    witness: Voter,
+    status: MemberStatus | undefined,
+    listed: readonly EtcdMember[],
+  ): Promise<void> {
+    const { own, members, isReachable } = this.#parts
+    if (status === undefined || listed.find(({ name }) => name === witness.id)?.id !== status.leader) return
+    const isThere = (id: string) => id === own.nodeId || (members.get(id) !== undefined && isReachable(id))
+    const voters = listed.filter(({ name, isLearner }) => !isLearner && isThere(name))
+    const free = voters.find(({ name }) => members.get(name)?.maintenance === undefined) ?? voters[0]
+    if (free !== undefined) await this.#tell({ leader: free.id })
+  }
+}

@@ -1,0 +1,211 @@
+import type { MachineClock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { Repeated } from '../base/repeated.ts'
+import { VERSION } from '../base/version.ts'
+import { requestFor } from '../cluster/authority.ts'
+import type { PlanExecutor } from '../config/enactor.ts'
+import { EtcdClient } from '../etcd/client.ts'
+import type { MemberStatus } from '../etcd/maintenance.ts'
+import { socketUrl } from '../etcd/member.ts'
+import type { EtcdGround } from '../membership/etcd-ground.ts'
+import { EtcdService } from '../membership/etcd-service.ts'
+import { EtcdSpace } from '../membership/etcd-space.ts'
+import type { NodeAddress } from '../membership/node-address.ts'
+import { answering } from '../membership/questions.ts'
+import { WITNESS, type WitnessOrders, type WitnessState } from '../membership/witness-orders.ts'
+import { PeerServer } from '../peers/peer-server.ts'
+import { askStanding } from '../peers/standing.ts'
+import { Application } from './application.ts'
+import { TokenFile } from './token-file.ts'
+import { type OwnWitness, WitnessFiles } from './witness-files.ts'
+
+export interface WitnessParts {
+  readonly stateFolder: string
+  /** Where nodes reach it. */
+  readonly peer: NodeAddress
+  readonly executor: PlanExecutor
+  readonly etcdSays: EtcdGround['says']
+  /** One line for people: how it is. */
+  readonly tell: (how: string) => void
+  readonly clock: MachineClock
+  readonly log: Log
+  readonly wait: (ms: number) => Promise<unknown>
+}
+
+const LOOK_EVERY_MS = 1_000
+const STATUS_PATIENCE_MS = 1_500
+const RESTARTED_WITHIN_MS = 20_000
+const AGAIN_MS = 100
+/** Nothing is shown at a socket. */
+const NO_CREDENTIALS = { ca: '', certificate: '', key: '' }
+
+/**
+ * A third vote for a cluster, on a third site: a member of etcd, and beside it this, which does what nodes tell it. It
+ * has neither the configuration nor a key that opens it.
+ */
+export class Witness {
+  readonly #parts: WitnessParts
+  readonly #files: WitnessFiles
+  readonly #service: EtcdService
+  readonly #etcd: EtcdClient
+  readonly #space: EtcdSpace
+  readonly #token: TokenFile
+  readonly #application: Application
+  readonly #looks: Repeated
+  #own: OwnWitness | undefined
+  #server: PeerServer | undefined
+  /** Its etcd and its files are in one hand at a time. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #isLooking = false
+  #how = ''
+
+  private constructor(parts: WitnessParts) {
+    const { stateFolder, executor, clock, log } = parts
+    this.#parts = parts
+    this.#files = new WitnessFiles(stateFolder)
+    this.#service = new EtcdService(executor, this.#files.cluster)
+    const url = socketUrl(this.#files.cluster)
+    this.#etcd = new EtcdClient({ gateways: [url], credentials: NO_CREDENTIALS, clock })
+    this.#space = new EtcdSpace({ etcd: this.#etcd, urls: () => [url], clock, log })
+    this.#token = new TokenFile(stateFolder)
+    this.#application = new Application({ ...parts, files: this.#files, token: this.#token, service: this.#service })
+    this.#looks = new Repeated('the witness', () => this.#look(), LOOK_EVERY_MS, log)
+  }
+
+  /** Goes on as what it was, or waits for a token. */
+  static async open(parts: WitnessParts): Promise<Witness> {
+    const witness = new Witness(parts)
+    const own = witness.#files.read()
+    if (own !== undefined) await witness.#begin(own)
+    await witness.#look()
+    witness.#looks.start()
+    return witness
+  }
+
+  async close(): Promise<void> {
+    this.#looks.stop()
+    await this.#server?.close()
+    await this.#turn
+    this.#etcd.close()
+  }
+
+  /** Where this machine is reached is said by `--peer`; others know the witness by it. */
+  async #begin(own: OwnWitness): Promise<void> {
+    const { peer, log } = this.#parts
+    if (own.host !== peer.host || own.port !== peer.port)
+      throw new Error(
+        `the nodes know this witness at ${own.host}:${own.port}; start it there, or remove it and let it join again`,
+      )
+    const handle = answering({ [WITNESS]: (orders) => this.#answer(orders) }, () => ({ status: 404, headers: {} }))
+    const credentials = this.#files.credentials()
+    // Only nodes have a certificate of clients, and one that was removed is in the lists.
+    const memberOf = (_pin: string, nodeId: string) => nodeId
+    this.#server = await PeerServer.open({ address: peer, credentials, memberOf, handle, log })
+    this.#own = own
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    try {
+      await this.#inTurn(() => (this.#own === undefined ? this.#apply() : this.#upkeep(this.#own)))
+    } finally {
+      this.#isLooking = false
+    }
+  }
+
+  async #apply(): Promise<void> {
+    this.#say(`waits for a token in ${this.#token.path}`)
+    const own = await this.#application.look()
+    if (own === undefined) return
+    await this.#begin(own)
+    await this.#upkeep(own)
+  }
+
+  async #upkeep(own: OwnWitness): Promise<void> {
+    const status = await this.#status()
+    if (status === undefined) await this.#service.start()
+    const hasLeader = follows(status)
+    this.#say(hasLeader ? `votes in the cluster ${own.name}` : `reaches too few voters of the cluster ${own.name}`)
+    if (status !== undefined && hasLeader) await this.#space.lookAlone(status)
+    else if (await this.#isRemoved(own)) await this.#goOut(own)
+  }
+
+  #status(): Promise<MemberStatus | undefined> {
+    const at = socketUrl(this.#files.cluster)
+    return this.#etcd.maintenance.status({ at, timeout_ms: STATUS_PATIENCE_MS }).catch(() => undefined)
+  }
+
+  /** Locked out looks like cut off: those who know it by its key say which it is. */
+  async #isRemoved({ nodes }: OwnWitness): Promise<boolean> {
+    const credentials = this.#files.credentials()
+    for (const { id: nodeId, pin, host, port } of nodes)
+      if ((await askStanding({ at: { host, port }, nodeId, pin, credentials })) !== undefined) return true
+    return false
+  }
+
+  /** Nothing is lost by it: what it has is sealed, and all nodes have it. */
+  async #goOut({ name }: OwnWitness): Promise<void> {
+    await this.#server?.close()
+    this.#server = undefined
+    await this.#service.stop()
+    await this.#files.cluster.remove()
+    this.#own = undefined
+    this.#parts.log.warn('this witness was removed from its cluster, and has forgotten it', { name })
+  }
+
+  /** To a node, and to nobody else. */
+  #answer(asked: unknown): Promise<WitnessState> {
+    // Sound: nodes are of the version of this witness.
+    return this.#inTurn(() => this.#obey(asked as WitnessOrders))
+  }
+
+  async #obey({ nodes, trust, certified, leader, isRequested }: WitnessOrders): Promise<WitnessState> {
+    const files = this.#files
+    if (this.#own === undefined) throw new Error('it is the witness of no cluster')
+    if (nodes !== undefined) {
+      this.#own = { ...this.#own, nodes }
+      await files.commit(this.#own)
+    }
+    if (certified !== undefined) await files.keepCertified(certified)
+    if (trust !== undefined) await files.keepTrust(trust, false)
+    if (certified !== undefined || trust !== undefined) this.#server?.present(files.credentials())
+    if (trust !== undefined) await this.#putInForce()
+    if (leader !== undefined) await this.#etcd.maintenance.moveLeader(leader)
+    const { serials, authorities, isInForce } = files.cluster.trust()
+    const { notAfter_ms, key } = files.credentials()
+    return {
+      version: VERSION,
+      nodes: this.#own.nodes,
+      trust: { serials, authorities, isInForce },
+      notAfter_ms,
+      hasLeader: follows(await this.#status()),
+      ...(isRequested === true ? { request: await requestFor(key) } : {}),
+    }
+  }
+
+  /** etcd reads authorities when it starts, and looks at a list when somebody connects. */
+  async #putInForce(): Promise<void> {
+    const { clock, wait, log } = this.#parts
+    await this.#service.restart()
+    const until_ms = clock.monotonic_ms() + RESTARTED_WITHIN_MS
+    while (clock.monotonic_ms() < until_ms && !follows(await this.#status())) await wait(AGAIN_MS)
+    await this.#files.cluster.keepTrust({ ...this.#files.cluster.trust(), isInForce: true })
+    const { serials, authorities } = this.#files.cluster.trust()
+    log.info('etcd goes by other certificates here', { revoked: serials.length, authorities: authorities.join() })
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work)
+    this.#turn = done.catch(() => undefined)
+    return done
+  }
+
+  #say(how: string): void {
+    if (how === this.#how) return
+    this.#how = how
+    this.#parts.tell(how)
+  }
+}
+
+const follows = (status: MemberStatus | undefined): boolean => status !== undefined && status.leader !== '0'

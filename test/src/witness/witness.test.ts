@@ -1,0 +1,135 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { newClusterKey } from '../../../src/cluster/sealing.ts'
+import { readNodeCertificate } from '../../../src/cluster/node-certificate.ts'
+import { keepAuthorities, newAuthorities, pairOf } from '../../../src/membership/authorities.ts'
+import { WitnessFiles } from '../../../src/witness/witness-files.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+import { newWitness, twoNodes } from '../../fixtures/witnessed.ts'
+import { until } from '../../fixtures/daemon.ts'
+
+/** A witness and a node, which talk over real connections; etcd is simulated. */
+
+async function joined(
+  ...[test, clock = manualClock(Date.now())]: [Parameters<typeof twoNodes>[0], ReturnType<typeof manualClock>?]
+) {
+  const nodes = await twoNodes(test, clock)
+  const witness = await newWitness(test)
+  witness.hand((await nodes.issue()).toText())
+  const begun = await witness.begin()
+  const { members, care } = nodes
+  const id = members.witness?.id ?? ''
+  await until(
+    'a session, and its etcd',
+    async () => care.doesVote(),
+    (isThere) => isThere,
+  )
+  const files = new WitnessFiles(witness.stateFolder)
+  const look = () => care.look({ leader: 'a' } as never, nodes.listed)
+  return { ...nodes, ...witness, ...begun, id, files, look }
+}
+
+t.test('it joins with a token, and has nothing that opens anything', async (t) => {
+  const { members, listed, said, etcd, files, stateFolder, tokenFile, own, keys } = await joined(t)
+  t.match(members.witness, { name: /./, certifiedBy: 1, trusts: 1, serials: { length: 1 } })
+  t.same([members.all().length, members.voters().length], [2, 3], 'it is no node')
+  t.match(listed[2], { isLearner: true, peerUrls: [`https://127.0.0.1:${(members.witness?.port ?? 0) + 2}`] })
+  t.notOk(existsSync(tokenFile))
+  await until(
+    'its word',
+    async () => said.at(-1),
+    (last) => last === 'votes in the cluster site',
+  )
+  t.equal(etcd.asked[0], 'start')
+  t.match(files.read(), { clusterId: own.clusterId, nodes: [{ id: 'a' }, { id: 'b' }] })
+  const folder = join(stateFolder, 'cluster')
+  t.equal(statSync(folder).mode & 0o777, 0o700)
+  const written = readdirSync(folder).filter((name) => name !== 'etcd.sock')
+  t.same(
+    written.filter((name) => name.startsWith('client')),
+    ['client-authority.pem', 'client-revoked.crl'],
+  )
+  const texts = written.map((name) => readFileSync(join(folder, name), 'latin1')).join('')
+  for (const { key } of keys.stored()) t.notOk(texts.includes(key), 'not the key of the cluster')
+  t.equal(texts.split('PRIVATE KEY-----').length - 1, 2, 'one key, its own')
+  t.match(texts, /--listen-client-urls=unix:\/\/\/.*etcd\.sock/)
+})
+
+t.test('it goes on after a restart, but not elsewhere', async (t) => {
+  const { close, begin, care, id, said } = await joined(t)
+  await close()
+  await t.rejects(begin({ peer: { host: '127.0.0.1', port: 1 } }), /the nodes know this witness at/)
+  await begin()
+  await until(
+    'a session',
+    async () => care.doesVote(),
+    (isThere) => isThere,
+  )
+  t.equal(care.livenessOf(id).isReachable, true)
+  t.equal(said.at(-1), 'votes in the cluster site')
+})
+
+t.test('it goes by who counts, as nodes tell it', async (t) => {
+  const { members, files, look, etcd, keys, client, id } = await joined(t)
+  const gone = { id: 'c', name: 'c', host: 'c', port: 1, pin: 'c', serials: ['01'], certifiedBy: 1, trusts: 1 }
+  const mark = { member: { ...gone, version: '1', since: '' }, at: new Date().toISOString(), by: 'a', isLeaving: false }
+  await members.mark(() => ({ ...mark, stage: 'done', keyId: keys.newestKeyId }))
+  await look()
+  t.match(files.cluster.trust(), { serials: ['01'], authorities: [1], isInForce: true })
+  t.equal(etcd.asked.at(-1), 'restart')
+  const before = readNodeCertificate(files.credentials().certificate)
+
+  t.comment('other authorities')
+  keys.add(newClusterKey())
+  const kept = await keepAuthorities(client, keys, await newAuthorities('cluster-1', Date.now()))
+  await members.tellAuthorities(() => pairOf(kept, keys.newestKeyId, 2))
+  await look()
+  t.match(members.witness, { trusts: 2, certifiedBy: 1 }, 'first it takes both')
+  for (const node of ['a', 'b']) await members.change(node, (member) => ({ ...member, trusts: 2 }))
+  await look()
+  const after = readNodeCertificate(files.credentials().certificate)
+  t.match(members.witness, { id, certifiedBy: 2, serials: [before.serial, after.serial] })
+  t.equal(after.pin, before.pin, 'it is known by its key')
+})
+
+t.test('its certificate is renewed before its end', async (t) => {
+  const clock = manualClock(Date.now())
+  const { members, look, files } = await joined(t, clock)
+  const before = files.credentials().notAfter_ms
+  await look()
+  t.equal(files.credentials().notAfter_ms, before)
+  clock.advance(340 * 86_400_000)
+  await look()
+  const { notAfter_ms } = files.credentials()
+  t.ok(notAfter_ms > before)
+  t.match(members.witness, { certificateEnd: new Date(notAfter_ms).toISOString(), serials: { length: 2 } })
+})
+
+t.test('it learns who the nodes are, and gives leadership to one that is there', async (t) => {
+  const { members, look, files, etcd, care, listed, id } = await joined(t)
+  await members.change('b', (member) => ({ ...member, pin: 'another' }))
+  await look()
+  t.match(files.read()?.nodes[1], { id: 'b', pin: 'another' })
+  listed.splice(2, 1, { id: '3', name: id, peerUrls: [], clientUrls: [], isLearner: false })
+  await care.look({ leader: '3' } as never, listed)
+  t.match(etcd.asked.at(-1), /transfer-leadership.*"targetID":"a"/)
+})
+
+t.test('removed, it forgets its cluster and waits for another token', async (t) => {
+  const { members, etcd, files, said, keys, id } = await joined(t)
+  await members.remove(() => {
+    const member = members.voter(id)
+    const mark = { stage: 'out', at: new Date().toISOString(), by: 'a', isLeaving: true, isWitness: true } as const
+    return member && { ...mark, member, keyId: keys.newestKeyId }
+  })
+  t.same([members.witness, members.voter(id)], [undefined, undefined])
+  t.same(members.replaceable(), [], 'no node takes its place')
+  etcd.leader = '0'
+  await until(
+    'its word',
+    async () => said.at(-1),
+    (last = '') => last.startsWith('waits for a token'),
+  )
+  t.same([etcd.asked.at(-1), files.cluster.exist], ['stop', false])
+})

@@ -1,0 +1,104 @@
+import t from 'tap'
+import { ClusterFiles } from '../../src/membership/cluster-files.ts'
+import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
+import { addRip, allVote, die, etcdAt, seenBy } from '../fixtures/cluster-sight.ts'
+import { until } from '../fixtures/daemon.ts'
+
+/** Two nodes and a witness: each of the three is lost once, and the others go on. */
+
+t.setTimeout(240_000)
+
+const witnessToken = async ({ daemon }: ClusterDaemon) =>
+  String((await daemon.data('POST', '/cluster/tokens', { role: 'witness' })).token)
+
+/** Resolves when the witness is so, as this node sees it. */
+const sees = (node: ClusterDaemon, isThere: boolean) =>
+  until(
+    isThere ? 'a witness that votes' : 'a witness that is away',
+    () => seenBy(node),
+    ({ witness }) => witness !== null && witness.isVoter && (witness.state === 'online') === isThere,
+  )
+
+t.test('two nodes and a witness', async (t) => {
+  const daemons = await ClusterDaemons.begin(t)
+  if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
+  const [left, right] = [await daemons.start(), await daemons.start()]
+  const witness = daemons.witness()
+  await form(left, 'left')
+  const alone = await left.daemon.call('POST', '/cluster/tokens', { body: { role: 'witness' } })
+  t.match(alone, { status: 422, json: { errors: [{ field: 'role' }] } })
+  t.equal((await join(right, 'right', left)).status, 200)
+  await allVote(left, 2)
+  t.match(await seenBy(left), { witness: null, spareVotes: 0 })
+  await left.daemon.data('PUT', '/cluster', { preferredNode: left.daemon.node, takeoverAfter: 5 })
+
+  await t.test('the witness joins with a token in a file', async (t) => {
+    witness.start()
+    await witness.says(/waits for a token/)
+    await witness.hand(await witnessToken(left))
+    await witness.says(/votes in the cluster site/)
+    t.match(await sees(left, true), { nodes: { length: 2 }, spareVotes: 1 })
+    await addRip(left, 'plainly-named')
+  })
+
+  await t.test('one node is killed: the other goes on, and nobody takes over', async (t) => {
+    await die(right)
+    await addRip(left, 'without right')
+    t.match(await seenBy(left), { epoch: 1, spareVotes: 0 })
+    await right.daemon.start()
+    await right.daemon.login()
+    await allVote(left, 2)
+  })
+
+  await t.test('leadership of its etcd goes back to a node', async (t) => {
+    const led = await until(
+      'a leader',
+      () => seenBy(left),
+      ({ nodes }) => nodes.some(({ isLeader }: { isLeader: boolean }) => isLeader),
+    )
+    const leader = led.nodes[0].isLeader === true ? left : right
+    const etcd = etcdAt(t, leader, new ClusterFiles(leader.daemon.state))
+    const listed = await etcd.members.list()
+    await etcd.maintenance.moveLeader(listed.find(({ name }) => name === led.witness.id)?.id ?? '')
+    const back = await until(
+      'a node that leads',
+      () => seenBy(left),
+      ({ nodes }) => nodes.some(({ isLeader }: { isLeader: boolean }) => isLeader),
+    )
+    t.equal(back.witness.isLeader, false)
+  })
+
+  await t.test('the witness is killed: the nodes go on, and it comes back', async (t) => {
+    await witness.die()
+    await sees(left, false)
+    await addRip(right, 'without witness')
+    t.match(await seenBy(right), { spareVotes: 0, quorum: true })
+    const before = witness.stdout.length
+    witness.start()
+    await witness.says(/votes in the cluster site/, before)
+    await sees(left, true)
+    await sees(right, true)
+  })
+
+  await t.test('where two of three are gone nobody takes over, whatever a person says', async (t) => {
+    await witness.die()
+    await die(right)
+    await until(
+      'no quorum',
+      () => seenBy(left),
+      ({ quorum }) => quorum === false,
+    )
+    const asked = { partnerIsOff: 'right', reason: 'its disk is broken', force: true }
+    const refused = await left.daemon.call('PUT', '/cluster/takeover', { body: asked })
+    t.match(refused, { status: 422, json: { errors: [{ field: 'partnerIsOff', code: 'NOT_A_PAIR' }] } })
+    witness.start()
+    await until(
+      'the end of it',
+      () => left.daemon.call('POST', '/ipvsDirector/rips', { body: { name: 'again', ip: '192.0.2.1', port: 80 } }),
+      ({ status }) => status === 201,
+    )
+    t.match(await seenBy(left), { epoch: 1, preferredNode: left.daemon.node })
+  })
+
+  return undefined
+})

