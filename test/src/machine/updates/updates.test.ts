@@ -198,7 +198,7 @@ t.test('while the configuration is being applied, or waits for its confirmation,
   )
 })
 
-/** The updates of an appliance, whose packages are changed by somebody else; `done` is what was done and in which order. */
+/** The updates of an appliance, whose packages are changed by somebody else; `done` is what was done, in order. */
 function onAppliance(test: Test, { stuck = false, changed = '' } = {}) {
   const stateFolder = temporaryFolder(test, 'updates')
   const done: string[] = []
