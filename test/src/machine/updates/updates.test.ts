@@ -213,7 +213,8 @@ function onAppliance(test: Test, { stuck = false, changed = '' } = {}) {
   }
   const updates = new Updates({
     jobs: {
-      start: async (kind, memory, by, { id = 'job' } = {}) => {
+      start: async (kind, memory, by, about) => {
+        const id = about?.id ?? 'job'
         jobs.set(id, { id, kind: kind.kind, state: 'running', step: 'begun', problem: null, result: null, by } as Job)
         done.push(`${kind.kind} ${JSON.stringify(memory)}`)
         return id
