@@ -100,7 +100,8 @@ async function startNode(test: Test, { lan, folder, files, etcd }: Ground, numbe
   if (exitCode !== 0) throw new Error(stdout + stderr)
   // Debian 12 has an older one; this is what trials use.
   await shell(node, 'cp /mnt/etcd/etcd /usr/bin/etcd')
-  machine.start(NODE_PROGRAM, '-e', ORIGIN)
+  // As a unit: whatever is entered from outside would hold up the end of the machine.
+  await machine.run('systemd-run', '--quiet', '--unit=origin', NODE_PROGRAM, '-e', ORIGIN)
   node.password = await shell(node, 'cat /var/lib/fulcrum/first-password')
   await logIn(node)
   return node
@@ -167,9 +168,10 @@ const holderOf = async (node: Node): Promise<string | undefined> =>
   (await nodesOf(node).catch(() => [])).find(({ floatingIps }) => floatingIps.includes(FLOATING))?.name
 
 /** A client in this network, which asks all the time. */
-function ask(lan: Namespace) {
+function ask(test: Test, lan: Namespace) {
   const argv = ['--no-warnings', CLIENT, `http://${FLOATING}/`, String(ASK_EVERY_MS)]
   const client = spawn('nsenter', [`--net=/run/netns/${lan.name}`, process.execPath, ...argv])
+  test.teardown(() => client.kill('SIGKILL'))
   const lines = createInterface({ input: client.stdout })[Symbol.asyncIterator]()
   return {
     begun: lines.next(),
@@ -222,7 +224,7 @@ t.test('two nodes from their packages', { skip: obstacle ?? false }, async (t) =
 
   await t.test('both are updated while a client asks', async (t) => {
     const before = await Promise.all([left, right].map((node) => shell(node, PIDS)))
-    const client = ask(lan)
+    const client = ask(t, lan)
     await client.begun
     // It is led by the node that is updated on the way, and has the address.
     const { status, job, text } = await left.api.request('PUT', '/services/webui/update')
@@ -253,7 +255,7 @@ t.test('two nodes from their packages', { skip: obstacle ?? false }, async (t) =
   })
 
   await t.test('before a halt the other node has the address, and goes on alone', async (t) => {
-    const client = ask(lan)
+    const client = ask(t, lan)
     await client.begun
     t.equal((await left.api.request('PUT', `/${right.id}/system/halt?drain=0`)).status, 200)
     t.equal(await right.machine.ended, 0)
