@@ -63,7 +63,7 @@ export class Application {
   }
 
   async #apply(token: JoinToken): Promise<OwnWitness> {
-    const { peer, etcdSays, files, token: file, clock } = this.#parts
+    const { peer, etcdSays, files, clock } = this.#parts
     await assertGround({ says: etcdSays, listen: peer }, peer)
     const before = files.applying()
     const applying = before?.tokenId === token.id ? before : await this.#begin(token)
@@ -72,9 +72,7 @@ export class Application {
     const { nodeId: joinerId, key: shownKey } = applying
     const client = new JoinClient({ token, joinerId, application, shownKey, clock })
     // Sound: the member has shown to be of the cluster, and all of this version answer the same.
-    const own = await this.#enter(applying, (await client.join()).welcome as WitnessWelcome)
-    file.remove()
-    return own
+    return await this.#enter(applying, (await client.join()).welcome as WitnessWelcome)
   }
 
   async #begin({ id: tokenId }: JoinToken): Promise<Applying> {
@@ -87,7 +85,7 @@ export class Application {
     const { files, peer, service, log } = this.#parts
     const own: OwnWitness = { clusterId, name, nodeId: applying.nodeId, nodes, ...peer }
     await files.prepare(applying, certified, trust, service.witnessArgumentsOf(own, members))
-    await files.enter(own)
+    await files.commit(own)
     log.info('this is the witness of a cluster from now on', { clusterId, name })
     return own
   }

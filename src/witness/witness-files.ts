@@ -47,6 +47,7 @@ export class WitnessFiles {
     return existsSync(this.#file) ? (JSON.parse(readFileSync(this.#file, 'utf8')) as OwnWitness) : undefined
   }
 
+  /** From now on it is a witness. */
   commit(own: OwnWitness): Promise<void> {
     return replaceFile(this.#file, JSON.stringify(own))
   }
@@ -71,9 +72,8 @@ export class WitnessFiles {
     await this.cluster.keepArguments(etcd)
   }
 
-  /** From now on it is a witness. */
-  async enter(own: OwnWitness): Promise<void> {
-    await this.commit(own)
+  /** It was let in: what it has asked with is not needed any more. */
+  async dropApplying(): Promise<void> {
     await rm(this.#applying, { force: true })
   }
 

@@ -96,6 +96,9 @@ export class Witness {
       throw new Error(
         `the nodes know this witness at ${own.host}:${own.port}; start it there, or remove it and let it join again`,
       )
+    // Also by the start that follows a crash.
+    await this.#files.dropApplying()
+    this.#token.remove()
     const handle = answering({ [WITNESS]: (orders) => this.#answer(orders) }, () => ({ status: 404, headers: {} }))
     const credentials = this.#files.credentials()
     // Only nodes have a certificate of clients, and one that was removed is in the lists.

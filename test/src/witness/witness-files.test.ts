@@ -10,7 +10,8 @@ t.test('who asks is known before it asks, and is a witness when it is said so', 
   t.same([files.read(), files.applying()], [undefined, { tokenId: 't', nodeId: 'w', key: 'secret' }])
   t.equal(statSync(files.cluster.folder).mode & 0o777, 0o700)
   const own = { clusterId: 'c', name: 'site', nodeId: 'w', host: '192.0.2.9', port: 9444, nodes: [] }
-  await files.enter(own)
+  await files.commit(own)
+  await files.dropApplying()
   t.same([files.read(), files.applying()], [own, undefined])
   t.equal(files.cluster.read(), undefined, 'no node takes it for its own')
   t.equal(statSync(files.cluster.witnessFile).mode & 0o777, 0o600)
