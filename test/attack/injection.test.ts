@@ -61,8 +61,8 @@ t.test(
           // The same text twice in a list is one entry; hashes take their time.
           if (at.endsWith('.1') || (/pass(word|phrase)$/i.test(at) && index % 4 > 0) || /^(cert|privateKey)$/.test(at))
             continue
-          // Words of a list of words.
-          if (/^rules\..*\.(type|match|per)$/.test(at) && index % 16 > 0) continue
+          // Rules have many texts of few kinds: each text stands in a third of them, another third with the next one.
+          if (at.startsWith('rules.') && (index + at.length) % 3 > 0) continue
           const place = [...texts(body)].find((candidate) => candidate.at === at)
           const sent = place?.with(text) as typeof body
           const { status, headers, text: answer } = await call(change.method, change.path, { body: sent })
