@@ -19,6 +19,8 @@ import { isConfiguration, setAside } from './set-aside.ts'
 
 export const HISTORY = '/history'
 const PATIENCE_MS = 3_000
+/** Of one that gives way: it writes first what it has. */
+const GIVE_WAY_MS = 30_000
 
 export interface HistoriesParts {
   readonly own: OwnMembership
@@ -137,7 +139,11 @@ export class Histories {
     const other = members.get(parted.nodeId)
     const told = other && (await this.#ask(other, { giveWay: true }))
     if (told?.givesWay === true) this.#parted = undefined
-    else throw new ApiError('NODE_UNREACHABLE', `The node ${other?.name} does not answer: nothing was resolved`)
+    else
+      throw new ApiError(
+        'NODE_UNREACHABLE',
+        `The node ${other?.name} does not answer; whether it gives way is told by GET /cluster there`,
+      )
   }
 
   async #compare(other: Member): Promise<boolean> {
@@ -192,7 +198,8 @@ export class Histories {
         return
       }
       const file = await this.#keep(since, behind)
-      await files.change({ isReturning: true })
+      // Whether it had a vote is of the history that it leaves.
+      await files.change({ isReturning: true, vote: undefined })
       log.warn('this node takes over what other nodes have', { why, ...(file === undefined ? {} : { file }) })
       beginAnew()
     } catch (error) {
@@ -233,7 +240,8 @@ export class Histories {
     const { peers, members } = this.#parts
     const body: HistoryQuestion = { takeovers: members.takeovers(), ...more }
     try {
-      const question = { nodeId: other.id, path: HISTORY, body, timeout_ms: PATIENCE_MS }
+      const timeout_ms = more.giveWay === true ? GIVE_WAY_MS : PATIENCE_MS
+      const question = { nodeId: other.id, path: HISTORY, body, timeout_ms }
       // Sound: all nodes of this version answer the same.
       return (await askNode(peers, question)) as HistoryTold
     } catch {

@@ -59,7 +59,8 @@ function refuseNeighbour(members: Members, id: string, { host, port }: NodeAddre
  */
 async function move(parts: MovingParts, place: NodeAddress): Promise<void> {
   await certifyAnew(parts, place)
-  await parts.files.commit({ ...parts.cluster.own, ...place })
+  // What else is in it may have changed since this daemon began.
+  await parts.files.change(place)
 }
 
 /**

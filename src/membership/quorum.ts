@@ -1,5 +1,6 @@
 import type { Entry } from '../../storage/config/entry.ts'
 import type { Clock } from '../base/clock.ts'
+import { KeptAnswer } from '../base/kept-answer.ts'
 import { noQuorum } from '../cluster/refusals.ts'
 import type { EtcdClient } from '../etcd/client.ts'
 
@@ -15,11 +16,20 @@ const PROBE_MS = 500
 /** Whether a majority of the members of etcd answers this node. */
 export class Quorum {
   readonly #parts: QuorumParts
+  /** However many changes ask. */
+  readonly #isBack: KeptAnswer<boolean>
   /** Undefined while it is there. */
   #lost_ms: number | undefined
 
   constructor(parts: QuorumParts) {
     this.#parts = parts
+    const { etcd, clock } = parts
+    const ask = () =>
+      etcd.members.list({ timeout_ms: PROBE_MS }).then(
+        () => true,
+        () => false,
+      )
+    this.#isBack = new KeptAnswer({ ask, kept_ms: PROBE_MS, clock })
   }
 
   get isThere(): boolean {
@@ -38,12 +48,8 @@ export class Quorum {
    * @throws {ApiError} NO_QUORUM: nothing was changed.
    */
   async assert({ op }: Entry): Promise<void> {
-    const { etcd, clock } = this.#parts
+    const { clock } = this.#parts
     if (this.#lost_ms === undefined || clock.monotonic_ms() - this.#lost_ms < LOST_MS || op === 'takeover') return
-    const isBack = await etcd.members.list({ timeout_ms: PROBE_MS }).then(
-      () => true,
-      () => false,
-    )
-    if (!isBack) throw noQuorum(false)
+    if (!(await this.#isBack.get())) throw noQuorum(false)
   }
 }

@@ -75,6 +75,10 @@ export class Removals {
       const mark = { member, stage: 'marked', at, by: own.nodeId, isLeaving, keyId: keys.newestKeyId } as const
       if (members.witness?.id === id) return { ...mark, isWitness: true }
       if (members.all().length === 1) throw lastNode(member)
+      const others = members.all().filter((other) => other.id !== id)
+      // Of two, the other one may be giving its vote up at this moment.
+      if (members.mayVote().size === 2 && others.some(({ maintenance }) => maintenance !== undefined))
+        throw lastVote(member, others)
       return mark
     })
   }
@@ -169,6 +173,9 @@ export class Removals {
     const staying = members.voters().filter((member) => member.id !== id && isVoter(member))
     const silent: Voter[] = []
     for (const member of staying) if (!(await this.#answers(member))) silent.push(member)
+    const others = members.all().filter((member) => member.id !== id)
+    // etcd lets nobody remove the last vote.
+    if (staying.length === 0 && others.length > 0) throw lastVote(target, others)
     if (staying.length === 0 || staying.length - silent.length > staying.length / 2) return
     const names = silent.map(({ name }) => name).join(', ')
     throw new ApiError(
@@ -194,6 +201,12 @@ export function standingIn(members: Pick<Members, 'removalOf'>, pin: string): St
 /** One that has never started has no name. */
 const isOf = ({ name, peerUrls }: EtcdMember, member: Voter): boolean =>
   name === '' ? peerUrls.includes(peerUrl(member)) : name === member.id
+
+function lastVote({ name }: Voter, others: readonly Voter[]): ApiError {
+  const names = others.map((other) => other.name).join(' and ')
+  const message = `${name} has the only vote, as ${names} has none: end the maintenance of that first, or wait until it has caught up`
+  return new ApiError('IN_USE', message)
+}
 
 /** What etcd does not answer in time is not lost: it is done later. */
 export async function inTime<T>(work: () => Promise<T>): Promise<T> {

@@ -11,7 +11,7 @@ export interface ReturningParts {
   readonly etcd: { readonly members: Pick<EtcdClient['members'], 'list' | 'add'> }
   readonly members: Pick<Members, 'epoch'>
   readonly files: Pick<ClusterFiles, 'change' | 'keepArguments'>
-  readonly service: Pick<EtcdService, 'argumentsOf' | 'start'>
+  readonly service: Pick<EtcdService, 'argumentsOf'>
 }
 
 /**
@@ -32,7 +32,8 @@ export async function startOver(
 /**
  * Gives a node that comes back a new member of etcd, as one that follows without a vote, like a node that joins. What
  * it had of the old one is away by now, so from the start on nothing may be wiped any more: that it returns is over
- * before. `listed`: the members as the others know them, this node's not among them or not started.
+ * before. Whoever asks starts it, and has to know by then that it has a member: a start that fails is tried again, and
+ * nothing goes for it. `listed`: the members as the others know them, this node's not among them or not started.
  */
 export async function comeBack(
   { own, etcd, members, files, service }: ReturningParts,
@@ -45,5 +46,4 @@ export async function comeBack(
   const urls = Object.fromEntries(known.map(({ name, peerUrls }) => [name === '' ? own.nodeId : name, peerUrls]))
   await files.keepArguments(service.argumentsOf(own, urls, 'existing'))
   await files.change({ isReturning: undefined, vote: undefined, epoch: members.epoch })
-  await service.start()
 }

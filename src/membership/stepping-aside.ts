@@ -119,6 +119,7 @@ export class SteppingAside {
     await files.wipeEtcd()
     await comeBack(this.#parts, listed)
     this.#vote = undefined
+    await service.start()
     messages.info('this node gets its vote back when it has caught up')
   }
 

@@ -25,7 +25,7 @@ import { Takeovers } from './takeovers.ts'
 export interface SuccessionParts {
   readonly own: OwnMembership
   readonly etcd: EtcdClient
-  readonly log: Pick<ClusterLog, 'takeOver' | 'caughtUp'>
+  readonly log: Pick<ClusterLog, 'takeOver' | 'caughtUp' | 'halted'>
   readonly keys: ClusterKeys
   readonly peers: Pick<PeerClient, 'forward' | 'livenessOf'>
   readonly store: Pick<SharedStore, 'folding' | 'edit'>
@@ -102,8 +102,11 @@ export class Succession {
    * answered before: its member reads what the leader has at this moment.
    */
   async readBack(revision: number): Promise<void> {
-    const { members, etcd } = this.#parts
-    if (this.#voting === undefined || this.#voting.epoch !== members.epoch || this.takeovers.isUnderWay) return
+    const { members, etcd, own } = this.#parts
+    if (this.takeovers.isUnderWay || partnerIn(members, own.nodeId) === undefined) return
+    // It may have been given its vote since the last look.
+    this.#voting ??= this.#votingIn(await etcd.members.list({ timeout_ms: PATIENCE_MS }))
+    if (this.#voting === undefined || this.#voting.epoch !== members.epoch) return
     const at = clientUrl(this.#voting.partner)
     const seen = await etcd.range({ key: GUARD }, { at, timeout_ms: PATIENCE_MS })
     if (seen.revision < revision) throw new EtcdError('timeout', 'the member of the partner is behind')
@@ -118,7 +121,8 @@ export class Succession {
   async look(listed: readonly EtcdMember[] | undefined): Promise<boolean> {
     // Whoever cannot say who votes may be answered a moment later.
     if (listed !== undefined) this.#voting = this.#votingIn(listed)
-    if (!this.#isFollower) await this.#automatic.look(listed !== undefined)
+    const isFit = !this.#isFollower && this.#parts.log.halted === undefined
+    if (isFit) await this.#automatic.look(listed !== undefined)
     if (this.#isReturning) {
       if (listed !== undefined) await this.#comeBack(listed)
       return true
@@ -173,6 +177,7 @@ export class Succession {
     if (!this.#hasCaughtUp) return
     await comeBack(this.#parts, listed)
     this.#isReturning = false
+    await this.#parts.service.start()
   }
 
   #votingIn(listed: readonly EtcdMember[]): Voting | undefined {

@@ -17,7 +17,7 @@ import { clientUrl, peerUrl } from './node-address.ts'
 export interface TakeoversParts {
   readonly own: OwnMembership
   readonly etcd: Pick<EtcdClient, 'range'> & { readonly members: Pick<EtcdClient['members'], 'list'> }
-  readonly log: Pick<ClusterLog, 'takeOver'>
+  readonly log: Pick<ClusterLog, 'takeOver' | 'halted'>
   readonly members: Members
   readonly files: ClusterFiles
   readonly service: Pick<EtcdService, 'restart' | 'argumentsOf'>
@@ -59,10 +59,12 @@ export class Takeovers {
   /**
    * Not between two looks, nor while a look works.
    *
-   * @throws {ApiError} NOT_SUPPORTED, when etcd does not start, or nodes of this cluster know no takeovers yet.
+   * @throws {ApiError} NOT_SUPPORTED, when etcd does not start, or nodes of this cluster know no takeovers yet;
+   * NO_QUORUM, when this node has something else than the others: it must not be the one that stays.
    */
   async takeOver({ by, reason }: AskedTakeover): Promise<void> {
-    const { members, files, clock } = this.#parts
+    const { members, files, clock, log } = this.#parts
+    if (log.halted !== undefined) throw refused(log.halted)
     if (members.level < levelOf({ op: 'takeover' })) {
       const message = 'A node of this cluster was never seen with a version that knows takeovers, so none can be made'
       throw new ApiError('NOT_SUPPORTED', message)

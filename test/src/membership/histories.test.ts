@@ -73,7 +73,7 @@ const THEIRS = (edits: number): HistoryTold => ({ takeovers: [made(2, 'b', 2)], 
 t.test('who has missed a takeover comes back by itself', async (t) => {
   const { histories, changes, beginnings, asideFiles } = await nodeA(t, THEIRS(0))
   await histories.look(undefined)
-  t.same([changes, beginnings(), histories.givesWay], [[{ isReturning: true }], 1, true])
+  t.same([changes, beginnings(), histories.givesWay], [[{ isReturning: true, vote: undefined }], 1, true])
   t.same(asideFiles(), [])
   t.throws(() => histories.admit(staged('a', 1)), { code: 'NO_QUORUM' })
 })

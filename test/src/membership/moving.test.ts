@@ -68,6 +68,15 @@ t.test('another address is certified before anybody is told', async (t) => {
   t.equal(members.get('a')?.host, BEFORE, 'the others are told when it is there')
 })
 
+t.test('what a node has written into its file since it began stays when it moves', async (t) => {
+  const { parts, own, files } = await begun(t)
+  await files.commit({ ...own, isReturning: true })
+  const returned = { ...parts, cluster: { ...parts.cluster, own: { ...own, isReturning: true } } }
+  await files.change({ isReturning: undefined, vote: 'out', epoch: 3 })
+  await changeNode(returned, undefined, { host: AFTER, port: 9444 })
+  t.match(files.read(), { host: AFTER, isReturning: undefined, vote: 'out', epoch: 3 })
+})
+
 t.test('the next beginning goes by the file of the node', async (t) => {
   const { own, members, files, service, verbs, updated, cluster } = await begun(t)
   await startAt(own, files, service)

@@ -175,6 +175,18 @@ t.test('what is refused changes nothing', async (t) => {
   t.equal(members.all().length, 2, 'one without a vote costs no quorum')
 })
 
+t.test('the only vote stays, whoever else is a node', async (t) => {
+  const { removals, members, listed } = await begun(t)
+  await removals.remove('c')
+  listed.delete('b')
+  t.match((await refuses(t, 'IN_USE', removals.remove('a'))).message, /only vote, as node b has none: end the maint/)
+  t.equal(members.removed().length, 1)
+  listed.add('b')
+  await members.change('b', (member) => ({ ...member, maintenance: { since: '', by: 'ann' } }))
+  await refuses(t, 'IN_USE', removals.remove('a'))
+  t.equal(members.removed().length, 1, 'it may be giving its vote up')
+})
+
 t.test('the last node stays', async (t) => {
   const { removals, members, reachable } = await begun(t)
   reachable.clear()

@@ -121,6 +121,13 @@ t.test('a crash between is gone on from', async (t) => {
   await out.aside.look(PARTNER, true)
   t.same(out.done, BACK)
 
+  const started = await nodeA(t, { vote: 'out' })
+  started.state.fails = 'start'
+  await t.rejects(started.aside.look(PARTNER, true), /start fails/)
+  started.done.length = 0
+  await started.aside.look([...PARTNER, voter('a', { isLearner: true })], true)
+  t.notOk(started.done.includes('wipe'), 'it has a member, which is started again and keeps what it has')
+
   const refused = await nodeA(t)
   await refused.maintain('a')
   refused.state.fails = REMOVE

@@ -12,35 +12,37 @@ const HOW = { by: 'somebody', reason: 'gone', isForced: false } as const
 const BOTH = ['a', 'b'].map((name) => ({ id: name, name, peerUrls: [], clientUrls: [], isLearner: false }))
 
 /** The node `a` of a pair. */
-async function inPair(test: Test, { nodes = ['a', 'b'], level = 2 } = {}) {
+async function inPair(test: Test, { nodes = ['a', 'b'], level = 2, halted = undefined as string | undefined } = {}) {
   const store = openStore(test)
   await store.write({ op: 'level', level })
   const members = new Members(store.members)
   for (const id of nodes) await members.add(() => ({ id, name: `node ${id}`, since: id, ...PLACE }) as never)
-  const sight = { hasQuorum: false, isReachable: false, partnerHas: 7 }
+  const sight = { hasQuorum: false, isReachable: false, partnerHas: 7, listed: BOTH }
   const read: unknown[] = []
+  const clock = manualClock()
   const parts = {
     own: { clusterId: 'c', name: 'site', nodeId: 'a', epoch: 1, keys: [], ...PLACE },
     etcd: {
       range: async (_: object, { at }: { readonly at: string }) => (read.push(at), { revision: sight.partnerHas }),
       members: {
-        list: async () => (sight.hasQuorum ? BOTH : Promise.reject(new EtcdError('no-leader', 'it has no leader'))),
+        list: async () =>
+          sight.hasQuorum ? sight.listed : Promise.reject(new EtcdError('no-leader', 'it has no leader')),
       },
       maintenance: { status: () => Promise.reject(new EtcdError('unreachable', 'it refuses connections')) },
     },
-    log: { caughtUp: Promise.resolve() },
+    log: { caughtUp: Promise.resolve(), halted },
     peers: { livenessOf: () => ({ isReachable: sight.isReachable }) },
     store,
     members,
     files: { read: () => undefined },
     apiPortOf: () => 1,
-    clock: manualClock(),
+    clock,
     messages: silentLog,
   } as unknown as SuccessionParts
   const succession = new Succession(parts)
   const taken: object[] = []
   succession.takeovers.takeOver = async (asked) => void taken.push(asked)
-  return { succession, sight, taken, read, members }
+  return { succession, sight, taken, read, members, clock }
 }
 
 t.test('a takeover says who is off', async (t) => {
@@ -73,16 +75,34 @@ t.test('a partner that answers is not off, unless it is forced', async (t) => {
 
 t.test('of two voters the other one has to have what is answered', async (t) => {
   const { succession, sight, read } = await inPair(t)
-  await succession.readBack(7)
-  t.same(read, [], 'nobody has told that it votes')
-  await succession.look(BOTH)
+  await t.rejects(succession.readBack(7), { message: 'it has no leader' }, 'whether the other one votes is not known')
+  t.same(read, [])
+  sight.hasQuorum = true
   await succession.readBack(7)
   t.same(read, ['https://127.0.0.1:2'])
   sight.partnerHas = 6
   t.match(await succession.readBack(7).catch((error: unknown) => error), { kind: 'timeout' })
-  await succession.look(BOTH.slice(0, 1))
+  sight.listed = BOTH.slice(0, 1)
+  await succession.look(sight.listed)
   await succession.readBack(7)
   t.equal(read.length, 2, 'and nobody who does not vote')
+  sight.listed = BOTH
+  sight.partnerHas = 7
+  await succession.readBack(7)
+  t.equal(read.length, 3, 'it has got its vote since the last look')
+  const three = await inPair(t, { nodes: ['a', 'b', 'c'] })
+  await three.succession.readBack(7)
+  t.same(three.read, [], 'of three there is always another one')
+})
+
+t.test('a node that is halted takes over neither by itself nor when it is told', async (t) => {
+  const { succession, members, clock, taken } = await inPair(t, { halted: 'it differs' })
+  await members.setPair({ preferredNode: 'a', takeoverAfter_s: 1 })
+  for (let looks = 0; looks < 5; looks += 1) {
+    clock.advance(1_000)
+    await succession.look(undefined)
+  }
+  t.same(taken, [])
 })
 
 t.test('an entry of a new kind waits for the level that all nodes make possible', async (t) => {

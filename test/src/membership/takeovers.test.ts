@@ -124,6 +124,13 @@ t.test('nothing is taken over where etcd counts a third vote, though the log has
   t.same([etcd.starts, files.read()?.takingOver], [[], undefined])
 })
 
+t.test('a node that has something else than the others does not become the one that stays', async (t) => {
+  const { node, files, etcd, made } = await nodeOfTwo(t)
+  node.log.halt('it differs')
+  await refuses(t, 'NO_QUORUM', made().takeOver(ASKED))
+  t.same([etcd.starts, files.read()?.takingOver], [[], undefined])
+})
+
 t.test('a cluster with a node that knows no takeovers makes none', async (t) => {
   const { etcd, made } = await nodeOfTwo(t, { level: 1 })
   await refuses(t, 'NOT_SUPPORTED', made().takeOver(ASKED))
