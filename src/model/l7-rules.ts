@@ -18,7 +18,7 @@ const ACTIONS = [
   'rewritePath',
   'setVariable',
 ] as const
-export const LIMITED = ['source', 'header', 'path', 'cookie'] as const
+const LIMITED = ['source', 'header', 'path', 'cookie'] as const
 export const REFUSALS = [400, 401, 403, 404, 405, 410, 429, 500, 502, 503, 504] as const
 export const REDIRECTS = [301, 302, 303, 307, 308] as const
 
@@ -142,11 +142,14 @@ const Rule = closed(
 )
 export type Rule = Static<typeof Rule>
 
-export const RULES_MAX = 200
+const RULES_MAX = 200
 
 /** Ordered, replaced whole. */
 export const rulesOf = (description: string) =>
   Type.Optional(Type.Array(Rule, { maxItems: RULES_MAX, description: `${description} Up to ${RULES_MAX}, in order.` }))
+
+/** What a rule looks at: nothing where it always holds. */
+export const conditionsOf = ({ when }: Rule): readonly Condition[] => when?.all ?? when?.any ?? []
 
 /** The backends that a frontend sends requests to: by its rules, in their order, and by default. */
 export function backendsOf({

@@ -5,6 +5,7 @@ import {
   type Action,
   type ActionType,
   type Condition,
+  conditionsOf,
   type ConditionType,
   REDIRECTS,
   REFUSALS,
@@ -196,7 +197,7 @@ function whenProblems(rule: Rule, of: Of): readonly Fault[] {
   const { all, any } = rule.when
   if ((all === undefined) === (any === undefined)) return [['when', 'must have either all or any']]
   const key = all === undefined ? 'any' : 'all'
-  return (all ?? any ?? []).flatMap((condition, at) =>
+  return conditionsOf(rule).flatMap((condition, at) =>
     conditionProblems(condition, of).map(([field, message]): Fault => [`when.${key}.${at}.${field}`, message]),
   )
 }

@@ -3,7 +3,7 @@ import { portRanges } from '../drivers/haproxy/tls.ts'
 import { isResting } from '../drivers/resting.ts'
 import type { L4Frontend } from '../model/layer4.ts'
 import type { L7Frontend } from '../model/layer7.ts'
-import { backendsOf, type Condition, type Rule } from '../model/l7-rules.ts'
+import { backendsOf, type Condition, conditionsOf, type Rule } from '../model/l7-rules.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { Warning } from '../model/warning.ts'
 import { takesAll } from '../rules/l7-rules.ts'
@@ -54,8 +54,7 @@ function redirectsToItself(rule: Rule): boolean {
   const { type, to = '' } = rule.do
   if (type !== 'redirect' || !to.startsWith('/') || to.includes('{')) return false
   const [path = ''] = to.split(/[?#]/)
-  const conditions = rule.when?.all ?? rule.when?.any ?? []
-  return conditions.every((condition) => holdsForPath(condition, path))
+  return conditionsOf(rule).every((condition) => holdsForPath(condition, path))
 }
 
 function holdsForPath({ type, match = 'is', values, negate = false }: Condition, path: string): boolean {

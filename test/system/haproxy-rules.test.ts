@@ -261,6 +261,17 @@ const ACTIONS: readonly (readonly [name: string, rules: readonly Rule[], asked: 
     { status: 429, headers: { 'retry-after': '60' } },
   ],
   [
+    'a limit in each of eight ways',
+    [
+      {
+        when: { any: Array.from({ length: 8 }, (_, at) => path(`/${at}`)) },
+        do: { type: 'limit', per: 'source', rate: 0, over: 60 },
+      },
+    ],
+    { path: '/7' },
+    { status: 429 },
+  ],
+  [
     'a limit that is not reached',
     [rule(undefined, { type: 'limit', per: 'path', rate: 1, over: 60 })],
     {},

@@ -4,7 +4,7 @@ import { checkLines } from './checks.ts'
 import { backendRules } from './l7-rules.ts'
 import { hashes, portionsOf, type Server, serversOf } from './server.ts'
 import { SHARED } from './sharing.ts'
-import { commentText, endpointText, type Owner, type Statement, textOf } from './statement.ts'
+import { commentText, endpointText, linesOf, type Owner, type Statement, textOf } from './statement.ts'
 
 export const FALLBACK = 'fallback'
 export const DEFAULT_COOKIE = 'FULCRUMID'
@@ -30,11 +30,7 @@ export function backendStatements(backend: L7Backend, view: ConfigView, checks: 
 
 /** Everything of a backend that is not one of its real servers; `checks` is the folder of its programs. */
 function backendHead(backend: L7Backend, checks: string): readonly Statement[] {
-  const line = (text: string, field: string): Statement => ({
-    text: `    ${text}`,
-    owner: { section: 'l7Backends', id: backend.id, field },
-    kind: text.startsWith('#') ? 'comment' : 'statement',
-  })
+  const line = linesOf('l7Backends', backend.id)
   return [
     {
       text: `backend ${backend.id}`,

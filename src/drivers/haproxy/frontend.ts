@@ -4,7 +4,7 @@ import { canonicalIp, isIpv6 } from './address.ts'
 import { listName } from './certificates.ts'
 import { isResting } from '../resting.ts'
 import { frontendRules } from './l7-rules.ts'
-import { commentText, type Owner, type Statement, textOf } from './statement.ts'
+import { commentText, linesOf, type Owner, type Statement, textOf } from './statement.ts'
 import { httpsStatements, portRanges, tlsOptions } from './tls.ts'
 
 /** Longest wait for the headers of a request, so that slow senders cannot hold connections open. */
@@ -18,11 +18,7 @@ export function frontendStatements(frontend: L7Frontend, view: ConfigView, folde
     const text = `# frontend ${frontend.id} (${commentText(frontend.name)}) ${state}`
     return [{ text, owner: owned(undefined), kind: 'comment' }]
   }
-  const line = (text: string, field?: string): Statement => ({
-    text: `    ${text}`,
-    owner: owned(field),
-    kind: text.startsWith('#') ? 'comment' : 'statement',
-  })
+  const line = linesOf('l7Frontends', frontend.id)
   const statements: Statement[] = [
     { text: `# ${commentText(frontend.name)}`, owner: owned('name'), kind: 'comment' },
     { text: `frontend ${frontend.id}`, owner: owned(undefined), kind: 'statement' },

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { L7Backend, L7Frontend } from '../../model/layer7.ts'
-import type { Action, Condition, Rule, When } from '../../model/l7-rules.ts'
+import { type Action, type Condition, conditionsOf, type Rule } from '../../model/l7-rules.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { partsOf, type Placeholder } from '../../rules/filled-text.ts'
 import { PEERS } from './sharing.ts'
-import { commentText, quote } from './statement.ts'
+import { commentText, quote, quoted } from './statement.ts'
 import { speaksTls } from './tls.ts'
 
 /** One line of a proxy, and the field that it comes from. */
@@ -56,8 +56,8 @@ const OF_REQUESTS: Fetches = {
 }
 const OF_CONNECTIONS: Fetches = { ...OF_REQUESTS, of: { ...OF_REQUESTS.of, sni: () => 'req.ssl_sni,lower' } }
 const OF_RESPONSES: Fetches = {
+  ...OF_REQUESTS,
   of: { ...OF_REQUESTS.of, header: (name) => `res.fhdr(${name})`, status: () => 'status' },
-  filled: { ...OF_REQUESTS.filled },
 }
 
 const METHODS = { is: 'str', begins: 'beg', ends: 'end', contains: 'sub', regex: 'reg', in: 'ip' } as const
@@ -87,18 +87,13 @@ function wordOf({ type }: Condition, value: string): string {
   return quote(value)
 }
 
-/** The condition behind a line, with a space before it; `also` has to hold as well. */
-function conditionText(at: number, when: When | undefined, also = ''): string {
-  const names = (conditions: readonly Condition[]) =>
-    conditions.map(({ negate }, index) => `${negate === true ? '!' : ''}r${at}c${index}`)
-  const more = also === '' ? '' : ` ${also}`
-  if (when?.any !== undefined)
-    return ` if ${names(when.any)
-      .map((name) => `${name}${more}`)
-      .join(' || ')}`
-  if (when?.all !== undefined) return ` if ${names(when.all).join(' ')}${more}`
-  return also === '' ? '' : ` if ${also}`
+/** The condition behind a line, with a space before it. */
+function conditionText(rule: Rule, at: number): string {
+  const names = conditionsOf(rule).map(({ negate }, index) => `${negate === true ? '!' : ''}${aclName(at, index)}`)
+  return names.length === 0 ? '' : ` if ${names.join(rule.when?.any === undefined ? ' ' : ' || ')}`
 }
+
+const aclName = (at: number, index: number): string => `r${at}c${index}`
 
 /** A text as HAProxy fills it, one word. */
 function formatOf(text: string, { filled }: Pick<Fetches, 'filled'>): string {
@@ -119,7 +114,6 @@ const IN_PATH: Fetches['filled'] = {
 
 /** Percent signs begin what is filled in. */
 const escaped = (text: string) => text.replaceAll('%', '%%')
-const quoted = (word: string) => `'${word.replaceAll("'", String.raw`'\''`)}'`
 
 /** A text of several lines as one word: outside of quotes, HAProxy reads \x0a as the end of a line. */
 function bodyOf(text: string): string {
@@ -139,8 +133,8 @@ const literalRegex = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, St
 /** What a rule does, each line with the condition behind it. */
 interface Rendering {
   readonly action: Action
-  /** With ` if …` where the rule has a condition; what it is given has to hold as well. */
-  readonly cond: (also?: string) => string
+  /** ` if …` where the rule has a condition. */
+  readonly cond: string
   readonly fetches: Fetches
   readonly isServed: (backendId: string) => boolean
   /** Of a limit: which of the three counters of a request. */
@@ -152,57 +146,56 @@ type Render = (rule: Rendering) => readonly string[]
 
 const header =
   (verb: 'set-header' | 'add-header'): Render =>
-  ({ action: { name, value = '' }, cond, fetches }) => [`${verb} ${name} ${formatOf(value, fetches)}${cond()}`]
+  ({ action: { name, value = '' }, cond, fetches }) => [`${verb} ${name} ${formatOf(value, fetches)}${cond}`]
 
 /** A new kind of action is a row here, one where it is judged, and its word in the model. */
 const RENDERED: Readonly<Record<Action['type'], Render>> = {
   // A disabled backend answers as if there were none.
   backend: ({ action: { backendId = '' }, cond, isServed }) =>
     isServed(backendId)
-      ? [`set-var(${CHOSEN}) str(${backendId})${cond()}`, `allow if ${IS_CHOSEN}`]
-      : [`deny deny_status 503${cond()}`],
+      ? [`set-var(${CHOSEN}) str(${backendId})${cond}`, `allow if ${IS_CHOSEN}`]
+      : [`deny deny_status 503${cond}`],
   redirect: ({ action: { to = '', status = 302 }, cond, fetches }) => [
-    `redirect location ${formatOf(to, fetches)} code ${status}${cond()}`,
+    `redirect location ${formatOf(to, fetches)} code ${status}${cond}`,
   ],
-  deny: ({ action: { status = 403 }, cond }) => [`deny deny_status ${status}${cond()}`],
-  tarpit: ({ action: { status = 403 }, cond }) => [`tarpit deny_status ${status}${cond()}`],
+  deny: ({ action: { status = 403 }, cond }) => [`deny deny_status ${status}${cond}`],
+  tarpit: ({ action: { status = 403 }, cond }) => [`tarpit deny_status ${status}${cond}`],
   respond: ({ action: { status = 200, contentType = 'text/plain', body = '' }, cond }) => [
-    `return status ${status}${body === '' ? '' : ` content-type ${quoted(contentType)} string ${bodyOf(body)}`}${cond()}`,
+    `return status ${status}${body === '' ? '' : ` content-type ${quoted(contentType)} string ${bodyOf(body)}`}${cond}`,
   ],
   limit: ({ action, cond, counter, table }) => {
     const { per = 'source', name = '', rate = 0, burst = 0, over = 1, answer = 429 } = action
     const key = { source: 'src', path: 'path', header: `req.fhdr(${name})`, cookie: `req.cook(${name})` }[per]
+    // Only requests that the line before has counted have this counter.
     const beyond = `{ sc_http_req_rate(${counter}) gt ${rate + burst} }`
     return [
-      `track-sc${counter} ${key} table ${table}${cond()}`,
-      `return status ${answer} content-type text/plain string 'Too many requests' hdr Retry-After ${over}${cond(beyond)}`,
+      `track-sc${counter} ${key} table ${table}${cond}`,
+      `return status ${answer} content-type text/plain string 'Too many requests' hdr Retry-After ${over} if ${beyond}`,
     ]
   },
   setHeader: header('set-header'),
   addHeader: header('add-header'),
-  removeHeader: ({ action: { name }, cond }) => [`del-header ${name}${cond()}`],
+  removeHeader: ({ action: { name }, cond }) => [`del-header ${name}${cond}`],
   rewritePath: ({ action: { value = '', to = '', match = 'begins' }, cond }) => {
     // HAProxy puts the text in place of the whole path.
     const [regex, by] =
       match === 'regex' ? [value, to] : [`^${literalRegex(value)}(.*)`, `${to.replaceAll('\\', '\\\\')}\\1`]
-    return [`replace-path ${quoted(regex)} ${formatOf(by, { filled: IN_PATH })}${cond()}`]
+    return [`replace-path ${quoted(regex)} ${formatOf(by, { filled: IN_PATH })}${cond}`]
   },
   setVariable: ({ action: { name = '', value = '' }, cond, fetches }) => [
-    `set-var-fmt(txn.rule_${name}) ${formatOf(value, fetches)}${cond()}`,
+    `set-var-fmt(txn.rule_${name}) ${formatOf(value, fetches)}${cond}`,
   ],
 }
 
 /** Actions of connections; all others are of requests. */
 const OF_TCP: Partial<Readonly<Record<Action['type'], Render>>> = {
   backend: ({ action: { backendId = '' }, cond, isServed }) =>
-    isServed(backendId)
-      ? [`set-var(${CHOSEN}) str(${backendId})${cond()}`, `accept if ${IS_CHOSEN}`]
-      : [`reject${cond()}`],
-  deny: ({ cond }) => [`reject${cond()}`],
+    isServed(backendId) ? [`set-var(${CHOSEN}) str(${backendId})${cond}`, `accept if ${IS_CHOSEN}`] : [`reject${cond}`],
+  deny: ({ cond }) => [`reject${cond}`],
 }
 
-const aclsOf = (at: number, when: When | undefined, fetches: Fetches) =>
-  (when?.all ?? when?.any ?? []).flatMap((condition, index) => aclLines(`r${at}c${index}`, condition, fetches))
+const aclsOf = (rule: Rule, at: number, fetches: Fetches) =>
+  conditionsOf(rule).flatMap((condition, index) => aclLines(aclName(at, index), condition, fetches))
 
 /**
  * What is no path is refused where paths are looked at, or a rule that refuses some could be got round. Clients leave
@@ -213,7 +206,7 @@ const noQuery = (name: string) =>
   `deny deny_status 400 if { url_param(${name}) -m found } !{ url_param(${name}),url_dec(1) -m found }`
 
 function malformed(rules: readonly Rule[]): readonly string[] {
-  const conditions = rules.flatMap(({ when }) => when?.all ?? when?.any ?? [])
+  const conditions = rules.flatMap(conditionsOf)
   const names = new Set(conditions.flatMap(({ type, name }) => (type === 'query' && name !== undefined ? [name] : [])))
   return [...(conditions.some(({ type }) => type === 'path') ? [NO_PATH] : []), ...[...names].map(noQuery)]
 }
@@ -227,12 +220,12 @@ export function frontendRules(frontend: L7Frontend, view: ConfigView): readonly 
   const fetches = isPassed ? OF_CONNECTIONS : OF_REQUESTS
   const tables = limitsOf(frontend)
   const lines = rules.flatMap((rule, at): Line[] => {
-    const { when, do: action } = rule
+    const action = rule.do
     const counter = tables.findIndex((limit) => limit.at === at)
-    const cond = (also = '') => conditionText(at, when, also)
+    const cond = conditionText(rule, at)
     const parts = { action, cond, fetches, isServed, counter, table: tables[counter]?.name ?? '' }
     const texts = rendering[action.type]?.(parts) ?? []
-    return ruleLines(rule, at, [...aclsOf(at, when, fetches), ...texts.map((text) => `${keyword} ${text}`)])
+    return ruleLines(rule, at, [...aclsOf(rule, at, fetches), ...texts.map((text) => `${keyword} ${text}`)])
   })
   const has = (type: Action['type']) => rules.some((rule) => rule.do.type === type)
   return [
@@ -256,15 +249,15 @@ function ruleLines({ name = '' }: Rule, at: number, texts: readonly string[]): L
 /** The rules of a backend, about its responses. */
 export function backendRules({ rules = [] }: Pick<L7Backend, 'rules'>): readonly Line[] {
   return rules.flatMap((rule, at): Line[] => {
-    const { when, do: action } = rule
-    const cond = (also = '') => conditionText(at, when, also)
+    const action = rule.do
+    const cond = conditionText(rule, at)
     const parts = { action, cond, fetches: OF_RESPONSES, isServed: () => false, counter: 0, table: '' }
     const texts = RENDERED[action.type](parts).map((text) => `http-response ${text}`)
-    return ruleLines(rule, at, [...aclsOf(at, when, OF_RESPONSES), ...texts])
+    return ruleLines(rule, at, [...aclsOf(rule, at, OF_RESPONSES), ...texts])
   })
 }
 
-const asksForSni = ({ when }: Rule) => (when?.all ?? when?.any ?? []).some(({ type }) => type === 'sni')
+const asksForSni = (rule: Rule) => conditionsOf(rule).some(({ type }) => type === 'sni')
 
 interface Limit {
   readonly at: number

@@ -8,7 +8,7 @@ import { limitsOf } from './l7-rules.ts'
 import type { HaproxyPaths } from './paths.ts'
 import { servedFrontends } from './resting.ts'
 import { alone, amongNodes, localPeer, type Sharing, sharesTable } from './sharing.ts'
-import { type Owner, quote, type Statement, textOf } from './statement.ts'
+import { linesOf, type Owner, quote, type Statement, textOf } from './statement.ts'
 import { needsDhParameters } from './tls.ts'
 
 /**
@@ -98,9 +98,6 @@ function defaultsStatements({ stateFile }: HaproxyPaths): readonly Statement[] {
 }
 
 function limitStatements(frontend: L7Frontend): readonly Statement[] {
-  return limitsOf(frontend).map(({ at, statement }) => ({
-    text: `    ${statement}`,
-    owner: { section: 'l7Frontends', id: frontend.id, field: `rules.${at}` },
-    kind: 'statement',
-  }))
+  const line = linesOf('l7Frontends', frontend.id)
+  return limitsOf(frontend).map(({ at, statement }) => line(statement, `rules.${at}`))
 }

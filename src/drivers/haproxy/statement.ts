@@ -20,9 +20,19 @@ export function textOf(statements: readonly Statement[]): string {
 }
 
 /** A word as HAProxy reads it literally: single quotes keep everything, environment variables included. */
-export function quote(word: string): string {
-  return /^[\w./:@,=*+-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
-}
+export const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`
+
+/** The same, without quotes where nothing in it means anything. */
+export const quote = (word: string): string => (/^[\w./:@,=*+-]+$/.test(word) ? word : quoted(word))
+
+/** Lines of a section that come from this record, or comments among them. */
+export const linesOf =
+  (section: SectionName, id: string) =>
+  (text: string, field?: string): Statement => ({
+    text: `    ${text}`,
+    owner: { section, id, field },
+    kind: text.startsWith('#') ? 'comment' : 'statement',
+  })
 
 /** A name that people gave, made safe for a comment line. */
 export function commentText(name: string): string {

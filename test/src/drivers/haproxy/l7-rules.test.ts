@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Condition, Rule } from '../../../../src/model/l7-rules.ts'
+import type { Action, Condition, Rule } from '../../../../src/model/l7-rules.ts'
 import { backendRules, frontendRules, limitsOf } from '../../../../src/drivers/haproxy/l7-rules.ts'
 import { backend, frontend } from '../../../fixtures/config.ts'
 import { viewOf } from './records.ts'
@@ -42,12 +42,29 @@ t.test('each line names the rule that it comes from', (test) => {
   test.end()
 })
 
-t.test('a limit holds where its rule does, in each of several ways', (test) => {
+t.test('a limit counts where its rule holds, and holds for what it has counted', (test) => {
   const method = (value: string): Condition => ({ type: 'method', values: [value] })
-  const lines = texts([
+  const [counted, limited] = texts([
     { when: { any: [method('PUT'), method('POST')] }, do: { type: 'limit', per: 'source', rate: 2, burst: 3 } },
-  ])
-  test.match(lines.at(-1), / if r0c0 \{ sc_http_req_rate\(0\) gt 5 \} \|\| r0c1 \{ sc_http_req_rate\(0\) gt 5 \}$/)
+  ]).slice(-2)
+  test.match(counted, /^http-request track-sc0 src table \S+ if r0c0 \|\| r0c1$/)
+  test.match(limited, / if \{ sc_http_req_rate\(0\) gt 5 \}$/)
+  test.end()
+})
+
+t.test('no line has more words than HAProxy reads, however much a rule has', (test) => {
+  const any = Array.from({ length: 8 }, (): Condition => ({
+    type: 'path',
+    values: Array(1000).fill('/a b'),
+    negate: true,
+  }))
+  const actions: Action[] = [
+    { type: 'limit', per: 'header', name: 'X', rate: 1, over: 60, burst: 2, answer: 503 },
+    { type: 'respond', status: 200, contentType: 'text/plain; charset=utf-8', body: 'a b\nc d' },
+    { type: 'rewritePath', value: '/a b', to: '/{host}' },
+  ]
+  for (const line of texts(actions.map((action) => ({ when: { any }, do: action }))))
+    test.ok((line.match(/(?:'[^']*'|\\.|[^\s'])+/g) ?? []).length <= 64, line.slice(0, 80))
   test.end()
 })
 
