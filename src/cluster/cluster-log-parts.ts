@@ -32,8 +32,10 @@ export interface ClusterLogParts {
   readonly history: () => string
   /** Rejects where an entry must not be written now. */
   readonly admits?: (entry: Entry) => Promise<void>
-  /** Resolves when this revision of etcd is where it outlives this node; otherwise rejects with `EtcdError`. */
-  readonly readBack?: (revision: number) => Promise<void>
+  /** Resolves when what was written outlives this node, whatever ends; otherwise rejects with `EtcdError`. */
+  readonly settle?: () => Promise<void>
+  /** Whether etcd is being made one of this node alone. */
+  readonly isTakingOver?: () => boolean
   readonly folding: Folding
   readonly clock: Clock
   readonly log: Log

@@ -7,7 +7,7 @@ import { type ClusterLogParts, keepHalt, sleepFor } from './cluster-log-parts.ts
 import { decodeEnvelope, encodeEnvelope, type Envelope, envelopeOf, UnknownEntryError } from './envelope.ts'
 import { EntryWriter } from './entry-writer.ts'
 import { LargeValues, MissingPartError } from './large-values.ts'
-import { LOG_END, LOG_SPAN, logName, positionIn } from './places.ts'
+import { GUARD, LOG_END, LOG_SPAN, logName, markerOf, positionIn } from './places.ts'
 import { HoleError, lostRace, reasonOf, refused } from './refusals.ts'
 import { SealingError } from './sealing.ts'
 
@@ -148,8 +148,9 @@ export class ClusterLog implements EntryLog {
     return decodeEnvelope(await this.#values.opened(logName(position), value, position))
   }
 
-  /** The first entry of another history. */
+  /** The first entry of another history. Etcd is one of this node alone by now. */
   async takeOver(takeover: Omit<Takeover, 'since'>): Promise<void> {
+    await this.#writeAgain()
     await this.#begun()
     await this.append({ op: 'takeover', takeover: { ...takeover, since: this.position } }, this.position)
   }
@@ -159,7 +160,7 @@ export class ClusterLog implements EntryLog {
     for (;;) {
       const known = this.position
       const { entries, last, history, hasMore, revision } = await this.#read()
-      if (last < known) this.halt(`the cluster's log ends at ${last}, and ${known} was folded here`)
+      if (last < known) this.#lacks(last, known)
       if (this.#hasEnded) return revision
       const [first] = entries
       const before = first === undefined ? last : positionIn(first.key) - 1
@@ -171,6 +172,27 @@ export class ClusterLog implements EntryLog {
         this.halt(`the cluster has gone on with history ${history}, and what this node has is another one`)
       return revision
     }
+  }
+
+  #lacks(last: number, known: number): void {
+    const why = `the cluster's log ends at ${last}, and ${known} was folded here`
+    if (this.#parts.isTakingOver?.() === true) throw new HoleError(why)
+    this.halt(why)
+  }
+
+  /**
+   * An etcd that is forced to be alone drops what its disk does not show to be agreed on. What was folded was agreed
+   * on, so it is a checkpoint now, and the log goes on behind it.
+   */
+  async #writeAgain(): Promise<void> {
+    const { etcd, folding, log, history } = this.#parts
+    const end = await endOfLog(etcd)
+    if (this.#hasEnded || end.last >= this.position) return
+    const [position, state] = [this.position, folding.snapshot()]
+    await this.#checkpoints.write({ position, digest: await digestOf(state), state })
+    const compare = [{ key: GUARD, of: 'value', is: '=', than: markerOf(end.history, end.last) }] as const
+    await etcd.transact({ compare, success: [{ put: GUARD, value: markerOf(history(), position) }] })
+    log.warn('entries that etcd had dropped are written again', { from: end.last + 1, to: position })
   }
 
   /** Entries behind the last folded one, and what the guard said at that moment. */

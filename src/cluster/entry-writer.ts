@@ -15,7 +15,7 @@ const SHORT_TRY = { timeout_ms: 1_500 }
 const SHORT_TRIES = 2
 const AGAIN_MS = 100
 
-export interface EntryWriterParts extends Pick<ClusterLogParts, 'etcd' | 'history' | 'readBack' | 'clock' | 'log'> {
+export interface EntryWriterParts extends Pick<ClusterLogParts, 'etcd' | 'history' | 'settle' | 'clock' | 'log'> {
   readonly values: LargeValues
   /** Nothing is written any more. */
   readonly hasEnded: () => boolean
@@ -29,11 +29,8 @@ interface Attempt {
   readonly history: string
 }
 
-interface Tried {
-  /** Of what stands in the place; undefined where it is cleared, or cannot be read. */
-  readonly writer: 'us' | 'others' | undefined
-  readonly revision: number
-}
+/** Of what stands in the place; undefined where it is cleared, or cannot be read. */
+type Writer = 'us' | 'others' | undefined
 
 /** Writes entries into the log of a cluster, each in one transaction that a guard admits. */
 export class EntryWriter {
@@ -54,12 +51,13 @@ export class EntryWriter {
     for (let tries = 0; ; tries += 1) {
       try {
         value ??= await values.sealed(logName(since + 1), bytes, since + 1, id)
-        const { writer, revision } = await this.#try(id, { value, since, history }, tries)
+        const writer = await this.#try(id, { value, since, history }, tries)
         // Others have gone so far since that the place is cleared: nothing tells whose it was.
         if (writer === undefined && isOpen) throw noQuorum(isOpen)
         if (writer !== 'us') return false
         isOpen = true
-        await this.#readBack(revision)
+        // What may be lost with this node is not answered: the next try looks again.
+        await this.#parts.settle?.()
         return true
       } catch (error) {
         if (!(error instanceof EtcdError)) throw error
@@ -79,25 +77,19 @@ export class EntryWriter {
     return entry.op === 'takeover' ? historyOf(entry.takeover) : this.#parts.history()
   }
 
-  /** What is not read back may be lost with this node, so it is not answered: then the next try looks again. */
-  async #readBack(revision: number): Promise<void> {
-    await this.#parts.readBack?.(revision)
-  }
-
   /** The guard lets it in once, however often it is sent. Answers who was there already where it was too late. */
-  async #try(id: string, { value, since, history }: Attempt, tries: number): Promise<Tried> {
+  async #try(id: string, { value, since, history }: Attempt, tries: number): Promise<Writer> {
     const { etcd } = this.#parts
     const [name, guard] = [logName(since + 1), { put: GUARD, value: markerOf(history, since + 1) }]
     const compare = [{ key: GUARD, of: 'value', is: '=', than: markerOf(this.#parts.history(), since) }] as const
     const failure = [{ get: { key: name } }]
     const patience = tries < SHORT_TRIES ? SHORT_TRY : {}
     const answer = await etcd.transact({ compare, success: [{ put: name, value }, guard], failure }, patience)
-    const writer = answer.succeeded ? 'us' : await this.#writer(id, answer, since + 1)
-    return { writer, revision: answer.revision }
+    return answer.succeeded ? 'us' : await this.#writer(id, answer, since + 1)
   }
 
   /** Who wrote what is there: an earlier try of the same entry may have been executed after all. */
-  async #writer(id: string, { answers }: TransactionAnswer, position: number): Promise<'us' | 'others' | undefined> {
+  async #writer(id: string, { answers }: TransactionAnswer, position: number): Promise<Writer> {
     const [first] = answers
     const found = first?.did === 'get' ? first.range.kvs[0] : undefined
     if (found === undefined) return undefined

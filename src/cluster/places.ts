@@ -35,6 +35,9 @@ const KEYS = '/f/key/'
 export const KEYS_SPAN = { prefix: KEYS } as const
 export const keyName = (keyId: string): string => `${KEYS}${keyId}`
 
+/** Written behind an entry, so that every voter has on its disk that the entry is agreed on. */
+export const SETTLED = '/f/settled'
+
 /** Whose member of etcd may be away for a moment. */
 export const TURN = '/f/turn'
 

@@ -161,7 +161,8 @@ export class JoinedCluster {
     const quorum = new Quorum({ etcd, clock })
     const writing = {
       admits: (entry: Entry) => quorum.assert(entry).then(() => begun.succession.admit(entry)),
-      readBack: (revision: number) => begun.succession.readBack(revision),
+      settle: () => begun.succession.settle(),
+      isTakingOver: () => begun.succession.takeovers.isUnderWay,
     }
     const keptHalt = { why: parts.files.halt, keep: (why: string) => parts.files.keepHalt(why) }
     const reading = { folding, clock, log, learnKeys: learn, keptHalt, ...told }

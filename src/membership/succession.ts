@@ -5,18 +5,16 @@ import { ApiError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { ClusterLog } from '../cluster/cluster-log.ts'
 import { levelOf } from '../cluster/levels.ts'
-import { GUARD } from '../cluster/places.ts'
+import { SETTLED } from '../cluster/places.ts'
 import type { ClusterKeys } from '../cluster/sealing.ts'
 import type { EtcdClient } from '../etcd/client.ts'
-import { EtcdError } from '../etcd/errors.ts'
 import type { Member as EtcdMember } from '../etcd/members.ts'
 import type { PeerClient } from '../peers/peer-client.ts'
 import { AutomaticTakeover } from './automatic-takeover.ts'
 import type { ClusterFiles, OwnMembership } from './cluster-files.ts'
 import type { EtcdService } from './etcd-service.ts'
 import { Histories } from './histories.ts'
-import type { Member, Members } from './members.ts'
-import { clientUrl } from './node-address.ts'
+import type { Members } from './members.ts'
 import { answeringPath, partnerIn } from './partner.ts'
 import { comeBack } from './returning.ts'
 import { SteppingAside } from './stepping-aside.ts'
@@ -43,11 +41,6 @@ export interface SuccessionParts {
   readonly messages: Log
 }
 
-interface Voting {
-  readonly partner: Member
-  readonly epoch: number
-}
-
 const PATIENCE_MS = 1_500
 
 /** Who goes on with the cluster when its two nodes part, and how the other one comes back. */
@@ -59,8 +52,8 @@ export class Succession {
   readonly #automatic: AutomaticTakeover
   #isReturning: boolean
   #hasCaughtUp = false
-  /** Whose member of etcd has to have what this node answers, in this history. */
-  #voting: Voting | undefined
+  /** The history in which both of two nodes vote. */
+  #shared: number | undefined
 
   constructor(parts: SuccessionParts) {
     this.#parts = parts
@@ -98,18 +91,17 @@ export class Succession {
   }
 
   /**
-   * Of two voters one may have to go on alone with what it has. What it has not seen yet it would lose, so nothing is
-   * answered before: its member reads what the leader has at this moment.
+   * Of two voters one may have to go on alone with what is on its disk, where an entry is before it is agreed on: etcd
+   * writes that it is with the next one, and drops what it does not know to be when it is forced to be alone. So
+   * nothing is answered before both have a next one.
    */
-  async readBack(revision: number): Promise<void> {
+  async settle(): Promise<void> {
     const { members, etcd, own } = this.#parts
     if (this.takeovers.isUnderWay || partnerIn(members, own.nodeId) === undefined) return
     // It may have been given its vote since the last look.
-    this.#voting ??= this.#votingIn(await etcd.members.list({ timeout_ms: PATIENCE_MS }))
-    if (this.#voting === undefined || this.#voting.epoch !== members.epoch) return
-    const at = clientUrl(this.#voting.partner)
-    const seen = await etcd.range({ key: GUARD }, { at, timeout_ms: PATIENCE_MS })
-    if (seen.revision < revision) throw new EtcdError('timeout', 'the member of the partner is behind')
+    this.#shared ??= this.#sharedIn(await etcd.members.list({ timeout_ms: PATIENCE_MS }))
+    if (this.#shared !== members.epoch) return
+    await etcd.put(SETTLED, '', { timeout_ms: PATIENCE_MS })
   }
 
   /** With a takeover that was cut off. */
@@ -120,7 +112,7 @@ export class Succession {
   /** Answers whether this node is apart from what `listed` are: the members of the etcd that answers, if one does. */
   async look(listed: readonly EtcdMember[] | undefined): Promise<boolean> {
     // Whoever cannot say who votes may be answered a moment later.
-    if (listed !== undefined) this.#voting = this.#votingIn(listed)
+    if (listed !== undefined) this.#shared = this.#sharedIn(listed)
     const isFit = !this.#isFollower && this.#parts.log.halted === undefined
     if (isFit) await this.#automatic.look(listed !== undefined)
     if (this.#isReturning) {
@@ -180,12 +172,12 @@ export class Succession {
     await this.#parts.service.start()
   }
 
-  #votingIn(listed: readonly EtcdMember[]): Voting | undefined {
+  #sharedIn(listed: readonly EtcdMember[]): number | undefined {
     const { members, own } = this.#parts
     const isVoting = (id: string) => listed.some(({ name, isLearner }) => name === id && !isLearner)
     const partner = partnerIn(members, own.nodeId)
     if (partner === undefined || !isVoting(partner.id) || !isVoting(own.nodeId)) return undefined
-    return { partner, epoch: members.epoch }
+    return members.epoch
   }
 }
 

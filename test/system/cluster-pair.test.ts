@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join as pathOf } from 'node:path'
 import t from 'tap'
 import { beginningsOf, begunAnew, type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
-import { addRip, allVote, die, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
+import { addRip, allVote, die, historyOf, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
 /** Two nodes without a third vote: each is lost once, and then both go on without the other. */
@@ -11,14 +11,6 @@ t.setTimeout(240_000)
 
 const rip = ({ daemon }: ClusterDaemon, name: string) =>
   daemon.call('POST', '/ipvsDirector/rips', { body: { name, ip: '192.0.2.1', port: 80 } })
-
-/** Resolves when the node sees this history, and can be changed. */
-const goesOn = (node: ClusterDaemon, epoch: number) =>
-  until(
-    `history ${epoch}`,
-    () => seenBy(node).catch(() => ({})),
-    (state) => state.epoch === epoch && state.quorum === true,
-  )
 
 /** Resolves when both vote and have the same. */
 async function areOne(left: ClusterDaemon, right: ClusterDaemon, names: readonly string[]): Promise<void> {
@@ -58,7 +50,7 @@ t.test('a pair', async (t) => {
   await t.test('the preferred node goes on by itself, and the other one comes back by itself', async (t) => {
     await die(right)
     t.match((await rip(left, 'frozen')).status, 503)
-    await goesOn(left, 2)
+    await historyOf(left, 2)
     await addRip(left, 'preferred')
     await begin(right, { comesBack: true })
     await areOne(left, right, ['both', 'preferred'])
@@ -78,7 +70,7 @@ t.test('a pair', async (t) => {
   await t.test('two histories: nothing is changed until a person chooses, and what goes is a file', async (t) => {
     await die(right)
     await begin(left)
-    await goesOn(left, 3)
+    await historyOf(left, 3)
     await addRip(left, 'alone')
     await begin(right)
     for (const [node, other] of [

@@ -432,6 +432,28 @@ t.test('a log that ends before what was folded here', async (t) => {
   t.match(log.halted, /ends at 2/, 'a start notices it as well')
 })
 
+t.test('what a forced etcd has dropped is written again before a history goes on', async (t) => {
+  const { cluster, first, second } = await two(t)
+  await fill(first, 3)
+  await reached(3, second)
+  await Promise.all([first.log.close(), second.log.close()])
+  await cluster.guard(2)
+  await cluster.stranger.delete({ key: logName(3) })
+  let isTakingOver = true
+  const alone = { isTakingOver: () => isTakingOver }
+  t.match(await first.again(alone).catch(String), /ends at 2, and 3 was folded here/, 'nothing is halted meanwhile')
+  const log = first.begin(alone)
+  const takeover = { id: 'x', nodeId: 'node-1', epoch: 2, at: '', by: 'somebody', reason: 'gone' }
+  await log.takeOver(takeover)
+  isTakingOver = false
+  t.equal(log.halted, undefined)
+  t.same(await cluster.entries(), [1, 2, 4])
+  t.equal(log.position, 4)
+  const third = await cluster.node('node-3')
+  t.same([third.log.position, third.log.halted], [4, undefined])
+  t.same(third.store.folding.snapshot().candidate, first.store.folding.snapshot().candidate)
+})
+
 t.test('an entry of another version', async (t) => {
   const { cluster, first, second } = await two(t)
   await fill(first, 1)

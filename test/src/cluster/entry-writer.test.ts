@@ -4,24 +4,24 @@ import { ApiError } from '../../../src/base/errors.ts'
 import { EtcdError } from '../../../src/etcd/errors.ts'
 import { MemoryCluster, staged, valueOn } from '../../fixtures/cluster-in-memory.ts'
 
-t.test('an entry is answered when it was read back, and written once however often that is tried', async (t) => {
+t.test('an entry is answered when it is settled, and written once however often that is tried', async (t) => {
   const cluster = await MemoryCluster.form(t)
   let failures = 2
-  const seen: number[] = []
-  const readBack = async (revision: number) => {
-    seen.push(revision)
-    if ((failures -= 1) >= 0) throw new EtcdError('timeout', 'the member of the partner is behind')
+  let asked = 0
+  const settle = async () => {
+    asked += 1
+    if ((failures -= 1) >= 0) throw new EtcdError('timeout', 'the partner does not answer')
   }
-  const node = await cluster.node('node-1', { readBack })
+  const node = await cluster.node('node-1', { settle })
   await node.log.append(staged('a', 1), 0)
-  t.equal(seen.length, 3)
+  t.equal(asked, 3)
   t.same(await cluster.entries(), [1])
 })
 
-t.test('what cannot be read back is in force here, and is answered as open', async (t) => {
+t.test('what cannot be settled is in force here, and is answered as open', async (t) => {
   const cluster = await MemoryCluster.form(t)
-  const readBack = () => Promise.reject(new EtcdError('unreachable', 'it refuses connections'))
-  const node = await cluster.node('node-1', { readBack })
+  const settle = () => Promise.reject(new EtcdError('unreachable', 'it refuses connections'))
+  const node = await cluster.node('node-1', { settle })
   const error = await node.log.append(staged('a', 1), 0).catch((refusal: unknown) => refusal)
   t.ok(error instanceof ApiError && error.code === 'NO_QUORUM')
   t.match(String(error), /Whether the change was written is not known/)
