@@ -213,7 +213,8 @@ function createSharing(node: Node): SharingUpkeep {
   const { members } = membership
   const own = () => membership.cluster?.own
   const tables = new TableSharing({ own, files: new ClusterFiles(stateFolder), members, clock })
-  return new SharingUpkeep({ ...node, here, wanted: () => tables.now(), isOurs: () => managesHaproxy(node) })
+  const [wanted, revision] = [() => tables.now(), () => node.store.revision]
+  return new SharingUpkeep({ ...node, here, wanted, revision, isOurs: () => managesHaproxy(node) })
 }
 
 function createClusterWatch({ membership, events, clock, log }: Node): Part {

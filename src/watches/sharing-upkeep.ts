@@ -9,6 +9,8 @@ const HAPROXY = 'layer7proxy'
 const LOOK_EVERY_MS = 1_000
 /** A HAProxy that has just begun to share waits for what others know, and hands nothing on at a reload meanwhile. */
 const SETTLED_MS = 10_000
+/** Where one apply follows another. */
+const WAITS_MS_MAX = 60_000
 const AGAIN_MS = 10_000
 
 /** What the HAProxy of this node has been told of those of the others: all plans are made with this. */
@@ -20,6 +22,8 @@ export interface SharingUpkeepParts {
   readonly engine: Pick<ApplyEngine, 'busy' | 'converge'>
   readonly here: SharingHere
   readonly wanted: () => Promise<Sharing | undefined>
+  /** Of what runs: with the first stick table HAProxy begins to share. */
+  readonly revision: () => number
   /** Whether HAProxy is this daemon's to change at all. */
   readonly isOurs: () => boolean
   readonly clock: Pick<Clock, 'monotonic_ms'>
@@ -36,6 +40,9 @@ export class SharingUpkeep {
   #isLooking = false
   #isClosed = false
   #settled_ms = 0
+  #revision: number | undefined
+  /** Since when HAProxy should be told of others. */
+  #waiting_ms: number | undefined
   #again_ms = 0
 
   constructor(parts: SharingUpkeepParts) {
@@ -47,6 +54,7 @@ export class SharingUpkeep {
   async begin(): Promise<void> {
     const { here, wanted } = this.#parts
     here.current = await wanted()
+    this.#revision = this.#parts.revision()
   }
 
   start(): void {
@@ -65,10 +73,11 @@ export class SharingUpkeep {
     this.#isLooking = true
     try {
       const now = await wanted()
-      if (this.#isClosed || engine.busy || JSON.stringify(now) === JSON.stringify(here.current)) return
+      if (this.#isClosed || engine.busy) return
       const before = here.current
-      if (clock.monotonic_ms() < this.#settled_ms && !loses(before, now)) return
+      if (!this.#isTime(before, now)) return
       here.current = now
+      this.#waiting_ms = undefined
       if (!isOurs()) return
       const { ok } = await engine.converge(({ name }) => name === HAPROXY)
       this.#settled_ms = clock.monotonic_ms() + SETTLED_MS
@@ -79,6 +88,19 @@ export class SharingUpkeep {
     } finally {
       this.#isLooking = false
     }
+  }
+
+  #isTime(before: Sharing | undefined, now: Sharing | undefined): boolean {
+    const { clock, revision } = this.#parts
+    const [now_ms, known] = [clock.monotonic_ms(), this.#revision]
+    this.#revision = revision()
+    if (known !== undefined && this.#revision !== known) this.#settled_ms = now_ms + SETTLED_MS
+    if (JSON.stringify(now) === JSON.stringify(before)) {
+      this.#waiting_ms = undefined
+      return false
+    }
+    this.#waiting_ms ??= now_ms
+    return now_ms >= this.#settled_ms || now_ms - this.#waiting_ms >= WAITS_MS_MAX || loses(before, now)
   }
 }
 

@@ -20,7 +20,7 @@ function fixture() {
   const here: SharingHere = { current: undefined }
   /** Whom HAProxy was told of, by each reload. */
   const reloads: (string | undefined)[] = []
-  const machine = { ok: true, busy: false, isOurs: true }
+  const machine = { ok: true, busy: false, isOurs: true, revision: 1 }
   const engine = {
     get busy() {
       return machine.busy
@@ -37,7 +37,8 @@ function fixture() {
   const state: { wanted: Sharing | undefined } = { wanted: undefined }
   const wanted = async () => state.wanted
   const log = createLog(() => undefined)
-  const upkeep = new SharingUpkeep({ engine, here, wanted, isOurs: () => machine.isOurs, clock, log })
+  const [isOurs, revision] = [() => machine.isOurs, () => machine.revision]
+  const upkeep = new SharingUpkeep({ engine, here, wanted, isOurs, revision, clock, log })
   return { upkeep, clock, here, reloads, machine, state }
 }
 
@@ -63,6 +64,28 @@ t.test('HAProxy is told of who comes and goes, each time once', async (t) => {
   state.wanted = undefined
   await upkeep.look()
   t.same([reloads.length, here.current], [4, undefined])
+})
+
+t.test('an apply may have made HAProxy share: it is waited for, but not for one after the other', async (t) => {
+  const { upkeep, clock, reloads, machine, state } = fixture()
+  await upkeep.begin()
+  state.wanted = sharingWith('b')
+  machine.revision += 1
+  await upkeep.look()
+  clock.advance(9_000)
+  await upkeep.look()
+  t.same(reloads, [])
+  clock.advance(1_000)
+  await upkeep.look()
+  t.same(reloads, ['b'])
+  state.wanted = sharingWith('b', 'c')
+  for (let seconds = 0; reloads.length === 1 && seconds < 120; seconds += 5) {
+    machine.revision += 1
+    await upkeep.look()
+    clock.advance(5_000)
+  }
+  t.same(reloads, ['b', 'b,c'])
+  t.equal(clock.monotonic_ms(), 10_000 + 60_000 + 5_000)
 })
 
 t.test('what failed is tried again, and until then plans are made with what HAProxy knows', async (t) => {
