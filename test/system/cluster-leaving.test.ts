@@ -110,13 +110,20 @@ t.test('nodes that are removed', async (t) => {
     t.notOk(old.includes(keyIdOf(last?.value ?? Buffer.alloc(0))), 'and what is written since')
     await closed
     for (const node of [first, second]) {
-      const said = async () => {
-        await t.rejects(etcdAt(t, node, stolen).members.list())
-        return readFileSync(`${node.daemon.state}/cluster/etcd.log`, 'utf8')
+      // Each node locks it out when it has read of the removal.
+      const lockedOut = async () => {
+        const isRefused = await etcdAt(t, node, stolen)
+          .members.list()
+          .then(() => false)
+          .catch(() => true)
+        return isRefused && readFileSync(`${node.daemon.state}/cluster/etcd.log`, 'utf8')
       }
-      await until('refusals', said, (text) =>
-        /rejected connection on client.*certificate serial \w+ revoked/.test(text),
+      await until(
+        'refusals',
+        lockedOut,
+        (told) => told !== false && /rejected connection on client.*certificate serial \w+ revoked/.test(told),
       )
+      await t.rejects(etcdAt(t, node, stolen).members.list())
     }
     for (const node of [first, second]) {
       // A member that starts anew answers nobody, so it is asked as itself before and behind.
