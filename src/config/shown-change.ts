@@ -6,7 +6,11 @@ import { type RecordChange, type SectionName, SECTIONS } from '../model/sections
 const MASK = '**'
 
 /** Fields that hold certificates in PEM, which nobody can read. */
-const PEM: { readonly [N in SectionName]?: string } = { certificates: 'chain', samlConfigs: 'idpCertificates' }
+const PEM: { readonly [N in SectionName]?: string } = {
+  certificates: 'chain',
+  samlConfigs: 'idpCertificates',
+  l7Frontends: 'clientCa',
+}
 /** What the summary of a certificate says. */
 const SAID_OTHERWISE: { readonly [N in SectionName]?: readonly string[] } = { certificates: ['facts'] }
 

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { closed, Id } from './fields.ts'
+import { pageOf } from './l7-settings.ts'
 
 /** Rules of Layer 7: what is looked at, and what is done. Which fields go with which kind is said in src/rules. */
 
@@ -90,13 +91,7 @@ const Action = closed(
         description: 'Of respond, such as text/html; charset=utf-8. Default text/plain.',
       }),
     ),
-    body: Type.Optional(
-      Type.String({
-        maxLength: 16_384,
-        pattern: '^[^\\u0000]*$',
-        description: 'Of respond: up to 16,384 characters, sent as they are. Default none.',
-      }),
-    ),
+    body: Type.Optional(pageOf('Of respond. Default none.')),
     name: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9_-]{1,64}$',

@@ -2,6 +2,16 @@ import { Type, type Static } from 'typebox'
 import { closed, Id, Ip, Name, Port, Seconds, Weight } from './fields.ts'
 import { HealthCheckSetting } from './health-check.ts'
 import { rulesOf } from './l7-rules.ts'
+import {
+  Alpn,
+  BackendTimeouts,
+  clientCertificates,
+  Compression,
+  errorPagesOf,
+  FrontendTimeouts,
+  maintenanceOf,
+  ProxyProtocol,
+} from './l7-settings.ts'
 import { Ports } from './ports.ts'
 
 const Mode = Type.Enum(['http', 'tcp'], { description: 'http parses requests; tcp passes bytes.' })
@@ -50,6 +60,13 @@ export const L7Frontend = closed({
     }),
   ),
   rules: rulesOf('What is done with requests before a backend takes them, after the redirect to https.'),
+  maintenance: maintenanceOf('Whether everybody is answered by HAProxy itself, after the redirect to https.'),
+  errorPages: errorPagesOf('What is answered where no backend answers.'),
+  compression: Type.Optional(Compression),
+  timeouts: Type.Optional(FrontendTimeouts),
+  alpn: Type.Optional(Alpn),
+  proxyProtocol: Type.Optional(ProxyProtocol),
+  ...clientCertificates,
 })
 export type L7Frontend = Static<typeof L7Frontend>
 
@@ -114,5 +131,13 @@ export const L7Backend = closed({
   timeoutServer: Seconds('Longest inactivity of a real server.'),
   enabled: Enabled,
   rules: rulesOf('What is done with the headers of responses (http only).'),
+  maintenance: maintenanceOf('Whether HAProxy answers in place of the servers, whatever frontend the request came by.'),
+  errorPages: errorPagesOf('What is answered where no server does; those of the frontend are for the rest.'),
+  httpReuse: Type.Optional(
+    Type.Enum(['never', 'safe', 'aggressive', 'always'], {
+      description: 'Whether requests of several clients share connections to a server (http only). Default safe.',
+    }),
+  ),
+  timeouts: Type.Optional(BackendTimeouts),
 })
 export type L7Backend = Static<typeof L7Backend>

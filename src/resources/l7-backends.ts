@@ -23,11 +23,18 @@ const DEFAULTS = {
   timeoutConnect: 5,
   timeoutServer: 30,
   enabled: true,
-  rules: [],
 }
 
-/** Records of earlier versions have no rules. */
-const shown = (backend: L7Backend) => ({ ...backend, rules: [...(backend.rules ?? [])] })
+/** What a record without these fields means. */
+const LATER_DEFAULTS: Partial<L7Backend> = {
+  rules: [],
+  maintenance: { enabled: false },
+  errorPages: [],
+  httpReuse: 'safe',
+  timeouts: {},
+}
+
+const shown = (backend: L7Backend) => ({ ...structuredClone(LATER_DEFAULTS), ...backend })
 
 /** Rules about the backend as it becomes, and about its check when one is sent. */
 function refuseWrong(
@@ -93,7 +100,7 @@ export const l7Backends = [
     summary: 'Change a Layer 7 backend; omitted fields keep their value, a list sent replaces the stored one',
     message: 'Layer 7 backend stored',
     body: BackendUpdate,
-    whenNull: DEFAULTS,
+    whenNull: { ...DEFAULTS, ...LATER_DEFAULTS },
     handle: (ctx, { params, body }) => {
       const stored = ctx.section('l7Backends').get(params.id)
       refuseWrong({ ...stored, ...body }, body.healthCheck, ctx.section('healthChecks'))

@@ -2,8 +2,7 @@ import { Type } from 'typebox'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
 import { refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
-import { httpOnlyProblems } from '../rules/layer7.ts'
-import { frontendRuleProblems } from '../rules/l7-rules.ts'
+import { frontendProblems } from '../rules/layer7.ts'
 import { closed } from '../model/fields.ts'
 import { DEFAULT_MIN_TLS, L7Frontend } from '../model/layer7.ts'
 
@@ -21,6 +20,14 @@ const optionalSettings = {
   httpRedirectToHttps: settings.httpRedirectToHttps,
   hsts: settings.hsts,
   rules: settings.rules,
+  maintenance: settings.maintenance,
+  errorPages: settings.errorPages,
+  compression: settings.compression,
+  timeouts: settings.timeouts,
+  alpn: settings.alpn,
+  proxyProtocol: settings.proxyProtocol,
+  clientCa: settings.clientCa,
+  clientVerify: settings.clientVerify,
 }
 
 const FrontendCreate = closed({ name, mode, ip, ports, ...optionalSettings })
@@ -33,25 +40,29 @@ const FrontendUpdate = closed({
 })
 
 /** What a record without these fields means. */
-const LATER_DEFAULTS = {
+const LATER_DEFAULTS: Partial<L7Frontend> = {
   certificates: [],
   cipherListId: null,
   minTls: DEFAULT_MIN_TLS,
   httpRedirectToHttps: false,
   hsts: false,
   rules: [],
-} as const
+  maintenance: { enabled: false },
+  errorPages: [],
+  compression: { enabled: false },
+  timeouts: {},
+  alpn: [],
+  proxyProtocol: false,
+  clientCa: '',
+  clientVerify: 'none',
+}
 
-const shown = (frontend: L7Frontend) => ({
-  ...LATER_DEFAULTS,
-  certificates: [...(frontend.certificates ?? [])],
-  rules: [...(frontend.rules ?? [])],
+const shown = (frontend: L7Frontend): L7Frontend => ({
+  ...structuredClone(LATER_DEFAULTS),
   ...frontend,
 })
 
-function refuseWrong(frontend: Pick<L7Frontend, 'mode' | 'httpRedirectToHttps' | 'hsts' | 'rules'>): void {
-  refuseFields([...httpOnlyProblems(frontend), ...frontendRuleProblems(frontend)])
-}
+const refuseWrong = (frontend: Parameters<typeof frontendProblems>[0]) => refuseFields(frontendProblems(frontend))
 
 const DEFAULTS = { defaultBackendId: null, maxConn: null, timeoutClient: 30, forwardFor: true, enabled: true }
 
@@ -107,7 +118,7 @@ export const l7Frontends = [
     summary: 'Change a Layer 7 frontend; omitted fields keep their value',
     message: 'Layer 7 frontend stored',
     body: FrontendUpdate,
-    whenNull: { ...DEFAULTS, ...LATER_DEFAULTS, certificates: [], rules: [] },
+    whenNull: { ...DEFAULTS, ...LATER_DEFAULTS },
     handle: (ctx, { params, body }) => {
       const frontends = ctx.section('l7Frontends')
       refuseWrong({ ...frontends.get(params.id), ...body })

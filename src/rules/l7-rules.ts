@@ -12,6 +12,7 @@ import {
   type Rule,
 } from '../model/l7-rules.ts'
 import { unknownIn, VARIABLE } from './filled-text.ts'
+import { bodilessFault, pageFault } from './l7-settings.ts'
 import { regexFault } from './regex-fault.ts'
 
 /** What a rule is about: requests of http frontends, connections of tcp frontends, responses of backends. */
@@ -104,6 +105,14 @@ function ofPath({ value = '', to = '', match }: Action): readonly Fault[] {
   ]
 }
 
+function ofBody({ body = '', status = 200 }: Action): readonly Fault[] {
+  const [fault, bodiless] = [pageFault(body), body === '' ? undefined : bodilessFault(status)]
+  return [
+    ...faultIf(fault !== undefined, 'body', fault ?? ''),
+    ...faultIf(bodiless !== undefined, 'status', bodiless ?? ''),
+  ]
+}
+
 function ofLimit({ per, name }: Action): readonly Fault[] {
   const isNamed = per === 'header' || per === 'cookie'
   if (isNamed === (name !== undefined)) return []
@@ -124,7 +133,7 @@ const ACTION_KINDS: Readonly<Record<ActionType, ActionKind>> = {
   },
   deny: { of: ['requests', 'connections'], needs: [], takes: ['status'], statuses: REFUSALS, ends: true },
   tarpit: { of: REQUESTS, needs: [], takes: ['status'], statuses: REFUSALS, ends: true },
-  respond: { of: REQUESTS, needs: [], takes: ['status', 'contentType', 'body'], ends: true },
+  respond: { of: REQUESTS, needs: [], takes: ['status', 'contentType', 'body'], ends: true, faults: ofBody },
   limit: { of: REQUESTS, needs: ['per', 'rate'], takes: ['name', 'over', 'burst', 'answer'], faults: ofLimit },
   setHeader: { of: BOTH, needs: ['name', 'value'], filled: ['value'], faults: ofHeader },
   addHeader: { of: BOTH, needs: ['name', 'value'], filled: ['value'], faults: ofHeader },

@@ -1,28 +1,31 @@
 import { type FieldProblem, problemIn } from '../base/errors.ts'
 import type { L7Backend, L7Frontend, L7Real } from '../model/layer7.ts'
-import { backendRuleProblems } from './l7-rules.ts'
+import { backendRuleProblems, frontendRuleProblems } from './l7-rules.ts'
+import {
+  type BackendSettings,
+  backendSettingProblems,
+  type FrontendSettings,
+  frontendSettingProblems,
+  httpOnly,
+} from './l7-settings.ts'
 
-/** Fields of a frontend that mean nothing where bytes are only passed. */
-export function httpOnlyProblems({
-  mode,
-  httpRedirectToHttps = false,
-  hsts = false,
-}: Pick<L7Frontend, 'mode' | 'httpRedirectToHttps' | 'hsts'>): readonly FieldProblem[] {
-  if (mode !== 'tcp') return []
-  const asked = { httpRedirectToHttps, hsts: Number(hsts) > 0 }
-  return Object.entries(asked)
-    .filter(([, isAsked]) => isAsked)
-    .map(([field]) => problemIn(field, 'needs mode http'))
+/** What is wrong with a frontend by itself. */
+export function frontendProblems(
+  frontend: FrontendSettings & Pick<L7Frontend, 'httpRedirectToHttps' | 'hsts' | 'rules'>,
+): readonly FieldProblem[] {
+  const { mode, httpRedirectToHttps, hsts = false } = frontend
+  return [
+    ...httpOnly(mode, { httpRedirectToHttps, hsts: Number(hsts) > 0 }),
+    ...frontendSettingProblems(frontend),
+    ...frontendRuleProblems(frontend),
+  ]
 }
 
 /** What is wrong with a backend by itself, whichever of the fields that do not fit was sent last. */
-export function backendProblems({
-  mode,
-  persistence,
-  balance,
-  reals,
-  rules = [],
-}: Pick<L7Backend, 'mode' | 'persistence' | 'balance' | 'reals' | 'rules'>): readonly FieldProblem[] {
+export function backendProblems(
+  backend: BackendSettings & Pick<L7Backend, 'persistence' | 'balance' | 'reals' | 'rules'>,
+): readonly FieldProblem[] {
+  const { mode, persistence, balance, reals, rules = [] } = backend
   const problems: FieldProblem[] = []
   if (mode === 'tcp' && persistence.type === 'cookie')
     problems.push(problemIn('persistence.type', 'cookie needs mode http; mode tcp takes ip or none'))
@@ -34,7 +37,7 @@ export function backendProblems({
     seen.add(member.ripId)
     for (const [field, message] of tlsProblems(member)) problems.push(problemIn(`reals.${at}.${field}`, message))
   }
-  return [...problems, ...backendRuleProblems({ mode, rules })]
+  return [...problems, ...backendSettingProblems(backend), ...backendRuleProblems({ mode, rules })]
 }
 
 const NEEDS_ENCRYPTED = 'needs encrypted: without it the real server is not spoken to by TLS'

@@ -62,6 +62,13 @@ function holdsForPath({ type, match = 'is', values, negate = false }: Condition,
   return match === 'is' ? values.includes(path) : match === 'begins' && values.some((value) => path.startsWith(value))
 }
 
+/** Whoever reaches such a frontend names the address that rules, limits and logs go by. */
+export function believesAnybody(frontend: L7Frontend): readonly Warning[] {
+  if (!frontend.enabled || frontend.proxyProtocol !== true) return []
+  const says = 'believes everybody who tells it a client by PROXY protocol: name the proxies in proxyProtocol instead'
+  return [about('PROXY_FROM_ANYBODY', 'l7Frontends', frontend, says)]
+}
+
 /** A persistence cookie is Secure wherever it goes over TLS. */
 export function plainCookies(frontend: L7Frontend, view: ConfigView): readonly Warning[] {
   const { enabled, mode, httpRedirectToHttps = false } = frontend

@@ -5,7 +5,7 @@ import type { Warning } from '../model/warning.ts'
 import { about } from './about.ts'
 import { layer4ServersLeft, layer7ServersLeft, weights } from './balancing.ts'
 import { connectionsEnd } from './floating.ts'
-import { plainCookies, rests, rulesWithoutEffect, withoutEffect } from './frontends.ts'
+import { believesAnybody, plainCookies, rests, rulesWithoutEffect, withoutEffect } from './frontends.ts'
 
 const EXPIRES_MS = 30 * 86_400_000
 
@@ -40,6 +40,7 @@ function* judged(view: ConfigView): Generator<readonly Warning[]> {
       ...layer7ServersLeft(frontend, view),
       ...withoutEffect(frontend),
       ...rulesWithoutEffect(frontend),
+      ...believesAnybody(frontend),
       ...plainCookies(frontend, view),
       ...rests('l7Frontends', frontend, view),
     ]

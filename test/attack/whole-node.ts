@@ -66,6 +66,10 @@ export async function wholeNode(test: Test, call: Caller, node: string): Promise
     ports: '8000',
     defaultBackendId: backend,
     rules: rulesWith(backend),
+    maintenance: { enabled: true, page: 'a page' },
+    errorPages: [{ status: 503, page: 'a page' }],
+    compression: { enabled: true, types: ['text/html'] },
+    proxyProtocol: ['127.0.0.2'],
   }
   const frontend = await id('/layer7proxy/frontends', frontendBody)
   const group = await id('/rbac/groups', { id: 'ops', name: 'Ops' })

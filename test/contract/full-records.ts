@@ -81,7 +81,11 @@ export async function fullRecords(test: Test, maker: ReturnType<typeof certifica
     name: 'modern',
     ciphers: ['TLS_AES_128_GCM_SHA256'],
   })
-  const ripId = await balancing(created, { certificate, cipherList })
+  const ripId = await balancing(created, {
+    certificate,
+    cipherList,
+    clientCa: maker.pair({ name: 'clients', isCa: true }).cert,
+  })
   test.ok(ripId)
   const { staticIp } = await network(created, node)
 
@@ -211,7 +215,7 @@ async function access(created: Created) {
   return { group }
 }
 
-async function balancing(created: Created, { certificate, cipherList }: Readonly<Record<string, string>>) {
+async function balancing(created: Created, { certificate, cipherList, clientCa }: Readonly<Record<string, string>>) {
   const rip = { name: 'web', ip: '192.0.2.7', port: 8001, weight: 7, state: 'drained' }
   const ripId = await created('realServers', '/ipvsDirector/rips', rip)
   const check = await created(
@@ -244,6 +248,10 @@ async function balancing(created: Created, { certificate, cipherList }: Readonly
   )
   const l4Frontend = { ip: '192.0.2.50', ports: '80,443', protocol: 'tcp', forwarding: 'masq', backendId: l4Backend }
   await created('l4Frontends', '/ipvsDirector/frontends', { ...l4Frontend, name: 'l4 fe', enabled: false })
+  const answers = {
+    maintenance: { enabled: true, status: 404, page: 'x' },
+    errorPages: [{ status: 503, page: 'x' }],
+  }
   const real = { ripId, weight: 5, port: 8002, encrypted: true, sni: 'web.test', verify: true, backup: true }
   const l7Backend = await created('l7Backends', '/layer7proxy/backends', {
     name: 'l7',
@@ -257,24 +265,39 @@ async function balancing(created: Created, { certificate, cipherList }: Readonly
     timeoutServer: 70,
     enabled: false,
     rules: [{ do: { type: 'removeHeader', name: 'Server' } }],
+    ...answers,
+    httpReuse: 'always',
+    timeouts: { queue: 1, tunnel: 3600, serverFin: 2, check: 3 },
   })
-  await created('l7Frontends', '/layer7proxy/frontends', {
-    name: 'l7 fe',
-    mode: 'http',
-    ip: '192.0.2.51',
-    ports: '443',
-    defaultBackendId: l7Backend,
-    maxConn: 100,
-    timeoutClient: 33,
-    forwardFor: false,
-    enabled: false,
-    certificates: [certificate],
-    cipherListId: cipherList,
-    minTls: '1.3',
-    httpRedirectToHttps: true,
-    hsts: 3600,
-    rules: [{ name: 'api', when: { all: [{ type: 'path', values: ['/api'] }] }, do: { type: 'deny' } }],
-  })
+  await created(
+    'l7Frontends',
+    '/layer7proxy/frontends',
+    {
+      name: 'l7 fe',
+      mode: 'http',
+      ip: '192.0.2.51',
+      ports: '443',
+      defaultBackendId: l7Backend,
+      maxConn: 100,
+      timeoutClient: 33,
+      forwardFor: false,
+      enabled: false,
+      certificates: [certificate],
+      cipherListId: cipherList,
+      minTls: '1.3',
+      httpRedirectToHttps: true,
+      hsts: 3600,
+      rules: [{ name: 'api', when: { all: [{ type: 'path', values: ['/api'] }] }, do: { type: 'deny' } }],
+      ...answers,
+      compression: { enabled: true, types: ['text/html'] },
+      timeouts: { httpRequest: 1, httpKeepAlive: 2, clientFin: 3 },
+      alpn: ['http/1.1'],
+      proxyProtocol: ['192.0.2.0/24'],
+      clientCa,
+      clientVerify: 'optional',
+    },
+    { held: ['certificates', 'clientCa', 'clientVerify'] },
+  )
   return ripId
 }
 

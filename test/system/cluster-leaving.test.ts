@@ -121,7 +121,7 @@ t.test('nodes that are removed', async (t) => {
       await until(
         'refusals',
         lockedOut,
-        (told) => told !== false && /rejected connection on client.*certificate serial \w+ revoked/.test(told),
+        (log) => log !== false && /rejected connection on client.*certificate serial \w+ revoked/.test(log),
       )
       await t.rejects(etcdAt(t, node, stolen).members.list())
     }

@@ -1,10 +1,9 @@
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { buffer, text } from 'node:stream/consumers'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { Action, Condition, Rule, When } from '../../src/model/l7-rules.ts'
 import { limitsOf } from '../../src/drivers/haproxy/l7-rules.ts'
 import { backendRuleProblems, frontendRuleProblems } from '../../src/rules/l7-rules.ts'
@@ -13,48 +12,9 @@ import { backend, frontend, realServer } from '../fixtures/config.ts'
 import { freePort } from '../fixtures/traffic.ts'
 import { viewOf } from '../fixtures/view.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
+import { type Answered, ask, type Asked, origin } from './asked-haproxy.ts'
 
 /** Each kind of condition and action, by requests to a real HAProxy: what arrived where, and what was answered. */
-
-interface Arrived {
-  readonly at: string
-  readonly method: string
-  readonly path: string
-  readonly headers: IncomingHttpHeaders
-}
-interface Answered {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly body: string
-  /** Undefined when no server was asked. */
-  readonly arrived: Arrived | undefined
-}
-
-/** Tells what it was asked, and answers with the status that it was asked for. */
-async function origin(test: Test, at: string): Promise<number> {
-  const server = createServer(({ method, url: path, headers }, answer) => {
-    answer.statusCode = Number(headers['x-status'] ?? 200)
-    answer.setHeader('Server', 'origin').setHeader('X-Powered-By', 'origin')
-    answer.end(JSON.stringify({ at, method, path, headers }))
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  test.teardown(() => server.close())
-  return (server.address() as AddressInfo).port
-}
-
-interface Asked {
-  readonly method?: string
-  readonly path?: string
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-async function ask(port: number, { method = 'GET', path = '/', headers = {} }: Asked): Promise<Answered> {
-  const sent = request({ host: '127.0.0.1', port, method, path, headers: { Host: 'www.example.org', ...headers } })
-  const [answer] = await once(sent.end(), 'response')
-  const body = (await buffer(answer)).toString()
-  const arrived = body.startsWith('{"at"') ? JSON.parse(body) : undefined
-  return { status: answer.statusCode, headers: answer.headers, body, arrived }
-}
 
 const on = (type: Condition['type'], values: readonly string[], more: Partial<Condition> = {}): When => ({
   all: [{ type, values: [...values], ...more }],

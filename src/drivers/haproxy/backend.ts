@@ -1,10 +1,11 @@
 import type { L7Backend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
+import { answerLines } from './answers.ts'
 import { checkLines } from './checks.ts'
 import { backendRules } from './l7-rules.ts'
 import { hashes, portionsOf, type Server, serversOf } from './server.ts'
 import { SHARED } from './sharing.ts'
-import { commentText, endpointText, linesOf, type Owner, type Statement, textOf } from './statement.ts'
+import { commentText, endpointText, type Line, linesOf, type Owner, type Statement, textOf } from './statement.ts'
 
 export const FALLBACK = 'fallback'
 export const DEFAULT_COOKIE = 'FULCRUMID'
@@ -45,9 +46,23 @@ function backendHead(backend: L7Backend, checks: string): readonly Statement[] {
     line(`timeout server ${backend.timeoutServer}s`, 'timeoutServer'),
     // A client whose server is gone goes to another one, cookies and stick tables notwithstanding.
     line('option redispatch', 'persistence'),
+    ...settingLines(backend).map(([text, field]) => line(text, field)),
+    ...answerLines(backend, 'backend').map(([text, field]) => line(text, field)),
     ...persistenceLines(backend.persistence).map((text) => line(text, 'persistence')),
     ...backendRules(backend).map(([text, field]) => line(text, field)),
     ...checkLines(backend, checks).map((text) => line(text, 'healthCheck')),
+  ]
+}
+
+/** What was chosen of what HAProxy would do by itself. */
+function settingLines({ httpReuse = 'safe', timeouts = {} }: L7Backend): readonly Line[] {
+  const { queue, tunnel, serverFin, check } = timeouts
+  const chosen = { queue, tunnel, 'server-fin': serverFin, check }
+  return [
+    ...(httpReuse === 'safe' ? [] : [[`http-reuse ${httpReuse}`, 'httpReuse'] as const]),
+    ...Object.entries(chosen).flatMap(([name, seconds]) =>
+      seconds === undefined ? [] : [[`timeout ${name} ${seconds}s`, 'timeouts'] as const],
+    ),
   ]
 }
 

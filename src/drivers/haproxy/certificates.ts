@@ -24,6 +24,8 @@ export const certificateFolder = ({ configFile }: HaproxyPaths): string => `${di
 const pemName = (id: string) => `${id}.pem`
 /** Frontends and certificates may have the same id. */
 export const listName = (frontendId: string) => `${frontendId}.list`
+/** Authorities whose clients a frontend knows. */
+export const clientsName = (frontendId: string) => `${frontendId}.clients`
 
 /** The certificates that some enabled frontend shows, ordered by id. */
 export function usedCertificates(view: ConfigView): readonly Certificate[] {
@@ -39,15 +41,19 @@ export function usedCertificates(view: ConfigView): readonly Certificate[] {
 /** What HAProxy reads of a certificate, its key last. */
 const pemOf = ({ chain, privateKey }: Certificate): string => `${chain.trimEnd()}\n${privateKey.trimEnd()}\n`
 
-/** The certificates of each frontend that speaks TLS, in its order: the first is the default. */
-function lists(view: ConfigView, folder: string): readonly FileContent[] {
+/** Of each frontend that speaks TLS. */
+function ofFrontends(view: ConfigView, folder: string, shown: (pem: string) => string): readonly FileContent[] {
   return servedFrontends(view)
     .filter(({ enabled, certificates = [] }) => enabled && certificates.length > 0)
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
-    .map(({ id, certificates = [] }) => ({
-      path: `${folder}/${listName(id)}`,
-      content: certificates.map((certificate) => `${folder}/${pemName(certificate)}\n`).join(''),
-    }))
+    .flatMap(({ id, certificates = [], clientCa = '' }) => [
+      // In its order: the first is the default.
+      {
+        path: `${folder}/${listName(id)}`,
+        content: certificates.map((certificate) => `${folder}/${pemName(certificate)}\n`).join(''),
+      },
+      ...(clientCa === '' ? [] : [{ path: `${folder}/${clientsName(id)}`, content: shown(clientCa) }]),
+    ])
 }
 
 /** The files that haproxy.cfg names. */
@@ -56,7 +62,7 @@ export function certificateFiles(view: ConfigView, paths: HaproxyPaths): readonl
   const pems = usedCertificates(view).map((used) => ({ path: `${folder}/${pemName(used.id)}`, content: pemOf(used) }))
   const { sharing } = paths
   const shared = sharing === undefined || !sharesTable(view) ? [] : sharingFiles(sharing, folder)
-  return [...pems, ...lists(view, folder), ...shared]
+  return [...pems, ...ofFrontends(view, folder, (pem) => `${pem.trimEnd()}\n`), ...shared]
 }
 
 /** The same for people: of a key only what tells it from another, and nothing that is none of the configuration. */
@@ -66,7 +72,7 @@ export function certificatePreviews(view: ConfigView, paths: HaproxyPaths): read
     path: `${folder}/${pemName(id)}`,
     content: `${summaryText(chain)}# private key ${keyName(privateKey)}\n`,
   }))
-  return [...pems, ...lists(view, folder)]
+  return [...pems, ...ofFrontends(view, folder, summaryText)]
 }
 
 const summaryText = (chain: string): string =>

@@ -1,10 +1,10 @@
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { canonicalIp, isIpv6 } from './address.ts'
-import { listName } from './certificates.ts'
+import { answerLines } from './answers.ts'
 import { isResting } from '../resting.ts'
 import { frontendRules } from './l7-rules.ts'
-import { commentText, linesOf, type Owner, type Statement, textOf } from './statement.ts'
+import { commentText, type Line, linesOf, type Owner, type Statement, textOf, VALUES_PER_LINE } from './statement.ts'
 import { httpsStatements, portRanges, tlsOptions } from './tls.ts'
 
 /** Longest wait for the headers of a request, so that slow senders cannot hold connections open. */
@@ -19,36 +19,83 @@ export function frontendStatements(frontend: L7Frontend, view: ConfigView, folde
     return [{ text, owner: owned(undefined), kind: 'comment' }]
   }
   const line = linesOf('l7Frontends', frontend.id)
-  const statements: Statement[] = [
+  const lines = [
+    ...binds(frontend, view, folder).map((bind): Line => [bind, 'ports']),
+    ...connectionLines(frontend),
+    ...(frontend.mode === 'http' ? httpLines(frontend) : []),
+    ...answerLines(frontend, 'frontend'),
+    ...frontendRules(frontend, view),
+    ...defaultLines(frontend, view),
+  ]
+  return [
     { text: `# ${commentText(frontend.name)}`, owner: owned('name'), kind: 'comment' },
     { text: `frontend ${frontend.id}`, owner: owned(undefined), kind: 'statement' },
     line(`mode ${frontend.mode}`, 'mode'),
-    ...binds(frontend, view, folder).map((bind) => line(bind, 'ports')),
-    line(`timeout client ${frontend.timeoutClient}s`, 'timeoutClient'),
+    ...lines.map(([text, field]) => line(text, field)),
   ]
-  if (frontend.maxConn !== null) statements.push(line(`maxconn ${frontend.maxConn}`, 'maxConn'))
-  if (frontend.mode === 'http') {
-    statements.push(
-      line(`timeout http-request ${Math.min(REQUEST_HEADERS_S, frontend.timeoutClient)}s`, 'timeoutClient'),
-      // Without this, HAProxy would end idle keep-alive connections after the wait for headers.
-      line(`timeout http-keep-alive ${frontend.timeoutClient}s`, 'timeoutClient'),
-    )
-    if (frontend.forwardFor) statements.push(line('option forwardfor', 'forwardFor'))
-    for (const [text, field] of httpsStatements(frontend)) statements.push(line(text, field))
-  }
-  for (const [text, field] of frontendRules(frontend, view)) statements.push(line(text, field))
-  const backend = frontend.defaultBackendId === null ? undefined : view.get('l7Backends', frontend.defaultBackendId)
-  // Without a default backend HAProxy answers 503 (http) or closes (tcp), which is what a disabled backend means.
-  if (backend?.enabled === true) statements.push(line(`default_backend ${backend.id}`, 'defaultBackendId'))
-  return statements
 }
+
+function connectionLines(frontend: L7Frontend): readonly Line[] {
+  const { timeoutClient, timeouts: { clientFin } = {}, maxConn } = frontend
+  const lines: Line[] = [[`timeout client ${timeoutClient}s`, 'timeoutClient']]
+  for (const text of expectedProxies(frontend)) lines.push([text, 'proxyProtocol'])
+  if (clientFin !== undefined) lines.push([`timeout client-fin ${clientFin}s`, 'timeouts.clientFin'])
+  if (maxConn !== null) lines.push([`maxconn ${maxConn}`, 'maxConn'])
+  return lines
+}
+
+function httpLines(frontend: L7Frontend): readonly Line[] {
+  const { timeoutClient, forwardFor, timeouts = {}, compression } = frontend
+  const { httpRequest = Math.min(REQUEST_HEADERS_S, timeoutClient), httpKeepAlive = timeoutClient } = timeouts
+  const lines: Line[] = [
+    [`timeout http-request ${httpRequest}s`, 'timeouts.httpRequest'],
+    // Without this, HAProxy would end idle keep-alive connections after the wait for headers.
+    [`timeout http-keep-alive ${httpKeepAlive}s`, 'timeouts.httpKeepAlive'],
+  ]
+  if (forwardFor) lines.push(['option forwardfor', 'forwardFor'])
+  if (compression?.enabled === true)
+    for (const text of compressionLines(compression.types)) lines.push([text, 'compression'])
+  return [...lines, ...httpsStatements(frontend)]
+}
+
+/** Without a default backend HAProxy answers 503 (http) or closes (tcp), which is what a disabled backend means. */
+function defaultLines({ defaultBackendId }: L7Frontend, view: ConfigView): readonly Line[] {
+  const backend = defaultBackendId === null ? undefined : view.get('l7Backends', defaultBackendId)
+  return backend?.enabled === true ? [[`default_backend ${backend.id}`, 'defaultBackendId']] : []
+}
+
+/** Without this word on them, connections are taken as they come. */
+function expectedProxies({ proxyProtocol }: L7Frontend): readonly string[] {
+  const from = Array.isArray(proxyProtocol) ? proxyProtocol : []
+  return Array.from({ length: Math.ceil(from.length / VALUES_PER_LINE) }, (_, at) => {
+    const some = from.slice(at * VALUES_PER_LINE, (at + 1) * VALUES_PER_LINE).join(' ')
+    return `tcp-request connection expect-proxy layer4 if { src ${some} }`
+  })
+}
+
+/** What browsers are sent most, and what is not compressed already. */
+const COMPRESSED = [
+  'text/html',
+  'text/plain',
+  'text/css',
+  'text/javascript',
+  'application/javascript',
+  'application/json',
+  'application/xml',
+  'image/svg+xml',
+] as const
+
+const compressionLines = (types: readonly string[] = COMPRESSED) => [
+  'compression algo gzip',
+  `compression type ${types.join(' ')}`,
+]
 
 /** One bind line for each port or range. `::` takes IPv6 alone, so that `0.0.0.0` can have the same port. */
 function binds(frontend: L7Frontend, view: ConfigView, folder: string): readonly string[] {
   const address = isIpv6(frontend.ip) ? `[${frontend.ip}]` : frontend.ip
-  const options = canonicalIp(frontend.ip) === '::' ? ' v6only' : ''
+  const options = `${canonicalIp(frontend.ip) === '::' ? ' v6only' : ''}${frontend.proxyProtocol === true ? ' accept-proxy' : ''}`
   return portRanges(frontend).map(({ first, last, isTls }) => {
-    const tls = isTls ? tlsOptions(frontend, view, `${folder}/${listName(frontend.id)}`) : ''
+    const tls = isTls ? tlsOptions(frontend, view, folder) : ''
     return `bind ${address}:${first === last ? first : `${first}-${last}`}${options}${tls}`
   })
 }
@@ -56,6 +103,7 @@ function binds(frontend: L7Frontend, view: ConfigView, folder: string): readonly
 /** All that a running HAProxy would have to be reloaded for, wherever its files are. */
 export function frontendSyntax(frontend: L7Frontend, view: ConfigView): string {
   const statements = frontendStatements(frontend, view, '').filter(({ kind }) => kind !== 'comment')
-  // The order of its certificates is in a file of its own.
-  return statements.length === 0 ? '' : `${textOf(statements)}${(frontend.certificates ?? []).join(' ')}\n`
+  // The order of its certificates, and the authorities of its clients, are in files of their own.
+  const { certificates = [], clientCa = '' } = frontend
+  return statements.length === 0 ? '' : `${textOf(statements)}${certificates.join(' ')}\n${clientCa}`
 }

@@ -3,18 +3,14 @@ import type { L7Backend, L7Frontend } from '../../model/layer7.ts'
 import { type Action, type Condition, conditionsOf, type Rule } from '../../model/l7-rules.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { partsOf, type Placeholder } from '../../rules/filled-text.ts'
+import { payloadOf } from './answers.ts'
 import { PEERS } from './sharing.ts'
-import { commentText, quote, quoted } from './statement.ts'
+import { commentText, type Line, quote, quoted, VALUES_PER_LINE } from './statement.ts'
 import { speaksTls } from './tls.ts'
-
-/** One line of a proxy, and the field that it comes from. */
-type Line = readonly [text: string, field: string]
 
 /** The backend that a rule has chosen; which rule that was, nothing else tells. */
 const CHOSEN = 'txn.fulcrum_backend'
 const IS_CHOSEN = `{ var(${CHOSEN}) -m found }`
-/** A line of HAProxy has 64 words at the most. */
-const VALUES_PER_LINE = 40
 const HELLO_S = 5
 const TARPIT_S = 10
 /** Most keys that a table remembers; the oldest go first. */
@@ -115,19 +111,6 @@ const IN_PATH: Fetches['filled'] = {
 /** Percent signs begin what is filled in. */
 const escaped = (text: string) => text.replaceAll('%', '%%')
 
-/** A text of several lines as one word: outside of quotes, HAProxy reads \x0a as the end of a line. */
-function bodyOf(text: string): string {
-  return (
-    text
-      // oxlint-disable-next-line no-control-regex -- control characters are what quotes do not keep
-      .split(/([\u0001-\u001f\u007f])/)
-      .map((part, at) =>
-        at % 2 === 0 ? quoted(part) : String.raw`\x${part.charCodeAt(0).toString(16).padStart(2, '0')}`,
-      )
-      .join('')
-  )
-}
-
 const literalRegex = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 
 /** What a rule does, each line with the condition behind it. */
@@ -161,7 +144,7 @@ const RENDERED: Readonly<Record<Action['type'], Render>> = {
   deny: ({ action: { status = 403 }, cond }) => [`deny deny_status ${status}${cond}`],
   tarpit: ({ action: { status = 403 }, cond }) => [`tarpit deny_status ${status}${cond}`],
   respond: ({ action: { status = 200, contentType = 'text/plain', body = '' }, cond }) => [
-    `return status ${status}${body === '' ? '' : ` content-type ${quoted(contentType)} string ${bodyOf(body)}`}${cond}`,
+    `return status ${status}${payloadOf(contentType, body)}${cond}`,
   ],
   limit: ({ action, cond, counter, table }) => {
     const { per = 'source', name = '', rate = 0, burst = 0, over = 1, answer = 429 } = action

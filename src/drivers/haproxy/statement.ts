@@ -15,12 +15,31 @@ export interface Statement {
   readonly kind: 'statement' | 'comment' | 'server'
 }
 
+/** What a line of a proxy says, and the field that it comes from. */
+export type Line = readonly [text: string, field: string]
+
+/** A line of HAProxy has 64 words at the most. */
+export const VALUES_PER_LINE = 40
+
 export function textOf(statements: readonly Statement[]): string {
   return statements.map(({ text }) => `${text}\n`).join('')
 }
 
 /** A word as HAProxy reads it literally: single quotes keep everything, environment variables included. */
 export const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`
+
+/** A text of several lines as one word: outside of quotes, HAProxy reads \x0a as the end of a line. */
+export function bodyOf(text: string): string {
+  return (
+    text
+      // oxlint-disable-next-line no-control-regex -- control characters are what quotes do not keep
+      .split(/([\u0001-\u001f\u007f])/)
+      .map((part, at) =>
+        at % 2 === 0 ? quoted(part) : String.raw`\x${part.charCodeAt(0).toString(16).padStart(2, '0')}`,
+      )
+      .join('')
+  )
+}
 
 /** The same, without quotes where nothing in it means anything. */
 export const quote = (word: string): string => (/^[\w./:@,=*+-]+$/.test(word) ? word : quoted(word))

@@ -2,12 +2,15 @@ import type { CipherList } from '../../model/certificates.ts'
 import { parsePorts } from '../../model/ports.ts'
 import { DEFAULT_MIN_TLS, type L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
-import { quote } from './statement.ts'
+import { clientsName, listName } from './certificates.ts'
+import { type Line, quote } from './statement.ts'
 
 /** A year, as browsers' lists of such hosts ask for. */
 const HSTS_S = 31_536_000
 const HTTP_PORT = 80
 const HTTPS_PORT = 443
+
+const ALPN = ['h2', 'http/1.1'] as const
 
 /** OpenSSL chooses those of TLS 1.3 apart from all others, and names only them like this. */
 export const isTls13 = (suite: string): boolean => suite.startsWith('TLS_')
@@ -46,12 +49,20 @@ export function portRanges(frontend: L7Frontend): readonly PortRange[] {
   })
 }
 
+function clientWords({ id, clientVerify = 'none' }: L7Frontend, folder: string): readonly string[] {
+  return clientVerify === 'none' ? [] : ['ca-file', quote(`${folder}/${clientsName(id)}`), 'verify', clientVerify]
+}
+
+function alpnWords({ mode, alpn = [] }: L7Frontend): readonly string[] {
+  const offered = alpn.length > 0 ? alpn : mode === 'http' ? ALPN : []
+  return offered.length === 0 ? [] : ['alpn', offered.join(',')]
+}
+
 /** What a bind line says of TLS, with a space before it. */
-export function tlsOptions(frontend: L7Frontend, view: ConfigView, listFile: string): string {
+export function tlsOptions(frontend: L7Frontend, view: ConfigView, folder: string): string {
   const minTls = minTlsOf(frontend)
-  const words = ['ssl', 'crt-list', quote(listFile)]
-  if (frontend.mode === 'http') words.push('alpn', 'h2,http/1.1')
-  words.push('ssl-min-ver', `TLSv${minTls}`)
+  const words = ['ssl', 'crt-list', quote(`${folder}/${listName(frontend.id)}`), ...clientWords(frontend, folder)]
+  words.push(...alpnWords(frontend), 'ssl-min-ver', `TLSv${minTls}`)
   const suites = cipherListOf(frontend, view)?.ciphers
   const [tls13, older] = [suites?.filter(isTls13) ?? [], suites?.filter((suite) => !isTls13(suite)) ?? []]
   // Otherwise OpenSSL would offer its own choice of the version that the list leaves out.
@@ -78,10 +89,10 @@ function oldVersions(minTls: string): readonly string[] {
 const HOST_PATTERN = String.raw`^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`
 
 /** Statements of an http frontend about https, by the field they come from. */
-export function httpsStatements(frontend: L7Frontend): readonly (readonly [text: string, field: string])[] {
+export function httpsStatements(frontend: L7Frontend): readonly Line[] {
   const { httpRedirectToHttps = false, hsts = false, forwardFor } = frontend
   const isTls = speaksTls(frontend)
-  const lines: [string, string][] = []
+  const lines: Line[] = []
   if (isTls && forwardFor) {
     lines.push(
       ['http-request set-header X-Forwarded-Proto https if { ssl_fc }', 'forwardFor'],

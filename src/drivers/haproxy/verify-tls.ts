@@ -1,4 +1,3 @@
-import { httpOnlyProblems } from '../../rules/layer7.ts'
 import type { Certificate, CipherList } from '../../model/certificates.ts'
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
@@ -7,10 +6,8 @@ import { cipherListOf, isTls13, minTlsOf, portRanges, speaksTls } from './tls.ts
 
 /** What would leave a frontend without a single handshake, although HAProxy's checker has nothing against it. */
 export function tlsProblems(frontend: L7Frontend, view: ConfigView): readonly Problem[] {
-  const problems: Problem[] = httpOnlyProblems(frontend).map((problem) =>
-    about(frontend, problem.field, `Frontend ${frontend.name} is tcp: ${problem.field} ${problem.message}`),
-  )
-  if (!speaksTls(frontend)) return problems
+  if (!speaksTls(frontend)) return []
+  const problems: Problem[] = []
   if (portRanges(frontend).every(({ isTls }) => !isTls)) {
     const message = `shows its certificates on no port, as port 80 redirects: add one such as 443, or take the certificates off`
     problems.push(about(frontend, 'ports', `Frontend ${frontend.name} ${message}`))

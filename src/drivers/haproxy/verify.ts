@@ -2,8 +2,7 @@ import { checkProblems } from '../../health-checks/rules.ts'
 import type { L7Backend, L7Frontend, L7Real } from '../../model/layer7.ts'
 import type { ConfigView, SectionName } from '../../model/sections.ts'
 import type { Problem } from '../../model/problem.ts'
-import { backendProblems as ownProblems } from '../../rules/layer7.ts'
-import { frontendRuleProblems } from '../../rules/l7-rules.ts'
+import { backendProblems as ownProblems, frontendProblems as ownFrontendProblems } from '../../rules/layer7.ts'
 import { whyUnusable } from './address.ts'
 import { FALLBACK } from './backend.ts'
 import { type HaproxyPaths, SOCKET_PATH_MAX } from './paths.ts'
@@ -41,7 +40,7 @@ function pathProblems(paths: HaproxyPaths): readonly Problem[] {
 function frontendProblems(frontend: L7Frontend, view: ConfigView): readonly Problem[] {
   const { id, ip, defaultBackendId, rules = [] } = frontend
   const problems: Problem[] = [...tlsProblems(frontend, view)]
-  for (const { field, message } of frontendRuleProblems(frontend))
+  for (const { field, message } of ownFrontendProblems(frontend))
     problems.push(problem('l7Frontends', id, field, `Frontend ${frontend.name}: ${field} ${message}`))
   const unusable = whyUnusable(ip)
   if (unusable !== undefined) {

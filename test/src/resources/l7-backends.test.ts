@@ -29,6 +29,10 @@ t.test('two fields make a backend; the others have defaults', async (test) => {
     timeoutServer: 30,
     enabled: true,
     rules: [],
+    maintenance: { enabled: false },
+    errorPages: [],
+    httpReuse: 'safe',
+    timeouts: {},
   })
 })
 

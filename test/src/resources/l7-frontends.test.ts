@@ -11,6 +11,14 @@ const LATER_DEFAULTS = {
   httpRedirectToHttps: false,
   hsts: false,
   rules: [],
+  maintenance: { enabled: false },
+  errorPages: [],
+  compression: { enabled: false },
+  timeouts: {},
+  alpn: [],
+  proxyProtocol: false,
+  clientCa: '',
+  clientVerify: 'none',
 }
 const LEAST = { name: 'www', mode: 'http', ip: '127.0.0.1', ports: '80' }
 

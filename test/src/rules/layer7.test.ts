@@ -1,8 +1,8 @@
 import t from 'tap'
-import { backendProblems, httpOnlyProblems } from '../../../src/rules/layer7.ts'
+import { backendProblems, frontendProblems } from '../../../src/rules/layer7.ts'
 
 t.test('redirect and HSTS need mode http', async (test) => {
-  const fields = (more: Parameters<typeof httpOnlyProblems>[0]) => httpOnlyProblems(more).map(({ field }) => field)
+  const fields = (more: Parameters<typeof frontendProblems>[0]) => frontendProblems(more).map(({ field }) => field)
   test.same(fields({ mode: 'tcp', httpRedirectToHttps: true, hsts: 1 }), ['httpRedirectToHttps', 'hsts'])
   test.same(fields({ mode: 'tcp', httpRedirectToHttps: false, hsts: 0 }), [])
   test.same(fields({ mode: 'tcp' }), [])

@@ -1,7 +1,13 @@
 import t from 'tap'
 import type { Rule } from '../../../src/model/l7-rules.ts'
 import type { L7Backend, L7Frontend } from '../../../src/model/layer7.ts'
-import { plainCookies, rests, rulesWithoutEffect, withoutEffect } from '../../../src/warnings/frontends.ts'
+import {
+  believesAnybody,
+  plainCookies,
+  rests,
+  rulesWithoutEffect,
+  withoutEffect,
+} from '../../../src/warnings/frontends.ts'
 import { backend, frontend } from '../../fixtures/config.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
@@ -67,6 +73,13 @@ t.test('RULE_CANNOT_HOLD: one before it takes every request', async (test) => {
     ['RULE_CANNOT_HOLD', /rule 2 \(closed\) takes every request, so rule 3/],
   ])
   test.same(of([all, some] as Rule[], { enabled: false }), [])
+})
+
+t.test('PROXY_FROM_ANYBODY: whoever reaches a frontend names its client', async (test) => {
+  const of = (more: Partial<L7Frontend>) => believesAnybody(frontend('f', 'b', more)).map(({ code }) => code)
+  test.same(of({ proxyProtocol: true }), ['PROXY_FROM_ANYBODY'])
+  for (const more of [{ proxyProtocol: ['192.0.2.1'] }, { proxyProtocol: true, enabled: false }, {}])
+    test.same(of(more), [])
 })
 
 t.test('REDIRECT_LOOP: it leads to where it holds as well', async (test) => {

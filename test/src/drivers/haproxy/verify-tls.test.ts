@@ -36,10 +36,6 @@ t.test('each certificate needs a suite that goes with its key', async (test) => 
   test.same(problems({ cipherListId: 'both', certificates: ['rsa'] }), [], 'TLS 1.3 goes with every key')
 })
 
-t.test('redirect and hsts need mode http', async (test) => {
-  test.match(problems({ mode: 'tcp', httpRedirectToHttps: true, hsts: 5 }), [/^httpRedirectToHttps: /, /^hsts: /])
-})
-
 t.test('a frontend with certificates has a port that shows them', async (test) => {
   const redirect = { ports: '80', httpRedirectToHttps: true }
   test.match(problems(redirect), [/^ports: Frontend f shows its certificates on no port/])

@@ -1,0 +1,37 @@
+import type { ErrorPage, Maintenance } from '../../model/l7-settings.ts'
+import { bodyOf, type Line, quoted } from './statement.ts'
+
+const HTML = 'text/html; charset=utf-8'
+const MAINTAINED =
+  '<!doctype html><title>Maintenance</title><h1>We are at work on this site</h1><p>Please try again later.\n'
+
+/** With a space before it; HAProxy takes no empty text. */
+export const payloadOf = (contentType: string, text: string): string =>
+  text === '' ? '' : ` content-type ${quoted(contentType)} string ${bodyOf(text)}`
+
+/** What a frontend or backend answers by itself. */
+interface Answering {
+  readonly mode: 'http' | 'tcp'
+  readonly maintenance?: Maintenance
+  readonly errorPages?: readonly ErrorPage[]
+}
+
+export function answerLines(
+  { mode, maintenance, errorPages = [] }: Answering,
+  kind: 'frontend' | 'backend',
+): readonly Line[] {
+  const isServed = maintenance?.enabled !== true
+  if (mode === 'tcp') {
+    // A frontend does not even wait for TLS.
+    const what = kind === 'frontend' ? 'connection' : 'content'
+    return isServed ? [] : [[`tcp-request ${what} reject`, 'maintenance']]
+  }
+  const pages = errorPages.map(({ status, page }, at): Line => [
+    `http-error status ${status}${payloadOf(HTML, page)}`,
+    `errorPages.${at}`,
+  ])
+  if (isServed) return pages
+  const { status = 503, page = MAINTAINED } = maintenance
+  const answer = `return status ${status}${payloadOf(HTML, page)} hdr Cache-Control no-store`
+  return [...pages, [`http-request ${answer}`, 'maintenance']]
+}

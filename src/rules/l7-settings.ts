@@ -1,0 +1,140 @@
+import { X509Certificate } from 'node:crypto'
+import { type FieldProblem, problemIn } from '../base/errors.ts'
+import { parseNetwork } from '../base/ip-network.ts'
+import type { L7Backend, L7Frontend } from '../model/layer7.ts'
+import { type ErrorPage, type Maintenance, PAGE_BYTES_MAX } from '../model/l7-settings.ts'
+
+/** What HAProxy answers by itself, and how it deals with connections. */
+
+const HTTP_ONLY = 'needs mode http'
+
+/** Of a text that HAProxy sends; undefined where it has room for it. */
+export function pageFault(page: string | undefined): string | undefined {
+  const bytes = Buffer.byteLength(page ?? '')
+  if (bytes <= PAGE_BYTES_MAX) return undefined
+  return `has ${bytes} bytes in UTF-8, and HAProxy sends at most ${PAGE_BYTES_MAX} of its own`
+}
+
+const pageProblems = (field: string, page: string | undefined): readonly FieldProblem[] => {
+  const fault = pageFault(page)
+  return fault === undefined ? [] : [problemIn(field, fault)]
+}
+
+/** No body follows them, so what stands there would be read as the next response (RFC 9110, sections 15.3.5 and .6). */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
+
+export const bodilessFault = (status: number): string | undefined =>
+  BODILESS.has(status) ? `${status} has no body: choose another status` : undefined
+
+interface Answering {
+  readonly mode: 'http' | 'tcp'
+  readonly errorPages?: readonly ErrorPage[]
+  readonly maintenance?: Maintenance
+}
+
+/** Of frontends and backends alike. */
+export function answerProblems({ mode, errorPages = [], maintenance }: Answering): readonly FieldProblem[] {
+  if (mode === 'tcp') {
+    const sent = {
+      errorPages: errorPages[0],
+      'maintenance.status': maintenance?.status,
+      'maintenance.page': maintenance?.page,
+    }
+    return httpOnly(mode, sent)
+  }
+  const statuses = errorPages.map((one) => one.status)
+  const fault = bodilessFault(maintenance?.status ?? 0)
+  return [
+    ...statuses.flatMap((status, at) =>
+      statuses.indexOf(status) < at ? [problemIn(`errorPages.${at}.status`, `${status} has a page already`)] : [],
+    ),
+    ...errorPages.flatMap(({ page }, at) => pageProblems(`errorPages.${at}.page`, page)),
+    ...pageProblems('maintenance.page', maintenance?.page),
+    ...(fault === undefined ? [] : [problemIn('maintenance.status', fault)]),
+  ]
+}
+
+/** Those of these fields that were asked for, and mean nothing where bytes are only passed. */
+export function httpOnly(mode: 'http' | 'tcp', asked: Readonly<Record<string, unknown>>): readonly FieldProblem[] {
+  if (mode !== 'tcp') return []
+  return Object.entries(asked)
+    .filter(([, value]) => value !== undefined && value !== false)
+    .map(([field]) => problemIn(field, HTTP_ONLY))
+}
+
+export type FrontendSettings = Pick<
+  L7Frontend,
+  | 'mode'
+  | 'certificates'
+  | 'compression'
+  | 'timeouts'
+  | 'proxyProtocol'
+  | 'clientCa'
+  | 'clientVerify'
+  | 'errorPages'
+  | 'maintenance'
+>
+
+export function frontendSettingProblems(frontend: FrontendSettings): readonly FieldProblem[] {
+  const { mode, compression, timeouts, proxyProtocol } = frontend
+  return [
+    ...httpOnly(mode, {
+      'compression.enabled': compression?.enabled,
+      'timeouts.httpRequest': timeouts?.httpRequest,
+      'timeouts.httpKeepAlive': timeouts?.httpKeepAlive,
+    }),
+    ...answerProblems(frontend),
+    ...(Array.isArray(proxyProtocol) ? proxyProtocol : []).flatMap((network, at) =>
+      parseNetwork(network) === undefined
+        ? [problemIn(`proxyProtocol.${at}`, 'must be an address or a network such as 192.0.2.0/24')]
+        : [],
+    ),
+    ...clientProblems(frontend),
+  ]
+}
+
+export type BackendSettings = Pick<L7Backend, 'mode' | 'httpReuse' | 'errorPages' | 'maintenance'>
+
+export function backendSettingProblems(backend: BackendSettings): readonly FieldProblem[] {
+  const { mode, httpReuse } = backend
+  return [...httpOnly(mode, { httpReuse: httpReuse === 'safe' ? undefined : httpReuse }), ...answerProblems(backend)]
+}
+
+/** A frontend that was to let in only who shows a certificate must not be without it for want of another field. */
+function clientProblems(frontend: FrontendSettings): readonly FieldProblem[] {
+  const { certificates = [], clientCa = '', clientVerify = 'none' } = frontend
+  const fault = clientCa === '' ? undefined : authoritiesFault(clientCa)
+  const isAsked = clientVerify !== 'none'
+  return [
+    ...(fault === undefined ? [] : [problemIn('clientCa', fault)]),
+    ...(clientCa !== '' && !isAsked
+      ? [problemIn('clientVerify', 'has to say optional or required beside clientCa, which means nothing without')]
+      : []),
+    ...(isAsked && clientCa === '' ? [problemIn('clientVerify', 'needs clientCa, whose clients are known')] : []),
+    ...(isAsked && certificates.length === 0
+      ? [problemIn('clientVerify', 'needs certificates: without TLS no client shows one')]
+      : []),
+  ]
+}
+
+const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[^-]+-----END \1-----/g
+
+function authoritiesFault(pem: string): string | undefined {
+  const blocks = [...pem.matchAll(BLOCK)]
+  if (blocks.length === 0 || blocks.some(([, label]) => label !== 'CERTIFICATE'))
+    return 'must be certificates in PEM, and nothing else'
+  for (const [at, [text]] of blocks.entries()) {
+    const { ca } = certificateIn(text) ?? {}
+    if (ca === undefined) return `cannot be read: certificate ${at + 1} is none`
+    if (!ca) return `has a certificate that is of no authority: certificate ${at + 1} may not issue others`
+  }
+  return undefined
+}
+
+function certificateIn(pem: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,54 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import type { Test } from 'tap'
+
+/** Requests to a real HAProxy: what arrived where, and what was answered. */
+
+interface Arrived {
+  readonly at: string
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+}
+export interface Answered {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+  /** Undefined when no server was asked. */
+  readonly arrived: Arrived | undefined
+}
+
+/** Tells what it was asked, and answers with the status that it was asked for. */
+export async function origin(test: Test, at: string): Promise<number> {
+  const server = createServer(({ method, url: path, headers }, answer) => {
+    answer.statusCode = Number(headers['x-status'] ?? 200)
+    answer
+      .setHeader('Content-Type', 'application/json')
+      .setHeader('Server', 'origin')
+      .setHeader('X-Powered-By', 'origin')
+    answer.end(JSON.stringify({ at, method, path, headers }))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  test.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+export interface Asked {
+  readonly method?: string
+  readonly path?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** The address that it comes from. */
+  readonly localAddress?: string
+}
+
+export async function ask(port: number, asked: Asked): Promise<Answered> {
+  const { method = 'GET', path = '/', localAddress = '127.0.0.1' } = asked
+  const headers = { Host: 'www.example.org', ...asked.headers }
+  const sent = request({ host: '127.0.0.1', port, method, path, headers, localAddress })
+  const [answer] = await once(sent.end(), 'response')
+  const body = (await buffer(answer)).toString()
+  const arrived = body.startsWith('{"at"') ? JSON.parse(body) : undefined
+  return { status: answer.statusCode, headers: answer.headers, body, arrived }
+}
