@@ -58,7 +58,10 @@ export const BACKUP_SECTIONS: readonly BackupSection[] = [
     version: 2,
     migrations: { 1: withEmpty('certificates', 'cipherLists') },
   }),
-  section('layer7proxy', 'Layer 7 frontends and backends', ['l7Frontends', 'l7Backends']),
+  section('layer7proxy', 'Layer 7 frontends and backends', ['l7Frontends', 'l7Backends', 'l7Raw'], {
+    version: 2,
+    migrations: { 1: withEmpty('l7Raw') },
+  }),
   section('fallbackServer', 'Fallback server'),
   section('clusterha', 'Nodes of the cluster', ['nodeIdentities'], WHOLE_ONLY),
   section('fip', 'Floating IPs', ['floatingIps']),

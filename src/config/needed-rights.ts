@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError, type FieldError } from '../base/errors.ts'
 import { ACCESS_SECTIONS } from '../model/access-sections.ts'
+import { NO_RAW } from '../model/l7-raw.ts'
 import { SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 import { SNMP_OFF } from '../model/snmp.ts'
 
@@ -72,6 +73,7 @@ const MAKERS: { readonly [N in SectionName]: Makers } = {
   l4Backends: records('l4Backends'),
   l7Frontends: records('l7Frontends'),
   l7Backends: records('l7Backends'),
+  l7Raw: settings('l7Raw.update', { absent: NO_RAW }),
   ipGroups: records('ipGroups'),
   staticIps: records('staticIps'),
   floatingIps: records('floatingIps'),
@@ -122,6 +124,7 @@ export function missedRight(change: Judged, may: May): AnyOf | undefined {
 
 function isRestored({ section, endpoint }: Judged, may: May): boolean {
   if (!RESTORES.includes(endpoint) || !may(endpoint)) return false
+  if (section === 'l7Raw') return may('l7Raw.update')
   return !isOfAccess([{ section }]) || may('roles.create')
 }
 

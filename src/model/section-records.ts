@@ -2,6 +2,7 @@ import type { Group, Role, User } from './access.ts'
 import type { Certificate, CipherList } from './certificates.ts'
 import type { HealthCheck } from './health-check.ts'
 import type { L4Backend, L4Frontend } from './layer4.ts'
+import type { L7Raw } from './l7-raw.ts'
 import type { L7Backend, L7Frontend } from './layer7.ts'
 import type { FloatingIp, IpGroup, IpRoute, StaticIp } from './network.ts'
 import type {
@@ -27,6 +28,7 @@ export interface SectionRecords {
   readonly l4Backends: L4Backend
   readonly l7Frontends: L7Frontend
   readonly l7Backends: L7Backend
+  readonly l7Raw: L7Raw
   readonly ipGroups: IpGroup
   readonly staticIps: StaticIp
   readonly floatingIps: FloatingIp

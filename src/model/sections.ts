@@ -3,6 +3,7 @@ import { Group, Role, User } from './access.ts'
 import { Certificate, CipherList } from './certificates.ts'
 import { HealthCheck } from './health-check.ts'
 import { L4Backend, L4Frontend } from './layer4.ts'
+import { L7Raw } from './l7-raw.ts'
 import { L7Backend, L7Frontend } from './layer7.ts'
 import { FloatingIp, IpGroup, IpRoute, StaticIp } from './network.ts'
 import {
@@ -124,6 +125,13 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     secrets: [],
     shownWith: [],
     references: ofBackend,
+  },
+  l7Raw: {
+    ...ofNode('raw lines', L7Raw),
+    references: ({ frontends, backends }) => [
+      ...frontends.map(({ id }, at) => ({ field: `frontends.${at}.id`, section: 'l7Frontends', id }) as const),
+      ...backends.map(({ id }, at) => ({ field: `backends.${at}.id`, section: 'l7Backends', id }) as const),
+    ],
   },
   ipGroups: {
     label: 'IP group',

@@ -22,6 +22,7 @@ import { l4Frontends } from './l4-frontends.ts'
 import { l4History } from './statistics/l4-history.ts'
 import { l4Stats } from './statistics/l4-stats.ts'
 import { l7Backends } from './l7-backends.ts'
+import { l7Raw } from './l7-raw.ts'
 import { l7Frontends } from './l7-frontends.ts'
 import { l7History } from './statistics/l7-history.ts'
 import { l7Stats } from './statistics/l7-stats.ts'
@@ -68,6 +69,7 @@ export const endpoints: readonly Endpoint[] = takingWhatIsRead([
   ...stickTables,
   ...l7Frontends,
   ...l7Backends,
+  ...l7Raw,
   ...certificates,
   ...cipherLists,
   ...apply,

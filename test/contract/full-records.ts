@@ -81,12 +81,17 @@ export async function fullRecords(test: Test, maker: ReturnType<typeof certifica
     name: 'modern',
     ciphers: ['TLS_AES_128_GCM_SHA256'],
   })
-  const ripId = await balancing(created, {
+  const balanced = await balancing(created, {
     certificate,
     cipherList,
     clientCa: maker.pair({ name: 'clients', isCa: true }).cert,
   })
-  test.ok(ripId)
+  await settings('l7Raw.update', '/layer7proxy/raw', {
+    global: ['nbthread 2'],
+    defaults: ['option dontlognull'],
+    frontends: [{ id: balanced.frontend, lines: ['option dontlognull'] }],
+    backends: [{ id: balanced.backend, lines: ['option log-health-checks'] }],
+  })
   const { staticIp } = await network(created, node)
 
   await settings('loginPolicy.update', '/login/policy', { twoFactorRequired: true })
@@ -269,7 +274,7 @@ async function balancing(created: Created, { certificate, cipherList, clientCa }
     httpReuse: 'always',
     timeouts: { queue: 1, tunnel: 3600, serverFin: 2, check: 3 },
   })
-  await created(
+  const frontend = await created(
     'l7Frontends',
     '/layer7proxy/frontends',
     {
@@ -298,7 +303,7 @@ async function balancing(created: Created, { certificate, cipherList, clientCa }
     },
     { held: ['certificates', 'clientCa', 'clientVerify'] },
   )
-  return ripId
+  return { frontend, backend: l7Backend }
 }
 
 async function network(created: Created, node: string) {

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import t, { type Test } from 'tap'
 import type { L7Backend, L7Frontend } from '../../src/model/layer7.ts'
+import { NO_RAW } from '../../src/model/l7-raw.ts'
 import { PAGE_BYTES_MAX } from '../../src/model/l7-settings.ts'
 import { verifyConfig } from '../../src/drivers/haproxy/verify.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
@@ -195,3 +196,27 @@ t.test(
     socket.destroy()
   },
 )
+
+t.test('raw lines are in force, and one that HAProxy does not know is named', async (test) => {
+  const { apply, driver } = haproxyFixture(test)
+  const port = await freePort()
+  const withLines = (...lines: readonly string[]) =>
+    viewOf({
+      realServers: [realServer('web', { ip: '127.0.0.1', port: webPort })],
+      l7Backends: [backend('web', ['web'])],
+      l7Frontends: [frontend('fe', 'web', { ports: `${port}` })],
+      l7Raw: [{ id: 'cluster', ...NO_RAW, frontends: [{ id: 'fe', lines: [...lines] }] }],
+    })
+  const webPort = await origin(test, 'web')
+  const view = withLines('http-request return status 418 if { path /tea }', 'option dontlognull')
+  test.match(await apply(undefined, view), { ok: true })
+  test.match([(await ask(port, { path: '/tea' })).status, (await ask(port, {})).status], [418, 200])
+  const wrong = withLines('option dontlognull', 'http-request brew', 'option nothing')
+  const refused = await apply(view, wrong)
+  const problems = 'output' in refused ? driver.diagnose(refused.output, wrong) : []
+  test.match(problems, [
+    { section: 'l7Raw', id: 'cluster', field: 'frontends.0.lines.1' },
+    { section: 'l7Raw', id: 'cluster', field: 'frontends.0.lines.2', message: /nothing/ },
+  ])
+  test.match((await ask(port, { path: '/tea' })).status, 418, 'and what ran goes on')
+})

@@ -3,6 +3,7 @@ import type { ConfigView } from '../../model/sections.ts'
 import { answerLines } from './answers.ts'
 import { checkLines } from './checks.ts'
 import { backendRules } from './l7-rules.ts'
+import { rawOfProxy } from './raw.ts'
 import { hashes, portionsOf, type Server, serversOf } from './server.ts'
 import { SHARED } from './sharing.ts'
 import { commentText, endpointText, type Line, linesOf, type Owner, type Statement, textOf } from './statement.ts'
@@ -24,6 +25,7 @@ export function backendStatements(backend: L7Backend, view: ConfigView, checks: 
   return [
     { text: `# ${commentText(backend.name)}`, owner, kind: 'comment' },
     ...backendHead(backend, checks),
+    ...rawOfProxy(view, 'backends', backend.id),
     ...serversOf(backend, view).flatMap((entry) => serverStatements(entry, owner)),
     ...fallbackStatements(backend),
   ]
@@ -113,7 +115,8 @@ function fallbackStatements(backend: L7Backend): readonly Statement[] {
 /** The text of all statements, without the objects: a backend may have 20,000 servers. */
 export function backendText(backend: L7Backend, view: ConfigView, checks: string): string {
   if (!backend.enabled) return textOf(backendStatements(backend, view, checks))
-  let text = `# ${commentText(backend.name)}\n${textOf(backendHead(backend, checks))}`
+  const head = [...backendHead(backend, checks), ...rawOfProxy(view, 'backends', backend.id)]
+  let text = `# ${commentText(backend.name)}\n${textOf(head)}`
   for (const portion of portionsOf(backend, view)) text += portion.text
   return text + textOf(fallbackStatements(backend))
 }

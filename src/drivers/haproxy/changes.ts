@@ -17,7 +17,7 @@ export interface ServerChange {
 export type Difference = 'reload' | readonly ServerChange[]
 
 export function differenceOf(running: ConfigView, desired: ConfigView): Difference {
-  if (frontendsText(running) !== frontendsText(desired)) return 'reload'
+  if (frontendsText(running) !== frontendsText(desired) || rawText(running) !== rawText(desired)) return 'reload'
   const before = byId(running.list('l7Backends')).filter(({ enabled }) => enabled)
   const after = byId(desired.list('l7Backends')).filter(({ enabled }) => enabled)
   if (before.length !== after.length) return 'reload'
@@ -76,6 +76,9 @@ function frontendsText(view: ConfigView): string {
     .map((frontend) => frontendSyntax(frontend, view))
     .join('')
 }
+
+/** Lines that were written by hand: nobody knows what they mean. */
+const rawText = (view: ConfigView) => JSON.stringify([...view.list('l7Raw')])
 
 export function backendDifference(
   before: L7Backend,

@@ -36,6 +36,7 @@ export function haproxyDriver(own: HaproxyPaths, sharing: () => Sharing | undefi
     sections: [
       'l7Frontends',
       'l7Backends',
+      'l7Raw',
       'realServers',
       'healthChecks',
       'floatingIps',
@@ -174,6 +175,7 @@ function effectOf(change: RecordChange, running: ConfigView, desired: ConfigView
   if (change.section === 'certificates') return certificateEffect(change.id, running, desired)
   if (change.section === 'cipherLists') return cipherListEffect(change.id, running, desired)
   if (change.section === 'healthChecks') return healthCheckEffect(change.id, desired)
+  if (change.section === 'l7Raw') return 'reload'
   if (change.section === 'l7Backends') return backendEffect(change.before, change.after, running, desired)
   return undefined
 }

@@ -4,6 +4,7 @@ import { canonicalIp, isIpv6 } from './address.ts'
 import { answerLines } from './answers.ts'
 import { isResting } from '../resting.ts'
 import { frontendRules } from './l7-rules.ts'
+import { rawOfProxy } from './raw.ts'
 import { commentText, type Line, linesOf, type Owner, type Statement, textOf, VALUES_PER_LINE } from './statement.ts'
 import { httpsStatements, portRanges, tlsOptions } from './tls.ts'
 
@@ -24,14 +25,14 @@ export function frontendStatements(frontend: L7Frontend, view: ConfigView, folde
     ...connectionLines(frontend),
     ...(frontend.mode === 'http' ? httpLines(frontend) : []),
     ...answerLines(frontend, 'frontend'),
-    ...frontendRules(frontend, view),
-    ...defaultLines(frontend, view),
   ]
   return [
     { text: `# ${commentText(frontend.name)}`, owner: owned('name'), kind: 'comment' },
     { text: `frontend ${frontend.id}`, owner: owned(undefined), kind: 'statement' },
     line(`mode ${frontend.mode}`, 'mode'),
     ...lines.map(([text, field]) => line(text, field)),
+    ...rawOfProxy(view, 'frontends', frontend.id),
+    ...[...frontendRules(frontend, view), ...defaultLines(frontend, view)].map(([text, field]) => line(text, field)),
   ]
 }
 

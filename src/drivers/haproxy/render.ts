@@ -6,6 +6,7 @@ import { checkFolder, programBackends } from './checks.ts'
 import { frontendStatements } from './frontend.ts'
 import { limitsOf } from './l7-rules.ts'
 import type { HaproxyPaths } from './paths.ts'
+import { rawOfWhole } from './raw.ts'
 import { servedFrontends } from './resting.ts'
 import { alone, amongNodes, localPeer, type Sharing, sharesTable } from './sharing.ts'
 import { linesOf, type Owner, quote, type Statement, textOf } from './statement.ts'
@@ -41,7 +42,11 @@ export function lineOwners(view: ConfigView, paths: HaproxyPaths): readonly (Own
 function preamble(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
   const isShared = sharesTable(view)
   const sharing = isShared ? paths.sharing : undefined
-  const statements = [...globalStatements(view, paths, sharing), ...defaultsStatements(paths)]
+  const statements = [
+    ...globalStatements(view, paths, sharing),
+    ...defaultsStatements(paths),
+    ...rawOfWhole(view, 'defaults'),
+  ]
   if (!isShared) return statements
   const peers = sharing === undefined ? alone(paths.peersSocket) : amongNodes(sharing, certificateFolder(paths))
   const limits = byId(servedFrontends(view)).flatMap((frontend) => (frontend.enabled ? limitStatements(frontend) : []))
@@ -78,6 +83,7 @@ function globalStatements(view: ConfigView, paths: HaproxyPaths, sharing?: Shari
     ...(programBackends(view).length > 0 ? PROGRAMS : []),
     ...(wantsDh ? [plain('    tune.ssl.default-dh-param 2048')] : []),
     ...(stateFile === undefined ? [] : [plain(`    server-state-file ${quote(stateFile)}`)]),
+    ...rawOfWhole(view, 'global'),
     EMPTY,
   ]
 }

@@ -3,6 +3,7 @@ import type { L7Backend, L7Frontend, L7Real } from '../../model/layer7.ts'
 import type { ConfigView, SectionName } from '../../model/sections.ts'
 import type { Problem } from '../../model/problem.ts'
 import { backendProblems as ownProblems, frontendProblems as ownFrontendProblems } from '../../rules/layer7.ts'
+import { rawProblems } from '../../rules/l7-raw.ts'
 import { whyUnusable } from './address.ts'
 import { FALLBACK } from './backend.ts'
 import { type HaproxyPaths, SOCKET_PATH_MAX } from './paths.ts'
@@ -19,6 +20,9 @@ export function verifyConfig(desired: ConfigView, paths: HaproxyPaths): readonly
   for (const list of desired.list('cipherLists')) problems.push(...cipherListProblems(list))
   for (const frontend of frontends) problems.push(...frontendProblems(frontend, desired))
   for (const backend of desired.list('l7Backends')) problems.push(...backendProblems(backend, desired))
+  for (const raw of desired.list('l7Raw'))
+    for (const { field, message } of rawProblems(raw))
+      problems.push(problem('l7Raw', raw.id, field, `Raw lines: ${field} ${message}`))
   return problems
 }
 

@@ -13,6 +13,7 @@ t.test('every section can be shown: label, schema with an id, and a name', async
     'l4Backends',
     'l7Frontends',
     'l7Backends',
+    'l7Raw',
     'ipGroups',
     'staticIps',
     'floatingIps',

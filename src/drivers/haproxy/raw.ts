@@ -1,0 +1,21 @@
+import { SHARED } from '../../model/node.ts'
+import type { ConfigView } from '../../model/sections.ts'
+import { linesOf, type Statement } from './statement.ts'
+
+/** Lines that were written by hand, marked as such. */
+function statements(lines: readonly string[] | undefined, field: string): readonly Statement[] {
+  if (lines === undefined || lines.length === 0) return []
+  const line = linesOf('l7Raw', SHARED)
+  return [line('# Raw lines', field), ...lines.map((text, at) => line(text, `${field}.${at}`))]
+}
+
+/** Of a section that there is once. */
+export const rawOfWhole = (view: ConfigView, section: 'global' | 'defaults'): readonly Statement[] =>
+  statements(view.get('l7Raw', SHARED)?.[section], section)
+
+/** Of one proxy. */
+export function rawOfProxy(view: ConfigView, of: 'frontends' | 'backends', id: string): readonly Statement[] {
+  const all = view.get('l7Raw', SHARED)?.[of] ?? []
+  const at = all.findIndex((one) => one.id === id)
+  return statements(all[at]?.lines, `${of}.${at}.lines`)
+}

@@ -1,0 +1,58 @@
+import { type FieldProblem, problemIn } from '../base/errors.ts'
+import type { L7Raw } from '../model/l7-raw.ts'
+
+/** Words that begin another section of haproxy.cfg: what follows would stand there. */
+const SECTIONS = new Set([
+  'acme',
+  'backend',
+  'cache',
+  'crt-store',
+  'defaults',
+  'fcgi-app',
+  'frontend',
+  'global',
+  'http-errors',
+  'listen',
+  'log-forward',
+  'log-profile',
+  'mailers',
+  'namespace_list',
+  'peers',
+  'program',
+  'resolvers',
+  'ring',
+  'traces',
+  'userlist',
+])
+
+/** What is wrong with a line before HAProxy is asked. */
+export function rawFault(line: string): string | undefined {
+  const [keyword = ''] = line.split(' ')
+  return SECTIONS.has(keyword)
+    ? `begins a section (${keyword}), and lines stand within the section they are for`
+    : undefined
+}
+
+/** Each list of lines, with the field that it stands in. */
+const listsOf = ({ global, defaults, frontends, backends }: Omit<L7Raw, 'id'>) => [
+  { field: 'global', lines: global },
+  { field: 'defaults', lines: defaults },
+  ...frontends.map(({ lines }, at) => ({ field: `frontends.${at}.lines`, lines })),
+  ...backends.map(({ lines }, at) => ({ field: `backends.${at}.lines`, lines })),
+]
+
+export function rawProblems(raw: Omit<L7Raw, 'id'>): readonly FieldProblem[] {
+  const twice = (['frontends', 'backends'] as const).flatMap((of) => {
+    const ids = raw[of].map(({ id }) => id)
+    return ids.flatMap((id, at) =>
+      ids.indexOf(id) < at ? [problemIn(`${of}.${at}.id`, 'is in this list already')] : [],
+    )
+  })
+  const faults = listsOf(raw).flatMap(({ field, lines }) =>
+    lines.flatMap((line, at) => {
+      const fault = rawFault(line)
+      return fault === undefined ? [] : [problemIn(`${field}.${at}`, fault)]
+    }),
+  )
+  return [...twice, ...faults]
+}
