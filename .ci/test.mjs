@@ -14,12 +14,13 @@ const TOGETHER_MAX = 24
 // What is broad and quick comes first, then what takes longest, so that no processor waits for it at the end.
 const ORDER = ['contract', 'longest', 'system', 'attack', 'oracle', 'bench', 'vm']
 const LONGEST =
-  `system/haproxy-3 system/package system/rolling-update system/cluster-begun-killed system/cluster-leaving-alive
-  system/cluster-restoring system/cluster-leaving system/cluster-leaving-killed system/cluster-site
-  system/cluster-joining system/cluster-moving system/haproxy-hangs system/cluster-log system/power system/updates
-  system/cluster-history-1 system/cluster-history-2 system/snmp system/crash system/backup-crash system/code-cache
-  system/observe-reloads system/apply-under-load system/network attack/injection attack/injection-layer4 bench/peers
-  bench/configuration bench/interference bench/http system/sshd system/systemd system/start`.split(/\s+/)
+  `system/package system/rolling-update system/cluster-begun-killed system/cluster-leaving-alive system/haproxy-3-1
+  system/haproxy-3-2 system/cluster-pair system/cluster-restoring system/cluster-leaving
+  system/cluster-leaving-killed system/cluster-site system/cluster-joining system/cluster-moving
+  system/haproxy-hangs system/cluster-log system/power system/updates system/cluster-history-1
+  system/cluster-history-2 system/snmp system/crash system/backup-crash system/code-cache system/observe-reloads
+  system/apply-under-load system/network attack/injection attack/injection-layer4 bench/peers bench/configuration
+  bench/interference bench/http system/sshd system/systemd system/start`.split(/\s+/)
 
 const FLAGS = ['--no-warnings', '--import', `${ROOT}src/code-cache.mjs`, '--import', `${ROOT}.ci/test-process.mjs`]
 

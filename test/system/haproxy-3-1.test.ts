@@ -1,0 +1,10 @@
+import { onNextHaproxy } from './next-haproxy.ts'
+
+await onNextHaproxy(
+  'haproxy-reload',
+  'haproxy-runtime',
+  'certificate-replacement',
+  'main-job',
+  'observe-reloads',
+  'haproxy-answers',
+)

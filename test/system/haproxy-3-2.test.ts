@@ -1,0 +1,11 @@
+import { onNextHaproxy } from './next-haproxy.ts'
+
+await onNextHaproxy(
+  'haproxy-adoption',
+  'haproxy-balancing',
+  'reload-accounting',
+  'preloaded-counters',
+  'health-check-haproxy',
+  'haproxy-sharing',
+  'haproxy-rules',
+)
