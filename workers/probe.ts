@@ -6,6 +6,7 @@ import type {
   CipherSuite,
   ClockFacts,
   Connection,
+  HaproxyFacts,
   NetworkInterface,
   PingResult,
   SshFacts,
@@ -18,6 +19,7 @@ import { runProgram } from './host/linux-host.ts'
 import { readCipherSuites } from './probe/ciphers.ts'
 import { readClock, readTimeZones } from './probe/clock.ts'
 import { readConnections } from './probe/connections.ts'
+import { readHaproxy } from './probe/haproxy.ts'
 import { runHealthCheck } from './probe/health-check.ts'
 import { readInterfaces } from './probe/interfaces.ts'
 import { readPackages, readUpdateGround } from './probe/packages.ts'
@@ -86,6 +88,11 @@ export function ssh(): Promise<SshFacts> {
 
 export function cipherSuites(): Promise<readonly CipherSuite[] | undefined> {
   return readCipherSuites(runProgram)
+}
+
+export function haproxy(): Promise<HaproxyFacts | undefined> {
+  const { layer7proxy }: HostSettings = workerData
+  return readHaproxy(layer7proxy.mode === 'supervised' ? layer7proxy.program : 'haproxy', runProgram)
 }
 
 export function packages(): Promise<PackageFacts | undefined> {

@@ -65,6 +65,12 @@ export const L7Frontend = closed({
   compression: Type.Optional(Compression),
   timeouts: Type.Optional(FrontendTimeouts),
   alpn: Type.Optional(Alpn),
+  http3: Type.Optional(
+    Type.Boolean({
+      description:
+        'HTTP/3 beside what goes over TCP, and browsers are told of it (http only, with certificates). For HAProxy 2.9 and later with QUIC.',
+    }),
+  ),
   proxyProtocol: Type.Optional(ProxyProtocol),
   ...clientCertificates,
 })

@@ -24,6 +24,8 @@ export interface MachineFacts {
    * Suites that HAProxy can use with a certificate, in the order of OpenSSL; undefined when openssl is not installed.
    */
   cipherSuites(): Promise<readonly CipherSuite[] | undefined>
+  /** The HAProxy of this machine; undefined when it is not installed. */
+  haproxy(): Promise<HaproxyFacts | undefined>
   /** What apt would install now, without asking a repository; undefined where there is no apt. */
   packages(): Promise<PackageFacts | undefined>
   /** Another text means that what is installed or offered may have changed. */
@@ -54,6 +56,13 @@ export interface CheckTried {
   /** Without control characters. */
   readonly output: string
   readonly up: boolean
+}
+
+export interface HaproxyFacts {
+  /** Such as 2.6.12. */
+  readonly version: string
+  /** Built with what HTTP/3 takes. */
+  readonly hasQuic: boolean
 }
 
 export interface CipherSuite {

@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { refuseFields } from '../base/errors.ts'
+import { ApiError, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { frontendProblems } from '../rules/layer7.ts'
 import { closed } from '../model/fields.ts'
 import { DEFAULT_MIN_TLS, L7Frontend } from '../model/layer7.ts'
+import type { MachineFacts } from '../model/machine-facts.ts'
 
 const { id: _id, name, mode, ip, ports, ...settings } = L7Frontend.properties
 
@@ -25,6 +26,7 @@ const optionalSettings = {
   compression: settings.compression,
   timeouts: settings.timeouts,
   alpn: settings.alpn,
+  http3: settings.http3,
   proxyProtocol: settings.proxyProtocol,
   clientCa: settings.clientCa,
   clientVerify: settings.clientVerify,
@@ -39,6 +41,9 @@ const FrontendUpdate = closed({
   ...optionalSettings,
 })
 
+/** Of the words that are rendered for it. */
+const QUIC_SINCE = 2.9
+
 /** What a record without these fields means. */
 const LATER_DEFAULTS: Partial<L7Frontend> = {
   certificates: [],
@@ -52,6 +57,7 @@ const LATER_DEFAULTS: Partial<L7Frontend> = {
   compression: { enabled: false },
   timeouts: {},
   alpn: [],
+  http3: false,
   proxyProtocol: false,
   clientCa: '',
   clientVerify: 'none',
@@ -63,6 +69,16 @@ const shown = (frontend: L7Frontend): L7Frontend => ({
 })
 
 const refuseWrong = (frontend: Parameters<typeof frontendProblems>[0]) => refuseFields(frontendProblems(frontend))
+
+/** The other nodes are judged by what their HAProxy says of the whole file. */
+async function refuseUnsupported({ http3 = false }: { readonly http3?: boolean | null }, machine: MachineFacts) {
+  const haproxy = http3 === true ? await machine.haproxy() : undefined
+  if (http3 !== true || (haproxy?.hasQuic === true && Number.parseFloat(haproxy.version) >= QUIC_SINCE)) return
+  const found =
+    haproxy === undefined ? 'none is installed' : `this is ${haproxy.version}${haproxy.hasQuic ? '' : ' without'}`
+  const message = `http3 takes HAProxy ${QUIC_SINCE} or later that is built with QUIC, and ${found}`
+  throw new ApiError('NOT_SUPPORTED', message, { errors: [{ field: 'http3', code: 'NOT_SUPPORTED', message }] })
+}
 
 const DEFAULTS = { defaultBackendId: null, maxConn: null, timeoutClient: 30, forwardFor: true, enabled: true }
 
@@ -89,6 +105,7 @@ export const l7Frontends = [
     message: 'Layer 7 frontend stored',
     body: FrontendCreate,
     data: CreatedId,
+    prepare: (ctx, { body }) => refuseUnsupported(body, ctx.machine),
     handle: (ctx, { body }) => {
       const id = newId()
       const required = { id, name: body.name, mode: body.mode, ip: body.ip, ports: body.ports }
@@ -119,6 +136,7 @@ export const l7Frontends = [
     message: 'Layer 7 frontend stored',
     body: FrontendUpdate,
     whenNull: { ...DEFAULTS, ...LATER_DEFAULTS },
+    prepare: (ctx, { body }) => refuseUnsupported(body, ctx.machine),
     handle: (ctx, { params, body }) => {
       const frontends = ctx.section('l7Frontends')
       refuseWrong({ ...frontends.get(params.id), ...body })

@@ -69,6 +69,7 @@ export type FrontendSettings = Pick<
   | 'compression'
   | 'timeouts'
   | 'proxyProtocol'
+  | 'http3'
   | 'clientCa'
   | 'clientVerify'
   | 'errorPages'
@@ -76,13 +77,15 @@ export type FrontendSettings = Pick<
 >
 
 export function frontendSettingProblems(frontend: FrontendSettings): readonly FieldProblem[] {
-  const { mode, compression, timeouts, proxyProtocol } = frontend
+  const { mode, compression, timeouts, proxyProtocol, http3 = false, certificates = [] } = frontend
   return [
     ...httpOnly(mode, {
       'compression.enabled': compression?.enabled,
       'timeouts.httpRequest': timeouts?.httpRequest,
       'timeouts.httpKeepAlive': timeouts?.httpKeepAlive,
+      http3,
     }),
+    ...(http3 && certificates.length === 0 ? [problemIn('http3', 'needs certificates')] : []),
     ...answerProblems(frontend),
     ...(Array.isArray(proxyProtocol) ? proxyProtocol : []).flatMap((network, at) =>
       parseNetwork(network) === undefined

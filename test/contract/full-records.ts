@@ -297,6 +297,7 @@ async function balancing(created: Created, { certificate, cipherList, clientCa }
       compression: { enabled: true, types: ['text/html'] },
       timeouts: { httpRequest: 1, httpKeepAlive: 2, clientFin: 3 },
       alpn: ['http/1.1'],
+      http3: true,
       proxyProtocol: ['192.0.2.0/24'],
       clientCa,
       clientVerify: 'optional',

@@ -7,4 +7,5 @@ await onNextHaproxy(
   'main-job',
   'observe-reloads',
   'haproxy-answers',
+  'haproxy-http3',
 )

@@ -6,7 +6,7 @@ import { isResting } from '../resting.ts'
 import { frontendRules } from './l7-rules.ts'
 import { rawOfProxy } from './raw.ts'
 import { commentText, type Line, linesOf, type Owner, type Statement, textOf, VALUES_PER_LINE } from './statement.ts'
-import { httpsStatements, portRanges, tlsOptions } from './tls.ts'
+import { httpsStatements, portRanges, quicOptions, tlsOptions } from './tls.ts'
 
 /** Longest wait for the headers of a request, so that slow senders cannot hold connections open. */
 const REQUEST_HEADERS_S = 10
@@ -94,10 +94,14 @@ const compressionLines = (types: readonly string[] = COMPRESSED) => [
 /** One bind line for each port or range. `::` takes IPv6 alone, so that `0.0.0.0` can have the same port. */
 function binds(frontend: L7Frontend, view: ConfigView, folder: string): readonly string[] {
   const address = isIpv6(frontend.ip) ? `[${frontend.ip}]` : frontend.ip
-  const options = `${canonicalIp(frontend.ip) === '::' ? ' v6only' : ''}${frontend.proxyProtocol === true ? ' accept-proxy' : ''}`
-  return portRanges(frontend).map(({ first, last, isTls }) => {
-    const tls = isTls ? tlsOptions(frontend, view, folder) : ''
-    return `bind ${address}:${first === last ? first : `${first}-${last}`}${options}${tls}`
+  const only = canonicalIp(frontend.ip) === '::' ? ' v6only' : ''
+  const proxy = frontend.proxyProtocol === true ? ' accept-proxy' : ''
+  const protocol = isIpv6(frontend.ip) ? 'quic6' : 'quic4'
+  return portRanges(frontend).flatMap(({ first, last, isTls }) => {
+    const place = `${address}:${first === last ? first : `${first}-${last}`}`
+    if (!isTls) return [`bind ${place}${only}${proxy}`]
+    const quic = frontend.http3 === true ? [`bind ${protocol}@${place}${only}${quicOptions(frontend, folder)}`] : []
+    return [`bind ${place}${only}${proxy}${tlsOptions(frontend, view, folder)}`, ...quic]
   })
 }
 

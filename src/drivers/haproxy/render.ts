@@ -81,6 +81,10 @@ function globalStatements(view: ConfigView, paths: HaproxyPaths, sharing?: Shari
     plain('    spread-checks 10'),
     plain(`    localpeer ${localPeer(sharing)}`),
     ...(programBackends(view).length > 0 ? PROGRAMS : []),
+    // OpenSSL before 3.5 has no QUIC of its own, and HAProxy makes do with it when it is told to.
+    ...(servedFrontends(view).some(({ enabled, http3 }) => enabled && http3 === true)
+      ? [plain('    limited-quic')]
+      : []),
     ...(wantsDh ? [plain('    tune.ssl.default-dh-param 2048')] : []),
     ...(stateFile === undefined ? [] : [plain(`    server-state-file ${quote(stateFile)}`)]),
     ...rawOfWhole(view, 'global'),

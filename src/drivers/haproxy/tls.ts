@@ -7,6 +7,7 @@ import { type Line, quote } from './statement.ts'
 
 /** A year, as browsers' lists of such hosts ask for. */
 const HSTS_S = 31_536_000
+const ALT_SVC_S = 86_400
 const HTTP_PORT = 80
 const HTTPS_PORT = 443
 
@@ -49,6 +50,17 @@ export function portRanges(frontend: L7Frontend): readonly PortRange[] {
   })
 }
 
+const shownWords = (frontend: L7Frontend, folder: string) => [
+  'ssl',
+  'crt-list',
+  quote(`${folder}/${listName(frontend.id)}`),
+  ...clientWords(frontend, folder),
+]
+
+/** What a bind line over UDP says: QUIC is TLS 1.3. */
+export const quicOptions = (frontend: L7Frontend, folder: string): string =>
+  ` ${shownWords(frontend, folder).join(' ')} alpn h3 ssl-min-ver TLSv1.3`
+
 function clientWords({ id, clientVerify = 'none' }: L7Frontend, folder: string): readonly string[] {
   return clientVerify === 'none' ? [] : ['ca-file', quote(`${folder}/${clientsName(id)}`), 'verify', clientVerify]
 }
@@ -61,7 +73,7 @@ function alpnWords({ mode, alpn = [] }: L7Frontend): readonly string[] {
 /** What a bind line says of TLS, with a space before it. */
 export function tlsOptions(frontend: L7Frontend, view: ConfigView, folder: string): string {
   const minTls = minTlsOf(frontend)
-  const words = ['ssl', 'crt-list', quote(`${folder}/${listName(frontend.id)}`), ...clientWords(frontend, folder)]
+  const words = shownWords(frontend, folder)
   words.push(...alpnWords(frontend), 'ssl-min-ver', `TLSv${minTls}`)
   const suites = cipherListOf(frontend, view)?.ciphers
   const [tls13, older] = [suites?.filter(isTls13) ?? [], suites?.filter((suite) => !isTls13(suite)) ?? []]
@@ -122,7 +134,13 @@ export function httpsStatements(frontend: L7Frontend): readonly Line[] {
     // Answers of HAProxy itself have it as well.
     lines.push([`http-after-response set-header Strict-Transport-Security max-age=${seconds} if { ssl_fc }`, 'hsts'])
   }
-  return lines
+  return [...lines, ...quicStatements(frontend)]
+}
+
+/** Browsers are told of it, and come by it with their next request. */
+function quicStatements({ http3 = false }: L7Frontend): readonly Line[] {
+  const told = `'h3=":%[dst_port]"; ma=${ALT_SVC_S}'`
+  return http3 ? [[`http-after-response set-header Alt-Svc ${told} if { ssl_fc }`, 'http3']] : []
 }
 
 const holds = ({ first, last }: { readonly first: number; readonly last: number }, port: number): boolean =>

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+import { stillFacts } from '../../fixtures/appliance.ts'
+import { ownAppliance, sharedAppliance } from '../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)
 
@@ -16,6 +17,7 @@ const LATER_DEFAULTS = {
   compression: { enabled: false },
   timeouts: {},
   alpn: [],
+  http3: false,
   proxyProtocol: false,
   clientCa: '',
   clientVerify: 'none',
@@ -177,4 +179,20 @@ t.test('a read carries the tag for If-Match, a list none', async (test) => {
   test.notOk('ETag' in (await call('GET', PATH)).headers)
   test.equal((await call('PUT', `${PATH}/${id}`, { body: { ports: '81' }, headers })).status, 200)
   test.match((await call('DELETE', `${PATH}/${id}`, { headers })).json, { code: 'REVISION_MISMATCH' })
+})
+
+t.test('HTTP/3 is NOT_SUPPORTED where HAProxy has none', async (test) => {
+  for (const [haproxy, says] of [
+    [{ version: '2.6.12', hasQuic: false }, /2\.9 or later .* and this is 2\.6\.12 without/],
+    [{ version: '2.8.5', hasQuic: true }, /this is 2\.8\.5$/],
+    [undefined, /none is installed/],
+  ] as const) {
+    const { call } = await ownAppliance(test, { machineMore: { facts: stillFacts({ haproxy: async () => haproxy }) } })
+    const id = String((await call('POST', PATH, { body: LEAST })).json.data.id)
+    const errors = [{ field: 'http3', message: says }]
+    const refused = { json: { code: 'NOT_SUPPORTED', errors } }
+    test.match(await call('PUT', `${PATH}/${id}`, { body: { http3: true } }), refused)
+    test.match(await call('POST', PATH, { body: { ...LEAST, name: 'x', http3: true } }), refused)
+    test.equal((await call('PUT', `${PATH}/${id}`, { body: { http3: false } })).status, 200)
+  }
 })

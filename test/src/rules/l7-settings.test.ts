@@ -68,6 +68,12 @@ t.test('what is about HTTP needs mode http', async (test) => {
   test.same(ofBackend({ mode: 'tcp', ...plain, httpReuse: 'safe' }), [])
 })
 
+t.test('HTTP/3 is HTTP over TLS', async (test) => {
+  test.same(ofFrontend({ http3: true, certificates: ['c'] }), [])
+  test.same(ofFrontend({ http3: true }), ['http3 needs certificates'])
+  test.same(ofFrontend({ mode: 'tcp', http3: true, certificates: ['c'] }), ['http3 needs mode http'])
+})
+
 t.test('proxies are addresses and networks', async (test) => {
   test.same(ofFrontend({ proxyProtocol: ['192.0.2.1', '2001:db8::/32'] }), [])
   test.same(ofFrontend({ proxyProtocol: ['192.0.2.1', 'lb } accept', '192.0.2.0/33'] }), [
