@@ -1,3 +1,6 @@
+import { whyUnanswered } from '../drivers/haproxy/acme.ts'
+import type { AcmeOrder } from '../model/acme.ts'
+import { progressOf } from '../rules/acme.ts'
 import { inTurns } from '../base/turns.ts'
 import { missingOf, type SnmpUser } from '../model/snmp.ts'
 import type { ConfigView, RecordChange } from '../model/sections.ts'
@@ -33,6 +36,21 @@ function incomplete({ id, username, ...user }: SnmpUser): readonly Warning[] {
   return [about('SNMP_USER_INCOMPLETE', 'snmpUsers', { id, name: username }, says)]
 }
 
+const FAILS_AT = 3
+
+function unrenewed(order: AcmeOrder, view: ConfigView): readonly Warning[] {
+  const account = view.get('acmeAccounts', order.accountId)
+  if (account === undefined) return []
+  const { failures = 0, lastError = '' } = progressOf(order, account)
+  const unanswered = whyUnanswered(view, account)
+  return [
+    ...(failures < FAILS_AT
+      ? []
+      : [about('RENEWAL_FAILS', 'acmeOrders', order, `has failed ${failures} times: ${lastError}`)]),
+    ...(unanswered === undefined ? [] : [about('CHALLENGE_UNANSWERED', 'acmeOrders', order, unanswered)]),
+  ]
+}
+
 /** Each kind of record with what can be said of one. */
 function* judged(view: ConfigView): Generator<readonly Warning[]> {
   for (const frontend of view.list('l7Frontends')) {
@@ -50,6 +68,7 @@ function* judged(view: ConfigView): Generator<readonly Warning[]> {
   for (const backend of view.list('l7Backends')) yield weights('l7Backends', backend, view)
   for (const backend of view.list('l4Backends')) yield weights('l4Backends', backend, view)
   for (const user of view.list('snmpUsers')) yield incomplete(user)
+  for (const order of view.list('acmeOrders')) yield unrenewed(order, view)
   yield connectionsEnd(view)
 }
 

@@ -1,5 +1,6 @@
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
+import { challengeStatements } from './acme.ts'
 import { canonicalIp, isIpv6 } from './address.ts'
 import { listName } from './certificates.ts'
 import { isResting } from '../resting.ts'
@@ -33,6 +34,8 @@ export function frontendStatements(frontend: L7Frontend, view: ConfigView, folde
       // Without this, HAProxy would end idle keep-alive connections after the wait for headers.
       line(`timeout http-keep-alive ${frontend.timeoutClient}s`, 'timeoutClient'),
     )
+    // Before whatever would redirect or refuse the request of a CA.
+    statements.push(...challengeStatements(frontend, view))
     if (frontend.forwardFor) statements.push(line('option forwardfor', 'forwardFor'))
     for (const [text, field] of httpsStatements(frontend)) statements.push(line(text, field))
   }
