@@ -13,7 +13,7 @@ import type { Certificate, CertificateRead } from '../model/certificates.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { nextTry_ms, progressOf, waitAfter_s } from '../rules/acme.ts'
 
-const LOOK_EVERY_MS = 5_000
+const LOOK_EVERY_MS = 2_000
 /** A turn of the cluster is longer. */
 const AT_WORK_MS_MAX = 120_000
 const WAIT_MS_MAX = 30_000

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { isInward } from '../base/inward-address.ts'
 import type { AcmeAccount, AcmeOrder, AcmeProgress } from '../model/acme.ts'
 import type { Certificate } from '../model/certificates.ts'
+import type { ConfigView } from '../model/sections.ts'
 
 const thumbprints = new WeakMap<AcmeAccount, string | undefined>()
 
@@ -42,6 +43,18 @@ const DAY_MS = 86_400_000
 export function renewalOf_ms({ facts }: Pick<Certificate, 'facts'>): number {
   const [from, to] = [Date.parse(facts.validFrom), Date.parse(facts.validTo)]
   return from + (to - from) * LIFE_BEFORE_RENEWAL
+}
+
+/**
+ * Until when nobody has to hear that a certificate ends: an order renews it. Halfway from there to its end something is
+ * wrong, whatever it is.
+ */
+export function quietUntil_ms(view: ConfigView, certificate: Certificate): number | undefined {
+  for (const { certificateId } of view.list('acmeOrders')) {
+    if (certificateId !== certificate.id) continue
+    return (renewalOf_ms(certificate) + Date.parse(certificate.facts.validTo)) / 2
+  }
+  return undefined
 }
 
 /**

@@ -1,6 +1,6 @@
 import { whyUnanswered } from '../drivers/haproxy/acme.ts'
 import type { AcmeOrder } from '../model/acme.ts'
-import { progressOf } from '../rules/acme.ts'
+import { progressOf, quietUntil_ms } from '../rules/acme.ts'
 import { inTurns } from '../base/turns.ts'
 import { missingOf, type SnmpUser } from '../model/snmp.ts'
 import type { ConfigView, RecordChange } from '../model/sections.ts'
@@ -22,6 +22,7 @@ function expiring(view: ConfigView, now_ms: number): readonly Warning[] {
     const certificate = view.get('certificates', id)
     const end_ms = Date.parse(certificate?.facts.validTo ?? '')
     if (certificate === undefined || !(end_ms - now_ms < EXPIRES_MS)) return []
+    if (now_ms < (quietUntil_ms(view, certificate) ?? 0)) return []
     const says = end_ms < now_ms ? 'has expired' : 'expires'
     return [
       about('CERTIFICATE_EXPIRES', 'certificates', certificate, `${says} at ${certificate.facts.validTo}: replace it`),

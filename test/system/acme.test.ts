@@ -2,33 +2,10 @@ import t from 'tap'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
 import { freePort } from '../fixtures/traffic.ts'
+import { acmeSite, SITE } from './acme-site.ts'
 import { pebbleFixture } from './pebble.ts'
 import { ask } from './plain-haproxy.ts'
-import { client, output } from './tls-frontend.ts'
-
-const SITE = 'www.site.test'
-
-/** A site whose certificate is ordered at a CA; the apply that orders it is still to come. */
-async function site(daemon: Daemon, ca: { readonly directoryUrl: string; readonly root: string }, httpPort: number) {
-  const web = { mode: 'http', ip: '127.0.0.1' }
-  await daemon.data('POST', '/layer7proxy/frontends', { ...web, name: 'plain', ports: String(httpPort) })
-  const { id: accountId } = await daemon.data('POST', '/certificates/acme/accounts', {
-    name: 'ca',
-    directoryUrl: ca.directoryUrl,
-    caCertificate: ca.root,
-    contact: ['ops@site.test'],
-    termsAgreed: true,
-    httpPort,
-  })
-  const ordered = { name: 'site', accountId, names: [SITE, 'api.site.test'] }
-  const { id, certificateId } = await daemon.data('POST', '/certificates/acme/orders', ordered)
-  const port = await freePort()
-  const tls = { name: 'tls', ports: String(port), certificates: [certificateId], httpRedirectToHttps: true }
-  await daemon.data('POST', '/layer7proxy/frontends', { ...web, ...tls })
-  const order = () => daemon.data('GET', `/certificates/acme/orders/${id}`)
-  const issuer = async () => /^issuer=.*CN ?= ?(.*)$/m.exec(await client(port, '-servername', SITE))?.[1]
-  return { id, accountId, certificateId, port, order, issuer }
-}
+import { output } from './tls-frontend.ts'
 
 const worker = async (daemon: Daemon) =>
   /^Pid: (\d+)$/m.exec(await ask(`${daemon.state}/haproxy/master.sock`, '@1 show info'))?.[1]
@@ -38,7 +15,7 @@ t.test('a certificate is got and renewed, without a reload and without what othe
   // Every third nonce is refused for no reason, as RFC 8555 allows.
   const ca = await pebbleFixture(test, { httpPort, env: { PEBBLE_WFE_NONCEREJECT: '33' } })
   const daemon = await daemonFixture(test)
-  const { id, order, issuer, certificateId } = await site(daemon, ca, httpPort)
+  const { id, order, issuer, certificateId } = await acmeSite(daemon, ca, httpPort)
   test.match(await order(), { state: 'pending', nextTry: null, nextRenewal: null })
   await daemon.data('PUT', '/services/apply')
   const before = await worker(daemon)
@@ -79,7 +56,7 @@ t.test('who asks is answered for the names that are ordered, before any redirect
     root: certificateMaker(test).pair({ name: 'root.test', isCa: true }).cert,
   }
   const daemon = await daemonFixture(test)
-  const { accountId, order } = await site(daemon, ca, httpPort)
+  const { accountId, order } = await acmeSite(daemon, ca, httpPort)
   await daemon.data('PUT', '/services/apply')
   const { thumbprint } = await daemon.data('GET', `/certificates/acme/accounts/${accountId}`)
   const asked = (host: string, token: string) =>

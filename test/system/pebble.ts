@@ -12,14 +12,16 @@ export interface PebbleOptions {
   /** Where it asks for what HTTP-01 answers. */
   readonly httpPort: number
   readonly env?: Readonly<Record<string, string>>
+  /** Where names are, but for 127.0.0.1. */
+  readonly hosts?: Readonly<Record<string, string>>
   /** Keys of accounts that it knows otherwise, by their ids. */
   readonly bindings?: Readonly<Record<string, string>>
 }
 
-/** A CA for tests, by those who made RFC 8555: every name is at 127.0.0.1. It ends with the test. */
-export async function pebbleFixture(test: Test, { httpPort, env = {}, bindings }: PebbleOptions) {
+/** A CA for tests, by those who made RFC 8555: names are at 127.0.0.1. It ends with the test. */
+export async function pebbleFixture(test: Test, { httpPort, env = {}, hosts = {}, bindings }: PebbleOptions) {
   const { pair, folder } = certificateMaker(test)
-  const [port, management, dns, told] = [await freePort(), await freePort(), await freePort(), await freePort()]
+  const [port, management, dns, names] = [await freePort(), await freePort(), await freePort(), await freePort()]
   const root = pair({ name: 'root.test', isCa: true })
   const server = pair({ name: 'ca.test', issuer: root, names: 'IP:127.0.0.1' })
   const inFolder = (name: string, text: string) => {
@@ -40,9 +42,9 @@ export async function pebbleFixture(test: Test, { httpPort, env = {}, bindings }
   }
   const file = inFolder('pebble.json', JSON.stringify({ pebble: config }))
   const off = ['-http01', '', '-https01', '', '-tlsalpn01', '', '-defaultIPv6', '']
-  const names = spawn(
+  const resolver = spawn(
     'pebble-challtestsrv',
-    [...off, '-dns01', `127.0.0.1:${dns}`, '-management', `127.0.0.1:${told}`],
+    [...off, '-dns01', `127.0.0.1:${dns}`, '-management', `127.0.0.1:${names}`],
     { stdio: 'ignore' },
   )
   let running: ChildProcess | undefined
@@ -67,8 +69,21 @@ export async function pebbleFixture(test: Test, { httpPort, env = {}, bindings }
   }
   test.teardown(async () => {
     await stop()
-    names.kill('SIGKILL')
+    resolver.kill('SIGKILL')
   })
   await start()
+  for (const [host, ip] of Object.entries(hosts)) {
+    const told = { host, addresses: [ip] }
+    await output(
+      'curl',
+      '-s',
+      '--retry-connrefused',
+      '--retry',
+      '9',
+      '-d',
+      JSON.stringify(told),
+      `http://127.0.0.1:${names}/add-a`,
+    )
+  }
   return { directoryUrl, root: root.cert, start, stop, log: () => log }
 }

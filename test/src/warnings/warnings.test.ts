@@ -34,6 +34,13 @@ t.test('CERTIFICATE_EXPIRES: within 30 days, where somebody shows it', async (te
   test.match(await told(end_ms + DAY_MS), [/has expired at/])
   test.same(await told(end_ms - 31 * DAY_MS), [])
   test.same(await told(end_ms, unused), [])
+  const acme = { acmeAccounts: [acmeAccount('a')], acmeOrders: [acmeOrder('o', 'a', { certificateId: 'c' })] }
+  const validFrom = new Date(end_ms - 6 * DAY_MS).toISOString()
+  const short = { certificates: [{ ...certificate, facts: { ...certificate.facts, validFrom } }] }
+  const renewed = viewOf({ ...records, ...short, ...acme, l7Frontends: [frontend('f', 'b', { certificates: ['c'] })] })
+  const isTold = async (now_ms: number) => (await told(now_ms, renewed)).some((text) => text.includes('expires'))
+  test.equal(await isTold(end_ms - 1.1 * DAY_MS), false, 'an order renews it')
+  test.equal(await isTold(end_ms - 0.9 * DAY_MS), true, 'it should have been by now')
 })
 
 t.test('SNMP_USER_INCOMPLETE: the agent would not know the user', async (test) => {
