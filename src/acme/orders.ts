@@ -17,6 +17,9 @@ const LOOK_EVERY_MS = 2_000
 /** A turn of the cluster is longer. */
 const AT_WORK_MS_MAX = 120_000
 const WAIT_MS_MAX = 30_000
+/** After a defect, a full disk, a cluster without a majority: whatever could not be kept was asked for in vain. */
+const REST_MS = 60_000
+const REASON_LENGTH_MAX = 2_000
 const APPLY_TRIES_MAX = 30
 const APPLY_AGAIN_MS = 1_000
 
@@ -59,6 +62,7 @@ export class AcmeOrders {
   readonly #end = new AbortController()
   readonly #closed = defer()
   #looking: Promise<void> | undefined
+  #restsUntil_ms = Number.NEGATIVE_INFINITY
 
   constructor(parts: AcmeOrdersParts) {
     this.#parts = parts
@@ -111,15 +115,16 @@ export class AcmeOrders {
   }
 
   async #workAll(): Promise<void> {
-    for (const { id, name } of this.#parts.agreed.list('acmeOrders')) {
-      if (this.#end.signal.aborted) return
+    const { agreed, clock, inTurn, log } = this.#parts
+    for (const { id, name } of agreed.list('acmeOrders')) {
+      if (this.#end.signal.aborted || clock.monotonic_ms() < this.#restsUntil_ms) return
       if (this.#due(id) === undefined) continue
       try {
-        await this.#parts.inTurn(() => this.#work(id))
+        await inTurn(() => this.#work(id))
       } catch (error) {
         if (error instanceof Superseded || this.#end.signal.aborted) continue
-        // Nothing could be kept, or this node is cut off: the CA is not asked for what would be forgotten.
-        this.#parts.log.warn('an order could not be worked on; it is tried again', { name, reason: String(error) })
+        this.#restsUntil_ms = clock.monotonic_ms() + REST_MS
+        log.warn('an order could not be worked on; it is tried again', { name, reason: String(error) })
       }
     }
   }
@@ -127,6 +132,9 @@ export class AcmeOrders {
   async #work(id: string): Promise<void> {
     const { clock, whyUnanswered, agreed, step, allowsLoopback } = this.#parts
     const until_ms = clock.monotonic_ms() + AT_WORK_MS_MAX
+    // What cannot be kept is not asked for. And a node that has yet to read what another one did learns of it by this.
+    const begun = this.#due(id)
+    if (begun !== undefined) await this.#keep(begun.order, begun.progress)
     for (;;) {
       const found = this.#due(id)
       if (found === undefined || this.#end.signal.aborted) return
@@ -209,10 +217,11 @@ export class AcmeOrders {
 
   async #fail(
     { order, progress, certificate }: Found,
-    { reason, retryAfter_s, isOver }: Pick<AcmeFailed, 'reason' | 'isOver'> & Partial<AcmeFailed>,
+    { reason: why, retryAfter_s, isOver }: Pick<AcmeFailed, 'reason' | 'isOver'> & Partial<AcmeFailed>,
   ): Promise<void> {
     const { clock, events, log } = this.#parts
     const { orderUrl: _, accountUrl: __, privateKey: ___, ...rest } = progress
+    const reason = why.slice(0, REASON_LENGTH_MAX)
     const failures = (progress.failures ?? 0) + 1
     const failedAt_ms = clock.now_ms()
     const wait_s = waitAfter_s(failures, retryAfter_s)

@@ -279,9 +279,10 @@ async function populate(call: Caller, node: string, certificate: Readonly<Record
   const snmpUser = String((await call('GET', '/snmp/users')).json.data[0].id)
   const ca = { name: 'ca', directoryUrl: 'https://ca.test/directory', termsAgreed: true, httpPort: 8000 }
   const acmeAccount = await id('/certificates/acme/accounts', ca)
+  const acmeSpare = await id('/certificates/acme/accounts', { ...ca, name: 'spare ca' })
   const acmeOrder = await id('/certificates/acme/orders', { ...ACME_ORDER, accountId: acmeAccount })
   await call('PUT', '/services/apply')
-  const more = { certificate: certificateId, cipherList, acmeAccount, acmeOrder }
+  const more = { certificate: certificateId, cipherList, acmeAccount, acmeSpare, acmeOrder }
   return {
     ...more,
     snmpUser,
@@ -394,7 +395,7 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     'cipherLists.create': { name: 'another', ciphers: ['TLS_AES_256_GCM_SHA384'] },
     'cipherLists.update': { ciphers: ['TLS_AES_256_GCM_SHA384'] },
     'acmeAccounts.create': { name: 'another', directoryUrl: 'https://ca.test/directory', termsAgreed: true },
-    'acmeOrders.create': { name: 'another', names: ['another.test'], accountId: made.acmeAccount },
+    'acmeOrders.create': { name: 'another site', names: ['another.test'], accountId: made.acmeSpare },
     'loginPolicy.update': { twoFactorRequired: true },
     'conntrack.update': { size: 100_000 },
     'systemProxy.update': { enable: false },

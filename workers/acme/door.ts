@@ -13,8 +13,8 @@ const WAIT_S_MAX = 31 * 86_400
 export interface Door {
   readonly caCertificate: string | undefined
   readonly allowsLoopback: boolean
-  /** Of the last answer. */
-  status?: number
+  /** Of the last answer; undefined where none came. */
+  status?: number | undefined
   /** Of the last answer that was none: what the CA has against it. */
   problem?: string | undefined
   /** Seconds that the last answer asks to wait. */
@@ -41,6 +41,7 @@ export const doors = new AsyncLocalStorage<Door>()
 export async function askCa({ method, url, headers, body }: Asked): Promise<Answered> {
   const door = doors.getStore()
   if (door === undefined) throw new Error('nobody asks a CA but a step of an order')
+  Object.assign(door, { status: undefined, problem: undefined, retryAfter_s: undefined })
   const { protocol, hostname } = new URL(url)
   if (protocol !== 'https:') throw new Error(`The CA names ${url}, which is not https`)
   const host = hostname.replace(/^\[(.*)\]$/, '$1')

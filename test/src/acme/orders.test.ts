@@ -1,5 +1,6 @@
 import t from 'tap'
 import { AcmeOrders, type AcmeOrdersParts } from '../../../src/acme/orders.ts'
+import { defer } from '../../../src/base/deferred.ts'
 import { ApiError } from '../../../src/base/errors.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import type { AcmeOrder, AcmeStep, AcmeStepped } from '../../../src/model/acme.ts'
@@ -22,7 +23,8 @@ const failed = (more: object = {}) =>
 /** Orders of a node at which a CA says these things, one after the other. */
 function fixture(test: Tap, says: AcmeStepped[], more: Partial<AcmeOrdersParts> = {}) {
   const { pair, record } = certificateMaker(test)
-  const clock = manualClock(Date.now())
+  // Certificates that are made later begin in the second in which they are.
+  const clock = manualClock(Date.now() + 60_000)
   const stored = {
     order: acmeOrder('o', 'a'),
     certificate: { ...record('c', pair({ name: 'old.test' })), id: 'certificate-o' },
@@ -240,4 +242,38 @@ t.test('what somebody else has changed meanwhile is not written over', async (te
   test.equal(made.progress()?.orderUrl, 'https://ca.test/of-another-node')
   test.same(made.events, [])
   await test.rejects(made.orders.renew('none'), { code: 'NOT_FOUND' })
+})
+
+t.test('a CA is not asked for what could not be kept, and is left alone after a defect', async (test) => {
+  let isFull = true
+  const full = fixture(test, [], {
+    async amend(_, change) {
+      if (isFull) throw new Error('no space left on the disk')
+      full.stored.order = { ...full.stored.order, ...change(full.stored.order) }
+    },
+  })
+  await full.orders.look()
+  test.same(full.asked, [])
+  isFull = false
+  full.says.push(failed({ reason: 'x'.repeat(9_000) }))
+  await full.orders.look()
+  test.same(full.asked, [], 'not at once')
+  full.clock.advance(60_000)
+  await full.orders.look()
+  test.equal(full.progress()?.lastError?.length, 2_000)
+})
+
+t.test('an end does not wait for a CA that does not answer', async (test) => {
+  const asked = defer()
+  const { orders, progress } = fixture(test, [], {
+    step() {
+      asked.resolve()
+      return new Promise(() => {})
+    },
+  })
+  const look = orders.look()
+  await asked.promise
+  await orders.close()
+  await look
+  test.same(Object.keys(progress() ?? {}), ['of'])
 })
