@@ -39,6 +39,7 @@ const PROGRAMS = {
     unshare: 'util-linux',
     wrk: 'wrk',
     h2load: 'nghttp2-client',
+    pebble: 'pebble',
   },
   bench: {},
 }

@@ -3,6 +3,7 @@ import { type AuditQuery, type AuditSearched, searchAudit as search } from '../s
 import { type BackupFile, describeBackup as describe, openBackup as open } from './compute/backup-file.ts'
 import type { CertificateRead, CertificateUpload } from '../src/model/certificates.ts'
 import { readCertificate as read } from './compute/certificate.ts'
+import { placeholderFor } from './compute/placeholder.ts'
 import { parseLimited } from './compute/limited-json.ts'
 import { judgeSamlResponse, samlMetadataOf, type SamlParties, type SamlVerdict } from './compute/saml.ts'
 
@@ -32,6 +33,13 @@ export function searchAudit({
 
 export function readCertificate(upload: CertificateUpload): CertificateRead {
   return read(upload)
+}
+
+export function placeholderCertificate(asked: {
+  readonly names: readonly string[]
+  readonly now_ms: number
+}): Promise<CertificateRead> {
+  return placeholderFor(asked.names, asked.now_ms)
 }
 
 export function samlMetadata(parties: SamlParties): Promise<string> {

@@ -37,6 +37,7 @@ import { endpoints } from '../resources/index.ts'
 import { SamlLogins } from '../saml/logins.ts'
 import { healthOver } from '../stats/health.ts'
 import { isLayer4Told, Layer4OfNodes, type Layer4Told } from '../stats/layer4-of-nodes.ts'
+import { createAcme, createCertificates } from './acme.ts'
 import { Demo } from './demo.ts'
 import { createFloating } from './floating.ts'
 import type { Node, Part } from './node.ts'
@@ -57,7 +58,7 @@ export interface Made {
 
 /** Makes each capability. A new one is a line in the list, and a line in `Capabilities`. */
 export function createCapabilities(node: Node): Made {
-  const { access, clock, compute, layer4, layer7 } = node
+  const { access, clock, layer4, layer7 } = node
   const asking = { self: node.born, membership: node.membership }
   const transactions = new Transactions(node.store, clock, node.log, holders(node))
   const isAtWork = () => power.isGoingDown || node.jobs.running('packages') !== undefined
@@ -71,15 +72,17 @@ export function createCapabilities(node: Node): Made {
   const drains = createDrains({ ...node, connections: (ripId) => openConnections(node, ripId) })
   const restoreChecks = createRestoreChecks(node)
   const demo = new Demo(node)
+  const { acme, orders } = createAcme(node)
   const applied = { path: APPLIED, isAnswer: isAppliedHere, lost: () => undefined }
   const capabilities: Whole = {
     accounts: access.account,
+    acme,
     addresses,
     applying: new Applying({ ...node, transactions, askOthers: () => askAll(asking, applied) }),
     audit: node.audit,
     backups,
     catalog: catalogOf(endpoints),
-    certificates: { read: (sent) => compute.run('readCertificate', { ...sent, now_ms: clock.now_ms() }) },
+    certificates: createCertificates(node),
     clock: createClock(node),
     cluster: node.membership,
     console: createConsole(node),
@@ -117,7 +120,7 @@ export function createCapabilities(node: Node): Made {
   // Jobs that an earlier run of the daemon has left under way are known before anything of theirs is tidied.
   const kinds = [restoreChecks, drains, updates, rolling, snapshots].flatMap((one) => one.kinds)
   const tidied = { start: () => updates.tidy(), close: () => updates.close() }
-  const own = [snapshots, power, maintenance, automatic, transactions]
+  const own = [snapshots, power, maintenance, automatic, transactions, orders]
   const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, ...own, ...floating.parts]
   const shareOf = (update: NodeUpdate) => updates.shareOf(update)
   return { capabilities, transactions, automatic, demo, here, shareOf, parts }

@@ -54,9 +54,9 @@ export const BACKUP_SECTIONS: readonly BackupSection[] = [
     { version: 2, migrations: { 1: withEmpty('radiusConfigs', 'radiusUsers', 'samlConfigs', 'loginPolicies') } },
   ),
   section('gslb', 'Global server load balancing'),
-  section('certs', 'Certificates', ['certificates', 'cipherLists'], {
-    version: 2,
-    migrations: { 1: withEmpty('certificates', 'cipherLists') },
+  section('certs', 'Certificates', ['certificates', 'cipherLists', 'acmeAccounts', 'acmeOrders'], {
+    version: 3,
+    migrations: { 1: withEmpty('certificates', 'cipherLists'), 2: withEmpty('acmeAccounts', 'acmeOrders') },
   }),
   section('layer7proxy', 'Layer 7 frontends and backends', ['l7Frontends', 'l7Backends', 'l7Raw'], {
     version: 2,

@@ -41,6 +41,9 @@ export const SETTLED = '/f/settled'
 /** Whose member of etcd may be away for a moment. */
 export const TURN = '/f/turn'
 
+/** Who works on the orders of certificates. */
+export const ORDERS_TURN = '/f/orders-turn'
+
 export const NUMBER_DIGITS = 12
 const PART_DIGITS = 4
 

@@ -8,8 +8,8 @@ import type { May } from './needed-rights.ts'
 import type { OtherNodes } from './rollout/other-nodes.ts'
 import type { Waves } from './rollout/rollout.ts'
 
-/** Records that people change at once, by what they do to their own account. */
-export type AmendedSection = 'users' | 'radiusUsers'
+/** Records that change at once: by what people do to their own account, and by how far an order is. */
+export type AmendedSection = 'users' | 'radiusUsers' | 'acmeOrders'
 
 /** Fields to set in the record as it is now, undefined ones to take away; all of them where there is none. */
 export type Amending<N extends AmendedSection> = (now: SectionRecords[N] | undefined) => {

@@ -89,6 +89,8 @@ const MAKERS: { readonly [N in SectionName]: Makers } = {
   nodeIdentities: { create: RESTORES, update: RESTORES, remove: RESTORES },
   certificates: records('certificates'),
   cipherLists: records('cipherLists'),
+  acmeAccounts: { create: ['acmeAccounts.create'], update: RESTORES, remove: ['acmeAccounts.delete'] },
+  acmeOrders: { create: ['acmeOrders.create'], update: RESTORES, remove: ['acmeOrders.delete'] },
   // The first user that is made gives the engine its id.
   snmpSettings: settings('snmp.update', {
     fields: { engineId: ['snmp.update', 'snmpUsers.create', 'snmpUsers.update'] },

@@ -1,5 +1,6 @@
 import type { MachineFacts } from '../model/machine-facts.ts'
 import type { Accounts, AccountsReader, Hashing, LoginActor, SessionsReader } from './accounts.ts'
+import type { AcmeActor, AcmeReader } from './acme.ts'
 import type { AddressesActor, AddressesReader } from './addresses.ts'
 import type { ApplyActor, ApplyReader } from './applying.ts'
 import type { AuditReader } from './audit.ts'
@@ -34,6 +35,7 @@ import type { UnitsActor, UnitsReader } from './units.ts'
  * allows it.
  */
 export interface Capabilities {
+  readonly acme: { read: AcmeReader; act: AcmeActor }
   readonly addresses: { read: AddressesReader; act: AddressesActor }
   readonly accounts: { read: AccountsReader; act: Accounts }
   readonly applying: { read: ApplyReader; apply: ApplyActor }

@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { selfSigned } from '../base/self-signed.ts'
 import type { WatchedCertificate } from '../watches/certificate-watch.ts'
 
 const YEARS = 10
@@ -33,7 +34,9 @@ export async function ensureCertificate(directory: string, addresses: readonly s
     assertPair(files)
     return files
   }
-  const { key, certificate } = await selfSigned(addresses)
+  const subject = hostname().replaceAll(/[^A-Za-z0-9.-]/g, '') || 'fulcrum'
+  const ips = addresses.map((value) => ({ type: 'ip' as const, value }))
+  const { key, certificate } = await selfSigned(subject, [{ type: 'dns', value: 'localhost' }, ...ips], YEARS)
   write(files.certificateFile, certificate)
   write(files.keyFile, key)
   return files
@@ -48,32 +51,6 @@ function assertPair({ keyFile, certificateFile }: CertificateFiles): void {
     // Said below.
   }
   throw new Error(`${certificateFile} and ${keyFile} are not a certificate and its key; restore them, or remove both`)
-}
-
-async function selfSigned(
-  addresses: readonly string[],
-): Promise<{ readonly key: string; readonly certificate: string }> {
-  // The library's dependency injection wants this polyfill first.
-  await import('reflect-metadata')
-  const { PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } = await import('@peculiar/x509')
-  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const now = new Date()
-  const certificate = await X509CertificateGenerator.createSelfSigned({
-    name: `CN=${hostname().replaceAll(/[^A-Za-z0-9.-]/g, '') || 'fulcrum'}`,
-    notBefore: now,
-    notAfter: new Date(now.getFullYear() + YEARS, now.getMonth(), now.getDate()),
-    signingAlgorithm: algorithm,
-    keys,
-    extensions: [
-      new SubjectAlternativeNameExtension([
-        { type: 'dns', value: 'localhost' },
-        ...addresses.map((value) => ({ type: 'ip' as const, value })),
-      ]),
-    ],
-  })
-  const pkcs8 = await crypto.subtle.exportKey('pkcs8', keys.privateKey)
-  return { key: PemConverter.encode(pkcs8, 'PRIVATE KEY'), certificate: certificate.toString('pem') }
 }
 
 /** Whole or not at all, and never readable by others, not even for a moment. */

@@ -14,7 +14,16 @@ import type { MachineFacts } from '../model/machine-facts.ts'
 import { machineFacts } from '../threads/machine-facts.ts'
 import { UPLOADS_MAX, uploadsFolder } from './updates/uploads.ts'
 import type { UploadedPackage } from '../context/machine-care.ts'
-import { checkPool, type ComputePool, computePool, intakePool, probePool, systemPool } from '../threads/worker-pool.ts'
+import {
+  type AcmePool,
+  acmePool,
+  checkPool,
+  type ComputePool,
+  computePool,
+  intakePool,
+  probePool,
+  systemPool,
+} from '../threads/worker-pool.ts'
 import type { StartArchives } from '../stats/archive-thread.ts'
 
 /** The machine behind the daemon: what is rendered for it and what executes. */
@@ -29,6 +38,8 @@ export interface Machine {
   readonly touchesPackages: boolean
   readonly facts: MachineFacts
   readonly compute: ComputePool
+  /** What speaks with CAs. */
+  readonly acme: AcmePool
   /** Starts what keeps the archives; a thread of its own unless it is given. */
   readonly startArchives?: StartArchives
   /** Checks an uploaded .deb file, given as base64, and keeps it in the state folder. */
@@ -53,6 +64,7 @@ function untouchedMachine({ profile, state }: Settings): Machine {
   const probes = probePool(host)
   const checks = checkPool(host)
   const compute = computePool()
+  const acme = acmePool()
   const nothing = async (steps: readonly unknown[]) => {
     if (steps.length > 0) throw new Error('an observer has no plan to carry out')
     return { ok: true, done: 0, recorded: 0, warnings: [] } as const
@@ -65,10 +77,11 @@ function untouchedMachine({ profile, state }: Settings): Machine {
     touchesPackages: false,
     facts: machineFacts(probes, checks),
     compute,
+    acme,
     keepPackage: async () => ({ problem: 'is not kept by a daemon that only observes' }),
     stopSupervised: async () => undefined,
     async close() {
-      await Promise.all([probes.close(), checks.close(), compute.close()])
+      await Promise.all([probes.close(), checks.close(), compute.close(), acme.close()])
     },
   }
 }
@@ -111,6 +124,7 @@ export function createMachine(settings: Settings): Machine {
   const probes = probePool(host)
   const checks = checkPool(host)
   const compute = computePool()
+  const acme = acmePool()
   const intake = intakePool()
   return {
     drivers: (...cluster) =>
@@ -129,6 +143,7 @@ export function createMachine(settings: Settings): Machine {
     touchesPackages: !supervised,
     facts: machineFacts(probes, checks),
     compute,
+    acme,
     keepPackage: (text) => intake.run('keepPackage', { text, folder: uploadsFolder(state), files_max: UPLOADS_MAX }),
     async stopSupervised() {
       if (!supervised) return undefined
@@ -147,7 +162,7 @@ export function createMachine(settings: Settings): Machine {
       return stopped.ok ? undefined : stopped.output
     },
     async close() {
-      await Promise.all([pool.close(), probes.close(), checks.close(), compute.close(), intake.close()])
+      await Promise.all([pool, probes, checks, compute, acme, intake].map((each) => each.close()))
     },
   }
 }

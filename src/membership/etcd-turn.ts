@@ -1,23 +1,31 @@
-import { TURN } from '../cluster/places.ts'
+import { ORDERS_TURN, TURN } from '../cluster/places.ts'
 import type { EtcdClient } from '../etcd/client.ts'
 
-/** Who has the turn and goes away holds up the others for so long. */
-const TURN_S = 30
+export interface Turn {
+  readonly key: string
+  /** Who has the turn and goes away holds up the others for so long. */
+  readonly ttl_s: number
+}
+
+const OF_MEMBERS: Turn = { key: TURN, ttl_s: 30 }
+/** Longer than a node is at work on one order. */
+export const OF_ORDERS: Turn = { key: ORDERS_TURN, ttl_s: 300 }
 
 /**
- * Does something that takes this node's member of etcd away for a moment, while no other node does. Answers whether it
- * was this node's turn; if not, it is asked again later.
+ * Does something while no other node does: by default what takes this node's member of etcd away for a moment. Answers
+ * whether it was this node's turn; if not, it is asked again later.
  */
 export async function inEtcdTurn(
   etcd: Pick<EtcdClient, 'transact' | 'leases'>,
   nodeId: string,
   work: () => Promise<void>,
+  { key, ttl_s }: Turn = OF_MEMBERS,
 ): Promise<boolean> {
-  const lease = await etcd.leases.grant(TURN_S)
+  const lease = await etcd.leases.grant(ttl_s)
   try {
     const { succeeded } = await etcd.transact({
-      compare: [{ key: TURN, of: 'createRevision', is: '=', than: 0 }],
-      success: [{ put: TURN, value: nodeId, lease: lease.id }],
+      compare: [{ key, of: 'createRevision', is: '=', than: 0 }],
+      success: [{ put: key, value: nodeId, lease: lease.id }],
     })
     if (succeeded) await work()
     return succeeded

@@ -1,4 +1,5 @@
 import type { Group, Role, User } from './access.ts'
+import type { AcmeAccount, AcmeOrder } from './acme.ts'
 import type { Certificate, CipherList } from './certificates.ts'
 import type { HealthCheck } from './health-check.ts'
 import type { L4Backend, L4Frontend } from './layer4.ts'
@@ -41,6 +42,8 @@ export interface SectionRecords {
   readonly nodeIdentities: NodeIdentity
   readonly certificates: Certificate
   readonly cipherLists: CipherList
+  readonly acmeAccounts: AcmeAccount
+  readonly acmeOrders: AcmeOrder
   readonly snmpSettings: SnmpSettings
   readonly snmpUsers: SnmpUser
   readonly radiusConfigs: RadiusConfig

@@ -1,5 +1,6 @@
 import type { TObject } from 'typebox'
 import { Group, Role, User } from './access.ts'
+import { AcmeAccount, AcmeOrder } from './acme.ts'
 import { Certificate, CipherList } from './certificates.ts'
 import { HealthCheck } from './health-check.ts'
 import { L4Backend, L4Frontend } from './layer4.ts'
@@ -192,6 +193,25 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     secrets: [],
     shownWith: [],
     references: () => [],
+  },
+  acmeAccounts: {
+    label: 'ACME account',
+    schema: AcmeAccount,
+    nameField: 'name',
+    secrets: ['privateKey', 'externalAccountBinding'],
+    shownWith: [],
+    references: () => [],
+  },
+  acmeOrders: {
+    label: 'ACME order',
+    schema: AcmeOrder,
+    nameField: 'name',
+    secrets: ['progress'],
+    shownWith: ['certificates'],
+    references: ({ accountId, certificateId }) => [
+      { field: 'accountId', section: 'acmeAccounts', id: accountId },
+      { field: 'certificateId', section: 'certificates', id: certificateId },
+    ],
   },
   snmpSettings: {
     ...ofNode('SNMP settings', SnmpSettings),

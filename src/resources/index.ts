@@ -1,5 +1,7 @@
 import type { Endpoint } from '../api/endpoint.ts'
 import { takingWhatIsRead } from '../api/read-fields.ts'
+import { acmeAccounts } from './acme-accounts.ts'
+import { acmeOrders } from './acme-orders.ts'
 import { apply } from './apply.ts'
 import { auth } from './sign-in/auth.ts'
 import { backups } from './backups.ts'
@@ -72,6 +74,8 @@ export const endpoints: readonly Endpoint[] = takingWhatIsRead([
   ...l7Raw,
   ...certificates,
   ...cipherLists,
+  ...acmeOrders,
+  ...acmeAccounts,
   ...apply,
   ...services,
   ...pending,

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
+import type * as AcmeTasks from '../../workers/acme.ts'
 import type * as ComputeTasks from '../../workers/compute.ts'
 import type * as IntakeTasks from '../../workers/intake.ts'
 import type * as ProbeTasks from '../../workers/probe.ts'
@@ -32,6 +33,8 @@ export interface PoolOptions {
    * arrival.
    */
   readonly isFair?: boolean
+  /** Whether what runs at the end is cut off: its tasks are begun again by the next start. */
+  readonly isCutOff?: boolean
   /** Plain data that every thread starts with. */
   readonly workerData: unknown
 }
@@ -42,11 +45,13 @@ export class WorkerPool<T> implements Pool<T> {
   readonly #threads: number
   readonly #queue_max: number
   readonly #isFair: boolean
+  readonly #isCutOff: boolean
   readonly #waiting: { readonly name: string; readonly begin: () => void }[] = []
   #busy = 0
 
-  constructor(file: URL, { threads, idle_ms, queue_max, isFair = false, workerData }: PoolOptions) {
+  constructor(file: URL, { threads, idle_ms, queue_max, isFair = false, isCutOff = false, workerData }: PoolOptions) {
     this.#isFair = isFair
+    this.#isCutOff = isCutOff
     this.#threads = threads
     this.#queue_max = queue_max
     this.#pool = new Piscina({
@@ -92,7 +97,7 @@ export class WorkerPool<T> implements Pool<T> {
 
   /** Waits for what runs; what still waits is refused. */
   close(): Promise<void> {
-    return this.#pool.close()
+    return this.#isCutOff ? this.#pool.destroy() : this.#pool.close()
   }
 }
 
@@ -153,6 +158,19 @@ export function computePool(): ComputePool {
     // Searches of the audit log come back for each of its files; there are no more of them than this.
     queue_max: 16,
     isFair: true,
+    workerData: undefined,
+  })
+}
+
+export type AcmePool = Pool<typeof AcmeTasks>
+
+/** Steps with a CA, one after the other. The thread ends soon after the last: they are rare, and it is heavy. */
+export function acmePool(): AcmePool {
+  return new WorkerPool<typeof AcmeTasks>(new URL('../../workers/acme.ts', import.meta.url), {
+    threads: 1,
+    idle_ms: 10_000,
+    queue_max: 4,
+    isCutOff: true,
     workerData: undefined,
   })
 }

@@ -1,3 +1,6 @@
+import { whyUnanswered } from '../drivers/haproxy/acme.ts'
+import type { AcmeOrder } from '../model/acme.ts'
+import { progressOf, quietUntil_ms } from '../rules/acme.ts'
 import { inTurns } from '../base/turns.ts'
 import { missingOf, type SnmpUser } from '../model/snmp.ts'
 import type { ConfigView, RecordChange } from '../model/sections.ts'
@@ -19,6 +22,7 @@ function expiring(view: ConfigView, now_ms: number): readonly Warning[] {
     const certificate = view.get('certificates', id)
     const end_ms = Date.parse(certificate?.facts.validTo ?? '')
     if (certificate === undefined || !(end_ms - now_ms < EXPIRES_MS)) return []
+    if (now_ms < (quietUntil_ms(view, certificate) ?? 0)) return []
     const says = end_ms < now_ms ? 'has expired' : 'expires'
     return [
       about('CERTIFICATE_EXPIRES', 'certificates', certificate, `${says} at ${certificate.facts.validTo}: replace it`),
@@ -31,6 +35,21 @@ function incomplete({ id, username, ...user }: SnmpUser): readonly Warning[] {
   if (missing === '') return []
   const says = `lacks ${missing}, and the agent does not know it`
   return [about('SNMP_USER_INCOMPLETE', 'snmpUsers', { id, name: username }, says)]
+}
+
+const FAILS_AT = 3
+
+function unrenewed(order: AcmeOrder, view: ConfigView): readonly Warning[] {
+  const account = view.get('acmeAccounts', order.accountId)
+  if (account === undefined) return []
+  const { failures = 0, lastError = '' } = progressOf(order, account)
+  const unanswered = whyUnanswered(view, account)
+  return [
+    ...(failures < FAILS_AT
+      ? []
+      : [about('RENEWAL_FAILS', 'acmeOrders', order, `has failed ${failures} times: ${lastError}`)]),
+    ...(unanswered === undefined ? [] : [about('CHALLENGE_UNANSWERED', 'acmeOrders', order, unanswered)]),
+  ]
 }
 
 /** Each kind of record with what can be said of one. */
@@ -51,6 +70,7 @@ function* judged(view: ConfigView): Generator<readonly Warning[]> {
   for (const backend of view.list('l7Backends')) yield weights('l7Backends', backend, view)
   for (const backend of view.list('l4Backends')) yield weights('l4Backends', backend, view)
   for (const user of view.list('snmpUsers')) yield incomplete(user)
+  for (const order of view.list('acmeOrders')) yield unrenewed(order, view)
   yield connectionsEnd(view)
 }
 

@@ -5,6 +5,7 @@ import type { Events } from '../events/events.ts'
 import type { Log } from '../base/log.ts'
 import type { Certificate } from '../model/certificates.ts'
 import type { ConfigView } from '../model/sections.ts'
+import { quietUntil_ms } from '../rules/acme.ts'
 import { Repeated } from '../base/repeated.ts'
 
 const LOOK_EVERY_MS = 3_600_000
@@ -19,6 +20,8 @@ export interface WatchedCertificate {
   readonly fingerprint: string
   /** When clients begin to refuse it: its own end, or that of an issuer which is sent with it and ends before. */
   readonly notAfter: Date
+  /** An order renews it before. */
+  readonly quietUntil_ms?: number | undefined
   /** Names of what shows it. */
   readonly usedBy: readonly string[]
 }
@@ -31,6 +34,7 @@ export function certificatesIn(running: ConfigView): readonly WatchedCertificate
     name: certificate.name,
     fingerprint: certificate.facts.fingerprint,
     notAfter: endOf(certificate),
+    quietUntil_ms: quietUntil_ms(running, certificate),
     usedBy: [
       ...frontends
         .filter((frontend) => frontend.certificates?.includes(certificate.id))
@@ -97,7 +101,8 @@ export class CertificateWatch {
     const { certificates, store, events, clock } = this.#parts
     const before = told(store)
     const now: Record<string, number> = {}
-    for (const { name, fingerprint, notAfter, usedBy } of certificates()) {
+    for (const { name, fingerprint, notAfter, usedBy, quietUntil_ms: quiet_ms = 0 } of certificates()) {
+      if (clock.now_ms() < quiet_ms) continue
       const days = Math.max(0, Math.ceil((notAfter.getTime() - clock.now_ms()) / DAY_MS))
       const step = WARN_AT_DAYS.findLast((warning) => days <= warning)
       if (step === undefined) continue

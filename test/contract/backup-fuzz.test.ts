@@ -68,6 +68,9 @@ function changed(change: (places: readonly Place[], file: ReturnType<typeof base
 const of = (places: readonly Place[], wanted: (place: Place) => boolean, next: Random) =>
   pick(places.filter(wanted), next)
 
+/** Of a health check: the value of its parameter, its default, all values. */
+const MAY_GO: ReadonlySet<string> = new Set(['max', 'default', 'parameters'])
+
 const MUTATIONS: Readonly<Record<string, (next: Random) => string | Uint8Array>> = {
   flipped(next) {
     const bytes = Buffer.from(TEXT)
@@ -84,8 +87,8 @@ const MUTATIONS: Readonly<Record<string, (next: Random) => string | Uint8Array>>
     }),
   removed: (next) =>
     changed((places) => {
-      // A record or a list entry may go; a field may not.
-      const place = of(places, ({ owner }) => !Array.isArray(owner), next)
+      // A record or a list entry may go; a field may not, but what a script has a default for.
+      const place = of(places, ({ owner, name }) => !Array.isArray(owner) && !MAY_GO.has(name), next)
       Reflect.deleteProperty(place.owner, place.name)
     }),
   huge: (next) =>
@@ -134,7 +137,7 @@ const MUTATIONS: Readonly<Record<string, (next: Random) => string | Uint8Array>>
     changed((places) =>
       put(
         of(places, ({ name }) => name === 'version' || name === 'format', next),
-        3 + Math.floor(next() * 9),
+        4 + Math.floor(next() * 9),
       ),
     ),
   renamed: (next) =>

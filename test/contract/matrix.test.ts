@@ -233,6 +233,10 @@ function certificateOf(test: Test) {
   return { cert, privateKey: key }
 }
 
+const ACME_ORDER = { name: 'site', names: ['www.site.test'] }
+/** Of a CA that never answers. */
+const SILENT_CA = { acme: { run: () => new Promise<never>(() => {}), close: async () => undefined } }
+
 const L4_FRONTEND = { name: 'l4 fe', ip: '192.0.2.50', ports: '9000', protocol: 'tcp', forwarding: 'masq' }
 
 /** Some records of every section, applied. */
@@ -273,8 +277,12 @@ async function populate(call: Caller, node: string, certificate: Readonly<Record
   const ipRoute = await id(`/${node}/routes`, { name: 'r', type: 'blackhole', destination: '203.0.113.0/24' })
   await call('POST', '/snmp/users', { body: { ...SNMP_USER, username: 'watcher' } })
   const snmpUser = String((await call('GET', '/snmp/users')).json.data[0].id)
+  const ca = { name: 'ca', directoryUrl: 'https://ca.test/directory', termsAgreed: true, httpPort: 8000 }
+  const acmeAccount = await id('/certificates/acme/accounts', ca)
+  const acmeSpare = await id('/certificates/acme/accounts', { ...ca, name: 'spare ca' })
+  const acmeOrder = await id('/certificates/acme/orders', { ...ACME_ORDER, accountId: acmeAccount })
   await call('PUT', '/services/apply')
-  const more = { certificate: certificateId, cipherList }
+  const more = { certificate: certificateId, cipherList, acmeAccount, acmeSpare, acmeOrder }
   return {
     ...more,
     snmpUser,
@@ -297,7 +305,7 @@ async function populate(call: Caller, node: string, certificate: Readonly<Record
 }
 
 t.test('every GET answers 200 with data that fits its schema, tells no secret and changes nothing', async (test) => {
-  const { call, node, state, machine } = await applianceFixture(test)
+  const { call, node, state, machine } = await applianceFixture(test, {}, SILENT_CA)
   const made = await populate(call, node, certificateOf(test))
   machine.host.takeJournal()
   const before = await settled(join(state, 'config'))
@@ -314,6 +322,8 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
     l7Backends: made.backend,
     certificates: made.certificate,
     cipherLists: made.cipherList,
+    acmeAccounts: made.acmeAccount,
+    acmeOrders: made.acmeOrder,
     ipGroups: made.ipGroup,
     staticIps: made.staticIp,
     floatingIps: made.floatingIp,
@@ -358,7 +368,7 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
 })
 
 t.test('a staging endpoint touches nothing but the candidate', async (test) => {
-  const { call, node, machine } = await applianceFixture(test)
+  const { call, node, machine } = await applianceFixture(test, {}, SILENT_CA)
   const made = await populate(call, node, certificateOf(test))
   machine.host.takeJournal()
   const bodies: Readonly<Record<string, unknown>> = {
@@ -384,6 +394,8 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     'certificates.update': certificateOf(test),
     'cipherLists.create': { name: 'another', ciphers: ['TLS_AES_256_GCM_SHA384'] },
     'cipherLists.update': { ciphers: ['TLS_AES_256_GCM_SHA384'] },
+    'acmeAccounts.create': { name: 'another', directoryUrl: 'https://ca.test/directory', termsAgreed: true },
+    'acmeOrders.create': { name: 'another site', names: ['another.test'], accountId: made.acmeSpare },
     'loginPolicy.update': { twoFactorRequired: true },
     'conntrack.update': { size: 100_000 },
     'systemProxy.update': { enable: false },
@@ -414,6 +426,8 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     l7Backends: made.backend,
     certificates: made.certificate,
     cipherLists: made.cipherList,
+    acmeAccounts: made.acmeAccount,
+    acmeOrders: made.acmeOrder,
     ipGroups: made.ipGroup,
     staticIps: made.staticIp,
     floatingIps: made.floatingIp,

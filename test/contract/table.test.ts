@@ -103,6 +103,8 @@ const MADE_HERE: Readonly<Record<string, readonly string[]>> = {
   staticIps: ['id', 'nodeId'],
   ipRoutes: ['id', 'nodeId'],
   certificates: ['id', 'chain', 'facts'],
+  acmeAccounts: ['id', 'privateKey'],
+  acmeOrders: ['id', 'progress'],
   snmpUsers: ['id', 'authKey', 'privacyKey'],
 }
 

@@ -10,6 +10,7 @@ import {
   replacementSteps,
 } from './certificates.ts'
 import { checkFolder, checkSteps, haproxyCheckFiles, programBackends } from './checks.ts'
+import { challengeStatements } from './acme.ts'
 import { backendDifference, type Difference, differenceOf, serverEffect, same } from './changes.ts'
 import { diagnoseOutput } from './diagnose.ts'
 import { frontendSyntax } from './frontend.ts'
@@ -17,6 +18,7 @@ import type { HaproxyPaths } from './paths.ts'
 import { newPorts } from './port-clashes.ts'
 import { renderConfig } from './render.ts'
 import { servedFrontends } from './resting.ts'
+import { textOf } from './statement.ts'
 import { RUNTIME_COMMANDS_MAX, runtimeStep } from './runtime.ts'
 import { memberOf, portionsOf, serverOf } from './server.ts'
 import type { Sharing } from './sharing.ts'
@@ -42,6 +44,8 @@ export function haproxyDriver(own: HaproxyPaths, sharing: () => Sharing | undefi
       'floatingIps',
       'certificates',
       'cipherLists',
+      'acmeAccounts',
+      'acmeOrders',
     ],
     makesAnew: true,
     prepare: prepared,
@@ -173,6 +177,7 @@ function effectOf(change: RecordChange, running: ConfigView, desired: ConfigView
   if (change.section === 'l7Frontends') return frontendEffect(change.before, change.after, running, desired)
   if (change.section === 'floatingIps') return floatingEffect(running, desired)
   if (change.section === 'certificates') return certificateEffect(change.id, running, desired)
+  if (change.section === 'acmeAccounts' || change.section === 'acmeOrders') return challengesEffect(running, desired)
   if (change.section === 'cipherLists') return cipherListEffect(change.id, running, desired)
   if (change.section === 'healthChecks') return healthCheckEffect(change.id, desired)
   if (change.section === 'l7Raw') return 'reload'
@@ -202,6 +207,13 @@ function frontendEffect(
   desired: ConfigView,
 ): ChangeEffect {
   return syntaxOf(before, running) === syntaxOf(after, desired) ? 'runtime' : 'reload'
+}
+
+/** Frontends answer for the names that are ordered. */
+function challengesEffect(running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
+  const frontends = [...desired.list('l7Frontends')].filter(({ id }) => running.get('l7Frontends', id) !== undefined)
+  const answers = (view: ConfigView) => textOf(frontends.flatMap((frontend) => challengeStatements(frontend, view)))
+  return answers(running) === answers(desired) ? undefined : 'reload'
 }
 
 /** A frontend rests or serves with its floating IP. */

@@ -1,5 +1,6 @@
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
+import { challengeStatements } from './acme.ts'
 import { canonicalIp, isIpv6 } from './address.ts'
 import { answerLines } from './answers.ts'
 import { isResting } from '../resting.ts'
@@ -23,14 +24,17 @@ export function frontendStatements(frontend: L7Frontend, view: ConfigView, folde
   const lines = [
     ...binds(frontend, view, folder).map((bind): Line => [bind, 'ports']),
     ...connectionLines(frontend),
-    ...(frontend.mode === 'http' ? httpLines(frontend) : []),
-    ...answerLines(frontend, 'frontend'),
+    ...(frontend.mode === 'http' ? waitingLines(frontend) : []),
   ]
+  const answers = [...(frontend.mode === 'http' ? httpLines(frontend) : []), ...answerLines(frontend, 'frontend')]
   return [
     { text: `# ${commentText(frontend.name)}`, owner: owned('name'), kind: 'comment' },
     { text: `frontend ${frontend.id}`, owner: owned(undefined), kind: 'statement' },
     line(`mode ${frontend.mode}`, 'mode'),
     ...lines.map(([text, field]) => line(text, field)),
+    // Before whatever would redirect or refuse the request of a CA.
+    ...(frontend.mode === 'http' ? challengeStatements(frontend, view) : []),
+    ...answers.map(([text, field]) => line(text, field)),
     ...rawOfProxy(view, 'frontends', frontend.id),
     ...[...frontendRules(frontend, view), ...defaultLines(frontend, view)].map(([text, field]) => line(text, field)),
   ]
@@ -45,15 +49,18 @@ function connectionLines(frontend: L7Frontend): readonly Line[] {
   return lines
 }
 
-function httpLines(frontend: L7Frontend): readonly Line[] {
-  const { timeoutClient, forwardFor, timeouts = {}, compression } = frontend
+function waitingLines({ timeoutClient, timeouts = {} }: L7Frontend): readonly Line[] {
   const { httpRequest = Math.min(REQUEST_HEADERS_S, timeoutClient), httpKeepAlive = timeoutClient } = timeouts
-  const lines: Line[] = [
+  return [
     [`timeout http-request ${httpRequest}s`, 'timeouts.httpRequest'],
     // Without this, HAProxy would end idle keep-alive connections after the wait for headers.
     [`timeout http-keep-alive ${httpKeepAlive}s`, 'timeouts.httpKeepAlive'],
   ]
-  if (forwardFor) lines.push(['option forwardfor', 'forwardFor'])
+}
+
+function httpLines(frontend: L7Frontend): readonly Line[] {
+  const lines: Line[] = frontend.forwardFor ? [['option forwardfor', 'forwardFor']] : []
+  const { compression } = frontend
   if (compression?.enabled === true)
     for (const text of compressionLines(compression.types)) lines.push([text, 'compression'])
   return [...lines, ...httpsStatements(frontend)]

@@ -29,7 +29,7 @@ t.test(
   async (test) => {
     const { call, node } = await applianceFixture(test, { observe: { path: '/nowhere/haproxy.sock' } })
     const managed = endpoints.filter(({ managedOnly }) => managedOnly)
-    test.equal(managed.length, 28)
+    test.equal(managed.length, 29)
     for (const { name, method, path } of managed) {
       const body = BODIES[name]
       const place = path.replace('{applianceId}', node).replace('{service}', 'ssh').replace('{n}', '1')

@@ -26,6 +26,8 @@ t.test('every section can be shown: label, schema with an id, and a name', async
     'nodeIdentities',
     'certificates',
     'cipherLists',
+    'acmeAccounts',
+    'acmeOrders',
     'snmpSettings',
     'snmpUsers',
     'radiusConfigs',

@@ -1,6 +1,8 @@
 import t from 'tap'
 import type { SnmpUser } from '../../../src/model/snmp.ts'
 import { warningsOf } from '../../../src/warnings/warnings.ts'
+import { digestOf } from '../../../src/rules/acme.ts'
+import { acmeAccount, acmeOrder } from '../../fixtures/acme.ts'
 import { certificateRecord } from '../../fixtures/certificate.ts'
 import { backend, frontend, realServer } from '../../fixtures/config.ts'
 import { viewOf } from '../../fixtures/view.ts'
@@ -32,6 +34,13 @@ t.test('CERTIFICATE_EXPIRES: within 30 days, where somebody shows it', async (te
   test.match(await told(end_ms + DAY_MS), [/has expired at/])
   test.same(await told(end_ms - 31 * DAY_MS), [])
   test.same(await told(end_ms, unused), [])
+  const acme = { acmeAccounts: [acmeAccount('a')], acmeOrders: [acmeOrder('o', 'a', { certificateId: 'c' })] }
+  const validFrom = new Date(end_ms - 6 * DAY_MS).toISOString()
+  const short = { certificates: [{ ...certificate, facts: { ...certificate.facts, validFrom } }] }
+  const renewed = viewOf({ ...records, ...short, ...acme, l7Frontends: [frontend('f', 'b', { certificates: ['c'] })] })
+  const isTold = async (now_ms: number) => (await told(now_ms, renewed)).some((text) => text.includes('expires'))
+  test.equal(await isTold(end_ms - 1.1 * DAY_MS), false, 'an order renews it')
+  test.equal(await isTold(end_ms - 0.9 * DAY_MS), true, 'it should have been by now')
 })
 
 t.test('SNMP_USER_INCOMPLETE: the agent would not know the user', async (test) => {
@@ -48,4 +57,24 @@ t.test('SNMP_USER_INCOMPLETE: the agent would not know the user', async (test) =
   test.match(await warningsOf(viewOf({}), view, [{ section: 'snmpUsers', id: 'u' }], 0), [
     { code: 'SNMP_USER_INCOMPLETE', name: 'watcher', message: /lacks privacyPassphrase/ },
   ])
+})
+
+t.test('RENEWAL_FAILS after three times, CHALLENGE_UNANSWERED where a CA would ask in vain', async (test) => {
+  const account = acmeAccount('a')
+  const acmeAccounts = [account]
+  const failed = (failures: number) => {
+    const order = acmeOrder('o', 'a')
+    const progress = { of: digestOf(order, account), failures, lastError: 'no such host' }
+    return { ...order, progress }
+  }
+  const l7Frontends = [frontend('f', null, { ports: '80' })]
+  const told = async (failures: number, frontends = l7Frontends) => {
+    const desired = viewOf({ acmeAccounts, acmeOrders: [failed(failures)], l7Frontends: frontends })
+    const changes = [{ section: 'acmeOrders', id: 'o' }] as const
+    const found = await warningsOf(viewOf({}), desired, changes, 0)
+    return found.filter(({ resource }) => resource === 'acmeOrders').map(({ code, message }) => `${code} ${message}`)
+  }
+  test.same(await told(2), [])
+  test.match(await told(3), [/^RENEWAL_FAILS The ACME order o \(o\) has failed 3 times: no such host$/])
+  test.match(await told(0, []), [/^CHALLENGE_UNANSWERED The ACME order o \(o\) needs an enabled frontend .* port 80/])
 })

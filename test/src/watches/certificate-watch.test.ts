@@ -1,6 +1,7 @@
 import t from 'tap'
 import { CertificateWatch, certificatesIn } from '../../../src/watches/certificate-watch.ts'
 import { silentLog } from '../../../src/base/log.ts'
+import { acmeAccount, acmeOrder } from '../../fixtures/acme.ts'
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 import { frontend, openStore } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
@@ -89,4 +90,26 @@ t.test('an issuer that ends before the certificate is what counts, and a root is
   const chain = damaged.chain.replaceAll(/(?<=CERTIFICATE-----\n)\w{8}/g, 'AAAAAAAA')
   const [watched] = certificatesIn(viewOf({ certificates: [{ ...damaged, chain }] }))
   test.equal(watched?.notAfter.toISOString(), damaged.facts.validTo, 'what cannot be read is watched as well')
+})
+
+t.test('one that an order renews is told of only when that does not happen', async (test) => {
+  const { pair, record } = certificateMaker(test)
+  const ordered = record('ordered', pair({ name: 'www.site.test', days: 6 }))
+  const acmeOrders = [acmeOrder('o', 'a', { certificateId: 'ordered' })]
+  const clock = manualClock(Date.parse(ordered.facts.validFrom))
+  const told: object[] = []
+  const watch = new CertificateWatch({
+    certificates: () =>
+      certificatesIn(viewOf({ certificates: [ordered], acmeAccounts: [acmeAccount('a')], acmeOrders })),
+    store: openStore(test),
+    events: { publish: (_, data) => void told.push(data) },
+    clock,
+    log: silentLog,
+  })
+  clock.advance(4.9 * DAY_MS)
+  await watch.look()
+  test.same(told, [])
+  clock.advance(0.2 * DAY_MS)
+  await watch.look()
+  test.match(told, [{ state: 'expires', name: 'ordered', days: 1 }])
 })

@@ -1,0 +1,30 @@
+import { BlockList, isIP } from 'node:net'
+
+const LOOPBACK = listOf(['127.0.0.0', 8], ['::1', 128])
+/** This network, link-local ones, multicast, and where clouds tell machines their secrets. */
+const NEVER = listOf(
+  ['0.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['100.100.100.200', 32],
+  ['224.0.0.0', 3],
+  ['::', 128],
+  ['fe80::', 10],
+  ['ff00::', 8],
+  ['fd00:ec2::254', 128],
+)
+
+function listOf(...networks: readonly (readonly [network: string, prefix: number])[]): BlockList {
+  const list = new BlockList()
+  for (const [network, prefix] of networks) list.addSubnet(network, prefix, familyOf(network))
+  return list
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6'
+}
+
+/** Whether what people name must not be reached there: it would be this machine, or what only machines should ask. */
+export function isInward(address: string, allowsLoopback: boolean): boolean {
+  const family = familyOf(address)
+  return NEVER.check(address, family) || (!allowsLoopback && LOOPBACK.check(address, family))
+}

@@ -1,0 +1,66 @@
+import { type AcmeAccount, HTTP_PORT } from '../../model/acme.ts'
+import type { L7Frontend } from '../../model/layer7.ts'
+import type { ConfigView } from '../../model/sections.ts'
+import { thumbprintOf } from '../../rules/acme.ts'
+import { servedFrontends } from './resting.ts'
+import { linesOf, quoted, type Statement } from './statement.ts'
+import { portRanges } from './tls.ts'
+
+/** A line of HAProxy has 64 words at the most. */
+const NAMES_PER_LINE = 40
+/** A token is text of base64url; nothing else is said back. */
+const IS_CHALLENGE = `{ path -m reg ${quoted(String.raw`^/\.well-known/acme-challenge/[A-Za-z0-9_-]+$`)} }`
+const TOKEN = '%[path,field(4,/)]'
+
+const portOf = ({ httpPort = HTTP_PORT }: AcmeAccount): number => httpPort
+
+/** Whether requests of the CA arrive at this frontend. */
+const takesChallenges = (frontend: L7Frontend, account: AcmeAccount): boolean =>
+  frontend.enabled &&
+  frontend.mode === 'http' &&
+  portRanges(frontend).some(({ first, last, isTls }) => !isTls && first <= portOf(account) && portOf(account) <= last)
+
+/** Why HTTP-01 cannot be answered, in words that follow a field; undefined when it can. */
+export function whyUnanswered(view: ConfigView, account: AcmeAccount): string | undefined {
+  if (servedFrontends(view).some((frontend) => takesChallenges(frontend, account))) return undefined
+  const port = portOf(account)
+  return `needs an enabled frontend of mode http that takes port ${port} without TLS, where the CA asks: make one, or give the frontend of the site port ${port} and httpRedirectToHttps`
+}
+
+/**
+ * Answers HTTP-01 for the names that are ordered, whoever asks and whatever the token is: what has to follow it is the
+ * thumbprint of the account's key, which is no secret and never changes. So no challenge has to be told to HAProxy, and
+ * each node answers.
+ */
+export function challengeStatements(frontend: L7Frontend, view: ConfigView): readonly Statement[] {
+  const names = new Map<string, Set<string>>()
+  for (const { accountId, challenge, names: ordered } of view.list('acmeOrders')) {
+    if (challenge !== 'http-01') continue
+    const known = names.get(accountId) ?? new Set()
+    for (const name of ordered) known.add(name)
+    names.set(accountId, known)
+  }
+  return [...names]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([accountId, known]) => answersOf(frontend, view.get('acmeAccounts', accountId), [...known].toSorted()))
+}
+
+function answersOf(
+  frontend: L7Frontend,
+  account: AcmeAccount | undefined,
+  names: readonly string[],
+): readonly Statement[] {
+  const thumbprint = account && thumbprintOf(account)
+  if (account === undefined || thumbprint === undefined || !takesChallenges(frontend, account)) return []
+  const line = linesOf('acmeAccounts', account.id)
+  const isOurs = `acme-${account.id}`
+  const acls = Array.from({ length: Math.ceil(names.length / NAMES_PER_LINE) }, (_, at) => {
+    const some = names.slice(at * NAMES_PER_LINE, (at + 1) * NAMES_PER_LINE)
+    return line(`acl ${isOurs} req.hdr(host),host_only,lower -m str -- ${some.join(' ')}`)
+  })
+  const answer = `lf-string ${quoted(`${TOKEN}.${thumbprint}`)}`
+  return [
+    ...acls,
+    line(`http-request return status 200 content-type text/plain ${answer} if ${IS_CHALLENGE} ${isOurs}`),
+  ]
+}

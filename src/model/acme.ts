@@ -1,0 +1,125 @@
+import { Type, type Static } from 'typebox'
+import { closed, Id, idOf, Line, Name } from './fields.ts'
+
+/** Port at which a CA asks for what HTTP-01 has to answer. */
+export const HTTP_PORT = 80
+
+const Secret = (description: string) => Type.String({ maxLength: 65_536, description: `${description} Secret.` })
+
+/** An account with a CA that speaks ACME (RFC 8555). */
+export const AcmeAccount = closed({
+  id: Id,
+  name: Name,
+  directoryUrl: Type.String({
+    maxLength: 2048,
+    pattern: '^https://[^\\s@#]+$',
+    description: 'Directory of the CA, https only.',
+  }),
+  contact: Type.Array(
+    Type.String({
+      maxLength: 320,
+      pattern: '^[^\\s@,;?%:<>"]+@[A-Za-z0-9.-]+$',
+      description: 'E-mail address.',
+    }),
+    { maxItems: 10, uniqueItems: true, description: 'Whom the CA writes to.' },
+  ),
+  termsAgreed: Type.Literal(true, {
+    description: 'The terms of the CA are agreed to. Without that there is no account.',
+  }),
+  externalAccountBinding: Type.Optional(
+    closed(
+      {
+        keyId: Line(256, 'Id of the key, from the CA.'),
+        hmacKey: Type.String({
+          minLength: 1,
+          maxLength: 1024,
+          pattern: '^[A-Za-z0-9_-]+={0,2}$',
+          description: 'The key, base64url. Secret.',
+        }),
+      },
+      'Ties the account to one that the CA knows otherwise. Secret.',
+    ),
+  ),
+  caCertificate: Type.Optional(
+    Type.String({
+      maxLength: 65_536,
+      description: 'PEM of the root that the directory is known by; else those of the system.',
+    }),
+  ),
+  httpPort: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 65_535,
+      description:
+        'Port of this appliance at which requests to port 80 arrive, where something before it forwards; 80.',
+    }),
+  ),
+  privateKey: Secret('PEM of the key of the account.'),
+})
+export type AcmeAccount = Static<typeof AcmeAccount>
+
+export const KEY_TYPES = ['ec256', 'ec384', 'rsa2048', 'rsa3072', 'rsa4096'] as const
+export const CHALLENGES = ['http-01'] as const
+
+/** How far an order is: kept before each step, so that whoever comes next goes on from there. */
+export const AcmeProgress = closed({
+  of: Type.String({ maxLength: 64, description: 'Digest of what was ordered: of another order this says nothing.' }),
+  orderUrl: Type.Optional(Type.String({ maxLength: 4096, description: 'The order that is under way.' })),
+  accountUrl: Type.Optional(Type.String({ maxLength: 4096, description: 'By which the CA knows the account.' })),
+  privateKey: Type.Optional(Secret('PEM of the key that the certificate is asked for.')),
+  failures: Type.Optional(Type.Integer({ minimum: 1, description: 'In a row.' })),
+  failedAt_ms: Type.Optional(Type.Number({ description: 'Milliseconds since 1970.' })),
+  wait_s: Type.Optional(Type.Integer({ minimum: 0, description: 'After that, before it is tried again.' })),
+  lastError: Type.Optional(Type.String({ maxLength: 4096, description: 'Why it failed.' })),
+  issued: Type.Optional(Type.String({ maxLength: 256, description: 'Fingerprint of what came of it last.' })),
+  issuedAt_ms: Type.Optional(Type.Number({ description: 'Milliseconds since 1970.' })),
+  asked: Type.Optional(Type.Literal(true, { description: 'Somebody wants it renewed now.' })),
+})
+export type AcmeProgress = Static<typeof AcmeProgress>
+
+/** A certificate that is got from a CA, and renewed. */
+export const AcmeOrder = closed({
+  id: Id,
+  name: Name,
+  accountId: idOf('Account that it is ordered with.'),
+  names: Type.Array(
+    Type.String({
+      maxLength: 253,
+      pattern: '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$',
+      description: 'DNS name in lower case; of other alphabets its xn-- form.',
+    }),
+    { minItems: 1, maxItems: 100, uniqueItems: true, description: 'Names that the certificate is for.' },
+  ),
+  challenge: Type.Enum([...CHALLENGES], {
+    description: 'How the CA is shown that the names are ours. http-01: over plain HTTP, by the frontend with port 80.',
+  }),
+  keyType: Type.Enum([...KEY_TYPES], { description: 'Kind of the key of the certificate, a new one each time.' }),
+  certificateId: idOf('Certificate that is replaced by what comes.'),
+  progress: Type.Optional(AcmeProgress),
+})
+export type AcmeOrder = Static<typeof AcmeOrder>
+
+/** What one step of an order needs to know. */
+export interface AcmeStep extends Pick<AcmeOrder, 'names' | 'challenge' | 'keyType'> {
+  readonly account: AcmeAccount
+  readonly progress: Pick<AcmeProgress, 'orderUrl' | 'accountUrl' | 'privateKey'>
+  /** Whether the directory may be on this machine. */
+  readonly allowsLoopback: boolean
+}
+
+/** What came of it. */
+export type AcmeStepped =
+  | { readonly is: 'ordered'; readonly orderUrl: string; readonly accountUrl: string }
+  | { readonly is: 'keyed'; readonly privateKey: string }
+  | { readonly is: 'waiting'; readonly after_s: number }
+  | { readonly is: 'issued'; readonly chain: string }
+  | AcmeFailed
+
+export interface AcmeFailed {
+  readonly is: 'failed'
+  readonly reason: string
+  /** That the CA asks for; undefined where it says nothing. */
+  readonly retryAfter_s: number | undefined
+  /** Nothing more comes of this order: the next try begins another. */
+  readonly isOver: boolean
+}

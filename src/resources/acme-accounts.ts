@@ -1,0 +1,96 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { type Static, Type } from 'typebox'
+import { CreatedId, endpoint, NoData } from '../api/endpoint.ts'
+import { problemIn, refuseFields } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import { AcmeAccount, HTTP_PORT } from '../model/acme.ts'
+import { closed } from '../model/fields.ts'
+import { thumbprintOf, whyNoRoot } from '../rules/acme.ts'
+
+const { id: Id, privateKey: _, externalAccountBinding, contact, httpPort, ...Common } = AcmeAccount.properties
+
+const Create = closed({ ...Common, externalAccountBinding, httpPort, contact: Type.Optional(contact) })
+const Shown = Type.Object(
+  {
+    id: Id,
+    ...Common,
+    contact,
+    httpPort: Type.Integer({ description: 'Port of this appliance at which requests to port 80 arrive.' }),
+    isBound: Type.Boolean({ description: 'Whether it is bound to an account that the CA knows otherwise.' }),
+    thumbprint: Type.String({ description: 'Of its key (RFC 7638), which follows each token in answers to HTTP-01.' }),
+  },
+  { description: 'An account with a CA.' },
+)
+
+function shown(account: AcmeAccount): Static<typeof Shown> {
+  const { privateKey: _key, externalAccountBinding: binding, ...rest } = account
+  const thumbprint = thumbprintOf(account) ?? ''
+  return { ...rest, httpPort: account.httpPort ?? HTTP_PORT, isBound: binding !== undefined, thumbprint }
+}
+
+/** ES256, which every CA has to take (RFC 8555, section 6.2). */
+function newKey(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return String(privateKey.export({ format: 'pem', type: 'pkcs8' }))
+}
+
+export const acmeAccounts = [
+  endpoint({
+    name: 'acmeAccounts.list',
+    method: 'GET',
+    path: '/certificates/acme/accounts',
+    effect: 'read',
+    extension: true,
+    summary: 'List accounts with CAs that speak ACME',
+    message: 'ACME accounts',
+    data: Type.Array(Shown),
+    handle: (ctx) => ctx.section('acmeAccounts').list().map(shown),
+  }),
+  endpoint({
+    name: 'acmeAccounts.create',
+    method: 'POST',
+    path: '/certificates/acme/accounts',
+    effect: 'stage',
+    extension: true,
+    status: 201,
+    summary: 'Make an account with a CA, with a key of its own; the CA learns of it with the first order',
+    message: 'ACME account stored',
+    body: Create,
+    data: CreatedId,
+    handle: (ctx, { body }) => {
+      const refused = ctx.acme.whyRefused(body.directoryUrl)
+      refuseFields(refused === undefined ? [] : [problemIn('directoryUrl', refused)])
+      const { caCertificate } = body
+      const root = caCertificate === undefined ? undefined : whyNoRoot(caCertificate)
+      refuseFields(root === undefined ? [] : [problemIn('caCertificate', root)])
+      const id = newId()
+      ctx.section('acmeAccounts').create({ contact: [], ...body, id, privateKey: newKey() })
+      return { id }
+    },
+  }),
+  endpoint({
+    name: 'acmeAccounts.get',
+    method: 'GET',
+    path: '/certificates/acme/accounts/{id}',
+    effect: 'read',
+    extension: true,
+    summary: 'Read an account with a CA, without its keys',
+    message: 'ACME account',
+    data: Shown,
+    handle: (ctx, { params }) => shown(ctx.section('acmeAccounts').get(params.id)),
+  }),
+  endpoint({
+    name: 'acmeAccounts.delete',
+    method: 'DELETE',
+    path: '/certificates/acme/accounts/{id}',
+    effect: 'stage',
+    extension: true,
+    summary: 'Delete an account that no order uses; the CA keeps what it knows of it',
+    message: 'ACME account {id} will be deleted with apply',
+    data: NoData,
+    handle: (ctx, { params }) => {
+      ctx.section('acmeAccounts').remove(params.id)
+      return []
+    },
+  }),
+]

@@ -1,0 +1,183 @@
+import { type Static, Type } from 'typebox'
+import { endpoint, NoData } from '../api/endpoint.ts'
+import { type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import type { ContextOf } from '../context/context.ts'
+import { AcmeOrder } from '../model/acme.ts'
+import { closed, Id } from '../model/fields.ts'
+import type { ConfigView } from '../model/sections.ts'
+import { nextTry_ms, progressOf, renewalOf_ms } from '../rules/acme.ts'
+
+const { id, name, accountId, names, challenge, keyType, certificateId } = AcmeOrder.properties
+
+const Create = closed({
+  name,
+  accountId,
+  names,
+  challenge: Type.Optional(challenge),
+  keyType: Type.Optional(keyType),
+  certificateId: Type.Optional({
+    ...certificateId,
+    description:
+      'Certificate that is replaced by what comes. Without it there is a new one with the name of the order, self-signed until then, which frontends can show at once.',
+  }),
+})
+
+const Moment = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
+const Shown = Type.Object(
+  {
+    id,
+    name,
+    accountId,
+    names,
+    challenge,
+    keyType,
+    certificateId,
+    state: Type.Enum(['pending', 'waiting', 'underway', 'valid', 'failing'], {
+      description:
+        'pending until it is applied; waiting to be worked on; underway with the CA; valid: the certificate came; failing: the last try failed, and there will be another.',
+    }),
+    failures: Type.Integer({ minimum: 0, description: 'Tries in a row that failed.' }),
+    lastError: Type.Union([Type.String(), Type.Null()], {
+      description: 'Why the last try failed; null unless it did.',
+    }),
+    nextTry: Moment('When it is worked on next, ISO 8601; null when that is now, or with apply.'),
+    nextRenewal: Moment('Two thirds of the life of the certificate that came, ISO 8601; null before the first.'),
+    issuedAt: Moment('When the certificate came, ISO 8601; null before the first.'),
+  },
+  { description: 'A certificate that is got from a CA, and renewed.' },
+)
+
+const iso = (ms: number) => new Date(ms).toISOString()
+
+function shown(ctx: ContextOf['read'], order: AcmeOrder): Static<typeof Shown> {
+  const { progress: _, ...fields } = order
+  const nothing = { failures: 0, lastError: null, nextTry: null, nextRenewal: null, issuedAt: null }
+  const running = ctx.running.get('acmeOrders', order.id)
+  const account = ctx.running.get('acmeAccounts', order.accountId)
+  const certificate = running && ctx.running.get('certificates', running.certificateId)
+  if (running === undefined || account === undefined || certificate === undefined)
+    return { ...fields, state: 'pending', ...nothing }
+  const progress = progressOf(running, account)
+  const { failures = 0, lastError = null, orderUrl, issued, issuedAt_ms } = progress
+  const next_ms = nextTry_ms(progress, certificate, Date.now())
+  return {
+    ...fields,
+    state: failures > 0 ? 'failing' : orderUrl !== undefined ? 'underway' : issued === undefined ? 'waiting' : 'valid',
+    failures,
+    lastError,
+    nextTry: next_ms === 0 ? null : iso(next_ms),
+    nextRenewal: issued === undefined ? null : iso(renewalOf_ms(certificate)),
+    issuedAt: issuedAt_ms === undefined ? null : iso(issuedAt_ms),
+  }
+}
+
+/** What one order must not take from another, and what the CA would get no answer to. */
+function problemsOf(ctx: ContextOf['stage'], order: AcmeOrder): readonly FieldProblem[] {
+  const account = ctx.section('acmeAccounts').find(order.accountId)
+  const view: ConfigView = {
+    get: (section, key) => ctx.section(section).find(key),
+    list: (section) => ctx.section(section).list(),
+  }
+  const others = ctx.section('acmeOrders').list()
+  const rival = others.find((other) => other.certificateId === order.certificateId)
+  const unanswered = account && ctx.acme.whyUnanswered(view, account)
+  const taken = order.names.flatMap((wanted, at) => {
+    const other = account && others.find((one) => one.accountId !== order.accountId && one.names.includes(wanted))
+    if (other === undefined) return []
+    return [
+      problemIn(`names.${at}`, `is in the order ${other.name} of another account: one account answers for a name`),
+    ]
+  })
+  return [
+    ...taken,
+    ...(rival === undefined ? [] : [problemIn('certificateId', `is what the order ${rival.name} replaces`)]),
+    ...(unanswered === undefined ? [] : [problemIn('challenge', `http-01 ${unanswered}`)]),
+  ]
+}
+
+export const acmeOrders = [
+  endpoint({
+    name: 'acmeOrders.list',
+    method: 'GET',
+    path: '/certificates/acme/orders',
+    effect: 'read',
+    extension: true,
+    summary: 'List the certificates that are got from CAs and renewed, and how far each is',
+    message: 'ACME orders',
+    data: Type.Array(Shown),
+    handle: (ctx) =>
+      ctx
+        .section('acmeOrders')
+        .list()
+        .map((order) => shown(ctx, order)),
+  }),
+  endpoint({
+    name: 'acmeOrders.create',
+    method: 'POST',
+    path: '/certificates/acme/orders',
+    effect: 'stage',
+    extension: true,
+    status: 201,
+    summary: 'Have a certificate got from a CA, and renewed at two thirds of its life, from the next apply on',
+    message: 'ACME order stored',
+    body: Create,
+    data: Type.Object({ id: Id, certificateId }),
+    prepare: async (ctx, { body }) =>
+      body.certificateId === undefined ? ctx.certificates.placeholder(body.names) : undefined,
+    handle: (ctx, { body }, placeholder) => {
+      const order: AcmeOrder = {
+        challenge: 'http-01',
+        keyType: 'ec256',
+        certificateId: newId(),
+        ...body,
+        id: newId(),
+      }
+      refuseFields(problemsOf(ctx, order))
+      if (placeholder !== undefined)
+        ctx.section('certificates').create({ id: order.certificateId, name: order.name, ...placeholder })
+      ctx.section('acmeOrders').create(order)
+      return { id: order.id, certificateId: order.certificateId }
+    },
+  }),
+  endpoint({
+    name: 'acmeOrders.get',
+    method: 'GET',
+    path: '/certificates/acme/orders/{id}',
+    effect: 'read',
+    extension: true,
+    summary: 'Read an order of a certificate: how far it is, the last error, the next try and the next renewal',
+    message: 'ACME order',
+    data: Shown,
+    handle: (ctx, { params }) => shown(ctx, ctx.section('acmeOrders').get(params.id)),
+  }),
+  endpoint({
+    name: 'acmeOrders.delete',
+    method: 'DELETE',
+    path: '/certificates/acme/orders/{id}',
+    effect: 'stage',
+    extension: true,
+    summary: 'Renew a certificate no longer; the certificate stays',
+    message: 'ACME order {id} will be deleted with apply',
+    data: NoData,
+    handle: (ctx, { params }) => {
+      ctx.section('acmeOrders').remove(params.id)
+      return []
+    },
+  }),
+  endpoint({
+    name: 'acmeOrders.renew',
+    method: 'PUT',
+    path: '/certificates/acme/orders/{id}/renew',
+    effect: 'act',
+    extension: true,
+    managedOnly: true,
+    summary: 'Renew a certificate now, whatever failed before',
+    message: 'The certificate is being renewed',
+    data: NoData,
+    handle: async (ctx, { params }) => {
+      await ctx.acme.renew(params.id)
+      return []
+    },
+  }),
+]

@@ -1,0 +1,279 @@
+import t from 'tap'
+import { AcmeOrders, type AcmeOrdersParts } from '../../../src/acme/orders.ts'
+import { defer } from '../../../src/base/deferred.ts'
+import { ApiError } from '../../../src/base/errors.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import type { AcmeOrder, AcmeStep, AcmeStepped } from '../../../src/model/acme.ts'
+import type { Certificate } from '../../../src/model/certificates.ts'
+import type { ConfigView } from '../../../src/model/sections.ts'
+import { digestOf } from '../../../src/rules/acme.ts'
+import { readCertificate } from '../../../workers/compute/certificate.ts'
+import { acmeAccount, acmeOrder } from '../../fixtures/acme.ts'
+import { certificateMaker, type Pair } from '../../fixtures/certificate-maker.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+import { viewOf } from '../../fixtures/view.ts'
+
+const DAY_S = 86_400
+const ACCOUNT = acmeAccount('a')
+const ORDERED = { is: 'ordered', orderUrl: 'https://ca.test/order/1', accountUrl: 'https://ca.test/account/1' } as const
+const WAITING = { is: 'waiting', after_s: 7 } as const
+const failed = (more: object = {}) =>
+  ({ is: 'failed', reason: 'no', retryAfter_s: undefined, isOver: true, ...more }) as const
+
+/** Orders of a node at which a CA says these things, one after the other. */
+function fixture(test: Tap, says: AcmeStepped[], more: Partial<AcmeOrdersParts> = {}) {
+  const { pair, record } = certificateMaker(test)
+  // Certificates that are made later begin in the second in which they are.
+  const clock = manualClock(Date.now() + 60_000)
+  const stored = {
+    order: acmeOrder('o', 'a'),
+    certificate: { ...record('c', pair({ name: 'old.test' })), id: 'certificate-o' },
+  }
+  const agreed: ConfigView = {
+    get: (section, id) => view().get(section, id),
+    list: (section) => view().list(section),
+  }
+  const view = () => viewOf({ acmeAccounts: [ACCOUNT], acmeOrders: [stored.order], certificates: [stored.certificate] })
+  const asked: AcmeStep[] = []
+  const events: object[] = []
+  const waited: number[] = []
+  const reader = { get: () => ({ value: stored.certificate, revision: 1 }), list: () => [] }
+  const parts: AcmeOrdersParts = {
+    store: { agreed: reader },
+    agreed,
+    amend: async (_, change) => void (stored.order = { ...stored.order, ...change(stored.order) }),
+    engine: {
+      async applyUnstaged(take) {
+        for (const { after } of take()) stored.certificate = after?.value as Certificate
+        return undefined as never
+      },
+    },
+    async step(step) {
+      asked.push(step)
+      const next = says.shift()
+      if (next === undefined) throw new Error('nothing more was expected')
+      return next
+    },
+    read: async (pem) =>
+      readCertificate({ upload: { form: 'pem', pem }, password: '', force: false, now_ms: clock.now_ms() }),
+    whyUnanswered: () => undefined,
+    inTurn: async (work) => work().then(() => true),
+    allowsLoopback: false,
+    events: { publish: (_, data) => void events.push(data) },
+    clock,
+    log: silentLog,
+    wait: async (ms) => void waited.push(ms),
+    ...more,
+  }
+  const orders = new AcmeOrders(parts)
+  const progress = () => stored.order.progress
+  const kept = (now: Partial<AcmeOrder['progress'] & object>) =>
+    (stored.order = { ...stored.order, progress: { of: digestOf(stored.order, ACCOUNT), ...now } })
+  const issued = (made: Pair) => ({ is: 'issued', chain: made.cert }) as const
+  return { orders, stored, says, asked, events, waited, clock, progress, kept, pair, issued }
+}
+type Tap = Parameters<typeof certificateMaker>[0]
+
+t.test('each step is kept before the next, and the certificate is put in place', async (test) => {
+  const { orders, says, asked, events, waited, progress, pair, issued, stored } = fixture(test, [])
+  const made = pair({ name: 'www.site.test', days: 90 })
+  says.push(ORDERED, WAITING, { is: 'keyed', privateKey: made.key }, WAITING, issued(made))
+  await orders.look()
+  const [orderUrl, accountUrl] = [ORDERED.orderUrl, ORDERED.accountUrl]
+  test.match(
+    asked.map((step) => step.progress),
+    [{ orderUrl: undefined }, { orderUrl }, { orderUrl }, { privateKey: made.key }, { orderUrl, accountUrl }],
+  )
+  test.same(waited, [7_000, 7_000])
+  test.equal(stored.certificate.facts.commonName, 'www.site.test')
+  test.same(Object.keys(progress() ?? {}).toSorted(), ['issued', 'issuedAt_ms', 'of'], 'its key is kept once')
+  test.match(events, [{ state: 'renewed', name: 'c', order: 'o', fingerprint: stored.certificate.facts.fingerprint }])
+  await orders.look()
+  test.equal(asked.length, 5, 'nothing is due')
+})
+
+t.test('what was under way is taken up; what came before a crash is not put in place twice', async (test) => {
+  const { orders, says, kept, pair, issued, stored, progress } = fixture(test, [], {
+    engine: { applyUnstaged: () => Promise.reject(new Error('applied twice')) },
+  })
+  const made = pair({ name: 'www.site.test', days: 90 })
+  kept({ orderUrl: ORDERED.orderUrl, accountUrl: ORDERED.accountUrl, privateKey: made.key })
+  const pem = made.cert + made.key
+  const read = readCertificate({ upload: { form: 'pem', pem }, password: '', force: true, now_ms: Date.now() })
+  if ('certificate' in read) stored.certificate = { ...stored.certificate, ...read.certificate }
+  says.push(issued(made))
+  await orders.look()
+  test.equal(progress()?.issued, stored.certificate.facts.fingerprint)
+})
+
+t.test('it is renewed at two thirds of the life, once', async (test) => {
+  const { orders, says, asked, clock, pair, issued, progress } = fixture(test, [])
+  const first = pair({ name: 'www.site.test', days: 90 })
+  says.push(ORDERED, { is: 'keyed', privateKey: first.key }, issued(first))
+  await orders.look()
+  clock.advance(59 * DAY_S * 1_000)
+  await orders.look()
+  test.equal(asked.length, 3)
+  clock.advance(2 * DAY_S * 1_000)
+  const next = pair({ name: 'www.site.test', days: 180 })
+  says.push(ORDERED, { is: 'keyed', privateKey: next.key }, issued(next))
+  await orders.look()
+  test.equal(asked.length, 6)
+  test.equal(progress()?.issuedAt_ms, clock.now_ms())
+})
+
+t.test('failures wait longer and longer, as the CA says, and keep what may still come', async (test) => {
+  const { orders, says, asked, events, clock, progress } = fixture(test, [ORDERED, failed({ isOver: false })])
+  await orders.look()
+  test.match(progress(), { failures: 1, wait_s: 300, lastError: 'no', orderUrl: ORDERED.orderUrl })
+  clock.advance(299_000)
+  await orders.look()
+  test.equal(asked.length, 2, 'not before')
+  clock.advance(1_000)
+  says.push(failed({ retryAfter_s: 7_200 }))
+  await orders.look()
+  test.match(progress(), { failures: 2, wait_s: 7_200, orderUrl: undefined })
+  for (let days = 0; days < 9; days += 1) {
+    clock.advance(DAY_S * 1_000)
+    says.push(failed())
+    await orders.look()
+  }
+  test.match(progress(), { failures: 11, wait_s: DAY_S }, 'the CA is down for days')
+  test.match(events[1], { state: 'renewal failed', reason: 'no', failures: 2, nextTry: String })
+  says.push(ORDERED, failed())
+  await orders.renew('o')
+  await orders.look()
+  test.match(progress(), { failures: 1, asked: true }, 'somebody did not want to wait')
+})
+
+t.test('a CA that never decides is left alone for a while', async (test) => {
+  const waits: AcmeStepped[] = Array.from({ length: 100 }, () => WAITING)
+  const made = fixture(test, [ORDERED, ...waits], { wait: async (ms) => made.clock.advance(ms) })
+  await made.orders.look()
+  test.match(made.progress(), { failures: 1, lastError: /two minutes/, orderUrl: ORDERED.orderUrl })
+  test.equal(made.asked.length, 19)
+})
+
+t.test('what comes has to be what was ordered', async (test) => {
+  const { pair } = certificateMaker(test)
+  const other = pair({ name: 'other.test', days: 90 })
+  const cases = [
+    [{ is: 'keyed', privateKey: other.key }, other.cert, /is not for www.site.test/],
+    [{ is: 'keyed', privateKey: pair({ name: 'x.test' }).key }, other.cert, /cannot be used: is not the key/],
+    [{ is: 'keyed', privateKey: other.key }, 'nothing', /cannot be used/],
+  ] as const
+  for (const [keyed, chain, reason] of cases) {
+    const { orders, progress, stored } = fixture(test, [ORDERED, keyed, { is: 'issued', chain }])
+    await orders.look()
+    test.match(progress(), { lastError: reason, orderUrl: undefined, privateKey: undefined })
+    test.equal(stored.certificate.facts.commonName, 'old.test')
+  }
+})
+
+t.test(
+  'with a wrong clock nothing that is not valid is put in place, and the CA is not asked again at once',
+  async (test) => {
+    const { orders, says, clock, pair, issued, progress, stored } = fixture(test, [])
+    const made = pair({ name: 'www.site.test', days: 90 })
+    clock.advance(400 * DAY_S * 1_000)
+    says.push(ORDERED, { is: 'keyed', privateKey: made.key }, issued(made))
+    await orders.look()
+    test.match(progress(), { failures: 1, lastError: /has expired/ })
+    test.equal(stored.certificate.facts.commonName, 'old.test')
+    await orders.look()
+    clock.advance(-400 * DAY_S * 1_000)
+    const right = pair({ name: 'www.site.test', days: 90 })
+    says.push(ORDERED, { is: 'keyed', privateKey: right.key }, issued(right))
+    await orders.look()
+    test.match(
+      progress(),
+      { issued: stored.certificate.facts.fingerprint },
+      'when it is right again, it goes on at once',
+    )
+  },
+)
+
+t.test('an apply of somebody else is waited for; one that is refused is tried later', async (test) => {
+  const refusal = (code: 'APPLY_IN_PROGRESS' | 'CONFIG_INVALID') => new ApiError(code, 'no')
+  const refusals = [refusal('APPLY_IN_PROGRESS'), refusal('APPLY_IN_PROGRESS')]
+  let applied = 0
+  const engine: AcmeOrdersParts['engine'] = {
+    async applyUnstaged() {
+      const next = refusals.shift()
+      if (next !== undefined) throw next
+      applied += 1
+      return undefined as never
+    },
+  }
+  const { orders, says, pair, issued, progress, clock } = fixture(test, [], { engine })
+  const made = pair({ name: 'www.site.test', days: 90 })
+  says.push(ORDERED, { is: 'keyed', privateKey: made.key }, issued(made))
+  await orders.look()
+  test.equal(applied, 1)
+  refusals.push(refusal('CONFIG_INVALID'))
+  const next = pair({ name: 'www.site.test', days: 91 })
+  says.push(ORDERED, { is: 'keyed', privateKey: next.key }, issued(next))
+  await orders.renew('o')
+  await orders.look()
+  test.match(progress(), { failures: 1, lastError: /It came, but/, orderUrl: ORDERED.orderUrl, privateKey: next.key })
+  clock.advance(300_000)
+  says.push(issued(next))
+  await orders.look()
+  test.equal(applied, 2, 'the same certificate, without another order')
+})
+
+t.test('nothing is asked of a CA that would get no answer, nor while another node has the turn', async (test) => {
+  const unanswered = fixture(test, [], { whyUnanswered: () => 'needs a frontend' })
+  await unanswered.orders.look()
+  test.match(unanswered.progress(), { failures: 1, lastError: 'http-01 needs a frontend' })
+  const waiting = fixture(test, [], { inTurn: async () => false })
+  await waiting.orders.look()
+  test.same([waiting.asked, waiting.progress()], [[], undefined])
+})
+
+t.test('what somebody else has changed meanwhile is not written over', async (test) => {
+  const made = fixture(test, [], {
+    async step() {
+      made.kept({ orderUrl: 'https://ca.test/of-another-node' })
+      return ORDERED
+    },
+  })
+  await made.orders.look()
+  test.equal(made.progress()?.orderUrl, 'https://ca.test/of-another-node')
+  test.same(made.events, [])
+  await test.rejects(made.orders.renew('none'), { code: 'NOT_FOUND' })
+})
+
+t.test('a CA is not asked for what could not be kept, and is left alone after a defect', async (test) => {
+  let isFull = true
+  const full = fixture(test, [], {
+    async amend(_, change) {
+      if (isFull) throw new Error('no space left on the disk')
+      full.stored.order = { ...full.stored.order, ...change(full.stored.order) }
+    },
+  })
+  await full.orders.look()
+  test.same(full.asked, [])
+  isFull = false
+  full.says.push(failed({ reason: 'x'.repeat(9_000) }))
+  await full.orders.look()
+  test.same(full.asked, [], 'not at once')
+  full.clock.advance(60_000)
+  await full.orders.look()
+  test.equal(full.progress()?.lastError?.length, 2_000)
+})
+
+t.test('an end does not wait for a CA that does not answer', async (test) => {
+  const asked = defer()
+  const { orders, progress } = fixture(test, [], {
+    step() {
+      asked.resolve()
+      return new Promise(() => {})
+    },
+  })
+  const look = orders.look()
+  await asked.promise
+  await orders.close()
+  await look
+  test.same(Object.keys(progress() ?? {}), ['of'])
+})

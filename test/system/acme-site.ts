@@ -1,0 +1,32 @@
+import type { Daemon } from '../fixtures/daemon.ts'
+import { freePort } from '../fixtures/traffic.ts'
+import { client } from './tls-frontend.ts'
+
+export const SITE = 'www.site.test'
+
+/** A site whose certificate is ordered at a CA; the apply that orders it is still to come. */
+export async function acmeSite(
+  daemon: Daemon,
+  ca: { readonly directoryUrl: string; readonly root: string },
+  httpPort: number,
+) {
+  const web = { mode: 'http', ip: '127.0.0.1' }
+  const open = { ...web, name: 'plain', ports: String(httpPort) }
+  const { id: plain } = await daemon.data('POST', '/layer7proxy/frontends', open)
+  const { id: accountId } = await daemon.data('POST', '/certificates/acme/accounts', {
+    name: 'ca',
+    directoryUrl: ca.directoryUrl,
+    caCertificate: ca.root,
+    contact: ['ops@site.test'],
+    termsAgreed: true,
+    httpPort,
+  })
+  const ordered = { name: 'site', accountId, names: [SITE, 'api.site.test'] }
+  const { id, certificateId } = await daemon.data('POST', '/certificates/acme/orders', ordered)
+  const port = await freePort()
+  const tls = { name: 'tls', ports: String(port), certificates: [certificateId], httpRedirectToHttps: true }
+  await daemon.data('POST', '/layer7proxy/frontends', { ...web, ...tls })
+  const order = () => daemon.data('GET', `/certificates/acme/orders/${id}`)
+  const issuer = async () => /^issuer=.*CN ?= ?(.*)$/m.exec(await client(port, '-servername', SITE))?.[1]
+  return { id, accountId, certificateId, plain, port, order, issuer }
+}

@@ -1,0 +1,111 @@
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { X509Certificate } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import type { AcmeStep, AcmeStepped } from '../../../src/model/acme.ts'
+import { thumbprintOf } from '../../../src/rules/acme.ts'
+import { stepOf } from '../../../workers/acme/step.ts'
+import { acmeAccount } from '../../fixtures/acme.ts'
+import { freePort } from '../../fixtures/traffic.ts'
+import { pebbleFixture, type PebbleOptions } from '../../system/pebble.ts'
+
+type Tap = Parameters<typeof pebbleFixture>[0]
+
+async function fixture(test: Tap, more: Partial<PebbleOptions> = {}, account: Partial<AcmeStep['account']> = {}) {
+  const httpPort = await freePort()
+  const ca = await pebbleFixture(test, { httpPort, ...more })
+  const own = acmeAccount('a', { directoryUrl: ca.directoryUrl, caCertificate: ca.root, ...account })
+  const step = (progress: AcmeStep['progress'], changed: Partial<AcmeStep> = {}) => {
+    const kind = { challenge: 'http-01', keyType: 'ec256' } as const
+    return stepOf({ account: own, names: ['www.site.test'], ...kind, progress, allowsLoopback: true, ...changed })
+  }
+  /** Answers as a frontend does, or with something else. */
+  const site = async (thumbprint = thumbprintOf(own)) => {
+    const server = createServer((asked, answer) => answer.end(`${asked.url?.split('/').at(-1)}.${thumbprint}`))
+    server.listen(httpPort, '127.0.0.1')
+    await once(server, 'listening')
+    test.teardown(() => server.close())
+  }
+  const ordered = async () => {
+    const stepped = await step({})
+    if (stepped.is !== 'ordered') throw new Error(JSON.stringify(stepped))
+    return stepped
+  }
+  const decided = async (progress: AcmeStep['progress']): Promise<AcmeStepped> => {
+    for (;;) {
+      const stepped = await step(progress)
+      if (stepped.is !== 'waiting') return stepped
+      await sleep(100)
+    }
+  }
+  return { ...ca, own, step, site, ordered, decided }
+}
+
+t.test('from an order to a certificate, each step by itself', async (test) => {
+  const { site, ordered, decided } = await fixture(test)
+  await site()
+  const order = await ordered()
+  const keyed = await decided(order)
+  if (keyed.is !== 'keyed') throw new Error(JSON.stringify(keyed))
+  const { privateKey } = keyed
+  const issued = await decided({ ...order, privateKey })
+  if (issued.is !== 'issued') throw new Error(JSON.stringify(issued))
+  const certificate = new X509Certificate(issued.chain)
+  test.equal(certificate.subjectAltName, 'DNS:www.site.test')
+  test.match(
+    await decided({ ...order, privateKey }),
+    { is: 'issued', chain: issued.chain },
+    'it can be asked for again',
+  )
+})
+
+t.test('a name that the CA does not find ours ends the order, and says why', async (test) => {
+  const { site, ordered, decided } = await fixture(test, { env: { PEBBLE_AUTHZREUSE: '0' } })
+  await site('of somebody else')
+  test.match(await decided(await ordered()), { is: 'failed', isOver: true, reason: /^www\.site\.test: unauthorized: / })
+})
+
+t.test('an order or an account that the CA does not know is over', async (test) => {
+  const { step, ordered } = await fixture(test)
+  const order = await ordered()
+  test.match(await step({ ...order, orderUrl: `${order.orderUrl}x` }), { is: 'failed', isOver: true })
+  test.match(await step({ ...order, accountUrl: `${order.accountUrl}x` }), { is: 'failed', isOver: true })
+})
+
+t.test('a CA that is down is no end of an order', async (test) => {
+  const { stop, ordered, step } = await fixture(test)
+  const order = await ordered()
+  await stop()
+  test.match(await step(order), { is: 'failed', isOver: false, reason: /ECONNREFUSED/ })
+})
+
+t.test('an account that has to be bound is bound, and only with the right key', async (test) => {
+  const hmacKey = 'zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W'
+  const { own, ordered, step } = await fixture(
+    test,
+    { bindings: { 'kid-1': hmacKey } },
+    { externalAccountBinding: { keyId: 'kid-1', hmacKey } },
+  )
+  test.match(await ordered(), { is: 'ordered' })
+  const { externalAccountBinding: _, ...unbound } = own
+  const account = { ...acmeAccount('b'), ...unbound, privateKey: acmeAccount('b').privateKey }
+  test.match(await step({}, { account }), { is: 'failed', reason: /externalAccountRequired/ })
+  const wrong = { ...account, externalAccountBinding: { keyId: 'kid-1', hmacKey: hmacKey.toLowerCase() } }
+  test.match(await step({}, { account: wrong }), { is: 'failed', isOver: false })
+})
+
+t.test('keys are of the kind that was ordered', async (test) => {
+  const { site, ordered, step, decided } = await fixture(test)
+  await site()
+  const order = await ordered()
+  await decided(order)
+  const bits = { ec256: 'prime256v1', ec384: 'secp384r1', rsa2048: 2048 } as const
+  const { createPrivateKey } = await import('node:crypto')
+  for (const keyType of ['ec256', 'ec384', 'rsa2048'] as const) {
+    const keyed = await step(order, { keyType })
+    if (keyed.is !== 'keyed') throw new Error(JSON.stringify(keyed))
+    const { namedCurve, modulusLength } = createPrivateKey(keyed.privateKey).asymmetricKeyDetails ?? {}
+    test.equal(namedCurve ?? modulusLength, bits[keyType])
+  }
+})

@@ -1,0 +1,120 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { type LookupAddress, lookup, type LookupOptions } from 'node:dns'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import { isIP } from 'node:net'
+import { isInward } from '../../src/base/inward-address.ts'
+
+const ANSWER_WITHIN_MS = 20_000
+const BYTES_MAX = 1024 * 1024
+const WAIT_S_MAX = 31 * 86_400
+
+/** What one step may reach, and what it was told there last. */
+export interface Door {
+  readonly caCertificate: string | undefined
+  readonly allowsLoopback: boolean
+  /** Of the last answer; undefined where none came. */
+  status?: number | undefined
+  /** Of the last answer that was none: what the CA has against it. */
+  problem?: string | undefined
+  /** Seconds that the last answer asks to wait. */
+  retryAfter_s?: number | undefined
+}
+
+export interface Asked {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export interface Answered {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+/** The door of the step that asks, wherever in a library it does. */
+export const doors = new AsyncLocalStorage<Door>()
+
+/** Asks a CA: over https only, where it may be, and without following it elsewhere. */
+export async function askCa({ method, url, headers, body }: Asked): Promise<Answered> {
+  const door = doors.getStore()
+  if (door === undefined) throw new Error('nobody asks a CA but a step of an order')
+  Object.assign(door, { status: undefined, problem: undefined, retryAfter_s: undefined })
+  const { protocol, hostname } = new URL(url)
+  if (protocol !== 'https:') throw new Error(`The CA names ${url}, which is not https`)
+  const host = hostname.replace(/^\[(.*)\]$/, '$1')
+  if (isIP(host) !== 0) refuseInward(host, door)
+  const signal = AbortSignal.timeout(ANSWER_WITHIN_MS)
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const options = { method, headers, agent: false, ca: door.caCertificate, signal, lookup: lookupFor(door) } as const
+    request(url, options, resolve).on('error', reject).end(body)
+  })
+  const answered = { status: answer.statusCode ?? 0, headers: answer.headers, text: await textOf(answer) }
+  note(door, answered)
+  return answered
+}
+
+function refuseInward(address: string, { allowsLoopback }: Door): void {
+  if (isInward(address, allowsLoopback)) throw new Error(`The CA is at ${address}, where no CA may be`)
+}
+
+type Found = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void
+
+/** What a name means is looked at when it is connected to: it may mean something else each time. */
+const lookupFor = (door: Door) => (hostname: string, options: LookupOptions, found: Found) =>
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error !== null) return found(error, '')
+    try {
+      for (const { address } of addresses) refuseInward(address, door)
+    } catch (refusal) {
+      return found(refusal as Error, '')
+    }
+    const [first] = addresses
+    return options.all === true ? found(null, addresses) : found(null, first?.address ?? '', first?.family)
+  })
+
+async function textOf(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > BYTES_MAX) throw new Error(`The CA answers more than ${BYTES_MAX} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+function note(door: Door, { status, headers, text }: Answered): void {
+  door.status = status
+  door.problem = status >= 400 ? problemOf(text, status) : undefined
+  door.retryAfter_s = secondsIn(headers['retry-after'])
+}
+
+/** Seconds, or a date. */
+function secondsIn(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined
+  const seconds = /^\d{1,9}$/.test(header) ? Number(header) : Math.ceil((Date.parse(header) - Date.now()) / 1_000)
+  return seconds > 0 ? Math.min(seconds, WAIT_S_MAX) : undefined
+}
+
+/** As RFC 7807 tells it, of each name as well. */
+export function problemOf(text: string, status: number): string {
+  try {
+    return saidIn(JSON.parse(text)) || `answer ${status}`
+  } catch {
+    return `answer ${status}`
+  }
+}
+
+/** What a problem document says. */
+export function saidIn(problem: unknown): string {
+  if (typeof problem !== 'object' || problem === null) return ''
+  const { type, detail, subproblems } = problem as Readonly<Record<string, unknown>>
+  const text = (value: unknown) => (typeof value === 'string' ? value : '')
+  const kind = text(type).replace(/^urn:ietf:params:acme:error:/, '')
+  const own = [kind, text(detail)].filter((part) => part !== '').join(': ')
+  const more = Array.isArray(subproblems) ? subproblems.map(saidIn) : []
+  return [own, ...more].filter((part) => part !== '').join('; ')
+}

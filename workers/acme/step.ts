@@ -1,0 +1,115 @@
+import type { Authorization, Client, Order } from 'acme-client'
+import type { AcmeFailed, AcmeStep, AcmeStepped } from '../../src/model/acme.ts'
+import { askCa, type Door, doors, saidIn } from './door.ts'
+
+/** Between two looks at what the CA has not decided, where it does not say. */
+const LOOK_AFTER_S = 2
+const REASON_LENGTH_MAX = 2_000
+
+const library = async () => {
+  const acme = await import('acme-client')
+  // Its own would follow redirects, repeat by itself for minutes, and look for proxies in the environment.
+  acme.axios.defaults.adapter = async (config) => {
+    const { method = 'get', url = '', headers, data } = config
+    const asked = { method: method.toUpperCase(), url, headers: headers.toJSON(true) }
+    const { status, headers: got, text } = await askCa({ ...asked, body: typeof data === 'string' ? data : '' })
+    return { status, statusText: '', headers: got as Record<string, string>, data: text, config }
+  }
+  return acme
+}
+
+/** Brings an order to where something has to be kept before it goes on, or has to be waited for. */
+export async function stepOf(step: AcmeStep): Promise<AcmeStepped> {
+  const { account, allowsLoopback } = step
+  const door: Door = { caCertificate: account.caCertificate, allowsLoopback }
+  return doors.run(door, async () => {
+    try {
+      return await advanced(step, door)
+    } catch (error) {
+      const reason = door.problem ?? (error instanceof Error ? error.message : String(error))
+      // Of an order that the CA does not know, and of an account that is another one there.
+      const isOver =
+        door.problem !== undefined && (door.status === 404 || /^(accountDoesNotExist|malformed)/.test(reason))
+      return failed(reason, isOver, door.retryAfter_s)
+    }
+  })
+}
+
+function failed(reason: string, isOver: boolean, retryAfter_s?: number): AcmeFailed {
+  // oxlint-disable-next-line no-control-regex -- what a CA says goes to logs and terminals
+  const line = reason.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').slice(0, REASON_LENGTH_MAX)
+  return { is: 'failed', reason: line, retryAfter_s, isOver }
+}
+
+async function advanced(step: AcmeStep, door: Door): Promise<AcmeStepped> {
+  const { orderUrl, accountUrl } = step.progress
+  const client = await clientOf(step)
+  if (orderUrl === undefined || accountUrl === undefined) return ordered(client, step)
+  // Sound: the URL is all that is read of it.
+  const order = await client.getOrder({ url: orderUrl } as Order)
+  if (order.status === 'pending') return answered(client, order, step, door)
+  if (order.status === 'ready') return finalized(client, order, step, door)
+  if (order.status === 'valid') return { is: 'issued', chain: await client.getCertificate(order) }
+  if (order.status === 'processing') return { is: 'waiting', after_s: door.retryAfter_s ?? LOOK_AFTER_S }
+  return invalid(client, order)
+}
+
+async function clientOf({ account, progress }: AcmeStep): Promise<Client> {
+  const { Client: AcmeClient } = await library()
+  const { directoryUrl, privateKey: accountKey, externalAccountBinding: binding } = account
+  return new AcmeClient({
+    directoryUrl,
+    accountKey,
+    ...(progress.accountUrl === undefined ? {} : { accountUrl: progress.accountUrl }),
+    ...(binding === undefined ? {} : { externalAccountBinding: { kid: binding.keyId, hmacKey: binding.hmacKey } }),
+  })
+}
+
+/** An account that is there already is answered as it is. */
+async function ordered(client: Client, { account, names }: AcmeStep): Promise<AcmeStepped> {
+  await client.createAccount({
+    termsOfServiceAgreed: account.termsAgreed,
+    contact: account.contact.map((address) => `mailto:${address}`),
+  })
+  const { url } = await client.createOrder({ identifiers: names.map((value) => ({ type: 'dns', value })) })
+  return { is: 'ordered', orderUrl: url, accountUrl: client.getAccountUrl() }
+}
+
+/** Has the CA look at each name that it has not looked at. */
+async function answered(client: Client, order: Order, { challenge: type }: AcmeStep, door: Door): Promise<AcmeStepped> {
+  for (const authorization of await client.getAuthorizations(order)) {
+    if (authorization.status === 'invalid') return failed(refusalIn(authorization), true)
+    if (authorization.status !== 'pending') continue
+    const challenge = authorization.challenges.find((one) => one.type === type)
+    if (challenge === undefined) return failed(`The CA offers no ${type} for ${authorization.identifier.value}`, true)
+    if (challenge.status === 'pending') await client.completeChallenge(challenge)
+  }
+  return { is: 'waiting', after_s: door.retryAfter_s ?? LOOK_AFTER_S }
+}
+
+/** The key is kept before it is used. */
+async function finalized(client: Client, order: Order, step: AcmeStep, door: Door): Promise<AcmeStepped> {
+  const { crypto } = await library()
+  const { names, keyType, progress } = step
+  if (progress.privateKey === undefined) {
+    const size = Number(/\d+$/.exec(keyType)?.[0])
+    const key = keyType.startsWith('rsa')
+      ? await crypto.createPrivateRsaKey(size)
+      : await crypto.createPrivateEcdsaKey(size === 384 ? 'P-384' : 'P-256')
+    return { is: 'keyed', privateKey: key.toString() }
+  }
+  const [, csr] = await crypto.createCsr({ altNames: [...names] }, progress.privateKey)
+  await client.finalizeOrder(order, csr)
+  return { is: 'waiting', after_s: door.retryAfter_s ?? LOOK_AFTER_S }
+}
+
+async function invalid(client: Client, order: Order): Promise<AcmeStepped> {
+  const refused = (await client.getAuthorizations(order)).filter(({ status }) => status === 'invalid').map(refusalIn)
+  return failed(refused.join('; ') || saidIn(order.error) || `The CA says that the order is ${order.status}`, true)
+}
+
+/** Why the CA does not take a name as ours. */
+function refusalIn({ identifier, challenges }: Authorization): string {
+  const reasons = challenges.map((challenge) => saidIn(Reflect.get(challenge, 'error'))).filter((text) => text !== '')
+  return `${identifier.value}: ${reasons.join('; ') || 'refused'}`
+}
