@@ -1,4 +1,5 @@
 import type { MachineFacts } from '../model/machine-facts.ts'
+import type { AccessLogsReader } from './access-logs.ts'
 import type { Accounts, AccountsReader, Hashing, LoginActor, SessionsReader } from './accounts.ts'
 import type { AddressesActor, AddressesReader } from './addresses.ts'
 import type { ApplyActor, ApplyReader } from './applying.ts'
@@ -34,6 +35,7 @@ import type { UnitsActor, UnitsReader } from './units.ts'
  * allows it.
  */
 export interface Capabilities {
+  readonly accessLogs: { read: AccessLogsReader }
   readonly addresses: { read: AddressesReader; act: AddressesActor }
   readonly accounts: { read: AccountsReader; act: Accounts }
   readonly applying: { read: ApplyReader; apply: ApplyActor }

@@ -20,6 +20,7 @@ const optionalSettings = {
   minTls: settings.minTls,
   httpRedirectToHttps: settings.httpRedirectToHttps,
   hsts: settings.hsts,
+  logs: settings.logs,
   rules: settings.rules,
 }
 
@@ -39,6 +40,7 @@ const LATER_DEFAULTS = {
   minTls: DEFAULT_MIN_TLS,
   httpRedirectToHttps: false,
   hsts: false,
+  logs: { enabled: false },
   rules: [],
 } as const
 
@@ -49,7 +51,7 @@ const shown = (frontend: L7Frontend) => ({
   ...frontend,
 })
 
-function refuseWrong(frontend: Pick<L7Frontend, 'mode' | 'httpRedirectToHttps' | 'hsts' | 'rules'>): void {
+function refuseWrong(frontend: Pick<L7Frontend, 'mode' | 'httpRedirectToHttps' | 'hsts' | 'logs' | 'rules'>): void {
   refuseFields([...httpOnlyProblems(frontend), ...frontendRuleProblems(frontend)])
 }
 

@@ -1,4 +1,5 @@
 import { type FieldProblem, problemIn } from '../base/errors.ts'
+import { isLogged } from '../model/access-log.ts'
 import type { L7Backend, L7Frontend, L7Real } from '../model/layer7.ts'
 import { backendRuleProblems } from './l7-rules.ts'
 
@@ -7,9 +8,10 @@ export function httpOnlyProblems({
   mode,
   httpRedirectToHttps = false,
   hsts = false,
-}: Pick<L7Frontend, 'mode' | 'httpRedirectToHttps' | 'hsts'>): readonly FieldProblem[] {
+  logs,
+}: Pick<L7Frontend, 'mode' | 'httpRedirectToHttps' | 'hsts' | 'logs'>): readonly FieldProblem[] {
   if (mode !== 'tcp') return []
-  const asked = { httpRedirectToHttps, hsts: Number(hsts) > 0 }
+  const asked = { httpRedirectToHttps, hsts: Number(hsts) > 0, logs: isLogged(logs) }
   return Object.entries(asked)
     .filter(([, isAsked]) => isAsked)
     .map(([field]) => problemIn(field, 'needs mode http'))

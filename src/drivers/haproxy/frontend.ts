@@ -1,5 +1,6 @@
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
+import { logStatements } from './access-log.ts'
 import { canonicalIp, isIpv6 } from './address.ts'
 import { listName } from './certificates.ts'
 import { isResting } from '../resting.ts'
@@ -34,6 +35,7 @@ export function frontendStatements(frontend: L7Frontend, view: ConfigView, folde
       line(`timeout http-keep-alive ${frontend.timeoutClient}s`, 'timeoutClient'),
     )
     if (frontend.forwardFor) statements.push(line('option forwardfor', 'forwardFor'))
+    for (const text of logStatements(frontend)) statements.push(line(text, 'logs'))
     for (const [text, field] of httpsStatements(frontend)) statements.push(line(text, field))
   }
   for (const [text, field] of frontendRules(frontend, view)) statements.push(line(text, field))

@@ -10,6 +10,7 @@ const LATER_DEFAULTS = {
   minTls: '1.2',
   httpRedirectToHttps: false,
   hsts: false,
+  logs: { enabled: false },
   rules: [],
 }
 const LEAST = { name: 'www', mode: 'http', ip: '127.0.0.1', ports: '80' }
@@ -169,4 +170,18 @@ t.test('a read carries the tag for If-Match, a list none', async (test) => {
   test.notOk('ETag' in (await call('GET', PATH)).headers)
   test.equal((await call('PUT', `${PATH}/${id}`, { body: { ports: '81' }, headers })).status, 200)
   test.match((await call('DELETE', `${PATH}/${id}`, { headers })).json, { code: 'REVISION_MISMATCH' })
+})
+
+t.test('an access log is of mode http, and its headers are names', async (test) => {
+  const { created, read, change } = await fixture()
+  const logs = { enabled: true, headers: ['User-Agent'] }
+  const id = await created({ ...LEAST, logs })
+  test.match(await read(id), { logs })
+  test.match((await change(id, { mode: 'tcp' })).json, { code: 'INVALID_BODY', errors: [{ field: 'logs' }] })
+  for (const name of ['a b', '%[src]', 'a"', 'a\n'])
+    test.match((await change(id, { logs: { enabled: true, headers: [name] } })).json, {
+      errors: [{ field: 'logs.headers.0' }],
+    })
+  test.equal((await change(id, { logs: null })).status, 200)
+  test.match(await read(id), { logs: { enabled: false } })
 })
