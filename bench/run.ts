@@ -11,6 +11,7 @@ import { run as http } from './http.ts'
 import { run as interference } from './interference.ts'
 import { run as layer4Apply } from './l4-apply.ts'
 import { run as layer4 } from './l4-stats.ts'
+import { run as logs } from './logs.ts'
 import { run as node } from './node.ts'
 import { run as peers } from './peers/index.ts'
 import { run as realHaproxy } from './real-haproxy.ts'
@@ -27,6 +28,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   failover,
   start,
   archive,
+  logs,
   node,
   backup,
   snmp,

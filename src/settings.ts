@@ -37,6 +37,9 @@ export interface Settings {
   readonly beside: BesideOthers | undefined
   /** The audit log keeps its entries at least so long. */
   readonly auditDays: number
+  /** Access logs are kept for so long, and in so many MiB, whichever is reached first. */
+  readonly logDays: number
+  readonly logMegabytes: number
   readonly administrator: { readonly email: string; readonly password: string | undefined }
   /** What a service manager hands over. */
   readonly notify: { readonly NOTIFY_SOCKET: string | undefined; readonly WATCHDOG_USEC: string | undefined }
@@ -82,11 +85,13 @@ export const USAGE = `usage: npm start -- [options]
                         (default: it is ended as well)
   --demo | --no-demo    a small demonstration; default: on a first start in the trial profile
   --audit-days N        the audit log keeps at least so many days, 1 to 3650 (default: 90)
+  --log-days N          access logs are kept so many days, 1 to 3650 (default: 30), or until they have more than
+  --log-mib N           so many MiB, 16 to 1048576 (default: 1024)
   --check               verify the stores and end
   --repair              mend what is damaged of the stores, say what was done, and end
 Each option has an environment variable: FULCRUM_STATE, FULCRUM_LISTEN, FULCRUM_HTTP, FULCRUM_PEER,
 FULCRUM_PROFILE, FULCRUM_NODES, FULCRUM_OBSERVE, FULCRUM_KEEP and FULCRUM_DEMO (true or false), FULCRUM_AUDIT_DAYS,
-FULCRUM_CHECK, FULCRUM_REPAIR. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD. The etcd of a trial:
+FULCRUM_LOG_DAYS, FULCRUM_LOG_MIB, FULCRUM_CHECK, FULCRUM_REPAIR. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD. The etcd of a trial:
 FULCRUM_ETCD (default: the machine's).`
 
 const OPTIONS = {
@@ -101,6 +106,8 @@ const OPTIONS = {
   demo: { type: 'boolean' },
   'no-demo': { type: 'boolean' },
   'audit-days': { type: 'string' },
+  'log-days': { type: 'string' },
+  'log-mib': { type: 'string' },
   check: { type: 'boolean' },
   repair: { type: 'boolean' },
   help: { type: 'boolean' },
@@ -132,7 +139,8 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
     etcd: etcd(env['FULCRUM_ETCD']),
     nodes: nodes(given.nodes, env['FULCRUM_NODES']),
     beside: beside(env['FULCRUM_BESIDE']),
-    auditDays: days(given['audit-days'] ?? env['FULCRUM_AUDIT_DAYS']),
+    auditDays: whole('--audit-days', given['audit-days'] ?? env['FULCRUM_AUDIT_DAYS'], DAYS, 90),
+    ...logLimits(given, env),
     administrator: {
       email: administratorEmail(env['FULCRUM_ADMIN_EMAIL']),
       password: administratorPassword(env['FULCRUM_ADMIN_PASSWORD']),
@@ -281,10 +289,20 @@ export function besideText({ loopback, demo: ports }: BesideOthers): string {
   return ports === undefined ? loopback : `${loopback} ${[ports.frontend, ...ports.origins].join(',')}`
 }
 
-function days(text: string | undefined): number {
-  if (text === undefined || text === '') return 90
-  if (/^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= 3650) return Number(text)
-  throw new SettingsError(`--audit-days ${text}: must be a whole number from 1 to 3650`)
+function logLimits(given: ReturnType<typeof parse>, env: Environment): Pick<Settings, 'logDays' | 'logMegabytes'> {
+  return {
+    logDays: whole('--log-days', given['log-days'] ?? env['FULCRUM_LOG_DAYS'], DAYS, 30),
+    logMegabytes: whole('--log-mib', given['log-mib'] ?? env['FULCRUM_LOG_MIB'], LOG_MIB, 1024),
+  }
+}
+
+const DAYS = [1, 3650] as const
+const LOG_MIB = [16, 1_048_576] as const
+
+function whole(option: string, text: string | undefined, [least, most]: readonly [number, number], usual: number) {
+  if (text === undefined || text === '') return usual
+  if (/^\d{1,7}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text)
+  throw new SettingsError(`${option} ${text}: must be a whole number from ${least} to ${most}`)
 }
 
 function administratorEmail(sent: string | undefined): string {

@@ -1,4 +1,5 @@
 import type { MachineFacts } from '../model/machine-facts.ts'
+import type { AccessLogsReader } from './access-logs.ts'
 import type { Accounts, AccountsReader, Hashing, LoginActor, SessionsReader } from './accounts.ts'
 import type { AcmeActor, AcmeReader } from './acme.ts'
 import type { AddressesActor, AddressesReader } from './addresses.ts'
@@ -36,6 +37,7 @@ import type { UnitsActor, UnitsReader } from './units.ts'
  */
 export interface Capabilities {
   readonly acme: { read: AcmeReader; act: AcmeActor }
+  readonly accessLogs: { read: AccessLogsReader }
   readonly addresses: { read: AddressesReader; act: AddressesActor }
   readonly accounts: { read: AccountsReader; act: Accounts }
   readonly applying: { read: ApplyReader; apply: ApplyActor }

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { LogSetting } from './access-log.ts'
 import { closed, Id, Ip, Name, Port, Seconds, Weight } from './fields.ts'
 import { HealthCheckSetting } from './health-check.ts'
 import { rulesOf } from './l7-rules.ts'
@@ -59,6 +60,7 @@ export const L7Frontend = closed({
       description: 'Tells browsers to come by https only (http only): for so many seconds; true is a year.',
     }),
   ),
+  logs: Type.Optional(LogSetting),
   rules: rulesOf('What is done with requests before a backend takes them, after the redirect to https.'),
   maintenance: maintenanceOf('Whether everybody is answered by HAProxy itself, after the redirect to https.'),
   errorPages: errorPagesOf('What is answered where no backend answers.'),

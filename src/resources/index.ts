@@ -28,6 +28,7 @@ import { l7Raw } from './l7-raw.ts'
 import { l7Frontends } from './l7-frontends.ts'
 import { l7History } from './statistics/l7-history.ts'
 import { l7Stats } from './statistics/l7-stats.ts'
+import { accessLogs } from './access-logs.ts'
 import { account } from './account.ts'
 import { accounts } from './accounts.ts'
 import { loginPolicy } from './login-policy.ts'
@@ -105,6 +106,7 @@ export const endpoints: readonly Endpoint[] = takingWhatIsRead([
   ...events,
   ...l7Stats,
   ...l7History,
+  ...accessLogs,
   ...l4Stats,
   ...l4History,
   ...documents,

@@ -1,4 +1,5 @@
 import { type FieldProblem, problemIn } from '../base/errors.ts'
+import { isLogged } from '../model/access-log.ts'
 import type { L7Backend, L7Frontend, L7Real } from '../model/layer7.ts'
 import { backendRuleProblems, frontendRuleProblems } from './l7-rules.ts'
 import {
@@ -11,11 +12,11 @@ import {
 
 /** What is wrong with a frontend by itself. */
 export function frontendProblems(
-  frontend: FrontendSettings & Pick<L7Frontend, 'httpRedirectToHttps' | 'hsts' | 'rules'>,
+  frontend: FrontendSettings & Pick<L7Frontend, 'httpRedirectToHttps' | 'hsts' | 'logs' | 'rules'>,
 ): readonly FieldProblem[] {
-  const { mode, httpRedirectToHttps, hsts = false } = frontend
+  const { mode, httpRedirectToHttps, hsts = false, logs } = frontend
   return [
-    ...httpOnly(mode, { httpRedirectToHttps, hsts: Number(hsts) > 0 }),
+    ...httpOnly(mode, { httpRedirectToHttps, hsts: Number(hsts) > 0, logs: isLogged(logs) }),
     ...frontendSettingProblems(frontend),
     ...frontendRuleProblems(frontend),
   ]

@@ -1,4 +1,5 @@
 import t from 'tap'
 import { smoke } from '../fixtures/bench.ts'
 
-for (const name of ['start', 'node', 'snmp', 'real-haproxy']) t.test(`${name} runs`, (test) => smoke(test, name))
+for (const name of ['start', 'node', 'snmp', 'real-haproxy', 'logs'])
+  t.test(`${name} runs`, (test) => smoke(test, name))

@@ -292,6 +292,7 @@ async function balancing(created: Created, { certificate, cipherList, clientCa }
       minTls: '1.3',
       httpRedirectToHttps: true,
       hsts: 3600,
+      logs: { enabled: true, sample: 10, headers: ['User-Agent'] },
       rules: [{ name: 'api', when: { all: [{ type: 'path', values: ['/api'] }] }, do: { type: 'deny' } }],
       ...answers,
       compression: { enabled: true, types: ['text/html'] },

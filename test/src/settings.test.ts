@@ -117,6 +117,17 @@ t.test('how long the audit log keeps its entries', async (test) => {
   }
 })
 
+t.test('how much of access logs is kept', async (test) => {
+  const kept = (argv: readonly string[], env = {}) => {
+    const read = readSettings(argv, env)
+    return read === 'help' || read.profile === 'witness' ? undefined : [read.logDays, read.logMegabytes]
+  }
+  test.strictSame(kept([]), [30, 1024])
+  test.strictSame(kept(['--log-days', '7'], { FULCRUM_LOG_MIB: '16' }), [7, 16])
+  test.throws(() => kept(['--log-mib=15']), /--log-mib 15: must be a whole number from 16 to 1048576/)
+  test.throws(() => kept([], { FULCRUM_LOG_DAYS: '0' }), /--log-days 0: must be a whole number from 1 to 3650/)
+})
+
 t.test('a witness is where its nodes reach it, and has no API', async (test) => {
   const env = { FULCRUM_PROFILE: 'witness', FULCRUM_PEER: '192.0.2.9:9444', FULCRUM_LISTEN: '0.0.0.0:9443' }
   test.same(readSettings([], env), {

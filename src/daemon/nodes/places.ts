@@ -83,6 +83,8 @@ export function nodeArguments({ number, state, listen, http, peer }: NodePlace, 
     '--peer': addressText(peer),
     ...(http === undefined ? {} : { '--http': addressText(http) }),
     '--audit-days': String(settings.auditDays),
+    '--log-days': String(settings.logDays),
+    '--log-mib': String(settings.logMegabytes),
   }
   return [...Object.entries(options).flat(), ...(demo === undefined ? [] : [demo ? '--demo' : '--no-demo'])]
 }

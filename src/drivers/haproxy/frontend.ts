@@ -1,5 +1,6 @@
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
+import { logStatements } from './access-log.ts'
 import { challengeStatements } from './acme.ts'
 import { canonicalIp, isIpv6 } from './address.ts'
 import { answerLines } from './answers.ts'
@@ -32,6 +33,7 @@ export function frontendStatements(frontend: L7Frontend, view: ConfigView, folde
     { text: `frontend ${frontend.id}`, owner: owned(undefined), kind: 'statement' },
     line(`mode ${frontend.mode}`, 'mode'),
     ...lines.map(([text, field]) => line(text, field)),
+    ...logStatements(frontend).map((text) => line(text, 'logs')),
     // Before whatever would redirect or refuse the request of a CA.
     ...(frontend.mode === 'http' ? challengeStatements(frontend, view) : []),
     ...answers.map(([text, field]) => line(text, field)),

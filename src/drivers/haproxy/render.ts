@@ -1,5 +1,7 @@
+import { isLogged } from '../../model/access-log.ts'
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
+import { ringStatements } from './access-log.ts'
 import { backendStatements, backendText } from './backend.ts'
 import { certificateFolder } from './certificates.ts'
 import { checkFolder, programBackends } from './checks.ts'
@@ -42,14 +44,19 @@ export function lineOwners(view: ConfigView, paths: HaproxyPaths): readonly (Own
 function preamble(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
   const isShared = sharesTable(view)
   const sharing = isShared ? paths.sharing : undefined
+  const served = byId(servedFrontends(view)).filter(({ enabled }) => enabled)
+  const ring = served.some(({ mode, logs }) => mode === 'http' && isLogged(logs))
+    ? [EMPTY, ...ringStatements.map(plain)]
+    : []
   const statements = [
     ...globalStatements(view, paths, sharing),
     ...defaultsStatements(paths),
     ...rawOfWhole(view, 'defaults'),
+    ...ring,
   ]
   if (!isShared) return statements
   const peers = sharing === undefined ? alone(paths.peersSocket) : amongNodes(sharing, certificateFolder(paths))
-  const limits = byId(servedFrontends(view)).flatMap((frontend) => (frontend.enabled ? limitStatements(frontend) : []))
+  const limits = served.flatMap((frontend) => limitStatements(frontend))
   return [...statements, EMPTY, ...peers.map(plain), ...limits]
 }
 

@@ -11,6 +11,7 @@ const LATER_DEFAULTS = {
   minTls: '1.2',
   httpRedirectToHttps: false,
   hsts: false,
+  logs: { enabled: false },
   rules: [],
   maintenance: { enabled: false },
   errorPages: [],
@@ -195,4 +196,18 @@ t.test('HTTP/3 is NOT_SUPPORTED where HAProxy has none', async (test) => {
     test.match(await call('POST', PATH, { body: { ...LEAST, name: 'x', http3: true } }), refused)
     test.equal((await call('PUT', `${PATH}/${id}`, { body: { http3: false } })).status, 200)
   }
+})
+
+t.test('an access log is of mode http, and its headers are names', async (test) => {
+  const { created, read, change } = await fixture()
+  const logs = { enabled: true, headers: ['User-Agent'] }
+  const id = await created({ ...LEAST, logs })
+  test.match(await read(id), { logs })
+  test.match((await change(id, { mode: 'tcp' })).json, { code: 'INVALID_BODY', errors: [{ field: 'logs' }] })
+  for (const name of ['a b', '%[src]', 'a"', 'a\n'])
+    test.match((await change(id, { logs: { enabled: true, headers: [name] } })).json, {
+      errors: [{ field: 'logs.headers.0' }],
+    })
+  test.equal((await change(id, { logs: null })).status, 200)
+  test.match(await read(id), { logs: { enabled: false } })
 })

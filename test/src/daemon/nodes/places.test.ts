@@ -45,7 +45,19 @@ t.test('what cannot be is refused, and says why', async (t) => {
 })
 
 t.test('the demonstration is of the first; nothing that is for all reaches one', async (t) => {
-  const settings = settingsOf('--state', '/s', '--demo', '--http', '127.0.0.1:80', '--audit-days', '7')
+  const settings = settingsOf(
+    '--state',
+    '/s',
+    '--demo',
+    '--http',
+    '127.0.0.1:80',
+    '--audit-days',
+    '7',
+    '--log-days',
+    '7',
+    '--log-mib',
+    '16',
+  )
   const [first, second] = nodePlaces(settings, 3)
   if (first === undefined || second === undefined) return t.fail()
   t.same(nodeArguments(first, settings).at(-1), '--demo')
@@ -54,6 +66,8 @@ t.test('the demonstration is of the first; nothing that is for all reaches one',
     number: undefined,
     demo: false,
     auditDays: 7,
+    logDays: 7,
+    logMegabytes: 16,
     nodes: undefined,
   })
   t.notOk(

@@ -1,0 +1,46 @@
+import { isLogged } from '../../model/access-log.ts'
+import type { L7Frontend } from '../../model/layer7.ts'
+
+/** Lines wait in it for the daemon, which reads them over the command socket: record 129. */
+export const LOG_RING = 'fulcrum-logs'
+const RING_BYTES = 16 * 1024 * 1024
+/** The longest line has a path and sixteen headers, and is a third longer than they are. */
+const LINE_BYTES_MAX = 65_535
+/** Base64 of it must fit in a buffer of HAProxy, which has 16 KiB. */
+const PATH_BYTES_MAX = 4_096
+const HOST_BYTES_MAX = 256
+const HEADER_BYTES_MAX = 1_024
+
+export const ringStatements: readonly string[] = [
+  `ring ${LOG_RING}`,
+  '    format raw',
+  `    maxlen ${LINE_BYTES_MAX}`,
+  `    size ${RING_BYTES}`,
+]
+
+const VARIABLE = 'txn.fulcrum_log'
+
+/**
+ * What clients have sent is in base64, so that no byte of it ends a word or a line. It is kept when the request comes,
+ * before rules change it. `workers/logs/line.ts` reads what this writes.
+ */
+export function logStatements({ mode, logs }: L7Frontend): readonly string[] {
+  if (mode !== 'http' || logs === undefined || !isLogged(logs)) return []
+  const { sample = 1, headers = [] } = logs
+  const keep = (name: string, fetch: string, bytes_max: number) =>
+    `http-request set-var(${VARIABLE}_${name}) ${fetch},bytes(0,${bytes_max}),base64`
+  const words = [
+    'fulcrum1 %pid %lc %f %Ts %ms %Th %Ti %TR %Tw %Tc %Tr %Ta %b %s %ci %cp %ST %B %U %tsc %HM %HV',
+    `%[var(${VARIABLE}_host)] %[var(${VARIABLE}_path)]`,
+    ...headers.map((name, at) => `${name}=%[var(${VARIABLE}_h${at})]`),
+  ]
+  return [
+    `log ring@${LOG_RING} len ${LINE_BYTES_MAX} format raw local0`,
+    'option dontlognull',
+    ...(sample > 1 ? [`http-request set-log-level silent if { rand(${sample}) gt 0 }`] : []),
+    keep('host', 'req.hdr(host)', HOST_BYTES_MAX),
+    keep('path', 'pathq', PATH_BYTES_MAX),
+    ...headers.map((name, at) => keep(`h${at}`, `req.fhdr(${name})`, HEADER_BYTES_MAX)),
+    `log-format "${words.join(' ')}"`,
+  ]
+}

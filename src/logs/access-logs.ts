@@ -1,0 +1,169 @@
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { fits } from '../../storage/logs/filter.ts'
+import type { PlacedRow } from '../../storage/logs/row.ts'
+import type { FromLogThread, LogsOptions, LogsPage, LogsTop, ToLogThread } from '../../workers/logs/messages.ts'
+import type { Log } from '../base/log.ts'
+import { Repeated } from '../base/repeated.ts'
+import type { AccessLogsReader, LogPage, LogQuery, LogTop } from '../context/access-logs.ts'
+import type { Stream } from '../context/rendered.ts'
+import { isLogged } from '../model/access-log.ts'
+import type { ConfigView } from '../model/sections.ts'
+import { cursorOf, cursorText, filterOf, shownLine } from './shown.ts'
+
+const LOOK_EVERY_MS = 1_000
+/** It writes what it has, and ends. */
+const STOP_MS = 10_000
+const ENTRY = new URL('../../workers/logs.ts', import.meta.url)
+const FOLDER = 'access-logs'
+
+export interface AccessLogsParts {
+  readonly stateFolder: string
+  readonly running: ConfigView
+  /** Changes with what runs. */
+  readonly runningVersion: () => number
+  readonly limits: LogsOptions['limits']
+  readonly source: LogsOptions['source']
+  readonly log: Log
+}
+
+type Answer = LogsPage | LogsTop
+type Question = ToLogThread & { readonly type: 'search' | 'top' }
+
+/** The main thread's side of the access logs of this node. */
+export class AccessLogs implements AccessLogsReader {
+  readonly #parts: AccessLogsParts
+  readonly #looks: Repeated
+  readonly #asked = new Map<number, { resolve: (answer: Answer) => void; reject: (error: Error) => void }>()
+  readonly #followers = new Set<(rows: readonly PlacedRow[], more: number) => void>()
+  #request = 0
+  #worker: Worker | undefined
+  #isClosed = false
+  #known: { readonly version: number; readonly isWanted: boolean } | undefined
+
+  constructor(parts: AccessLogsParts) {
+    this.#parts = parts
+    this.#looks = new Repeated('access logs', () => this.#look(), LOOK_EVERY_MS, parts.log)
+  }
+
+  start(): void {
+    void this.#looks.now()
+    this.#looks.start()
+  }
+
+  /** A thread that ended is started again as well. */
+  #look(): void {
+    const { running, runningVersion, source } = this.#parts
+    if (source === undefined || this.#worker !== undefined) return
+    const version = runningVersion()
+    if (this.#known?.version !== version) {
+      const isWanted = [...running.list('l7Frontends')].some(({ enabled, logs }) => enabled && isLogged(logs))
+      this.#known = { version, isWanted }
+    }
+    if (this.#known.isWanted) this.#thread()
+  }
+
+  #thread(): Worker {
+    if (this.#worker !== undefined) return this.#worker
+    const { stateFolder, limits, source, log } = this.#parts
+    const workerData: LogsOptions = { directory: join(stateFolder, FOLDER), limits, source }
+    const worker = new Worker(ENTRY, { workerData, name: 'logs' })
+    this.#worker = worker
+    let failure = 'it ended'
+    worker.on('message', (message: FromLogThread) => this.#receive(message))
+    worker.on('error', (error: unknown) => (failure = String(error)))
+    worker.on('exit', () => {
+      this.#worker = undefined
+      for (const { reject } of this.#asked.values()) reject(new Error(`the log thread failed: ${failure}`))
+      this.#asked.clear()
+      if (!this.#isClosed) log.error('the log thread ended; it is started again', { reason: failure })
+    })
+    if (this.#followers.size > 0) this.#post({ type: 'follow', isWanted: true })
+    return worker
+  }
+
+  #receive(message: FromLogThread): void {
+    if (message.type === 'warning') return this.#parts.log.warn(message.message, { detail: message.detail })
+    if (message.type === 'rows') {
+      for (const follower of this.#followers) follower(message.rows, message.more)
+      return
+    }
+    const asked = this.#asked.get(message.request)
+    this.#asked.delete(message.request)
+    if (message.type === 'failed') asked?.reject(new Error(`a search of access logs failed: ${message.reason}`))
+    else asked?.resolve(message.answer)
+  }
+
+  #post(message: ToLogThread): void {
+    this.#worker?.postMessage(message)
+  }
+
+  #ask<A extends Answer>(question: (request: number) => Question): Promise<A> {
+    const request = ++this.#request
+    const thread = this.#thread()
+    return new Promise<A>((resolve, reject) => {
+      // Sound: the thread answers each question with what belongs to it.
+      this.#asked.set(request, { resolve: (answer) => resolve(answer as A), reject })
+      thread.postMessage(question(request))
+    })
+  }
+
+  async search({ limit, after, ...query }: Parameters<AccessLogsReader['search']>[0]): Promise<LogPage> {
+    const cursor = after === undefined ? undefined : cursorOf(after)
+    const filter = filterOf(query)
+    const found = await this.#ask<LogsPage>((request) => ({ type: 'search', request, filter, limit, after: cursor }))
+    const last = found.rows.at(-1)
+    return {
+      lines: found.rows.map((row) => shownLine(row, this.#parts.running)),
+      next: found.isMore && last !== undefined ? cursorText(last) : undefined,
+      losses: found.losses,
+    }
+  }
+
+  async top({ limit, ...query }: Parameters<AccessLogsReader['top']>[0]): Promise<LogTop> {
+    const filter = filterOf(query)
+    const found = await this.#ask<LogsTop>((request) => ({ type: 'top', request, filter, limit }))
+    return {
+      lines: found.rows,
+      paths: found.paths.map(([path, count]) => ({ path, count })),
+      sources: found.sources.map(([source, count]) => ({ source, count })),
+      statuses: found.statuses.map(([status, count]) => ({ status, count })),
+      slowest: found.slowest.map((row) => shownLine(row, this.#parts.running)),
+    }
+  }
+
+  stream(query: LogQuery): Stream {
+    const filter = filterOf(query)
+    return (sink) => {
+      const follower = (rows: readonly PlacedRow[], more: number) => {
+        for (const placed of rows) {
+          if (!fits(placed.row, filter)) continue
+          const line = shownLine(placed, this.#parts.running)
+          sink.write(`id: ${line.id}\nevent: line\ndata: ${JSON.stringify(line)}\n\n`)
+        }
+        if (more > 0) sink.write(`event: skipped\ndata: ${JSON.stringify({ lines: more })}\n\n`)
+      }
+      sink.write('retry: 2000\n\n')
+      this.#followers.add(follower)
+      if (this.#followers.size === 1) this.#post({ type: 'follow', isWanted: true })
+      return () => {
+        this.#followers.delete(follower)
+        if (this.#followers.size === 0) this.#post({ type: 'follow', isWanted: false })
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#looks.stop()
+    const worker = this.#worker
+    if (worker === undefined) return
+    const ended = new Promise<void>((resolve) => {
+      worker.once('exit', () => resolve())
+    })
+    this.#post({ type: 'stop' })
+    const late = setTimeout(() => void worker.terminate(), STOP_MS)
+    await ended
+    clearTimeout(late)
+  }
+}

@@ -1,0 +1,41 @@
+import { type Static, Type } from 'typebox'
+import { closed } from './fields.ts'
+
+/** Longer lists are no access log any more. */
+const HEADERS_MAX = 16
+
+/** What a frontend keeps of its requests. */
+export const LogSetting = closed(
+  {
+    enabled: Type.Boolean({ description: 'Keeps a line of each request (http only).' }),
+    format: Type.Optional(
+      Type.Enum(['structured', 'off'], {
+        description: 'structured: every field by itself. off: nothing, as when it is not enabled. Default structured.',
+      }),
+    ),
+    sample: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description: 'Keeps one request in so many, chosen at random; requests that are none are all kept. Default 1.',
+      }),
+    ),
+    headers: Type.Optional(
+      Type.Array(
+        Type.String({
+          pattern: '^[A-Za-z0-9_-]{1,64}$',
+          description:
+            'Name of a header of requests; its value is cut off after 1,024 bytes, and masked if it is a secret.',
+        }),
+        { maxItems: HEADERS_MAX, uniqueItems: true, description: 'Headers that are kept beside the other fields.' },
+      ),
+    ),
+    target: Type.Optional(
+      Type.Enum(['store'], { description: 'Where lines go: the store of the node. Default store.' }),
+    ),
+  },
+  'Access log of a frontend. Secrets in paths and headers are masked before a line is kept.',
+)
+export type LogSetting = Static<typeof LogSetting>
+
+export const isLogged = (logs: LogSetting | undefined): boolean => logs?.enabled === true && logs.format !== 'off'

@@ -1,0 +1,78 @@
+import { closeSync, fdatasync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
+import { pack, unpack } from './columns.ts'
+import type { LogRow } from './row.ts'
+
+/**
+ * The segment that is being written: a block for each write, with its length and its checksum before it, so that a torn
+ * end is known as one.
+ */
+export interface Block {
+  readonly rows: readonly LogRow[]
+  /** What the reader of the lines has to know to go on after them. */
+  readonly seen: unknown
+}
+
+const HEAD_BYTES = 8
+const BLOCK_BYTES_MAX = 256 * 1024 * 1024
+
+export class Journal {
+  readonly blocks: readonly Block[]
+  /** Bytes at its end that were no whole block, and are cut off. */
+  readonly torn_bytes: number
+  readonly #file: number
+  #length: number
+
+  constructor(path: string) {
+    this.#file = openSync(path, 'a+', 0o600)
+    const bytes = readFileSync(path)
+    const { blocks, length } = blocksOf(bytes)
+    this.blocks = blocks
+    this.#length = length
+    this.torn_bytes = bytes.length - length
+    if (this.torn_bytes > 0) ftruncateSync(this.#file, length)
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  /** Throws when it is not written; then nothing of it is there. */
+  append(block: Block): void {
+    const packed = pack(Buffer.from(JSON.stringify(block)))
+    const head = Buffer.alloc(HEAD_BYTES)
+    head.writeUInt32LE(packed.length)
+    head.writeUInt32LE(crc32(packed), 4)
+    const bytes = Buffer.concat([head, packed])
+    try {
+      for (let at = 0; at < bytes.length;) at += writeSync(this.#file, bytes, at)
+    } catch (error) {
+      ftruncateSync(this.#file, this.#length)
+      throw error
+    }
+    this.#length += bytes.length
+  }
+
+  /** Brings to the disk what was appended. A disk that fails says so at the next append as well. */
+  sync(done: () => void): void {
+    fdatasync(this.#file, done)
+  }
+
+  close(): void {
+    closeSync(this.#file)
+  }
+}
+
+function blocksOf(bytes: Buffer): { readonly blocks: readonly Block[]; readonly length: number } {
+  const blocks: Block[] = []
+  let at = 0
+  while (at + HEAD_BYTES <= bytes.length) {
+    const length = bytes.readUInt32LE(at)
+    const packed = bytes.subarray(at + HEAD_BYTES, at + HEAD_BYTES + length)
+    if (packed.length !== length || crc32(packed) !== bytes.readUInt32LE(at + 4)) break
+    // Sound: the checksum says that we wrote it.
+    blocks.push(JSON.parse(unpack(packed, BLOCK_BYTES_MAX).toString()) as Block)
+    at += HEAD_BYTES + length
+  }
+  return { blocks, length: at }
+}

@@ -1,0 +1,64 @@
+/** One request as it is kept. A column each; -1 is a time that HAProxy did not come to measure. */
+export interface LogRow {
+  /** When the answer had ended, milliseconds since 1970. */
+  readonly at_ms: number
+  readonly frontend: string
+  /** Empty where none was chosen, as for the server. */
+  readonly backend: string
+  readonly server: string
+  readonly source: string
+  readonly sourcePort: number
+  readonly method: string
+  readonly version: string
+  readonly host: string
+  /** With its query. */
+  readonly path: string
+  readonly status: number
+  readonly bytesIn: number
+  readonly bytesOut: number
+  readonly request_ms: number
+  readonly queue_ms: number
+  readonly connect_ms: number
+  readonly response_ms: number
+  readonly total_ms: number
+  /** How it ended, in HAProxy's four letters. */
+  readonly state: string
+  /** Those that the frontend names, as JSON. */
+  readonly headers: string
+}
+
+export type Column = keyof LogRow
+export type TextColumn = { [C in Column]: LogRow[C] extends string ? C : never }[Column]
+export type NumberColumn = Exclude<Column, TextColumn>
+
+export const TEXTS: readonly TextColumn[] = [
+  'frontend',
+  'backend',
+  'server',
+  'source',
+  'method',
+  'version',
+  'host',
+  'path',
+  'state',
+  'headers',
+]
+export const NUMBERS: readonly NumberColumn[] = [
+  'at_ms',
+  'sourcePort',
+  'status',
+  'bytesIn',
+  'bytesOut',
+  'request_ms',
+  'queue_ms',
+  'connect_ms',
+  'response_ms',
+  'total_ms',
+]
+
+/** A row with its place: the segment that holds it, and its number there. */
+export interface PlacedRow {
+  readonly segment: number
+  readonly index: number
+  readonly row: LogRow
+}

@@ -1,0 +1,158 @@
+import { fsyncSync, mkdirSync, openSync, closeSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Journal } from './journal.ts'
+import type { LogRow } from './row.ts'
+import { encodeSegment, Segment } from './segment.ts'
+
+/** Rows of a segment: more pack better, and keep a start and a search in one segment longer. */
+export const SEGMENT_ROWS = 65_536
+/** A segment that fills slowly is closed after so long, so that its age is known well enough. */
+const SEGMENT_AGE_MS = 3_600_000
+
+export interface LogLimits {
+  /** Of the closed segments. */
+  readonly bytes_max: number
+  readonly age_ms: number
+}
+
+const nameOf = (number: number, ending: string) => `${String(number).padStart(12, '0')}.${ending}`
+const NAME = /^(\d{12})\.(segment|journal)$/
+
+/**
+ * The access log of a node: closed segments, and a journal whose rows are in memory as well. The one writer. Segments
+ * count up and are never used again, so a row keeps its place.
+ */
+export class LogStore {
+  readonly #folder: string
+  readonly #limits: LogLimits
+  readonly #rowsMax: number
+  #segments: Segment[] = []
+  #journal: Journal
+  #number: number
+  #rows: LogRow[] = []
+  #isSyncing = false
+  /** As it was given with the last rows that are stored. */
+  readonly seen: unknown
+  /** What was found damaged, and is left out. */
+  readonly damage: readonly string[]
+
+  constructor(folder: string, limits: LogLimits, rowsMax = SEGMENT_ROWS) {
+    this.#folder = folder
+    this.#limits = limits
+    this.#rowsMax = rowsMax
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const damage: string[] = []
+    const [closed, open] = [this.#found('segment'), this.#found('journal')]
+    for (const number of closed) {
+      try {
+        this.#segments.push(new Segment(number, this.#path(number, 'segment')))
+      } catch (error) {
+        damage.push(`segment ${number}: ${String(error)}`)
+      }
+    }
+    const last = closed.at(-1) ?? 0
+    // A journal whose segment is there was to be removed when the daemon ended.
+    for (const number of open) if (number <= last) rmSync(this.#path(number, 'journal'))
+    this.#number = Math.max(last + 1, open.at(-1) ?? 0)
+    this.#journal = new Journal(this.#path(this.#number, 'journal'))
+    this.#rows = this.#journal.blocks.flatMap(({ rows }) => rows)
+    this.seen = this.#journal.blocks.at(-1)?.seen
+    if (this.#journal.torn_bytes > 0) damage.push(`${this.#journal.torn_bytes} bytes of the last write`)
+    this.damage = damage
+    this.#expire(Date.now())
+  }
+
+  #found(ending: string): readonly number[] {
+    const found = readdirSync(this.#folder).flatMap((name) => {
+      const [, number, kind] = NAME.exec(name) ?? []
+      return kind === ending ? [Number(number)] : []
+    })
+    return found.toSorted((one, other) => one - other)
+  }
+
+  #path(number: number, ending: string): string {
+    return join(this.#folder, nameOf(number, ending))
+  }
+
+  /** Closed segments, oldest first. */
+  get segments(): readonly Segment[] {
+    return this.#segments
+  }
+
+  /** The rows that no closed segment holds yet, and the number of theirs. */
+  get open(): { readonly number: number; readonly rows: readonly LogRow[] } {
+    return { number: this.#number, rows: this.#rows }
+  }
+
+  get bytes(): number {
+    return this.#segments.reduce((sum, { bytes }) => sum + bytes, this.#journal.length)
+  }
+
+  /** Throws when the rows are not stored; then none of them is. Afterwards kill -9 takes nothing of them away. */
+  append(rows: readonly LogRow[], seen: unknown): void {
+    this.#journal.append({ rows, seen })
+    for (const row of rows) this.#rows.push(row)
+    this.#sync()
+  }
+
+  #sync(): void {
+    if (this.#isSyncing) return
+    this.#isSyncing = true
+    this.#journal.sync(() => (this.#isSyncing = false))
+  }
+
+  /** Closes the segment when it is full or old, and removes what is beyond the limits. Throws when the disk is full. */
+  tidy(now_ms: number, seen: unknown): void {
+    const first = this.#rows[0]
+    if (this.#rows.length >= this.#rowsMax || (first !== undefined && now_ms - first.at_ms > SEGMENT_AGE_MS))
+      this.#close(seen)
+    this.#expire(now_ms)
+  }
+
+  #close(seen: unknown): void {
+    const path = this.#path(this.#number, 'segment')
+    const draft = `${path}.new`
+    try {
+      writeFileSync(draft, encodeSegment(this.#rows), { mode: 0o600, flush: true })
+    } catch (error) {
+      rmSync(draft, { force: true })
+      throw error
+    }
+    // The next journal first: what was seen must not go with the old one.
+    const next = new Journal(this.#path(this.#number + 1, 'journal'))
+    next.append({ rows: [], seen })
+    renameSync(draft, path)
+    this.#syncFolder()
+    this.#segments.push(new Segment(this.#number, path))
+    this.#journal.close()
+    rmSync(this.#path(this.#number, 'journal'))
+    this.#journal = next
+    this.#number++
+    this.#rows = []
+  }
+
+  #syncFolder(): void {
+    const folder = openSync(this.#folder, 'r')
+    try {
+      fsyncSync(folder)
+    } finally {
+      closeSync(folder)
+    }
+  }
+
+  #expire(now_ms: number): void {
+    let surplus = this.bytes - this.#limits.bytes_max
+    const kept = this.#segments.filter(({ head, path, bytes }) => {
+      const isKept = surplus <= 0 && head.to_ms >= now_ms - this.#limits.age_ms
+      if (isKept) return true
+      surplus -= bytes
+      rmSync(path, { force: true })
+      return false
+    })
+    this.#segments = kept
+  }
+
+  close(): void {
+    this.#journal.close()
+  }
+}

@@ -1,0 +1,31 @@
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { Journal } from '../../../storage/logs/journal.ts'
+import { logFolder, logRow } from '../../fixtures/log-rows.ts'
+
+const opened = (path: string) => {
+  const journal = new Journal(path)
+  journal.close()
+  return journal
+}
+
+t.test('a torn end is cut off, wherever it is torn', async (test) => {
+  const path = join(logFolder(test), 'journal')
+  const journal = new Journal(path)
+  journal.append({ rows: [logRow({ path: '/1' })], seen: { 'a b': 1 } })
+  const first = journal.length
+  journal.append({ rows: [logRow({ path: '/2' })], seen: { 'a b': 2 } })
+  journal.close()
+  const whole = readFileSync(path)
+  for (let length = first; length < whole.length; length += 7) {
+    writeFileSync(path, whole.subarray(0, length))
+    const { blocks, torn_bytes } = opened(path)
+    test.strictSame([blocks.length, torn_bytes], [1, length - first])
+    test.strictSame(blocks[0]?.seen, { 'a b': 1 })
+    test.equal(readFileSync(path).length, first)
+  }
+  writeFileSync(path, whole)
+  appendFileSync(path, Buffer.alloc(8, 0xff))
+  test.equal(opened(path).blocks.length, 2)
+})

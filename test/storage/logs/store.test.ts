@@ -1,0 +1,107 @@
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { LogStore } from '../../../storage/logs/store.ts'
+import { noSmallDisk, smallDisk } from '../../fixtures/small-disk.ts'
+import { logFolder, logRow } from '../../fixtures/log-rows.ts'
+
+const LIMITS = { bytes_max: 1_000_000, age_ms: 1_000_000_000_000_000 }
+const NOW_MS = logRow().at_ms
+
+t.test('rows outlive the store, and segments are closed when they are full', async (test) => {
+  const folder = logFolder(test)
+  const store = new LogStore(folder, LIMITS, 2)
+  store.append([logRow({ path: '/1' }), logRow({ path: '/2' })], { a: 2 })
+  store.tidy(NOW_MS, { a: 2 })
+  store.append([logRow({ path: '/3' })], { a: 3 })
+  store.tidy(NOW_MS, { a: 3 })
+  store.close()
+  const again = new LogStore(folder, LIMITS, 2)
+  test.strictSame([again.segments.map(({ head }) => head.rows), again.open.rows.map(({ path }) => path)], [[2], ['/3']])
+  test.strictSame([again.open.number, again.seen, again.damage], [2, { a: 3 }, []])
+  again.close()
+})
+
+t.test('a segment that fills slowly is closed when it is old', async (test) => {
+  const store = new LogStore(logFolder(test), LIMITS)
+  store.append([logRow()], {})
+  store.tidy(NOW_MS + 3_600_000, {})
+  test.equal(store.segments.length, 0)
+  store.tidy(NOW_MS + 3_600_001, {})
+  test.strictSame([store.segments.length, store.open.rows.length], [1, 0])
+  store.close()
+})
+
+t.test('what is too old or too much goes, the oldest first', async (test) => {
+  const folder = logFolder(test)
+  const store = new LogStore(folder, { bytes_max: 12_000, age_ms: 1_000 }, 1)
+  const fill = (at_ms: number) => {
+    store.append([logRow({ at_ms })], {})
+    store.tidy(at_ms, {})
+  }
+  fill(NOW_MS)
+  fill(NOW_MS + 900)
+  test.strictSame(
+    store.segments.map(({ number }) => number),
+    [1, 2],
+  )
+  fill(NOW_MS + 1_500)
+  test.strictSame(
+    store.segments.map(({ number }) => number),
+    [2, 3],
+    'the first is too old',
+  )
+  for (let at = 0; at < 9; at++) fill(NOW_MS + 1_600)
+  test.ok(store.bytes <= 12_000 + 200, 'the others were too much')
+  test.equal(store.segments.at(-1)?.number, 12)
+  test.equal(readdirSync(folder).length, store.segments.length + 1)
+  store.close()
+})
+
+t.test('a journal whose segment is there is not read twice, and a damaged segment is left out', async (test) => {
+  const folder = logFolder(test)
+  const store = new LogStore(folder, LIMITS, 1)
+  store.append([logRow()], {})
+  store.tidy(NOW_MS, {})
+  store.close()
+  writeFileSync(join(folder, '000000000001.journal'), '')
+  writeFileSync(join(folder, '000000000002.segment'), 'nothing')
+  const again = new LogStore(folder, LIMITS, 1)
+  test.strictSame(
+    again.segments.map(({ number }) => number),
+    [1],
+  )
+  test.match(again.damage, [/segment 2/])
+  test.equal(again.open.number, 3)
+  again.close()
+})
+
+t.test(
+  'a full disk refuses rows as a whole, and takes them when there is room',
+  { skip: noSmallDisk },
+  async (test) => {
+    const folder = join(smallDisk(test, 1), 'logs')
+    const store = new LogStore(folder, LIMITS)
+    const filler = join(folder, 'filler')
+    const noise = Array.from({ length: 2_000 }, (_, at) => logRow({ path: `/${Math.sin(at)}`, sourcePort: at }))
+    store.append([logRow()], { a: 1 })
+    writeFileSync(filler, '')
+    let size = 1_040_000
+    for (; size > 0; size -= 4_096) {
+      try {
+        writeFileSync(filler, Buffer.alloc(size))
+        break
+      } catch {
+        // Less, until it fits.
+      }
+    }
+    test.throws(() => store.append(noise, { a: 2 }), /ENOSPC/)
+    test.equal(store.open.rows.length, 1)
+    writeFileSync(filler, '')
+    store.append(noise, { a: 2 })
+    store.close()
+    const again = new LogStore(folder, LIMITS)
+    test.strictSame([again.open.rows.length, again.seen, again.damage], [2_001, { a: 2 }, []])
+    again.close()
+  },
+)

@@ -1,0 +1,110 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { LOG_RING } from '../../src/drivers/haproxy/access-log.ts'
+import type { LogSetting } from '../../src/model/access-log.ts'
+import type { ConfigView } from '../../src/model/sections.ts'
+import type { LogRow } from '../../storage/logs/row.ts'
+import type { FromLogThread, LogsPage } from '../../workers/logs/messages.ts'
+import { LogThread } from '../../workers/logs/thread.ts'
+import { backend, frontend, realServer } from '../fixtures/config.ts'
+import { freePort } from '../fixtures/traffic.ts'
+import { viewOf } from '../fixtures/view.ts'
+import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
+
+/** A site with an access log behind a real HAProxy, who reads its lines, and clients. */
+
+export const LIMITS = { bytes_max: 64 * 1024 * 1024, age_ms: 86_400_000 }
+
+export async function site(test: Test, logs: LogSetting = { enabled: true }) {
+  const origin = createServer((_request, answer) => answer.end('ok'))
+  await once(origin.listen(0, '127.0.0.1'), 'listening')
+  test.teardown(() => origin.close())
+  // Sound: it listens on a port.
+  const { port: originPort } = origin.address() as AddressInfo
+  const port = await freePort()
+  const view = (more: object = {}): ConfigView =>
+    viewOf({
+      realServers: [realServer('web', { ip: '127.0.0.1', port: originPort })],
+      l7Frontends: [frontend('shop', 'servers', { ip: '127.0.0.1', ports: String(port), logs, ...more })],
+      l7Backends: [backend('servers', ['web'])],
+    })
+  const haproxy = haproxyFixture(test)
+  const applied = await haproxy.apply(undefined, view(), 'reload')
+  test.equal(applied.ok, true, 'HAProxy takes it')
+  return { haproxy, view, port }
+}
+
+/** A log thread without a thread of its own. */
+export function reader(
+  test: Test,
+  { folder, paths }: ReturnType<typeof haproxyFixture>,
+  directory = join(folder, 'logs'),
+) {
+  const { masterSocket, statsSocket } = paths
+  const waiting = new Map<number, (page: LogsPage) => void>()
+  const warnings: string[] = []
+  const thread = new LogThread(
+    { directory, limits: LIMITS, source: { masterSocket, statsSocket, ring: LOG_RING } },
+    (message: FromLogThread) => {
+      if (message.type === 'page') waiting.get(message.request)?.(message.answer)
+      if (message.type === 'warning') warnings.push(message.message)
+    },
+  )
+  thread.run()
+  let stopped: Promise<void> | undefined
+  const stop = () => (stopped ??= thread.stop())
+  test.teardown(stop)
+  let request = 0
+  const page = (limit = 100_000): Promise<LogsPage> =>
+    new Promise((resolve) => {
+      waiting.set(++request, resolve)
+      thread.receive({ type: 'search', request, filter: {}, limit, after: undefined })
+    })
+  /** Oldest first, when there are so many, those that are known to be lost included. */
+  const rows = async (count: number): Promise<readonly LogRow[]> => {
+    for (;;) {
+      const { rows: found, losses } = await page()
+      if (found.length + losses.lost >= count) return found.map(({ row }) => row).toReversed()
+      await sleep(20)
+    }
+  }
+  return { thread, page, rows, stop, warnings }
+}
+
+/** The bytes as they are; resolves with what came back. */
+export async function send(port: number, request: string | Buffer): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  socket.write(request)
+  return await text(socket).catch(() => '')
+}
+
+export const get = (path: string, headers = ''): Buffer =>
+  Buffer.from(`GET ${path} HTTP/1.1\r\nHost: www.example.org\r\nConnection: close\r\n${headers}\r\n`, 'latin1')
+
+/** Clients that ask one request after the other, until they are stopped; they count the answers. */
+export function load(port: number, clients: number) {
+  let [answered, isOver] = [0, false]
+  const client = async (): Promise<void> => {
+    while (!isOver) {
+      const answer = await send(port, get('/load'))
+      if (answer.includes(' 200 ')) answered++
+    }
+  }
+  const all = Promise.all(Array.from({ length: clients }, client))
+  const stop = async (): Promise<number> => {
+    isOver = true
+    await all
+    return answered
+  }
+  return { stop, answered: () => answered }
+}
+
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(10)
+}

@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { LOG_RING } from '../../src/drivers/haproxy/access-log.ts'
+import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
+import type { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
+import { get, LIMITS, load, reader, send, site, until } from './access-log-fixture.ts'
+
+/** Reloads, kill -9, a full disk, and nobody who reads: no line of a real HAProxy is lost but what is counted. */
+
+t.test('nothing is lost over reloads while requests come', async (test) => {
+  const { haproxy, view, port } = await site(test)
+  const { rows, page } = reader(test, haproxy)
+  const running = load(port, 4)
+  let before = view()
+  for (const timeoutClient of [31, 32, 33]) {
+    const seen = running.answered()
+    await until(() => running.answered() > seen + 50)
+    const after = view({ timeoutClient })
+    const { ok } = await haproxy.apply(before, after, 'reload')
+    test.equal(ok, true, 'reloaded')
+    before = after
+  }
+  const answered = await running.stop()
+  const kept = await rows(answered)
+  test.equal(kept.filter(({ status }) => status === 200).length, answered)
+  test.strictSame((await page()).losses, { lost: 0, unreadable: 0, unstored: 0 })
+})
+
+t.test('an old worker is listened to until its last request has ended, and then ends', async (test) => {
+  const { haproxy, view, port } = await site(test)
+  const { rows } = reader(test, haproxy)
+  const slow = connect(port, '127.0.0.1')
+  slow.write('GET /slow HTTP/1.1\r\nHost: a\r\n')
+  await send(port, get('/first'))
+  await rows(1)
+  await haproxy.apply(view(), view({ timeoutClient: 31 }), 'reload')
+  await send(port, get('/second'))
+  await rows(2)
+  slow.end('Connection: close\r\n\r\n')
+  const all = await rows(3)
+  test.strictSame(
+    all.map(({ path }) => path),
+    ['/first', '/second', '/slow'],
+  )
+  const oldWorkers = async () => /# old workers\n([^#]*)/.exec(await haproxy.ask('show proc'))?.[1]?.trim()
+  // The list is left out when it is empty.
+  while (((await oldWorkers()) ?? '') !== '') await sleep(50)
+})
+
+/** The log thread in a process that can be killed. */
+async function readerApart({ folder, paths }: ReturnType<typeof haproxyFixture>) {
+  const { masterSocket, statsSocket } = paths
+  const source = { masterSocket, statsSocket, ring: LOG_RING }
+  const options = JSON.stringify({ directory: join(folder, 'logs'), limits: LIMITS, source })
+  const file = new URL('../../workers/logs/thread.ts', import.meta.url).href
+  const code = `const { LogThread } = await import('${file}')
+    new LogThread(${options}, () => undefined).run()
+    console.log('runs')`
+  const argv = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', code]
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  return async () => {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+}
+
+t.test('kill -9 of the reader, at any moment, neither loses a line nor keeps one twice', async (test) => {
+  const { haproxy, port } = await site(test)
+  const running = load(port, 4)
+  for (let round = 1; round <= 4; round++) {
+    const kill = await readerApart(haproxy)
+    const seen = running.answered()
+    // Not at the same moment of a write each time.
+    await until(() => running.answered() > seen + 37 * round)
+    await kill()
+  }
+  const answered = await running.stop()
+  const { rows, page } = reader(test, haproxy)
+  const kept = await rows(answered)
+  test.equal(kept.filter(({ status }) => status === 200).length, answered)
+  test.equal(new Set(kept.map(({ sourcePort, at_ms }) => `${sourcePort} ${at_ms}`)).size, answered, 'each once')
+  test.strictSame((await page()).losses, { lost: 0, unreadable: 0, unstored: 0 })
+})
+
+t.test('a full disk costs no line while there is memory for them', { skip: noSmallDisk }, async (test) => {
+  const { haproxy, port } = await site(test)
+  const disk = smallDisk(test, 1)
+  const filler = join(disk, 'filler')
+  const { rows, page, warnings, stop } = reader(test, haproxy, join(disk, 'logs'))
+  await send(port, get('/before'))
+  await rows(1)
+  for (let size = 1_044_480; size > 0; size -= 4_096) {
+    try {
+      writeFileSync(filler, Buffer.alloc(size))
+      break
+    } catch {
+      // Less, until it fits.
+    }
+  }
+  for (let at = 0; at < 300; at++) await send(port, get(`/${Buffer.from(String(Math.sin(at))).toString('hex')}`))
+  await until(() => warnings.includes('the access log cannot be stored'))
+  test.ok((await page()).rows.length < 301)
+  rmSync(filler)
+  test.equal((await rows(301)).length, 301)
+  test.strictSame((await page()).losses, { lost: 0, unreadable: 0, unstored: 0 })
+  await stop()
+})
+
+t.test('HAProxy serves on when nobody reads, and what its ring cannot hold is counted', async (test) => {
+  const { haproxy, port } = await site(test, { enabled: true, headers: ['X-A', 'X-B', 'X-C', 'X-D', 'X-E', 'X-F'] })
+  const long = ['A', 'B', 'C', 'D', 'E', 'F'].map((name) => `X-${name}: ${'v'.repeat(1_024)}\r\n`).join('')
+  const sent = 2_400
+  const client = async () => {
+    const socket = connect(port, '127.0.0.1')
+    const request = `GET /x HTTP/1.1\r\nHost: a\r\n${long}\r\n`
+    for (let at = 0; at < sent / 4; at++) {
+      socket.write(request)
+      await once(socket, 'data')
+    }
+    socket.destroy()
+  }
+  await Promise.all([client(), client(), client(), client()])
+  const { rows, page } = reader(test, haproxy)
+  const kept = await rows(sent)
+  const { losses } = await page()
+  test.ok(losses.lost > 0, 'its ring has 16 MiB')
+  test.equal(kept.length + losses.lost, sent)
+})

@@ -1,0 +1,97 @@
+import t from 'tap'
+import { get, reader, send, site } from './access-log-fixture.ts'
+
+/** What a real HAProxy logs, and what is kept of it. */
+
+t.test('a request is a line with what was asked, who answered and how long it took', async (test) => {
+  const { haproxy, port } = await site(test, { enabled: true, headers: ['User-Agent', 'X-None'] })
+  const { rows } = reader(test, haproxy)
+  await send(port, get('/a/b?c=d', 'User-Agent: curl/8 "x"\r\n'))
+  const [row] = await rows(1)
+  test.match(row, {
+    frontend: 'shop',
+    backend: 'servers',
+    server: 'web',
+    source: '127.0.0.1',
+    method: 'GET',
+    version: 'HTTP/1.1',
+    host: 'www.example.org',
+    path: '/a/b?c=d',
+    status: 200,
+    state: '----',
+    headers: JSON.stringify({ 'User-Agent': 'curl/8 "x"' }),
+  })
+  test.ok(row !== undefined && row.total_ms >= 0 && row.bytesOut > 0 && Math.abs(Date.now() - row.at_ms) < 60_000)
+})
+
+t.test('whatever bytes a client sends, its line is one line, and the next one is whole', async (test) => {
+  const { haproxy, port } = await site(test, { enabled: true, headers: ['X-A'] })
+  const { rows, page } = reader(test, haproxy)
+  const hostile: readonly (readonly [value: string, kept: string])[] = [
+    ['"quoted" \'x\' \\ \\" ] } {', '"quoted" \'x\' \\ \\" ] } {'],
+    ['%[src] %ci %00 %0a $HOME #', '%[src] %ci %00 %0a $HOME #'],
+    ['fulcrum1 1 2 shop - -', 'fulcrum1 1 2 shop - -'],
+    ['-', '-'],
+    ['\u00ff\u00fe\u00c3(', '\ufffd\ufffd\ufffd('],
+    ['a\tb', 'a\tb'],
+    ['x'.repeat(8_000), 'x'.repeat(1_024)],
+  ]
+  for (const [value] of hostile) await send(port, get('/x', `X-A: ${value}\r\n`))
+  await send(port, get(`/${'p'.repeat(9_000)}`))
+  await send(port, get(`/${'p'.repeat(70_000)}`))
+  await send(port, 'NO \u0001\u0000 request\r\n\r\n')
+  await send(port, get('/last'))
+  const all = await rows(hostile.length + 4)
+  test.strictSame(
+    all.slice(0, hostile.length).map(({ headers }) => JSON.parse(headers)),
+    hostile.map(([, kept]) => ({ 'X-A': kept })),
+  )
+  const [long, tooLong, broken, last] = all.slice(hostile.length)
+  test.equal(long?.path, `/${'p'.repeat(4_095)}`, 'a long path is cut off')
+  test.match(
+    [tooLong, broken],
+    [
+      { status: 400, path: '', method: '' },
+      { status: 400, path: '', method: '' },
+    ],
+  )
+  test.equal(last?.path, '/last')
+  test.strictSame((await page()).losses, { lost: 0, unreadable: 0, unstored: 0 })
+})
+
+t.test('secrets are masked before anything is stored', async (test) => {
+  const { haproxy, port } = await site(test, { enabled: true, headers: ['Authorization', 'Cookie', 'Referer'] })
+  const { rows } = reader(test, haproxy)
+  const headers = 'Authorization: Basic c2VjcmV0\r\nCookie: a=secret\r\nReferer: https://u:secret@x/?token=secret\r\n'
+  await send(port, get('/x?token=secret&a=1&%70assword=secret', headers))
+  const [row] = await rows(1)
+  test.equal(row?.path, '/x?token=**&a=1&%70assword=**')
+  const referer = 'https://**@x/?token=**'
+  test.strictSame(JSON.parse(row?.headers ?? ''), { Authorization: '**', Cookie: '**', Referer: referer })
+})
+
+t.test('what comes while nobody reads is read later, once', async (test) => {
+  const { haproxy, port } = await site(test)
+  const first = reader(test, haproxy)
+  await send(port, get('/1'))
+  await first.rows(1)
+  await first.stop()
+  for (const path of ['/2', '/3']) await send(port, get(path))
+  const { rows, page } = reader(test, haproxy)
+  await send(port, get('/4'))
+  test.strictSame(
+    (await rows(4)).map(({ path }) => path),
+    ['/1', '/2', '/3', '/4'],
+  )
+  test.strictSame((await page()).losses, { lost: 0, unreadable: 0, unstored: 0 })
+})
+
+t.test('one in so many is kept, and the others are no losses', async (test) => {
+  const { haproxy, port } = await site(test, { enabled: true, sample: 1_000_000 })
+  const { rows, page } = reader(test, haproxy)
+  for (let at = 0; at < 20; at++) await send(port, get('/sampled'))
+  // What is no request is always kept.
+  await send(port, 'NO request\r\n\r\n')
+  test.match(await rows(1), [{ status: 400 }])
+  test.strictSame((await page()).losses, { lost: 0, unreadable: 0, unstored: 0 })
+})

@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { HaproxyLines } from '../../../workers/logs/haproxy-lines.ts'
+import { frontend } from '../../fixtures/config.ts'
+import { freePort } from '../../fixtures/traffic.ts'
+import { viewOf } from '../../fixtures/view.ts'
+import { haproxyFixture } from '../host/haproxy-fixture.ts'
+
+t.test('a HAProxy without logs is asked once for each of its processes, and left alone', async (test) => {
+  const haproxy = haproxyFixture(test)
+  const ports = String(await freePort())
+  const view = (timeoutClient: number) => viewOf({ l7Frontends: [frontend('f', null, { ports, timeoutClient })] })
+  await haproxy.apply(undefined, view(30), 'reload')
+  const told: number[] = []
+  const { masterSocket, statsSocket } = haproxy.paths
+  const lines = new HaproxyLines(
+    { masterSocket, statsSocket, ring: 'none' },
+    {
+      line: (text) => test.fail(text),
+      tooLong: () => test.fail(),
+      again: (pid) => void told.push(pid),
+      processes: () => undefined,
+    },
+  )
+  test.teardown(() => lines.close())
+  const sessions = async () => (await haproxy.ask('@1 show sess')).match(/proto=unix_stream src=unix:1 /g)?.length ?? 0
+  await lines.look()
+  while ((await sessions()) > 0) await sleep(10)
+  await lines.look()
+  await lines.look()
+  test.equal(told.length, 1)
+  await haproxy.apply(view(30), view(31), 'reload')
+  await lines.look()
+  test.equal(new Set(told).size, 2, 'the next one as well')
+})
+
+t.test('without a HAProxy it waits for one', async (test) => {
+  const nothing = () => undefined
+  const intake = { line: nothing, tooLong: nothing, again: nothing, processes: nothing }
+  const lines = new HaproxyLines({ masterSocket: '/nowhere/m', statsSocket: '/nowhere/s', ring: 'none' }, intake)
+  await lines.look()
+  await lines.look()
+  lines.close()
+  test.pass('and says nothing')
+})

@@ -1,0 +1,25 @@
+import t from 'tap'
+import { numberOf, rowOf } from '../../../workers/logs/line.ts'
+import { logLine, logRow } from '../../fixtures/log-rows.ts'
+
+t.test('a line is a number and a row', async (test) => {
+  const words = logLine(12, '/a?token=s', ' X-A=eA== X-B=-').split(' ')
+  test.strictSame(numberOf(words), { pid: 4711, frontend: 'shop', number: 12 })
+  const expected = { at_ms: 1_800_000_000_264, path: '/a?token=**', headers: '{"X-A":"x"}', bytesOut: 812 }
+  test.strictSame(rowOf(words), logRow(expected))
+})
+
+t.test('what was never chosen or read is empty', async (test) => {
+  const line =
+    'fulcrum1 4711 0 shop 1800000000 250 0 -1 -1 -1 -1 -1 0 shop <NOSRV> 192.0.2.7 40000 400 0 0 PR-- <BADREQ> <BADREQ> - -'
+  const nothing = { backend: '', server: '', method: '', version: '', host: '', path: '', headers: '{}' }
+  test.match(rowOf(line.split(' ')), { ...nothing, at_ms: 1_800_000_000_250, status: 400, connect_ms: -1 })
+})
+
+t.test('other lines are none of ours, and one that is cut off is unreadable', async (test) => {
+  for (const line of ['', '3 events dropped', 'Proxy shop stopped', 'fulcrum1 x 1 shop', 'fulcrum1 1'])
+    test.equal(numberOf(line.split(' ')), undefined, line)
+  const words = logLine(1, '/').split(' ')
+  for (let length = 4; length < words.length - 1; length++) test.equal(rowOf(words.slice(0, length)), undefined)
+  test.equal(rowOf(words.with(4, 'x')), undefined)
+})

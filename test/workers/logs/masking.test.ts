@@ -1,0 +1,36 @@
+import t from 'tap'
+import { isSecretName, maskHeader, maskParameters } from '../../../workers/logs/masking.ts'
+
+t.test('names of secrets, however they are written', async (test) => {
+  for (const name of [
+    'token',
+    'access_token',
+    'idToken',
+    'X-Api-Key',
+    'API_KEY',
+    'password',
+    'newPassw',
+    'code',
+    'sig',
+  ])
+    test.ok(isSecretName(name), name)
+  for (const name of ['Authorization', 'Proxy-Authorization', 'Cookie', 'Set-Cookie', 'x-amz-signature', 'PHPSESSID'])
+    test.ok(isSecretName(name), name)
+  for (const name of ['%74oken', 'to%6Ben', 'X-Amz-Credential']) test.ok(isSecretName(name), name)
+  for (const name of ['page', 'q', 'User-Agent', 'monkey', 'author', 'encoder', 'design', ''])
+    test.notOk(isSecretName(name), name)
+})
+
+t.test('values of parameters are masked wherever they stand', async (test) => {
+  test.equal(maskParameters('/a?x=1&token=s&y=2'), '/a?x=1&token=**&y=2')
+  test.equal(maskParameters('/a;jsessionid=s/b?x=1'), '/a;jsessionid=**')
+  test.equal(maskParameters('/a?token=a=b?c'), '/a?token=**')
+  test.equal(maskParameters('/a?x=1;code=s#token=s'), '/a?x=1;code=**#token=**')
+  test.equal(maskParameters('/token?none'), '/token?none')
+})
+
+t.test('headers that are secrets, and secrets in others', async (test) => {
+  test.equal(maskHeader('Cookie', 'a=b'), '**')
+  test.equal(maskHeader('User-Agent', 'curl/8 (a=b)'), 'curl/8 (a=b)')
+  test.equal(maskHeader('Referer', 'https://u:p@x/?a=1&secret=s'), 'https://**@x/?a=1&secret=**')
+})

@@ -1,0 +1,53 @@
+import t from 'tap'
+import { Numbering } from '../../../workers/logs/numbering.ts'
+
+const taker =
+  (numbering: Numbering) =>
+  (number: number, pid = 1, now_ms = 0) =>
+    numbering.take({ pid, frontend: 'f', number }, now_ms)
+
+t.test('what does not come for a second is lost; what comes late is not', async (test) => {
+  const numbering = new Numbering()
+  const take = taker(numbering)
+  for (const number of [0, 1, 4, 3]) test.equal(take(number), true)
+  test.equal(numbering.lost(999), 0)
+  test.equal(numbering.lost(1_000), 1, 'two did not come')
+  test.equal(numbering.lost(2_000), 0, 'and is told once')
+})
+
+t.test('a number that is given twice stands for the one that is left out', async (test) => {
+  const numbering = new Numbering()
+  const take = taker(numbering)
+  for (const number of [0, 1, 1, 3]) test.equal(take(number), true)
+  test.equal(numbering.lost(2_000), 0)
+  for (const number of [4, 6, 4]) test.equal(take(number), true)
+  test.equal(numbering.lost(4_000), 0)
+})
+
+t.test('lines that come again are taken once', async (test) => {
+  const numbering = new Numbering()
+  const take = taker(numbering)
+  for (const number of [0, 1, 2]) take(number)
+  numbering.again(1)
+  test.strictSame(
+    [0, 1, 2, 3, 4].map((number) => take(number)),
+    [false, false, false, true, true],
+  )
+  const restarted = taker(new Numbering(JSON.parse(JSON.stringify(numbering.seen))))
+  test.strictSame(
+    [3, 4, 5].map((number) => restarted(number)),
+    [false, false, true],
+  )
+  test.equal(restarted(0, 2), true, 'another process has its own')
+})
+
+t.test('a large gap is a loss at once, and so is what a process that ended owes', async (test) => {
+  const numbering = new Numbering()
+  const take = taker(numbering)
+  take(50_000)
+  test.equal(numbering.lost(0), 50_000)
+  take(50_002)
+  numbering.keepOnly(new Set([2]))
+  test.equal(numbering.lost(0), 1)
+  test.strictSame(numbering.seen, {})
+})

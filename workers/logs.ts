@@ -1,0 +1,18 @@
+/**
+ * The log thread: begins when a frontend has an access log or somebody searches one, reads the lines of HAProxy and is
+ * the only writer of what is kept. Lines that wait for it are in HAProxy's ring: see docs/decisions.
+ */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import type { LogsOptions, ToLogThread } from './logs/messages.ts'
+import { LogThread } from './logs/thread.ts'
+
+function serve(port: MessagePort, options: LogsOptions): void {
+  const thread = new LogThread(options, (message) => port.postMessage(message))
+  port.on('message', (message: ToLogThread) => {
+    if (message.type === 'stop') void thread.stop().then(() => port.close())
+    else thread.receive(message)
+  })
+  thread.run()
+}
+
+if (parentPort !== null) serve(parentPort, workerData)

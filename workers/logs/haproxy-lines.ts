@@ -1,0 +1,136 @@
+import { infoField, parseShowProc, requestLine, toWorker } from '../../src/drivers/haproxy/cli.ts'
+import { exchange } from '../archive/exchange.ts'
+import { WorkerLines } from './worker-lines.ts'
+
+const ANSWER_MS = 2_000
+/** Old workers that are listened to; each takes a place of the ten that its command socket has. */
+const OLD_MAX = 16
+
+export interface LinesSource {
+  readonly masterSocket: string
+  readonly statsSocket: string
+  readonly ring: string
+}
+
+export interface LinesIntake {
+  line(text: string): void
+  tooLong(): void
+  /** What this process says comes from its oldest line on, perhaps not for the first time. */
+  again(pid: number): void
+  /** Those that are there. */
+  processes(pids: ReadonlySet<number>): void
+}
+
+interface Session {
+  readonly lines: WorkerLines
+  /** Something came since it was looked at last. */
+  isActive: boolean
+  isIdle: boolean
+}
+
+/**
+ * Listens to the lines of HAProxy's processes: of the one that serves, and of old ones until their last connection
+ * ended. An old worker does not end while it is listened to, so none of its lines is lost; HAProxy closes a session
+ * that is silent for ten seconds, which is then begun again.
+ */
+export class HaproxyLines {
+  readonly #source: LinesSource
+  readonly #intake: LinesIntake
+  readonly #sessions = new Map<number, Session>()
+  /** Not to be asked again: they have no ring, or nothing comes of them any more. */
+  readonly #done = new Set<number>()
+  #looking: Promise<void> | undefined
+  #isClosed = false
+
+  constructor(source: LinesSource, intake: LinesIntake) {
+    this.#source = source
+    this.#intake = intake
+  }
+
+  /** Who is there. It never rejects: a HAProxy that does not answer is asked the next time. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look()
+      .catch(() => undefined)
+      .finally(() => (this.#looking = undefined))
+    return this.#looking
+  }
+
+  async #look(): Promise<void> {
+    const { masterSocket } = this.#source
+    const processes = parseShowProc(await this.#ask('show proc'))
+    if (processes === undefined || this.#isClosed) return
+    const current = processes.workers[0]?.pid
+    const old = processes.oldWorkers.map(({ pid }) => pid)
+    const all = new Set(current === undefined ? old : [current, ...old])
+    for (const pid of this.#done) if (!all.has(pid)) this.#done.delete(pid)
+    this.#intake.processes(new Set([...all, ...this.#sessions.keys()]))
+    if (current !== undefined && this.#isNew(current)) await this.#listen(this.#source.statsSocket, '', current)
+    for (const pid of old.slice(-OLD_MAX)) {
+      if (this.#isNew(pid)) await this.#listen(masterSocket, toWorker({ pid }, ''), pid)
+      else await this.#lookAtOld(pid)
+    }
+  }
+
+  async #ask(command: string): Promise<string> {
+    const answer = await exchange({ path: this.#source.masterSocket }, requestLine(command), ANSWER_MS)
+    return Buffer.from(answer).toString('latin1')
+  }
+
+  #isNew(pid: number): boolean {
+    return !this.#sessions.has(pid) && !this.#done.has(pid)
+  }
+
+  /** Resolves when it said who it is. Another one may listen at that path by now. */
+  #listen(path: string, before: string, wanted: number): Promise<void> {
+    return new Promise((resolve) => {
+      let pid: number | undefined
+      const lines = new WorkerLines(
+        path,
+        this.#source.ring,
+        {
+          begun: (info) => {
+            const told = Number(infoField(info, 'Pid'))
+            if (told !== wanted || this.#isClosed) return lines.close()
+            pid = told
+            this.#sessions.set(pid, { lines, isActive: true, isIdle: false })
+            this.#intake.again(pid)
+            resolve()
+          },
+          line: (text) => {
+            const session = this.#sessions.get(wanted)
+            if (session !== undefined) session.isActive = true
+            if (text === 'No such event sink') this.#done.add(wanted)
+            else this.#intake.line(text)
+          },
+          tooLong: () => this.#intake.tooLong(),
+          ended: () => {
+            if (pid !== undefined) this.#sessions.delete(pid)
+            // An old worker may end before the next look.
+            if (pid !== undefined && before !== '' && !this.#done.has(pid)) setImmediate(() => void this.look())
+            resolve()
+          },
+        },
+        before,
+      )
+    })
+  }
+
+  /** It is let go when it has had no connection twice, and said nothing in between. */
+  async #lookAtOld(pid: number): Promise<void> {
+    const session = this.#sessions.get(pid)
+    if (session === undefined) return
+    const info = await this.#ask(toWorker({ pid }, 'show info')).catch(() => '')
+    const isIdle = infoField(info, 'CurrConns') === '0' && !session.isActive
+    if (isIdle && session.isIdle) {
+      this.#done.add(pid)
+      session.lines.close()
+    }
+    session.isIdle = isIdle
+    session.isActive = false
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const { lines } of this.#sessions.values()) lines.close()
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * Secrets of clients are masked before a line is kept anywhere: who may read logs must not be able to log in as others.
+ */
+
+export const MASK = '**'
+
+/** Words of names whose values are secrets, wherever they stand in the name. */
+const SECRET_WORDS: ReadonlySet<string> = new Set([
+  'auth',
+  'authorization',
+  'code',
+  'cookie',
+  'credential',
+  'credentials',
+  'jwt',
+  'key',
+  'nonce',
+  'otp',
+  'pass',
+  'passcode',
+  'passphrase',
+  'pin',
+  'pwd',
+  'samlresponse',
+  'session',
+  'sessionid',
+  'sid',
+  'sig',
+  'ticket',
+])
+const SECRET_PARTS = /token|passw|secret|signature|apikey|sessid|jsessionid/
+
+/** `X-Api-Key`, `apiKey` and `api_key` are words; so is what was encoded to hide it. */
+export function isSecretName(name: string): boolean {
+  const plain = decoded(name)
+  const words = plain.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase()
+  return SECRET_PARTS.test(plain.toLowerCase()) || words.split(/[^a-z0-9]+/).some((word) => SECRET_WORDS.has(word))
+}
+
+/** A broken escape leaves the rest readable. */
+const decoded = (name: string) =>
+  name.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)))
+
+/** Values of parameters, before and behind the question mark. */
+const PARAMETER = /([?&;#])([^=&;#?/]*)=([^&;#]*)/g
+
+/** A path with its query, or any text that may hold a URL. */
+export function maskParameters(text: string): string {
+  if (!text.includes('=')) return text
+  return text.replaceAll(PARAMETER, (whole: string, mark: string, name: string) =>
+    isSecretName(name) ? `${mark}${name}=${MASK}` : whole,
+  )
+}
+
+/** The name and password of `https://name:password@host/`. */
+const USER_INFO = /(\/\/)[^/@\s]*@/g
+
+export function maskHeader(name: string, value: string): string {
+  return isSecretName(name) ? MASK : maskParameters(value.replaceAll(USER_INFO, `$1${MASK}@`))
+}

@@ -1,0 +1,60 @@
+import type { Filter } from '../../storage/logs/filter.ts'
+import type { PlacedRow } from '../../storage/logs/row.ts'
+import type { Cursor } from '../../storage/logs/search.ts'
+import type { LogLimits } from '../../storage/logs/store.ts'
+import type { LinesSource } from './haproxy-lines.ts'
+
+/** What the log thread and the main thread say to each other. */
+
+export interface LogsOptions {
+  readonly directory: string
+  readonly limits: LogLimits
+  /** undefined: there is no HAProxy to listen to, only what is kept. */
+  readonly source: LinesSource | undefined
+}
+
+/** Lines that are not kept, since the thread began. */
+export interface LogLosses {
+  /** HAProxy has written them, and they did not come: its ring was full, or nobody read it for long. */
+  readonly lost: number
+  /** They are not as lines of ours are. */
+  readonly unreadable: number
+  /** The disk did not take them. */
+  readonly unstored: number
+}
+
+export interface LogsPage {
+  readonly rows: readonly PlacedRow[]
+  readonly isMore: boolean
+  readonly losses: LogLosses
+}
+
+export interface LogsTop {
+  readonly paths: readonly (readonly [path: string, count: number])[]
+  readonly sources: readonly (readonly [source: string, count: number])[]
+  readonly statuses: readonly (readonly [status: number, count: number])[]
+  readonly slowest: readonly PlacedRow[]
+  readonly rows: number
+  readonly losses: LogLosses
+}
+
+export type ToLogThread =
+  | {
+      readonly type: 'search'
+      readonly request: number
+      readonly filter: Filter
+      readonly limit: number
+      readonly after: Cursor | undefined
+    }
+  | { readonly type: 'top'; readonly request: number; readonly filter: Filter; readonly limit: number }
+  /** Whether new rows are to be told. */
+  | { readonly type: 'follow'; readonly isWanted: boolean }
+  | { readonly type: 'stop' }
+
+export type FromLogThread =
+  | { readonly type: 'page'; readonly request: number; readonly answer: LogsPage }
+  | { readonly type: 'top'; readonly request: number; readonly answer: LogsTop }
+  | { readonly type: 'failed'; readonly request: number; readonly reason: string }
+  /** Stored rows, and how many more were stored that are not among them. */
+  | { readonly type: 'rows'; readonly rows: readonly PlacedRow[]; readonly more: number }
+  | { readonly type: 'warning'; readonly message: string; readonly detail: string }

@@ -1,0 +1,89 @@
+import type { LineNumber } from './line.ts'
+
+/** A hole that is not filled by then is a loss. */
+const PATIENCE_MS = 1_000
+/** A larger gap is no line that is late. */
+const HOLES_MAX = 1_000
+
+interface Counted {
+  next: number
+  /** Numbers that did not come yet, with the time when that was seen. */
+  readonly holes: Map<number, number>
+  /** The same lines are read again from where they were last read. */
+  isAgain: boolean
+}
+
+/**
+ * Which lines are missing, and which came before. HAProxy numbers the lines of a frontend in each of its processes; two
+ * of its threads may write them out of order, or give a number twice and leave out the next one.
+ */
+export class Numbering {
+  readonly #counted = new Map<string, Counted>()
+  #lost = 0
+
+  constructor(seen: unknown = {}) {
+    if (typeof seen !== 'object' || seen === null) return
+    for (const [key, next] of Object.entries(seen)) {
+      if (typeof next === 'number') this.#counted.set(key, { next, holes: new Map(), isAgain: true })
+    }
+  }
+
+  /** What the constructor takes. */
+  get seen(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#counted].map(([key, { next }]) => [key, next]))
+  }
+
+  /** The lines of that process come once more, from the oldest that it has. */
+  again(pid: number): void {
+    for (const [key, counted] of this.#counted) if (key.startsWith(`${pid} `)) counted.isAgain = true
+  }
+
+  /** Of processes that are no more, nothing comes. */
+  keepOnly(pids: ReadonlySet<number>): void {
+    for (const [key, { holes }] of this.#counted) {
+      if (pids.has(Number(key.split(' ')[0]))) continue
+      this.#lost += holes.size
+      this.#counted.delete(key)
+    }
+  }
+
+  /** False for a line that was taken before. */
+  take({ pid, frontend, number }: LineNumber, now_ms: number): boolean {
+    const key = `${pid} ${frontend}`
+    const counted = this.#counted.get(key) ?? { next: 0, holes: new Map<number, number>(), isAgain: false }
+    this.#counted.set(key, counted)
+    if (number >= counted.next) {
+      this.#skip(counted, number, now_ms)
+      counted.next = number + 1
+      counted.isAgain = false
+      return true
+    }
+    if (counted.holes.delete(number)) return true
+    if (counted.isAgain) return false
+    // A number that was given twice: another one is never given.
+    const [spare] = counted.holes.keys()
+    if (spare === undefined) this.#lost--
+    else counted.holes.delete(spare)
+    return true
+  }
+
+  #skip({ next, holes }: Counted, number: number, now_ms: number): void {
+    if (number - next + holes.size > HOLES_MAX) this.#lost += number - next
+    else for (let hole = next; hole < number; hole++) holes.set(hole, now_ms)
+  }
+
+  /** Lines that are lost since this was asked last. */
+  lost(now_ms: number): number {
+    for (const { holes } of this.#counted.values()) {
+      for (const [number, since_ms] of holes) {
+        if (now_ms - since_ms < PATIENCE_MS) continue
+        holes.delete(number)
+        this.#lost++
+      }
+    }
+    // One that was given twice may make up for one that is missed later.
+    const lost = Math.max(0, this.#lost)
+    this.#lost -= lost
+    return lost
+  }
+}

@@ -1,0 +1,161 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { LogRow } from '../../storage/logs/row.ts'
+import { count, type Search, search } from '../../storage/logs/search.ts'
+import { LogStore } from '../../storage/logs/store.ts'
+import { HaproxyLines } from './haproxy-lines.ts'
+import { numberOf, rowOf } from './line.ts'
+import type { FromLogThread, LogLosses, LogsOptions, ToLogThread } from './messages.ts'
+import { Numbering } from './numbering.ts'
+
+const TICK_MS = 250
+/** Rows that wait for the disk: about half a minute at 5,000 requests a second. */
+const WAITING_MAX = 150_000
+/** Rows that are told to followers at once. */
+const TOLD_MAX = 500
+
+/** Reads the lines of HAProxy, keeps them, and answers searches. */
+export class LogThread {
+  readonly #store: LogStore
+  readonly #numbering: Numbering
+  readonly #lines: HaproxyLines | undefined
+  readonly #post: (message: FromLogThread) => void
+  readonly #now_ms: () => number
+  #timer: NodeJS.Timeout | undefined
+  #waiting: LogRow[] = []
+  #losses = { lost: 0, unreadable: 0, unstored: 0 }
+  #isFollowed = false
+  #fault: string | undefined
+  /** Searches one after the other. */
+  #queue: Promise<void> = Promise.resolve()
+
+  constructor(
+    { directory, limits, source }: LogsOptions,
+    post: (message: FromLogThread) => void,
+    now_ms = () => Date.now(),
+  ) {
+    this.#post = post
+    this.#now_ms = now_ms
+    this.#store = new LogStore(directory, limits)
+    this.#numbering = new Numbering(this.#store.seen)
+    for (const damage of this.#store.damage) this.#warn('a part of the access log is damaged and left out', damage)
+    this.#lines = source && new HaproxyLines(source, this.#intake())
+  }
+
+  #intake() {
+    return {
+      line: (text: string) => this.#take(text),
+      tooLong: () => void this.#losses.unreadable++,
+      again: (pid: number) => this.#numbering.again(pid),
+      processes: (pids: ReadonlySet<number>) => this.#numbering.keepOnly(pids),
+    }
+  }
+
+  run(): void {
+    this.#timer = setInterval(() => this.#tick(), TICK_MS)
+    void this.#lines?.look()
+  }
+
+  #take(text: string): void {
+    const words = text.split(' ')
+    const number = numberOf(words)
+    // HAProxy says other things there as well, such as that a proxy has stopped.
+    if (number === undefined || !this.#numbering.take(number, this.#now_ms())) return
+    const row = rowOf(words)
+    if (row === undefined) this.#losses.unreadable++
+    else if (this.#waiting.length < WAITING_MAX) this.#waiting.push(row)
+    else this.#losses.unstored++
+  }
+
+  #tick(): void {
+    void this.#lines?.look()
+    this.#losses.lost += this.#numbering.lost(this.#now_ms())
+    this.#keep()
+  }
+
+  #keep(): void {
+    const rows = this.#waiting
+    const { number, rows: open } = this.#store.open
+    const first = open.length
+    try {
+      const { seen } = this.#numbering
+      if (rows.length > 0) this.#store.append(rows, seen)
+      this.#waiting = []
+      if (rows.length > 0) this.#tell(rows, number, first)
+      this.#store.tidy(this.#now_ms(), seen)
+      this.#fault = undefined
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      // What lasts is told once.
+      if (this.#fault === undefined) this.#warn('the access log cannot be stored', reason)
+      this.#fault = reason
+    }
+  }
+
+  #tell(rows: readonly LogRow[], segment: number, first: number): void {
+    if (!this.#isFollowed) return
+    const told = rows.slice(0, TOLD_MAX).map((row, at) => ({ segment, index: first + at, row }))
+    this.#post({ type: 'rows', rows: told, more: rows.length - told.length })
+  }
+
+  #warn(message: string, detail: string): void {
+    this.#post({ type: 'warning', message, detail })
+  }
+
+  get losses(): LogLosses {
+    return { ...this.#losses }
+  }
+
+  receive(message: Exclude<ToLogThread, { readonly type: 'stop' }>): void {
+    if (message.type === 'follow') this.#isFollowed = message.isWanted
+    else this.#queue = this.#queue.then(() => this.#answer(message))
+  }
+
+  /** Between segments, lines are read and kept. */
+  async #answer(message: ToLogThread & { readonly type: 'search' | 'top' }): Promise<void> {
+    const { request, filter, limit } = message
+    try {
+      if (message.type === 'search') {
+        const { rows, isMore, damage } = await run(search(this.#store, filter, limit, message.after))
+        this.#tellDamage(damage)
+        this.#post({ type: 'page', request, answer: { rows, isMore, losses: this.losses } })
+        return
+      }
+      const counted = await run(count(this.#store, filter, limit))
+      this.#tellDamage(counted.damage)
+      const { slowest, rows } = counted
+      const [paths, sources, statuses] = [
+        most(counted.paths, limit),
+        most(counted.sources, limit),
+        most(counted.statuses, limit),
+      ]
+      this.#post({ type: 'top', request, answer: { paths, sources, statuses, slowest, rows, losses: this.losses } })
+    } catch (error) {
+      this.#post({ type: 'failed', request, reason: String(error) })
+    }
+  }
+
+  #tellDamage(damage: readonly string[]): void {
+    if (damage.length > 0) this.#warn('a part of the access log is damaged and left out', damage.join('; '))
+  }
+
+  /** Keeps what has come. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#lines?.close()
+    await this.#queue
+    this.#keep()
+    this.#store.close()
+  }
+}
+
+async function run<T>(work: Search<T>): Promise<T> {
+  for (;;) {
+    const next = work.next()
+    if (next.done === true) return next.value
+    await turn()
+  }
+}
+
+function most<K>(counts: ReadonlyMap<K, number>, limit: number): readonly (readonly [K, number])[] {
+  return [...counts].toSorted(([, one], [, other]) => other - one).slice(0, limit)
+}
