@@ -9,10 +9,18 @@ export interface ReplyOptions {
   readonly beside?: Readonly<Record<string, unknown>>
 }
 
+/** Records of a long list, and what is told of each when its turn comes. */
+export interface Each {
+  readonly records: readonly unknown[]
+  readonly told: (record: unknown) => unknown
+}
+
 /** What a handler answers when plain data is not enough. */
 export class Reply<T> {
   readonly data: T | undefined
   readonly rendered: Rendered | undefined
+  /** Of an endpoint with a `list`, instead of data. */
+  readonly each: Each | undefined
   /** Replaces the endpoint's message. */
   readonly message: string | undefined
   readonly status: 200 | 202 | undefined
@@ -22,10 +30,12 @@ export class Reply<T> {
   private constructor(
     data: T | undefined,
     rendered: Rendered | undefined,
+    each: Each | undefined,
     { message, status, headers, beside }: ReplyOptions,
   ) {
     this.data = data
     this.rendered = rendered
+    this.each = each
     this.message = message
     this.status = status
     this.headers = headers ?? {}
@@ -33,10 +43,13 @@ export class Reply<T> {
   }
   /** An answer that was rendered beforehand and is sent as it is. */
   static bytes(rendered: Rendered): Reply<never> {
-    return new Reply<never>(undefined, rendered, {})
+    return new Reply<never>(undefined, rendered, undefined, {})
   }
   static with<T>(data: T, options: ReplyOptions): Reply<T> {
-    return new Reply(data, undefined, options)
+    return new Reply(data, undefined, undefined, options)
+  }
+  static each<R, T>(records: readonly R[], told: (record: R) => T): Reply<T[]> {
+    return new Reply<T[]>(undefined, undefined, { records, told: told as Each['told'] }, {})
   }
 }
 

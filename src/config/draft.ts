@@ -1,4 +1,5 @@
 import type { ConfigStore, Origin, StoredRecord, Write } from '../../storage/config/config-store.ts'
+import { mergeSorted } from '../../storage/config/sorted-records.ts'
 import type { SectionEditor } from '../context/sections.ts'
 import { ApiError, type FieldError } from '../base/errors.ts'
 import {
@@ -145,13 +146,11 @@ export class Draft {
   #list<N extends SectionName>(section: N): readonly SectionRecords[N][] {
     const stored = this.#store.candidate.list(section, CLUSTER).map((entry) => asRecord(section, entry.value))
     if (this.#edits.size === 0) return stored
-    const records = new Map(stored.map((record) => [record.id, record]))
-    for (const edit of this.#edits.values()) {
-      if (edit.section !== section) continue
-      if (edit.value === undefined) records.delete(edit.key)
-      else records.set(edit.key, asRecord(section, edit.value))
-    }
-    return [...records.values()]
+    const edited = [...this.#edits.values()].filter((edit) => edit.section === section)
+    const records = edited.map(
+      ({ key, value }) => [key, value === undefined ? value : asRecord(section, value)] as const,
+    )
+    return mergeSorted(stored, ({ id }) => id, new Map(records))
   }
 
   #create<N extends SectionName>(section: N, record: SectionRecords[N]): void {

@@ -44,6 +44,7 @@ export const groups = [
     summary: 'List groups',
     message: 'Groups',
     data: Type.Array(GroupRead),
+    list: { searched: ['name'] },
     handle: (ctx) =>
       ctx
         .section('groups')

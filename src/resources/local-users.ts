@@ -103,6 +103,7 @@ export const localUsers = [
     summary: 'List local users',
     message: 'Local users',
     data: Type.Array(UserRead),
+    list: { searched: ['email', 'firstName', 'lastName'] },
     handle: (ctx) => listed(ctx.section('users')),
   }),
   endpoint({

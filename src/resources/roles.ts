@@ -53,6 +53,7 @@ export const roles = [
     summary: 'List roles',
     message: 'Roles',
     data: Type.Array(RoleRead),
+    list: { searched: ['name'] },
     handle: (ctx) =>
       ctx
         .section('roles')

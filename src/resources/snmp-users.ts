@@ -163,6 +163,7 @@ export const snmpUsers = [
     summary: 'List the SNMP users; nothing tells their passphrases',
     message: 'SNMP users',
     data: Type.Array(Shown),
+    list: { searched: ['username'] },
     handle: (ctx) => shown(ctx.section('snmpUsers')),
   }),
   endpoint({
