@@ -3,10 +3,12 @@ import type { Rendered } from '../context/rendered.ts'
 
 export interface ReplyOptions {
   /** Instead of the endpoint's. */
-  readonly status?: 200 | 202
-  readonly message?: string
+  readonly status?: 200 | 202 | undefined
+  readonly message?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
   readonly beside?: Readonly<Record<string, unknown>>
+  /** Id of the record that was made, where the data does not begin with it. */
+  readonly created?: string | undefined
 }
 
 /** Records of a long list, and what is told of each when its turn comes. */
@@ -27,11 +29,12 @@ export class Reply<T> {
   readonly headers: Readonly<Record<string, string>>
   /** Fields of the envelope beside `data`, which the endpoint declares. */
   readonly beside: Readonly<Record<string, unknown>>
+  readonly created: string | undefined
   private constructor(
     data: T | undefined,
     rendered: Rendered | undefined,
     each: Each | undefined,
-    { message, status, headers, beside }: ReplyOptions,
+    { message, status, headers, beside, created }: ReplyOptions,
   ) {
     this.data = data
     this.rendered = rendered
@@ -40,6 +43,7 @@ export class Reply<T> {
     this.status = status
     this.headers = headers ?? {}
     this.beside = beside ?? {}
+    this.created = created
   }
   /** An answer that was rendered beforehand and is sent as it is. */
   static bytes(rendered: Rendered): Reply<never> {
