@@ -106,9 +106,13 @@ const branchOf = (error: SchemaError, union: SchemaError) =>
 function explainUnion(union: SchemaError, all: readonly SchemaError[]): readonly FieldError[] {
   if (all.some((error) => error.instancePath.startsWith(`${union.instancePath}/`))) return []
   const branches = all.filter((error) => branchOf(error, union))
-  // Of a field that may be null: who sends something else hears what is wrong with that.
-  const others = branches.filter((error) => !(error.keyword === 'type' && error.params.type === 'null'))
-  const told = others.length === 0 ? branches : others
+  // What an object lacks is told by itself.
+  if (branches.some(({ keyword }) => keyword === 'required')) return []
+  // Of a field that may be null, or an id beside an object: who sends something else hears what is wrong with that.
+  const told = ['null', 'object'].reduce((left, type) => {
+    const others = left.filter((error) => !(error.keyword === 'type' && error.params.type === type))
+    return others.length === 0 ? left : others
+  }, branches)
   const [only, ...more] = told
   const code = only === undefined || more.length > 0 ? 'TYPE' : (CODES[only.keyword] ?? 'TYPE')
   return [{ field: at(union.instancePath), code, message: told.map(sentence).join(', or ') }]

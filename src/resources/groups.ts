@@ -9,8 +9,8 @@ import { closed, Id, Name } from '../model/fields.ts'
 const GroupRead = Type.Object({
   id: Id,
   name: Name,
-  users: Ids('Members.'),
-  roles: Ids('Roles that members hold.'),
+  users: Ids('users', 'Members.'),
+  roles: Ids('roles', 'Roles that members hold.'),
 })
 
 const GroupCreate = closed({
