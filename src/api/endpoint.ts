@@ -2,6 +2,7 @@ import { type Static, type TObject, type TSchema, type TVoid, Type } from 'typeb
 import type { ContextOf, Effect } from '../context/context.ts'
 import { type ErrorCode, type FieldProblem, refuseFields } from '../base/errors.ts'
 import { type WhenNull, withNulls, withoutNulls } from './null-fields.ts'
+import { answerList, listBeside, listQuery, type ListRules } from './lists.ts'
 import type { Reply } from './reply.ts'
 import { contradictions, inOneSpelling, type Spellings } from './spellings.ts'
 
@@ -161,6 +162,8 @@ export interface EndpointSpec<
   readonly whole?: TSchema
   /** Fields of the envelope beside `data`, such as a count. */
   readonly beside?: TObject
+  /** Its data is a list of records, of which it answers some: the query has `name`, `q`, `limit` and `after`. */
+  readonly list?: ListRules
   /** What takes its time, such as reading a file: before the turn to edit, for which everybody else would wait. */
   readonly prepare?: (ctx: ContextOf['read'], request: Request<P, Static<Q>, Static<B>>) => Promise<S>
   readonly handle: (
@@ -210,6 +213,7 @@ export interface Endpoint {
   readonly data: TSchema | undefined
   readonly whole: TSchema | undefined
   readonly beside: TObject | undefined
+  readonly list: ListRules | undefined
   readonly prepare: ((ctx: never, request: never) => Promise<unknown>) | undefined
   readonly handle: (ctx: never, request: never, prepared: never) => unknown
 }
@@ -250,6 +254,7 @@ const DEFAULTS = {
   data: undefined,
   whole: undefined,
   beside: undefined,
+  list: undefined,
 } as const satisfies Partial<Endpoint>
 
 export function endpoint<
@@ -264,7 +269,26 @@ export function endpoint<
   const outsideTransactions = spec.effect === 'apply'
   const staged = spec.effect.startsWith('stage')
   const comparesRevision = staged && spec.method !== 'POST'
-  return clearing(spelled({ ...DEFAULTS, whenNull: {}, outsideTransactions, staged, comparesRevision, ...spec }))
+  return listing(
+    clearing(spelled({ ...DEFAULTS, whenNull: {}, outsideTransactions, staged, comparesRevision, ...spec })),
+  )
+}
+
+/** The endpoint that answers of its list what the query asks for. */
+function listing(made: Endpoint): Endpoint {
+  const { list, name, message, query, beside, handle } = made
+  if (list === undefined) return made
+  const answer = (result: unknown, { params, query: asked }: Request<'/{id}', object, unknown>) =>
+    answerList({ name, message, list }, result, params, asked)
+  return {
+    ...made,
+    query: listQuery(list, query),
+    beside: listBeside(beside),
+    handle: (ctx: never, request: never, prepared: never) => {
+      const result = handle(ctx, request, prepared)
+      return result instanceof Promise ? result.then((late) => answer(late, request)) : answer(result, request)
+    },
+  }
 }
 
 /** The endpoint whose handler sees one spelling of each field. */

@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { ERRORS, type ErrorCode } from '../base/errors.ts'
 import type { Endpoint } from './endpoint.ts'
 import { refusalCodes } from './refusal-codes.ts'
@@ -173,7 +173,7 @@ function envelope({ data, beside }: Endpoint, status: number): Json {
     required: [
       'status',
       'message',
-      ...(hasData ? ['data'] : []),
+      ...(hasData && !Type.IsOptional(data) ? ['data'] : []),
       ...(status === 202 ? ['job'] : []),
       ...(beside?.required ?? []),
     ],

@@ -49,7 +49,7 @@ export function readingOf(change: Endpoint, table: readonly Endpoint[]): Endpoin
 const fieldOf = (record: unknown, name: string): unknown => Reflect.get(Object(record), name)
 
 /** The record as a read answers it, in the words of JSON. */
-async function recordRead(reading: Endpoint, ctx: unknown, request: Request): Promise<Json> {
+export async function recordRead(reading: Endpoint, ctx: unknown, request: Request): Promise<Json> {
   const result = await (reading.handle as Handler)(ctx, { ...request, query: {}, body: {} })
   const data: unknown = JSON.parse(JSON.stringify((result instanceof Reply ? result.data : result) ?? null))
   const isList = Array.isArray(data) && !reading.path.endsWith('}')

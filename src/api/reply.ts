@@ -3,40 +3,57 @@ import type { Rendered } from '../context/rendered.ts'
 
 export interface ReplyOptions {
   /** Instead of the endpoint's. */
-  readonly status?: 200 | 202
-  readonly message?: string
+  readonly status?: 200 | 202 | undefined
+  readonly message?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
   readonly beside?: Readonly<Record<string, unknown>>
+  /** Id of the record that was made, where the data does not begin with it. */
+  readonly created?: string | undefined
+}
+
+/** Records of a long list, and what is told of each when its turn comes. */
+export interface Each {
+  readonly records: readonly unknown[]
+  readonly told: (record: unknown) => unknown
 }
 
 /** What a handler answers when plain data is not enough. */
 export class Reply<T> {
   readonly data: T | undefined
   readonly rendered: Rendered | undefined
+  /** Of an endpoint with a `list`, instead of data. */
+  readonly each: Each | undefined
   /** Replaces the endpoint's message. */
   readonly message: string | undefined
   readonly status: 200 | 202 | undefined
   readonly headers: Readonly<Record<string, string>>
   /** Fields of the envelope beside `data`, which the endpoint declares. */
   readonly beside: Readonly<Record<string, unknown>>
+  readonly created: string | undefined
   private constructor(
     data: T | undefined,
     rendered: Rendered | undefined,
-    { message, status, headers, beside }: ReplyOptions,
+    each: Each | undefined,
+    { message, status, headers, beside, created }: ReplyOptions,
   ) {
     this.data = data
     this.rendered = rendered
+    this.each = each
     this.message = message
     this.status = status
     this.headers = headers ?? {}
     this.beside = beside ?? {}
+    this.created = created
   }
   /** An answer that was rendered beforehand and is sent as it is. */
   static bytes(rendered: Rendered): Reply<never> {
-    return new Reply<never>(undefined, rendered, {})
+    return new Reply<never>(undefined, rendered, undefined, {})
   }
   static with<T>(data: T, options: ReplyOptions): Reply<T> {
-    return new Reply(data, undefined, options)
+    return new Reply(data, undefined, undefined, options)
+  }
+  static each<R, T>(records: readonly R[], told: (record: R) => T): Reply<T[]> {
+    return new Reply<T[]>(undefined, undefined, { records, told: told as Each['told'] }, {})
   }
 }
 

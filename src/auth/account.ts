@@ -8,8 +8,7 @@ import type {
 } from '../context/accounts.ts'
 import type { Actor } from '../context/actor.ts'
 import type { Asking } from '../context/asking.ts'
-import type { Page, PageAsked } from '../context/pages.ts'
-import { mapPage, pageOf } from '../api/pages.ts'
+import { placeOfSession } from '../model/session.ts'
 import { ApiError, refuseFields } from '../base/errors.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -62,14 +61,13 @@ export class Account implements Accounts {
     return this.#spared.has(sessionId)
   }
 
-  sessions({ actor }: Asking, page: PageAsked, userId?: string): Page<SessionEntry> {
-    const found = pageOf(this.#parts.sessions.list(userId), page, keyOfSession)
-    return mapPage(found, (session) => this.#sessionEntry(session, actor))
+  sessions({ actor }: Asking, userId?: string): readonly SessionEntry[] {
+    const entries = this.#parts.sessions.list(userId).map((session) => this.#sessionEntry(session, actor))
+    return entries.toSorted((a, b) => (placeOfSession(a) < placeOfSession(b) ? -1 : 1))
   }
 
-  tokens(page: PageAsked, userId?: string): Page<TokenEntry> {
-    const found = pageOf(this.#parts.tokens.list(userId), page, ({ id }) => id)
-    return mapPage(found, (token) => this.#tokenEntry(token))
+  tokens(userId?: string): readonly TokenEntry[] {
+    return this.#parts.tokens.list(userId).map((token) => this.#tokenEntry(token))
   }
 
   async endSession(id: string, userId?: string): Promise<void> {
@@ -242,6 +240,5 @@ export class Account implements Accounts {
 }
 
 /** By age. */
-const keyOfSession = ({ createdAt_ms, id }: Session) => `${String(createdAt_ms).padStart(16, '0')} ${id}`
 
 const isoOf = (at_ms: number) => new Date(at_ms).toISOString()

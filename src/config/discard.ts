@@ -2,7 +2,7 @@ import type { ConfigStore } from '../../storage/config/config-store.ts'
 import { ApiError } from '../base/errors.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 import { isOnlyOf, toJudged } from './chosen-changes.ts'
-import { sharedNames } from '../rules/names.ts'
+import { nameUsers, sharedNames } from '../rules/names.ts'
 import { isOfAccess, type May, refuseForeign } from './needed-rights.ts'
 import { type Dangling, danglingReferences } from '../rules/references.ts'
 import { frozenView } from './views.ts'
@@ -49,8 +49,7 @@ export function discardable(store: ConfigStore, which: Discarded, may: May): rea
     field,
   }))
   if (usage.length > 0) {
-    const users = usage.map((user) => user.name).join(', ')
-    throw new ApiError('IN_USE', `Other pending changes need this one: ${users}; discard them first`, {
+    throw new ApiError('IN_USE', `Other pending changes need this one: ${nameUsers(usage)}; discard them first`, {
       data: { usage },
     })
   }

@@ -1,14 +1,17 @@
 import type { ConfigStore, Origin, StoredRecord, Write } from '../../storage/config/config-store.ts'
+import { mergeSorted } from '../../storage/config/sorted-records.ts'
 import type { SectionEditor } from '../context/sections.ts'
 import { ApiError, type FieldError } from '../base/errors.ts'
 import {
   type ConfigView,
   type RecordChange,
+  type Reference,
   SECTIONS,
   SECTION_NAMES,
   type SectionName,
   type SectionRecords,
 } from '../model/sections.ts'
+import { nameRecord, nameUsers } from '../rules/names.ts'
 import { resolveReference } from '../rules/references.ts'
 import { type Discarded, discardable } from './discard.ts'
 import { refuseMismatch } from './if-match.ts'
@@ -145,13 +148,11 @@ export class Draft {
   #list<N extends SectionName>(section: N): readonly SectionRecords[N][] {
     const stored = this.#store.candidate.list(section, CLUSTER).map((entry) => asRecord(section, entry.value))
     if (this.#edits.size === 0) return stored
-    const records = new Map(stored.map((record) => [record.id, record]))
-    for (const edit of this.#edits.values()) {
-      if (edit.section !== section) continue
-      if (edit.value === undefined) records.delete(edit.key)
-      else records.set(edit.key, asRecord(section, edit.value))
-    }
-    return [...records.values()]
+    const edited = [...this.#edits.values()].filter((edit) => edit.section === section)
+    const records = edited.map(
+      ({ key, value }) => [key, value === undefined ? value : asRecord(section, value)] as const,
+    )
+    return mergeSorted(stored, ({ id }) => id, new Map(records))
   }
 
   #create<N extends SectionName>(section: N, record: SectionRecords[N]): void {
@@ -189,11 +190,9 @@ export class Draft {
   #refuseUsed(section: SectionName, id: string, record: unknown): void {
     const usage = usageOf(this.view, section, id)
     if (usage.length === 0) return
-    const { label, nameField } = SECTIONS[section]
-    const title = String(Reflect.get(Object(record), nameField))
-    throw new ApiError('IN_USE', `The ${label} ${title} is used by ${usage.map((user) => user.name).join(', ')}`, {
-      data: { usage },
-    })
+    const name = String(Reflect.get(Object(record), SECTIONS[section].nameField))
+    const message = `The ${nameRecord(section, { id, name })} is used by ${nameUsers(usage)}`
+    throw new ApiError('IN_USE', message, { data: { usage } })
   }
 
   #remove(section: SectionName, id: string): void {
@@ -232,21 +231,30 @@ export class Draft {
   }
 
   #checkName<N extends SectionName>(section: N, record: SectionRecords[N]): void {
-    const { nameField, label } = SECTIONS[section]
+    const { nameField } = SECTIONS[section]
     const wanted = String(record[nameField]).toLowerCase()
     for (const other of this.#list(section)) {
       if (other.id === record.id || String(other[nameField]).toLowerCase() !== wanted) continue
-      throw new ApiError('NAME_NOT_UNIQUE', `Another ${label} is named ${String(other[nameField])} already`, {
+      const named = nameRecord(section, { id: other.id, name: String(other[nameField]) })
+      throw new ApiError('NAME_NOT_UNIQUE', `The name is that of the ${named} already`, {
         errors: [{ field: nameField, code: 'NAME_NOT_UNIQUE', message: 'is taken' }],
       })
     }
+  }
+
+  /** Of a record that runs, its name can be told. */
+  #missing({ section, id }: Reference): string {
+    const gone = this.#store.running.get(section, CLUSTER, id)?.value
+    if (gone === undefined) return `there is no ${SECTIONS[section].label} with id ${id}`
+    const name = String(Reflect.get(asRecord(section, gone), SECTIONS[section].nameField))
+    return `the ${nameRecord(section, { id, name })} is deleted by a pending change`
   }
 
   #checkReferences<N extends SectionName>(section: N, record: SectionRecords[N]): void {
     const errors: FieldError[] = []
     for (const reference of SECTIONS[section].references(record)) {
       if (resolveReference(this.view, reference) !== undefined) continue
-      const message = `there is no ${SECTIONS[reference.section].label} with id ${reference.id}`
+      const message = this.#missing(reference)
       errors.push({ field: reference.field, code: 'NOT_FOUND', message })
     }
     if (errors.length > 0)

@@ -4,6 +4,7 @@ import { ACCESS_SECTIONS } from '../model/access-sections.ts'
 import { NO_RAW } from '../model/l7-raw.ts'
 import { SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 import { SNMP_OFF } from '../model/snmp.ts'
+import { nameRecord } from '../rules/names.ts'
 
 /** Whether who asks may use the endpoint with this name. */
 export type May = (endpoint: string) => boolean
@@ -167,11 +168,11 @@ export function refuseForeign(changes: readonly Judged[], may: May, next: string
   throw new ApiError('PERMISSION_DENIED', `${count} not yours to make: ${next}`, { errors })
 }
 
-/** As people know it: "the change of the real server web1 by ann@corp.example". */
+/** As people know it: "the change of the real server web1 (id) by ann@corp.example". */
 export function told(change: Judged): string {
-  const { label, nameField } = SECTIONS[sectionOf(change)]
-  const name = String(Reflect.get(Object(change.after ?? change.before), nameField))
-  return `the change of the ${label} ${name} by ${change.actor}`
+  const section = sectionOf(change)
+  const name = String(Reflect.get(Object(change.after ?? change.before), SECTIONS[section].nameField))
+  return `the change of the ${nameRecord(section, { id: change.key, name })} by ${change.actor}`
 }
 
 function sectionOf({ section }: Pick<Judged, 'section'>): SectionName {

@@ -4,8 +4,8 @@ import type { ConfigStore, Origin, Write } from '../../storage/config/config-sto
 import type { RevisionChanges } from '../context/revisions.ts'
 import { ApiError } from '../base/errors.ts'
 import { turn } from '../base/turns.ts'
-import { type ConfigView, SECTION_NAMES, SECTIONS } from '../model/sections.ts'
-import { sharedNames } from '../rules/names.ts'
+import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
+import { type Named, nameRecord, sharedNames } from '../rules/names.ts'
 import { danglingReferences } from '../rules/references.ts'
 import type { Draft } from './draft.ts'
 import { judgedWrites } from './made.ts'
@@ -37,7 +37,7 @@ export async function reverse(
  */
 export function reverseOf(view: ConfigView, revision: number, changes: RevisionChanges['changes']): readonly Write[] {
   const writes: Write[] = []
-  const changed: { readonly resource: string; readonly resourceId: string; readonly name: string }[] = []
+  const changed: Found[] = []
   for (const change of changes) {
     const section = SECTION_NAMES.find((name) => name === change.section)
     if (section === undefined) continue
@@ -46,7 +46,7 @@ export function reverseOf(view: ConfigView, revision: number, changes: RevisionC
     const back = asBefore(now, change.before ?? undefined, change.after ?? undefined)
     if (back === CHANGED) {
       const name = String(Reflect.get(Object(now ?? change.before), SECTIONS[section].nameField))
-      changed.push({ resource: section, resourceId: key, name })
+      changed.push({ section, id: key, name })
     } else if (!isDeepStrictEqual(back, now)) {
       if (back !== undefined) assertRecord(section, back)
       writes.push({ section, scope: CLUSTER, key, value: back })
@@ -54,7 +54,7 @@ export function reverseOf(view: ConfigView, revision: number, changes: RevisionC
   }
   if (changed.length === 0) return writes
   const message = `What revision ${revision} changed was changed again since: ${named(changed)}; edit those, or take the later revision back first`
-  throw new ApiError('REVISION_MISMATCH', message, { data: { records: changed.slice(0, LISTED_MAX) } })
+  throw new ApiError('REVISION_MISMATCH', message, { data: { records: listed(changed) } })
 }
 
 const NAMED_MAX = 5
@@ -90,8 +90,7 @@ async function refuseUnfit(view: ConfigView, revision: number, writes: readonly 
   if (first !== undefined) {
     const { label } = SECTIONS[first.refersTo.section]
     const message = `As it was before revision ${revision}, ${named(dangling)} would need the ${label} ${first.refersTo.id}, which is gone; take the revision that removed it back first`
-    const records = dangling.map(({ section, id, name }) => ({ resource: section, resourceId: id, name }))
-    throw new ApiError('REVISION_MISMATCH', message, { data: { records: records.slice(0, LISTED_MAX) } })
+    throw new ApiError('REVISION_MISMATCH', message, { data: { records: listed(dangling) } })
   }
   for (const section of SECTION_NAMES) {
     const [shared] = sharedNames(view, section)
@@ -105,8 +104,13 @@ async function refuseUnfit(view: ConfigView, revision: number, writes: readonly 
   }
 }
 
-function named(records: readonly { readonly name: string }[]): string {
+type Found = Named & { readonly section: SectionName }
+
+const listed = (records: readonly Found[]) =>
+  records.slice(0, LISTED_MAX).map(({ section, id, name }) => ({ resource: section, resourceId: id, name }))
+
+function named(records: readonly Found[]): string {
   const more = records.length > NAMED_MAX ? ` and ${records.length - NAMED_MAX} more` : ''
-  const names = records.slice(0, NAMED_MAX).map(({ name }) => name)
+  const names = records.slice(0, NAMED_MAX).map(({ section, ...record }) => nameRecord(section, record))
   return `${names.join(', ')}${more}`
 }

@@ -1,6 +1,5 @@
 import type { SessionData } from './actor.ts'
 import type { Asking } from './asking.ts'
-import type { Page, PageAsked } from './pages.ts'
 
 /** What handlers see of people's accounts: their own, and everybody's for who may look after them. */
 
@@ -60,9 +59,9 @@ export interface WantedToken {
 
 export interface AccountsReader {
   own(asking: Asking): OwnAccount
-  /** Of one user, or of all. */
-  sessions(asking: Asking, page: PageAsked, userId?: string): Page<SessionEntry>
-  tokens(page: PageAsked, userId?: string): Page<TokenEntry>
+  /** Of one user, or of all; sessions oldest first, tokens by their ids. */
+  sessions(asking: Asking, userId?: string): readonly SessionEntry[]
+  tokens(userId?: string): readonly TokenEntry[]
 }
 
 /**

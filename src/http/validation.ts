@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { ApiError, type FieldError } from '../base/errors.ts'
@@ -12,8 +12,8 @@ type SchemaError = ReturnType<Validator['Errors']>[number]
 
 /** Compiled on first use: start-up does not pay for endpoints nobody calls. */
 export class Validation {
-  /** Nothing may be given. */
-  readonly isEmpty: boolean
+  /** Nothing has to be given. */
+  readonly takesNothing: boolean
   /** The properties that are integers. */
   readonly integers: ReadonlySet<string>
   readonly #schema: TSchema
@@ -26,7 +26,7 @@ export class Validation {
     this.#rules = rules
     const properties: unknown = Reflect.get(this.#schema, 'properties')
     const all = Object.entries(typeof properties === 'object' && properties !== null ? properties : {})
-    this.isEmpty = all.length === 0
+    this.takesNothing = all.every(([, property]) => Type.IsOptional(property))
     this.integers = new Set(all.filter(([, { type }]) => type === 'integer').map(([name]) => name))
   }
 
@@ -106,9 +106,13 @@ const branchOf = (error: SchemaError, union: SchemaError) =>
 function explainUnion(union: SchemaError, all: readonly SchemaError[]): readonly FieldError[] {
   if (all.some((error) => error.instancePath.startsWith(`${union.instancePath}/`))) return []
   const branches = all.filter((error) => branchOf(error, union))
-  // Of a field that may be null: who sends something else hears what is wrong with that.
-  const others = branches.filter((error) => !(error.keyword === 'type' && error.params.type === 'null'))
-  const told = others.length === 0 ? branches : others
+  // What an object lacks is told by itself.
+  if (branches.some(({ keyword }) => keyword === 'required')) return []
+  // Of a field that may be null, or an id beside an object: who sends something else hears what is wrong with that.
+  const told = ['null', 'object'].reduce((left, type) => {
+    const others = left.filter((error) => !(error.keyword === 'type' && error.params.type === type))
+    return others.length === 0 ? left : others
+  }, branches)
   const [only, ...more] = told
   const code = only === undefined || more.length > 0 ? 'TYPE' : (CODES[only.keyword] ?? 'TYPE')
   return [{ field: at(union.instancePath), code, message: told.map(sentence).join(', or ') }]
@@ -173,8 +177,8 @@ const EMPTY_QUERY = Object.freeze({})
 
 /** The query as the schema's types: integers are converted, a repeated or unknown name is refused, `_…` is nobody's. */
 export function parseQuery(text: string, validation: Validation): unknown {
-  // Nearly every request has no query and its endpoint wants none.
-  if (text === '' && validation.isEmpty) return EMPTY_QUERY
+  // Nearly every request has no query and its endpoint needs none.
+  if (text === '' && validation.takesNothing) return EMPTY_QUERY
   // Without a prototype, so that no name means anything.
   const query: Record<string, unknown> = { __proto__: null }
   let repeated: FieldError[] | undefined

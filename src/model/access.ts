@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { closed, Id, Name } from './fields.ts'
+import { closed, Id, Name, refersTo } from './fields.ts'
 
 export const Email = Type.String({
   minLength: 3,
@@ -14,7 +14,9 @@ export const PersonName = Type.String({
   description: 'Part of a person’s name; up to 128 characters.',
 })
 
-export const Ids = (description: string) => Type.Array(Id, { maxItems: 10_000, uniqueItems: true, description })
+/** Ids of records of one section. */
+export const Ids = (section: 'users' | 'groups' | 'roles', description: string) =>
+  Type.Array(refersTo(Id, section), { maxItems: 10_000, uniqueItems: true, description })
 
 /** Proof beside the password: codes of RFC 6238 from a device of the user, and codes on paper in case it is lost. */
 export const SecondFactor = closed({
@@ -35,14 +37,18 @@ export const User = closed({
   lastName: PersonName,
   disabled: Type.Boolean({ description: 'A disabled user cannot log in and holds no session.' }),
   passwordHash: Type.String({ description: 'argon2id hash in PHC form; secret.' }),
-  groups: Ids('Ids of the groups this user belongs to.'),
-  roles: Ids('Ids of the roles this user holds directly.'),
+  groups: Ids('groups', 'Ids of the groups this user belongs to.'),
+  roles: Ids('roles', 'Ids of the roles this user holds directly.'),
   secondFactor: Type.Optional(SecondFactor),
 })
 export type User = Static<typeof User>
 
 /** A group as stored. Its members are the users that name it. */
-export const Group = closed({ id: Id, name: Name, roles: Ids('Ids of the roles that members of this group hold.') })
+export const Group = closed({
+  id: Id,
+  name: Name,
+  roles: Ids('roles', 'Ids of the roles that members of this group hold.'),
+})
 export type Group = Static<typeof Group>
 
 /** A role as stored. Its holders are the users and groups that name it. */

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { closed, Id, idOf, Line, Name } from './fields.ts'
+import { closed, Id, idOf, Line, Name, refersTo } from './fields.ts'
 
 /** Port at which a CA asks for what HTTP-01 has to answer. */
 export const HTTP_PORT = 80
@@ -81,7 +81,7 @@ export type AcmeProgress = Static<typeof AcmeProgress>
 export const AcmeOrder = closed({
   id: Id,
   name: Name,
-  accountId: idOf('Account that it is ordered with.'),
+  accountId: refersTo(idOf('Account that it is ordered with.'), 'acmeAccounts'),
   names: Type.Array(
     Type.String({
       maxLength: 253,
@@ -94,7 +94,7 @@ export const AcmeOrder = closed({
     description: 'How the CA is shown that the names are ours. http-01: over plain HTTP, by the frontend with port 80.',
   }),
   keyType: Type.Enum([...KEY_TYPES], { description: 'Kind of the key of the certificate, a new one each time.' }),
-  certificateId: idOf('Certificate that is replaced by what comes.'),
+  certificateId: refersTo(idOf('Certificate that is replaced by what comes.'), 'certificates'),
   progress: Type.Optional(AcmeProgress),
 })
 export type AcmeOrder = Static<typeof AcmeOrder>

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { Type, type TObject, type TOptional, type TProperties } from 'typebox'
+import { Type, type TObject, type TOptional, type TProperties, type TSchema } from 'typebox'
 
 /** Field schemas that several records share. Every one names its unit and range. */
 
@@ -16,6 +16,16 @@ export const Line = (maxLength: number, description: string) =>
   })
 
 export const Id = idOf('Record id.')
+
+/** Says of a field that it holds the id of a record of this section, or of one of these. */
+export const refersTo = <T extends TSchema>(schema: T, ...sections: readonly string[]): T => ({
+  ...schema,
+  [REFERS_TO]: sections,
+})
+export const REFERS_TO = 'x-refers-to'
+
+/** Sections of which the field holds an id; undefined when it is no reference. */
+export const referredBy = (schema: TSchema): readonly string[] | undefined => Reflect.get(schema, REFERS_TO) as never
 
 export const Name = Type.String({
   minLength: 1,

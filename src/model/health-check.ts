@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { Type, type Static } from 'typebox'
-import { closed, Id, Name, Seconds } from './fields.ts'
+import { closed, Id, Name, Seconds, refersTo, idOf } from './fields.ts'
 
 /** Which kind of backend a check can serve. */
 export const CHECK_SERVICES = ['layer-4', 'layer-7'] as const
@@ -135,7 +135,7 @@ export const HealthCheckSetting = closed(
     type: Type.Enum(['tcp', 'http', 'https', 'script', 'none'], {
       description: 'What proves that a real server works; script names one of /healthchecks in id.',
     }),
-    id: Type.Optional({ ...Id, description: 'Id of the health check, for type script only.' }),
+    id: Type.Optional(refersTo(idOf('Id of the health check, for type script only.'), 'healthChecks')),
     parameters: Type.Optional(ParameterValues),
     path: Type.Optional(
       Type.String({

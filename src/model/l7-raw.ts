@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { closed, Id } from './fields.ts'
+import { closed, Id, refersTo } from './fields.ts'
 
 /** Lines of haproxy.cfg that somebody has written. */
 
@@ -12,8 +12,8 @@ const RawLines = Type.Array(
   { maxItems: 200, description: 'In the order of the file. Up to 200.' },
 )
 
-const ofRecords = (of: string) =>
-  Type.Array(closed({ id: Id, lines: RawLines }), {
+const ofRecords = (of: string, section: string) =>
+  Type.Array(closed({ id: refersTo(Id, section), lines: RawLines }), {
     maxItems: 10_000,
     uniqueItems: true,
     description: `Lines of single ${of}, the whole list.`,
@@ -24,8 +24,8 @@ export const L7Raw = closed({
   id: Id,
   global: { ...RawLines, description: 'Lines of the section global. Up to 200.' },
   defaults: { ...RawLines, description: 'Lines of the section defaults, which holds for all proxies. Up to 200.' },
-  frontends: ofRecords('frontends'),
-  backends: ofRecords('backends'),
+  frontends: ofRecords('frontends', 'l7Frontends'),
+  backends: ofRecords('backends', 'l7Backends'),
 })
 export type L7Raw = Static<typeof L7Raw>
 

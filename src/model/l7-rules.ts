@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { closed, Id } from './fields.ts'
+import { closed, refersTo, idOf } from './fields.ts'
 import { pageOf } from './l7-settings.ts'
 
 /** Rules of Layer 7: what is looked at, and what is done. Which fields go with which kind is said in src/rules. */
@@ -71,7 +71,7 @@ const Action = closed(
       description:
         'backend, redirect, deny, tarpit and respond end the list, and limit does for requests beyond it; after the others it goes on.',
     }),
-    backendId: Type.Optional({ ...Id, description: 'Of backend: who takes the request.' }),
+    backendId: Type.Optional(refersTo(idOf('Of backend: who takes the request.'), 'l7Backends')),
     to: Type.Optional(
       Text(
         2048,

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { Type, type Static } from 'typebox'
-import { closed, Id, Ip, Name, Port, Weight } from './fields.ts'
+import { closed, Id, Ip, Name, Port, Weight, refersTo, idOf } from './fields.ts'
 import { HealthCheckSetting } from './health-check.ts'
 import { Ports } from './ports.ts'
 
@@ -15,7 +15,7 @@ export const L4Frontend = closed({
     description:
       'How packets reach a real server: gate (direct return, same segment), masq (address translation), ipip (tunnel).',
   }),
-  backendId: { ...Id, description: 'Layer 4 backend that takes the traffic.' },
+  backendId: refersTo(idOf('Layer 4 backend that takes the traffic.'), 'l4Backends'),
   enabled: Type.Boolean({ description: 'A disabled object stays configured and serves nothing.' }),
 })
 export type L4Frontend = Static<typeof L4Frontend>
@@ -57,7 +57,7 @@ const PersistMask = Type.Refine(
 
 /** Membership of a real server in a backend. Omitted values come from the real server. */
 export const L4Real = closed({
-  ripId: Type.String({ minLength: 1, maxLength: 64, description: 'Id of the real server.' }),
+  ripId: refersTo(Type.String({ minLength: 1, maxLength: 64, description: 'Id of the real server.' }), 'realServers'),
   weight: Type.Optional(Weight),
   port: Type.Optional(Port),
 })

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { LogSetting } from './access-log.ts'
-import { closed, Id, Ip, Name, Port, Seconds, Weight } from './fields.ts'
+import { closed, Id, Ip, Name, Port, Seconds, Weight, refersTo } from './fields.ts'
 import { HealthCheckSetting } from './health-check.ts'
 import { rulesOf } from './l7-rules.ts'
 import {
@@ -28,7 +28,7 @@ export const L7Frontend = closed({
   mode: Mode,
   ip: Ip,
   ports: Ports,
-  defaultBackendId: Type.Union([Id, Type.Null()], {
+  defaultBackendId: Type.Union([refersTo(Id, 'l7Backends'), Type.Null()], {
     description: 'Backend that takes the traffic; null answers 503 (http) or closes the connection (tcp).',
   }),
   maxConn: Type.Union([Type.Integer({ minimum: 1, maximum: 10_000_000 }), Type.Null()], {
@@ -38,14 +38,16 @@ export const L7Frontend = closed({
   forwardFor: Type.Boolean({ description: 'Adds X-Forwarded-For with the client address (http only).' }),
   enabled: Enabled,
   certificates: Type.Optional(
-    Type.Array(Id, {
+    Type.Array(refersTo(Id, 'certificates'), {
       maxItems: 1000,
       uniqueItems: true,
       description: 'Certificates; with any, the ports speak TLS. The first is shown to clients that name no other.',
     }),
   ),
   cipherListId: Type.Optional(
-    Type.Union([Id, Type.Null()], { description: 'Cipher list; null leaves the choice to HAProxy.' }),
+    Type.Union([refersTo(Id, 'cipherLists'), Type.Null()], {
+      description: 'Cipher list; null leaves the choice to HAProxy.',
+    }),
   ),
   minTls: Type.Optional(
     Type.Enum([...TLS_VERSIONS], { description: 'Oldest version of TLS that is spoken; 1.2 unless told.' }),
@@ -95,7 +97,7 @@ export const Persistence = closed(
 
 /** Membership of a real server in a backend. Omitted values come from the real server. */
 export const L7Real = closed({
-  ripId: Type.String({ minLength: 1, maxLength: 64, description: 'Id of the real server.' }),
+  ripId: refersTo(Type.String({ minLength: 1, maxLength: 64, description: 'Id of the real server.' }), 'realServers'),
   weight: Type.Optional(Weight),
   port: Type.Optional(Port),
   encrypted: Type.Optional(Type.Boolean({ description: 'Speak TLS to the real server.' })),

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { closed, Id, idOf, Ip, Name } from './fields.ts'
+import { closed, Id, idOf, Ip, Name, refersTo } from './fields.ts'
 
 /** Addresses and routes as stored. */
 
@@ -11,7 +11,7 @@ export const AssignedInterface = closed({
   }),
 })
 
-export const GroupId = idOf('IP group, whose subnet holds the address.')
+export const GroupId = refersTo(idOf('IP group, whose subnet holds the address.'), 'ipGroups')
 
 const VRRP_ID_MAX = 255
 /** One for those without a preferred node, and one for each preferred node: a cluster has five at the most. */

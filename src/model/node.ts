@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { closed, Id, Port } from './fields.ts'
+import { closed, Id, Port, refersTo } from './fields.ts'
 
 /**
  * Settings of one node, except for its network. A record's id is the id of its node; without a record the machine is
@@ -56,8 +56,14 @@ export type SystemProxy = Static<typeof SystemProxy>
 export const UserInterface = closed({
   id: Id,
   apiPort: Port,
-  ipId: Type.String({ maxLength: 64, description: 'Static IP the API listens on; empty for every address.' }),
-  SSLCertificate: Type.String({ maxLength: 64, description: 'Certificate the API shows; empty for its own.' }),
+  ipId: refersTo(
+    Type.String({ maxLength: 64, description: 'Static IP the API listens on; empty for every address.' }),
+    'staticIps',
+  ),
+  SSLCertificate: refersTo(
+    Type.String({ maxLength: 64, description: 'Certificate the API shows; empty for its own.' }),
+    'certificates',
+  ),
   sshEnabled: Type.Boolean({ description: 'Whether sshd runs.' }),
   sshPort: Port,
 })

@@ -70,3 +70,7 @@ export const TokenShown = Type.Object({
   createdAt: text('ISO 8601.'),
   expiresAt: Type.Union([Type.String(), Type.Null()], { description: 'ISO 8601; null: until it is revoked.' }),
 })
+
+/** Sessions are listed oldest first. */
+export const placeOfSession = ({ createdAt, id }: { readonly createdAt: string; readonly id: string }): string =>
+  `${createdAt} ${id}`

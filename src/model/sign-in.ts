@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Ids } from './access.ts'
-import { closed, Id, Line, Port } from './fields.ts'
+import { closed, Id, Line, Port, refersTo } from './fields.ts'
 
 /** How people log in besides with a password of this appliance. One record of each for the cluster. */
 
@@ -17,7 +17,7 @@ export type RadiusHost = Static<typeof RadiusHost>
 
 export const GroupMapping = closed({
   value: Line(253, 'Value of the group attribute.'),
-  groupId: Id,
+  groupId: refersTo(Id, 'groups'),
 })
 
 export const RadiusConfig = closed({
@@ -44,7 +44,7 @@ export const RadiusUser = closed({
   id: Id,
   username: Line(253, 'Name at the RADIUS server.'),
   disabled: Type.Boolean({ description: 'A disabled user cannot log in and holds no session.' }),
-  groups: Ids('Groups by the mappings, as of the last login.'),
+  groups: Ids('groups', 'Groups by the mappings, as of the last login.'),
   createdAt: Type.String({ description: 'First login, ISO 8601.' }),
 })
 export type RadiusUser = Static<typeof RadiusUser>
@@ -61,10 +61,13 @@ export const SamlConfig = closed({
   }),
   baseUrl: Line(1024, 'How browsers reach this API, such as https://lb.example.org:9443.'),
   emailAttribute: Line(256, 'Attribute that holds the e-mail of the user; empty for the NameID.'),
-  breakGlassUserId: Type.String({
-    maxLength: 64,
-    description: 'Local user who may always log in with a password; empty for none.',
-  }),
+  breakGlassUserId: refersTo(
+    Type.String({
+      maxLength: 64,
+      description: 'Local user who may always log in with a password; empty for none.',
+    }),
+    'users',
+  ),
 })
 export type SamlConfig = Static<typeof SamlConfig>
 

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { closed, Id, Line, Port } from './fields.ts'
+import { closed, Id, Line, Port, refersTo } from './fields.ts'
 import { SHARED } from './node.ts'
 
 /** The SNMP agent; one record for the cluster. */
@@ -10,11 +10,15 @@ export const SnmpSettings = closed({
   community: Line(255, 'Community of version 2c, which reads and never writes; secret: ** keeps the stored one.'),
   location: Line(255, 'Where the appliance stands (sysLocation).'),
   contact: Line(255, 'Who looks after it (sysContact).'),
-  serviceIpId: Type.String({
-    maxLength: 64,
-    description:
-      'Static or floating IP that the agent listens on; empty leaves the agent of the machine as it was found.',
-  }),
+  serviceIpId: refersTo(
+    Type.String({
+      maxLength: 64,
+      description:
+        'Static or floating IP that the agent listens on; empty leaves the agent of the machine as it was found.',
+    }),
+    'staticIps',
+    'floatingIps',
+  ),
   port: Port,
   engineId: Type.String({
     pattern: '^[0-9a-f]{10,64}$',

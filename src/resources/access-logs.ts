@@ -1,6 +1,6 @@
 import { type TProperties, Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
-import { PAGE_DEFAULT, PageQuery } from '../api/pages.ts'
+import { PAGE_DEFAULT, pageParameters } from '../api/lists.ts'
 import { Reply } from '../api/reply.ts'
 import { closed, idOf, Ip } from '../model/fields.ts'
 
@@ -93,7 +93,7 @@ export const accessLogs = [
     summary: 'Search the access logs that a node has kept; newest first',
     message: 'Access log',
     atOnce: AT_ONCE,
-    query: closed({ ...filters, ...PageQuery }),
+    query: closed({ ...filters, ...pageParameters(PAGE_DEFAULT) }),
     data: Type.Array(Line),
     beside: Type.Object({
       next: Type.Optional(text('Ask with it as `after` for what is older; absent on the last page.')),

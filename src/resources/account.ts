@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
-import { PageBeside, answerPage, PageQuery } from '../api/pages.ts'
+import { PAGE_DEFAULT } from '../api/lists.ts'
 import { problemIn, refuseFields } from '../base/errors.ts'
 import { closed, Id, Name } from '../model/fields.ts'
-import { SessionShown, TokenShown } from '../model/session.ts'
+import { placeOfSession, SessionShown, TokenShown } from '../model/session.ts'
 
 /** What everybody may do to the own account, whatever the roles; what acts, acts at once. */
 
@@ -58,10 +58,9 @@ const tokens = [
     effect: 'read',
     summary: 'List your API tokens',
     message: 'API tokens',
-    query: closed(PageQuery),
     data: Type.Array(TokenShown),
-    beside: PageBeside,
-    handle: (ctx, { query }) => answerPage(ctx.accounts.tokens(query, ctx.actor.userId)),
+    list: { searched: ['name', 'userName'], usual: PAGE_DEFAULT },
+    handle: (ctx) => [...ctx.accounts.tokens(ctx.actor.userId)],
   }),
   endpoint({
     ...own,
@@ -185,10 +184,9 @@ export const account = [
     effect: 'read',
     summary: 'List your sessions, 50 at the most, oldest first',
     message: 'Sessions',
-    query: closed(PageQuery),
     data: Type.Array(SessionShown),
-    beside: PageBeside,
-    handle: (ctx, { query }) => answerPage(ctx.accounts.sessions(ctx, query, ctx.actor.userId)),
+    list: { searched: ['name', 'address'], usual: PAGE_DEFAULT, key: placeOfSession },
+    handle: (ctx) => [...ctx.accounts.sessions(ctx, ctx.actor.userId)],
   }),
   endpoint({
     ...own,

@@ -1,8 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
-import { PageBeside, answerPage, PageQuery } from '../api/pages.ts'
-import { closed } from '../model/fields.ts'
-import { SessionShown, TokenShown } from '../model/session.ts'
+import { PAGE_DEFAULT } from '../api/lists.ts'
+import { placeOfSession, SessionShown, TokenShown } from '../model/session.ts'
 
 /** Everybody's, for who looks after them. */
 export const accounts = [
@@ -14,10 +13,9 @@ export const accounts = [
     extension: true,
     summary: 'List the sessions of everybody, oldest first',
     message: 'Sessions',
-    query: closed(PageQuery),
     data: Type.Array(SessionShown),
-    beside: PageBeside,
-    handle: (ctx, { query }) => answerPage(ctx.accounts.sessions(ctx, query)),
+    list: { searched: ['name', 'address'], usual: PAGE_DEFAULT, key: placeOfSession },
+    handle: (ctx) => [...ctx.accounts.sessions(ctx)],
   }),
   endpoint({
     name: 'sessions.end',
@@ -37,10 +35,9 @@ export const accounts = [
     extension: true,
     summary: 'List the API tokens of everybody',
     message: 'API tokens',
-    query: closed(PageQuery),
     data: Type.Array(TokenShown),
-    beside: PageBeside,
-    handle: (ctx, { query }) => answerPage(ctx.accounts.tokens(query)),
+    list: { searched: ['name', 'userName'], usual: PAGE_DEFAULT },
+    handle: (ctx) => [...ctx.accounts.tokens()],
   }),
   endpoint({
     name: 'apiTokens.revoke',

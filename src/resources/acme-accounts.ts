@@ -43,6 +43,7 @@ export const acmeAccounts = [
     extension: true,
     summary: 'List accounts with CAs that speak ACME',
     message: 'ACME accounts',
+    list: { searched: ['name'] },
     data: Type.Array(Shown),
     handle: (ctx) => ctx.section('acmeAccounts').list().map(shown),
   }),

@@ -105,6 +105,7 @@ export const acmeOrders = [
     extension: true,
     summary: 'List the certificates that are got from CAs and renewed, and how far each is',
     message: 'ACME orders',
+    list: { searched: ['name', 'names'] },
     data: Type.Array(Shown),
     handle: (ctx) =>
       ctx

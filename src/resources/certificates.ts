@@ -138,6 +138,7 @@ export const certificates = [
     summary: 'List certificates, what they are for and what shows them',
     message: 'Certificates',
     data: Type.Array(Type.Object(Listed)),
+    list: { searched: ['name', 'certInfo.commonName', 'certInfo.subjectAlt'] },
     handle: (ctx) => {
       const usageOf = usages(ctx)
       return ctx

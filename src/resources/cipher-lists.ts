@@ -79,6 +79,7 @@ export const cipherLists = [
     summary: 'List cipher lists',
     message: 'Cipher lists',
     data: Type.Object({ ciphersLists: Type.Array(Shown, { description: 'All of them.' }) }),
+    list: { searched: ['label'] },
     handle: (ctx) => ({ ciphersLists: ctx.section('cipherLists').list().map(shown) }),
   }),
   endpoint({

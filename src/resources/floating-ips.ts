@@ -76,6 +76,7 @@ export const floatingIps = [
     summary: 'List floating IPs',
     message: 'Floating IPs',
     data: Type.Array(HOLDER),
+    list: { searched: ['ip'] },
     handle: async (ctx) => {
       const told = await ctx.addresses.all()
       return [...ctx.section('floatingIps').list()].map((floating) => withHolder(floating, told))

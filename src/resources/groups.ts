@@ -5,12 +5,13 @@ import { ApiError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { type Group, Ids, type Role, type User } from '../model/access.ts'
 import { closed, Id, Name } from '../model/fields.ts'
+import { nameRecord, nameUsers } from '../rules/names.ts'
 
 const GroupRead = Type.Object({
   id: Id,
   name: Name,
-  users: Ids('Members.'),
-  roles: Ids('Roles that members hold.'),
+  users: Ids('users', 'Members.'),
+  roles: Ids('roles', 'Roles that members hold.'),
 })
 
 const GroupCreate = closed({
@@ -44,6 +45,7 @@ export const groups = [
     summary: 'List groups',
     message: 'Groups',
     data: Type.Array(GroupRead),
+    list: { searched: ['name'] },
     handle: (ctx) =>
       ctx
         .section('groups')
@@ -100,10 +102,8 @@ export const groups = [
       const group = ctx.section('groups').get(params.id)
       const usage = usageOf(group, ctx.section('users').list(), ctx.section('roles').list())
       if (usage.length > 0) {
-        const names = usage.map(({ name }) => name).join(', ')
-        throw new ApiError('IN_USE', `The group ${group.name} has members or roles, which come first: ${names}`, {
-          data: { usage },
-        })
+        const message = `The ${nameRecord('groups', group)} has members or roles, which come first: ${nameUsers(usage)}`
+        throw new ApiError('IN_USE', message, { data: { usage } })
       }
       ctx.section('groups').remove(params.id)
     },

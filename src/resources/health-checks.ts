@@ -109,6 +109,12 @@ const all = (ctx: ContextOf['read']): readonly Static<typeof Shown>[] => [
     .map((check) => ({ ...check, builtin: false })),
 ]
 
+/** Built-in ones come first, in their own order. */
+const placeOf = ({ id: checkId }: { readonly id: string }): string => {
+  const builtIn = BUILT_IN.findIndex((check) => check.id === checkId)
+  return builtIn < 0 ? `~${checkId}` : String(builtIn).padStart(4, '0')
+}
+
 function valuesProblems(check: HealthCheck, values: Readonly<Record<string, string>>): readonly FieldProblem[] {
   return valueProblems(check, values).map((problem) => problemIn(`parameters.${problem.name}`, problem.message))
 }
@@ -122,6 +128,7 @@ export const healthChecks = [
     summary: 'List health checks, those that are built in first',
     message: 'Health checks',
     data: Type.Array(Listed),
+    list: { searched: ['name'], key: placeOf },
     handle: (ctx) => all(ctx).map(({ script: _script, parameters: _parameters, ...listed }) => listed),
   }),
   endpoint({
@@ -151,6 +158,7 @@ export const healthChecks = [
     summary: 'List the health checks that layer-4 or layer-7 backends can use',
     message: 'Health checks of {service}',
     data: Type.Array(closed(SERVED)),
+    list: { searched: ['name'], key: placeOf },
     handle: (ctx, { params }) => {
       const service = CHECK_SERVICES.find((known) => known === params.service)
       if (service === undefined) {

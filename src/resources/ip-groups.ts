@@ -108,6 +108,7 @@ export const ipGroups = [
     summary: 'List IP groups',
     message: 'IP groups',
     data: Type.Array(IpGroup),
+    list: { searched: ['name', 'networkIp', 'gateway'] },
     handle: (ctx) => [...ctx.section('ipGroups').list()],
   }),
   endpoint({
@@ -136,6 +137,7 @@ export const ipGroups = [
     message: 'IP groups without an interface',
     data: Type.Array(IpGroup),
     beside: Type.Object({ count: Type.Integer({ description: 'Number of IP groups without an interface.' }) }),
+    list: { searched: ['name', 'networkIp', 'gateway'] },
     handle: (ctx) => {
       const groups = ctx
         .section('ipGroups')

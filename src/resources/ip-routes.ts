@@ -66,6 +66,7 @@ export const ipRoutes = [
     summary: 'List the routes of a node',
     message: 'Routes',
     data: Type.Array(Shown),
+    list: { searched: ['name', 'destination', 'source', 'viaIp'] },
     handle: (ctx, { params }) =>
       ctx
         .section('ipRoutes')

@@ -45,6 +45,7 @@ export const l4Backends = [
     summary: 'List Layer 4 backends',
     message: 'Layer 4 backends',
     data: Type.Array(L4Backend),
+    list: { searched: ['name'] },
     handle: (ctx) => [...ctx.section('l4Backends').list()],
   }),
   endpoint({

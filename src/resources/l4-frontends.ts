@@ -25,6 +25,7 @@ export const l4Frontends = [
     summary: 'List Layer 4 frontends',
     message: 'Layer 4 frontends',
     data: Type.Array(L4Frontend),
+    list: { searched: ['name', 'ip'] },
     handle: (ctx) => [...ctx.section('l4Frontends').list()],
   }),
   endpoint({

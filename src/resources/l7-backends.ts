@@ -59,6 +59,7 @@ export const l7Backends = [
     summary: 'List Layer 7 backends',
     message: 'Layer 7 backends',
     data: Type.Array(L7Backend),
+    list: { searched: ['name'] },
     handle: (ctx) => ctx.section('l7Backends').list().map(shown),
   }),
   endpoint({

@@ -94,6 +94,7 @@ export const l7Frontends = [
     summary: 'List Layer 7 frontends',
     message: 'Layer 7 frontends',
     data: Type.Array(L7Frontend),
+    list: { searched: ['name', 'ip'] },
     handle: (ctx) => ctx.section('l7Frontends').list().map(shown),
   }),
   endpoint({

@@ -14,8 +14,8 @@ const UserRead = Type.Object({
   firstName: PersonName,
   lastName: PersonName,
   disabled: Type.Boolean({ description: 'Cannot log in.' }),
-  groups: Ids('Groups the user belongs to.'),
-  roles: Ids('Roles the user holds directly.'),
+  groups: Ids('groups', 'Groups the user belongs to.'),
+  roles: Ids('roles', 'Roles the user holds directly.'),
 })
 
 const Password = Type.String({
@@ -40,8 +40,8 @@ const UserCreate = closed({
   ...names,
   password: Password,
   disabled: Disabled,
-  groups: Type.Optional(Ids('Groups to join.')),
-  roles: Type.Optional(Ids('Roles to hold.')),
+  groups: Type.Optional(Ids('groups', 'Groups to join.')),
+  roles: Type.Optional(Ids('roles', 'Roles to hold.')),
 })
 
 const UserUpdate = closed({
@@ -49,8 +49,8 @@ const UserUpdate = closed({
   ...names,
   password: Type.Optional(Password),
   disabled: Type.Optional(Disabled),
-  groups: Type.Optional(Ids('Groups; replaces the list.')),
-  roles: Type.Optional(Ids('Roles; replaces the list.')),
+  groups: Type.Optional(Ids('groups', 'Groups; replaces the list.')),
+  roles: Type.Optional(Ids('roles', 'Roles; replaces the list.')),
 })
 
 const isDisabled = (value: boolean | string) => value === true || value === 'true' || value === '1'
@@ -103,6 +103,7 @@ export const localUsers = [
     summary: 'List local users',
     message: 'Local users',
     data: Type.Array(UserRead),
+    list: { searched: ['email', 'firstName', 'lastName'] },
     handle: (ctx) => listed(ctx.section('users')),
   }),
   endpoint({

@@ -17,6 +17,7 @@ export const radiusUsers = [
     summary: 'List users who logged in through RADIUS',
     message: 'RADIUS users',
     data: Type.Array(RadiusUser),
+    list: { searched: ['username'] },
     handle: (ctx) => [...ctx.section('radiusUsers').list()],
   }),
   endpoint({

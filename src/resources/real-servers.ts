@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { CreatedId, endpoint, NoData } from '../api/endpoint.ts'
-import { slicedList } from '../api/sliced-list.ts'
-import { accept } from '../api/reply.ts'
+import { accept, Reply } from '../api/reply.ts'
 import { secondsOf } from '../base/durations.ts'
 import { ApiError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
@@ -98,11 +97,9 @@ export const realServers = [
     summary: 'List real servers',
     message: 'Real servers',
     data: Type.Array(RealServerRead),
+    list: { searched: ['name', 'ip'] },
     handle: (ctx) =>
-      slicedList('Real servers', ctx.section('realServers').list(), (real) => ({
-        ...real,
-        health: ctx.health.ofReal(real.id),
-      })),
+      Reply.each(ctx.section('realServers').list(), (real) => ({ ...real, health: ctx.health.ofReal(real.id) })),
   }),
   endpoint({
     name: 'realServers.create',

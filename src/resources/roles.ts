@@ -26,15 +26,15 @@ const Granted = closed(
 const RoleRead = Type.Object({
   id: Id,
   name: Name,
-  users: Ids('Users that hold the role directly.'),
-  groups: Ids('Groups whose members hold the role.'),
+  users: Ids('users', 'Users that hold the role directly.'),
+  groups: Ids('groups', 'Groups whose members hold the role.'),
   endpoints: Type.Array(Granted, { description: 'What the role grants.' }),
 })
 
 const fields = {
   name: Name,
-  users: Ids('Users that hold the role.'),
-  groups: Ids('Groups whose members hold the role.'),
+  users: Ids('users', 'Users that hold the role.'),
+  groups: Ids('groups', 'Groups whose members hold the role.'),
   endpoints: Type.Array(Type.Union([Id, Granted]), {
     maxItems: 10_000,
     description: 'Endpoint ids (see GET /rbac/endpoints), or objects with path and methods.',
@@ -53,6 +53,7 @@ export const roles = [
     summary: 'List roles',
     message: 'Roles',
     data: Type.Array(RoleRead),
+    list: { searched: ['name'] },
     handle: (ctx) =>
       ctx
         .section('roles')

@@ -147,11 +147,12 @@ function shown(users: SectionReader<'snmpUsers'>): Static<typeof Shown>[] {
   })
 }
 
-function said(user: Fields) {
+function said(user: Fields, created?: string) {
   const missing = missingOf(user)
-  if (missing.length === 0) return Reply.with(undefined, {})
+  const made = created === undefined ? {} : { created }
+  if (missing.length === 0) return Reply.with(undefined, made)
   const message = `SNMP user ${user.username} stored; the agent knows it when it has ${missing.join(' and ')}`
-  return Reply.with(undefined, { message })
+  return Reply.with(undefined, { ...made, message })
 }
 
 export const snmpUsers = [
@@ -163,6 +164,7 @@ export const snmpUsers = [
     summary: 'List the SNMP users; nothing tells their passphrases',
     message: 'SNMP users',
     data: Type.Array(Shown),
+    list: { searched: ['username'] },
     handle: (ctx) => shown(ctx.section('snmpUsers')),
   }),
   endpoint({
@@ -181,7 +183,7 @@ export const snmpUsers = [
       const key = newId()
       const user = fieldsFrom(body, key, { ...NOBODY, username: madeUp(key) }, masters, engineOf(settingsOf(ctx)))
       ctx.section('snmpUsers').create({ id: key, ...user })
-      return said(user)
+      return said(user, key)
     },
   }),
   endpoint({

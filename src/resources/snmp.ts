@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
 import { type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { Reply } from '../api/reply.ts'
-import { closed } from '../model/fields.ts'
+import { closed, refersTo } from '../model/fields.ts'
 import { SHARED } from '../model/node.ts'
 import { SNMP_OFF, SnmpSettings } from '../model/snmp.ts'
 import { newEngineId } from '../snmp/keys.ts'
@@ -14,11 +14,15 @@ const MASK = '**'
 const { enabledV2, enabledV3, community, location, contact, serviceIpId, port } = SnmpSettings.properties
 
 const Body = closed({
-  serviceIpId: Type.String({
-    maxLength: 64,
-    description:
-      'Id of the static or floating IP that the agent listens on. Empty only while both versions are off: then the machine is left as it was found.',
-  }),
+  serviceIpId: refersTo(
+    Type.String({
+      maxLength: 64,
+      description:
+        'Id of the static or floating IP that the agent listens on. Empty only while both versions are off: then the machine is left as it was found.',
+    }),
+    'staticIps',
+    'floatingIps',
+  ),
   enabledV2: Type.Optional(enabledV2),
   enabledV3: Type.Optional(enabledV3),
   community: Type.Optional(community),

@@ -71,6 +71,7 @@ export const staticIps = [
     summary: 'List the static IPs of a node',
     message: 'Static IPs',
     data: Type.Array(Shown),
+    list: { searched: ['ip'] },
     handle: (ctx, { params }) =>
       ctx
         .section('staticIps')

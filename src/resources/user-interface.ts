@@ -6,7 +6,7 @@ import { endpoint } from '../api/endpoint.ts'
 import { ApiError, type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { dryRun, Reply } from '../api/reply.ts'
 import { passwordProblems } from '../rules/console-password.ts'
-import { closed, Port } from '../model/fields.ts'
+import { closed, Port, refersTo } from '../model/fields.ts'
 import type { UserInterface } from '../model/node.ts'
 
 const PATH = '/{applianceId}/system/userinterface'
@@ -14,8 +14,14 @@ const PATH = '/{applianceId}/system/userinterface'
 const SSH_PORT = 22
 
 const text = (description: string) => Type.String({ description })
-const ipId = text('Id of the static IP of this node that the API listens on; empty for every address.')
-const certificateId = text('Id of the certificate that the API shows; empty for its own, self-signed one.')
+const ipId = refersTo(
+  text('Id of the static IP of this node that the API listens on; empty for every address.'),
+  'staticIps',
+)
+const certificateId = refersTo(
+  text('Id of the certificate that the API shows; empty for its own, self-signed one.'),
+  'certificates',
+)
 const sshEnabled = Type.Boolean({ description: 'Whether sshd runs, now and after each boot.' })
 
 const Read = Type.Object({

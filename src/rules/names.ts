@@ -1,6 +1,26 @@
 import type { Problem } from '../model/problem.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 
+export interface Named {
+  readonly id: string
+  readonly name: string
+}
+
+/** A record by its kind and name, with its id beside them; settings have no name but their id. */
+export function nameRecord(section: SectionName, { id, name }: Named): string {
+  const { label, nameField } = SECTIONS[section]
+  return nameField === 'id' ? `${label} ${id}` : `${label} ${name} (${id})`
+}
+
+/** The same of records in use. */
+export const nameUsers = (usage: readonly (Named & { readonly resource: string })[]): string =>
+  usage
+    .map(({ resource, ...record }) => {
+      const section = SECTION_NAMES.find((known) => known === resource)
+      return section === undefined ? record.name : nameRecord(section, record)
+    })
+    .join(', ')
+
 /**
  * No two records of a section have one name. Drafts see to that; a record that comes back with a reverted apply may
  * have a name that was given again meanwhile.
@@ -13,7 +33,7 @@ export function verifyNames(desired: ConfigView): readonly Problem[] {
 export function nameProblems(view: ConfigView, section: SectionName): readonly Problem[] {
   const { label, nameField } = SECTIONS[section]
   return sharedNames(view, section).map(({ id, name }) => {
-    const message = `another ${label} is named ${name}; rename or delete one of them`
+    const message = `another ${label} than ${id} is named ${name}; rename or delete one of them`
     return { section, id, field: nameField, message }
   })
 }

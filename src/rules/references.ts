@@ -1,4 +1,5 @@
 import type { Problem } from '../model/problem.ts'
+import { nameRecord } from './names.ts'
 import { type ConfigView, type Reference, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 
 /** What a reference names; undefined when it points nowhere. */
@@ -29,7 +30,7 @@ export function referenceProblems(desired: ConfigView, of: SectionName): readonl
   return danglingOf(desired, of).map(({ section, id, name, field, refersTo }) => {
     const [label, missing] = [SECTIONS[section].label, SECTIONS[refersTo.section].label]
     const next = `discard the pending change of this ${label}, or create the ${missing} again`
-    const message = `${field} of the ${label} ${name} names the ${missing} ${refersTo.id}, which does not exist: ${next}`
+    const message = `${field} of the ${nameRecord(section, { id, name })} names the ${missing} ${refersTo.id}, which does not exist: ${next}`
     return { section, id, field, message }
   })
 }

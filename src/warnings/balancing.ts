@@ -5,7 +5,8 @@ import { backendsOf } from '../model/l7-rules.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { Warning } from '../model/warning.ts'
 import { takesAll } from '../rules/l7-rules.ts'
-import { about, nameRecord } from './about.ts'
+import { nameRecord } from '../rules/names.ts'
+import { about } from './about.ts'
 
 type Layer = 'l4Backends' | 'l7Backends'
 type Group = (L4Backend | L7Backend) & { readonly enabled?: boolean }

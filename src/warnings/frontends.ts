@@ -7,7 +7,8 @@ import { backendsOf, type Condition, conditionsOf, type Rule } from '../model/l7
 import type { ConfigView } from '../model/sections.ts'
 import type { Warning } from '../model/warning.ts'
 import { takesAll } from '../rules/l7-rules.ts'
-import { about, nameRecord } from './about.ts'
+import { nameRecord } from '../rules/names.ts'
+import { about } from './about.ts'
 
 export function rests(section: 'l4Frontends' | 'l7Frontends', frontend: L4Frontend | L7Frontend, view: ConfigView) {
   if (!frontend.enabled || !isResting(frontend, view)) return []

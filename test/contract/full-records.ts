@@ -46,9 +46,12 @@ async function daemon(test: Test) {
 export async function fullRecords(test: Test, maker: ReturnType<typeof certificateMaker>) {
   const { call, node } = await daemon(test)
   const records = new Map<string, Full>()
+  /** What each creation answered of its record. */
+  const returned = new Map<string, Json>()
   const sent = async (method: 'POST' | 'PUT', path: string, body: Json) => {
-    const answer = await call(method, path, { body })
+    const answer = await call(method, method === 'POST' ? `${path}?return=record` : path, { body })
     test.ok(answer.status < 300, `${method} ${path}: ${answer.text}`)
+    if (method === 'POST') returned.set(path.replace(node, '{applianceId}'), answer.json.data)
     return answer.json.data
   }
   const inside = (data: Json | readonly Json[]): Json => {
@@ -195,7 +198,7 @@ export async function fullRecords(test: Test, maker: ReturnType<typeof certifica
     },
     { held: ['enabled', 'idpEntityId', 'idpSsoUrl', 'idpCertificates', 'baseUrl', 'breakGlassUserId'] },
   )
-  return { call, records }
+  return { call, records, returned, node }
 }
 
 type Created = (name: string, path: string, body: Json, more?: Partial<Full>) => Promise<string>

@@ -47,8 +47,8 @@ t.test('every reference to a missing record is reported at once', async (test) =
 t.test('a record in use cannot be removed, and data.usage says by whom', async (test) => {
   const { edit } = configFixture(test)
   await edit((draft) => {
-    draft.section('realServers').create(realServer('a'))
-    draft.section('l7Backends').create(backend('b', ['a']))
+    draft.section('realServers').create(realServer('a', { name: 'web 1' }))
+    draft.section('l7Backends').create({ ...backend('b', ['a']), name: 'web' })
     draft.section('l7Frontends').create(frontend('f', 'b'))
   })
   const error = await refuses(
@@ -56,12 +56,40 @@ t.test('a record in use cannot be removed, and data.usage says by whom', async (
     'IN_USE',
     edit((draft) => draft.section('realServers').remove('a')),
   )
+  test.equal(error.message, 'The real server web 1 (a) is used by Layer 7 backend web (b)')
   test.match(error.details.data, { usage: [{ resource: 'l7Backends', id: 'b', field: 'reals.0.ripId' }] })
   await refuses(
     test,
     'IN_USE',
     edit((draft) => draft.section('l7Backends').remove('b')),
   )
+})
+
+t.test('a reference to a record that is gone from the candidate, and runs, says its name', async (test) => {
+  const { edit, promote } = configFixture(test)
+  await edit((draft) => draft.section('realServers').create(realServer('a', { name: 'web 1' })))
+  await promote()
+  await edit((draft) => draft.section('realServers').remove('a'))
+  const error = await refuses(
+    test,
+    'INVALID_BODY',
+    edit((draft) => draft.section('l7Backends').create(backend('b', ['a', 'gone']))),
+  )
+  test.same(
+    error.details.errors?.map(({ message }) => message),
+    ['the real server web 1 (a) is deleted by a pending change', 'there is no real server with id gone'],
+  )
+})
+
+t.test('a name that is taken is refused with the record that has it', async (test) => {
+  const { edit } = configFixture(test)
+  await edit((draft) => draft.section('realServers').create(realServer('a', { name: 'web 1' })))
+  const error = await refuses(
+    test,
+    'NAME_NOT_UNIQUE',
+    edit((draft) => draft.section('realServers').create(realServer('b', { name: 'WEB 1' }))),
+  )
+  test.equal(error.message, 'The name is that of the real server web 1 (a) already')
 })
 
 t.test('one request that removes the user of a record and then the record is fine', async (test) => {

@@ -87,7 +87,7 @@ t.test('a refusal names every change, its author and the right', async (test) =>
     {
       field: 'c',
       code: 'PERMISSION_DENIED',
-      message: /user u@example\.test by a@b takes the right localUsers\.delete/,
+      message: /user u@example\.test \(k\) by a@b takes the right localUsers\.delete/,
     },
     { field: 'd', code: 'PERMISSION_DENIED', message: /roles\.delete/ },
   ])

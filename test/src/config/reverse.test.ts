@@ -54,11 +54,11 @@ t.test('REVISION_MISMATCH names what was changed again, and nothing is written',
   ] as const) {
     const error = await refuses(test, 'REVISION_MISMATCH', () => back(now as never, it))
     test.match(error.details.data, { records: [{ resource: 'realServers', resourceId: 'r', name: 'r' }] })
-    test.match(error.message, /revision 4 .*: r;/)
+    test.match(error.message, /revision 4 .*: real server r \(r\);/)
   }
   const many = Array.from({ length: 8 }, (_, n) =>
     change(`r${n}`, realServer(`r${n}`), realServer(`r${n}`, { weight: 2 })),
   )
   const error = await refuses(test, 'REVISION_MISMATCH', () => back([], ...many))
-  test.match(error.message, /r0, r1, r2, r3, r4 and 3 more/)
+  test.match(error.message, /real server r0 \(r0\), real server r1 \(r1\), .*, real server r4 \(r4\) and 3 more/)
 })

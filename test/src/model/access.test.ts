@@ -18,8 +18,8 @@ t.test('a part of a person’s name may be empty, and holds no control character
 })
 
 t.test('a list of ids names each once', async (test) => {
-  const list = Ids('Things.')
-  test.match(list, { description: 'Things.' })
+  const list = Ids('groups', 'Things.')
+  test.match(list, { description: 'Things.', items: { 'x-refers-to': ['groups'] } })
   test.ok(fits(list, []))
   test.ok(fits(list, ['a', 'b']))
   test.notOk(fits(list, ['a', 'a']))

@@ -85,7 +85,11 @@ t.test('what does not fit what came later is refused by what is in the way, and 
   await apply()
   test.match(await call('PUT', `/revisions/${made}/revert`), {
     status: 409,
-    json: { code: 'IN_USE', message: /used by be; change those first/, data: { usage: [{ id: backend, name: 'be' }] } },
+    json: {
+      code: 'IN_USE',
+      message: /used by Layer 7 backend be \(.*\); change those first/,
+      data: { usage: [{ id: backend, name: 'be' }] },
+    },
   })
   await call('PUT', `/layer7proxy/backends/${backend}`, { body: { reals: [] } })
   const emptied = await apply()
@@ -93,7 +97,11 @@ t.test('what does not fit what came later is refused by what is in the way, and 
   const removed = await apply()
   test.match(await call('PUT', `/revisions/${emptied}/revert`), {
     status: 412,
-    json: { code: 'REVISION_MISMATCH', message: /be would need the real server/, data: { records: [{ name: 'be' }] } },
+    json: {
+      code: 'REVISION_MISMATCH',
+      message: /backend be \(.*\) would need the real server/,
+      data: { records: [{ name: 'be' }] },
+    },
   })
   await rip('WEB')
   await apply()

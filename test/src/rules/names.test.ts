@@ -1,5 +1,5 @@
 import t from 'tap'
-import { verifyNames } from '../../../src/rules/names.ts'
+import { nameRecord, nameUsers, verifyNames } from '../../../src/rules/names.ts'
 import { realServer, user } from '../../fixtures/config.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
@@ -9,4 +9,14 @@ t.test('two records of a section with one name are a problem of the second, what
     users: [user('web')],
   })
   test.match(verifyNames(view), [{ section: 'realServers', id: 'b', field: 'name', message: /named WEB/ }])
+})
+
+t.test('a record is called by kind and name, with its id beside them', async (test) => {
+  test.equal(nameRecord('l7Frontends', { id: 'f-1', name: 'web' }), 'Layer 7 frontend web (f-1)')
+  test.equal(nameRecord('clocks', { id: 'node-1', name: 'node-1' }), 'clock node-1')
+  const usage = [
+    { resource: 'users', id: 'u', name: 'ann@corp.example', field: 'groups' },
+    { resource: 'another', id: 'x', name: 'this', field: 'y' },
+  ]
+  test.equal(nameUsers(usage), 'user ann@corp.example (u), this')
 })

@@ -52,7 +52,7 @@ t.test('every reference that points nowhere names its record and field', async (
   )
   test.equal(
     found[3]?.message,
-    'defaultBackendId of the Layer 7 frontend f names the Layer 7 backend z, which does not exist: ' +
+    'defaultBackendId of the Layer 7 frontend f (f) names the Layer 7 backend z, which does not exist: ' +
       'discard the pending change of this Layer 7 frontend, or create the Layer 7 backend again',
   )
 })

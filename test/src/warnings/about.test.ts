@@ -1,9 +1,8 @@
 import t from 'tap'
-import { about, nameRecord } from '../../../src/warnings/about.ts'
+import { about } from '../../../src/warnings/about.ts'
 
 t.test('a record is called by kind and name, with its id beside them', async (test) => {
   const web = { id: 'f-1', name: 'web' }
-  test.equal(nameRecord('l7Frontends', web), 'Layer 7 frontend web (f-1)')
   test.same(about('HSTS_CANNOT_FIRE', 'l7Frontends', web, 'has it.'), {
     code: 'HSTS_CANNOT_FIRE',
     message: 'The Layer 7 frontend web (f-1) has it.',

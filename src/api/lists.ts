@@ -1,0 +1,201 @@
+import { type TObject, Type } from 'typebox'
+import { ApiError } from '../base/errors.ts'
+import { type Each, fillMessage, Reply } from './reply.ts'
+
+/**
+ * Lists of records, one at a time, by name, by a part of a text, or in pages. What begins the next page is the place
+ * behind the last record of this one: whatever comes and goes meanwhile, no record that stays is missed or told twice.
+ */
+
+/** What a list endpoint says of its records, which it answers in the order of their keys. */
+export interface ListRules {
+  /**
+   * Where `q` looks beside the id: dotted paths, also through lists. The first is what `name` is compared with.
+   */
+  readonly searched: readonly string[]
+  /** So many are answered without a limit; undefined: all. */
+  readonly usual?: number
+  /** Text that a record has its place by; undefined: its id. */
+  readonly key?: (record: never) => string
+}
+
+export const PAGE_DEFAULT = 100
+const PAGE_MAX = 1_000
+
+interface ListAsked {
+  readonly name?: string
+  readonly q?: string
+  readonly limit?: number
+  readonly after?: string
+}
+
+/** The parameters of whatever is answered in pages; `usual` of them without a limit. */
+export const pageParameters = (usual: number | undefined) => ({
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: PAGE_MAX,
+      description: `At most so many, 1 to ${PAGE_MAX}; ${usual ?? 'all'} when left out.`,
+    }),
+  ),
+  after: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 1024,
+      description: 'As `next` of the page before; without it the first page.',
+    }),
+  ),
+})
+
+/** The parameters of the query, beside those that the endpoint has of its own. */
+export function listQuery(rules: ListRules, own: TObject | undefined): TObject {
+  const { searched } = rules
+  const [named = 'id', ...others] = searched
+  const properties = {
+    ...own?.properties,
+    name: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 256, description: `Only what has this ${named}, whatever its case.` }),
+    ),
+    q: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description: `Only what holds this text, whatever its case, in ${['id', named, ...others].join(', ')}.`,
+      }),
+    ),
+    ...pageParameters(rules.usual),
+  }
+  return Type.Object(properties, { additionalProperties: false })
+}
+
+/** Beside the data of a list. */
+export const listBeside = (own: TObject | undefined): TObject =>
+  Type.Object({
+    ...own?.properties,
+    next: Type.Optional(
+      Type.String({ description: 'Ask with it as `after` for what follows; absent where nothing does.' }),
+    ),
+  })
+
+/** A list as its handler answers it: plain, told one by one, or the only field of its data. */
+interface Whole {
+  readonly each: Each
+  /** Name of that field. */
+  readonly within: string | undefined
+  readonly beside: Readonly<Record<string, unknown>>
+}
+
+const asIs = (record: unknown) => record
+
+function wholeOf(result: unknown): Whole {
+  const [data, each, beside] =
+    result instanceof Reply ? [result.data as unknown, result.each, result.beside] : [result, undefined, {}]
+  if (each !== undefined) return { each, within: undefined, beside }
+  if (Array.isArray(data)) return { each: { records: data, told: asIs }, within: undefined, beside }
+  const [[within, records] = ['', undefined]] = Object.entries(Object(data))
+  if (!Array.isArray(records)) throw new Error('a list endpoint answers a list')
+  return { each: { records, told: asIs }, within, beside }
+}
+
+interface Listing {
+  readonly name: string
+  readonly message: string
+  readonly list: ListRules
+}
+
+/** What the endpoint answers of the list that its handler has made. */
+export function answerList(
+  listing: Listing,
+  result: unknown,
+  params: Readonly<Record<string, string>>,
+  asked: ListAsked,
+): unknown {
+  const { list } = listing
+  const limit = asked.limit ?? list.usual
+  const isWhole = limit === undefined && (asked.after ?? asked.name ?? asked.q) === undefined
+  // Nearly everybody asks for all of it.
+  if (isWhole && !(result instanceof Reply && result.each !== undefined)) return result
+  const { each, within, beside } = wholeOf(result)
+  const { page, next } = pageOf(listing, each.records, { ...asked, limit })
+  const around = next === undefined ? beside : { ...beside, next }
+  if (within !== undefined) return Reply.with({ [within]: page.map(each.told) }, { beside: around })
+  return inSlices(fillMessage(listing.message, params, undefined), { ...each, records: page }, around)
+}
+
+function pageOf(
+  { name, list }: Listing,
+  records: readonly unknown[],
+  {
+    limit = Number.POSITIVE_INFINITY,
+    after,
+    ...wanted
+  }: Omit<ListAsked, 'limit'> & { readonly limit: number | undefined },
+): { readonly page: readonly unknown[]; readonly next: string | undefined } {
+  const keyOf = (list.key ?? idOf) as (record: unknown) => string
+  const isWanted = wantedBy(list, wanted)
+  const last = after === undefined ? undefined : readPlace(name, after)
+  const page: unknown[] = []
+  for (const record of records) {
+    if ((last !== undefined && keyOf(record) <= last) || !isWanted(record)) continue
+    if (page.length === limit) return { page, next: placeBehind(name, keyOf(page.at(-1))) }
+    page.push(record)
+  }
+  return { page, next: undefined }
+}
+
+const idOf = (record: unknown): string => String(Reflect.get(Object(record), 'id'))
+
+function wantedBy({ searched }: ListRules, { name, q }: ListAsked): (record: unknown) => boolean {
+  const [named = [], ...others] = searched.map((path) => path.split('.'))
+  const [wanted, part] = [name?.toLowerCase(), q?.toLowerCase()]
+  const looked = [['id'], named, ...others]
+  return (record) => {
+    const textsAt = (path: readonly string[]) => textsIn(record, path).map((text) => text.toLowerCase())
+    if (wanted !== undefined && !textsAt(named).includes(wanted)) return false
+    return part === undefined || looked.some((path) => textsAt(path).some((text) => text.includes(part)))
+  }
+}
+
+function textsIn(value: unknown, path: readonly string[]): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap((one) => textsIn(one, path))
+  const [name, ...rest] = path
+  if (name === undefined) return typeof value === 'string' ? [value] : []
+  return typeof value === 'object' && value !== null ? textsIn(Reflect.get(value, name), rest) : []
+}
+
+/** A place holds the name of its list: one of another list is none of this one. */
+const placeBehind = (list: string, key: string) => Buffer.from(`${list} ${key}`).toString('base64url')
+
+function readPlace(list: string, after: string): string {
+  const text = Buffer.from(after, 'base64url').toString()
+  const key = text.slice(list.length + 1)
+  if (placeBehind(list, key) === after) return key
+  const message = 'is no `next` of this list'
+  throw new ApiError('INVALID_QUERY', `The query has 1 problem: after ${message}`, {
+    errors: [{ field: 'after', code: 'FORMAT', message }],
+  })
+}
+
+/** Records that are told in one turn of the event loop: about a millisecond. */
+const SLICE = 200
+
+/**
+ * A list as it is answered: at once while it is short, else a little at a time, so that others are answered in between.
+ * The records are those of this moment; what is told of each is looked up when its turn comes.
+ */
+function inSlices(message: string, each: Each, beside: Reply<unknown>['beside']): Reply<unknown> {
+  if (each.records.length <= SLICE) return Reply.with(each.records.map(each.told), { beside })
+  return Reply.bytes({ body: '', contentType: 'application/json', slices: () => slices(message, each, beside) })
+}
+
+function* slices(message: string, { records, told }: Each, beside: Reply<unknown>['beside']) {
+  let text = `{"status":"success","message":${JSON.stringify(message)},"data":[`
+  for (let from = 0; from < records.length; from += SLICE) {
+    const part = records.slice(from, from + SLICE).map((record) => JSON.stringify(told(record)))
+    yield Buffer.from(`${text}${from === 0 ? '' : ','}${part.join(',')}`)
+    text = ''
+  }
+  const behind = Object.entries(beside).map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`)
+  yield Buffer.from(`]${behind.join('')}}`)
+  return undefined
+}

@@ -1,0 +1,75 @@
+import { type TObject, type TSchema, Type } from 'typebox'
+import type { Endpoint } from './endpoint.ts'
+import { ApiError } from '../base/errors.ts'
+import { recordRead, shapeOf } from './read-fields.ts'
+import { Reply } from './reply.ts'
+
+/** Who makes a record may have it answered as a read answers it, beside its id. */
+
+const WantedReturn = Type.Optional(
+  Type.Enum(['record'], { description: 'Answers the whole record, as reading it would; without it, its id.' }),
+)
+
+type Json = Readonly<Record<string, unknown>>
+interface Request {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: { readonly return?: 'record' }
+  readonly body: Json
+  readonly accept: string
+  readonly headers: Json
+}
+interface Context {
+  may(endpoint: string): boolean
+}
+
+/** What reads the record, but for secrets: those are read on purpose only. */
+function readingOf({ path }: Endpoint, table: readonly Endpoint[]): Endpoint | undefined {
+  const at = (wanted: string) => table.find((other) => other.method === 'GET' && other.path === wanted)
+  const one = at(`${path}/{id}`)
+  return one === undefined || one.reveals ? at(path) : one
+}
+
+function withRecord(data: TSchema | undefined, reading: Endpoint): TSchema {
+  const own: unknown = Reflect.get(data ?? {}, 'properties')
+  const record = Object.entries(shapeOf(reading.data).fields).map(([name, schema]) => [name, Type.Optional(schema)])
+  const all = Type.Object({ ...Object.fromEntries(record), ...(own as TObject['properties'] | undefined) })
+  return own === undefined ? Type.Optional(all) : all
+}
+
+function returning(create: Endpoint, reading: Endpoint): Endpoint {
+  const { prepare, handle, query } = create
+  const assertMay = (ctx: Context) => {
+    if (ctx.may(reading.name)) return
+    throw new ApiError('PERMISSION_DENIED', `return=record needs the right to ${reading.method} ${reading.path}`)
+  }
+  const withIt = async (ctx: Context, request: Request, prepared: never): Promise<unknown> => {
+    assertMay(ctx)
+    const made = await handle(ctx as never, request as never, prepared)
+    const reply = made instanceof Reply ? made : Reply.with(made, {})
+    const data = Object(reply.data)
+    const id = reply.created ?? String(Object.values(data)[0])
+    const record = await recordRead(reading, ctx, { ...request, params: { ...request.params, id } })
+    return Reply.with({ ...record, ...data }, reply)
+  }
+  return {
+    ...create,
+    query: Type.Object({ ...query?.properties, return: WantedReturn }, { additionalProperties: false }),
+    data: withRecord(create.data, reading),
+    prepare:
+      prepare &&
+      ((ctx: never, request: never) => {
+        if ((request as Request).query.return !== undefined) assertMay(ctx)
+        return prepare(ctx, request)
+      }),
+    handle: (ctx: never, request: never, prepared: never) =>
+      (request as Request).query.return === undefined ? handle(ctx, request, prepared) : withIt(ctx, request, prepared),
+  }
+}
+
+/** The table in which every creation of a record may answer it. */
+export const returningWhatIsMade = (table: readonly Endpoint[]): readonly Endpoint[] =>
+  table.map((create) => {
+    if (create.method !== 'POST' || create.effect !== 'stage' || create.status !== 201) return create
+    const reading = readingOf(create, table)
+    return reading === undefined ? create : returning(create, reading)
+  })
