@@ -35,6 +35,7 @@ async function prepare(bench: BenchDaemon, bare: string): Promise<Site> {
   const { json } = await daemon.call('GET', '/backup')
   json.sections.realServers.data.realServers = servers
   json.sections.layer7proxy.data = {
+    ...json.sections.layer7proxy.data,
     l7Backends: [backend('be', used)],
     l7Frontends: [frontend('fe', 'be', { ports: String(await freePort()) })],
   }

@@ -92,7 +92,7 @@ async function finalized(client: Client, order: Order, step: AcmeStep, door: Doo
   const { crypto } = await library()
   const { names, keyType, progress } = step
   if (progress.privateKey === undefined) {
-    const size = Number(/\d+$/.exec(keyType)?.[0])
+    const size = Number(keyType.replace(/^[a-z]+/, ''))
     const key = keyType.startsWith('rsa')
       ? await crypto.createPrivateRsaKey(size)
       : await crypto.createPrivateEcdsaKey(size === 384 ? 'P-384' : 'P-256')
