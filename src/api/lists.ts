@@ -145,22 +145,26 @@ function pageOf(
 
 const idOf = (record: unknown): string => String(Reflect.get(Object(record), 'id'))
 
+/** Looks at tens of thousands of records in one turn, so nothing is made for each. */
 function wantedBy({ searched }: ListRules, { name, q }: ListAsked): (record: unknown) => boolean {
   const [named = [], ...others] = searched.map((path) => path.split('.'))
-  const [wanted, part] = [name?.toLowerCase(), q?.toLowerCase()]
   const looked = [['id'], named, ...others]
-  return (record) => {
-    const textsAt = (path: readonly string[]) => textsIn(record, path).map((text) => text.toLowerCase())
-    if (wanted !== undefined && !textsAt(named).includes(wanted)) return false
-    return part === undefined || looked.some((path) => textsAt(path).some((text) => text.includes(part)))
-  }
+  const wanted = name?.toLowerCase()
+  // Without a copy of each text in lower case: a fifth of the time.
+  const part = q === undefined ? undefined : new RegExp(q.replaceAll(/[\^$\\.*+?()[\]{}|/]/g, String.raw`\$&`), 'iu')
+  const isNamed = (text: string) => text.toLowerCase() === wanted
+  const holdsPart = (text: string) => part?.test(text) === true
+  return (record) =>
+    (wanted === undefined || someText(record, named, 0, isNamed)) &&
+    (part === undefined || looked.some((path) => someText(record, path, 0, holdsPart)))
 }
 
-function textsIn(value: unknown, path: readonly string[]): readonly string[] {
-  if (Array.isArray(value)) return value.flatMap((one) => textsIn(one, path))
-  const [name, ...rest] = path
-  if (name === undefined) return typeof value === 'string' ? [value] : []
-  return typeof value === 'object' && value !== null ? textsIn(Reflect.get(value, name), rest) : []
+function someText(value: unknown, path: readonly string[], at: number, fits: (text: string) => boolean): boolean {
+  if (typeof value === 'string') return at === path.length && fits(value)
+  if (Array.isArray(value)) return value.some((one) => someText(one, path, at, fits))
+  const name = path[at]
+  if (name === undefined || typeof value !== 'object' || value === null) return false
+  return someText(Reflect.get(value, name), path, at + 1, fits)
 }
 
 /** A place holds the name of its list: one of another list is none of this one. */

@@ -92,6 +92,8 @@ t.test('names are compared whole and parts anywhere, whatever their case; pages 
   test.equal(found({ q: 'db8::' }), 'a')
   test.equal(found({ name: 'web1', q: 'mail' }), '')
   test.equal(found({ q: '.*' }), '')
+  const odd = String.raw`^$\.*+?()[]{}|/-#&~ é`
+  test.equal(ids(page([thing('a', { name: `x${odd}y` }), thing('b')], { q: odd.toUpperCase() }).things), 'a')
   const first = page(web, { q: 'web1', limit: 1 })
   test.same([ids(first.things), ids(page(web, { q: 'web1', limit: 1, after: first.next ?? '' }).things)], ['a', 'b'])
 })
