@@ -14,6 +14,7 @@ import type { ApplyParts } from '../config/apply-parts.ts'
 import type { ApplyEngine } from '../config/apply.ts'
 import { Editing } from '../config/editing.ts'
 import { configView } from '../config/views.ts'
+import { LOG_RING } from '../drivers/haproxy/access-log.ts'
 import { AGENTX_SOCKET } from '../drivers/snmpd/render.ts'
 import { nodeIn } from '../drivers/this-node.ts'
 import { Events } from '../events/events.ts'
@@ -26,6 +27,7 @@ import { Director, keepalivedRuns } from '../ipvs/director.ts'
 import { Jobs } from '../jobs/jobs.ts'
 import { ApiListeners } from '../listeners/api-listeners.ts'
 import { ensureCertificate } from '../listeners/own-certificate.ts'
+import { AccessLogs } from '../logs/access-logs.ts'
 import type { Machine } from '../machine/machine.ts'
 import { ClusterFiles } from '../membership/cluster-files.ts'
 import { isNodeUpdate, NODE_UPDATE } from '../machine/updates/node-update.ts'
@@ -112,7 +114,8 @@ export async function createAppliance(
   const archives = await ArchiveThreadKeeper.open(sides, log, clock, machine.startArchives)
   const handle = withFrontPage((incoming, requestId) => pipeline.handle(incoming, requestId))
   const listeners = createListeners(ground, handle)
-  const figuresKept = { layer4, layer7, archives }
+  const accessLogs = createAccessLogs(ground)
+  const figuresKept = { layer4, layer7, archives, accessLogs }
   const beneath = { ...ground, ...figuresKept, membership, access, audit, editing, events, jobs, listeners, observed }
   const engine: ApplyEngine = createEngine(beneath, (changes) => made.automatic.beforeApply(changes))
   hasBegun = true
@@ -208,6 +211,14 @@ function createLayer4(
   const source = { kind: 'ipvs', fd: settings.genetlink } as const
   const archive = { directory: join(stateFolder, LAYER4_ARCHIVE), source }
   return new Layer4Stats({ ...parts, running, archive, names, revision })
+}
+
+function createAccessLogs({ machine, settings, store, ...ground }: Ground): AccessLogs {
+  const { masterSocket, statsSocket } = machine
+  const sockets = masterSocket === undefined || statsSocket === undefined ? undefined : { masterSocket, statsSocket }
+  const source = sockets && { ...sockets, ring: LOG_RING }
+  const limits = { bytes_max: settings.logMegabytes * 1024 * 1024, age_ms: settings.logDays * 86_400_000 }
+  return new AccessLogs({ ...ground, limits, source, runningVersion: () => store.runningVersion })
 }
 
 function createAgent({ running, nodeId, log }: Ground, layer7: Layer7Stats, names: ObjectNames): FulcrumAgent {

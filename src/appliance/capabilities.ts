@@ -15,11 +15,9 @@ import { Revisions } from '../config/revisions.ts'
 import { createTransacting } from '../config/transacting.ts'
 import { Transactions } from '../config/transactions.ts'
 import type { Whole } from '../context/capabilities.ts'
-import { LOG_RING } from '../drivers/haproxy/access-log.ts'
 import { scriptFile, SCRIPTS_FOLDER } from '../health-checks/script-files.ts'
 import { createStickTables } from '../ipvs/stick-tables.ts'
 import { createDrains } from '../jobs/drain.ts'
-import { AccessLogs } from '../logs/access-logs.ts'
 import { createConsole } from '../machine/console-access.ts'
 import { Power } from '../machine/power.ts'
 import { createClock } from '../machine/set-clock.ts'
@@ -76,9 +74,8 @@ export function createCapabilities(node: Node): Made {
   const demo = new Demo(node)
   const { acme, orders } = createAcme(node)
   const applied = { path: APPLIED, isAnswer: isAppliedHere, lost: () => undefined }
-  const accessLogs = createAccessLogs(node)
   const capabilities: Whole = {
-    accessLogs,
+    accessLogs: node.accessLogs,
     accounts: access.account,
     acme,
     addresses,
@@ -124,18 +121,10 @@ export function createCapabilities(node: Node): Made {
   // Jobs that an earlier run of the daemon has left under way are known before anything of theirs is tidied.
   const kinds = [restoreChecks, drains, updates, rolling, snapshots].flatMap((one) => one.kinds)
   const tidied = { start: () => updates.tidy(), close: () => updates.close() }
-  const own = [accessLogs, snapshots, power, maintenance, automatic, transactions, orders]
+  const own = [node.accessLogs, snapshots, power, maintenance, automatic, transactions, orders]
   const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, ...own, ...floating.parts]
   const shareOf = (update: NodeUpdate) => updates.shareOf(update)
   return { capabilities, transactions, automatic, demo, here, shareOf, parts }
-}
-
-function createAccessLogs({ machine, settings, store, ...node }: Node): AccessLogs {
-  const { masterSocket, statsSocket } = machine
-  const sockets = masterSocket === undefined || statsSocket === undefined ? undefined : { masterSocket, statsSocket }
-  const source = sockets && { ...sockets, ring: LOG_RING }
-  const limits = { bytes_max: settings.logMegabytes * 1024 * 1024, age_ms: settings.logDays * 86_400_000 }
-  return new AccessLogs({ ...node, limits, source, runningVersion: () => store.runningVersion })
 }
 
 /** What others take over from this node, and when. */

@@ -13,6 +13,7 @@ import type { Node } from './node.ts'
 type EngineNode = Pick<
   Node,
   | 'access'
+  | 'accessLogs'
   | 'archives'
   | 'born'
   | 'clock'
@@ -30,13 +31,17 @@ type EngineNode = Pick<
 
 /** The engine that changes this machine, with every rule that an apply must keep. */
 export function createEngine(node: EngineNode, beforeApply: ApplyParts['beforeApply']): ApplyEngine {
-  const { access, archives, events, listeners, machine } = node
+  const { access, accessLogs, archives, events, listeners, machine } = node
+  /** What a reload would take away. */
+  const capture = async () => {
+    await Promise.all([archives.capture(), accessLogs.capture()])
+  }
   return new ApplyEngine({
     ...node,
     others: node.membership.others,
     executor: {
       check: (steps) => machine.executor.check(steps),
-      execute: (steps) => machine.executor.execute(steps, () => archives.capture()),
+      execute: (steps) => machine.executor.execute(steps, capture),
     },
     own: [listeners],
     rules: [

@@ -10,6 +10,7 @@ import type { Driver } from '../drivers/driver.ts'
 import type { Events } from '../events/events.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { ApiListeners } from '../listeners/api-listeners.ts'
+import type { AccessLogs } from '../logs/access-logs.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { Membership } from '../membership/membership.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
@@ -51,6 +52,7 @@ export interface Ground {
 /** What there is one of on a node. A capability is made of some of it. */
 export interface Node extends Ground {
   readonly access: AccessControl
+  readonly accessLogs: AccessLogs
   readonly archives: ArchiveThreadKeeper
   readonly audit: Audit
   readonly editing: Editing

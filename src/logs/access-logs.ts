@@ -15,6 +15,8 @@ const LOOK_EVERY_MS = 1_000
 /** It writes what it has, and ends. */
 const STOP_MS = 10_000
 const ENTRY = new URL('../../workers/logs.ts', import.meta.url)
+/** An apply waits for it, so it ends in any case. */
+const CAPTURE_MS = 5_000
 const FOLDER = 'access-logs'
 
 export interface AccessLogsParts {
@@ -35,6 +37,7 @@ export class AccessLogs implements AccessLogsReader {
   readonly #parts: AccessLogsParts
   readonly #looks: Repeated
   readonly #asked = new Map<number, { resolve: (answer: Answer) => void; reject: (error: Error) => void }>()
+  readonly #looked = new Map<number, () => void>()
   readonly #followers = new Set<(rows: readonly PlacedRow[], more: number) => void>()
   #request = 0
   #worker: Worker | undefined
@@ -76,6 +79,7 @@ export class AccessLogs implements AccessLogsReader {
       this.#worker = undefined
       for (const { reject } of this.#asked.values()) reject(new Error(`the log thread failed: ${failure}`))
       this.#asked.clear()
+      for (const resolve of this.#looked.values()) resolve()
       if (!this.#isClosed) log.error('the log thread ended; it is started again', { reason: failure })
     })
     if (this.#followers.size > 0) this.#post({ type: 'follow', isWanted: true })
@@ -84,6 +88,10 @@ export class AccessLogs implements AccessLogsReader {
 
   #receive(message: FromLogThread): void {
     if (message.type === 'warning') return this.#parts.log.warn(message.message, { detail: message.detail })
+    if (message.type === 'looked') {
+      this.#looked.get(message.request)?.()
+      return
+    }
     if (message.type === 'rows') {
       for (const follower of this.#followers) follower(message.rows, message.more)
       return
@@ -106,6 +114,23 @@ export class AccessLogs implements AccessLogsReader {
       this.#asked.set(request, { resolve: (answer) => resolve(answer as A), reject })
       thread.postMessage(question(request))
     })
+  }
+
+  /** Call it right before a reload: every line of the worker that ends is then read. */
+  async capture(): Promise<void> {
+    this.#look()
+    const worker = this.#worker
+    if (worker === undefined || this.#isClosed) return
+    const request = ++this.#request
+    await new Promise<void>((resolve) => {
+      const late = setTimeout(resolve, CAPTURE_MS)
+      this.#looked.set(request, () => {
+        clearTimeout(late)
+        resolve()
+      })
+      worker.postMessage({ type: 'look', request } satisfies ToLogThread)
+    })
+    this.#looked.delete(request)
   }
 
   async search({ limit, after, ...query }: Parameters<AccessLogsReader['search']>[0]): Promise<LogPage> {

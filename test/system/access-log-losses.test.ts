@@ -14,13 +14,15 @@ import { get, LIMITS, load, reader, send, site, until } from './access-log-fixtu
 
 t.test('nothing is lost over reloads while requests come', async (test) => {
   const { haproxy, view, port } = await site(test)
-  const { rows, page } = reader(test, haproxy)
+  const { rows, page, thread } = reader(test, haproxy)
   const running = load(port, 4)
   let before = view()
   for (const timeoutClient of [31, 32, 33]) {
     const seen = running.answered()
     await until(() => running.answered() > seen + 50)
     const after = view({ timeoutClient })
+    // As the engine does.
+    await thread.look()
     const { ok } = await haproxy.apply(before, after, 'reload')
     test.equal(ok, true, 'reloaded')
     before = after
@@ -28,6 +30,25 @@ t.test('nothing is lost over reloads while requests come', async (test) => {
   const answered = await running.stop()
   const kept = await rows(answered)
   test.equal(kept.filter(({ status }) => status === 200).length, answered)
+  test.strictSame((await page()).losses, { lost: 0, unreadable: 0, unstored: 0 })
+})
+
+t.test('reloads right behind each other lose nothing either', async (test) => {
+  const { haproxy, view, port } = await site(test)
+  const { rows, page, thread } = reader(test, haproxy)
+  let before = view()
+  for (let round = 1; round <= 8; round++) {
+    const after = view({ timeoutClient: 30 + round })
+    await send(port, get(`/${round}`))
+    await thread.look()
+    await haproxy.apply(before, after, 'reload')
+    before = after
+  }
+  const found = await rows(8)
+  test.strictSame(
+    found.map(({ path }) => path),
+    ['/1', '/2', '/3', '/4', '/5', '/6', '/7', '/8'],
+  )
   test.strictSame((await page()).losses, { lost: 0, unreadable: 0, unstored: 0 })
 })
 

@@ -1,8 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { infoField, parseShowProc, requestLine, toWorker } from '../../src/drivers/haproxy/cli.ts'
 import { exchange } from '../archive/exchange.ts'
 import { WorkerLines } from './worker-lines.ts'
 
 const ANSWER_MS = 2_000
+/** Half a second. */
+const TRIES = 20
+const TRY_AGAIN_MS = 25
 /** Old workers that are listened to; each takes a place of the ten that its command socket has. */
 const OLD_MAX = 16
 
@@ -40,6 +44,7 @@ export class HaproxyLines {
   /** Not to be asked again: they have no ring, or nothing comes of them any more. */
   readonly #done = new Set<number>()
   #looking: Promise<void> | undefined
+  #isHeard = false
   #isClosed = false
 
   constructor(source: LinesSource, intake: LinesIntake) {
@@ -55,8 +60,22 @@ export class HaproxyLines {
     return this.#looking
   }
 
+  /**
+   * Resolves when the worker that serves is listened to, or was for long not to be reached. A worker that has just
+   * begun shares its socket with the one before it, which may answer there.
+   */
+  async listen(): Promise<void> {
+    await this.#looking
+    for (let tries = 0; tries < TRIES; tries++) {
+      await this.look()
+      if (this.#isHeard || this.#isClosed) return
+      await sleep(TRY_AGAIN_MS)
+    }
+  }
+
   async #look(): Promise<void> {
     const { masterSocket } = this.#source
+    this.#isHeard = false
     const processes = parseShowProc(await this.#ask('show proc'))
     if (processes === undefined || this.#isClosed) return
     const current = processes.workers[0]?.pid
@@ -65,6 +84,7 @@ export class HaproxyLines {
     for (const pid of this.#done) if (!all.has(pid)) this.#done.delete(pid)
     this.#intake.processes(new Set([...all, ...this.#sessions.keys()]))
     if (current !== undefined && this.#isNew(current)) await this.#listen(this.#source.statsSocket, '', current)
+    this.#isHeard = current !== undefined && !this.#isNew(current)
     for (const pid of old.slice(-OLD_MAX)) {
       if (this.#isNew(pid)) await this.#listen(masterSocket, toWorker({ pid }, ''), pid)
       else await this.#lookAtOld(pid)

@@ -47,6 +47,8 @@ export type ToLogThread =
       readonly after: Cursor | undefined
     }
   | { readonly type: 'top'; readonly request: number; readonly filter: Filter; readonly limit: number }
+  /** Listen to the HAProxy that serves now; answered when that is so. */
+  | { readonly type: 'look'; readonly request: number }
   /** Whether new rows are to be told. */
   | { readonly type: 'follow'; readonly isWanted: boolean }
   | { readonly type: 'stop' }
@@ -54,6 +56,7 @@ export type ToLogThread =
 export type FromLogThread =
   | { readonly type: 'page'; readonly request: number; readonly answer: LogsPage }
   | { readonly type: 'top'; readonly request: number; readonly answer: LogsTop }
+  | { readonly type: 'looked'; readonly request: number }
   | { readonly type: 'failed'; readonly request: number; readonly reason: string }
   /** Stored rows, and how many more were stored that are not among them. */
   | { readonly type: 'rows'; readonly rows: readonly PlacedRow[]; readonly more: number }

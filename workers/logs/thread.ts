@@ -55,6 +55,14 @@ export class LogThread {
     void this.#lines?.look()
   }
 
+  /**
+   * Listens to the HAProxy that serves now. Right before a reload: a worker that nobody listens to may be gone before
+   * the next look.
+   */
+  async look(): Promise<void> {
+    await this.#lines?.listen()
+  }
+
   #take(text: string): void {
     const words = text.split(' ')
     const number = numberOf(words)
@@ -107,6 +115,8 @@ export class LogThread {
 
   receive(message: Exclude<ToLogThread, { readonly type: 'stop' }>): void {
     if (message.type === 'follow') this.#isFollowed = message.isWanted
+    else if (message.type === 'look')
+      void this.look().then(() => this.#post({ type: 'looked', request: message.request }))
     else this.#queue = this.#queue.then(() => this.#answer(message))
   }
 

@@ -7,7 +7,7 @@ import { silentLog } from '../../../src/base/log.ts'
 import { recordingMachine } from '../../fixtures/appliance.ts'
 import { configFixture, frontend, refuses, temporaryFolder } from '../../fixtures/config.ts'
 
-t.test('figures are read before HAProxy is reloaded, and every rule is asked', async (test) => {
+t.test('figures are read, and logs listened to, before HAProxy is reloaded, and every rule is asked', async (test) => {
   const { store, edit } = configFixture(test)
   const machine = recordingMachine(temporaryFolder(test, 'engine'))
   const order: string[] = []
@@ -34,6 +34,7 @@ t.test('figures are read before HAProxy is reloaded, and every rule is asked', a
     listeners: { verify: async () => [], enact: async () => undefined } as never,
     membership: { others: undefined } as never,
     archives: { capture: async () => void order.push('capture') } as never,
+    accessLogs: { capture: async () => void order.push('listen') } as never,
     access: { onPromoted: () => void order.push('promoted') } as never,
     events: { publish: (_: string, { state }: { readonly state: string }) => void order.push(state) } as never,
   }
@@ -44,5 +45,5 @@ t.test('figures are read before HAProxy is reloaded, and every rule is asked', a
   test.match(error.message, /administrator/i)
   test.same(order, ['refused'])
   await engine.converge(({ name }) => name === 'layer7proxy')
-  test.same(order.slice(1), ['execute unit', 'capture'])
+  test.same(order.slice(1), ['execute unit', 'capture', 'listen'])
 })

@@ -46,6 +46,8 @@ t.test('lines of a real HAProxy are followed and found, and who needs no thread 
   for (const path of ['/other', '/wanted?token=s']) await fetch(`http://127.0.0.1:${port}${path}`)
   await told
   stop()
+  await logs.capture()
+  test.pass('a capture ends')
   test.match(followed, /event: line\ndata: \{.*"path":"\/wanted\?token=\*\*"/)
   test.notMatch(followed, /other/)
   const { lines, next } = await logs.search({ limit: 10 })
