@@ -198,10 +198,19 @@ export async function fullRecords(test: Test, maker: ReturnType<typeof certifica
     },
     { held: ['enabled', 'idpEntityId', 'idpSsoUrl', 'idpCertificates', 'baseUrl', 'breakGlassUserId'] },
   )
+  await orders(sent)
   return { call, records, returned, node }
 }
 
 type Created = (name: string, path: string, body: Json, more?: Partial<Full>) => Promise<string>
+
+/** They have no PUT. A CA is asked of what runs only. */
+async function orders(sent: (method: 'POST', path: string, body: Json) => Promise<Json>) {
+  await sent('POST', '/layer7proxy/frontends', { name: 'door', mode: 'http', ip: '192.0.2.52', ports: '8123' })
+  const ca = { name: 'ca', directoryUrl: 'https://ca.test/directory', termsAgreed: true, httpPort: 8123 }
+  const { id: accountId } = await sent('POST', '/certificates/acme/accounts', ca)
+  await sent('POST', '/certificates/acme/orders', { name: 'site', names: ['www.site.test'], accountId })
+}
 
 async function access(created: Created) {
   const group = await created('groups', '/rbac/groups', { id: 'ops', name: 'Ops' })

@@ -26,11 +26,20 @@ const CERTIFICATE = {
     keyType: 'rsa 2048',
   },
 }
+const ORDER = {
+  id: 'order',
+  name: 'order',
+  accountId: 'acme-1-0',
+  names: ['www.example.test'],
+  challenge: 'http-01',
+  keyType: 'ec256',
+  certificateId: 'cert-0',
+}
 
 /** Several records of every section, each of this node. */
 async function fill(state: string, nodeId: string): Promise<void> {
   const store = new LmdbConfigStore(join(state, 'config'))
-  const everything = { ...EVERYTHING, certificates: [CERTIFICATE] }
+  const everything = { ...EVERYTHING, certificates: [CERTIFICATE], acmeOrders: [ORDER] }
   const writes = SECTION_NAMES.flatMap((section) => {
     const { nameField } = SECTIONS[section]
     const [first] = everything[section]

@@ -35,6 +35,8 @@ const REFERRING: Partial<Record<SectionName, object>> = {
   },
   l7Backends: { reals: [{ ripId: 'r' }], healthCheck: { type: 'script', id: 'own' } },
   l4Backends: { reals: [{ ripId: 'r' }], healthCheck: { type: 'script', id: 'own' } },
+  l7Raw: { frontends: [{ id: 'f', lines: [] }], backends: [{ id: 'b', lines: [] }] },
+  acmeOrders: { accountId: 'a', certificateId: 'c' },
   userInterfaces: { ipId: 'i', SSLCertificate: 'c' },
   samlConfigs: { breakGlassUserId: 'u' },
 }
@@ -104,6 +106,7 @@ const LISTS = [
   '/healthchecks',
   '/ipvsDirector/backends',
   '/layer7proxy/backends',
+  '/layer7proxy/frontends',
   '/certificates/certs',
   '/ciphers/lists',
   '/ipgroups',
