@@ -21,6 +21,7 @@ import { PeerServer } from '../peers/peer-server.ts'
 import { askStanding, type Standing } from '../peers/standing.ts'
 import type { ClusterFiles, NodeCredentials, OwnMembership } from './cluster-files.ts'
 import type { EtcdService } from './etcd-service.ts'
+import { FirstStart } from './first-start.ts'
 import { clientOf, gatewaysOf } from './gateways.ts'
 import { JoinTokens } from './join-tokens.ts'
 import type { Members, Voter } from './members.ts'
@@ -79,6 +80,7 @@ export class JoinedCluster {
   readonly #server: PeerServer
   readonly #holder: KeyHolder
   readonly #care: Upkeep
+  readonly #firstStart: FirstStart
   readonly #looks: Repeated
   /** Its own member of etcd answers it: one that has just joined answers nobody. */
   #isVoter = false
@@ -108,6 +110,7 @@ export class JoinedCluster {
     this.removals = new Removals({ ...parts, ...begun, ...this.#waysOfRemovals })
     this.witness = new WitnessCare({ ...parts, ...begun, ...this.#waysOfWitness })
     this.#care = new Upkeep({ ...parts, cluster: this, present: (credentials) => this.#present(credentials) })
+    this.#firstStart = new FirstStart({ ...parts, own: begun.own, etcd: begun.etcd, wait: sleep })
     this.succession = new Succession({ ...parts, ...begun, messages: parts.log })
     this.#looks = new Repeated('the cluster', () => this.#look(), LOOK_EVERY_MS, parts.log)
     this.#looks.start()
@@ -190,7 +193,8 @@ export class JoinedCluster {
     const listed = await this.etcd.members.list({ isSerializable: true, timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
     const leader = (await this.#statusAt(this.succession.hasNoMember ? this.#other : this.own))?.leader
     const { own, log, succession } = this
-    const parts = { ...this.#parts, own, log, histories: succession.histories }
+    const { histories, takeovers } = succession
+    const parts = { ...this.#parts, own, log, histories, isTakingOver: takeovers.isUnderWay }
     const removedAt = this.#removal?.removedAt
     return shownState({ ...parts, listed, leader, removedAt, stateOf: (id) => this.#stateOf(id) })
   }
@@ -321,6 +325,7 @@ export class JoinedCluster {
     const isApart = await this.succession.look(listed)
     if (listed === undefined) return await this.#askStanding()
     if (isApart) return
+    await this.#firstStart.look(listed)
     const isReachable = (id: string) => this.isReachable(id)
     const { own, etcd, peers } = this
     await promote({ own, etcd, peers, members: this.#parts.members, isReachable }, listed)

@@ -16,18 +16,20 @@ export interface ShownParts {
   /** Id of the member that leads; undefined where the own member does not answer. */
   readonly leader: string | undefined
   readonly removedAt: string | undefined
+  /** Nothing is changed before it has. */
+  readonly isTakingOver: boolean
   readonly stateOf: (nodeId: string) => ClusterNode['state']
 }
 
 /** What people are told of the cluster. */
 export function shownState(parts: ShownParts): ClusterState {
-  const { own, log, histories, members, leader, removedAt } = parts
+  const { own, log, histories, members, leader, removedAt, isTakingOver } = parts
   const { pair } = members
   return {
     id: own.clusterId,
     name: own.name,
     epoch: members.epoch,
-    quorum: leader !== undefined && leader !== '0',
+    quorum: leader !== undefined && leader !== '0' && !isTakingOver,
     sequence: log.position,
     halted: log.halted,
     removedAt,

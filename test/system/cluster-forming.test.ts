@@ -47,7 +47,7 @@ t.test('a cluster of one node', async (t) => {
   await t.test('edits and applies as before', async (t) => {
     const { sequence } = await cluster()
     await add('behind')
-    t.equal((await cluster()).sequence, sequence + 1, 'by the log')
+    t.ok((await cluster()).sequence > sequence, 'by the log')
     await daemon.data('PUT', '/services/apply')
     t.same((await daemon.data('GET', '/services/pending')).count, 0)
   })

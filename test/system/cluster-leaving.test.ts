@@ -7,7 +7,7 @@ import { ClusterKeys, keyIdOf } from '../../src/cluster/sealing.ts'
 import { authoritiesIn, firstIssuers } from '../../src/membership/authorities.ts'
 import { ClusterFiles, type NodeCertificates, type NodeCredentials } from '../../src/membership/cluster-files.ts'
 import { certify, newRequests, withKeys } from '../../src/membership/foundation.ts'
-import { begunAnew, type ClusterDaemon, ClusterDaemons, join } from '../fixtures/cluster-daemons.ts'
+import { beginningsOf, begunAnew, type ClusterDaemon, ClusterDaemons, join } from '../fixtures/cluster-daemons.ts'
 import { etcdOf } from '../fixtures/etcd-programs.ts'
 import {
   addRip,
@@ -169,9 +169,10 @@ t.test('nodes that are removed', async (t) => {
   })
 
   await t.test('it becomes a single node with what it had, and joins anew', async (t) => {
+    const before = beginningsOf(third)
     const told = await remove(third, third)
     t.equal(told.status, 200, told.text)
-    await begunAnew(third)
+    await begunAnew(third, before)
     t.equal(await seenBy(third), null)
     t.same(await ripsOf(third), ['ours'])
     await addRip(third, 'own')

@@ -5,17 +5,21 @@ const NODE = { id: 'a', name: 'left', host: '192.0.2.1', port: 9444, version: '1
 
 t.test('what people are told of a pair', async (t) => {
   const parted = { nodeId: 'b', since: 3, edits: { here: 1, there: 2 } }
-  const state = shownState({
-    own: { clusterId: 'c', name: 'site', nodeId: 'a' } as never,
-    store: { aheadOn: () => [] },
-    members: { all: () => [NODE], epoch: 2, pair: { preferredNode: 'a', takeoverAfter_s: 30 } } as never,
-    log: { position: 5, halted: undefined },
-    histories: { parted },
-    listed: [{ id: '1', name: 'a', peerUrls: [], clientUrls: [], isLearner: false }],
-    leader: '1',
-    removedAt: undefined,
-    stateOf: () => 'online',
-  })
+  const shown = (isTakingOver: boolean) =>
+    shownState({
+      own: { clusterId: 'c', name: 'site', nodeId: 'a' } as never,
+      store: { aheadOn: () => [] },
+      members: { all: () => [NODE], epoch: 2, pair: { preferredNode: 'a', takeoverAfter_s: 30 } } as never,
+      log: { position: 5, halted: undefined },
+      histories: { parted },
+      listed: [{ id: '1', name: 'a', peerUrls: [], clientUrls: [], isLearner: false }],
+      leader: '1',
+      removedAt: undefined,
+      isTakingOver,
+      stateOf: () => 'online',
+    })
+  const state = shown(false)
+  t.equal(shown(true).quorum, false, 'nothing can be changed meanwhile')
   t.match(state, { epoch: 2, quorum: true, preferredNode: 'a', takeoverAfter: 30, histories: parted })
   t.match(state.nodes, [{ id: 'a', isSelf: true, isVoter: true, isLeader: true, address: '192.0.2.1:9444' }])
 })
@@ -33,6 +37,7 @@ t.test('a witness stands beside the nodes, and how many votes can be spared', as
       listed: listed.map(voter),
       leader: 'of w',
       removedAt: undefined,
+      isTakingOver: false,
       stateOf: (id) => (away.has(id) ? 'unreachable' : 'online'),
     })
   const state = shown('a', 'b', 'w')
