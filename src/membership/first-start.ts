@@ -14,7 +14,7 @@ export interface FirstStartParts extends Waiting {
   readonly log: Log
 }
 
-/** Of a member that is started for the first time; twice as long each time, as there may be much that it has to read. */
+/** Of its first start; twice as long each time, as there may be much that it has to read. */
 const PATIENCE_MS = 10_000
 /** What it has said before it was stopped is there by then. */
 const SAID_MS = 1_000
@@ -25,35 +25,50 @@ const SAID_MS = 1_000
  * nobody talks to it. It can be told by the list: it has no name there. Without a name it has no vote, and nothing
  * that anybody counts on, so it begins anew.
  */
-export class FirstStart {
-  readonly #parts: FirstStartParts
+export class Unnamed {
+  readonly #clock: Waiting['clock']
   #since_ms: number | undefined
   #patience_ms = PATIENCE_MS
 
+  constructor(clock: Waiting['clock']) {
+    this.#clock = clock
+  }
+
+  /** Whether this member is so for too long. `listed`: as a majority knows them. */
+  isLate(listed: readonly EtcdMember[], member: NodeAddress): boolean {
+    const now_ms = this.#clock.monotonic_ms()
+    if (!isUnnamed(listed, member)) this.#since_ms = undefined
+    else if (now_ms - (this.#since_ms ??= now_ms) >= this.#patience_ms) {
+      this.#since_ms = undefined
+      this.#patience_ms *= 2
+      return true
+    }
+    return false
+  }
+}
+
+function isUnnamed(listed: readonly EtcdMember[], member: NodeAddress): boolean {
+  const url = peerUrl(member)
+  return listed.some(({ name, isLearner, peerUrls }) => name === '' && isLearner && peerUrls.includes(url))
+}
+
+/** The same of the member beside this daemon. */
+export class FirstStart {
+  readonly #parts: FirstStartParts
+  readonly #unnamed: Unnamed
+
   constructor(parts: FirstStartParts) {
     this.#parts = parts
+    this.#unnamed = new Unnamed(parts.clock)
   }
 
-  /** `listed`: as a majority knows them. */
   async look(listed: readonly EtcdMember[]): Promise<void> {
-    const now_ms = this.#parts.clock.monotonic_ms()
-    if (!this.#isUnnamed(listed)) this.#since_ms = undefined
-    else if (now_ms - (this.#since_ms ??= now_ms) >= this.#patience_ms) await this.#beginAnew()
-  }
-
-  #isUnnamed(listed: readonly EtcdMember[]): boolean {
-    const url = peerUrl(this.#parts.own)
-    return listed.some(({ name, isLearner, peerUrls }) => name === '' && isLearner && peerUrls.includes(url))
-  }
-
-  async #beginAnew(): Promise<void> {
-    const { service, etcd, files, log, wait } = this.#parts
-    this.#since_ms = undefined
-    this.#patience_ms *= 2
+    const { own, service, etcd, files, log, wait } = this.#parts
+    if (!this.#unnamed.isLate(listed, own)) return
     await service.stop()
     await wait(SAID_MS)
     try {
-      if (!this.#isUnnamed(await etcd.members.list())) return
+      if (!isUnnamed(await etcd.members.list(), own)) return
       log.warn('the member of etcd of this node does not come up, and begins anew')
       await files.wipeEtcd()
     } finally {

@@ -12,6 +12,7 @@ import type { PeerCredentials } from '../peers/peer-tls.ts'
 import { issuersIn, issuingPair, numbersOf } from './authorities.ts'
 import type { ClusterFiles, OwnMembership } from './cluster-files.ts'
 import { inEtcdTurn } from './etcd-turn.ts'
+import { Unnamed } from './first-start.ts'
 import { certifiedUntilOf, certifyWitness, revokedOf } from './foundation.ts'
 import type { Members, Voter } from './members.ts'
 import { askNode } from './questions.ts'
@@ -46,10 +47,12 @@ const RESTART_MS = 25_000
 export class WitnessCare {
   readonly #parts: WitnessCareParts
   readonly #peers: PeerClient
+  readonly #unnamed: Unnamed
 
   constructor(parts: WitnessCareParts) {
     this.#parts = parts
     const { own, members, log, clock } = parts
+    this.#unnamed = new Unnamed(clock)
     const peerOf = (id: string) => (members.witness?.id === id ? members.witness : undefined)
     this.#peers = new PeerClient({ self: own.nodeId, credentials: this.#credentials(), peerOf, log, clock })
     this.meet()
@@ -84,6 +87,7 @@ export class WitnessCare {
     // One that does not answer is asked again; that it is away is told elsewhere.
     const told = await this.#ask({}).catch(() => undefined)
     if (told === undefined) return
+    if (this.#unnamed.isLate(listed, witness)) await this.#tell({ isUnnamed: true }, RESTART_MS)
     await this.#bringTrust(witness, told)
     await this.#renew(witness, told)
     const nodes = nodesFor(members)

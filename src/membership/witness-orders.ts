@@ -28,6 +28,8 @@ export interface WitnessOrders {
   readonly certified?: Certified
   /** Its member of etcd leads: this one shall. */
   readonly leader?: string
+  /** Its member of etcd has not come up for long, and begins anew unless it follows by now. */
+  readonly isUnnamed?: boolean
   /** It shall ask for another certificate. */
   readonly isRequested?: boolean
 }

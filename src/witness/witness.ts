@@ -163,7 +163,7 @@ export class Witness {
     return this.#inTurn(() => this.#obey(asked as WitnessOrders))
   }
 
-  async #obey({ nodes, trust, certified, leader, isRequested }: WitnessOrders): Promise<WitnessState> {
+  async #obey({ nodes, trust, certified, leader, isRequested, isUnnamed }: WitnessOrders): Promise<WitnessState> {
     const files = this.#files
     if (this.#own === undefined) throw new Error('it is the witness of no cluster')
     if (nodes !== undefined) {
@@ -174,6 +174,7 @@ export class Witness {
     if (trust !== undefined) await files.keepTrust(trust, false)
     if (certified !== undefined || trust !== undefined) this.#server?.present(files.credentials())
     if (trust !== undefined) await this.#putInForce()
+    if (isUnnamed === true && !follows(await this.#status())) await this.#beginAnew()
     if (leader !== undefined) await this.#etcd.maintenance.moveLeader(leader)
     const { serials, authorities, isInForce } = files.cluster.trust()
     const { notAfter_ms, key } = files.credentials()
@@ -185,6 +186,14 @@ export class Witness {
       hasLeader: follows(await this.#status()),
       ...(isRequested === true ? { request: await requestFor(key) } : {}),
     }
+  }
+
+  /** It has no vote yet, and what it has counts for nobody. */
+  async #beginAnew(): Promise<void> {
+    await this.#service.stop()
+    await this.#files.cluster.wipeEtcd()
+    await this.#service.start()
+    this.#parts.log.warn('the member of etcd of this witness did not come up, and begins anew')
   }
 
   /** etcd reads authorities when it starts, and looks at a list when somebody connects. */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { newClusterKey } from '../../../src/cluster/sealing.ts'
@@ -132,4 +132,20 @@ t.test('removed, it forgets its cluster and waits for another token', async (t) 
     (last = '') => last.startsWith('waits for a token'),
   )
   t.same([etcd.asked.at(-1), files.cluster.exist], ['stop', false])
+})
+
+t.test('a member of etcd that does not come up begins anew, and one that follows goes on', async (t) => {
+  const clock = manualClock(Date.now())
+  const { etcd, look, files, listed } = await joined(t, clock)
+  t.equal(listed[2]?.name, '', 'etcd does not know it yet')
+  mkdirSync(files.cluster.dataFolder)
+  await look()
+  clock.advance(11_000)
+  await look()
+  t.same([etcd.asked.at(-1), existsSync(files.cluster.dataFolder)], ['start', true], 'it follows by now')
+  etcd.leader = '0'
+  await look()
+  clock.advance(21_000)
+  await look()
+  t.same([etcd.asked.slice(-2), existsSync(files.cluster.dataFolder)], [['stop', 'start'], false])
 })

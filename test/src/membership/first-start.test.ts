@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs'
 import t from 'tap'
-import { systemClock } from '../../src/base/clock.ts'
-import { silentLog } from '../../src/base/log.ts'
-import { parseAddress } from '../../src/membership/node-address.ts'
-import { FirstStart } from '../../src/membership/first-start.ts'
-import { EtcdCluster, until } from '../fixtures/etcd.ts'
-import { etcdPrograms } from '../fixtures/etcd-programs.ts'
+import { systemClock } from '../../../src/base/clock.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { parseAddress } from '../../../src/membership/node-address.ts'
+import { FirstStart } from '../../../src/membership/first-start.ts'
+import { EtcdCluster, until } from '../../fixtures/etcd.ts'
+import { etcdPrograms } from '../../fixtures/etcd-programs.ts'
 
 /** Real members: one that took the id of a member that is gone, and one that only takes its time. */
 
