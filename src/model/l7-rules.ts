@@ -137,11 +137,16 @@ const Rule = closed(
 )
 export type Rule = Static<typeof Rule>
 
-const RULES_MAX = 200
+const RULES_MAX = 2_000
 
 /** Ordered, replaced whole. */
 export const rulesOf = (description: string) =>
-  Type.Optional(Type.Array(Rule, { maxItems: RULES_MAX, description: `${description} Up to ${RULES_MAX}, in order.` }))
+  Type.Optional(
+    Type.Array(Rule, {
+      maxItems: RULES_MAX,
+      description: `${description} Up to 2,000, in order.`,
+    }),
+  )
 
 /** What a rule looks at: nothing where it always holds. */
 export const conditionsOf = ({ when }: Rule): readonly Condition[] => when?.all ?? when?.any ?? []

@@ -14,6 +14,7 @@ import { challengeStatements } from './acme.ts'
 import { backendDifference, type Difference, differenceOf, serverEffect, same } from './changes.ts'
 import { diagnoseOutput } from './diagnose.ts'
 import { frontendSyntax } from './frontend.ts'
+import { mapFiles, mapSteps, mapTidying } from './maps.ts'
 import type { HaproxyPaths } from './paths.ts'
 import { newPorts } from './port-clashes.ts'
 import { renderConfig } from './render.ts'
@@ -55,6 +56,7 @@ export function haproxyDriver(own: HaproxyPaths, sharing: () => Sharing | undefi
     render: (desired) => [
       { path: own.configFile, content: renderConfig(desired, here()) },
       ...certificatePreviews(desired, own),
+      ...mapFiles(desired, own),
       ...haproxyCheckFiles(desired, own).map(({ name, content }) => ({ path: `${checkFolder(own)}/${name}`, content })),
     ],
     diagnose: (output, desired) => diagnoseOutput(output, desired, here()),
@@ -92,13 +94,15 @@ function planFor(
   if (difference === 'reload' || !fitsRuntime(replaced)) return whole('reload')
   // A check that is started with other words, or from another text, is so from the next time on.
   const checks = checkSteps(running, desired, paths)
-  const files = [...checks.writing, ...replacementSteps(replaced, paths)]
+  const maps = mapSteps(running, desired, paths)
+  const files = [...checks.writing, ...maps, ...replacementSteps(replaced, paths)]
   const keepFile: Step = { ...replaceStep(text, paths), why: 'keep haproxy.cfg equal to what runs', checked: false }
+  const commands = runtimeStep(difference, paths.masterSocket)
+  const spoken = [commands, ...maps].flatMap((step) => (step.kind === 'socket' ? step.commands : []))
+  if (spoken.length > RUNTIME_COMMANDS_MAX) return whole('reload')
   if (difference.length === 0) {
     return [...files, ...(text === renderConfig(running, paths) ? [] : [keepFile]), ...checks.tidying]
   }
-  const commands = runtimeStep(difference, paths.masterSocket)
-  if (commands.commands.length > RUNTIME_COMMANDS_MAX) return whole('reload')
   return [commands, ...files, keepFile, ...checks.tidying]
 }
 
@@ -134,9 +138,11 @@ function wholePlan({ text, running, desired, ports, isAdoption, verb }: Whole, p
     ...(isAdoption ? { unread: `${paths.configFile}.unread` } : {}),
     endsCounting: true,
   }
-  const check = checkStep(text, certificateFiles(desired, paths), ports, paths)
+  const beside = [...certificateFiles(desired, paths), ...mapFiles(desired, paths)]
+  const check = checkStep(text, beside, ports, paths)
   const { trying, writing, tidying } = checkSteps(running, desired, paths)
-  return [...trying, check, ...writing, replaceStep(text, paths), unit, keepOnlyUsed(desired, paths), ...tidying]
+  const tidy = [keepOnlyUsed(desired, paths), ...mapTidying(running, desired, paths), ...tidying]
+  return [...trying, check, ...writing, replaceStep(text, paths), unit, ...tidy]
 }
 
 function checkStep(

@@ -6,6 +6,7 @@ import { canonicalIp, isIpv6 } from './address.ts'
 import { answerLines } from './answers.ts'
 import { isResting } from '../resting.ts'
 import { frontendRules } from './l7-rules.ts'
+import type { Folders } from './paths.ts'
 import { rawOfProxy } from './raw.ts'
 import { commentText, type Line, linesOf, type Owner, type Statement, textOf, VALUES_PER_LINE } from './statement.ts'
 import { httpsStatements, portRanges, quicOptions, tlsOptions } from './tls.ts'
@@ -14,7 +15,7 @@ import { httpsStatements, portRanges, quicOptions, tlsOptions } from './tls.ts'
 const REQUEST_HEADERS_S = 10
 
 /** A disabled frontend is left out: its ports are free for others, and `enabled` is a reload like any new frontend. */
-export function frontendStatements(frontend: L7Frontend, view: ConfigView, folder: string): readonly Statement[] {
+export function frontendStatements(frontend: L7Frontend, view: ConfigView, folders: Folders): readonly Statement[] {
   const owned = (field: string | undefined): Owner => ({ section: 'l7Frontends', id: frontend.id, field })
   if (!frontend.enabled || isResting(frontend, view)) {
     const state = frontend.enabled ? 'rests: its floating IP is disabled' : 'is disabled'
@@ -23,7 +24,7 @@ export function frontendStatements(frontend: L7Frontend, view: ConfigView, folde
   }
   const line = linesOf('l7Frontends', frontend.id)
   const lines = [
-    ...binds(frontend, view, folder).map((bind): Line => [bind, 'ports']),
+    ...binds(frontend, view, folders.certificates).map((bind): Line => [bind, 'ports']),
     ...connectionLines(frontend),
     ...(frontend.mode === 'http' ? waitingLines(frontend) : []),
   ]
@@ -38,7 +39,9 @@ export function frontendStatements(frontend: L7Frontend, view: ConfigView, folde
     ...(frontend.mode === 'http' ? challengeStatements(frontend, view) : []),
     ...answers.map(([text, field]) => line(text, field)),
     ...rawOfProxy(view, 'frontends', frontend.id),
-    ...[...frontendRules(frontend, view), ...defaultLines(frontend, view)].map(([text, field]) => line(text, field)),
+    ...[...frontendRules(frontend, view, folders.maps), ...defaultLines(frontend, view)].map(([text, field]) =>
+      line(text, field),
+    ),
   ]
 }
 
@@ -114,9 +117,11 @@ function binds(frontend: L7Frontend, view: ConfigView, folder: string): readonly
   })
 }
 
-/** All that a running HAProxy would have to be reloaded for, wherever its files are. */
+const NO_FOLDERS: Folders = { certificates: '', maps: '' }
+
+/** All that a running HAProxy would have to be reloaded for, wherever its files are, and whatever is in its maps. */
 export function frontendSyntax(frontend: L7Frontend, view: ConfigView): string {
-  const statements = frontendStatements(frontend, view, '').filter(({ kind }) => kind !== 'comment')
+  const statements = frontendStatements(frontend, view, NO_FOLDERS).filter(({ kind }) => kind !== 'comment')
   // The order of its certificates, and the authorities of its clients, are in files of their own.
   const { certificates = [], clientCa = '' } = frontend
   return statements.length === 0 ? '' : `${textOf(statements)}${certificates.join(' ')}\n${clientCa}`

@@ -4,6 +4,7 @@ import { type Action, type Condition, conditionsOf, type Rule } from '../../mode
 import type { ConfigView } from '../../model/sections.ts'
 import { partsOf, type Placeholder } from '../../rules/filled-text.ts'
 import { payloadOf } from './answers.ts'
+import { addressesName, mapName, NO_BACKEND, ruleGroups } from './maps.ts'
 import { PEERS } from './sharing.ts'
 import { commentText, type Line, quote, quoted, VALUES_PER_LINE } from './statement.ts'
 import { speaksTls } from './tls.ts'
@@ -66,10 +67,11 @@ function operatorOf({ type, match = 'is' }: Condition): string {
   return `-m ${METHODS[match]}${CASELESS.has(type) ? ' -i' : ''}`
 }
 
-/** Lines of one name add up: one of all their values has to fit. */
-function aclLines(name: string, condition: Condition, fetches: Fetches): readonly string[] {
+/** Lines of one name add up: one of all their values has to fit. `addresses`: the file that has them. */
+function aclLines(name: string, condition: Condition, fetches: Fetches, addresses?: string): readonly string[] {
   const fetch = fetches.of[condition.type](condition.name ?? '')
   if (condition.values.length === 0) return [`acl ${name} ${fetch} -m found`]
+  if (addresses !== undefined) return [`acl ${name} ${fetch} ${operatorOf(condition)} -f ${quote(addresses)}`]
   const words = condition.values.map((value) => wordOf(condition, value))
   const head = `acl ${name} ${fetch} ${operatorOf(condition)} --`
   return Array.from({ length: Math.ceil(words.length / VALUES_PER_LINE) }, (_, at) =>
@@ -177,8 +179,10 @@ const OF_TCP: Partial<Readonly<Record<Action['type'], Render>>> = {
   deny: ({ cond }) => [`reject${cond}`],
 }
 
-const aclsOf = (rule: Rule, at: number, fetches: Fetches) =>
-  conditionsOf(rule).flatMap((condition, index) => aclLines(aclName(at, index), condition, fetches))
+const aclsOf = (rule: Rule, at: number, fetches: Fetches, addresses?: (index: number) => string) =>
+  conditionsOf(rule).flatMap((condition, index) =>
+    aclLines(aclName(at, index), condition, fetches, condition.type === 'source' ? addresses?.(index) : undefined),
+  )
 
 /**
  * What is no path is refused where paths are looked at, or a rule that refuses some could be got round. Clients leave
@@ -194,21 +198,29 @@ function malformed(rules: readonly Rule[]): readonly string[] {
   return [...(conditions.some(({ type }) => type === 'path') ? [NO_PATH] : []), ...[...names].map(noQuery)]
 }
 
-/** The rules of a frontend; the first that chooses a backend, answers or refuses is the last that is looked at. */
-export function frontendRules(frontend: L7Frontend, view: ConfigView): readonly Line[] {
-  const { rules = [], mode } = frontend
-  const isServed = (id: string) => view.get('l7Backends', id)?.enabled === true
+/**
+ * The rules of a frontend; the first that chooses a backend, answers or refuses is the last that is looked at.
+ * `folder`: where its maps are.
+ */
+export function frontendRules(frontend: L7Frontend, view: ConfigView, folder: string): readonly Line[] {
+  const { id, rules = [], mode } = frontend
+  const isServed = (backendId: string) => view.get('l7Backends', backendId)?.enabled === true
   const isPassed = mode === 'tcp' && !speaksTls(frontend)
-  const [keyword, rendering] = mode === 'http' ? ['http-request', RENDERED] : ['tcp-request content', OF_TCP]
+  const speech = mode === 'http' ? OF_REQUESTS_SAID : OF_CONNECTIONS_SAID
   const fetches = isPassed ? OF_CONNECTIONS : OF_REQUESTS
   const tables = limitsOf(frontend)
-  const lines = rules.flatMap((rule, at): Line[] => {
-    const action = rule.do
-    const counter = tables.findIndex((limit) => limit.at === at)
-    const cond = conditionText(rule, at)
-    const parts = { action, cond, fetches, isServed, counter, table: tables[counter]?.name ?? '' }
-    const texts = rendering[action.type]?.(parts) ?? []
-    return ruleLines(rule, at, [...aclsOf(rule, at, fetches), ...texts.map((text) => `${keyword} ${text}`)])
+  const lines = ruleGroups(rules).flatMap((group, place): Line[] => {
+    const said = (text: string): Line => [`${speech.keyword} ${text}`, `rules.${group.at}`]
+    if (group.lookedUp !== undefined)
+      return lookUp(group.lookedUp, `${folder}/${mapName(id, place)}`, fetches, speech).map(said)
+    return group.rules.flatMap((rule) => {
+      const counter = tables.findIndex((limit) => limit.at === group.at)
+      const cond = conditionText(rule, place)
+      const parts = { action: rule.do, cond, fetches, isServed, counter, table: tables[counter]?.name ?? '' }
+      const texts = speech.rendering[rule.do.type]?.(parts) ?? []
+      const acls = aclsOf(rule, place, fetches, (index) => `${folder}/${addressesName(id, place, index)}`)
+      return ruleLines(rule, group.at, [...acls, ...texts.map((text) => `${speech.keyword} ${text}`)])
+    })
   })
   const has = (type: Action['type']) => rules.some((rule) => rule.do.type === type)
   return [
@@ -217,6 +229,37 @@ export function frontendRules(frontend: L7Frontend, view: ConfigView): readonly 
     ...(mode === 'http' ? malformed(rules).map((text) => ofAll(`http-request ${text}`)) : []),
     ...lines,
     ...(has('backend') ? [ofAll(`use_backend %[var(${CHOSEN})] if ${IS_CHOSEN}`)] : []),
+  ]
+}
+
+/** How rules are said of requests and of connections. */
+interface Speech {
+  readonly keyword: string
+  readonly rendering: Partial<Readonly<Record<Action['type'], Render>>>
+  readonly take: string
+  readonly refuse: string
+}
+const OF_REQUESTS_SAID: Speech = {
+  keyword: 'http-request',
+  rendering: RENDERED,
+  take: 'allow',
+  refuse: 'deny deny_status 503',
+}
+const OF_CONNECTIONS_SAID: Speech = {
+  keyword: 'tcp-request content',
+  rendering: OF_TCP,
+  take: 'accept',
+  refuse: 'reject',
+}
+
+/** Where the map has nothing, the variable stays as it is. */
+function lookUp(condition: Condition, map: string, fetches: Fetches, { take, refuse }: Speech): readonly string[] {
+  const method = condition.match === 'begins' ? 'map_beg' : 'map_str'
+  const file = /^[\w./-]+$/.test(map) ? map : `"${map}"`
+  return [
+    `set-var(${CHOSEN}) ${quote(`${fetches.of[condition.type]('')},${method}(${file})`)}`,
+    `${refuse} if { var(${CHOSEN}) -m str -- ${NO_BACKEND} }`,
+    `${take} if ${IS_CHOSEN}`,
   ]
 }
 

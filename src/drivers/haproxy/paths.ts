@@ -19,6 +19,12 @@ export interface HaproxyPaths {
   readonly sharing?: Sharing | undefined
 }
 
+/** Folders of ours whose files haproxy.cfg names. */
+export interface Folders {
+  readonly certificates: string
+  readonly maps: string
+}
+
 /** A socket name holds 107 bytes in Linux, of which HAProxy needs some for the suffixes of its temporary names. */
 export const SOCKET_PATH_MAX = 92
 

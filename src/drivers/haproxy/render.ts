@@ -7,7 +7,8 @@ import { certificateFolder } from './certificates.ts'
 import { checkFolder, programBackends } from './checks.ts'
 import { frontendStatements } from './frontend.ts'
 import { limitsOf } from './l7-rules.ts'
-import type { HaproxyPaths } from './paths.ts'
+import { mapFolder } from './maps.ts'
+import type { Folders, HaproxyPaths } from './paths.ts'
 import { rawOfWhole } from './raw.ts'
 import { servedFrontends } from './resting.ts'
 import { alone, amongNodes, localPeer, type Sharing, sharesTable } from './sharing.ts'
@@ -20,19 +21,21 @@ import { needsDhParameters } from './tls.ts'
  */
 export function renderConfig(view: ConfigView, paths: HaproxyPaths): string {
   let text = textOf(preamble(view, paths))
-  const folder = certificateFolder(paths)
+  const folders = foldersOf(paths)
   for (const frontend of byId(view.list('l7Frontends')))
-    text += `\n${textOf(frontendStatements(frontend, view, folder))}`
+    text += `\n${textOf(frontendStatements(frontend, view, folders))}`
   for (const backend of byId(view.list('l7Backends'))) text += `\n${backendText(backend, view, checkFolder(paths))}`
   return text
 }
 
+const foldersOf = (paths: HaproxyPaths): Folders => ({ certificates: certificateFolder(paths), maps: mapFolder(paths) })
+
 /** The record behind each line of the same file; the first line is at index 0. */
 export function lineOwners(view: ConfigView, paths: HaproxyPaths): readonly (Owner | undefined)[] {
   const statements = [...preamble(view, paths)]
-  const folder = certificateFolder(paths)
+  const folders = foldersOf(paths)
   for (const frontend of byId(view.list('l7Frontends'))) {
-    statements.push(EMPTY, ...frontendStatements(frontend, view, folder))
+    statements.push(EMPTY, ...frontendStatements(frontend, view, folders))
   }
   for (const backend of byId(view.list('l7Backends'))) {
     statements.push(EMPTY)

@@ -19,7 +19,7 @@ t.test('the frontend with port 80 answers for the names of each account, before 
     acmeAccounts: [account, other],
     acmeOrders: [...ordered.acmeOrders, acmeOrder('p', 'a', { names: ['c.test'] }), acmeOrder('q', 'other')],
   }
-  const text = textOf(frontendStatements(plain, viewOf(records), '/certs'))
+  const text = textOf(frontendStatements(plain, viewOf(records), { certificates: '/certs', maps: '/maps' }))
   const answer = (of: typeof account) =>
     `http-request return status 200 content-type text/plain lf-string '%[path,field(4,/)].${thumbprintOf(of)}' ` +
     String.raw`if { path -m reg '^/\.well-known/acme-challenge/[A-Za-z0-9_-]+$' } acme-${of.id}`

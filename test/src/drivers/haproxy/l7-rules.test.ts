@@ -8,12 +8,12 @@ import { viewOf } from './records.ts'
 
 const view = viewOf({ l7Backends: [backend('api', []), backend('off', [], { enabled: false })] })
 const texts = (rules: readonly Rule[], more: object = {}) =>
-  frontendRules(frontend('f', null, { rules: [...rules], ...more }), view).map(([text]) => text)
+  frontendRules(frontend('f', null, { rules: [...rules], ...more }), view, '/maps').map(([text]) => text)
 const API: Rule = { do: { type: 'backend', backendId: 'api' } }
 
 t.test('without rules there is nothing', (test) => {
   test.same(texts([]), [])
-  test.same(frontendRules(frontend('f', null), view), [])
+  test.same(frontendRules(frontend('f', null), view, '/maps'), [])
   test.same(backendRules({}), [])
   test.end()
 })
@@ -31,7 +31,7 @@ t.test('each line names the rule that it comes from', (test) => {
     },
     { do: { type: 'deny' } },
   ]
-  test.same(frontendRules(frontend('f', null, { rules }), view), [
+  test.same(frontendRules(frontend('f', null, { rules }), view, '/maps'), [
     ['acl r0c0 method -m str -- PUT', 'rules.0'],
     ['acl r0c1 method -m str -- POST', 'rules.0'],
     ['http-request set-var(txn.fulcrum_backend) str(api) if r0c0 || !r0c1', 'rules.0'],
@@ -84,10 +84,10 @@ t.test('tcp: a name is waited for, unless HAProxy speaks TLS itself', (test) => 
   const rules: Rule[] = [{ when: { all: [{ type: 'sni', values: ['A.test'] }] }, ...API }]
   test.same(texts(rules, { mode: 'tcp' }).slice(0, 3), [
     'tcp-request inspect-delay 5s',
-    'acl r0c0 req.ssl_sni,lower -m str -i -- A.test',
-    'tcp-request content set-var(txn.fulcrum_backend) str(api) if r0c0',
+    "tcp-request content set-var(txn.fulcrum_backend) 'req.ssl_sni,lower,map_str(/maps/f.r0.map)'",
+    'tcp-request content reject if { var(txn.fulcrum_backend) -m str -- - }',
   ])
-  test.same(texts(rules, { mode: 'tcp', certificates: ['c'] })[0], 'acl r0c0 ssl_fc_sni,lower -m str -i -- A.test')
+  test.match(texts(rules, { mode: 'tcp', certificates: ['c'] })[0], / 'ssl_fc_sni,lower,map_str/)
   const off: Rule = { do: { type: 'backend', backendId: 'off' } }
   test.same(texts([off], { mode: 'tcp' })[0], 'tcp-request content reject')
   test.end()

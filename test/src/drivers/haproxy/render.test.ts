@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { Value } from 'typebox/value'
 import { isOurs } from '../../../../src/drivers/fragment.ts'
+import { mapFiles, mapFolder } from '../../../../src/drivers/haproxy/maps.ts'
 import { byId, lineOwners, renderConfig } from '../../../../src/drivers/haproxy/render.ts'
 import { verifyConfig } from '../../../../src/drivers/haproxy/verify.ts'
-import { SECTIONS } from '../../../../src/model/sections.ts'
+import { type ConfigView, SECTIONS } from '../../../../src/model/sections.ts'
 import { backend, frontend, realServer } from '../../../fixtures/config.ts'
 import { PATHS, type Records, viewOf } from './records.ts'
 
@@ -15,10 +16,12 @@ const GOLDEN = new URL('../../../golden/haproxy/', import.meta.url)
 const folder = mkdtempSync(join(tmpdir(), 'fulcrum-render-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
 
-function accepted(text: string): void {
-  const file = join(folder, 'haproxy.cfg')
-  writeFileSync(file, text)
-  execFileSync('haproxy', ['-c', '-f', file], { stdio: 'pipe' })
+function accepted(view: ConfigView): void {
+  const paths = { ...PATHS, configFile: join(folder, 'haproxy.cfg') }
+  const files = [{ path: paths.configFile, content: renderConfig(view, paths) }, ...mapFiles(view, paths)]
+  mkdirSync(mapFolder(paths), { recursive: true })
+  for (const { path, content } of files) writeFileSync(path, content)
+  execFileSync('haproxy', ['-c', '-f', paths.configFile], { stdio: 'pipe' })
 }
 
 for (const name of readdirSync(GOLDEN).filter((file) => file.endsWith('.json'))) {
@@ -33,7 +36,7 @@ for (const name of readdirSync(GOLDEN).filter((file) => file.endsWith('.json')))
     t.strictSame(verifyConfig(view, PATHS), [], 'the driver has nothing against it')
     const text = renderConfig(view, PATHS)
     t.equal(text, readFileSync(new URL(name.replace('.json', '.cfg'), GOLDEN), 'utf8'))
-    accepted(text)
+    accepted(view)
     t.equal(lineOwners(view, PATHS).length, text.split('\n').length - 1, 'every line is accounted for')
     t.end()
   })

@@ -13,7 +13,8 @@ const cipherLists = [
 ]
 const view = viewOf({ cipherLists })
 const tls = (more: Partial<L7Frontend>) => frontend('f', null, { ports: '443', certificates: ['a', 'b'], ...more })
-const text = (more: Partial<L7Frontend>) => textOf(frontendStatements(tls(more), view, '/certs'))
+const text = (more: Partial<L7Frontend>) =>
+  textOf(frontendStatements(tls(more), view, { certificates: '/certs', maps: '/maps' }))
 const rules = (more: Partial<L7Frontend>) => httpsStatements(tls(more)).map(([line]) => line)
 
 t.test('with certificates all ports speak TLS 1.2 and later, http with h2', async (test) => {

@@ -1,0 +1,193 @@
+import { dirname } from 'node:path'
+import { type Condition, conditionsOf, type Rule } from '../../model/l7-rules.ts'
+import type { L7Frontend } from '../../model/layer7.ts'
+import type { ConfigView } from '../../model/sections.ts'
+import type { FileContent, KeepOnlyStep, ReplaceFileStep, SocketCommand, SocketStep } from '../driver.ts'
+import { command, toWorker } from './cli.ts'
+import type { HaproxyPaths } from './paths.ts'
+import { servedFrontends } from './resting.ts'
+import { commentText } from './statement.ts'
+
+/**
+ * What HAProxy looks up in files, and takes changes of while it runs: rules that do no more than to choose a backend by
+ * a name or a path, and lists of addresses.
+ */
+
+const FILE_MODE = 0o600
+const FILE_TIMEOUT_MS = 10_000
+const ANSWER_TIMEOUT_MS = 3_000
+const PER_COMMAND_TIMEOUT_MS = 5
+
+/** A folder of ours beside haproxy.cfg: what is not written here is removed from it. */
+export const mapFolder = ({ configFile }: HaproxyPaths): string => `${dirname(configFile)}/fulcrum-maps`
+
+/** In the place of a backend that is disabled: no id has it. */
+export const NO_BACKEND = '-'
+
+/** Rules of a frontend that stand together in its configuration, the first of them at this place in the list. */
+export interface RuleGroup {
+  readonly at: number
+  readonly rules: readonly Rule[]
+  /** What all of them look up, in one map. */
+  readonly lookedUp: Condition | undefined
+}
+
+/** A key in a file ends at a space, and a line with # is a comment; that no path or name begins with. */
+const KEY = /^[!-~]+$/
+
+/** The condition of a rule that a map can stand for. */
+function lookUpOf(rule: Rule): Condition | undefined {
+  const [condition, other] = conditionsOf(rule)
+  if (rule.do.type !== 'backend' || condition === undefined || other !== undefined) return undefined
+  const { type, match = 'is', negate = false, values } = condition
+  const isLookedUp = match === 'is' ? ['host', 'sni', 'path'].includes(type) : match === 'begins' && type === 'path'
+  return isLookedUp && !negate && values.every((value) => KEY.test(value)) ? condition : undefined
+}
+
+const isAlike = (one: Condition, other: Condition) =>
+  one.type === other.type && (one.match ?? 'is') === (other.match ?? 'is')
+
+/** Rules in a row that look up the same thing are one group; each other rule is one by itself. */
+export function ruleGroups(rules: readonly Rule[]): readonly RuleGroup[] {
+  const groups: { at: number; rules: Rule[]; lookedUp: Condition | undefined }[] = []
+  for (const [at, rule] of rules.entries()) {
+    const lookedUp = lookUpOf(rule)
+    const last = groups.at(-1)
+    if (lookedUp !== undefined && last?.lookedUp !== undefined && isAlike(last.lookedUp, lookedUp))
+      last.rules.push(rule)
+    else groups.push({ at, rules: [rule], lookedUp })
+  }
+  return groups
+}
+
+/** The map of a group of rules, by the place of the group. */
+export const mapName = (frontendId: string, group: number): string => `${frontendId}.r${group}.map`
+/** The addresses of a condition. */
+export const addressesName = (frontendId: string, group: number, condition: number): string =>
+  `${frontendId}.r${group}c${condition}.acl`
+
+interface LookedUpFile {
+  readonly name: string
+  readonly kind: 'map' | 'acl'
+  /** Keys with what they stand for, each once. */
+  readonly entries: ReadonlyMap<string, string>
+  readonly content: string
+}
+
+/** The map of this group. Of two rules that have a key the first one counts, as in the list. */
+function mapOf({ rules, lookedUp }: RuleGroup, name: string, isServed: (backendId: string) => boolean): LookedUpFile {
+  const entries = new Map<string, string>()
+  const isPath = lookedUp?.type === 'path'
+  const isBeginning = lookedUp?.match === 'begins'
+  // HAProxy takes the longest beginning that fits: one behind a part of itself would be taken first, and never is here.
+  const isTaken = (key: string) =>
+    isBeginning ? Array.from(key, (_, at) => key.slice(0, at + 1)).some((part) => entries.has(part)) : entries.has(key)
+  let content = ''
+  for (const rule of rules) {
+    const { name: title = '', do: action } = rule
+    if (title !== '') content += `# ${commentText(title)}\n`
+    const backend = isServed(action.backendId ?? '') ? (action.backendId ?? '') : NO_BACKEND
+    for (const value of conditionsOf(rule)[0]?.values ?? []) {
+      const key = isPath ? value : value.toLowerCase()
+      if (isTaken(key)) continue
+      entries.set(key, backend)
+      content += `${key} ${backend}\n`
+    }
+  }
+  return { name, kind: 'map', entries, content }
+}
+
+/** A frontend's rules may look up one thing in a thousand places. */
+function filesOf({ id, rules = [] }: L7Frontend, isServed: (backendId: string) => boolean): readonly LookedUpFile[] {
+  return ruleGroups(rules).flatMap((group, at) => {
+    if (group.lookedUp !== undefined) return [mapOf(group, mapName(id, at), isServed)]
+    return group.rules.flatMap(conditionsOf).flatMap(({ type, values }, index): LookedUpFile[] => {
+      if (type !== 'source') return []
+      const entries = new Map(values.map((value) => [value, '']))
+      const content = [...entries.keys()].map((value) => `${value}\n`).join('')
+      return [{ name: addressesName(id, at, index), kind: 'acl', entries, content }]
+    })
+  })
+}
+
+const lookedUpIn = (view: ConfigView): readonly LookedUpFile[] =>
+  servedFrontends(view)
+    .filter(({ enabled }) => enabled)
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .flatMap((frontend) => filesOf(frontend, (id) => view.get('l7Backends', id)?.enabled === true))
+
+/** The files that haproxy.cfg names. */
+export const mapFiles = (view: ConfigView, paths: HaproxyPaths): readonly FileContent[] =>
+  lookedUpIn(view).map(({ name, content }) => ({ path: `${mapFolder(paths)}/${name}`, content }))
+
+/** Removes those that nothing names any more; after the reload, for HAProxy reads all of them then. */
+export function mapTidying(
+  running: ConfigView | undefined,
+  desired: ConfigView,
+  paths: HaproxyPaths,
+): readonly KeepOnlyStep[] {
+  const names = lookedUpIn(desired).map(({ name }) => name)
+  const wanted = new Set(names)
+  const isUntidy = running === undefined ? wanted.size > 0 : lookedUpIn(running).some(({ name }) => !wanted.has(name))
+  const why = 'keep no map that nobody looks into'
+  return isUntidy ? [{ kind: 'keepOnly', why, timeout_ms: FILE_TIMEOUT_MS, folder: mapFolder(paths), names }] : []
+}
+
+/** Of files that are there on both sides; where one comes or goes, HAProxy is reloaded for the line that names it. */
+export function mapSteps(
+  running: ConfigView,
+  desired: ConfigView,
+  paths: HaproxyPaths,
+): readonly (SocketStep | ReplaceFileStep)[] {
+  const before = new Map(lookedUpIn(running).map((file) => [file.name, file]))
+  const changed = lookedUpIn(desired).flatMap((after) => {
+    const old = before.get(after.name)
+    return old === undefined || old.content === after.content ? [] : [{ before: old, after }]
+  })
+  const files = changed.map(({ after }): ReplaceFileStep => ({
+    kind: 'replaceFile',
+    why: 'keep the map equal to what runs',
+    timeout_ms: FILE_TIMEOUT_MS,
+    path: `${mapFolder(paths)}/${after.name}`,
+    content: after.content,
+    mode: FILE_MODE,
+    checked: false,
+  }))
+  const commands = changed.flatMap(({ before: old, after }) => commandsFor(old, after, mapFolder(paths)))
+  if (commands.length === 0) return files
+  const socket: SocketStep = {
+    kind: 'socket',
+    why: `tell the running HAProxy about ${commands.length === 1 ? 'one entry' : `${commands.length} entries`} of its maps`,
+    timeout_ms: ANSWER_TIMEOUT_MS + commands.length * PER_COMMAND_TIMEOUT_MS,
+    path: paths.masterSocket,
+    commands,
+    // Each command says whether it found its key.
+    readBack: [],
+    undo: changed.toReversed().flatMap(({ before: old, after }) => undone(commandsFor(after, old, mapFolder(paths)))),
+  }
+  return [socket, ...files]
+}
+
+/** What comes is there before something else goes: nothing is without its entry in between. */
+function commandsFor(before: LookedUpFile, after: LookedUpFile, folder: string): readonly SocketCommand[] {
+  const say = (verb: 'add' | 'set' | 'del', ...words: readonly string[]): SocketCommand => ({
+    request: toWorker('current', command(verb, after.kind, `${folder}/${after.name}`, ...words)),
+    expect: [''],
+  })
+  const words = (key: string, value: string) => (after.kind === 'map' ? [key, value] : [key])
+  const [coming, other, going]: [SocketCommand[], SocketCommand[], SocketCommand[]] = [[], [], []]
+  for (const [key, value] of after.entries) {
+    const old = before.entries.get(key)
+    if (old === undefined) coming.push(say('add', ...words(key, value)))
+    else if (old !== value) other.push(say('set', ...words(key, value)))
+  }
+  for (const key of before.entries.keys()) if (!after.entries.has(key)) going.push(say('del', key))
+  return [...coming, ...other, ...going]
+}
+
+/**
+ * An undo does not know how far the commands came. What it adds a second time stands for the same, and goes with the
+ * first.
+ */
+const undone = (commands: readonly SocketCommand[]): readonly SocketCommand[] =>
+  commands.map(({ request, expect }) => ({ request, expect: [...expect, 'entry not found.', 'Key not found.'] }))
