@@ -33,6 +33,19 @@ export async function startDaemon(): Promise<BenchDaemon> {
   }
 }
 
+/** Work in a folder that goes with it; what it has begun ends in reverse. */
+export async function inFolder(
+  work: (folder: string, teardown: (end: () => unknown) => unknown) => Promise<void>,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
+  const after: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })]
+  try {
+    await work(folder, (end) => after.push(end))
+  } finally {
+    for (const end of after.toReversed()) await end()
+  }
+}
+
 export async function createReals(daemon: Daemon, count: number, name = 'real'): Promise<readonly string[]> {
   const ids: string[] = []
   for (let i = 0; i < count; i += 1) {

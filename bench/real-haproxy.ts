@@ -4,15 +4,14 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Daemon, until } from '../test/fixtures/daemon.ts'
 import { ask } from '../test/system/plain-haproxy.ts'
 import { countingOrigin, startLoad } from '../test/system/streaming-load.ts'
 import { freePort } from '../test/fixtures/traffic.ts'
-import { cpuOf, memoryOf } from './daemon.ts'
+import { cpuOf, inFolder, memoryOf } from './daemon.ts'
 import { percentile, table } from './measure.ts'
 import { scaled } from './scale.ts'
 
@@ -51,15 +50,7 @@ function readTicks(file: string): readonly Tick[] {
   })
 }
 
-export async function run(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
-  const after: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })]
-  try {
-    await measure(folder, (end) => after.push(end))
-  } finally {
-    for (const end of after.toReversed()) await end()
-  }
-}
+export const run = (): Promise<void> => inFolder(measure)
 
 async function measure(folder: string, teardown: (end: () => unknown) => unknown): Promise<void> {
   mkdirSync(join(folder, 'f'))

@@ -15,6 +15,7 @@ import { run as logs } from './logs.ts'
 import { run as node } from './node.ts'
 import { run as peers } from './peers/index.ts'
 import { run as realHaproxy } from './real-haproxy.ts'
+import { run as rules } from './rules.ts'
 import { run as snmp } from './snmp.ts'
 import { run as start } from './start.ts'
 
@@ -31,6 +32,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   logs,
   node,
   backup,
+  rules,
   snmp,
   'l4-apply': layer4Apply,
   'l4-stats': layer4,

@@ -8,7 +8,7 @@ import { seededRandom } from '../storage/archive/reference-model.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { ask, type Asked, origin } from './asked-haproxy.ts'
 
-/** Rules that look something up, in a real HAProxy: each request goes where the list of rules says, without a reload. */
+/** Rules that look something up, in a real HAProxy: each request goes where the list says, without a reload. */
 
 const HOSTS = ['a.test', 'B.test', 'www.c.test', 'd.test', '[2001:db8::1]']
 const PATHS = ['/', '/a', '/a/b', '/a/bc', '/A', '/it\'s;"\\<#x>%!', '/z']
