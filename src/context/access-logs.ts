@@ -41,7 +41,7 @@ export interface LogTop {
   readonly lines: number
   readonly paths: readonly { readonly path: string; readonly count: number }[]
   readonly sources: readonly { readonly source: string; readonly count: number }[]
-  readonly statuses: readonly { readonly status: number; readonly count: number }[]
+  readonly status: readonly { readonly status: number; readonly count: number }[]
   readonly slowest: readonly LogLine[]
 }
 

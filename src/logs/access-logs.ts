@@ -152,7 +152,7 @@ export class AccessLogs implements AccessLogsReader {
       lines: found.rows,
       paths: found.paths.map(([path, count]) => ({ path, count })),
       sources: found.sources.map(([source, count]) => ({ source, count })),
-      statuses: found.statuses.map(([status, count]) => ({ status, count })),
+      status: found.statuses.map(([status, count]) => ({ status, count })),
       slowest: found.slowest.map((row) => shownLine(row, this.#parts.running)),
     }
   }

@@ -128,7 +128,7 @@ export const accessLogs = [
       lines: count('Lines that fit.'),
       paths: counts({ path: text('Without its query.') }, 'Paths, most frequent first.'),
       sources: counts({ source: text('Address of a client.') }, 'Clients, most frequent first.'),
-      statuses: counts({ status: count('HTTP status.') }, 'Statuses, most frequent first.'),
+      status: counts({ status: count('HTTP status.') }, 'Statuses, most frequent first.'),
       slowest: Type.Array(Line, { description: 'Slowest first, by totalTime.' }),
     }),
     handle: async (ctx, { query: { limit = TOP_DEFAULT, ...query } }) =>

@@ -8,4 +8,6 @@ await onNextHaproxy(
   'observe-reloads',
   'haproxy-answers',
   'haproxy-http3',
+  'haproxy-maps',
+  'operators-day',
 )

@@ -4,7 +4,7 @@ import { containerObstacle } from './container.ts'
 import { debianTree, finished, TREE_MS_MAX } from './debian-tree.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const PACKAGES = ['haproxy', 'procps', 'iproute2', 'ca-certificates', 'openssl', 'bubblewrap', 'curl']
+const PACKAGES = ['haproxy', 'pebble', 'procps', 'iproute2', 'ca-certificates', 'openssl', 'bubblewrap', 'curl']
 /** They wait more than they compute. */
 const AT_ONCE = 3
 /** As `.ci/test.mjs` starts them. */

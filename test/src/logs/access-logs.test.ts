@@ -52,5 +52,5 @@ t.test('lines of a real HAProxy are followed and found, and who needs no thread 
   test.notMatch(followed, /other/)
   const { lines, next } = await logs.search({ limit: 10 })
   test.strictSame([lines.map(({ path }) => path), next], [['/wanted?token=**', '/other'], undefined])
-  test.match(await logs.top({ limit: 1 }), { lines: 2, statuses: [{ status: 200, count: 2 }] })
+  test.match(await logs.top({ limit: 1 }), { lines: 2, status: [{ status: 200, count: 2 }] })
 })

@@ -19,7 +19,7 @@ t.test('the log that a node has kept is searched page by page, and counted', asy
   const last = await call('GET', `${path}?limit=3&after=${first.json.next}`)
   test.strictSame(pathsOf(last.json), ['/2', '/1', '/0'])
   test.strictSame(pathsOf((await call('GET', `${path}?status=5xx&path=2&slowerThan=8`)).json), ['/2'])
-  test.match((await call('GET', `${path}/top?limit=1`)).json.data, { lines: 5, statuses: [{ status: 200, count: 4 }] })
+  test.match((await call('GET', `${path}/top?limit=1`)).json.data, { lines: 5, status: [{ status: 200, count: 4 }] })
 })
 
 t.test('what is wrong with a search is said of each parameter', async (test) => {
