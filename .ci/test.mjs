@@ -15,7 +15,7 @@ const TOGETHER_MAX = 24
 const ORDER = ['contract', 'longest', 'system', 'attack', 'oracle', 'bench', 'vm']
 const LONGEST =
   `system/package system/rolling-update system/cluster-begun-killed system/cluster-leaving-alive system/haproxy-3-1
-  system/haproxy-3-2 system/cluster-pair system/cluster-restoring system/cluster-leaving
+  system/haproxy-3-2 system/haproxy-3-3 system/cluster-pair system/cluster-restoring system/cluster-leaving
   system/cluster-leaving-killed system/cluster-site system/cluster-joining system/cluster-moving
   system/haproxy-hangs system/cluster-log system/power system/updates system/cluster-history-1
   system/cluster-history-2 system/snmp system/crash system/backup-crash system/code-cache system/observe-reloads

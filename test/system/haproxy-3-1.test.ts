@@ -6,8 +6,5 @@ await onNextHaproxy(
   'certificate-replacement',
   'main-job',
   'observe-reloads',
-  'haproxy-answers',
   'haproxy-http3',
-  'haproxy-maps',
-  'operators-day',
 )
