@@ -51,8 +51,12 @@ t.test('two nodes and a witness', async (t) => {
     t.equal(await status('PUT', `/cluster/nodes/${id}`, { name: 'another' }), 404)
     t.equal(await status('PUT', `/cluster/nodes/${id}/maintenance`, { enabled: true }), 404)
     t.equal(await status('PUT', `/${id}/services/apply`), 404)
-    const listed = (await daemon.call('GET', '/audit?node=all&limit=5')).json
-    t.match([listed.nodes.length, listed.missing], [2, []])
+    const listed = await until(
+      'all nodes',
+      async () => (await daemon.call('GET', '/audit?node=all&limit=5')).json,
+      ({ missing }) => missing.length === 0,
+    )
+    t.equal(listed.nodes.length, 2)
     t.equal((await daemon.call('GET', '/backup')).json.nodes.length, 2)
     const { nodes } = await daemon.data('PUT', '/services/apply', { comment: 'of two nodes' })
     t.same(nodes.map(({ nodeId }: { nodeId: string }) => nodeId).toSorted(), idsOf(left, right).toSorted())
