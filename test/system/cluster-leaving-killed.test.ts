@@ -16,7 +16,7 @@ import { etcdPrograms } from '../fixtures/etcd-programs.ts'
 
 t.setTimeout(600_000)
 
-/** Again while it is refused: an etcd may be starting just then. Resolves when it is done, or who was asked is killed. */
+/** Again while it is refused, as an etcd may be starting. Resolves when it is done, or who was asked is killed. */
 async function askedToRemove(member: ClusterDaemon, node: ClusterDaemon): Promise<void> {
   for (;;) {
     const answer = await remove(member, node).catch(() => undefined)
