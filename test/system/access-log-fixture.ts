@@ -9,7 +9,9 @@ import { LOG_RING } from '../../src/drivers/haproxy/access-log.ts'
 import type { LogSetting } from '../../src/model/access-log.ts'
 import type { ConfigView } from '../../src/model/sections.ts'
 import type { LogRow } from '../../storage/logs/row.ts'
-import type { FromLogThread, LogsPage } from '../../workers/logs/messages.ts'
+import type { CollectorAddress } from '../../workers/logs/collector.ts'
+import type { ServerState } from '../../workers/logs/forwarder.ts'
+import type { Forwarding, FromLogThread, LogsPage } from '../../workers/logs/messages.ts'
 import { LogThread } from '../../workers/logs/thread.ts'
 import { backend, frontend, realServer } from '../fixtures/config.ts'
 import { freePort } from '../fixtures/traffic.ts'
@@ -39,18 +41,27 @@ export async function site(test: Test, logs: LogSetting = { enabled: true }) {
   return { haproxy, view, port }
 }
 
+export const forwardingTo = (address: CollectorAddress | undefined): Forwarding => ({
+  address,
+  names: { l7Frontends: new Map([['shop', 'The shop']]), l7Backends: new Map(), realServers: new Map() },
+})
+
 /** A log thread without a thread of its own. */
 export function reader(
   test: Test,
   { folder, paths }: ReturnType<typeof haproxyFixture>,
   directory = join(folder, 'logs'),
+  address?: CollectorAddress,
 ) {
   const { masterSocket, statsSocket } = paths
   const waiting = new Map<number, (page: LogsPage) => void>()
   const warnings: string[] = []
+  const states: ServerState[] = []
+  const source = { masterSocket, statsSocket, ring: LOG_RING }
   const thread = new LogThread(
-    { directory, limits: LIMITS, source: { masterSocket, statsSocket, ring: LOG_RING } },
+    { directory, limits: LIMITS, source, forwarding: forwardingTo(address) },
     (message: FromLogThread) => {
+      if (message.type === 'server') states.push(message.state)
       if (message.type === 'page') waiting.get(message.request)?.(message.answer)
       if (message.type === 'warning') warnings.push(message.message)
     },
@@ -73,7 +84,7 @@ export function reader(
       await sleep(20)
     }
   }
-  return { thread, page, rows, stop, warnings }
+  return { thread, page, rows, stop, warnings, states }
 }
 
 /** The bytes as they are; resolves with what came back. */

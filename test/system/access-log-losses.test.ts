@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { LOG_RING } from '../../src/drivers/haproxy/access-log.ts'
+import { NO_LOSSES } from '../fixtures/log-rows.ts'
 import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
 import type { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { get, LIMITS, load, reader, send, site, until } from './access-log-fixture.ts'
@@ -30,7 +31,7 @@ t.test('nothing is lost over reloads while requests come', async (test) => {
   const answered = await running.stop()
   const kept = await rows(answered)
   test.equal(kept.filter(({ status }) => status === 200).length, answered)
-  test.strictSame((await page()).losses, { lost: 0, unreadable: 0, unstored: 0 })
+  test.strictSame((await page()).losses, NO_LOSSES)
 })
 
 t.test('reloads right behind each other lose nothing either', async (test) => {
@@ -49,7 +50,7 @@ t.test('reloads right behind each other lose nothing either', async (test) => {
     found.map(({ path }) => path),
     ['/1', '/2', '/3', '/4', '/5', '/6', '/7', '/8'],
   )
-  test.strictSame((await page()).losses, { lost: 0, unreadable: 0, unstored: 0 })
+  test.strictSame((await page()).losses, NO_LOSSES)
 })
 
 t.test('an old worker is listened to until its last request has ended, and then ends', async (test) => {
@@ -106,7 +107,7 @@ t.test('kill -9 of the reader, at any moment, neither loses a line nor keeps one
   const kept = await rows(answered)
   test.equal(kept.filter(({ status }) => status === 200).length, answered)
   test.equal(new Set(kept.map(({ sourcePort, at_ms }) => `${sourcePort} ${at_ms}`)).size, answered, 'each once')
-  test.strictSame((await page()).losses, { lost: 0, unreadable: 0, unstored: 0 })
+  test.strictSame((await page()).losses, NO_LOSSES)
 })
 
 t.test('a full disk costs no line while there is memory for them', { skip: noSmallDisk }, async (test) => {
@@ -129,7 +130,7 @@ t.test('a full disk costs no line while there is memory for them', { skip: noSma
   test.ok((await page()).rows.length < 301)
   rmSync(filler)
   test.equal((await rows(301)).length, 301)
-  test.strictSame((await page()).losses, { lost: 0, unreadable: 0, unstored: 0 })
+  test.strictSame((await page()).losses, NO_LOSSES)
   await stop()
 })
 

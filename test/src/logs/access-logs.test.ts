@@ -31,6 +31,7 @@ t.test('lines of a real HAProxy are followed and found, and who needs no thread 
     runningVersion: () => 1,
     limits: { bytes_max: 1_000_000, age_ms: 86_400_000 },
     source: { masterSocket, statsSocket, ring: LOG_RING },
+    onServer: () => undefined,
     log: silentLog,
   })
   logs.start()
