@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
@@ -85,6 +86,41 @@ export function reader(
     }
   }
   return { thread, page, rows, stop, warnings, states }
+}
+
+/** The log thread in a process that can be killed. */
+export async function readerApart(
+  { folder, paths }: ReturnType<typeof haproxyFixture>,
+  address: CollectorAddress | null = null,
+) {
+  const { masterSocket, statsSocket } = paths
+  const source = { masterSocket, statsSocket, ring: LOG_RING }
+  const options = JSON.stringify({ directory: join(folder, 'logs'), limits: LIMITS, source })
+  const file = new URL('../../workers/logs/thread.ts', import.meta.url).href
+  const code = `const { LogThread } = await import('${file}')
+    const none = new Map()
+    const names = { l7Frontends: none, l7Backends: none, realServers: none }
+    const forwarding = { address: ${JSON.stringify(address)} ?? undefined, names }
+    const thread = new LogThread({ ...${options}, forwarding }, (message) => process.send(message))
+    process.on('message', (message) => thread.receive(message))
+    thread.run()
+    process.send('runs')`
+  const argv = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', code]
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  await once(child, 'message')
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  const page = async (): Promise<LogsPage> => {
+    child.send({ type: 'search', request: 1, filter: {}, limit: 1_000 })
+    for (;;) {
+      // Sound: it sends what the thread posts.
+      const [message] = (await once(child, 'message')) as [FromLogThread]
+      if (message.type === 'page') return message.answer
+    }
+  }
+  return { kill, page }
 }
 
 /** The bytes as they are; resolves with what came back. */

@@ -1,5 +1,5 @@
-import t from 'tap'
 import { hostname } from 'node:os'
+import t, { type Test } from 'tap'
 import type { CollectorAddress } from '../../workers/logs/collector.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { NO_LOSSES } from '../fixtures/log-rows.ts'
@@ -8,7 +8,7 @@ import { forwardingTo, get, reader, send, site, until } from './access-log-fixtu
 
 /** Lines of a real HAProxy at a real syslog server. */
 
-function authority(test: Parameters<typeof certificateMaker>[0]) {
+function authority(test: Test) {
   const { pair } = certificateMaker(test)
   const root = pair({ name: 'collectors', isCa: true })
   const own = pair({ name: 'localhost', issuer: root, names: 'DNS:localhost' })

@@ -1,15 +1,12 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { LOG_RING } from '../../src/drivers/haproxy/access-log.ts'
 import { NO_LOSSES } from '../fixtures/log-rows.ts'
 import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
-import type { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
-import { get, LIMITS, load, reader, send, site, until } from './access-log-fixture.ts'
+import { get, load, reader, readerApart, send, site, until } from './access-log-fixture.ts'
 
 /** Reloads, kill -9, a full disk, and nobody who reads: no line of a real HAProxy is lost but what is counted. */
 
@@ -74,29 +71,11 @@ t.test('an old worker is listened to until its last request has ended, and then 
   while (((await oldWorkers()) ?? '') !== '') await sleep(50)
 })
 
-/** The log thread in a process that can be killed. */
-async function readerApart({ folder, paths }: ReturnType<typeof haproxyFixture>) {
-  const { masterSocket, statsSocket } = paths
-  const source = { masterSocket, statsSocket, ring: LOG_RING }
-  const options = JSON.stringify({ directory: join(folder, 'logs'), limits: LIMITS, source })
-  const file = new URL('../../workers/logs/thread.ts', import.meta.url).href
-  const code = `const { LogThread } = await import('${file}')
-    new LogThread(${options}, () => undefined).run()
-    console.log('runs')`
-  const argv = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', code]
-  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] })
-  await once(child.stdout, 'data')
-  return async () => {
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-  }
-}
-
 t.test('kill -9 of the reader, at any moment, neither loses a line nor keeps one twice', async (test) => {
   const { haproxy, port } = await site(test)
   const running = load(port, 4)
   for (let round = 1; round <= 4; round++) {
-    const kill = await readerApart(haproxy)
+    const { kill } = await readerApart(haproxy)
     const seen = running.answered()
     // Not at the same moment of a write each time.
     await until(() => running.answered() > seen + 37 * round)

@@ -36,16 +36,17 @@ export class Forwarder {
   #bytes = 0
   #messages = 0
   #unforwarded: number
-  #uncertain = 0
+  #uncertain: number
   #isDown = false
   /** What was told last. */
   #isTold = false
   #isStopped = false
 
-  /** `lost` were lost before, by the one who did this until it ended. */
-  constructor(tell: (state: ServerState) => void, lost: number, bytesMax = WAITING_BYTES_MAX) {
+  /** `before` came of the one who did this until it was killed. */
+  constructor(tell: (state: ServerState) => void, before: ForwardLosses, bytesMax = WAITING_BYTES_MAX) {
     this.#tell = tell
-    this.#unforwarded = lost
+    this.#unforwarded = before.unforwarded
+    this.#uncertain = before.uncertain
     this.#bytesMax = bytesMax
   }
 

@@ -19,14 +19,17 @@ const TOLD_MAX = 500
 /** What the next one has to know, stored with the lines. */
 interface Seen {
   readonly numbers: unknown
-  /** Lines that waited to be forwarded. When the process is killed, nobody forwards them any more. */
-  readonly unsent: number
+  /** Lines that waited for the syslog server: nobody sends them when the process is killed. */
+  readonly waiting: number
+  /** Lines that were to be sent next: when the process is killed, nobody knows whether they were. */
+  readonly leaving: number
 }
 
 /** Stores of older daemons hold the numbers alone. */
 function seenOf(stored: unknown): Seen {
-  const isSeen = typeof stored === 'object' && stored !== null && 'numbers' in stored && 'unsent' in stored
-  return { numbers: isSeen ? stored.numbers : stored, unsent: isSeen ? Number(stored.unsent) : 0 }
+  const isSeen = typeof stored === 'object' && stored !== null && 'numbers' in stored
+  // Sound: the journal has a checksum, and this is what is written there.
+  return isSeen ? (stored as Seen) : { numbers: stored, waiting: 0, leaving: 0 }
 }
 
 /** Reads the lines of HAProxy, keeps and forwards them, and answers searches. */
@@ -60,7 +63,8 @@ export class LogThread {
     this.#store = new LogStore(directory, limits)
     this.#stored = seenOf(this.#store.seen)
     this.#numbering = new Numbering(this.#stored.numbers)
-    this.#forwarder = new Forwarder((state) => this.#post({ type: 'server', state }), this.#stored.unsent)
+    const { waiting: unforwarded, leaving: uncertain } = this.#stored
+    this.#forwarder = new Forwarder((state) => this.#post({ type: 'server', state }), { unforwarded, uncertain })
     if (forwarding !== undefined) this.#forward(forwarding)
     for (const damage of this.#store.damage) this.#warn('a part of the access log is damaged and left out', damage)
     this.#lines = source && new HaproxyLines(source, this.#intake())
@@ -129,8 +133,10 @@ export class LogThread {
     const { number, rows: open } = this.#store.open
     const first = open.length
     try {
-      const seen: Seen = { numbers: this.#numbering.seen, unsent: this.#forwarder.waiting + this.#leaving.length }
-      if (this.#isTaken || rows.length > 0 || seen.unsent !== this.#stored.unsent) this.#store.append(rows, seen)
+      const [waiting, leaving] = [this.#forwarder.waiting, this.#leaving.length]
+      const seen: Seen = { numbers: this.#numbering.seen, waiting, leaving }
+      const isMoved = waiting !== this.#stored.waiting || leaving !== this.#stored.leaving
+      if (this.#isTaken || rows.length > 0 || isMoved) this.#store.append(rows, seen)
       this.#stored = seen
       this.#isTaken = false
       this.#waiting = []

@@ -28,9 +28,9 @@ async function listening(test: Test, port = 0) {
   return { address, received, close, sockets }
 }
 
-function forwarder(test: Test, lost = 0, bytesMax?: number) {
+function forwarder(test: Test, unforwarded = 0, bytesMax?: number) {
   const states: ServerState[] = []
-  const forward = new Forwarder((state) => states.push(state), lost, bytesMax)
+  const forward = new Forwarder((state) => states.push(state), { unforwarded, uncertain: 0 }, bytesMax)
   let stopped: Promise<void> | undefined
   const stop = () => (stopped ??= forward.stop())
   test.teardown(stop)
