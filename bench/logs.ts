@@ -1,6 +1,6 @@
 /**
- * Access logs: what HAProxy serves while its lines are read, what that costs, the room a line takes and how long
- * searches take; the same with a syslog server, where rsyslog is. FULCRUM_BENCH_LINES is how many lines are searched (3,000,000).
+ * Access logs: what HAProxy serves while its lines are read, what that costs, also when they are forwarded to rsyslog,
+ * the room a line takes and how long searches take. FULCRUM_BENCH_LINES is how many lines are searched (3,000,000).
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -6,8 +6,8 @@ import { type NameOf, shownFields } from '../../storage/logs/shown-fields.ts'
 /** local0, info. */
 const PRIORITY = 134
 /**
- * What a receiver takes without being told to. Of a longer message rsyslog takes the rest for one of its own, which
- * clients would then write.
+ * What a receiver takes without being told to. Of a longer message rsyslog takes the rest for one of its own, although
+ * its length was told: clients could then write messages.
  */
 const BYTES_MAX = 8_192
 /** Characters of each text that a client has sent: the first of them with which the message is short enough. */
