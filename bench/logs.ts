@@ -131,7 +131,7 @@ async function measureReading(folder: string, ending: Ending): Promise<void> {
 }
 
 const NO_NAMES = { l7Frontends: new Map(), l7Backends: new Map(), realServers: new Map() }
-const lostOf = ({ losses }: LogsPage): number => Object.values(losses).reduce((sum, count) => sum + count, 0)
+const lostOf = ({ losses }: LogsPage): number => Object.values(losses).reduce((sum, lines) => sum + lines, 0)
 
 async function pageOf(thread: Worker): Promise<LogsPage> {
   thread.postMessage({ type: 'search', request: 1, filter: {}, limit: 1, after: undefined })
