@@ -10,8 +10,10 @@ const CLOSE_MS = 1_000
 const SETTLE_MS = 500
 /** What was handed over so shortly before the end may not have arrived. */
 const UNCERTAIN_MS = 1_000
-/** Linux gives up a server that vanished after about a quarter of an hour; all since then may be lost. */
-const VANISHED_MS = 1_000_000
+/** It is noted in so much time at once. */
+const NOTED_MS = 100
+/** What the buffers of both machines hold, where the server has stopped to read or is gone without a word. */
+const BUFFERS_BYTES = 16 * 1024 * 1024
 
 /** Where a syslog server listens, and by what it and we are known. */
 export interface CollectorAddress {
@@ -52,7 +54,8 @@ export class Collector {
   #isEnded = false
   #writing: Chunk | undefined
   /** What was handed over, with the time. */
-  #handed: { readonly at_ms: number; messages: number }[] = []
+  #handed: { readonly at_ms: number; messages: number; bytes: number }[] = []
+  #handed_bytes = 0
 
   constructor(address: CollectorAddress, taker: CollectorTaker) {
     this.#taker = taker
@@ -103,19 +106,25 @@ export class Collector {
     socket.write(chunk.text, 'latin1', (error) => {
       clearTimeout(this.#timer)
       if (error !== undefined && error !== null) return
-      this.#note(chunk.messages)
+      this.#note(chunk)
       this.#writing = undefined
       this.wake()
     })
   }
 
-  #note(messages: number): void {
+  #note({ text, messages }: Chunk): void {
     const at_ms = performance.now()
     const last = this.#handed.at(-1)
-    if (last !== undefined && at_ms - last.at_ms < 100) last.messages += messages
-    else this.#handed.push({ at_ms, messages })
-    const first = this.#handed[0]
-    if (first !== undefined && at_ms - first.at_ms > VANISHED_MS) this.#handed.shift()
+    if (last !== undefined && at_ms - last.at_ms < NOTED_MS) {
+      last.messages += messages
+      last.bytes += text.length
+    } else this.#handed.push({ at_ms, messages, bytes: text.length })
+    this.#handed_bytes += text.length
+    for (let [first] = this.#handed; first !== undefined; [first] = this.#handed) {
+      if (this.#handed_bytes - first.bytes < BUFFERS_BYTES) break
+      this.#handed_bytes -= first.bytes
+      this.#handed.shift()
+    }
   }
 
   #end(failure: NodeJS.ErrnoException | undefined): void {
@@ -123,7 +132,9 @@ export class Collector {
     this.#isEnded = true
     this.#isReady = false
     clearTimeout(this.#timer)
-    const since_ms = performance.now() - (failure?.code === 'ETIMEDOUT' ? VANISHED_MS : UNCERTAIN_MS)
+    // Where a write was not taken, the buffers are full.
+    const areFull = this.#writing !== undefined || failure?.code === 'ETIMEDOUT'
+    const since_ms = areFull ? 0 : performance.now() - UNCERTAIN_MS
     const handed = this.#handed.reduce((sum, { at_ms, messages }) => (at_ms < since_ms ? sum : sum + messages), 0)
     const reason = failure?.message ?? 'it has closed the connection'
     this.#taker.ended(reason, handed + (this.#writing?.messages ?? 0))

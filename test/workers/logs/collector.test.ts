@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer as createTls } from 'node:tls'
 import t, { type Test } from 'tap'
 import { Collector, type CollectorAddress, type Chunk } from '../../../workers/logs/collector.ts'
@@ -69,4 +70,23 @@ t.test('what was handed over before it is closed arrives, and what comes later i
   await close()
   test.strictSame(await ended, ['', 0, true])
   await closed
+})
+
+t.test('when the server has stopped to read, all that buffers may hold is uncertain', async (test) => {
+  let stopped: Socket | undefined
+  const server = createServer({ pauseOnConnect: true }, (socket) => (stopped = socket))
+  const port = await portOf(server, test)
+  const text = 'x'.repeat(1_048_576)
+  const chunks = Array.from({ length: 64 }, () => ({ text, messages: 10 }))
+  const { ended } = connection({ host: '127.0.0.1', port, tls: undefined }, chunks)
+  let [left, same] = [65, 0]
+  while (same < 100) {
+    await sleep(20)
+    same = stopped !== undefined && chunks.length < 64 && chunks.length === left ? same + 1 : 0
+    left = chunks.length
+  }
+  stopped?.resetAndDestroy()
+  const [reason, uncertain, isReady] = await ended
+  test.match([reason, isReady], [/ECONNRESET|EPIPE/, true])
+  test.equal(uncertain, 10 * Math.min(64 - left, 17), 'none of it was read, two seconds ago as well')
 })
