@@ -9,7 +9,7 @@ const CLOSE_MS = 1_000
 /** A server that does not want us says so after it has taken the connection: TLS 1.3 judges clients last. */
 const SETTLE_MS = 500
 /** What was handed over so shortly before the end may not have arrived. */
-const UNCERTAIN_MS = 1_000
+const UNCERTAIN_MS = 2_000
 /** It is noted in so much time at once. */
 const NOTED_MS = 100
 /** What the buffers of both machines hold, where the server has stopped to read or is gone without a word. */
