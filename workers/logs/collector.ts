@@ -7,7 +7,7 @@ const STALL_MS = 30_000
 const KEEP_ALIVE_MS = 15_000
 const CLOSE_MS = 1_000
 /** A server that does not want us says so after it has taken the connection: TLS 1.3 judges clients last. */
-const SETTLE_MS = 500
+const SETTLE_MS = 1_000
 /** What was handed over so shortly before the end may not have arrived. */
 const UNCERTAIN_MS = 2_000
 /** It is noted in so much time at once. */
@@ -40,8 +40,8 @@ export interface CollectorTaker {
   next(): Chunk | undefined
   /** It takes messages. */
   ready(): void
-  /** Of so many messages nobody knows whether they arrived. */
-  ended(reason: string, uncertain: number): void
+  /** Of so many messages nobody knows whether they arrived. It hung when it had stopped to read, or was gone. */
+  ended(reason: string, uncertain: number, hung: boolean): void
 }
 
 /** One connection to a syslog server, from its beginning to its end. */
@@ -137,7 +137,7 @@ export class Collector {
     const since_ms = areFull ? 0 : performance.now() - UNCERTAIN_MS
     const handed = this.#handed.reduce((sum, { at_ms, messages }) => (at_ms < since_ms ? sum : sum + messages), 0)
     const reason = failure?.message ?? 'it has closed the connection'
-    this.#taker.ended(reason, handed + (this.#writing?.messages ?? 0))
+    this.#taker.ended(reason, handed + (this.#writing?.messages ?? 0), areFull)
   }
 
   /** What was handed over still goes; of what is being written nobody knows. */
@@ -146,7 +146,7 @@ export class Collector {
       this.#isEnded = true
       this.#isReady = false
       clearTimeout(this.#timer)
-      this.#taker.ended('', this.#writing?.messages ?? 0)
+      this.#taker.ended('', this.#writing?.messages ?? 0, false)
       this.#socket?.end()
       this.#timer = setTimeout(() => this.#socket?.destroy(), CLOSE_MS)
     }

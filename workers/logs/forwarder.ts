@@ -103,6 +103,7 @@ export class Forwarder {
 
   #connect(): void {
     if (this.#address === undefined || this.#isStopped) return
+    let isReached = false
     const collector = new Collector(this.#address, {
       next: () => {
         const chunk = this.#chunks.shift()
@@ -111,25 +112,29 @@ export class Forwarder {
         return chunk
       },
       ready: () => {
+        isReached = true
         this.#wait_ms = WAIT_FIRST_MS
         if (this.#isTold) this.#tell({ isReached: true })
         this.#isDown = false
         this.#isTold = false
       },
-      ended: (reason, uncertain) => {
+      ended: (reason, uncertain, hung) => {
         this.#uncertain += uncertain
-        if (this.#collector === collector) this.#ended(reason)
+        // One that is lost is no news when the next one is there at once: servers close what is idle, and start anew.
+        if (this.#collector === collector) this.#tryAgain(isReached && !hung ? undefined : reason)
       },
     })
     this.#collector = collector
   }
 
-  #ended(reason: string): void {
+  #tryAgain(reason: string | undefined): void {
     this.#collector = undefined
     if (this.#isStopped) return
-    if (!this.#isDown) this.#tell({ isReached: false, reason })
-    this.#isDown = true
-    this.#isTold = true
+    if (reason !== undefined && !this.#isDown) {
+      this.#tell({ isReached: false, reason })
+      this.#isDown = true
+      this.#isTold = true
+    }
     this.#again = setTimeout(() => this.#connect(), this.#wait_ms)
     this.#wait_ms = Math.min(WAIT_MS_MAX, this.#wait_ms * 2)
   }
