@@ -40,6 +40,8 @@ const PROGRAMS = {
     wrk: 'wrk',
     h2load: 'nghttp2-client',
     pebble: 'pebble',
+    // Which depends on the program itself.
+    rsyslogd: 'rsyslog-openssl',
   },
   bench: {},
 }

@@ -1,6 +1,6 @@
 /**
- * Access logs: what HAProxy serves while its lines are read, what that costs, the room a line takes and how long
- * searches take. FULCRUM_BENCH_LINES is how many lines are searched (3,000,000).
+ * Access logs: what HAProxy serves while its lines are read, what that costs, also when they are forwarded to rsyslog,
+ * the room a line takes and how long searches take. FULCRUM_BENCH_LINES is how many lines are searched (3,000,000).
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,8 +14,10 @@ import type { Filter } from '../storage/logs/filter.ts'
 import type { LogRow } from '../storage/logs/row.ts'
 import { count, type Search, search } from '../storage/logs/search.ts'
 import { LogStore, SEGMENT_ROWS } from '../storage/logs/store.ts'
-import { frontend } from '../test/fixtures/config.ts'
+import { certificateMaker } from '../test/fixtures/certificate-maker.ts'
+import { type Ending, frontend } from '../test/fixtures/config.ts'
 import { logRow } from '../test/fixtures/log-rows.ts'
+import { noRsyslog, rsyslog } from '../test/fixtures/rsyslog.ts'
 import { freePort } from '../test/fixtures/traffic.ts'
 import { ask } from '../test/system/plain-haproxy.ts'
 import { until } from '../test/fixtures/daemon.ts'
@@ -31,16 +33,21 @@ const LIMITS = { bytes_max: 2 ** 40, age_ms: 2 ** 50 }
 
 export async function run(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
+  const endings: (() => unknown)[] = []
   try {
-    await measureReading(folder)
+    await measureReading(folder, { teardown: (work) => void endings.push(work) })
     await measureStore(join(folder, 'store'))
   } finally {
+    for (const work of endings) await work()
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-function configuration(folder: string, logged: number, silent: number): string {
-  const statements = logStatements(frontend('logged', null, { logs: { enabled: true, headers: ['User-Agent'] } }))
+type Ports = Readonly<Record<'logged' | 'forwarded' | 'silent', number>>
+
+function configuration(folder: string, ports: Ports): string {
+  const statements = (name: string, target: 'store' | 'both') =>
+    logStatements(frontend(name, null, { logs: { enabled: true, headers: ['User-Agent'], target } }))
   const answer = 'http-request return status 200 content-type text/plain string ok'
   const site = (name: string, port: number, lines: readonly string[]) =>
     [`frontend ${name}`, `bind 127.0.0.1:${port}`, ...lines, answer].join('\n')
@@ -48,15 +55,27 @@ function configuration(folder: string, logged: number, silent: number): string {
     `global\nstats socket ${folder}/stats.sock mode 600 level admin expose-fd listeners`,
     'defaults\nmode http\ntimeout connect 5s\ntimeout client 30s\ntimeout server 30s',
     ...ringStatements,
-    site('logged', logged, statements),
-    site('silent', silent, []),
+    site('logged', ports.logged, statements('logged', 'store')),
+    site('forwarded', ports.forwarded, statements('forwarded', 'both')),
+    site('silent', ports.silent, []),
     '',
   ].join('\n')
 }
 
-async function measureReading(folder: string): Promise<void> {
-  const [logged, silent] = [await freePort(), await freePort()]
-  writeFileSync(join(folder, 'haproxy.cfg'), configuration(folder, logged, silent))
+/** What a syslog server on the same cores takes over TLS. */
+async function startServer(ending: Ending) {
+  if (noRsyslog !== false) return undefined
+  const { pair } = certificateMaker(ending)
+  const root = pair({ name: 'collectors', isCa: true })
+  const server = await rsyslog(ending, { own: pair({ name: 'localhost', issuer: root }), ca: root.cert })
+  const address = { host: 'localhost', port: server.port, tls: { ca: root.cert, own: undefined } }
+  return { ...server, address }
+}
+
+async function measureReading(folder: string, ending: Ending): Promise<void> {
+  const server = await startServer(ending)
+  const ports = { logged: await freePort(), forwarded: await freePort(), silent: await freePort() }
+  writeFileSync(join(folder, 'haproxy.cfg'), configuration(folder, ports))
   const [masterSocket, statsSocket] = [join(folder, 'master.sock'), join(folder, 'stats.sock')]
   const argv = ['-W', '-db', '-S', masterSocket, '-f', join(folder, 'haproxy.cfg')]
   const haproxy = spawn('haproxy', argv, { stdio: 'ignore' })
@@ -64,6 +83,7 @@ async function measureReading(folder: string): Promise<void> {
     directory: join(folder, 'logs'),
     limits: LIMITS,
     source: { masterSocket, statsSocket, ring: LOG_RING },
+    forwarding: { address: server?.address, names: NO_NAMES },
   }
   await until(
     'HAProxy',
@@ -73,25 +93,35 @@ async function measureReading(folder: string): Promise<void> {
   const thread = new Worker(new URL('../workers/logs.ts', import.meta.url), { workerData: options })
   try {
     const target = (port: number) => ({ url: `http://127.0.0.1:${port}/shop/item?id=4711`, headers: {} })
-    const without = await throughput(target(silent), SECONDS)
-    const most = await throughput(target(logged), SECONDS)
+    const without = await throughput(target(ports.silent), SECONDS)
+    const most = await throughput(target(ports.logged), SECONDS)
     await sleep(1_500)
-    const before = await pageOf(thread)
-    const used = process.cpuUsage()
-    const took_ms = await timed(() => timesAt(target(logged), STEADY, SECONDS))
-    const { user, system } = process.cpuUsage(used)
-    await sleep(1_500)
-    const after = await pageOf(thread)
-    const lost = (page: LogsPage) => whole(page.losses.lost + page.losses.unstored + page.losses.unreadable)
-    table(
-      'HAProxy, the load and the log thread on the same cores',
-      ['', 'requests/s', 'lines lost', 'of a core'],
-      [
-        ['without a log', whole(without), '', ''],
-        ['as fast as it goes', whole(most), lost(before), ''],
-        ['at a steady rate', whole(STEADY), lost(after), `${((user + system) / took_ms / 10).toFixed(1)} %`],
-      ],
-    )
+    const lostAtMost = lostOf(await pageOf(thread))
+    let answers = 0
+    const steady = async (port: number): Promise<readonly string[]> => {
+      const before = lostOf(await pageOf(thread))
+      const used = process.cpuUsage()
+      const took_ms = await timed(async () => (answers = (await timesAt(target(port), STEADY, SECONDS)).length))
+      const { user, system } = process.cpuUsage(used)
+      await sleep(1_500)
+      return [
+        whole(STEADY),
+        whole(lostOf(await pageOf(thread)) - before),
+        `${((user + system) / took_ms / 10).toFixed(1)} %`,
+      ]
+    }
+    const rows = [
+      ['without a log', whole(without), '', ''],
+      ['as fast as it goes', whole(most), whole(lostAtMost), ''],
+      ['at a steady rate', ...(await steady(ports.logged))],
+      ['the same, without a log', ...(await steady(ports.silent))],
+    ]
+    if (server !== undefined) {
+      rows.push(['the same, forwarded by TLS as well', ...(await steady(ports.forwarded))])
+      rows.push([`… of ${whole(answers)} answers, rsyslog has written`, whole(server.count()), '', ''])
+    }
+    const head = ['', 'requests/s', 'lines lost', 'of a core']
+    table('HAProxy, the load and the log thread on the same cores', head, rows)
   } finally {
     const ended = [once(haproxy, 'exit'), once(thread, 'exit')]
     thread.postMessage({ type: 'stop' })
@@ -99,6 +129,9 @@ async function measureReading(folder: string): Promise<void> {
     await Promise.all(ended)
   }
 }
+
+const NO_NAMES = { l7Frontends: new Map(), l7Backends: new Map(), realServers: new Map() }
+const lostOf = ({ losses }: LogsPage): number => Object.values(losses).reduce((sum, lines) => sum + lines, 0)
 
 async function pageOf(thread: Worker): Promise<LogsPage> {
   thread.postMessage({ type: 'search', request: 1, filter: {}, limit: 1, after: undefined })

@@ -27,6 +27,7 @@ import { Director, keepalivedRuns } from '../ipvs/director.ts'
 import { Jobs } from '../jobs/jobs.ts'
 import { ApiListeners } from '../listeners/api-listeners.ts'
 import { ensureCertificate } from '../listeners/own-certificate.ts'
+import type { ServerState } from '../../workers/logs/forwarder.ts'
 import { AccessLogs } from '../logs/access-logs.ts'
 import type { Machine } from '../machine/machine.ts'
 import { ClusterFiles } from '../membership/cluster-files.ts'
@@ -114,7 +115,7 @@ export async function createAppliance(
   const archives = await ArchiveThreadKeeper.open(sides, log, clock, machine.startArchives)
   const handle = withFrontPage((incoming, requestId) => pipeline.handle(incoming, requestId))
   const listeners = createListeners(ground, handle)
-  const accessLogs = createAccessLogs(ground)
+  const accessLogs = createAccessLogs(ground, events)
   const figuresKept = { layer4, layer7, archives, accessLogs }
   const beneath = { ...ground, ...figuresKept, membership, access, audit, editing, events, jobs, listeners, observed }
   const engine: ApplyEngine = createEngine(beneath, (changes) => made.automatic.beforeApply(changes))
@@ -213,12 +214,14 @@ function createLayer4(
   return new Layer4Stats({ ...parts, running, archive, names, revision })
 }
 
-function createAccessLogs({ machine, settings, store, ...ground }: Ground): AccessLogs {
+function createAccessLogs({ machine, settings, store, ...ground }: Ground, events: Events): AccessLogs {
   const { masterSocket, statsSocket } = machine
   const sockets = masterSocket === undefined || statsSocket === undefined ? undefined : { masterSocket, statsSocket }
   const source = sockets && { ...sockets, ring: LOG_RING }
   const limits = { bytes_max: settings.logMegabytes * 1024 * 1024, age_ms: settings.logDays * 86_400_000 }
-  return new AccessLogs({ ...ground, limits, source, runningVersion: () => store.runningVersion })
+  const onServer = ({ isReached, ...more }: ServerState) =>
+    events.publish('syslog', { state: isReached ? 'reached' : 'unreachable', ...more })
+  return new AccessLogs({ ...ground, limits, source, onServer, runningVersion: () => store.runningVersion })
 }
 
 function createAgent({ running, nodeId, log }: Ground, layer7: Layer7Stats, names: ObjectNames): FulcrumAgent {

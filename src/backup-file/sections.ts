@@ -58,9 +58,9 @@ export const BACKUP_SECTIONS: readonly BackupSection[] = [
     version: 3,
     migrations: { 1: withEmpty('certificates', 'cipherLists'), 2: withEmpty('acmeAccounts', 'acmeOrders') },
   }),
-  section('layer7proxy', 'Layer 7 frontends and backends', ['l7Frontends', 'l7Backends', 'l7Raw'], {
-    version: 2,
-    migrations: { 1: withEmpty('l7Raw') },
+  section('layer7proxy', 'Layer 7 frontends and backends', ['l7Frontends', 'l7Backends', 'l7Raw', 'syslogServers'], {
+    version: 3,
+    migrations: { 1: withEmpty('l7Raw'), 2: withEmpty('syslogServers') },
   }),
   section('fallbackServer', 'Fallback server'),
   section('clusterha', 'Nodes of the cluster', ['nodeIdentities'], WHOLE_ONLY),

@@ -4,6 +4,7 @@ import { ACCESS_SECTIONS } from '../model/access-sections.ts'
 import { NO_RAW } from '../model/l7-raw.ts'
 import { SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 import { SNMP_OFF } from '../model/snmp.ts'
+import { NO_SYSLOG_SERVER } from '../model/syslog-server.ts'
 import { nameRecord } from '../rules/names.ts'
 
 /** Whether who asks may use the endpoint with this name. */
@@ -75,6 +76,7 @@ const MAKERS: { readonly [N in SectionName]: Makers } = {
   l7Frontends: records('l7Frontends'),
   l7Backends: records('l7Backends'),
   l7Raw: settings('l7Raw.update', { absent: NO_RAW }),
+  syslogServers: settings('syslogServer.update', { absent: NO_SYSLOG_SERVER }),
   ipGroups: records('ipGroups'),
   staticIps: records('staticIps'),
   floatingIps: records('floatingIps'),

@@ -27,6 +27,8 @@ export interface LogLosses {
   readonly lost: number
   readonly unreadable: number
   readonly unstored: number
+  readonly unforwarded: number
+  readonly uncertain: number
 }
 
 export interface LogPage {

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { fits } from '../../storage/logs/filter.ts'
 import type { PlacedRow } from '../../storage/logs/row.ts'
+import type { ServerState } from '../../workers/logs/forwarder.ts'
 import type { FromLogThread, LogsOptions, LogsPage, LogsTop, ToLogThread } from '../../workers/logs/messages.ts'
 import type { Log } from '../base/log.ts'
 import { Repeated } from '../base/repeated.ts'
@@ -9,6 +10,7 @@ import type { AccessLogsReader, LogPage, LogQuery, LogTop } from '../context/acc
 import type { Stream } from '../context/rendered.ts'
 import { isLogged } from '../model/access-log.ts'
 import type { ConfigView } from '../model/sections.ts'
+import { forwardingOf } from './forwarding.ts'
 import { cursorOf, cursorText, filterOf, shownLine } from './shown.ts'
 
 const LOOK_EVERY_MS = 1_000
@@ -26,6 +28,8 @@ export interface AccessLogsParts {
   readonly runningVersion: () => number
   readonly limits: LogsOptions['limits']
   readonly source: LogsOptions['source']
+  /** Whether lines that are to be forwarded can be. */
+  readonly onServer: (state: ServerState) => void
   readonly log: Log
 }
 
@@ -57,19 +61,20 @@ export class AccessLogs implements AccessLogsReader {
   /** A thread that ended is started again as well. */
   #look(): void {
     const { running, runningVersion, source } = this.#parts
-    if (source === undefined || this.#worker !== undefined) return
     const version = runningVersion()
     if (this.#known?.version !== version) {
       const isWanted = [...running.list('l7Frontends')].some(({ enabled, logs }) => enabled && isLogged(logs))
       this.#known = { version, isWanted }
+      this.#post({ type: 'forward', forwarding: forwardingOf(running) })
     }
-    if (this.#known.isWanted) this.#thread()
+    if (this.#known.isWanted && source !== undefined) this.#thread()
   }
 
   #thread(): Worker {
     if (this.#worker !== undefined) return this.#worker
-    const { stateFolder, limits, source, log } = this.#parts
-    const workerData: LogsOptions = { directory: join(stateFolder, FOLDER), limits, source }
+    const { stateFolder, limits, source, running, log } = this.#parts
+    const directory = join(stateFolder, FOLDER)
+    const workerData: LogsOptions = { directory, limits, source, forwarding: forwardingOf(running) }
     const worker = new Worker(ENTRY, { workerData, name: 'logs' })
     this.#worker = worker
     let failure = 'it ended'
@@ -88,6 +93,7 @@ export class AccessLogs implements AccessLogsReader {
 
   #receive(message: FromLogThread): void {
     if (message.type === 'warning') return this.#parts.log.warn(message.message, { detail: message.detail })
+    if (message.type === 'server') return this.#tellServer(message.state)
     if (message.type === 'looked') {
       this.#looked.get(message.request)?.()
       return
@@ -100,6 +106,13 @@ export class AccessLogs implements AccessLogsReader {
     this.#asked.delete(message.request)
     if (message.type === 'failed') asked?.reject(new Error(`a search of access logs failed: ${message.reason}`))
     else asked?.resolve(message.answer)
+  }
+
+  #tellServer(state: ServerState): void {
+    const { log, onServer } = this.#parts
+    if (state.isReached) log.info('the syslog server takes lines again', {})
+    else log.warn('the syslog server is not reached; lines wait', { reason: state.reason })
+    onServer(state)
   }
 
   #post(message: ToLogThread): void {

@@ -1,6 +1,7 @@
 import type { Filter } from '../../storage/logs/filter.ts'
 import type { PlacedRow } from '../../storage/logs/row.ts'
 import type { Cursor } from '../../storage/logs/search.ts'
+import { shownFields } from '../../storage/logs/shown-fields.ts'
 import { ApiError } from '../base/errors.ts'
 import type { LogLine, LogQuery } from '../context/access-logs.ts'
 import type { ConfigView } from '../model/sections.ts'
@@ -37,36 +38,7 @@ export function cursorOf(text: string): Cursor {
 }
 
 /** A line as it is answered, with the names that its records have now. */
-export function shownLine({ segment, index, row }: PlacedRow, running: ConfigView): LogLine {
-  const { at_ms, frontend, backend, server, request_ms, queue_ms, connect_ms, response_ms, total_ms, ...rest } = row
-  const { headers, source, sourcePort, method, version, host, path, status, bytesIn, bytesOut, state } = rest
-  return {
-    id: `${segment}-${index}`,
-    time: new Date(at_ms).toISOString(),
-    frontendId: frontend,
-    frontendName: running.get('l7Frontends', frontend)?.name ?? null,
-    backendId: backend === '' ? null : backend,
-    backendName: running.get('l7Backends', backend)?.name ?? null,
-    serverId: server === '' ? null : server,
-    serverName: running.get('realServers', server)?.name ?? null,
-    source,
-    sourcePort,
-    method,
-    host,
-    path,
-    httpVersion: version,
-    status,
-    bytesIn,
-    bytesOut,
-    requestTime: measured(request_ms),
-    queueTime: measured(queue_ms),
-    connectTime: measured(connect_ms),
-    responseTime: measured(response_ms),
-    totalTime: measured(total_ms),
-    state,
-    // Sound: the log thread writes an object of texts.
-    headers: JSON.parse(headers) as Record<string, string>,
-  }
-}
-
-const measured = (time_ms: number): number | null => (time_ms < 0 ? null : time_ms)
+export const shownLine = ({ segment, index, row }: PlacedRow, running: ConfigView): LogLine => ({
+  id: `${segment}-${index}`,
+  ...shownFields(row, (section, id) => running.get(section, id)?.name),
+})

@@ -9,8 +9,9 @@ export const LogSetting = closed(
   {
     enabled: Type.Boolean({ description: 'Keeps a line of each request (http only).' }),
     format: Type.Optional(
-      Type.Enum(['structured', 'off'], {
-        description: 'structured: every field by itself. off: nothing, as when it is not enabled. Default structured.',
+      Type.Enum(['structured', 'combined', 'off'], {
+        description:
+          'How a line reads at the syslog server. structured: an object as JSON, with the fields of a search. combined: the line of Apache and NCSA; Referer and User-Agent are then kept as well. off: no line at all, as when it is not enabled. Default structured.',
       }),
     ),
     sample: Type.Optional(
@@ -31,7 +32,10 @@ export const LogSetting = closed(
       ),
     ),
     target: Type.Optional(
-      Type.Enum(['store'], { description: 'Where lines go: the store of the node. Default store.' }),
+      Type.Enum(['store', 'syslog', 'both'], {
+        description:
+          'Where lines go: to the store of the node, where they are searched; to the syslog server; or to both. Default store.',
+      }),
     ),
   },
   'Access log of a frontend. Secrets in paths and headers are masked before a line is kept.',
@@ -39,3 +43,7 @@ export const LogSetting = closed(
 export type LogSetting = Static<typeof LogSetting>
 
 export const isLogged = (logs: LogSetting | undefined): boolean => logs?.enabled === true && logs.format !== 'off'
+
+/** Whether lines go to the syslog server. */
+export const isForwarded = (logs: LogSetting | undefined): boolean =>
+  isLogged(logs) && (logs?.target === 'syslog' || logs?.target === 'both')

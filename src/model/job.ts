@@ -36,5 +36,15 @@ export const Job = Type.Object({
 export type Job = Static<typeof Job>
 
 /** What kinds of things happen, in the words of `event:` of GET /events. */
-export const EVENT_KINDS = ['apply', 'job', 'realServer', 'certificate', 'login', 'node', 'cluster', 'address'] as const
+export const EVENT_KINDS = [
+  'apply',
+  'job',
+  'realServer',
+  'certificate',
+  'login',
+  'node',
+  'cluster',
+  'address',
+  'syslog',
+] as const
 export type EventKind = (typeof EVENT_KINDS)[number]

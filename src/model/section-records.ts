@@ -17,6 +17,7 @@ import type {
 import type { RealServer } from './real-server.ts'
 import type { LoginPolicy, RadiusConfig, RadiusUser, SamlConfig } from './sign-in.ts'
 import type { SnmpSettings, SnmpUser } from './snmp.ts'
+import type { SyslogServer } from './syslog-server.ts'
 
 /** The record of each section of the configuration. */
 export interface SectionRecords {
@@ -30,6 +31,7 @@ export interface SectionRecords {
   readonly l7Frontends: L7Frontend
   readonly l7Backends: L7Backend
   readonly l7Raw: L7Raw
+  readonly syslogServers: SyslogServer
   readonly ipGroups: IpGroup
   readonly staticIps: StaticIp
   readonly floatingIps: FloatingIp

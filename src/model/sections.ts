@@ -1,4 +1,5 @@
 import type { TObject } from 'typebox'
+import { isForwarded } from './access-log.ts'
 import { Group, Role, User } from './access.ts'
 import { AcmeAccount, AcmeOrder } from './acme.ts'
 import { Certificate, CipherList } from './certificates.ts'
@@ -20,6 +21,7 @@ import { RealServer } from './real-server.ts'
 import { maybe, named, ofBackend, type Reference } from './references.ts'
 import { LoginPolicy, RadiusConfig, RadiusUser, SamlConfig } from './sign-in.ts'
 import { SnmpSettings, SnmpUser } from './snmp.ts'
+import { SyslogServer } from './syslog-server.ts'
 
 import type { SectionName, SectionRecords } from './section-records.ts'
 
@@ -111,11 +113,12 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     nameField: 'name',
     secrets: [],
     shownWith: [],
-    references: ({ defaultBackendId, cipherListId, certificates, rules = [] }) => [
+    references: ({ defaultBackendId, cipherListId, certificates, logs, rules = [] }) => [
       ...maybe('defaultBackendId', 'l7Backends', defaultBackendId),
       ...rules.flatMap((rule, at) => maybe(`rules.${at}.do.backendId`, 'l7Backends', rule.do.backendId)),
       ...maybe('cipherListId', 'cipherLists', cipherListId),
       ...named('certificates', 'certificates', certificates ?? []),
+      ...maybe('logs.target', 'syslogServers', isForwarded(logs) ? SHARED : null),
     ],
     addresses: (frontend) => [{ field: 'ip', ip: frontend.ip }],
   },
@@ -133,6 +136,10 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
       ...frontends.map(({ id }, at) => ({ field: `frontends.${at}.id`, section: 'l7Frontends', id }) as const),
       ...backends.map(({ id }, at) => ({ field: `backends.${at}.id`, section: 'l7Backends', id }) as const),
     ],
+  },
+  syslogServers: {
+    ...ofNode('syslog server', SyslogServer),
+    references: ({ certificateId }) => maybe('certificateId', 'certificates', certificateId),
   },
   ipGroups: {
     label: 'IP group',
@@ -183,7 +190,7 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     schema: Certificate,
     nameField: 'name',
     secrets: ['privateKey'],
-    shownWith: ['l7Frontends', 'userInterfaces'],
+    shownWith: ['l7Frontends', 'syslogServers', 'userInterfaces'],
     references: () => [],
   },
   cipherLists: {

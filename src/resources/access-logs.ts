@@ -79,8 +79,12 @@ const Losses = Type.Object(
     lost: count('HAProxy had no room for them in its ring while nobody read it.'),
     unreadable: count('They were not whole.'),
     unstored: count('The disk did not take them.'),
+    unforwarded: count(
+      'Meant for the syslog server, and never sent: more waited than there is room for, or the daemon was killed.',
+    ),
+    uncertain: count('Sent to the syslog server right before the connection broke: they may have arrived.'),
   },
-  { description: 'Lines that this node did not keep, since its log thread began.' },
+  { description: 'Lines that this node did not keep or forward, since its log thread began.' },
 )
 
 export const accessLogs = [

@@ -79,6 +79,10 @@ function usages(ctx: Reading): (id: string) => Static<typeof Usage>[] {
     const usage = { service: 'webui', serviceFullName: label, serviceId: null, serviceLabel: label, serviceNodeId: id }
     if (SSLCertificate !== '') add(SSLCertificate, usage)
   }
+  for (const { certificateId } of ctx.section('syslogServers').list()) {
+    const frontends = { service: 'layer7proxy', serviceFullName: fullName('layer7proxy'), serviceId: null }
+    if (certificateId !== '') add(certificateId, { ...frontends, serviceLabel: 'syslog', serviceNodeId: ctx.nodeId })
+  }
   return (id) => found.get(id) ?? []
 }
 

@@ -52,6 +52,7 @@ import { audit } from './audit.ts'
 import { events } from './events.ts'
 import { jobs } from './jobs.ts'
 import { revisions } from './revisions.ts'
+import { syslogServer } from './syslog-server.ts'
 import { systemProxy } from './system-proxy.ts'
 import { transactions } from './transactions.ts'
 import { updates } from './updates.ts'
@@ -77,6 +78,7 @@ export const endpoints: readonly Endpoint[] = takingWhatIsRead(
       ...l7Frontends,
       ...l7Backends,
       ...l7Raw,
+      ...syslogServer,
       ...certificates,
       ...cipherLists,
       ...acmeOrders,

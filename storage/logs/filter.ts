@@ -1,4 +1,4 @@
-import type { LogRow } from './row.ts'
+import type { LogRow, TextColumn } from './row.ts'
 import type { Columns, SegmentHead } from './segment.ts'
 
 /** What a search looks for; every field that is given must fit. */
@@ -51,28 +51,35 @@ export function mayHold(
 
 type Test = (index: number) => boolean
 
-/** The same over columns: whether the row of this number fits; undefined when none does. Each text is tried once. */
+/**
+ * The same over columns: whether the row of this number fits; undefined when none does. Each text is tried once, and
+ * where its bytes are not in the list of a column, nothing else is read.
+ */
 export function testOf(columns: Columns, filter: Filter): Test | undefined {
   const { from_ms, to_ms, frontend, server, source, statuses, path, slowerThan_ms } = filter
   const tests: Test[] = []
+  /** A text is in a list as JSON writes it, and so is every part of it. */
+  const text = (column: TextColumn, written: string, isRight: (value: string) => boolean): boolean => {
+    if (!columns.isWritten(column, written)) return false
+    const { different, places } = columns.texts(column)
+    const right = Uint8Array.from(different, (value) => Number(isRight(value)))
+    tests.push((index) => right[places[index] ?? 0] === 1)
+    return right.includes(1)
+  }
+  const whole = (column: TextColumn, wanted: string | undefined): boolean =>
+    wanted === undefined || text(column, JSON.stringify(wanted), (value) => value === wanted)
+  const part = (column: TextColumn, wanted: string | undefined): boolean =>
+    wanted === undefined || text(column, JSON.stringify(wanted).slice(1, -1), (value) => value.includes(wanted))
+  const isPossible =
+    whole('frontend', frontend) && whole('server', server) && whole('source', source) && part('path', path)
+  if (!isPossible) return undefined
   const number = (column: 'at_ms' | 'status' | 'total_ms', isRight: (value: number) => boolean) => {
     const values = columns.numbers(column)
     tests.push((index) => isRight(values[index] ?? -1))
-  }
-  let isPossible = true
-  const text = (column: 'frontend' | 'server' | 'source' | 'path', isRight: (value: string) => boolean) => {
-    const { different, places } = columns.texts(column)
-    const right = Uint8Array.from(different, (value) => Number(isRight(value)))
-    if (!right.includes(1)) isPossible = false
-    tests.push((index) => right[places[index] ?? 0] === 1)
   }
   if (from_ms !== undefined || to_ms !== undefined)
     number('at_ms', (value) => value >= (from_ms ?? 0) && value < (to_ms ?? Infinity))
   if (statuses !== undefined) number('status', (value) => value >= statuses.from && value <= statuses.to)
   if (slowerThan_ms !== undefined) number('total_ms', (value) => value > slowerThan_ms)
-  if (frontend !== undefined) text('frontend', (value) => value === frontend)
-  if (isPossible && server !== undefined) text('server', (value) => value === server)
-  if (isPossible && source !== undefined) text('source', (value) => value === source)
-  if (isPossible && path !== undefined) text('path', (value) => value.includes(path))
-  return isPossible ? (index) => tests.every((test) => test(index)) : undefined
+  return (index) => tests.every((test) => test(index))
 }

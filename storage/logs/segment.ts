@@ -118,6 +118,7 @@ export class Columns {
   readonly #head: SegmentHead
   readonly #numbers = new Map<NumberColumn, Float64Array>()
   readonly #texts = new Map<TextColumn, Texts>()
+  readonly #lists = new Map<TextColumn, Buffer>()
 
   constructor(file: number, at: number, head: SegmentHead) {
     this.#file = file
@@ -136,8 +137,19 @@ export class Columns {
   }
 
   texts(column: TextColumn): Texts {
-    const known = this.#texts.get(column) ?? decodeTexts(this.#bytes(`${column}.list`), this.#bytes(column))
+    const known = this.#texts.get(column) ?? decodeTexts(this.#list(column), this.#bytes(column))
     this.#texts.set(column, known)
+    return known
+  }
+
+  /** Whether these bytes are in the list of different texts as it is written: much quicker than to read them. */
+  isWritten(column: TextColumn, bytes: string): boolean {
+    return this.#list(column).includes(bytes)
+  }
+
+  #list(column: TextColumn): Buffer {
+    const known = this.#lists.get(column) ?? this.#bytes(`${column}.list`)
+    this.#lists.set(column, known)
     return known
   }
 

@@ -8,6 +8,8 @@ import { encodeSegment, Segment } from './segment.ts'
 export const SEGMENT_ROWS = 65_536
 /** A segment that fills slowly is closed after so long, so that its age is known well enough. */
 const SEGMENT_AGE_MS = 3_600_000
+/** Of a journal without rows. */
+const EMPTY_BYTES_MAX = 1024 * 1024
 
 export interface LogLimits {
   /** Of the closed segments. */
@@ -53,6 +55,13 @@ export class LogStore {
     const last = closed.at(-1) ?? 0
     // A journal whose segment is there was to be removed when the daemon ended.
     for (const number of open) if (number <= last) rmSync(this.#path(number, 'journal'))
+    for (const number of open.slice(0, -1)) {
+      try {
+        if (number > last) this.#finish(number)
+      } catch (error) {
+        damage.push(`journal ${number}: ${String(error)}`)
+      }
+    }
     this.#number = Math.max(last + 1, open.at(-1) ?? 0)
     this.#journal = new Journal(this.#path(this.#number, 'journal'))
     this.#rows = this.#journal.blocks.flatMap(({ rows }) => rows)
@@ -60,6 +69,18 @@ export class LogStore {
     if (this.#journal.torn_bytes > 0) damage.push(`${this.#journal.torn_bytes} bytes of the last write`)
     this.damage = damage
     this.#expire(Date.now())
+  }
+
+  /** The daemon ended between the next journal and the segment of this one. */
+  #finish(number: number): void {
+    const journal = new Journal(this.#path(number, 'journal'))
+    journal.close()
+    const rows = journal.blocks.flatMap((block) => block.rows)
+    if (rows.length > 0) {
+      this.#draft(number, rows)
+      this.#adopt(number)
+    }
+    rmSync(this.#path(number, 'journal'))
   }
 
   #found(ending: string): readonly number[] {
@@ -106,29 +127,40 @@ export class LogStore {
     const first = this.#rows[0]
     if (this.#rows.length >= this.#rowsMax || (first !== undefined && now_ms - first.at_ms > SEGMENT_AGE_MS))
       this.#close(seen)
+    // Where all lines go elsewhere, only what was seen comes.
+    else if (first === undefined && this.#journal.length > EMPTY_BYTES_MAX) this.#close(seen)
     this.#expire(now_ms)
   }
 
   #close(seen: unknown): void {
-    const path = this.#path(this.#number, 'segment')
-    const draft = `${path}.new`
-    try {
-      writeFileSync(draft, encodeSegment(this.#rows), { mode: 0o600, flush: true })
-    } catch (error) {
-      rmSync(draft, { force: true })
-      throw error
-    }
+    const isEmpty = this.#rows.length === 0
+    if (!isEmpty) this.#draft(this.#number, this.#rows)
     // The next journal first: what was seen must not go with the old one.
     const next = new Journal(this.#path(this.#number + 1, 'journal'))
     next.append({ rows: [], seen })
-    renameSync(draft, path)
-    this.#syncFolder()
-    this.#segments.push(new Segment(this.#number, path))
+    if (!isEmpty) this.#adopt(this.#number)
     this.#journal.close()
     rmSync(this.#path(this.#number, 'journal'))
     this.#journal = next
     this.#number++
     this.#rows = []
+  }
+
+  #draft(number: number, rows: readonly LogRow[]): void {
+    const draft = this.#path(number, 'segment.new')
+    try {
+      writeFileSync(draft, encodeSegment(rows), { mode: 0o600, flush: true })
+    } catch (error) {
+      rmSync(draft, { force: true })
+      throw error
+    }
+  }
+
+  #adopt(number: number): void {
+    const path = this.#path(number, 'segment')
+    renameSync(this.#path(number, 'segment.new'), path)
+    this.#syncFolder()
+    this.#segments.push(new Segment(number, path))
   }
 
   #syncFolder(): void {

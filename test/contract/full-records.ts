@@ -84,6 +84,13 @@ export async function fullRecords(test: Test, maker: ReturnType<typeof certifica
     name: 'modern',
     ciphers: ['TLS_AES_128_GCM_SHA256'],
   })
+  await settings('syslogServer.update', '/layer7proxy/syslog', {
+    host: 'collector.example.test',
+    port: 6515,
+    transport: 'tls',
+    caCertificate: maker.pair({ name: 'collectors', isCa: true }).cert,
+    certificateId: certificate,
+  })
   const balanced = await balancing(created, {
     certificate,
     cipherList,
@@ -304,7 +311,7 @@ async function balancing(created: Created, { certificate, cipherList, clientCa }
       minTls: '1.3',
       httpRedirectToHttps: true,
       hsts: 3600,
-      logs: { enabled: true, sample: 10, headers: ['User-Agent'] },
+      logs: { enabled: true, format: 'combined', sample: 10, headers: ['User-Agent'] },
       rules: [{ name: 'api', when: { all: [{ type: 'path', values: ['/api'] }] }, do: { type: 'deny' } }],
       ...answers,
       compression: { enabled: true, types: ['text/html'] },

@@ -36,6 +36,7 @@ const REFERRING: Partial<Record<SectionName, object>> = {
   l7Backends: { reals: [{ ripId: 'r' }], healthCheck: { type: 'script', id: 'own' } },
   l4Backends: { reals: [{ ripId: 'r' }], healthCheck: { type: 'script', id: 'own' } },
   l7Raw: { frontends: [{ id: 'f', lines: [] }], backends: [{ id: 'b', lines: [] }] },
+  syslogServers: { certificateId: 'c' },
   acmeOrders: { accountId: 'a', certificateId: 'c' },
   userInterfaces: { ipId: 'i', SSLCertificate: 'c' },
   samlConfigs: { breakGlassUserId: 'u' },

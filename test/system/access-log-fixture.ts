@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
@@ -9,7 +10,9 @@ import { LOG_RING } from '../../src/drivers/haproxy/access-log.ts'
 import type { LogSetting } from '../../src/model/access-log.ts'
 import type { ConfigView } from '../../src/model/sections.ts'
 import type { LogRow } from '../../storage/logs/row.ts'
-import type { FromLogThread, LogsPage } from '../../workers/logs/messages.ts'
+import type { CollectorAddress } from '../../workers/logs/collector.ts'
+import type { ServerState } from '../../workers/logs/forwarder.ts'
+import type { Forwarding, FromLogThread, LogsPage } from '../../workers/logs/messages.ts'
 import { LogThread } from '../../workers/logs/thread.ts'
 import { backend, frontend, realServer } from '../fixtures/config.ts'
 import { freePort } from '../fixtures/traffic.ts'
@@ -39,18 +42,27 @@ export async function site(test: Test, logs: LogSetting = { enabled: true }) {
   return { haproxy, view, port }
 }
 
+export const forwardingTo = (address: CollectorAddress | undefined): Forwarding => ({
+  address,
+  names: { l7Frontends: new Map([['shop', 'The shop']]), l7Backends: new Map(), realServers: new Map() },
+})
+
 /** A log thread without a thread of its own. */
 export function reader(
   test: Test,
   { folder, paths }: ReturnType<typeof haproxyFixture>,
   directory = join(folder, 'logs'),
+  address?: CollectorAddress,
 ) {
   const { masterSocket, statsSocket } = paths
   const waiting = new Map<number, (page: LogsPage) => void>()
   const warnings: string[] = []
+  const states: ServerState[] = []
+  const source = { masterSocket, statsSocket, ring: LOG_RING }
   const thread = new LogThread(
-    { directory, limits: LIMITS, source: { masterSocket, statsSocket, ring: LOG_RING } },
+    { directory, limits: LIMITS, source, forwarding: forwardingTo(address) },
     (message: FromLogThread) => {
+      if (message.type === 'server') states.push(message.state)
       if (message.type === 'page') waiting.get(message.request)?.(message.answer)
       if (message.type === 'warning') warnings.push(message.message)
     },
@@ -73,7 +85,42 @@ export function reader(
       await sleep(20)
     }
   }
-  return { thread, page, rows, stop, warnings }
+  return { thread, page, rows, stop, warnings, states }
+}
+
+/** The log thread in a process that can be killed. */
+export async function readerApart(
+  { folder, paths }: ReturnType<typeof haproxyFixture>,
+  address: CollectorAddress | null = null,
+) {
+  const { masterSocket, statsSocket } = paths
+  const source = { masterSocket, statsSocket, ring: LOG_RING }
+  const options = JSON.stringify({ directory: join(folder, 'logs'), limits: LIMITS, source })
+  const file = new URL('../../workers/logs/thread.ts', import.meta.url).href
+  const code = `const { LogThread } = await import('${file}')
+    const none = new Map()
+    const names = { l7Frontends: none, l7Backends: none, realServers: none }
+    const forwarding = { address: ${JSON.stringify(address)} ?? undefined, names }
+    const thread = new LogThread({ ...${options}, forwarding }, (message) => process.send(message))
+    process.on('message', (message) => thread.receive(message))
+    thread.run()
+    process.send('runs')`
+  const argv = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', code]
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  await once(child, 'message')
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  const page = async (): Promise<LogsPage> => {
+    child.send({ type: 'search', request: 1, filter: {}, limit: 1_000 })
+    for (;;) {
+      // Sound: it sends what the thread posts.
+      const [message] = (await once(child, 'message')) as [FromLogThread]
+      if (message.type === 'page') return message.answer
+    }
+  }
+  return { kill, page }
 }
 
 /** The bytes as they are; resolves with what came back. */

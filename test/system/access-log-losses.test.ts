@@ -1,14 +1,12 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { LOG_RING } from '../../src/drivers/haproxy/access-log.ts'
+import { NO_LOSSES } from '../fixtures/log-rows.ts'
 import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
-import type { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
-import { get, LIMITS, load, reader, send, site, until } from './access-log-fixture.ts'
+import { get, load, reader, readerApart, send, site, until } from './access-log-fixture.ts'
 
 /** Reloads, kill -9, a full disk, and nobody who reads: no line of a real HAProxy is lost but what is counted. */
 
@@ -30,7 +28,7 @@ t.test('nothing is lost over reloads while requests come', async (test) => {
   const answered = await running.stop()
   const kept = await rows(answered)
   test.equal(kept.filter(({ status }) => status === 200).length, answered)
-  test.strictSame((await page()).losses, { lost: 0, unreadable: 0, unstored: 0 })
+  test.strictSame((await page()).losses, NO_LOSSES)
 })
 
 t.test('reloads right behind each other lose nothing either', async (test) => {
@@ -49,7 +47,7 @@ t.test('reloads right behind each other lose nothing either', async (test) => {
     found.map(({ path }) => path),
     ['/1', '/2', '/3', '/4', '/5', '/6', '/7', '/8'],
   )
-  test.strictSame((await page()).losses, { lost: 0, unreadable: 0, unstored: 0 })
+  test.strictSame((await page()).losses, NO_LOSSES)
 })
 
 t.test('an old worker is listened to until its last request has ended, and then ends', async (test) => {
@@ -73,29 +71,11 @@ t.test('an old worker is listened to until its last request has ended, and then 
   while (((await oldWorkers()) ?? '') !== '') await sleep(50)
 })
 
-/** The log thread in a process that can be killed. */
-async function readerApart({ folder, paths }: ReturnType<typeof haproxyFixture>) {
-  const { masterSocket, statsSocket } = paths
-  const source = { masterSocket, statsSocket, ring: LOG_RING }
-  const options = JSON.stringify({ directory: join(folder, 'logs'), limits: LIMITS, source })
-  const file = new URL('../../workers/logs/thread.ts', import.meta.url).href
-  const code = `const { LogThread } = await import('${file}')
-    new LogThread(${options}, () => undefined).run()
-    console.log('runs')`
-  const argv = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', code]
-  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] })
-  await once(child.stdout, 'data')
-  return async () => {
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-  }
-}
-
 t.test('kill -9 of the reader, at any moment, neither loses a line nor keeps one twice', async (test) => {
   const { haproxy, port } = await site(test)
   const running = load(port, 4)
   for (let round = 1; round <= 4; round++) {
-    const kill = await readerApart(haproxy)
+    const { kill } = await readerApart(haproxy)
     const seen = running.answered()
     // Not at the same moment of a write each time.
     await until(() => running.answered() > seen + 37 * round)
@@ -106,7 +86,7 @@ t.test('kill -9 of the reader, at any moment, neither loses a line nor keeps one
   const kept = await rows(answered)
   test.equal(kept.filter(({ status }) => status === 200).length, answered)
   test.equal(new Set(kept.map(({ sourcePort, at_ms }) => `${sourcePort} ${at_ms}`)).size, answered, 'each once')
-  test.strictSame((await page()).losses, { lost: 0, unreadable: 0, unstored: 0 })
+  test.strictSame((await page()).losses, NO_LOSSES)
 })
 
 t.test('a full disk costs no line while there is memory for them', { skip: noSmallDisk }, async (test) => {
@@ -129,7 +109,7 @@ t.test('a full disk costs no line while there is memory for them', { skip: noSma
   test.ok((await page()).rows.length < 301)
   rmSync(filler)
   test.equal((await rows(301)).length, 301)
-  test.strictSame((await page()).losses, { lost: 0, unreadable: 0, unstored: 0 })
+  test.strictSame((await page()).losses, NO_LOSSES)
   await stop()
 })
 

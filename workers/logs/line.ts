@@ -1,3 +1,4 @@
+import { LINE_MARK } from '../../src/drivers/haproxy/access-log.ts'
 import { type LogRow, NUMBERS } from '../../storage/logs/row.ts'
 import { maskHeader, maskParameters } from './masking.ts'
 
@@ -8,17 +9,28 @@ export interface LineNumber {
   readonly number: number
 }
 
-/** Begins every line of ours, and says how it is written. */
-export const LINE_MARK = 'fulcrum1'
+/** Where a line goes, which HAProxy was told when it was started. */
+export interface Way {
+  readonly isStored: boolean
+  /** How it reads at the syslog server; undefined when it does not go there. */
+  readonly format: 'structured' | 'combined' | undefined
+}
 /** Words before the headers. */
 const WORDS = 24
 
 /** undefined for what is no line of ours, such as what HAProxy itself says there. */
 export function numberOf(words: readonly string[]): LineNumber | undefined {
   const [mark, pid, number, frontend] = words
-  if (mark !== LINE_MARK || frontend === undefined) return undefined
+  if (mark?.split(',', 1)[0] !== LINE_MARK || frontend === undefined) return undefined
   const read = { pid: Number(pid), frontend, number: Number(number) }
   return Number.isInteger(read.pid) && Number.isInteger(read.number) ? read : undefined
+}
+
+/** Of the first word of a line. */
+export function wayOf(mark = ''): Way {
+  const [, target, format] = mark.split(',')
+  if (target === undefined) return { isStored: true, format: undefined }
+  return { isStored: target !== 'syslog', format: format === 'combined' ? format : 'structured' }
 }
 
 /**

@@ -2,19 +2,30 @@ import type { Filter } from '../../storage/logs/filter.ts'
 import type { PlacedRow } from '../../storage/logs/row.ts'
 import type { Cursor } from '../../storage/logs/search.ts'
 import type { LogLimits } from '../../storage/logs/store.ts'
+import type { CollectorAddress } from './collector.ts'
+import type { ForwardLosses, ServerState } from './forwarder.ts'
 import type { LinesSource } from './haproxy-lines.ts'
+import type { NameOf } from '../../storage/logs/shown-fields.ts'
 
 /** What the log thread and the main thread say to each other. */
+
+export interface Forwarding {
+  /** Of the syslog server; undefined while there is none. */
+  readonly address: CollectorAddress | undefined
+  /** Of each record that lines speak of, by its id. */
+  readonly names: { readonly [S in Parameters<NameOf>[0]]: ReadonlyMap<string, string> }
+}
 
 export interface LogsOptions {
   readonly directory: string
   readonly limits: LogLimits
   /** undefined: there is no HAProxy to listen to, only what is kept. */
   readonly source: LinesSource | undefined
+  readonly forwarding?: Forwarding
 }
 
-/** Lines that are not kept, since the thread began. */
-export interface LogLosses {
+/** Lines that did not come to where they should, since the thread began. */
+export interface LogLosses extends ForwardLosses {
   /** HAProxy has written them, and they did not come: its ring was full, or nobody read it for long. */
   readonly lost: number
   /** They are not as lines of ours are. */
@@ -51,6 +62,7 @@ export type ToLogThread =
   | { readonly type: 'look'; readonly request: number }
   /** Whether new rows are to be told. */
   | { readonly type: 'follow'; readonly isWanted: boolean }
+  | { readonly type: 'forward'; readonly forwarding: Forwarding }
   | { readonly type: 'stop' }
 
 export type FromLogThread =
@@ -61,3 +73,4 @@ export type FromLogThread =
   /** Stored rows, and how many more were stored that are not among them. */
   | { readonly type: 'rows'; readonly rows: readonly PlacedRow[]; readonly more: number }
   | { readonly type: 'warning'; readonly message: string; readonly detail: string }
+  | { readonly type: 'server'; readonly state: ServerState }

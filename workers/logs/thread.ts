@@ -1,11 +1,14 @@
+import { hostname } from 'node:os'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { LogRow } from '../../storage/logs/row.ts'
 import { count, type Search, search } from '../../storage/logs/search.ts'
 import { LogStore } from '../../storage/logs/store.ts'
+import { Forwarder } from './forwarder.ts'
 import { HaproxyLines } from './haproxy-lines.ts'
-import { numberOf, rowOf } from './line.ts'
-import type { FromLogThread, LogLosses, LogsOptions, ToLogThread } from './messages.ts'
+import { numberOf, rowOf, wayOf } from './line.ts'
+import type { Forwarding, FromLogThread, LogLosses, LogsOptions, ToLogThread } from './messages.ts'
 import { Numbering } from './numbering.ts'
+import { frameOf, type Sender } from './syslog-message.ts'
 
 const TICK_MS = 250
 /** Rows that wait for the disk: about half a minute at 5,000 requests a second. */
@@ -13,7 +16,23 @@ const WAITING_MAX = 150_000
 /** Rows that are told to followers at once. */
 const TOLD_MAX = 500
 
-/** Reads the lines of HAProxy, keeps them, and answers searches. */
+/** What the next one has to know, stored with the lines. */
+interface Seen {
+  readonly numbers: unknown
+  /** Lines that waited for the syslog server: nobody sends them when the process is killed. */
+  readonly waiting: number
+  /** Lines that were to be sent next: when the process is killed, nobody knows whether they were. */
+  readonly leaving: number
+}
+
+/** Stores of older daemons hold the numbers alone. */
+function seenOf(stored: unknown): Seen {
+  const isSeen = typeof stored === 'object' && stored !== null && 'numbers' in stored
+  // Sound: the journal has a checksum, and this is what is written there.
+  return isSeen ? (stored as Seen) : { numbers: stored, waiting: 0, leaving: 0 }
+}
+
+/** Reads the lines of HAProxy, keeps and forwards them, and answers searches. */
 export class LogThread {
   readonly #store: LogStore
   readonly #numbering: Numbering
@@ -21,7 +40,13 @@ export class LogThread {
   readonly #post: (message: FromLogThread) => void
   readonly #now_ms: () => number
   #timer: NodeJS.Timeout | undefined
+  readonly #forwarder: Forwarder
+  #sender: Sender = { hostname: ownName(), nameOf: () => undefined }
   #waiting: LogRow[] = []
+  /** Messages that are forwarded when it is stored that their lines were taken: none is sent twice. */
+  #leaving: string[] = []
+  #stored: Seen
+  #isTaken = false
   #losses = { lost: 0, unreadable: 0, unstored: 0 }
   #isFollowed = false
   #fault: string | undefined
@@ -29,16 +54,25 @@ export class LogThread {
   #queue: Promise<void> = Promise.resolve()
 
   constructor(
-    { directory, limits, source }: LogsOptions,
+    { directory, limits, source, forwarding }: LogsOptions,
     post: (message: FromLogThread) => void,
     now_ms = () => Date.now(),
   ) {
     this.#post = post
     this.#now_ms = now_ms
     this.#store = new LogStore(directory, limits)
-    this.#numbering = new Numbering(this.#store.seen)
+    this.#stored = seenOf(this.#store.seen)
+    this.#numbering = new Numbering(this.#stored.numbers)
+    const { waiting: unforwarded, leaving: uncertain } = this.#stored
+    this.#forwarder = new Forwarder((state) => this.#post({ type: 'server', state }), { unforwarded, uncertain })
+    if (forwarding !== undefined) this.#forward(forwarding)
     for (const damage of this.#store.damage) this.#warn('a part of the access log is damaged and left out', damage)
     this.#lines = source && new HaproxyLines(source, this.#intake())
+  }
+
+  #forward({ address, names }: Forwarding): void {
+    this.#sender = { ...this.#sender, nameOf: (section, id) => names[section].get(id) }
+    this.#forwarder.direct(address)
   }
 
   #intake() {
@@ -68,16 +102,30 @@ export class LogThread {
     const number = numberOf(words)
     // HAProxy says other things there as well, such as that a proxy has stopped.
     if (number === undefined || !this.#numbering.take(number, this.#now_ms())) return
+    this.#isTaken = true
     const row = rowOf(words)
-    if (row === undefined) this.#losses.unreadable++
-    else if (this.#waiting.length < WAITING_MAX) this.#waiting.push(row)
+    if (row === undefined) {
+      this.#losses.unreadable++
+      return
+    }
+    const { isStored, format } = wayOf(words[0])
+    if (format !== undefined) this.#leaving.push(frameOf(row, format, this.#sender))
+    if (!isStored) return
+    if (this.#waiting.length < WAITING_MAX) this.#waiting.push(row)
     else this.#losses.unstored++
   }
 
   #tick(): void {
     void this.#lines?.look()
     this.#losses.lost += this.#numbering.lost(this.#now_ms())
+    this.#pass()
+  }
+
+  /** First to the disk, then away. */
+  #pass(): void {
     this.#keep()
+    this.#forwarder.add(this.#leaving)
+    this.#leaving = []
   }
 
   #keep(): void {
@@ -85,8 +133,12 @@ export class LogThread {
     const { number, rows: open } = this.#store.open
     const first = open.length
     try {
-      const { seen } = this.#numbering
-      if (rows.length > 0) this.#store.append(rows, seen)
+      const [waiting, leaving] = [this.#forwarder.waiting, this.#leaving.length]
+      const seen: Seen = { numbers: this.#numbering.seen, waiting, leaving }
+      const isMoved = waiting !== this.#stored.waiting || leaving !== this.#stored.leaving
+      if (this.#isTaken || rows.length > 0 || isMoved) this.#store.append(rows, seen)
+      this.#stored = seen
+      this.#isTaken = false
       this.#waiting = []
       if (rows.length > 0) this.#tell(rows, number, first)
       this.#store.tidy(this.#now_ms(), seen)
@@ -110,11 +162,12 @@ export class LogThread {
   }
 
   get losses(): LogLosses {
-    return { ...this.#losses }
+    return { ...this.#losses, ...this.#forwarder.losses }
   }
 
   receive(message: Exclude<ToLogThread, { readonly type: 'stop' }>): void {
     if (message.type === 'follow') this.#isFollowed = message.isWanted
+    else if (message.type === 'forward') this.#forward(message.forwarding)
     else if (message.type === 'look')
       void this.look().then(() => this.#post({ type: 'looked', request: message.request }))
     else this.#queue = this.#queue.then(() => this.#answer(message))
@@ -153,10 +206,19 @@ export class LogThread {
     clearInterval(this.#timer)
     this.#lines?.close()
     await this.#queue
+    this.#pass()
+    await this.#forwarder.stop()
+    // What has left meanwhile waits no more.
     this.#keep()
     this.#store.close()
   }
 }
+
+/** As a header of syslog takes it. */
+const ownName = () =>
+  hostname()
+    .replaceAll(/[^!-~]/g, '')
+    .slice(0, 255) || '-'
 
 async function run<T>(work: Search<T>): Promise<T> {
   for (;;) {

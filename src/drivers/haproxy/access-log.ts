@@ -1,5 +1,9 @@
-import { isLogged } from '../../model/access-log.ts'
+import { isForwarded, isLogged, type LogSetting } from '../../model/access-log.ts'
 import type { L7Frontend } from '../../model/layer7.ts'
+
+/** Begins every line of ours, and says how it is written. */
+export const LINE_MARK = 'fulcrum1'
+export const COMBINED_HEADERS = ['Referer', 'User-Agent'] as const
 
 /** Lines wait in it for the daemon, which reads them over the command socket: record 129. */
 export const LOG_RING = 'fulcrum-logs'
@@ -20,17 +24,31 @@ export const ringStatements: readonly string[] = [
 
 const VARIABLE = 'txn.fulcrum_log'
 
+/** The first word of a line. It says where the line goes, whatever the frontend is told when somebody reads it. */
+function markOf(logs: LogSetting): string {
+  const { target, format = 'structured' } = logs
+  return isForwarded(logs) ? `${LINE_MARK},${target},${format}` : LINE_MARK
+}
+
+/** Those that the line of Apache has are always there for it. */
+function headersOf({ format, headers = [] }: LogSetting): readonly string[] {
+  if (format !== 'combined') return headers
+  const named = new Set(headers.map((name) => name.toLowerCase()))
+  return [...headers, ...COMBINED_HEADERS.filter((name) => !named.has(name.toLowerCase()))]
+}
+
 /**
  * What clients have sent is in base64, so that no byte of it ends a word or a line. It is kept when the request comes,
  * before rules change it. `workers/logs/line.ts` reads what this writes.
  */
 export function logStatements({ mode, logs }: L7Frontend): readonly string[] {
   if (mode !== 'http' || logs === undefined || !isLogged(logs)) return []
-  const { sample = 1, headers = [] } = logs
+  const { sample = 1 } = logs
+  const headers = headersOf(logs)
   const keep = (name: string, fetch: string, bytes_max: number) =>
     `http-request set-var(${VARIABLE}_${name}) ${fetch},bytes(0,${bytes_max}),base64`
   const words = [
-    'fulcrum1 %pid %lc %f %Ts %ms %Th %Ti %TR %Tw %Tc %Tr %Ta %b %s %ci %cp %ST %B %U %tsc %HM %HV',
+    `${markOf(logs)} %pid %lc %f %Ts %ms %Th %Ti %TR %Tw %Tc %Tr %Ta %b %s %ci %cp %ST %B %U %tsc %HM %HV`,
     `%[var(${VARIABLE}_host)] %[var(${VARIABLE}_path)]`,
     ...headers.map((name, at) => `${name}=%[var(${VARIABLE}_h${at})]`),
   ]

@@ -29,7 +29,8 @@ t.test('what was written is read', (test) => {
 })
 
 /** What older files did not have is empty when they are read. */
-const SINCE_THE_FOURTH = { acmeAccounts: [], acmeOrders: [] } as const
+const SINCE_THE_FIFTH = { syslogServers: [] } as const
+const SINCE_THE_FOURTH = { ...SINCE_THE_FIFTH, acmeAccounts: [], acmeOrders: [] } as const
 const SINCE_THE_THIRD = { ...SINCE_THE_FOURTH, l7Raw: [] } as const
 const SINCE_THE_SECOND = { ...SINCE_THE_THIRD, healthChecks: [], l4Frontends: [], l4Backends: [] } as const
 const SINCE_THE_FIRST = {
@@ -59,7 +60,8 @@ t.test('every backup of format 1 that was ever written can be read', (test) => {
     'sections-2.json': { ...EVERYTHING, ...SINCE_THE_SECOND },
     'sections-3.json': { ...EVERYTHING, ...SINCE_THE_THIRD },
     'sections-4.json': { ...EVERYTHING, ...SINCE_THE_FOURTH },
-    'sections-5.json': EVERYTHING,
+    'sections-5.json': { ...EVERYTHING, ...SINCE_THE_FIFTH },
+    'sections-6.json': EVERYTHING,
   })
   test.ok(Object.values(contents['empty.json'] ?? {}).every((records) => records.length === 0))
   test.end()

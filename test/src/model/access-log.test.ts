@@ -1,12 +1,22 @@
 import t from 'tap'
 import { Value } from 'typebox/value'
-import { isLogged, LogSetting } from '../../../src/model/access-log.ts'
+import { isForwarded, isLogged, LogSetting } from '../../../src/model/access-log.ts'
 
 t.test('which settings keep lines', async (test) => {
   test.notOk(isLogged(undefined))
   test.notOk(isLogged({ enabled: false }))
   test.notOk(isLogged({ enabled: true, format: 'off' }))
   test.ok(isLogged({ enabled: true }))
+})
+
+t.test('which settings forward lines', async (test) => {
+  for (const target of ['syslog', 'both'] as const) {
+    test.ok(isForwarded({ enabled: true, target }))
+    test.notOk(isForwarded({ enabled: false, target }))
+    test.notOk(isForwarded({ enabled: true, target, format: 'off' }))
+  }
+  test.notOk(isForwarded({ enabled: true, target: 'store', format: 'combined' }))
+  test.notOk(isForwarded({ enabled: true }))
 })
 
 t.test('what becomes a word of haproxy.cfg is a word', async (test) => {

@@ -14,6 +14,7 @@ t.test('every section can be shown: label, schema with an id, and a name', async
     'l7Frontends',
     'l7Backends',
     'l7Raw',
+    'syslogServers',
     'ipGroups',
     'staticIps',
     'floatingIps',

@@ -43,3 +43,24 @@ t.test('a filter says the same of a row, of its columns and of a head', async (t
     test.equal(mayHold(segment.head, filter), filter.path !== undefined)
   }
 })
+
+t.test('a text in paths is found however it is written in the list of them', async (test) => {
+  const paths = ['/a"b', '/a\\b', '/ü😀', '/\u0001\t', '/\u2028', '/,', '/a/b', '/%22,%22']
+  const path = join(logFolder(test), 'one')
+  writeFileSync(path, encodeSegment(paths.map((one) => logRow({ path: one }))))
+  const segment = new Segment(1, path)
+  const found = (part: string) =>
+    segment.read((columns) => {
+      const fit = testOf(columns, { path: part })
+      return paths.filter((_, index) => fit?.(index))
+    })
+  for (const one of paths) {
+    test.strictSame(found(one), [one])
+    test.ok(found(one.slice(1)).includes(one), 'a part of it')
+    test.strictSame(
+      found(one.slice(2)),
+      paths.filter((other) => other.includes(one.slice(2))),
+    )
+  }
+  for (const none of ['","', '"/', '\\u', '\\"', 'u0001', 'other']) test.strictSame(found(none), [], none)
+})

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { Journal } from '../../../storage/logs/journal.ts'
 import { LogStore } from '../../../storage/logs/store.ts'
 import { noSmallDisk, smallDisk } from '../../fixtures/small-disk.ts'
 import { logFolder, logRow } from '../../fixtures/log-rows.ts'
@@ -56,6 +58,40 @@ t.test('what is too old or too much goes, the oldest first', async (test) => {
   test.equal(store.segments.at(-1)?.number, 12)
   test.equal(readdirSync(folder).length, store.segments.length + 1)
   store.close()
+})
+
+t.test('a daemon that is killed while it closes a segment loses none of its rows', async (test) => {
+  const folder = logFolder(test)
+  const store = new LogStore(folder, LIMITS)
+  store.append([logRow({ path: '/1' })], { a: 1 })
+  store.close()
+  const next = new Journal(join(folder, '000000000002.journal'))
+  next.append({ rows: [], seen: { a: 1 } })
+  next.close()
+  writeFileSync(join(folder, '000000000001.segment.new'), 'half of it')
+  const again = new LogStore(folder, LIMITS)
+  const [segment] = again.segments
+  test.equal(
+    segment?.read((columns) => columns.row(0).path),
+    '/1',
+  )
+  test.strictSame([again.segments.length, again.open, again.seen], [1, { number: 2, rows: [] }, { a: 1 }])
+  test.strictSame(readdirSync(folder).toSorted(), ['000000000001.segment', '000000000002.journal'])
+  again.close()
+})
+
+t.test('a journal that gets no rows is begun again, and keeps what was seen', async (test) => {
+  const folder = logFolder(test)
+  const store = new LogStore(folder, LIMITS)
+  const noise = () => randomBytes(300_000).toString('hex')
+  for (let at = 0; at < 4; at++) store.append([], { at, noise: noise() })
+  test.ok(store.bytes > 1_048_576)
+  store.tidy(NOW_MS, { at: 5 })
+  test.ok(store.bytes < 1_000)
+  store.close()
+  const again = new LogStore(folder, LIMITS)
+  test.strictSame([again.seen, again.segments.length, readdirSync(folder).length], [{ at: 5 }, 0, 1])
+  again.close()
 })
 
 t.test('a journal whose segment is there is not read twice, and a damaged segment is left out', async (test) => {

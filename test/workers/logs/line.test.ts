@@ -1,5 +1,5 @@
 import t from 'tap'
-import { numberOf, rowOf } from '../../../workers/logs/line.ts'
+import { numberOf, rowOf, wayOf } from '../../../workers/logs/line.ts'
 import { logLine, logRow } from '../../fixtures/log-rows.ts'
 
 t.test('a line is a number and a row', async (test) => {
@@ -7,6 +7,19 @@ t.test('a line is a number and a row', async (test) => {
   test.strictSame(numberOf(words), { pid: 4711, frontend: 'shop', number: 12 })
   const expected = { at_ms: 1_800_000_000_264, path: '/a?token=**', headers: '{"X-A":"x"}', bytesOut: 812 }
   test.strictSame(rowOf(words), logRow(expected))
+})
+
+t.test('its first word says where it goes', async (test) => {
+  const of = (mark: string) => {
+    const words = logLine(12, '/')
+      .replace(/^fulcrum1/, mark)
+      .split(' ')
+    return [numberOf(words)?.number, wayOf(words[0])]
+  }
+  test.strictSame(of('fulcrum1'), [12, { isStored: true, format: undefined }])
+  test.strictSame(of('fulcrum1,both,structured'), [12, { isStored: true, format: 'structured' }])
+  test.strictSame(of('fulcrum1,syslog,combined'), [12, { isStored: false, format: 'combined' }])
+  test.equal(of('fulcrum12,syslog,combined')[0], undefined)
 })
 
 t.test('what was never chosen or read is empty', async (test) => {

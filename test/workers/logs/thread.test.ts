@@ -4,7 +4,7 @@ import t from 'tap'
 import { LogStore } from '../../../storage/logs/store.ts'
 import type { FromLogThread } from '../../../workers/logs/messages.ts'
 import { LogThread } from '../../../workers/logs/thread.ts'
-import { logFolder, logRow } from '../../fixtures/log-rows.ts'
+import { logFolder, logRow, NO_LOSSES } from '../../fixtures/log-rows.ts'
 
 const LIMITS = { bytes_max: 1_000_000, age_ms: 1_000_000_000_000_000 }
 
@@ -26,7 +26,7 @@ t.test('searches are answered from what is kept, before it ends', async (test) =
     const told: FromLogThread[] = []
     const thread = new LogThread({ directory, limits: LIMITS, source: undefined }, (message) => told.push(message))
     const answer = await asked(thread, told, type)
-    const losses = { lost: 0, unreadable: 0, unstored: 0 }
+    const losses = NO_LOSSES
     if (type === 'search') test.match(answer, { type: 'page', request: 9, answer: { isMore: false, losses } })
     else test.match(answer, { answer: { rows: 2, paths: [['/a', 2]], sources: [['192.0.2.7', 2]], losses } })
   }

@@ -15,3 +15,13 @@ t.test('only frontends that log have statements, and only then there is a ring',
   test.notMatch(text({ enabled: false }), /^ring/m)
   test.notMatch(text({ mode: 'tcp' }), /^ring/m)
 })
+
+t.test('a line says where it goes, and what the line of Apache needs is always there', async (test) => {
+  const formatOf = (more: object) =>
+    logStatements(frontend('f', null, { logs: { enabled: true, ...more } })).find((one) => one.startsWith('log-format'))
+  test.match(formatOf({}), /^log-format "fulcrum1 %pid /)
+  test.match(formatOf({ format: 'combined' }), /^log-format "fulcrum1 .* Referer=.* User-Agent=/, 'nobody forwards it')
+  test.match(formatOf({ target: 'both' }), /^log-format "fulcrum1,both,structured %pid [^=]*$/)
+  const combined = formatOf({ target: 'syslog', format: 'combined', headers: ['X', 'user-agent'] })
+  test.match(combined, /^log-format "fulcrum1,syslog,combined %pid .* X=\S+ user-agent=\S+ Referer=\S+"$/)
+})

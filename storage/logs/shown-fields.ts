@@ -1,0 +1,38 @@
+import type { LogRow } from './row.ts'
+
+/** The name that a record has now, by its id; undefined when it is gone. */
+export type NameOf = (section: 'l7Frontends' | 'l7Backends' | 'realServers', id: string) => string | undefined
+
+/** A row as it is answered, and sent to a syslog server. */
+export function shownFields(row: LogRow, nameOf: NameOf) {
+  const { at_ms, frontend, backend, server, request_ms, queue_ms, connect_ms, response_ms, total_ms, ...rest } = row
+  const { headers, source, sourcePort, method, version, host, path, status, bytesIn, bytesOut, state } = rest
+  return {
+    time: new Date(at_ms).toISOString(),
+    frontendId: frontend,
+    frontendName: nameOf('l7Frontends', frontend) ?? null,
+    backendId: backend === '' ? null : backend,
+    backendName: nameOf('l7Backends', backend) ?? null,
+    serverId: server === '' ? null : server,
+    serverName: nameOf('realServers', server) ?? null,
+    source,
+    sourcePort,
+    method,
+    host,
+    path,
+    httpVersion: version,
+    status,
+    bytesIn,
+    bytesOut,
+    requestTime: measured(request_ms),
+    queueTime: measured(queue_ms),
+    connectTime: measured(connect_ms),
+    responseTime: measured(response_ms),
+    totalTime: measured(total_ms),
+    state,
+    // Sound: the log thread writes an object of texts.
+    headers: JSON.parse(headers) as Readonly<Record<string, string>>,
+  }
+}
+
+const measured = (time_ms: number): number | null => (time_ms < 0 ? null : time_ms)

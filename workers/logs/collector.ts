@@ -1,0 +1,171 @@
+import { connect, isIP, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+
+const CONNECT_MS = 10_000
+/** A server that takes nothing for so long is down. */
+const STALL_MS = 30_000
+const KEEP_ALIVE_MS = 15_000
+const CLOSE_MS = 1_000
+/** A server that does not want us says so after it has taken the connection: TLS 1.3 judges clients last. */
+const SETTLE_MS = 1_000
+/** What was handed over so shortly before the end may not have arrived. */
+const UNCERTAIN_MS = 2_000
+/** It is noted in so much time at once. */
+const NOTED_MS = 100
+/** What the buffers of both machines hold, where the server has stopped to read or is gone without a word. */
+const BUFFERS_BYTES = 16 * 1024 * 1024
+
+/** Where a syslog server listens, and by what it and we are known. */
+export interface CollectorAddress {
+  readonly host: string
+  readonly port: number
+  readonly tls: TlsSettings | undefined
+}
+
+export interface TlsSettings {
+  /** PEM; undefined: the roots that everybody trusts. */
+  readonly ca: string | undefined
+  /** PEM of the chain and the key that are shown. */
+  readonly own: { readonly cert: string; readonly key: string } | undefined
+}
+
+/** Framed messages, ASCII. */
+export interface Chunk {
+  readonly text: string
+  readonly messages: number
+}
+
+export interface CollectorTaker {
+  /** What is to be sent next. */
+  next(): Chunk | undefined
+  /** It takes messages. */
+  ready(): void
+  /** Of so many messages nobody knows whether they arrived. It hung when it had stopped to read, or was gone. */
+  ended(reason: string, uncertain: number, hung: boolean): void
+}
+
+/** One connection to a syslog server, from its beginning to its end. */
+export class Collector {
+  readonly #taker: CollectorTaker
+  readonly #socket: Socket | undefined
+  readonly #ended: Promise<void>
+  #timer: NodeJS.Timeout | undefined
+  #isReady = false
+  #isEnded = false
+  #writing: Chunk | undefined
+  /** What was handed over, with the time. */
+  #handed: { readonly at_ms: number; messages: number; bytes: number }[] = []
+  #handed_bytes = 0
+
+  constructor(address: CollectorAddress, taker: CollectorTaker) {
+    this.#taker = taker
+    let resolve = () => {}
+    this.#ended = new Promise((ended) => (resolve = ended))
+    let failure: NodeJS.ErrnoException | undefined
+    try {
+      const socket = open(address, () => this.#settle())
+      this.#socket = socket
+      this.#timer = setTimeout(() => socket.destroy(new Error('it does not answer')), CONNECT_MS)
+      socket.setKeepAlive(true, KEEP_ALIVE_MS)
+      socket.on('error', (error) => (failure = error))
+      // It has nothing to say, but its end is read.
+      socket.resume()
+      socket.on('close', () => {
+        resolve()
+        this.#end(failure)
+      })
+    } catch (error) {
+      // Certificates come with backups as well, unread.
+      failure = error instanceof Error ? error : new Error(String(error))
+      resolve()
+      setImmediate(() => this.#end(failure))
+    }
+  }
+
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
+  #settle(): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      this.#isReady = true
+      this.#taker.ready()
+      this.wake()
+    }, SETTLE_MS)
+  }
+
+  /** There may be something to send. */
+  wake(): void {
+    const socket = this.#socket
+    if (!this.#isReady || this.#isEnded || this.#writing !== undefined || socket === undefined) return
+    const chunk = this.#taker.next()
+    if (chunk === undefined) return
+    this.#writing = chunk
+    this.#timer = setTimeout(() => socket.destroy(new Error('it takes nothing any more')), STALL_MS)
+    socket.write(chunk.text, 'latin1', (error) => {
+      clearTimeout(this.#timer)
+      if (error !== undefined && error !== null) return
+      this.#note(chunk)
+      this.#writing = undefined
+      this.wake()
+    })
+  }
+
+  #note({ text, messages }: Chunk): void {
+    const at_ms = performance.now()
+    const last = this.#handed.at(-1)
+    if (last !== undefined && at_ms - last.at_ms < NOTED_MS) {
+      last.messages += messages
+      last.bytes += text.length
+    } else this.#handed.push({ at_ms, messages, bytes: text.length })
+    this.#handed_bytes += text.length
+    for (let [first] = this.#handed; first !== undefined; [first] = this.#handed) {
+      if (this.#handed_bytes - first.bytes < BUFFERS_BYTES) break
+      this.#handed_bytes -= first.bytes
+      this.#handed.shift()
+    }
+  }
+
+  #end(failure: NodeJS.ErrnoException | undefined): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    this.#isReady = false
+    clearTimeout(this.#timer)
+    // Where a write was not taken, the buffers are full.
+    const areFull = this.#writing !== undefined || failure?.code === 'ETIMEDOUT'
+    const since_ms = areFull ? 0 : performance.now() - UNCERTAIN_MS
+    const handed = this.#handed.reduce((sum, { at_ms, messages }) => (at_ms < since_ms ? sum : sum + messages), 0)
+    const reason = failure?.message ?? 'it has closed the connection'
+    this.#taker.ended(reason, handed + (this.#writing?.messages ?? 0), areFull)
+  }
+
+  /** What was handed over still goes; of what is being written nobody knows. */
+  async close(): Promise<void> {
+    if (!this.#isEnded) {
+      this.#isEnded = true
+      this.#isReady = false
+      clearTimeout(this.#timer)
+      this.#taker.ended('', this.#writing?.messages ?? 0, false)
+      this.#socket?.end()
+      this.#timer = setTimeout(() => this.#socket?.destroy(), CLOSE_MS)
+    }
+    await this.#ended
+    clearTimeout(this.#timer)
+  }
+}
+
+function open({ host, port, tls }: CollectorAddress, connected: () => void): Socket {
+  if (tls === undefined) return connect({ host, port }, connected)
+  return connectTls(
+    {
+      host,
+      port,
+      minVersion: 'TLSv1.2',
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+      ...tls.own,
+    },
+    connected,
+  )
+}

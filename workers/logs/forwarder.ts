@@ -1,0 +1,151 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Chunk, type CollectorAddress, Collector } from './collector.ts'
+
+/** Bytes of messages that wait: about half a minute of 5,000 requests a second. */
+const WAITING_BYTES_MAX = 64 * 1024 * 1024
+/** What is written at once. */
+const CHUNK_BYTES = 64 * 1024
+const WAIT_FIRST_MS = 500
+const WAIT_MS_MAX = 30_000
+/** A daemon that ends waits so long for what is left to go. */
+const STOP_MS = 2_000
+const STOP_LOOK_MS = 20
+
+export interface ForwardLosses {
+  /** They waited for the server in vain. */
+  readonly unforwarded: number
+  /** They were on their way when the connection broke: syslog has no receipts. */
+  readonly uncertain: number
+}
+
+/** Told once when it changes. */
+export type ServerState = { readonly isReached: true } | { readonly isReached: false; readonly reason: string }
+
+/**
+ * Sends messages to a syslog server, each once at the most, in their order. Nobody waits for it: what the server does
+ * not take waits in memory, and is counted as lost beyond its bounds.
+ */
+export class Forwarder {
+  readonly #tell: (state: ServerState) => void
+  readonly #bytesMax: number
+  #address: CollectorAddress | undefined
+  #collector: Collector | undefined
+  #again: NodeJS.Timeout | undefined
+  #wait_ms = WAIT_FIRST_MS
+  #chunks: Chunk[] = []
+  #bytes = 0
+  #messages = 0
+  #unforwarded: number
+  #uncertain: number
+  #isDown = false
+  /** What was told last. */
+  #isTold = false
+  #isStopped = false
+
+  /** `before` came of the one who did this until it was killed. */
+  constructor(tell: (state: ServerState) => void, before: ForwardLosses, bytesMax = WAITING_BYTES_MAX) {
+    this.#tell = tell
+    this.#unforwarded = before.unforwarded
+    this.#uncertain = before.uncertain
+    this.#bytesMax = bytesMax
+  }
+
+  get losses(): ForwardLosses {
+    return { unforwarded: this.#unforwarded, uncertain: this.#uncertain }
+  }
+
+  /** Messages that wait. */
+  get waiting(): number {
+    return this.#messages
+  }
+
+  /** Where to send them to from now on. undefined: nowhere, and what waits is lost. */
+  direct(address: CollectorAddress | undefined): void {
+    // Most applies change nothing about it.
+    if (isDeepStrictEqual(address, this.#address)) return
+    this.#address = address
+    clearTimeout(this.#again)
+    this.#again = undefined
+    this.#wait_ms = WAIT_FIRST_MS
+    this.#isDown = false
+    const before = this.#collector
+    this.#collector = undefined
+    void before?.close()
+    if (address !== undefined) return this.#connect()
+    this.#unforwarded += this.#messages
+    this.#chunks = []
+    this.#messages = 0
+    this.#bytes = 0
+  }
+
+  /** Framed messages, oldest first. */
+  add(frames: readonly string[]): void {
+    let [some, length]: [string[], number] = [[], 0]
+    const end = () => {
+      if (some.length > 0) this.#chunks.push({ text: some.join(''), messages: some.length })
+      some = []
+      length = 0
+    }
+    for (const frame of frames) {
+      if (this.#bytes + frame.length > this.#bytesMax) {
+        this.#unforwarded++
+        continue
+      }
+      some.push(frame)
+      this.#messages++
+      length += frame.length
+      this.#bytes += frame.length
+      if (length >= CHUNK_BYTES) end()
+    }
+    end()
+    this.#collector?.wake()
+  }
+
+  #connect(): void {
+    if (this.#address === undefined || this.#isStopped) return
+    let isReached = false
+    const collector = new Collector(this.#address, {
+      next: () => {
+        const chunk = this.#chunks.shift()
+        this.#bytes -= chunk?.text.length ?? 0
+        this.#messages -= chunk?.messages ?? 0
+        return chunk
+      },
+      ready: () => {
+        isReached = true
+        this.#wait_ms = WAIT_FIRST_MS
+        if (this.#isTold) this.#tell({ isReached: true })
+        this.#isDown = false
+        this.#isTold = false
+      },
+      ended: (reason, uncertain, hung) => {
+        this.#uncertain += uncertain
+        // One that is lost is no news when the next one is there at once: servers close what is idle, and start anew.
+        if (this.#collector === collector) this.#tryAgain(isReached && !hung ? undefined : reason)
+      },
+    })
+    this.#collector = collector
+  }
+
+  #tryAgain(reason: string | undefined): void {
+    this.#collector = undefined
+    if (this.#isStopped) return
+    if (reason !== undefined && !this.#isDown) {
+      this.#tell({ isReached: false, reason })
+      this.#isDown = true
+      this.#isTold = true
+    }
+    this.#again = setTimeout(() => this.#connect(), this.#wait_ms)
+    this.#wait_ms = Math.min(WAIT_MS_MAX, this.#wait_ms * 2)
+  }
+
+  /** What cannot be sent within a moment still waits afterwards. */
+  async stop(): Promise<void> {
+    const until = Date.now() + STOP_MS
+    while (this.#collector?.isReady === true && this.#bytes > 0 && Date.now() < until)
+      await new Promise((resolve) => setTimeout(resolve, STOP_LOOK_MS))
+    this.#isStopped = true
+    clearTimeout(this.#again)
+    await this.#collector?.close()
+  }
+}
