@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { createStatRows, scanStats } from '../src/drivers/haproxy/stats-csv.ts'
 import { HistoryAnswers } from '../src/stats/history.ts'
 import { LiveAnswers } from '../src/stats/live.ts'
-import { METRICS } from '../src/model/metrics.ts'
+import { CORE_METRICS } from '../src/model/metrics.ts'
 import type { NamedBackend, NamedObject, ObjectNames } from '../src/stats/names.ts'
 import { ArchiveObjects } from '../src/stats/objects.ts'
 import { ArchiveReader } from '../storage/archive/reader.ts'
@@ -252,7 +252,7 @@ async function measureAnswers(directory: string, objects: number): Promise<void>
         end: hwm,
         resolution,
         consolidation: 'average' as const,
-        metrics: METRICS,
+        metrics: CORE_METRICS,
         format: 'json' as const,
       }
       timed(times, () => {
