@@ -176,7 +176,7 @@ export class Collector {
 
   /** HAProxy does not have this counter for the object: it is unknown, and nothing that was stored changes by that. */
   #lacks(slot: number, counter: number): boolean {
-    return Number.isNaN(this.#current?.counters.valueOf(slot, counter) ?? Number.NaN)
+    return Number.isNaN(this.#current?.counters.valueNow(slot, counter) ?? Number.NaN)
   }
 
   #addIncrement(slot: number, counter: number, increment: number, current: boolean): void {
