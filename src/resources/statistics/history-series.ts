@@ -18,7 +18,8 @@ const MEANINGS: Readonly<Record<Metric, string>> = {
   responses5xx: 'HTTP answers 500 to 599 per second (hrsp_5xx).',
   errors:
     'Errors per second: of a frontend, requests that were broken off or invalid (ereq); of a backend or a real server, connections to servers that failed and answers that were broken off (econ + eresp).',
-  queue: 'Requests that wait: of a backend for any server, of a real server for this one (qcur).',
+  queue:
+    'Requests that wait: of a backend for whichever server is free next, of a real server for this one alone (qcur).',
   responseTime: `Time to the answer of the server, ${AVERAGE}, rtime; 0 in tcp mode.`,
   connectTime: `Time to connect to the server, ${AVERAGE}, ctime.`,
   totalTime: `Time of a whole session, ${AVERAGE}, ttime.`,
