@@ -43,7 +43,7 @@ export const ARCHIVE_TIERS_MAX = 8
 export const ARCHIVE_MAP_BYTES = 256 * 1024 * 1024
 /** Room kept free at the end of a store's file, so that a transaction never meets a full disk: what one can take. */
 export const ROOM_BYTES_MIN = 1_024 * 1_024
-export const ROOM_BYTES_PER_OBJECT = 512
+export const ROOM_BYTES_PER_OBJECT = 1_024
 /**
  * Of the configuration: the pages of LMDB that writing one row copies, its leaf and a split one; what the row holds is
  * counted beside them.
