@@ -1,7 +1,7 @@
 /**
  * What the statistics cost: one tick (scan, increments, ring, transaction) at three sizes, bytes written per sample,
  * and the time of live and history answers. Synthetic CSV in HAProxy 2.6's shape: half of the objects idle, a few very
- * busy.
+ * busy; a request for each session.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { createStatRows, scanStats } from '../src/drivers/haproxy/stats-csv.ts'
 import { HistoryAnswers } from '../src/stats/history.ts'
 import { LiveAnswers } from '../src/stats/live.ts'
-import { METRICS } from '../src/model/metrics.ts'
+import { CORE_METRICS } from '../src/model/metrics.ts'
 import type { NamedBackend, NamedObject, ObjectNames } from '../src/stats/names.ts'
 import { ArchiveObjects } from '../src/stats/objects.ts'
 import { ArchiveReader } from '../storage/archive/reader.ts'
@@ -36,6 +36,7 @@ interface Row {
   sessions: number
   bytesIn: number
   bytesOut: number
+  missing: number
 }
 
 class Farm {
@@ -68,7 +69,7 @@ class Farm {
 
   #row(proxy: string, server: string, type: number, n: number): void {
     const busy = n % 50 === 0 ? 1_000 : n % 2 === 0 ? 20 : 0
-    this.rows.push({ proxy, server, type, busy, sessions: 0, bytesIn: 0, bytesOut: 0 })
+    this.rows.push({ proxy, server, type, busy, sessions: 0, bytesIn: 0, bytesOut: 0, missing: 0 })
   }
 
   /** The answer of the next second. */
@@ -79,6 +80,9 @@ class Farm {
       row.sessions += sessions
       row.bytesIn += sessions * 400
       row.bytesOut += sessions * 9_000
+      if (sessions > 0 && Math.random() < 0.2) row.missing++
+      const isServerSide = row.type !== 0
+      const milliseconds = isServerSide && row.busy > 0 ? 20 + Math.floor(Math.random() * 4) : isServerSide ? 0 : ''
       const values: Readonly<Record<string, string | number>> = {
         pxname: row.proxy,
         svname: row.server,
@@ -89,6 +93,17 @@ class Farm {
         stot: row.sessions,
         bin: row.bytesIn,
         bout: row.bytesOut,
+        req_tot: row.sessions,
+        hrsp_2xx: row.sessions - row.missing,
+        hrsp_4xx: row.missing,
+        ereq: isServerSide ? '' : 0,
+        econ: isServerSide ? 0 : '',
+        eresp: isServerSide ? 0 : '',
+        qcur: isServerSide ? 0 : '',
+        qtime: isServerSide ? 0 : '',
+        ctime: isServerSide ? 0 : '',
+        rtime: milliseconds,
+        ttime: milliseconds,
       }
       lines.push(COLUMNS.map((name) => values[name] ?? '0').join(','))
     }
@@ -252,7 +267,7 @@ async function measureAnswers(directory: string, objects: number): Promise<void>
         end: hwm,
         resolution,
         consolidation: 'average' as const,
-        metrics: METRICS,
+        metrics: CORE_METRICS,
         format: 'json' as const,
       }
       timed(times, () => {

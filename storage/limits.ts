@@ -6,9 +6,12 @@ export const ARCHIVE_HEARTBEAT_S = 5
 export const RING_SERVED_S = 300
 /** Rows of the ring: what is served plus room for the rows being written while a reader copies. */
 export const RING_ROWS = 320
-/** Objects per slab of the ring (2.6 MB): small enough for a laptop, large enough that 20,000 objects are 79 slabs. */
+/**
+ * Objects per slab of the ring (2.6 MB, and 3.6 MB where HAProxy has more than the core metrics): small enough for a
+ * laptop, large enough that 20,000 objects are 79 slabs.
+ */
 export const RING_SLAB_OBJECTS = 256
-/** Objects per row of the crash tail: four plain columns of it still fit into one LMDB page. */
+/** Objects per row of the crash tail: the core metrics of it still fit into one LMDB page, however busy they are. */
 export const TAIL_BLOCK_OBJECTS = 125
 /**
  * Seconds kept in the crash tail: the longest time between two chunks of one object, and some more. A restart reads all
@@ -26,7 +29,7 @@ export const TRIM_KEYS_MAX = 1_000
 /** Seconds without a sample after which an object is marked as gone and its column of the ring may be reused. */
 export const OBJECT_GONE_AFTER_S = 600
 /**
- * Hard cap of objects with a column in the ring: 10 KB of memory each. Further objects are refused, and the log says
+ * Hard cap of objects with a column in the ring: 24 KB of memory each. Further objects are refused, and the log says
  * so.
  */
 export const ARCHIVE_OBJECTS_MAX = 50_000
@@ -40,7 +43,7 @@ export const ARCHIVE_TIERS_MAX = 8
 export const ARCHIVE_MAP_BYTES = 256 * 1024 * 1024
 /** Room kept free at the end of a store's file, so that a transaction never meets a full disk: what one can take. */
 export const ROOM_BYTES_MIN = 1_024 * 1_024
-export const ROOM_BYTES_PER_OBJECT = 512
+export const ROOM_BYTES_PER_OBJECT = 1_024
 /**
  * Of the configuration: the pages of LMDB that writing one row copies, its leaf and a split one; what the row holds is
  * counted beside them.

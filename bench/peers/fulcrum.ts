@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { freePort } from '../../test/fixtures/traffic.ts'
-import { METRICS } from '../../src/model/metrics.ts'
+import { CORE_METRICS } from '../../src/model/metrics.ts'
 import { type BenchDaemon, createReals, startDaemon } from '../daemon.ts'
 import { type DataSet, OBJECTS, type SampledObject, type Totals } from './data-set.ts'
 import { type ArchiveName, fillArchive } from './fulcrum-archive.ts'
@@ -99,7 +99,8 @@ export class Fulcrum implements Peer {
     const { data } = JSON.parse(await getText(this.#server, this.path(query))) as Answer
     const totals = new TotalsBuilder()
     for (const { series } of 'reals' in data ? data.reals : data) {
-      for (const [metric, name] of METRICS.entries()) for (const value of series[name] ?? []) totals.add(metric, value)
+      for (const [metric, name] of CORE_METRICS.entries())
+        for (const value of series[name] ?? []) totals.add(metric, value)
     }
     return totals
   }

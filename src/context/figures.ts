@@ -29,10 +29,16 @@ export interface HistoryQuery {
   readonly end: number
   /** Preferred seconds per point; undefined is the finest available. */
   readonly resolution: number | undefined
+  /** Instead of it: the finest available with at most so many points. */
+  readonly points?: number | undefined
   readonly consolidation: Consolidation
   readonly metrics: readonly Metric[]
   readonly format: 'json' | 'csv'
 }
+
+/** Kinds of objects as the archive has them. */
+export type HistoryKind = 'frontend' | 'backend' | 'server'
+
 export interface HistoryFigures {
   frontend(id: string, query: HistoryQuery): Rendered | undefined
   backend(id: string, query: HistoryQuery): Rendered | undefined
@@ -40,4 +46,8 @@ export interface HistoryFigures {
   rip(id: string, query: HistoryQuery): Rendered | undefined
   /** Of a real server that is in no backend. */
   none(query: HistoryQuery): Rendered | undefined
+  /** What runs with this id. */
+  kindsOf(id: string): readonly HistoryKind[]
+  /** Of those of the ids that run, in one answer; a real server once for each of its backends. */
+  several(kind: HistoryKind, ids: readonly string[], query: HistoryQuery): Rendered | undefined
 }

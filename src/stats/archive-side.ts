@@ -70,7 +70,7 @@ export abstract class ArchiveSide<Source, Tick> {
       hwm_s: () => Math.min(this.#hwm_s, this.#scaled?.hwm_s() ?? 0),
       tiers: () => this.#scaled?.tiers() ?? tiers,
       storage: () => this.#storage,
-      readBase: (object, first_s, end_s, out) => this.#scaled?.readBase(object, first_s, end_s, out),
+      readBase: (object, first_s, end_s, out, columns) => this.#scaled?.readBase(object, first_s, end_s, out, columns),
       readCoarse: (tier, object, first_s, end_s, out) => this.#scaled?.readCoarse(tier, object, first_s, end_s, out),
     }
   }

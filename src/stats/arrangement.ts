@@ -14,31 +14,47 @@ export interface Subject {
 
 export type Labels = readonly (readonly [name: string, value: string])[]
 
-/** How the subjects stand in the answer: one object, a list under "reals" of a group, or a list of whole objects. */
+/** How the subjects stand in the answer: one object, a list in an object, or a list of whole objects. */
 export interface Arrangement {
-  readonly shape: 'one' | 'reals' | 'list'
+  readonly shape: 'one' | 'listed' | 'list'
   readonly subjects: readonly Subject[]
-  /** Fields of a JSON object before a list under "reals". */
+  /** Of an object with a list: the fields before it, and its name. */
   readonly group: string
+  readonly listed: string
+  /** Labels that stand in each row of CSV. */
+  readonly columns: readonly string[]
+}
+
+const LIST = { shape: 'list', group: '', listed: '' } as const
+
+function proxy(kind: 'frontend' | 'backend', { id, name, called = id }: NamedObject): Subject {
+  return subject(
+    [
+      ['id', id],
+      ['name', name],
+    ],
+    kind,
+    called,
+    '',
+  )
 }
 
 /** A frontend or a backend. */
-export function one(kind: 'frontend' | 'backend', { id, name, called = id }: NamedObject): Arrangement {
-  return {
-    shape: 'one',
-    subjects: [
-      subject(
-        [
-          ['id', id],
-          ['name', name],
-        ],
-        kind,
-        called,
-        '',
-      ),
-    ],
-    group: '',
-  }
+export function one(kind: 'frontend' | 'backend', found: NamedObject): Arrangement {
+  return { ...LIST, shape: 'one', subjects: [proxy(kind, found)], columns: [] }
+}
+
+/** Several frontends or backends. */
+export function proxies(kind: 'frontend' | 'backend', found: readonly NamedObject[]): Arrangement {
+  const subjects = found.map((each) => proxy(kind, each))
+  return { shape: 'listed', subjects, group: '', listed: `${kind}s`, columns: ['id', 'name'] }
+}
+
+/** Several real servers, each in each of its backends. */
+export function servers(found: readonly { readonly ripId: string; readonly backends: readonly NamedBackend[] }[]) {
+  const subjects = found.flatMap(({ ripId, backends }) => listOf(ripId, backends).subjects)
+  const columns = ['backendId', 'backendName', 'id', 'name']
+  return { shape: 'listed', subjects, group: '', listed: 'reals', columns } as const satisfies Arrangement
 }
 
 /** The real servers of a backend. */
@@ -54,14 +70,11 @@ export function realsOf({ id, name, called = id, reals }: NamedBackend): Arrange
       called,
     ),
   )
-  return {
-    shape: 'reals',
-    subjects,
-    group: labelsJson([
-      ['id', id],
-      ['name', name],
-    ]),
-  }
+  const group = labelsJson([
+    ['id', id],
+    ['name', name],
+  ])
+  return { shape: 'listed', subjects, group, listed: 'reals', columns: ['id', 'name'] }
 }
 
 /** A real server in each of its backends. */
@@ -74,7 +87,7 @@ export function listOf(ripId: string, backends: readonly NamedBackend[]): Arrang
     ] as const
     return subject([...owner, ['id', ripId], ['name', name]], 'server', called, backend.called ?? backend.id)
   })
-  return { shape: 'list', subjects, group: '' }
+  return { ...LIST, subjects, columns: ['backendId', 'backendName'] }
 }
 
 function subject(labels: Labels, kind: ObjectKind, name: string, backend: string): Subject {

@@ -1,9 +1,16 @@
 import type { HistoryQuery } from '../context/figures.ts'
 import type { Arrangement, Subject } from './arrangement.ts'
-import { METRICS, type Metric } from '../model/metrics.ts'
+import { CORE_METRICS, METRICS, type Metric } from '../model/metrics.ts'
+import { CORE_COUNT, METRIC_COUNT } from '../../storage/archive/tiers.ts'
 import type { JsonBuffer } from './json-buffer.ts'
 import type { ArchiveObjects } from './objects.ts'
-import { BLOCK_BUCKETS, type RenderedSeries } from './rendered-series.ts'
+import {
+  BLOCK_BUCKETS,
+  METRIC_GROUPS,
+  type MetricGroup,
+  type RenderedSeries,
+  type RenderedTrack,
+} from './rendered-series.ts'
 import type { StorageFault } from '../../workers/archive/storage-watch.ts'
 import { Series, type SeriesWindow, type WindowReader } from './series.ts'
 
@@ -26,11 +33,11 @@ export interface SliceSize {
 }
 
 /**
- * Buckets that are read at once: half a millisecond of work at the most, where averages are made of averages. A row of
- * CSV is longer and is always written anew.
+ * Buckets of the core metrics that are read at once, and of all: half a millisecond of work at the most, where averages
+ * are made of averages. A row of CSV is longer and is always written anew.
  */
-const JSON_PART_BUCKETS = 16 * BLOCK_BUCKETS
-const CSV_PART_BUCKETS = 8 * BLOCK_BUCKETS
+const JSON_PART_BUCKETS = { [CORE_COUNT]: 16 * BLOCK_BUCKETS, [METRIC_COUNT]: 4 * BLOCK_BUCKETS } as const
+const CSV_PART_BUCKETS = { [CORE_COUNT]: 8 * BLOCK_BUCKETS, [METRIC_COUNT]: 2 * BLOCK_BUCKETS } as const
 
 /**
  * Writes history answers. Every method is a generator that stops whenever a slice is full: whoever sends the answer
@@ -66,12 +73,12 @@ export class HistoryText {
   }
 
   *#json(page: HistoryPage, out: JsonBuffer, slice: SliceSize): Generator<boolean, void> {
-    const { shape, subjects, group } = page.arrangement
+    const { shape, subjects, group, listed } = page.arrangement
     const facts = this.#facts(page)
     out.text(`{"status":"success","message":${JSON.stringify(messageOf(this.#message, page.storage))},"data":`)
-    if (shape === 'reals') out.text(`{${group},${facts},"reals":[`)
+    if (shape === 'listed') out.text(`{${group === '' ? '' : `${group},`}${facts},"${listed}":[`)
     else if (shape === 'list') out.text('[')
-    const repeated = shape === 'reals' ? '' : `${facts},`
+    const repeated = shape === 'listed' ? '' : `${facts},`
     let isFirst = true
     for (const subject of subjects) {
       out.text(`${isFirst ? '' : ','}{${subject.json},${repeated}"series":{`)
@@ -79,7 +86,7 @@ export class HistoryText {
       out.text('}}')
       isFirst = false
     }
-    out.text(shape === 'reals' ? ']}}' : shape === 'list' ? ']}' : '}')
+    out.text(shape === 'listed' ? ']}}' : shape === 'list' ? ']}' : '}')
   }
 
   /** Nothing is known of an open bucket, whatever has been seen of it. */
@@ -98,24 +105,30 @@ export class HistoryText {
     const { query, window, closed_s } = page
     const rendered = this.#rendered
     const object = this.#objectOf(subject, page)
-    const track = rendered.track(object, window.tier, query.consolidation)
-    const parts = partsOf(window, JSON_PART_BUCKETS)
+    const tracks = new Map<MetricGroup, RenderedTrack>()
     let before = rendered.rendered
-    for (const part of parts) {
-      const known = rendered.rendered
-      const isWhole = rendered.load(track, this.#reader, object, part, query.consolidation, closed_s)
-      const isFinal = isWhole && (rendered.rendered === known || page.isKept())
-      if (isFinal && rendered.rendered - before < slice.numbers) continue
-      yield isFinal
-      before = rendered.rendered
+    for (const group of groupsOf(query.metrics)) {
+      const track = rendered.track(object, window.tier, query.consolidation, group)
+      tracks.set(group, track)
+      for (const part of partsOf(window, JSON_PART_BUCKETS[group.columns])) {
+        const known = rendered.rendered
+        const isWhole = rendered.load(track, this.#reader, object, part, query.consolidation, closed_s)
+        const isFinal = isWhole && (rendered.rendered === known || page.isKept())
+        if (isFinal && rendered.rendered - before < slice.numbers) continue
+        yield isFinal
+        before = rendered.rendered
+      }
     }
+    const parts = partsOf(window, JSON_PART_BUCKETS[CORE_COUNT])
     let isFirst = true
-    for (const metric of query.metrics) {
-      out.text(`${isFirst ? '' : ','}"${metric}":[`)
+    for (const name of query.metrics) {
+      out.text(`${isFirst ? '' : ','}"${name}":[`)
       isFirst = false
+      const metric = METRICS.indexOf(name)
+      const track = tracks.get(groupOf(metric))
       for (const part of parts) {
         if (part.first_s > window.first_s) out.byte(COMMA)
-        rendered.write(track, METRICS.indexOf(metric), part, out)
+        if (track !== undefined) rendered.write(track, metric, part, out)
         if (out.length >= slice.bytes) yield true
       }
       out.byte(CLOSE_LIST)
@@ -125,15 +138,15 @@ export class HistoryText {
   /** One row per bucket and object. An answer about several objects says which in columns of their own. */
   *#csv(page: HistoryPage, out: JsonBuffer, slice: SliceSize): Generator<boolean, void> {
     const { query, window } = page
-    const { shape, subjects } = page.arrangement
-    const columns = shape === 'one' ? [] : shape === 'reals' ? ['id', 'name'] : ['backendId', 'backendName']
+    const { subjects, columns } = page.arrangement
     const metrics = query.metrics.map((metric) => METRICS.indexOf(metric))
+    const read = metrics.some((metric) => metric >= CORE_COUNT) ? METRIC_COUNT : CORE_COUNT
     out.text(`${['time', ...columns, ...query.metrics].join()}\r\n`)
     for (const { labels, kind, name, backend } of subjects) {
       const cells = labels.filter(([label]) => columns.includes(label)).map(([, value]) => `,${csvField(value)}`)
-      for (const part of partsOf(window, CSV_PART_BUCKETS)) {
+      for (const part of partsOf(window, CSV_PART_BUCKETS[read])) {
         const object = this.#objectOf({ kind, name, backend }, page)
-        const isFinal = this.#series.load(this.#reader, part, query.consolidation, object) && page.isKept()
+        const isFinal = this.#series.load(this.#reader, part, query.consolidation, object, read) && page.isKept()
         this.#rows(part, cells.join(''), metrics, out)
         if (!isFinal || out.length >= slice.bytes) yield isFinal
       }
@@ -178,10 +191,19 @@ function partsOf(window: SeriesWindow, buckets: number): readonly SeriesWindow[]
   return parts
 }
 
-function namesOf(metrics: readonly Metric[]): string {
-  return metrics === METRICS ? ALL_METRICS : JSON.stringify(metrics)
+const [CORE, MORE] = METRIC_GROUPS
+const groupOf = (metric: number): MetricGroup => (metric < CORE_COUNT ? CORE : MORE)
+
+function groupsOf(metrics: readonly Metric[]): readonly MetricGroup[] {
+  if (metrics === CORE_METRICS) return [CORE]
+  const asked = new Set(metrics.map((metric) => groupOf(METRICS.indexOf(metric))))
+  return METRIC_GROUPS.filter((group) => asked.has(group))
 }
-const ALL_METRICS = JSON.stringify(METRICS)
+
+function namesOf(metrics: readonly Metric[]): string {
+  return metrics === CORE_METRICS ? CORE_NAMES : JSON.stringify(metrics)
+}
+const CORE_NAMES = JSON.stringify(CORE_METRICS)
 
 /**
  * A spreadsheet runs what begins like a formula; behind an apostrophe it is text. Numbers are written elsewhere and

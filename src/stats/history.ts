@@ -1,22 +1,25 @@
 import { createHash } from 'node:crypto'
-import type { HistoryQuery } from '../context/figures.ts'
+import type { HistoryKind, HistoryQuery } from '../context/figures.ts'
 import type { Rendered } from '../context/rendered.ts'
 import { coverageStart } from '../../storage/archive/layout.ts'
 import { selectTier, servedWindow } from '../../storage/archive/select.ts'
-import { METRIC_COUNT, type Tier, tierAt } from '../../storage/archive/tiers.ts'
+import { CORE_COUNT, type Tier, tierAt } from '../../storage/archive/tiers.ts'
 import { TRIM_GRACE_S } from '../../storage/limits.ts'
 import { AnswerCache } from './answer-cache.ts'
-import { type Arrangement, listOf, one, realsOf } from './arrangement.ts'
+import { type Arrangement, listOf, one, proxies, realsOf, servers } from './arrangement.ts'
 import { type HistoryPage, HistoryText } from './history-text.ts'
 import { JsonBuffer } from './json-buffer.ts'
-import { METRICS } from '../model/metrics.ts'
+import { CORE_METRICS, METRICS } from '../model/metrics.ts'
 import type { ObjectNames } from './names.ts'
 import type { ArchiveObjects } from './objects.ts'
 import { BLOCK_BUCKETS, RenderedSeries } from './rendered-series.ts'
 import type { SeriesWindow, WindowReader } from './series.ts'
 import type { StorageFault } from '../../workers/archive/storage-watch.ts'
 
-/** Points (objects × buckets) of one answer. Above it the next coarser tier answers, and the answer says so. */
+/**
+ * Points (objects × buckets) of one answer with up to four metrics; with more of them there are fewer. Above it the
+ * next coarser tier answers, and the answer says so.
+ */
 export const HISTORY_POINTS_MAX = 400_000
 /** Points of one object: the longest tier fits; a window that begins long before any data loses its empty head. */
 export const HISTORY_SERIES_POINTS_MAX = 20_000
@@ -25,7 +28,7 @@ export const HISTORY_SERIES_POINTS_MAX = 20_000
  */
 export const HISTORY_WHOLE_POINTS_MAX = 4_000
 /** What is done of a long answer between two turns of the event loop: 0.2 to 0.5 ms. */
-const SLICE = { numbers: 16 * BLOCK_BUCKETS * METRIC_COUNT, bytes: 64 * 1_024 }
+const SLICE = { numbers: 16 * BLOCK_BUCKETS * CORE_COUNT, bytes: 64 * 1_024 }
 const WHOLE = { numbers: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
 /** Arrangements kept for one version of the names: all that are polled. */
 const TARGETS_MAX = 20_000
@@ -126,6 +129,28 @@ export class HistoryAnswers {
     })
   }
 
+  kindsOf(id: string): readonly HistoryKind[] {
+    const kinds: HistoryKind[] = []
+    if (this.#names.frontend(id) !== undefined) kinds.push('frontend')
+    if (this.#names.backend(id) !== undefined) kinds.push('backend')
+    if (this.#names.backendsOfRip(id) !== undefined) kinds.push('server')
+    return kinds
+  }
+
+  /** Which objects stand together follows from each request, so that nothing is kept of it but the answer. */
+  several(kind: HistoryKind, ids: readonly string[], query: HistoryQuery): Rendered<Uint8Array> | undefined {
+    const names = this.#names
+    const arrangement =
+      kind === 'server'
+        ? servers(ids.map((ripId) => ({ ripId, backends: names.backendsOfRip(ripId) ?? [] })))
+        : proxies(
+            kind,
+            ids.flatMap((id) => names[kind](id) ?? []),
+          )
+    this.#followNames()
+    return this.#rendering({ arrangement, tag: tagOf(`several ${kind}/${ids.join()}`) }, query)
+  }
+
   #answer(
     what: Asked,
     id: string,
@@ -133,7 +158,10 @@ export class HistoryAnswers {
     arrange: () => Arrangement | undefined,
   ): Rendered<Uint8Array> | undefined {
     const target = this.#target(what, id, arrange)
-    if (target === undefined) return undefined
+    return target && this.#rendering(target, query)
+  }
+
+  #rendering(target: Target, query: HistoryQuery): Rendered<Uint8Array> {
     const closed_s = this.#closed()
     const { arrangement } = target
     const window = this.#window(query, arrangement.subjects.length, closed_s)
@@ -144,13 +172,13 @@ export class HistoryAnswers {
     if (ready !== undefined) return ready
     const form = { etag, contentType: TYPES[query.format], vary: VARY }
     const buckets = (window.end_s - window.first_s) / window.step_s
-    if (buckets * arrangement.subjects.length > HISTORY_WHOLE_POINTS_MAX) {
+    if (buckets * arrangement.subjects.length * weightOf(query) > HISTORY_WHOLE_POINTS_MAX) {
       return { ...form, body: NOTHING, slices: () => this.#slices(page) }
     }
     this.#out.clear()
     let isFinal = true
     for (const isFinalPart of this.#text.write(page, this.#out, WHOLE)) isFinal &&= isFinalPart
-    if (this.#closed() < closed_s) return this.#answer(what, id, query, arrange)
+    if (this.#closed() < closed_s) return this.#rendering(target, query)
     if (!isFinal) return { ...form, etag: undefined, body: this.#out.view(), isTransient: true }
     if (!this.#cache.wants(etag)) return { ...form, body: this.#out.view(), isTransient: true }
     const answer = { ...form, body: this.#out.take() }
@@ -174,17 +202,20 @@ export class HistoryAnswers {
     return !wasCovered || coverageStart(now, this.#reader.hwm_s() - TRIM_GRACE_S) <= first_s
   }
 
-  #target(what: Asked, id: string, arrange: () => Arrangement | undefined): Target | undefined {
+  #followNames(): void {
     const { version } = this.#names
     if (version !== this.#version) for (const each of Object.values(this.#targets)) each.clear()
     this.#version = version
+  }
+
+  #target(what: Asked, id: string, arrange: () => Arrangement | undefined): Target | undefined {
+    this.#followNames()
     const targets = this.#targets[what]
     const known = targets.get(id)
     if (known !== undefined) return known
     const arrangement = arrange()
     if (arrangement === undefined) return undefined
-    const tag = createHash('sha1').update(`${what}/${id}`).digest('base64url').slice(0, TAG_LENGTH)
-    const target = { arrangement, tag }
+    const target = { arrangement, tag: tagOf(`${what}/${id}`) }
     if (targets.size >= TARGETS_MAX) targets.clear()
     targets.set(id, target)
     return target
@@ -192,7 +223,8 @@ export class HistoryAnswers {
 
   /** Closed buckets never change, so what was asked says which bytes these are. */
   #tag({ tag }: Target, { query, storage, closed_s, window: { step_s, first_s, end_s } }: HistoryPage): string {
-    const metrics = query.metrics === METRICS ? '' : query.metrics.map((metric) => METRICS.indexOf(metric)).join('')
+    const chosen = query.metrics.map((metric) => METRICS.indexOf(metric).toString(36))
+    const metrics = query.metrics === CORE_METRICS ? '' : chosen.join('')
     const fault = storage === undefined ? '' : `s${storage.since_ms}${storage.isStoring ? 'k' : ''}`
     const state = `${this.#nonce}${this.#generation}-${this.#version}${fault}`
     // An open bucket is unknown whenever it is asked for, and once it is closed it is another one.
@@ -218,7 +250,7 @@ export class HistoryAnswers {
 
   /** The tier of the contract's rule, or a coarser one when the answer would be too large. */
   #window(query: HistoryQuery, subjects: number, hwm_s: number): SeriesWindow {
-    const share = Math.floor(HISTORY_POINTS_MAX / Math.max(1, subjects))
+    const share = Math.floor(HISTORY_POINTS_MAX / (Math.max(1, subjects) * weightOf(query)))
     const points_max = Math.max(1, Math.min(HISTORY_SERIES_POINTS_MAX, share))
     const tiers = this.#reader.tiers()
     let index = selectTier(tiers, hwm_s, query.start, query.resolution)
@@ -226,6 +258,11 @@ export class HistoryAnswers {
       const tier = tierAt(index, tiers)
       const { step_s } = tier
       const window = servedWindow(step_s, hwm_s, query.start, query.end)
+      const isTooFine = (window.end_s - window.first_s) / step_s > (query.points ?? Number.POSITIVE_INFINITY)
+      if (isTooFine && index + 1 < tiers.length) {
+        index++
+        continue
+      }
       const covered = coverageStart(tier, hwm_s)
       // Before its coverage a tier knows nothing: of a window far longer than that, the empty head is left out.
       const excess = (window.end_s - window.first_s) / step_s - points_max
@@ -238,4 +275,13 @@ export class HistoryAnswers {
       index++
     }
   }
+}
+
+function tagOf(what: string): string {
+  return createHash('sha1').update(what).digest('base64url').slice(0, TAG_LENGTH)
+}
+
+/** How much longer a point is than one of four metrics. */
+function weightOf({ metrics }: HistoryQuery): number {
+  return Math.max(1, metrics.length / CORE_COUNT)
 }

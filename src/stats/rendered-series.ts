@@ -1,9 +1,9 @@
 import type { ReadableObject } from '../../storage/archive/tier-reader.ts'
-import { METRIC_COUNT } from '../../storage/archive/tiers.ts'
+import { CORE_COUNT, METRIC_COUNT } from '../../storage/archive/tiers.ts'
 import { ARCHIVE_TIERS_MAX } from '../../storage/limits.ts'
 import { CONSOLIDATIONS, type Consolidation } from '../model/metrics.ts'
 import { JsonBuffer } from './json-buffer.ts'
-import { Series, type SeriesWindow, type WindowReader } from './series.ts'
+import { type Columns, Series, type SeriesWindow, type WindowReader } from './series.ts'
 
 /**
  * Buckets of one block: two minutes of the finest tier. Longer ones copy no faster and make the first read of a short
@@ -15,15 +15,28 @@ export const RENDERED_BYTES = 64 * 1_024 * 1_024
 /** Blocks of a series before those behind the retention are dropped: more than the longest tier has. */
 const TRACK_BLOCKS_MAX = 176
 
+/** Metrics that are rendered together, from `first` up to `end`; `columns` have to be read for them. */
+export interface MetricGroup {
+  readonly first: number
+  readonly end: number
+  readonly columns: Columns
+}
+
+/** Who asks for the core metrics pays for no others. */
+export const METRIC_GROUPS = [
+  { first: 0, end: CORE_COUNT, columns: CORE_COUNT },
+  { first: CORE_COUNT, end: METRIC_COUNT, columns: METRIC_COUNT },
+] as const satisfies readonly MetricGroup[]
+
 /** The keys of one object never reach those of the next. */
-const KEYS_PER_OBJECT = ARCHIVE_TIERS_MAX * CONSOLIDATIONS.length
+const KEYS_PER_OBJECT = ARCHIVE_TIERS_MAX * CONSOLIDATIONS.length * METRIC_GROUPS.length
 const MARKS = BLOCK_BUCKETS + 1
-/** What a block costs besides its text: its marks and the objects around them. */
-const BLOCK_OVERHEAD_BYTES = MARKS * METRIC_COUNT * 2 + 300
+/** What a block costs besides its text and its marks. */
+const BLOCK_OVERHEAD_BYTES = 300
 
 /**
- * The text of up to 120 buckets of every metric, each value with a comma behind it. The value `i` of metric `m` stands
- * in `texts[m]` from `marks[m * MARKS + i]` to the next mark.
+ * The text of up to 120 buckets of every metric of a group, each value with a comma behind it. The value `i` of metric
+ * `m` of the group stands in `texts[m]` from `marks[m * MARKS + i]` to the next mark.
  */
 interface Block {
   /** Buckets rendered, from the first of the block on. */
@@ -33,9 +46,10 @@ interface Block {
   bytes: number
 }
 
-/** One object in one tier and consolidation. */
+/** One object in one tier and consolidation, and the metrics of one group. */
 export interface RenderedTrack {
   readonly key: number
+  readonly group: MetricGroup
   readonly blocks: Map<number, Block>
   bytes: number
   /** Still counted and found. A reader that holds a track that was pushed out goes on with it. */
@@ -72,14 +86,20 @@ export class RenderedSeries {
   }
 
   /** The series of this object, for `load` and `write`. */
-  track(object: ReadableObject | undefined, tier: number, consolidation: Consolidation): RenderedTrack {
-    if (object === undefined) return UNKNOWN
+  track(
+    object: ReadableObject | undefined,
+    tier: number,
+    consolidation: Consolidation,
+    group: MetricGroup,
+  ): RenderedTrack {
+    if (object === undefined) return unknownTrack(group)
     // A second has one value: the finest tier is the same in every consolidation but the sum, where it may be two
     // seconds.
     const form = tier === 0 && consolidation !== 'sum' ? 0 : CONSOLIDATIONS.indexOf(consolidation)
-    const key = object.id * KEYS_PER_OBJECT + tier * CONSOLIDATIONS.length + form
+    const kind = METRIC_GROUPS.findIndex(({ first }) => first === group.first) * ARCHIVE_TIERS_MAX + tier
+    const key = object.id * KEYS_PER_OBJECT + kind * CONSOLIDATIONS.length + form
     let track = this.#tracks.get(key)
-    if (track === undefined) track = { key, blocks: new Map(), bytes: 0, isKept: true }
+    if (track === undefined) track = { key, group, blocks: new Map(), bytes: 0, isKept: true }
     else this.#tracks.delete(key)
     this.#tracks.set(key, track)
     return track
@@ -107,7 +127,7 @@ export class RenderedSeries {
       const { from, to } = missingRun(track, at, end, closed)
       if (from < to) {
         const part = { tier, step_s, first_s: from * step_s, end_s: to * step_s }
-        const isComplete = this.#series.load(reader, part, consolidation, object)
+        const isComplete = this.#series.load(reader, part, consolidation, object, track.group.columns)
         this.#render(track, from, to)
         if (!isComplete) this.#drop(track)
         isFinal &&= isComplete
@@ -120,7 +140,7 @@ export class RenderedSeries {
     return isFinal
   }
 
-  /** Writes the buckets [first, end) of one metric, which were loaded, separated by commas. */
+  /** Writes the buckets [first, end) of one metric of the group, which were loaded, separated by commas. */
   write(track: RenderedTrack, metric: number, window: SeriesWindow, out: JsonBuffer): void {
     const first = window.first_s / window.step_s
     const end = window.end_s / window.step_s
@@ -128,12 +148,12 @@ export class RenderedSeries {
       const index = Math.floor(at / BLOCK_BUCKETS)
       const start = index * BLOCK_BUCKETS
       const to = Math.min(end, start + BLOCK_BUCKETS)
-      const block = track === UNKNOWN ? UNKNOWN_BLOCK : track.blocks.get(index)
-      const text = block?.texts[metric]
+      const block = track.key === UNKNOWN ? UNKNOWN_BLOCK : track.blocks.get(index)
+      const text = block?.texts[metric - track.group.first]
       if (block === undefined || text === undefined || block.n < to - start) {
         throw new Error('a window was written that was not loaded')
       }
-      const mark = metric * MARKS - start
+      const mark = (metric - track.group.first) * MARKS - start
       // The last comma of the window is not copied.
       out.append(text, block.marks[mark + at] ?? 0, (block.marks[mark + to] ?? 0) - (to === end ? 1 : 0))
       at = to
@@ -145,13 +165,13 @@ export class RenderedSeries {
       const index = Math.floor(at / BLOCK_BUCKETS)
       const to = Math.min(until, (index + 1) * BLOCK_BUCKETS)
       let block = track.blocks.get(index)
-      if (block === undefined) track.blocks.set(index, (block = newBlock()))
+      if (block === undefined) track.blocks.set(index, (block = newBlock(track.group)))
       const before = block.bytes
-      extend(block, this.#series, at - first, to - at, this.#out)
+      extend(block, track.group, this.#series, at - first, to - at, this.#out)
       this.#count(track, block.bytes - before)
       at = to
     }
-    this.#rendered += (until - first) * METRIC_COUNT
+    this.#rendered += (until - first) * (track.group.end - track.group.first)
   }
 
   #count(track: RenderedTrack, more: number): void {
@@ -171,7 +191,7 @@ export class RenderedSeries {
     this.#drop(track)
     let kept_bytes = 0
     for (const { bytes } of blocks.values()) kept_bytes += bytes
-    this.#tracks.set(track.key, { key: track.key, blocks, bytes: kept_bytes, isKept: true })
+    this.#tracks.set(track.key, { ...track, blocks, bytes: kept_bytes, isKept: true })
     this.#bytes += kept_bytes
   }
 
@@ -204,38 +224,47 @@ function missingRun(track: RenderedTrack, at: number, end: number, closed: numbe
   return { from, to: from < end ? Math.min(whole, closed) : from }
 }
 
-function newBlock(): Block {
-  return { n: 0, texts: [], marks: new Uint16Array(MARKS * METRIC_COUNT), bytes: 0 }
+function newBlock({ first, end }: MetricGroup): Block {
+  return { n: 0, texts: [], marks: new Uint16Array(MARKS * (end - first)), bytes: 0 }
 }
 
 /**
  * Adds `count` values, from place `from` of the series. A whole block is kept in one piece; until then each metric has
  * its own.
  */
-function extend(block: Block, series: Series, from: number, count: number, out: JsonBuffer): void {
+function extend(block: Block, group: MetricGroup, series: Series, from: number, count: number, out: JsonBuffer): void {
   const { marks, texts, n } = block
+  const metrics = group.end - group.first
   const isWhole = n + count === BLOCK_BUCKETS
   out.clear()
-  for (let metric = 0; metric < METRIC_COUNT; metric++) {
+  for (let metric = 0; metric < metrics; metric++) {
     const mark = metric * MARKS
     const text = texts[metric]
     if (!isWhole) out.clear()
     const base = out.length
     if (text !== undefined) out.append(text, 0, text.length)
     for (let i = 0; i <= n; i++) marks[mark + i] = base + (marks[mark + i] ?? 0)
-    series.writeMarked(metric, from, count, out, marks, mark + n)
+    series.writeMarked(group.first + metric, from, count, out, marks, mark + n)
     if (!isWhole) texts[metric] = out.take()
   }
   if (isWhole) {
     const whole = out.take()
-    for (let metric = 0; metric < METRIC_COUNT; metric++) texts[metric] = whole
+    for (let metric = 0; metric < metrics; metric++) texts[metric] = whole
   }
   block.n += count
-  block.bytes = BLOCK_OVERHEAD_BYTES + (isWhole ? out.length : texts.reduce((sum, text) => sum + text.length, 0))
+  const text_bytes = isWhole ? out.length : texts.reduce((sum, text) => sum + text.length, 0)
+  block.bytes = BLOCK_OVERHEAD_BYTES + marks.byteLength + text_bytes
 }
 
-/** An object that the archive has never seen. */
-const UNKNOWN: RenderedTrack = { key: -1, blocks: new Map(), bytes: 0, isKept: false }
+/** The key of an object that the archive has never seen. */
+const UNKNOWN = -1
+const unknownTrack = (group: MetricGroup): RenderedTrack => ({
+  key: UNKNOWN,
+  group,
+  blocks: new Map(),
+  bytes: 0,
+  isKept: false,
+})
 const UNKNOWN_BLOCK: Block = {
   n: BLOCK_BUCKETS,
   texts: Array.from({ length: METRIC_COUNT }, () => Buffer.from('null,'.repeat(BLOCK_BUCKETS))),

@@ -1,12 +1,12 @@
 import type { ArchiveReader } from '../../storage/archive/reader.ts'
-import { GAUGE_METRIC, METRIC_COUNT, type Tier } from '../../storage/archive/tiers.ts'
+import { isGauge, METRIC_COUNT, type Tier } from '../../storage/archive/tiers.ts'
 import type { HistoryReader } from './history.ts'
 
 type Read = Pick<ArchiveReader, 'hwm_s' | 'tiers' | 'readBase' | 'readCoarse'>
 
 /**
  * An archive whose seconds are several of ours: times are stretched, and what was counted in one of its seconds is told
- * per second of ours. The gauge is what it was.
+ * per second of ours. Gauges are what they were.
  */
 export function scaledReader(reader: Read, step_s: number): HistoryReader {
   if (step_s === 1) return reader
@@ -14,14 +14,14 @@ export function scaledReader(reader: Read, step_s: number): HistoryReader {
     step_s,
     hwm_s: () => reader.hwm_s() * step_s,
     tiers: () => reader.tiers().map((tier) => stretch(tier, step_s)),
-    readBase(object, first_s, end_s, out) {
-      const isWhole = reader.readBase(object, first_s / step_s, end_s / step_s, out)
-      perSecond(out, (end_s - first_s) / step_s, step_s)
+    readBase(object, first_s, end_s, out, columns) {
+      const isWhole = reader.readBase(object, first_s / step_s, end_s / step_s, out, columns)
+      perSecond(out, (end_s - first_s) / step_s, step_s, columns)
       return isWhole
     },
     readCoarse(tier, object, first_s, end_s, out) {
       const isWhole = reader.readCoarse(tier, object, first_s / step_s, end_s / step_s, out)
-      for (const column of [out.sum, out.minimum, out.maximum]) perSecond(column, out.n, step_s)
+      for (const column of [out.sum, out.minimum, out.maximum]) perSecond(column, out.n, step_s, out.columns)
       return isWhole
     },
   }
@@ -32,7 +32,10 @@ export function stretch({ floor_s = 0, ...tier }: Tier, step_s: number): Tier {
   return { ...tier, step_s: tier.step_s * step_s, floor_s: floor_s * step_s }
 }
 
-/** Columns of `n` values, the gauge first. */
-function perSecond(values: Float64Array, n: number, step_s: number): void {
-  for (let at = (GAUGE_METRIC + 1) * n; at < METRIC_COUNT * n; at++) values[at] = (values[at] ?? 0) / step_s
+/** Of `n` values for each metric. */
+function perSecond(values: Float64Array, n: number, step_s: number, columns: number = METRIC_COUNT): void {
+  for (let metric = 0; metric < columns; metric++) {
+    if (isGauge(metric)) continue
+    for (let at = metric * n; at < (metric + 1) * n; at++) values[at] = (values[at] ?? 0) / step_s
+  }
 }

@@ -1,5 +1,5 @@
 import { Points } from '../../storage/archive/consolidate.ts'
-import { METRIC_COUNT } from '../../storage/archive/tiers.ts'
+import { CORE_COUNT, METRIC_COUNT } from '../../storage/archive/tiers.ts'
 import type { ReadableObject } from '../../storage/archive/tier-reader.ts'
 import type { JsonBuffer } from './json-buffer.ts'
 import type { Consolidation } from '../model/metrics.ts'
@@ -8,8 +8,17 @@ import type { Consolidation } from '../model/metrics.ts'
 export interface WindowReader {
   /** Seconds of one known value; 1 unless told. */
   readonly step_s?: number
-  /** Both answer false when the newest seconds were overwritten while they were read. */
-  readBase(object: ReadableObject, first_s: number, end_s: number, out: Float64Array): boolean | undefined
+  /**
+   * Both answer false when the newest seconds were overwritten while they were read. Of the metrics they read the first
+   * `columns`, or as many as `out` has.
+   */
+  readBase(
+    object: ReadableObject,
+    first_s: number,
+    end_s: number,
+    out: Float64Array,
+    columns: number,
+  ): boolean | undefined
   readCoarse(tier: number, object: ReadableObject, first_s: number, end_s: number, out: Points): boolean | undefined
 }
 
@@ -20,6 +29,9 @@ export interface SeriesWindow {
   readonly end_s: number
 }
 
+/** Whether the core metrics are enough, or all are needed. What is not needed is not read. */
+export type Columns = typeof CORE_COUNT | typeof METRIC_COUNT
+
 /**
  * The values of one object in one window. Increments are stored per second, so the value of a bucket per second is
  * sum / count for the average; minimum and maximum are those of single seconds. The sum is over the known seconds.
@@ -27,7 +39,10 @@ export interface SeriesWindow {
 export class Series {
   #n = 0
   #values = new Float64Array(0)
-  readonly #points = new Points()
+  readonly #points: Readonly<Record<Columns, Points>> = {
+    [CORE_COUNT]: new Points(CORE_COUNT),
+    [METRIC_COUNT]: new Points(METRIC_COUNT),
+  }
 
   /**
    * `object` is `undefined` when the archive has never seen it: all unknown. Answers false when the read was not in one
@@ -38,20 +53,22 @@ export class Series {
     window: SeriesWindow,
     consolidation: Consolidation,
     object: ReadableObject | undefined,
+    columns: Columns = METRIC_COUNT,
   ): boolean {
     const { tier, step_s, first_s, end_s } = window
     this.#n = (end_s - first_s) / step_s
-    const size = this.#n * METRIC_COUNT
+    const size = this.#n * columns
     if (this.#values.length < size) this.#values = new Float64Array(size)
     if (object === undefined || this.#n === 0) {
       this.#values.fill(Number.NaN, 0, size)
       return true
     }
+    const points = this.#points[columns]
     const isComplete =
       tier === 0
-        ? reader.readBase(object, first_s, end_s, this.#values)
-        : reader.readCoarse(tier, object, first_s, end_s, this.#points)
-    if (tier > 0) this.#consolidate(size, consolidation)
+        ? reader.readBase(object, first_s, end_s, this.#values, columns)
+        : reader.readCoarse(tier, object, first_s, end_s, points)
+    if (tier > 0) this.#consolidate(points, size, consolidation)
     const known_s = reader.step_s ?? 1
     if (consolidation === 'sum' && known_s !== 1)
       for (let i = 0; i < size; i++) this.#values[i] = (this.#values[i] ?? Number.NaN) * known_s
@@ -62,8 +79,7 @@ export class Series {
     return this.#n
   }
 
-  #consolidate(size: number, consolidation: Consolidation): void {
-    const { count, sum, minimum, maximum } = this.#points
+  #consolidate({ count, sum, minimum, maximum }: Points, size: number, consolidation: Consolidation): void {
     const values = this.#values
     for (let i = 0; i < size; i++) {
       const known = count[i] ?? 0

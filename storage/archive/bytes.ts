@@ -43,13 +43,17 @@ export class ByteSink {
   }
 }
 
-/** Reads what ByteSink wrote. The formats are self-delimiting, so the end of the input need not be known. */
+/** Reads what ByteSink wrote. */
 export class ByteSource {
   bytes: Uint8Array
   at = 0
 
   constructor(bytes: Uint8Array) {
     this.bytes = bytes
+  }
+
+  get isAtEnd(): boolean {
+    return this.at >= this.bytes.length
   }
 
   u8(): number {

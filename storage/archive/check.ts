@@ -2,7 +2,7 @@ import { TAIL_BLOCK_OBJECTS, TAIL_KEPT_S } from '../limits.ts'
 import { ByteSource } from './bytes.ts'
 import { objectKey } from './catalog.ts'
 import { decodeBaseChunk, decodeCoarseChunk, readHead } from './chunk.ts'
-import { decodeColumn } from './codec.ts'
+import { decodeColumns } from './codec.ts'
 import { consolidateBase, consolidatePoints, Points } from './consolidate.ts'
 import { type ArchiveDatabases, chunkLookup, META_NEXT_ID, META_SCHEMA } from './databases.ts'
 import { openArchiveDatabases, UNSEALED_SCHEMA } from './databases.ts'
@@ -145,7 +145,7 @@ class Checker {
     const n = decodeBaseChunk(value, this.#values)
     const source = new ByteSource(value)
     readHead(source)
-    for (let metric = 0; metric < METRIC_COUNT; metric++) decodeColumn(source, this.#values, metric * n, n)
+    decodeColumns(source, this.#values, n, METRIC_COUNT)
     if (source.at !== value.length) this.#problem(`${where}: ${value.length} bytes, ${source.at} read`)
     this.#integers(where, this.#values.subarray(0, n * METRIC_COUNT))
   }

@@ -1,5 +1,5 @@
 import { type ByteSink, ByteSource } from './bytes.ts'
-import { decodeColumn, encodeColumn } from './codec.ts'
+import { decodeColumn, decodeColumns, encodeColumn, encodeColumns } from './codec.ts'
 import type { Points } from './consolidate.ts'
 import { METRIC_COUNT } from './tiers.ts'
 
@@ -36,15 +36,15 @@ export function readHead(source: ByteSource): ChunkHead {
 /** Base tier: one value per second and metric. `values` is column-major with `n` values per metric. */
 export function encodeBaseChunk(sink: ByteSink, first_s: number, values: Float64Array, n: number): Uint8Array {
   writeHead(sink, first_s, n)
-  for (let metric = 0; metric < METRIC_COUNT; metric++) encodeColumn(sink, values, metric * n, n)
+  encodeColumns(sink, values, n, METRIC_COUNT)
   return sink.take()
 }
 
-/** Decodes into `out` column-major; answers the number of values per metric. */
-export function decodeBaseChunk(bytes: Uint8Array, out: Float64Array): number {
+/** Decodes the first `columns` into `out` column-major; answers the number of values per metric. */
+export function decodeBaseChunk(bytes: Uint8Array, out: Float64Array, columns = METRIC_COUNT): number {
   const source = new ByteSource(bytes)
   const { n } = readHead(source)
-  for (let metric = 0; metric < METRIC_COUNT; metric++) decodeColumn(source, out, metric * n, n)
+  decodeColumns(source, out, n, columns)
   return n
 }
 
@@ -53,12 +53,13 @@ const column = new Float64Array(256)
 /**
  * Coarse tiers: count, minimum, maximum - minimum and sum - minimum * count per metric. The differences are zero for an
  * idle or steady object. A count of zero is an unknown bucket. Counts that equal those of the metric before are not
- * repeated.
+ * repeated. Metrics at the end of which nothing is known are left out.
  */
 export function encodeCoarseChunk(sink: ByteSink, first_s: number, points: Points): Uint8Array {
   const { n, count, minimum, maximum, sum } = points
   writeHead(sink, first_s, n)
-  for (let metric = 0; metric < METRIC_COUNT; metric++) {
+  const known = knownMetrics(points)
+  for (let metric = 0; metric < known; metric++) {
     const at = metric * n
     const same = metric > 0 && sameCounts(count, at - n, at, n)
     sink.u8(same ? 1 : 0)
@@ -72,18 +73,24 @@ export function encodeCoarseChunk(sink: ByteSink, first_s: number, points: Point
   return sink.take()
 }
 
+/** How many metrics there are up to the last one of which something is known. */
+function knownMetrics({ n, count, columns }: Points): number {
+  for (let at = columns * n; at > 0; at--) if (count[at - 1] !== 0) return Math.ceil(at / n)
+  return 0
+}
+
 function sameCounts(count: Float64Array, a: number, b: number, n: number): boolean {
   for (let i = 0; i < n; i++) if (count[a + i] !== count[b + i]) return false
   return true
 }
 
-/** Decodes a whole chunk; answers where the value ended, for `check`. */
+/** Decodes as many metrics as `out` has columns; answers where the last of them ended, for `check`. */
 export function decodeCoarseChunk(bytes: Uint8Array, out: Points): number {
   const source = new ByteSource(bytes)
   const { n } = readHead(source)
   out.reset(n)
   const { count, minimum, maximum, sum } = out
-  for (let metric = 0; metric < METRIC_COUNT; metric++) {
+  for (let metric = 0; metric < out.columns && !source.isAtEnd; metric++) {
     const at = metric * n
     if (source.u8() === 1) count.copyWithin(at, at - n, at)
     else decodeColumn(source, count, at, n)

@@ -104,6 +104,20 @@ export function encodeColumn(sink: ByteSink, values: Float64Array, at: number, n
   else if (mode === FRAME) writeFrame(sink, known, minimum, width)
 }
 
+/**
+ * Columns of `n` values each. Those at the end of which nothing is known are left out: what was stored when there were
+ * fewer of them has none.
+ */
+export function encodeColumns(sink: ByteSink, values: Float64Array, n: number, columns: number): void {
+  let end = sink.length
+  for (let column = 0; column < columns; column++) {
+    const start = sink.length
+    encodeColumn(sink, values, column * n, n)
+    if (sink.bytes[start] !== ALL_UNKNOWN) end = sink.length
+  }
+  sink.length = end
+}
+
 function readZeroRuns(source: ByteSource, out: Float64Array, from: number, end: number): void {
   for (let i = from; i < end;) {
     const value = source.varint()
@@ -202,4 +216,12 @@ export function decodeColumn(source: ByteSource, out: Float64Array, at: number, 
   readValues(source, mode, scratch, 0, known)
   let next = 0
   for (let i = 0; i < n; i++) out[at + i] = present(i) === 1 ? (scratch[next++] ?? 0) : Number.NaN
+}
+
+/** Reads the first `columns` of what `encodeColumns` wrote. */
+export function decodeColumns(source: ByteSource, out: Float64Array, n: number, columns: number): void {
+  for (let column = 0; column < columns; column++) {
+    if (source.isAtEnd) return void out.fill(Number.NaN, column * n, columns * n)
+    decodeColumn(source, out, column * n, n)
+  }
 }

@@ -7,15 +7,21 @@ import { METRIC_COUNT } from './tiers.ts'
  */
 export class Points {
   n = 0
+  /** Of the metrics, the first ones. */
+  readonly columns: number
   count = new Float64Array(0)
   sum = new Float64Array(0)
   minimum = new Float64Array(0)
   maximum = new Float64Array(0)
 
+  constructor(columns = METRIC_COUNT) {
+    this.columns = columns
+  }
+
   /** Makes room for `n` buckets per metric, all unknown. */
   reset(n: number): void {
     this.n = n
-    const size = n * METRIC_COUNT
+    const size = n * this.columns
     if (this.count.length < size) {
       this.count = new Float64Array(size)
       this.sum = new Float64Array(size)
@@ -38,7 +44,7 @@ export class Points {
   }
 
   isEmpty(): boolean {
-    const size = this.n * METRIC_COUNT
+    const size = this.n * this.columns
     for (let i = 0; i < size; i++) if (this.count[i] !== 0) return false
     return true
   }
@@ -46,7 +52,7 @@ export class Points {
 
 /** Adds `n` base values per metric (NaN is unknown) to the buckets of `step` seconds that start at bucket `first`. */
 export function consolidateBase(values: Float64Array, n: number, step_s: number, out: Points, first: number): void {
-  for (let metric = 0; metric < METRIC_COUNT; metric++) {
+  for (let metric = 0; metric < out.columns; metric++) {
     for (let i = 0; i < n; i++) {
       const value = values[metric * n + i] ?? Number.NaN
       if (value === value) out.add(metric * out.n + first + Math.floor(i / step_s), 1, value, value, value)
@@ -56,7 +62,7 @@ export function consolidateBase(values: Float64Array, n: number, step_s: number,
 
 /** Adds finer buckets to coarser ones, `ratio` to one. */
 export function consolidatePoints(finer: Points, ratio: number, out: Points, first: number): void {
-  for (let metric = 0; metric < METRIC_COUNT; metric++) {
+  for (let metric = 0; metric < out.columns; metric++) {
     for (let i = 0; i < finer.n; i++) {
       const from = metric * finer.n + i
       const count = finer.count[from] ?? 0

@@ -1,5 +1,4 @@
-/** The counters of one row of a poll; the gauge is not among them. */
-export const COUNTER_COUNT = 3
+import { COUNTER_COUNT } from './tiers.ts'
 
 /**
  * Counter values of one HAProxy process, and what they grew by since the poll before. Increments, never values, are
@@ -46,7 +45,7 @@ export class ProcessCounters {
    * The increment of one counter since the poll before; NaN when it cannot be known. Call `see` when all counters are
    * done. Same process and not smaller: the difference. Smaller: the counters were cleared, unknown, and a new
    * baseline. Not seen before: the object is new in a process we know, or the process itself is new, so it counted from
-   * zero.
+   * zero. A counter that the object does not have (NaN) stays unknown.
    */
   increment(slot: number, counter: number, value: number): number {
     this.#room(slot + 1)

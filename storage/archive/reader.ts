@@ -1,6 +1,7 @@
 import { keySecond } from './layout.ts'
 import { type ArchiveObject, decodeObject } from './catalog.ts'
 import type { Points } from './consolidate.ts'
+import { CORE_COUNT, METRIC_COUNT } from './tiers.ts'
 import { type ArchiveDatabases, chunkLookup, openArchiveDatabases } from './databases.ts'
 import { RingReader } from './ring.ts'
 import { type ReadableObject, TierReader } from './tier-reader.ts'
@@ -19,22 +20,25 @@ const TRIES = 3
 export class ArchiveReader {
   readonly #databases: ArchiveDatabases
   #ring: RingReader
-  #tiers: TierReader
+  #core: TierReader
+  #all: TierReader
 
   constructor(directory: string, header: SharedArrayBuffer, slabs: readonly SharedArrayBuffer[]) {
     this.#databases = openArchiveDatabases(directory)
     this.#ring = new RingReader(header, slabs)
-    this.#tiers = this.#tierReader()
+    this.#core = this.#tierReader(CORE_COUNT)
+    this.#all = this.#tierReader(METRIC_COUNT)
   }
 
-  #tierReader(): TierReader {
-    return new TierReader(this.#databases.table, chunkLookup(this.#databases), this.#ring)
+  #tierReader(columns: number): TierReader {
+    return new TierReader(this.#databases.table, chunkLookup(this.#databases), this.#ring, 'ring', columns)
   }
 
   /** The ring of a new writer, after the old one has ended. */
   attach(header: SharedArrayBuffer, slabs: readonly SharedArrayBuffer[]): void {
     this.#ring = new RingReader(header, slabs)
-    this.#tiers = this.#tierReader()
+    this.#core = this.#tierReader(CORE_COUNT)
+    this.#all = this.#tierReader(METRIC_COUNT)
   }
 
   addSlab(index: number, buffer: SharedArrayBuffer): void {
@@ -58,16 +62,31 @@ export class ArchiveReader {
     return readCatalog(this.#databases)
   }
 
-  /**
-   * Values of the base tier, column-major with `end - first` values per metric; NaN is unknown. Answers false when the
-   * ring was overwritten in every try, or the object has lost its place there: what is in `out` then is not final.
-   */
-  readBase(object: ReadableObject, first_s: number, end_s: number, out: Float64Array): boolean {
-    return this.#retry((flushed_s) => this.#tiers.readBase(object, first_s, end_s, flushed_s, out))
+  /** What reads the first `columns` metrics, and no more than it has to. */
+  #tiersFor(columns: number): TierReader {
+    return columns === CORE_COUNT ? this.#core : this.#all
   }
 
+  /**
+   * Values of the first `columns` metrics (the core ones, or all) of the base tier, column-major with `end - first`
+   * values per metric; NaN is unknown. Answers false when the ring was overwritten in every try, or the object has lost
+   * its place there: what is in `out` then is not final.
+   */
+  readBase(
+    object: ReadableObject,
+    first_s: number,
+    end_s: number,
+    out: Float64Array,
+    columns: number = METRIC_COUNT,
+  ): boolean {
+    const tiers = this.#tiersFor(columns)
+    return this.#retry((flushed_s) => tiers.readBase(object, first_s, end_s, flushed_s, out))
+  }
+
+  /** As many metrics as `out` has columns: the core ones, or all. */
   readCoarse(tier: number, object: ReadableObject, first_s: number, end_s: number, out: Points): boolean {
-    return this.#retry((flushed_s) => this.#tiers.readCoarse(tier, object, first_s, end_s, flushed_s, out))
+    const tiers = this.#tiersFor(out.columns)
+    return this.#retry((flushed_s) => tiers.readCoarse(tier, object, first_s, end_s, flushed_s, out))
   }
 
   #retry(read: (flushed_s: number) => boolean): boolean {

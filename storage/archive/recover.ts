@@ -3,11 +3,10 @@ import type { FileRoom } from '../room.ts'
 import { ByteSource } from './bytes.ts'
 import type { ArchiveObject } from './catalog.ts'
 import { type ArchiveDatabases, META_NEXT_ID, META_PROGRESS, META_SCHEMA, UNSEALED_SCHEMA } from './databases.ts'
-import { COUNTER_COUNT } from './increments.ts'
 import { keyFirst, keySecond, makeKey } from './layout.ts'
 import { readCatalog } from './reader.ts'
 import { type BaselineHead, blockOf, decodeBaseline, decodeBlock, placeInBlock } from './tail.ts'
-import { METRIC_COUNT } from './tiers.ts'
+import { COUNTER_COUNT, METRIC_COUNT } from './tiers.ts'
 
 export interface Recovered {
   readonly hwm_s: number
@@ -123,8 +122,9 @@ export function recoverBaseline(
     heads.set(block, head)
     for (const object of byBlock.get(block) ?? []) {
       const place = placeInBlock(object.id)
-      const row = [0, 1, 2].map((counter) => values[counter * TAIL_BLOCK_OBJECTS + place] ?? Number.NaN)
-      if (!row.some(Number.isNaN)) counters.set(object.id, row)
+      const row = COUNTERS.map((counter) => values[counter * TAIL_BLOCK_OBJECTS + place] ?? Number.NaN)
+      // One that was stored with fewer counters, or does not have all of them, goes on with those that are known.
+      if (!row.every(Number.isNaN)) counters.set(object.id, row)
     }
   }
   const increments = new Float64Array(METRIC_COUNT * TAIL_BLOCK_OBJECTS)
@@ -136,6 +136,8 @@ export function recoverBaseline(
   }
   return { pid, counters }
 }
+
+const COUNTERS = Array.from({ length: COUNTER_COUNT }, (_, counter) => counter)
 
 function newestPid(databases: ArchiveDatabases, values: Float64Array): number | undefined {
   let newest: BaselineHead | undefined

@@ -1,11 +1,13 @@
 import { ARCHIVE_TIERS_MAX, RING_ROWS, RING_SLAB_OBJECTS } from '../limits.ts'
-import { METRIC_COUNT } from './tiers.ts'
+import { CORE_COUNT, METRIC_COUNT } from './tiers.ts'
 
 /**
  * The last seconds in shared memory: written by the archive thread, read by any thread without a message. One row per
  * second, in it one column per metric, in it one place per object. A reader copies what it wants and then looks whether
  * the writer has come near its oldest row meanwhile; if so, the copy is thrown away. A place holds the value plus one,
- * and zero for unknown: new memory is unknown by itself and not touched before it is used.
+ * and zero for unknown: new memory is unknown by itself and not touched before it is used. The core metrics count bytes
+ * and have 64 bits; the others, requests and milliseconds, have 32 in an area of their own, which is not touched as
+ * long as nobody has any.
  */
 const HWM = 0
 /** Seconds before this one are on disk: the same as HWM but while the disk refuses. */
@@ -19,27 +21,40 @@ const FLOORS = 4
 const HEADER_WORDS = FLOORS + ARCHIVE_TIERS_MAX
 const UNKNOWN = 0
 
-const ROW_VALUES = METRIC_COUNT * RING_SLAB_OBJECTS
-const SLAB_VALUES = RING_ROWS * ROW_VALUES
+/** Values of one metric, one for each row, follow each other by so many. */
+const CORE_ROW = CORE_COUNT * RING_SLAB_OBJECTS
+const MORE_ROW = (METRIC_COUNT - CORE_COUNT) * RING_SLAB_OBJECTS
+const CORE_BYTES = RING_ROWS * CORE_ROW * 8
+const MORE_BYTES = RING_ROWS * MORE_ROW * 4
 /** Behind the values stand the numbers of the objects that own the places, so that a place given away is noticed. */
-const SLAB_BYTES = SLAB_VALUES * 8 + RING_SLAB_OBJECTS * 4
+const SLAB_BYTES = CORE_BYTES + MORE_BYTES + RING_SLAB_OBJECTS * 4
+/** The largest value that 32 bits hold beside unknown. */
+const MORE_MAX = 0xffff_fffe
 
 interface Slab {
   readonly buffer: SharedArrayBuffer
-  readonly values: Float64Array
+  readonly core: Float64Array
+  readonly more: Uint32Array
   readonly owners: Uint32Array
+  /** Whether the writer has set any of `more`. */
+  hasMore: boolean
 }
 
 function viewSlab(buffer: SharedArrayBuffer): Slab {
   return {
     buffer,
-    values: new Float64Array(buffer, 0, SLAB_VALUES),
-    owners: new Uint32Array(buffer, SLAB_VALUES * 8, RING_SLAB_OBJECTS),
+    core: new Float64Array(buffer, 0, RING_ROWS * CORE_ROW),
+    more: new Uint32Array(buffer, CORE_BYTES, RING_ROWS * MORE_ROW),
+    owners: new Uint32Array(buffer, CORE_BYTES + MORE_BYTES, RING_SLAB_OBJECTS),
+    hasMore: false,
   }
 }
 
-function rowStart(second: number): number {
-  return (second % RING_ROWS) * ROW_VALUES
+function heldAt({ core, more }: Slab, second: number, metric: number, place: number): number {
+  const row = second % RING_ROWS
+  return metric < CORE_COUNT
+    ? (core[row * CORE_ROW + metric * RING_SLAB_OBJECTS + place] ?? UNKNOWN)
+    : (more[row * MORE_ROW + (metric - CORE_COUNT) * RING_SLAB_OBJECTS + place] ?? UNKNOWN)
 }
 
 /** What the tier reader needs of either side of the ring. */
@@ -49,8 +64,9 @@ export interface RingView {
   /** The oldest second that can be read. */
   oldest(): number
   /**
-   * Copies [from, to) of one object, column-major: metric `m` goes to `out[at + m * stride]` and on. Answers false when
-   * the rows were overwritten meanwhile or the place belongs to another object by now.
+   * Copies [from, to) of the first `columns` metrics of one object, column-major: metric `m` goes to
+   * `out[at + m * stride]` and on. Answers false when the rows were overwritten meanwhile or the place belongs to
+   * another object by now.
    */
   copy(
     slot: number,
@@ -60,6 +76,7 @@ export interface RingView {
     out: Float64Array,
     at: number,
     stride: number,
+    columns: number,
   ): boolean
 }
 
@@ -71,11 +88,11 @@ function copyRows(
   out: Float64Array,
   at: number,
   stride: number,
+  columns: number,
 ) {
   for (let second = from_s; second < to_s; second++) {
-    const row = rowStart(second) + place
-    for (let metric = 0; metric < METRIC_COUNT; metric++) {
-      const held = slab.values[row + metric * RING_SLAB_OBJECTS] ?? UNKNOWN
+    for (let metric = 0; metric < columns; metric++) {
+      const held = heldAt(slab, second, metric, place)
       out[at + metric * stride + (second - from_s)] = held === UNKNOWN ? Number.NaN : held - 1
     }
   }
@@ -128,7 +145,8 @@ export class RingWriter implements RingView {
     }
     const place = slot % RING_SLAB_OBJECTS
     if (slab.owners[place] !== 0) {
-      for (let at = place; at < SLAB_VALUES; at += RING_SLAB_OBJECTS) slab.values[at] = UNKNOWN
+      for (let at = place; at < slab.core.length; at += RING_SLAB_OBJECTS) slab.core[at] = UNKNOWN
+      if (slab.hasMore) for (let at = place; at < slab.more.length; at += RING_SLAB_OBJECTS) slab.more[at] = UNKNOWN
     }
     Atomics.store(slab.owners, place, objectId)
     return made
@@ -137,20 +155,31 @@ export class RingWriter implements RingView {
   /** Opens the row of the next second: every object unknown. */
   beginSecond(second: number): void {
     Atomics.store(this.#words, WRITING, second + 1)
-    const row = rowStart(second)
-    for (const slab of this.#views) slab.values.fill(UNKNOWN, row, row + ROW_VALUES)
+    const row = second % RING_ROWS
+    for (const { core, more, hasMore } of this.#views) {
+      core.fill(UNKNOWN, row * CORE_ROW, (row + 1) * CORE_ROW)
+      if (hasMore) more.fill(UNKNOWN, row * MORE_ROW, (row + 1) * MORE_ROW)
+    }
   }
 
   set(slot: number, second: number, metric: number, value: number): void {
     const slab = this.#views[Math.floor(slot / RING_SLAB_OBJECTS)]
     if (slab === undefined) return
-    slab.values[rowStart(second) + metric * RING_SLAB_OBJECTS + (slot % RING_SLAB_OBJECTS)] =
-      value === value ? value + 1 : UNKNOWN
+    const row = second % RING_ROWS
+    const place = slot % RING_SLAB_OBJECTS
+    if (metric < CORE_COUNT) {
+      slab.core[row * CORE_ROW + metric * RING_SLAB_OBJECTS + place] = value === value ? value + 1 : UNKNOWN
+      return
+    }
+    const held = value <= MORE_MAX ? value + 1 : UNKNOWN
+    if (held === UNKNOWN && !slab.hasMore) return
+    slab.hasMore = true
+    slab.more[row * MORE_ROW + (metric - CORE_COUNT) * RING_SLAB_OBJECTS + place] = held
   }
 
   get(slot: number, second: number, metric: number): number {
     const slab = this.#views[Math.floor(slot / RING_SLAB_OBJECTS)]
-    const held = slab?.values[rowStart(second) + metric * RING_SLAB_OBJECTS + (slot % RING_SLAB_OBJECTS)] ?? UNKNOWN
+    const held = slab === undefined ? UNKNOWN : heldAt(slab, second, metric, slot % RING_SLAB_OBJECTS)
     return held === UNKNOWN ? Number.NaN : held - 1
   }
 
@@ -173,11 +202,12 @@ export class RingWriter implements RingView {
     out: Float64Array,
     at: number,
     stride: number,
+    columns: number,
   ): boolean {
     const slab = this.#views[Math.floor(slot / RING_SLAB_OBJECTS)]
     if (slab === undefined) return false
     const end = Math.min(to_s, this.written())
-    copyRows(slab, slot % RING_SLAB_OBJECTS, from_s, Math.max(from_s, end), out, at, stride)
+    copyRows(slab, slot % RING_SLAB_OBJECTS, from_s, Math.max(from_s, end), out, at, stride, columns)
     return true
   }
 }
@@ -220,12 +250,13 @@ export class RingReader implements RingView {
     out: Float64Array,
     at: number,
     stride: number,
+    columns: number,
   ): boolean {
     const slab = this.#slabs[Math.floor(slot / RING_SLAB_OBJECTS)]
     if (slab === undefined) return false
     const place = slot % RING_SLAB_OBJECTS
     if (Atomics.load(slab.owners, place) !== objectId) return false
-    copyRows(slab, place, from_s, to_s, out, at, stride)
+    copyRows(slab, place, from_s, to_s, out, at, stride, columns)
     return this.oldest() <= from_s && Atomics.load(slab.owners, place) === objectId
   }
 }

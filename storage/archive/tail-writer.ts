@@ -3,11 +3,10 @@ import { removeRange } from '../env.ts'
 import { ByteSink, ByteSource } from './bytes.ts'
 import type { ArchiveObject } from './catalog.ts'
 import type { ArchiveDatabases } from './databases.ts'
-import { COUNTER_COUNT } from './increments.ts'
 import { makeKey } from './layout.ts'
 import type { RingWriter } from './ring.ts'
 import { blockOf, decodeBlock, encodeBaseline, encodeBlock, placeInBlock } from './tail.ts'
-import { METRIC_COUNT } from './tiers.ts'
+import { COUNTER_COUNT, METRIC_COUNT } from './tiers.ts'
 
 /** The counters of the source as of the poll that is being committed. */
 export interface Baseline {

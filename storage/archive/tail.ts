@@ -1,6 +1,7 @@
 import { TAIL_BLOCK_OBJECTS } from '../limits.ts'
 import { type ByteSink, ByteSource } from './bytes.ts'
-import { decodeColumn, encodeColumn } from './codec.ts'
+import { decodeColumns, encodeColumns } from './codec.ts'
+import { COUNTER_COUNT } from './tiers.ts'
 
 export function blockOf(objectId: number): number {
   return Math.floor(objectId / TAIL_BLOCK_OBJECTS)
@@ -12,15 +13,11 @@ export function placeInBlock(objectId: number): number {
 
 /** A row of `columns` values for each of TAIL_BLOCK_OBJECTS objects with neighbouring numbers; NaN is unknown. */
 export function encodeBlock(sink: ByteSink, values: Float64Array, columns: number): void {
-  for (let column = 0; column < columns; column++) {
-    encodeColumn(sink, values, column * TAIL_BLOCK_OBJECTS, TAIL_BLOCK_OBJECTS)
-  }
+  encodeColumns(sink, values, TAIL_BLOCK_OBJECTS, columns)
 }
 
 export function decodeBlock(source: ByteSource, out: Float64Array, columns: number): void {
-  for (let column = 0; column < columns; column++) {
-    decodeColumn(source, out, column * TAIL_BLOCK_OBJECTS, TAIL_BLOCK_OBJECTS)
-  }
+  decodeColumns(source, out, TAIL_BLOCK_OBJECTS, columns)
 }
 
 /** Counters of the objects of one block at one second, kept to carry on after a restart as if there had been none. */
@@ -33,13 +30,13 @@ export function encodeBaseline(sink: ByteSink, head: BaselineHead, values: Float
   sink.length = 0
   sink.u32(head.second)
   sink.u32(head.pid)
-  encodeBlock(sink, values, 3)
+  encodeBlock(sink, values, COUNTER_COUNT)
   return sink.take()
 }
 
 export function decodeBaseline(bytes: Uint8Array, out: Float64Array): BaselineHead {
   const source = new ByteSource(bytes)
   const head = { second: source.u32(), pid: source.u32() }
-  decodeBlock(source, out, 3)
+  decodeBlock(source, out, COUNTER_COUNT)
   return head
 }

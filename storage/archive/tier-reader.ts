@@ -24,20 +24,30 @@ export class TierReader {
   readonly #chunk: ChunkLookup
   readonly #ring: RingView
   readonly #preferred: 'ring' | 'stored'
+  readonly #columns: number
   readonly #chunkValues: Float64Array
-  readonly #chunkPoints = new Points()
+  readonly #chunkPoints: Points
   /** One scratch per tier: the computation of a tier uses those of the finer tiers only. */
   readonly #finer: readonly Points[]
   #base = new Float64Array(0)
 
   /**
    * Where ring and chunks hold the same seconds, `preferred` is read. The ring costs no disk, which readers want; its
-   * rows lie far apart in memory, which a writer that reads a thousand objects in one second feels.
+   * rows lie far apart in memory, which a writer that reads a thousand objects in one second feels. Only the first
+   * `columns` metrics are read.
    */
-  constructor(table: readonly Tier[], chunk: ChunkLookup, ring: RingView, preferred: 'ring' | 'stored' = 'ring') {
+  constructor(
+    table: readonly Tier[],
+    chunk: ChunkLookup,
+    ring: RingView,
+    preferred: 'ring' | 'stored' = 'ring',
+    columns = METRIC_COUNT,
+  ) {
     this.#table = table
-    this.#finer = table.map(() => new Points())
-    this.#chunkValues = new Float64Array(METRIC_COUNT * this.#tierAt(0).points)
+    this.#columns = columns
+    this.#finer = table.map(() => new Points(columns))
+    this.#chunkPoints = new Points(columns)
+    this.#chunkValues = new Float64Array(columns * this.#tierAt(0).points)
     this.#chunk = chunk
     this.#ring = ring
     this.#preferred = preferred
@@ -53,7 +63,7 @@ export class TierReader {
    */
   readBase(object: ReadableObject, from_s: number, to_s: number, flushed_s: number, out: Float64Array): boolean {
     const n = to_s - from_s
-    out.fill(Number.NaN, 0, n * METRIC_COUNT)
+    out.fill(Number.NaN, 0, n * this.#columns)
     const tier = this.#tierAt(0)
     const stored_s = chunkEndAtOrBefore(tier, object.id, flushed_s)
     const ring_s = this.#ringFrom(object, stored_s)
@@ -63,7 +73,7 @@ export class TierReader {
       this.#copyBaseChunk(object.id, end, from_s, until, n, out)
     }
     const from = Math.max(from_s, ring_s)
-    return from >= to_s || this.#ring.copy(object.slot, object.id, from, to_s, out, from - from_s, n)
+    return from >= to_s || this.#ring.copy(object.slot, object.id, from, to_s, out, from - from_s, n, this.#columns)
   }
 
   /** From which second the ring is read. An object without a place there has nothing but its chunks. */
@@ -75,12 +85,12 @@ export class TierReader {
   #copyBaseChunk(objectId: number, end_s: number, from_s: number, until_s: number, n: number, out: Float64Array): void {
     const bytes = this.#chunk(0, end_s, objectId)
     if (bytes === undefined || bytes.length === 0) return
-    const points = readable(() => decodeBaseChunk(bytes, this.#chunkValues))
+    const points = readable(() => decodeBaseChunk(bytes, this.#chunkValues, this.#columns))
     if (points === undefined) return
     const start = end_s - points
     const first = Math.max(start, from_s)
     const last = Math.min(end_s, until_s)
-    for (let metric = 0; metric < METRIC_COUNT; metric++) {
+    for (let metric = 0; metric < this.#columns; metric++) {
       const source = metric * points - start
       const target = metric * n - from_s
       for (let second = first; second < last; second++) {
@@ -132,13 +142,13 @@ export class TierReader {
     first: number,
   ): boolean {
     if (index > 0) {
-      const finer = this.#finer[index] ?? new Points()
+      const finer = this.#finer[index] ?? new Points(this.#columns)
       const isComplete = this.readCoarse(index, object, from_s, to_s, flushed_s, finer)
       consolidatePoints(finer, step_s / this.#tierAt(index).step_s, out, first)
       return isComplete
     }
     const n = to_s - from_s
-    if (this.#base.length < n * METRIC_COUNT) this.#base = new Float64Array(n * METRIC_COUNT)
+    if (this.#base.length < n * this.#columns) this.#base = new Float64Array(n * this.#columns)
     const isComplete = this.readBase(object, from_s, to_s, flushed_s, this.#base)
     consolidateBase(this.#base, n, step_s, out, first)
     return isComplete
@@ -157,7 +167,7 @@ export class TierReader {
     const start = end_s - points.n * step_s
     const first = Math.max(start, from_s)
     const last = Math.min(end_s, until_s)
-    for (let metric = 0; metric < METRIC_COUNT; metric++) {
+    for (let metric = 0; metric < this.#columns; metric++) {
       let source = metric * points.n + (first - start) / step_s
       let target = metric * out.n + (first - from_s) / step_s
       for (let bucket = first; bucket < last; bucket += step_s) {

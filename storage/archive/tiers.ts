@@ -28,10 +28,20 @@ export const TWO_SECOND_TIERS = [
   { name: 't4', step_s: HOUR / 2, rows: (730 * DAY) / HOUR, points: 24 },
 ] as const satisfies readonly Tier[]
 
-/** currentSessions, then the increments of sessions, bytes in and bytes out. */
-export const METRIC_COUNT = 4
-/** The first metric is a gauge: it is sampled, never differenced or spread. */
-export const GAUGE_METRIC = 0
+/**
+ * Current sessions; the increments of sessions, bytes in, bytes out, requests, answers 1xx to 5xx and errors; then the
+ * queue and the times of answers, of connecting and in all. Columns are only ever added at the end: what was stored
+ * before has the first ones.
+ */
+export const METRIC_COUNT = 15
+/** The first of them, which every object has: what is asked for without a choice. */
+export const CORE_COUNT = 4
+/** The metrics from 1 on that are increments. The others are gauges: sampled, never differenced or spread. */
+export const COUNTER_COUNT = 10
+
+export function isGauge(metric: number): boolean {
+  return metric === 0 || metric > COUNTER_COUNT
+}
 
 export function span_s(tier: Tier): number {
   return tier.step_s * tier.points

@@ -335,12 +335,17 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
     backendRips: made.backend,
     frontend: made.frontend,
     rip: made.rip,
+    backends: made.backend,
+    frontends: made.frontend,
+    rips: made.rip,
   }
   const layer4: Readonly<Record<string, string>> = {
     ...figures,
     backend: made.l4Backend,
     backendRips: made.l4Backend,
     frontend: made.l4Frontend,
+    backends: made.l4Backend,
+    frontends: made.l4Frontend,
   }
   // Nothing here has started a job; test/src/resources/jobs.test.ts reads one.
   const asked = endpoints.filter(
@@ -351,7 +356,8 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
     const [resource = '', verb = ''] = endpoint.name.split('.')
     const isFigure = isHistory(endpoint.name) || /^l[47]Stats$/.test(resource)
     const id = isFigure ? (resource.startsWith('l4') ? layer4 : figures)[verb] : ids[resource]
-    const query = isHistory(endpoint.name) ? '?start=1790000000&end=1790000060' : ''
+    const several = endpoint.path.endsWith('s/history') ? `&ids=${id}` : ''
+    const query = isHistory(endpoint.name) ? `?start=1790000000&end=1790000060${several}` : ''
     const answer = await call(
       'GET',
       `${concrete(endpoint, node, { id: id ?? '', file: 'start.js', service: 'layer-7', a: '1', b: '2' })}${query}`,

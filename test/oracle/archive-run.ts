@@ -1,7 +1,7 @@
 import type { Points } from '../../storage/archive/consolidate.ts'
 import { ceilTo, coverageStart, floorTo } from '../../storage/archive/layout.ts'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
-import { METRIC_COUNT, TIERS, tierAt } from '../../storage/archive/tiers.ts'
+import { CORE_COUNT, METRIC_COUNT, TIERS, tierAt } from '../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { ReferenceModel, seededRandom } from '../storage/archive/reference-model.ts'
 import { compareParts, compareTiers, compareWithModel, insistSame, readTier, type Window } from './store-comparison.ts'
@@ -42,9 +42,9 @@ export class ArchiveRun {
     return Math.floor(this.#random() * below)
   }
 
-  #value(): number {
+  #value(metric: number): number {
     const kind = this.#random()
-    return kind < 0.5 ? 0 : this.#whole(kind < 0.8 ? 10 : kind < 0.97 ? 100_000 : 2e10)
+    return kind < 0.5 ? 0 : this.#whole(kind < 0.8 ? 10 : kind < 0.97 ? 100_000 : metric < CORE_COUNT ? 2e10 : 4e9)
   }
 
   #writeSecond(second: number): void {
@@ -57,7 +57,7 @@ export class ArchiveRun {
       for (let metric = 0; metric < METRIC_COUNT; metric += 1) {
         // An object that was polled has a gauge; its counters may be unknown.
         if (metric > 0 && this.#random() < 0.02) continue
-        const value = name === 'idle' ? 0 : this.#value()
+        const value = name === 'idle' ? 0 : this.#value(metric)
         ring.set(place.slot, second, metric, value)
         this.#model.set(name, metric, second, value)
       }

@@ -13,8 +13,13 @@ interface KnownProcess {
 
 interface Gain {
   gauge: number
+  queue: number
+  /** Those of the current process; an average cannot be added to another. */
+  times: readonly number[]
   readonly increments: number[]
 }
+
+const none = (): Gain => ({ gauge: 0, queue: 0, times: [], increments: Array.from({ length: COUNTERS }, () => 0) })
 
 /** The rules of counting, as plainly as they can be written: what the polls of a farm make of the seconds. */
 export class CollectorModel {
@@ -72,28 +77,35 @@ export class CollectorModel {
   #add(gains: Map<string, Gain>, process: CountingProcess, isCurrent: boolean): void {
     const known = this.#known.get(process.pid)
     if (known === undefined) throw new Error('a process that was not noted')
-    for (const [name, { gauge, counters }] of process.objects) {
-      const gain = gains.get(name) ?? { gauge: 0, increments: Array.from({ length: COUNTERS }, () => 0) }
+    for (const [name, { gauge, queue, times, counters }] of process.objects) {
+      const gain = gains.get(name) ?? none()
       gains.set(name, gain)
       gain.gauge += gauge
+      gain.queue += queue
+      if (isCurrent) gain.times = [...times]
       for (const [counter, value] of counters.entries()) {
         const fromZero = known.last === undefined ? known.fresh : true
         const before = known.last?.get(name)?.[counter] ?? (fromZero ? 0 : Number.NaN)
         const increment = value >= before ? value - before : Number.NaN
-        // What an old process cannot tell is left out; what the current one cannot tell is unknown.
-        if (isCurrent || !Number.isNaN(increment))
+        // What an old process cannot tell is left out; what the current one cannot tell, or nobody has, is unknown.
+        if (isCurrent || !Number.isNaN(increment) || Number.isNaN(value))
           gain.increments[counter] = (gain.increments[counter] ?? 0) + increment
       }
     }
     known.last = new Map(Array.from(process.objects, ([name, { counters }]) => [name, [...counters]]))
   }
 
-  /** Evenly over the seconds, what is left over to the last ones; the gauge is of the last second only. */
+  /** Evenly over the seconds, what is left over to the last ones; gauges are of the last second only. */
   #store(gains: ReadonlyMap<string, Gain>, tick_s: number, elapsed_s: number): void {
     const isUnknown = elapsed_s > HEARTBEAT_S + JITTER_S
     const n = isUnknown ? 1 : Math.min(tick_s - this.open_s, Math.max(1, Math.round(elapsed_s)))
-    for (const [name, { gauge, increments }] of gains) {
-      this.#model.set(name, 0, tick_s - 1, gauge)
+    for (const [name, { gauge, queue, times, increments }] of gains) {
+      for (const [metric, value] of [
+        [0, gauge],
+        [COUNTERS + 1, queue],
+      ] as const)
+        this.#model.set(name, metric, tick_s - 1, value)
+      for (const [time, value] of times.entries()) this.#model.set(name, COUNTERS + 2 + time, tick_s - 1, value)
       if (isUnknown) continue
       for (const [counter, increment] of increments.entries()) {
         if (Number.isNaN(increment)) continue

@@ -19,7 +19,7 @@ import { compareWithModel } from './store-comparison.ts'
 const RUNS = Number(process.env['FULCRUM_TEST_COLLECTOR_RUNS'] ?? 1)
 const FIRST = Number(process.env['FULCRUM_TEST_COLLECTOR_SEED'] ?? 1)
 const TICKS = 1_500
-const NAMES = ['s1', 's2', 's3', 's4', 's5']
+const NAMES = ['s1', 's2', 's3', 'tcp4', 'tcp5']
 
 /** All that happens follows from the seed. Answers how many columns were compared. */
 async function live(directory: string, seed: number): Promise<number> {

@@ -1,12 +1,17 @@
 import type { ProcessStats } from '../../workers/archive/process-answer.ts'
 import type { Poll } from '../../workers/archive/source.ts'
 
-const HEADER = '# pxname,svname,scur,stot,bin,bout,type,'
-export const COUNTERS = 3
+const ANSWERS = ['1xx', '2xx', '3xx', '4xx', '5xx'].map((codes) => `hrsp_${codes}`)
+const HEADER = `# pxname,svname,qcur,scur,stot,bin,bout,econ,eresp,type,${ANSWERS.join()},req_tot,rtime,ctime,ttime,`
+/** By how much each counter grows with a session: sessions, bytes, requests, answers by their class, errors. */
+const FACTORS = [1, 431, 9_173, 3, 0, 2, 1, 5, 0, 7]
+export const COUNTERS = FACTORS.length
 
-/** What one process of HAProxy says of one object: a gauge, then the counters. */
+/** What one process of HAProxy says of one object: what it holds, the averages of its times, and the counters. */
 export interface Figures {
   gauge: number
+  queue: number
+  readonly times: number[]
   readonly counters: number[]
 }
 
@@ -32,7 +37,7 @@ export class CountingFarm {
   }
 
   #process(pid: number, started_s: number): CountingProcess {
-    return { pid, started_s, objects: new Map(this.#names.map((name) => [name, { gauge: 0, counters: [0, 0, 0] }])) }
+    return { pid, started_s, objects: new Map(this.#names.map((name) => [name, nothing(name)])) }
   }
 
   /** One second of traffic in every process. */
@@ -40,8 +45,10 @@ export class CountingFarm {
     for (const { objects } of [this.current, ...this.old]) {
       for (const figures of objects.values()) {
         figures.gauge = this.#whole(50)
+        figures.queue = this.#whole(4)
+        for (const time of figures.times.keys()) figures.times[time] = this.#whole(3_000)
         const sessions = this.#whole(3) === 0 ? this.#whole(2_000) : 0
-        for (const [counter, factor] of [1, 431, 9_173].entries())
+        for (const [counter, factor] of FACTORS.entries())
           figures.counters[counter] = (figures.counters[counter] ?? 0) + sessions * factor
       }
     }
@@ -58,12 +65,13 @@ export class CountingFarm {
   }
 
   clearCounters(): void {
-    for (const { counters } of this.current.objects.values()) counters.fill(0)
+    for (const { counters } of this.current.objects.values())
+      for (const [counter, value] of counters.entries()) if (!Number.isNaN(value)) counters[counter] = 0
   }
 
   /** A server is removed at run time, or is there again and counts from zero. */
   toggle(name: string): void {
-    if (!this.current.objects.delete(name)) this.current.objects.set(name, { gauge: 0, counters: [0, 0, 0] })
+    if (!this.current.objects.delete(name)) this.current.objects.set(name, nothing(name))
   }
 
   poll(now_s: number): Poll & { readonly ok: true } {
@@ -76,8 +84,25 @@ export class CountingFarm {
   }
 }
 
+/** In tcp mode there are no requests and no answers. */
+function nothing(name: string): Figures {
+  const isCounted = (counter: number) => !name.startsWith('tcp') || counter < 3 || counter === COUNTERS - 1
+  const counters = FACTORS.map((_, counter) => (isCounted(counter) ? 0 : Number.NaN))
+  return { gauge: 0, queue: 0, times: [0, 0, 0], counters }
+}
+
+function lineOf(name: string, { gauge, queue, times, counters }: Figures): string {
+  const [sessions, bytesIn, bytesOut, requests, ...answers] = counters.map((value) =>
+    Number.isNaN(value) ? '' : value,
+  )
+  const errors = Number(answers.pop())
+  const failed = Math.floor(errors / 3)
+  const carried = [queue, gauge, sessions, bytesIn, bytesOut, failed, errors - failed, 2]
+  return ['be', name, ...carried, ...answers, requests, ...times, ''].join()
+}
+
 function statsOf({ pid, started_s, objects }: CountingProcess, now_s: number): ProcessStats {
-  const lines = Array.from(objects, ([name, { gauge, counters }]) => `be,${name},${gauge},${counters.join()},2,`)
+  const lines = Array.from(objects, ([name, figures]) => lineOf(name, figures))
   const bytes = new Uint8Array(Buffer.from(`${[HEADER, ...lines].join('\n')}\n\n`))
   return { pid, uptime_s: Math.floor(now_s - started_s), bytes, from: 0 }
 }

@@ -8,4 +8,5 @@ await onNextHaproxy(
   'health-check-haproxy',
   'haproxy-sharing',
   'haproxy-rules',
+  'haproxy-history',
 )

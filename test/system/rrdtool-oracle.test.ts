@@ -7,10 +7,10 @@ import { spawnSync } from 'node:child_process'
 import t, { type Test } from 'tap'
 import { shareOf } from '../../storage/archive/buckets.ts'
 import { Points } from '../../storage/archive/consolidate.ts'
-import { COUNTER_COUNT, ProcessCounters } from '../../storage/archive/increments.ts'
+import { ProcessCounters } from '../../storage/archive/increments.ts'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
 import { selectTier, servedWindow } from '../../storage/archive/select.ts'
-import { GAUGE_METRIC, METRIC_COUNT, type Tier, TIERS } from '../../storage/archive/tiers.ts'
+import { COUNTER_COUNT, METRIC_COUNT, type Tier, TIERS } from '../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { seededRandom } from '../storage/archive/reference-model.ts'
 import { temporaryFolder } from '../storage/temporary-archive.ts'
@@ -88,7 +88,7 @@ function feedArchive(directory: string, readings: readonly Reading[], heartbeat_
       }
       known.see(object)
       // An object that was read has a gauge as well, in the second before the reading.
-      if (n > 0) writer.ring.set(slot, time_s - 1, GAUGE_METRIC, 1)
+      if (n > 0) writer.ring.set(slot, time_s - 1, 0, 1)
     }
     writer.commit(time_s, true, undefined)
     before_s = time_s
@@ -101,7 +101,7 @@ function feedRrdtool(folder: string, readings: readonly Reading[], heartbeat_s: 
   const rings = TIERS.flatMap(({ step_s }) =>
     METHODS.map((method) => `RRA:${method}:0.999999:${step_s}:${Math.ceil(seconds / step_s) + 120}`),
   )
-  const sources = ['x', 'y', 'z'].map((name) => `DS:${name}:DERIVE:${heartbeat_s}:0:U`)
+  const sources = Array.from({ length: COUNTER_COUNT }, (_, n) => `DS:c${n}:DERIVE:${heartbeat_s}:0:U`)
   const commands = OBJECTS.flatMap((name, object) => {
     const words = readings.map(({ time_s, counters }) => `${time_s}:${counters[object]?.join(':')}`)
     const parts = Array.from({ length: Math.ceil(words.length / UPDATES_PER_COMMAND) }, (_, n) =>

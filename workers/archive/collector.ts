@@ -1,6 +1,7 @@
 import { createStatRows, scanStats, STORED_COUNT, type StatHeader } from '../../src/drivers/haproxy/stats-csv.ts'
 import type { ArchiveObject } from '../../storage/archive/catalog.ts'
-import { COUNTER_COUNT, type ProcessCounters } from '../../storage/archive/increments.ts'
+import type { ProcessCounters } from '../../storage/archive/increments.ts'
+import { COUNTER_COUNT } from '../../storage/archive/tiers.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { counterOrigin, InheritedCounters } from './inheritance.ts'
 import { type KnownProcess, newProcess, restoredProcess } from './known-process.ts'
@@ -143,7 +144,8 @@ export class Collector {
       if (object.slot < 0) this.#writer.ensure(object.kind, object.name, object.backend)
       this.#seconds.room(this.#writer.registry.slots)
       if (object.slot < 0) continue
-      if (stats.isSporadic !== true) this.#seconds.gauge(object.slot, rows.values[row * STORED_COUNT] ?? Number.NaN)
+      if (stats.isSporadic !== true)
+        this.#seconds.gauges(object.slot, rows.values, row * STORED_COUNT, role === 'current')
       this.#addRow(process.counters, object.slot, row * STORED_COUNT, role, inherited)
     }
   }
@@ -161,11 +163,20 @@ export class Collector {
     for (let counter = 0; counter < COUNTER_COUNT; counter++) {
       const value = values[at + 1 + counter] ?? Number.NaN
       const own = counters.increment(slot, counter, value)
+      if (Number.isNaN(value)) {
+        if (role !== 'shared' && this.#lacks(slot, counter)) this.#seconds.sums.add(slot, counter, value)
+        continue
+      }
       const increment = inherited === undefined ? own : inherited.increment(slot, counter, value)
       // What is counted in memory that is shared comes with the current worker's answer.
       if (increment !== 0 && role !== 'shared') this.#addIncrement(slot, counter, increment, current)
     }
     counters.see(slot)
+  }
+
+  /** HAProxy does not have this counter for the object: it is unknown, and nothing that was stored changes by that. */
+  #lacks(slot: number, counter: number): boolean {
+    return Number.isNaN(this.#current?.counters.valueNow(slot, counter) ?? Number.NaN)
   }
 
   #addIncrement(slot: number, counter: number, increment: number, current: boolean): void {

@@ -1,5 +1,6 @@
-import { FRONTEND_ROW, STORED_COLUMNS, STORED_COUNT, type StatRows } from '../../src/drivers/haproxy/stats-csv.ts'
-import { COUNTER_COUNT, type ProcessCounters } from '../../storage/archive/increments.ts'
+import { FRONTEND_ROW, STORED_COUNT, type StatRows } from '../../src/drivers/haproxy/stats-csv.ts'
+import type { ProcessCounters } from '../../storage/archive/increments.ts'
+import { COUNTER_COUNT } from '../../storage/archive/tiers.ts'
 import type { ProcessStats } from './process-answer.ts'
 
 /**
@@ -9,7 +10,8 @@ import type { ProcessStats } from './process-answer.ts'
  */
 export type CounterOrigin = 'zero' | 'copied' | 'shared'
 
-const SESSIONS = STORED_COLUMNS.indexOf('stot')
+/** Of the values of a row: stot. */
+const SESSIONS = 1
 
 /**
  * A process that counted everything itself has accepted at least as many connections as its frontends have sessions.

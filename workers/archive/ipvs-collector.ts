@@ -2,14 +2,14 @@ import { COLUMN, COLUMNS } from '../../src/ipvs/names.ts'
 import { STATS_COUNT } from '../../src/ipvs/protocol.ts'
 import type { IpvsTable } from '../../src/ipvs/table.ts'
 import type { ArchiveObject } from '../../storage/archive/catalog.ts'
-import { COUNTER_COUNT } from '../../storage/archive/increments.ts'
 import { recoverBaseline } from '../../storage/archive/recover.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { type IpvsPlaces, NO_ROW } from './ipvs-places.ts'
 import { type PollTime, SampledSeconds } from './sampled-seconds.ts'
 
-/** The counters that history keeps, in its order: sessions, bytes in, bytes out. */
+/** The counters that the kernel has of those that history keeps, in its order: sessions, bytes in, bytes out. */
 const COUNTERS = [COLUMN.connections, COLUMN.bytesIn, COLUMN.bytesOut] as const
+const COUNTER_COUNT = COUNTERS.length
 /**
  * Entries that are gone and may come back with what they had counted: the kernel keeps them for two minutes at the
  * least.
@@ -39,7 +39,7 @@ export class IpvsCollector {
   constructor(writer: ArchiveWriter, places: IpvsPlaces) {
     this.#writer = writer
     this.#places = places
-    this.#seconds = new SampledSeconds(writer)
+    this.#seconds = new SampledSeconds(writer, COUNTER_COUNT)
     this.#restored = recoverBaseline(writer.databases, writer.objects())
   }
 
@@ -105,7 +105,7 @@ export class IpvsCollector {
       this.#seconds.room(this.#writer.registry.slots)
       this.#totals.room(this.#writer.registry.slots)
       // A service without servers has no connections.
-      this.#seconds.gauge(object.slot, active === active ? active : 0)
+      this.#seconds.sessions(object.slot, active === active ? active : 0)
       for (const [counter, column] of COUNTERS.entries()) {
         const total = this.#isSeen(row, column) ? (rows[row * COLUMNS + column] ?? Number.NaN) : 0
         this.#totals.set(object.slot, counter, total)
@@ -201,7 +201,9 @@ class Totals {
     this.#values[slot * COUNTER_COUNT + counter] = value
   }
 
+  /** NaN of what the kernel does not count. */
   valueNow(slot: number, counter: number): number {
+    if (counter >= COUNTER_COUNT) return Number.NaN
     return this.#values[slot * COUNTER_COUNT + counter] ?? Number.NaN
   }
 }

@@ -1,4 +1,5 @@
 import type { Baseline } from '../../storage/archive/tail-writer.ts'
+import { METRIC_COUNT } from '../../storage/archive/tiers.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { ARCHIVE_HEARTBEAT_S, BASELINE_EVERY_S } from '../../storage/limits.ts'
 import { ChangedSlots } from './changed-slots.ts'
@@ -18,9 +19,12 @@ export interface PollTime {
 /** Jitter of the poll itself must not turn an interval of exactly the heartbeat into an unknown one. */
 const JITTER_S = 0.5
 
+/** A row that has the first of all gauges. */
+const ALONE = new Float64Array(METRIC_COUNT).fill(Number.NaN)
+
 /** Puts what polls brought together into the seconds since the last good poll, and stores them. */
 export class SampledSeconds {
-  readonly sums = new SecondSums()
+  readonly sums: SecondSums
   readonly changed = new ChangedSlots()
   /** Seconds the increments may have come from. */
   elapsed_s = Number.POSITIVE_INFINITY
@@ -31,8 +35,10 @@ export class SampledSeconds {
   #waiting_s: number | undefined
   #poll = 0
 
-  constructor(writer: ArchiveWriter) {
+  /** `counters`: how many the source has. */
+  constructor(writer: ArchiveWriter, counters?: number) {
     this.#writer = writer
+    this.sums = new SecondSums(counters)
   }
 
   /** Whether this run has closed a second with a good poll. */
@@ -50,9 +56,15 @@ export class SampledSeconds {
     this.#poll++
   }
 
-  /** Of the poll that was begun last; several of one place are added. */
-  gauge(slot: number, value: number): void {
-    this.sums.gauge(slot, value, this.#poll)
+  /** The only gauge of a source that has no others, at the poll that was begun last. */
+  sessions(slot: number, value: number): void {
+    ALONE[0] = value
+    this.sums.gauges(slot, ALONE, 0, this.#poll, true)
+  }
+
+  /** Of the poll that was begun last: the values of a row, from `at` on, in the order of the archive. */
+  gauges(slot: number, values: Float64Array, at: number, isCurrent: boolean): void {
+    this.sums.gauges(slot, values, at, this.#poll, isCurrent)
   }
 
   /** How long ago the increments that come now began. */

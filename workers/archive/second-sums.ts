@@ -1,13 +1,23 @@
 import { shareOf } from '../../storage/archive/buckets.ts'
 import type { RingWriter } from '../../storage/archive/ring.ts'
-import { GAUGE_METRIC, METRIC_COUNT } from '../../storage/archive/tiers.ts'
+import { COUNTER_COUNT, isGauge, METRIC_COUNT } from '../../storage/archive/tiers.ts'
 
-/** What came together since the last second was closed, by place in the ring: a gauge and the sums of increments. */
+const GAUGES = Array.from({ length: METRIC_COUNT }, (_, metric) => metric).filter(isGauge)
+/** Sessions and the queue are counts of what is there. The gauges behind them are averages, which nobody can add. */
+const COUNTS = 2
+
+/** What came together since the last second was closed, by place in the ring: gauges and the sums of increments. */
 export class SecondSums {
+  /** Of the counters, the first ones: those that the source has. */
+  readonly #counters: number
   #sums = new Float64Array(0)
   #touched = new Uint8Array(0)
-  /** Number of the poll that set the gauge. */
+  /** Number of the poll that set the gauges. */
   #gaugePoll = new Uint32Array(0)
+
+  constructor(counters = COUNTER_COUNT) {
+    this.#counters = counters
+  }
 
   /** Makes room for so many places. */
   room(slots: number): void {
@@ -24,11 +34,21 @@ export class SecondSums {
     this.#gaugePoll = gaugePoll
   }
 
-  /** Gauges of several processes in one poll are added; that of an earlier poll is replaced. */
-  gauge(slot: number, value: number, poll: number): void {
+  /**
+   * Takes the gauges of a row. What several processes hold at one poll is added; averages are those of the current one.
+   * Those of an earlier poll are replaced.
+   */
+  gauges(slot: number, values: Float64Array, from: number, poll: number, isCurrent: boolean): void {
     const at = this.#begun(slot)
-    this.#sums[at] = this.#gaugePoll[slot] === poll ? (this.#sums[at] ?? 0) + value : value
+    const isFirst = this.#gaugePoll[slot] !== poll
     this.#gaugePoll[slot] = poll
+    for (let index = 0; index < GAUGES.length; index++) {
+      const metric = GAUGES[index] ?? 0
+      const value = values[from + metric] ?? Number.NaN
+      if (index < COUNTS) this.#sums[at + metric] = isFirst ? value : (this.#sums[at + metric] ?? 0) + value
+      else if (isCurrent) this.#sums[at + metric] = value
+      else if (isFirst) this.#sums[at + metric] = Number.NaN
+    }
   }
 
   #begun(slot: number): number {
@@ -47,8 +67,8 @@ export class SecondSums {
   }
 
   /**
-   * Writes second `index` of the `n` that the sums stem from. The gauge was sampled at the end of the last of them;
-   * what it was before is unknown, as are the increments when nobody can tell when they happened.
+   * Writes second `index` of the `n` that the sums stem from. The gauges were sampled at the end of the last of them;
+   * what they were before is unknown, as are the increments when nobody can tell when they happened.
    */
   write(
     ring: RingWriter,
@@ -59,10 +79,11 @@ export class SecondSums {
     for (let slot = 0; slot < this.#touched.length; slot++) {
       if (this.#touched[slot] !== 1) continue
       const base = slot * METRIC_COUNT
-      if (index === n - 1 && this.#gaugePoll[slot] === poll)
-        ring.set(slot, second, GAUGE_METRIC, this.#sums[base] ?? Number.NaN)
+      if (index === n - 1 && this.#gaugePoll[slot] === poll) {
+        for (const metric of GAUGES) ring.set(slot, second, metric, this.#sums[base + metric] ?? Number.NaN)
+      }
       if (unknown) continue
-      for (let metric = 1; metric < METRIC_COUNT; metric++)
+      for (let metric = 1; metric <= this.#counters; metric++)
         ring.set(slot, second, metric, shareOf(this.#sums[base + metric] ?? Number.NaN, n, index))
     }
   }

@@ -7,9 +7,31 @@ export const FRONTEND_ROW = 0
 export const BACKEND_ROW = 1
 export const SERVER_ROW = 2
 
-/** The columns that the archive stores, in its order: scur, stot, bin, bout. */
-export const STORED_COLUMNS = ['scur', 'stot', 'bin', 'bout'] as const
+/**
+ * What the archive stores, in its order. Several columns are added: no type of object has all of them. The first four
+ * are there in every version, and for every type.
+ */
+export const STORED_COLUMNS: readonly (readonly string[])[] = [
+  ['scur'],
+  ['stot'],
+  ['bin'],
+  ['bout'],
+  ['req_tot'],
+  ['hrsp_1xx'],
+  ['hrsp_2xx'],
+  ['hrsp_3xx'],
+  ['hrsp_4xx'],
+  ['hrsp_5xx'],
+  ['ereq', 'econ', 'eresp'],
+  ['qcur'],
+  ['rtime'],
+  ['ctime'],
+  ['ttime'],
+]
 export const STORED_COUNT = STORED_COLUMNS.length
+const NEEDED_COUNT = 4
+/** The first value that comes from several columns. */
+const ADDED = STORED_COLUMNS.findIndex((columns) => columns.length > 1)
 
 const COMMA = 0x2c
 const QUOTE = 0x22
@@ -142,12 +164,12 @@ const STATUS = STORED_COUNT + 1
 
 function planScan(header: StatHeader): ScanPlan | undefined {
   const type = header.columns.get('type')
-  const stored = STORED_COLUMNS.map((name) => header.columns.get(name))
+  const stored = STORED_COLUMNS.map((names) => names.flatMap((name) => header.columns.get(name) ?? []))
   const status = header.columns.get('status')
-  if (type === undefined || stored.includes(undefined)) return undefined
-  const last = Math.max(type, status ?? 0, ...stored.map((column) => column ?? 0))
+  if (type === undefined || stored.slice(0, NEEDED_COUNT).some(({ length }) => length === 0)) return undefined
+  const last = Math.max(type, status ?? 0, ...stored.flat())
   const roles = new Int8Array(last + 1).fill(SKIP)
-  for (const [index, column] of stored.entries()) roles[column ?? 0] = index
+  for (const [index, columns] of stored.entries()) for (const column of columns) roles[column] = index
   roles[type] = TYPE
   if (status !== undefined) roles[status] = STATUS
   return { roles, last }
@@ -175,6 +197,11 @@ export function scanStats(bytes: Uint8Array, rows: StatRows, from = 0): StatHead
   return header
 }
 
+function note(values: Float64Array, base: number, role: number, value: number): void {
+  const before = role === ADDED ? (values[base + role] ?? Number.NaN) : Number.NaN
+  values[base + role] = before === before ? before + value : value
+}
+
 /** Scans one row; answers the start of the next, or -1 when the row is short. */
 function scanRow(bytes: Uint8Array, start: number, rows: StatRows, plan: ScanPlan, quoted: boolean): number {
   if (rows.count === rows.starts.length) grow(rows)
@@ -183,13 +210,14 @@ function scanRow(bytes: Uint8Array, start: number, rows: StatRows, plan: ScanPla
   let at = start
   let kind = 255
   rows.statuses[rows.count] = 0
+  rows.values.fill(Number.NaN, base, base + STORED_COUNT)
   for (let column = 0; column <= last; column++) {
     const end = fieldEnd(bytes, at)
     if (column < last && bytes[end] !== COMMA) return -1
     const role = roles[column] ?? SKIP
     if (role === TYPE) kind = parseNumber(bytes, at, end)
     else if (role === STATUS) rows.statuses[rows.count] = at
-    else if (role !== SKIP) rows.values[base + role] = parseNumber(bytes, at, end)
+    else if (role !== SKIP && end > at) note(rows.values, base, role, parseNumber(bytes, at, end))
     if (column === 1) rows.nameEnds[rows.count] = end
     at = end + 1
   }

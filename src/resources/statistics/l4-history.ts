@@ -1,9 +1,11 @@
 import type { ContextOf } from '../../context/context.ts'
+import { CORE_METRICS } from '../../model/metrics.ts'
 import { historyEndpoints } from './history-endpoints.ts'
 
 const layer = {
   title: 'Layer 4',
   isExtension: true,
+  metrics: { frontend: CORE_METRICS, backend: CORE_METRICS, server: CORE_METRICS },
   figures: (ctx: ContextOf['read']) => ctx.layer4.history,
 } as const
 

@@ -1,3 +1,4 @@
+import { FRONTEND_METRICS, METRICS } from '../../model/metrics.ts'
 import { historyEndpoints } from './history-endpoints.ts'
 
 export const l7History = historyEndpoints({
@@ -5,5 +6,6 @@ export const l7History = historyEndpoints({
   base: '/{applianceId}/layer7proxy/stats',
   title: 'Layer 7',
   isExtension: false,
+  metrics: { frontend: FRONTEND_METRICS, backend: METRICS, server: METRICS },
   figures: (ctx) => ctx.history,
 })

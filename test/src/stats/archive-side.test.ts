@@ -2,7 +2,7 @@ import t from 'tap'
 import { silentLog } from '../../../src/base/log.ts'
 import { TIERS } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
-import { METRICS } from '../../../src/model/metrics.ts'
+import { CORE_METRICS } from '../../../src/model/metrics.ts'
 import { ArchiveSide } from '../../../src/stats/archive-side.ts'
 import { temporaryFolder, writeSeconds } from '../../storage/temporary-archive.ts'
 import { namesOf } from './names-fixture.ts'
@@ -36,7 +36,13 @@ t.test('nothing before the archive is open; then what it holds, up to the last t
     observer,
     log: silentLog,
   })
-  const query = { start: START_S, end: START_S + 5, resolution: 1, consolidation: 'average', metrics: METRICS } as const
+  const query = {
+    start: START_S,
+    end: START_S + 5,
+    resolution: 1,
+    consolidation: 'average',
+    metrics: CORE_METRICS,
+  } as const
   const points = () => {
     const answer = side.history.frontend('f', { ...query, format: 'json' })
     return JSON.parse(Buffer.from(answer?.body ?? '').toString()).data.series.sessionRate

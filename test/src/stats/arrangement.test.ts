@@ -1,5 +1,5 @@
 import t from 'tap'
-import { listOf, one, realsOf } from '../../../src/stats/arrangement.ts'
+import { listOf, one, proxies, realsOf, servers } from '../../../src/stats/arrangement.ts'
 
 const backend = (id: string, name: string) => ({ id, name, reals: [{ ripId: 'r1', name: `"web" of ${id}` }] })
 
@@ -7,6 +7,8 @@ t.test('who stands in an answer, under which labels, and where the archive keeps
   t.strictSame(one('frontend', { id: 'fe', name: 'Shop' }), {
     shape: 'one',
     group: '',
+    listed: '',
+    columns: [],
     subjects: [
       {
         labels: [
@@ -21,7 +23,7 @@ t.test('who stands in an answer, under which labels, and where the archive keeps
     ],
   })
   const reals = realsOf(backend('be', 'B'))
-  t.match(reals, { shape: 'reals', group: '"id":"be","name":"B"' })
+  t.match(reals, { shape: 'listed', listed: 'reals', group: '"id":"be","name":"B"', columns: ['id', 'name'] })
   t.match(reals.subjects, [{ json: String.raw`"id":"r1","name":"\"web\" of be"`, name: 'r1', backend: 'be' }])
   const list = listOf('r1', [backend('b1', 'B1'), backend('b2', 'B2')])
   t.match(list, { shape: 'list', subjects: [{ backend: 'b1' }, { backend: 'b2', kind: 'server', name: 'r1' }] })
@@ -32,6 +34,24 @@ t.test('who stands in an answer, under which labels, and where the archive keeps
     name: '"web" of b2',
   })
   t.end()
+})
+
+t.test('several objects stand in a list that is named after their kind', async (t) => {
+  const [first, second] = [backend('b1', 'B1'), backend('b2', 'B2')]
+  t.match(proxies('backend', [second, first]), {
+    shape: 'listed',
+    listed: 'backends',
+    group: '',
+    columns: ['id', 'name'],
+    subjects: [{ name: 'b2', kind: 'backend' }, { name: 'b1' }],
+  })
+  const of = servers([
+    { ripId: 'r1', backends: [first, second] },
+    { ripId: 'r9', backends: [] },
+  ])
+  t.match(of, { shape: 'listed', listed: 'reals', columns: ['backendId', 'backendName', 'id', 'name'] })
+  t.match(of.subjects, [{ backend: 'b1' }, { backend: 'b2', name: 'r1', kind: 'server' }])
+  t.equal(of.subjects.length, 2)
 })
 
 t.test('the archive knows an object by what HAProxy calls it, where that is not the id', (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { HistoryQuery } from '../../../src/context/figures.ts'
-import { METRICS } from '../../../src/model/metrics.ts'
+import { CORE_METRICS as METRICS } from '../../../src/model/metrics.ts'
 import { realsOf } from '../../../src/stats/arrangement.ts'
 import { HistoryText, type SliceSize } from '../../../src/stats/history-text.ts'
 import { JsonBuffer } from '../../../src/stats/json-buffer.ts'

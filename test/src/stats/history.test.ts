@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { HistoryQuery } from '../../../src/context/figures.ts'
-import { METRICS } from '../../../src/model/metrics.ts'
+import { CORE_METRICS, METRICS } from '../../../src/model/metrics.ts'
 import type { Rendered } from '../../../src/context/rendered.ts'
 import { HISTORY_SERIES_POINTS_MAX, HistoryAnswers, type HistoryReader } from '../../../src/stats/history.ts'
 import { JsonBuffer } from '../../../src/stats/json-buffer.ts'
@@ -16,7 +16,7 @@ import type { StorageFault } from '../../../workers/archive/storage-watch.ts'
 const S = 1_700_000_000
 
 function query(start: number, end: number, more: Partial<HistoryQuery> = {}): HistoryQuery {
-  return { start, end, resolution: undefined, consolidation: 'average', metrics: METRICS, format: 'json', ...more }
+  return { start, end, resolution: undefined, consolidation: 'average', metrics: CORE_METRICS, format: 'json', ...more }
 }
 
 interface Data {
@@ -151,7 +151,7 @@ t.test('query(a, c) is query(a, b) and query(b, c)', async (t) => {
         dataOf(history.frontend('fe', query(start, end, { resolution, consolidation }))).series
       const a = S - (S % 60) + 60
       const [all, left, right] = [at(a, a + 240), at(a, a + 120), at(a + 120, a + 240)]
-      for (const metric of METRICS) t.strictSame(all[metric], [...(left[metric] ?? []), ...(right[metric] ?? [])])
+      for (const metric of CORE_METRICS) t.strictSame(all[metric], [...(left[metric] ?? []), ...(right[metric] ?? [])])
     }
   }
 })
@@ -162,7 +162,7 @@ t.test('minimum <= average <= maximum in every bucket, and a filter only leaves 
   const of = (consolidation: HistoryQuery['consolidation']) =>
     dataOf(history.frontend('fe', { ...window, consolidation })).series
   const [low, mean, high] = [of('minimum'), of('average'), of('maximum')]
-  for (const metric of METRICS) {
+  for (const metric of CORE_METRICS) {
     mean[metric]?.forEach((value, i) => {
       if (!((low[metric]?.[i] ?? 0) <= (value ?? 0) && (value ?? 0) <= (high[metric]?.[i] ?? 0)))
         t.fail(`${metric} ${i}`)
@@ -280,7 +280,13 @@ function questions(hwm_s: number, random: () => number): HistoryQuery {
     pick(['average', 'minimum', 'maximum'] as const),
     pick(['json', 'json', 'csv'] as const),
   ]
-  const metrics = pick([METRICS, METRICS, ['bytesIn', 'currentSessions'] as const])
+  const metrics = pick([
+    CORE_METRICS,
+    METRICS,
+    ['bytesIn', 'currentSessions'],
+    ['queue', 'requestRate', 'bytesIn'],
+    ['errors'],
+  ] as const)
   return query(end - span, end, { resolution: pick([1, 1, 10, 60, 300]), consolidation, format, metrics })
 }
 
@@ -322,7 +328,7 @@ t.test('a long answer comes in slices, the same bytes as in one piece', async (t
       const series = new Series()
       const window = { tier: 0, step_s: 1, first_s: S, end_s: S + 5_100 }
       series.load(reader, window, 'average', objects.find('frontend', 'fe', ''))
-      const arrays = METRICS.map((name, metric) => {
+      const arrays = CORE_METRICS.map((name, metric) => {
         const out = new JsonBuffer()
         series.writeJson(metric, out)
         return `"${name}":[${out.take().toString()}]`

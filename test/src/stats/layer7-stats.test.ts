@@ -8,7 +8,7 @@ import { ARCHIVE_HEARTBEAT_S } from '../../../storage/limits.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import type { HistoryQuery } from '../../../src/context/figures.ts'
-import { METRICS } from '../../../src/model/metrics.ts'
+import { CORE_METRICS } from '../../../src/model/metrics.ts'
 import { ArchiveThreadKeeper, type StartArchives } from '../../../src/stats/archive-thread.ts'
 import { Layer7Stats, type Layer7StatsOptions } from '../../../src/stats/layer7-stats.ts'
 import { namesOf } from './names-fixture.ts'
@@ -75,7 +75,7 @@ function liveOf(answer: { readonly body: Uint8Array } | undefined): Answer<LiveD
 
 function windowSince(start: number): HistoryQuery {
   const end = Math.floor(Date.now() / 1_000) + 5
-  return { start, end, resolution: undefined, consolidation: 'average', metrics: METRICS, format: 'json' }
+  return { start, end, resolution: undefined, consolidation: 'average', metrics: CORE_METRICS, format: 'json' }
 }
 
 function sum(values: readonly (number | null)[]): number {

@@ -2,12 +2,14 @@ import t from 'tap'
 import { ARCHIVE_TIERS_MAX } from '../../../storage/limits.ts'
 import { CONSOLIDATIONS } from '../../../src/model/metrics.ts'
 import { JsonBuffer } from '../../../src/stats/json-buffer.ts'
-import { BLOCK_BUCKETS, RenderedSeries } from '../../../src/stats/rendered-series.ts'
+import { BLOCK_BUCKETS, METRIC_GROUPS, RenderedSeries } from '../../../src/stats/rendered-series.ts'
 import { Series, type SeriesWindow, type WindowReader } from '../../../src/stats/series.ts'
+import { METRIC_COUNT } from '../../../storage/archive/tiers.ts'
 import type { ReadableObject } from '../../../storage/archive/tier-reader.ts'
 
 const STEP_S = 10
-const METRICS = 4
+const METRICS = METRIC_COUNT
+const [CORE, MORE] = METRIC_GROUPS
 
 /** Values that follow from object, metric and bucket; some are unknown, some have decimals. */
 function fakeReader() {
@@ -15,10 +17,10 @@ function fakeReader() {
   const state = { isComplete: true }
   const value = (id: number, metric: number, second: number) => (second * 7 + metric * 13 + id * 31) % 100_003
   const reader: WindowReader = {
-    readBase(object, first_s, end_s, out) {
+    readBase(object, first_s, end_s, out, columns) {
       reads.push([first_s, end_s])
       const n = end_s - first_s
-      for (let i = 0; i < n * METRICS; i++) {
+      for (let i = 0; i < n * columns; i++) {
         const second = first_s + (i % n)
         out[i] = second % 11 === 0 ? Number.NaN : value(object.id, Math.floor(i / n), second)
       }
@@ -28,7 +30,7 @@ function fakeReader() {
       reads.push([first_s, end_s])
       const n = (end_s - first_s) / STEP_S
       out.reset(n)
-      for (let i = 0; i < n * METRICS; i++) {
+      for (let i = 0; i < n * out.columns; i++) {
         const second = first_s + (i % n) * STEP_S
         const sum = value(object.id, Math.floor(i / n), second)
         if (second % 70 !== 0) out.add(i, 7, sum, sum % 10, sum % 10_000)
@@ -56,7 +58,8 @@ function fromRendered(
   metric: number,
 ): string {
   const out = new JsonBuffer()
-  const track = rendered.track(object, window.tier, 'average')
+  const group = metric < CORE.end ? CORE : MORE
+  const track = rendered.track(object, window.tier, 'average', group)
   rendered.load(track, reader, object, window, 'average', closed_s)
   rendered.write(track, metric, window, out)
   return out.take().toString()
@@ -69,11 +72,13 @@ t.test(
       const rendered = new RenderedSeries()
       const keys = [0, 1, 2, 3].flatMap((id) =>
         Array.from({ length: tiers }, (_, tier) =>
-          CONSOLIDATIONS.map((consolidation) => rendered.track({ id, slot: id }, tier, consolidation).key),
+          CONSOLIDATIONS.flatMap((consolidation) =>
+            METRIC_GROUPS.map((group) => rendered.track({ id, slot: id }, tier, consolidation, group).key),
+          ),
         ).flat(),
       )
       // A second is the same in every consolidation but the sum.
-      const sameAsFirst = 4 * (CONSOLIDATIONS.length - 2)
+      const sameAsFirst = 4 * METRIC_GROUPS.length * (CONSOLIDATIONS.length - 2)
       test.equal(new Set(keys).size, keys.length - sameAsFirst)
     }
   },
@@ -86,7 +91,7 @@ t.test('any window, in any order, while time goes on and room is short: as if it
   const { reader } = fakeReader()
   let seed = 3
   const random = (n: number) => (seed = (seed * 48_271) % 0x7fffffff) % n
-  for (const limit_bytes of [undefined, 30_000]) {
+  for (const limit_bytes of [undefined, 90_000]) {
     const rendered = new RenderedSeries(limit_bytes)
     let closed_s = 100_000
     let wrong = 0
@@ -112,8 +117,8 @@ t.test('a window that moves on reads and renders the new seconds only', (t) => {
   t.strictSame(reads, [[40_000 - (40_000 % BLOCK_BUCKETS), 43_600]])
   for (let n = 1; n <= 300; n++) {
     const before = rendered.rendered
-    fromRendered(rendered, reader, object, seconds(40_000 + n, 43_600 + n), 43_600 + n, n % METRICS)
-    if (rendered.rendered - before !== METRICS) t.fail(`${n}: ${rendered.rendered - before}`)
+    fromRendered(rendered, reader, object, seconds(40_000 + n, 43_600 + n), 43_600 + n, n % CORE.end)
+    if (rendered.rendered - before !== CORE.end) t.fail(`${n}: ${rendered.rendered - before}`)
   }
   t.strictSame(reads.at(-1), [43_899, 43_900])
   const before = reads.length
@@ -124,9 +129,9 @@ t.test('a window that moves on reads and renders the new seconds only', (t) => {
 
 t.test('the finest tier is the same in every consolidation; coarser ones are not', (t) => {
   const rendered = new RenderedSeries()
-  t.equal(rendered.track(object, 0, 'average'), rendered.track(object, 0, 'maximum'))
-  t.not(rendered.track(object, 1, 'average'), rendered.track(object, 1, 'maximum'))
-  t.not(rendered.track(object, 0, 'average'), rendered.track({ id: 2, slot: 1 }, 0, 'average'))
+  t.equal(rendered.track(object, 0, 'average', CORE), rendered.track(object, 0, 'maximum', CORE))
+  t.not(rendered.track(object, 1, 'average', CORE), rendered.track(object, 1, 'maximum', CORE))
+  t.not(rendered.track(object, 0, 'average', CORE), rendered.track({ id: 2, slot: 1 }, 0, 'average', CORE))
   t.end()
 })
 
@@ -137,12 +142,12 @@ t.test('bounded by bytes: the series asked for longest ago goes first, and who h
   const rendered = new RenderedSeries(one.size_bytes * 3.5)
   const load = (id: number) => fromRendered(rendered, reader, { id, slot: 0 }, seconds(10_000, 13_600), 13_600, 0)
   for (const id of [1, 2, 3, 1]) load(id)
-  const held = rendered.track({ id: 2, slot: 0 }, 0, 'average')
+  const held = rendered.track({ id: 2, slot: 0 }, 0, 'average', CORE)
   for (const id of [3, 1, 4, 5]) load(id)
   const before = rendered.rendered
   for (const id of [1, 4, 5]) load(id)
   t.equal(rendered.rendered, before)
-  t.not(rendered.track({ id: 2, slot: 0 }, 0, 'average'), held)
+  t.not(rendered.track({ id: 2, slot: 0 }, 0, 'average', CORE), held)
   const out = new JsonBuffer()
   rendered.load(held, reader, { id: 2, slot: 0 }, seconds(10_000, 13_700), 'average', 13_700)
   rendered.write(held, 3, seconds(10_000, 13_700), out)
@@ -159,7 +164,7 @@ t.test('what has left the retention is dropped', (t) => {
   for (let end = 50_000; end < 150_000; end += 1_000) {
     fromRendered(rendered, reader, object, seconds(end - 1_000, end), end, 0)
   }
-  const track = rendered.track(object, 0, 'average')
+  const track = rendered.track(object, 0, 'average', CORE)
   t.ok(track.blocks.size <= 180, `${track.blocks.size} blocks`)
   t.equal(rendered.size_bytes, track.bytes)
   t.end()
@@ -169,13 +174,13 @@ t.test('what could not be read in one piece is written, not kept, and said', (t)
   const { reader, state } = fakeReader()
   const rendered = new RenderedSeries()
   const window = seconds(1_000, 1_050)
-  const track = rendered.track(object, 0, 'average')
+  const track = rendered.track(object, 0, 'average', CORE)
   state.isComplete = false
   t.equal(rendered.load(track, reader, object, window, 'average', 1_050), false)
   rendered.write(track, 0, window, new JsonBuffer())
   t.equal(rendered.size_bytes, 0)
   state.isComplete = true
-  const again = rendered.track(object, 0, 'average')
+  const again = rendered.track(object, 0, 'average', CORE)
   t.not(again, track)
   t.equal(rendered.load(again, reader, object, window, 'average', 1_050), true)
   t.throws(() => rendered.write(again, 0, seconds(900, 1_200), new JsonBuffer()), /not loaded/)
@@ -186,15 +191,15 @@ t.test('a long answer keeps what it loaded, while newer windows push the oldest 
   const { reader } = fakeReader()
   const rendered = new RenderedSeries()
   const old = { tier: 0, step_s: 1, first_s: 0, end_s: 10 * BLOCK_BUCKETS }
-  const track = rendered.track(object, 0, 'average')
+  const track = rendered.track(object, 0, 'average', CORE)
   rendered.load(track, reader, object, old, 'average', old.end_s)
   for (let block = 10; block < 400; block++) {
     const window = { tier: 0, step_s: 1, first_s: (block - 2) * BLOCK_BUCKETS, end_s: block * BLOCK_BUCKETS }
     const text = fromRendered(rendered, reader, object, window, window.end_s, 1)
     t.equal(text, plain(reader, object, window, 1))
   }
-  t.not(rendered.track(object, 0, 'average'), track, 'others go on without them')
-  t.ok(rendered.track(object, 0, 'average').blocks.size <= 180)
+  t.not(rendered.track(object, 0, 'average', CORE), track, 'others go on without them')
+  t.ok(rendered.track(object, 0, 'average', CORE).blocks.size <= 180)
   const out = new JsonBuffer()
   rendered.write(track, 2, old, out)
   t.equal(out.take().toString(), plain(reader, object, old, 2))

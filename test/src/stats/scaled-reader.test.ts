@@ -26,7 +26,7 @@ t.test('times are stretched; what is counted is told per second, the gauge as it
   t.equal(scaled.hwm_s(), 1_000)
   t.match(scaled.tiers(), [{ step_s: 2, rows: 3_600, floor_s: 14 }])
   const out = new Float64Array(8)
-  t.equal(scaled.readBase(object, 100, 104, out), true)
+  t.equal(scaled.readBase(object, 100, 104, out, 4), true)
   t.strictSame([...out], [3, Number.NaN, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5])
   const points = new Points()
   t.equal(scaled.readCoarse(1, object, 100, 110, points), false)

@@ -2,6 +2,7 @@ import t from 'tap'
 import { checkArchive, checkArchiveDirectory } from '../../../storage/archive/check.ts'
 import { META_NEXT_ID } from '../../../storage/archive/databases.ts'
 import { makeKey } from '../../../storage/archive/layout.ts'
+import { METRIC_COUNT } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { temporaryFolder, writeSeconds } from '../temporary-archive.ts'
 
@@ -36,7 +37,10 @@ t.test('every kind of damage is named', async (t) => {
   t.match(damage('tail', makeKey(writer.hwm_s + 5, 0), new Uint8Array([0, 0, 0, 0])), /not before the high-water mark/)
   t.match(damage('tail', makeKey(writer.hwm_s - 1, 9), new Uint8Array([0, 0, 0, 0])), /no object of this block/)
   t.match(damage('tail', makeKey(S - 9_000, 0), new Uint8Array([0, 0, 0, 0])), /older than the tail/)
-  t.match(damage('tail', makeKey(writer.hwm_s - 1, 0), new Uint8Array([0, 0, 0, 0, 9])), /5 bytes, 4 read/)
+  t.match(
+    damage('tail', makeKey(writer.hwm_s - 1, 0), new Uint8Array([...new Uint8Array(METRIC_COUNT), 9])),
+    /16 bytes, 15 read/,
+  )
   t.match(
     damage('catalog', makeKey(0, 50), Buffer.from('{"kind":"frontend","name":"x","backend":"","born_s":1}')),
     /not below the next number/,

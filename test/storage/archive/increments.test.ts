@@ -1,5 +1,6 @@
 import t from 'tap'
-import { COUNTER_COUNT, ProcessCounters } from '../../../storage/archive/increments.ts'
+import { ProcessCounters } from '../../../storage/archive/increments.ts'
+import { COUNTER_COUNT } from '../../../storage/archive/tiers.ts'
 
 function poll(counters: ProcessCounters, values: Readonly<Record<number, number>>): Record<string, number> {
   counters.beginPoll(4)

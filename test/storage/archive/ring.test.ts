@@ -6,7 +6,7 @@ const S = 1_700_000_000
 
 function copy(reader: RingReader, slot: number, id: number, from: number, to: number): number[] | undefined {
   const out = new Float64Array((to - from) * 4)
-  return reader.copy(slot, id, from, to, out, 0, to - from) ? [...out.subarray(0, to - from)] : undefined
+  return reader.copy(slot, id, from, to, out, 0, to - from, 4) ? [...out.subarray(0, to - from)] : undefined
 }
 
 t.test('a reader sees what was written; unset values are unknown', async (t) => {

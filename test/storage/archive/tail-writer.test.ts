@@ -1,6 +1,7 @@
 import t from 'tap'
 import { keyFirst } from '../../../storage/archive/layout.ts'
 import { recoverBaseline } from '../../../storage/archive/recover.ts'
+import { COUNTER_COUNT } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { TAIL_KEPT_S } from '../../../storage/limits.ts'
 import { temporaryFolder, writeSeconds } from '../temporary-archive.ts'
@@ -26,14 +27,14 @@ t.test('a stored baseline plus the increments since is the counter', async (t) =
     const second = writer.hwm_s
     writer.ring.beginSecond(second)
     writer.ring.set(object?.slot ?? 0, second, 0, 1)
-    for (let metric = 1; metric < 4; metric++) writer.ring.set(object?.slot ?? 0, second, metric, i)
+    for (let metric = 1; metric <= COUNTER_COUNT; metric++) writer.ring.set(object?.slot ?? 0, second, metric, i)
     total += i
     writer.commit(second + 1, true, { pid: 5, counters: { valueNow: () => total }, changed: { has: () => i === 0 } })
-    t.strictSame(recoverBaseline(writer.databases, writer.objects())?.counters.get(object?.id ?? 0), [
-      total,
-      total,
-      total,
-    ])
+    const recovered = recoverBaseline(writer.databases, writer.objects())?.counters.get(object?.id ?? 0)
+    t.strictSame(
+      recovered,
+      Array.from({ length: COUNTER_COUNT }, () => total),
+    )
   }
   t.equal(recoverBaseline(writer.databases, writer.objects())?.pid, 5)
   await writer.close()

@@ -6,7 +6,7 @@ import { checkArchive, checkArchiveDirectory } from '../../../storage/archive/ch
 import { Points } from '../../../storage/archive/consolidate.ts'
 import { coverageStart, floorTo, keyFirst } from '../../../storage/archive/layout.ts'
 import { ArchiveReader } from '../../../storage/archive/reader.ts'
-import { METRIC_COUNT, TIERS, tierAt } from '../../../storage/archive/tiers.ts'
+import { CORE_COUNT, METRIC_COUNT, TIERS, tierAt } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { ReferenceModel, seededRandom } from './reference-model.ts'
 
@@ -46,7 +46,9 @@ function second(simulation: Simulation): void {
     const { slot } = ensure(writer, name)
     for (let metric = 0; metric < METRIC_COUNT; metric++) {
       if (metric > 0 && random() < 0.02) continue
-      const value = Math.floor(random() < 0.5 ? 0 : random() < 0.9 ? random() * 100 : random() * 2e10)
+      const value = Math.floor(
+        random() < 0.5 ? 0 : random() < 0.9 ? random() * 100 : random() * (metric < CORE_COUNT ? 2e10 : 4e9),
+      )
       writer.ring.set(slot, at, metric, value)
       model.set(name, metric, at, value)
     }

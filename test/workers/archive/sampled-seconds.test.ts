@@ -1,5 +1,6 @@
 import t from 'tap'
 import { decodeBaseline } from '../../../storage/archive/tail.ts'
+import { COUNTER_COUNT } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { TAIL_BLOCK_OBJECTS } from '../../../storage/limits.ts'
 import { SampledSeconds } from '../../../workers/archive/sampled-seconds.ts'
@@ -17,13 +18,13 @@ t.test('a poll ends the seconds since the one before; what is counted is spread 
     seconds.beginPoll()
     seconds.elapsed_s = seconds.sinceSample_s(time(passed_s))
     seconds.room(writer.registry.slots)
-    seconds.gauge(slot, 7)
+    seconds.sessions(slot, 7)
     seconds.sums.add(slot, 0, increment)
     seconds.close(START_S + passed_s, time(passed_s), 1, COUNTERS)
   }
   const storedAt_s = () => {
     const [row] = writer.databases.baseline.getRange()
-    return row && decodeBaseline(row.value, new Float64Array(3 * TAIL_BLOCK_OBJECTS)).second
+    return row && decodeBaseline(row.value, new Float64Array(COUNTER_COUNT * TAIL_BLOCK_OBJECTS)).second
   }
   t.equal(seconds.hasSample, false)
   poll(1, 5)

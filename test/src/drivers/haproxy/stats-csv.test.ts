@@ -13,14 +13,14 @@ const fixture = readFileSync(new URL('../../../fixtures/haproxy-2.6/show-stat.cs
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text))
 const HEADER = '# pxname,svname,scur,stot,bin,bout,type,last_chk,'
 
-/** The rows of an answer in the plain, slow way. */
-function scanned(bytes: Uint8Array): unknown[] | undefined {
+/** The rows of an answer in the plain, slow way, with their first values. */
+function scanned(bytes: Uint8Array, values = 4): unknown[] | undefined {
   const rows = createStatRows()
   if (scanStats(bytes, rows) === undefined) return undefined
   return Array.from({ length: rows.count }, (_, row) => {
     const at = rows.starts[row] ?? 0
     const names = [fieldText(bytes, at), fieldText(bytes, fieldEnd(bytes, at) + 1)]
-    return [...names, rows.kinds[row], ...rows.values.subarray(row * STORED_COUNT, (row + 1) * STORED_COUNT)]
+    return [...names, rows.kinds[row], ...rows.values.subarray(row * STORED_COUNT, row * STORED_COUNT + values)]
   })
 }
 
@@ -33,6 +33,29 @@ t.test('an answer of HAProxy 2.6', async (t) => {
     [`${proxy}b`, 'fallback', 2, 0, 0, 0, 0],
     [`${proxy}b`, 'BACKEND', 1, 0, 12, 624, 13_248],
   ])
+})
+
+t.test('what only some types have is unknown for the others; errors are those of clients and of servers', async (t) => {
+  const none = Number.NaN
+  const more = scanned(fixture, STORED_COUNT)?.map((row) => (row as unknown[]).slice(7))
+  t.strictSame(more, [
+    [12, 0, 12, 0, 0, 0, 0, none, none, none, none],
+    [6, 0, 6, 0, 0, 0, 0, 0, 1, 1, 1],
+    [6, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0],
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+    [12, 0, 12, 0, 0, 0, 0, 0, 1, 1, 1],
+  ])
+  const header = '# pxname,svname,qcur,scur,stot,bin,bout,ereq,econ,eresp,type,rtime,ctime,ttime,'
+  const rows = ['fe,FRONTEND,,1,2,3,4,5,,,0,,,,', 'be,BACKEND,9,1,2,3,4,,6,7,1,10,11,12,', 'li,x,9,1,2,3,4,1,1,1,1,,,,']
+  const values = scanned(bytesOf(`${header}\n${rows.join('\n')}\n\n`), STORED_COUNT)
+  t.strictSame(
+    values?.map((row) => (row as unknown[]).slice(13)),
+    [
+      [5, none, none, none, none],
+      [13, 9, 10, 11, 12],
+      [3, 9, none, none, none],
+    ],
+  )
 })
 
 t.test('columns are found by name: order and number do not matter', async (t) => {

@@ -6,7 +6,7 @@ const borrow = sharedAppliance(t)
 
 t.test('every history is an extension, and stands beside the figures and under the node', (t) => {
   t.ok(l4History.every(({ extension, effect }) => extension && effect === 'read'))
-  const [own, under] = [l4History.slice(0, 4), l4History.slice(4)]
+  const [own, under] = [l4History.slice(0, 7), l4History.slice(7)]
   t.strictSame(
     under.map(({ path }) => path),
     own.map(({ path }) => `/{applianceId}${path}`),
@@ -43,4 +43,9 @@ t.test('an object has a history from its apply on, the same at both paths; nothi
   const csv = await call('GET', path, { headers: { accept: 'text/csv' } })
   t.match(csv.headers['content-type'], /^text\/csv/)
   t.match((await call('GET', `${path}&metrics=nonesuch`)).json, { code: 'INVALID_QUERY' })
+  const uncounted = (await call('GET', `${path}&metrics=bytesIn,requestRate`)).json
+  t.match(uncounted, { code: 'INVALID_QUERY', errors: [{ field: 'metrics', code: 'NOT_ALLOWED' }] })
+  t.match(uncounted.message, /"requestRate", which nobody counts for Layer 4 frontends: they have currentSessions/)
+  const several = await call('GET', `/ipvsDirector/stats/rips/${window}&ids=${ripId}&metrics=bytesIn`)
+  t.match(several.json.data, { reals: [{ backendId, id: ripId, series: { bytesIn: [null] } }] })
 })

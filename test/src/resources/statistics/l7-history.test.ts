@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { HistoryQuery } from '../../../../src/context/figures.ts'
 import { Reply } from '../../../../src/api/reply.ts'
-import { METRICS } from '../../../../src/model/metrics.ts'
+import { CORE_METRICS, METRICS } from '../../../../src/model/metrics.ts'
 import { l7History } from '../../../../src/resources/statistics/l7-history.ts'
 import { sharedAppliance } from '../../../fixtures/shared-appliance.ts'
 import { refuses } from '../../../fixtures/config.ts'
@@ -36,7 +36,7 @@ const WINDOW = { start: 10, end: 20 }
 
 t.test('each endpoint asks for its own figures', async (test) => {
   const figures = { frontend: 'frontend', backend: 'backend', backendRips: 'backendReals', rip: 'rip' }
-  test.equal(l7History.length, Object.keys(figures).length)
+  test.equal(l7History.length, Object.keys(figures).length + 3)
   for (const [name, of] of Object.entries(figures)) {
     const { answer, ...asked } = ask(name, WINDOW)
     test.match(asked, { of, id: 'x' }, name)
@@ -44,12 +44,13 @@ t.test('each endpoint asks for its own figures', async (test) => {
   }
 })
 
-t.test('a window alone means averages of all metrics, as fine as there is, in JSON', async (test) => {
+t.test('a window alone means averages of the four metrics, as fine as there is, in JSON', async (test) => {
   test.same(ask('rip', WINDOW).query, {
     ...WINDOW,
     resolution: undefined,
     consolidation: 'average',
-    metrics: METRICS,
+    points: undefined,
+    metrics: CORE_METRICS,
     format: 'json',
   })
 })
@@ -59,7 +60,9 @@ t.test('metrics keep the order in which they are asked for, each once', async (t
   test.same(query.metrics, ['bytesOut', 'currentSessions'])
   const spaced = ask('rip', { ...WINDOW, metrics: ' bytesOut , bytesIn' })
   test.same(spaced.query.metrics, ['bytesOut', 'bytesIn'], 'spaces around commas mean nothing')
-  for (const metrics of ['', '  ']) test.same(ask('rip', { ...WINDOW, metrics }).query.metrics, METRICS, 'all of them')
+  for (const metrics of ['', '  '])
+    test.same(ask('rip', { ...WINDOW, metrics }).query.metrics, CORE_METRICS, 'the four')
+  test.same(ask('rip', { ...WINDOW, metrics: METRICS.join() }).query.metrics, METRICS)
 })
 
 t.test('resolution and consolidation are handed on; CSV is for who accepts it', async (test) => {
@@ -85,6 +88,22 @@ t.test(
   },
 )
 
+t.test('a frontend has no queue and no times: who asks for them is told what it has', async (test) => {
+  test.same(ask('frontend', { ...WINDOW, metrics: 'errors,responses5xx' }).query.metrics, ['errors', 'responses5xx'])
+  for (const name of ['queue', 'responseTime', 'connectTime', 'totalTime']) {
+    test.same(ask('backend', { ...WINDOW, metrics: name }).query.metrics, [name])
+    const error = await refuses(test, 'INVALID_QUERY', () => ask('frontend', { ...WINDOW, metrics: `bytesIn,${name}` }))
+    test.match(error.details.errors, [{ field: 'metrics', code: 'NOT_ALLOWED' }])
+    test.match(error.message, new RegExp(`"${name}", which nobody counts for Layer 7 frontends: they have .* errors$`))
+  }
+})
+
+t.test('points is handed on, and picks the resolution alone', async (test) => {
+  test.match(ask('rip', { ...WINDOW, points: 300 }).query, { points: 300, resolution: undefined })
+  const error = await refuses(test, 'INVALID_QUERY', () => ask('rip', { ...WINDOW, points: 300, resolution: 60 }))
+  test.match(error.details.errors, [{ field: 'points', code: 'CONFLICT' }])
+})
+
 t.test('what running does not have is refused', async (test) => {
   const error = await refuses(test, 'NOT_FOUND', () => ask('rip', WINDOW, { found: false }))
   test.match(error.message, /after apply/)
@@ -104,6 +123,61 @@ t.test('an object has a history from its apply on; nothing recorded is null, in 
   const csv = await call('GET', path, { headers: { accept: 'text/csv' } })
   test.match(csv.headers['content-type'], /^text\/csv/)
   test.match(csv.text, /bytesIn/)
+})
+
+t.test('several objects in one answer, in the order of their ids; every bad id is named', async (test) => {
+  const { call, node } = await borrow()
+  const base = `/${node}/layer7proxy/stats`
+  const frontend = async (name: string, ports: string) => {
+    const body = { name, mode: 'http', ip: '127.0.0.1', ports }
+    return String((await call('POST', '/layer7proxy/frontends', { body })).json.data.id)
+  }
+  const ripBody = { name: 'several-rip', ip: '127.0.0.1', port: 80 }
+  const rip = (await call('POST', '/ipvsDirector/rips', { body: ripBody })).json.data.id
+  const backendBody = { name: 'several-be', mode: 'http', reals: [{ ripId: rip }] }
+  const backend = (await call('POST', '/layer7proxy/backends', { body: backendBody })).json.data.id
+  const one = await frontend('several-1', '8101')
+  const two = await frontend('several-2', '8102')
+  const window = 'start=1790000000&end=1790000003&metrics=requestRate,errors'
+  const several = (kind: string, ids: string, more = window) =>
+    call('GET', `${base}/${kind}/history?${more}&ids=${ids}`)
+  test.match((await several('frontends', one)).json, { code: 'INVALID_QUERY' }, 'staged only')
+  test.match((await several('rips', rip)).json.data, { reals: [] }, 'a real server that runs in no backend')
+  await call('PUT', '/services/apply')
+
+  const answer = (await several('frontends', `${two},${one}, ${two}`)).json.data
+  test.match(answer, { applianceId: node, consolidation: 'average', metrics: ['requestRate', 'errors'] })
+  test.same(Object.keys(answer).at(-1), 'frontends')
+  const [first, second, ...more] = answer.frontends
+  test.same([first.id, first.name, second.id, second.name, more.length], [two, 'several-2', one, 'several-1', 0])
+  test.same(Object.keys(first), ['id', 'name', 'series'])
+  test.same(Object.keys(first.series), ['requestRate', 'errors'])
+  const csv = await call('GET', `${base}/frontends/history?${window}&ids=${one},${two}`, {
+    headers: { accept: 'text/csv' },
+  })
+  test.match(csv.text, /^time,id,name,requestRate,errors\r\n\d+,[^,]+,several-1,,\r\n/)
+  test.match((await several('backends', backend)).json.data, { backends: [{ id: backend, name: 'several-be' }] })
+  const reals = (await several('rips', rip)).json.data.reals
+  test.match(reals, [{ backendId: backend, backendName: 'several-be', id: rip, name: 'several-rip' }])
+
+  const refused = (await several('frontends', `${one},${backend},,nope`)).json
+  test.same(
+    refused.errors.map(({ field, code }: { field: string; code: string }) => `${field} ${code}`),
+    ['ids NOT_FOUND', 'ids NOT_FOUND', 'ids NOT_FOUND'],
+  )
+  test.match(refused.message, /which is a backend; .*which is no id; .*"nope", which is no frontend that runs/)
+  const many = Array.from({ length: 51 }, (_, n) => `f${n}`).join()
+  test.match((await several('frontends', many)).json.errors, [{ field: 'ids', code: 'TOO_MANY' }])
+  test.match((await several('frontends', '')).json.errors, [{ field: 'ids' }])
+  test.match((await call('GET', `${base}/frontends/history?${window}`)).json.errors, [
+    { field: 'ids', code: 'REQUIRED' },
+  ])
+  for (const points of ['0', '20001', 'x', '1.5']) {
+    const { json } = await several('frontends', one, `${window}&points=${points}`)
+    test.match(json, { code: 'INVALID_QUERY', errors: [{ field: 'points' }] }, points)
+  }
+  const queue = (await several('frontends', one, 'start=1&end=2&metrics=queue')).json
+  test.match(queue, { code: 'INVALID_QUERY', errors: [{ field: 'metrics', code: 'NOT_ALLOWED' }] })
 })
 
 t.test('a real server that is not applied is in no backend: [], in JSON and CSV', async (test) => {

@@ -1,0 +1,121 @@
+import { type Static, Type } from 'typebox'
+import { prefers } from '../../api/accept.ts'
+import { ApiError, type FieldError } from '../../base/errors.ts'
+import type { HistoryQuery } from '../../context/figures.ts'
+import { CONSOLIDATIONS, CORE_METRICS, isMetric, type Metric, METRICS } from '../../model/metrics.ts'
+
+const LAST_SECOND = 4_294_967_295
+/** Points of one object that are answered at most. */
+const POINTS_MAX = 20_000
+/** Objects of one answer: their ids fit into a request line. */
+export const IDS_MAX = 50
+const ID_LENGTH_MAX = 64
+
+/** Objects that have the same metrics. */
+export interface Askable {
+  /** "Layer 7 frontends". */
+  readonly title: string
+  readonly metrics: readonly Metric[]
+}
+
+/** The query of a history: the window, and what is wanted of it. */
+export function windowOf({ title, metrics }: Askable) {
+  const more = metrics.length === CORE_METRICS.length ? '' : `; all that ${title} have: ${metrics.join(', ')}`
+  return {
+    start: Type.Integer({ minimum: 0, maximum: LAST_SECOND, description: 'Start of the window, Unix seconds.' }),
+    end: Type.Integer({
+      minimum: 0,
+      maximum: LAST_SECOND,
+      description: 'End of the window (exclusive), Unix seconds.',
+    }),
+    resolution: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 31_536_000,
+        description: 'Preferred seconds per point; the nearest recorded one is served. Omitted: the finest available.',
+      }),
+    ),
+    points: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: POINTS_MAX,
+        description:
+          'Picks the resolution instead of `resolution`, which must then be absent: the finest recorded one that reaches back to start and has at most so many points in the closed part of the window. Where even the coarsest has more, it is served.',
+      }),
+    ),
+    consolidation: Type.Optional(
+      Type.Enum([...CONSOLIDATIONS], {
+        description:
+          'What a point tells of its seconds; default average. average, minimum and maximum are per second and of the known seconds only: multiplied by resolution they are too much where a part of a point is unknown. sum is the value times the known seconds, so sums of points add up to what was counted (sessions, bytes, requests, answers, errors; of currentSessions: session-seconds).',
+      }),
+    ),
+    metrics: Type.Optional(
+      Type.String({
+        maxLength: 400,
+        description: `Comma-separated, each once and in the order of the answer. Omitted or empty means ${CORE_METRICS.join(', ')}${more}.`,
+      }),
+    ),
+  }
+}
+
+/** The ids of several objects. */
+export const Ids = Type.String({
+  minLength: 1,
+  maxLength: IDS_MAX * (ID_LENGTH_MAX + 2),
+  description: `Comma-separated ids of 1 to ${IDS_MAX} objects of this kind, each once and in the order of the answer.`,
+})
+
+type Window = Static<ReturnType<typeof Type.Object<ReturnType<typeof windowOf>>>>
+
+/** The rules of a query that its schema cannot say; all problems at once, with those in `errors`. */
+export function historyQuery(query: Window, accept: string, askable: Askable, errors: FieldError[] = []): HistoryQuery {
+  const { start, end, resolution, points, consolidation = 'average' } = query
+  if (end < start) errors.push({ field: 'end', code: 'OUT_OF_RANGE', message: 'must not be before start' })
+  if (resolution !== undefined && points !== undefined)
+    errors.push({ field: 'points', code: 'CONFLICT', message: 'picks the resolution: send one of the two' })
+  const metrics = query.metrics === undefined ? CORE_METRICS : chosen(query.metrics, askable, errors)
+  if (errors.length > 0) {
+    const all = errors.map(({ field, message }) => `${field} ${message}`).join('; ')
+    throw new ApiError('INVALID_QUERY', `The query has a problem: ${all}`, { errors })
+  }
+  const format = prefers('text/csv', accept) ? 'csv' : 'json'
+  return { start, end, resolution, points, consolidation, metrics, format }
+}
+
+function chosen(names: string, { title, metrics: known }: Askable, errors: FieldError[]): readonly Metric[] {
+  if (names.trim() === '') return CORE_METRICS
+  const metrics: Metric[] = []
+  for (const name of words(names)) {
+    const isKnown = isMetric(name)
+    if (isKnown && known.includes(name)) {
+      if (!metrics.includes(name)) metrics.push(name)
+      continue
+    }
+    const what = isKnown
+      ? `which nobody counts for ${title}: they have ${known.join(', ')}`
+      : `which is none of ${METRICS.join(', ')}`
+    errors.push({ field: 'metrics', code: 'NOT_ALLOWED', message: `has ${quoted(name)}, ${what}` })
+  }
+  return metrics
+}
+
+/** The ids that are listed, each once. `refusal` says why an id is not taken. */
+export function listedIds(list: string, refusal: (id: string) => string | undefined, errors: FieldError[]) {
+  const ids = [...new Set(words(list))]
+  if (ids.length > IDS_MAX) {
+    errors.push({
+      field: 'ids',
+      code: 'TOO_MANY',
+      message: `names ${ids.length} objects, and at most ${IDS_MAX} are told`,
+    })
+    return ids
+  }
+  for (const id of ids) {
+    const why = id === '' ? 'which is no id' : refusal(id)
+    if (why !== undefined) errors.push({ field: 'ids', code: 'NOT_FOUND', message: `has ${quoted(id)}, ${why}` })
+  }
+  return ids
+}
+
+const words = (list: string): readonly string[] => list.split(',').map((word) => word.trim())
+const quoted = (word: string): string => (word === '' ? 'an empty name' : JSON.stringify(word.slice(0, ID_LENGTH_MAX)))
