@@ -9,10 +9,10 @@ import { output } from './tls-frontend.ts'
 
 const SITE = 'www.site.test'
 
-t.test('a site, from nothing to the search for a request that failed', async (test) => {
+t.test('a site, from nothing to the search for a request that failed', async (t) => {
   const [plain, tls] = [await freePort(), await freePort()]
-  const ca = await pebbleFixture(test, { httpPort: plain })
-  const daemon = await daemonFixture(test)
+  const ca = await pebbleFixture(t, { httpPort: plain })
+  const daemon = await daemonFixture(t)
   const { node } = daemon
   const names = ['web1', 'web2', 'api1', 'next1'] as const
   const frontend = (name: string, more: object) => daemon.data('PUT', `/layer7proxy/frontends/${ids[name]}`, more)
@@ -22,7 +22,7 @@ t.test('a site, from nothing to the search for a request that failed', async (te
   const apply = () => daemon.data('PUT', '/services/apply')
 
   for (const name of names)
-    await create('/ipvsDirector/rips', Object.assign({ name, ip: '127.0.0.1' }, { port: await origin(test, name) }))
+    await create('/ipvsDirector/rips', Object.assign({ name, ip: '127.0.0.1' }, { port: await origin(t, name) }))
   const backend = (name: string, reals: readonly string[], more: object = {}) => {
     const members = reals.map((real) => ({ ripId: { name: real } }))
     return create('/layer7proxy/backends', Object.assign({ name, reals: members }, { mode: 'http', ...more }))
@@ -64,7 +64,7 @@ t.test('a site, from nothing to the search for a request that failed', async (te
     return { status: Number(status), at: body.startsWith('{') ? JSON.parse(body).at : body, rest, body }
   }
 
-  await test.test('HTTPS with a certificate that came by itself, and a redirect to it', async (test) => {
+  await t.test('HTTPS with a certificate that came by itself, and a redirect to it', async (test) => {
     await until(
       'the certificate',
       async () => (await daemon.data('GET', '/certificates/acme/orders?name=site'))[0],
@@ -97,7 +97,7 @@ t.test('a site, from nothing to the search for a request that failed', async (te
     test.equal(open, `301 https://${SITE}:${tls}/shop`)
   })
 
-  await test.test('clients stay, and rules send, refuse and limit them', async (test) => {
+  await t.test('clients stay, and rules send, refuse and limit them', async (test) => {
     const { rest = '', at } = await found('/')
     const cookie = /SRV=([^;"\\]+)/.exec(rest)?.[0] ?? ''
     for (let again = 0; again < 4; again++) test.equal((await found('/', '-H', `Cookie: ${cookie}`)).at, at)
@@ -106,11 +106,11 @@ t.test('a site, from nothing to the search for a request that failed', async (te
     test.equal((await found('/admin/users')).status, 403)
     test.equal((await found('/', '-H', 'Cookie: canary=1')).at, 'next1')
     const logins: number[] = []
-    for (let at = 0; at < 5; at++) logins.push((await found('/login')).status)
+    for (let login = 0; login < 5; login++) logins.push((await found('/login')).status)
     test.same(logins, [200, 200, 200, 429, 429])
   })
 
-  await test.test('maintenance for an hour', async (test) => {
+  await t.test('maintenance for an hour', async (test) => {
     const page = '<h1>Back at six</h1>'
     await daemon.data('PUT', `/layer7proxy/backends/${ids['api']}`, { maintenance: { enabled: true, page } })
     await apply()
@@ -121,7 +121,7 @@ t.test('a site, from nothing to the search for a request that failed', async (te
     test.equal((await found('/api/items')).status, 200)
   })
 
-  await test.test('a request failed; which, and why?', async (test) => {
+  await t.test('a request failed; which, and why?', async (test) => {
     await daemon.data('PUT', `/ipvsDirector/rips/${ids['api1']}/halt`)
     await apply()
     test.equal((await found('/api/orders/4711?token=secret', '-A', 'Shop/1')).status, 503)
