@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import t from 'tap'
 import { inMemory } from './attack-fixture.ts'
 import type { JournalEntry } from '../../workers/host/recording-host.ts'
@@ -25,7 +25,12 @@ function files(journal: readonly JournalEntry[]): ReadonlyMap<string, string> {
 function checkedByPrograms(folder: string, rendered: ReadonlyMap<string, string>): string | undefined {
   const content = (end: string) => [...rendered].find(([path]) => path.endsWith(end))?.[1] ?? ''
   const file = join(folder, 'checked')
-  writeFileSync(file, content('haproxy.cfg'))
+  // HAProxy reads its maps when it checks, and here nothing was written but in the journal.
+  const maps = join(folder, 'maps')
+  mkdirSync(maps, { recursive: true })
+  for (const [path, text] of rendered)
+    if (path.includes('/fulcrum-maps/')) writeFileSync(join(maps, basename(path)), text)
+  writeFileSync(file, content('haproxy.cfg').replaceAll(/\/[\w./-]+\/fulcrum-maps\//g, `${maps}/`))
   if (existsSync('/usr/sbin/haproxy')) {
     const { status, stderr } = spawnSync('haproxy', ['-c', '-f', file], { encoding: 'utf8' })
     if (status !== 0) return `haproxy: ${stderr}`

@@ -29,6 +29,8 @@ const RULES: readonly (readonly [file: RegExp, rule: Rule])[] = [
   [/proxy-bypass$/, (line) => (/^ {4}'/.test(line) ? fitting(/^ {4}'[A-Za-z0-9.:/*-]+',$/)(line) : line)],
   [/sysctl\.d\//, fitting(/^[a-z0-9._]+ = \d+$/)],
   [/sshd_config\.d\//, fitting(/^[A-Za-z]+ [\x21-\x7e]+$/)],
+  [/fulcrum-maps\/.*\.acl$/, (line) => fitting(/^[0-9A-Fa-f.:/]+$/)(line) && 'address'],
+  [/fulcrum-maps\/.*\.map$/, (line) => String(line.split(' ').length)],
   [/fulcrum-checks\/backend-/, (line) => `${line.split(' ', 1)[0]} ${wordsOf(line)}`],
   [/fulcrum-checks\//, (line) => line],
   [/modules-load\.d\//, (line) => line],

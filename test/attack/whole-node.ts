@@ -217,6 +217,7 @@ function rulesWith(backendId: string): readonly object[] {
   return [
     { name: 'a rule', when: { all: conditions }, do: { type: 'backend', backendId } },
     { when: { any: sent }, do: { type: 'deny' } },
+    { name: 'of a map', when: { all: [conditions[2]] }, do: { type: 'backend', backendId } },
     { do: { type: 'setHeader', name: 'X-A', value: 'a {host} value' } },
     { do: { type: 'addHeader', name: 'X-A', value: 'a value' } },
     { do: { type: 'removeHeader', name: 'X-A' } },
