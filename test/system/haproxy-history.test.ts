@@ -13,8 +13,8 @@ import { freePort } from '../fixtures/traffic.ts'
 async function origin(test: Test) {
   const slow: ServerResponse[] = []
   const server = createServer((request, answer) => {
-    if (request.url === '/slow') return void slow.push(answer)
-    answer.writeHead(Number(request.url?.slice(1)), { Connection: 'close' }).end()
+    if (request.url === '/slow') slow.push(answer)
+    else answer.writeHead(Number(request.url?.slice(1)), { Connection: 'close' }).end()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
