@@ -50,13 +50,6 @@ function viewSlab(buffer: SharedArrayBuffer): Slab {
   }
 }
 
-function heldAt({ core, more }: Slab, second: number, metric: number, place: number): number {
-  const row = second % RING_ROWS
-  return metric < CORE_COUNT
-    ? (core[row * CORE_ROW + metric * RING_SLAB_OBJECTS + place] ?? UNKNOWN)
-    : (more[row * MORE_ROW + (metric - CORE_COUNT) * RING_SLAB_OBJECTS + place] ?? UNKNOWN)
-}
-
 /** What the tier reader needs of either side of the ring. */
 export interface RingView {
   /** Seconds before this one are complete: committed, or kept in memory alone while the disk refuses. */
@@ -90,10 +83,19 @@ function copyRows(
   stride: number,
   columns: number,
 ) {
+  const { core, more } = slab
   for (let second = from_s; second < to_s; second++) {
-    for (let metric = 0; metric < columns; metric++) {
-      const held = heldAt(slab, second, metric, place)
-      out[at + metric * stride + (second - from_s)] = held === UNKNOWN ? Number.NaN : held - 1
+    const row = second % RING_ROWS
+    const to = at + (second - from_s)
+    const inCore = row * CORE_ROW + place
+    for (let metric = 0; metric < CORE_COUNT; metric++) {
+      const held = core[inCore + metric * RING_SLAB_OBJECTS] ?? UNKNOWN
+      out[to + metric * stride] = held === UNKNOWN ? Number.NaN : held - 1
+    }
+    const inMore = row * MORE_ROW + place
+    for (let metric = CORE_COUNT; metric < columns; metric++) {
+      const held = more[inMore + (metric - CORE_COUNT) * RING_SLAB_OBJECTS] ?? UNKNOWN
+      out[to + metric * stride] = held === UNKNOWN ? Number.NaN : held - 1
     }
   }
 }
@@ -179,7 +181,13 @@ export class RingWriter implements RingView {
 
   get(slot: number, second: number, metric: number): number {
     const slab = this.#views[Math.floor(slot / RING_SLAB_OBJECTS)]
-    const held = slab === undefined ? UNKNOWN : heldAt(slab, second, metric, slot % RING_SLAB_OBJECTS)
+    if (slab === undefined) return Number.NaN
+    const row = second % RING_ROWS
+    const place = slot % RING_SLAB_OBJECTS
+    const held =
+      (metric < CORE_COUNT
+        ? slab.core[row * CORE_ROW + metric * RING_SLAB_OBJECTS + place]
+        : slab.more[row * MORE_ROW + (metric - CORE_COUNT) * RING_SLAB_OBJECTS + place]) ?? UNKNOWN
     return held === UNKNOWN ? Number.NaN : held - 1
   }
 
