@@ -5,9 +5,9 @@ import t from 'tap'
 import { BASE, NUMBER_DIGITS } from '../../src/cluster/places.ts'
 import { keyIdOf } from '../../src/cluster/sealing.ts'
 import { ClusterFiles } from '../../src/membership/cluster-files.ts'
-import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
+import { ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { etcdOf } from '../fixtures/etcd-programs.ts'
-import { addRip, asked, allVote, die, etcdAt, remove, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
+import { addRip, allVote, asked, die, etcdAt, removes, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { temporaryFolder } from '../fixtures/config.ts'
 import { until } from '../fixtures/daemon.ts'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
@@ -15,15 +15,6 @@ import { etcdPrograms } from '../fixtures/etcd-programs.ts'
 /** Nodes that are killed while one is removed, and one that was let in and never came up. */
 
 t.setTimeout(600_000)
-
-/** Again while it is refused, as an etcd may be starting. Resolves when it is done, or who was asked is killed. */
-async function askedToRemove(member: ClusterDaemon, node: ClusterDaemon): Promise<void> {
-  for (;;) {
-    const answer = await remove(member, node).catch(() => undefined)
-    if (answer === undefined || answer.status === 200) return
-    await sleep(500)
-  }
-}
 
 t.test('removals that do not go as they should', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
@@ -66,7 +57,7 @@ t.test('removals that do not go as they should', async (t) => {
   await t.test('whoever was asked is killed, and another node goes on', async (t) => {
     const before = new ClusterFiles(third.daemon.state).read()?.keys.at(-1)?.keyId
     await die(third)
-    const told = askedToRemove(first, third)
+    const told = removes(first, third)
     await until(
       'the first step',
       () => seenBy(second),
@@ -104,7 +95,7 @@ t.test('removals that do not go as they should', async (t) => {
   await t.test('one that leaves is killed in the middle of it, and is a single node after its start', async (t) => {
     const trusted = () => new ClusterFiles(first.daemon.state).trust()
     const before = trusted().serials.length
-    const told = askedToRemove(second, second)
+    const told = removes(second, second)
     await until(
       'the first step',
       () => seenBy(first),
