@@ -1,3 +1,4 @@
+import { asksForNames } from '../drivers/haproxy/host-names.ts'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chosenCertificate } from '../listeners/lent-certificate.ts'
@@ -23,6 +24,7 @@ import { askNode } from '../membership/questions.ts'
 import { TableSharing } from '../membership/table-sharing.ts'
 import { NetworkUpkeep } from '../watches/network-upkeep.ts'
 import { SandboxWatch } from '../watches/sandbox-watch.ts'
+import { NameServers, readNameServers } from '../watches/name-servers.ts'
 import { SharingUpkeep } from '../watches/sharing-upkeep.ts'
 import type { PeerAnswer, PeerRequest } from '../peers/answering.ts'
 import { Supervision } from '../watches/supervision.ts'
@@ -86,7 +88,7 @@ export class RunningAppliance implements Appliance {
       { close: () => this.#endListening() },
       createConfirmation(node),
       createFollowing(node),
-      ...(node.settings.observe === undefined ? [this.#sharing] : []),
+      ...(node.settings.observe === undefined ? [this.#sharing, createNameServers(node)] : []),
       createClusterWatch(node),
       createClockWatch(node),
       createSupervision(node),
@@ -215,6 +217,12 @@ function createSharing(node: Node): SharingUpkeep {
   const tables = new TableSharing({ own, files: new ClusterFiles(stateFolder), members, clock })
   const [wanted, revision] = [() => tables.now(), () => node.store.revision]
   return new SharingUpkeep({ ...node, here, wanted, revision, isOurs: () => managesHaproxy(node) })
+}
+
+function createNameServers(node: Node): Part {
+  const { nameServers: here, running } = node
+  const isAsked = () => managesHaproxy(node) && asksForNames(running)
+  return new NameServers({ ...node, here, read: readNameServers, isAsked })
 }
 
 function createClusterWatch({ membership, events, clock, log }: Node): Part {

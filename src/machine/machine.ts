@@ -5,7 +5,7 @@ import type { HostSettings } from '../../workers/host/host-settings.ts'
 import type { PlanExecutor } from '../config/enactor.ts'
 import type { Driver, Step } from '../drivers/driver.ts'
 import { debianPaths, SOCKET_PATH_MAX, supervisedPaths } from '../drivers/haproxy/paths.ts'
-import type { Sharing } from '../drivers/haproxy/sharing.ts'
+import type { HaproxySurroundings } from '../drivers/haproxy/driver.ts'
 import { clusterFolder } from '../drivers/etcd-file.ts'
 import { createDrivers } from '../drivers/index.ts'
 import { PROGRAMS } from '../drivers/programs.ts'
@@ -29,7 +29,7 @@ import type { StartArchives } from '../stats/archive-thread.ts'
 /** The machine behind the daemon: what is rendered for it and what executes. */
 export interface Machine {
   /** See `createDrivers`. */
-  drivers(nodeId: string, nodeIds: () => readonly string[], sharing?: () => Sharing | undefined): readonly Driver[]
+  drivers(nodeId: string, nodeIds: () => readonly string[], surroundings?: () => HaproxySurroundings): readonly Driver[]
   readonly executor: FiguresExecutor
   /** Master socket of the managed HAProxy; undefined when none is managed. */
   readonly masterSocket: string | undefined

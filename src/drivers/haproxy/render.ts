@@ -7,6 +7,7 @@ import { certificateFolder } from './certificates.ts'
 import { checkFolder, programBackends } from './checks.ts'
 import { frontendStatements } from './frontend.ts'
 import { limitsOf } from './l7-rules.ts'
+import { asksForNames, resolversLines } from './host-names.ts'
 import type { HaproxyPaths } from './paths.ts'
 import { rawOfWhole } from './raw.ts'
 import { servedFrontends } from './resting.ts'
@@ -53,6 +54,7 @@ function preamble(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
     ...defaultsStatements(paths),
     ...rawOfWhole(view, 'defaults'),
     ...ring,
+    ...(asksForNames(view) ? [EMPTY, ...resolversLines(paths.nameServers).map(plain)] : []),
   ]
   if (!isShared) return statements
   const peers = sharing === undefined ? alone(paths.peersSocket) : amongNodes(sharing, certificateFolder(paths))
