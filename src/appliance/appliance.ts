@@ -51,7 +51,7 @@ import { toldOf } from '../stats/layer4-of-nodes.ts'
 import { LAYER4_ARCHIVE, Layer4Stats, type Layer4StatsOptions } from '../stats/layer4-stats.ts'
 import type { ObjectNames } from '../stats/names.ts'
 import { RunningNames } from '../stats/running-names.ts'
-import { type NameServersHere, readNameServers } from '../watches/name-servers.ts'
+import type { NameServersHere } from '../watches/name-servers.ts'
 import type { SharingHere } from '../watches/sharing-upkeep.ts'
 import { createCapabilities, type Made } from './capabilities.ts'
 import { createEngine } from './create-engine.ts'
@@ -140,7 +140,7 @@ async function prepareGround(
   const identity = () => nodeIn(running, born)
   const { facts, compute } = machine
   const sharing: SharingHere = { current: undefined }
-  const nameServers: NameServersHere = { current: await readNameServers() }
+  const nameServers: NameServersHere = { current: await machine.nameServers() }
   return {
     settings,
     stateFolder,

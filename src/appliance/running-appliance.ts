@@ -24,7 +24,8 @@ import { askNode } from '../membership/questions.ts'
 import { TableSharing } from '../membership/table-sharing.ts'
 import { NetworkUpkeep } from '../watches/network-upkeep.ts'
 import { SandboxWatch } from '../watches/sandbox-watch.ts'
-import { NameServers, readNameServers } from '../watches/name-servers.ts'
+import { NameWatch } from '../watches/name-watch.ts'
+import { NameServers } from '../watches/name-servers.ts'
 import { SharingUpkeep } from '../watches/sharing-upkeep.ts'
 import type { PeerAnswer, PeerRequest } from '../peers/answering.ts'
 import { Supervision } from '../watches/supervision.ts'
@@ -88,7 +89,7 @@ export class RunningAppliance implements Appliance {
       { close: () => this.#endListening() },
       createConfirmation(node),
       createFollowing(node),
-      ...(node.settings.observe === undefined ? [this.#sharing, createNameServers(node)] : []),
+      ...(node.settings.observe === undefined ? [this.#sharing, createNameServers(node), createNameWatch(node)] : []),
       createClusterWatch(node),
       createClockWatch(node),
       createSupervision(node),
@@ -220,9 +221,15 @@ function createSharing(node: Node): SharingUpkeep {
 }
 
 function createNameServers(node: Node): Part {
-  const { nameServers: here, running } = node
+  const { nameServers: here, running, machine } = node
   const isAsked = () => managesHaproxy(node) && asksForNames(running)
-  return new NameServers({ ...node, here, read: readNameServers, isAsked })
+  return new NameServers({ ...node, here, read: () => machine.nameServers(), isAsked })
+}
+
+function createNameWatch(node: Node): NameWatch {
+  const { layer7, store } = node
+  const figure = (key: string, column: string) => layer7.live.figure(key, column)
+  return new NameWatch({ ...node, figure, revision: () => store.runningVersion })
 }
 
 function createClusterWatch({ membership, events, clock, log }: Node): Part {

@@ -8,6 +8,7 @@ import { debianPaths, SOCKET_PATH_MAX, supervisedPaths } from '../drivers/haprox
 import type { HaproxySurroundings } from '../drivers/haproxy/driver.ts'
 import { clusterFolder } from '../drivers/etcd-file.ts'
 import { createDrivers } from '../drivers/index.ts'
+import { readNameServers } from './name-servers.ts'
 import { PROGRAMS } from '../drivers/programs.ts'
 import { type Settings, SettingsError } from '../settings.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
@@ -30,6 +31,8 @@ import type { StartArchives } from '../stats/archive-thread.ts'
 export interface Machine {
   /** See `createDrivers`. */
   drivers(nodeId: string, nodeIds: () => readonly string[], surroundings?: () => HaproxySurroundings): readonly Driver[]
+  /** Whom its C library asks for host names, as HAProxy reads them. */
+  nameServers(): Promise<readonly string[]>
   readonly executor: FiguresExecutor
   /** Master socket of the managed HAProxy; undefined when none is managed. */
   readonly masterSocket: string | undefined
@@ -71,6 +74,7 @@ function untouchedMachine({ profile, state }: Settings): Machine {
   }
   return {
     drivers: () => [],
+    nameServers: readNameServers,
     executor: { execute: nothing, check: nothing },
     masterSocket: undefined,
     statsSocket: undefined,
@@ -129,6 +133,7 @@ export function createMachine(settings: Settings): Machine {
   return {
     drivers: (...cluster) =>
       createDrivers({ haproxy, stateFolder: state, loopback: settings.beside?.loopback }, ...cluster),
+    nameServers: readNameServers,
     executor: {
       execute(steps, capture) {
         if (capture === undefined) return pool.run('executePlan', { steps })

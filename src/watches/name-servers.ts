@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { Repeated } from '../base/repeated.ts'
 import type { Log } from '../base/log.ts'
 import type { ApplyEngine } from '../config/apply.ts'
-import { nameServersOf } from '../drivers/haproxy/host-names.ts'
 
 /** The driver that names them. */
 const HAPROXY = 'layer7proxy'
@@ -60,16 +58,5 @@ export class NameServers {
     } finally {
       this.#isLooking = false
     }
-  }
-}
-
-const RESOLV_CONF = '/etc/resolv.conf'
-
-/** Of this machine, as the C library reads them. */
-export async function readNameServers(): Promise<readonly string[]> {
-  try {
-    return nameServersOf(await readFile(RESOLV_CONF, 'utf8'))
-  } catch {
-    return nameServersOf('')
   }
 }

@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { ConfigView } from '../../src/model/sections.ts'
@@ -9,24 +6,11 @@ import { freePort } from '../fixtures/traffic.ts'
 import { viewOf } from '../fixtures/view.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { DnsServer } from './dns-server.ts'
-import { get, keepAsking } from './haproxy-traffic.ts'
+import { get, keepAsking, origins } from './haproxy-traffic.ts'
 
 /** Real servers that are found by their names, with the real HAProxy and a name server whose answers change. */
 
 const NAME = 'web.example.test'
-
-/** The same port on several addresses of loopback; each answers its address. */
-async function origins(test: Test, ips: readonly string[]): Promise<number> {
-  let port = 0
-  for (const ip of ips) {
-    const server = createServer((_request, response) => response.end(ip))
-    await once(server.listen(port, ip), 'listening')
-    test.teardown(() => server.closeAllConnections())
-    test.teardown(() => server.close())
-    port = (server.address() as AddressInfo).port
-  }
-  return port
-}
 
 async function site(test: Test) {
   const dns = await DnsServer.start(test)

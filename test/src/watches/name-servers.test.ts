@@ -2,7 +2,7 @@ import t from 'tap'
 import { createLog } from '../../../src/base/log.ts'
 import type { ApplyEngine } from '../../../src/config/apply.ts'
 import type { Driver } from '../../../src/drivers/driver.ts'
-import { NameServers, type NameServersHere, readNameServers } from '../../../src/watches/name-servers.ts'
+import { NameServers, type NameServersHere } from '../../../src/watches/name-servers.ts'
 
 function fixture() {
   const here: NameServersHere = { current: ['192.0.2.1:53'] }
@@ -58,8 +58,4 @@ t.test('an apply is not disturbed, and what failed is tried again', async (test)
   machine.ok = true
   await watch.look()
   test.same([reloads.length, here.current], [2, machine.now])
-})
-
-t.test('a machine has name servers, whatever its file says', async (test) => {
-  test.ok((await readNameServers()).length > 0)
 })
