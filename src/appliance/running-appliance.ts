@@ -1,4 +1,4 @@
-import { asksForNames } from '../drivers/haproxy/host-names.ts'
+import { hasNames } from '../drivers/haproxy/host-names.ts'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chosenCertificate } from '../listeners/lent-certificate.ts'
@@ -222,7 +222,7 @@ function createSharing(node: Node): SharingUpkeep {
 
 function createNameServers(node: Node): Part {
   const { nameServers: here, running, machine } = node
-  const isAsked = () => managesHaproxy(node) && asksForNames(running)
+  const isAsked = () => managesHaproxy(node) && hasNames(running, 'live')
   return new NameServers({ ...node, here, read: () => machine.nameServers(), isAsked })
 }
 

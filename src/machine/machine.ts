@@ -118,10 +118,10 @@ export function createMachine(settings: Settings): Machine {
     assertTrialFolder(state)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   }
-  const { program, configFile, masterSocket } = haproxy
+  const { program, configFile, masterSocket, stateFile } = haproxy
   const layer7proxy: HostSettings['layer7proxy'] = supervised
     ? { mode: 'supervised', program, configFile, masterSocket, folder }
-    : { mode: 'systemd', masterSocket }
+    : { mode: 'systemd', masterSocket, carried: { configFile, stateFile } }
   const etcd = { program: settings.etcd, folder: clusterFolder(state) }
   const host: HostSettings = { profile, stateFolder: state, layer7proxy, ...(supervised ? { etcd } : {}) }
   const pool = systemPool(host)

@@ -33,7 +33,7 @@ export const ServerHost = Type.Refine(
 
 export const Resolve = Type.Enum(['start', 'live'], {
   description:
-    'When HAProxy resolves a host name in ip: live, again and again, so that its address follows the answers without a reload; start, with each start and reload of HAProxy, by the resolver of the system (/etc/hosts and search domains included). live where it is left out.',
+    'When HAProxy resolves a host name in ip: live, again and again, so that its address follows the answers without a reload; start, once when HAProxy starts, by the resolver of the system (/etc/hosts and search domains included). live where it is left out.',
 })
 
 /** A real server as stored: one machine and port that Layer 4 and Layer 7 backends share. */

@@ -8,11 +8,11 @@ const RESOLVERS = 'names'
 
 /**
  * What a server line says of its host name. HAProxy starts without the addresses that it cannot find out: such servers
- * are in maintenance. A live name is not asked for at the start, where silent name servers would hold up everything for
- * seconds, but at once after it; over a reload HAProxy keeps the address that it had.
+ * are in maintenance. A live name is not asked for at the start, where silent name servers hold up everything, but at
+ * once after it. Over a reload HAProxy keeps the address that it had.
  */
 export const RESOLVING = {
-  start: ' init-addr libc,last,none',
+  start: ' init-addr last,libc,none',
   live: ` resolvers ${RESOLVERS} resolve-prefer ipv4 init-addr last,none`,
 } as const satisfies Record<'start' | 'live', string>
 
@@ -31,11 +31,14 @@ export function nameServersOf(resolvConf: string): readonly string[] {
 }
 const LOCAL = [`127.0.0.1:${DNS_PORT}`] as const
 
-/** Whether some real server has a name that HAProxy goes on asking for. */
-export function asksForNames(view: ConfigView): boolean {
-  for (const real of view.list('realServers')) if (resolvedAt(real) === 'live') return true
+/** Whether some real server has a name that is resolved then. */
+export function hasNames(view: ConfigView, at: 'start' | 'live'): boolean {
+  for (const real of view.list('realServers')) if (resolvedAt(real) === at) return true
   return false
 }
+
+/** One silent name holds up the start, and each check of the file, for two seconds instead of twenty. */
+export const RESOLVER_PATIENCE = 'setenv RES_OPTIONS "timeout:1 attempts:1"'
 
 /**
  * Who is asked for live names, how often, and how long an answer holds when there is no other. That a name is gone

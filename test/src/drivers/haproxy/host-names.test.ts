@@ -1,5 +1,5 @@
 import t from 'tap'
-import { asksForNames, nameServersOf, resolversLines } from '../../../../src/drivers/haproxy/host-names.ts'
+import { hasNames, nameServersOf, resolversLines } from '../../../../src/drivers/haproxy/host-names.ts'
 import { serverOf } from '../../../../src/drivers/haproxy/server.ts'
 import { serverEffect } from '../../../../src/drivers/haproxy/changes.ts'
 import { stateColumns } from '../../../../src/drivers/haproxy/runtime.ts'
@@ -17,7 +17,7 @@ nameserver fe80::1%eth0\nnameserver nowhere\n;nameserver 192.0.2.1\nnameserver 1
 })
 
 t.test('names are asked for while some server has a live one', (t) => {
-  const asks = (more: Partial<RealServer>) => asksForNames(viewOf({ realServers: [realServer('r', more)] }))
+  const asks = (more: Partial<RealServer>) => hasNames(viewOf({ realServers: [realServer('r', more)] }), 'live')
   t.notOk(asks({}))
   t.notOk(asks({ ip: 'web.test', resolve: 'start' }))
   t.ok(asks({ ip: 'web.test', resolve: 'live' }))
