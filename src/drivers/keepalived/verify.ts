@@ -1,6 +1,6 @@
 import { checkFrom } from '../../health-checks/built-in.ts'
 import { checkSettingProblems } from '../../health-checks/rules.ts'
-import { canonicalIp, familyOf } from '../../base/ip-network.ts'
+import { canonicalIp, familyOf, parseIp } from '../../base/ip-network.ts'
 import { memberNameProblems } from '../../rules/host-names.ts'
 import { backendProblems, frontendProblems, maskProblem, whyNoServer } from '../../rules/layer4.ts'
 import type { L4Frontend } from '../../model/layer4.ts'
@@ -74,7 +74,7 @@ function placeProblems(
 ): void {
   const { ip, ports, forwarding } = frontend
   // A name is told of with its backend.
-  if (familyOf(place.ip) === undefined) return
+  if (parseIp(place.ip) === undefined) return
   const why = whyNoServer(place.ip)
   if (why !== undefined) add('backendId', `${place.name} cannot have the address ${place.ip}: ${why}`)
   if (familyOf(place.ip) !== familyOf(ip)) add('ip', `${ip} and ${place.name} (${place.ip}) are not of one family`)
