@@ -1,7 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import type { HealthCheck } from '../../src/model/health-check.ts'
 import type { ConfigView } from '../../src/model/sections.ts'
 import { backend, frontend, realServer } from '../fixtures/config.ts'
+import { ownCheck } from '../fixtures/health-check.ts'
+import { sandboxProblem } from '../fixtures/sandbox.ts'
 import { freePort } from '../fixtures/traffic.ts'
 import { viewOf } from '../fixtures/view.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
@@ -17,8 +20,13 @@ async function site(test: Test) {
   const nameServers = [`127.0.0.1:${dns.port}`]
   const haproxy = haproxyFixture(test, () => ({ nameServers }))
   const [port, originPort] = [await freePort(), await origins(test, ['127.0.0.2', '127.0.0.3'])]
-  const config = (more: Parameters<typeof realServer>[1] = {}, of: Parameters<typeof backend>[2] = {}): ConfigView =>
+  const config = (
+    more: Parameters<typeof realServer>[1] = {},
+    of: Parameters<typeof backend>[2] = {},
+    healthChecks: readonly HealthCheck[] = [],
+  ): ConfigView =>
     viewOf({
+      healthChecks: [...healthChecks],
       realServers: [realServer('r1', { ip: NAME, port: originPort, ...more })],
       l7Frontends: [frontend('f', 'b', { ports: String(port) })],
       l7Backends: [backend('b', ['r1'], { healthCheck: { type: 'http', interval: 1 }, ...of })],
@@ -112,4 +120,19 @@ t.test('a name of the system is resolved at the start, without a name server of 
   const unknown = config({ ip: 'nothing.invalid', resolve: 'start' })
   test.match(await apply(undefined, unknown, 'reload'), { ok: true })
   test.equal(await answers(), '503', 'one that is not found takes no traffic')
+})
+
+const skip = sandboxProblem()
+
+t.test('a program that checks a server is told the address that its name has', { skip }, async (test) => {
+  const { apply, config, dns, until, answers, ask } = await site(test)
+  dns.names.set(NAME, ['127.0.0.2'])
+  const script = '#!/bin/sh\n[ "$3" = 127.0.0.3 ]\n'
+  const healthCheck = { type: 'script', id: 'own', interval: 1, rise: 1, fall: 1 } as const
+  test.match(await apply(undefined, config({}, { healthCheck }, [ownCheck('own', { script })])), { ok: true })
+  const isDown = async () => /^b,r1,.*,DOWN,/m.test(await ask('@1 show stat'))
+  while (!(await isDown())) await wait(50)
+  test.equal(await answers(), '503')
+  dns.names.set(NAME, ['127.0.0.3'])
+  await until('127.0.0.3')
 })
