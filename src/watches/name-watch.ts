@@ -9,6 +9,9 @@ import { rowKey } from '../stats/live-plan.ts'
 /** As often as HAProxy is asked for figures. */
 const LOOK_EVERY_MS = 1_000
 
+/** Names of one look: a thousand take about four milliseconds. Of more, each has its turn less often. */
+const LOOKED_AT_MAX = 1_000
+
 /** A real server with a name, in one backend. */
 interface Named {
   readonly backend: L7Backend
@@ -39,7 +42,8 @@ export class NameWatch {
   readonly #looks: Repeated
   #named: readonly Named[] = []
   #of = -1
-  #seen = new Map<string, Seen>()
+  #next = 0
+  #seen: Map<string, Seen> = new Map()
 
   constructor(parts: NameWatchParts) {
     this.#parts = parts
@@ -56,19 +60,16 @@ export class NameWatch {
 
   look(): void {
     const { figure } = this.#parts
-    const seen = new Map<string, Seen>()
-    for (const named of this.#all()) {
-      const { key, real } = named
-      const before = this.#seen.get(key)
-      const known = before?.name === real.ip ? before : undefined
+    const all = this.#all()
+    for (let left = Math.min(LOOKED_AT_MAX, all.length); left > 0; left--) {
+      this.#next = (this.#next + 1) % all.length
+      const named = all[this.#next]
       // While HAProxy does not answer, nobody knows.
-      if (figure(key, 'status') === undefined) {
-        if (known !== undefined) seen.set(key, known)
-        continue
-      }
-      seen.set(key, this.#judge(named, known, addressIn(figure(key, 'addr'))))
+      if (named === undefined || figure(named.key, 'status') === undefined) continue
+      const before = this.#seen.get(named.key)
+      const known = before?.name === named.real.ip ? before : undefined
+      this.#seen.set(named.key, this.#judge(named, known, addressIn(figure(named.key, 'addr'))))
     }
-    this.#seen = seen
   }
 
   /** The first address is no news. That there is none has to be so twice: at its start HAProxy has not asked yet. */
@@ -105,6 +106,8 @@ export class NameWatch {
         return [{ backend, real, key: rowKey('server', backend.id, ripId) }]
       }),
     )
+    const keys = new Set(this.#named.map(({ key }) => key))
+    this.#seen = new Map([...this.#seen].filter(([key]) => keys.has(key)))
     return this.#named
   }
 }

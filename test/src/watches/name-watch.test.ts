@@ -80,3 +80,25 @@ t.test('an edit of the name, or of an address, is no event', (t) => {
   t.same(look('192.0.2.10:80', '192.0.2.11:80'), [])
   t.end()
 })
+
+t.test('of very many names each has its turn', (t) => {
+  const ids = Array.from({ length: 2500 }, (_, at) => `r${at}`)
+  const asked = new Map<string, number>()
+  const watch = new NameWatch({
+    running: viewOf({
+      realServers: ids.map((id) => realServer(id, { ip: `${id}.test` })),
+      l7Backends: [backend('b', ids)],
+    }),
+    revision: () => 1,
+    figure: (key, column) => {
+      if (column === 'addr') asked.set(key, (asked.get(key) ?? 0) + 1)
+      return '192.0.2.1:80'
+    },
+    events: { publish: () => undefined },
+    log: createLog(() => undefined),
+  })
+  for (let looks = 0; looks < 5; looks++) watch.look()
+  t.equal(asked.size, 2500)
+  t.ok([...asked.values()].every((times) => times === 2))
+  t.end()
+})
