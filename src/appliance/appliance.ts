@@ -52,6 +52,7 @@ import { toldOf } from '../stats/layer4-of-nodes.ts'
 import { LAYER4_ARCHIVE, Layer4Stats, type Layer4StatsOptions } from '../stats/layer4-stats.ts'
 import type { ObjectNames } from '../stats/names.ts'
 import { RunningNames } from '../stats/running-names.ts'
+import type { NameServersHere } from '../watches/name-servers.ts'
 import type { SharingHere } from '../watches/sharing-upkeep.ts'
 import { createCapabilities, type Made } from './capabilities.ts'
 import { createEngine } from './create-engine.ts'
@@ -140,6 +141,7 @@ async function prepareGround(
   const identity = () => nodeIn(running, born)
   const { facts, compute } = machine
   const sharing: SharingHere = { current: undefined }
+  const nameServers: NameServersHere = { current: await machine.nameServers() }
   return {
     settings,
     stateFolder,
@@ -149,12 +151,13 @@ async function prepareGround(
     store,
     running,
     candidate: configView(store.candidate),
-    drivers: machine.drivers(born, nodeIds, () => sharing.current),
+    drivers: machine.drivers(born, nodeIds, () => ({ sharing: sharing.current, nameServers: nameServers.current })),
     identity,
     nodeId: identity(),
     born,
     nodeIds,
     sharing,
+    nameServers,
     clock,
     log,
   }

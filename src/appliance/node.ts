@@ -22,6 +22,7 @@ import type { ArchiveThreadKeeper } from '../stats/archive-thread.ts'
 import type { Layer4Stats } from '../stats/layer4-stats.ts'
 import type { Layer7Stats } from '../stats/layer7-stats.ts'
 import type { ComputePool } from '../threads/worker-pool.ts'
+import type { NameServersHere } from '../watches/name-servers.ts'
 import type { SharingHere } from '../watches/sharing-upkeep.ts'
 
 /** What is there before anything is made of it. */
@@ -45,6 +46,8 @@ export interface Ground {
   readonly nodeIds: () => readonly string[]
   /** With whom HAProxy shares its stick tables. */
   readonly sharing: SharingHere
+  /** Whom HAProxy asks for host names. */
+  readonly nameServers: NameServersHere
   readonly clock: MachineClock
   readonly log: Log
 }

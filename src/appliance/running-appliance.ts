@@ -1,3 +1,4 @@
+import { hasNames } from '../drivers/haproxy/host-names.ts'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chosenCertificate } from '../listeners/lent-certificate.ts'
@@ -23,6 +24,8 @@ import { askNode } from '../membership/questions.ts'
 import { TableSharing } from '../membership/table-sharing.ts'
 import { NetworkUpkeep } from '../watches/network-upkeep.ts'
 import { SandboxWatch } from '../watches/sandbox-watch.ts'
+import { NameWatch } from '../watches/name-watch.ts'
+import { NameServers } from '../watches/name-servers.ts'
 import { SharingUpkeep } from '../watches/sharing-upkeep.ts'
 import type { PeerAnswer, PeerRequest } from '../peers/answering.ts'
 import { Supervision } from '../watches/supervision.ts'
@@ -86,7 +89,7 @@ export class RunningAppliance implements Appliance {
       { close: () => this.#endListening() },
       createConfirmation(node),
       createFollowing(node),
-      ...(node.settings.observe === undefined ? [this.#sharing] : []),
+      ...(node.settings.observe === undefined ? [this.#sharing, createNameServers(node), createNameWatch(node)] : []),
       createClusterWatch(node),
       createClockWatch(node),
       createSupervision(node),
@@ -215,6 +218,18 @@ function createSharing(node: Node): SharingUpkeep {
   const tables = new TableSharing({ own, files: new ClusterFiles(stateFolder), members, clock })
   const [wanted, revision] = [() => tables.now(), () => node.store.revision]
   return new SharingUpkeep({ ...node, here, wanted, revision, isOurs: () => managesHaproxy(node) })
+}
+
+function createNameServers(node: Node): Part {
+  const { nameServers: here, running, machine } = node
+  const isAsked = () => managesHaproxy(node) && hasNames(running, 'live')
+  return new NameServers({ ...node, here, read: () => machine.nameServers(), isAsked })
+}
+
+function createNameWatch(node: Node): NameWatch {
+  const { layer7, store } = node
+  const figure = (key: string, column: string) => layer7.live.figure(key, column)
+  return new NameWatch({ ...node, figure, revision: () => store.runningVersion })
 }
 
 function createClusterWatch({ membership, events, clock, log }: Node): Part {

@@ -2,10 +2,9 @@ import { chronyDriver } from './chrony/driver.ts'
 import { conntrackDriver } from './conntrack/driver.ts'
 import type { Driver } from './driver.ts'
 import { egressProxyDriver, egressProxyPaths } from './egress-proxy/driver.ts'
-import { haproxyDriver } from './haproxy/driver.ts'
+import { haproxyDriver, type HaproxySurroundings } from './haproxy/driver.ts'
 import { onOwnLoopback } from './haproxy/own-loopback.ts'
 import type { HaproxyPaths } from './haproxy/paths.ts'
-import type { Sharing } from './haproxy/sharing.ts'
 import { networkDriver } from './iproute2/driver.ts'
 import { keepalivedDriver } from './keepalived/driver.ts'
 import { snmpdDriver } from './snmpd/driver.ts'
@@ -23,15 +22,15 @@ export interface DriverPaths {
 
 /**
  * Everything that is managed on one node, in the order in which plans are made and carried out. `nodeIds` are those of
- * its cluster in the order in which they come first; none without a cluster. `sharing`: see `haproxyDriver`.
+ * its cluster in the order in which they come first; none without a cluster. `surroundings`: see `haproxyDriver`.
  */
 export function createDrivers(
   paths: DriverPaths,
   nodeId: string,
   nodeIds: () => readonly string[] = () => [],
-  sharing: () => Sharing | undefined = () => undefined,
+  surroundings?: () => HaproxySurroundings,
 ): readonly Driver[] {
-  const haproxy = haproxyDriver(paths.haproxy, sharing)
+  const haproxy = haproxyDriver(paths.haproxy, surroundings)
   return [
     networkDriver(nodeId, nodeIds),
     // Before programs that listen on addresses of other nodes.

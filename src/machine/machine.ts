@@ -5,9 +5,10 @@ import type { HostSettings } from '../../workers/host/host-settings.ts'
 import type { PlanExecutor } from '../config/enactor.ts'
 import type { Driver, Step } from '../drivers/driver.ts'
 import { debianPaths, SOCKET_PATH_MAX, supervisedPaths } from '../drivers/haproxy/paths.ts'
-import type { Sharing } from '../drivers/haproxy/sharing.ts'
+import type { HaproxySurroundings } from '../drivers/haproxy/driver.ts'
 import { clusterFolder } from '../drivers/etcd-file.ts'
 import { createDrivers } from '../drivers/index.ts'
+import { readNameServers } from './name-servers.ts'
 import { PROGRAMS } from '../drivers/programs.ts'
 import { type Settings, SettingsError } from '../settings.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
@@ -29,7 +30,9 @@ import type { StartArchives } from '../stats/archive-thread.ts'
 /** The machine behind the daemon: what is rendered for it and what executes. */
 export interface Machine {
   /** See `createDrivers`. */
-  drivers(nodeId: string, nodeIds: () => readonly string[], sharing?: () => Sharing | undefined): readonly Driver[]
+  drivers(nodeId: string, nodeIds: () => readonly string[], surroundings?: () => HaproxySurroundings): readonly Driver[]
+  /** Whom its C library asks for host names, as HAProxy reads them. */
+  nameServers(): Promise<readonly string[]>
   readonly executor: FiguresExecutor
   /** Master socket of the managed HAProxy; undefined when none is managed. */
   readonly masterSocket: string | undefined
@@ -71,6 +74,7 @@ function untouchedMachine({ profile, state }: Settings): Machine {
   }
   return {
     drivers: () => [],
+    nameServers: readNameServers,
     executor: { execute: nothing, check: nothing },
     masterSocket: undefined,
     statsSocket: undefined,
@@ -114,10 +118,10 @@ export function createMachine(settings: Settings): Machine {
     assertTrialFolder(state)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   }
-  const { program, configFile, masterSocket } = haproxy
+  const { program, configFile, masterSocket, stateFile } = haproxy
   const layer7proxy: HostSettings['layer7proxy'] = supervised
     ? { mode: 'supervised', program, configFile, masterSocket, folder }
-    : { mode: 'systemd', masterSocket }
+    : { mode: 'systemd', masterSocket, carried: { configFile, stateFile } }
   const etcd = { program: settings.etcd, folder: clusterFolder(state) }
   const host: HostSettings = { profile, stateFolder: state, layer7proxy, ...(supervised ? { etcd } : {}) }
   const pool = systemPool(host)
@@ -129,6 +133,7 @@ export function createMachine(settings: Settings): Machine {
   return {
     drivers: (...cluster) =>
       createDrivers({ haproxy, stateFolder: state, loopback: settings.beside?.loopback }, ...cluster),
+    nameServers: readNameServers,
     executor: {
       execute(steps, capture) {
         if (capture === undefined) return pool.run('executePlan', { steps })

@@ -85,6 +85,7 @@ export const LAYER_7_FIGURES: Readonly<Record<FigureKind, Figures>> = {
     checkStatus: word('Of the last health check, such as L4OK or L7STS'),
     checkCode: whole('Code of the last health check'),
     checkDuration: whole('Milliseconds that the last health check took'),
+    address: word('Address and port in use, of a host name what it is resolved to; also null while it is not'),
   },
 }
 

@@ -1,5 +1,7 @@
+import { isIP } from 'node:net'
 import { Type, type Static } from 'typebox'
-import { closed, Id, Ip, Name, Port, Weight } from './fields.ts'
+import { closed, Id, Name, Port, Weight } from './fields.ts'
+import { isHostName } from './health-check.ts'
 
 export const RealServerState = Type.Enum(['online', 'drained', 'halted'], {
   description:
@@ -13,11 +15,33 @@ export const Health = Type.Enum(['up', 'down', 'checking', 'unknown'], {
 })
 export type Health = Static<typeof Health>
 
+/**
+ * The C library takes `10.1` for an address, and `web.0x1` or `web.1` for a mistyped one: no domain ends with a number.
+ */
+const endsWithNumber = (text: string): boolean => /^(\d+|0x[\da-f]*)$/i.test(text.slice(text.lastIndexOf('.') + 1))
+
+export const ServerHost = Type.Refine(
+  Type.String({
+    maxLength: 253,
+    description:
+      'IPv4 or IPv6 address, or, for Layer 7 only, a host name of letters, digits, hyphens and dots, without a dot at the end.',
+  }),
+  // A zone such as %eth0 means something on one machine only.
+  (value) => (isIP(value) === 0 ? isHostName(value) && !endsWithNumber(value) : !value.includes('%')),
+  () => 'must be an IPv4 or IPv6 address or a host name',
+)
+
+export const Resolve = Type.Enum(['start', 'live'], {
+  description:
+    'When HAProxy resolves a host name in ip: live, again and again, so that its address follows the answers without a reload; start, once when HAProxy starts, by the resolver of the system (/etc/hosts and search domains included). live where it is left out.',
+})
+
 /** A real server as stored: one machine and port that Layer 4 and Layer 7 backends share. */
 export const RealServer = closed({
   id: Id,
   name: Name,
-  ip: Ip,
+  ip: ServerHost,
+  resolve: Type.Optional(Resolve),
   port: Type.Union([Port, Type.Null()], {
     description: 'Traffic port, 1 to 65535; null means the port the client used.',
   }),
@@ -25,3 +49,14 @@ export const RealServer = closed({
   state: RealServerState,
 })
 export type RealServer = Static<typeof RealServer>
+
+/** What says where a real server is. */
+export interface ResolvedName {
+  readonly ip: string
+  readonly resolve?: RealServer['resolve'] | undefined
+}
+
+/** When the host name of a real server is resolved; undefined for one with an address. */
+export function resolvedAt({ ip, resolve = 'live' }: ResolvedName): 'start' | 'live' | undefined {
+  return isIP(ip) === 0 ? resolve : undefined
+}

@@ -11,6 +11,7 @@ export const WARNING_CODES = [
   'CONNECTIONS_END',
   'WEIGHTS_MEAN_LITTLE',
   'CERTIFICATE_EXPIRES',
+  'CERTIFICATE_UNREACHED',
   'RENEWAL_FAILS',
   'CHALLENGE_UNANSWERED',
   'COOKIE_NOT_SECURE',
@@ -24,7 +25,7 @@ export const Warning = Type.Object(
   {
     code: Type.Enum([...WARNING_CODES], {
       description:
-        'NO_SERVER_LEFT: a frontend would have no server that takes traffic; REDIRECT_CANNOT_FIRE, HSTS_CANNOT_FIRE: what was switched on can have no effect; RULE_CANNOT_HOLD: one before it takes every request; REDIRECT_LOOP: it leads to where it holds as well; PROXY_FROM_ANYBODY: whoever reaches a frontend names its client; FRONTEND_RESTS: its floating IP is disabled; CONNECTIONS_END: those of Layer 4 over a floating IP, when it moves to another node; WEIGHTS_MEAN_LITTLE: the way of balancing heeds them little or not at all; CERTIFICATE_EXPIRES: in 30 days, or it has; RENEWAL_FAILS: three times in a row; CHALLENGE_UNANSWERED: a CA would ask in vain; COOKIE_NOT_SECURE: it is sent over plain HTTP; SNMP_USER_INCOMPLETE: the agent does not know the user; REMARK: something that the apply met.',
+        'NO_SERVER_LEFT: a frontend would have no server that takes traffic; REDIRECT_CANNOT_FIRE, HSTS_CANNOT_FIRE: what was switched on can have no effect; RULE_CANNOT_HOLD: one before it takes every request, or every one that it is for; REDIRECT_LOOP: it leads to where it holds as well; PROXY_FROM_ANYBODY: whoever reaches a frontend names its client; FRONTEND_RESTS: its floating IP is disabled; CONNECTIONS_END: those of Layer 4 over a floating IP, when it moves to another node; WEIGHTS_MEAN_LITTLE: the way of balancing heeds them little or not at all; CERTIFICATE_EXPIRES: in 30 days, or it has; CERTIFICATE_UNREACHED: another one stands before it for all of its names, or no rule takes requests for them; RENEWAL_FAILS: three times in a row; CHALLENGE_UNANSWERED: a CA would ask in vain; COOKIE_NOT_SECURE: it is sent over plain HTTP; SNMP_USER_INCOMPLETE: the agent does not know the user; REMARK: something that the apply met.',
     }),
     message: Type.String({ description: 'The same for people, with what to do about it.' }),
     resource: Type.String({ description: 'Section of the record; empty for a remark.' }),

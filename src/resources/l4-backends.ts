@@ -4,10 +4,12 @@ import { refuseFields } from '../base/errors.ts'
 import { checkFrom } from '../health-checks/built-in.ts'
 import { checkSettingProblems } from '../health-checks/rules.ts'
 import { newId } from '../base/ids.ts'
+import { memberNameProblems } from '../rules/host-names.ts'
 import { backendProblems } from '../rules/layer4.ts'
 import { closed, optional } from '../model/fields.ts'
 import type { HealthCheck } from '../model/health-check.ts'
 import { L4Backend } from '../model/layer4.ts'
+import type { RealServer } from '../model/real-server.ts'
 
 const { id: _id, name, ...settings } = L4Backend.properties
 
@@ -24,9 +26,14 @@ const DEFAULTS = {
 }
 
 /** Rules beyond the schema, all at once. */
-function refuseWrong(backend: L4Backend, checks: { find(id: string): HealthCheck | undefined }): void {
+function refuseWrong(
+  backend: L4Backend,
+  checks: { find(id: string): HealthCheck | undefined },
+  reals: { find(id: string): RealServer | undefined },
+): void {
   refuseFields([
     ...backendProblems(backend),
+    ...memberNameProblems(backend, (id) => reals.find(id)),
     ...checkSettingProblems(
       backend.healthCheck,
       'layer-4',
@@ -62,7 +69,7 @@ export const l4Backends = [
     handle: (ctx, { body }) => {
       const id = newId()
       const backend = { ...DEFAULTS, ...body, id }
-      refuseWrong(backend, ctx.section('healthChecks'))
+      refuseWrong(backend, ctx.section('healthChecks'), ctx.section('realServers'))
       ctx.section('l4Backends').create(backend)
       return { id }
     },
@@ -90,7 +97,7 @@ export const l4Backends = [
     whenNull: DEFAULTS,
     handle: (ctx, { params, body }) => {
       const backends = ctx.section('l4Backends')
-      refuseWrong({ ...backends.get(params.id), ...body }, ctx.section('healthChecks'))
+      refuseWrong({ ...backends.get(params.id), ...body }, ctx.section('healthChecks'), ctx.section('realServers'))
       backends.merge(params.id, body)
     },
   }),

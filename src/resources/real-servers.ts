@@ -2,10 +2,11 @@ import { Type } from 'typebox'
 import { CreatedId, endpoint, NoData } from '../api/endpoint.ts'
 import { accept, Reply } from '../api/reply.ts'
 import { secondsOf } from '../base/durations.ts'
-import { ApiError } from '../base/errors.ts'
+import { ApiError, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
-import { closed, Id, Ip, Name, Port, Weight } from '../model/fields.ts'
-import { Health, RealServer, RealServerState } from '../model/real-server.ts'
+import { closed, Id, Name, Port, Weight } from '../model/fields.ts'
+import { Health, RealServer, RealServerState, Resolve, resolvedAt, ServerHost } from '../model/real-server.ts'
+import { hostNameProblems, resolveProblems } from '../rules/host-names.ts'
 
 /** decisions.md §2: required, but null, "" and 0 all mean multiple ports. */
 const SentPort = Type.Union([Port, Type.Null(), Type.Enum(['', 0])], {
@@ -14,6 +15,12 @@ const SentPort = Type.Union([Port, Type.Null(), Type.Enum(['', 0])], {
 const storedPort = (port: number | string | null) => (typeof port === 'number' && port !== 0 ? port : null)
 
 const DEFAULTS = { weight: 100, state: 'online' } as const
+
+/** When its name is resolved is said of every one with a name, and of no other: it goes with the name. */
+function asStored({ resolve, ...real }: RealServer): RealServer {
+  const at = resolvedAt({ ip: real.ip, resolve })
+  return at === undefined ? real : { ...real, resolve: at }
+}
 
 /** A real server as read: with what its health checks say. */
 const RealServerRead = Type.Object({ ...RealServer.properties, health: Health })
@@ -111,7 +118,8 @@ export const realServers = [
     message: 'Real server stored',
     body: closed({
       name: Name,
-      ip: Ip,
+      ip: ServerHost,
+      resolve: Type.Optional(Resolve),
       port: SentPort,
       weight: Type.Optional(Weight),
       state: Type.Optional(RealServerState),
@@ -119,7 +127,8 @@ export const realServers = [
     data: CreatedId,
     handle: (ctx, { body }) => {
       const id = newId()
-      ctx.section('realServers').create({ ...DEFAULTS, ...body, id, port: storedPort(body.port) })
+      refuseFields(resolveProblems(body))
+      ctx.section('realServers').create(asStored({ ...DEFAULTS, ...body, id, port: storedPort(body.port) }))
       return { id }
     },
   }),
@@ -156,14 +165,21 @@ export const realServers = [
     body: closed({
       port: SentPort,
       name: Type.Optional(Name),
-      ip: Type.Optional(Ip),
+      ip: Type.Optional(ServerHost),
+      resolve: Type.Optional(Resolve),
       weight: Type.Optional(Weight),
       state: Type.Optional(RealServerState),
     }),
-    whenNull: DEFAULTS,
+    whenNull: { ...DEFAULTS, resolve: 'live' },
     data: NoData,
     handle: (ctx, { params, body }) => {
-      ctx.section('realServers').merge(params.id, { ...body, port: storedPort(body.port) })
+      const reals = ctx.section('realServers')
+      const real = asStored({ ...reals.get(params.id), ...body, port: storedPort(body.port) })
+      refuseFields([
+        ...resolveProblems({ ip: real.ip, resolve: body.resolve }),
+        ...hostNameProblems(real, ctx.section('l4Backends').list()),
+      ])
+      reals.put(real)
       return []
     },
   }),

@@ -219,5 +219,7 @@ export function backendRuleProblems({ mode, rules = [] }: Pick<L7Backend, 'mode'
 }
 
 /** No request gets past it. */
-export const takesAll = ({ when, do: { type } }: Rule): boolean =>
-  when === undefined && ACTION_KINDS[type].ends === true
+export const takesAll = (rule: Rule): boolean => rule.when === undefined && endsList(rule)
+
+/** Nothing behind it is looked at for a request that it holds for. */
+export const endsList = ({ do: { type } }: Rule): boolean => ACTION_KINDS[type].ends === true

@@ -72,6 +72,7 @@ export const LIVE_FIELDS = {
     { name: 'checkStatus', column: 'check_status', text: true },
     { name: 'checkCode', column: 'check_code' },
     { name: 'checkDuration', column: 'check_duration' },
+    { name: 'address', column: 'addr', text: true },
   ],
 } as const satisfies Readonly<Record<'frontend' | 'backend' | 'server', readonly LiveField[]>>
 

@@ -3,10 +3,9 @@ import { portRanges } from '../drivers/haproxy/tls.ts'
 import { isResting } from '../drivers/resting.ts'
 import type { L4Frontend } from '../model/layer4.ts'
 import type { L7Frontend } from '../model/layer7.ts'
-import { backendsOf, type Condition, conditionsOf, type Rule } from '../model/l7-rules.ts'
+import { backendsOf } from '../model/l7-rules.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { Warning } from '../model/warning.ts'
-import { takesAll } from '../rules/l7-rules.ts'
 import { nameRecord } from '../rules/names.ts'
 import { about } from './about.ts'
 
@@ -29,38 +28,6 @@ export function withoutEffect(frontend: L7Frontend): readonly Warning[] {
     found.push(about('HSTS_CANNOT_FIRE', 'l7Frontends', frontend, says))
   }
   return found
-}
-
-/** Rules behind one that takes every request, and redirects that lead to themselves. */
-export function rulesWithoutEffect(frontend: L7Frontend): readonly Warning[] {
-  const { enabled, rules = [] } = frontend
-  if (!enabled) return []
-  const found: Warning[] = []
-  const last = rules.findIndex(takesAll)
-  const title = (at: number) => `rule ${at + 1}${rules[at]?.name === undefined ? '' : ` (${rules[at].name})`}`
-  if (last >= 0 && last < rules.length - 1) {
-    const says = `has rules that never hold: ${title(last)} takes every request, so ${title(last + 1)} and what follows comes too late`
-    found.push(about('RULE_CANNOT_HOLD', 'l7Frontends', frontend, says))
-  }
-  for (const [at, rule] of rules.entries()) {
-    if (!redirectsToItself(rule)) continue
-    const says = `has a redirect onto itself: ${title(at)} also holds for ${rule.do.to}, and browsers give up`
-    found.push(about('REDIRECT_LOOP', 'l7Frontends', frontend, says))
-  }
-  return found
-}
-
-/** To a path that its own condition holds for. */
-function redirectsToItself(rule: Rule): boolean {
-  const { type, to = '' } = rule.do
-  if (type !== 'redirect' || !to.startsWith('/') || to.includes('{')) return false
-  const [path = ''] = to.split(/[?#]/)
-  return conditionsOf(rule).every((condition) => holdsForPath(condition, path))
-}
-
-function holdsForPath({ type, match = 'is', values, negate = false }: Condition, path: string): boolean {
-  if (type !== 'path' || negate) return false
-  return match === 'is' ? values.includes(path) : match === 'begins' && values.some((value) => path.startsWith(value))
 }
 
 /** Whoever reaches such a frontend names the address that rules, limits and logs go by. */

@@ -8,7 +8,9 @@ import type { Warning } from '../model/warning.ts'
 import { about } from './about.ts'
 import { layer4ServersLeft, layer7ServersLeft, weights } from './balancing.ts'
 import { connectionsEnd } from './floating.ts'
-import { believesAnybody, plainCookies, rests, rulesWithoutEffect, withoutEffect } from './frontends.ts'
+import { believesAnybody, plainCookies, rests, withoutEffect } from './frontends.ts'
+import { rulesWithoutEffect } from './rules.ts'
+import { unreachedCertificates } from './shown-certificates.ts'
 
 const EXPIRES_MS = 30 * 86_400_000
 
@@ -60,6 +62,7 @@ function* judged(view: ConfigView): Generator<readonly Warning[]> {
       ...layer7ServersLeft(frontend, view),
       ...withoutEffect(frontend),
       ...rulesWithoutEffect(frontend),
+      ...unreachedCertificates(frontend, view),
       ...believesAnybody(frontend),
       ...plainCookies(frontend, view),
       ...rests('l7Frontends', frontend, view),

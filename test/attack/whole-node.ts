@@ -25,7 +25,8 @@ export async function wholeNode(test: Test, call: Caller, node: string): Promise
     if (status !== 201) throw new Error(`POST ${path}: ${text}`)
     return String(json.data?.id ?? json.data?.cipherListID)
   }
-  const rip = await id('/ipvsDirector/rips', { name: 'web', ip: '127.0.0.1', port: 8001 })
+  const real = { name: 'web', ip: 'web.example', port: 8001 }
+  const rip = await id('/ipvsDirector/rips', real)
   const reals = [{ ripId: rip, weight: 10, sni: 'sni.example', encrypted: true, verify: false }]
   const check = { type: 'http', path: '/health', host: 'health.example', expect: '200-299' }
   const backendBody = {
@@ -173,7 +174,7 @@ export async function wholeNode(test: Test, call: Caller, node: string): Promise
   await must(call, settings)
   await must(call, [change('apply', '/services/apply', {})])
   return [
-    change('realServers.update', `/ipvsDirector/rips/${rip}`, { name: 'web', ip: '127.0.0.1', port: 8001 }),
+    change('realServers.update', `/ipvsDirector/rips/${rip}`, real),
     change('l7Backends.update', `/layer7proxy/backends/${backend}`, backendBody),
     change('l7Backends.update', `/layer7proxy/backends/${checked}`, checkedBody),
     change('healthChecks.update', `/healthchecks/${own}`, checkBody),

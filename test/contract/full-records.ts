@@ -242,6 +242,7 @@ async function access(created: Created) {
 async function balancing(created: Created, { certificate, cipherList, clientCa }: Readonly<Record<string, string>>) {
   const rip = { name: 'web', ip: '192.0.2.7', port: 8001, weight: 7, state: 'drained' }
   const ripId = await created('realServers', '/ipvsDirector/rips', rip)
+  await created('realServers', '/ipvsDirector/rips', { ...rip, name: 'far', ip: 'web.test', resolve: 'start' })
   const check = await created(
     'healthChecks',
     '/healthchecks',

@@ -38,7 +38,10 @@ t.test('what one node has learned, the other one knows', async (t) => {
     others: [self === 'a' ? { id: 'b', ip: b, port } : { id: 'a', ip: a, port }],
   })
   const sharing: Record<'a' | 'b', Sharing> = { a: sharingOf('a', shown), b: sharingOf('b', shown) }
-  const nodes = { a: haproxyFixture(t, () => sharing.a), b: haproxyFixture(t, () => sharing.b) }
+  const nodes = {
+    a: haproxyFixture(t, () => ({ sharing: sharing.a })),
+    b: haproxyFixture(t, () => ({ sharing: sharing.b })),
+  }
   const realServers = [
     realServer('r1', { port: await greeter(t, 'r1') }),
     realServer('r2', { port: await greeter(t, 'r2') }),

@@ -17,6 +17,19 @@ export async function httpOrigin(t: Test, name: string): Promise<number> {
   return listening(t, server)
 }
 
+/** The same port on several addresses of loopback; each answers its address. */
+export async function origins(test: Test, ips: readonly string[]): Promise<number> {
+  let port = 0
+  for (const ip of ips) {
+    const server = createServer((_request, response) => response.end(ip))
+    await once(server.listen(port, ip), 'listening')
+    test.teardown(() => server.closeAllConnections())
+    test.teardown(() => server.close())
+    port = (server.address() as AddressInfo).port
+  }
+  return port
+}
+
 /** A tcp server that answers each message with its name and the message. */
 export async function echoOrigin(t: Test, name: string): Promise<number> {
   const sockets = new Set<Socket>()

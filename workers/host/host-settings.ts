@@ -9,7 +9,12 @@ export type Layer7ProxySettings =
       /** Working directory, pid file and log. */
       readonly folder: string
     }
-  | { readonly mode: 'systemd'; readonly masterSocket: string }
+  | {
+      readonly mode: 'systemd'
+      readonly masterSocket: string
+      /** What a new worker is told of servers goes through here; undefined where nothing is. */
+      readonly carried?: { readonly configFile: string; readonly stateFile: string } | undefined
+    }
 
 /** The etcd of a cluster; undefined where systemd runs it. */
 export interface ClusterProgram {

@@ -19,6 +19,7 @@ import type {
 import { PROGRAMS } from '../../src/drivers/programs.ts'
 import { readInterfaces } from '../probe/interfaces.ts'
 import { changeAccount, hasLoginShell } from './accounts.ts'
+import { CarriedServers } from './carried-servers.ts'
 import { bareStart } from './bare-start.ts'
 import { sendCommand } from './control-socket.ts'
 import { fileNames, readText, removeDurably, renameDurably, replaceFileDurably } from './durable-files.ts'
@@ -57,7 +58,7 @@ export class LinuxHost implements Host {
     this.#own = {
       layer7proxy:
         layer7proxy.mode === 'systemd'
-          ? new SystemdUnit(PROGRAMS.layer7proxy.unit, layer7proxy.masterSocket, runProgram)
+          ? systemdHaproxy(layer7proxy)
           : new SupervisedProgram(layer7proxy, startDetached),
       ...(etcd === undefined ? {} : { etcd: new SupervisedEtcd(etcd, startDetached) }),
     }
@@ -122,6 +123,11 @@ export class LinuxHost implements Host {
   hasShell(account: AccountChange['account']): Promise<boolean | undefined> {
     return hasLoginShell(account)
   }
+}
+
+function systemdHaproxy({ masterSocket, carried }: Extract<Layer7ProxySettings, { mode: 'systemd' }>): SystemdUnit {
+  const servers = carried === undefined ? undefined : new CarriedServers({ masterSocket, ...carried })
+  return new SystemdUnit(PROGRAMS.layer7proxy.unit, masterSocket, runProgram, servers)
 }
 
 /** Runs a program in a process group of its own, so that a deadline ends its children as well. */

@@ -1,10 +1,9 @@
-import { open, rename, stat, writeFile } from 'node:fs/promises'
+import { open, rename, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { carriedState, NO_STATE } from '../../src/drivers/haproxy/carried-state.ts'
 import { STATE_FILE } from '../../src/drivers/haproxy/paths.ts'
 import type { RunResult, UnitState, UnitVerb } from '../../src/drivers/host.ts'
-import { sendCommand } from './control-socket.ts'
+import { CarriedServers } from './carried-servers.ts'
 import { readText, removeDurably, replaceFileDurably } from './durable-files.ts'
 import type { Layer7ProxySettings } from './host-settings.ts'
 import type { Detached, ManagedProgram, StartDetached } from './managed-program.ts'
@@ -14,8 +13,6 @@ import { findProgram, notInstalled } from './programs.ts'
 
 type Settings = Extract<Layer7ProxySettings, { mode: 'supervised' }>
 
-/** `show servers state` of 100,000 servers takes 0.15 s. */
-const STATE_TIMEOUT_MS = 1_000
 const LOG_BYTES_MAX = 4 * 1024 * 1024
 const LOG_TAIL_BYTES = 16 * 1024
 const POLL_MS = 10
@@ -32,14 +29,14 @@ export class SupervisedProgram implements ManagedProgram {
   readonly #startDetached: StartDetached
   readonly #pidFile: string
   readonly #logFile: string
-  readonly #stateFile: string
+  readonly #carried: CarriedServers
 
   constructor(settings: Settings, startDetached: StartDetached) {
     this.#settings = settings
     this.#startDetached = startDetached
     this.#pidFile = `${settings.folder}/haproxy.pid`
     this.#logFile = `${settings.folder}/haproxy.log`
-    this.#stateFile = `${settings.folder}/${STATE_FILE}`
+    this.#carried = new CarriedServers({ ...settings, stateFile: `${settings.folder}/${STATE_FILE}` })
   }
 
   async perform(verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
@@ -104,7 +101,7 @@ export class SupervisedProgram implements ManagedProgram {
     if (program === undefined) return notInstalled(this.#settings.program)
     await this.#rotateLog()
     const logStart_bytes = await this.#logSize()
-    await this.#forgetState()
+    await this.#carried.forget()
     const namesake = (await askProcesses(masterSocket))?.master.pid
     const argv = [program, '-W', '-S', `${masterSocket},mode,600`, '-f', configFile]
     const started = await this.#startDetached(argv, { folder, logFile: this.#logFile })
@@ -180,32 +177,8 @@ export class SupervisedProgram implements ManagedProgram {
 
   async #reload(timeout_ms: number): Promise<RunResult> {
     const logStart_bytes = await this.#logSize()
-    await this.#carryState()
-    try {
-      return await reloadThroughMaster(this.#settings.masterSocket, timeout_ms, () => this.#logSince(logStart_bytes))
-    } finally {
-      await this.#forgetState()
-    }
-  }
-
-  /** Old news would mislead a HAProxy that starts later. One without the file only warns. */
-  async #forgetState(): Promise<void> {
-    try {
-      await replaceFileDurably(this.#stateFile, NO_STATE, 0o600)
-    } catch {
-      await removeDurably(this.#stateFile)
-    }
-  }
-
-  /** The new worker learns which servers are down, or a reload would send them traffic until their next check. */
-  async #carryState(): Promise<void> {
-    const { configFile, masterSocket } = this.#settings
-    try {
-      const table = await sendCommand(masterSocket, '@1 show servers state', STATE_TIMEOUT_MS)
-      await writeFile(this.#stateFile, carriedState(table, (await readText(configFile)) ?? ''), { mode: 0o600 })
-    } catch {
-      // A worker that does not answer is the more reason to reload; the new one finds out by its checks.
-    }
+    const log = () => this.#logSince(logStart_bytes)
+    return this.#carried.over(() => reloadThroughMaster(this.#settings.masterSocket, timeout_ms, log))
   }
 
   async #logSize(): Promise<number> {

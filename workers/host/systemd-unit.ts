@@ -1,4 +1,5 @@
 import type { RunResult, UnitState, UnitVerb } from '../../src/drivers/host.ts'
+import type { CarriedServers } from './carried-servers.ts'
 import type { ManagedProgram, Run } from './managed-program.ts'
 import { answers, reloadThroughMaster, rouse } from './master.ts'
 import { commandLine } from './processes.ts'
@@ -15,22 +16,24 @@ export class SystemdUnit implements ManagedProgram {
   readonly #unit: string
   readonly #masterSocket: string
   readonly #run: Run
+  readonly #carried: CarriedServers | undefined
 
-  constructor(unit: string, masterSocket: string, run: Run) {
+  constructor(unit: string, masterSocket: string, run: Run, carried?: CarriedServers) {
     this.#unit = unit
     this.#masterSocket = masterSocket
     this.#run = run
+    this.#carried = carried
   }
 
   async perform(verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
     // Seconds are what journalctl understands of a time; one more line than needed does no harm.
     const since_s = Math.floor(Date.now() / 1000)
     const log = (): Promise<string> => unitLog(this.#unit, since_s, this.#run)
+    if (verb !== 'reload') await this.#carried?.forget()
     if (verb === 'start' || (await systemdState(this.#unit, this.#run)) !== 'running')
       return this.#told(await this.#systemctl([verb === 'reload' ? 'start' : verb], timeout_ms), log)
     const reload = () => this.#systemctl(['reload'], ROUSE_MS)
-    if (verb === 'reload' && (await rouse(this.#masterSocket, timeout_ms, reload)))
-      return reloadThroughMaster(this.#masterSocket, timeout_ms, log)
+    if (verb === 'reload' && (await rouse(this.#masterSocket, timeout_ms, reload))) return this.#reload(timeout_ms, log)
     // systemd would wait for it longer than anybody waits here.
     const mustDie = await this.#isHung()
     if (verb === 'reload' && !mustDie)
@@ -38,6 +41,11 @@ export class SystemdUnit implements ManagedProgram {
     if (mustDie) await this.#systemctl(['kill', '--signal=SIGKILL'], timeout_ms)
     const done = await this.#systemctl([verb === 'reload' ? 'restart' : verb], timeout_ms)
     return done.exitCode === 0 && mustDie ? { exitCode: 0, output: KILLED } : this.#told(done, log)
+  }
+
+  #reload(timeout_ms: number, log: () => Promise<string>): Promise<RunResult> {
+    const reload = () => reloadThroughMaster(this.#masterSocket, timeout_ms, log)
+    return this.#carried === undefined ? reload() : this.#carried.over(reload)
   }
 
   async #told(result: RunResult, log: () => Promise<string>): Promise<RunResult> {

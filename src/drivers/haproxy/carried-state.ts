@@ -8,19 +8,21 @@ const COLUMN = Object.fromEntries(COLUMNS.split(' ').map((name, index) => [name,
 export const NO_STATE = `1\n# ${COLUMNS}\n`
 
 /**
- * What a new worker is told of the servers that are down, as a server-state-file: without it a reload sends traffic to
- * them until their next check. Only servers whose address is the same in the new file are in it, with the weight of
- * that file: HAProxy would believe an old address or weight more than its configuration.
+ * What a new worker is told, as a server-state-file, of the servers that are down: without it a reload sends traffic to
+ * them until their next check; and of those that have names: without it they are out until a name server answers. Only
+ * servers whose address or name is the same in the new file are in it, with the weight of that file: HAProxy would
+ * believe an old address or weight more than its configuration.
  */
 export function carriedState(serversState: string, config: string): string {
   const [version, header, ...rows] = serversState.trimEnd().split('\n')
   if (version !== '1' || header !== `# ${COLUMNS}`) return NO_STATE
-  const down = rows.map((row) => row.split(' ')).filter(isDownByItsCheck)
-  if (down.length === 0) return NO_STATE
+  const known = rows.map((row) => row.split(' ')).filter((cells) => isKnown(cells))
+  if (known.length === 0) return NO_STATE
   const weights = weightsOf(config)
-  const carried = down.flatMap((cells) => {
-    const at = (name: string): string => cells[COLUMN[name] ?? -1] ?? ''
-    const weight = weights.get(`${at('be_name')}/${at('srv_name')} ${at('srv_addr')} ${at('srv_port')}`)
+  const carried = known.flatMap((cells) => {
+    const place = cellOf(cells, 'srv_fqdn') === NONE ? cellOf(cells, 'srv_addr') : cellOf(cells, 'srv_fqdn')
+    const server = `${cellOf(cells, 'be_name')}/${cellOf(cells, 'srv_name')}`
+    const weight = weights.get(`${server} ${place} ${cellOf(cells, 'srv_port')}`)
     if (weight === undefined) return []
     const changed = new Map([
       [COLUMN['srv_admin_state'], '0'],
@@ -32,23 +34,30 @@ export function carriedState(serversState: string, config: string): string {
   return [NO_STATE.trimEnd(), ...carried, ''].join('\n')
 }
 
-function isDownByItsCheck(cells: readonly string[]): boolean {
-  const isMaintained = (Number(cells[COLUMN['srv_admin_state'] ?? -1]) & ~4) !== 0
-  return cells[COLUMN['srv_op_state'] ?? -1] === '0' && !isMaintained
+const NONE = '-'
+const cellOf = (cells: readonly string[], name: string): string => cells[COLUMN[name] ?? -1] ?? ''
+
+/** Whether it is out by its check, or in by an address that its name has. */
+function isKnown(cells: readonly string[]): boolean {
+  if ((Number(cellOf(cells, 'srv_admin_state')) & ~4) !== 0) return false
+  const isNamed = cellOf(cells, 'srv_fqdn') !== NONE && cellOf(cells, 'srv_addr') !== NONE
+  return isNamed || cellOf(cells, 'srv_op_state') === '0'
 }
 
-/**
- * Weights of the checked servers of a haproxy.cfg of ours, by place and address as `show servers state` prints them.
- */
+const isCarried = (options: string): boolean =>
+  !options.endsWith(' disabled') && (options.includes('check inter ') || options.includes(' init-addr '))
+
+/** Weights of the servers of a haproxy.cfg of ours that are checked or have a name, by place as HAProxy prints it. */
 function weightsOf(config: string): ReadonlyMap<string, string> {
   const weights = new Map<string, string>()
   let backend = ''
   for (const line of config.split('\n')) {
     backend = /^backend (\S+)$/.exec(line)?.[1] ?? backend
-    const match = /^ {4}server (\S+) (\S+):(\d+) weight (\d+) (.*)$/.exec(line)
+    const match = /^ {4}server (\S+) (\S+) weight (\d+) (.*)$/.exec(line)
     if (match === null) continue
-    const [, name, address = '', port, weight = '', options = ''] = match
-    if (!options.includes('check inter ') || options.endsWith(' disabled')) continue
+    const [, name, endpoint = '', weight = '', options = ''] = match
+    if (!isCarried(options)) continue
+    const [, address = '', port = '0'] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(endpoint) ?? []
     for (const ip of printedIps(address.replace(/^\[(.*)\]$/, '$1')))
       weights.set(`${backend}/${name} ${ip} ${port}`, weight)
   }

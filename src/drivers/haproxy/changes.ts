@@ -133,12 +133,15 @@ export function serverEffect(
   if (before === undefined || after === undefined) return comesAndGoes(backend, before ?? after) ? 'runtime' : 'reload'
   // A server without a port of its own is of another kind inside HAProxy.
   const sameKind = (before.port === null) === (after.port === null)
-  return sameKind && before.options === after.options ? 'runtime' : 'reload'
+  // HAProxy takes another name or port with an address only, which a server with a name has not.
+  const moved = before.ip !== after.ip || before.port !== after.port
+  const isRenamed = (before.isName || after.isName) && moved
+  return sameKind && !isRenamed && before.options === after.options ? 'runtime' : 'reload'
 }
 
 /** Whether HAProxy 2.6 and later add and delete this server at runtime. */
 function comesAndGoes(backend: L7Backend, entry: Server | undefined): boolean {
-  if (backend.balance === 'first') return false
+  if (backend.balance === 'first' || entry?.isName === true) return false
   // A server that was added at runtime has no words to start its program with, and its check fails.
   if (isProgram(backend.healthCheck)) return false
   // Cookies are refused for servers added at runtime.

@@ -22,7 +22,6 @@ import { servedFrontends } from './resting.ts'
 import { textOf } from './statement.ts'
 import { RUNTIME_COMMANDS_MAX, runtimeStep } from './runtime.ts'
 import { memberOf, portionsOf, serverOf } from './server.ts'
-import type { Sharing } from './sharing.ts'
 import { certificateProblems } from './verify-certificates.ts'
 import { verifyConfig } from './verify.ts'
 
@@ -31,9 +30,11 @@ const CHECK_TIMEOUT_MS = 60_000
 const FILE_TIMEOUT_MS = 10_000
 const UNIT_TIMEOUT_MS = 60_000
 
-/** `sharing`: see `HaproxyPaths`. It may be another one from one call to the next. */
-export function haproxyDriver(own: HaproxyPaths, sharing: () => Sharing | undefined = () => undefined): Driver {
-  const here = (): HaproxyPaths => ({ ...own, sharing: sharing() })
+/** What `HaproxyPaths` has of these; it may be another from one call to the next. */
+export type HaproxySurroundings = Pick<HaproxyPaths, 'sharing' | 'nameServers'>
+
+export function haproxyDriver(own: HaproxyPaths, surroundings: () => HaproxySurroundings = () => ({})): Driver {
+  const here = (): HaproxyPaths => ({ ...own, ...surroundings() })
   return {
     name: 'layer7proxy',
     sections: [

@@ -9,12 +9,14 @@ export interface HaproxyPaths {
   readonly statsSocket: string
   /** Stick tables pass from the old to the new worker through this socket. */
   readonly peersSocket: string
-  /** What a new worker is told of servers that are down; undefined where nobody writes it. */
-  readonly stateFile: string | undefined
+  /** What a new worker is told of servers that are down or have names. */
+  readonly stateFile: string
   /** Where the first configuration goes that somebody else wrote; undefined where there can be none. */
   readonly foundCopy: string | undefined
   /** Account the workers switch to; undefined keeps the account that starts HAProxy. */
   readonly runAs: { readonly user: string; readonly group: string } | undefined
+  /** Who is asked for host names, as HAProxy reads it; undefined where nobody said. */
+  readonly nameServers?: readonly string[] | undefined
   /** With other nodes; undefined on a node without a cluster. */
   readonly sharing?: Sharing | undefined
 }
@@ -53,7 +55,7 @@ export function debianPaths(stateFolder: string): HaproxyPaths {
     masterSocket: '/run/haproxy-master.sock',
     statsSocket: '/run/haproxy/admin.sock',
     peersSocket: '/run/haproxy/peers.sock',
-    stateFile: undefined,
+    stateFile: `${stateFolder}/haproxy.${STATE_FILE}`,
     foundCopy: `${stateFolder}/haproxy.cfg.before-fulcrum`,
     runAs: { user: 'haproxy', group: 'haproxy' },
   }

@@ -9,6 +9,7 @@ import { frontendStatements } from './frontend.ts'
 import { limitsOf } from './l7-rules.ts'
 import { mapFolder } from './maps.ts'
 import type { Folders, HaproxyPaths } from './paths.ts'
+import { hasNames, RESOLVER_PATIENCE, resolversLines } from './host-names.ts'
 import { rawOfWhole } from './raw.ts'
 import { servedFrontends } from './resting.ts'
 import { alone, amongNodes, localPeer, type Sharing, sharesTable } from './sharing.ts'
@@ -53,9 +54,10 @@ function preamble(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
     : []
   const statements = [
     ...globalStatements(view, paths, sharing),
-    ...defaultsStatements(paths),
+    ...DEFAULTS,
     ...rawOfWhole(view, 'defaults'),
     ...ring,
+    ...(hasNames(view, 'live') ? [EMPTY, ...resolversLines(paths.nameServers).map(plain)] : []),
   ]
   if (!isShared) return statements
   const peers = sharing === undefined ? alone(paths.peersSocket) : amongNodes(sharing, certificateFolder(paths))
@@ -95,27 +97,24 @@ function globalStatements(view: ConfigView, paths: HaproxyPaths, sharing?: Shari
     ...(servedFrontends(view).some(({ enabled, http3 }) => enabled && http3 === true)
       ? [plain('    limited-quic')]
       : []),
+    ...(hasNames(view, 'start') ? [plain(`    ${RESOLVER_PATIENCE}`)] : []),
     ...(wantsDh ? [plain('    tune.ssl.default-dh-param 2048')] : []),
-    ...(stateFile === undefined ? [] : [plain(`    server-state-file ${quote(stateFile)}`)]),
+    plain(`    server-state-file ${quote(stateFile)}`),
     ...rawOfWhole(view, 'global'),
     EMPTY,
   ]
 }
 
 /** Every proxy sets its own timeouts; these only keep a proxy of HAProxy's own from waiting for ever. */
-function defaultsStatements({ stateFile }: HaproxyPaths): readonly Statement[] {
-  return [
-    plain('defaults'),
-    plain('    timeout connect 5s'),
-    plain('    timeout client 60s'),
-    plain('    timeout server 60s'),
-    comment(
-      '    # Long connections are counted while they last, every five seconds, and not all at once when they end.',
-    ),
-    plain('    option contstats'),
-    ...(stateFile === undefined ? [] : [plain('    load-server-state-from-file global')]),
-  ]
-}
+const DEFAULTS: readonly Statement[] = [
+  plain('defaults'),
+  plain('    timeout connect 5s'),
+  plain('    timeout client 60s'),
+  plain('    timeout server 60s'),
+  comment('    # Long connections are counted while they last, every five seconds, and not all at once when they end.'),
+  plain('    option contstats'),
+  plain('    load-server-state-from-file global'),
+]
 
 function limitStatements(frontend: L7Frontend): readonly Statement[] {
   const line = linesOf('l7Frontends', frontend.id)

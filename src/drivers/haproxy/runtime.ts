@@ -128,12 +128,17 @@ function rowExpectation({ before, after }: ServerChange): RowExpectation {
   return { where, columns: after === undefined ? undefined : stateColumns(after) }
 }
 
-/** How `show servers state` prints this server. Bit 4 of the admin state only says that the file had it disabled. */
+/**
+ * How `show servers state` prints this server. Of the admin state, bit 4 only says that the file had it disabled, and
+ * bit 32 that its name is not resolved. Whatever address a name has is right.
+ */
 export function stateColumns(entry: Server): Readonly<Record<string, readonly string[]>> {
+  const admin = entry.halted ? [1, 5] : [0, 4]
+  const unresolved = entry.isName ? admin.map((state) => state + 32) : []
   return {
-    srv_addr: printedIps(entry.ip),
+    ...(entry.isName ? {} : { srv_addr: printedIps(entry.ip) }),
     srv_port: [String(entry.port ?? 0)],
     srv_uweight: [String(entry.weight)],
-    srv_admin_state: entry.halted ? ['1', '5'] : ['0', '4'],
+    srv_admin_state: [...admin, ...unresolved].map(String),
   }
 }

@@ -1,8 +1,9 @@
 import type { HealthCheckSetting } from '../../model/health-check.ts'
 import type { L7Backend, L7Real } from '../../model/layer7.ts'
-import type { RealServer } from '../../model/real-server.ts'
+import { type RealServer, resolvedAt } from '../../model/real-server.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { serverCheck } from './checks.ts'
+import { RESOLVING } from './host-names.ts'
 import { commentText, endpointText, quote } from './statement.ts'
 
 /** Backends that choose a server by hashing over stable numbers, so that one server more or less moves few clients. */
@@ -26,7 +27,9 @@ function weightDivisor(backend: L7Backend): number {
 /** One server of one backend with all that HAProxy is told of it. */
 export interface Server {
   readonly id: string
+  /** Or its host name. */
   readonly ip: string
+  readonly isName: boolean
   /** null: the port that the client used. */
   readonly port: number | null
   /** 0 while drained. */
@@ -105,14 +108,26 @@ export function serverOf(backend: L7Backend, ripId: string, view: ConfigView): S
 }
 
 function server(member: L7Real, real: RealServer, { optionsOf, divisor }: Resolved): Server {
-  const options = optionsOf(member)
+  const resolved = resolvedAt(real)
+  const options = optionsOf(member) + (resolved === undefined ? '' : RESOLVING[resolved])
   const port = member.port ?? real.port
   const weight = real.state === 'drained' ? 0 : Math.ceil((member.weight ?? real.weight) / divisor)
   const halted = real.state === 'halted'
   const line = `    server ${real.id} ${endpointText(real.ip, port)} weight ${weight}${options}${halted ? ' disabled' : ''}`
   const comment = `    # ${commentText(real.name)}`
   const backup = member.backup === true
-  return { id: real.id, ip: real.ip, port, weight, halted, backup, options, comment, line }
+  return {
+    id: real.id,
+    ip: real.ip,
+    isName: resolved !== undefined,
+    port,
+    weight,
+    halted,
+    backup,
+    options,
+    comment,
+    line,
+  }
 }
 
 // Records are never changed in place, so their indexes live exactly as long as they do.

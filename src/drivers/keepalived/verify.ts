@@ -1,6 +1,7 @@
 import { checkFrom } from '../../health-checks/built-in.ts'
 import { checkSettingProblems } from '../../health-checks/rules.ts'
-import { canonicalIp, familyOf } from '../../base/ip-network.ts'
+import { canonicalIp, familyOf, parseIp } from '../../base/ip-network.ts'
+import { memberNameProblems } from '../../rules/host-names.ts'
 import { backendProblems, frontendProblems, maskProblem, whyNoServer } from '../../rules/layer4.ts'
 import type { L4Frontend } from '../../model/layer4.ts'
 import { parsePorts } from '../../model/ports.ts'
@@ -30,6 +31,7 @@ export function verifyConfig(desired: ConfigView): readonly Problem[] {
     for (const { field, message } of [
       ...backendProblems(backend),
       ...checkSettingProblems(backend.healthCheck, 'layer-4', checkOf),
+      ...memberNameProblems(backend, (id) => desired.get('realServers', id)),
     ]) {
       problems.push(problem('l4Backends', backend.id, field, `Backend ${backend.name}: ${field} ${message}`))
     }
@@ -71,6 +73,8 @@ function placeProblems(
   add: (field: string, message: string) => void,
 ): void {
   const { ip, ports, forwarding } = frontend
+  // A name is told of with its backend.
+  if (parseIp(place.ip) === undefined) return
   const why = whyNoServer(place.ip)
   if (why !== undefined) add('backendId', `${place.name} cannot have the address ${place.ip}: ${why}`)
   if (familyOf(place.ip) !== familyOf(ip)) add('ip', `${ip} and ${place.name} (${place.ip}) are not of one family`)

@@ -28,6 +28,19 @@ t.test('what was written is read', (test) => {
   test.end()
 })
 
+t.test('host names of real servers are written and read; files have held addresses only', (test) => {
+  const realServers = [
+    realServer('live', { ip: 'web.test', resolve: 'live' }),
+    realServer('start', { ip: 'localhost', resolve: 'start' }),
+    realServer('address', { ip: '2001:db8::1' }),
+  ]
+  test.match(read(textOf(sourceOf({ realServers }))), { contents: { realServers } })
+  test.same(problems(textOf(sourceOf({ realServers: [realServer('a', { ip: 'no host' })] }))).slice(0, 1), [
+    'sections.realServers.data.realServers.0.ip INVALID',
+  ])
+  test.end()
+})
+
 /** What older files did not have is empty when they are read. */
 const SINCE_THE_FIFTH = { syslogServers: [] } as const
 const SINCE_THE_FOURTH = { ...SINCE_THE_FIFTH, acmeAccounts: [], acmeOrders: [] } as const

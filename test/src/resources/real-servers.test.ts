@@ -55,6 +55,94 @@ t.test('weight and state have defaults; a change keeps what it leaves out but th
   test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field: 'port', code: 'REQUIRED' }] })
 })
 
+t.test('a real server has an address or a host name, and of a name it is said when it is resolved', async (test) => {
+  const { call, created, read } = await fixture()
+  const ips = ['web.example.org', 'Web-1', 'a.b-c.d1', `${'a'.repeat(63)}.${'b'.repeat(63)}.example`, 'localhost']
+  for (const [at, ip] of ips.entries()) {
+    test.match(await read(await created({ name: `n${at}`, ip, port: 80 })), { ip, resolve: 'live' })
+  }
+  const hostile = [
+    '',
+    ' ',
+    '.',
+    'a.',
+    '.a',
+    'a..b',
+    '-a',
+    'a-',
+    '_http._tcp.web',
+    '10.1',
+    '1',
+    'web.1',
+    '0x7f',
+    'web.0x1',
+  ]
+  hostile.push(
+    'a b',
+    'a#b',
+    'a%[src]',
+    "a'b",
+    'a"b',
+    'a\\b',
+    'a$HOME',
+    '${HOME}',
+    'a\nb',
+    'a\u0000b',
+    'a\u2028b',
+    'ä.de',
+    'a:80',
+  )
+  hostile.push(
+    'ipv4@1.2.3.4',
+    'unix@/x',
+    '/tmp/x',
+    'fd@3',
+    'a'.repeat(64),
+    `${'a.'.repeat(126)}ab`,
+    '*',
+    'a/b',
+    'a,b',
+    'web.test:80',
+  )
+  for (const ip of hostile) {
+    const answer = await call('POST', PATH, { body: { name: 'x', ip, port: 80 } })
+    test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field: 'ip' }] }, encodeURIComponent(ip))
+  }
+  const id = await created({ name: 'web', ip: 'web.test', resolve: 'start', port: 80 })
+  test.match(await read(id), { resolve: 'start' })
+  await call('PUT', `${PATH}/${id}`, { body: { port: 80, resolve: null } })
+  test.match(await read(id), { resolve: 'live' })
+  await call('PUT', `${PATH}/${id}`, { body: { port: 80, resolve: 'start' } })
+  await call('PUT', `${PATH}/${id}`, { body: { port: 80, ip: '192.0.2.9' } })
+  test.notOk('resolve' in (await read(id)), 'it goes with the name')
+  const refused = await call('PUT', `${PATH}/${id}`, { body: { port: 80, resolve: 'start' } })
+  test.match(refused.json, { code: 'INVALID_BODY', errors: [{ field: 'resolve' }] })
+  const [found] = (await call('GET', `${PATH}?q=WEB.example`)).json.data
+  test.match(found, { ip: 'web.example.org' })
+})
+
+t.test('Layer 4 takes no real server with a host name, whichever is edited last', async (test) => {
+  const { call, created, read } = await fixture()
+  const BACKENDS = '/ipvsDirector/backends'
+  const [named, plain] = [
+    await created({ name: 'named', ip: 'web.test', port: 80 }),
+    await created({ name: 'plain', ip: '192.0.2.7', port: 80 }),
+  ]
+  const reals = [{ ripId: plain }, { ripId: named }]
+  const field = { field: 'reals.1.ripId', message: new RegExp(`real server named \\(${named}\\).*host name web.test`) }
+  test.match((await call('POST', BACKENDS, { body: { name: 'b', reals } })).json, {
+    code: 'INVALID_BODY',
+    errors: [field],
+  })
+  const made = await call('POST', BACKENDS, { body: { name: 'b', reals: [{ ripId: plain }] } })
+  const backend = String(made.json.data.id)
+  test.match((await call('PUT', `${BACKENDS}/${backend}`, { body: { reals } })).json, { errors: [field] })
+  const moved = await call('PUT', `${PATH}/${plain}`, { body: { port: 80, ip: 'web.test' } })
+  const message = new RegExp(`Layer 4 backend b \\(${backend}\\)`)
+  test.match(moved.json, { code: 'INVALID_BODY', errors: [{ field: 'ip', message }] })
+  test.match(await read(plain), { ip: '192.0.2.7' })
+})
+
 t.test('a move changes the state only, and repeating it changes nothing', async (test) => {
   const { call, created, read } = await fixture()
   const id = await created({ name: 'web', ip: '192.0.2.1', port: 80, weight: 7 })

@@ -7,7 +7,7 @@ const CONTRACT =
   `status mode currentSessions maxSessions sessionLimit totalSessions sessionRate sessionRateMax bytesIn bytesOut requestRate
   totalRequests responses1xx responses2xx responses3xx responses4xx responses5xx responsesOther requestErrors connectionErrors responseErrors
   requestsDenied responsesDenied retries redispatches currentQueue maxQueue activeServers backupServers weight checkStatus checkCode
-  checkDuration lastChange downtime queueTime connectTime responseTime totalTime`.split(/\s+/)
+  checkDuration address lastChange downtime queueTime connectTime responseTime totalTime`.split(/\s+/)
 
 t.test('the figures are those of the contract, and HAProxy has a column for each', async (t) => {
   const all = Object.values(LIVE_FIELDS).flat()

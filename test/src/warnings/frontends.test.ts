@@ -1,13 +1,7 @@
 import t from 'tap'
 import type { Rule } from '../../../src/model/l7-rules.ts'
 import type { L7Backend, L7Frontend } from '../../../src/model/layer7.ts'
-import {
-  believesAnybody,
-  plainCookies,
-  rests,
-  rulesWithoutEffect,
-  withoutEffect,
-} from '../../../src/warnings/frontends.ts'
+import { believesAnybody, plainCookies, rests, withoutEffect } from '../../../src/warnings/frontends.ts'
 import { backend, frontend } from '../../fixtures/config.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
@@ -56,41 +50,11 @@ t.test('COOKIE_NOT_SECURE: the backend of a rule as well', async (test) => {
   test.same(codes(plainCookies(frontend('f', 'a'), view)), [])
 })
 
-const onPath = (match: 'is' | 'begins', path: string): Pick<Rule, 'when'> => ({
-  when: { all: [{ type: 'path', match, values: [path] }] },
-})
-
-t.test('RULE_CANNOT_HOLD: one before it takes every request', async (test) => {
-  const of = (rules: Rule[], more: Partial<L7Frontend> = {}) =>
-    rulesWithoutEffect(frontend('f', 'b', { rules, ...more })).map(({ code, message }) => [code, message] as const)
-  const [all, some, header]: Rule[] = [
-    { name: 'closed', do: { type: 'deny' } },
-    { ...onPath('is', '/a'), do: { type: 'deny' } },
-    { do: { type: 'removeHeader', name: 'X' } },
-  ]
-  test.same(of([some, header, all] as Rule[]), [])
-  test.match(of([header, all, some] as Rule[]), [
-    ['RULE_CANNOT_HOLD', /rule 2 \(closed\) takes every request, so rule 3/],
-  ])
-  test.same(of([all, some] as Rule[], { enabled: false }), [])
-})
-
 t.test('PROXY_FROM_ANYBODY: whoever reaches a frontend names its client', async (test) => {
   const of = (more: Partial<L7Frontend>) => believesAnybody(frontend('f', 'b', more)).map(({ code }) => code)
   test.same(of({ proxyProtocol: true }), ['PROXY_FROM_ANYBODY'])
   for (const more of [{ proxyProtocol: ['192.0.2.1'] }, { proxyProtocol: true, enabled: false }, {}])
     test.same(of(more), [])
-})
-
-t.test('REDIRECT_LOOP: it leads to where it holds as well', async (test) => {
-  const of = (when: Pick<Rule, 'when'>, to: string) =>
-    codes(rulesWithoutEffect(frontend('f', 'b', { rules: [{ ...when, do: { type: 'redirect', to } }] })))
-  test.same(of({}, '/a?x'), ['REDIRECT_LOOP'])
-  test.same(of(onPath('begins', '/a'), '/a/b#c'), ['REDIRECT_LOOP'])
-  test.same(of(onPath('is', '/a'), '/a'), ['REDIRECT_LOOP'])
-  test.same(of(onPath('is', '/a'), '/a/'), [])
-  test.same(of(onPath('begins', '/a'), 'https://other.test/a'), [], 'another host')
-  test.same(of(onPath('begins', '/a'), '/{host}/a'), [], 'nobody knows')
 })
 
 t.test('FRONTEND_RESTS: its floating IP is disabled', async (test) => {

@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { haproxyDriver } from '../../../src/drivers/haproxy/driver.ts'
-import type { Sharing } from '../../../src/drivers/haproxy/sharing.ts'
+import { haproxyDriver, type HaproxySurroundings } from '../../../src/drivers/haproxy/driver.ts'
 import { supervisedPaths } from '../../../src/drivers/haproxy/paths.ts'
 import type { PlanOptions, PlanResult } from '../../../src/drivers/driver.ts'
 import type { ConfigView } from '../../../src/model/sections.ts'
@@ -12,14 +11,14 @@ import type { HostSettings } from '../../../workers/host/host-settings.ts'
 import { LinuxHost } from '../../../workers/host/linux-host.ts'
 
 /** A real HAProxy in a temporary folder, not yet started; stopped at the end of the test. */
-export function haproxyFixture(t: Test, sharing: () => Sharing | undefined = () => undefined) {
+export function haproxyFixture(t: Test, surroundings?: () => HaproxySurroundings) {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-haproxy-'))
   const paths = supervisedPaths(folder)
   const { program, configFile, masterSocket } = paths
   const layer7proxy = { mode: 'supervised', program, configFile, masterSocket, folder } as const
   const settings: HostSettings = { profile: 'trial', stateFolder: folder, layer7proxy }
   const host = new LinuxHost({ layer7proxy }, folder)
-  const driver = haproxyDriver(paths, sharing)
+  const driver = haproxyDriver(paths, surroundings)
   t.teardown(async () => {
     await host.unit('layer7proxy', 'stop', 10_000)
     rmSync(folder, { recursive: true, force: true })

@@ -40,6 +40,21 @@ t.test('nothing is said of servers that changed, are gone, halted or no longer c
   t.end()
 })
 
+t.test('a server with a name keeps the address that it has', (t) => {
+  const named = (address: string, state: number, admin: number, name = 'Web.test', weight = 100) =>
+    row('r1', address, state, admin, weight).replace(' 1 - 8000 ', ` 1 ${name} 8000 `)
+  for (const isChecked of [true, false]) {
+    const file = config({ ip: 'Web.test', weight: 7 }, isChecked)
+    t.equal(carriedState(table(named('192.0.2.1', 2, 0)), file), table(named('192.0.2.1', 2, 0, 'Web.test', 7)))
+    t.equal(carriedState(table(named('-', 0, 32)), file), NO_STATE, 'it has none')
+    t.equal(carriedState(table(named('192.0.2.1', 2, 0, 'other.test')), file), NO_STATE, 'it had another name')
+    t.equal(carriedState(table(row('r1', '192.0.2.1', 2, 0)), file), NO_STATE, 'it had an address')
+  }
+  t.equal(carriedState(table(named('192.0.2.1', 2, 0)), config({})), NO_STATE, 'it has an address now')
+  t.equal(carriedState(table(named('192.0.2.1', 2, 0)), config({ ip: 'Web.test', state: 'halted' })), NO_STATE)
+  t.end()
+})
+
 t.test('a table of another shape is not guessed at', (t) => {
   t.equal(carriedState('2\n# be_id\n', config({})), NO_STATE)
   t.equal(carriedState('', config({})), NO_STATE)

@@ -14,6 +14,7 @@ t.test('the places of Debian’s unit', (t) => {
   const paths = debianPaths('/s')
   t.equal(paths.masterSocket, '/run/haproxy-master.sock')
   t.equal(paths.foundCopy, '/s/haproxy.cfg.before-fulcrum')
+  t.equal(paths.stateFile, '/s/haproxy.server-state')
   t.strictSame(paths.runAs, { user: 'haproxy', group: 'haproxy' })
   t.end()
 })

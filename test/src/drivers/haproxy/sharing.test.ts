@@ -18,7 +18,7 @@ const sharing: Sharing = {
   ],
 }
 const told: { sharing: Sharing | undefined } = { sharing }
-const driver = haproxyDriver(PATHS, () => told.sharing)
+const driver = haproxyDriver(PATHS, () => told)
 const viewWith = (type: 'ip' | 'cookie', enabled = true, weight = 1) =>
   viewOf({
     realServers: [realServer('r1', { weight })],

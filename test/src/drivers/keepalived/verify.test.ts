@@ -25,6 +25,17 @@ t.test('an ordinary frontend has no problem', (test) => {
   test.end()
 })
 
+t.test('a real server with a host name is no destination, however it came here', (test) => {
+  const named = [realServer('far', { ip: 'web.test', resolve: 'live' })]
+  for (const ip of ['192.0.2.10', 'fd00::2']) {
+    const records = { l4Backends: [l4Backend('be', ['far'])], l4Frontends: [l4Frontend('fe', 'be', { ip })] }
+    const found = problems({ ...records, realServers: named })
+    test.match(found, [/^l4Backends be reals\.0\.ripId: Backend be: .* real server far \(far\).* host name web\.test/])
+    test.equal(found.length, 1, 'and nothing of what follows from it')
+  }
+  test.end()
+})
+
 t.test('what the kernel could not do is said before', (test) => {
   test.match(one({ forwarding: 'gate' }, {}, ['app']), [
     /l4Frontends fe forwarding: .*gate cannot change the port.*8080/,

@@ -1,0 +1,81 @@
+import { contains, parseNetwork } from '../base/ip-network.ts'
+import type { Condition, Rule, When } from '../model/l7-rules.ts'
+
+/** What is compared without regard to case. */
+const CASELESS: ReadonlySet<string> = new Set(['host', 'sni', 'header name'])
+const folded = (type: string, text: string): string => (CASELESS.has(type) ? text.toLowerCase() : text)
+
+/** Whether each request that the second rule holds for is one that the first one holds for. Only what is certain. */
+export function covers({ when: first }: Rule, { when: second }: Rule): boolean {
+  if (first === undefined) return true
+  if (second === undefined) return false
+  // Each way in which the second can hold: conditions that hold together.
+  return waysOf(second).every((together) => holdsWith(first, together))
+}
+
+const waysOf = ({ all, any = [] }: When): readonly (readonly Condition[])[] =>
+  all === undefined ? any.map((condition) => [condition]) : [all]
+
+function holdsWith({ all, any = [] }: When, together: readonly Condition[]): boolean {
+  const follows = (wanted: Condition) => together.some((given) => implies(given, wanted))
+  return all === undefined ? any.some(follows) : all.every(follows)
+}
+
+function implies(given: Condition, wanted: Condition): boolean {
+  if (given.type !== wanted.type || nameOf(given) !== nameOf(wanted)) return false
+  const [isNot, wantsNot] = [given.negate === true, wanted.negate === true]
+  if (isNot !== wantsNot) return false
+  return isNot ? isWithin(wanted, given) : isWithin(given, wanted)
+}
+
+const nameOf = ({ type, name = '' }: Condition): string => (type === 'header' ? folded('header name', name) : name)
+
+/** Whether all that fits the values of the one fits those of the other; without values, it only has to be there. */
+function isWithin(one: Condition, other: Condition): boolean {
+  if (other.values.length === 0) return true
+  if (one.values.length === 0) return false
+  // Long lists are left alone: a frontend may have 200 rules of 1,000 values each.
+  if (isWhole(one) && isWhole(other)) return one.values.length <= FOUND_MAX && isSubset(wholesOf(one), wholesOf(other))
+  if (one.values.length * other.values.length > COMPARED_MAX) return false
+  return one.values.every((value) => other.values.some((wider) => isPart(one, value, other, wider)))
+}
+
+const FOUND_MAX = 100
+const COMPARED_MAX = 1_000
+const isWhole = ({ type, match = 'is' }: Condition): boolean => match === 'is' && type !== 'source'
+
+// Rules are never changed in place.
+const wholes = new WeakMap<Condition, ReadonlySet<string>>()
+
+function wholesOf(condition: Condition): ReadonlySet<string> {
+  let known = wholes.get(condition)
+  if (known === undefined) {
+    known = new Set(condition.values.map((value) => folded(condition.type, value)))
+    wholes.set(condition, known)
+  }
+  return known
+}
+
+function isSubset(some: ReadonlySet<string>, all: ReadonlySet<string>): boolean {
+  for (const one of some) if (!all.has(one)) return false
+  return true
+}
+
+function isPart(one: Condition, value: string, other: Condition, wider: string): boolean {
+  const { type } = one
+  if (type === 'source') return isPartOfNetwork(value, wider)
+  const [how, howWide] = [one.match ?? 'is', other.match ?? 'is']
+  if (how === howWide && value === wider) return true
+  if (how === 'regex') return false
+  const [text, part] = [folded(type, value), folded(type, wider)]
+  if (howWide === 'contains') return text.includes(part)
+  if (how !== 'is' && how !== howWide) return false
+  if (howWide === 'begins') return text.startsWith(part)
+  if (howWide === 'ends') return text.endsWith(part)
+  return howWide === 'is' && text === part
+}
+
+function isPartOfNetwork(value: string, wider: string): boolean {
+  const [network, around] = [parseNetwork(value), parseNetwork(wider)]
+  return network !== undefined && around !== undefined && contains(around, network)
+}

@@ -1,0 +1,99 @@
+import { portRanges } from '../drivers/haproxy/tls.ts'
+import type { L7Frontend } from '../model/layer7.ts'
+import { type ActionType, type Condition, conditionsOf, type Rule } from '../model/l7-rules.ts'
+import type { Warning } from '../model/warning.ts'
+import { endsList } from '../rules/l7-rules.ts'
+import { about } from './about.ts'
+import { covers } from './coverage.ts'
+
+/** Rules behind one that takes all that they would hold for, and redirects that lead to themselves. */
+export function rulesWithoutEffect(frontend: L7Frontend): readonly Warning[] {
+  const { enabled, rules = [] } = frontend
+  if (!enabled) return []
+  const found: Warning[] = []
+  const title = (at: number) => `rule ${at + 1}${rules[at]?.name === undefined ? '' : ` (${rules[at].name})`}`
+  const late = tooLate(rules)
+  if (late !== undefined) {
+    const { at, taker, isAll } = late
+    const takes = isAll
+      ? `${title(taker)} takes every request, so ${title(at)} and what follows comes too late`
+      : `${title(taker)} takes every request that ${title(at)} is for`
+    found.push(about('RULE_CANNOT_HOLD', 'l7Frontends', frontend, `has rules that never hold: ${takes}`))
+  }
+  for (const [at, rule] of rules.entries()) {
+    if (!redirectsToItself(rule, frontend)) continue
+    const says = `has a redirect onto itself: ${title(at)} also holds for ${rule.do.to}, and browsers give up`
+    found.push(about('REDIRECT_LOOP', 'l7Frontends', frontend, says))
+  }
+  return found
+}
+
+/** What changes of a request what later rules look at. */
+const CHANGES: ReadonlySet<ActionType> = new Set(['rewritePath', 'setHeader', 'addHeader', 'removeHeader'])
+
+/** The first rule that one before it leaves nothing for. */
+function tooLate(rules: readonly Rule[]) {
+  /** Those that end the list, since the request was last changed. */
+  let takers: number[] = []
+  for (const [at, rule] of rules.entries()) {
+    const taker = takers.find((before) => covers(rules[before] as Rule, rule))
+    if (taker !== undefined) return { at, taker, isAll: rules[taker]?.when === undefined }
+    if (CHANGES.has(rule.do.type)) takers = []
+    if (endsList(rule)) takers.push(at)
+  }
+  return undefined
+}
+
+/** Where a redirect leads; without a host or path it is that of the request. */
+interface Target {
+  readonly host?: string
+  readonly path?: string
+}
+
+/** To a place of this frontend that its own conditions hold for. */
+function redirectsToItself(rule: Rule, frontend: L7Frontend): boolean {
+  const { type, to = '' } = rule.do
+  const target = type === 'redirect' ? targetOf(to, frontend) : undefined
+  if (target === undefined) return false
+  const conditions = conditionsOf(rule)
+  // Another name may be that of another machine, unless the rule says that it comes here.
+  const isHere = target.host === undefined || conditions.some((condition) => condition.type === 'host')
+  return isHere && conditions.every((condition) => holdsAgain(condition, target))
+}
+
+/** Undefined where it is not certain, or is not this frontend. */
+function targetOf(to: string, frontend: L7Frontend): Target | undefined {
+  const [, scheme, authority = '', path = ''] = /^(?:(https?):\/\/([^/?#{}]+|\{host\}))?([^?#]*)/.exec(to) ?? []
+  const place = placeOf(scheme === undefined ? path : path || '/')
+  if (place === undefined || scheme === undefined) return place
+  const isTls = scheme === 'https'
+  const [name = '', port = isTls ? '443' : '80'] = authority.split(':')
+  const isSame = authority === '{host}'
+  // What clients call the host has its port.
+  const isServed = portRanges(frontend).some(
+    (range) => range.isTls === isTls && (isSame || (range.first <= Number(port) && Number(port) <= range.last)),
+  )
+  if (!isServed) return undefined
+  return isSame ? place : { ...place, host: name.toLowerCase() }
+}
+
+function placeOf(path: string): Target | undefined {
+  if (path === '{path}') return {}
+  return !path.startsWith('/') || path.startsWith('//') || path.includes('{') ? undefined : { path }
+}
+
+function holdsAgain(condition: Condition, { host, path }: Target): boolean {
+  if (condition.type === 'source') return true
+  if (condition.type === 'path') return path === undefined || fits(condition, path)
+  return condition.type === 'host' && (host === undefined || fits(condition, host))
+}
+
+function fits({ type, match = 'is', values, negate = false }: Condition, text: string): boolean {
+  if (negate) return false
+  return values.some((value) => {
+    const wanted = type === 'host' ? value.toLowerCase() : value
+    if (match === 'begins') return text.startsWith(wanted)
+    if (match === 'ends') return text.endsWith(wanted)
+    return match === 'contains' ? text.includes(wanted) : match === 'is' && text === wanted
+  })
+}

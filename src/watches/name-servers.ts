@@ -1,0 +1,62 @@
+import { Repeated } from '../base/repeated.ts'
+import type { Log } from '../base/log.ts'
+import type { ApplyEngine } from '../config/apply.ts'
+
+/** The driver that names them. */
+const HAPROXY = 'layer7proxy'
+const LOOK_EVERY_MS = 5_000
+
+/** The name servers that the HAProxy of this node was told: all plans are made with these. */
+export interface NameServersHere {
+  current: readonly string[]
+}
+
+export interface NameServersParts {
+  readonly engine: Pick<ApplyEngine, 'busy' | 'converge'>
+  readonly here: NameServersHere
+  readonly read: () => Promise<readonly string[]>
+  /** Whether HAProxy is this daemon's to change, and asks them for anything. */
+  readonly isAsked: () => boolean
+  readonly log: Log
+}
+
+/**
+ * Who is asked for host names is a setting of the machine, which may change with a lease. HAProxy reads it at a start
+ * only, so it is told by a reload, which keeps its connections and the addresses that it knows.
+ */
+export class NameServers {
+  readonly #parts: NameServersParts
+  readonly #looks: Repeated
+  #isLooking = false
+
+  constructor(parts: NameServersParts) {
+    this.#parts = parts
+    this.#looks = new Repeated('the name servers of this machine', () => this.look(), LOOK_EVERY_MS, parts.log)
+  }
+
+  start(): void {
+    this.#looks.start()
+  }
+
+  close(): void {
+    this.#looks.stop()
+  }
+
+  /** An apply that comes in between is planned with what HAProxy was told, or it would leave the reload out. */
+  async look(): Promise<void> {
+    const { engine, here, read, isAsked } = this.#parts
+    if (this.#isLooking) return
+    this.#isLooking = true
+    try {
+      const [before, now] = [here.current, await read()]
+      if (engine.busy || now.join() === before.join()) return
+      here.current = now
+      if (!isAsked()) return
+      const { ok } = await engine.converge(({ name }) => name === HAPROXY)
+      // Why not is in the log.
+      if (!ok) here.current = before
+    } finally {
+      this.#isLooking = false
+    }
+  }
+}

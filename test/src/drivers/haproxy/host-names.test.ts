@@ -1,0 +1,50 @@
+import t from 'tap'
+import { hasNames, nameServersOf, resolversLines } from '../../../../src/drivers/haproxy/host-names.ts'
+import { serverOf } from '../../../../src/drivers/haproxy/server.ts'
+import { serverEffect } from '../../../../src/drivers/haproxy/changes.ts'
+import { stateColumns } from '../../../../src/drivers/haproxy/runtime.ts'
+import type { RealServer } from '../../../../src/model/real-server.ts'
+import { backend, realServer } from '../../../fixtures/config.ts'
+import { viewOf } from './records.ts'
+
+t.test('name servers are those of the C library', (t) => {
+  const text = `# written by\nsearch example.org\n nameserver\t192.0.2.53 # first\nnameserver 2001:db8::53
+nameserver fe80::1%eth0\nnameserver nowhere\n;nameserver 192.0.2.1\nnameserver 192.0.2.54\nnameserver 192.0.2.55\n`
+  t.same(nameServersOf(text), ['192.0.2.53:53', '[2001:db8::53]:53', '192.0.2.54:53'])
+  t.same(nameServersOf(''), ['127.0.0.1:53'], 'this very machine')
+  t.match(resolversLines(nameServersOf(text)).join('\n'), /nameserver dns2 \[2001:db8::53\]:53$/m)
+  t.end()
+})
+
+t.test('names are asked for while some server has a live one', (t) => {
+  const asks = (more: Partial<RealServer>) => hasNames(viewOf({ realServers: [realServer('r', more)] }), 'live')
+  t.notOk(asks({}))
+  t.notOk(asks({ ip: 'web.test', resolve: 'start' }))
+  t.ok(asks({ ip: 'web.test', resolve: 'live' }))
+  t.ok(asks({ ip: 'web.test' }), 'as a record may be that was restored')
+  t.end()
+})
+
+t.test('HAProxy is reloaded when a name comes, goes or becomes another, and told the rest', (t) => {
+  const group = backend('b', ['r'])
+  const server = (more: Partial<RealServer>) =>
+    serverOf(group, 'r', viewOf({ realServers: [realServer('r', more)], l7Backends: [group] }))
+  const named = { ip: 'web.test', resolve: 'live' } as const
+  const effect = (before?: Partial<RealServer>, after?: Partial<RealServer>) =>
+    serverEffect(group, before && server(before), after && server(after))
+  t.equal(effect(undefined, named), 'reload')
+  t.equal(effect(named, undefined), 'reload')
+  t.equal(effect({}, named), 'reload')
+  t.equal(effect(named, {}), 'reload')
+  t.equal(effect(named, { ...named, ip: 'other.test' }), 'reload')
+  t.equal(effect(named, { ...named, port: 81 }), 'reload')
+  t.equal(effect(named, { ...named, resolve: 'start' }), 'reload')
+  t.equal(effect(named, { ...named, weight: 3, state: 'halted' }), 'runtime')
+  const read = server({ ...named, state: 'halted' })
+  t.same(read && stateColumns(read), {
+    srv_port: ['8000'],
+    srv_uweight: ['100'],
+    srv_admin_state: ['1', '5', '33', '37'],
+  })
+  t.end()
+})
