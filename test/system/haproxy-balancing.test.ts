@@ -119,7 +119,7 @@ t.test('the fallback is not remembered by persistence', async (t) => {
       [one, two].map((real) => ({ ...real, state: ids.includes(real.id) ? 'halted' : 'online' })),
     )
   let running = config(more)
-  await apply(undefined, running)
+  t.match(await apply(undefined, running), { ok: true })
   const table: readonly (readonly [readonly string[], string])[] = [
     [[], 'one'],
     [['r1'], 'two'],
