@@ -58,7 +58,8 @@ t.test(
     for (const path of new Set(['/services', ...floods.map((each) => each[4])]))
       calm[path] = await felt(daemon, 2, REQUESTS, path)
     for (const [what, token, method, path, same, body] of floods) {
-      const stop = await flooding({ port: daemon.port, token, method, path, body, width: WIDTH })
+      const flood = () => flooding({ port: daemon.port, token, method, path, body, width: WIDTH })
+      const stop = await flood()
       const other = await felt(daemon, 2, REQUESTS)
       // Every request of the same kind is answered as well, or this throws.
       const alike = await felt(daemon, 2, 5, same)
@@ -67,7 +68,15 @@ t.test(
         `${what}: ${textOf(other, calm['/services'])}; the same asked by another: ${textOf(alike, calm[same])}; ${told(statuses)}`,
       )
       test.ok(![...statuses.keys()].some((status) => status >= 500), `${what}: ${told(statuses)}`)
-      if (what === 'searches of the audit log') test.ok(statuses.has(429), 'two at once are the most of one user')
+      if (what !== 'searches of the audit log') continue
+      // On a busy machine each may be over before the third is there.
+      let found = statuses
+      for (let again = 0; again < 20 && !found.has(429); again += 1) {
+        const stopAgain = await flood()
+        await felt(daemon, 2, 5)
+        found = await stopAgain()
+      }
+      test.ok(found.has(429), 'two at once are the most of one user')
     }
     for (let n = 0; n < 51; n += 1) await freshToken(daemon)
     const mine = await daemon.call('GET', '/localUsers/me/sessions', { token: await freshToken(daemon) })
