@@ -1,6 +1,6 @@
-import { hasNames } from '../drivers/haproxy/host-names.ts'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { hasNames } from '../drivers/haproxy/host-names.ts'
 import { chosenCertificate } from '../listeners/lent-certificate.ts'
 import { type FirstAdministrator, passwordWasShown } from '../auth/first-start.ts'
 import { CertificateWatch, certificatesIn } from '../watches/certificate-watch.ts'

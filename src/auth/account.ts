@@ -239,6 +239,4 @@ export class Account implements Accounts {
   }
 }
 
-/** By age. */
-
 const isoOf = (at_ms: number) => new Date(at_ms).toISOString()

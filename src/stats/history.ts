@@ -9,7 +9,7 @@ import { AnswerCache } from './answer-cache.ts'
 import { type Arrangement, listOf, one, proxies, realsOf, servers } from './arrangement.ts'
 import { type HistoryPage, HistoryText } from './history-text.ts'
 import { JsonBuffer } from './json-buffer.ts'
-import { CORE_METRICS, METRICS } from '../model/metrics.ts'
+import { CORE_METRICS, type Metric, METRICS } from '../model/metrics.ts'
 import type { ObjectNames } from './names.ts'
 import type { ArchiveObjects } from './objects.ts'
 import { BLOCK_BUCKETS, RenderedSeries } from './rendered-series.ts'
@@ -223,8 +223,8 @@ export class HistoryAnswers {
 
   /** Closed buckets never change, so what was asked says which bytes these are. */
   #tag({ tag }: Target, { query, storage, closed_s, window: { step_s, first_s, end_s } }: HistoryPage): string {
-    const chosen = query.metrics.map((metric) => METRICS.indexOf(metric).toString(36))
-    const metrics = query.metrics === CORE_METRICS ? '' : chosen.join('')
+    // Nearly everybody asks for these.
+    const metrics = query.metrics === CORE_METRICS ? '' : query.metrics.map(placeOf).join('')
     const fault = storage === undefined ? '' : `s${storage.since_ms}${storage.isStoring ? 'k' : ''}`
     const state = `${this.#nonce}${this.#generation}-${this.#version}${fault}`
     // An open bucket is unknown whenever it is asked for, and once it is closed it is another one.
@@ -276,6 +276,8 @@ export class HistoryAnswers {
     }
   }
 }
+
+const placeOf = (metric: Metric): string => METRICS.indexOf(metric).toString(36)
 
 function tagOf(what: string): string {
   return createHash('sha1').update(what).digest('base64url').slice(0, TAG_LENGTH)

@@ -28,13 +28,55 @@ function implies(given: Condition, wanted: Condition): boolean {
   return isNot ? isWithin(wanted, given) : isWithin(given, wanted)
 }
 
+/** Rules in their order; of thousands only those are compared with another one that may cover it. */
+export class Takers {
+  readonly #rules = new Map<number, Rule>()
+  /** By each value that one compares the whole of something with; all others. */
+  readonly #byValue = new Map<string, number[]>()
+  readonly #others: number[] = []
+
+  add(at: number, rule: Rule): void {
+    this.#rules.set(at, rule)
+    const keys = keysOf(rule)
+    if (keys === undefined) this.#others.push(at)
+    for (const key of keys ?? []) {
+      const known = this.#byValue.get(key)
+      if (known === undefined) this.#byValue.set(key, [at])
+      else known.push(at)
+    }
+  }
+
+  /** The first that covers this one. */
+  first(rule: Rule): number | undefined {
+    const [together = []] = rule.when === undefined ? [] : waysOf(rule.when)
+    // Only whole values are within whole values, and then the first of them is there as well.
+    const near = together.flatMap((given) => this.#byValue.get(keyOf(given, given.values[0] ?? '')) ?? [])
+    const candidates = [...this.#others, ...near].toSorted((one, other) => one - other)
+    return candidates.find((at) => covers(this.#rules.get(at) as Rule, rule))
+  }
+}
+
+const keyOf = (condition: Condition, value: string): string =>
+  `${condition.type} ${nameOf(condition)} ${folded(condition.type, value)}`
+
+/** Values of which one has to be there for whatever this rule covers; undefined where that cannot be said. */
+function keysOf({ when }: Rule): readonly string[] | undefined {
+  const { all, any = [] } = when ?? {}
+  const needed = all === undefined ? any : all.filter(isListed).slice(0, 1)
+  if (needed.length === 0 || !needed.every(isListed)) return undefined
+  return needed.flatMap((condition) => condition.values.map((value) => keyOf(condition, value)))
+}
+
+const isListed = (condition: Condition): boolean =>
+  isWhole(condition) && condition.negate !== true && condition.values.length > 0
+
 const nameOf = ({ type, name = '' }: Condition): string => (type === 'header' ? folded('header name', name) : name)
 
 /** Whether all that fits the values of the one fits those of the other; without values, it only has to be there. */
 function isWithin(one: Condition, other: Condition): boolean {
   if (other.values.length === 0) return true
   if (one.values.length === 0) return false
-  // Long lists are left alone: a frontend may have 200 rules of 1,000 values each.
+  // Long lists are left alone: a frontend may have 2,000 rules of 1,000 values each.
   if (isWhole(one) && isWhole(other)) return one.values.length <= FOUND_MAX && isSubset(wholesOf(one), wholesOf(other))
   if (one.values.length * other.values.length > COMPARED_MAX) return false
   return one.values.every((value) => other.values.some((wider) => isPart(one, value, other, wider)))

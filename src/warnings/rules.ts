@@ -4,7 +4,7 @@ import { type ActionType, type Condition, conditionsOf, type Rule } from '../mod
 import type { Warning } from '../model/warning.ts'
 import { endsList } from '../rules/l7-rules.ts'
 import { about } from './about.ts'
-import { covers } from './coverage.ts'
+import { Takers } from './coverage.ts'
 
 /** Rules behind one that takes all that they would hold for, and redirects that lead to themselves. */
 export function rulesWithoutEffect(frontend: L7Frontend): readonly Warning[] {
@@ -34,12 +34,12 @@ const CHANGES: ReadonlySet<ActionType> = new Set(['rewritePath', 'setHeader', 'a
 /** The first rule that one before it leaves nothing for. */
 function tooLate(rules: readonly Rule[]) {
   /** Those that end the list, since the request was last changed. */
-  let takers: number[] = []
+  let takers = new Takers()
   for (const [at, rule] of rules.entries()) {
-    const taker = takers.find((before) => covers(rules[before] as Rule, rule))
+    const taker = takers.first(rule)
     if (taker !== undefined) return { at, taker, isAll: rules[taker]?.when === undefined }
-    if (CHANGES.has(rule.do.type)) takers = []
-    if (endsList(rule)) takers.push(at)
+    if (CHANGES.has(rule.do.type)) takers = new Takers()
+    if (endsList(rule)) takers.add(at, rule)
   }
   return undefined
 }

@@ -1,6 +1,7 @@
 import t from 'tap'
-import type { Condition, When } from '../../../src/model/l7-rules.ts'
-import { covers } from '../../../src/warnings/coverage.ts'
+import type { Condition, Rule, When } from '../../../src/model/l7-rules.ts'
+import { covers, Takers } from '../../../src/warnings/coverage.ts'
+import { seededRandom } from '../../storage/archive/reference-model.ts'
 
 const that = (type: Condition['type'], match: Condition['match'], ...values: string[]): Condition => ({
   type,
@@ -55,4 +56,28 @@ t.test('a rule covers another when each request of the other is one of its own',
   const always = { do: { type: 'deny' } } as const
   test.ok(covers(always, { ...always, when: all(API) }))
   test.notOk(covers({ ...always, when: all(API) }, always))
+})
+
+t.test('of many rules the same one is found as by comparing all', (test) => {
+  const random = seededRandom(7)
+  const pick = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)] as T
+  const conditions: readonly Condition[] = [...COVERED, ...NOT_COVERED].flatMap((pair) =>
+    pair.flatMap(({ all: together = [], any: each = [] }) => [...together, ...each]),
+  )
+  let found = 0
+  for (let round = 0; round < 200; round++) {
+    const rules = Array.from({ length: 30 }, (): Rule => {
+      const some = Array.from({ length: 1 + Math.floor(random() * 2) }, () => pick(conditions))
+      return { when: random() < 0.5 ? { all: some } : { any: some }, do: { type: 'deny' } }
+    })
+    const takers = new Takers()
+    for (const [at, rule] of rules.entries()) {
+      const first = rules.slice(0, at).findIndex((before) => covers(before, rule))
+      if (first !== -1) found += 1
+      if ((takers.first(rule) ?? -1) !== first) test.fail(JSON.stringify([rule, rules[first]]))
+      takers.add(at, rule)
+    }
+  }
+  test.ok(found > 500, `${found} covered`)
+  test.end()
 })
