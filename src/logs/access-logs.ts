@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { fits } from '../../storage/logs/filter.ts'
 import type { PlacedRow } from '../../storage/logs/row.ts'
@@ -33,15 +34,15 @@ export interface AccessLogsParts {
   readonly log: Log
 }
 
-type Answer = LogsPage | LogsTop
-type Question = ToLogThread & { readonly type: 'search' | 'top' }
+/** undefined: it is listened to. */
+type Answer = LogsPage | LogsTop | undefined
+type Question = ToLogThread & { readonly type: 'search' | 'top' | 'look' }
 
 /** The main thread's side of the access logs of this node. */
 export class AccessLogs implements AccessLogsReader {
   readonly #parts: AccessLogsParts
   readonly #looks: Repeated
   readonly #asked = new Map<number, { resolve: (answer: Answer) => void; reject: (error: Error) => void }>()
-  readonly #looked = new Map<number, () => void>()
   readonly #followers = new Set<(rows: readonly PlacedRow[], more: number) => void>()
   #request = 0
   #worker: Worker | undefined
@@ -65,7 +66,7 @@ export class AccessLogs implements AccessLogsReader {
     if (this.#known?.version !== version) {
       const isWanted = [...running.list('l7Frontends')].some(({ enabled, logs }) => enabled && isLogged(logs))
       this.#known = { version, isWanted }
-      this.#post({ type: 'forward', forwarding: forwardingOf(running) })
+      if (this.#worker !== undefined) this.#post({ type: 'forward', forwarding: forwardingOf(running) })
     }
     if (this.#known.isWanted && source !== undefined) this.#thread()
   }
@@ -84,7 +85,6 @@ export class AccessLogs implements AccessLogsReader {
       this.#worker = undefined
       for (const { reject } of this.#asked.values()) reject(new Error(`the log thread failed: ${failure}`))
       this.#asked.clear()
-      for (const resolve of this.#looked.values()) resolve()
       if (!this.#isClosed) log.error('the log thread ended; it is started again', { reason: failure })
     })
     if (this.#followers.size > 0) this.#post({ type: 'follow', isWanted: true })
@@ -94,10 +94,6 @@ export class AccessLogs implements AccessLogsReader {
   #receive(message: FromLogThread): void {
     if (message.type === 'warning') return this.#parts.log.warn(message.message, { detail: message.detail })
     if (message.type === 'server') return this.#tellServer(message.state)
-    if (message.type === 'looked') {
-      this.#looked.get(message.request)?.()
-      return
-    }
     if (message.type === 'rows') {
       for (const follower of this.#followers) follower(message.rows, message.more)
       return
@@ -105,7 +101,7 @@ export class AccessLogs implements AccessLogsReader {
     const asked = this.#asked.get(message.request)
     this.#asked.delete(message.request)
     if (message.type === 'failed') asked?.reject(new Error(`a search of access logs failed: ${message.reason}`))
-    else asked?.resolve(message.answer)
+    else asked?.resolve(message.type === 'looked' ? undefined : message.answer)
   }
 
   #tellServer(state: ServerState): void {
@@ -132,18 +128,9 @@ export class AccessLogs implements AccessLogsReader {
   /** Call it right before a reload: every line of the worker that ends is then read. */
   async capture(): Promise<void> {
     this.#look()
-    const worker = this.#worker
-    if (worker === undefined || this.#isClosed) return
-    const request = ++this.#request
-    await new Promise<void>((resolve) => {
-      const late = setTimeout(resolve, CAPTURE_MS)
-      this.#looked.set(request, () => {
-        clearTimeout(late)
-        resolve()
-      })
-      worker.postMessage({ type: 'look', request } satisfies ToLogThread)
-    })
-    this.#looked.delete(request)
+    if (this.#worker === undefined || this.#isClosed) return
+    const heard = this.#ask((request) => ({ type: 'look', request })).catch(() => undefined)
+    await Promise.race([heard, sleep(CAPTURE_MS, undefined, { ref: false })])
   }
 
   async search({ limit, after, ...query }: Parameters<AccessLogsReader['search']>[0]): Promise<LogPage> {

@@ -56,6 +56,10 @@ export const NUMBERS: readonly NumberColumn[] = [
   'total_ms',
 ]
 
+/** Sound: the log thread writes an object of texts. */
+export const headersIn = ({ headers }: Pick<LogRow, 'headers'>) =>
+  JSON.parse(headers) as Readonly<Record<string, string>>
+
 /** A row with its place: the segment that holds it, and its number there. */
 export interface PlacedRow {
   readonly segment: number

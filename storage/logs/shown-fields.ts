@@ -1,4 +1,4 @@
-import type { LogRow } from './row.ts'
+import { headersIn, type LogRow } from './row.ts'
 
 /** The name that a record has now, by its id; undefined when it is gone. */
 export type NameOf = (section: 'l7Frontends' | 'l7Backends' | 'realServers', id: string) => string | undefined
@@ -6,7 +6,7 @@ export type NameOf = (section: 'l7Frontends' | 'l7Backends' | 'realServers', id:
 /** A row as it is answered, and sent to a syslog server. */
 export function shownFields(row: LogRow, nameOf: NameOf) {
   const { at_ms, frontend, backend, server, request_ms, queue_ms, connect_ms, response_ms, total_ms, ...rest } = row
-  const { headers, source, sourcePort, method, version, host, path, status, bytesIn, bytesOut, state } = rest
+  const { source, sourcePort, method, version, host, path, status, bytesIn, bytesOut, state } = rest
   return {
     time: new Date(at_ms).toISOString(),
     frontendId: frontend,
@@ -30,8 +30,7 @@ export function shownFields(row: LogRow, nameOf: NameOf) {
     responseTime: measured(response_ms),
     totalTime: measured(total_ms),
     state,
-    // Sound: the log thread writes an object of texts.
-    headers: JSON.parse(headers) as Readonly<Record<string, string>>,
+    headers: headersIn(row),
   }
 }
 

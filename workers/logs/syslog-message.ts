@@ -1,5 +1,5 @@
 import { COMBINED_HEADERS } from '../../src/drivers/haproxy/access-log.ts'
-import type { LogRow } from '../../storage/logs/row.ts'
+import { headersIn, type LogRow } from '../../storage/logs/row.ts'
 import type { Way } from './line.ts'
 import { type NameOf, shownFields } from '../../storage/logs/shown-fields.ts'
 
@@ -45,13 +45,7 @@ function combined(row: LogRow, time: string): string {
   const { source, method, path, version, status, bytesOut } = row
   const [year, month, day] = time.slice(0, 10).split('-')
   const date = `${day}/${MONTHS[Number(month) - 1]}/${year}:${time.slice(11, 19)} +0000`
-  const headers = new Map(
-    // Sound: the log thread writes an object of texts.
-    Object.entries(JSON.parse(row.headers) as Readonly<Record<string, string>>).map(([name, value]) => [
-      name.toLowerCase(),
-      value,
-    ]),
-  )
+  const headers = new Map(Object.entries(headersIn(row)).map(([name, value]) => [name.toLowerCase(), value]))
   const request = method === '' ? '-' : escaped(`${method} ${path} ${version}`)
   const named = COMBINED_HEADERS.map((name) => `"${escaped(headers.get(name.toLowerCase()) ?? '-')}"`)
   return `${source} - - [${date}] "${request}" ${status < 0 ? '-' : status} ${bytesOut} ${named.join(' ')}`
@@ -65,14 +59,14 @@ const escaped = (text: string): string =>
 function shortened(row: LogRow, characters_max: number): LogRow {
   // Half of a surrogate pair is no text.
   const short = (text: string) => text.slice(0, characters_max).replace(/[\ud800-\udbff]$/, '')
-  // Sound: the log thread writes an object of texts.
-  const headers = Object.entries(JSON.parse(row.headers) as Readonly<Record<string, string>>)
   return {
     ...row,
     method: short(row.method),
     version: short(row.version),
     host: short(row.host),
     path: short(row.path),
-    headers: JSON.stringify(Object.fromEntries(headers.map(([name, value]) => [name, short(value)]))),
+    headers: JSON.stringify(
+      Object.fromEntries(Object.entries(headersIn(row)).map(([name, value]) => [name, short(value)])),
+    ),
   }
 }

@@ -110,9 +110,9 @@ function filesOf({ id, rules = [] }: L7Frontend, isServed: (backendId: string) =
   })
 }
 
-const lookedUpIn = (view: ConfigView): readonly LookedUpFile[] =>
+const lookedUpIn = (view: ConfigView, isWanted: (frontend: L7Frontend) => boolean = () => true) =>
   servedFrontends(view)
-    .filter(({ enabled }) => enabled)
+    .filter((frontend) => frontend.enabled && isWanted(frontend))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .flatMap((frontend) => filesOf(frontend, (id) => view.get('l7Backends', id)?.enabled === true))
 
@@ -133,14 +133,18 @@ export function mapTidying(
   return isUntidy ? [{ kind: 'keepOnly', why, timeout_ms: FILE_TIMEOUT_MS, folder: mapFolder(paths), names }] : []
 }
 
-/** Of files that are there on both sides; where one comes or goes, HAProxy is reloaded for the line that names it. */
+/**
+ * Of files that are there on both sides, where the same backends are enabled; where a file comes or goes, HAProxy is
+ * reloaded for the line that names it. Most frontends are the same record on both sides, and are passed by.
+ */
 export function mapSteps(
   running: ConfigView,
   desired: ConfigView,
   paths: HaproxyPaths,
 ): readonly (SocketStep | ReplaceFileStep)[] {
-  const before = new Map(lookedUpIn(running).map((file) => [file.name, file]))
-  const changed = lookedUpIn(desired).flatMap((after) => {
+  const isOther = ({ id }: L7Frontend) => running.get('l7Frontends', id) !== desired.get('l7Frontends', id)
+  const before = new Map(lookedUpIn(running, isOther).map((file) => [file.name, file]))
+  const changed = lookedUpIn(desired, isOther).flatMap((after) => {
     const old = before.get(after.name)
     return old === undefined || old.content === after.content ? [] : [{ before: old, after }]
   })
