@@ -1,4 +1,4 @@
-import type { CollectorAddress } from '../../workers/logs/collector.ts'
+import type { SyslogAddress } from '../../workers/logs/syslog-connection.ts'
 import type { Forwarding } from '../../workers/logs/messages.ts'
 import { SHARED } from '../model/node.ts'
 import type { ConfigView } from '../model/sections.ts'
@@ -18,7 +18,7 @@ export function forwardingOf(running: ConfigView): Forwarding {
   }
 }
 
-function addressOf(running: ConfigView): CollectorAddress | undefined {
+function addressOf(running: ConfigView): SyslogAddress | undefined {
   const server = running.get('syslogServers', SHARED)
   if (server === undefined) return undefined
   const { host, port, transport, caCertificate, certificateId } = server

@@ -10,7 +10,7 @@ import { LOG_RING } from '../../src/drivers/haproxy/access-log.ts'
 import type { LogSetting } from '../../src/model/access-log.ts'
 import type { ConfigView } from '../../src/model/sections.ts'
 import type { LogRow } from '../../storage/logs/row.ts'
-import type { CollectorAddress } from '../../workers/logs/collector.ts'
+import type { SyslogAddress } from '../../workers/logs/syslog-connection.ts'
 import type { ServerState } from '../../workers/logs/forwarder.ts'
 import type { Forwarding, FromLogThread, LogsPage } from '../../workers/logs/messages.ts'
 import { LogThread } from '../../workers/logs/thread.ts'
@@ -42,7 +42,7 @@ export async function site(test: Test, logs: LogSetting = { enabled: true }) {
   return { haproxy, view, port }
 }
 
-export const forwardingTo = (address: CollectorAddress | undefined): Forwarding => ({
+export const forwardingTo = (address: SyslogAddress | undefined): Forwarding => ({
   address,
   names: { l7Frontends: new Map([['shop', 'The shop']]), l7Backends: new Map(), realServers: new Map() },
 })
@@ -52,7 +52,7 @@ export function reader(
   test: Test,
   { folder, paths }: ReturnType<typeof haproxyFixture>,
   directory = join(folder, 'logs'),
-  address?: CollectorAddress,
+  address?: SyslogAddress,
 ) {
   const { masterSocket, statsSocket } = paths
   const waiting = new Map<number, (page: LogsPage) => void>()
@@ -91,7 +91,7 @@ export function reader(
 /** The log thread in a process that can be killed. */
 export async function readerApart(
   { folder, paths }: ReturnType<typeof haproxyFixture>,
-  address: CollectorAddress | null = null,
+  address: SyslogAddress | null = null,
 ) {
   const { masterSocket, statsSocket } = paths
   const source = { masterSocket, statsSocket, ring: LOG_RING }

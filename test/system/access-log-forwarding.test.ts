@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import t, { type Test } from 'tap'
-import type { CollectorAddress } from '../../workers/logs/collector.ts'
+import type { SyslogAddress } from '../../workers/logs/syslog-connection.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { NO_LOSSES } from '../fixtures/log-rows.ts'
 import { noRsyslog, rsyslog } from '../fixtures/rsyslog.ts'
@@ -15,7 +15,7 @@ function authority(test: Test) {
   return { pair, root, own }
 }
 
-const plain = (port: number): CollectorAddress => ({ host: '127.0.0.1', port, tls: undefined })
+const plain = (port: number): SyslogAddress => ({ host: '127.0.0.1', port, tls: undefined })
 
 t.test('by TLS, as JSON: what a search finds, with secrets masked', { skip: noRsyslog }, async (test) => {
   const { root, own } = authority(test)
@@ -100,11 +100,10 @@ t.test(
     const server = await rsyslog(test, { own, ca: root.cert, asks: true })
     const other = pair({ name: 'others', isCa: true }).cert
     const address = (ca: string, host: string, client?: { cert: string; key: string }) =>
-      ({ host, port: server.port, tls: { ca, own: client } }) satisfies CollectorAddress
+      ({ host, port: server.port, tls: { ca, own: client } }) satisfies SyslogAddress
     const { haproxy, port } = await site(test, { enabled: true, target: 'both' })
     const { thread, rows, page, states } = reader(test, haproxy, undefined, address(other, 'localhost'))
-    const direct = (to: CollectorAddress | undefined) =>
-      thread.receive({ type: 'forward', forwarding: forwardingTo(to) })
+    const direct = (to: SyslogAddress | undefined) => thread.receive({ type: 'forward', forwarding: forwardingTo(to) })
     const refused = async (count: number, why: RegExp) => {
       await until(() => states.length === count)
       test.match(states.at(-1), { isReached: false, reason: why })

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Chunk, type CollectorAddress, Collector } from './collector.ts'
+import { type Chunk, type SyslogAddress, SyslogConnection } from './syslog-connection.ts'
 
 /** Bytes of messages that wait: about half a minute of 5,000 requests a second. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
@@ -28,8 +28,8 @@ export type ServerState = { readonly isReached: true } | { readonly isReached: f
 export class Forwarder {
   readonly #tell: (state: ServerState) => void
   readonly #bytesMax: number
-  #address: CollectorAddress | undefined
-  #collector: Collector | undefined
+  #address: SyslogAddress | undefined
+  #connection: SyslogConnection | undefined
   #again: NodeJS.Timeout | undefined
   #wait_ms = WAIT_FIRST_MS
   #chunks: Chunk[] = []
@@ -60,7 +60,7 @@ export class Forwarder {
   }
 
   /** Where to send them to from now on. undefined: nowhere, and what waits is lost. */
-  direct(address: CollectorAddress | undefined): void {
+  direct(address: SyslogAddress | undefined): void {
     // Most applies change nothing about it.
     if (isDeepStrictEqual(address, this.#address)) return
     this.#address = address
@@ -68,8 +68,8 @@ export class Forwarder {
     this.#again = undefined
     this.#wait_ms = WAIT_FIRST_MS
     this.#isDown = false
-    const before = this.#collector
-    this.#collector = undefined
+    const before = this.#connection
+    this.#connection = undefined
     void before?.close()
     if (address !== undefined) return this.#connect()
     this.#unforwarded += this.#messages
@@ -98,13 +98,13 @@ export class Forwarder {
       if (length >= CHUNK_BYTES) end()
     }
     end()
-    this.#collector?.wake()
+    this.#connection?.wake()
   }
 
   #connect(): void {
     if (this.#address === undefined || this.#isStopped) return
     let isReached = false
-    const collector = new Collector(this.#address, {
+    const connection = new SyslogConnection(this.#address, {
       next: () => {
         const chunk = this.#chunks.shift()
         this.#bytes -= chunk?.text.length ?? 0
@@ -121,14 +121,14 @@ export class Forwarder {
       ended: (reason, uncertain, hung) => {
         this.#uncertain += uncertain
         // One that is lost is no news when the next one is there at once: servers close what is idle, and start anew.
-        if (this.#collector === collector) this.#tryAgain(isReached && !hung ? undefined : reason)
+        if (this.#connection === connection) this.#tryAgain(isReached && !hung ? undefined : reason)
       },
     })
-    this.#collector = collector
+    this.#connection = connection
   }
 
   #tryAgain(reason: string | undefined): void {
-    this.#collector = undefined
+    this.#connection = undefined
     if (this.#isStopped) return
     if (reason !== undefined && !this.#isDown) {
       this.#tell({ isReached: false, reason })
@@ -142,10 +142,10 @@ export class Forwarder {
   /** What cannot be sent within a moment still waits afterwards. */
   async stop(): Promise<void> {
     const until = Date.now() + STOP_MS
-    while (this.#collector?.isReady === true && this.#bytes > 0 && Date.now() < until)
+    while (this.#connection?.isReady === true && this.#bytes > 0 && Date.now() < until)
       await new Promise((resolve) => setTimeout(resolve, STOP_LOOK_MS))
     this.#isStopped = true
     clearTimeout(this.#again)
-    await this.#collector?.close()
+    await this.#connection?.close()
   }
 }

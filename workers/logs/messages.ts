@@ -2,7 +2,7 @@ import type { Filter } from '../../storage/logs/filter.ts'
 import type { PlacedRow } from '../../storage/logs/row.ts'
 import type { Cursor } from '../../storage/logs/search.ts'
 import type { LogLimits } from '../../storage/logs/store.ts'
-import type { CollectorAddress } from './collector.ts'
+import type { SyslogAddress } from './syslog-connection.ts'
 import type { ForwardLosses, ServerState } from './forwarder.ts'
 import type { LinesSource } from './haproxy-lines.ts'
 import type { NameOf } from '../../storage/logs/shown-fields.ts'
@@ -11,7 +11,7 @@ import type { NameOf } from '../../storage/logs/shown-fields.ts'
 
 export interface Forwarding {
   /** Of the syslog server; undefined while there is none. */
-  readonly address: CollectorAddress | undefined
+  readonly address: SyslogAddress | undefined
   /** Of each record that lines speak of, by its id. */
   readonly names: { readonly [S in Parameters<NameOf>[0]]: ReadonlyMap<string, string> }
 }

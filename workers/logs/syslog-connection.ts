@@ -16,7 +16,7 @@ const NOTED_MS = 100
 const BUFFERS_BYTES = 16 * 1024 * 1024
 
 /** Where a syslog server listens, and by what it and we are known. */
-export interface CollectorAddress {
+export interface SyslogAddress {
   readonly host: string
   readonly port: number
   readonly tls: TlsSettings | undefined
@@ -35,7 +35,7 @@ export interface Chunk {
   readonly messages: number
 }
 
-export interface CollectorTaker {
+export interface ChunkTaker {
   /** What is to be sent next. */
   next(): Chunk | undefined
   /** It takes messages. */
@@ -45,8 +45,8 @@ export interface CollectorTaker {
 }
 
 /** One connection to a syslog server, from its beginning to its end. */
-export class Collector {
-  readonly #taker: CollectorTaker
+export class SyslogConnection {
+  readonly #taker: ChunkTaker
   readonly #socket: Socket | undefined
   readonly #ended: Promise<void>
   #timer: NodeJS.Timeout | undefined
@@ -57,7 +57,7 @@ export class Collector {
   #handed: { readonly at_ms: number; messages: number; bytes: number }[] = []
   #handed_bytes = 0
 
-  constructor(address: CollectorAddress, taker: CollectorTaker) {
+  constructor(address: SyslogAddress, taker: ChunkTaker) {
     this.#taker = taker
     let resolve = () => {}
     this.#ended = new Promise((ended) => (resolve = ended))
@@ -155,7 +155,7 @@ export class Collector {
   }
 }
 
-function open({ host, port, tls }: CollectorAddress, connected: () => void): Socket {
+function open({ host, port, tls }: SyslogAddress, connected: () => void): Socket {
   if (tls === undefined) return connect({ host, port }, connected)
   return connectTls(
     {

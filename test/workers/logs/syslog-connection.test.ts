@@ -3,21 +3,21 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer as createTls } from 'node:tls'
 import t, { type Test } from 'tap'
-import { Collector, type CollectorAddress, type Chunk } from '../../../workers/logs/collector.ts'
+import { SyslogConnection, type SyslogAddress, type Chunk } from '../../../workers/logs/syslog-connection.ts'
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
 /** What comes of a connection: whether it was ready, and how it ended. */
-function connection(address: CollectorAddress, chunks: Chunk[] = []) {
+function connection(address: SyslogAddress, chunks: Chunk[] = []) {
   let isReady = false
-  let collector: Collector | undefined
+  let connection: SyslogConnection | undefined
   const ended = new Promise<readonly [reason: string, uncertain: number, isReady: boolean]>((resolve) => {
-    collector = new Collector(address, {
+    connection = new SyslogConnection(address, {
       next: () => chunks.shift(),
       ready: () => (isReady = true),
       ended: (reason, uncertain) => resolve([reason, uncertain, isReady]),
     })
   })
-  return { ended, close: () => collector?.close() }
+  return { ended, close: () => connection?.close() }
 }
 
 const portOf = async (server: ReturnType<typeof createServer>, test: Test): Promise<number> => {
