@@ -56,6 +56,9 @@ const Condition = closed(
 export type Condition = Static<typeof Condition>
 export type ConditionType = Condition['type']
 
+/** Whether it is compared without regard to case. */
+export const isCaseless = (type: ConditionType): boolean => type === 'host' || type === 'sni'
+
 const When = closed(
   {
     all: Type.Optional(Type.Array(Condition, { minItems: 1, maxItems: 8, description: 'All of them hold.' })),

@@ -1,9 +1,7 @@
 import { contains, parseNetwork } from '../base/ip-network.ts'
-import type { Condition, Rule, When } from '../model/l7-rules.ts'
+import { type Condition, type ConditionType, isCaseless, type Rule, type When } from '../model/l7-rules.ts'
 
-/** What is compared without regard to case. */
-const CASELESS: ReadonlySet<string> = new Set(['host', 'sni', 'header name'])
-const folded = (type: string, text: string): string => (CASELESS.has(type) ? text.toLowerCase() : text)
+const folded = (type: ConditionType, text: string): string => (isCaseless(type) ? text.toLowerCase() : text)
 
 /** Whether each request that the second rule holds for is one that the first one holds for. Only what is certain. */
 export function covers({ when: first }: Rule, { when: second }: Rule): boolean {
@@ -70,7 +68,7 @@ function keysOf({ when }: Rule): readonly string[] | undefined {
 const isListed = (condition: Condition): boolean =>
   isWhole(condition) && condition.negate !== true && condition.values.length > 0
 
-const nameOf = ({ type, name = '' }: Condition): string => (type === 'header' ? folded('header name', name) : name)
+const nameOf = ({ type, name = '' }: Condition): string => (type === 'header' ? name.toLowerCase() : name)
 
 /** Whether all that fits the values of the one fits those of the other; without values, it only has to be there. */
 function isWithin(one: Condition, other: Condition): boolean {

@@ -1,6 +1,6 @@
 import { portRanges } from '../drivers/haproxy/tls.ts'
 import type { L7Frontend } from '../model/layer7.ts'
-import { type ActionType, type Condition, conditionsOf, type Rule } from '../model/l7-rules.ts'
+import { type ActionType, type Condition, conditionsOf, isCaseless, type Rule } from '../model/l7-rules.ts'
 import type { Warning } from '../model/warning.ts'
 import { endsList } from '../rules/l7-rules.ts'
 import { about } from './about.ts'
@@ -91,7 +91,7 @@ function holdsAgain(condition: Condition, { host, path }: Target): boolean {
 function fits({ type, match = 'is', values, negate = false }: Condition, text: string): boolean {
   if (negate) return false
   return values.some((value) => {
-    const wanted = type === 'host' ? value.toLowerCase() : value
+    const wanted = isCaseless(type) ? value.toLowerCase() : value
     if (match === 'begins') return text.startsWith(wanted)
     if (match === 'ends') return text.endsWith(wanted)
     return match === 'contains' ? text.includes(wanted) : match === 'is' && text === wanted

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { L7Backend, L7Frontend } from '../../model/layer7.ts'
-import { type Action, type Condition, conditionsOf, type Rule } from '../../model/l7-rules.ts'
+import { type Action, type Condition, conditionsOf, isCaseless, type Rule } from '../../model/l7-rules.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { partsOf, type Placeholder } from '../../rules/filled-text.ts'
 import { payloadOf } from './answers.ts'
@@ -58,13 +58,11 @@ const OF_RESPONSES: Fetches = {
 }
 
 const METHODS = { is: 'str', begins: 'beg', ends: 'end', contains: 'sub', regex: 'reg', in: 'ip' } as const
-/** What is compared without regard to case. */
-const CASELESS: ReadonlySet<string> = new Set(['host', 'sni'])
 
 function operatorOf({ type, match = 'is' }: Condition): string {
   if (type === 'source') return '-m ip'
   if (type === 'status') return '-m int'
-  return `-m ${METHODS[match]}${CASELESS.has(type) ? ' -i' : ''}`
+  return `-m ${METHODS[match]}${isCaseless(type) ? ' -i' : ''}`
 }
 
 /** Lines of one name add up: one of all their values has to fit. `addresses`: the file that has them. */

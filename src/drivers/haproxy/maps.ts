@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { type Condition, conditionsOf, type Rule } from '../../model/l7-rules.ts'
+import { type Condition, conditionsOf, isCaseless, type Rule } from '../../model/l7-rules.ts'
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import type { FileContent, KeepOnlyStep, ReplaceFileStep, SocketCommand, SocketStep } from '../driver.ts'
@@ -75,10 +75,14 @@ interface LookedUpFile {
 }
 
 /** The map of this group. Of two rules that have a key the first one counts, as in the list. */
-function mapOf({ rules, lookedUp }: RuleGroup, name: string, isServed: (backendId: string) => boolean): LookedUpFile {
+function mapOf(
+  rules: readonly Rule[],
+  lookedUp: Condition,
+  name: string,
+  isServed: (backendId: string) => boolean,
+): LookedUpFile {
   const entries = new Map<string, string>()
-  const isPath = lookedUp?.type === 'path'
-  const isBeginning = lookedUp?.match === 'begins'
+  const isBeginning = lookedUp.match === 'begins'
   // HAProxy takes the longest beginning that fits: one behind a part of itself would be taken first, and never is here.
   const isTaken = (key: string) =>
     isBeginning ? Array.from(key, (_, at) => key.slice(0, at + 1)).some((part) => entries.has(part)) : entries.has(key)
@@ -88,7 +92,7 @@ function mapOf({ rules, lookedUp }: RuleGroup, name: string, isServed: (backendI
     if (title !== '') content += `# ${commentText(title)}\n`
     const backend = isServed(action.backendId ?? '') ? (action.backendId ?? '') : NO_BACKEND
     for (const value of conditionsOf(rule)[0]?.values ?? []) {
-      const key = isPath ? value : value.toLowerCase()
+      const key = isCaseless(lookedUp.type) ? value.toLowerCase() : value
       if (isTaken(key)) continue
       entries.set(key, backend)
       content += `${key} ${backend}\n`
@@ -99,9 +103,9 @@ function mapOf({ rules, lookedUp }: RuleGroup, name: string, isServed: (backendI
 
 /** A frontend's rules may look up one thing in a thousand places. */
 function filesOf({ id, rules = [] }: L7Frontend, isServed: (backendId: string) => boolean): readonly LookedUpFile[] {
-  return ruleGroups(rules).flatMap((group, at) => {
-    if (group.lookedUp !== undefined) return [mapOf(group, mapName(id, at), isServed)]
-    return group.rules.flatMap(conditionsOf).flatMap(({ type, values }, index): LookedUpFile[] => {
+  return ruleGroups(rules).flatMap(({ rules: together, lookedUp }, at) => {
+    if (lookedUp !== undefined) return [mapOf(together, lookedUp, mapName(id, at), isServed)]
+    return together.flatMap(conditionsOf).flatMap(({ type, values }, index): LookedUpFile[] => {
       if (type !== 'source') return []
       const entries = new Map(values.map((value) => [value, '']))
       const content = [...entries.keys()].map((value) => `${value}\n`).join('')

@@ -9,15 +9,15 @@ import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 /** What comes of a connection: whether it was ready, and how it ended. */
 function connection(address: SyslogAddress, chunks: Chunk[] = []) {
   let isReady = false
-  let connection: SyslogConnection | undefined
+  let opened: SyslogConnection | undefined
   const ended = new Promise<readonly [reason: string, uncertain: number, isReady: boolean]>((resolve) => {
-    connection = new SyslogConnection(address, {
+    opened = new SyslogConnection(address, {
       next: () => chunks.shift(),
       ready: () => (isReady = true),
       ended: (reason, uncertain) => resolve([reason, uncertain, isReady]),
     })
   })
-  return { ended, close: () => connection?.close() }
+  return { ended, close: () => opened?.close() }
 }
 
 const portOf = async (server: ReturnType<typeof createServer>, test: Test): Promise<number> => {
