@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { closed, Id, Name } from './fields.ts'
+import { closed, Id, Name, Owner } from './fields.ts'
 
 const text = (description: string) => Type.String({ maxLength: 4096, description })
 
@@ -26,6 +26,7 @@ export const Certificate = closed({
   }),
   privateKey: Type.String({ maxLength: 65_536, description: 'PEM of the key, PKCS #8 without a passphrase; secret.' }),
   facts: CertificateFacts,
+  owner: Owner,
 })
 export type Certificate = Static<typeof Certificate>
 
@@ -39,6 +40,7 @@ export const CipherList = closed({
     uniqueItems: true,
     description: 'Suites, the preferred one first.',
   }),
+  owner: Owner,
 })
 export type CipherList = Static<typeof CipherList>
 

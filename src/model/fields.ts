@@ -35,6 +35,15 @@ export const Name = Type.String({
   description: 'Name shown to people, unique in its collection; 1 to 128 characters without control characters.',
 })
 
+export const Owner = Type.Optional(
+  Type.String({
+    maxLength: 64,
+    pattern: '^[A-Za-z0-9._@-]*$',
+    description:
+      'Whose record it is, such as a team: a document of that owner may delete it. Up to 64 letters, digits, ., _, @ and -; empty, or left out: nobody’s.',
+  }),
+)
+
 export const Ip = Type.Refine(
   Type.String({ maxLength: 45, description: 'IPv4 or IPv6 address.' }),
   // A zone such as %eth0 means something on one machine only.

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { Type, type Static } from 'typebox'
-import { closed, Id, Name, Seconds, refersTo, idOf } from './fields.ts'
+import { closed, Id, Name, Seconds, refersTo, idOf, Owner } from './fields.ts'
 
 /** Which kind of backend a check can serve. */
 export const CHECK_SERVICES = ['layer-4', 'layer-7'] as const
@@ -81,6 +81,7 @@ export const HealthCheck = closed({
     maxItems: PARAMETERS_MAX,
     description: 'What it accepts, in the order in which the flags are given.',
   }),
+  owner: Owner,
 })
 export type HealthCheck = Static<typeof HealthCheck>
 

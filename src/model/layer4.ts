@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { Type, type Static } from 'typebox'
-import { closed, Id, Ip, Name, Port, Weight, refersTo, idOf } from './fields.ts'
+import { closed, Id, Ip, Name, Port, Weight, refersTo, idOf, Owner } from './fields.ts'
 import { HealthCheckSetting } from './health-check.ts'
 import { Ports } from './ports.ts'
 
@@ -17,6 +17,7 @@ export const L4Frontend = closed({
   }),
   backendId: refersTo(idOf('Layer 4 backend that takes the traffic.'), 'l4Backends'),
   enabled: Type.Boolean({ description: 'A disabled object stays configured and serves nothing.' }),
+  owner: Owner,
 })
 export type L4Frontend = Static<typeof L4Frontend>
 
@@ -82,5 +83,6 @@ export const L4Backend = closed({
   fallback: Type.Union([closed({ ip: Ip, port: Port }), Type.Null()], {
     description: 'Server that answers while no real server is up; null for none.',
   }),
+  owner: Owner,
 })
 export type L4Backend = Static<typeof L4Backend>

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { LogSetting } from './access-log.ts'
-import { closed, Id, Ip, Name, Port, Seconds, Weight, refersTo } from './fields.ts'
+import { closed, Id, Ip, Name, Port, Seconds, Weight, refersTo, Owner } from './fields.ts'
 import { HealthCheckSetting } from './health-check.ts'
 import { rulesOf } from './l7-rules.ts'
 import {
@@ -77,6 +77,7 @@ export const L7Frontend = closed({
   ),
   proxyProtocol: Type.Optional(ProxyProtocol),
   ...clientCertificates,
+  owner: Owner,
 })
 export type L7Frontend = Static<typeof L7Frontend>
 
@@ -149,5 +150,6 @@ export const L7Backend = closed({
     }),
   ),
   timeouts: Type.Optional(BackendTimeouts),
+  owner: Owner,
 })
 export type L7Backend = Static<typeof L7Backend>

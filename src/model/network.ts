@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { closed, Id, idOf, Ip, Name, refersTo } from './fields.ts'
+import { closed, Id, idOf, Ip, Name, refersTo, Owner } from './fields.ts'
 
 /** Addresses and routes as stored. */
 
@@ -58,6 +58,7 @@ export const IpGroup = closed({
         'Whether nodes tell each other their connections of Layer 4 over the interfaces of this group, so that those go on when a floating IP moves. It is multicast that nobody signs, so these interfaces must carry nothing else; one group has it.',
     }),
   ),
+  owner: Owner,
 })
 export type IpGroup = Static<typeof IpGroup>
 
@@ -86,6 +87,7 @@ export const FloatingIp = closed({
         'Node that comes first for this address, which then moves together with those of the same preferred node; without it, or empty, all move together.',
     }),
   ),
+  owner: Owner,
 })
 export type FloatingIp = Static<typeof FloatingIp>
 

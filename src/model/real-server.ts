@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { Type, type Static } from 'typebox'
-import { closed, Id, Name, Port, Weight } from './fields.ts'
+import { closed, Id, Name, Port, Weight, Owner } from './fields.ts'
 import { isHostName } from './health-check.ts'
 
 export const RealServerState = Type.Enum(['online', 'drained', 'halted'], {
@@ -47,6 +47,7 @@ export const RealServer = closed({
   }),
   weight: Weight,
   state: RealServerState,
+  owner: Owner,
 })
 export type RealServer = Static<typeof RealServer>
 

@@ -7,7 +7,7 @@ import { formsOf, NO_FORM, otherCertificate } from '../rules/certificate-form.ts
 import { newId } from '../base/ids.ts'
 import { sameText } from '../base/same-text.ts'
 import type { Certificate, CertificateRead } from '../model/certificates.ts'
-import { closed, Id, Name } from '../model/fields.ts'
+import { closed, Id, Name, Owner } from '../model/fields.ts'
 
 const text = (description: string) => Type.String({ description })
 
@@ -23,6 +23,7 @@ const upload = {
     Type.Array(text('PEM.'), { maxItems: 40, description: 'Issuers of cert. An empty list counts as absent.' }),
   ),
   force: Type.Optional(Type.Boolean({ description: 'Takes one that has expired or is not valid yet.' })),
+  owner: Owner,
 }
 const Create = closed({ name: Name, ...upload })
 const Update = closed({ name: Type.Optional(Name), ...upload })
@@ -49,6 +50,7 @@ const Listed = {
   validFrom: text('ISO 8601 with offset.'),
   validTo: text('ISO 8601 with offset.'),
   usage: Type.Array(Usage, { description: 'What shows it, pending changes included.' }),
+  owner: Owner,
 }
 const Whole = Type.Object({
   ...Listed,
@@ -88,7 +90,7 @@ function usages(ctx: Reading): (id: string) => Static<typeof Usage>[] {
 
 const offset = (date: string) => date.replace(/(\.\d+)?Z$/, '+00:00')
 
-function listed({ id, name, facts }: Certificate, usageOf: ReturnType<typeof usages>) {
+function listed({ id, name, facts, owner }: Certificate, usageOf: ReturnType<typeof usages>) {
   const { commonName, organisation, country, subjectAlt, validFrom, validTo } = facts
   return {
     id,
@@ -97,13 +99,14 @@ function listed({ id, name, facts }: Certificate, usageOf: ReturnType<typeof usa
     validFrom: offset(validFrom),
     validTo: offset(validTo),
     usage: usageOf(id),
+    ...(owner === undefined ? {} : { owner }),
   }
 }
 
 type Read = Extract<CertificateRead, { readonly warnings: readonly string[] }>
 
 /** What null stands for, as the empty values do. */
-const ABSENT = { pem: '', pfx: '', password: '', cert: '', privateKey: '', otherCerts: [], force: false }
+const ABSENT = { pem: '', pfx: '', password: '', cert: '', privateKey: '', otherCerts: [], force: false, owner: '' }
 
 /** What was sent, read and checked; undefined when no certificate was. */
 async function certificateIn(ctx: ContextOf['read'], sent: Static<typeof Update>): Promise<Read | undefined> {
@@ -127,6 +130,8 @@ function withoutOwnKey(sent: Static<typeof Update>, stored: Certificate): Static
   const isOwn = sent.cert === undefined && sameText(sent.privateKey ?? '', stored.privateKey)
   return isOwn ? { ...sent, privateKey: '' } : sent
 }
+
+const ownerOf = ({ owner }: Static<typeof Update>) => (owner === undefined ? {} : { owner })
 
 function answer(id: string, read: Read | undefined) {
   const warnings = read?.warnings ?? []
@@ -170,7 +175,8 @@ export const certificates = [
     },
     handle: (ctx, { body }, read) => {
       const id = newId()
-      if (read !== undefined) ctx.section('certificates').create({ id, name: body.name, ...read.certificate })
+      if (read !== undefined)
+        ctx.section('certificates').create({ id, name: body.name, ...ownerOf(body), ...read.certificate })
       return answer(id, read)
     },
   }),
@@ -206,7 +212,7 @@ export const certificates = [
       return certificateIn(ctx, withoutOwnKey(body, ctx.section('certificates').get(params.id)))
     },
     handle: (ctx, { params, body }, read) => {
-      ctx.section('certificates').merge(params.id, { name: body.name, ...read?.certificate })
+      ctx.section('certificates').merge(params.id, { name: body.name, owner: body.owner, ...read?.certificate })
       return answer(params.id, read)
     },
   }),

@@ -4,7 +4,7 @@ import { endpoint, NoData } from '../api/endpoint.ts'
 import { ApiError, type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { CipherList } from '../model/certificates.ts'
-import { closed, Id, Name, optional } from '../model/fields.ts'
+import { closed, Id, Name, optional, Owner } from '../model/fields.ts'
 
 const Suite = Type.String({ description: 'Name of a suite in OpenSSL.' })
 
@@ -13,10 +13,16 @@ const Shown = Type.Object(
     id: Id,
     cipherList: Type.Array(Suite, { description: 'Suites, the preferred one first.' }),
     label: Name,
+    owner: Owner,
   },
   { description: 'A cipher list.' },
 )
-const shown = ({ id, name, ciphers }: CipherList): Static<typeof Shown> => ({ id, cipherList: ciphers, label: name })
+const shown = ({ id, name, ciphers, owner }: CipherList): Static<typeof Shown> => ({
+  id,
+  cipherList: ciphers,
+  label: name,
+  ...(owner === undefined ? {} : { owner }),
+})
 
 const { name } = CipherList.properties
 const Fields = {
@@ -27,6 +33,7 @@ const Fields = {
     maxItems: 256,
     description: 'Suites, the preferred one first; those of TLS 1.3 and of TLS 1.2 in one list.',
   }),
+  owner: Owner,
 }
 
 /** A change takes the names of what is read as well. */
@@ -95,7 +102,7 @@ export const cipherLists = [
     prepare: (ctx, { body }) => refuseUnknown(ctx, body.ciphers),
     handle: (ctx, { body }) => {
       const id = newId()
-      ctx.section('cipherLists').create({ id, name: body.name, ciphers: body.ciphers })
+      ctx.section('cipherLists').create({ id, ...body })
       return { cipherListID: id }
     },
   }),
@@ -118,11 +125,12 @@ export const cipherLists = [
     message: 'Cipher list stored',
     body: Update,
     spellings: { label: 'name', cipherList: 'ciphers' },
+    whenNull: { owner: '' },
     data: Type.Object({ userCipherList: Shown }),
     prepare: (ctx, { body }) => refuseUnknown(ctx, body.ciphers),
     handle: (ctx, { params, body }) => {
       const lists = ctx.section('cipherLists')
-      lists.merge(params.id, { name: body.name, ciphers: body.ciphers })
+      lists.merge(params.id, { name: body.name, ciphers: body.ciphers, owner: body.owner })
       return { userCipherList: shown(lists.get(params.id)) }
     },
   }),

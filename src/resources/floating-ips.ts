@@ -9,7 +9,7 @@ import { closed, optional } from '../model/fields.ts'
 import { FloatingIp, GroupId } from '../model/network.ts'
 import { addressProblems } from '../rules/network.ts'
 
-const { ip, preferredNode } = FloatingIp.properties
+const { ip, preferredNode, owner } = FloatingIp.properties
 
 const Body = closed({
   groupId: GroupId,
@@ -20,6 +20,7 @@ const Body = closed({
     }),
   ),
   preferredNode,
+  owner,
 })
 
 const HOLDER = Type.Object({
@@ -97,7 +98,10 @@ export const floatingIps = [
       const id = newId()
       const { enabled = true, preferredNode: preferred } = body
       refuseUnknownNode(preferred, ctx)
-      const more = preferred === undefined ? {} : { preferredNode: preferred }
+      const more = {
+        ...(preferred === undefined ? {} : { preferredNode: preferred }),
+        ...(body.owner === undefined ? {} : { owner: body.owner }),
+      }
       ctx.section('floatingIps').create({ id, ...fieldsFrom(body, ctx), enabled, ...more })
       return { id }
     },
@@ -128,14 +132,14 @@ export const floatingIps = [
       'Change a floating IP; an address that something listens on stays, but may be disabled; omitted fields keep their value',
     message: 'Floating IP stored',
     body: closed(optional(Body.properties)),
-    whenNull: { enabled: true, preferredNode: '' },
+    whenNull: { enabled: true, preferredNode: '', owner: '' },
     handle: (ctx, { params, body }) => {
       const addresses = ctx.section('floatingIps')
       const stored = addresses.get(params.id)
       const fields = fieldsFrom({ ...stored, ...body }, ctx)
       if (fields.ip !== stored.ip) addresses.refuseInUse(params.id)
       refuseUnknownNode(body.preferredNode, ctx)
-      addresses.merge(params.id, { ...fields, enabled: body.enabled, preferredNode: body.preferredNode })
+      addresses.merge(params.id, { ...body, ...fields })
     },
   }),
   endpoint({

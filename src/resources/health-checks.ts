@@ -18,9 +18,9 @@ import {
   SentDeclaration,
 } from '../model/health-check.ts'
 
-const { id, name, description, services } = HealthCheck.properties
+const { id, name, description, services, owner } = HealthCheck.properties
 
-const SERVED = { id, name, description, services }
+const SERVED = { id, name, description, services, owner }
 const Listed = closed({
   ...SERVED,
   builtin: Type.Boolean({ description: 'Part of Fulcrum: can be used and read, but neither changed nor deleted.' }),
@@ -37,6 +37,7 @@ const parameters = Type.Array(closed({ ...SentDeclaration.properties, name: Para
 const Body = closed({
   name,
   description,
+  owner,
   script: Type.String({
     minLength: 1,
     description:
@@ -90,7 +91,12 @@ function fieldsOf(sent: Sent, stored?: HealthCheck): Omit<HealthCheck, 'id'> {
   const kept = sent.script !== stored?.script && inScript.length > 0 ? undefined : stored?.parameters
   const wanted = sent.parameters === undefined ? kept : sent.parameters
   refuseFields(sentCheckProblems({ ...sent, parameters: wanted ?? null }))
-  return { ...sent, parameters: wanted?.map(declared) ?? [...inScript] }
+  const owner = sent.owner ?? stored?.owner
+  return {
+    ...sent,
+    ...(owner === undefined ? {} : { owner }),
+    parameters: wanted?.map(declared) ?? [...inScript],
+  }
 }
 
 /** Backends of both layers that would not go with the check as it is to be. */
@@ -196,6 +202,7 @@ export const healthChecks = [
       'Change a health check; omitted parameters stay, unless another script declares its own; refused when a backend that uses it would not go with it',
     message: 'Health check stored',
     body: Body,
+    whenNull: { owner: '' },
     rules: sentCheckProblems,
     data: Type.Object({ id: Id }),
     prepare: (ctx, { body }) => withScript(ctx, body),

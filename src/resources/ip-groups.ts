@@ -8,7 +8,7 @@ import { closed, Name } from '../model/fields.ts'
 import { AssignedInterface, IpGroup } from '../model/network.ts'
 import { groupProblems, interfaceIdOf, interfaceIn, subnetOf } from '../rules/network.ts'
 
-const { networkIp, networkMask, gateway, defaultGateway, vrrpId, advertInterval, preempt, connectionSync } =
+const { networkIp, networkMask, gateway, defaultGateway, vrrpId, advertInterval, preempt, connectionSync, owner } =
   IpGroup.properties
 
 const Body = closed({
@@ -21,6 +21,7 @@ const Body = closed({
   advertInterval,
   preempt,
   connectionSync,
+  owner,
   assignedInterfaces: Type.Optional(
     Type.Array(AssignedInterface, {
       maxItems: 64,
@@ -171,6 +172,7 @@ export const ipGroups = [
       advertInterval: 0.2,
       preempt: false,
       connectionSync: false,
+      owner: '',
     },
     data: CreatedId,
     handle: async (ctx, { params, body }) => {

@@ -94,7 +94,7 @@ export const l4Backends = [
     summary: 'Change a Layer 4 backend; omitted fields keep their value, a list sent replaces the stored one',
     message: 'Layer 4 backend stored',
     body: BackendUpdate,
-    whenNull: DEFAULTS,
+    whenNull: { ...DEFAULTS, owner: '' },
     handle: (ctx, { params, body }) => {
       const backends = ctx.section('l4Backends')
       refuseWrong({ ...backends.get(params.id), ...body }, ctx.section('healthChecks'), ctx.section('realServers'))

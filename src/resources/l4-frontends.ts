@@ -6,10 +6,10 @@ import { frontendProblems } from '../rules/layer4.ts'
 import { closed, optional } from '../model/fields.ts'
 import { L4Frontend } from '../model/layer4.ts'
 
-const { id: _id, enabled, ...required } = L4Frontend.properties
+const { id: _id, enabled, owner, ...required } = L4Frontend.properties
 
-const FrontendCreate = closed({ ...required, enabled: Type.Optional(enabled) })
-const FrontendUpdate = closed(optional({ ...required, enabled }))
+const FrontendCreate = closed({ ...required, enabled: Type.Optional(enabled), owner })
+const FrontendUpdate = closed(optional({ ...required, enabled, owner }))
 
 function refuseWrong(frontend: Pick<L4Frontend, 'ip' | 'ports'>): void {
   refuseFields(frontendProblems(frontend))
@@ -66,7 +66,7 @@ export const l4Frontends = [
     summary: 'Change a Layer 4 frontend; omitted fields keep their value',
     message: 'Layer 4 frontend stored',
     body: FrontendUpdate,
-    whenNull: { enabled: true },
+    whenNull: { enabled: true, owner: '' },
     handle: (ctx, { params, body }) => {
       const frontends = ctx.section('l4Frontends')
       refuseWrong({ ...frontends.get(params.id), ...body })

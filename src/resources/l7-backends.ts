@@ -32,6 +32,7 @@ const LATER_DEFAULTS: Partial<L7Backend> = {
   errorPages: [],
   httpReuse: 'safe',
   timeouts: {},
+  owner: '',
 }
 
 const shown = (backend: L7Backend) => ({ ...structuredClone(LATER_DEFAULTS), ...backend })

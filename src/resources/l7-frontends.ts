@@ -31,6 +31,7 @@ const optionalSettings = {
   proxyProtocol: settings.proxyProtocol,
   clientCa: settings.clientCa,
   clientVerify: settings.clientVerify,
+  owner: settings.owner,
 }
 
 const FrontendCreate = closed({ name, mode, ip, ports, ...optionalSettings })
@@ -63,6 +64,7 @@ const LATER_DEFAULTS: Partial<L7Frontend> = {
   proxyProtocol: false,
   clientCa: '',
   clientVerify: 'none',
+  owner: '',
 }
 
 const shown = (frontend: L7Frontend): L7Frontend => ({

@@ -4,7 +4,7 @@ import { accept, Reply } from '../api/reply.ts'
 import { secondsOf } from '../base/durations.ts'
 import { ApiError, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
-import { closed, Id, Name, Port, Weight } from '../model/fields.ts'
+import { closed, Id, Name, Owner, Port, Weight } from '../model/fields.ts'
 import { Health, RealServer, RealServerState, Resolve, resolvedAt, ServerHost } from '../model/real-server.ts'
 import { hostNameProblems, resolveProblems } from '../rules/host-names.ts'
 
@@ -15,6 +15,9 @@ const SentPort = Type.Union([Port, Type.Null(), Type.Enum(['', 0])], {
 const storedPort = (port: number | string | null) => (typeof port === 'number' && port !== 0 ? port : null)
 
 const DEFAULTS = { weight: 100, state: 'online' } as const
+
+/** What a record without these fields means. */
+const LATER_DEFAULTS = { resolve: 'live', owner: '' } as const
 
 /** When its name is resolved is said of every one with a name, and of no other: it goes with the name. */
 function asStored({ resolve, ...real }: RealServer): RealServer {
@@ -123,6 +126,7 @@ export const realServers = [
       port: SentPort,
       weight: Type.Optional(Weight),
       state: Type.Optional(RealServerState),
+      owner: Owner,
     }),
     data: CreatedId,
     handle: (ctx, { body }) => {
@@ -169,8 +173,9 @@ export const realServers = [
       resolve: Type.Optional(Resolve),
       weight: Type.Optional(Weight),
       state: Type.Optional(RealServerState),
+      owner: Owner,
     }),
-    whenNull: { ...DEFAULTS, resolve: 'live' },
+    whenNull: { ...DEFAULTS, ...LATER_DEFAULTS },
     data: NoData,
     handle: (ctx, { params, body }) => {
       const reals = ctx.section('realServers')

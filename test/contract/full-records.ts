@@ -77,12 +77,13 @@ export async function fullRecords(test: Test, maker: ReturnType<typeof certifica
   const certificate = await created(
     'certificates',
     '/certificates/certs',
-    { name: 'www', cert, privateKey: key },
+    { name: 'www', cert, privateKey: key, owner: 'team' },
     { elsewhere: ['privateKey'] },
   )
   const cipherList = await created('cipherLists', '/ciphers/lists', {
     name: 'modern',
     ciphers: ['TLS_AES_128_GCM_SHA256'],
+    owner: 'team',
   })
   await settings('syslogServer.update', '/layer7proxy/syslog', {
     host: 'collector.example.test',
@@ -240,7 +241,7 @@ async function access(created: Created) {
 }
 
 async function balancing(created: Created, { certificate, cipherList, clientCa }: Readonly<Record<string, string>>) {
-  const rip = { name: 'web', ip: '192.0.2.7', port: 8001, weight: 7, state: 'drained' }
+  const rip = { name: 'web', ip: '192.0.2.7', port: 8001, weight: 7, state: 'drained', owner: 'team' }
   const ripId = await created('realServers', '/ipvsDirector/rips', rip)
   await created('realServers', '/ipvsDirector/rips', { ...rip, name: 'far', ip: 'web.test', resolve: 'start' })
   const check = await created(
@@ -249,6 +250,7 @@ async function balancing(created: Created, { certificate, cipherList, clientCa }
     {
       name: 'own',
       description: 'mine',
+      owner: 'team',
       script: '#!/bin/sh\n# @param {"name":"fromHeader"}\nexit 0\n',
       services: ['layer-4', 'layer-7'],
       parameters: [{ name: 'timeout', label: 'Timeout', type: 'integer', default: '5' }],
@@ -268,11 +270,17 @@ async function balancing(created: Created, { certificate, cipherList, clientCa }
       reals: [{ ripId, weight: 3, port: 81 }],
       healthCheck: { ...healthCheck, rise: 1 },
       fallback,
+      owner: 'team',
     },
     { held: ['persistTimeout'] },
   )
   const l4Frontend = { ip: '192.0.2.50', ports: '80,443', protocol: 'tcp', forwarding: 'masq', backendId: l4Backend }
-  await created('l4Frontends', '/ipvsDirector/frontends', { ...l4Frontend, name: 'l4 fe', enabled: false })
+  await created('l4Frontends', '/ipvsDirector/frontends', {
+    ...l4Frontend,
+    name: 'l4 fe',
+    enabled: false,
+    owner: 'team',
+  })
   const answers = {
     maintenance: { enabled: true, status: 404, page: 'x' },
     errorPages: [{ status: 503, page: 'x' }],
@@ -293,6 +301,7 @@ async function balancing(created: Created, { certificate, cipherList, clientCa }
     ...answers,
     httpReuse: 'always',
     timeouts: { queue: 1, tunnel: 3600, serverFin: 2, check: 3 },
+    owner: 'team',
   })
   const frontend = await created(
     'l7Frontends',
@@ -322,6 +331,7 @@ async function balancing(created: Created, { certificate, cipherList, clientCa }
       proxyProtocol: ['192.0.2.0/24'],
       clientCa,
       clientVerify: 'optional',
+      owner: 'team',
     },
     { held: ['certificates', 'clientCa', 'clientVerify'] },
   )
@@ -337,6 +347,7 @@ async function network(created: Created, node: string) {
     defaultGateway: true,
     assignedInterfaces: [{ nodeId: node, interfaceId: ETH1 }],
     vrrpId: 7,
+    owner: 'team',
     advertInterval: 0.5,
     preempt: true,
     connectionSync: true,
@@ -347,7 +358,7 @@ async function network(created: Created, node: string) {
     ip: '198.51.100.10',
     externalPingCheck: false,
   })
-  const floating = { groupId, ip: '198.51.100.20', enabled: false, preferredNode: node }
+  const floating = { groupId, ip: '198.51.100.20', enabled: false, preferredNode: node, owner: 'team' }
   await created('floatingIps', '/fips', floating, { moving: ['holder', 'since'] })
   const route = { name: 'r', type: 'policy', destination: '203.0.113.0/24', source: '198.51.100.0/24' }
   await created(
