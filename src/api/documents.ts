@@ -77,7 +77,10 @@ export class Documents {
   }
 
   openapi(): Rendered {
-    this.#openapi ??= tagged(JSON.stringify(openapiDocument(this.#endpoints, this.#version)), 'application/json')
+    this.#openapi ??= taggedDocument(
+      JSON.stringify(openapiDocument(this.#endpoints, this.#version)),
+      'application/json',
+    )
     return this.#openapi
   }
 
@@ -88,13 +91,14 @@ export class Documents {
     const file = Object.hasOwn(FILES, name) ? FILES[name] : undefined
     if (file === undefined) throw new ApiError('NOT_FOUND', `The documentation has no file ${name}`)
     const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
-    const page = { ...tagged(file.read(folder), file.contentType), headers: PAGE_HEADERS }
+    const page = { ...taggedDocument(file.read(folder), file.contentType), headers: PAGE_HEADERS }
     this.#pages.set(name, page)
     return page
   }
 }
 
-function tagged(text: string | Uint8Array, contentType: string): Rendered {
+/** A document that is kept, with a tag of its bytes. */
+export function taggedDocument(text: string | Uint8Array, contentType: string): Rendered {
   const body = Buffer.from(text)
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
   return { body, contentType, etag, cacheControl: 'no-cache' }

@@ -10,6 +10,7 @@ import { leavesRoom } from '../base/spare-room.ts'
 import { VERSION } from '../base/version.ts'
 import { Applying, isAppliedHere } from '../config/applying.ts'
 import { createPending } from '../config/pending.ts'
+import { Plans } from '../config/plans.ts'
 import { configView } from '../config/views.ts'
 import { Revisions } from '../config/revisions.ts'
 import { createTransacting } from '../config/transacting.ts'
@@ -104,6 +105,7 @@ export function createCapabilities(node: Node): Made {
     pair: new Pair({ cluster, members }),
     passwords: access.hashing,
     pending: createPending(node),
+    plans: new Plans(node),
     power,
     radius: radiusProbe(node),
     restoreChecks,

@@ -10,11 +10,21 @@ export function turn(): Promise<void> {
 
 /** Takes portion after portion; the loop turns after each millisecond of work. */
 export async function inTurns<T>(portions: Iterable<T>, use: (portion: T) => void = () => undefined): Promise<void> {
-  let began_ms = performance.now()
+  const pause = pace()
   for (const portion of portions) {
     use(portion)
-    if (performance.now() - began_ms < SLICE_MS) continue
-    await turn()
-    began_ms = performance.now()
+    const due = pause()
+    if (due !== undefined) await due
+  }
+}
+
+/** To be awaited between portions of work: the loop turns there after each millisecond of it. */
+export function pace(): () => Promise<void> | undefined {
+  let began_ms = performance.now()
+  return () => {
+    if (performance.now() - began_ms < SLICE_MS) return undefined
+    return turn().then(() => {
+      began_ms = performance.now()
+    })
   }
 }

@@ -282,11 +282,11 @@ export class ApplyEngine {
     return { ...header, revision, confirmBy, isDryRun, warnings, ...(nodes && { nodes }), live }
   }
 
-  /** All problems of the candidate, the checker's included. Touches nothing. */
-  async validate(): Promise<void> {
+  /** All problems of the candidate, or of running with other changes, the checker's included. Touches nothing. */
+  async validate(take?: () => readonly Change[]): Promise<void> {
     const { store, drivers } = this.#parts
     await onOneRevision(store, async () => {
-      const view = frozenView(store.running, store.changes())
+      const view = frozenView(store.running, take?.() ?? store.changes())
       await prepare(drivers, view)
       await verifyAll(this.#parts, view)
       await this.#enactor.check(view, { atLeast: 'reload' })

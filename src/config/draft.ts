@@ -31,6 +31,13 @@ function defined<T extends object>(record: T): T {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T
 }
 
+/** As names are compared. */
+const nameOf = <N extends SectionName>(section: N, record: SectionRecords[N]): string =>
+  String(record[SECTIONS[section].nameField]).toLowerCase()
+const othersThan = (id: string, ids: readonly string[] = []) => ids.filter((other) => other !== id)
+const addName = (names: Map<string, readonly string[]>, name: string, id: string) =>
+  names.set(name, [...(names.get(name) ?? []), id])
+
 /**
  * The edits of one request over the candidate. Each edit is checked when it is made; `writes` then become one durable
  * write. Only one draft with edits exists at a time (see `Editing`), so checks and write see the same candidate.
@@ -41,6 +48,8 @@ export class Draft {
   readonly #edits = new Map<string, Write>()
   /** What the transaction that this request belongs to holds already. */
   readonly #base: ReadonlyMap<string, TransactionWrite>
+  /** Ids by name in lower case, of each section of which a name was asked for. */
+  readonly #names = new Map<SectionName, Map<string, readonly string[]>>()
   #matched = false
   /** Ids of pending changes this request takes back. */
   readonly discarded: string[] = []
@@ -102,6 +111,7 @@ export class Draft {
 
   /** Many edits that belong together. Refuses what would leave the candidate broken, all problems at once. */
   async rewrite(writes: Iterable<Write>, refuse: (view: ConfigView) => Promise<void> = refuseBroken): Promise<void> {
+    this.#names.clear()
     await inTurns(writes, (write) => this.#edits.set(keyOf(write), write))
     await refuse(this.view)
   }
@@ -197,13 +207,23 @@ export class Draft {
 
   #remove(section: SectionName, id: string): void {
     this.#refuseInUse(section, id)
-    this.#edits.set(keyOf({ section, key: id }), { section, scope: CLUSTER, key: id, value: undefined })
+    this.#set(section, id, undefined)
   }
 
   #write<N extends SectionName>(section: N, record: SectionRecords[N]): void {
     assertRecord(section, record)
     this.#checkReferences(section, record)
-    this.#edits.set(keyOf({ section, key: record.id }), { section, scope: CLUSTER, key: record.id, value: record })
+    this.#set(section, record.id, record)
+  }
+
+  #set<N extends SectionName>(section: N, id: string, value: SectionRecords[N] | undefined): void {
+    const names = this.#names.get(section)
+    if (names !== undefined) {
+      const old = this.#find(section, id)
+      if (old !== undefined) names.set(nameOf(section, old), othersThan(id, names.get(nameOf(section, old))))
+      if (value !== undefined) addName(names, nameOf(section, value), id)
+    }
+    this.#edits.set(keyOf({ section, key: id }), { section, scope: CLUSTER, key: id, value })
   }
 
   /** If-Match speaks of the record that the request names, which is the first one that its handler reads. */
@@ -232,14 +252,23 @@ export class Draft {
 
   #checkName<N extends SectionName>(section: N, record: SectionRecords[N]): void {
     const { nameField } = SECTIONS[section]
-    const wanted = String(record[nameField]).toLowerCase()
-    for (const other of this.#list(section)) {
-      if (other.id === record.id || String(other[nameField]).toLowerCase() !== wanted) continue
-      const named = nameRecord(section, { id: other.id, name: String(other[nameField]) })
-      throw new ApiError('NAME_NOT_UNIQUE', `The name is that of the ${named} already`, {
-        errors: [{ field: nameField, code: 'NAME_NOT_UNIQUE', message: 'is taken' }],
-      })
+    const [id] = othersThan(record.id, this.#namesOf(section).get(nameOf(section, record)))
+    const other = id === undefined ? undefined : this.#find(section, id)
+    if (other === undefined) return
+    const named = nameRecord(section, { id: other.id, name: String(other[nameField]) })
+    throw new ApiError('NAME_NOT_UNIQUE', `The name is that of the ${named} already`, {
+      errors: [{ field: nameField, code: 'NAME_NOT_UNIQUE', message: 'is taken' }],
+    })
+  }
+
+  #namesOf(section: SectionName): Map<string, readonly string[]> {
+    let names = this.#names.get(section)
+    if (names === undefined) {
+      names = new Map()
+      for (const record of this.#list(section)) addName(names, nameOf(section, record), record.id)
+      this.#names.set(section, names)
     }
+    return names
   }
 
   /** Of a record that runs, its name can be told. */

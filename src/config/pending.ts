@@ -1,21 +1,16 @@
 import type { Change, ConfigStore } from '../../storage/config/config-store.ts'
-import type { FilePreview, Pending, PendingChange, PendingReader, PlanPreview } from '../context/staging.ts'
+import type { Pending, PendingChange, PendingReader, PlanPreview } from '../context/staging.ts'
 import type { Clock } from '../base/clock.ts'
-import { EFFECTS, type ChangeEffect, type Driver, type Step } from '../drivers/driver.ts'
+import type { Driver } from '../drivers/driver.ts'
 import type { ConfigView, SectionName } from '../model/sections.ts'
 import { warningsOf } from '../warnings/warnings.ts'
-import { fileDiff } from './file-diff.ts'
+import { effectOf, previewOf } from './preview.ts'
 import type { OtherNodes } from './rollout/other-nodes.ts'
 import { shownChange } from './shown-change.ts'
 import { onOneRevision, prepare } from './turns.ts'
-import { inTurns, turn } from '../base/turns.ts'
+import { inTurns } from '../base/turns.ts'
 import { configView, frozenView, recordChange } from './views.ts'
 import { isAgreed } from '../../storage/config/ahead.ts'
-
-/** The cheapest effect is the default: a change no driver cares about takes hold at once. */
-function dearest(effects: readonly ChangeEffect[]): ChangeEffect {
-  return EFFECTS.findLast((effect) => effects.includes(effect)) ?? 'runtime'
-}
 
 export class PendingChanges {
   readonly #store: ConfigStore
@@ -74,23 +69,12 @@ export class PendingChanges {
   preview(): Promise<PlanPreview> {
     return this.#review(async (running, desired, pending) => {
       const listed = await this.#listOf(running, desired, pending)
-      const steps = this.#drivers.flatMap((driver) => driver.plan(running, desired, { atLeast: 'runtime' }))
-      await turn()
-      const before = this.#drivers.map((driver) => driver.render(running))
-      await turn()
-      const after = this.#drivers.map((driver) => driver.render(desired))
-      await turn()
-      const files = after.flatMap((rendered, at) => fileDiffs(before[at] ?? [], rendered))
-      return { ...listed, files, steps: steps.map((step: Step) => ({ kind: step.kind, why: step.why })) }
+      return { ...listed, ...(await previewOf(this.#drivers, running, desired)) }
     })
   }
 
   #show(stored: Change, running: ConfigView, candidate: ConfigView): Omit<PendingChange, 'pendingOn'> {
     const change = recordChange(stored)
-    const affected = this.#drivers.flatMap((driver) => {
-      const effect = driver.effectOf(change, running, candidate)
-      return effect === undefined ? [] : [{ service: driver.name, effect }]
-    })
     const { before, after, ...what } = shownChange(change)
     return {
       id: stored.id,
@@ -100,8 +84,7 @@ export class PendingChanges {
       at: stored.at,
       before,
       after,
-      effect: dearest(affected.map((entry) => entry.effect)),
-      services: affected.map((entry) => entry.service),
+      ...effectOf(this.#drivers, change, running, candidate),
     }
   }
 }
@@ -128,14 +111,4 @@ export function createPending({ store, born, membership, drivers, clock, engine 
       return pending.list()
     },
   }
-}
-
-function fileDiffs(before: ReturnType<Driver['render']>, after: ReturnType<Driver['render']>): readonly FilePreview[] {
-  const contentOf = (files: typeof before, path: string) => files.find((file) => file.path === path)?.content ?? ''
-  // A file that goes is shown as well.
-  const paths = [...new Set([...after, ...before].map(({ path }) => path))]
-  return paths.flatMap((path) => {
-    const [old, content] = [contentOf(before, path), contentOf(after, path)]
-    return old === content ? [] : [{ path, diff: fileDiff(path, old, content) }]
-  })
 }

@@ -24,6 +24,7 @@ import type {
   UpdatesReader,
 } from './machine-care.ts'
 import type { NodeFactsReader } from './node-facts.ts'
+import type { PlansActor, PlansReader } from './plans.ts'
 import type { RadiusProbe } from './radius.ts'
 import type { RevisionsReader } from './revisions.ts'
 import type { Sso, SsoReader } from './sso.ts'
@@ -66,6 +67,7 @@ export interface Capabilities {
   readonly pair: { act: PairActor }
   readonly passwords: { stage: Hashing }
   readonly pending: { read: PendingReader }
+  readonly plans: { read: PlansReader; apply: PlansActor }
   readonly power: { act: PowerActor }
   readonly radius: { act: RadiusProbe }
   readonly restoreChecks: { stage: RestoreChecks }

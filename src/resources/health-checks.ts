@@ -91,10 +91,10 @@ function fieldsOf(sent: Sent, stored?: HealthCheck): Omit<HealthCheck, 'id'> {
   const kept = sent.script !== stored?.script && inScript.length > 0 ? undefined : stored?.parameters
   const wanted = sent.parameters === undefined ? kept : sent.parameters
   refuseFields(sentCheckProblems({ ...sent, parameters: wanted ?? null }))
-  const owner = sent.owner ?? stored?.owner
+  const whose = sent.owner ?? stored?.owner
   return {
     ...sent,
-    ...(owner === undefined ? {} : { owner }),
+    ...(whose === undefined ? {} : { owner: whose }),
     parameters: wanted?.map(declared) ?? [...inScript],
   }
 }

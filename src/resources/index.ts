@@ -3,14 +3,15 @@ import { takingWhatIsRead } from '../api/read-fields.ts'
 import { returningWhatIsMade } from '../api/return-record.ts'
 import { acmeAccounts } from './acme-accounts.ts'
 import { acmeOrders } from './acme-orders.ts'
-import { apply } from './apply.ts'
+import { apply } from './going-live/apply.ts'
 import { auth } from './sign-in/auth.ts'
-import { takingNames } from './by-name.ts'
+import { takingNames } from '../api/by-name.ts'
 import { backups } from './backups.ts'
 import { certificates } from './certificates.ts'
 import { cipherLists } from './cipher-lists.ts'
 import { cluster } from './cluster.ts'
 import { clusterPair } from './cluster-pair.ts'
+import { configDocument } from './going-live/config-document.ts'
 import { conntrack } from './conntrack.ts'
 import { dateTime } from './date-time.ts'
 import { demo } from './demo.ts'
@@ -36,7 +37,7 @@ import { accounts } from './accounts.ts'
 import { loginPolicy } from './login-policy.ts'
 import { localUsers } from './local-users.ts'
 import { lvmSnapshots } from './lvm-snapshots.ts'
-import { pending } from './pending.ts'
+import { pending } from './going-live/pending.ts'
 import { power } from './power.ts'
 import { radiusConfig } from './radius-config.ts'
 import { radiusUsers } from './radius-users.ts'
@@ -58,65 +59,66 @@ import { transactions } from './transactions.ts'
 import { updates } from './updates.ts'
 import { userInterface } from './user-interface.ts'
 
-/** The contract, one line per resource. The place of an endpoint in this table is its number in compiled rights. */
+/** The contract, one line per resource. */
+const resources: readonly Endpoint[] = [
+  ...auth,
+  ...loginPolicy,
+  ...saml,
+  ...account,
+  ...accounts,
+  ...localUsers,
+  ...groups,
+  ...roles,
+  ...realServers,
+  ...healthChecks,
+  ...l4Frontends,
+  ...l4Backends,
+  ...stickTables,
+  ...l7Frontends,
+  ...l7Backends,
+  ...l7Raw,
+  ...syslogServer,
+  ...certificates,
+  ...cipherLists,
+  ...acmeOrders,
+  ...acmeAccounts,
+  ...apply,
+  ...services,
+  ...pending,
+  ...transactions,
+  ...cluster,
+  ...clusterPair,
+  ...ipGroups,
+  ...staticIps,
+  ...floatingIps,
+  ...ipRoutes,
+  ...interfaces,
+  ...conntrack,
+  ...systemProxy,
+  ...dateTime,
+  ...userInterface,
+  ...snmp,
+  ...snmpUsers,
+  ...updates,
+  ...lvmSnapshots,
+  ...power,
+  ...radiusConfig,
+  ...radiusUsers,
+  ...jobs,
+  ...backups,
+  ...revisions,
+  ...audit,
+  ...events,
+  ...l7Stats,
+  ...l7History,
+  ...accessLogs,
+  ...l4Stats,
+  ...l4History,
+  ...documents,
+  ...demo,
+]
+
+/** The whole table. The place of an endpoint in it is its number in compiled rights. */
 export const endpoints: readonly Endpoint[] = takingWhatIsRead(
-  returningWhatIsMade(
-    takingNames([
-      ...auth,
-      ...loginPolicy,
-      ...saml,
-      ...account,
-      ...accounts,
-      ...localUsers,
-      ...groups,
-      ...roles,
-      ...realServers,
-      ...healthChecks,
-      ...l4Frontends,
-      ...l4Backends,
-      ...stickTables,
-      ...l7Frontends,
-      ...l7Backends,
-      ...l7Raw,
-      ...syslogServer,
-      ...certificates,
-      ...cipherLists,
-      ...acmeOrders,
-      ...acmeAccounts,
-      ...apply,
-      ...services,
-      ...pending,
-      ...transactions,
-      ...cluster,
-      ...clusterPair,
-      ...ipGroups,
-      ...staticIps,
-      ...floatingIps,
-      ...ipRoutes,
-      ...interfaces,
-      ...conntrack,
-      ...systemProxy,
-      ...dateTime,
-      ...userInterface,
-      ...snmp,
-      ...snmpUsers,
-      ...updates,
-      ...lvmSnapshots,
-      ...power,
-      ...radiusConfig,
-      ...radiusUsers,
-      ...jobs,
-      ...backups,
-      ...revisions,
-      ...audit,
-      ...events,
-      ...l7Stats,
-      ...l7History,
-      ...accessLogs,
-      ...l4Stats,
-      ...l4History,
-      ...documents,
-      ...demo,
-    ]),
-  ),
+  returningWhatIsMade(takingNames([...resources, ...configDocument(resources)])),
 )

@@ -32,7 +32,6 @@ const LATER_DEFAULTS: Partial<L7Backend> = {
   errorPages: [],
   httpReuse: 'safe',
   timeouts: {},
-  owner: '',
 }
 
 const shown = (backend: L7Backend) => ({ ...structuredClone(LATER_DEFAULTS), ...backend })
@@ -102,7 +101,7 @@ export const l7Backends = [
     summary: 'Change a Layer 7 backend; omitted fields keep their value, a list sent replaces the stored one',
     message: 'Layer 7 backend stored',
     body: BackendUpdate,
-    whenNull: { ...DEFAULTS, ...LATER_DEFAULTS },
+    whenNull: { ...DEFAULTS, ...LATER_DEFAULTS, owner: '' },
     handle: (ctx, { params, body }) => {
       const stored = ctx.section('l7Backends').get(params.id)
       refuseWrong({ ...stored, ...body }, body.healthCheck, ctx.section('healthChecks'))

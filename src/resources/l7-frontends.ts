@@ -64,7 +64,6 @@ const LATER_DEFAULTS: Partial<L7Frontend> = {
   proxyProtocol: false,
   clientCa: '',
   clientVerify: 'none',
-  owner: '',
 }
 
 const shown = (frontend: L7Frontend): L7Frontend => ({
@@ -140,7 +139,7 @@ export const l7Frontends = [
     summary: 'Change a Layer 7 frontend; omitted fields keep their value',
     message: 'Layer 7 frontend stored',
     body: FrontendUpdate,
-    whenNull: { ...DEFAULTS, ...LATER_DEFAULTS },
+    whenNull: { ...DEFAULTS, ...LATER_DEFAULTS, owner: '' },
     prepare: (ctx, { body }) => refuseUnsupported(body, ctx.machine),
     handle: (ctx, { params, body }) => {
       const frontends = ctx.section('l7Frontends')

@@ -15,6 +15,7 @@ const ACTIONS: ReadonlySet<string> = new Set([
   'account.changePassword',
   'services.apply',
   'services.applyOnNode',
+  'config.applyPlan',
   'updates.majorVersion',
   'lvmSnapshots.restore',
   // It sets the clock, which goes on: test/src/resources/date-time.test.ts.

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+import { sharedAppliance } from '../../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)
 

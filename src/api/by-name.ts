@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox'
-import type { Endpoint } from '../api/endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
 import { ApiError, type FieldError } from '../base/errors.ts'
 import type { ContextOf } from '../context/context.ts'
 import { closed, referredBy } from '../model/fields.ts'
@@ -34,64 +34,101 @@ function holdsReference(schema: TSchema): boolean {
   return holds
 }
 
-/** The schema in which every reference may be a name. */
-function withNames(schema: TSchema): TSchema {
+/** The schema with other forms in the place of each reference. */
+function replaced(schema: TSchema, by: (reference: TSchema) => readonly TSchema[]): TSchema {
   // What holds none stays the very same: a copy would lose what is no data, such as a rule.
   if (!holdsReference(schema)) return schema
-  const made = both(schema)
+  const made = replacedInside(schema, by)
   return Type.IsOptional(schema) ? Type.Optional(made) : made
 }
 
-function both(schema: TSchema): TSchema {
-  if (referredBy(schema) !== undefined)
-    return Type.Union([schema, Named], { description: String(Reflect.get(schema, 'description')) })
+function replacedInside(schema: TSchema, by: (reference: TSchema) => readonly TSchema[]): TSchema {
+  if (referredBy(schema) !== undefined) {
+    const [only, ...others] = by(schema)
+    if (only !== undefined && others.length === 0) return only
+    return Type.Union([...by(schema)], { description: String(Reflect.get(schema, 'description')) })
+  }
   const [forms, items] = [formsOf(schema), itemsOf(schema)]
   if (forms.length > 0)
-    return { ...schema, anyOf: forms.flatMap((form) => (referredBy(form) ? [form, Named] : [withNames(form)])) }
-  if (items !== undefined) return { ...schema, items: withNames(items) }
-  const properties = Object.entries(propertiesOf(schema)).map(([name, property]) => [name, withNames(property)])
+    return { ...schema, anyOf: forms.flatMap((form) => (referredBy(form) ? by(form) : [replaced(form, by)])) }
+  if (items !== undefined) return { ...schema, items: replaced(items, by) }
+  const properties = Object.entries(propertiesOf(schema)).map(([name, property]) => [name, replaced(property, by)])
   return { ...schema, properties: Object.fromEntries(properties) }
+}
+
+/** The schema in which every reference may be a name. */
+const withNames = (schema: TSchema): TSchema => replaced(schema, (reference) => [reference, Named])
+
+/** The schema in which every reference is a name, told as a text. */
+export const withPlainNames = (schema: TSchema): TSchema => replaced(schema, (reference) => [plainName(reference)])
+
+function plainName(reference: TSchema): TSchema {
+  const labels = sectionsOf(referredBy(reference) ?? []).map((section) => SECTIONS[section].label)
+  const isNeeded = Number(Reflect.get(reference, 'minLength') ?? 0) > 0
+  return Type.String({
+    minLength: isNeeded ? 1 : 0,
+    maxLength: 256,
+    description: `Name of a ${labels.join(' or ')}${isNeeded ? '' : '; empty: none'}.`,
+  })
+}
+
+const sectionsOf = (names: readonly string[]) => SECTION_NAMES.filter((section) => names.includes(section))
+
+/** What is made of the references in a value. */
+interface Replacing {
+  reference(value: unknown, sections: readonly string[], at: string): unknown
+  /** Told of each list, when its entries were replaced. */
+  list?(schema: TSchema, entries: readonly unknown[], inside: (index: number) => string): void
+}
+
+/** The value with something else in the place of each reference. */
+export function mapReferences(schema: TSchema, value: unknown, by: Replacing, at = ''): unknown {
+  if (!holdsReference(schema)) return value
+  const sections = referredBy(schema)
+  if (sections !== undefined) return by.reference(value, sections, at)
+  const inside = (name: string | number) => (at === '' ? String(name) : `${at}.${name}`)
+  let found = value
+  for (const form of formsOf(schema)) found = mapReferences(form, found, by, at)
+  const items = itemsOf(schema)
+  if (items !== undefined && Array.isArray(found)) {
+    const list = found.map((item, index) => mapReferences(items, item, by, inside(index)))
+    by.list?.(schema, list, inside)
+    return list
+  }
+  const properties = propertiesOf(schema)
+  if (typeof found !== 'object' || found === null || Array.isArray(found)) return found
+  const entries = Object.entries(found).map(([name, field]) => {
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+    return [name, property === undefined ? field : mapReferences(property, field, by, inside(name))]
+  })
+  return Object.fromEntries(entries)
 }
 
 /** Of what a name is looked up in. */
 type Looking = Pick<ContextOf['read'], 'section'>
 
 /** Puts ids in the place of names, and gathers what is wrong with these. */
-class Lookup {
+export class Lookup implements Replacing {
   readonly #ctx: Looking
+  readonly #isPlain: boolean
   readonly #known = new Map<string, ReadonlyMap<string, readonly string[]>>()
   readonly errors: FieldError[] = []
   /** The records that have a name of which there is more than one. */
   readonly candidates: { readonly field: string; readonly ids: readonly string[] }[] = []
 
-  constructor(ctx: Looking) {
+  /** `isPlain`: names are told as texts, and ids not at all. */
+  constructor(ctx: Looking, isPlain = false) {
     this.#ctx = ctx
+    this.#isPlain = isPlain
   }
 
-  /** The value with ids only. */
-  ids(schema: TSchema, value: unknown, at = ''): unknown {
-    if (!holdsReference(schema)) return value
-    const sections = referredBy(schema)
-    if (sections !== undefined) return isNamed(value) ? this.#idOf(value.name, sections, at) : value
-    const inside = (name: string | number) => (at === '' ? String(name) : `${at}.${name}`)
-    let found = value
-    for (const form of formsOf(schema)) found = this.ids(form, found, at)
-    const items = itemsOf(schema)
-    if (items !== undefined && Array.isArray(found)) {
-      const list = found.map((item, index) => this.ids(items, item, inside(index)))
-      if (Reflect.get(schema, 'uniqueItems') === true) this.#refuseRepeated(list, inside)
-      return list
-    }
-    const properties = propertiesOf(schema)
-    if (typeof found !== 'object' || found === null || Array.isArray(found)) return found
-    const entries = Object.entries(found).map(([name, field]) => {
-      const property = Object.hasOwn(properties, name) ? properties[name] : undefined
-      return [name, property === undefined ? field : this.ids(property, field, inside(name))]
-    })
-    return Object.fromEntries(entries)
+  reference(value: unknown, sections: readonly string[], at: string): unknown {
+    if (this.#isPlain) return typeof value === 'string' && value !== '' ? this.#idOf(value, sections, at) : value
+    return isNamed(value) ? this.#idOf(value.name, sections, at) : value
   }
 
-  #refuseRepeated(ids: readonly unknown[], inside: (index: number) => string): void {
+  list(schema: TSchema, ids: readonly unknown[], inside: (index: number) => string): void {
+    if (Reflect.get(schema, 'uniqueItems') !== true) return
     const seen = new Set()
     for (const [index, id] of ids.entries()) {
       if (typeof id !== 'string') continue
@@ -101,7 +138,7 @@ class Lookup {
   }
 
   #idOf(name: string, sections: readonly string[], field: string): unknown {
-    const wanted = SECTION_NAMES.filter((section) => sections.includes(section))
+    const wanted = sectionsOf(sections)
     const ids = wanted.flatMap((section) => this.#named(section).get(name.toLowerCase()) ?? [])
     const [id] = ids
     if (id !== undefined && ids.length === 1) return id
@@ -135,7 +172,7 @@ const isNamed = (value: unknown): value is { readonly name: string } =>
 
 function idsIn(schema: TSchema, body: unknown, ctx: Looking): unknown {
   const lookup = new Lookup(ctx)
-  const ids = lookup.ids(schema, body)
+  const ids = mapReferences(schema, body, lookup)
   const { errors, candidates } = lookup
   if (errors.length === 0) return ids
   const list = errors.slice(0, 5).map(({ field, message }) => `${field}: ${message}`)

@@ -1,16 +1,17 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import type { ContextOf } from '../context/context.ts'
-import { endpoint, NoData } from '../api/endpoint.ts'
-import { ApiError, problemIn, refuseFields } from '../base/errors.ts'
-import { dryRun, Reply } from '../api/reply.ts'
-import { summarize } from '../warnings/counted.ts'
-import { closed } from '../model/fields.ts'
-import { Warning } from '../model/warning.ts'
+import type { Applied as Outcome } from '../../context/applying.ts'
+import type { ContextOf } from '../../context/context.ts'
+import { endpoint, NoData } from '../../api/endpoint.ts'
+import { ApiError, problemIn, refuseFields } from '../../base/errors.ts'
+import { dryRun, Reply } from '../../api/reply.ts'
+import { summarize } from '../../warnings/counted.ts'
+import { closed } from '../../model/fields.ts'
+import { Warning } from '../../model/warning.ts'
 
 const text = (description: string) => Type.String({ description })
 const orNull = <T extends TSchema>(schema: T, description: string) => Type.Union([schema, Type.Null()], { description })
 
-const Applied = Type.Object({
+export const Applied = Type.Object({
   applyId: text('Id of this apply.'),
   revision: Type.Integer({ description: 'Revision that runs now.' }),
   confirmBy: orNull(
@@ -37,7 +38,8 @@ const APPLY_QUERY = closed({
     Type.Enum(['restart'], { description: 'Restart the affected services instead of the cheapest way.' }),
   ),
 })
-const APPLY_BODY = closed({
+/** How something goes live, whatever it is. */
+export const applyTerms = {
   confirmWithin: Type.Optional(
     Type.Integer({
       minimum: 5,
@@ -49,6 +51,17 @@ const APPLY_BODY = closed({
   force: Type.Optional(
     Type.Boolean({ description: 'Apply also what could cut the caller off, without confirmWithin. Default false.' }),
   ),
+  refuseWarnings: Type.Optional(
+    Type.Boolean({
+      description: 'Changes nothing when there are warnings: 409 WARNINGS with all of them. Default false.',
+    }),
+  ),
+  comment: Type.Optional(
+    Type.String({ maxLength: 1000, description: 'Kept with the revision; at most 1000 characters.' }),
+  ),
+}
+const APPLY_BODY = closed({
+  ...applyTerms,
   changes: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 64, description: 'Id, see GET /services/pending.' }), {
       minItems: 1,
@@ -62,11 +75,6 @@ const APPLY_BODY = closed({
         'Only the pending changes that nobody but the caller has made go live; what others have edited as well is chosen by its id. Default false.',
     }),
   ),
-  refuseWarnings: Type.Optional(
-    Type.Boolean({
-      description: 'Changes nothing when there are warnings: 409 WARNINGS with all of them. Default false.',
-    }),
-  ),
   transactionId: Type.Optional(
     Type.String({
       minLength: 1,
@@ -74,9 +82,6 @@ const APPLY_BODY = closed({
       description:
         'Instead of pending changes, the edits of this open transaction of the caller go live, and it ends; refused, it stays as it was. 409 DEPENDS_ON_PENDING when one of its records has a pending change.',
     }),
-  ),
-  comment: Type.Optional(
-    Type.String({ maxLength: 1000, description: 'Kept with the revision; at most 1000 characters.' }),
   ),
 })
 
@@ -123,6 +128,14 @@ async function applyChosen(ctx: Applying, request: ApplyRequest, { onlyHere = fa
   const { query, body } = request
   const { force: isForced, ...chosen } = body
   const applied = await ctx.applying.apply({ ...chosen, force: query.force, isForced, onlyHere }, ctx)
+  const told = answerApplied(ctx, applied)
+  const { data = [] } = Object.keys(body).length > 0 ? told : Reply.with([] as const, {})
+  const isNothing = body.mine === true && applied.live === undefined
+  return isNothing ? Reply.with(data, { message: NOTHING_OF_ONES_OWN }) : Reply.with(data, told)
+}
+
+/** What an apply answers. */
+export function answerApplied(ctx: Applying, applied: Outcome): Reply<Static<typeof Applied>> {
   ctx.work.noteLive(applied.live)
   const { applyId, revision, confirmBy = null, isDryRun } = applied
   const nodes = applied.nodes?.map(({ nodeId, ok, state }) => ({ nodeId, ok, state })) ?? [
@@ -130,10 +143,8 @@ async function applyChosen(ctx: Applying, request: ApplyRequest, { onlyHere = fa
   ]
   const remark = { code: 'REMARK', resource: '', resourceId: '', name: '' } as const
   const warnings = [...(applied.told ?? []), ...applied.warnings.map((message) => ({ ...remark, message }))]
-  const isAsked = Object.keys(body).length > 0
-  const data = isAsked ? { applyId, revision, confirmBy, warnings, nodes } : ([] as const)
+  const data = { applyId, revision, confirmBy, warnings, nodes }
   const also = warnings.length === 0 ? '' : `; ${summarize(warnings)}`
-  if (body.mine === true && applied.live === undefined) return Reply.with(data, { message: NOTHING_OF_ONES_OWN })
   return isDryRun
     ? dryRun(data, `Applied; what would change this machine itself was only recorded (trial profile)${also}`)
     : Reply.with(data, also === '' ? {} : { message: `Changes applied${also}` })

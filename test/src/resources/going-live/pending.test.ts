@@ -1,6 +1,6 @@
 import t from 'tap'
-import { ADMIN } from '../../fixtures/appliance.ts'
-import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+import { ADMIN } from '../../../fixtures/appliance.ts'
+import { sharedAppliance } from '../../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)
 

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
-import type { Pending } from '../context/staging.ts'
-import { endpoint } from '../api/endpoint.ts'
-import { Reply } from '../api/reply.ts'
-import { closed } from '../model/fields.ts'
-import { Warning } from '../model/warning.ts'
+import type { Pending } from '../../context/staging.ts'
+import { endpoint } from '../../api/endpoint.ts'
+import { Reply } from '../../api/reply.ts'
+import { closed } from '../../model/fields.ts'
+import { Warning } from '../../model/warning.ts'
 
 const text = (description: string) => Type.String({ description })
 
@@ -12,20 +12,33 @@ const Shown = Type.Unsafe<Readonly<Record<string, unknown>> | null>({
   description: 'The record; for an update only its changed fields. Secrets read `**`.',
 })
 
-const Change = Type.Object({
-  id: text('Id of the change, for DELETE /services/pending/{changeId}.'),
+/** What is told of a change, pending or planned. */
+export const changeFields = {
   op: Type.Enum(['create', 'update', 'delete'], { description: 'What apply will do.' }),
   resource: text('Section of the configuration.'),
   resourceId: text('Id of the record.'),
   name: text('Name of the record.'),
-  by: text('E-mail of who changed it last.'),
-  alsoBy: Type.Array(text('E-mail.'), { description: 'Who else has changed it while it was pending.' }),
-  at: text('When, ISO 8601.'),
   before: Shown,
   after: Shown,
   effect: text('Cost of the change: runtime, reload, restart or network.'),
   services: Type.Array(text('Service.'), { description: 'Services that apply will touch.' }),
+}
+
+const Change = Type.Object({
+  id: text('Id of the change, for DELETE /services/pending/{changeId}.'),
+  ...changeFields,
+  by: text('E-mail of who changed it last.'),
+  alsoBy: Type.Array(text('E-mail.'), { description: 'Who else has changed it while it was pending.' }),
+  at: text('When, ISO 8601.'),
   pendingOn: Type.Array(text('Id of a node.'), { description: 'The nodes that run something else.' }),
+})
+
+export const FileDiffs = Type.Array(
+  Type.Object({ path: text('File.'), diff: text('Unified diff against the running file.') }),
+  { description: 'Generated files that would change.' },
+)
+export const Steps = Type.Array(Type.Object({ kind: text('Kind of step.'), why: text('What it is for.') }), {
+  description: 'What apply would do, in order.',
 })
 
 const PendingData = Type.Object({
@@ -33,16 +46,8 @@ const PendingData = Type.Object({
   count: Type.Integer({ description: 'Number of pending changes.' }),
   changes: Type.Array(Change, { description: 'The changes, oldest first.' }),
   warnings: Type.Array(Warning, { description: 'What should be known of them before they are applied.' }),
-  files: Type.Optional(
-    Type.Array(Type.Object({ path: text('File.'), diff: text('Unified diff against the running file.') }), {
-      description: 'Generated files that would change (with render=true).',
-    }),
-  ),
-  steps: Type.Optional(
-    Type.Array(Type.Object({ kind: text('Kind of step.'), why: text('What it is for.') }), {
-      description: 'What apply would do, in order (with render=true).',
-    }),
-  ),
+  files: Type.Optional({ ...FileDiffs, description: 'Generated files that would change (with render=true).' }),
+  steps: Type.Optional({ ...Steps, description: 'What apply would do, in order (with render=true).' }),
 })
 
 export const pending = [

@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto'
+import type { Change, ConfigStore } from '../../storage/config/config-store.ts'
+import type { Applied, ApplyOptions } from '../context/applying.ts'
+import type { Asking } from '../context/asking.ts'
+import type { Plan, PlannedEdits, PlansActor } from '../context/plans.ts'
+import { canonical } from '../base/canonical.ts'
+import type { Clock } from '../base/clock.ts'
+import { ApiError } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
+import { inTurns } from '../base/turns.ts'
+import type { Driver } from '../drivers/driver.ts'
+import { warningsOf } from '../warnings/warnings.ts'
+import type { ApplyEngine } from './apply.ts'
+import { editedChanges } from './chosen-changes.ts'
+import { Draft } from './draft.ts'
+import { type Editing, originOf } from './editing.ts'
+import { effectOf, previewOf } from './preview.ts'
+import { namedChange, shownChange } from './shown-change.ts'
+import type { TransactionWrite } from './transactions.ts'
+import { onOneRevision, prepare } from './turns.ts'
+import { configView, frozenView, recordChange } from './views.ts'
+
+/** So long somebody may think about a plan. */
+const KEPT_MS = 15 * 60_000
+const PLANS_MAX = 32
+/** Records of all plans together. */
+const RECORDS_MAX = 100_000
+
+interface Parts {
+  readonly store: ConfigStore
+  readonly editing: Pick<Editing, 'between' | 'checked'>
+  readonly engine: Pick<ApplyEngine, 'applyUnstaged' | 'validate'>
+  readonly drivers: readonly Driver[]
+  readonly clock: Clock
+}
+
+/** What an apply needs of a plan. */
+interface Kept {
+  readonly baseRevision: number
+  readonly writes: readonly TransactionWrite[]
+  readonly until_ms: number
+}
+
+type Judging = Pick<Asking, 'actor' | 'may'>
+
+/** Plans: edits that are checked and told of like pending changes, and applied as one, or not at all. */
+export class Plans implements PlansActor {
+  readonly #parts: Parts
+  readonly #kept = new Map<string, Kept>()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  make(edit: (edits: PlannedEdits) => Promise<void>, asking: Asking): Promise<Plan> {
+    return onOneRevision(this.#parts.store, () => this.#make(edit, asking))
+  }
+
+  async #make(edit: (edits: PlannedEdits) => Promise<void>, asking: Asking): Promise<Plan> {
+    const { store, editing, engine, clock } = this.#parts
+    const { revision: baseRevision } = store
+    // In a turn of its own, so that all of it starts from one candidate; nothing of it is written.
+    const { writes, changes } = await editing.between(async () => {
+      const draft = new Draft(store)
+      await edit({ section: (name) => draft.section(name) })
+      const made = draft.transactionWrites
+      return { result: { writes: made, changes: this.#changesOf(made, asking) } }
+    })
+    if (changes.length > 0)
+      await engine
+        .validate(() => changes)
+        .catch((error: unknown) => {
+          throw toldByName(error, changes)
+        })
+    const told = await this.#told(changes)
+    const until_ms = clock.now_ms() + KEPT_MS
+    const planId = newId()
+    this.#keep(planId, { baseRevision, writes, until_ms })
+    return { planId, baseRevision, digest: digestOf(changes), expiresAt: new Date(until_ms).toISOString(), ...told }
+  }
+
+  async apply(
+    planId: string,
+    options: Pick<ApplyOptions, 'comment' | 'confirmWithin' | 'isForced' | 'refuseWarnings'>,
+    asking: Asking,
+  ): Promise<Applied> {
+    const { store, engine } = this.#parts
+    this.#forgetOld()
+    const kept = this.#kept.get(planId)
+    if (kept === undefined) {
+      const message = `There is no plan ${planId} on this node: plans last 15 minutes, and end with the daemon; make it again`
+      throw new ApiError('NOT_FOUND', message)
+    }
+    const { actor, client } = asking
+    const caller = { by: actor.email, address: client.address, may: (endpoint: string) => asking.may(endpoint) }
+    const changes = () => {
+      if (store.revision === kept.baseRevision) return this.#changesOf(kept.writes, asking)
+      const message = `Revision ${store.revision} runs by now, and the plan was made on ${kept.baseRevision}: make it again, and look at it`
+      throw new ApiError('REVISION_MISMATCH', message, { data: { revision: store.revision } })
+    }
+    const applied = await engine.applyUnstaged(changes, { force: undefined, ...options }, caller)
+    this.#kept.delete(planId)
+    return applied
+  }
+
+  /** As changes of what runs; refuses what has changed since, and what its author may not. */
+  #changesOf(writes: readonly TransactionWrite[], asking: Judging): readonly Change[] {
+    const { store, editing, clock } = this.#parts
+    const origin = originOf(asking.actor.email, 'config.applyPlan', clock)
+    const checked = editing.checked(writes, origin, (endpoint) => asking.may(endpoint))
+    return editedChanges(store, checked, origin)
+  }
+
+  async #told(changes: readonly Change[]): Promise<Pick<Plan, 'changes' | 'warnings' | 'files' | 'steps'>> {
+    const { store, drivers, clock } = this.#parts
+    const [running, desired] = [configView(store.running), frozenView(store.running, changes)]
+    await prepare(drivers, desired)
+    const shown: Plan['changes'][number][] = []
+    await inTurns(changes.map(recordChange), (change) =>
+      shown.push({ ...shownChange(change), ...effectOf(drivers, change, running, desired) }),
+    )
+    const warnings = await warningsOf(running, desired, changes.map(recordChange), clock.now_ms())
+    return { changes: shown, warnings, ...(await previewOf(drivers, running, desired)) }
+  }
+
+  #keep(planId: string, plan: Kept): void {
+    this.#forgetOld()
+    this.#kept.set(planId, plan)
+    let records = 0
+    for (const [id, { writes }] of [...this.#kept].toReversed()) {
+      records += writes.length
+      if (id !== planId && records > RECORDS_MAX) this.#kept.delete(id)
+    }
+    for (const id of this.#kept.keys()) if (this.#kept.size > PLANS_MAX) this.#kept.delete(id)
+  }
+
+  #forgetOld(): void {
+    const now_ms = this.#parts.clock.now_ms()
+    for (const [id, { until_ms }] of this.#kept) if (until_ms <= now_ms) this.#kept.delete(id)
+  }
+}
+
+/** Nobody knows the ids of what was never made: problems are told with the names of records. */
+function toldByName(error: unknown, changes: readonly Change[]): unknown {
+  if (!(error instanceof ApiError)) return error
+  const names = new Map(changes.map((change) => [change.key, namedChange(recordChange(change)).name]))
+  const errors = error.details.errors?.map((one) => {
+    const [section, id = '', ...inside] = one.field.split('.')
+    return { ...one, field: [section, names.get(id) ?? id, ...inside].join('.') }
+  })
+  return new ApiError(error.code, error.message, { ...error.details, ...(errors && { errors }) })
+}
+
+const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+
+/** Ids of what is to be made are others each time: in their place stand kind and name. */
+function digestOf(changes: readonly Change[]): string {
+  const made = new Map<string, string>()
+  const told = changes.map((change) => {
+    const { op, resource, resourceId, name } = namedChange(recordChange(change))
+    if (op === 'create') made.set(resourceId, `new ${resource} ${name}`)
+    return { op, resource, resourceId, name, before: change.before?.value ?? null, after: change.after?.value ?? null }
+  })
+  const place = ({ resource, name }: (typeof told)[number]) => `${resource}\0${name}`
+  const sorted = told.toSorted((a, b) => (place(a) < place(b) ? -1 : 1))
+  const text = canonical(sorted).replace(ID, (id) => made.get(id) ?? id)
+  return createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,52 @@
+import type { FilePreview, PlanPreview } from '../context/staging.ts'
+import { EFFECTS, type ChangeEffect, type Driver } from '../drivers/driver.ts'
+import type { ConfigView, RecordChange } from '../model/sections.ts'
+import { turn } from '../base/turns.ts'
+import { fileDiff } from './file-diff.ts'
+
+/** What changes would do to programs and their files, told before anything is done. */
+
+/** The cheapest effect is the default: a change no driver cares about takes hold at once. */
+function dearest(effects: readonly ChangeEffect[]): ChangeEffect {
+  return EFFECTS.findLast((effect) => effects.includes(effect)) ?? 'runtime'
+}
+
+/** What one change costs, and which services it touches. */
+export function effectOf(
+  drivers: readonly Driver[],
+  change: RecordChange,
+  running: ConfigView,
+  desired: ConfigView,
+): { readonly effect: ChangeEffect; readonly services: readonly string[] } {
+  const affected = drivers.flatMap((driver) => {
+    const effect = driver.effectOf(change, running, desired)
+    return effect === undefined ? [] : [{ service: driver.name, effect }]
+  })
+  return { effect: dearest(affected.map(({ effect }) => effect)), services: affected.map(({ service }) => service) }
+}
+
+/** What an apply would write and do. The loop turns between drivers. */
+export async function previewOf(
+  drivers: readonly Driver[],
+  running: ConfigView,
+  desired: ConfigView,
+): Promise<Pick<PlanPreview, 'files' | 'steps'>> {
+  const steps = drivers.flatMap((driver) => driver.plan(running, desired, { atLeast: 'runtime' }))
+  await turn()
+  const before = drivers.map((driver) => driver.render(running))
+  await turn()
+  const after = drivers.map((driver) => driver.render(desired))
+  await turn()
+  const files = after.flatMap((rendered, at) => fileDiffs(before[at] ?? [], rendered))
+  return { files, steps: steps.map(({ kind, why }) => ({ kind, why })) }
+}
+
+function fileDiffs(before: ReturnType<Driver['render']>, after: ReturnType<Driver['render']>): readonly FilePreview[] {
+  const contentOf = (files: typeof before, path: string) => files.find((file) => file.path === path)?.content ?? ''
+  // A file that goes is shown as well.
+  const paths = [...new Set([...after, ...before].map(({ path }) => path))]
+  return paths.flatMap((path) => {
+    const [old, content] = [contentOf(before, path), contentOf(after, path)]
+    return old === content ? [] : [{ path, diff: fileDiff(path, old, content) }]
+  })
+}

@@ -1,0 +1,190 @@
+import { type TObject, Type } from 'typebox'
+import { taggedDocument } from '../../api/documents.ts'
+import { type Endpoint, endpoint } from '../../api/endpoint.ts'
+import { plain } from '../../api/openapi-responses.ts'
+import { Reply } from '../../api/reply.ts'
+import { ApiError } from '../../base/errors.ts'
+import type { PlannedEdits } from '../../context/plans.ts'
+import type { Rendered } from '../../context/rendered.ts'
+import { closed, Owner } from '../../model/fields.ts'
+import type { SectionName } from '../../model/sections.ts'
+import { Warning } from '../../model/warning.ts'
+import { answerApplied, Applied, applyTerms } from './apply.ts'
+import { type ConfigDocument, documentSchema, exported } from './document.ts'
+import { type Kinds, kindsOf } from './kinds.ts'
+import { Replay } from './replay.ts'
+import { changeFields, FileDiffs, Steps } from './pending.ts'
+
+const text = (description: string) => Type.String({ description })
+
+/** A document of 20,000 records is about 4 MiB. */
+const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024
+
+const Plan = Type.Object({
+  planId: text('For PUT /config/plans/{id}/apply, on the node that was asked.'),
+  baseRevision: Type.Integer({ description: 'Revision that ran; on another one the plan is not applied.' }),
+  digest: text('SHA-256 of what it changes, hexadecimal: the same for plans that would do the same.'),
+  expiresAt: text('ISO 8601. Plans last 15 minutes, and end with the daemon.'),
+  changes: Type.Array(Type.Object(changeFields), { description: 'What would be changed; empty: nothing.' }),
+  warnings: Type.Array(Warning, { description: 'What should be known of it before it is applied.' }),
+  files: FileDiffs,
+  steps: Steps,
+})
+
+/** The sections that are asked for, in their order. */
+function sectionsIn(asked: string | undefined, known: readonly SectionName[]): readonly SectionName[] {
+  if (asked === undefined) return known
+  const wanted = asked.split(',')
+  const unknown = wanted.filter((name) => !known.some((one) => one === name))
+  if (unknown.length === 0) return known.filter((one) => wanted.includes(one))
+  const message = `names no section of a document: ${unknown.join(', ')}; there are ${known.join(', ')}`
+  throw new ApiError('INVALID_QUERY', `The query has 1 problem: sections ${message}`, {
+    errors: [{ field: 'sections', code: 'NOT_ALLOWED', message }],
+  })
+}
+
+/** A problem of a record is one of its place in the document. */
+function ofDocument(error: unknown, sections: readonly SectionName[]): unknown {
+  if (!(error instanceof ApiError)) return error
+  const errors = error.details.errors?.map((one) => {
+    const isRecord = sections.some((section) => one.field.startsWith(`${section}.`))
+    return isRecord ? { ...one, field: `document.${one.field}` } : one
+  })
+  return new ApiError(error.code, error.message, { ...error.details, ...(errors && { errors }) })
+}
+
+const schemaBytes = (schema: TObject): Rendered =>
+  taggedDocument(
+    JSON.stringify({
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      title: 'Configuration of Fulcrum',
+      ...plain(schema),
+    }),
+    'application/schema+json',
+  )
+
+function reading(kinds: Kinds, Document: TObject): readonly Endpoint[] {
+  let schema: Rendered | undefined
+  return [
+    endpoint({
+      name: 'config.document',
+      method: 'GET',
+      path: '/config/document',
+      effect: 'read',
+      extension: true,
+      summary:
+        'The configuration as one document, with names in the place of ids and without secrets; fields with their default are left out',
+      message: 'Configuration',
+      query: closed({
+        sections: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 1024, description: 'Only these, with commas between. All of them.' }),
+        ),
+        owner: Type.Optional({
+          ...Owner,
+          description: 'Only the records of this owner, without settings; empty: those of nobody.',
+        }),
+      }),
+      data: Document,
+      handle: (ctx, { query }) =>
+        exported(ctx, kinds, {
+          sections: sectionsIn(query.sections, kinds.sections),
+          owner: query.owner,
+        }) as never,
+    }),
+    endpoint({
+      name: 'config.schema',
+      method: 'GET',
+      path: '/config/schema.json',
+      effect: 'read',
+      access: 'public',
+      extension: true,
+      isTagged: true,
+      produces: ['application/schema+json'],
+      summary: 'What a document of the configuration may hold, as a JSON schema, for editors',
+      message: 'The schema itself, without an envelope.',
+      handle: () => Reply.bytes((schema ??= schemaBytes(Document))),
+    }),
+  ]
+}
+
+const planning = (kinds: Kinds, Document: TObject) =>
+  endpoint({
+    name: 'config.plan',
+    method: 'POST',
+    path: '/config/plan',
+    effect: 'read',
+    extension: true,
+    managedOnly: true,
+    outsideTransactions: true,
+    bodyBytes_max: DOCUMENT_BYTES_MAX,
+    atOnce: { what: 'plans', all_max: 4, each_max: 2 },
+    refuses: ['CONFIG_INVALID', 'DEPENDS_ON_PENDING', 'IN_USE', 'NAME_NOT_UNIQUE', 'NOT_SUPPORTED'],
+    summary:
+      'What would change if the configuration became what a document says, checked like an apply; touches nothing. It takes the rights that its changes take',
+    message: 'Plan',
+    body: closed({
+      document: Document,
+      prune: Type.Optional(
+        Type.Boolean({
+          description:
+            'Deletes what belongs to the owner of the document and is not in it. Default false: nothing is deleted.',
+        }),
+      ),
+      takeOver: Type.Optional(
+        Type.Boolean({
+          description:
+            'Changes records of the document that belong to somebody else, or to nobody, and makes them its owner’s. Default false: they are refused.',
+        }),
+      ),
+    }),
+    data: Plan,
+    handle: async (ctx, { body }) => {
+      const { prune = false, takeOver = false } = body
+      const document = body.document as ConfigDocument
+      if (prune && !document.owner) {
+        const message = 'takes a document with an owner: what belongs to nobody is never deleted'
+        throw new ApiError('INVALID_BODY', `The body has 1 problem: prune ${message}`, {
+          errors: [{ field: 'prune', code: 'OWNER_NEEDED', message }],
+        })
+      }
+      const replay = (edits: PlannedEdits) => new Replay(ctx, edits, { kinds, document, prune, takeOver }).run()
+      const plan = await ctx.plans.make(replay, ctx).catch((error: unknown) => {
+        throw ofDocument(error, kinds.sections)
+      })
+      const { changes, warnings, files, steps, ...head } = plan
+      const data = {
+        ...head,
+        changes: changes.map((change) => ({ ...change, services: [...change.services] })),
+        warnings: [...warnings],
+        files: [...files],
+        steps: [...steps],
+      }
+      return Reply.with(data, changes.length === 0 ? { message: 'Nothing would change' } : {})
+    },
+  })
+
+const applying = endpoint({
+  name: 'config.applyPlan',
+  method: 'PUT',
+  path: '/config/plans/{id}/apply',
+  effect: 'apply',
+  extension: true,
+  managedOnly: true,
+  refuses: ['DEPENDS_ON_PENDING', 'WARNINGS', 'REVISION_MISMATCH', 'IN_USE', 'NAME_NOT_UNIQUE', 'ID_NOT_UNIQUE'],
+  summary:
+    'Make exactly what a plan says running, on every node; refused when running has moved since. It takes the rights that its changes take',
+  message: 'Plan applied',
+  body: closed(applyTerms),
+  data: Applied,
+  handle: async (ctx, { params, body }) => {
+    const { force: isForced, ...terms } = body
+    return answerApplied(ctx, await ctx.plans.apply(params.id, { ...terms, isForced }, ctx))
+  },
+})
+
+/** The configuration as one document; `table` has the endpoints by which its records are made. */
+export function configDocument(table: readonly Endpoint[]): readonly Endpoint[] {
+  const kinds = kindsOf(table)
+  const Document = documentSchema(kinds)
+  return [...reading(kinds, Document), planning(kinds, Document), applying]
+}

@@ -1,0 +1,224 @@
+import type { Endpoint } from '../../api/endpoint.ts'
+import { ApiError, type ErrorCode, type FieldError } from '../../base/errors.ts'
+import type { ContextOf } from '../../context/context.ts'
+import type { PlannedEdits } from '../../context/plans.ts'
+import { pace } from '../../base/turns.ts'
+import { SHARED } from '../../model/node.ts'
+import type { SectionName } from '../../model/sections.ts'
+import { Lookup, mapReferences } from '../../api/by-name.ts'
+import { type ConfigDocument, nameOf, namesIn, renewed, stored } from './document.ts'
+import {
+  changing,
+  differing,
+  documented,
+  type Json,
+  type Kinds,
+  type RecordKind,
+  type SettingsKind,
+  tidied,
+} from './kinds.ts'
+
+/** What is wanted, beside the records themselves. */
+export interface Wanted {
+  readonly kinds: Kinds
+  readonly document: ConfigDocument
+  /** Records of the document's owner that it does not hold are deleted. */
+  readonly prune: boolean
+  /** What belongs to somebody else becomes the owner's. */
+  readonly takeOver: boolean
+}
+
+/** A stored record, and what becomes of it. */
+interface Changing {
+  readonly old: Json
+  /** As a document has it. */
+  readonly is: Json
+  readonly wanted: Json
+  /** The same with ids. */
+  readonly body: Json
+  readonly name: string
+}
+
+/** Why a record could not be made what it is to be. */
+interface Failure {
+  readonly section: SectionName
+  readonly code: ErrorCode
+  readonly problems: readonly FieldError[]
+  readonly data: unknown
+}
+
+/**
+ * Makes the candidate what a document says, by what the API does to create, change and delete a record: so a document
+ * is checked as requests are, and what they refuse, it refuses. What cannot be done yet, as another record stands in
+ * its way, is tried again behind the others, as long as that gets on.
+ */
+export class Replay {
+  readonly #ctx: ContextOf['stage']
+  readonly #wanted: Wanted
+  readonly #owner: string
+  readonly #pace = pace()
+  /** By the place in the document. */
+  #failures = new Map<string, Failure>()
+  /** What is tried in this round; undefined: everything. */
+  #tried: ReadonlySet<string> | undefined
+
+  constructor(ctx: ContextOf['read'], edits: PlannedEdits, wanted: Wanted) {
+    // Handlers of changes see the edits of the plan, and what any handler may read.
+    this.#ctx = Object.create(ctx, {
+      section: { value: (name: SectionName) => edits.section(name) },
+    }) as ContextOf['stage']
+    this.#wanted = wanted
+    this.#owner = wanted.document.owner ?? ''
+  }
+
+  async run(): Promise<void> {
+    for (let before = Infinity; ; before = this.#failures.size) {
+      this.#failures = new Map()
+      await this.#round()
+      const { size } = this.#failures
+      if (size === 0) return
+      if (size >= before) return this.#refuse()
+      this.#tried = new Set(this.#failures.keys())
+    }
+  }
+
+  async #round(): Promise<void> {
+    const { records, syslog, raw } = this.#wanted.kinds
+    // From what refers to others to what others refer to; what is made behind it may need the names and places.
+    if (this.#wanted.prune) for (const kind of records.toReversed()) await this.#prune(kind)
+    for (const kind of records) {
+      if (kind.section === 'l7Frontends') await this.#settings(syslog)
+      await this.#records(kind)
+    }
+    await this.#settings(raw)
+  }
+
+  async #prune(kind: RecordKind): Promise<void> {
+    const { section, remove } = kind
+    const names = new Set(Object.keys(this.#wanted.document[section] ?? {}).map(lower))
+    const renamed = new Set(Object.keys(this.#wanted.document.renamed?.[section] ?? {}).map(lower))
+    const left = renewed(this.#ctx)
+    for (const record of stored(this.#ctx, section)) {
+      const name = nameOf(section, record)
+      const isWanted = names.has(lower(name)) || renamed.has(lower(name)) || left.has(record['id'])
+      if (isWanted || record['owner'] !== this.#owner) continue
+      await this.#try(section, `document.${section}.${name}`, () =>
+        this.#call(remove, { id: String(record['id']) }, undefined),
+      )
+    }
+  }
+
+  async #records(kind: RecordKind): Promise<void> {
+    const { section } = kind
+    const records = Object.entries(this.#wanted.document[section] ?? {})
+    if (records.length === 0) return
+    const storedAs = this.#finder(kind)
+    const [lookup, nameById, left] = [new Lookup(this.#ctx, true), namesIn(this.#ctx), renewed(this.#ctx)]
+    const seen = new Set<string>()
+    for (const [name, fields] of records) {
+      await this.#try(section, `document.${section}.${name}`, async () => {
+        const old = storedAs(name)
+        if (seen.has(lower(name))) refuse('NAME_NOT_UNIQUE', 'is in the document already, in other letters')
+        if (old !== undefined && left.has(old['id'])) refuse('IN_USE', RENEWED)
+        const wanted = tidied(kind, this.#withOwner(fields))
+        const body = withIds(kind, wanted, lookup)
+        if (old === undefined) await this.#call(kind.create, {}, { ...body, [kind.nameField]: name })
+        else await this.#change(kind, { old, is: documented(kind, old, nameById), wanted, body, name })
+      })
+      seen.add(lower(name))
+    }
+  }
+
+  /** The stored record that a name of the document means. */
+  #finder({ section }: RecordKind): (name: string) => Json | undefined {
+    const renamed = Object.entries(this.#wanted.document.renamed?.[section] ?? {})
+    const oldNames = new Map(renamed.map(([old, name]) => [lower(name), lower(old)]))
+    const byName = new Map(stored(this.#ctx, section).map((record) => [lower(nameOf(section, record)), record]))
+    return (name) => byName.get(lower(name)) ?? byName.get(oldNames.get(lower(name)) ?? '')
+  }
+
+  async #change(kind: RecordKind, { old, is, wanted, body, name }: Changing): Promise<void> {
+    const fields = differing(kind, is, wanted)
+    const isRenamed = nameOf(kind.section, old) !== name
+    const { owner = '' } = old
+    if (owner !== this.#owner && !this.#wanted.takeOver) {
+      // What is as the document wants it may belong to whomever it does.
+      if (!isRenamed && fields.every((field) => field === 'owner')) return
+      const [whose, own] = [owner, this.#owner].map((one) => (one === '' ? 'nobody' : String(one)))
+      refuse('NOT_OWNER', `belongs to ${whose}, and the document to ${own}: leave it out, or plan with takeOver`)
+    }
+    if (!isRenamed && fields.length === 0) return
+    const sent = changing(kind, fields, { ...body, [kind.nameField]: name })
+    const named = isRenamed ? { ...sent, [kind.nameField]: name } : sent
+    await this.#call(kind.update, { id: String(old['id']) }, named)
+  }
+
+  #withOwner(fields: Json): Json {
+    return this.#owner === '' || 'owner' in fields ? fields : { ...fields, owner: this.#owner }
+  }
+
+  async #settings(kind: SettingsKind): Promise<void> {
+    const { section, update } = kind
+    const wanted = this.#wanted.document[section] as Json | undefined
+    if (wanted === undefined) return
+    await this.#try(section, `document.${section}`, async () => {
+      const old = (this.#ctx.section(section).find(SHARED) ?? {}) as object as Json
+      const tidy = tidied(kind, wanted)
+      const fields = differing(kind, documented(kind, old, namesIn(this.#ctx)), tidy)
+      if (fields.length === 0) return
+      await this.#call(update, {}, changing(kind, fields, withIds(kind, tidy, new Lookup(this.#ctx, true))))
+    })
+  }
+
+  /** What the API does for a request of its own. */
+  async #call(endpoint: Endpoint, params: Json, body: Json | undefined): Promise<void> {
+    const [ctx, request] = [this.#ctx as never, { params, query: {}, body, accept: '', headers: {} } as never]
+    const prepared = await endpoint.prepare?.(ctx, request)
+    await endpoint.handle(ctx, request, prepared as never)
+  }
+
+  /** What is refused is kept for the next round, or for the answer. */
+  async #try(section: SectionName, at: string, work: () => Promise<void>): Promise<void> {
+    await this.#pace()
+    if (this.#tried?.has(at) === false) return
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      const { code, message, details } = error
+      const { errors = [{ field: '', code, message }], data } = details
+      const problems = errors.map((one) => ({ ...one, field: one.field === '' ? at : `${at}.${one.field}` }))
+      this.#failures.set(at, { section, code, problems, data })
+    }
+  }
+
+  /** With all that is wrong with the first kind: what refers to its records may be wrong for that reason only. */
+  #refuse(): void {
+    const failures = [...this.#failures.values()]
+    const [first] = this.#wanted.kinds.sections.flatMap(
+      (section) => failures.find((one) => one.section === section) ?? [],
+    )
+    if (first === undefined) return
+    const errors = failures.filter(({ section }) => section === first.section).flatMap(({ problems }) => problems)
+    const list = errors.slice(0, 5).map(({ field, message }) => `${field} ${message}`)
+    const count = errors.length === 1 ? '1 problem' : `${errors.length} problems`
+    const message = `The document has ${count}: ${list.join('; ')}`
+    throw new ApiError(first.code, message, { errors, ...(first.data === undefined ? {} : { data: first.data }) })
+  }
+}
+
+/** The fields with ids in the place of names; refuses names of nothing. */
+function withIds({ sent }: RecordKind | SettingsKind, fields: Json, lookup: Lookup): Json {
+  const found = mapReferences(sent, fields, lookup) as Json
+  const errors = lookup.errors.splice(0)
+  if (errors.length > 0) throw new ApiError('INVALID_BODY', 'names records that cannot be told', { errors })
+  return found
+}
+
+/** Refuses the whole record, whatever its fields are. */
+function refuse(code: string, message: string): never {
+  throw new ApiError('INVALID_BODY', message, { errors: [{ field: '', code, message }] })
+}
+
+const RENEWED = 'is renewed by an ACME order, so no document can hold it: leave it out'
+const lower = (name: string) => name.toLowerCase()
