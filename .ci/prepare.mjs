@@ -24,12 +24,13 @@ const MAKES_MAX = 4
 /** What a process or a thread begins with. */
 const ENTRIES = [
   'src/main.ts',
+  'src/cli/fulcrum.ts',
   ...['archive', 'compute', 'demo', 'detached', 'intake', 'probe', 'restore-network', 'system'].map(
     (name) => `workers/${name}.ts`,
   ),
 ]
 /** Packages of many small files. Others stay where they are: native ones, those of one file, those rarely loaded. */
-const INCLUDED = new Set(['typebox', '@peculiar/x509', 'reflect-metadata'])
+const INCLUDED = new Set(['typebox', '@peculiar/x509', 'reflect-metadata', 'commander'])
 
 /** A file that a source names beside itself is looked for where the source stands, not beside what is made of it. */
 const besideItsSource = {

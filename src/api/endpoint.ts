@@ -79,6 +79,8 @@ export interface EndpointSpec<
   readonly extension?: true
   /** The answer holds a secret, such as a private key: never part of a read-only role. */
   readonly reveals?: true
+  /** About what the caller came with, an API token included, which has no account otherwise. */
+  readonly ofAnyCaller?: true
   /** Not served: roles grant it, and other endpoints ask for that right (`ctx.may`). */
   readonly permissionOnly?: true
   /**
@@ -183,6 +185,7 @@ export interface Endpoint {
   readonly staged: boolean
   readonly extension: boolean
   readonly reveals: boolean
+  readonly ofAnyCaller: boolean
   readonly permissionOnly: boolean
   readonly outsideTransactions: boolean
   readonly managedOnly: boolean
@@ -228,6 +231,7 @@ const DEFAULTS = {
   access: 'granted',
   extension: false,
   reveals: false,
+  ofAnyCaller: false,
   permissionOnly: false,
   managedOnly: false,
   answeredByAny: undefined,

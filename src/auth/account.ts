@@ -14,7 +14,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { User } from '../model/access.ts'
 import { policyProblems } from '../rules/password.ts'
-import { type ApiToken, type ApiTokens, TOKENS_PER_USER_MAX } from './api-tokens.ts'
+import { type ApiToken, type ApiTokens, isOfToken, TOKEN_SESSION, TOKENS_PER_USER_MAX } from './api-tokens.ts'
 import type { Amend } from './login.ts'
 import { principalOf } from './principal.ts'
 import { assertUnchanged, Proof, type ProofParts } from './proof.ts'
@@ -71,6 +71,7 @@ export class Account implements Accounts {
   }
 
   async endSession(id: string, userId?: string): Promise<void> {
+    if (isOfToken(id)) return this.revokeToken(id.slice(TOKEN_SESSION.length), userId)
     const isIt = (session: Session) => session.id === id && (userId === undefined || session.userId === userId)
     if ((await this.#parts.sessions.end(isIt)) === 0) throw new ApiError('NOT_FOUND', `There is no session ${id}`)
   }

@@ -10,6 +10,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +26,7 @@ const HERE = dirname(fileURLToPath(import.meta.url))
 const ROOT = join(HERE, '../..')
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm']
 const EXECUTABLE =
-  /^(opt\/fulcrum\/systemd\/(notify-exec|initramfs-hook)|usr\/share\/initramfs-tools\/hooks\/fulcrum|.*\/bin\/node|DEBIAN\/(pre|post)(inst|rm))$/
+  /^(opt\/fulcrum\/systemd\/(fulcrum|notify-exec|initramfs-hook)|usr\/(bin|share\/initramfs-tools\/hooks)\/fulcrum|.*\/bin\/node|DEBIAN\/(pre|post)(inst|rm))$/
 /** What a version of a Debian package may be, without an epoch. */
 const VERSION = /^\d[A-Za-z0-9.+~-]*$/
 
@@ -69,6 +70,8 @@ async function fill(tree, version, time_s) {
   place(join(ROOT, 'systemd/initramfs-hook'), 'usr/share/initramfs-tools/hooks/fulcrum')
   place(join(HERE, 'fulcrum.default'), 'etc/default/fulcrum')
   place(join(HERE, 'major-versions.json'), 'usr/share/fulcrum/major-versions.json')
+  mkdirSync(join(tree, 'usr/bin'), { recursive: true })
+  symlinkSync('../../opt/fulcrum/systemd/fulcrum', join(tree, 'usr/bin/fulcrum'))
   place(join(ROOT, 'docs/FULCRUM-MIB.txt'), 'usr/share/snmp/mibs/FULCRUM-MIB.txt')
   const documents = join(tree, 'usr/share/doc/fulcrum')
   mkdirSync(documents, { recursive: true })

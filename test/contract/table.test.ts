@@ -82,6 +82,8 @@ t.test('the table equals the contract for the areas delivered, and adds only ext
 /** What is about the pending changes of everybody: an edit inside a transaction is none of them. */
 const OUTSIDE_TRANSACTIONS = [
   'backups.restore',
+  'config.applyPlan',
+  'config.plan',
   'services.apply',
   'services.applyOnNode',
   'services.confirm',

@@ -124,7 +124,6 @@ t.test('an API token may do what its user may, or less, and nothing of the accou
   test.equal(await asked(narrow.token, 'POST', '/localUsers/users'), 403)
   for (const [method, path] of [
     ['GET', '/token'],
-    ['DELETE', '/token'],
     ['GET', '/localUsers/me'],
     ['PUT', '/localUsers/me/password'],
     ['POST', '/localUsers/me/tokens'],
@@ -141,6 +140,9 @@ t.test('an API token may do what its user may, or less, and nothing of the accou
   test.notOk(JSON.stringify(shown).includes(whole.token.slice(-43)))
   test.equal((await jane.call('DELETE', `/localUsers/me/tokens/${whole.id}`)).status, 200)
   test.equal(await asked(whole.token, 'GET', '/services'), 401)
+  const own = (await make({ name: 'own' })).json.data.token
+  test.equal(await asked(own, 'DELETE', '/token'), 200, 'it ends itself')
+  test.equal(await asked(own, 'GET', '/services'), 401)
   test.equal((await call('GET', '/localUsers/tokens')).json.data.length, 1)
   test.equal((await call('DELETE', `/localUsers/tokens/${narrow.id}`)).status, 200)
   test.equal(await asked(narrow.token, 'GET', '/services'), 401)

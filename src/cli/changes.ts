@@ -1,0 +1,129 @@
+import type { Connection } from './connection.ts'
+import { coloured, type Colour, printable } from './output.ts'
+import type { Terminal } from './terminal.ts'
+
+/** A change, pending or planned. */
+export interface Change {
+  readonly id?: string
+  readonly op: 'create' | 'update' | 'delete'
+  readonly resource: string
+  readonly resourceId: string
+  readonly name: string
+  readonly by?: string
+  readonly before: Readonly<Record<string, unknown>> | null
+  readonly after: Readonly<Record<string, unknown>> | null
+  readonly effect: string
+  readonly services: readonly string[]
+}
+
+export interface Warning {
+  readonly code: string
+  readonly message: string
+}
+
+export interface Changes {
+  readonly changes: readonly Change[]
+  readonly warnings: readonly Warning[]
+  readonly files?: readonly { readonly path: string; readonly diff: string }[]
+}
+
+const SIGNS = { create: '+', update: '~', delete: '-' } as const
+const COLOURS: Readonly<Record<Change['op'], Colour>> = { create: 'green', update: 'yellow', delete: 'red' }
+
+/** Lists whose records the changes may name. */
+const NAMED = [
+  '/ipvsDirector/rips',
+  '/layer7proxy/backends',
+  '/layer7proxy/frontends',
+  '/ipvsDirector/backends',
+  '/certificates/certs',
+  '/healthchecks',
+  '/ipgroups',
+] as const
+
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Ids by what people call their records; asked for only when some would be shown. */
+async function namesFor(changes: readonly Change[], connection: Connection): Promise<ReadonlyMap<string, string>> {
+  const names = new Map(changes.map(({ resourceId, name }) => [resourceId, name]))
+  const shown = JSON.stringify(changes.map(({ before, after }) => [before, after]))
+  const unknown = shown.match(/"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"/g)?.some((id) => !names.has(id.slice(1, -1)))
+  if (unknown !== true) return names
+  for (const path of NAMED) {
+    const records = await connection.list<{ readonly id: string; readonly name: string }>(path).catch(() => [])
+    for (const { id, name } of records) if (!names.has(id)) names.set(id, name)
+  }
+  return names
+}
+
+type Value = unknown
+type Leaf = readonly [path: string, value: Value]
+
+/** A value in its parts, each with its place. */
+function leavesOf(value: Value, path = ''): readonly Leaf[] {
+  if (typeof value !== 'object' || value === null) return [[path, value]]
+  const entries = Object.entries(value)
+  if (entries.length === 0) return [[path, Array.isArray(value) ? '[]' : '{}']]
+  return entries.flatMap(([name, inside]) => leavesOf(inside, path === '' ? name : `${path}.${name}`))
+}
+
+function differences({ before, after }: Change, shown: (value: Value) => string): readonly string[] {
+  const [old, now] = [new Map(leavesOf(before ?? {})), new Map(leavesOf(after ?? {}))]
+  const paths = [...new Set([...old.keys(), ...now.keys()])].filter((path) => path !== '' && path !== 'id')
+  return paths
+    .filter((path) => old.get(path) !== now.get(path))
+    .map((path) => {
+      const [was, is] = [old.get(path), now.get(path)]
+      if (!old.has(path)) return `${path}: ${shown(is)}`
+      return now.has(path) ? `${path}: ${shown(was)} → ${shown(is)}` : `${path}: ${shown(was)} → nothing`
+    })
+}
+
+const LINE_MAX = 160
+
+/** Changes, each with its fields, the warnings, and what it comes to. What goes is shown first. */
+export async function tell(
+  { changes, warnings, files }: Changes,
+  { connection, terminal, isWide = false }: { connection: Connection; terminal: Terminal; isWide?: boolean },
+): Promise<void> {
+  const names = await namesFor(changes, connection)
+  const shown = (value: Value): string => {
+    const text =
+      typeof value === 'string' ? (ID.test(value) ? (names.get(value) ?? value) : value) : JSON.stringify(value)
+    const line = printable(text.replaceAll('\n', '\\n'))
+    return line.length > LINE_MAX ? `${line.slice(0, LINE_MAX)}…` : line
+  }
+  const sorted = changes.toSorted((a, b) => Number(b.op === 'delete') - Number(a.op === 'delete'))
+  for (const change of sorted) {
+    const { op, resource, name, effect, by, id } = change
+    const cost = effect === 'runtime' ? '' : `  (${effect})`
+    const whose = by === undefined ? '' : `  by ${by}  ${id ?? ''}`
+    terminal.out(`${coloured(terminal, COLOURS[op], `${SIGNS[op]} ${resource} ${printable(name)}`)}${cost}${whose}\n`)
+    if (op === 'update' || (isWide && op === 'create'))
+      for (const line of differences(change, shown)) terminal.out(`    ${line}\n`)
+  }
+  if (isWide) for (const { diff } of files ?? []) terminal.out(`\n${inColour(diff, terminal)}`)
+  for (const { code, message } of warnings)
+    terminal.out(`${coloured(terminal, 'yellow', `! ${code}`)} ${printable(message)}\n`)
+  terminal.out(`${summary(changes)}\n`)
+}
+
+function inColour(diff: string, terminal: Terminal): string {
+  const colourOf = (line: string): Colour | undefined =>
+    line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : line.startsWith('@') ? 'dim' : undefined
+  return diff
+    .split('\n')
+    .map((line) => {
+      const colour = colourOf(line)
+      return colour === undefined ? line : coloured(terminal, colour, line)
+    })
+    .join('\n')
+}
+
+function summary(changes: readonly Change[]): string {
+  if (changes.length === 0) return 'Nothing would change.'
+  const count = (op: Change['op']) => changes.filter((change) => change.op === op).length
+  const touched = [...new Set(changes.filter(({ effect }) => effect !== 'runtime').flatMap(({ services }) => services))]
+  const cost = touched.length === 0 ? 'while everything runs on' : `with a reload or restart of ${touched.join(', ')}`
+  return `${count('create')} to create, ${count('update')} to change, ${count('delete')} to delete, ${cost}.`
+}

@@ -1,0 +1,70 @@
+import type { Command } from 'commander'
+import { Connection } from './connection.ts'
+import { type Context, Contexts } from './contexts.ts'
+import { Failure } from './failure.ts'
+import type { Terminal } from './terminal.ts'
+
+/** What every command is given. */
+export interface Surroundings {
+  readonly terminal: Terminal
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** What may be said with every command. */
+export interface Common {
+  readonly context?: string
+  readonly json?: boolean
+}
+
+/** One run of the program: where it is connected to, and what it says in the end. */
+export class Run {
+  readonly terminal: Terminal
+  readonly env: Surroundings['env']
+  readonly contexts: Contexts
+  exitCode = 0
+  #connection: Connection | undefined
+
+  constructor({ terminal, env }: Surroundings) {
+    this.terminal = terminal
+    this.env = env
+    this.contexts = new Contexts(env)
+  }
+
+  contextOf({ context }: Common): Context {
+    return this.contexts.chosen(context)
+  }
+
+  connect(common: Common): Connection {
+    this.#connection ??= new Connection(this.contextOf(common))
+    return this.#connection
+  }
+
+  close(): void {
+    this.#connection?.close()
+  }
+
+  /** JSON for programs. */
+  json(value: unknown): void {
+    this.terminal.out(`${JSON.stringify(value, null, 2)}\n`)
+  }
+
+  /** Asks before something that is not easily taken back; `--yes` answers it. */
+  async agree(question: string, isYes: boolean | undefined, answer = 'y'): Promise<void> {
+    if (isYes === true) return
+    const said = await this.terminal.ask(`${question} [${answer}/N] `).catch((error: unknown) => {
+      if (error instanceof Failure && error.exitCode !== 130) throw new Failure('say --yes where nobody can be asked')
+      throw error
+    })
+    if (said.trim().toLowerCase() !== answer) throw new Failure('nothing was done')
+  }
+}
+
+/** The options of the command and of the program. */
+export const optionsOf = <T extends object>(command: Command): T & Common => command.optsWithGlobals<T & Common>()
+
+/** Seconds of `90`, `90s`, `5m` or `2h`. */
+export function secondsIn(text: string): number {
+  const [, number, unit = 's'] = /^(\d{1,6})(s|m|h)?$/.exec(text) ?? []
+  if (number === undefined) throw new Failure(`${text} is no duration: say 90s, 5m or 2h`)
+  return Number(number) * { s: 1, m: 60, h: 3600 }[unit as 's' | 'm' | 'h']
+}

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { type Common, optionsOf, type Run } from '../command.ts'
+import { Failure } from '../failure.ts'
+
+interface ApiOptions extends Common {
+  readonly body?: string
+  readonly header?: readonly string[]
+}
+
+const METHODS: readonly string[] = ['GET', 'POST', 'PUT', 'DELETE']
+const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
+
+/** Every operation of the API: what has no word of its own. */
+export function addApi(program: Command, run: Run): void {
+  program
+    .command('api')
+    .description('send any request of the API, and write its answer')
+    .argument('<method>', 'GET, POST, PUT or DELETE; left out: GET')
+    .argument('[path]', 'such as /services/pending?render=true')
+    .option('-b, --body <json>', 'JSON or YAML; @FILE reads a file, - the standard input')
+    .option('-H, --header <line>', 'such as "If-Match: \\"3\\"" (repeatable)', collect)
+    .addHelpText('after', '\nExample: fulcrum api PUT /services/apply -b "comment: a change"')
+    .action((first: string, second: string | undefined, _options: unknown, command: Command) =>
+      api(run, second === undefined ? ['GET', first] : [first, second], optionsOf<ApiOptions>(command)),
+    )
+}
+
+async function api(
+  run: Run,
+  [method, path]: readonly [string, string],
+  { body, header = [], ...common }: ApiOptions,
+): Promise<void> {
+  const wanted = method.toUpperCase()
+  if (!METHODS.includes(wanted)) throw new Failure(`${method} is no method: say ${METHODS.join(', ')}`)
+  if (!path.startsWith('/')) throw new Failure(`${path} is no path: it begins with /`)
+  const sent = {
+    headers: Object.fromEntries(header.map(headerOf)),
+    ...(body === undefined ? {} : { body: await bodyOf(run, body) }),
+  }
+  const { text } = await run.connect(common).ask(wanted, path.replace(/^\/api\/v1(?=\/)/, ''), sent)
+  run.terminal.out(text.endsWith('\n') ? text : `${indented(text)}\n`)
+}
+
+function headerOf(line: string): readonly [string, string] {
+  const at = line.indexOf(':')
+  if (at <= 0) throw new Failure(`${line} is no header: say "Name: value"`)
+  return [line.slice(0, at).trim().toLowerCase(), line.slice(at + 1).trim()]
+}
+
+async function bodyOf(run: Run, given: string): Promise<unknown> {
+  const text = given === '-' ? await run.terminal.input() : given.startsWith('@') ? readFile(given.slice(1)) : given
+  const { parse } = await import('yaml')
+  try {
+    return parse(text)
+  } catch (error) {
+    throw new Failure(`the body is neither JSON nor YAML: ${error instanceof Error ? error.message : ''}`)
+  }
+}
+
+function readFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    throw new Failure(`there is no file ${path}`)
+  }
+}
+
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,201 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { type Changes, tell } from '../changes.ts'
+import { type Common, optionsOf, type Run, secondsIn } from '../command.ts'
+import type { Connection } from '../connection.ts'
+import type { Document } from '../documents.ts'
+import { Failure } from '../failure.ts'
+
+/** One plan that may take more than so many records away, or than a third of its owner's, asks for the number. */
+const GONE_MAX = 10
+
+export interface PlanOptions extends Common {
+  readonly file?: readonly string[]
+  readonly prune?: boolean
+  readonly takeOver?: boolean
+  readonly out?: string
+  readonly wide?: boolean
+}
+
+/** How something goes live. */
+export interface ApplyOptions extends Common {
+  readonly yes?: boolean
+  readonly confirm?: string
+  readonly message?: string
+  readonly acceptWarnings?: boolean
+}
+
+/** A plan as it is kept in a file: what it was made of, and what it came to. */
+interface PlanFile {
+  readonly fulcrumPlan: 1
+  readonly document: Document
+  readonly prune: boolean
+  readonly takeOver: boolean
+  readonly digest: string
+}
+
+interface Planned extends Changes {
+  readonly planId: string
+  readonly digest: string
+  readonly baseRevision: number
+}
+
+const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
+
+/** The configuration in a file. */
+export function addFile(program: Command, run: Run): void {
+  program
+    .command('export')
+    .description('write the configuration as a document to the standard output')
+    .argument('[sections...]', 'only these, such as realServers or l7Backends')
+    .option('--owner <name>', 'only the records of this owner')
+    .action((sections: readonly string[], _options: unknown, command: Command) =>
+      exportDocument(run, sections, optionsOf(command)),
+    )
+  program
+    .command('plan')
+    .description(
+      'what would change if the configuration became what a document says; exit 0 nothing, 2 something, 1 an error',
+    )
+    .requiredOption('-f, --file <path>', 'document, folder of documents, or - (repeatable)', collect)
+    .option('--prune', 'delete what belongs to the owner of the document and is not in it')
+    .option('--take-over', 'change what belongs to somebody else, and make it the owner’s')
+    .option('--out <file>', 'keep the plan, for: fulcrum apply FILE')
+    .option('-w, --wide', 'with every field, and the difference of generated files')
+    .action((_options: unknown, command: Command) => planFile(run, optionsOf<PlanOptions>(command)))
+  program
+    .command('validate')
+    .description('check a document as an apply would; touches nothing')
+    .requiredOption('-f, --file <path>', 'document, folder of documents, or - (repeatable)', collect)
+    .action((_options: unknown, command: Command) => validateFile(run, optionsOf<PlanOptions>(command)))
+  program
+    .command('schema')
+    .description('write the JSON schema of a document, for editors')
+    .action(async (_options: unknown, command: Command) => {
+      const { text } = await run.connect(optionsOf(command)).ask('GET', '/config/schema.json')
+      run.terminal.out(`${JSON.stringify(JSON.parse(text), null, 2)}\n`)
+    })
+}
+
+async function exportDocument(
+  run: Run,
+  sections: readonly string[],
+  { owner, json, ...common }: Common & { readonly owner?: string },
+): Promise<void> {
+  const query = { owner, sections: sections.length === 0 ? undefined : sections.join(',') }
+  const document = await run.connect(common).get<Document>('/config/document', query)
+  if (json === true) return run.json(document)
+  const { url } = run.contextOf(common)
+  const { stringify } = await import('yaml')
+  run.terminal.out(`# yaml-language-server: $schema=${url}/api/v1/config/schema.json\n${stringify(document)}`)
+}
+
+export async function readWanted(run: Run, { file = [], prune = false, takeOver = false }: PlanOptions) {
+  const input = file.includes('-') ? await run.terminal.input() : ''
+  // Most commands read none, and would wait for a parser of YAML.
+  const { readDocuments } = await import('../documents.ts')
+  return { document: readDocuments(file, () => input, run.env), prune, takeOver }
+}
+
+const plan = async (connection: Connection, body: object): Promise<Planned> =>
+  (await connection.ask<Planned>('POST', '/config/plan', { body })).data
+
+async function planFile(run: Run, options: PlanOptions): Promise<void> {
+  const connection = run.connect(options)
+  const wanted = await readWanted(run, options)
+  const planned = await plan(connection, wanted)
+  if (options.out !== undefined) {
+    const kept: PlanFile = { fulcrumPlan: 1, ...wanted, digest: planned.digest }
+    // What a document holds may be secret.
+    writeFileSync(options.out, `${JSON.stringify(kept)}\n`, { mode: 0o600 })
+  }
+  if (options.json === true) run.json(planned)
+  else await tell(planned, { connection, terminal: run.terminal, isWide: options.wide === true })
+  run.exitCode = planned.changes.length === 0 ? 0 : 2
+}
+
+async function validateFile(run: Run, options: PlanOptions): Promise<void> {
+  const planned = await plan(run.connect(options), await readWanted(run, options))
+  if (options.json === true) run.json({ warnings: planned.warnings })
+  for (const { code, message } of options.json === true ? [] : planned.warnings)
+    run.terminal.out(`! ${code} ${message}\n`)
+  if (options.json !== true) run.terminal.out('The document is valid.\n')
+}
+
+/** Makes a document, or a plan that was kept, running. */
+export async function applyFile(
+  run: Run,
+  planned: string | undefined,
+  options: PlanOptions & ApplyOptions,
+): Promise<void> {
+  const connection = run.connect(options)
+  const kept = planned === undefined ? undefined : readPlan(planned)
+  const { document, prune, takeOver } = kept ?? (await readWanted(run, options))
+  const found = await plan(connection, { document, prune, takeOver })
+  if (kept !== undefined && kept.digest !== found.digest)
+    throw new Failure(`what ${planned} would do is something else by now: make the plan again, and look at it`)
+  if (options.json !== true) await tell(found, { connection, terminal: run.terminal, isWide: options.wide === true })
+  if (found.changes.length === 0) {
+    if (options.json === true) run.json({ changed: false })
+    return
+  }
+  if (kept === undefined) await agreeTo(run, found, document, options)
+  const terms = termsOf(options, found.warnings.length > 0 && options.yes !== true)
+  const applied = await connection.ask('PUT', `/config/plans/${encodeURIComponent(found.planId)}/apply`, {
+    body: terms,
+  })
+  tellApplied(run, applied, options)
+}
+
+function readPlan(path: string): PlanFile {
+  let read: Partial<PlanFile>
+  try {
+    read = JSON.parse(readFileSync(path, 'utf8')) as Partial<PlanFile>
+  } catch {
+    throw new Failure(`${path} is no plan: make one with fulcrum plan --out`)
+  }
+  const { fulcrumPlan, document, prune = false, takeOver = false, digest } = read
+  if (fulcrumPlan !== 1 || document === undefined || digest === undefined)
+    throw new Failure(`${path} is no plan: a document is applied with -f ${path}`)
+  return { fulcrumPlan, document, prune, takeOver, digest }
+}
+
+async function agreeTo(run: Run, { changes }: Planned, document: Document, { yes }: ApplyOptions): Promise<void> {
+  const gone = changes.filter(({ op }) => op === 'delete').length
+  const held = Object.values(document).reduce<number>(
+    (sum, records) => sum + (typeof records === 'object' && records !== null ? Object.keys(records).length : 0),
+    0,
+  )
+  if (gone > GONE_MAX || gone > held / 3)
+    await run.agree(`${gone} records go. Type that number to go on:`, yes, String(gone))
+  else await run.agree('Apply?', yes)
+}
+
+/** What is sent beside the plan; `isSeen`: the warnings were shown, and somebody has agreed. */
+export function termsOf({ confirm, message, acceptWarnings }: ApplyOptions, isSeen: boolean): object {
+  return {
+    ...(confirm === undefined ? {} : { confirmWithin: secondsIn(confirm) }),
+    ...(message === undefined ? {} : { comment: message }),
+    refuseWarnings: acceptWarnings !== true && !isSeen,
+  }
+}
+
+interface Applied {
+  readonly revision: number
+  readonly confirmBy: string | null
+}
+
+/** What came of it. */
+export function tellApplied(
+  run: Run,
+  { data, message }: { readonly data: unknown; readonly message: string },
+  { json }: Common,
+): void {
+  if (json === true) return run.json(data)
+  const { revision, confirmBy }: Partial<Applied> = Object(data)
+  run.terminal.out(`${message}.${revision === undefined ? '' : ` Revision ${revision} runs.`}\n`)
+  if (typeof confirmBy === 'string') {
+    const left = Math.round((Date.parse(confirmBy) - Date.now()) / 1000)
+    run.terminal.out(`It is taken back in ${left} s unless you say: fulcrum confirm\n`)
+  }
+}

@@ -1,0 +1,160 @@
+import type { Command } from 'commander'
+import { type Change, type Changes, tell } from '../changes.ts'
+import { type Common, optionsOf, type Run } from '../command.ts'
+import { Failure } from '../failure.ts'
+import { printable, span, table } from '../output.ts'
+import { type ApplyOptions, applyFile, type PlanOptions, tellApplied, termsOf } from './file.ts'
+
+const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
+
+/** What is pending, and how it goes live. */
+export function addGoingLive(program: Command, run: Run): void {
+  addApply(program, run)
+  program
+    .command('pending')
+    .description('what waits for an apply, and whose it is')
+    .action((_options: unknown, command: Command) => pending(run, optionsOf(command)))
+  program
+    .command('diff')
+    .description('what waits for an apply, with every field and the difference of generated files')
+    .action((_options: unknown, command: Command) => pending(run, { ...optionsOf(command), isWide: true }))
+  program
+    .command('discard')
+    .description('take pending changes back: those with these ids, your own, or all')
+    .argument('[ids...]', 'of fulcrum pending')
+    .option('--mine', 'all that nobody else has made')
+    .option('--all', 'everybody’s')
+    .action((ids: readonly string[], _options: unknown, command: Command) => discard(run, ids, optionsOf(command)))
+  program
+    .command('confirm')
+    .description('keep the last apply, which waits for it')
+    .action((_options: unknown, command: Command) => act(run, 'PUT', '/services/apply/confirm', optionsOf(command)))
+  program
+    .command('revert')
+    .description('take back, at once, the last apply, which waits for its confirmation')
+    .action((_options: unknown, command: Command) => act(run, 'PUT', '/services/apply/revert', optionsOf(command)))
+  program
+    .command('log')
+    .description('what was applied, newest first')
+    .option('-n, --number <count>', 'so many', '20')
+    .action((_options: unknown, command: Command) => log(run, optionsOf(command)))
+  program
+    .command('undo')
+    .description('stage the reverse of one revision, and nothing else')
+    .argument('<revision>', 'of fulcrum log')
+    .action((revision: string, _options: unknown, command: Command) => {
+      if (!/^\d+$/.test(revision)) throw new Failure(`${revision} is no revision: fulcrum log lists them`)
+      return act(run, 'PUT', `/revisions/${revision}/revert`, optionsOf(command))
+    })
+}
+
+interface ApplyAll extends PlanOptions, ApplyOptions {
+  readonly mine?: boolean
+  readonly only?: readonly string[]
+}
+
+function addApply(program: Command, run: Run): void {
+  program
+    .command('apply')
+    .description('make pending changes, a document (-f), or a plan that was kept, running on every node')
+    .argument('[plan]', 'file of fulcrum plan --out')
+    .option('-f, --file <path>', 'document, folder of documents, or - (repeatable)', collect)
+    .option('--prune', 'with -f: delete what belongs to its owner and is not in it')
+    .option('--take-over', 'with -f: change what belongs to somebody else, and make it the owner’s')
+    .option('--mine', 'only the pending changes that nobody else has made')
+    .option('--only <id>', 'only this pending change (repeatable)', collect)
+    .option('-m, --message <text>', 'kept with the revision')
+    .option('--confirm <time>', 'taken back unless fulcrum confirm comes within this, such as 60s')
+    .option('--accept-warnings', 'although there are warnings')
+    .option('-w, --wide', 'shows every field, and the difference of generated files')
+    .option('-y, --yes', 'without asking')
+    .action((plan: string | undefined, _options: unknown, command: Command) => {
+      const options = optionsOf<ApplyAll>(command)
+      if (plan !== undefined && options.file !== undefined) throw new Failure('say a plan, or -f and a document')
+      return plan !== undefined || options.file !== undefined
+        ? applyFile(run, plan, options)
+        : applyPending(run, options)
+    })
+}
+
+interface Pending extends Changes {
+  readonly revision: number
+  readonly changes: readonly (Change & { readonly id: string })[]
+}
+
+async function pending(run: Run, { isWide = false, ...common }: Common & { readonly isWide?: boolean }): Promise<void> {
+  const connection = run.connect(common)
+  const found = await connection.get<Pending>('/services/pending', isWide ? { render: 'true' } : {})
+  if (common.json === true) return run.json(found)
+  if (found.changes.length === 0) run.terminal.out('Nothing is pending.\n')
+  else await tell(found, { connection, terminal: run.terminal, isWide })
+}
+
+async function applyPending(run: Run, options: ApplyAll): Promise<void> {
+  const connection = run.connect(options)
+  const found = await connection.get<Pending>('/services/pending', options.wide === true ? { render: 'true' } : {})
+  if (found.changes.length === 0) {
+    if (options.json === true) run.json({ changed: false })
+    else run.terminal.out('Nothing is pending.\n')
+    return
+  }
+  if (options.json !== true) await tell(found, { connection, terminal: run.terminal, isWide: options.wide === true })
+  await run.agree('Apply?', options.yes)
+  const body = {
+    ...termsOf(options, found.warnings.length > 0 && options.yes !== true),
+    ...(options.mine === true ? { mine: true } : {}),
+    ...(options.only === undefined ? {} : { changes: options.only }),
+  }
+  tellApplied(run, await connection.ask('PUT', '/services/apply', { body }), options)
+}
+
+interface Discarding extends Common {
+  readonly mine?: boolean
+  readonly all?: boolean
+}
+
+async function discard(run: Run, ids: readonly string[], options: Discarding): Promise<void> {
+  const connection = run.connect(options)
+  const wholes = [options.mine, options.all].filter((one) => one === true).length
+  if (wholes + Math.min(ids.length, 1) !== 1) throw new Failure('say ids, --mine or --all')
+  if (ids.length === 0)
+    return act(run, 'DELETE', '/services/pending', options, options.mine === true ? { mine: 'true' } : {})
+  for (const id of ids) {
+    const { message } = await connection.ask('DELETE', `/services/pending/${encodeURIComponent(id)}`)
+    run.terminal.out(`${message}.\n`)
+  }
+}
+
+async function act(
+  run: Run,
+  method: string,
+  path: string,
+  common: Common,
+  query: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const { message, data } = await run.connect(common).ask(method, path, { query })
+  if (common.json === true) run.json(data ?? {})
+  else run.terminal.out(`${message}.\n`)
+}
+
+interface Revision {
+  readonly revision: number
+  readonly by: string
+  readonly at: string
+  readonly comment: string
+  readonly count?: number
+}
+
+async function log(run: Run, { number, ...common }: Common & { readonly number: string }): Promise<void> {
+  if (!/^[1-9]\d{0,3}$/.test(number)) throw new Failure(`-n ${number} is no number`)
+  const revisions = await run.connect(common).get<readonly Revision[]>('/revisions', { limit: Number(number) })
+  if (common.json === true) return run.json(revisions)
+  const rows = revisions.map(({ revision, by, at, comment, count }) => ({
+    revision: String(revision),
+    when: `${span((Date.now() - Date.parse(at)) / 1000)} ago`,
+    by,
+    changes: String(count ?? ''),
+    comment: printable(comment),
+  }))
+  run.terminal.out(table(rows, ['revision', 'when', 'by', 'changes', 'comment'], run.terminal.columns))
+}

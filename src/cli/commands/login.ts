@@ -1,0 +1,136 @@
+import { hostname, userInfo } from 'node:os'
+import type { Command } from 'commander'
+import { type Common, optionsOf, type Run } from '../command.ts'
+import { Connection, Refused, shownBy } from '../connection.ts'
+import { withoutSlash } from '../contexts.ts'
+import { Failure } from '../failure.ts'
+import { table } from '../output.ts'
+
+interface LoginOptions extends Common {
+  readonly user?: string
+  readonly name?: string
+  readonly fingerprint?: string
+  readonly days: string
+}
+
+/** Logging in, out, and between daemons. */
+export function addLogin(program: Command, run: Run): void {
+  program
+    .command('login')
+    .description('log in to a daemon, and keep an API token for it')
+    .argument('<url>', 'such as https://lb1:9443')
+    .option('-u, --user <email>', 'who logs in')
+    .option('-n, --name <name>', 'what the context is called (default: the host)')
+    .option('--fingerprint <sha256>', 'the certificate to expect, instead of asking')
+    .option('--days <number>', 'how long the token lasts', '90')
+    .action((url: string, _options: unknown, command: Command) => login(run, url, optionsOf<LoginOptions>(command)))
+  program
+    .command('logout')
+    .description('revoke the token, and forget the context')
+    .action((_options: unknown, command: Command) => logout(run, optionsOf(command)))
+  program
+    .command('contexts')
+    .description('list the daemons that somebody logged in to, or choose one')
+    .argument('[context]', 'the one to use from now on')
+    .action((name: string | undefined, _options: unknown, command: Command) => contexts(run, name, optionsOf(command)))
+}
+
+async function login(run: Run, given: string, options: LoginOptions): Promise<void> {
+  const { terminal } = run
+  const url = addressOf(given)
+  const fingerprint = await accepted(run, url, options.fingerprint)
+  const user = options.user ?? (await terminal.ask('E-mail: '))
+  const password = run.env['FULCRUM_PASSWORD'] ?? (await terminal.ask('Password: ', { isSecret: true }))
+  const stranger = new Connection({ url, fingerprint })
+  const session = await tokenFor(stranger, run, { email: user, password }).finally(() => stranger.close())
+  const connection = new Connection({ url, fingerprint, token: session })
+  try {
+    const body = { name: `fulcrum of ${userInfo().username}@${hostname()}`, expiresInDays: daysIn(options.days) }
+    const made = await connection.ask<{ readonly token: string }>('POST', '/localUsers/me/tokens', { body })
+    const name = options.name ?? new URL(url).hostname.replace(/^\[|\]$/g, '')
+    run.contexts.keep(name, { url, user, token: made.data.token, fingerprint })
+    await connection.ask('DELETE', '/token')
+    if (options.json === true) run.json({ context: name, url, user })
+    else terminal.out(`Logged in to ${url} as ${user}. The context is called ${name}.\n`)
+  } finally {
+    connection.close()
+  }
+}
+
+function addressOf(given: string): string {
+  const text = given.includes('://') ? given : `https://${given}`
+  if (!URL.canParse(text)) throw new Failure(`${given} is no address: say https://HOST:9443`)
+  const { protocol, hostname: host } = new URL(text)
+  const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host)
+  if (protocol !== 'https:' && !(protocol === 'http:' && isLoopback))
+    throw new Failure(`${given} is not encrypted: say https://HOST:9443`)
+  return withoutSlash(text)
+}
+
+/** The certificate to keep to; undefined where authorities that this machine trusts vouch for it. */
+async function accepted(run: Run, url: string, expected: string | undefined): Promise<string | undefined> {
+  if (url.startsWith('http:')) return undefined
+  const shown = await shownBy(url)
+  if (expected !== undefined) {
+    const isSame = expected.replaceAll(':', '').toUpperCase() === shown.fingerprint.replaceAll(':', '')
+    if (!isSame) throw new Failure(`${url} shows another certificate: ${shown.fingerprint}`)
+    return shown.fingerprint
+  }
+  if (shown.isTrusted) return undefined
+  run.terminal.err(
+    `No authority that this machine trusts vouches for ${url}. Its certificate has the SHA-256\n  ${shown.fingerprint}\n`,
+  )
+  await run.agree('Is that the right one?', false)
+  return shown.fingerprint
+}
+
+async function tokenFor(
+  stranger: Connection,
+  run: Run,
+  credentials: { readonly email: string; readonly password: string },
+): Promise<string> {
+  const ask = async (more: object) => {
+    const { data } = await stranger.ask<{ readonly token: string }>('POST', '/token', {
+      body: { ...credentials, ...more },
+    })
+    return data.token
+  }
+  try {
+    return await ask({})
+  } catch (error) {
+    if (!(error instanceof Refused) || error.refusal.code !== 'TWO_FACTOR_REQUIRED') throw error
+    return ask({ code: (await run.terminal.ask('Code of the second factor: ')).trim() })
+  }
+}
+
+function daysIn(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new Failure(`--days ${text} is no number of days`)
+  return Number(text)
+}
+
+async function logout(run: Run, options: Common): Promise<void> {
+  const { current, contexts: all } = run.contexts.all()
+  const name = options.context ?? current
+  const context = run.contextOf(options)
+  // A daemon that is gone, or has forgotten the token, cannot be told: the file forgets it all the same.
+  await run
+    .connect(options)
+    .ask('DELETE', '/token')
+    .catch((error: Error) => run.terminal.err(`${error.message}\n`))
+  if (Object.hasOwn(all, name)) run.contexts.remove(name)
+  run.terminal.out(`Logged out of ${context.url}.\n`)
+}
+
+function contexts(run: Run, name: string | undefined, options: Common): void {
+  if (name !== undefined) run.contexts.use(name)
+  const { current, contexts: all } = run.contexts.all()
+  const rows = Object.entries(all).map(([one, { url, user }]) => ({
+    '': one === current ? '*' : '',
+    name: one,
+    url,
+    user,
+  }))
+  if (options.json === true) run.json(rows.map(({ '': mark, ...row }) => ({ ...row, isCurrent: mark === '*' })))
+  else if (rows.length === 0) run.terminal.out('Nobody is logged in: fulcrum login https://HOST:9443\n')
+  else run.terminal.out(table(rows, ['', 'name', 'url', 'user'], run.terminal.columns))
+}

@@ -1,0 +1,276 @@
+import type { Command } from 'commander'
+import { type Common, optionsOf, type Run, secondsIn } from '../command.ts'
+import type { Connection } from '../connection.ts'
+import { Failure } from '../failure.ts'
+import { printable, type Row, table } from '../output.ts'
+
+type Data = Readonly<Record<string, unknown>>
+
+/** A kind of record as people name it. */
+interface Kind {
+  readonly paths: readonly string[]
+  readonly columns: readonly string[]
+  readonly row: (record: Data) => Row
+  /** Answered as a whole, however many there are. */
+  readonly isWhole?: true
+}
+
+const text = (value: unknown): string =>
+  typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value)
+const count = (value: unknown): string => (Array.isArray(value) ? String(value.length) : '')
+const onOff = (value: unknown): string => (value === false ? 'off' : 'on')
+
+export const KINDS: Readonly<Record<string, Kind>> = {
+  services: {
+    paths: ['/layer7proxy/frontends', '/ipvsDirector/frontends'],
+    columns: ['name', 'layer', 'address', 'ports', 'mode', 'state', 'owner'],
+    row: ({ name, ip, ports, mode, protocol, enabled, owner }) => ({
+      name: text(name),
+      layer: mode === undefined ? '4' : '7',
+      address: text(ip),
+      ports: text(ports),
+      mode: text(mode ?? protocol),
+      state: onOff(enabled),
+      owner: text(owner),
+    }),
+  },
+  backends: {
+    paths: ['/layer7proxy/backends', '/ipvsDirector/backends'],
+    columns: ['name', 'layer', 'balance', 'servers', 'check', 'owner'],
+    row: ({ name, mode, balance, scheduler, reals, healthCheck, owner }) => ({
+      name: text(name),
+      layer: mode === undefined ? '4' : '7',
+      balance: text(balance ?? scheduler),
+      servers: count(reals),
+      check: text(Reflect.get(Object(healthCheck), 'type')),
+      owner: text(owner),
+    }),
+  },
+  servers: {
+    paths: ['/ipvsDirector/rips'],
+    columns: ['name', 'address', 'port', 'weight', 'state', 'health', 'owner'],
+    row: ({ name, ip, port, weight, state, health, owner }) => ({
+      name: text(name),
+      address: text(ip),
+      port: text(port ?? 'any'),
+      weight: text(weight),
+      state: text(state),
+      health: text(health),
+      owner: text(owner),
+    }),
+  },
+  certs: {
+    paths: ['/certificates/certs'],
+    columns: ['name', 'names', 'until', 'shown by'],
+    row: ({ name, certInfo, validTo, usage }) => ({
+      name: text(name),
+      names: (Reflect.get(Object(certInfo), 'subjectAlt') ?? []).join(' '),
+      until: text(validTo).slice(0, 10),
+      'shown by': count(usage),
+    }),
+  },
+  checks: {
+    paths: ['/healthchecks'],
+    columns: ['name', 'for', 'description'],
+    row: ({ name, services, description }) => ({
+      name: text(name),
+      for: ((services ?? []) as readonly string[]).join(' '),
+      description: text(description),
+    }),
+  },
+  users: {
+    paths: ['/localUsers/users'],
+    columns: ['email', 'first name', 'last name', 'state'],
+    row: ({ email, firstname, lastname, disabled }) => ({
+      email: text(email),
+      'first name': text(firstname),
+      'last name': text(lastname),
+      state: onOff(disabled !== true && disabled !== 'true'),
+    }),
+  },
+  roles: {
+    paths: ['/rbac/roles'],
+    columns: ['name', 'users', 'groups'],
+    row: ({ name, users, groups }) => ({ name: text(name), users: count(users), groups: count(groups) }),
+  },
+  addresses: {
+    paths: ['/fips'],
+    columns: ['address', 'state', 'holder'],
+    row: ({ ip, enabled, holder }) => ({ address: text(ip), state: onOff(enabled), holder: text(holder) }),
+  },
+  jobs: {
+    paths: ['/jobs'],
+    isWhole: true,
+    columns: ['title', 'state', 'progress', 'step', 'id'],
+    row: ({ id, title, state, progress, step }) => ({
+      id: text(id),
+      title: text(title),
+      state: text(state),
+      progress: text(progress),
+      step: text(step),
+    }),
+  },
+}
+
+/** The names of all records of one kind. */
+export async function namesOf(connection: Connection, kind: string): Promise<readonly string[]> {
+  return (await recordsOf(connection, kindOf(kind))).map(nameOf)
+}
+
+/** What a record is found by. */
+const nameOf = (record: Data): string => text(record['name'] ?? record['email'] ?? record['ip'] ?? record['id'])
+
+/** Records, and what is done with real servers day by day. */
+export function addRecords(program: Command, run: Run): void {
+  program
+    .command('get')
+    .description(`list records, or show one: ${Object.keys(KINDS).join(', ')}`)
+    .argument('<kind>')
+    .argument('[record]', 'its name')
+    .option('-o, --output <form>', 'table, yaml, json or name', 'table')
+    .action((kind: string, name: string | undefined, _options: unknown, command: Command) =>
+      get(run, kind, name, optionsOf(command)),
+    )
+  const server = program.command('server').description('drain, halt, bring back or weigh a real server')
+  const verb = (name: string, description: string) =>
+    server
+      .command(name)
+      .description(description)
+      .argument('<server>', 'its name')
+      .option('--stage', 'leaves it pending, and applies nothing')
+      .option('-m, --message <text>', 'kept with the revision')
+  verb('drain', 'keeps its connections, and gets no new clients')
+    .option('--wait <time>', 'applies, and waits so long for its connections to end')
+    .option('--halt', 'with --wait: takes it out when they have ended, or the time has')
+    .action((name: string, _options: unknown, command: Command) => drain(run, name, optionsOf<Draining>(command)))
+  verb('halt', 'takes it out of every backend').action((name: string, _options: unknown, command: Command) =>
+    move(run, name, 'halt', optionsOf<Moving>(command)),
+  )
+  verb('online', 'takes traffic again').action((name: string, _options: unknown, command: Command) =>
+    move(run, name, 'online', optionsOf<Moving>(command)),
+  )
+  verb('weight', 'changes its share')
+    .argument('<weight>', '0 to 256')
+    .action((name: string, weight: string, _options: unknown, command: Command) =>
+      weigh(run, name, weight, optionsOf<Moving>(command)),
+    )
+}
+
+function kindOf(name: string): Kind {
+  const found = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined
+  if (found !== undefined) return found
+  throw new Failure(`there is no kind ${name}; there are ${Object.keys(KINDS).join(', ')}`)
+}
+
+async function recordsOf(connection: Connection, { paths, isWhole }: Kind): Promise<readonly Data[]> {
+  const read = (path: string) =>
+    isWhole === true ? connection.get<readonly Data[]>(path) : connection.list<Data>(path)
+  return (await Promise.all(paths.map(read))).flat()
+}
+
+async function get(
+  run: Run,
+  kindName: string,
+  name: string | undefined,
+  { output, ...common }: Common & { readonly output: string },
+): Promise<void> {
+  const kind = kindOf(kindName)
+  const form = common.json === true ? 'json' : output
+  const all = await recordsOf(run.connect(common), kind)
+  const found = name === undefined ? all : all.filter((record) => nameOf(record).toLowerCase() === name.toLowerCase())
+  if (name !== undefined && found.length === 0) throw new Failure(`there is nothing named ${name} among ${kindName}`)
+  const [first] = found
+  if (form === 'json') run.json(name === undefined ? found : first)
+  else if (form === 'yaml') run.terminal.out((await import('yaml')).stringify(name === undefined ? found : first))
+  else if (form === 'name') run.terminal.out(found.map((record) => `${nameOf(record)}\n`).join(''))
+  else if (form === 'table') run.terminal.out(table(found.map(kind.row), kind.columns, run.terminal.columns))
+  else throw new Failure(`-o ${form}: say table, yaml, json or name`)
+}
+
+interface Moving extends Common {
+  readonly stage?: boolean
+  readonly message?: string
+}
+interface Draining extends Moving {
+  readonly wait?: string
+  readonly halt?: boolean
+}
+
+async function serverNamed(connection: Connection, name: string): Promise<Data> {
+  const [found] = await connection.list<Data>('/ipvsDirector/rips', { name })
+  if (found === undefined) throw new Failure(`there is no real server ${name}: fulcrum get servers`)
+  return found
+}
+
+async function move(run: Run, name: string, verb: 'drain' | 'halt' | 'online', options: Moving): Promise<void> {
+  const connection = run.connect(options)
+  const { id } = await serverNamed(connection, name)
+  await connection.ask('PUT', `/ipvsDirector/rips/${String(id)}/${verb}`)
+  const said = { drain: 'is drained', halt: 'is out of every backend', online: 'takes traffic' }[verb]
+  await applied(run, connection, { id, name: `The real server ${name} ${said}` }, options)
+}
+
+async function weigh(run: Run, name: string, weight: string, options: Moving): Promise<void> {
+  if (!/^\d{1,3}$/.test(weight) || Number(weight) > 256) throw new Failure(`${weight} is no weight: say 0 to 256`)
+  const connection = run.connect(options)
+  const { id, port } = await serverNamed(connection, name)
+  await connection.ask('PUT', `/ipvsDirector/rips/${String(id)}`, { body: { port, weight: Number(weight) } })
+  await applied(run, connection, { id, name: `The real server ${name} weighs ${weight}` }, options)
+}
+
+/** Applies the change of this record, and nothing that somebody else has staged. */
+async function applied(
+  run: Run,
+  connection: Connection,
+  { id, name }: { readonly id: unknown; readonly name: string },
+  { stage, message, json }: Moving,
+): Promise<void> {
+  const { changes } = await connection.get<{ readonly changes: readonly Data[] }>('/services/pending')
+  const own = changes.filter((change) => change['resourceId'] === id).map((change) => change['id'])
+  if (own.length > 0 && stage !== true)
+    await connection.ask('PUT', '/services/apply', {
+      body: { changes: own, ...(message === undefined ? {} : { comment: message }) },
+    })
+  if (json === true) return run.json({ id, staged: stage === true, changed: own.length > 0 })
+  const said = own.length === 0 ? ' already' : stage === true ? ', once it is applied' : ''
+  run.terminal.out(`${name}${said}.\n`)
+}
+
+async function drain(run: Run, name: string, options: Draining): Promise<void> {
+  if (options.wait === undefined) {
+    if (options.halt === true) throw new Failure('--halt goes with --wait')
+    return move(run, name, 'drain', options)
+  }
+  const connection = run.connect(options)
+  const { id } = await serverNamed(connection, name)
+  // oxlint-disable-next-line unicorn/no-thenable -- a parameter of the API
+  const query = { wait: `${secondsIn(options.wait)}s`, ...(options.halt === true ? { then: 'halt' } : {}) }
+  const { text: answer } = await connection.ask('PUT', `/ipvsDirector/rips/${String(id)}/drain`, { query })
+  const { job } = JSON.parse(answer) as { readonly job?: string }
+  await applied(run, connection, { id, name: `The real server ${name} is drained` }, { ...options, json: false })
+  if (job !== undefined) await followed(run, connection, job)
+}
+
+interface Job {
+  readonly state: string
+  readonly step: string
+  /** Per cent. */
+  readonly progress: number | null
+  readonly problem: { readonly message: string } | null
+}
+
+/** Shows how a job gets on, and ends with it. */
+export async function followed(run: Run, connection: Connection, job: string): Promise<void> {
+  let told = ''
+  for (;;) {
+    const { state, step, progress, problem } = await connection.get<Job>(`/jobs/${encodeURIComponent(job)}`)
+    const line = `${state}${progress === null ? '' : ` ${progress} %`}${step === '' ? '' : `: ${printable(step)}`}`
+    if (line !== told) run.terminal.err(`${line}\n`)
+    told = line
+    if (problem !== null) throw new Failure(problem.message)
+    if (state !== 'running') return
+    await new Promise((resolve) => {
+      setTimeout(resolve, 500)
+    })
+  }
+}

@@ -1,0 +1,173 @@
+import type { Command } from 'commander'
+import { type Common, optionsOf, type Run, secondsIn } from '../command.ts'
+import type { Connection } from '../connection.ts'
+import { Failure } from '../failure.ts'
+import { coloured, printable, short, sparkline, table } from '../output.ts'
+
+type Data = Readonly<Record<string, unknown>>
+
+/** What goes on. */
+export function addWatch(program: Command, run: Run): void {
+  program
+    .command('events')
+    .description('follow what happens, until Ctrl-C')
+    .option('-k, --kinds <kinds>', 'only these, with commas between')
+    .option('--after <number>', 'begins behind this event')
+    .action((_options: unknown, command: Command) => events(run, optionsOf(command)))
+  program
+    .command('top')
+    .description('frontends and backends by the traffic of now, each second, until Ctrl-C')
+    .option('-n, --number <count>', 'so many times, and then an end')
+    .action((_options: unknown, command: Command) => top(run, optionsOf(command)))
+  program
+    .command('history')
+    .description('the figures of a frontend or backend over time')
+    .argument('<service>', 'the name of a frontend or backend')
+    .option('--since <time>', 'such as 30m, 24h or 7d', '1h')
+    .option('--metrics <names>', 'with commas between', 'currentSessions,sessionRate,bytesIn,bytesOut')
+    .option('--csv', 'as comma-separated values, with a line for each moment')
+    .action((name: string, _options: unknown, command: Command) => history(run, name, optionsOf(command)))
+}
+
+async function events(
+  run: Run,
+  { kinds, after, ...common }: Common & { readonly kinds?: string; readonly after?: string },
+) {
+  const stream = run.connect(common).events('/events', { kinds, after }, run.terminal.interrupted)
+  for await (const { id, event, data } of stream) {
+    if (common.json === true) run.terminal.out(`${data}\n`)
+    else {
+      const { at = '', kind = event, ...more } = JSON.parse(data) as Record<string, unknown>
+      const told = Object.entries(more).map(([name, value]) => `${name}=${printable(plain(value))}`)
+      const head = coloured(run.terminal, 'bold', String(kind))
+      run.terminal.out(`${String(at).slice(0, 19)} ${id.padStart(5)} ${head} ${told.join(' ')}\n`)
+    }
+  }
+}
+
+const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+const SORTED = ['frontends', 'backends'] as const
+const CLEAR = '\u001b[H\u001b[J'
+
+type Live = Readonly<Record<string, readonly Data[]>>
+
+async function top(run: Run, { number, ...common }: Common & { readonly number?: string }): Promise<void> {
+  const connection = run.connect(common)
+  const times = number === undefined ? Infinity : Number(number)
+  const { interrupted } = run.terminal
+  const node = await nodeOf(connection)
+  let before: Live = {}
+  for (let shown = 1; ; shown++) {
+    const live = await connection.get<Live>(`/${node}/layer7proxy/stats`)
+    if (common.json === true) run.terminal.out(`${JSON.stringify(live)}\n`)
+    else run.terminal.out(`${run.terminal.columns === undefined ? '' : CLEAR}${screen(run, live, before)}`)
+    if (shown >= times || interrupted.aborted) return
+    before = live
+    await second(interrupted)
+  }
+}
+
+const second = (interrupted: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, 1000)
+    interrupted.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+
+const TOP = ['kind', 'name', 'status', 'sessions', 'new/s', 'requests/s', 'in/s', 'out/s', '5xx', 'queue'] as const
+
+function screen(run: Run, live: Live, before: Live): string {
+  const rows = SORTED.flatMap((kind) => {
+    const known = new Map((before[kind] ?? []).map((one) => [one['id'], one]))
+    const figure = (one: Data, name: string) => short(one[name] as number | null | undefined)
+    /** Bytes since the screen before, which was a second ago. */
+    const rate = (one: Data, name: string) => {
+      const old = known.get(one['id'])
+      return old === undefined ? '-' : short(Number(one[name] ?? 0) - Number(old[name] ?? 0))
+    }
+    return (live[kind] ?? [])
+      .toSorted((a, b) => Number(b['sessionRate'] ?? 0) - Number(a['sessionRate'] ?? 0))
+      .map((one) => ({
+        kind: kind.slice(0, -1),
+        name: plain(one['name'] ?? ''),
+        status: plain(one['status'] ?? ''),
+        sessions: figure(one, 'currentSessions'),
+        'new/s': figure(one, 'sessionRate'),
+        'requests/s': figure(one, 'requestRate'),
+        'in/s': rate(one, 'bytesIn'),
+        'out/s': rate(one, 'bytesOut'),
+        '5xx': figure(one, 'responses5xx'),
+        queue: figure(one, 'currentQueue'),
+      }))
+  })
+  return table(rows, TOP, run.terminal.columns)
+}
+
+/** The node that is asked. */
+async function nodeOf(connection: Connection): Promise<string> {
+  const { nodes } = await connection.get<{ readonly nodes: readonly { readonly nodeId: string }[] }>('/services/apply')
+  const [own] = nodes
+  if (own === undefined) throw new Failure('the daemon does not say which node it is')
+  return own.nodeId
+}
+
+const FIGURES = [
+  { list: '/layer7proxy/frontends', history: 'layer7proxy/stats/frontends' },
+  { list: '/layer7proxy/backends', history: 'layer7proxy/stats/backends' },
+] as const
+
+interface History {
+  readonly start: number
+  readonly resolution: number
+  readonly metrics: readonly string[]
+  readonly series: Readonly<Record<string, readonly (number | null)[]>>
+}
+
+interface HistoryOptions extends Common {
+  readonly since: string
+  readonly metrics: string
+  readonly csv?: boolean
+}
+
+async function history(run: Run, name: string, { since, metrics, csv, ...common }: HistoryOptions): Promise<void> {
+  const connection = run.connect(common)
+  const days = /^(\d{1,3})d$/.exec(since)?.[1]
+  const seconds = days === undefined ? secondsIn(since) : Number(days) * 86_400
+  const path = await figuresOf(connection, name)
+  const end = Math.floor(Date.now() / 1000)
+  const width = Math.max(10, Math.min(60, (run.terminal.columns ?? 80) - 40))
+  const query = {
+    start: end - seconds,
+    end,
+    metrics,
+    ...(csv === true || common.json === true ? {} : { points: width }),
+  }
+  const found = await connection.get<History>(path, query)
+  if (common.json === true) return run.json(found)
+  const { start, resolution, series } = found
+  if (csv === true) {
+    const columns = found.metrics.map((metric) => series[metric] ?? [])
+    run.terminal.out(`time,${found.metrics.join(',')}\n`)
+    for (const at of (columns[0] ?? []).keys())
+      run.terminal.out(`${start + at * resolution},${columns.map((values) => values[at] ?? '').join(',')}\n`)
+    return
+  }
+  const rows = found.metrics.map((metric) => {
+    const values = series[metric] ?? []
+    const known = values.filter((value) => value !== null)
+    const mean = known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length
+    return { metric, [`last ${since}`]: sparkline(values), mean: short(mean), most: short(Math.max(...known, 0)) }
+  })
+  run.terminal.out(table(rows, ['metric', `last ${since}`, 'mean', 'most'], undefined))
+}
+
+async function figuresOf(connection: Connection, name: string): Promise<string> {
+  for (const { list, history: path } of FIGURES) {
+    const [found] = await connection.list<{ readonly id: string }>(list, { name })
+    if (found !== undefined) return `/${await nodeOf(connection)}/${path}/${found.id}/history`
+  }
+  throw new Failure(`there is neither a frontend nor a backend ${name} of Layer 7`)
+}

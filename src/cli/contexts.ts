@@ -1,0 +1,92 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Failure } from './failure.ts'
+
+/** Where a daemon is, and as whom it is asked. */
+export interface Context {
+  readonly url: string
+  /** API token. */
+  readonly token: string
+  readonly user: string
+  /** SHA-256 of the certificate that was accepted at the login; undefined: one that the system's authorities know. */
+  readonly fingerprint?: string | undefined
+}
+
+interface Kept {
+  readonly current: string
+  readonly contexts: Readonly<Record<string, Context>>
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Contexts by name, in a file that nobody else can read. */
+export class Contexts {
+  readonly #path: string
+  readonly #env: Environment
+
+  constructor(env: Environment) {
+    const folder = env['XDG_CONFIG_HOME'] ?? join(env['HOME'] ?? '.', '.config')
+    this.#path = join(folder, 'fulcrum', 'contexts.json')
+    this.#env = env
+  }
+
+  get path(): string {
+    return this.#path
+  }
+
+  all(): Kept {
+    let text: string
+    try {
+      text = readFileSync(this.#path, 'utf8')
+    } catch {
+      return { current: '', contexts: {} }
+    }
+    try {
+      return JSON.parse(text) as Kept
+    } catch {
+      throw new Failure(`${this.#path} is damaged: remove it, and log in again`)
+    }
+  }
+
+  /** That of a name, of the environment, or the current one. */
+  chosen(name: string | undefined): Context {
+    const { FULCRUM_URL: url, FULCRUM_TOKEN: token, FULCRUM_FINGERPRINT: fingerprint } = this.#env
+    if (name === undefined && url !== undefined) {
+      if (token === undefined) throw new Failure('FULCRUM_URL is set, and FULCRUM_TOKEN is not')
+      return { url: withoutSlash(url), token, user: '', fingerprint }
+    }
+    const { current, contexts } = this.all()
+    const wanted = name ?? this.#env['FULCRUM_CONTEXT'] ?? current
+    const found = Object.hasOwn(contexts, wanted) ? contexts[wanted] : undefined
+    if (found !== undefined) return found
+    if (wanted !== '') throw new Failure(`there is no context ${wanted}: fulcrum contexts lists them`)
+    throw new Failure('nobody is logged in: fulcrum login https://HOST:9443')
+  }
+
+  /** Keeps it, and makes it the current one. */
+  keep(name: string, context: Context): void {
+    this.#write({ current: name, contexts: { ...this.all().contexts, [name]: context } })
+  }
+
+  use(name: string): void {
+    const { contexts } = this.all()
+    if (!Object.hasOwn(contexts, name)) throw new Failure(`there is no context ${name}: fulcrum contexts lists them`)
+    this.#write({ current: name, contexts })
+  }
+
+  remove(name: string): void {
+    const { current, contexts } = this.all()
+    const left = Object.fromEntries(Object.entries(contexts).filter(([one]) => one !== name))
+    this.#write({ current: current === name ? (Object.keys(left)[0] ?? '') : current, contexts: left })
+  }
+
+  #write(kept: Kept): void {
+    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
+    const draft = `${this.#path}.${process.pid}`
+    rmSync(draft, { force: true })
+    writeFileSync(draft, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
+    renameSync(draft, this.#path)
+  }
+}
+
+export const withoutSlash = (url: string): string => url.replace(/\/+$/, '')

@@ -1,0 +1,130 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, extname, join, resolve } from 'node:path'
+import { isMap, isPair, isScalar, LineCounter, type Document as YamlDocument, parseDocument, visit } from 'yaml'
+import { Failure } from './failure.ts'
+
+/** Documents of the configuration as files: YAML, of which JSON is a part. */
+
+export type Document = Readonly<Record<string, unknown>>
+type Environment = Readonly<Record<string, string | undefined>>
+
+const ENDINGS: ReadonlySet<string> = new Set(['.yaml', '.yml', '.json'])
+/** Of sections whose records have names; the others are one record each. */
+const SETTINGS: ReadonlySet<string> = new Set(['syslogServers', 'l7Raw'])
+
+interface Place {
+  readonly file: string
+  readonly line: number
+}
+
+const at = ({ file, line }: Place) => `${file}:${line}`
+
+/** Everything that was named, as one document; a name that comes twice is refused with both places. */
+export function readDocuments(paths: readonly string[], input: () => string, env: Environment): Document {
+  const merged = new Map<string, unknown>()
+  const places = new Map<string, Place>()
+  for (const file of paths.flatMap(filesOf)) {
+    for (const [name, value, place] of entriesOf(file, input, env)) add(merged, places, name, value, place)
+  }
+  if (merged.size === 0) throw new Failure(`there is nothing in ${paths.join(', ')}`)
+  return Object.fromEntries(merged)
+}
+
+function filesOf(path: string): readonly string[] {
+  if (path === '-') return [path]
+  let isFolder: boolean
+  try {
+    isFolder = statSync(path).isDirectory()
+  } catch {
+    throw new Failure(`there is no file ${path}`)
+  }
+  if (!isFolder) return [path]
+  const names = readdirSync(path).filter((name) => ENDINGS.has(extname(name)))
+  if (names.length === 0) throw new Failure(`the folder ${path} has no .yaml, .yml or .json file`)
+  return names.toSorted().map((name) => join(path, name))
+}
+
+function add(
+  merged: Map<string, unknown>,
+  places: Map<string, Place>,
+  name: string,
+  value: unknown,
+  place: Place,
+): void {
+  const known = merged.get(name)
+  const isSection = typeof value === 'object' && value !== null && !SETTINGS.has(name)
+  if (known === undefined || !isSection) {
+    const before = places.get(name)
+    if (before !== undefined && known !== value)
+      throw new Failure(`${name} is in ${at(before)} and in ${at(place)}: say it in one place`)
+    if (!isSection) {
+      merged.set(name, value)
+      places.set(name, place)
+      return
+    }
+  }
+  // Without a prototype, so that no name means anything.
+  const section: Record<string, unknown> = Object.assign(Object.create(null), known)
+  for (const [record, fields] of Object.entries(value)) {
+    const own = `${name}.${record}`
+    const before = places.get(own)
+    if (before !== undefined) throw new Failure(`${own} is in ${at(before)} and in ${at(place)}: say it in one place`)
+    places.set(own, place)
+    section[record] = fields
+  }
+  merged.set(name, section)
+}
+
+function entriesOf(
+  file: string,
+  input: () => string,
+  env: Environment,
+): readonly (readonly [string, unknown, Place])[] {
+  const text = file === '-' ? input() : readFileSync(file, 'utf8')
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false })
+  const [problem] = document.errors
+  if (problem !== undefined) {
+    const { line, col } = lines.linePos(problem.pos[0])
+    throw new Failure(`${file}:${line}:${col}: ${problem.message}`)
+  }
+  if (document.contents === null) return []
+  if (!isMap(document.contents)) throw new Failure(`${file}: a document is a map of sections, see fulcrum schema`)
+  fillIn(document, file, lines, env)
+  return document.contents.items.flatMap((pair) => {
+    if (!isPair(pair) || !isScalar(pair.key)) return []
+    const line = lines.linePos(pair.key.range?.[0] ?? 0).line
+    const value: unknown = document.get(pair.key.value)
+    return [[String(pair.key.value), plain(document, value), { file, line }] as const]
+  })
+}
+
+const plain = (document: YamlDocument, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && 'toJS' in value && typeof value.toJS === 'function'
+    ? value.toJS(document)
+    : value
+
+/** `${env:NAME}` and `${file:PATH}`: nothing else is filled in. */
+function fillIn(document: YamlDocument, file: string, lines: LineCounter, env: Environment): void {
+  visit(document, {
+    Scalar(key, node) {
+      if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) return
+      const where = `${file}:${lines.linePos(node.range?.[0] ?? 0).line}`
+      node.value = node.value.replace(/\$\{(env|file):([^}]*)\}/g, (_, kind: string, name: string) => {
+        if (kind === 'file') return contentOf(name, file, where)
+        const value = env[name]
+        if (value === undefined) throw new Failure(`${where}: the variable ${name} is not set`)
+        return value
+      })
+    },
+  })
+}
+
+function contentOf(name: string, from: string, where: string): string {
+  const path = resolve(from === '-' ? '.' : dirname(from), name)
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    throw new Failure(`${where}: ${path} cannot be read`)
+  }
+}

@@ -1,0 +1,109 @@
+import type { Terminal } from './terminal.ts'
+
+/** What people look at. */
+
+export type Row = Readonly<Record<string, string>>
+
+const COLOURS = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 } as const
+export type Colour = keyof typeof COLOURS
+
+/** Text in a colour, where the terminal has some. */
+export function coloured({ hasColour }: Pick<Terminal, 'hasColour'>, colour: Colour, text: string): string {
+  return hasColour ? `\u001b[${COLOURS[colour]}m${text}\u001b[0m` : text
+}
+
+/** Names are written by others: no character of theirs moves the cursor or turns the line around. */
+export const printable = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, '\ufffd')
+
+const wide = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+/** Columns that a text takes: two for what East Asian scripts and pictures take two for. */
+export function widthOf(text: string): number {
+  let width = 0
+  for (const { segment } of wide.segment(text))
+    width +=
+      /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u.test(
+        segment,
+      )
+        ? 2
+        : 1
+  return width
+}
+
+function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text
+  let [kept, used] = ['', 0]
+  for (const { segment } of wide.segment(text)) {
+    used += widthOf(segment)
+    if (used > width - 1) break
+    kept += segment
+  }
+  return `${kept}…`
+}
+
+/** A table that fits: the widest columns give way. */
+export function table(rows: readonly Row[], columns: readonly string[], width: number | undefined): string {
+  const cells = [
+    columns.map((name) => name.toUpperCase()),
+    ...rows.map((row) => columns.map((name) => printable(row[name] ?? ''))),
+  ]
+  const widths = columns.map((_, at) => Math.max(...cells.map((row) => widthOf(row[at] ?? ''))))
+  const gap = 2
+  let over = width === undefined ? 0 : widths.reduce((sum, one) => sum + one + gap, -gap) - width
+  while (over > 0) {
+    const widest = widths.indexOf(Math.max(...widths))
+    if ((widths[widest] ?? 0) <= 8) break
+    widths[widest] = (widths[widest] ?? 0) - 1
+    over -= 1
+  }
+  return cells
+    .map((row) =>
+      row
+        .map((cell, at) => {
+          const fitting = cut(cell, widths[at] ?? 0)
+          return at === row.length - 1 ? fitting : fitting + ' '.repeat((widths[at] ?? 0) - widthOf(fitting) + gap)
+        })
+        .join('')
+        .trimEnd(),
+    )
+    .join('\n')
+    .concat('\n')
+}
+
+const BARS = '▁▂▃▄▅▆▇█'
+
+/** One bar a value; a gap for one that is not known. */
+export function sparkline(values: readonly (number | null)[]): string {
+  const known = values.filter((value) => value !== null)
+  const highest = Math.max(...known, 0)
+  return values
+    .map((value) => (value === null ? ' ' : (BARS[highest === 0 ? 0 : Math.round((value / highest) * 7)] ?? '')))
+    .join('')
+}
+
+const UNITS = ['', 'k', 'M', 'G', 'T', 'P'] as const
+
+/** A number in four characters or so. */
+export function short(value: number | null | undefined): string {
+  if (value === null || value === undefined) return '-'
+  let [left, unit] = [value, 0]
+  while (Math.abs(left) >= 1000 && unit < UNITS.length - 1) {
+    left /= 1000
+    unit += 1
+  }
+  return `${Math.abs(left) >= 100 || Number.isInteger(left) ? Math.round(left) : left.toFixed(1)}${UNITS[unit]}`
+}
+
+const SPANS = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+] as const
+
+/** How long ago, or until when, in one unit. */
+export function span(seconds: number): string {
+  const [unit, length] = SPANS.find(([, one]) => Math.abs(seconds) >= one) ?? SPANS[3]
+  return `${Math.round(seconds / length)} ${unit}`
+}

@@ -1,0 +1,44 @@
+import { Command, CommanderError } from 'commander'
+import { VERSION } from '../base/version.ts'
+import { addApi } from './commands/api.ts'
+import { addCompletion } from './commands/completion.ts'
+import { addFile } from './commands/file.ts'
+import { addGoingLive } from './commands/going-live.ts'
+import { addLogin } from './commands/login.ts'
+import { addRecords } from './commands/records.ts'
+import { addWatch } from './commands/watch.ts'
+import { Run, type Surroundings } from './command.ts'
+import { Failure } from './failure.ts'
+
+/** The command line: every group of commands adds its own. */
+function createProgram(run: Run): Command {
+  const { terminal } = run
+  const program = new Command('fulcrum')
+    .description('Manages load-balancing appliances: what runs, what waits, and the configuration as one file.')
+    .version(VERSION)
+    .option('-c, --context <name>', 'daemon to ask, of fulcrum contexts (default: the current one)')
+    .option('--json', 'for programs')
+    .exitOverride()
+    .showHelpAfterError('(fulcrum help tells more)')
+    .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: (text) => terminal.err(text) })
+    .configureHelp({ sortSubcommands: false, helpWidth: terminal.columns ?? 100 })
+  for (const add of [addLogin, addRecords, addGoingLive, addFile, addWatch, addApi, addCompletion]) add(program, run)
+  for (const command of program.commands) command.copyInheritedSettings(program)
+  return program
+}
+
+/** Runs one command line, and answers the exit code. */
+export async function runCommand(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const run = new Run(surroundings)
+  try {
+    await createProgram(run).parseAsync(args, { from: 'user' })
+    return run.exitCode
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode
+    if (!(error instanceof Failure)) throw error
+    surroundings.terminal.err(`fulcrum: ${error.message}\n`)
+    return error.exitCode
+  } finally {
+    run.close()
+  }
+}

@@ -1,0 +1,24 @@
+import t from 'tap'
+import { Run, secondsIn } from '../../../src/cli/command.ts'
+import { Failure } from '../../../src/cli/failure.ts'
+import type { Terminal } from '../../../src/cli/terminal.ts'
+
+t.test('times', (test) => {
+  test.same(['90', '90s', '5m', '2h'].map(secondsIn), [90, 90, 300, 7200])
+  for (const wrong of ['', '5 m', '-1', '1d', '1.5h'])
+    test.throws(() => secondsIn(wrong), { message: /is no duration/ })
+  test.end()
+})
+
+t.test('somebody agrees, or nothing is done', async (test) => {
+  const asking = (ask: () => Promise<string>) => new Run({ terminal: { ask } as unknown as Terminal, env: {} })
+  const saying = (text: string) => asking(async () => text)
+  await saying('Y ').agree('Apply?', false)
+  await saying('').agree('Apply?', true)
+  await saying('12').agree('12 go', false, '12')
+  await test.rejects(saying('').agree('Apply?', undefined), { message: 'nothing was done' })
+  const nobody = asking(async () => {
+    throw new Failure('no terminal')
+  })
+  await test.rejects(nobody.agree('Apply?', false), { message: /say --yes/ })
+})

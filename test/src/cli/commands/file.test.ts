@@ -1,0 +1,119 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { cliFixture } from '../../../fixtures/cli.ts'
+
+const fixture = cliFixture(t)
+
+const SITE = `version: 1
+owner: shop
+realServers:
+  web1: { ip: 192.0.2.1, port: 8080 }
+l7Backends:
+  shop: { mode: http, reals: [{ ripId: web1 }], healthCheck: { type: none } }
+`
+
+t.test('plan, apply, export: exit 2 while something is to do, 0 when nothing is', async (test) => {
+  const { run, home, call } = await fixture(test)
+  const file = join(home, 'lb.yaml')
+  writeFileSync(file, SITE)
+  const plan = await run(['plan', '-f', file])
+  test.equal(plan.exit, 2)
+  test.equal(
+    plan.out,
+    '+ realServers web1\n+ l7Backends shop  (reload)\n2 to create, 0 to change, 0 to delete, with a reload or restart of layer7proxy.\n',
+  )
+  test.match((await run(['plan', '-w', '-f', file])).out, /reals\.0\.ripId: web1[^]*\+ {4}server /)
+  const unasked = await run(['apply', '-f', file])
+  test.match(unasked, { exit: 1, err: 'fulcrum: say --yes where nobody can be asked\n' })
+  test.match(await run(['apply', '-f', file], { answers: ['n'] }), { exit: 1, err: /Apply\?.*nothing was done/s })
+  const applied = await run(['apply', '-f', file, '-m', 'the shop', '--confirm', '60s'], { answers: ['y'] })
+  test.match(applied, {
+    exit: 0,
+    out: /Revision \d+ runs\.\nIt is taken back in \d\d s unless you say: fulcrum confirm/,
+  })
+  test.match((await run('confirm')).out, /Revision \d+ is kept/)
+  test.match((await call('GET', '/revisions?limit=1')).json.data, [{ comment: 'the shop' }])
+  test.match(await run(['plan', '-f', file]), { exit: 0, out: 'Nothing would change.\n' })
+  test.match(await run(['apply', '-f', file]), { exit: 0, out: 'Nothing would change.\n' })
+  const exported = await run('export')
+  test.match(exported.out, /^# yaml-language-server: \$schema=https:\/\/.*\/config\/schema\.json\nversion: 1\n/)
+  test.match(await run(['plan', '-f', '-'], { input: exported.out }), { exit: 0 })
+  test.same(JSON.parse((await run('export realServers --owner shop --json')).out).realServers, {
+    web1: { ip: '192.0.2.1', port: 8080 },
+  })
+})
+
+t.test('a plan that was kept does that, or nothing', async (test) => {
+  const { run, home, call } = await fixture(test)
+  const [file, kept] = [join(home, 'lb.yaml'), join(home, 'p.json')]
+  writeFileSync(file, SITE)
+  test.equal((await run(['plan', '-f', file, '--out', kept])).exit, 2)
+  test.equal(statSync(kept).mode & 0o777, 0o600)
+  test.equal((await run(['apply', kept])).exit, 0)
+  writeFileSync(file, SITE.replace('8080', '8081'))
+  await run(['plan', '-f', file, '--out', kept])
+  const reals = (await call('GET', '/ipvsDirector/rips?name=web1')).json.data
+  await call('PUT', `/ipvsDirector/rips/${reals[0].id}`, { body: { port: 8082 } })
+  await call('PUT', '/services/apply')
+  test.match(await run(['apply', kept]), { exit: 1, err: /would do is something else by now/ })
+  test.match(await run(['apply', file]), { exit: 1, err: /is no plan: make one with fulcrum plan --out/ })
+  writeFileSync(kept, '{}')
+  test.match(await run(['apply', kept]), { exit: 1, err: /a document is applied with -f/ })
+  test.match(await run(['apply', kept, '-f', file]), { exit: 1, err: /say a plan, or -f/ })
+})
+
+t.test('what goes is shown first, and many are agreed to by their number', async (test) => {
+  const { run, home } = await fixture(test)
+  const file = join(home, 'lb.yaml')
+  const servers = Array.from({ length: 12 }, (_, at) => `  web${at}: { ip: 192.0.2.${at + 1}, port: 80 }\n`)
+  writeFileSync(file, `version: 1\nowner: shop\nrealServers:\n${servers.join('')}`)
+  await run(['apply', '-f', file, '--yes'])
+  writeFileSync(file, 'version: 1\nowner: shop\nrealServers:\n  new: { ip: 192.0.2.99, port: 80 }\n')
+  test.match(await run(['plan', '-f', file]), { out: /^\+ realServers new\n1 to create, 0 to change, 0 to delete/ })
+  const plan = await run(['plan', '-f', file, '--prune'])
+  test.match(plan.out, /^(- realServers web\d+\n){12}\+ realServers new\n1 to create, 0 to change, 12 to delete/)
+  test.match(await run(['apply', '-f', file, '--prune'], { answers: ['y'] }), {
+    exit: 1,
+    err: /12 records go.*nothing was done/s,
+  })
+  test.match(await run(['apply', '-f', file, '--prune'], { answers: ['12'] }), { exit: 0 })
+  test.match((await run('get servers -o name')).out, 'new\n')
+})
+
+t.test('warnings hold up an apply that nobody looked at', async (test) => {
+  const { run, home } = await fixture(test)
+  const file = join(home, 'lb.yaml')
+  writeFileSync(
+    file,
+    `version: 1
+realServers:
+  web1: { ip: 192.0.2.1, port: 80, state: halted }
+l7Backends:
+  shop: { mode: http, reals: [{ ripId: web1 }] }
+l7Frontends:
+  shop: { mode: http, ip: 127.0.0.1, ports: "8091", defaultBackendId: shop }
+`,
+  )
+  test.match(await run(['validate', '-f', file]), { exit: 0, out: /^! [A-Z_]+ .*\nThe document is valid\.\n$/ })
+  test.match(await run(['apply', '-f', file, '--yes']), { exit: 1, err: /\(WARNINGS\)/ })
+  test.match(await run(['apply', '-f', file, '--yes', '--accept-warnings']), { exit: 0 })
+})
+
+t.test('problems are told with their places, one a line', async (test) => {
+  const { run, home } = await fixture(test)
+  const file = join(home, 'lb.yaml')
+  writeFileSync(file, 'version: 1\nrealServers:\n  a: { ip: "x y", port: 0.5 }\n')
+  const { exit, err } = await run(['plan', '-f', file])
+  test.equal(exit, 1)
+  test.match(
+    err,
+    /^fulcrum: The body has 2 problems \(INVALID_BODY\)\n {2}document\.realServers\.a\.ip: .*\n {2}document/,
+  )
+  test.match(await run('plan'), { exit: 1, err: /required option '-f, --file <path>' not specified/ })
+  test.match(await run(['plan', '-f', join(home, 'no.yaml')]), { exit: 1, err: /there is no file/ })
+  writeFileSync(file, 'version: 1\nrealServers: {\n')
+  test.match(await run(['plan', '-f', file]), { exit: 1, err: /lb\.yaml:\d+:\d+: / })
+  test.match(JSON.parse((await run('schema')).out), { title: 'Configuration of Fulcrum' })
+  test.ok(readFileSync(file))
+})

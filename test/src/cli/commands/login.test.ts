@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { ADMIN } from '../../../fixtures/appliance.ts'
+import { cliFixture, fulcrum } from '../../../fixtures/cli.ts'
+
+const fixture = cliFixture(t)
+
+t.test('a login keeps a token and the certificate, and a logout revokes it', async (test) => {
+  const { home, url, fingerprint, call } = await fixture(test)
+  const env = { HOME: home }
+  const run = (args: readonly string[], answers: readonly string[] = []) => fulcrum(args, env, { answers })
+  const unsure = await run(['login', url], ['n'])
+  test.match(unsure, { exit: 1, err: new RegExp(`${fingerprint}[^]*nothing was done`) })
+  const wrong = await run(['login', url, '-u', ADMIN.email], ['y', 'a wrong password'])
+  test.match(wrong, { exit: 1, err: /INVALID_CREDENTIALS/ })
+  const login = await run(['login', url, '--name', 'lb'], ['y', ADMIN.email, ADMIN.password])
+  test.match(login, { exit: 0, out: `Logged in to ${url} as ${ADMIN.email}. The context is called lb.\n` })
+  test.notMatch(login.out + login.err, ADMIN.password)
+  const kept = readFileSync(join(home, '.config', 'fulcrum', 'contexts.json'), 'utf8')
+  test.notMatch(kept, ADMIN.password)
+  test.match(JSON.parse(kept).contexts.lb, { url, user: ADMIN.email, fingerprint })
+  test.match(await run(['contexts']), { out: /^ +NAME +URL +USER\n\* +lb +https/ })
+  test.match(await run(['pending']), { exit: 0, out: 'Nothing is pending.\n' })
+  const tokens = async () => (await call('GET', '/localUsers/me/tokens')).json.data.length
+  test.equal(await tokens(), 1)
+  test.match(await run(['logout']), { exit: 0 })
+  test.equal(await tokens(), 0)
+  test.match(await run(['pending']), { exit: 1, err: /nobody is logged in/ })
+})
+
+t.test('what is wrong with an address or a certificate is said before anything is sent', async (test) => {
+  const { home, url, fingerprint } = await fixture(test)
+  const run = (args: readonly string[]) => fulcrum(args, { HOME: home })
+  test.match(await run(['login', 'http://192.0.2.1:9443']), { exit: 1, err: /is not encrypted/ })
+  test.match(await run(['login', '::']), { exit: 1, err: /is no address/ })
+  test.match(await run(['login', 'https://127.0.0.1:1']), { exit: 1, err: /nobody listens there/ })
+  test.match(await run(['login', url, '--fingerprint', 'AA:BB']), { exit: 1, err: /shows another certificate/ })
+  const noTerminal = await run(['login', url, '--fingerprint', fingerprint, '-u', 'a@b.test'])
+  test.match(noTerminal, { exit: 1, err: /Password: +has to be typed, and this is no terminal/ })
+  test.match(await run(['login', url, '--days', 'x', '--fingerprint', fingerprint]), { exit: 1 })
+  test.match(await run(['contexts', 'nope']), { exit: 1, err: /there is no context nope/ })
+})

@@ -1,0 +1,56 @@
+import t from 'tap'
+import { KINDS } from '../../../../src/cli/commands/records.ts'
+import { cliFixture } from '../../../fixtures/cli.ts'
+
+const fixture = cliFixture(t)
+
+t.test('every kind is listed', async (test) => {
+  const { run } = await fixture(test)
+  for (const kind of Object.keys(KINDS)) test.match(await run(`get ${kind}`), { exit: 0, err: '', out: /^[A-Z]/ }, kind)
+})
+
+t.test('records are found by name, in four forms', async (test) => {
+  const { run, call } = await fixture(test)
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'web 1', ip: '192.0.2.1', port: 80, owner: 'shop' } })
+  const [head, row] = (await run(['get', 'servers', 'WEB 1'])).out.split('\n')
+  test.match(head, /^NAME +ADDRESS +PORT +WEIGHT +STATE +HEALTH +OWNER$/)
+  test.match(row, /^web 1 +192\.0\.2\.1 +80 +100 +online +unknown +shop$/)
+  test.match(JSON.parse((await run(['get', 'servers', 'web 1', '--json'])).out), { ip: '192.0.2.1' })
+  test.match((await run(['get', 'servers', 'web 1', '-o', 'yaml'])).out, /ip: 192\.0\.2\.1\n/)
+  test.match((await run('get servers -o name')).out, 'web 1\n')
+  test.match(await run('get servers nope'), { exit: 1, err: /nothing named nope among servers/ })
+  test.match(await run('get frogs'), { exit: 1, err: /there is no kind frogs; there are services/ })
+  test.match(await run('get servers -o xml'), { exit: 1, err: /say table, yaml, json or name/ })
+})
+
+t.test('a real server is moved alone, whatever else is pending', async (test) => {
+  const { run, call } = await fixture(test)
+  for (const name of ['web1', 'web2'])
+    await call('POST', '/ipvsDirector/rips', { body: { name, ip: '192.0.2.1', port: 80 } })
+  await call('PUT', '/services/apply')
+  const [other] = (await call('GET', '/ipvsDirector/rips?name=web2')).json.data
+  await call('PUT', `/ipvsDirector/rips/${other.id}`, { body: { port: 81 } })
+  const stateOf = async () => (await call('GET', '/ipvsDirector/rips?name=web1')).json.data[0]
+  test.match((await run('server drain web1')).out, 'The real server web1 is drained.\n')
+  test.match((await run('server drain web1')).out, 'The real server web1 is drained already.\n')
+  test.match(await stateOf(), { state: 'drained' })
+  test.match((await run('server halt web1 -m maintenance')).out, 'is out of every backend.')
+  test.match((await call('GET', '/revisions?limit=1')).json.data, [{ comment: 'maintenance', count: 1 }])
+  test.match((await run('server online web1 --stage')).out, 'takes traffic, once it is applied.')
+  test.match((await call('GET', '/services/pending')).json.data, { count: 2 })
+  test.match((await run('server weight web1 7')).out, 'weighs 7.')
+  test.match(await stateOf(), { weight: 7, port: 80 })
+  test.match((await call('GET', '/services/pending')).json.data, { count: 1 }, 'what somebody else has staged')
+  test.match(await run('server weight web1 300'), { exit: 1, err: /300 is no weight/ })
+  test.match(await run('server drain web9'), { exit: 1, err: /no real server web9: fulcrum get servers/ })
+  test.match(await run('server drain web1 --halt'), { exit: 1, err: /--halt goes with --wait/ })
+})
+
+t.test('a drain with a time waits for its connections', async (test) => {
+  const { run, call } = await fixture(test)
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'web1', ip: '192.0.2.1', port: 80 } })
+  await call('PUT', '/services/apply')
+  const drained = await run('server drain web1 --wait 1m --halt')
+  test.match(drained, { exit: 0, out: /web1 is drained\.\n/, err: /succeeded/ })
+  test.match((await call('GET', '/ipvsDirector/rips?name=web1')).json.data, [{ state: 'halted' }])
+})

@@ -1,0 +1,83 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { Connection, shownBy } from '../../../src/cli/connection.ts'
+import { cliFixture } from '../../fixtures/cli.ts'
+
+const fixture = cliFixture(t)
+
+async function server(test: Test, answer: RequestListener) {
+  const made = createServer(answer)
+  made.listen(0, '127.0.0.1')
+  await once(made, 'listening')
+  test.teardown(() => made.close())
+  const connection = new Connection({ url: `http://127.0.0.1:${(made.address() as AddressInfo).port}` })
+  test.teardown(() => connection.close())
+  return connection
+}
+
+t.test('only the certificate that was accepted is spoken to', async (test) => {
+  const { url, token, fingerprint, call } = await fixture(test)
+  const seen = async (target: { fingerprint?: string }) => {
+    const connection = new Connection({ url, token, ...target })
+    try {
+      return (await connection.ask('GET', '/ping')).message
+    } finally {
+      connection.close()
+    }
+  }
+  test.equal(await seen({ fingerprint }), 'pong')
+  const before = (await call('GET', '/audit?limit=1')).json.data[0]?.seq
+  const other = fingerprint.replace(/^../, 'FF').replace(/..$/, '00')
+  await test.rejects(seen({ fingerprint: other }), {
+    message: /shows another certificate than at the login.*log in again/,
+  })
+  await test.rejects(seen({}), { message: /no authority that this machine trusts vouches for/ })
+  test.equal((await call('GET', '/audit?limit=1')).json.data[0]?.seq, before, 'nothing was sent')
+  test.match(await shownBy(url), { fingerprint, isTrusted: false })
+})
+
+t.test('refusals and dead ends are one line each', async (test) => {
+  const { url, fingerprint } = await fixture(test)
+  const connection = new Connection({ url, token: 'wrong', fingerprint })
+  test.teardown(() => connection.close())
+  await test.rejects(connection.ask('GET', '/services/pending'), { status: 401, message: /\(UNAUTHENTICATED\)$/ })
+  await test.rejects(new Connection({ url: 'http://127.0.0.1:1' }).ask('GET', '/ping'), {
+    message: 'http://127.0.0.1:1 cannot be reached: nobody listens there',
+  })
+  const strange = await server(test, (_request, response) => response.writeHead(404).end('<html>'))
+  await test.rejects(strange.ask('GET', '/ping'), { message: /answers 404, and is no Fulcrum/ })
+  const broken = await server(test, (request) => request.socket.destroy())
+  await test.rejects(broken.ask('GET', '/ping'), { message: /cannot be reached/ })
+})
+
+t.test('what is busy is asked again after the time that it names', async (test) => {
+  let asked = 0
+  const busy = await server(test, (_request, response) => {
+    asked += 1
+    const body = { status: 'error', message: 'busy', code: 'APPLY_IN_PROGRESS' }
+    if (asked < 3) response.writeHead(409, { 'retry-after': '0' }).end(JSON.stringify(body))
+    else response.end(JSON.stringify({ status: 'success', message: 'done', data: 7 }))
+  })
+  test.same([await busy.get('/x'), asked], [7, 3])
+  const full = await server(test, (_request, response) =>
+    response.writeHead(429, { 'retry-after': '900' }).end(JSON.stringify({ message: 'later', code: 'RATE_LIMITED' })),
+  )
+  await test.rejects(full.get('/x'), { message: 'later (RATE_LIMITED)' }, 'a quarter of an hour is not waited')
+})
+
+t.test('lists are read to their end, and streams event by event', async (test) => {
+  const pages = await server(test, ({ url }, response) => {
+    const isFirst = !String(url).includes('after=')
+    response.end(JSON.stringify({ message: 'page', data: [isFirst ? 1 : 2], ...(isFirst ? { next: 'x' } : {}) }))
+  })
+  test.same(await pages.list('/things', { name: 'a b' }), [1, 2])
+  const stream = await server(test, (_request, response) => {
+    response.write(': hello\n\nid: 4\nevent: apply\nda')
+    setTimeout(() => response.end('ta: {"a":\ndata: 1}\n\n'), 20)
+  })
+  const events = []
+  for await (const event of stream.events('/events', {}, new AbortController().signal)) events.push(event)
+  test.same(events, [{ id: '4', event: 'apply', data: '{"a":\n1}' }])
+})

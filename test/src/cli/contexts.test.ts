@@ -1,0 +1,47 @@
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import t from 'tap'
+import { Contexts } from '../../../src/cli/contexts.ts'
+import { temporaryFolder } from '../../fixtures/config.ts'
+
+const LB1 = { url: 'https://lb1:9443', token: 'one', user: 'ann' }
+const LB2 = { url: 'https://lb2:9443', token: 'two', user: 'ann', fingerprint: 'AA:BB' }
+
+t.test('contexts are kept in a file that nobody else can read', (test) => {
+  const contexts = new Contexts({ HOME: temporaryFolder(test, 'home') })
+  test.throws(() => contexts.chosen(undefined), { message: /nobody is logged in: fulcrum login/ })
+  contexts.keep('lb1', LB1)
+  contexts.keep('lb2', LB2)
+  test.equal(statSync(contexts.path).mode & 0o777, 0o600)
+  test.equal(statSync(dirname(contexts.path)).mode & 0o777, 0o700)
+  test.same(readdirSync(dirname(contexts.path)), ['contexts.json'])
+  test.same(contexts.chosen(undefined), LB2, 'the last one')
+  test.same(contexts.chosen('lb1'), LB1)
+  contexts.use('lb1')
+  test.same(contexts.chosen(undefined), LB1)
+  test.throws(() => contexts.use('constructor'), { message: /there is no context constructor/ })
+  contexts.remove('lb1')
+  test.same(contexts.all(), { current: 'lb2', contexts: { lb2: LB2 } })
+  test.end()
+})
+
+t.test('the environment wins over the file, and a name over both', (test) => {
+  const home = temporaryFolder(test, 'home')
+  new Contexts({ HOME: home }).keep('lb1', LB1)
+  const env = { HOME: home, FULCRUM_URL: 'https://ci:9443/', FULCRUM_TOKEN: 'three' }
+  test.match(new Contexts(env).chosen(undefined), { url: 'https://ci:9443', token: 'three' })
+  test.same(new Contexts(env).chosen('lb1'), LB1)
+  test.throws(() => new Contexts({ HOME: home, FULCRUM_URL: 'x' }).chosen(undefined), {
+    message: /FULCRUM_TOKEN is not/,
+  })
+  test.same(new Contexts({ HOME: home, FULCRUM_CONTEXT: 'lb1' }).chosen(undefined), LB1)
+  test.end()
+})
+
+t.test('a damaged file is named', (test) => {
+  const contexts = new Contexts({ XDG_CONFIG_HOME: temporaryFolder(test, 'home') })
+  mkdirSync(dirname(contexts.path), { recursive: true })
+  writeFileSync(contexts.path, '{"current":')
+  test.throws(() => contexts.all(), { message: /contexts\.json is damaged/ })
+  test.end()
+})

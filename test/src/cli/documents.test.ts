@@ -1,0 +1,92 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { readDocuments } from '../../../src/cli/documents.ts'
+import { temporaryFolder } from '../../fixtures/config.ts'
+
+function folder(test: Test, files: Readonly<Record<string, string>>) {
+  const path = temporaryFolder(test, 'documents')
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(path, name, '..'), { recursive: true })
+    writeFileSync(join(path, name), text)
+  }
+  const read = (names: readonly string[], input = '', env = {}) =>
+    readDocuments(
+      names.map((name) => (name === '-' ? name : join(path, name))),
+      () => input,
+      env,
+    )
+  return { path, read }
+}
+
+t.test('several files are one document', (test) => {
+  const { read } = folder(test, {
+    'a.yaml': 'version: 1\nowner: shop\nrealServers:\n  web1: { ip: 10.0.0.1 }\n',
+    'more/b.yml': 'realServers:\n  web2: { ip: 10.0.0.2, port: 0x50 }\n',
+    'more/c.json': '{"version": 1, "l7Raw": {"global": ["nbthread 2"]}}',
+    'more/notes.txt': 'is no document',
+  })
+  test.same(read(['a.yaml', 'more']), {
+    version: 1,
+    owner: 'shop',
+    realServers: { web1: { ip: '10.0.0.1' }, web2: { ip: '10.0.0.2', port: 80 } },
+    l7Raw: { global: ['nbthread 2'] },
+  })
+  test.same(read(['-'], 'version: 1'), { version: 1 })
+  test.end()
+})
+
+t.test('what is said twice is refused with both places, and what is half written with its own', (test) => {
+  const { read, path } = folder(test, {
+    'a.yaml': 'version: 1\nrealServers:\n  web1: { ip: 10.0.0.1 }\n',
+    'b.yaml': '# again\nrealServers:\n  web1: { ip: 10.0.0.9 }\n',
+    'owner.yaml': 'owner: a\n',
+    'other.yaml': 'owner: b\n',
+    'half.yaml': 'version: 1\nrealServers:\n  web1: { ip: 10.0.0.1\n',
+    'twice.yaml': 'version: 1\nversion: 1\n',
+    'list.yaml': '- a\n',
+    'empty.yaml': '# nothing\n',
+    'none/x.txt': '',
+  })
+  const refused = (names: readonly string[], message: RegExp) => test.throws(() => read(names), { message })
+  refused(['a.yaml', 'b.yaml'], /realServers\.web1 is in .*a\.yaml:2 and in .*b\.yaml:2/)
+  refused(['owner.yaml', 'other.yaml'], /owner is in .*owner\.yaml:1 and in .*other\.yaml:1/)
+  refused(['half.yaml'], /half\.yaml:\d+:\d+: /)
+  refused(['twice.yaml'], /twice\.yaml:2:1: .*unique/)
+  refused(['list.yaml'], /list\.yaml: a document is a map/)
+  refused(['empty.yaml'], /there is nothing in/)
+  refused(['none'], /has no \.yaml/)
+  refused(['absent.yaml'], /there is no file .*absent\.yaml/)
+  test.ok(path)
+  test.end()
+})
+
+t.test('variables and files are filled in, and nothing else is a template', (test) => {
+  const { read } = folder(test, {
+    'a.yaml': [
+      'certificates:',
+      '  www: { pem: "${file:www.pem}" }',
+      'realServers:',
+      '  web: { ip: "${env:WEB}", owner: "$HOME ${other:x} ${}" }',
+    ].join('\n'),
+    'www.pem': 'PEM\n',
+    'no-file.yaml': 'owner: "x"\nrealServers:\n  a: { ip: "${file:absent}" }\n',
+  })
+  test.same(read(['a.yaml'], '', { WEB: '10.0.0.7' }), {
+    certificates: { www: { pem: 'PEM\n' } },
+    realServers: { web: { ip: '10.0.0.7', owner: '$HOME ${other:x} ${}' } },
+  })
+  test.throws(() => read(['a.yaml']), { message: /a\.yaml:4: the variable WEB is not set/ })
+  test.throws(() => read(['no-file.yaml']), { message: /no-file\.yaml:3: .*absent cannot be read/ })
+  test.end()
+})
+
+t.test('names that mean something to JavaScript mean nothing here', (test) => {
+  const { read } = folder(test, {
+    'a.yaml': 'realServers:\n  __proto__: { ip: 10.0.0.1 }\n  constructor: { ip: 10.0.0.2 }\n',
+  })
+  const { realServers } = read(['a.yaml'])
+  test.same(Object.keys(Object(realServers)).toSorted(), ['__proto__', 'constructor'])
+  test.equal(JSON.stringify(realServers), '{"__proto__":{"ip":"10.0.0.1"},"constructor":{"ip":"10.0.0.2"}}')
+  test.end()
+})
