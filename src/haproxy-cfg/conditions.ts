@@ -1,0 +1,217 @@
+import { NotUnderstood, refuse } from './reading.ts'
+
+/** ACLs and what stands behind `if`, as conditions of rules. */
+
+/** A condition of a rule, as the document has it. */
+export interface Condition {
+  readonly type: string
+  readonly match?: string
+  readonly name?: string
+  readonly values: readonly string[]
+  readonly negate?: boolean
+}
+
+type Fetch = readonly [type: string, match: string]
+
+/** Fetches and their suffixed forms (manual, 7.3), each with what it is in a rule. */
+const FETCHES: Readonly<Record<string, Fetch>> = {
+  path: ['path', 'is'],
+  path_beg: ['path', 'begins'],
+  path_dir: ['path', 'begins'],
+  path_end: ['path', 'ends'],
+  path_sub: ['path', 'contains'],
+  path_reg: ['path', 'regex'],
+  method: ['method', 'is'],
+  src: ['source', 'in'],
+  ssl_fc_sni: ['sni', 'is'],
+  ssl_fc_sni_end: ['sni', 'ends'],
+  ssl_fc_sni_reg: ['sni', 'regex'],
+  'req.ssl_sni': ['sni', 'is'],
+  req_ssl_sni: ['sni', 'is'],
+}
+const FLAGS: Readonly<Record<string, string>> = {
+  str: 'is',
+  beg: 'begins',
+  end: 'ends',
+  sub: 'contains',
+  reg: 'regex',
+  dir: 'begins',
+}
+const NAMED: Readonly<Record<string, string>> = {
+  hdr: 'header',
+  'req.hdr': 'header',
+  req_hdr: 'header',
+  cook: 'cookie',
+  'req.cook': 'cookie',
+  url_param: 'query',
+  urlp: 'query',
+}
+const SUFFIXES: Readonly<Record<string, string>> = {
+  '': 'is',
+  _beg: 'begins',
+  _end: 'ends',
+  _sub: 'contains',
+  _reg: 'regex',
+  _dom: 'is',
+  _found: 'there',
+}
+
+/** One line of an ACL: a fetch, its flags and the values. */
+export function conditionOf(words: readonly string[]): Condition {
+  const [fetch = '', ...rest] = words
+  const { type, name, match } = fetchOf(fetch)
+  let wanted = match
+  const values: string[] = []
+  for (let at = 0; at < rest.length; at++) {
+    const word = rest[at] ?? ''
+    if (values.length === 0 && word === '-i') continue
+    if (values.length === 0 && word === '-m') {
+      at += 1
+      const flag = rest[at] ?? ''
+      wanted = flag === 'found' ? 'there' : (FLAGS[flag] ?? refuse(`the match -m ${flag} has no counterpart`))
+    } else if (values.length === 0 && word === '--') continue
+    else if (values.length === 0 && word.startsWith('-')) refuse(`the flag ${word} has no counterpart`)
+    else values.push(word)
+  }
+  if (values.length === 0 && wanted !== 'there') refuse('it has no value to compare with')
+  const isCaseless = rest.includes('-i') && !CASELESS.has(type) && values.some((value) => /[a-z]/i.test(value))
+  const compared = isCaseless ? values.map((value) => inAnyCase(value, wanted)) : values
+  return tidy({
+    type,
+    ...(name === undefined ? {} : { name }),
+    match: isCaseless ? 'regex' : wanted,
+    values: wanted === 'there' ? [] : compared,
+  })
+}
+
+/** Rules compare these without regard to case, or there is none. */
+const CASELESS: ReadonlySet<string> = new Set(['host', 'sni', 'method', 'source'])
+
+const ANCHORS: Readonly<Record<string, readonly [string, string]>> = {
+  is: ['^', '$'],
+  begins: ['^', ''],
+  ends: ['', '$'],
+  contains: ['', ''],
+}
+
+/** Rules compare with regard to case, but for regular expressions that say otherwise. */
+function inAnyCase(value: string, match: string): string {
+  const [before, after] = ANCHORS[match] ?? ['', '']
+  const pattern = match === 'regex' ? value : `${before}${value.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')}${after}`
+  return `(?i)${pattern}`
+}
+
+function fetchOf(fetch: string): { readonly type: string; readonly name?: string; readonly match: string } {
+  if (fetch.includes(',')) refuse('converters have no counterpart')
+  const known = FETCHES[fetch]
+  if (known !== undefined) return { type: known[0], match: known[1] }
+  const [, base = '', name = ''] = /^([a-z._]+)\(([^(),]+)(?:,1)?\)$/.exec(fetch) ?? []
+  const suffix = Object.keys(SUFFIXES).find((one) => base.endsWith(one) && one !== '') ?? ''
+  const type =
+    NAMED[suffix === '' ? base : base.slice(0, -suffix.length)] ?? refuse(`the fetch ${fetch} has no counterpart`)
+  const match = SUFFIXES[suffix] ?? 'is'
+  const isHost = type === 'header' && name.toLowerCase() === 'host'
+  if (isHost)
+    return {
+      type: 'host',
+      match: match === 'there' ? refuse('whether there is a Host header has no counterpart') : match,
+    }
+  return { type, name, match }
+}
+
+/** A host of a rule has no port. */
+function tidy({ match, ...condition }: Condition & { readonly match: string }): Condition {
+  const values =
+    condition.type === 'host'
+      ? condition.values.map((value) => value.replace(/:\d+$/, '').toLowerCase())
+      : condition.values
+  return { ...condition, values, ...(match === 'is' || match === 'there' ? {} : { match }) }
+}
+
+/** Named ACLs: several lines of one name are told apart by `or`. */
+export type Acls = ReadonlyMap<string, readonly Condition[]>
+
+/** ACLs that HAProxy itself knows (manual, 7.4). */
+const PREDEFINED: Readonly<Record<string, Condition>> = {
+  METH_GET: { type: 'method', values: ['GET', 'HEAD'] },
+  METH_POST: { type: 'method', values: ['POST'] },
+  METH_PUT: { type: 'method', values: ['PUT'] },
+  METH_DELETE: { type: 'method', values: ['DELETE'] },
+  METH_OPTIONS: { type: 'method', values: ['OPTIONS'] },
+  LOCALHOST: { type: 'source', match: 'in', values: ['127.0.0.1/8', '::1'] },
+}
+const TERMS_MAX = 16
+
+/**
+ * What stands behind `if` or `unless`, as lists of conditions of which one has to hold as a whole; [] for nothing, which
+ * always holds.
+ */
+export function alternativesOf(words: readonly string[], acls: Acls): readonly (readonly Condition[])[] {
+  const [verb, ...terms] = words
+  if (verb === undefined) return [[]]
+  if (verb !== 'if' && verb !== 'unless') refuse(`${verb} is not understood there`)
+  const found = splitAt(terms).flatMap((conjunction) => product(conjunction.map((term) => termOf(term, acls))))
+  if (found.length > TERMS_MAX) refuse('it has too many alternatives')
+  if (verb === 'if') return found
+  const [only, ...others] = found
+  if (only?.length !== 1 || others.length > 0) return refuse('unless with several conditions has no counterpart')
+  return [only.map(negated)]
+}
+
+const negated = (condition: Condition): Condition => {
+  const { negate = false, ...others } = condition
+  return negate ? others : { ...others, negate: true }
+}
+
+interface Term {
+  readonly isNegated: boolean
+  /** Of an anonymous ACL, or the name of one. */
+  readonly acl: readonly string[] | string
+}
+
+/** Terms between `or`s. */
+function splitAt(words: readonly string[]): readonly (readonly Term[])[] {
+  const groups: Term[][] = [[]]
+  for (let at = 0; at < words.length; at++) {
+    let word = words[at] ?? ''
+    if (word === '||' || word.toLowerCase() === 'or') {
+      groups.push([])
+      continue
+    }
+    let isNegated = false
+    while (word.startsWith('!')) {
+      isNegated = !isNegated
+      word = word.slice(1)
+      if (word === '') word = words[(at += 1)] ?? ''
+    }
+    if (word !== '{') groups.at(-1)?.push({ isNegated, acl: word })
+    else {
+      const end = words.indexOf('}', at)
+      if (end < 0) refuse('a brace is not closed')
+      groups.at(-1)?.push({ isNegated, acl: words.slice(at + 1, end) })
+      at = end
+    }
+  }
+  return groups.some((group) => group.length === 0) ? refuse('a condition is missing') : groups
+}
+
+/** The alternatives of one term. */
+function termOf({ isNegated, acl }: Term, acls: Acls): readonly (readonly Condition[])[] {
+  const lines = typeof acl === 'string' ? (acls.get(acl) ?? predefined(acl)) : [conditionOf(acl)]
+  // Not one of several: none of them.
+  return isNegated ? [lines.map(negated)] : lines.map((line) => [line])
+}
+
+function predefined(name: string): readonly Condition[] {
+  const known = PREDEFINED[name]
+  if (known === undefined) throw new NotUnderstood(`the ACL ${name} is not understood`)
+  return [known]
+}
+
+/** Each choice of one alternative from every term. */
+function product(terms: readonly (readonly (readonly Condition[])[])[]): readonly (readonly Condition[])[] {
+  return terms.reduce<readonly (readonly Condition[])[]>(
+    (all, alternatives) => all.flatMap((one) => alternatives.map((more) => [...one, ...more])),
+    [[]],
+  )
+}

@@ -1,0 +1,232 @@
+import { type Acls, alternativesOf, type Condition, conditionOf } from './conditions.ts'
+import type { Line } from './lines.ts'
+import { refuse, type Reading } from './reading.ts'
+import { listenOf, wholeNumber, wholeSeconds } from './taken.ts'
+
+export interface Rule {
+  readonly when?: { readonly all: readonly Condition[] }
+  readonly do: Readonly<Record<string, unknown>>
+}
+
+interface Bind {
+  readonly ip: string
+  readonly ports: string
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly isTls: boolean
+}
+
+/** What the lines of one frontend have come to so far. */
+export class FrontendDraft {
+  readonly fields: Record<string, unknown> = {}
+  readonly timeouts: Record<string, number> = {}
+  readonly binds: Bind[] = []
+  readonly acls = new Map<string, Condition[]>()
+  /** Names of ACLs of which a line was not understood. */
+  readonly broken = new Set<string>()
+  /** In the order in which HAProxy looks at them. */
+  readonly rules: Record<'requests' | 'redirects' | 'backends', Rule[]> = { requests: [], redirects: [], backends: [] }
+  /** Paths of files with certificates, by the name that they are given. */
+  readonly certificates = new Map<string, string>()
+  mode = 'tcp'
+}
+
+type Take = (draft: FrontendDraft, words: readonly string[], line: Line, reading: Reading) => void
+
+/** Keywords of frontends, each with what it becomes; what throws is not understood. */
+export const FRONTEND: Readonly<Record<string, Take>> = {
+  mode: (draft, [mode = '']) => {
+    draft.mode = mode === 'http' || mode === 'tcp' ? mode : refuse(`there is no mode ${mode}`)
+  },
+  bind: (draft, words) => void draft.binds.push(bindOf(draft, words)),
+  maxconn: (draft, [count]) => void (draft.fields['maxConn'] = wholeNumber(count)),
+  default_backend: (draft, [name = '']) => void (draft.fields['defaultBackendId'] = name),
+  timeout: timeoutOf,
+  option: (draft, [name, ...more]) => {
+    if (name !== 'forwardfor') refuse(`option ${name ?? ''} has no counterpart`)
+    const rest = more.join(' ')
+    if (rest !== '' && !/^(header X-Forwarded-For)$/i.test(rest))
+      refuse('Fulcrum adds X-Forwarded-For to every request')
+    draft.fields['forwardFor'] = true
+  },
+  acl: (draft, [name = '', ...words]) => {
+    try {
+      draft.acls.set(name, [...(draft.acls.get(name) ?? []), conditionOf(words)])
+    } catch (error) {
+      draft.broken.add(name)
+      throw error
+    }
+  },
+  use_backend: (draft, [name = '', ...words]) => {
+    if (name.includes('%[')) refuse('a name that is computed has no counterpart: rules name their backends')
+    add(draft, 'backends', words, { type: 'backend', backendId: name })
+  },
+  redirect: (draft, words) => redirect(draft, 'redirects', words),
+  'http-request': (draft, words) => request(draft, words),
+  compression: (draft, [what, ...more]) => {
+    if (what === 'algo' && more.includes('gzip')) draft.fields['compression'] = { enabled: true, ...typesIn(draft) }
+    else if (what === 'type') draft.fields['compression'] = { enabled: true, types: more }
+    else refuse(`compression ${what ?? ''} has no counterpart`)
+  },
+}
+
+const typesIn = ({ fields }: FrontendDraft): object => {
+  const types: unknown = Reflect.get(Object(fields['compression']), 'types')
+  return types === undefined ? {} : { types }
+}
+
+/** Options of a bind line that need nothing, or that Fulcrum decides. */
+const BIND_PLAIN: ReadonlySet<string> = new Set([
+  'v4v6',
+  'v6only',
+  'transparent',
+  'no-sslv3',
+  'no-tlsv10',
+  'no-tlsv11',
+  'tfo',
+  'defer-accept',
+])
+
+function bindOf(draft: FrontendDraft, [address = '', ...options]: readonly string[]): Bind {
+  const listen = listenOf(address)
+  const fields: Record<string, unknown> = {}
+  const crts: string[] = []
+  let isTls = false
+  for (let at = 0; at < options.length; at++) {
+    const option = options[at] ?? ''
+    if (option === 'ssl') isTls = true
+    else if (option === 'accept-proxy') fields['proxyProtocol'] = true
+    else if (option === 'crt') crts.push(options[(at += 1)] ?? '')
+    else if (option === 'alpn') fields['alpn'] = (options[(at += 1)] ?? '').split(',')
+    else if (option === 'ssl-min-ver') fields['minTls'] = (options[(at += 1)] ?? '').replace(/^TLSv/, '')
+    else if (option === 'interface' || option === 'ciphers' || option === 'ciphersuites' || option === 'curves')
+      refuse(`${option} has no counterpart on a frontend`)
+    else if (!BIND_PLAIN.has(option)) refuse(`${option} has no counterpart`)
+  }
+  if (isTls && crts.length === 0) refuse('it names no certificate')
+  const certificates = crts.map((path) => {
+    const name = (path.replace(/\/+$/, '').split('/').at(-1) ?? path).replace(/\.(pem|crt|cer)$/, '')
+    draft.certificates.set(name, path)
+    return name
+  })
+  return { ...listen, fields: { ...fields, ...(certificates.length === 0 ? {} : { certificates }) }, isTls }
+}
+
+const TIMEOUTS: Readonly<Record<string, string>> = {
+  'http-request': 'httpRequest',
+  'http-keep-alive': 'httpKeepAlive',
+  'client-fin': 'clientFin',
+}
+
+function timeoutOf(draft: FrontendDraft, [which = '', time]: readonly string[], line: Line, reading: Reading): void {
+  if (which === 'client') draft.fields['timeoutClient'] = wholeSeconds(line, time, reading)
+  else
+    draft.timeouts[TIMEOUTS[which] ?? refuse(`timeout ${which} has no counterpart`)] = wholeSeconds(line, time, reading)
+}
+
+const BEFORE = new Set(['if', 'unless'])
+const splitAtCondition = (words: readonly string[]) => {
+  const at = words.findIndex((word) => BEFORE.has(word))
+  return at < 0 ? ([words, []] as const) : ([words.slice(0, at), words.slice(at)] as const)
+}
+
+/** One rule for each alternative: the first that holds does it, and the others would do the same. */
+function add(
+  draft: FrontendDraft,
+  list: keyof FrontendDraft['rules'],
+  condition: readonly string[],
+  action: Rule['do'],
+): void {
+  const acls: Acls = new Map([...draft.acls].filter(([name]) => !draft.broken.has(name)))
+  for (const all of alternativesOf(condition, acls)) {
+    if (all.length > 8) refuse('it has more than eight conditions')
+    draft.rules[list].push(all.length === 0 ? { do: action } : { when: { all }, do: action })
+  }
+}
+
+/** Header values with nothing computed in them. */
+function plainText(text: string): string {
+  return /%\[|%[a-zA-Z{+]/.test(text)
+    ? refuse('a value that is computed has no counterpart')
+    : text.replaceAll('%%', '%')
+}
+
+function redirect(draft: FrontendDraft, list: 'requests' | 'redirects', words: readonly string[]): void {
+  const [said, condition] = splitAtCondition(words)
+  const [kind = '', target = '', ...options] = said
+  const code = options[0] === 'code' ? Number(options[1]) : 302
+  if (options.length > 0 && options[0] !== 'code') refuse(`${options[0] ?? ''} has no counterpart`)
+  const term = condition.slice(1).join(' ')
+  const isPlain = condition[0] === 'if' && /^(!|! )\{ ssl_fc \}$/.test(term)
+  if (kind === 'scheme' && target === 'https') {
+    if (!isPlain && !(condition[0] === 'unless' && term === '{ ssl_fc }') && condition.length > 0)
+      refuse('the redirect to https is of all requests without TLS')
+    draft.fields['httpRedirectToHttps'] = true
+  } else if (kind === 'location')
+    add(draft, list, condition, { type: 'redirect', to: plainText(target), ...(code === 302 ? {} : { status: code }) })
+  else refuse(`redirect ${kind} has no counterpart`)
+}
+
+function request(draft: FrontendDraft, words: readonly string[]): void {
+  const [said, condition] = splitAtCondition(words)
+  const [verb = '', ...args] = said
+  if (verb === 'redirect') return redirect(draft, 'requests', words.slice(1))
+  const [name = '', value = ''] = args
+  const actions: Readonly<Record<string, () => Rule['do']>> = {
+    deny: () => ({
+      type: 'deny',
+      ...(name === 'deny_status' || name === 'status' ? { status: wholeNumber(value) } : {}),
+    }),
+    tarpit: () => ({ type: 'tarpit', ...(name === 'deny_status' ? { status: wholeNumber(value) } : {}) }),
+    'set-header': () => ({ type: 'setHeader', name, value: plainText(value) }),
+    'add-header': () => ({ type: 'addHeader', name, value: plainText(value) }),
+    'del-header': () => ({ type: 'removeHeader', name }),
+  }
+  const action = (actions[verb] ?? (() => refuse(`http-request ${verb} has no counterpart`)))()
+  if (verb === 'del-header' && args.length > 1) refuse('a match of header names has no counterpart')
+  const before = draft.rules.requests.length
+  add(draft, 'requests', condition, action)
+  if (verb !== 'add-header' || draft.rules.requests.length - before < 2) return
+  draft.rules.requests.length = before
+  refuse('add-header with alternatives would add it twice')
+}
+
+/** The frontends that it becomes: one for each address, and apart where only some ports speak TLS. */
+export function frontendsOf(
+  name: string,
+  draft: FrontendDraft,
+): readonly (readonly [string, Record<string, unknown>])[] {
+  const { mode, fields, timeouts, rules } = draft
+  const all = [...rules.requests, ...rules.redirects, ...rules.backends]
+  const groups = new Map<string, { ip: string; ports: string[]; fields: Record<string, unknown>; isTls: boolean }>()
+  const redirects = fields['httpRedirectToHttps'] === true
+  for (const bind of draft.binds) {
+    // With the redirect, port 80 of a frontend with certificates stays plain by itself.
+    const isTogether = redirects && bind.ports === '80' && draft.binds.some((one) => one.isTls && one.ip === bind.ip)
+    const key = `${bind.ip} ${bind.isTls || isTogether ? 'tls' : 'plain'}`
+    const known = groups.get(key) ?? { ip: bind.ip, ports: [], fields: {}, isTls: bind.isTls }
+    known.ports.push(bind.ports)
+    const certificates = [
+      ...((known.fields['certificates'] as string[] | undefined) ?? []),
+      ...((bind.fields['certificates'] as string[] | undefined) ?? []),
+    ]
+    Object.assign(
+      known.fields,
+      bind.fields,
+      certificates.length === 0 ? {} : { certificates: [...new Set(certificates)] },
+    )
+    groups.set(key, known)
+  }
+  return [...groups.values()].map((group, at) => [
+    at === 0 ? name : `${name}-${at + 1}`,
+    {
+      mode,
+      ip: group.ip,
+      ports: group.ports.join(','),
+      ...group.fields,
+      ...(mode === 'http' && fields['forwardFor'] !== true ? { forwardFor: false } : {}),
+      ...Object.fromEntries(Object.entries(fields).filter(([field]) => mode === 'http' || field !== 'forwardFor')),
+      ...(all.length === 0 ? {} : { rules: all }),
+      ...(Object.keys(timeouts).length === 0 ? {} : { timeouts }),
+    },
+  ])
+}

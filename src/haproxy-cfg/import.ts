@@ -1,0 +1,162 @@
+import { BACKEND, BackendDraft, backendOf, type Server } from './backend.ts'
+import { FRONTEND, FrontendDraft, frontendsOf } from './frontend.ts'
+import type { Line } from './lines.ts'
+import { type Proxy, sectionsOf } from './proxies.ts'
+import { NotUnderstood, Reading, type Remark } from './reading.ts'
+import { isRaw, whyOwn } from './taken.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** What a haproxy.cfg comes to. */
+export interface Imported {
+  /** A document of the configuration. */
+  readonly document: Json
+  /** Files with certificates that the document names, which are not part of it. */
+  readonly certificates: readonly { readonly name: string; readonly path: string }[]
+  /** Lines of which nothing is in the document. */
+  readonly notUnderstood: readonly Remark[]
+  /** Lines that mean something else from now on, or that Fulcrum has a word of its own for. */
+  readonly remarks: readonly Remark[]
+}
+
+interface Named {
+  readonly id: string
+  readonly lines: string[]
+}
+
+/** Puts together what was read. */
+class Importer {
+  readonly #reading = new Reading()
+  readonly #realServers = new Map<string, Record<string, unknown>>()
+  readonly #backends = new Map<string, Json>()
+  readonly #frontends = new Map<string, Json>()
+  readonly #certificates = new Map<string, string>()
+  readonly #raw = { global: [] as string[], frontends: [] as Named[], backends: [] as Named[] }
+
+  run(text: string): Imported {
+    const { global, defaults, proxies } = sectionsOf(text, this.#reading)
+    for (const line of global) this.#otherwise(line, this.#raw.global)
+    const used = new Set<Line>()
+    for (const proxy of proxies) this.#proxy(proxy, used)
+    // A line of defaults is taken by whoever it is for; nobody has taken these.
+    for (const line of defaults) if (!used.has(line)) this.#otherwise(line, undefined)
+    const { left, remarks } = this.#reading
+    const order = (all: readonly Remark[]) => unique(all).toSorted((a, b) => a.line - b.line)
+    return {
+      document: this.#document(),
+      certificates: [...this.#certificates].map(([name, path]) => ({ name, path })),
+      notUnderstood: order(left),
+      remarks: order(remarks),
+    }
+  }
+
+  #document(): Json {
+    const sections = {
+      realServers: Object.fromEntries(this.#realServers),
+      l7Backends: Object.fromEntries(this.#backends),
+      l7Frontends: Object.fromEntries(this.#frontends),
+    }
+    const { global, frontends, backends } = this.#raw
+    const raw = {
+      ...(global.length === 0 ? {} : { global }),
+      ...(frontends.length === 0 ? {} : { frontends }),
+      ...(backends.length === 0 ? {} : { backends }),
+    }
+    return {
+      version: 1,
+      ...Object.fromEntries(Object.entries(sections).filter(([, records]) => Object.keys(records).length > 0)),
+      ...(Object.keys(raw).length === 0 ? {} : { l7Raw: raw }),
+    }
+  }
+
+  #proxy({ kind, name, lines, defaults }: Proxy, used: Set<Line>): void {
+    const [front, back] = [new FrontendDraft(), new BackendDraft()]
+    const [rawFront, rawBack]: [string[], string[]] = [[], []]
+    const [isFront, isBack] = [kind !== 'backend', kind !== 'frontend']
+    for (const line of [...defaults, ...lines]) {
+      const isDefault = !lines.includes(line)
+      const [word = '', ...words] = line.words
+      const takers = [
+        ...(isFront && word in FRONTEND ? [() => FRONTEND[word]?.(front, words, line, this.#reading)] : []),
+        ...(isBack && word in BACKEND ? [() => BACKEND[word]?.(back, words, line, this.#reading)] : []),
+      ]
+      const outcome = takenBy(takers)
+      if (outcome === undefined) used.add(line)
+      else if (isRaw(line)) {
+        ;(isFront ? rawFront : rawBack).push(line.words.join(' '))
+        used.add(line)
+      } else if (!isDefault) this.#leave(line, outcome)
+      // What defaults say for the other kind of proxy is no matter here.
+      else if (takers.length > 0 && whyOwn(line) === undefined && isForAll(line)) this.#leave(line, outcome)
+    }
+    if (isBack) this.#backend(name, back, rawBack)
+    if (isFront) this.#frontend(name, front, rawFront, isBack && back.servers.length > 0)
+  }
+
+  /** A line that no kind of proxy has taken. */
+  #otherwise(line: Line, raw: string[] | undefined): void {
+    if (raw !== undefined && isRaw(line)) raw.push(line.words.join(' '))
+    else this.#leave(line, 'it has no counterpart')
+  }
+
+  #leave(line: Line, why: string): void {
+    const own = whyOwn(line)
+    if (own === undefined) this.#reading.leave(line, why)
+    else this.#reading.remark(line, own)
+  }
+
+  #backend(name: string, draft: BackendDraft, raw: string[]): void {
+    const reals = draft.servers.map((server) => ({ ripId: this.#real(name, server), ...server.member }))
+    this.#backends.set(name, { ...backendOf(draft), ...(reals.length === 0 ? {} : { reals }) })
+    if (raw.length > 0) this.#raw.backends.push({ id: name, lines: raw })
+  }
+
+  /** Servers of several backends are one record where they are at one place. */
+  #real(backend: string, { name, ip, port, isHalted }: Server): string {
+    const isSame = (known: Readonly<Record<string, unknown>> | undefined) =>
+      known?.['ip'] === ip && known['port'] === port
+    const candidates = [name, `${backend}-${name}`]
+    const found = candidates.find((one) => isSame(this.#realServers.get(one)))
+    if (found !== undefined) return found
+    const free = [...candidates, ...Array.from({ length: 1000 }, (_, at) => `${backend}-${name}-${at + 2}`)].find(
+      (one) => !this.#realServers.has(one),
+    )
+    const own = free ?? name
+    this.#realServers.set(own, { ip, port, ...(isHalted ? { state: 'halted' } : {}) })
+    return own
+  }
+
+  #frontend(name: string, draft: FrontendDraft, raw: string[], isListen: boolean): void {
+    if (isListen) draft.fields['defaultBackendId'] = name
+    for (const [record, path] of draft.certificates) this.#certificates.set(record, path)
+    for (const [own, fields] of frontendsOf(name, draft)) {
+      this.#frontends.set(own, fields)
+      if (raw.length > 0) this.#raw.frontends.push({ id: own, lines: raw })
+    }
+  }
+}
+
+/** Why none of them has taken the line; undefined when one has. */
+function takenBy(takers: readonly (() => void)[]): string | undefined {
+  let why = 'it has no counterpart'
+  let isTaken = false
+  for (const take of takers) {
+    try {
+      take()
+      isTaken = true
+    } catch (error) {
+      if (!(error instanceof NotUnderstood)) throw error
+      why = error.message
+    }
+  }
+  return isTaken ? undefined : why
+}
+
+/** Whether a line of defaults means something for every proxy. */
+const isForAll = ({ words }: Line): boolean => words[0] !== 'timeout' && words[0] !== 'option'
+
+const unique = (all: readonly Remark[]): readonly Remark[] =>
+  all.filter((one, at) => all.findIndex((other) => other.line === one.line && other.why === one.why) === at)
+
+/** Reads a haproxy.cfg. Every line is in the document, in its raw lines, or told of. */
+export const importHaproxyCfg = (text: string): Imported => new Importer().run(text)

@@ -1,0 +1,66 @@
+import { type Line, secondsOf } from './lines.ts'
+import { type Reading, refuse } from './reading.ts'
+
+/** What lines of frontends and backends alike mean. */
+
+/** Keywords that change nothing in what is balanced, or that Fulcrum sets by itself, each with why it is left out. */
+const OWN: Readonly<Record<string, string>> = {
+  log: 'access logs are a field of frontends (logs), and kept by Fulcrum',
+  'option httplog': 'access logs are a field of frontends (logs)',
+  'option tcplog': 'access logs are a field of frontends (logs)',
+  'option dontlognull': 'access logs are a field of frontends (logs)',
+  'option log-health-checks': 'health is told by events',
+  'log-format': 'access logs have a form of their own',
+  stats: 'statistics are read from Fulcrum',
+  daemon: 'the process is kept by Fulcrum',
+  user: 'the process is kept by Fulcrum',
+  group: 'the process is kept by Fulcrum',
+  chroot: 'the process is kept by Fulcrum',
+  pidfile: 'the process is kept by Fulcrum',
+  'master-worker': 'the process is kept by Fulcrum',
+  'ca-base': 'certificates are kept by Fulcrum',
+  'crt-base': 'certificates are kept by Fulcrum',
+  'http-send-name-header': '',
+}
+
+/** Lines that mean the same in a section of raw lines, of which nothing names another record. */
+const RAW: readonly RegExp[] = [
+  /^option (http-server-close|http-keep-alive|httpclose|http-buffer-request|http-no-delay|http-pretend-keepalive|tcp-smart-accept|tcp-smart-connect|clitcpka|srvtcpka|tcpka|nolinger|abortonclose|allbackups|prefer-last-server|persist|redispatch|contstats|splice-(auto|request|response)|h1-case-adjust-bogus-(client|server)|accept-invalid-http-(request|response)|disable-h2-upgrade|socket-stats|independent-streams)\b/,
+  /^no option /,
+  /^(retries|retry-on|fullconn|backlog|hash-type|max-keep-alive-queue|grace|monitor-uri|tcp-request (connection|content|inspect-delay|session)|tcp-response|http-request (set-log-level|set-nice|set-priority-class|set-tos|set-mark|normalize-uri|wait-for-body)|http-response (set-log-level|cache-use|set-tos)|unique-id-(format|header)|rate-limit sessions) /,
+  /^(nbthread|cpu-map|tune\.[a-z0-9.-]+|ssl-default-(bind|server)-(options|ciphers|ciphersuites|curves)|ssl-dh-param-file|spread-checks|maxconnrate|maxsslconn|maxsslrate|hard-stop-after|h1-case-adjust) /,
+]
+
+/** Whether the line can stand in a section of raw lines as it is. */
+export const isRaw = ({ words, text }: Line): boolean =>
+  RAW.some((form) => form.test(words.join(' '))) &&
+  !/\b(if|unless)\b|%\[|[{}]/.test(text) &&
+  !/[^\u0020-\u007e]/.test(text)
+
+/** Why Fulcrum has it already; undefined when it has not. */
+export function whyOwn({ words }: Line): string | undefined {
+  const [first = '', second = ''] = words
+  const why = OWN[`${first} ${second}`] ?? OWN[first]
+  return why === '' ? undefined : why
+}
+
+/** Whole seconds of a time, with a remark where it is rounded. */
+export function wholeSeconds(line: Line, text: string | undefined, reading: Reading): number {
+  const seconds = secondsOf(text) ?? refuse(`${text ?? 'nothing'} is no time`)
+  const whole = Math.max(1, Math.ceil(seconds))
+  if (whole !== seconds) reading.remark(line, `Fulcrum counts whole seconds: it becomes ${whole} s`)
+  return whole
+}
+
+export function wholeNumber(text: string | undefined): number {
+  return /^\d{1,9}$/.test(text ?? '') ? Number(text) : refuse(`${text ?? 'nothing'} is no number`)
+}
+
+/** An address and ports: `*:80`, `192.0.2.1:80,443`, `[::]:443`, `:8000-8010`. */
+export function listenOf(text: string): { readonly ip: string; readonly ports: string } {
+  const [, address = '', ports = ''] = /^(.*?):([\d,-]+)$/.exec(text.replace(/^(ipv4|ipv6)@/, '')) ?? []
+  if (ports === '') return refuse('Fulcrum listens on an address and ports')
+  if (/[/@$]/.test(address)) return refuse(`${address} is no address to listen on`)
+  const ip = address.replace(/^\[|\]$/g, '')
+  return { ip: ip === '' || ip === '*' ? '0.0.0.0' : ip, ports }
+}
