@@ -7,6 +7,7 @@ import { defer } from '../base/deferred.ts'
 import { Repeated } from '../base/repeated.ts'
 import type { ApplyEngine } from '../config/apply.ts'
 import { patchOf } from '../config/views.ts'
+import type { AcmeReader } from '../context/acme.ts'
 import type { Events } from '../events/events.ts'
 import type { AcmeAccount, AcmeFailed, AcmeOrder, AcmeProgress, AcmeStep, AcmeStepped } from '../model/acme.ts'
 import type { Certificate, CertificateRead } from '../model/certificates.ts'
@@ -32,7 +33,7 @@ export interface AcmeOrdersParts {
   readonly engine: Pick<ApplyEngine, 'applyUnstaged'>
   readonly step: (step: AcmeStep) => Promise<AcmeStepped>
   readonly read: (pem: string) => Promise<CertificateRead>
-  readonly whyUnanswered: (view: ConfigView, account: AcmeAccount) => string | undefined
+  readonly whyUnanswered: AcmeReader['whyUnanswered']
   /** Runs the work where no other node does its; answers whether it was this node's turn. */
   readonly inTurn: (work: () => Promise<void>) => Promise<boolean>
   readonly allowsLoopback: boolean
@@ -139,9 +140,9 @@ export class AcmeOrders {
       const found = this.#due(id)
       if (found === undefined || this.#end.signal.aborted) return
       const { order, account, progress } = found
-      const unanswered = whyUnanswered(agreed, account)
-      if (unanswered !== undefined) return this.#fail(found, { reason: `http-01 ${unanswered}`, isOver: false })
       const { names, challenge, keyType } = order
+      const unanswered = whyUnanswered(agreed, account, order)
+      if (unanswered !== undefined) return this.#fail(found, { reason: `${challenge} ${unanswered}`, isOver: false })
       const stepped = await this.#unlessClosed(step({ account, names, challenge, keyType, progress, allowsLoopback }))
       if (stepped === undefined || (await this.#took(found, stepped))) return
       if (clock.monotonic_ms() > until_ms)
@@ -160,6 +161,8 @@ export class AcmeOrders {
     if (stepped.is === 'ordered') {
       const { orderUrl, accountUrl } = stepped
       await this.#keep(order, { ...progress, orderUrl, accountUrl })
+    } else if (stepped.is === 'promised') {
+      await this.#keep(order, { ...progress, answers: [...stepped.answers] })
     } else if (stepped.is === 'keyed') {
       await this.#keep(order, { ...progress, privateKey: stepped.privateKey })
     } else if (stepped.is === 'waiting') {
@@ -220,7 +223,7 @@ export class AcmeOrders {
     { reason: why, retryAfter_s, isOver }: Pick<AcmeFailed, 'reason' | 'isOver'> & Partial<AcmeFailed>,
   ): Promise<void> {
     const { clock, events, log } = this.#parts
-    const { orderUrl: _, accountUrl: __, privateKey: ___, ...rest } = progress
+    const { orderUrl: _, accountUrl: __, privateKey: ___, answers: ____, ...rest } = progress
     const reason = why.slice(0, REASON_LENGTH_MAX)
     const failures = (progress.failures ?? 0) + 1
     const failedAt_ms = clock.now_ms()

@@ -3,6 +3,8 @@ import { closed, Id, idOf, Line, Name, refersTo } from './fields.ts'
 
 /** Port at which a CA asks for what HTTP-01 has to answer. */
 export const HTTP_PORT = 80
+/** Port at which it makes the handshakes of TLS-ALPN-01. */
+export const HTTPS_PORT = 443
 
 const Secret = (description: string) => Type.String({ maxLength: 65_536, description: `${description} Secret.` })
 
@@ -54,18 +56,36 @@ export const AcmeAccount = closed({
         'Port of this appliance at which requests to port 80 arrive, where something before it forwards; 80.',
     }),
   ),
+  tlsPort: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 65_535,
+      description:
+        'Port of this appliance at which connections to port 443 arrive, where something before it forwards; 443.',
+    }),
+  ),
   privateKey: Secret('PEM of the key of the account.'),
 })
 export type AcmeAccount = Static<typeof AcmeAccount>
 
 export const KEY_TYPES = ['ec256', 'ec384', 'rsa2048', 'rsa3072', 'rsa4096'] as const
-export const CHALLENGES = ['http-01'] as const
+export const CHALLENGES = ['http-01', 'tls-alpn-01'] as const
+
+/** What a CA looks for at a name, but over HTTP. */
+export const AcmeAnswer = closed({
+  name: Type.String({ maxLength: 270, description: 'Of the handshake, or of the TXT record.' }),
+  value: Type.String({ maxLength: 64, description: 'SHA-256 of what the CA was promised, base64url.' }),
+})
+export type AcmeAnswer = Static<typeof AcmeAnswer>
 
 /** How far an order is: kept before each step, so that whoever comes next goes on from there. */
 export const AcmeProgress = closed({
   of: Type.String({ maxLength: 64, description: 'Digest of what was ordered: of another order this says nothing.' }),
   orderUrl: Type.Optional(Type.String({ maxLength: 4096, description: 'The order that is under way.' })),
   accountUrl: Type.Optional(Type.String({ maxLength: 4096, description: 'By which the CA knows the account.' })),
+  answers: Type.Optional(
+    Type.Array(AcmeAnswer, { maxItems: 100, description: 'What the CA will find at the names of that order.' }),
+  ),
   privateKey: Type.Optional(Secret('PEM of the key that the certificate is asked for.')),
   failures: Type.Optional(Type.Integer({ minimum: 1, description: 'In a row.' })),
   failedAt_ms: Type.Optional(Type.Number({ description: 'Milliseconds since 1970.' })),
@@ -91,7 +111,8 @@ export const AcmeOrder = closed({
     { minItems: 1, maxItems: 100, uniqueItems: true, description: 'Names that the certificate is for.' },
   ),
   challenge: Type.Enum([...CHALLENGES], {
-    description: 'How the CA is shown that the names are ours. http-01: over plain HTTP, by the frontend with port 80.',
+    description:
+      'How the CA is shown that the names are ours. http-01: over plain HTTP, by the frontend with port 80. tls-alpn-01: in a handshake of its own, by the frontend with port 443.',
   }),
   keyType: Type.Enum([...KEY_TYPES], { description: 'Kind of the key of the certificate, a new one each time.' }),
   certificateId: refersTo(idOf('Certificate that is replaced by what comes.'), 'certificates'),
@@ -102,7 +123,7 @@ export type AcmeOrder = Static<typeof AcmeOrder>
 /** What one step of an order needs to know. */
 export interface AcmeStep extends Pick<AcmeOrder, 'names' | 'challenge' | 'keyType'> {
   readonly account: AcmeAccount
-  readonly progress: Pick<AcmeProgress, 'orderUrl' | 'accountUrl' | 'privateKey'>
+  readonly progress: Pick<AcmeProgress, 'orderUrl' | 'accountUrl' | 'answers' | 'privateKey'>
   /** Whether the directory may be on this machine. */
   readonly allowsLoopback: boolean
 }
@@ -110,6 +131,7 @@ export interface AcmeStep extends Pick<AcmeOrder, 'names' | 'challenge' | 'keyTy
 /** What came of it. */
 export type AcmeStepped =
   | { readonly is: 'ordered'; readonly orderUrl: string; readonly accountUrl: string }
+  | { readonly is: 'promised'; readonly answers: readonly AcmeAnswer[] }
   | { readonly is: 'keyed'; readonly privateKey: string }
   | { readonly is: 'waiting'; readonly after_s: number }
   | { readonly is: 'issued'; readonly chain: string }

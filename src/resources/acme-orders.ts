@@ -81,7 +81,7 @@ function problemsOf(ctx: ContextOf['stage'], order: AcmeOrder): readonly FieldPr
   }
   const others = ctx.section('acmeOrders').list()
   const rival = others.find((other) => other.certificateId === order.certificateId)
-  const unanswered = account && ctx.acme.whyUnanswered(view, account)
+  const unanswered = account && ctx.acme.whyUnanswered(view, account, order)
   const taken = order.names.flatMap((wanted, at) => {
     const other = account && others.find((one) => one.accountId !== order.accountId && one.names.includes(wanted))
     if (other === undefined) return []
@@ -92,7 +92,7 @@ function problemsOf(ctx: ContextOf['stage'], order: AcmeOrder): readonly FieldPr
   return [
     ...taken,
     ...(rival === undefined ? [] : [problemIn('certificateId', `is what the order ${rival.name} replaces`)]),
-    ...(unanswered === undefined ? [] : [problemIn('challenge', `http-01 ${unanswered}`)]),
+    ...(unanswered === undefined ? [] : [problemIn('challenge', `${order.challenge} ${unanswered}`)]),
   ]
 }
 

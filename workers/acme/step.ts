@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import type { Authorization, Client, Order } from 'acme-client'
 import type { AcmeFailed, AcmeStep, AcmeStepped } from '../../src/model/acme.ts'
+import { thumbprintOf } from '../../src/rules/acme.ts'
 import { askCa, type Door, doors, saidIn } from './door.ts'
 
 /** Between two looks at what the CA has not decided, where it does not say. */
@@ -76,16 +78,28 @@ async function ordered(client: Client, { account, names }: AcmeStep): Promise<Ac
 }
 
 /** Has the CA look at each name that it has not looked at. */
-async function answered(client: Client, order: Order, { challenge: type }: AcmeStep, door: Door): Promise<AcmeStepped> {
+async function answered(client: Client, order: Order, step: AcmeStep, door: Door): Promise<AcmeStepped> {
+  const { challenge: type, progress } = step
+  const asked: { readonly name: string; readonly challenge: Authorization['challenges'][number] }[] = []
   for (const authorization of await client.getAuthorizations(order)) {
-    if (authorization.status === 'invalid') return failed(refusalIn(authorization), true)
-    if (authorization.status !== 'pending') continue
-    const challenge = authorization.challenges.find((one) => one.type === type)
-    if (challenge === undefined) return failed(`The CA offers no ${type} for ${authorization.identifier.value}`, true)
-    if (challenge.status === 'pending') await client.completeChallenge(challenge)
+    const { status, identifier, challenges } = authorization
+    if (status === 'invalid') return failed(refusalIn(authorization), true)
+    if (status !== 'pending') continue
+    const challenge = challenges.find((one) => one.type === type)
+    if (challenge === undefined) return failed(`The CA offers no ${type} for ${identifier.value}`, true)
+    asked.push({ name: identifier.value, challenge })
   }
+  // What HTTP-01 answers is known already; anything else is made known before the CA looks.
+  if (type !== 'http-01' && progress.answers === undefined) {
+    const thumbprint = thumbprintOf(step.account) ?? ''
+    const answers = asked.map(({ name, challenge }) => ({ name, value: digestOf(`${challenge.token}.${thumbprint}`) }))
+    return { is: 'promised', answers }
+  }
+  for (const { challenge } of asked) if (challenge.status === 'pending') await client.completeChallenge(challenge)
   return { is: 'waiting', after_s: door.retryAfter_s ?? LOOK_AFTER_S }
 }
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64url')
 
 /** The key is kept before it is used. */
 async function finalized(client: Client, order: Order, step: AcmeStep, door: Door): Promise<AcmeStepped> {

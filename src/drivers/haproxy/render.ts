@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { isLogged } from '../../model/access-log.ts'
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
@@ -29,7 +30,13 @@ export function renderConfig(view: ConfigView, paths: HaproxyPaths): string {
   return text
 }
 
-const foldersOf = (paths: HaproxyPaths): Folders => ({ certificates: certificateFolder(paths), maps: mapFolder(paths) })
+const foldersOf = (paths: HaproxyPaths): Folders => ({
+  certificates: certificateFolder(paths),
+  maps: mapFolder(paths),
+  sockets: dirname(paths.peersSocket),
+  challenges: paths.challengeSocket,
+  account: paths.runAs?.user,
+})
 
 /** The record behind each line of the same file; the first line is at index 0. */
 export function lineOwners(view: ConfigView, paths: HaproxyPaths): readonly (Owner | undefined)[] {
