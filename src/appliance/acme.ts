@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AcmeOrders } from '../acme/orders.ts'
+import { DnsRecords } from '../acme/dns-records.ts'
+import { whyInvisible } from '../acme/record-lookup.ts'
 import { ValidationServer } from '../acme/validation-server.ts'
 import { amendRecord } from '../config/amend-record.ts'
 import { configView } from '../config/views.ts'
@@ -36,6 +38,8 @@ export function createAcme(node: Node): MadeAcme {
     step: (step) => machine.acme.run('acmeStep', step),
     read,
     whyUnanswered,
+    records: new DnsRecords({ agreed: configView(store.agreed), run: (script) => machine.facts.runScript(script) }),
+    whyInvisible,
     inTurn: (work) => inTurn(membership.cluster, work),
     allowsLoopback,
     wait: (ms, signal) => sleep(ms, undefined, { signal }),

@@ -3,12 +3,13 @@ import { endpoint, NoData } from '../api/endpoint.ts'
 import { type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import type { ContextOf } from '../context/context.ts'
+import { dnsProblems } from '../health-checks/dns-script.ts'
 import { AcmeOrder } from '../model/acme.ts'
 import { closed, Id } from '../model/fields.ts'
 import type { ConfigView } from '../model/sections.ts'
-import { nextTry_ms, progressOf, renewalOf_ms } from '../rules/acme.ts'
+import { isNameServer, nextTry_ms, progressOf, renewalOf_ms } from '../rules/acme.ts'
 
-const { id, name, accountId, names, challenge, keyType, certificateId } = AcmeOrder.properties
+const { id, name, accountId, names, challenge, keyType, certificateId, dns, secrets } = AcmeOrder.properties
 
 const Create = closed({
   name,
@@ -16,6 +17,8 @@ const Create = closed({
   names,
   challenge: Type.Optional(challenge),
   keyType: Type.Optional(keyType),
+  dns,
+  secrets,
   certificateId: Type.Optional({
     ...certificateId,
     description:
@@ -33,6 +36,13 @@ const Shown = Type.Object(
     challenge,
     keyType,
     certificateId,
+    dns,
+    secrets: Type.Optional(
+      Type.Record(Type.String(), Type.Literal('**'), { description: 'Which secrets the script is given.' }),
+    ),
+    leftRecords: Type.Array(Type.String(), {
+      description: 'Names of records of DNS that the script has yet to remove; tried again later and later.',
+    }),
     state: Type.Enum(['pending', 'waiting', 'underway', 'valid', 'failing'], {
       description:
         'pending until it is applied; waiting to be worked on; underway with the CA; valid: the certificate came; failing: the last try failed, and there will be another.',
@@ -48,10 +58,19 @@ const Shown = Type.Object(
   { description: 'A certificate that is got from a CA, and renewed.' },
 )
 
+const MASK = '**'
+
 const iso = (ms: number) => new Date(ms).toISOString()
 
+/** What was ordered, without secrets. */
+function orderedOf(order: AcmeOrder) {
+  const { progress: _, secrets: given, ...rest } = order
+  if (given === undefined) return rest
+  return { ...rest, secrets: Object.fromEntries(Object.keys(given).map((key) => [key, MASK] as const)) }
+}
+
 function shown(ctx: ContextOf['read'], order: AcmeOrder): Static<typeof Shown> {
-  const { progress: _, ...fields } = order
+  const fields = { ...orderedOf(order), leftRecords: [] }
   const nothing = { failures: 0, lastError: null, nextTry: null, nextRenewal: null, issuedAt: null }
   const running = ctx.running.get('acmeOrders', order.id)
   const account = ctx.running.get('acmeAccounts', order.accountId)
@@ -63,6 +82,7 @@ function shown(ctx: ContextOf['read'], order: AcmeOrder): Static<typeof Shown> {
   const next_ms = nextTry_ms(progress, certificate, Date.now())
   return {
     ...fields,
+    leftRecords: [...new Set(progress.leftovers?.map((record) => record.name))],
     state: failures > 0 ? 'failing' : orderUrl !== undefined ? 'underway' : issued === undefined ? 'waiting' : 'valid',
     failures,
     lastError,
@@ -89,7 +109,24 @@ function problemsOf(ctx: ContextOf['stage'], order: AcmeOrder): readonly FieldPr
       problemIn(`names.${at}`, `is in the order ${other.name} of another account: one account answers for a name`),
     ]
   })
+  const wildcards = order.names.flatMap((wanted, at) =>
+    order.challenge === 'dns-01' || !wanted.startsWith('*')
+      ? []
+      : [
+          problemIn(
+            `names.${at}`,
+            `is a wildcard, which CAs give by dns-01 only, and this order is by ${order.challenge}`,
+          ),
+        ],
+  )
+  const servers = order.dns?.nameServers ?? []
+  const bad = servers.flatMap((server, at) =>
+    isNameServer(server) ? [] : [problemIn(`dns.nameServers.${at}`, 'must be an address, perhaps with a port')],
+  )
   return [
+    ...wildcards,
+    ...bad,
+    ...dnsProblems(order, (script) => ctx.section('healthChecks').find(script)),
     ...taken,
     ...(rival === undefined ? [] : [problemIn('certificateId', `is what the order ${rival.name} replaces`)]),
     ...(unanswered === undefined ? [] : [problemIn('challenge', `${order.challenge} ${unanswered}`)]),

@@ -20,7 +20,10 @@ export interface PebbleOptions {
   readonly bindings?: Readonly<Record<string, string>>
 }
 
-/** A CA for tests, by those who made RFC 8555: names are at 127.0.0.1. It ends with the test. */
+/**
+ * A CA for tests, by those who made RFC 8555: names are at 127.0.0.1. It ends with the test. `dns` is the port of its
+ * name server, `names` that at which the name server is told what to say.
+ */
 export async function pebbleFixture(test: Test, { httpPort, tlsPort, env = {}, hosts = {}, bindings }: PebbleOptions) {
   const { pair, folder } = certificateMaker(test)
   const [port, management, dns, names] = [await freePort(), await freePort(), await freePort(), await freePort()]
@@ -87,5 +90,5 @@ export async function pebbleFixture(test: Test, { httpPort, tlsPort, env = {}, h
       `http://127.0.0.1:${names}/add-a`,
     )
   }
-  return { directoryUrl, root: root.cert, start, stop, log: () => log }
+  return { directoryUrl, root: root.cert, start, stop, log: () => log, dns, names }
 }

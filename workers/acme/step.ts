@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Authorization, Client, Order } from 'acme-client'
-import type { AcmeFailed, AcmeStep, AcmeStepped } from '../../src/model/acme.ts'
-import { thumbprintOf } from '../../src/rules/acme.ts'
+import type { AcmeAnswer, AcmeFailed, AcmeStep, AcmeStepped } from '../../src/model/acme.ts'
 import { askCa, type Door, doors, saidIn } from './door.ts'
 
 /** Between two looks at what the CA has not decided, where it does not say. */
@@ -77,10 +76,15 @@ async function ordered(client: Client, { account, names }: AcmeStep): Promise<Ac
   return { is: 'ordered', orderUrl: url, accountUrl: client.getAccountUrl() }
 }
 
+interface Asked {
+  readonly name: string
+  readonly challenge: Authorization['challenges'][number]
+}
+
 /** Has the CA look at each name that it has not looked at. */
 async function answered(client: Client, order: Order, step: AcmeStep, door: Door): Promise<AcmeStepped> {
   const { challenge: type, progress } = step
-  const asked: { readonly name: string; readonly challenge: Authorization['challenges'][number] }[] = []
+  const asked: Asked[] = []
   for (const authorization of await client.getAuthorizations(order)) {
     const { status, identifier, challenges } = authorization
     if (status === 'invalid') return failed(refusalIn(authorization), true)
@@ -91,15 +95,19 @@ async function answered(client: Client, order: Order, step: AcmeStep, door: Door
   }
   // What HTTP-01 answers is known already; anything else is made known before the CA looks.
   if (type !== 'http-01' && progress.answers === undefined) {
-    const thumbprint = thumbprintOf(step.account) ?? ''
-    const answers = asked.map(({ name, challenge }) => ({ name, value: digestOf(`${challenge.token}.${thumbprint}`) }))
+    const answers = await Promise.all(asked.map((one) => answerTo(client, one)))
     return { is: 'promised', answers }
   }
   for (const { challenge } of asked) if (challenge.status === 'pending') await client.completeChallenge(challenge)
   return { is: 'waiting', after_s: door.retryAfter_s ?? LOOK_AFTER_S }
 }
 
-const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64url')
+async function answerTo(client: Client, { name, challenge }: Asked): Promise<AcmeAnswer> {
+  const promise = await client.getChallengeKeyAuthorization(challenge)
+  // Of a TXT record the library gives the digest already.
+  if (challenge.type === 'dns-01') return { name: `_acme-challenge.${name}`, value: promise }
+  return { name, value: createHash('sha256').update(promise).digest('base64url') }
+}
 
 /** The key is kept before it is used. */
 async function finalized(client: Client, order: Order, step: AcmeStep, door: Door): Promise<AcmeStepped> {

@@ -57,6 +57,8 @@ function fixture(test: Tap, says: AcmeStepped[], more: Partial<AcmeOrdersParts> 
     read: async (pem) =>
       readCertificate({ upload: { form: 'pem', pem }, password: '', force: false, now_ms: clock.now_ms() }),
     whyUnanswered: () => undefined,
+    records: { present: async () => undefined, remove: async () => ({ left: [], why: undefined }) },
+    whyInvisible: async () => undefined,
     inTurn: async (work) => work().then(() => true),
     allowsLoopback: false,
     events: { publish: (_, data) => void events.push(data) },

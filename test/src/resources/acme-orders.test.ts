@@ -32,7 +32,7 @@ t.test('an order makes a certificate that frontends can show at once', async (te
   const read = (await call('GET', `${PATH}/${id}`)).json.data
   const nothing = { failures: 0, lastError: null, nextTry: null, nextRenewal: null, issuedAt: null }
   const order = { name: 'site', accountId, names: NAMES, challenge: 'http-01', keyType: 'ec256', certificateId }
-  test.same(read, { id, ...order, state: 'pending', ...nothing })
+  test.same(read, { id, ...order, leftRecords: [], state: 'pending', ...nothing })
   test.same((await call('GET', PATH)).json.data, [read])
   const refused = await call('DELETE', `/certificates/certs/${certificateId}`)
   test.match(refused.json, { code: 'IN_USE', message: /site/ }, 'what is renewed stays')
@@ -62,7 +62,10 @@ t.test('what cannot be answered, or is another order’s, is refused by name', a
     [{ names: ['UPPER.test'] }, 'names.0'],
     [{ names: [] }, 'names'],
     [{ keyType: 'dsa' }, 'keyType'],
-    [{ challenge: 'dns-01' }, 'challenge'],
+    [{ challenge: 'dns-02' }, 'challenge'],
+    [{ challenge: 'dns-01' }, 'dns'],
+    [{ names: ['*.site.test'] }, 'names.0'],
+    [{ secrets: { token: 'x' } }, 'secrets'],
     [{ progress: { of: '' } }, 'progress'],
   ]
   for (const [more, field] of cases) {
