@@ -1,3 +1,3 @@
 import { onNextHaproxy } from './next-haproxy.ts'
 
-await onNextHaproxy('acme-tls-alpn')
+await onNextHaproxy('acme-tls-alpn', 'srv-names')
