@@ -26,6 +26,8 @@ const Create = closed({
   }),
 })
 
+const Update = closed({ name: Type.Optional(name), dns, secrets })
+
 const Moment = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 const Shown = Type.Object(
   {
@@ -92,6 +94,31 @@ function shown(ctx: ContextOf['read'], order: AcmeOrder): Static<typeof Shown> {
   }
 }
 
+/** What is sent as it was read stays as it is. */
+function keptSecrets(
+  sent: Readonly<Record<string, string>>,
+  stored: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const given = Object.entries(sent).map(([key, value]) => [key, value === MASK ? (stored[key] ?? '') : value] as const)
+  refuseFields(
+    given
+      .filter(([, value]) => value === '')
+      .map(([key]) => ({
+        field: `secrets.${key}`,
+        code: 'PASSWORD_NOT_STORED',
+        message: 'cannot be kept, because none is stored',
+      })),
+  )
+  return Object.fromEntries(given)
+}
+
+function dnsProblemsOf(ctx: ContextOf['stage'], order: AcmeOrder): readonly FieldProblem[] {
+  const bad = (order.dns?.nameServers ?? []).flatMap((server, at) =>
+    isNameServer(server) ? [] : [problemIn(`dns.nameServers.${at}`, 'must be an address, perhaps with a port')],
+  )
+  return [...bad, ...dnsProblems(order, (script) => ctx.section('healthChecks').find(script))]
+}
+
 /** What one order must not take from another, and what the CA would get no answer to. */
 function problemsOf(ctx: ContextOf['stage'], order: AcmeOrder): readonly FieldProblem[] {
   const account = ctx.section('acmeAccounts').find(order.accountId)
@@ -119,14 +146,9 @@ function problemsOf(ctx: ContextOf['stage'], order: AcmeOrder): readonly FieldPr
           ),
         ],
   )
-  const servers = order.dns?.nameServers ?? []
-  const bad = servers.flatMap((server, at) =>
-    isNameServer(server) ? [] : [problemIn(`dns.nameServers.${at}`, 'must be an address, perhaps with a port')],
-  )
   return [
     ...wildcards,
-    ...bad,
-    ...dnsProblems(order, (script) => ctx.section('healthChecks').find(script)),
+    ...dnsProblemsOf(ctx, order),
     ...taken,
     ...(rival === undefined ? [] : [problemIn('certificateId', `is what the order ${rival.name} replaces`)]),
     ...(unanswered === undefined ? [] : [problemIn('challenge', `${order.challenge} ${unanswered}`)]),
@@ -188,6 +210,26 @@ export const acmeOrders = [
     message: 'ACME order',
     data: Shown,
     handle: (ctx, { params }) => shown(ctx, ctx.section('acmeOrders').get(params.id)),
+  }),
+  endpoint({
+    name: 'acmeOrders.update',
+    method: 'PUT',
+    path: '/certificates/acme/orders/{id}',
+    effect: 'stage',
+    extension: true,
+    refuses: ['PASSWORD_NOT_STORED'],
+    summary: 'Change how an order by dns-01 has its records made, or its name; what is ordered stays',
+    message: 'ACME order stored',
+    body: Update,
+    data: NoData,
+    handle: (ctx, { params, body }) => {
+      const stored = ctx.section('acmeOrders').get(params.id)
+      const given = body.secrets === undefined ? undefined : keptSecrets(body.secrets, stored.secrets ?? {})
+      const patch = { ...body, ...(given === undefined ? {} : { secrets: given }) }
+      refuseFields(dnsProblemsOf(ctx, { ...stored, ...patch }))
+      ctx.section('acmeOrders').merge(params.id, patch)
+      return []
+    },
   }),
   endpoint({
     name: 'acmeOrders.delete',

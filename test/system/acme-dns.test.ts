@@ -18,7 +18,7 @@ t.test('a wildcard is got, its records are removed, and nobody sees the secret',
   test.match(await refused({ dns: open, secrets: {} }), [/^dns\.parameters\.token is a secret/])
   test.match(await refused({ dns: { ...dns, nameServers: ['ns1'] } }), [/^dns\.nameServers\.0 must be an address/])
 
-  const { order, certificateId } = await made()
+  const { id, order, certificateId } = await made()
   const valid = await until('the certificate', order, ({ state, lastError }) => {
     if (lastError !== null) throw new Error(lastError)
     return state === 'valid'
@@ -31,9 +31,20 @@ t.test('a wildcard is got, its records are removed, and nobody sees the secret',
   test.equal(calls.filter(({ action }) => action === 'present').length, 2)
   await until('that it is known', order, ({ leftRecords }) => leftRecords.length === 0)
 
+  const { issuedAt } = await order()
+  await daemon.data('PUT', `/certificates/acme/orders/${id}`, { name: 'renamed', secrets: { token: '**' } })
+  await daemon.data('PUT', '/services/apply')
+  test.match(
+    await order(),
+    { name: 'renamed', state: 'valid', issuedAt, secrets: { token: '**' } },
+    'nothing is begun anew',
+  )
+  await daemon.data('PUT', `/certificates/acme/orders/${id}/renew`)
+  await until('another one', order, (now) => now.state === 'valid' && now.issuedAt !== issuedAt)
+
   const change = { name: 'provider', description: '', script: '#!/bin/sh\n', services: ['layer-7'], parameters: [] }
   const { json } = await daemon.call('PUT', `/healthchecks/${scriptId}`, { body: change })
-  test.match(json.errors, [{ field: 'services', message: /^break the ACME order site/ }])
+  test.match(json.errors, [{ field: 'services', message: /^break the ACME order renamed/ }])
   const said = daemon.stdout + daemon.stderr + JSON.stringify(await daemon.data('GET', '/revisions'))
   test.notOk(said.includes(SECRET))
   const { text } = await daemon.call('GET', '/audit')

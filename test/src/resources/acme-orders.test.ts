@@ -111,3 +111,32 @@ t.test('an order that was applied is worked on; how far it is, is no pending cha
   for (const path of [PATH, '/services/pending', '/revisions', '/audit'])
     test.notMatch((await call('GET', path)).text, /PRIVATE KEY/, path)
 })
+
+t.test('how records are made can be changed; a secret that is sent as it was read stays', async (test) => {
+  const { call } = await borrow()
+  const accountId = await account(call)
+  const script = '#!/bin/sh\n# @param {"name":"token","type":"secret","required":true}\n# @param {"name":"zone"}\n'
+  const check = { name: 'records', description: '', script, services: ['dns-01'] }
+  const { id: scriptId } = await made(call, '/healthchecks', check)
+  const own = { name: 'all', accountId, names: ['*.site.test'], challenge: 'dns-01', secrets: { token: 'its own' } }
+  const { id } = await made(call, PATH, { ...own, dns: { scriptId: { name: 'records' } } })
+  const changed = async (body: object) => (await call('PUT', `${PATH}/${id}`, { body })).json
+  const dns = { scriptId, parameters: { zone: 'site.test' } }
+  test.match(await changed({ dns, secrets: { token: '**' } }), { status: 'success' })
+  test.match((await call('GET', `${PATH}/${id}`)).json.data, { dns, secrets: { token: '**' } })
+  test.match(await changed({ secrets: { token: '**', other: '**' } }), {
+    code: 'PASSWORD_NOT_STORED',
+    errors: [{ field: 'secrets.other' }],
+  })
+  test.match(await changed({ secrets: {} }), { errors: [{ field: 'secrets.token', message: /^is required/ }] })
+  test.match(await changed({ dns: { scriptId: 'tcp' } }), { errors: [{ field: 'dns.scriptId' }] })
+  test.match(await changed({ names: ['other.test'] }), { errors: [{ field: 'names', code: 'READ_ONLY' }] })
+  const trial = { ip: '192.0.2.1', port: 53, parameters: { token: 'x' } }
+  test.match((await call('POST', `/healthchecks/${scriptId}/test`, { body: trial })).json, {
+    errors: [{ field: 'parameters.token', message: /^is a secret/ }],
+  })
+  const layer7 = { ...check, name: 'another', services: ['dns-01', 'layer-7'] }
+  test.match((await call('POST', '/healthchecks', { body: layer7 })).json, {
+    errors: [{ field: 'services', message: /token is a secret/ }],
+  })
+})
