@@ -1,3 +1,4 @@
+import type { MachineClock } from '../base/clock.ts'
 import { flagsOf } from '../health-checks/asked-check.ts'
 import type { AcmeAnswer, AcmeOrder } from '../model/acme.ts'
 import type { ScriptRun, ScriptRan } from '../model/machine-facts.ts'
@@ -7,11 +8,16 @@ export const SCRIPT_S = 30
 const OUTPUT_SHOWN_MAX = 300
 const KILLED = 137
 const NO_SANDBOX = 125
+/** The turn of a node is longer than this and one call more. */
+const PRESENT_MS_MAX = 200_000
+/** A provider that is down is asked no more for now. */
+const FAILURES_MAX = 3
 
 export interface DnsRecordsParts {
   /** What all nodes run. */
   readonly agreed: Pick<ConfigView, 'get'>
   readonly run: (script: ScriptRun) => Promise<ScriptRan>
+  readonly clock: Pick<MachineClock, 'monotonic_ms'>
 }
 
 /** The records of DNS that orders promise, as their scripts make and remove them. */
@@ -24,7 +30,11 @@ export class DnsRecords {
 
   /** Makes them; answers why it could not. A script may be called again with what it has made. */
   async present(order: AcmeOrder, answers: readonly AcmeAnswer[]): Promise<string | undefined> {
+    const { clock } = this.#parts
+    const until_ms = clock.monotonic_ms() + PRESENT_MS_MAX
     for (const answer of answers) {
+      if (clock.monotonic_ms() > until_ms)
+        return `The script takes too long for ${answers.length} records: order fewer names at once`
       const why = await this.#called('present', order, answer)
       if (why !== undefined) return why
     }
@@ -36,7 +46,7 @@ export class DnsRecords {
     const left: AcmeAnswer[] = []
     let why: string | undefined
     for (const answer of answers) {
-      const refused = await this.#called('cleanup', order, answer)
+      const refused = left.length < FAILURES_MAX ? await this.#called('cleanup', order, answer) : why
       if (refused === undefined) continue
       left.push(answer)
       why ??= refused

@@ -38,7 +38,11 @@ export function createAcme(node: Node): MadeAcme {
     step: (step) => machine.acme.run('acmeStep', step),
     read,
     whyUnanswered,
-    records: new DnsRecords({ agreed: configView(store.agreed), run: (script) => machine.facts.runScript(script) }),
+    records: new DnsRecords({
+      ...node,
+      agreed: configView(store.agreed),
+      run: (script) => machine.facts.runScript(script),
+    }),
     whyInvisible,
     inTurn: (work) => inTurn(membership.cluster, work),
     allowsLoopback,

@@ -3,6 +3,7 @@ import { DnsRecords } from '../../../src/acme/dns-records.ts'
 import type { ScriptRan, ScriptRun } from '../../../src/model/machine-facts.ts'
 import { acmeOrder } from '../../fixtures/acme.ts'
 import { ownCheck } from '../../fixtures/health-check.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
 const script = ownCheck('s', {
@@ -24,10 +25,13 @@ const ANSWERS = [
 
 function fixture(...says: Partial<ScriptRan>[]) {
   const runs: ScriptRun[] = []
+  const clock = manualClock(0)
   const records = new DnsRecords({
     agreed: viewOf({ healthChecks: [script] }),
+    clock,
     async run(called) {
       runs.push(called)
+      clock.advance(90_000)
       return { exitCode: 0, durationMs: 1, output: '', ...says.shift() }
     },
   })
@@ -61,6 +65,20 @@ t.test('what cannot be removed is told, and does not keep the others', async (te
 })
 
 t.test('without a script there is nothing to call', async (test) => {
-  const records = new DnsRecords({ agreed: viewOf({}), run: () => Promise.reject(new Error('called')) })
+  const records = new DnsRecords({
+    agreed: viewOf({}),
+    clock: manualClock(0),
+    run: () => Promise.reject(new Error('called')),
+  })
   test.match(await records.present(order, ANSWERS), /there is no script any more/)
+})
+
+t.test('a slow script, and a provider that is down, hold up no turn', async (test) => {
+  const many = Array.from({ length: 9 }, (_, at) => ({ name: `_acme-challenge.a.test`, value: `value ${at}` }))
+  const slow = fixture()
+  test.match(await slow.records.present(order, many), /takes too long for 9 records/)
+  test.equal(slow.runs.length, 3)
+  const down = fixture(...many.map(() => ({ exitCode: 137 })))
+  test.match(await down.records.remove(order, many), { left: many, why: /was killed/ })
+  test.equal(down.runs.length, 3)
 })
