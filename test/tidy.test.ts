@@ -14,13 +14,12 @@ const UNTESTED: readonly string[] = [
   'src/daemon/daemon.ts',
   'src/appliance/demo.ts',
   'src/main.ts',
-  'src/model/real-server.ts',
   'src/resources/demo.ts',
   'src/resources/documents.ts',
   'src/resources/index.ts',
   'src/resources/statistics/l7-stats.ts',
 ]
-const UNTESTED_MAX = 9
+const UNTESTED_MAX = 8
 /** Smaller ones are tested where they are used. */
 const LINES_TESTED_MIN = 40
 

@@ -9,6 +9,8 @@ import type {
   HaproxyFacts,
   NetworkInterface,
   PingResult,
+  ScriptRan,
+  ScriptRun,
   SshFacts,
 } from '../src/model/machine-facts.ts'
 import type { PackageFacts, UpdateGround, VolumeFacts } from '../src/model/software.ts'
@@ -20,7 +22,7 @@ import { readCipherSuites } from './probe/ciphers.ts'
 import { readClock, readTimeZones } from './probe/clock.ts'
 import { readConnections } from './probe/connections.ts'
 import { readHaproxy } from './probe/haproxy.ts'
-import { runHealthCheck } from './probe/health-check.ts'
+import { runHealthCheck, runScript } from './probe/health-check.ts'
 import { readInterfaces } from './probe/interfaces.ts'
 import { readPackages, readUpdateGround } from './probe/packages.ts'
 import type { Persistence } from '../src/model/persistence.ts'
@@ -126,4 +128,9 @@ export function sessions({
 export function healthCheck(trial: CheckTrial): Promise<CheckTried> {
   const { stateFolder }: HostSettings = workerData
   return runHealthCheck(trial, `${stateFolder}/health-check-trials`, runProgram)
+}
+
+export function script(called: ScriptRun): Promise<ScriptRan> {
+  const { stateFolder }: HostSettings = workerData
+  return runScript(called, `${stateFolder}/health-check-trials`, runProgram)
 }

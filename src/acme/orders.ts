@@ -8,9 +8,18 @@ import { Repeated } from '../base/repeated.ts'
 import type { ApplyEngine } from '../config/apply.ts'
 import { patchOf } from '../config/views.ts'
 import type { Events } from '../events/events.ts'
-import type { AcmeAccount, AcmeFailed, AcmeOrder, AcmeProgress, AcmeStep, AcmeStepped } from '../model/acme.ts'
+import type {
+  AcmeAccount,
+  AcmeAnswer,
+  AcmeFailed,
+  AcmeOrder,
+  AcmeProgress,
+  AcmeStep,
+  AcmeStepped,
+} from '../model/acme.ts'
 import type { Certificate, CertificateRead } from '../model/certificates.ts'
 import type { ConfigView } from '../model/sections.ts'
+import type { DnsRecords } from './dns-records.ts'
 import { nextTry_ms, progressOf, waitAfter_s } from '../rules/acme.ts'
 
 const LOOK_EVERY_MS = 2_000
@@ -22,6 +31,9 @@ const REST_MS = 60_000
 const REASON_LENGTH_MAX = 2_000
 const APPLY_TRIES_MAX = 30
 const APPLY_AGAIN_MS = 1_000
+const VISIBLE_WITHIN_S = 120
+const LOOK_FOR_RECORDS_MS = 5_000
+const LEFTOVERS_MAX = 1_000
 
 export interface AcmeOrdersParts {
   readonly store: Pick<ConfigStore, 'agreed'>
@@ -32,8 +44,14 @@ export interface AcmeOrdersParts {
   readonly engine: Pick<ApplyEngine, 'applyUnstaged'>
   readonly step: (step: AcmeStep) => Promise<AcmeStepped>
   readonly read: (pem: string) => Promise<CertificateRead>
-  readonly whyUnanswered: (view: ConfigView, account: AcmeAccount) => string | undefined
+  readonly whyUnanswered: (view: ConfigView, account: AcmeAccount, order: AcmeOrder) => string | undefined
   /** Runs the work where no other node does its; answers whether it was this node's turn. */
+  readonly records: Pick<DnsRecords, 'present' | 'remove'>
+  /** Why a CA might not see records of DNS; undefined when it does. */
+  readonly whyInvisible: (
+    answers: readonly AcmeAnswer[],
+    nameServers?: readonly string[],
+  ) => Promise<string | undefined>
   readonly inTurn: (work: () => Promise<void>) => Promise<boolean>
   readonly allowsLoopback: boolean
   readonly events: Pick<Events, 'publish'>
@@ -63,6 +81,12 @@ export class AcmeOrders {
   readonly #closed = defer()
   #looking: Promise<void> | undefined
   #restsUntil_ms = Number.NEGATIVE_INFINITY
+  /** Orders that wait for DNS, on the monotonic clock. */
+  readonly #waitsUntil_ms = new Map<string, number>()
+  /** When records that could not be removed are tried again, and after how many failures. */
+  readonly #tidies = new Map<string, { readonly failures: number; readonly at_ms: number }>()
+  /** Orders that had records made here: one that is deleted cannot say any more what there is to remove. */
+  readonly #presented = new Map<string, AcmeOrder>()
 
   constructor(parts: AcmeOrdersParts) {
     this.#parts = parts
@@ -109,7 +133,9 @@ export class AcmeOrders {
   }
 
   #due(id: string): Found | undefined {
-    const now_ms = this.#parts.clock.now_ms()
+    const { clock } = this.#parts
+    if (clock.monotonic_ms() < (this.#waitsUntil_ms.get(id) ?? 0)) return undefined
+    const now_ms = clock.now_ms()
     const found = this.#find(id)
     return found !== undefined && nextTry_ms(found.progress, found.certificate, now_ms) <= now_ms ? found : undefined
   }
@@ -118,15 +144,19 @@ export class AcmeOrders {
     const { agreed, clock, inTurn, log } = this.#parts
     for (const { id, name } of agreed.list('acmeOrders')) {
       if (this.#end.signal.aborted || clock.monotonic_ms() < this.#restsUntil_ms) return
-      if (this.#due(id) === undefined) continue
+      if (this.#due(id) === undefined && !this.#isTidyDue(id)) continue
       try {
-        await inTurn(() => this.#work(id))
+        await inTurn(async () => {
+          await this.#work(id)
+          if (this.#isTidyDue(id)) await this.#tidy(id)
+        })
       } catch (error) {
         if (error instanceof Superseded || this.#end.signal.aborted) continue
         this.#restsUntil_ms = clock.monotonic_ms() + REST_MS
         log.warn('an order could not be worked on; it is tried again', { name, reason: String(error) })
       }
     }
+    await this.#tidyDeleted()
   }
 
   async #work(id: string): Promise<void> {
@@ -139,9 +169,13 @@ export class AcmeOrders {
       const found = this.#due(id)
       if (found === undefined || this.#end.signal.aborted) return
       const { order, account, progress } = found
-      const unanswered = whyUnanswered(agreed, account)
-      if (unanswered !== undefined) return this.#fail(found, { reason: `http-01 ${unanswered}`, isOver: false })
       const { names, challenge, keyType } = order
+      const unanswered = whyUnanswered(agreed, account, order)
+      if (unanswered !== undefined) return this.#fail(found, { reason: `${challenge} ${unanswered}`, isOver: false })
+      if (challenge === 'dns-01' && progress.answers !== undefined && progress.isVisible !== true) {
+        if (await this.#madeVisible(found, progress.answers)) continue
+        return
+      }
       const stepped = await this.#unlessClosed(step({ account, names, challenge, keyType, progress, allowsLoopback }))
       if (stepped === undefined || (await this.#took(found, stepped))) return
       if (clock.monotonic_ms() > until_ms)
@@ -150,7 +184,7 @@ export class AcmeOrders {
   }
 
   /** A CA that does not answer holds up no end: the next start takes the order up. */
-  #unlessClosed(stepped: Promise<AcmeStepped>): Promise<AcmeStepped | undefined> {
+  #unlessClosed<T>(stepped: Promise<T>): Promise<T | undefined> {
     return Promise.race([stepped, this.#closed.promise.then(() => undefined)])
   }
 
@@ -160,6 +194,8 @@ export class AcmeOrders {
     if (stepped.is === 'ordered') {
       const { orderUrl, accountUrl } = stepped
       await this.#keep(order, { ...progress, orderUrl, accountUrl })
+    } else if (stepped.is === 'promised') {
+      await this.#keep(order, { ...progress, answers: [...stepped.answers] })
     } else if (stepped.is === 'keyed') {
       await this.#keep(order, { ...progress, privateKey: stepped.privateKey })
     } else if (stepped.is === 'waiting') {
@@ -180,6 +216,79 @@ export class AcmeOrders {
     })
   }
 
+  /** Answers whether the order goes on now: the records are made, are seen, or neither is waited for any more. */
+  async #madeVisible(found: Found, answers: readonly AcmeAnswer[]): Promise<boolean> {
+    const { clock, records, whyInvisible } = this.#parts
+    const { order, progress } = found
+    const { delay = 0, visibleWithin = VISIBLE_WITHIN_S, nameServers } = order.dns ?? {}
+    const now_ms = clock.now_ms()
+    const { presentedAt_ms } = progress
+    if (presentedAt_ms === undefined || presentedAt_ms > now_ms) {
+      this.#presented.set(order.id, { ...order, progress: { ...progress, answers: [...answers] } })
+      const why = await this.#unlessClosed(records.present(order, answers).then((reason) => ({ reason })))
+      if (why === undefined) return false
+      if (why.reason === undefined) await this.#keep(order, { ...progress, presentedAt_ms: clock.now_ms() })
+      else await this.#fail(found, { reason: why.reason, isOver: true })
+      return why.reason === undefined
+    }
+    const since_s = (now_ms - presentedAt_ms) / 1_000
+    if (since_s < delay) return this.#waits(order.id, (delay - since_s) * 1_000)
+    const why = visibleWithin === 0 ? undefined : await whyInvisible(answers, nameServers)
+    if (why === undefined) {
+      await this.#keep(order, { ...progress, isVisible: true })
+      return true
+    }
+    if (since_s < delay + visibleWithin) return this.#waits(order.id, LOOK_FOR_RECORDS_MS)
+    await this.#fail(found, { reason: `After ${Math.round(since_s)} s, ${why}`, isOver: true })
+    return false
+  }
+
+  #waits(id: string, ms: number): false {
+    this.#waitsUntil_ms.set(id, this.#parts.clock.monotonic_ms() + Math.min(ms, LOOK_FOR_RECORDS_MS))
+    return false
+  }
+
+  #isTidyDue(id: string): boolean {
+    const left = this.#find(id)?.progress.leftovers ?? []
+    return left.length > 0 && this.#parts.clock.monotonic_ms() >= (this.#tidies.get(id)?.at_ms ?? 0)
+  }
+
+  /** Removes the records of orders that are over, whatever became of them. */
+  async #tidy(id: string): Promise<void> {
+    const found = this.#find(id)
+    if (found === undefined) return
+    const { order, progress } = found
+    const { leftovers = [], ...rest } = progress
+    const removed = await this.#unlessClosed(this.#removed(order, leftovers))
+    if (removed === undefined) return
+    this.#presented.delete(id)
+    await this.#keep(order, removed.length === 0 ? rest : { ...rest, leftovers: [...removed] })
+  }
+
+  /** Answers what is left, which is tried again later and later. */
+  async #removed(order: AcmeOrder, answers: readonly AcmeAnswer[]): Promise<readonly AcmeAnswer[]> {
+    const { clock, log, records } = this.#parts
+    const { left, why } = await records.remove(order, answers)
+    if (why === undefined) {
+      this.#tidies.delete(order.id)
+      return left
+    }
+    const failures = (this.#tidies.get(order.id)?.failures ?? 0) + 1
+    this.#tidies.set(order.id, { failures, at_ms: clock.monotonic_ms() + waitAfter_s(failures) * 1_000 })
+    log.warn('a record of DNS could not be removed; it is tried again', { order: order.name, reason: why })
+    return left
+  }
+
+  async #tidyDeleted(): Promise<void> {
+    for (const [id, order] of this.#presented) {
+      if (this.#end.signal.aborted) return
+      if (this.#parts.agreed.get('acmeOrders', id) !== undefined) continue
+      this.#presented.delete(id)
+      await this.#unlessClosed(this.#removed(order, order.progress?.answers ?? []))
+      this.#tidies.delete(id)
+    }
+  }
+
   async #install(found: Found, chain: string): Promise<void> {
     const { clock, events, log } = this.#parts
     const { order, progress, certificate: old } = found
@@ -192,7 +301,9 @@ export class AcmeOrders {
       const refused = await this.#applied(order, certificate)
       if (refused !== undefined) return this.#fail(found, { reason: refused, isOver: false })
     }
-    await this.#keep(order, { of: progress.of, issued: fingerprint, issuedAt_ms: clock.now_ms() })
+    const left = leftoversOf(order, progress)
+    this.#tidies.delete(order.id)
+    await this.#keep(order, { of: progress.of, issued: fingerprint, issuedAt_ms: clock.now_ms(), ...left })
     const { name } = order
     events.publish('certificate', { state: 'renewed', name: old.name, order: name, notAfter: validTo, fingerprint })
     log.info('a certificate was renewed', { order: name, notAfter: validTo })
@@ -220,12 +331,14 @@ export class AcmeOrders {
     { reason: why, retryAfter_s, isOver }: Pick<AcmeFailed, 'reason' | 'isOver'> & Partial<AcmeFailed>,
   ): Promise<void> {
     const { clock, events, log } = this.#parts
-    const { orderUrl: _, accountUrl: __, privateKey: ___, ...rest } = progress
+    const { orderUrl: _, accountUrl: __, privateKey: ___, answers: ____, ...most } = progress
+    const { presentedAt_ms: _____, isVisible: ______, leftovers: _______, ...rest } = most
     const reason = why.slice(0, REASON_LENGTH_MAX)
     const failures = (progress.failures ?? 0) + 1
     const failedAt_ms = clock.now_ms()
     const wait_s = waitAfter_s(failures, retryAfter_s)
-    const kept = isOver ? rest : progress
+    if (isOver) this.#tidies.delete(order.id)
+    const kept = isOver ? { ...rest, ...leftoversOf(order, progress) } : progress
     await this.#keep(order, { ...kept, failures, failedAt_ms, wait_s, lastError: reason })
     const nextTry = new Date(failedAt_ms + wait_s * 1_000).toISOString()
     const { name } = order
@@ -239,6 +352,12 @@ export class AcmeOrders {
     })
     log.warn('a certificate could not be renewed', { order: name, reason, failures, nextTry })
   }
+}
+
+/** What the records of DNS are that nobody needs when the order is over. */
+function leftoversOf({ challenge }: AcmeOrder, { answers = [], leftovers = [] }: AcmeProgress) {
+  const left = [...leftovers, ...(challenge === 'dns-01' ? answers : [])].slice(-LEFTOVERS_MAX)
+  return left.length === 0 ? {} : { leftovers: left }
 }
 
 /** The same that is asked of one that people hand in, and that it is for the names that were ordered. */

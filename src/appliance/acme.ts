@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AcmeOrders } from '../acme/orders.ts'
+import { DnsRecords } from '../acme/dns-records.ts'
+import { whyInvisible } from '../acme/record-lookup.ts'
+import { ValidationServer } from '../acme/validation-server.ts'
 import { amendRecord } from '../config/amend-record.ts'
 import { configView } from '../config/views.ts'
 import type { AcmeActor } from '../context/acme.ts'
@@ -10,7 +13,14 @@ import type { JoinedCluster } from '../membership/joined-cluster.ts'
 import { whyRefused } from '../rules/acme.ts'
 import type { Node } from './node.ts'
 
-export function createAcme(node: Node): { readonly acme: AcmeActor; readonly orders: AcmeOrders } {
+interface MadeAcme {
+  readonly acme: AcmeActor
+  readonly orders: AcmeOrders
+  /** None where no HAProxy of ours would pass anything on. */
+  readonly validations: readonly ValidationServer[]
+}
+
+export function createAcme(node: Node): MadeAcme {
   const { settings, store, engine, compute, clock, machine, membership } = node
   const allowsLoopback = settings.profile === 'trial'
   const amending = { store, engine, onPromoted: () => undefined }
@@ -28,6 +38,12 @@ export function createAcme(node: Node): { readonly acme: AcmeActor; readonly ord
     step: (step) => machine.acme.run('acmeStep', step),
     read,
     whyUnanswered,
+    records: new DnsRecords({
+      ...node,
+      agreed: configView(store.agreed),
+      run: (script) => machine.facts.runScript(script),
+    }),
+    whyInvisible,
     inTurn: (work) => inTurn(membership.cluster, work),
     allowsLoopback,
     wait: (ms, signal) => sleep(ms, undefined, { signal }),
@@ -37,7 +53,10 @@ export function createAcme(node: Node): { readonly acme: AcmeActor; readonly ord
     whyUnanswered,
     renew: (id: string) => orders.renew(id),
   }
-  return { acme, orders }
+  const { challengeSocket: socket } = machine
+  const validations =
+    socket === undefined ? [] : [new ValidationServer({ ...node, socket, agreed: configView(store.agreed) })]
+  return { acme, orders, validations }
 }
 
 /** The only node always has its turn. */

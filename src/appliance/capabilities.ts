@@ -73,7 +73,7 @@ export function createCapabilities(node: Node): Made {
   const drains = createDrains({ ...node, connections: (ripId) => openConnections(node, ripId) })
   const restoreChecks = createRestoreChecks(node)
   const demo = new Demo(node)
-  const { acme, orders } = createAcme(node)
+  const { acme, orders, validations } = createAcme(node)
   const applied = { path: APPLIED, isAnswer: isAppliedHere, lost: () => undefined }
   const capabilities: Whole = {
     accessLogs: node.accessLogs,
@@ -123,7 +123,7 @@ export function createCapabilities(node: Node): Made {
   // Jobs that an earlier run of the daemon has left under way are known before anything of theirs is tidied.
   const kinds = [restoreChecks, drains, updates, rolling, snapshots].flatMap((one) => one.kinds)
   const tidied = { start: () => updates.tidy(), close: () => updates.close() }
-  const own = [node.accessLogs, snapshots, power, maintenance, automatic, transactions, orders]
+  const own = [node.accessLogs, snapshots, power, maintenance, automatic, transactions, orders, ...validations]
   const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, ...own, ...floating.parts]
   const shareOf = (update: NodeUpdate) => updates.shareOf(update)
   return { capabilities, transactions, automatic, demo, here, shareOf, parts }

@@ -10,11 +10,24 @@ interface SubjectName {
   readonly value: string
 }
 
+/** What a certificate says beside its names; whoever does not know it has to refuse the certificate. */
+interface CriticalExtension {
+  readonly oid: string
+  /** DER. */
+  readonly value: Uint8Array<ArrayBuffer>
+}
+
 /** A certificate that nobody vouches for, EC P-256: something to show until there is a better one. */
-export async function selfSigned(subject: string, names: readonly SubjectName[], years: number): Promise<SelfSigned> {
+export async function selfSigned(
+  subject: string,
+  names: readonly SubjectName[],
+  years: number,
+  critical: readonly CriticalExtension[] = [],
+): Promise<SelfSigned> {
   // The library's dependency injection wants this polyfill first.
   await import('reflect-metadata')
-  const { PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } = await import('@peculiar/x509')
+  const { Extension, PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } =
+    await import('@peculiar/x509')
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
   const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const now = new Date()
@@ -24,7 +37,10 @@ export async function selfSigned(subject: string, names: readonly SubjectName[],
     notAfter: new Date(now.getFullYear() + years, now.getMonth(), now.getDate()),
     signingAlgorithm: algorithm,
     keys,
-    extensions: [new SubjectAlternativeNameExtension([...names])],
+    extensions: [
+      new SubjectAlternativeNameExtension([...names]),
+      ...critical.map(({ oid, value }) => new Extension(oid, true, value)),
+    ],
   })
   const pkcs8 = await crypto.subtle.exportKey('pkcs8', keys.privateKey)
   return { key: PemConverter.encode(pkcs8, 'PRIVATE KEY'), certificate: certificate.toString('pem') }

@@ -3,6 +3,7 @@
 #
 #   sandbox check SECONDS SCRIPT VIP VPORT RIP RPORT --name=value...
 #   sandbox test  SECONDS SCRIPT VIP VPORT RIP RPORT --name=value...
+#   sandbox test  SECONDS SCRIPT present|cleanup NAME VALUE --name=value...
 #   sandbox probe
 #
 # The check is alone with the programs of this machine: it sees no process and no file of anybody else, but the files that
@@ -86,8 +87,9 @@ boxed() {
     account=$(id -u fulcrum-check 2>/dev/null || echo 65534)
     set -- setpriv --reuid="$account" --regid="$account" --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs "$@"
   fi
-  # In place of the shell: it ends with the process that waits for it.
-  printf %b "$calls" | { exec 4<&0 </dev/null && exec "$@"; }
+  # In place of the shell: it ends with the process that waits for it. What the caller wants read comes by standard input.
+  exec 5<&0
+  printf %b "$calls" | { exec 4<&0 <&5 5<&- && exec "$@"; }
 }
 
 possible() { boxed --remount-ro / true </dev/null 3<&-; }

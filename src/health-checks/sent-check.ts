@@ -1,5 +1,5 @@
-import type { FieldProblem } from '../base/errors.ts'
-import { declared, SCRIPT_BYTES_MAX, type SentDeclaration } from '../model/health-check.ts'
+import { type FieldProblem, problemIn } from '../base/errors.ts'
+import { declared, type HealthCheck, SCRIPT_BYTES_MAX, type SentDeclaration } from '../model/health-check.ts'
 import { declarationProblems, headersOf } from './declarations.ts'
 
 interface Sent {
@@ -18,6 +18,20 @@ export function sentCheckProblems({ script, parameters }: Sent): readonly FieldP
   }
   const isUnread = script === undefined || isFileName(script)
   return isUnread || problems.length > 0 ? problems : headersOf(script).problems
+}
+
+/** Checks of backends are started by programs that show their words to everybody. */
+export function secretProblems({
+  services,
+  parameters,
+}: Pick<HealthCheck, 'services' | 'parameters'>): readonly FieldProblem[] {
+  const secret = parameters.findIndex(({ type }) => type === 'secret')
+  const declaration = parameters[secret]
+  if (declaration === undefined) return []
+  if (declaration.default !== undefined)
+    return [problemIn(`parameters.${secret}.default`, 'would be seen by everybody: a secret has none')]
+  if (services.every((service) => service === 'dns-01')) return []
+  return [problemIn('services', `must be dns-01 alone: the parameter ${declaration.name} is a secret`)]
 }
 
 function scriptProblems(script: string): readonly FieldProblem[] {

@@ -22,4 +22,5 @@ const RULES: Readonly<Record<ParameterDeclaration['type'], { fits: (value: strin
   path: { fits: isPath, problem: 'must be an absolute path without ..' },
   hostname: { fits: (value) => isHostName(value) || isIP(value) !== 0, problem: 'must be a host name or an address' },
   string: { fits: () => true, problem: '' },
+  secret: { fits: () => true, problem: '' },
 }

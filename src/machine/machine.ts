@@ -36,6 +36,8 @@ export interface Machine {
   readonly executor: FiguresExecutor
   /** Master socket of the managed HAProxy; undefined when none is managed. */
   readonly masterSocket: string | undefined
+  /** Where it passes on what CAs ask by TLS-ALPN-01. */
+  readonly challengeSocket: string | undefined
   /** Socket of its workers. */
   readonly statsSocket: string | undefined
   readonly touchesPackages: boolean
@@ -77,6 +79,7 @@ function untouchedMachine({ profile, state }: Settings): Machine {
     nameServers: readNameServers,
     executor: { execute: nothing, check: nothing },
     masterSocket: undefined,
+    challengeSocket: undefined,
     statsSocket: undefined,
     touchesPackages: false,
     facts: machineFacts(probes, checks),
@@ -144,6 +147,7 @@ export function createMachine(settings: Settings): Machine {
       check: (steps) => pool.run('checkPlan', { steps }),
     },
     masterSocket,
+    challengeSocket: haproxy.challengeSocket,
     statsSocket: haproxy.statsSocket,
     touchesPackages: !supervised,
     facts: machineFacts(probes, checks),

@@ -1,8 +1,11 @@
 import { Type, type Static } from 'typebox'
 import { closed, Id, idOf, Line, Name, refersTo } from './fields.ts'
+import { ParameterValues, SecretValues } from './health-check.ts'
 
 /** Port at which a CA asks for what HTTP-01 has to answer. */
 export const HTTP_PORT = 80
+/** Port at which it makes the handshakes of TLS-ALPN-01. */
+export const HTTPS_PORT = 443
 
 const Secret = (description: string) => Type.String({ maxLength: 65_536, description: `${description} Secret.` })
 
@@ -54,18 +57,43 @@ export const AcmeAccount = closed({
         'Port of this appliance at which requests to port 80 arrive, where something before it forwards; 80.',
     }),
   ),
+  tlsPort: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 65_535,
+      description:
+        'Port of this appliance at which connections to port 443 arrive, where something before it forwards; 443.',
+    }),
+  ),
   privateKey: Secret('PEM of the key of the account.'),
 })
 export type AcmeAccount = Static<typeof AcmeAccount>
 
 export const KEY_TYPES = ['ec256', 'ec384', 'rsa2048', 'rsa3072', 'rsa4096'] as const
-export const CHALLENGES = ['http-01'] as const
+export const CHALLENGES = ['http-01', 'tls-alpn-01', 'dns-01'] as const
+
+/** What a CA looks for at a name, but over HTTP. */
+export const AcmeAnswer = closed({
+  name: Type.String({ maxLength: 270, description: 'Of the handshake, or of the TXT record.' }),
+  value: Type.String({ maxLength: 64, description: 'SHA-256 of what the CA was promised, base64url.' }),
+})
+export type AcmeAnswer = Static<typeof AcmeAnswer>
 
 /** How far an order is: kept before each step, so that whoever comes next goes on from there. */
 export const AcmeProgress = closed({
   of: Type.String({ maxLength: 64, description: 'Digest of what was ordered: of another order this says nothing.' }),
   orderUrl: Type.Optional(Type.String({ maxLength: 4096, description: 'The order that is under way.' })),
   accountUrl: Type.Optional(Type.String({ maxLength: 4096, description: 'By which the CA knows the account.' })),
+  answers: Type.Optional(
+    Type.Array(AcmeAnswer, { maxItems: 100, description: 'What the CA will find at the names of that order.' }),
+  ),
+  presentedAt_ms: Type.Optional(
+    Type.Number({ description: 'When the script had made their records of DNS. Milliseconds since 1970.' }),
+  ),
+  isVisible: Type.Optional(Type.Literal(true, { description: 'Those records were seen.' })),
+  leftovers: Type.Optional(
+    Type.Array(AcmeAnswer, { maxItems: 1_000, description: 'Records of orders that are over, still to be removed.' }),
+  ),
   privateKey: Type.Optional(Secret('PEM of the key that the certificate is asked for.')),
   failures: Type.Optional(Type.Integer({ minimum: 1, description: 'In a row.' })),
   failedAt_ms: Type.Optional(Type.Number({ description: 'Milliseconds since 1970.' })),
@@ -77,6 +105,40 @@ export const AcmeProgress = closed({
 })
 export type AcmeProgress = Static<typeof AcmeProgress>
 
+/** How records of DNS are made, and when a CA may look at them. */
+export const DnsChallenge = closed(
+  {
+    scriptId: refersTo(idOf('Script of /healthchecks that serves dns-01.'), 'healthChecks'),
+    parameters: Type.Optional(ParameterValues),
+    timeout: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 60, description: 'Seconds that one call of the script has; 30.' }),
+    ),
+    delay: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 3_600, description: 'Seconds before anybody looks at the records; 0.' }),
+    ),
+    visibleWithin: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 3_600,
+        description:
+          'Seconds after the delay within which all name servers have to show the records; 120. 0: they are not asked.',
+      }),
+    ),
+    nameServers: Type.Optional(
+      Type.Array(
+        Type.String({ maxLength: 64, description: 'Address, perhaps with a port: 192.0.2.53, [2001:db8::53]:5353.' }),
+        {
+          maxItems: 8,
+          uniqueItems: true,
+          description: 'Who is asked; without them, the servers of the zone.',
+        },
+      ),
+    ),
+  },
+  'For dns-01: the script that makes the records, and how long they are waited for.',
+)
+export type DnsChallenge = Static<typeof DnsChallenge>
+
 /** A certificate that is got from a CA, and renewed. */
 export const AcmeOrder = closed({
   id: Id,
@@ -85,16 +147,19 @@ export const AcmeOrder = closed({
   names: Type.Array(
     Type.String({
       maxLength: 253,
-      pattern: '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$',
-      description: 'DNS name in lower case; of other alphabets its xn-- form.',
+      pattern: '^(\\*\\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$',
+      description: 'DNS name in lower case; of other alphabets its xn-- form. *.example.org by dns-01 only.',
     }),
     { minItems: 1, maxItems: 100, uniqueItems: true, description: 'Names that the certificate is for.' },
   ),
   challenge: Type.Enum([...CHALLENGES], {
-    description: 'How the CA is shown that the names are ours. http-01: over plain HTTP, by the frontend with port 80.',
+    description:
+      'How the CA is shown that the names are ours. http-01: over plain HTTP, by the frontend with port 80. tls-alpn-01: in a handshake of its own, by the frontend with port 443. dns-01: in TXT records, by a script.',
   }),
   keyType: Type.Enum([...KEY_TYPES], { description: 'Kind of the key of the certificate, a new one each time.' }),
   certificateId: refersTo(idOf('Certificate that is replaced by what comes.'), 'certificates'),
+  dns: Type.Optional(DnsChallenge),
+  secrets: Type.Optional(SecretValues),
   progress: Type.Optional(AcmeProgress),
 })
 export type AcmeOrder = Static<typeof AcmeOrder>
@@ -102,7 +167,7 @@ export type AcmeOrder = Static<typeof AcmeOrder>
 /** What one step of an order needs to know. */
 export interface AcmeStep extends Pick<AcmeOrder, 'names' | 'challenge' | 'keyType'> {
   readonly account: AcmeAccount
-  readonly progress: Pick<AcmeProgress, 'orderUrl' | 'accountUrl' | 'privateKey'>
+  readonly progress: Pick<AcmeProgress, 'orderUrl' | 'accountUrl' | 'answers' | 'privateKey'>
   /** Whether the directory may be on this machine. */
   readonly allowsLoopback: boolean
 }
@@ -110,6 +175,7 @@ export interface AcmeStep extends Pick<AcmeOrder, 'names' | 'challenge' | 'keyTy
 /** What came of it. */
 export type AcmeStepped =
   | { readonly is: 'ordered'; readonly orderUrl: string; readonly accountUrl: string }
+  | { readonly is: 'promised'; readonly answers: readonly AcmeAnswer[] }
   | { readonly is: 'keyed'; readonly privateKey: string }
   | { readonly is: 'waiting'; readonly after_s: number }
   | { readonly is: 'issued'; readonly chain: string }

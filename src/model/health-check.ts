@@ -6,6 +6,9 @@ import { closed, Id, Name, Seconds, refersTo, idOf, Owner } from './fields.ts'
 export const CHECK_SERVICES = ['layer-4', 'layer-7'] as const
 export type CheckService = (typeof CHECK_SERVICES)[number]
 
+/** What a script can be for: to check servers of backends, or to make the records of DNS that CAs ask for. */
+export const SCRIPT_SERVICES = [...CHECK_SERVICES, 'dns-01'] as const
+
 /** Checks that are part of Fulcrum: scripts like those of users, with ids that nobody else can have. */
 export const BUILT_IN_CHECKS = [
   'ping',
@@ -22,7 +25,8 @@ export const BUILT_IN_CHECKS = [
 
 export const isBuiltIn = (id: string): boolean => BUILT_IN_CHECKS.some((name) => name === id)
 
-export const PARAMETER_TYPES = ['integer', 'port', 'path', 'hostname', 'string'] as const
+/** A secret is given to scripts by standard input, and to those that only serve dns-01. */
+export const PARAMETER_TYPES = ['integer', 'port', 'path', 'hostname', 'string', 'secret'] as const
 
 /** What a script accepts beside the addresses: one flag `--name=value`. */
 export const ParameterDeclaration = closed(
@@ -71,11 +75,12 @@ export const HealthCheck = closed({
     maxLength: SCRIPT_BYTES_MAX,
     description: 'Text of the program, beginning with #!; exit status 0 means up. Up to 256 KiB.',
   }),
-  services: Type.Array(Type.Enum([...CHECK_SERVICES]), {
+  services: Type.Array(Type.Enum([...SCRIPT_SERVICES]), {
     minItems: 1,
-    maxItems: CHECK_SERVICES.length,
+    maxItems: SCRIPT_SERVICES.length,
     uniqueItems: true,
-    description: 'Which backends may use it: layer-4, layer-7 or both.',
+    description:
+      'Which backends may use it: layer-4, layer-7 or both; dns-01: orders of certificates, which call it present|cleanup NAME VALUE.',
   }),
   parameters: Type.Array(ParameterDeclaration, {
     maxItems: PARAMETERS_MAX,
@@ -97,6 +102,18 @@ export const ParameterValues = Type.Record(
   },
 )
 export type ParameterValues = Static<typeof ParameterValues>
+
+/** The same for what nobody must see. */
+export const SecretValues = Type.Record(
+  Type.String({ pattern: '^[A-Za-z0-9]{1,64}$' }),
+  Type.String({ minLength: 1, maxLength: 4096, pattern: '^[^\\u0000-\\u001f\\u007f]*$' }),
+  {
+    maxProperties: PARAMETERS_MAX,
+    additionalProperties: false,
+    description:
+      'Values of parameters of type secret, one line of up to 4096 characters each; the script reads them from its standard input as lines name=value. Secret: never answered.',
+  },
+)
 
 const LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/
 

@@ -40,6 +40,24 @@ export interface MachineFacts {
   sessions(statsSocket: string, frontends: readonly string[]): Promise<number>
   /** Runs a health check once, in its sandbox; takes ten seconds at the most. Refuses with TOO_MANY_AT_ONCE. */
   tryCheck(trial: CheckTrial): Promise<CheckTried>
+  /** Runs any other script once, in the same sandbox. */
+  runScript(script: ScriptRun): Promise<ScriptRan>
+}
+
+export interface ScriptRun {
+  readonly script: string
+  /** What it is called with, seen by everybody. */
+  readonly words: readonly string[]
+  /** What it reads, seen by nobody. */
+  readonly input: string
+  /** Until it is killed. */
+  readonly seconds: number
+}
+export interface ScriptRan {
+  readonly exitCode: number
+  readonly durationMs: number
+  /** Without control characters. */
+  readonly output: string
 }
 
 /** One run of a health check. */
@@ -50,11 +68,7 @@ export interface CheckTrial {
   /** `--name=value` each. */
   readonly flags: readonly string[]
 }
-export interface CheckTried {
-  readonly exitCode: number
-  readonly durationMs: number
-  /** Without control characters. */
-  readonly output: string
+export interface CheckTried extends ScriptRan {
   readonly up: boolean
 }
 

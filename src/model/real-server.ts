@@ -20,15 +20,25 @@ export type Health = Static<typeof Health>
  */
 const endsWithNumber = (text: string): boolean => /^(\d+|0x[\da-f]*)$/i.test(text.slice(text.lastIndexOf('.') + 1))
 
+const SERVICE = /^_[a-z0-9]([a-z0-9-]{0,60}[a-z0-9])?\._[a-z]{1,62}\./i
+
+/** Whether it is the name of SRV records (RFC 2782), whose answers say where and at which port. */
+export function isService(ip: string): boolean {
+  const [prefix] = SERVICE.exec(ip) ?? []
+  return prefix !== undefined && isHostName(ip.slice(prefix.length)) && !endsWithNumber(ip)
+}
+
+const isServerName = (text: string): boolean => isService(text) || (isHostName(text) && !endsWithNumber(text))
+
 export const ServerHost = Type.Refine(
   Type.String({
     maxLength: 253,
     description:
-      'IPv4 or IPv6 address, or, for Layer 7 only, a host name of letters, digits, hyphens and dots, without a dot at the end.',
+      'IPv4 or IPv6 address, or, for Layer 7 only, a host name of letters, digits, hyphens and dots, without a dot at the end. A name such as _http._tcp.example.org is that of SRV records: real servers with the same one share its answers, one each.',
   }),
   // A zone such as %eth0 means something on one machine only.
-  (value) => (isIP(value) === 0 ? isHostName(value) && !endsWithNumber(value) : !value.includes('%')),
-  () => 'must be an IPv4 or IPv6 address or a host name',
+  (value) => (isIP(value) === 0 ? isServerName(value) : !value.includes('%')),
+  () => 'must be an IPv4 or IPv6 address, a host name, or a name of SRV records such as _http._tcp.example.org',
 )
 
 export const Resolve = Type.Enum(['start', 'live'], {
@@ -43,7 +53,7 @@ export const RealServer = closed({
   ip: ServerHost,
   resolve: Type.Optional(Resolve),
   port: Type.Union([Port, Type.Null()], {
-    description: 'Traffic port, 1 to 65535; null means the port the client used.',
+    description: 'Traffic port, 1 to 65535; null means the port the client used, or that of the SRV record.',
   }),
   weight: Weight,
   state: RealServerState,
@@ -59,5 +69,6 @@ export interface ResolvedName {
 
 /** When the host name of a real server is resolved; undefined for one with an address. */
 export function resolvedAt({ ip, resolve = 'live' }: ResolvedName): 'start' | 'live' | undefined {
-  return isIP(ip) === 0 ? resolve : undefined
+  if (isIP(ip) !== 0) return undefined
+  return isService(ip) ? 'live' : resolve
 }

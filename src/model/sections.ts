@@ -213,11 +213,12 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     label: 'ACME order',
     schema: AcmeOrder,
     nameField: 'name',
-    secrets: ['progress'],
+    secrets: ['progress', 'secrets'],
     shownWith: ['certificates'],
-    references: ({ accountId, certificateId }) => [
+    references: ({ accountId, certificateId, dns }) => [
       { field: 'accountId', section: 'acmeAccounts', id: accountId },
       { field: 'certificateId', section: 'certificates', id: certificateId },
+      ...(dns === undefined ? [] : [{ field: 'dns.scriptId', section: 'healthChecks', id: dns.scriptId } as const]),
     ],
   },
   snmpSettings: {

@@ -3,19 +3,20 @@ import { type Static, Type } from 'typebox'
 import { CreatedId, endpoint, NoData } from '../api/endpoint.ts'
 import { problemIn, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
-import { AcmeAccount, HTTP_PORT } from '../model/acme.ts'
+import { AcmeAccount, HTTP_PORT, HTTPS_PORT } from '../model/acme.ts'
 import { closed } from '../model/fields.ts'
 import { thumbprintOf, whyNoRoot } from '../rules/acme.ts'
 
-const { id: Id, privateKey: _, externalAccountBinding, contact, httpPort, ...Common } = AcmeAccount.properties
+const { id: Id, privateKey: _, externalAccountBinding, contact, httpPort, tlsPort, ...Common } = AcmeAccount.properties
 
-const Create = closed({ ...Common, externalAccountBinding, httpPort, contact: Type.Optional(contact) })
+const Create = closed({ ...Common, externalAccountBinding, httpPort, tlsPort, contact: Type.Optional(contact) })
 const Shown = Type.Object(
   {
     id: Id,
     ...Common,
     contact,
     httpPort: Type.Integer({ description: 'Port of this appliance at which requests to port 80 arrive.' }),
+    tlsPort: Type.Integer({ description: 'Port of this appliance at which connections to port 443 arrive.' }),
     isBound: Type.Boolean({ description: 'Whether it is bound to an account that the CA knows otherwise.' }),
     thumbprint: Type.String({ description: 'Of its key (RFC 7638), which follows each token in answers to HTTP-01.' }),
   },
@@ -25,7 +26,8 @@ const Shown = Type.Object(
 function shown(account: AcmeAccount): Static<typeof Shown> {
   const { privateKey: _key, externalAccountBinding: binding, ...rest } = account
   const thumbprint = thumbprintOf(account) ?? ''
-  return { ...rest, httpPort: account.httpPort ?? HTTP_PORT, isBound: binding !== undefined, thumbprint }
+  const { httpPort: plain = HTTP_PORT, tlsPort: secure = HTTPS_PORT } = account
+  return { ...rest, httpPort: plain, tlsPort: secure, isBound: binding !== undefined, thumbprint }
 }
 
 /** ES256, which every CA has to take (RFC 8555, section 6.2). */

@@ -3,12 +3,13 @@ import { endpoint, NoData } from '../api/endpoint.ts'
 import { type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import type { ContextOf } from '../context/context.ts'
+import { dnsProblems } from '../health-checks/dns-script.ts'
 import { AcmeOrder } from '../model/acme.ts'
 import { closed, Id } from '../model/fields.ts'
 import type { ConfigView } from '../model/sections.ts'
-import { nextTry_ms, progressOf, renewalOf_ms } from '../rules/acme.ts'
+import { isNameServer, nextTry_ms, progressOf, renewalOf_ms } from '../rules/acme.ts'
 
-const { id, name, accountId, names, challenge, keyType, certificateId } = AcmeOrder.properties
+const { id, name, accountId, names, challenge, keyType, certificateId, dns, secrets } = AcmeOrder.properties
 
 const Create = closed({
   name,
@@ -16,12 +17,16 @@ const Create = closed({
   names,
   challenge: Type.Optional(challenge),
   keyType: Type.Optional(keyType),
+  dns,
+  secrets,
   certificateId: Type.Optional({
     ...certificateId,
     description:
       'Certificate that is replaced by what comes. Without it there is a new one with the name of the order, self-signed until then, which frontends can show at once.',
   }),
 })
+
+const Update = closed({ name: Type.Optional(name), dns, secrets })
 
 const Moment = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 const Shown = Type.Object(
@@ -33,6 +38,13 @@ const Shown = Type.Object(
     challenge,
     keyType,
     certificateId,
+    dns,
+    secrets: Type.Optional(
+      Type.Record(Type.String(), Type.Literal('**'), { description: 'Which secrets the script is given.' }),
+    ),
+    leftRecords: Type.Array(Type.String(), {
+      description: 'Names of records of DNS that the script has yet to remove; tried again later and later.',
+    }),
     state: Type.Enum(['pending', 'waiting', 'underway', 'valid', 'failing'], {
       description:
         'pending until it is applied; waiting to be worked on; underway with the CA; valid: the certificate came; failing: the last try failed, and there will be another.',
@@ -48,10 +60,19 @@ const Shown = Type.Object(
   { description: 'A certificate that is got from a CA, and renewed.' },
 )
 
+const MASK = '**'
+
 const iso = (ms: number) => new Date(ms).toISOString()
 
+/** What was ordered, without secrets. */
+function orderedOf(order: AcmeOrder) {
+  const { progress: _, secrets: given, ...rest } = order
+  if (given === undefined) return rest
+  return { ...rest, secrets: Object.fromEntries(Object.keys(given).map((key) => [key, MASK] as const)) }
+}
+
 function shown(ctx: ContextOf['read'], order: AcmeOrder): Static<typeof Shown> {
-  const { progress: _, ...fields } = order
+  const fields = { ...orderedOf(order), leftRecords: [] }
   const nothing = { failures: 0, lastError: null, nextTry: null, nextRenewal: null, issuedAt: null }
   const running = ctx.running.get('acmeOrders', order.id)
   const account = ctx.running.get('acmeAccounts', order.accountId)
@@ -63,6 +84,7 @@ function shown(ctx: ContextOf['read'], order: AcmeOrder): Static<typeof Shown> {
   const next_ms = nextTry_ms(progress, certificate, Date.now())
   return {
     ...fields,
+    leftRecords: [...new Set(progress.leftovers?.map((record) => record.name))],
     state: failures > 0 ? 'failing' : orderUrl !== undefined ? 'underway' : issued === undefined ? 'waiting' : 'valid',
     failures,
     lastError,
@@ -70,6 +92,31 @@ function shown(ctx: ContextOf['read'], order: AcmeOrder): Static<typeof Shown> {
     nextRenewal: issued === undefined ? null : iso(renewalOf_ms(certificate)),
     issuedAt: issuedAt_ms === undefined ? null : iso(issuedAt_ms),
   }
+}
+
+/** What is sent as it was read stays as it is. */
+function keptSecrets(
+  sent: Readonly<Record<string, string>>,
+  stored: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const given = Object.entries(sent).map(([key, value]) => [key, value === MASK ? (stored[key] ?? '') : value] as const)
+  refuseFields(
+    given
+      .filter(([, value]) => value === '')
+      .map(([key]) => ({
+        field: `secrets.${key}`,
+        code: 'PASSWORD_NOT_STORED',
+        message: 'cannot be kept, because none is stored',
+      })),
+  )
+  return Object.fromEntries(given)
+}
+
+function dnsProblemsOf(ctx: ContextOf['stage'], order: AcmeOrder): readonly FieldProblem[] {
+  const bad = (order.dns?.nameServers ?? []).flatMap((server, at) =>
+    isNameServer(server) ? [] : [problemIn(`dns.nameServers.${at}`, 'must be an address, perhaps with a port')],
+  )
+  return [...bad, ...dnsProblems(order, (script) => ctx.section('healthChecks').find(script))]
 }
 
 /** What one order must not take from another, and what the CA would get no answer to. */
@@ -81,7 +128,7 @@ function problemsOf(ctx: ContextOf['stage'], order: AcmeOrder): readonly FieldPr
   }
   const others = ctx.section('acmeOrders').list()
   const rival = others.find((other) => other.certificateId === order.certificateId)
-  const unanswered = account && ctx.acme.whyUnanswered(view, account)
+  const unanswered = account && ctx.acme.whyUnanswered(view, account, order)
   const taken = order.names.flatMap((wanted, at) => {
     const other = account && others.find((one) => one.accountId !== order.accountId && one.names.includes(wanted))
     if (other === undefined) return []
@@ -89,10 +136,22 @@ function problemsOf(ctx: ContextOf['stage'], order: AcmeOrder): readonly FieldPr
       problemIn(`names.${at}`, `is in the order ${other.name} of another account: one account answers for a name`),
     ]
   })
+  const wildcards = order.names.flatMap((wanted, at) =>
+    order.challenge === 'dns-01' || !wanted.startsWith('*')
+      ? []
+      : [
+          problemIn(
+            `names.${at}`,
+            `is a wildcard, which CAs give by dns-01 only, and this order is by ${order.challenge}`,
+          ),
+        ],
+  )
   return [
+    ...wildcards,
+    ...dnsProblemsOf(ctx, order),
     ...taken,
     ...(rival === undefined ? [] : [problemIn('certificateId', `is what the order ${rival.name} replaces`)]),
-    ...(unanswered === undefined ? [] : [problemIn('challenge', `http-01 ${unanswered}`)]),
+    ...(unanswered === undefined ? [] : [problemIn('challenge', `${order.challenge} ${unanswered}`)]),
   ]
 }
 
@@ -151,6 +210,26 @@ export const acmeOrders = [
     message: 'ACME order',
     data: Shown,
     handle: (ctx, { params }) => shown(ctx, ctx.section('acmeOrders').get(params.id)),
+  }),
+  endpoint({
+    name: 'acmeOrders.update',
+    method: 'PUT',
+    path: '/certificates/acme/orders/{id}',
+    effect: 'stage',
+    extension: true,
+    refuses: ['PASSWORD_NOT_STORED'],
+    summary: 'Change how an order by dns-01 has its records made, or its name; what is ordered stays',
+    message: 'ACME order stored',
+    body: Update,
+    data: NoData,
+    handle: (ctx, { params, body }) => {
+      const stored = ctx.section('acmeOrders').get(params.id)
+      const given = body.secrets === undefined ? undefined : keptSecrets(body.secrets, stored.secrets ?? {})
+      const patch = { ...body, ...(given === undefined ? {} : { secrets: given }) }
+      refuseFields(dnsProblemsOf(ctx, { ...stored, ...patch }))
+      ctx.section('acmeOrders').merge(params.id, patch)
+      return []
+    },
   }),
   endpoint({
     name: 'acmeOrders.delete',

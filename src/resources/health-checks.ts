@@ -4,17 +4,18 @@ import { CreatedId, endpoint } from '../api/endpoint.ts'
 import { ApiError, type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { flagsOf } from '../health-checks/asked-check.ts'
 import { BUILT_IN, builtInCheck, checkFrom } from '../health-checks/built-in.ts'
+import { brokenOrders } from '../health-checks/dns-script.ts'
 import { headersOf } from '../health-checks/declarations.ts'
 import { brokenBy, valueProblems } from '../health-checks/rules.ts'
-import { isFileName, sentCheckProblems } from '../health-checks/sent-check.ts'
+import { isFileName, secretProblems, sentCheckProblems } from '../health-checks/sent-check.ts'
 import { newId } from '../base/ids.ts'
 import { closed, Id, Ip, Port } from '../model/fields.ts'
 import {
-  CHECK_SERVICES,
   declared,
   HealthCheck,
   PARAMETERS_MAX,
   ParameterValues,
+  SCRIPT_SERVICES,
   SentDeclaration,
 } from '../model/health-check.ts'
 
@@ -92,11 +93,10 @@ function fieldsOf(sent: Sent, stored?: HealthCheck): Omit<HealthCheck, 'id'> {
   const wanted = sent.parameters === undefined ? kept : sent.parameters
   refuseFields(sentCheckProblems({ ...sent, parameters: wanted ?? null }))
   const whose = sent.owner ?? stored?.owner
-  return {
-    ...sent,
-    ...(whose === undefined ? {} : { owner: whose }),
-    parameters: wanted?.map(declared) ?? [...inScript],
-  }
+  const owned = whose === undefined ? {} : { owner: whose }
+  const fields = { ...sent, ...owned, parameters: wanted?.map(declared) ?? [...inScript] }
+  refuseFields(secretProblems(fields))
+  return fields
 }
 
 /** Backends of both layers that would not go with the check as it is to be. */
@@ -104,6 +104,7 @@ function refuseBreaking(ctx: ContextOf['stage'], check: HealthCheck): void {
   refuseFields([
     ...brokenBy(check, 'layer-4', ctx.section('l4Backends').list()),
     ...brokenBy(check, 'layer-7', ctx.section('l7Backends').list()),
+    ...brokenOrders(check, ctx.section('acmeOrders').list()),
   ])
 }
 
@@ -122,6 +123,12 @@ const placeOf = ({ id: checkId }: { readonly id: string }): string => {
 }
 
 function valuesProblems(check: HealthCheck, values: Readonly<Record<string, string>>): readonly FieldProblem[] {
+  // A trial has no place for what nobody must see.
+  const secret = check.parameters.find(
+    ({ name: declaredName, type }) => type === 'secret' && Object.hasOwn(values, declaredName),
+  )
+  if (secret !== undefined)
+    return [problemIn(`parameters.${secret.name}`, 'is a secret: orders of certificates hold it')]
   return valueProblems(check, values).map((problem) => problemIn(`parameters.${problem.name}`, problem.message))
 }
 
@@ -161,16 +168,16 @@ export const healthChecks = [
     method: 'GET',
     path: '/healthchecks/service/{service}',
     effect: 'read',
-    summary: 'List the health checks that layer-4 or layer-7 backends can use',
+    summary: 'List the health checks that layer-4 or layer-7 backends, or orders by dns-01, can use',
     message: 'Health checks of {service}',
     data: Type.Array(closed(SERVED)),
     list: { searched: ['name'], key: placeOf },
     handle: (ctx, { params }) => {
-      const service = CHECK_SERVICES.find((known) => known === params.service)
+      const service = SCRIPT_SERVICES.find((known) => known === params.service)
       if (service === undefined) {
         throw new ApiError(
           'NOT_FOUND',
-          `There is no service ${params.service}: health checks serve ${CHECK_SERVICES.join(' and ')}`,
+          `There is no service ${params.service}: health checks serve ${SCRIPT_SERVICES.join(', ')}`,
         )
       }
       return all(ctx)

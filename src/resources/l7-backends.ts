@@ -7,6 +7,8 @@ import { newId } from '../base/ids.ts'
 import { closed, optional } from '../model/fields.ts'
 import type { HealthCheck, HealthCheckSetting } from '../model/health-check.ts'
 import { L7Backend } from '../model/layer7.ts'
+import type { RealServer } from '../model/real-server.ts'
+import { memberPortProblems } from '../rules/host-names.ts'
 import { backendProblems } from '../rules/layer7.ts'
 
 const { id: _id, name, mode, healthCheck, ...settings } = L7Backend.properties
@@ -41,11 +43,13 @@ function refuseWrong(
   backend: Omit<L7Backend, 'id'>,
   sent: HealthCheckSetting | undefined,
   checks: { find(id: string): HealthCheck | undefined },
+  reals: { find(id: string): RealServer | undefined },
 ): void {
   const checkOf = checkFrom((id) => checks.find(id))
   refuseFields([
     ...(sent === undefined ? [] : checkSettingProblems(sent, 'layer-7', checkOf)),
     ...backendProblems(backend),
+    ...memberPortProblems(backend, (id) => reals.find(id)),
   ])
 }
 
@@ -75,7 +79,7 @@ export const l7Backends = [
     data: CreatedId,
     handle: (ctx, { body }) => {
       const backend = { ...DEFAULTS, ...body }
-      refuseWrong(backend, body.healthCheck, ctx.section('healthChecks'))
+      refuseWrong(backend, body.healthCheck, ctx.section('healthChecks'), ctx.section('realServers'))
       const id = newId()
       ctx.section('l7Backends').create({ ...backend, id })
       return { id }
@@ -104,7 +108,7 @@ export const l7Backends = [
     whenNull: { ...DEFAULTS, ...LATER_DEFAULTS, owner: '' },
     handle: (ctx, { params, body }) => {
       const stored = ctx.section('l7Backends').get(params.id)
-      refuseWrong({ ...stored, ...body }, body.healthCheck, ctx.section('healthChecks'))
+      refuseWrong({ ...stored, ...body }, body.healthCheck, ctx.section('healthChecks'), ctx.section('realServers'))
       ctx.section('l7Backends').merge(params.id, body)
     },
   }),

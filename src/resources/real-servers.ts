@@ -6,7 +6,7 @@ import { ApiError, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { closed, Id, Name, Owner, Port, Weight } from '../model/fields.ts'
 import { Health, RealServer, RealServerState, Resolve, resolvedAt, ServerHost } from '../model/real-server.ts'
-import { hostNameProblems, resolveProblems } from '../rules/host-names.ts'
+import { hostNameProblems, resolveProblems, servicePortProblems } from '../rules/host-names.ts'
 
 /** decisions.md §2: required, but null, "" and 0 all mean multiple ports. */
 const SentPort = Type.Union([Port, Type.Null(), Type.Enum(['', 0])], {
@@ -131,8 +131,9 @@ export const realServers = [
     data: CreatedId,
     handle: (ctx, { body }) => {
       const id = newId()
-      refuseFields(resolveProblems(body))
-      ctx.section('realServers').create(asStored({ ...DEFAULTS, ...body, id, port: storedPort(body.port) }))
+      const real = { ...DEFAULTS, ...body, id, port: storedPort(body.port) }
+      refuseFields([...resolveProblems(body), ...servicePortProblems(real)])
+      ctx.section('realServers').create(asStored(real))
       return { id }
     },
   }),
@@ -182,6 +183,7 @@ export const realServers = [
       const real = asStored({ ...reals.get(params.id), ...body, port: storedPort(body.port) })
       refuseFields([
         ...resolveProblems({ ip: real.ip, resolve: body.resolve }),
+        ...servicePortProblems(real),
         ...hostNameProblems(real, ctx.section('l4Backends').list()),
       ])
       reals.put(real)

@@ -104,3 +104,12 @@ export function whyNoRoot(pem: string): string | undefined {
     return 'must be a certificate as PEM'
   }
 }
+
+/** Whether this is an address of a name server as the library takes it, perhaps with a port. */
+export function isNameServer(text: string): boolean {
+  const [, bracketed, port = bracketed === undefined ? /^[\d.]+:(\d{1,5})$/.exec(text)?.[1] : undefined] =
+    /^\[([^\]]+)\](?::(\d{1,5}))?$/.exec(text) ?? []
+  const address = bracketed ?? (port === undefined ? text : text.slice(0, text.lastIndexOf(':')))
+  const isPort = port === undefined || (Number(port) >= 1 && Number(port) <= 65_535)
+  return isPort && (bracketed === undefined ? isIP(address) !== 0 : isIP(address) === 6)
+}

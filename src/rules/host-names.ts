@@ -1,6 +1,7 @@
 import { type FieldProblem, problemIn } from '../base/errors.ts'
 import type { L4Backend } from '../model/layer4.ts'
-import { type RealServer, resolvedAt, type ResolvedName } from '../model/real-server.ts'
+import type { L7Backend } from '../model/layer7.ts'
+import { isService, type RealServer, resolvedAt, type ResolvedName } from '../model/real-server.ts'
 import { nameRecord } from './names.ts'
 
 /** The kernel balances addresses, and nothing on the node would follow a name for it. */
@@ -8,8 +9,28 @@ const LAYER_7_ONLY = 'host names are for Layer 7 only: give it an address'
 
 /** What is wrong with what was sent of a real server; live is what null stands for as well. */
 export function resolveProblems({ ip, resolve }: ResolvedName): readonly FieldProblem[] {
+  if (resolve === 'start' && isService(ip))
+    return [problemIn('resolve', 'start is for host names: HAProxy asks for SRV records again and again')]
   const isIdle = resolve === 'start' && resolvedAt({ ip, resolve }) === undefined
   return isIdle ? [problemIn('resolve', `start is for host names, and ip is the address ${ip}`)] : []
+}
+
+/** Why a real server cannot have that port: SRV records say it. */
+export function servicePortProblems({ ip, port }: Pick<RealServer, 'ip' | 'port'>): readonly FieldProblem[] {
+  if (port === null || !isService(ip)) return []
+  return [problemIn('port', `is said by the SRV records of ${ip}: give null`)]
+}
+
+/** Why a Layer 7 backend cannot have these ports of some of its members. */
+export function memberPortProblems(
+  { reals }: Pick<L7Backend, 'reals'>,
+  find: (ripId: string) => RealServer | undefined,
+): readonly FieldProblem[] {
+  return reals.flatMap(({ ripId, port }, at) => {
+    const real = port === undefined || port === null ? undefined : find(ripId)
+    if (real === undefined || !isService(real.ip)) return []
+    return [problemIn(`reals.${at}.port`, `is said by the SRV records of the ${nameRecord('realServers', real)}`)]
+  })
 }
 
 /** Why this real server cannot be what it is for the Layer 4 backends that have it. */

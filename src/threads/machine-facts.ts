@@ -1,4 +1,4 @@
-import type { CheckTrial, CipherSuite, MachineFacts } from '../model/machine-facts.ts'
+import type { CheckTrial, CipherSuite, MachineFacts, ScriptRun } from '../model/machine-facts.ts'
 import { type ProbePool, withTasks } from './worker-pool.ts'
 
 /**
@@ -15,5 +15,6 @@ export function machineFacts(pool: ProbePool, checks: ProbePool): MachineFacts {
     cipherSuites: async () => (suites ??= await pool.run('cipherSuites', undefined)),
     sessions: (statsSocket: string, frontends: readonly string[]) => pool.run('sessions', { statsSocket, frontends }),
     tryCheck: (trial: CheckTrial) => checks.run('healthCheck', trial),
+    runScript: (script: ScriptRun) => checks.run('script', script),
   })
 }

@@ -46,7 +46,7 @@ function unrenewed(order: AcmeOrder, view: ConfigView): readonly Warning[] {
   const account = view.get('acmeAccounts', order.accountId)
   if (account === undefined) return []
   const { failures = 0, lastError = '' } = progressOf(order, account)
-  const unanswered = whyUnanswered(view, account)
+  const unanswered = whyUnanswered(view, account, order)
   return [
     ...(failures < FAILS_AT
       ? []

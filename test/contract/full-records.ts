@@ -206,18 +206,33 @@ export async function fullRecords(test: Test, maker: ReturnType<typeof certifica
     },
     { held: ['enabled', 'idpEntityId', 'idpSsoUrl', 'idpCertificates', 'baseUrl', 'breakGlassUserId'] },
   )
-  await orders(sent)
+  await orders(sent, created)
   return { call, records, returned, node }
 }
 
 type Created = (name: string, path: string, body: Json, more?: Partial<Full>) => Promise<string>
 
-/** They have no PUT. A CA is asked of what runs only. */
-async function orders(sent: (method: 'POST', path: string, body: Json) => Promise<Json>) {
+/** A CA is asked of what runs only. */
+async function orders(sent: (method: 'POST', path: string, body: Json) => Promise<Json>, created: Created) {
   await sent('POST', '/layer7proxy/frontends', { name: 'door', mode: 'http', ip: '192.0.2.52', ports: '8123' })
   const ca = { name: 'ca', directoryUrl: 'https://ca.test/directory', termsAgreed: true, httpPort: 8123 }
   const { id: accountId } = await sent('POST', '/certificates/acme/accounts', ca)
-  await sent('POST', '/certificates/acme/orders', { name: 'site', names: ['www.site.test'], accountId })
+  const { id: scriptId } = await sent('POST', '/healthchecks', {
+    name: 'records',
+    description: '',
+    script: '#!/bin/sh\n# @param {"name":"zone"}\n# @param {"name":"token","type":"secret","required":true}\n',
+    services: ['dns-01'],
+  })
+  const order = {
+    name: 'site',
+    names: ['*.site.test'],
+    accountId,
+    challenge: 'dns-01',
+    keyType: 'ec384',
+    dns: { scriptId, parameters: { zone: 'site.test' }, timeout: 9, delay: 1, visibleWithin: 7, nameServers: ['::1'] },
+    secrets: { token: 'its own' },
+  }
+  await created('acmeOrders', '/certificates/acme/orders', order)
 }
 
 async function access(created: Created) {

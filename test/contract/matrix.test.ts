@@ -401,6 +401,7 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     'cipherLists.create': { name: 'another', ciphers: ['TLS_AES_256_GCM_SHA384'] },
     'cipherLists.update': { ciphers: ['TLS_AES_256_GCM_SHA384'] },
     'acmeAccounts.create': { name: 'another', directoryUrl: 'https://ca.test/directory', termsAgreed: true },
+    'acmeOrders.update': { name: 'renamed site' },
     'acmeOrders.create': { name: 'another site', names: ['another.test'], accountId: made.acmeSpare },
     'loginPolicy.update': { twoFactorRequired: true },
     'conntrack.update': { size: 100_000 },

@@ -37,7 +37,7 @@ const REFERRING: Partial<Record<SectionName, object>> = {
   l4Backends: { reals: [{ ripId: 'r' }], healthCheck: { type: 'script', id: 'own' } },
   l7Raw: { frontends: [{ id: 'f', lines: [] }], backends: [{ id: 'b', lines: [] }] },
   syslogServers: { certificateId: 'c' },
-  acmeOrders: { accountId: 'a', certificateId: 'c' },
+  acmeOrders: { accountId: 'a', certificateId: 'c', dns: { scriptId: 's' } },
   userInterfaces: { ipId: 'i', SSLCertificate: 'c' },
   samlConfigs: { breakGlassUserId: 'u' },
 }

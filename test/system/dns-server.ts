@@ -3,18 +3,26 @@ import { once } from 'node:events'
 import { isIP } from 'node:net'
 import type { Test } from 'tap'
 
-const TYPES = { 1: 'A', 28: 'AAAA' } as const
+const TYPES = { 1: 'A', 28: 'AAAA', 33: 'SRV' } as const
 const TTL_S = 1
 const [NO_ERROR, SERVFAIL, NXDOMAIN] = [0, 2, 3]
 
 /** What a name is answered with: addresses (none: the name is there and has none), a failure, or not at all. */
 export type DnsAnswer = readonly string[] | 'refuses' | 'silent'
 
+/** One answer for the name of a service. */
+export interface Service {
+  readonly target: string
+  readonly port: number
+  readonly weight?: number
+}
+
 /**
  * A name server on loopback, over UDP, whose answers a test changes while it runs. A name that it lacks is NXDOMAIN.
  */
 export class DnsServer {
   readonly names = new Map<string, DnsAnswer>()
+  readonly services = new Map<string, readonly Service[]>()
   /** Names that were asked for, in their order. */
   readonly asked: string[] = []
   readonly #socket: Socket
@@ -54,14 +62,17 @@ export class DnsServer {
     const type = TYPES[query.readUInt16BE(end) as keyof typeof TYPES]
     const family = type === 'A' ? 4 : type === 'AAAA' ? 6 : undefined
     const ips = known === undefined || known === 'refuses' ? [] : known.filter((ip) => isIP(ip) === family)
-    const code = known === undefined ? NXDOMAIN : known === 'refuses' ? SERVFAIL : NO_ERROR
+    const services = type === 'SRV' ? (this.services.get(name.toLowerCase()) ?? []) : []
+    const records = [...ips.map(recordOf), ...services.map(serviceOf)]
+    const code =
+      services.length > 0 ? NO_ERROR : known === undefined ? NXDOMAIN : known === 'refuses' ? SERVFAIL : NO_ERROR
     const head = Buffer.alloc(12)
     query.copy(head, 0, 0, 2)
     // An answer, with recursion wanted and to be had.
     head.writeUInt16BE(0x8180 | code, 2)
     head.writeUInt16BE(1, 4)
-    head.writeUInt16BE(ips.length, 6)
-    return Buffer.concat([head, query.subarray(12, end + 4), ...ips.map(recordOf)])
+    head.writeUInt16BE(records.length, 6)
+    return Buffer.concat([head, query.subarray(12, end + 4), ...records])
   }
 }
 
@@ -75,16 +86,28 @@ function questionOf(query: Buffer): { readonly name: string; readonly end: numbe
   return { name: labels.join('.'), end: at + 1 }
 }
 
-/** The name is that of the question. */
 function recordOf(ip: string): Buffer {
   const address = isIP(ip) === 4 ? Buffer.from(ip.split('.').map(Number)) : groupsOf(ip)
+  return resourceOf(address.length === 4 ? 1 : 28, address)
+}
+
+function serviceOf({ target, port, weight = 1 }: Service): Buffer {
+  const numbers = Buffer.alloc(6)
+  numbers.writeUInt16BE(weight, 2)
+  numbers.writeUInt16BE(port, 4)
+  const labels = target.split('.').map((label) => Buffer.from([label.length, ...Buffer.from(label)]))
+  return resourceOf(33, Buffer.concat([numbers, ...labels, Buffer.from([0])]))
+}
+
+/** The name is that of the question. */
+function resourceOf(type: number, data: Buffer): Buffer {
   const head = Buffer.alloc(12)
   head.writeUInt16BE(0xc0_0c, 0)
-  head.writeUInt16BE(address.length === 4 ? 1 : 28, 2)
+  head.writeUInt16BE(type, 2)
   head.writeUInt16BE(1, 4)
   head.writeUInt32BE(TTL_S, 6)
-  head.writeUInt16BE(address.length, 10)
-  return Buffer.concat([head, address])
+  head.writeUInt16BE(data.length, 10)
+  return Buffer.concat([head, data])
 }
 
 function groupsOf(ip: string): Buffer {

@@ -4,7 +4,17 @@ import { containerObstacle } from './container.ts'
 import { debianTree, finished, TREE_MS_MAX } from './debian-tree.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const PACKAGES = ['haproxy', 'pebble', 'procps', 'iproute2', 'ca-certificates', 'openssl', 'bubblewrap', 'curl']
+const PACKAGES = [
+  'haproxy',
+  'pebble',
+  'procps',
+  'iproute2',
+  'ca-certificates',
+  'openssl',
+  'bubblewrap',
+  'curl',
+  'rsyslog-openssl',
+]
 /** They wait more than they compute. */
 const AT_ONCE = 3
 /** As `.ci/test.mjs` starts them. */
@@ -16,6 +26,8 @@ set -e
 mount -t tmpfs none /mnt; mkdir /mnt/upper /mnt/work /mnt/root
 mount -t overlay overlay -o lowerdir="$1",upperdir=/mnt/upper,workdir=/mnt/work /mnt/root
 mount -t proc proc /mnt/root/proc; mount --bind /dev /mnt/root/dev; mount -t tmpfs none /mnt/root/tmp
+# The C library finds localhost nowhere else.
+echo '127.0.0.1 localhost' >>/mnt/root/etc/hosts
 # Under its own name: the code that is kept in it is looked for by that.
 mkdir -p "/mnt/root$2"
 mount --bind "$2" "/mnt/root$2"; mount -o remount,ro,bind "/mnt/root$2"

@@ -11,6 +11,8 @@ import { output } from './tls-frontend.ts'
 export interface PebbleOptions {
   /** Where it asks for what HTTP-01 answers. */
   readonly httpPort: number
+  /** Where it makes the handshakes of TLS-ALPN-01. */
+  readonly tlsPort?: number
   readonly env?: Readonly<Record<string, string>>
   /** Where names are, but for 127.0.0.1. */
   readonly hosts?: Readonly<Record<string, string>>
@@ -18,8 +20,11 @@ export interface PebbleOptions {
   readonly bindings?: Readonly<Record<string, string>>
 }
 
-/** A CA for tests, by those who made RFC 8555: names are at 127.0.0.1. It ends with the test. */
-export async function pebbleFixture(test: Test, { httpPort, env = {}, hosts = {}, bindings }: PebbleOptions) {
+/**
+ * A CA for tests, by those who made RFC 8555: names are at 127.0.0.1. It ends with the test. `dns` is the port of its
+ * name server, `names` that at which the name server is told what to say.
+ */
+export async function pebbleFixture(test: Test, { httpPort, tlsPort, env = {}, hosts = {}, bindings }: PebbleOptions) {
   const { pair, folder } = certificateMaker(test)
   const [port, management, dns, names] = [await freePort(), await freePort(), await freePort(), await freePort()]
   const root = pair({ name: 'root.test', isCa: true })
@@ -35,7 +40,7 @@ export async function pebbleFixture(test: Test, { httpPort, env = {}, hosts = {}
     certificate: inFolder('pebble.crt', server.cert),
     privateKey: inFolder('pebble.key', server.key),
     httpPort,
-    tlsPort: await freePort(),
+    tlsPort: tlsPort ?? (await freePort()),
     ocspResponderURL: '',
     externalAccountBindingRequired: bindings !== undefined,
     externalAccountMACKeys: bindings ?? {},
@@ -85,5 +90,5 @@ export async function pebbleFixture(test: Test, { httpPort, env = {}, hosts = {}
       `http://127.0.0.1:${names}/add-a`,
     )
   }
-  return { directoryUrl, root: root.cert, start, stop, log: () => log }
+  return { directoryUrl, root: root.cert, start, stop, log: () => log, dns, names }
 }

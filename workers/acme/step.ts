@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import type { Authorization, Client, Order } from 'acme-client'
-import type { AcmeFailed, AcmeStep, AcmeStepped } from '../../src/model/acme.ts'
+import type { AcmeAnswer, AcmeFailed, AcmeStep, AcmeStepped } from '../../src/model/acme.ts'
 import { askCa, type Door, doors, saidIn } from './door.ts'
 
 /** Between two looks at what the CA has not decided, where it does not say. */
@@ -75,16 +76,37 @@ async function ordered(client: Client, { account, names }: AcmeStep): Promise<Ac
   return { is: 'ordered', orderUrl: url, accountUrl: client.getAccountUrl() }
 }
 
+interface Asked {
+  readonly name: string
+  readonly challenge: Authorization['challenges'][number]
+}
+
 /** Has the CA look at each name that it has not looked at. */
-async function answered(client: Client, order: Order, { challenge: type }: AcmeStep, door: Door): Promise<AcmeStepped> {
+async function answered(client: Client, order: Order, step: AcmeStep, door: Door): Promise<AcmeStepped> {
+  const { challenge: type, progress } = step
+  const asked: Asked[] = []
   for (const authorization of await client.getAuthorizations(order)) {
-    if (authorization.status === 'invalid') return failed(refusalIn(authorization), true)
-    if (authorization.status !== 'pending') continue
-    const challenge = authorization.challenges.find((one) => one.type === type)
-    if (challenge === undefined) return failed(`The CA offers no ${type} for ${authorization.identifier.value}`, true)
-    if (challenge.status === 'pending') await client.completeChallenge(challenge)
+    const { status, identifier, challenges } = authorization
+    if (status === 'invalid') return failed(refusalIn(authorization), true)
+    if (status !== 'pending') continue
+    const challenge = challenges.find((one) => one.type === type)
+    if (challenge === undefined) return failed(`The CA offers no ${type} for ${identifier.value}`, true)
+    asked.push({ name: identifier.value, challenge })
   }
+  // What HTTP-01 answers is known already; anything else is made known before the CA looks.
+  if (type !== 'http-01' && progress.answers === undefined) {
+    const answers = await Promise.all(asked.map((one) => answerTo(client, one)))
+    return { is: 'promised', answers }
+  }
+  for (const { challenge } of asked) if (challenge.status === 'pending') await client.completeChallenge(challenge)
   return { is: 'waiting', after_s: door.retryAfter_s ?? LOOK_AFTER_S }
+}
+
+async function answerTo(client: Client, { name, challenge }: Asked): Promise<AcmeAnswer> {
+  const promise = await client.getChallengeKeyAuthorization(challenge)
+  // Of a TXT record the library gives the digest already.
+  if (challenge.type === 'dns-01') return { name: `_acme-challenge.${name}`, value: promise }
+  return { name, value: createHash('sha256').update(promise).digest('base64url') }
 }
 
 /** The key is kept before it is used. */

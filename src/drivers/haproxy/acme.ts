@@ -1,10 +1,11 @@
-import { type AcmeAccount, HTTP_PORT } from '../../model/acme.ts'
+import { type AcmeAccount, type AcmeOrder, HTTP_PORT } from '../../model/acme.ts'
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { thumbprintOf } from '../../rules/acme.ts'
 import { servedFrontends } from './resting.ts'
 import { linesOf, quoted, type Statement } from './statement.ts'
 import { portRanges } from './tls.ts'
+import { whyUnvalidated } from './tls-alpn.ts'
 
 /** A line of HAProxy has 64 words at the most. */
 const NAMES_PER_LINE = 40
@@ -20,9 +21,17 @@ const takesChallenges = (frontend: L7Frontend, account: AcmeAccount): boolean =>
   frontend.mode === 'http' &&
   portRanges(frontend).some(({ first, last, isTls }) => !isTls && first <= portOf(account) && portOf(account) <= last)
 
-/** Why HTTP-01 cannot be answered, in words that follow a field; undefined when it can. */
-export function whyUnanswered(view: ConfigView, account: AcmeAccount): string | undefined {
-  if (servedFrontends(view).some((frontend) => takesChallenges(frontend, account))) return undefined
+/** Why a CA would get no answer, in words that follow a field; undefined when it gets one. */
+export function whyUnanswered(
+  view: ConfigView,
+  account: AcmeAccount,
+  { challenge }: Pick<AcmeOrder, 'challenge'>,
+): string | undefined {
+  // The script knows who is asked.
+  if (challenge === 'dns-01') return undefined
+  const frontends = servedFrontends(view)
+  if (challenge === 'tls-alpn-01') return whyUnvalidated(frontends, account)
+  if (frontends.some((frontend) => takesChallenges(frontend, account))) return undefined
   const port = portOf(account)
   return `needs an enabled frontend of mode http that takes port ${port} without TLS, where the CA asks: make one, or give the frontend of the site port ${port} and httpRedirectToHttps`
 }

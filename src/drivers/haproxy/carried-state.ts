@@ -20,9 +20,7 @@ export function carriedState(serversState: string, config: string): string {
   if (known.length === 0) return NO_STATE
   const weights = weightsOf(config)
   const carried = known.flatMap((cells) => {
-    const place = cellOf(cells, 'srv_fqdn') === NONE ? cellOf(cells, 'srv_addr') : cellOf(cells, 'srv_fqdn')
-    const server = `${cellOf(cells, 'be_name')}/${cellOf(cells, 'srv_name')}`
-    const weight = weights.get(`${server} ${place} ${cellOf(cells, 'srv_port')}`)
+    const weight = weights.get(`${cellOf(cells, 'be_name')}/${cellOf(cells, 'srv_name')} ${placeIn(cells)}`)
     if (weight === undefined) return []
     const changed = new Map([
       [COLUMN['srv_admin_state'], '0'],
@@ -37,9 +35,18 @@ export function carriedState(serversState: string, config: string): string {
 const NONE = '-'
 const cellOf = (cells: readonly string[], name: string): string => cells[COLUMN[name] ?? -1] ?? ''
 
+/** Where the file says that it is. The host and the port of a server with an SRV record are those of the answer. */
+function placeIn(cells: readonly string[]): string {
+  const service = cellOf(cells, 'srvrecord')
+  if (service !== NONE) return `${service} 0`
+  const name = cellOf(cells, 'srv_fqdn')
+  return `${name === NONE ? cellOf(cells, 'srv_addr') : name} ${cellOf(cells, 'srv_port')}`
+}
+
 /** Whether it is out by its check, or in by an address that its name has. */
 function isKnown(cells: readonly string[]): boolean {
-  if ((Number(cellOf(cells, 'srv_admin_state')) & ~4) !== 0) return false
+  // Disabled by the file is nothing, and neither is that an SRV record named it.
+  if ((Number(cellOf(cells, 'srv_admin_state')) & ~(4 | 64)) !== 0) return false
   const isNamed = cellOf(cells, 'srv_fqdn') !== NONE && cellOf(cells, 'srv_addr') !== NONE
   return isNamed || cellOf(cells, 'srv_op_state') === '0'
 }

@@ -10,16 +10,14 @@ import {
   replacementSteps,
 } from './certificates.ts'
 import { checkFolder, checkSteps, haproxyCheckFiles, programBackends } from './checks.ts'
-import { challengeStatements } from './acme.ts'
 import { backendDifference, type Difference, differenceOf, serverEffect, same } from './changes.ts'
 import { diagnoseOutput } from './diagnose.ts'
-import { frontendSyntax } from './frontend.ts'
+import { challengeSyntax, frontendSyntax } from './frontend.ts'
 import { mapFiles, mapSteps, mapTidying } from './maps.ts'
 import type { HaproxyPaths } from './paths.ts'
 import { newPorts } from './port-clashes.ts'
 import { renderConfig } from './render.ts'
 import { servedFrontends } from './resting.ts'
-import { textOf } from './statement.ts'
 import { RUNTIME_COMMANDS_MAX, runtimeStep } from './runtime.ts'
 import { memberOf, portionsOf, serverOf } from './server.ts'
 import { certificateProblems } from './verify-certificates.ts'
@@ -219,7 +217,7 @@ function frontendEffect(
 /** Frontends answer for the names that are ordered. */
 function challengesEffect(running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
   const frontends = [...desired.list('l7Frontends')].filter(({ id }) => running.get('l7Frontends', id) !== undefined)
-  const answers = (view: ConfigView) => textOf(frontends.flatMap((frontend) => challengeStatements(frontend, view)))
+  const answers = (view: ConfigView) => frontends.map((frontend) => challengeSyntax(frontend, view)).join('')
   return answers(running) === answers(desired) ? undefined : 'reload'
 }
 

@@ -8,8 +8,19 @@ import { isResting } from '../resting.ts'
 import { frontendRules } from './l7-rules.ts'
 import type { Folders } from './paths.ts'
 import { rawOfProxy } from './raw.ts'
-import { commentText, type Line, linesOf, type Owner, type Statement, textOf, VALUES_PER_LINE } from './statement.ts'
-import { httpsStatements, portRanges, quicOptions, tlsOptions } from './tls.ts'
+import {
+  commentText,
+  endpointText,
+  type Line,
+  linesOf,
+  type Owner,
+  quote,
+  type Statement,
+  textOf,
+  VALUES_PER_LINE,
+} from './statement.ts'
+import { httpsStatements, type PortRange, portRanges, quicOptions, tlsOptions } from './tls.ts'
+import { ownParts, passedSocket, passingStatements } from './tls-alpn.ts'
 
 /** Longest wait for the headers of a request, so that slow senders cannot hold connections open. */
 const REQUEST_HEADERS_S = 10
@@ -24,7 +35,7 @@ export function frontendStatements(frontend: L7Frontend, view: ConfigView, folde
   }
   const line = linesOf('l7Frontends', frontend.id)
   const lines = [
-    ...binds(frontend, view, folders.certificates).map((bind): Line => [bind, 'ports']),
+    ...binds(frontend, view, folders).map((bind): Line => [bind, 'ports']),
     ...connectionLines(frontend),
     ...(frontend.mode === 'http' ? waitingLines(frontend) : []),
   ]
@@ -42,6 +53,7 @@ export function frontendStatements(frontend: L7Frontend, view: ConfigView, folde
     ...[...frontendRules(frontend, view, folders.maps), ...defaultLines(frontend, view)].map(([text, field]) =>
       line(text, field),
     ),
+    ...passingStatements(frontend, view, folders, passingOf(frontend)),
   ]
 }
 
@@ -103,21 +115,48 @@ const compressionLines = (types: readonly string[] = COMPRESSED) => [
   `compression type ${types.join(' ')}`,
 ]
 
-/** One bind line for each port or range. `::` takes IPv6 alone, so that `0.0.0.0` can have the same port. */
-function binds(frontend: L7Frontend, view: ConfigView, folder: string): readonly string[] {
-  const address = isIpv6(frontend.ip) ? `[${frontend.ip}]` : frontend.ip
-  const only = canonicalIp(frontend.ip) === '::' ? ' v6only' : ''
+/** `::` takes IPv6 alone, so that `0.0.0.0` can have the same port. */
+const onlyOf = ({ ip }: L7Frontend): string => (canonicalIp(ip) === '::' ? ' v6only' : '')
+
+/** What a bind line says of a place, before TLS. */
+function placeOf(frontend: L7Frontend, ports: number | string): string {
   const proxy = frontend.proxyProtocol === true ? ' accept-proxy' : ''
-  const protocol = isIpv6(frontend.ip) ? 'quic6' : 'quic4'
-  return portRanges(frontend).flatMap(({ first, last, isTls }) => {
-    const place = `${address}:${first === last ? first : `${first}-${last}`}`
-    if (!isTls) return [`bind ${place}${only}${proxy}`]
-    const quic = frontend.http3 === true ? [`bind ${protocol}@${place}${only}${quicOptions(frontend, folder)}`] : []
-    return [`bind ${place}${only}${proxy}${tlsOptions(frontend, view, folder)}`, ...quic]
-  })
+  return `${endpointText(frontend.ip, null)}:${ports}${onlyOf(frontend)}${proxy}`
 }
 
-const NO_FOLDERS: Folders = { certificates: '', maps: '' }
+const portsText = ({ first, last }: PortRange): string => (first === last ? String(first) : `${first}-${last}`)
+
+/** One bind line for each port or range, and one for what is looked at before. */
+function binds(frontend: L7Frontend, view: ConfigView, folders: Folders): readonly string[] {
+  const { certificates: folder, account } = folders
+  const quic = isIpv6(frontend.ip) ? 'quic6' : 'quic4'
+  const quicPlace = (range: PortRange) =>
+    `${quic}@${endpointText(frontend.ip, null)}:${portsText(range)}${onlyOf(frontend)}`
+  const passed = passedSocket(frontend, view, folders)
+  const owner = account === undefined ? '' : ` user ${account}`
+  const own = portRanges(frontend).flatMap((range) => {
+    if (!range.isTls) return [`bind ${placeOf(frontend, portsText(range))}`]
+    const parts = ownParts(range, frontend, view).map(
+      (part) => `bind ${placeOf(frontend, portsText(part))}${tlsOptions(frontend, view, folder)}`,
+    )
+    return frontend.http3 === true ? [...parts, `bind ${quicPlace(range)}${quicOptions(frontend, folder)}`] : parts
+  })
+  if (passed === undefined) return own
+  return [...own, `bind unix@${quote(passed)}${owner} mode 600 accept-proxy${tlsOptions(frontend, view, folder)}`]
+}
+
+const passingOf = (frontend: L7Frontend) => ({
+  bind: (port: number) => `bind ${placeOf(frontend, port)}`,
+  expecting: expectedProxies(frontend),
+})
+
+const NO_FOLDERS: Folders = { certificates: '', maps: '', sockets: '', challenges: '', account: undefined }
+
+/** What a frontend has for CAs. */
+export function challengeSyntax(frontend: L7Frontend, view: ConfigView): string {
+  const passing = passingStatements(frontend, view, NO_FOLDERS, passingOf(frontend))
+  return textOf([...(frontend.mode === 'http' ? challengeStatements(frontend, view) : []), ...passing])
+}
 
 /** All that a running HAProxy would have to be reloaded for, wherever its files are, and whatever is in its maps. */
 export function frontendSyntax(frontend: L7Frontend, view: ConfigView): string {

@@ -1,5 +1,5 @@
 import { parseIp } from '../../base/ip-network.ts'
-import { resolvedAt } from '../../model/real-server.ts'
+import { isService, type RealServer, resolvedAt } from '../../model/real-server.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { endpointText } from './statement.ts'
 
@@ -11,10 +11,19 @@ const RESOLVERS = 'names'
  * are in maintenance. A live name is not asked for at the start, where silent name servers hold up everything, but at
  * once after it. Over a reload HAProxy keeps the address that it had.
  */
-export const RESOLVING = {
+const RESOLVING = {
   start: ' init-addr last,libc,none',
   live: ` resolvers ${RESOLVERS} resolve-prefer ipv4 init-addr last,none`,
 } as const satisfies Record<'start' | 'live', string>
+
+/** Servers with the same name of SRV records get an answer each. Weights are ours: 0 is a server that drains. */
+const SERVICE = `${RESOLVING.live} resolve-opts ignore-weight`
+
+/** What a server line says of where the server is; nothing of an address. */
+export function resolvingWords(real: RealServer): string {
+  const at = resolvedAt(real)
+  return at === undefined ? '' : isService(real.ip) ? SERVICE : RESOLVING[at]
+}
 
 /** As many as the C library heeds. */
 const SERVERS_MAX = 3
@@ -37,6 +46,11 @@ export function hasNames(view: ConfigView, at: 'start' | 'live'): boolean {
   return false
 }
 
+export function hasServices(view: ConfigView): boolean {
+  for (const real of view.list('realServers')) if (isService(real.ip)) return true
+  return false
+}
+
 /** One silent name holds up the start, and each check of the file, for two seconds instead of twenty. */
 export const RESOLVER_PATIENCE = 'setenv RES_OPTIONS "timeout:1 attempts:1"'
 
@@ -44,7 +58,10 @@ export const RESOLVER_PATIENCE = 'setenv RES_OPTIONS "timeout:1 attempts:1"'
  * Who is asked for live names, how often, and how long an answer holds when there is no other. That a name is gone
  * must have been answered for ten seconds; name servers that fail or are silent take no server out.
  */
-export function resolversLines(nameServers: readonly string[] = LOCAL): readonly string[] {
+export function resolversLines(
+  nameServers: readonly string[] = LOCAL,
+  { services = false }: { readonly services?: boolean } = {},
+): readonly string[] {
   return [
     `resolvers ${RESOLVERS}`,
     ...nameServers.map((address, at) => `    nameserver dns${at + 1} ${address}`),
@@ -54,6 +71,8 @@ export function resolversLines(nameServers: readonly string[] = LOCAL): readonly
     '    timeout retry 1s',
     '    hold valid 10s',
     '    hold nx 10s',
+    // Some name servers answer with a few of many records at a time.
+    ...(services ? ['    hold obsolete 10s'] : []),
     ...['refused', 'timeout', 'other'].map((failure) => `    hold ${failure} 24d`),
   ]
 }

@@ -9,6 +9,8 @@ export interface HaproxyPaths {
   readonly statsSocket: string
   /** Stick tables pass from the old to the new worker through this socket. */
   readonly peersSocket: string
+  /** Where the daemon answers validations of CAs. */
+  readonly challengeSocket: string
   /** What a new worker is told of servers that are down or have names. */
   readonly stateFile: string
   /** Where the first configuration goes that somebody else wrote; undefined where there can be none. */
@@ -21,10 +23,16 @@ export interface HaproxyPaths {
   readonly sharing?: Sharing | undefined
 }
 
-/** Folders of ours whose files haproxy.cfg names. */
+/** Places of ours that haproxy.cfg names. */
 export interface Folders {
   readonly certificates: string
   readonly maps: string
+  /** Of sockets that HAProxy makes for itself. */
+  readonly sockets: string
+  /** See `HaproxyPaths`. */
+  readonly challenges: string
+  /** Account that the workers switch to, where they do. */
+  readonly account: string | undefined
 }
 
 /** A socket name holds 107 bytes in Linux, of which HAProxy needs some for the suffixes of its temporary names. */
@@ -41,6 +49,7 @@ export function supervisedPaths(folder: string): HaproxyPaths {
     masterSocket: `${folder}/master.sock`,
     statsSocket: `${folder}/stats.sock`,
     peersSocket: `${folder}/peers.sock`,
+    challengeSocket: `${folder}/acme.sock`,
     stateFile: `${folder}/${STATE_FILE}`,
     foundCopy: undefined,
     runAs: undefined,
@@ -55,6 +64,7 @@ export function debianPaths(stateFolder: string): HaproxyPaths {
     masterSocket: '/run/haproxy-master.sock',
     statsSocket: '/run/haproxy/admin.sock',
     peersSocket: '/run/haproxy/peers.sock',
+    challengeSocket: '/run/fulcrum/acme.sock',
     stateFile: `${stateFolder}/haproxy.${STATE_FILE}`,
     foundCopy: `${stateFolder}/haproxy.cfg.before-fulcrum`,
     runAs: { user: 'haproxy', group: 'haproxy' },

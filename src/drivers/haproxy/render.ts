@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { isLogged } from '../../model/access-log.ts'
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
@@ -9,7 +10,7 @@ import { frontendStatements } from './frontend.ts'
 import { limitsOf } from './l7-rules.ts'
 import { mapFolder } from './maps.ts'
 import type { Folders, HaproxyPaths } from './paths.ts'
-import { hasNames, RESOLVER_PATIENCE, resolversLines } from './host-names.ts'
+import { hasNames, hasServices, RESOLVER_PATIENCE, resolversLines } from './host-names.ts'
 import { rawOfWhole } from './raw.ts'
 import { servedFrontends } from './resting.ts'
 import { alone, amongNodes, localPeer, type Sharing, sharesTable } from './sharing.ts'
@@ -29,7 +30,13 @@ export function renderConfig(view: ConfigView, paths: HaproxyPaths): string {
   return text
 }
 
-const foldersOf = (paths: HaproxyPaths): Folders => ({ certificates: certificateFolder(paths), maps: mapFolder(paths) })
+const foldersOf = (paths: HaproxyPaths): Folders => ({
+  certificates: certificateFolder(paths),
+  maps: mapFolder(paths),
+  sockets: dirname(paths.peersSocket),
+  challenges: paths.challengeSocket,
+  account: paths.runAs?.user,
+})
 
 /** The record behind each line of the same file; the first line is at index 0. */
 export function lineOwners(view: ConfigView, paths: HaproxyPaths): readonly (Owner | undefined)[] {
@@ -57,7 +64,9 @@ function preamble(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
     ...DEFAULTS,
     ...rawOfWhole(view, 'defaults'),
     ...ring,
-    ...(hasNames(view, 'live') ? [EMPTY, ...resolversLines(paths.nameServers).map(plain)] : []),
+    ...(hasNames(view, 'live')
+      ? [EMPTY, ...resolversLines(paths.nameServers, { services: hasServices(view) }).map(plain)]
+      : []),
   ]
   if (!isShared) return statements
   const peers = sharing === undefined ? alone(paths.peersSocket) : amongNodes(sharing, certificateFolder(paths))

@@ -129,16 +129,18 @@ function rowExpectation({ before, after }: ServerChange): RowExpectation {
 }
 
 /**
- * How `show servers state` prints this server. Of the admin state, bit 4 only says that the file had it disabled, and
- * bit 32 that its name is not resolved. Whatever address a name has is right.
+ * How `show servers state` prints this server. Of the admin state, bit 4 only says that the file had it disabled,
+ * bit 32 that its name is not resolved, and bit 64 that an SRV record named it. Whatever address a name has is right.
  */
 export function stateColumns(entry: Server): Readonly<Record<string, readonly string[]>> {
   const admin = entry.halted ? [1, 5] : [0, 4]
   const unresolved = entry.isName ? admin.map((state) => state + 32) : []
+  const known = [...admin, ...unresolved]
+  const ofService = entry.isService ? known.map((state) => state + 64) : []
   return {
     ...(entry.isName ? {} : { srv_addr: printedIps(entry.ip) }),
-    srv_port: [String(entry.port ?? 0)],
+    ...(entry.isService ? {} : { srv_port: [String(entry.port ?? 0)] }),
     srv_uweight: [String(entry.weight)],
-    srv_admin_state: [...admin, ...unresolved].map(String),
+    srv_admin_state: [...known, ...ofService].map(String),
   }
 }

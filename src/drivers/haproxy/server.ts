@@ -1,9 +1,9 @@
 import type { HealthCheckSetting } from '../../model/health-check.ts'
 import type { L7Backend, L7Real } from '../../model/layer7.ts'
-import { type RealServer, resolvedAt } from '../../model/real-server.ts'
+import { isService, type RealServer, resolvedAt } from '../../model/real-server.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { serverCheck } from './checks.ts'
-import { RESOLVING } from './host-names.ts'
+import { resolvingWords } from './host-names.ts'
 import { commentText, endpointText, quote } from './statement.ts'
 
 /** Backends that choose a server by hashing over stable numbers, so that one server more or less moves few clients. */
@@ -30,6 +30,8 @@ export interface Server {
   /** Or its host name. */
   readonly ip: string
   readonly isName: boolean
+  /** Of SRV records, which say the port as well. */
+  readonly isService: boolean
   /** null: the port that the client used. */
   readonly port: number | null
   /** 0 while drained. */
@@ -108,8 +110,7 @@ export function serverOf(backend: L7Backend, ripId: string, view: ConfigView): S
 }
 
 function server(member: L7Real, real: RealServer, { optionsOf, divisor }: Resolved): Server {
-  const resolved = resolvedAt(real)
-  const options = optionsOf(member) + (resolved === undefined ? '' : RESOLVING[resolved])
+  const options = optionsOf(member) + resolvingWords(real)
   const port = member.port ?? real.port
   const weight = real.state === 'drained' ? 0 : Math.ceil((member.weight ?? real.weight) / divisor)
   const halted = real.state === 'halted'
@@ -119,7 +120,8 @@ function server(member: L7Real, real: RealServer, { optionsOf, divisor }: Resolv
   return {
     id: real.id,
     ip: real.ip,
-    isName: resolved !== undefined,
+    isName: resolvedAt(real) !== undefined,
+    isService: isService(real.ip),
     port,
     weight,
     halted,

@@ -1,8 +1,10 @@
 import { checkProblems } from '../../health-checks/rules.ts'
 import type { L7Backend, L7Frontend, L7Real } from '../../model/layer7.ts'
+import { isService } from '../../model/real-server.ts'
 import type { ConfigView, SectionName } from '../../model/sections.ts'
 import type { Problem } from '../../model/problem.ts'
 import { backendProblems as ownProblems, frontendProblems as ownFrontendProblems } from '../../rules/layer7.ts'
+import { memberPortProblems } from '../../rules/host-names.ts'
 import { rawProblems } from '../../rules/l7-raw.ts'
 import { whyUnusable } from './address.ts'
 import { FALLBACK } from './backend.ts'
@@ -82,6 +84,8 @@ function backendProblems(backend: L7Backend, view: ConfigView): readonly Problem
   for (const { field, message } of checkProblems(backend.healthCheck, 'layer-7', view)) {
     add(field, `Backend ${backend.name}: ${field} ${message}`)
   }
+  for (const { field, message } of memberPortProblems(backend, (id) => view.get('realServers', id)))
+    add(field, `Backend ${backend.name}: ${field} ${message}`)
   for (const [index, member] of backend.reals.entries()) memberProblems(member, index, backend, view, add)
   return problems
 }
@@ -99,7 +103,7 @@ function memberProblems(
     return
   }
   if (member.ripId === FALLBACK) add(`reals.${index}.ripId`, `The id ${FALLBACK} is kept for the fallback server`)
-  if (backend.healthCheck.type !== 'none' && (member.port ?? real.port) === null) {
+  if (backend.healthCheck.type !== 'none' && (member.port ?? real.port) === null && !isService(real.ip)) {
     add(`reals.${index}.port`, `Real server ${real.name} has no port of its own, so its health cannot be checked`)
   }
 }

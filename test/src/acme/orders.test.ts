@@ -57,6 +57,8 @@ function fixture(test: Tap, says: AcmeStepped[], more: Partial<AcmeOrdersParts> 
     read: async (pem) =>
       readCertificate({ upload: { form: 'pem', pem }, password: '', force: false, now_ms: clock.now_ms() }),
     whyUnanswered: () => undefined,
+    records: { present: async () => undefined, remove: async () => ({ left: [], why: undefined }) },
+    whyInvisible: async () => undefined,
     inTurn: async (work) => work().then(() => true),
     allowsLoopback: false,
     events: { publish: (_, data) => void events.push(data) },
@@ -276,4 +278,123 @@ t.test('an end does not wait for a CA that does not answer', async (test) => {
   await orders.close()
   await look
   test.same(Object.keys(progress() ?? {}), ['of'])
+})
+
+const PROMISED = [
+  { name: '_acme-challenge.site.test', value: 'one' },
+  { name: '_acme-challenge.site.test', value: 'two' },
+]
+
+/** An order by DNS-01, and what its script and the name servers are to say. */
+function dnsFixture(test: Tap, says: AcmeStepped[], dns: object = {}) {
+  const calls: string[] = []
+  const said: { present?: string; remove?: string; invisible?: string } = {}
+  const made = fixture(test, says, {
+    records: {
+      async present(_, answers) {
+        calls.push(`present ${answers.length}`)
+        return said.present
+      },
+      async remove(_, answers) {
+        calls.push(`remove ${answers.length}`)
+        return said.remove === undefined ? { left: [], why: undefined } : { left: [...answers], why: said.remove }
+      },
+    },
+    async whyInvisible() {
+      calls.push('look')
+      return said.invisible
+    },
+  })
+  made.stored.order = { ...made.stored.order, challenge: 'dns-01', dns: { scriptId: 's', ...dns } }
+  return { ...made, calls, said }
+}
+
+t.test('records are made and seen before the CA is told to look, and removed when it is over', async (test) => {
+  const { orders, says, asked, calls, progress, pair, issued } = dnsFixture(test, [])
+  const made = pair({ name: 'www.site.test', days: 90 })
+  says.push(
+    ORDERED,
+    { is: 'promised', answers: PROMISED },
+    WAITING,
+    { is: 'keyed', privateKey: made.key },
+    issued(made),
+  )
+  await orders.look()
+  test.same(calls, ['present 2', 'look', 'remove 2'])
+  test.same(asked[2]?.progress.answers, PROMISED)
+  test.same(Object.keys(progress() ?? {}).toSorted(), ['issued', 'issuedAt_ms', 'of'])
+})
+
+t.test('an order that waits for its records is looked at every five seconds, up to its patience', async (test) => {
+  const made = dnsFixture(test, [ORDERED, { is: 'promised', answers: PROMISED }], { delay: 7, visibleWithin: 10 })
+  made.said.invisible = '192.0.2.53 does not show it'
+  const { orders, clock, calls, progress } = made
+  await orders.look()
+  test.same(calls, ['present 2'], 'the delay')
+  clock.advance(4_000)
+  await orders.look()
+  clock.advance(2_000)
+  await orders.look()
+  test.same(calls, ['present 2'])
+  for (let seconds = 0; seconds < 12; seconds += 5) {
+    clock.advance(5_000)
+    await orders.look()
+  }
+  test.same(calls, ['present 2', 'look', 'look', 'look', 'remove 2'])
+  test.match(progress(), {
+    failures: 1,
+    lastError: /^After \d+ s, 192\.0\.2\.53 does not show it$/,
+    orderUrl: undefined,
+  })
+  test.equal(made.asked.length, 2, 'the CA was not told')
+})
+
+t.test('what was under way goes on after a crash, wherever that was', async (test) => {
+  const { orders, says, calls, kept, progress } = dnsFixture(test, [])
+  const under = { orderUrl: ORDERED.orderUrl, accountUrl: ORDERED.accountUrl, answers: PROMISED }
+  kept(under)
+  says.push(failed())
+  await orders.look()
+  test.same(calls, ['present 2', 'look', 'remove 2'], 'nobody knows whether they were made')
+  kept({ ...under, presentedAt_ms: Date.now(), isVisible: true })
+  says.push(failed())
+  await orders.look()
+  test.same(calls.slice(3), ['remove 2'])
+  kept({ failures: 1, failedAt_ms: Date.now() + 60_000, wait_s: 300, leftovers: PROMISED })
+  says.push(failed())
+  await orders.look()
+  test.same(calls.slice(4), ['remove 2'])
+  test.equal(progress()?.leftovers, undefined)
+})
+
+t.test('what cannot be removed is tried again later and later, and at once with the next end', async (test) => {
+  const made = dnsFixture(test, [ORDERED, { is: 'promised', answers: PROMISED }])
+  const { orders, says, said, calls, clock, progress } = made
+  said.present = 'the script ended with 1'
+  said.remove = 'it is down'
+  await orders.look()
+  test.match(progress(), { failures: 1, lastError: 'the script ended with 1', leftovers: PROMISED })
+  await orders.look()
+  test.same(calls, ['present 2', 'remove 2'], 'not at once')
+  clock.advance(300_000)
+  says.push(ORDERED, { is: 'promised', answers: PROMISED })
+  await orders.look()
+  test.equal(calls.at(-1), 'remove 4', 'with those of the next order')
+  delete said.remove
+  clock.advance(299_000)
+  await orders.look()
+  test.equal(calls.length, 4)
+  clock.advance(1_000)
+  await orders.look()
+  test.equal(calls.at(-1), 'remove 4')
+  test.equal(progress()?.leftovers, undefined)
+})
+
+t.test('an order that is deleted has its records removed by who made them', async (test) => {
+  const made = dnsFixture(test, [ORDERED, { is: 'promised', answers: PROMISED }], { delay: 60 })
+  await made.orders.look()
+  made.stored.order = { ...made.stored.order, id: 'another' }
+  made.says.push(failed())
+  await made.orders.look()
+  test.same(made.calls, ['present 2', 'remove 2'])
 })

@@ -7,6 +7,7 @@ const CASES: Readonly<Record<ParameterDeclaration['type'], { right: readonly str
   port: { right: ['1', '65535'], wrong: ['0', '65536', '-1', '80 ', ''] },
   path: { right: ['/', '/a b/c', '/..a'], wrong: ['', 'a', '/a/../b', '/..', './a'] },
   hostname: { right: ['a.example', '192.0.2.1', '2001:db8::1'], wrong: ['', 'a_b', '-a', '999.1.1.1', 'a b', 'a;b'] },
+  secret: { right: ['', "a'b$(x)"], wrong: ['a\nb'] },
   string: { right: ['', "a'b$(x)", 'ü'], wrong: ['a\nb', 'a\u0000', '\u001b'] },
 }
 

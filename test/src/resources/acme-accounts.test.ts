@@ -14,7 +14,7 @@ t.test('an account has a key of its own, which nobody is shown', async (test) =>
   const { id } = made.json.data
   const read = await call('GET', `${PATH}/${id}`)
   const { thumbprint, ...rest } = read.json.data
-  test.same(rest, { ...BODY, id, contact: ['ops@site.test'], httpPort: 80, isBound: true })
+  test.same(rest, { ...BODY, id, contact: ['ops@site.test'], httpPort: 80, tlsPort: 443, isBound: true })
   test.match(thumbprint, /^[A-Za-z0-9_-]{43}$/)
   const list = await call('GET', PATH)
   test.same(list.json.data, [read.json.data])

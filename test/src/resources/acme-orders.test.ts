@@ -32,7 +32,7 @@ t.test('an order makes a certificate that frontends can show at once', async (te
   const read = (await call('GET', `${PATH}/${id}`)).json.data
   const nothing = { failures: 0, lastError: null, nextTry: null, nextRenewal: null, issuedAt: null }
   const order = { name: 'site', accountId, names: NAMES, challenge: 'http-01', keyType: 'ec256', certificateId }
-  test.same(read, { id, ...order, state: 'pending', ...nothing })
+  test.same(read, { id, ...order, leftRecords: [], state: 'pending', ...nothing })
   test.same((await call('GET', PATH)).json.data, [read])
   const refused = await call('DELETE', `/certificates/certs/${certificateId}`)
   test.match(refused.json, { code: 'IN_USE', message: /site/ }, 'what is renewed stays')
@@ -62,7 +62,10 @@ t.test('what cannot be answered, or is another order’s, is refused by name', a
     [{ names: ['UPPER.test'] }, 'names.0'],
     [{ names: [] }, 'names'],
     [{ keyType: 'dsa' }, 'keyType'],
-    [{ challenge: 'dns-01' }, 'challenge'],
+    [{ challenge: 'dns-02' }, 'challenge'],
+    [{ challenge: 'dns-01' }, 'dns'],
+    [{ names: ['*.site.test'] }, 'names.0'],
+    [{ secrets: { token: 'x' } }, 'secrets'],
     [{ progress: { of: '' } }, 'progress'],
   ]
   for (const [more, field] of cases) {
@@ -107,4 +110,33 @@ t.test('an order that was applied is worked on; how far it is, is no pending cha
   test.equal(certificate.json.data.privateKey.trim(), key.trim())
   for (const path of [PATH, '/services/pending', '/revisions', '/audit'])
     test.notMatch((await call('GET', path)).text, /PRIVATE KEY/, path)
+})
+
+t.test('how records are made can be changed; a secret that is sent as it was read stays', async (test) => {
+  const { call } = await borrow()
+  const accountId = await account(call)
+  const script = '#!/bin/sh\n# @param {"name":"token","type":"secret","required":true}\n# @param {"name":"zone"}\n'
+  const check = { name: 'records', description: '', script, services: ['dns-01'] }
+  const { id: scriptId } = await made(call, '/healthchecks', check)
+  const own = { name: 'all', accountId, names: ['*.site.test'], challenge: 'dns-01', secrets: { token: 'its own' } }
+  const { id } = await made(call, PATH, { ...own, dns: { scriptId: { name: 'records' } } })
+  const changed = async (body: object) => (await call('PUT', `${PATH}/${id}`, { body })).json
+  const dns = { scriptId, parameters: { zone: 'site.test' } }
+  test.match(await changed({ dns, secrets: { token: '**' } }), { status: 'success' })
+  test.match((await call('GET', `${PATH}/${id}`)).json.data, { dns, secrets: { token: '**' } })
+  test.match(await changed({ secrets: { token: '**', other: '**' } }), {
+    code: 'PASSWORD_NOT_STORED',
+    errors: [{ field: 'secrets.other' }],
+  })
+  test.match(await changed({ secrets: {} }), { errors: [{ field: 'secrets.token', message: /^is required/ }] })
+  test.match(await changed({ dns: { scriptId: 'tcp' } }), { errors: [{ field: 'dns.scriptId' }] })
+  test.match(await changed({ names: ['other.test'] }), { errors: [{ field: 'names', code: 'READ_ONLY' }] })
+  const trial = { ip: '192.0.2.1', port: 53, parameters: { token: 'x' } }
+  test.match((await call('POST', `/healthchecks/${scriptId}/test`, { body: trial })).json, {
+    errors: [{ field: 'parameters.token', message: /^is a secret/ }],
+  })
+  const layer7 = { ...check, name: 'another', services: ['dns-01', 'layer-7'] }
+  test.match((await call('POST', '/healthchecks', { body: layer7 })).json, {
+    errors: [{ field: 'services', message: /token is a secret/ }],
+  })
 })

@@ -9,6 +9,7 @@ import {
   waitAfter_s,
   whyNoRoot,
   whyRefused,
+  isNameServer,
 } from '../../../src/rules/acme.ts'
 import { acmeAccount, acmeOrder } from '../../fixtures/acme.ts'
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
@@ -102,4 +103,20 @@ t.test('a root is a certificate of a CA', async (test) => {
   test.equal(whyNoRoot(pair({ name: 'root.test', isCa: true }).cert), undefined)
   test.equal(whyNoRoot(pair({ name: 'leaf.test' }).cert), 'is no certificate of a CA')
   test.equal(whyNoRoot('nothing'), 'must be a certificate as PEM')
+})
+
+t.test('name servers are addresses, perhaps with a port', async (test) => {
+  for (const right of ['192.0.2.53', '192.0.2.53:5353', '2001:db8::53', '[2001:db8::53]', '[2001:db8::53]:65535'])
+    test.ok(isNameServer(right), right)
+  for (const wrong of [
+    '',
+    'ns1',
+    'ns1:53',
+    '192.0.2.53:0',
+    '192.0.2.53:65536',
+    '[192.0.2.53]:53',
+    '192.0.2:53',
+    '[::1',
+  ])
+    test.notOk(isNameServer(wrong), wrong)
 })

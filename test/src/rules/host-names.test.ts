@@ -1,6 +1,12 @@
 import t from 'tap'
-import { hostNameProblems, memberNameProblems, resolveProblems } from '../../../src/rules/host-names.ts'
-import { l4Backend, realServer } from '../../fixtures/config.ts'
+import {
+  hostNameProblems,
+  memberNameProblems,
+  memberPortProblems,
+  resolveProblems,
+  servicePortProblems,
+} from '../../../src/rules/host-names.ts'
+import { backend, l4Backend, realServer } from '../../fixtures/config.ts'
 
 const NAMED = realServer('r1', { ip: 'web.test' })
 
@@ -19,5 +25,21 @@ t.test('an address is not resolved', (t) => {
   t.match(resolveProblems({ ip: '::1', resolve: 'start' }), [{ field: 'resolve' }])
   for (const one of [{ ip: '::1', resolve: 'live' }, { ip: '::1' }, { ip: 'a', resolve: 'start' }] as const)
     t.same(resolveProblems(one), [])
+  t.end()
+})
+
+t.test('SRV records say ports, and are not for the C library', (t) => {
+  const ip = '_http._tcp.svc.test'
+  t.match(resolveProblems({ ip, resolve: 'start' }), [{ field: 'resolve', message: /^start is for host names/ }])
+  t.same(resolveProblems({ ip, resolve: 'live' }), [])
+  t.match(servicePortProblems({ ip, port: 80 }), [{ field: 'port', message: /^is said by the SRV records/ }])
+  t.same(servicePortProblems({ ip, port: null }), [])
+  t.same(servicePortProblems({ ip: 'web.test', port: 80 }), [])
+  const find = (id: string) => realServer(id, id === 'r1' ? { ip, port: null } : {})
+  const group = backend('b', ['r0', 'r1'])
+  t.same(memberPortProblems(group, find), [])
+  const reals = group.reals.map((member) => ({ ...member, port: 81 }))
+  t.match(memberPortProblems({ reals }, find), [{ field: 'reals.1.port', message: /SRV records of the .* r1/ }])
+  t.match(hostNameProblems(find('r1'), [l4Backend('b', ['r1'])]), [{ field: 'ip' }])
   t.end()
 })

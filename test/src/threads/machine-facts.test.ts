@@ -51,6 +51,8 @@ t.test('health checks hold up nobody but each other', async (test) => {
   const trial = { script: '#!/bin/sh', ip: '192.0.2.1', port: 80, flags: [] }
   const facts = machineFacts({ ...pool, run: () => Promise.reject(new Error('the wrong pool')) }, pool)
   test.same(await facts.tryCheck(trial), ['healthCheck', trial])
+  const script = { script: '#!/bin/sh', words: [], input: '', seconds: 1 }
+  test.same(await facts.runScript(script), ['script', script])
 })
 
 t.test('time zones are read once, but asked for again while there are none', async (test) => {

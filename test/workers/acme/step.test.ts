@@ -109,3 +109,18 @@ t.test('keys are of the kind that was ordered', async (test) => {
     test.equal(namedCurve ?? modulusLength, bits[keyType])
   }
 })
+
+t.test('what the CA will find is told before it is asked to look', async (test) => {
+  const { ordered, step } = await fixture(test)
+  const order = await ordered()
+  for (const [challenge, name] of [
+    ['tls-alpn-01', 'www.site.test'],
+    ['dns-01', '_acme-challenge.www.site.test'],
+  ] as const) {
+    const promised = await step(order, { challenge })
+    test.match(promised, { is: 'promised', answers: [{ name, value: /^[A-Za-z0-9_-]{43}$/ }] })
+    test.same(await step(order, { challenge }), promised, 'the CA waits, and the answer stays')
+  }
+  const told = await step({ ...order, answers: [] }, { challenge: 'tls-alpn-01' })
+  test.match(told, { is: 'waiting' }, 'now it looks')
+})

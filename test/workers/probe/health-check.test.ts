@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import t from 'tap'
 import { temporaryFolder } from '../../fixtures/config.ts'
 import { runProgram } from '../../../workers/host/linux-host.ts'
-import { runHealthCheck } from '../../../workers/probe/health-check.ts'
+import { runHealthCheck, runScript } from '../../../workers/probe/health-check.ts'
 import { sandboxProblem } from '../../fixtures/sandbox.ts'
 
 const trial = (script: string, flags: readonly string[] = []) => ({ script, ip: '192.0.2.7', port: 8080, flags })
@@ -35,4 +35,17 @@ t.test('a run that cannot be made leaves nothing', async (test) => {
   await test.rejects(runHealthCheck(trial('#!/bin/sh\n'), folder, failing), /no/)
   test.strictSame(readdirSync(folder), [])
   test.ok(existsSync(folder))
+})
+
+t.test('a script reads what nobody else sees, and is killed in time', { skip }, async (test) => {
+  const folder = temporaryFolder(test, 'trials')
+  const script =
+    '#!/bin/sh\nread -r line\necho "$1 $2 $line"\ncat /proc/*/cmdline 2>/dev/null | grep -c geheim\nexit 7\n'
+  const called = { script, words: ['present', "it's"], input: 'token=geheim\n', seconds: 5 }
+  const { exitCode, output } = await runScript(called, folder, runProgram)
+  test.equal(exitCode, 7)
+  test.equal(output.trim(), "present it's token=geheim\n0")
+  const hangs = { ...called, script: '#!/bin/sh\nsleep 60 &\nwait\n', seconds: 1 }
+  test.match(await runScript(hangs, folder, runProgram), { exitCode: 137, output: /more than 1 s and was killed/ })
+  test.strictSame(readdirSync(folder), [])
 })

@@ -8,8 +8,10 @@ import { thumbprintOf } from '../../../../src/rules/acme.ts'
 import { acmeAccount, acmeOrder } from '../../../fixtures/acme.ts'
 import { frontend } from '../../../fixtures/config.ts'
 import { viewOf } from '../../../fixtures/view.ts'
+import { FOLDERS } from './records.ts'
 
 const account = acmeAccount('a')
+const HTTP_01 = { challenge: 'http-01' } as const
 const plain = frontend('f', null, { ports: '80', httpRedirectToHttps: true })
 const ordered = { acmeAccounts: [account], acmeOrders: [acmeOrder('o', 'a', { names: ['b.test', 'a.test'] })] }
 
@@ -19,7 +21,7 @@ t.test('the frontend with port 80 answers for the names of each account, before 
     acmeAccounts: [account, other],
     acmeOrders: [...ordered.acmeOrders, acmeOrder('p', 'a', { names: ['c.test'] }), acmeOrder('q', 'other')],
   }
-  const text = textOf(frontendStatements(plain, viewOf(records), { certificates: '/certs', maps: '/maps' }))
+  const text = textOf(frontendStatements(plain, viewOf(records), FOLDERS))
   const answer = (of: typeof account) =>
     `http-request return status 200 content-type text/plain lf-string '%[path,field(4,/)].${thumbprintOf(of)}' ` +
     String.raw`if { path -m reg '^/\.well-known/acme-challenge/[A-Za-z0-9_-]+$' } acme-${of.id}`
@@ -39,12 +41,15 @@ t.test('frontends where the CA does not ask have nothing of it', async (test) =>
   ]
   for (const one of others) {
     test.same(challengeStatements(one, view), [])
-    test.match(whyUnanswered(viewOf({ l7Frontends: [one] }), account), /takes port 80 without TLS, .*: make one/)
+    test.match(
+      whyUnanswered(viewOf({ l7Frontends: [one] }), account, HTTP_01),
+      /takes port 80 without TLS, .*: make one/,
+    )
   }
-  test.equal(whyUnanswered(viewOf({ l7Frontends: [plain] }), account), undefined)
+  test.equal(whyUnanswered(viewOf({ l7Frontends: [plain] }), account, HTTP_01), undefined)
   const forwarded = acmeAccount('a', { httpPort: 8080 })
   test.equal(
-    whyUnanswered(viewOf({ l7Frontends: [frontend('f', null, { ports: '8000-8100' })] }), forwarded),
+    whyUnanswered(viewOf({ l7Frontends: [frontend('f', null, { ports: '8000-8100' })] }), forwarded, HTTP_01),
     undefined,
   )
   const broken = { ...ordered, acmeAccounts: [acmeAccount('a', { privateKey: 'none' })] }

@@ -60,3 +60,13 @@ t.test('a table of another shape is not guessed at', (t) => {
   t.equal(carriedState('', config({})), NO_STATE)
   t.end()
 })
+
+t.test('a place for an SRV record keeps the answer that it has', (t) => {
+  const place = config({ ip: '_http._tcp.svc.test', port: null }, false)
+  const named = (service: string, admin: number, port = 8080) =>
+    `3 b 100001 r1 192.0.2.7 2 ${admin} 100 100 1 8 2 0 6 0 0 1 a.svc.test ${port} ${service} 0 0 - - 0`
+  t.equal(carriedState(table(named('_http._tcp.svc.test', 64)), place), table(named('_http._tcp.svc.test', 0)))
+  t.equal(carriedState(table(named('_http._tcp.other.test', 64)), place), NO_STATE)
+  t.equal(carriedState(table(named('_http._tcp.svc.test', 96)), place), NO_STATE, 'without an answer')
+  t.end()
+})

@@ -3,11 +3,10 @@ import { frontendStatements } from '../../../../src/drivers/haproxy/frontend.ts'
 import { textOf } from '../../../../src/drivers/haproxy/statement.ts'
 import type { L7Frontend } from '../../../../src/model/layer7.ts'
 import { backend, frontend } from '../../../fixtures/config.ts'
-import { viewOf } from './records.ts'
+import { FOLDERS, viewOf } from './records.ts'
 
 const view = viewOf({ l7Backends: [backend('b', []), backend('off', [], { enabled: false })] })
-const text = (more: Partial<L7Frontend>): string =>
-  textOf(frontendStatements(frontend('f', 'b', more), view, { certificates: '/certs', maps: '/maps' }))
+const text = (more: Partial<L7Frontend>): string => textOf(frontendStatements(frontend('f', 'b', more), view, FOLDERS))
 
 t.test('each port and range has its own bind', (t) => {
   t.match(text({ ports: '80,90-99' }), '    bind 127.0.0.1:80\n    bind 127.0.0.1:90-99\n')
@@ -30,9 +29,7 @@ t.test('the wait for headers is never longer than the client may be silent', (t)
 
 t.test('a disabled frontend leaves only a comment', (t) => {
   t.strictSame(
-    frontendStatements(frontend('f', 'b', { enabled: false }), view, { certificates: '/certs', maps: '/maps' }).map(
-      ({ kind }) => kind,
-    ),
+    frontendStatements(frontend('f', 'b', { enabled: false }), view, FOLDERS).map(({ kind }) => kind),
     ['comment'],
   )
   t.end()

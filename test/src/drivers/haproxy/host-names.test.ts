@@ -1,5 +1,5 @@
 import t from 'tap'
-import { hasNames, nameServersOf, resolversLines } from '../../../../src/drivers/haproxy/host-names.ts'
+import { hasNames, hasServices, nameServersOf, resolversLines } from '../../../../src/drivers/haproxy/host-names.ts'
 import { serverOf } from '../../../../src/drivers/haproxy/server.ts'
 import { serverEffect } from '../../../../src/drivers/haproxy/changes.ts'
 import { stateColumns } from '../../../../src/drivers/haproxy/runtime.ts'
@@ -46,5 +46,23 @@ t.test('HAProxy is reloaded when a name comes, goes or becomes another, and told
     srv_uweight: ['100'],
     srv_admin_state: ['1', '5', '33', '37'],
   })
+  t.end()
+})
+
+t.test('a server with SRV records has its weight from us, and its port from them', (t) => {
+  const group = backend('b', ['r'])
+  const real = realServer('r', { ip: '_http._tcp.svc.test', port: null, state: 'drained' })
+  const view = viewOf({ realServers: [real], l7Backends: [group] })
+  const server = serverOf(group, 'r', view)
+  t.match(server?.line, / server r _http\._tcp\.svc\.test weight 0 .* resolvers names .* resolve-opts ignore-weight$/)
+  t.same(server && stateColumns(server), {
+    srv_uweight: ['0'],
+    srv_admin_state: ['0', '4', '32', '36', '64', '68', '96', '100'],
+  })
+  t.ok(hasNames(view, 'live'))
+  t.ok(hasServices(view))
+  t.notOk(hasServices(viewOf({ realServers: [realServer('r', { ip: 'web.test' })] })))
+  t.match(resolversLines(['192.0.2.53:53'], { services: true }).join('\n'), /^ {4}hold obsolete 10s$/m)
+  t.notMatch(resolversLines(['192.0.2.53:53']).join('\n'), 'obsolete')
   t.end()
 })

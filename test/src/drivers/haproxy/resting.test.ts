@@ -4,6 +4,7 @@ import { isResting } from '../../../../src/drivers/resting.ts'
 import { frontendStatements } from '../../../../src/drivers/haproxy/frontend.ts'
 import { frontend } from '../../../fixtures/config.ts'
 import { viewOf } from '../../../fixtures/view.ts'
+import { FOLDERS } from './records.ts'
 
 const on = (id: string, ip: string) => frontend(id, null, { ip })
 const fip = (ip: string, enabled: boolean) => ({ id: ip.replaceAll(/[:.]/g, '-'), groupId: 'g', ip, enabled })
@@ -22,8 +23,6 @@ t.test('a frontend rests while the floating IP that it listens on is disabled', 
     servedFrontends(view).map(({ enabled }) => enabled),
     [false, true, false, true],
   )
-  test.match(frontendStatements(on('a', '192.0.2.1'), view, { certificates: '', maps: '' }), [
-    { kind: 'comment', text: /rests/ },
-  ])
+  test.match(frontendStatements(on('a', '192.0.2.1'), view, FOLDERS), [{ kind: 'comment', text: /rests/ }])
   test.end()
 })

@@ -4,7 +4,7 @@ import { textOf } from '../../../../src/drivers/haproxy/statement.ts'
 import { httpsStatements, needsDhParameters, portRanges } from '../../../../src/drivers/haproxy/tls.ts'
 import type { L7Frontend } from '../../../../src/model/layer7.ts'
 import { frontend } from '../../../fixtures/config.ts'
-import { viewOf } from './records.ts'
+import { FOLDERS, viewOf } from './records.ts'
 
 const cipherLists = [
   { id: 'both', name: 'both', ciphers: ['TLS_AES_128_GCM_SHA256', 'ECDHE-RSA-AES128-GCM-SHA256', 'AES128-SHA'] },
@@ -13,8 +13,7 @@ const cipherLists = [
 ]
 const view = viewOf({ cipherLists })
 const tls = (more: Partial<L7Frontend>) => frontend('f', null, { ports: '443', certificates: ['a', 'b'], ...more })
-const text = (more: Partial<L7Frontend>) =>
-  textOf(frontendStatements(tls(more), view, { certificates: '/certs', maps: '/maps' }))
+const text = (more: Partial<L7Frontend>) => textOf(frontendStatements(tls(more), view, FOLDERS))
 const rules = (more: Partial<L7Frontend>) => httpsStatements(tls(more)).map(([line]) => line)
 
 t.test('with certificates all ports speak TLS 1.2 and later, http with h2', async (test) => {

@@ -1,0 +1,56 @@
+import { Resolver } from 'node:dns/promises'
+import type { AcmeAnswer } from '../model/acme.ts'
+
+const ANSWER_MS = 2_000
+const SERVERS_MAX = 8
+
+type Asker = Pick<Resolver, 'resolve4' | 'resolve6' | 'resolveNs' | 'resolveTxt'>
+
+/** Asks those servers, or those of the machine. */
+export function askerOf(servers?: readonly string[]): Asker {
+  const resolver = new Resolver({ timeout: ANSWER_MS, tries: 2 })
+  if (servers !== undefined) resolver.setServers(servers)
+  return resolver
+}
+
+/**
+ * Why a CA might not see these records; undefined when each server that it could ask shows each of them. Without
+ * `nameServers`, those are the servers of the zone.
+ */
+export async function whyInvisible(
+  answers: readonly AcmeAnswer[],
+  nameServers: readonly string[] | undefined,
+  asker = askerOf,
+): Promise<string | undefined> {
+  for (const { name, value } of answers) {
+    const servers = nameServers ?? (await serversOf(name, asker()))
+    if (servers.length === 0) return `nobody is known to answer for ${name}: say nameServers, or visibleWithin 0`
+    const lacks = await Promise.all(servers.map(async (server) => !(await shows(asker([server]), name, value))))
+    const behind = servers.filter((_, at) => lacks[at])
+    if (behind.length > 0) return `${behind.join(', ')} does not show the record ${name}`
+  }
+  return undefined
+}
+
+async function shows(asker: Asker, name: string, value: string): Promise<boolean> {
+  const records = await asker.resolveTxt(name).catch(() => [])
+  return records.some((parts) => parts.join('') === value)
+}
+
+/** Those of the zone that the name is in, which is that of the longest suffix with name servers. */
+async function serversOf(name: string, asker: Asker): Promise<readonly string[]> {
+  const labels = name.split('.')
+  for (let at = 1; at < labels.length; at += 1) {
+    const names = await asker.resolveNs(labels.slice(at).join('.')).catch(() => [])
+    if (names.length === 0) continue
+    const found = await Promise.all(names.map((server) => addressesOf(server, asker)))
+    return [...new Set(found.flat())].slice(0, SERVERS_MAX)
+  }
+  return []
+}
+
+/** IPv4 before IPv6, which this machine may not have. */
+async function addressesOf(name: string, asker: Asker): Promise<readonly string[]> {
+  const found = await asker.resolve4(name).catch(() => [])
+  return found.length > 0 ? found : asker.resolve6(name).catch(() => [])
+}

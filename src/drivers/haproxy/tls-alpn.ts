@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto'
+import { HTTPS_PORT } from '../../model/acme.ts'
+import type { AcmeAccount } from '../../model/acme.ts'
+import type { L7Frontend } from '../../model/layer7.ts'
+import type { ConfigView } from '../../model/sections.ts'
+import type { Folders } from './paths.ts'
+import { linesOf, quote, type Statement, VALUES_PER_LINE } from './statement.ts'
+import { type PortRange, portRanges } from './tls.ts'
+
+/** Handshakes of this protocol are validations of CAs (RFC 8737). */
+const PROTOCOL = 'acme-tls/1'
+/** How long the first message of a client may take to say which protocols it speaks. */
+const HELLO_S = 5
+/** The daemon answers so many validations a second; whatever else comes is a client like any other. */
+const VALIDATIONS_PER_S = 100
+const VALIDATIONS_AT_ONCE = 64
+/** Seconds that one waits for a daemon that is being started. */
+const PATIENCE = 8
+/** The timeouts of the frontend count: it ends what it has had enough of. */
+const LONGEST = '24d'
+const FIN = '30s'
+
+const portOf = ({ tlsPort = HTTPS_PORT }: AcmeAccount): number => tlsPort
+
+const holds = ({ first, last }: PortRange, port: number): boolean => first <= port && port <= last
+
+/** Whether validations of the CA arrive at this frontend. */
+const takesValidations = (frontend: L7Frontend, account: AcmeAccount): boolean =>
+  frontend.enabled && portRanges(frontend).some((range) => range.isTls && holds(range, portOf(account)))
+
+/** Why TLS-ALPN-01 cannot be answered, in words that follow a field; undefined when it can. */
+export function whyUnvalidated(frontends: readonly L7Frontend[], account: AcmeAccount): string | undefined {
+  if (frontends.some((frontend) => takesValidations(frontend, account))) return undefined
+  const port = portOf(account)
+  return `needs an enabled frontend that takes port ${port} with TLS, where the CA asks: make one that shows a certificate, which may be self-signed until then`
+}
+
+interface Validated {
+  readonly ports: readonly number[]
+  readonly names: readonly string[]
+}
+
+/** Where CAs arrive at this frontend, and the names that they ask for. */
+function validatedAt(frontend: L7Frontend, view: ConfigView): Validated {
+  const [ports, names] = [new Set<number>(), new Set<string>()]
+  for (const { accountId, challenge, names: ordered } of view.list('acmeOrders')) {
+    if (challenge !== 'tls-alpn-01') continue
+    const account = view.get('acmeAccounts', accountId)
+    if (account === undefined || !takesValidations(frontend, account)) continue
+    ports.add(portOf(account))
+    for (const name of ordered) names.add(name)
+  }
+  return { ports: [...ports].toSorted((a, b) => a - b), names: [...names].toSorted() }
+}
+
+/** What a frontend listens at itself of a range: at other ports stands what looks at the protocol first. */
+export function ownParts(range: PortRange, frontend: L7Frontend, view: ConfigView): readonly PortRange[] {
+  let parts: readonly PortRange[] = [range]
+  for (const port of validatedAt(frontend, view).ports) {
+    parts = parts.flatMap((part) => {
+      if (!holds(part, port)) return [part]
+      const below = part.first < port ? [{ ...part, last: port - 1 }] : []
+      const above = part.last > port ? [{ ...part, first: port + 1 }] : []
+      return [...below, ...above]
+    })
+  }
+  return parts
+}
+
+/**
+ * The socket on which a frontend takes what is passed on; undefined where nothing is. Few bytes: the paths of sockets
+ * are short.
+ */
+export function passedSocket(frontend: L7Frontend, view: ConfigView, { sockets }: Folders): string | undefined {
+  if (validatedAt(frontend, view).ports.length === 0) return undefined
+  return `${sockets}/${createHash('sha256').update(frontend.id).digest('base64url').slice(0, 10)}`
+}
+
+/** What the frontend would say itself at the ports that are passed on. */
+interface Passing {
+  readonly bind: (port: number) => string
+  /** Who names clients before anything else is looked at. */
+  readonly expecting: readonly string[]
+}
+
+/**
+ * HAProxy chooses certificates by name, not by protocol: to answer a CA without taking the name from everybody else,
+ * the first message of each client is looked at before TLS. Validations go to the daemon, all others to the frontend,
+ * which knows their addresses by the PROXY protocol.
+ */
+export function passingStatements(
+  frontend: L7Frontend,
+  view: ConfigView,
+  folders: Folders,
+  { bind, expecting }: Passing,
+): readonly Statement[] {
+  const socket = passedSocket(frontend, view, folders)
+  if (socket === undefined) return []
+  const { id } = frontend
+  const line = linesOf('l7Frontends', id)
+  const head = (text: string): Statement => ({
+    text,
+    owner: { section: 'l7Frontends', id, field: undefined },
+    kind: 'statement',
+  })
+  const [passed, answered] = [`passed_${id}`, `validated_${id}`]
+  const { ports, names } = validatedAt(frontend, view)
+  const acls = Array.from({ length: Math.ceil(names.length / VALUES_PER_LINE) }, (_, at) => {
+    const some = names.slice(at * VALUES_PER_LINE, (at + 1) * VALUES_PER_LINE)
+    return `acl is_ordered req.ssl_sni,lower -m str -- ${some.join(' ')}`
+  })
+  const few = `{ be_sess_rate(${answered}) lt ${VALIDATIONS_PER_S} }`
+  return [
+    head(`frontend before_${id}`),
+    line('mode tcp'),
+    ...ports.map((port) => line(bind(port), 'ports')),
+    ...expecting.map((text) => line(text, 'proxyProtocol')),
+    line(`timeout tunnel ${LONGEST}`),
+    line(`timeout client-fin ${FIN}`),
+    line(`timeout server-fin ${FIN}`),
+    line(`tcp-request inspect-delay ${HELLO_S}s`),
+    line('tcp-request content accept if { req.ssl_hello_type 1 }'),
+    ...acls.map((text) => line(text)),
+    line(`use_backend ${answered} if { req.ssl_alpn ${PROTOCOL} } is_ordered ${few}`),
+    line(`default_backend ${passed}`),
+    head(`backend ${passed}`),
+    line('mode tcp'),
+    line(`timeout tunnel ${LONGEST}`),
+    line(`timeout server-fin ${FIN}`),
+    line(`server frontend unix@${quote(socket)} send-proxy-v2`),
+    head(`backend ${answered}`),
+    line('mode tcp'),
+    line('timeout server 10s'),
+    line(`retries ${PATIENCE}`),
+    line(`server daemon unix@${quote(folders.challenges)} maxconn ${VALIDATIONS_AT_ONCE}`),
+  ]
+}

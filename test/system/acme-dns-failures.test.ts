@@ -1,0 +1,43 @@
+import t from 'tap'
+import { until } from '../fixtures/daemon.ts'
+import { sandboxProblem } from '../fixtures/sandbox.ts'
+import { dnsSite, SECRET } from './acme-dns-site.ts'
+import { output } from './tls-frontend.ts'
+
+/** Scripts that make no records. */
+
+const skip = sandboxProblem()
+
+t.test('a script that fails, one that hangs, and records that nobody sees', { skip }, async (test) => {
+  const { daemon, made, calls, records, mode, dns } = await dnsSite(test)
+  mode.is = 'refuses'
+  const { id, order } = await made({ dns: { ...dns, timeout: 2 } })
+  const failing = await until('the failure', order, ({ failures }) => failures === 1)
+  test.match(
+    failing.lastError,
+    'The script provider ended with 3 at present _acme-challenge.site.test: no refused with',
+  )
+  test.match(failing.lastError, 'token=**')
+  test.notOk(failing.lastError.includes(SECRET))
+  await until('that it tidies', order, () => calls.some(({ action }) => action === 'cleanup'))
+
+  mode.is = 'hangs'
+  await daemon.data('PUT', `/certificates/acme/orders/${id}/renew`)
+  const late = await until('the end of its patience', order, ({ lastError }) => /killed/.test(lastError ?? ''))
+  test.match(late.lastError, /was killed, perhaps after 2 s, at present/)
+  await until(
+    'that nothing of it runs',
+    () => output('ps', '-eo', 'args'),
+    (text) => !text.includes('fail-with-body'),
+  )
+
+  mode.is = 'deaf'
+  await daemon.data('PUT', `/certificates/acme/orders/${id}/renew`)
+  const unseen = await until('that nobody sees them', order, ({ lastError }) => /does not show/.test(lastError ?? ''))
+  test.match(unseen.lastError, /^After \d+ s, 127\.0\.0\.1:\d+ does not show the record _acme-challenge\.site\.test/)
+
+  mode.is = 'right'
+  await daemon.data('PUT', `/certificates/acme/orders/${id}/renew`)
+  await until('the certificate', order, ({ state }) => state === 'valid')
+  await until('the end of its records', order, () => records.size === 0)
+})

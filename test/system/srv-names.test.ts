@@ -1,0 +1,112 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { ConfigView } from '../../src/model/sections.ts'
+import { backend, frontend, realServer } from '../fixtures/config.ts'
+import { freePort } from '../fixtures/traffic.ts'
+import { viewOf } from '../fixtures/view.ts'
+import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
+import { DnsServer } from './dns-server.ts'
+import { get, httpOrigin, keepAsking } from './haproxy-traffic.ts'
+
+/** Real servers that share the answers for a name of SRV records, with the real HAProxy. */
+
+const NAME = '_http._tcp.svc.test'
+
+async function site(test: Test) {
+  const dns = await DnsServer.start(test)
+  const haproxy = haproxyFixture(test, () => ({ nameServers: [`127.0.0.1:${dns.port}`] }))
+  const port = await freePort()
+  const services = await Promise.all(
+    ['a', 'b', 'c'].map(async (target) => {
+      dns.names.set(`${target}.svc.test`, ['127.0.0.1'])
+      return { target: `${target}.svc.test`, port: await httpOrigin(test, target), weight: 60_000 }
+    }),
+  )
+  const config = (more: Parameters<typeof realServer>[1] = {}): ConfigView =>
+    viewOf({
+      realServers: [
+        realServer('r1', { ip: NAME, port: null, ...more }),
+        realServer('r2', { ip: NAME, port: null }),
+        realServer('r3', { ip: NAME, port: null }),
+      ],
+      l7Frontends: [frontend('f', 'b', { ports: String(port) })],
+      l7Backends: [
+        backend('b', ['r1', 'r2', 'r3'], {
+          healthCheck: { type: 'tcp', interval: 1, rise: 1 },
+          persistence: { type: 'cookie' },
+        }),
+      ],
+    })
+  /** Who answers now. */
+  const answering = async (): Promise<string> => {
+    const seen = new Set<string>()
+    for (let asked = 0; asked < 9; asked += 1) {
+      const { status, body } = await get(port)
+      seen.add(status === 200 ? body : String(status))
+    }
+    return [...seen].toSorted().join(' ')
+  }
+  const until = async (wanted: string): Promise<void> => {
+    while ((await answering()) !== wanted) await wait(50)
+  }
+  const pid = async () => /^Pid: (\d+)$/m.exec(await haproxy.ask('@1 show info'))?.[1]
+  const states = async () =>
+    (await haproxy.ask('@1 show servers state b'))
+      .split('\n')
+      .flatMap((line) => (line.includes(NAME) ? [line.split(' ').slice(3, 8)] : []))
+  return { ...haproxy, dns, services, config, until, answering, pid, port, states }
+}
+
+t.test('each takes one answer, and what comes and goes needs no reload', async (test) => {
+  const { apply, config, dns, services, until, pid, states, driver, ask } = await site(test)
+  const [a, b, c] = services
+  if (a === undefined || b === undefined || c === undefined) throw new Error('three were made')
+  dns.services.set(NAME, [a, b])
+  test.match(await apply(undefined, config()), { ok: true })
+  await until('a b')
+  const worker = await pid()
+  test.equal((await states()).filter(([, address]) => address === '-').length, 1, 'one is in reserve')
+  dns.services.set(NAME, [a, b, c])
+  await until('a b c')
+  test.ok(
+    (await states()).every((cells) => cells[4] === '100'),
+    'weights are those of the records',
+  )
+  dns.services.set(NAME, [b, c])
+  await until('b c')
+  test.equal(await pid(), worker)
+  const stat = await ask('@1 show stat')
+  for (const one of [b, c]) test.match(stat, `,127.0.0.1:${one.port},`, 'where live answers say that it is')
+
+  // Each is a real server of its own: whichever answer it has, it drains and halts alone.
+  let before = config()
+  for (const more of [{ state: 'drained' }, { state: 'halted' }, { state: 'online' }, { weight: 7 }] as const) {
+    test.match(await apply(before, config(more)), { ok: true }, JSON.stringify(more))
+    before = config(more)
+  }
+  test.equal(await pid(), worker)
+  const renamed = config({ ip: '_other._tcp.svc.test' })
+  test.ok(driver.plan(before, renamed, { atLeast: 'runtime' }).some(({ kind }) => kind === 'unit'))
+})
+
+t.test('drained is drained, whatever weight a record has; a reload keeps who has which answer', async (test) => {
+  const { apply, config, dns, services, until, answering, port, states } = await site(test)
+  dns.services.set(NAME, services)
+  const drained = config({ state: 'drained' })
+  test.match(await apply(undefined, drained), { ok: true })
+  while ((await states()).some(([, address]) => address === '-')) await wait(50)
+  while ((await answering()).split(' ').length !== 2) await wait(50)
+  test.match(await apply(drained, config()), { ok: true })
+  await until('a b c')
+  for (const failure of ['silent', 'refuses'] as const) {
+    for (const { target } of services) dns.names.set(target, failure)
+    dns.names.set(NAME, failure)
+    dns.services.clear()
+    const traffic = keepAsking(port, 4)
+    await traffic.until(100)
+    test.match(await apply(undefined, config(), 'reload'), { ok: true })
+    await traffic.until(1000)
+    test.same((await traffic.stop()).failures, [], failure)
+    test.equal(await answering(), 'a b c', failure)
+  }
+})
