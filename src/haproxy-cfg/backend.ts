@@ -7,6 +7,7 @@ export interface Server {
   readonly ip: string
   readonly port: number | null
   readonly isHalted: boolean
+  readonly isChecked: boolean
   readonly member: Readonly<Record<string, unknown>>
 }
 
@@ -18,7 +19,6 @@ export class BackendDraft {
   readonly servers: Server[] = []
   /** Words of default-server, which stand before those of each server. */
   defaults: readonly string[] = []
-  isChecked = false
   mode = 'tcp'
   stickFor: number | undefined
 }
@@ -68,7 +68,10 @@ export const BACKEND: Readonly<Record<string, Take>> = {
   },
   server: (draft, words, line, reading) => {
     const [name = '', address = '', ...options] = words
-    draft.servers.push(serverOf(draft, [name, address, ...draft.defaults, ...options], line, reading))
+    const server = serverOf(draft, [name, address, ...draft.defaults, ...options], line, reading)
+    const [first = server] = draft.servers
+    if (first.isChecked !== server.isChecked) reading.remark(line, 'Fulcrum checks all servers of a backend, or none')
+    draft.servers.push(server)
   },
 }
 
@@ -134,11 +137,11 @@ const SERVER_PLAIN: Readonly<Record<string, number>> = {
 function serverOf(draft: BackendDraft, words: readonly string[], line: Line, reading: Reading): Server {
   const [name = '', address = '', ...options] = words
   const member: Record<string, unknown> = {}
-  let isHalted = false
+  let [isHalted, isChecked] = [false, false]
   for (let at = 0; at < options.length; at++) {
     const word = options[at] ?? ''
     const value = () => options[(at += 1)]
-    if (word === 'check') draft.isChecked = true
+    if (word === 'check') isChecked = true
     else if (word === 'weight') member['weight'] = wholeNumber(value())
     else if (word === 'maxconn') member['maxConn'] = wholeNumber(value())
     else if (word === 'backup') member['backup'] = true
@@ -164,7 +167,7 @@ function serverOf(draft: BackendDraft, words: readonly string[], line: Line, rea
     delete member['verify']
     reading.remark(line, 'a certificate is verified for a name: say sni str(NAME)')
   }
-  return { name, ...addressOf(address), isHalted, member }
+  return { name, ...addressOf(address), isHalted, isChecked, member }
 }
 
 function addressOf(text: string): { readonly ip: string; readonly port: number | null } {
@@ -175,10 +178,10 @@ function addressOf(text: string): { readonly ip: string; readonly port: number |
 }
 
 /** The backend that it becomes, without its servers. */
-export function backendOf({ mode, fields, timeouts, check, isChecked }: BackendDraft): Record<string, unknown> {
+export function backendOf({ mode, fields, timeouts, check, servers }: BackendDraft): Record<string, unknown> {
   const { interval, rise, fall, ...asked } = check
   const pace = Object.fromEntries(Object.entries({ interval, rise, fall }).filter(([, value]) => value !== undefined))
-  const healthCheck = isChecked ? { type: 'tcp', ...asked, ...pace } : { type: 'none' }
+  const healthCheck = servers.some(({ isChecked }) => isChecked) ? { type: 'tcp', ...asked, ...pace } : { type: 'none' }
   return {
     mode,
     ...fields,

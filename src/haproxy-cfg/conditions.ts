@@ -143,8 +143,8 @@ const PREDEFINED: Readonly<Record<string, Condition>> = {
 const TERMS_MAX = 16
 
 /**
- * What stands behind `if` or `unless`, as lists of conditions of which one has to hold as a whole; [] for nothing, which
- * always holds.
+ * What stands behind `if` or `unless`, as lists of conditions of which one has to hold as a whole; an empty one, where
+ * nothing stands there, always holds.
  */
 export function alternativesOf(words: readonly string[], acls: Acls): readonly (readonly Condition[])[] {
   const [verb, ...terms] = words

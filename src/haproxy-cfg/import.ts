@@ -31,12 +31,21 @@ class Importer {
   readonly #backends = new Map<string, Json>()
   readonly #frontends = new Map<string, Json>()
   readonly #certificates = new Map<string, string>()
-  readonly #raw = { global: [] as string[], frontends: [] as Named[], backends: [] as Named[] }
+  readonly #raw = {
+    global: [] as string[],
+    defaults: [] as string[],
+    frontends: [] as Named[],
+    backends: [] as Named[],
+  }
 
   run(text: string): Imported {
-    const { global, defaults, proxies } = sectionsOf(text, this.#reading)
+    const { global, defaults, isOneDefault, proxies } = sectionsOf(text, this.#reading)
     for (const line of global) this.#otherwise(line, this.#raw.global)
     const used = new Set<Line>()
+    // Lines that are for all proxies alike stay where they are.
+    const shared = isOneDefault ? defaults.filter((line) => !isTaken(line) && isRaw(line)) : []
+    for (const line of shared) this.#otherwise(line, this.#raw.defaults)
+    for (const line of shared) used.add(line)
     for (const proxy of proxies) this.#proxy(proxy, used)
     // A line of defaults is taken by whoever it is for; nobody has taken these.
     for (const line of defaults) if (!used.has(line)) this.#otherwise(line, undefined)
@@ -56,9 +65,10 @@ class Importer {
       l7Backends: Object.fromEntries(this.#backends),
       l7Frontends: Object.fromEntries(this.#frontends),
     }
-    const { global, frontends, backends } = this.#raw
+    const { global, defaults, frontends, backends } = this.#raw
     const raw = {
       ...(global.length === 0 ? {} : { global }),
+      ...(defaults.length === 0 ? {} : { defaults }),
       ...(frontends.length === 0 ? {} : { frontends }),
       ...(backends.length === 0 ? {} : { backends }),
     }
@@ -75,6 +85,7 @@ class Importer {
     const [isFront, isBack] = [kind !== 'backend', kind !== 'frontend']
     for (const line of [...defaults, ...lines]) {
       const isDefault = !lines.includes(line)
+      if (isDefault && used.has(line) && !isTaken(line)) continue
       const [word = '', ...words] = line.words
       const takers = [
         ...(isFront && word in FRONTEND ? [() => FRONTEND[word]?.(front, words, line, this.#reading)] : []),
@@ -89,8 +100,12 @@ class Importer {
       // What defaults say for the other kind of proxy is no matter here.
       else if (takers.length > 0 && whyOwn(line) === undefined && isForAll(line)) this.#leave(line, outcome)
     }
+    const isEmpty = back.servers.length === 0 && Object.values(front.rules).every((rules) => rules.length === 0)
+    if (kind === 'listen' && isEmpty && front.fields['defaultBackendId'] === undefined)
+      return lines.forEach((line) => this.#reading.remark(line, `nothing is balanced by ${name}`))
     if (isBack) this.#backend(name, back, rawBack)
     if (isFront) this.#frontend(name, front, rawFront, isBack && back.servers.length > 0)
+    return undefined
   }
 
   /** A line that no kind of proxy has taken. */
@@ -106,7 +121,9 @@ class Importer {
   }
 
   #backend(name: string, draft: BackendDraft, raw: string[]): void {
-    const reals = draft.servers.map((server) => ({ ripId: this.#real(name, server), ...server.member }))
+    // In a haproxy.cfg a server without a weight has 1.
+    const weighed = draft.servers.some(({ member }) => 'weight' in member) ? { weight: 1 } : {}
+    const reals = draft.servers.map((server) => ({ ripId: this.#real(name, server), ...weighed, ...server.member }))
     this.#backends.set(name, { ...backendOf(draft), ...(reals.length === 0 ? {} : { reals }) })
     if (raw.length > 0) this.#raw.backends.push({ id: name, lines: raw })
   }
@@ -151,6 +168,9 @@ function takenBy(takers: readonly (() => void)[]): string | undefined {
   }
   return isTaken ? undefined : why
 }
+
+/** Whether some kind of proxy may take it. */
+const isTaken = ({ words: [word = ''] }: Line): boolean => word in FRONTEND || word in BACKEND
 
 /** Whether a line of defaults means something for every proxy. */
 const isForAll = ({ words }: Line): boolean => words[0] !== 'timeout' && words[0] !== 'option'

@@ -15,6 +15,8 @@ export interface Proxy {
 export interface Sections {
   readonly global: readonly Line[]
   readonly defaults: readonly Line[]
+  /** Whether what `defaults` say is for all proxies. */
+  readonly isOneDefault: boolean
   readonly proxies: readonly Proxy[]
 }
 
@@ -39,6 +41,7 @@ export function sectionsOf(text: string, reading: Reading): Sections {
   const [global, all, proxies]: [Line[], Line[], Proxy[]] = [[], [], []]
   const named = new Map<string, readonly Line[]>()
   let defaults: Line[] = []
+  let count = 0
   let take = (line: Line): unknown => reading.leave(line, 'it stands before any section')
   for (const line of linesOf(text)) {
     const [word = '', name = '', ...more] = line.words
@@ -46,6 +49,7 @@ export function sectionsOf(text: string, reading: Reading): Sections {
     else if (word === 'defaults') {
       const own: Line[] = [...(named.get(more[0] === 'from' ? (more[1] ?? '') : '') ?? [])]
       defaults = own
+      count += 1
       if (name !== '') named.set(name, own)
       take = (inside) => [own.push(inside), all.push(inside)]
     } else if (PROXIES.has(word)) {
@@ -58,5 +62,5 @@ export function sectionsOf(text: string, reading: Reading): Sections {
       take = (inside) => reading.leave(inside, `it is of the section ${word} ${name}`.trimEnd())
     } else take(line)
   }
-  return { global, defaults: all, proxies }
+  return { global, defaults: all, isOneDefault: count < 2, proxies }
 }

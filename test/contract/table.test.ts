@@ -83,6 +83,7 @@ t.test('the table equals the contract for the areas delivered, and adds only ext
 const OUTSIDE_TRANSACTIONS = [
   'backups.restore',
   'config.applyPlan',
+  'config.import',
   'config.plan',
   'services.apply',
   'services.applyOnNode',

@@ -53,6 +53,16 @@ export function addFile(program: Command, run: Run): void {
       exportDocument(run, sections, optionsOf(command)),
     )
   program
+    .command('import')
+    .description('read a haproxy.cfg, and write it as a document to the standard output')
+    .argument('<form>', 'haproxy')
+    .argument('<path>', 'the file, or -')
+    .option('--owner <name>', 'whose records they become')
+    .action((form: string, path: string, _options: unknown, command: Command) => {
+      if (form !== 'haproxy') throw new Failure(`${form} is not read: say haproxy`)
+      return importCfg(run, path, optionsOf(command))
+    })
+  program
     .command('plan')
     .description(
       'what would change if the configuration became what a document says; exit 0 nothing, 2 something, 1 an error',
@@ -75,6 +85,45 @@ export function addFile(program: Command, run: Run): void {
       const { text } = await run.connect(optionsOf(command)).ask('GET', '/config/schema.json')
       run.terminal.out(`${JSON.stringify(JSON.parse(text), null, 2)}\n`)
     })
+}
+
+interface Imported {
+  readonly document: Document
+  readonly certificates: readonly { readonly name: string; readonly path: string }[]
+  readonly notUnderstood: readonly Remark[]
+  readonly remarks: readonly Remark[]
+}
+interface Remark {
+  readonly line: number
+  readonly text: string
+  readonly why: string
+}
+
+/** The document goes to the standard output, and what is to be known of it to the other one. */
+async function importCfg(run: Run, path: string, { owner, ...common }: Common & { readonly owner?: string }) {
+  const haproxyCfg = path === '-' ? await run.terminal.input() : readCfg(path)
+  const body = { haproxyCfg, ...(owner === undefined ? {} : { owner }) }
+  const { data } = await run.connect(common).ask<Imported>('POST', '/config/import', { body })
+  if (common.json === true) return run.json(data)
+  const { document, certificates, notUnderstood, remarks } = data
+  const pems = certificates.map(({ name, path: pem }) => [name, { pem: `\${file:${pem}}` }] as const)
+  const whole = pems.length === 0 ? document : { ...document, certificates: Object.fromEntries(pems) }
+  const { stringify } = await import('yaml')
+  run.terminal.out(stringify(whole))
+  const told = ({ line, text, why }: Remark) => `  ${line}: ${text}\n      ${why}\n`
+  const counted = (count: number) => `${count} ${count === 1 ? 'line' : 'lines'}`
+  if (remarks.length > 0) run.terminal.err(`Of ${counted(remarks.length)} something is to be known:\n`)
+  for (const remark of remarks) run.terminal.err(told(remark))
+  run.terminal.err(`${counted(notUnderstood.length)} not understood${notUnderstood.length === 0 ? '.' : ':'}\n`)
+  for (const remark of notUnderstood) run.terminal.err(told(remark))
+}
+
+function readCfg(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    throw new Failure(`there is no file ${path}`)
+  }
 }
 
 async function exportDocument(

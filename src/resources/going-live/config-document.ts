@@ -7,6 +7,7 @@ import { ApiError } from '../../base/errors.ts'
 import type { PlannedEdits } from '../../context/plans.ts'
 import type { Rendered } from '../../context/rendered.ts'
 import { closed, Owner } from '../../model/fields.ts'
+import { importHaproxyCfg } from '../../haproxy-cfg/import.ts'
 import type { SectionName } from '../../model/sections.ts'
 import { Warning } from '../../model/warning.ts'
 import { answerApplied, Applied, applyTerms } from './apply.ts'
@@ -19,6 +20,7 @@ const text = (description: string) => Type.String({ description })
 
 /** A document of 20,000 records is about 4 MiB. */
 const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024
+const CFG_BYTES_MAX = 4 * 1024 * 1024
 
 const Plan = Type.Object({
   planId: text('For PUT /config/plans/{id}/apply, on the node that was asked.'),
@@ -182,9 +184,54 @@ const applying = endpoint({
   },
 })
 
+const lines = (description: string) =>
+  Type.Array(
+    Type.Object({
+      line: Type.Integer({ description: 'Number of the line, from 1 on.' }),
+      text: text('The line.'),
+      why: text('What is to be known of it.'),
+    }),
+    { description },
+  )
+
+const importing = endpoint({
+  name: 'config.import',
+  method: 'POST',
+  path: '/config/import',
+  effect: 'read',
+  extension: true,
+  outsideTransactions: true,
+  bodyBytes_max: CFG_BYTES_MAX,
+  summary: 'Read a haproxy.cfg into a document for POST /config/plan; touches nothing',
+  message: 'haproxy.cfg read',
+  body: closed({
+    haproxyCfg: Type.String({ minLength: 1, maxLength: CFG_BYTES_MAX, description: 'The text of the file.' }),
+    owner: Owner,
+  }),
+  data: Type.Object({
+    document: Type.Record(Type.String(), Type.Unknown(), { description: 'See GET /config/schema.json.' }),
+    certificates: Type.Array(
+      Type.Object({ name: text('As the document calls it.'), path: text('Where its PEM file is, by the file.') }),
+      { description: 'Certificates that the document names and does not hold: put them into it, or hand them in.' },
+    ),
+    notUnderstood: lines('Lines of which nothing is in the document.'),
+    remarks: lines('Lines that mean something else from now on, or that Fulcrum has a way of its own for.'),
+  }),
+  handle: (_ctx, { body }) => {
+    const { document, certificates, notUnderstood, remarks } = importHaproxyCfg(body.haproxyCfg)
+    const owned = body.owner === undefined ? document : { ...document, owner: body.owner }
+    return {
+      document: owned,
+      certificates: [...certificates],
+      notUnderstood: [...notUnderstood],
+      remarks: [...remarks],
+    }
+  },
+})
+
 /** The configuration as one document; `table` has the endpoints by which its records are made. */
 export function configDocument(table: readonly Endpoint[]): readonly Endpoint[] {
   const kinds = kindsOf(table)
   const Document = documentSchema(kinds)
-  return [...reading(kinds, Document), planning(kinds, Document), applying]
+  return [...reading(kinds, Document), planning(kinds, Document), applying, importing]
 }
