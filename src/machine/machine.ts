@@ -18,6 +18,8 @@ import type { UploadedPackage } from '../context/machine-care.ts'
 import {
   type AcmePool,
   acmePool,
+  type AlertPool,
+  alertPool,
   checkPool,
   type ComputePool,
   computePool,
@@ -43,6 +45,8 @@ export interface Machine {
   readonly compute: ComputePool
   /** What speaks with CAs. */
   readonly acme: AcmePool
+  /** What tells alert targets. */
+  readonly alerts: AlertPool
   /** Starts what keeps the archives; a thread of its own unless it is given. */
   readonly startArchives?: StartArchives
   /** Checks an uploaded .deb file, given as base64, and keeps it in the state folder. */
@@ -68,6 +72,7 @@ function untouchedMachine({ profile, state }: Settings): Machine {
   const checks = checkPool(host)
   const compute = computePool()
   const acme = acmePool()
+  const alerts = alertPool()
   const nothing = async (steps: readonly unknown[]) => {
     if (steps.length > 0) throw new Error('an observer has no plan to carry out')
     return { ok: true, done: 0, recorded: 0, warnings: [] } as const
@@ -82,10 +87,11 @@ function untouchedMachine({ profile, state }: Settings): Machine {
     facts: machineFacts(probes, checks),
     compute,
     acme,
+    alerts,
     keepPackage: async () => ({ problem: 'is not kept by a daemon that only observes' }),
     stopSupervised: async () => undefined,
     async close() {
-      await Promise.all([probes.close(), checks.close(), compute.close(), acme.close()])
+      await Promise.all([probes.close(), checks.close(), compute.close(), acme.close(), alerts.close()])
     },
   }
 }
@@ -129,6 +135,7 @@ export function createMachine(settings: Settings): Machine {
   const checks = checkPool(host)
   const compute = computePool()
   const acme = acmePool()
+  const alerts = alertPool()
   const intake = intakePool()
   return {
     drivers: (...cluster) =>
@@ -149,6 +156,7 @@ export function createMachine(settings: Settings): Machine {
     facts: machineFacts(probes, checks),
     compute,
     acme,
+    alerts,
     keepPackage: (text) => intake.run('keepPackage', { text, folder: uploadsFolder(state), files_max: UPLOADS_MAX }),
     async stopSupervised() {
       if (!supervised) return undefined
