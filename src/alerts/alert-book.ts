@@ -66,6 +66,11 @@ export interface BookParts {
 
 export const ALERT_PREFIX = 'a'
 const keyOf = (rule: Pick<AlertRule, 'id'>, key: string) => `${rule.id} ${key}`
+function isUnknown({ rule: { id: ruleId }, key }: Pick<Active, 'rule' | 'key'>, unknown: ReadonlySet<string>): boolean {
+  if (unknown.size === 0) return false
+  const [layer] = key.split('/', 1)
+  return unknown.has(ruleId) || unknown.has(`${ruleId} ${layer}`)
+}
 const isEvent = ({ when }: AlertRule) => when.type === 'event'
 
 /** Which alerts there are, and what of them is to be told: decided once in each look. */
@@ -133,7 +138,7 @@ export class AlertBook {
     return active
   }
 
-  /** `rules`: those that are applied and on. Of the unknown ones everything stays as it is. */
+  /** `rules`: those that are applied and on. Of what is unknown (see `unknownKey`) everything stays as it is. */
   end(rules: ReadonlyMap<string, AlertRule>, unknown: ReadonlySet<string>): void {
     this.#takeOver(rules)
     for (const [key, active] of this.#active) {
@@ -142,7 +147,7 @@ export class AlertBook {
       else {
         active.rule = rule
         if (active.seen === this.#look) this.#holds(active)
-        else if (!unknown.has(rule.id)) this.#isOver(key, active)
+        else if (!isUnknown(active, unknown)) this.#isOver(key, active)
       }
     }
     this.#trim()

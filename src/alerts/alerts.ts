@@ -12,7 +12,7 @@ import type { AlertShown, DeliveriesShown, TargetTested } from '../model/shown-a
 import { type Alert, ALERT_PREFIX, AlertBook, type ToTell } from './alert-book.ts'
 import { EventConditions } from './event-conditions.ts'
 import { type LayerFigures, LiveConditions } from './live-conditions.ts'
-import type { Conditions, Met } from './met.ts'
+import { type Conditions, type Met, unknownKey } from './met.ts'
 import type { NodeConditions } from './node-conditions.ts'
 import { DROPPED_PREFIX, type Kept, MESSAGE_PREFIX, Outbox } from './outbox.ts'
 import { deliveriesShown, shownAlert } from './shown.ts'
@@ -124,7 +124,7 @@ export class Alerts implements AlertsActor {
     const { conditions, rules } = this.#compiled
     this.#book.begin()
     const unknown = conditions.flatMap((one) => one.look(this.#book.met))
-    this.#book.end(rules, new Set(unknown.map(({ id }) => id)))
+    this.#book.end(rules, new Set(unknown.map(unknownKey)))
     for (const group of this.#book.takeToTell()) this.#tell(group)
     const { puts, removed } = this.#book.takeChanges()
     this.#unwritten.puts.push(...puts)

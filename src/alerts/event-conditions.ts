@@ -1,6 +1,6 @@
 import type { Event } from '../events/events.ts'
 import type { AlertRule } from '../model/alerts.ts'
-import { type Conditions, type Met, NOTHING_UNKNOWN, type OnMet } from './met.ts'
+import { type Conditions, type Met, NOTHING_UNKNOWN, type OnMet, type Unknown } from './met.ts'
 
 /** Of one look: whoever makes more events has a log for them. */
 const WAITING_MAX = 1_000
@@ -35,7 +35,7 @@ export class EventConditions implements Conditions {
     return left
   }
 
-  look(met: OnMet): readonly AlertRule[] {
+  look(met: OnMet): readonly Unknown[] {
     const waiting = this.#waiting
     this.#waiting = []
     for (const one of waiting) met(one)

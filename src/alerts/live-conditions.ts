@@ -5,7 +5,7 @@ import { LIVE_FIELDS, type LiveKind } from '../stats/live-fields.ts'
 import { rowKey } from '../stats/live-plan.ts'
 import type { OnFound, Watched } from '../stats/live-scan.ts'
 import type { ObjectNames } from '../stats/names.ts'
-import type { AlertObject, Conditions, Met, OnMet } from './met.ts'
+import { type AlertObject, type Conditions, type Met, NOTHING_UNKNOWN, type OnMet, type Unknown } from './met.ts'
 
 /** The figures of one layer. */
 export interface LayerFigures {
@@ -41,8 +41,8 @@ export class LiveConditions implements Conditions {
     this.#watched = [...this.#bundles.keys()]
   }
 
-  look(met: OnMet): readonly AlertRule[] {
-    if (this.#watched.length === 0) return this.#rules
+  look(met: OnMet): readonly Unknown[] {
+    if (this.#watched.length === 0) return NOTHING_UNKNOWN
     const found: OnFound = (watched, value, proxy, server) => {
       const object = this.#object(watched.kind, proxy, server)
       if (object === undefined) return
@@ -50,7 +50,9 @@ export class LiveConditions implements Conditions {
         if (isBeyond(rule, value) && isChosen(rule, object)) met(this.#met(rule, object, value))
       }
     }
-    return this.#figures.scan(this.#watched, found) ? [] : this.#rules
+    if (this.#figures.scan(this.#watched, found)) return NOTHING_UNKNOWN
+    const { layer } = this.#figures
+    return this.#rules.map(({ id: ruleId }) => ({ ruleId, layer }))
   }
 
   #met(rule: AlertRule, object: AlertObject, value: number): Met {

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import type { Clock } from '../base/clock.ts'
 import type { AlertRule } from '../model/alerts.ts'
-import { type AlertObject, type Conditions, type Met, NOTHING_UNKNOWN, type OnMet } from './met.ts'
+import { type AlertObject, type Conditions, type Met, NOTHING_UNKNOWN, type OnMet, type Unknown } from './met.ts'
 import { isChosen } from './live-conditions.ts'
 
 const DAY_MS = 86_400_000
@@ -54,7 +54,7 @@ export class NodeConditions {
     return { look: (met) => some.flatMap((rule) => this.#look(rule, met)) }
   }
 
-  #look(rule: AlertRule, met: OnMet): readonly AlertRule[] {
+  #look(rule: AlertRule, met: OnMet): readonly Unknown[] {
     switch (rule.when.type) {
       case 'certificateEnd':
         return this.#certificates(rule, met)
@@ -68,7 +68,7 @@ export class NodeConditions {
     }
   }
 
-  #certificates(rule: AlertRule, met: OnMet): readonly AlertRule[] {
+  #certificates(rule: AlertRule, met: OnMet): readonly Unknown[] {
     const { certificates, clock } = this.#parts
     const [now_ms, mono_ms] = [clock.now_ms(), clock.monotonic_ms()]
     if (mono_ms - this.#certificatesAt_ms >= CERTIFICATES_EVERY_MS) {
@@ -86,7 +86,7 @@ export class NodeConditions {
     return NOTHING_UNKNOWN
   }
 
-  #applies(rule: AlertRule, met: OnMet): readonly AlertRule[] {
+  #applies(rule: AlertRule, met: OnMet): readonly Unknown[] {
     const { store } = this.#parts
     const { waits } = rule.when
     const unconfirmed = waits === 'apply' ? undefined : store.unconfirmed()
@@ -104,11 +104,11 @@ export class NodeConditions {
     return NOTHING_UNKNOWN
   }
 
-  #disk(rule: AlertRule, met: OnMet): readonly AlertRule[] {
+  #disk(rule: AlertRule, met: OnMet): readonly Unknown[] {
     const { stateFolder, nodeId, clock } = this.#parts
     if (clock.monotonic_ms() - this.#diskAt_ms >= DISK_EVERY_MS && !this.#isReading) void this.#readDisk()
     const used = this.#used
-    if (used === undefined) return [rule]
+    if (used === undefined) return [{ ruleId: rule.id }]
     if (used <= (rule.when.value ?? PERCENT_USUAL)) return NOTHING_UNKNOWN
     const object = { type: 'disk', id: nodeId, name: stateFolder }
     met(about(rule, object, used, `the disk of ${stateFolder} is ${used} percent full`))

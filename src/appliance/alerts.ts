@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { Alerts } from '../alerts/alerts.ts'
-import { type ClusterTrouble, type Ending, NodeConditions } from '../alerts/node-conditions.ts'
+import { type ClusterView, isSpeaker, troubleOf } from '../alerts/cluster-view.ts'
+import { type Ending, NodeConditions } from '../alerts/node-conditions.ts'
 import { apiCertificate } from '../listeners/own-certificate.ts'
 import { chosenCertificate } from '../listeners/lent-certificate.ts'
 import { certificatesIn } from '../watches/certificate-watch.ts'
@@ -16,7 +17,7 @@ export function createAlerts(node: Node): Alerts {
   const conditions = new NodeConditions({
     ...node,
     certificates: () => endingsOf(node),
-    cluster: () => troubleOf(node),
+    cluster: () => troubleOf(viewOf(node)),
   })
   return new Alerts({
     ...node,
@@ -29,7 +30,7 @@ export function createAlerts(node: Node): Alerts {
     send: (sending) => machine.alerts.run('deliver', sending),
     allowsLoopback: settings.profile === 'trial',
     allowed: settings.alertsTo,
-    isSpeaker: () => isSpeaker(node),
+    isSpeaker: () => isSpeaker(viewOf(node)),
   })
 }
 
@@ -43,39 +44,15 @@ function endingsOf({ running, nodeId, stateFolder }: Node): readonly Ending[] {
   ]
 }
 
-/**
- * What is the cluster's is told by the first of its nodes, in the order in which they joined, that is reached; whoever
- * has no majority leaves it to the others.
- */
-function isSpeaker({ membership, born }: Node): boolean {
+/** The cluster as this node sees it; undefined without one. */
+function viewOf({ membership, born }: Node): ClusterView | undefined {
   const { cluster, members } = membership
-  if (cluster === undefined) return true
-  if (!cluster.hasQuorum) return false
-  const bySince = members.all().toSorted((a, b) => a.since.localeCompare(b.since) || a.id.localeCompare(b.id))
-  return bySince.find(({ id }) => id === born || cluster.isReachable(id))?.id === born
-}
-
-function troubleOf({ membership, born }: Node): readonly ClusterTrouble[] {
-  const { cluster, members } = membership
-  if (cluster === undefined) return []
-  const own = { id: born, name: members.get(born)?.name ?? born }
-  const quorum = {
-    object: { type: 'quorum', ...own },
-    text: `node ${own.name} has no majority: nothing can be changed`,
+  if (cluster === undefined) return undefined
+  return {
+    self: born,
+    hasQuorum: cluster.hasQuorum,
+    nodes: members.all(),
+    witness: members.witness,
+    isReachable: (id) => cluster.isReachable(id),
   }
-  const others = members
-    .all()
-    .filter(({ id }) => id !== born && !cluster.isReachable(id))
-    .map(({ id, name }) => ({ object: { type: 'node', id, name }, text: `node ${name} is not reached` }))
-  const { witness } = members
-  const lost =
-    witness === undefined || cluster.isReachable(witness.id)
-      ? []
-      : [
-          {
-            object: { type: 'witness', id: witness.id, name: witness.name },
-            text: `the witness ${witness.name} is not reached`,
-          },
-        ]
-  return [...(cluster.hasQuorum ? [] : [quorum]), ...others, ...lost]
 }

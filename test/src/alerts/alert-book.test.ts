@@ -91,6 +91,28 @@ t.test('while nobody can tell, everything stays as it is', (test) => {
   test.end()
 })
 
+t.test('what nobody can tell of one layer is not said of the other', (test) => {
+  const { look, book, byId } = fixture()
+  look(['a'], 31)
+  const passed = (unknown: string) => {
+    for (let second = 0; second < 62; second++) {
+      book.begin()
+      book.end(byId, new Set([unknown]))
+    }
+    return book.firing.length
+  }
+  test.equal(passed(`${DOWN.id} 7`), 1, 'it is of layer 7')
+  const { clock, ...other } = fixture()
+  other.look(['a'], 31)
+  for (let second = 0; second < 62; second++) {
+    other.book.begin()
+    other.book.end(other.byId, new Set([`${DOWN.id} 4`]))
+    clock.advance(1_000)
+  }
+  test.equal(other.book.firing.length, 0)
+  test.end()
+})
+
 t.test('a silence keeps quiet; what still fires afterwards is told then', (test) => {
   let isSilent = true
   const { look } = fixture([DOWN], { isSilenced: () => isSilent })

@@ -97,7 +97,8 @@ t.test('without figures nobody knows', (test) => {
   const conditions = new LiveConditions({ layer: 7, names, scan: () => false }, [rule])
   test.same(
     conditions.look(() => test.fail()),
-    [rule],
+    [{ ruleId: 'x', layer: 7 }],
+    'of this layer',
   )
   test.end()
 })
