@@ -87,10 +87,6 @@ export const BACKUP_SECTIONS: readonly BackupSection[] = [
     // Files in which it is older have no section for alerts.
     { ...WHOLE_ONLY, version: 3, migrations: { 1: withEmpty('snmpSettings', 'snmpUsers'), 2: (data) => data } },
   ),
-  section('alerts', 'Alert rules and targets', ['alertRules', 'alertTargets'], {
-    cameWith: { name: 'system', version: 3 },
-    migrations: { 0: withEmpty('alertRules', 'alertTargets') },
-  }),
   section('licence', 'Licence', [], { ...WHOLE_ONLY, beside: ['licence'] }),
   // Both layers use them, so that neither can own them.
   section('realServers', 'Real servers', ['realServers']),
@@ -98,6 +94,10 @@ export const BACKUP_SECTIONS: readonly BackupSection[] = [
   section('ipvsDirector', 'Layer 4 frontends and backends', ['l4Frontends', 'l4Backends'], {
     cameWith: { name: 'healthchecks', version: 2 },
     migrations: { 0: withEmpty('l4Frontends', 'l4Backends') },
+  }),
+  section('alerts', 'Alert rules and targets', ['alertRules', 'alertTargets'], {
+    cameWith: { name: 'system', version: 3 },
+    migrations: { 0: withEmpty('alertRules', 'alertTargets') },
   }),
 ]
 

@@ -2,6 +2,7 @@ import { type FieldProblem, problemIn } from '../base/errors.ts'
 import { isHost } from '../base/host-name.ts'
 import type { AlertCondition, AlertRule, AlertTarget, AlertWhen, TargetType } from '../model/alerts.ts'
 import { type FigureKind, LAYER_4_FIGURES, LAYER_7_FIGURES } from '../model/live-figures.ts'
+import type { ConfigView } from '../model/sections.ts'
 import { whyNoRoot } from './acme.ts'
 
 type TargetField = Exclude<keyof AlertTarget, 'id' | 'name' | 'enabled' | 'type'>
@@ -163,6 +164,15 @@ export function ruleProblems({ when, repeatEvery }: Omit<AlertRule, 'id'>): read
   if (ids !== undefined && names !== undefined) problems.push(problemIn('when.names', 'and ids exclude each other'))
   if (repeatEvery > 0 && repeatEvery < 60) problems.push(problemIn('repeatEvery', 'is below 60 seconds; 0 is never'))
   return problems
+}
+
+/** What is wrong with the alerts of a whole configuration that nobody has sent field by field. */
+export function* verifyAlerts(view: ConfigView) {
+  for (const { id, ...target } of view.list('alertTargets'))
+    for (const { field, message } of targetProblems(target))
+      yield { section: 'alertTargets' as const, id, field, message }
+  for (const { id, ...rule } of view.list('alertRules'))
+    for (const { field, message } of ruleProblems(rule)) yield { section: 'alertRules' as const, id, field, message }
 }
 
 /** Whether a name is what people wrote, in which * stands for anything; linear in both. */

@@ -1,7 +1,8 @@
 import t from 'tap'
 import type { AlertRule, AlertTarget } from '../../../src/model/alerts.ts'
-import { fitsName, ruleProblems, targetProblems } from '../../../src/rules/alerts.ts'
+import { fitsName, ruleProblems, targetProblems, verifyAlerts } from '../../../src/rules/alerts.ts'
 import { alertRule, chat } from '../../fixtures/alerts.ts'
+import { viewOf } from '../../fixtures/view.ts'
 
 const target = (more: Partial<AlertTarget>): readonly string[] => {
   const { id: _, url: __, ...fields } = chat()
@@ -93,6 +94,19 @@ t.test('a condition has the fields of its type, and a threshold a figure that th
   test.match(rule({ type: 'cluster', value: 1 }), [/^when.value is none of a condition of type cluster/])
   test.match(rule({ type: 'cluster' }, { repeatEvery: 59 }), [/^repeatEvery is below 60/])
   test.same(rule({ type: 'cluster' }, { repeatEvery: 0 }), [])
+  test.end()
+})
+
+t.test('what a backup holds is held against the same rules', (test) => {
+  const { url: _, ...target } = chat()
+  const view = viewOf({ alertTargets: [target], alertRules: [alertRule({ type: 'disk', value: 500 })] })
+  test.match(
+    [...verifyAlerts(view)],
+    [
+      { section: 'alertTargets', id: 'target-1', field: 'url' },
+      { section: 'alertRules', id: 'rule-1', field: 'when.value' },
+    ],
+  )
   test.end()
 })
 
