@@ -6,6 +6,8 @@ import type { AlertObject, Met } from './met.ts'
 
 /** At once; beyond it alerts are counted and told, but not listed. */
 const LISTED_MAX = 2_000
+/** What is so at once, told or not. Whoever makes up names in events must not fill the memory with them. */
+const ACTIVE_MAX = 50_000
 /** Of those that have ended. */
 const ENDED_MAX = 1_000
 const ENDED_AGE_MS = 7 * 86_400_000
@@ -81,6 +83,7 @@ export class AlertBook {
   /** Alerts of an earlier run, until their rules are looked at. */
   #found: Map<string, Alert>
   #look = 0
+  #left = 0
   #changed = new Set<Alert>()
   #removed: string[] = []
   #toTell = new Map<string, { rule: AlertRule; phase: ToTell['phase']; alerts: Alert[] }>()
@@ -101,6 +104,13 @@ export class AlertBook {
     return this.#ended
   }
 
+  /** What was beyond the bound of all, since this was asked last. */
+  takeLeft(): number {
+    const left = this.#left
+    this.#left = 0
+    return left
+  }
+
   begin(): void {
     this.#look++
   }
@@ -108,6 +118,7 @@ export class AlertBook {
   /** Called for the same thing in every look in which it is so. */
   readonly met = (met: Met): void => {
     const key = keyOf(met.rule, met.key)
+    if (!this.#active.has(key) && this.#active.size >= ACTIVE_MAX) return void this.#left++
     const known = this.#active.get(key) ?? this.#begun(met, key)
     known.rule = met.rule
     known.met = met

@@ -115,8 +115,8 @@ export class Alerts implements AlertsActor {
       this.#outbox.wake()
     }
     this.#lookAt()
-    const { left } = this.#compiled.events
-    if (left > 0) log.warn('more events than can be alerted of', { count: left })
+    const left = this.#compiled.events.takeLeft() + this.#book.takeLeft()
+    if (left > 0) log.warn('there is more than can be alerted of', { count: left })
     await this.#write()
   }
 

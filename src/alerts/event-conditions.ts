@@ -29,7 +29,7 @@ export class EventConditions implements Conditions {
   }
 
   /** Events that were not kept, since this was asked last. */
-  get left(): number {
+  takeLeft(): number {
     const left = this.#left
     this.#left = 0
     return left

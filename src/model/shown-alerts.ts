@@ -36,7 +36,7 @@ export const AlertShown = Type.Object({
         description: 'dropped: it waited too long, too many waited, or the target did not want it.',
       }),
       at: text('When it came to this, ISO 8601.'),
-      tries: Type.Integer({ description: 'Since the start of the daemon.' }),
+      tries: Type.Integer({ description: 'Tries in a row that failed, of the one that is next.' }),
       nextTry: orNull('ISO 8601; null unless it waits.'),
       reason: orNull('Why it is not delivered.'),
     }),

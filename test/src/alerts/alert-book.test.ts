@@ -83,6 +83,14 @@ t.test('of too many, the number is told and not each is kept', (test) => {
   test.end()
 })
 
+t.test('what is so at once is bounded, and what is beyond is counted', (test) => {
+  const { book, look } = fixture([EVENT])
+  look(Array.from({ length: 50_010 }, (_, at) => `e${at}`))
+  test.equal(book.takeLeft(), 10)
+  test.equal(book.takeLeft(), 0)
+  test.end()
+})
+
 t.test('while nobody can tell, everything stays as it is', (test) => {
   const { look } = fixture()
   look(['a'], 31)

@@ -98,8 +98,8 @@ t.test('a condition has the fields of its type, and a threshold a figure that th
 })
 
 t.test('what a backup holds is held against the same rules', (test) => {
-  const { url: _, ...target } = chat()
-  const view = viewOf({ alertTargets: [target], alertRules: [alertRule({ type: 'disk', value: 500 })] })
+  const { url: _, ...unplaced } = chat()
+  const view = viewOf({ alertTargets: [unplaced], alertRules: [alertRule({ type: 'disk', value: 500 })] })
   test.match(
     [...verifyAlerts(view)],
     [
